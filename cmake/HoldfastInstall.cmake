@@ -1,0 +1,17 @@
+# cmake --install: headers, library, command, and a package for find_package(holdfast).
+include(CMakePackageConfigHelpers)
+
+set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/holdfast")
+install(TARGETS holdfast EXPORT holdfast-targets ARCHIVE FILE_SET HEADERS)
+install(EXPORT holdfast-targets NAMESPACE holdfast:: DESTINATION "${package_dir}")
+if(HOLDFAST_CLI)
+  install(TARGETS holdfast_cli RUNTIME)
+endif()
+
+configure_package_config_file(cmake/holdfast-config.cmake.in "${PROJECT_BINARY_DIR}/holdfast-config.cmake"
+                              INSTALL_DESTINATION "${package_dir}")
+write_basic_package_version_file("${PROJECT_BINARY_DIR}/holdfast-config-version.cmake"
+                                 COMPATIBILITY SameMinorVersion)
+install(FILES "${PROJECT_BINARY_DIR}/holdfast-config.cmake" "${PROJECT_BINARY_DIR}/holdfast-config-version.cmake"
+        DESTINATION "${package_dir}")
+install(FILES LICENSE DESTINATION "${CMAKE_INSTALL_DOCDIR}")

@@ -1,0 +1,2 @@
+local locks = {unpack(KEYS)}
+return #locks

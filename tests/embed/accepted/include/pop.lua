@@ -1,0 +1,3 @@
+local function pop(list)
+  return list[1]
+end

@@ -1,0 +1,2 @@
+-- refused: a long comment could hide code from this check
+--[[ nothing ]] return 1

@@ -1,0 +1,79 @@
+#!/usr/bin/env python3
+"""Fails when a file of src/ includes something from a layer above its own, or a public header includes
+anything but <holdfast/…> and the standard library.
+
+Usage: check_layers.py <project folder> | --self-test
+"""
+
+import pathlib
+import re
+import sys
+
+LAYERS = ["base", "resp", "reactor", "net", "topology", "script", "engine", "sync"]  # low to high
+EMBEDDED = "scripts.hpp"  # generated; for those who make calls
+EMBEDDED_FOR = {"engine", "sync"}
+
+INCLUDE = re.compile(r'\s*#\s*include\s*([<"])([^>"]+)[>"]')
+STANDARD = re.compile(r"[a-z_0-9]+")  # no folder, no ending
+PUBLIC = re.compile(r"holdfast/[a-z_0-9]+\.hpp")
+
+
+def wrong_in_src(file, quote, name):
+    """Why `file` (relative to src/) may not include `name`, or None."""
+    mine = file.split("/")[0]
+    if mine not in LAYERS:
+        return None if "/" not in file else f"{mine}/ is no layer; tools/check_layers.py lists them"
+    if name == EMBEDDED:
+        return None if mine in EMBEDDED_FOR else f"{mine} must not know the scripts"
+    if quote == "<":
+        return None
+    theirs = name.split("/")[0]
+    if theirs == "holdfast":
+        return f"write <{name}>"
+    if theirs not in LAYERS:
+        return f"write the layer's folder in front of {name}"
+    if LAYERS.index(theirs) > LAYERS.index(mine):
+        return f"{mine} must not know {theirs}"
+    return None
+
+
+def wrong_in_public(_file, quote, name):
+    if quote == "<" and (STANDARD.fullmatch(name) or PUBLIC.fullmatch(name)):
+        return None
+    return f"a public header includes <holdfast/…> and the standard library only, not {name}"
+
+
+def breaches(folder, wrong):
+    for file in sorted(folder.rglob("*.?pp")):
+        for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), 1):
+            if found := INCLUDE.match(line):
+                if why := wrong(str(file.relative_to(folder)), *found.groups()):
+                    yield f"{file}:{number}: {why}"
+
+
+def self_test():
+    assert wrong_in_src("net/url.cpp", '"', "engine/acquire.hpp")
+    assert wrong_in_src("resp/reply.hpp", '"', "reply.hpp")
+    assert wrong_in_src("net/url.cpp", '"', EMBEDDED)
+    assert wrong_in_src("elsewhere/x.cpp", '"', "base/ids.hpp")
+    assert not wrong_in_src("engine/wake/inbox.cpp", '"', "net/subscriber.hpp")
+    assert not wrong_in_src("sync/mutex.cpp", '"', EMBEDDED)
+    assert not wrong_in_src("client.cpp", '"', "sync/mutex.hpp")
+    assert wrong_in_public("mutex.hpp", "<", "boost/asio.hpp")
+    assert wrong_in_public("mutex.hpp", "<", "unistd.h")
+    assert wrong_in_public("mutex.hpp", '"', "holdfast/lease.hpp")
+    assert not wrong_in_public("mutex.hpp", "<", "holdfast/lease.hpp")
+    assert not wrong_in_public("mutex.hpp", "<", "stop_token")
+
+
+def main():
+    if sys.argv[1:] == ["--self-test"]:
+        return self_test()
+    project = pathlib.Path(sys.argv[1])
+    found = [*breaches(project / "src", wrong_in_src), *breaches(project / "include/holdfast", wrong_in_public)]
+    print(*found, sep="\n")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,81 @@
+/// A connection to one Redis deployment, shared by all locks that a program makes.
+#pragma once
+
+#include <holdfast/error.hpp>
+#include <holdfast/options.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+namespace holdfast {
+
+namespace engine {
+class core;
+}
+
+/// Counters since the client was made. They only grow, but for the last group.
+struct client_stats {
+  std::uint64_t commands = 0;     ///< requests sent, each once, however often it was sent again
+  std::uint64_t resent = 0;       ///< requests sent again after a broken connection or NOSCRIPT
+  std::uint64_t writes = 0;       ///< write system calls; commands / writes shows the pipelining
+  std::uint64_t reads = 0;        ///< read system calls that brought data
+  std::uint64_t messages = 0;     ///< messages received in the inbox
+  std::uint64_t connects = 0;     ///< connections made, all kinds
+  std::uint64_t disconnects = 0;  ///< connections that broke
+
+  std::uint64_t acquired = 0;     ///< leases given, all ways
+  std::uint64_t handed_over = 0;  ///< of these: inside the process, without a request
+  std::uint64_t granted = 0;      ///< of these: by a message from the releasing process
+  std::uint64_t waits = 0;        ///< acquisitions that found the lock busy
+  std::uint64_t rechecks = 0;     ///< times a waiter asked again because its timer ran out, not for a message
+  std::uint64_t timed_out = 0;    ///< waits that ended without the lock (time-out or cancellation)
+  std::uint64_t released = 0;     ///< releases that the server confirmed
+  std::uint64_t renewals = 0;     ///< leases renewed
+  std::uint64_t renewal_failures = 0;  ///< renewals that were not answered and were tried again
+  std::uint64_t lost = 0;              ///< leases lost, any cause
+
+  std::uint64_t held_now = 0;     ///< leases held at this moment
+  std::uint64_t waiting_now = 0;  ///< callers waiting at this moment
+};
+
+/// The client: owns the connections, the one background thread (the keeper), and all state of its locks.
+///
+/// *Cost.* The constructor sends nothing; the first request connects. One connection while nothing is
+/// contended; a second one, for the inbox, opens with the first wait. One thread, which sleeps while callers
+/// drive the loop themselves. *Threads.* All functions may be called from all threads. Callbacks are called
+/// without any lock of the client held and may call back into it, but should be short: replies wait behind
+/// them. *Life.* Make it before its locks and destroy it after them. Its destructor releases what is still
+/// held, waits for the server at most one second, and lets waiting callers go with errc::closed. Leases that
+/// outlive it are lost (cause closed). *Fork.* The child of a fork can't use its parent's client: every
+/// function throws errc::forked, destructors do nothing.
+class client {
+ public:
+  /// `url`: redis://[user[:password]@]host[:port][/db], rediss://… (TLS; ?ca=FILE cert=FILE key=FILE
+  /// verify=yes|no), redis+unix://[user[:password]@]/path/to/socket[?db=N], or host[:port]. Throws
+  /// errc::bad_url, or std::errc::invalid_argument for an option out of range; asks no server.
+  explicit client(std::string const& url, client_options options = {});
+  ~client();
+  client(client&&) noexcept;
+  client& operator=(client&&) noexcept;
+
+  /// Makes sure that the server can be reached and accepts us: connects, authenticates, sends a PING. One
+  /// request. Throws errc::unreachable within connect_timeout, errc::unauthorized, errc::protocol,
+  /// errc::refused.
+  void connect();
+
+  /// The URL without its password: fit for logs.
+  [[nodiscard]] std::string const& url() const noexcept;
+
+  /// The client's uuid: the first part of its owner ids and the name of its inbox.
+  [[nodiscard]] std::string const& uuid() const noexcept;
+
+  /// A copy of the counters. No request.
+  [[nodiscard]] client_stats stats() const;
+
+ private:
+  friend class mutex;
+  std::shared_ptr<engine::core> core_;
+};
+
+}  // namespace holdfast

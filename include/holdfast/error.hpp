@@ -1,0 +1,52 @@
+/// Errors: what failed, on which name and server, and what to do about it.
+///
+/// A busy lock is never an error: try_… functions answer it with `false` or an empty optional. Errors are
+/// thrown as `holdfast::error` by blocking functions and handed to callbacks as std::exception_ptr.
+#pragma once
+
+#include <string>
+#include <system_error>
+#include <type_traits>
+
+namespace holdfast {
+
+/// What went wrong. Comparable with std::error_code through the category `holdfast`.
+enum class errc {
+  unreachable = 1,  ///< The server could not be asked: refused, time-out, DNS, TLS, connection lost.
+  unauthorized,     ///< Wrong user or password, or an ACL right is missing; what() names the right.
+  bad_url,          ///< The URL can't be used; what() names the part and what is allowed.
+  wrong_type,       ///< The key of that name holds another type of value.
+  protocol,         ///< What answered isn't a Redis server, or a reply broke a limit.
+  refused,          ///< The server said no: READONLY, OOM, MISCONF, CLUSTERDOWN…; what() has its words.
+  cancelled,        ///< The caller's std::stop_token was triggered.
+  lost,             ///< The lease is no longer held; what() has the cause.
+  closed,           ///< The client is shut down.
+  forked,           ///< The client belongs to the parent of this forked process.
+};
+
+/// The category of errc. Never fails; safe from all threads.
+[[nodiscard]] std::error_category const& error_category() noexcept;
+[[nodiscard]] std::error_code make_error_code(errc) noexcept;
+
+/// What every throwing function of Holdfast throws.
+///
+/// `code()` is a holdfast::errc, or a std::errc for misuse of a std-shaped function:
+/// operation_not_permitted (unlock by a thread that doesn't hold), resource_deadlock_would_occur (second lock
+/// by the same thread), invalid_argument (a name or an option out of range).
+/// `what()` names the lock, the server and what to do.
+class error : public std::system_error {
+ public:
+  error(std::error_code code, std::string const& what) : std::system_error{code}, what_{what} {}
+  error(errc code, std::string const& what) : error{make_error_code(code), what} {}
+  error(std::errc code, std::string const& what) : error{std::make_error_code(code), what} {}
+
+  [[nodiscard]] char const* what() const noexcept override { return what_.c_str(); }
+
+ private:
+  std::string what_;
+};
+
+}  // namespace holdfast
+
+template <>
+struct std::is_error_code_enum<holdfast::errc> : std::true_type {};

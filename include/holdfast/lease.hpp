@@ -1,0 +1,114 @@
+/// A lease: one acquisition of a lock, held until released, expired or lost.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <stop_token>
+#include <string>
+#include <string_view>
+
+namespace holdfast {
+
+namespace engine {
+class core;
+class held;
+}  // namespace engine
+
+/// Why a lease ended before it was released.
+enum class loss_cause {
+  none,           ///< it has not been lost
+  taken_over,     ///< the key belongs to somebody else
+  key_gone,       ///< the key was deleted, expired, evicted, or the server lost its data
+  unreachable,    ///< the server could not be asked until the deadline
+  limit_reached,  ///< max_hold, max_renewals, or the fixed ttl of a lease without watchdog
+  closed,         ///< the client was destroyed
+};
+[[nodiscard]] std::string_view to_string(loss_cause) noexcept;
+
+/// How a release ended.
+enum class release_result {
+  released,  ///< the key is gone, or passed on to the next waiter
+  lost,      ///< it was not ours any more: see lost_because()
+  unknown,   ///< the server did not say in time; it is still being tried, and ends with the ttl at the latest
+};
+[[nodiscard]] std::string_view to_string(release_result) noexcept;
+
+/// Owns one acquisition. Move-only; releases in its destructor.
+///
+/// *Guarantees.* While valid() is true no other lease of the same name is valid anywhere, as long as the
+/// server keeps what it acknowledged and clock rates differ by under 1 %. The deadline behind valid() counts
+/// from before the request left, so it passes before the server gives the lock to anybody else. The clock is
+/// CLOCK_BOOTTIME, which goes on through suspend. *Not guaranteed.* That work in progress stops by itself:
+/// look at lost(), or pass token() with each write to a store that refuses older tokens.
+///
+/// *Threads.* token(), valid(), remaining(), lost_because() and lost() may be called by several threads at
+/// once on one lease; release, move and destruction need the lease for themselves. A lease may move between
+/// threads. *Fork.* In a forked child a lease is not valid, and its release does nothing.
+class [[nodiscard]] lease {
+ public:
+  /// No lease: valid() is false, token() is 0.
+  lease() noexcept;
+  lease(lease&&) noexcept;
+  lease& operator=(lease&&) noexcept;  ///< Releases what was held before.
+  lease(lease const&) = delete;
+  lease& operator=(lease const&) = delete;
+
+  /// Releases, waiting for the server's answer as release() does. Never throws; the outcome goes to the log
+  /// hook when it isn't `released`.
+  ~lease();
+
+  /// The same as valid().
+  [[nodiscard]] explicit operator bool() const noexcept { return valid(); }
+
+  /// Held, by this process's own clock: no request.
+  [[nodiscard]] bool valid() const noexcept;
+
+  /// Time left until the deadline, zero when lost or released; grows with each renewal. No request.
+  [[nodiscard]] std::chrono::nanoseconds remaining() const noexcept;
+
+  /// The fencing token: greater than that of each earlier lease of the name, whatever crashed in between.
+  [[nodiscard]] std::int64_t token() const noexcept;
+
+  /// What is locked; empty without a lease.
+  [[nodiscard]] std::string name() const;
+
+  /// The owner id as it stands in Redis: "<client uuid>:<n>". Leases handed over inside a process share it.
+  [[nodiscard]] std::string owner() const;
+
+  /// Triggered when the lease is lost, no later than its deadline: at once when a renewal is refused, at the
+  /// deadline when the server can't be reached. Not triggered by release().
+  [[nodiscard]] std::stop_token lost() const;
+
+  /// Why it was lost; `none` while it isn't.
+  [[nodiscard]] loss_cause lost_because() const noexcept;
+
+  /// Calls f once, with the cause, when the lease is lost; at once, in this thread, when it is already.
+  /// Called from the client's thread or one that is inside a call of the client: f must not block or throw.
+  /// Several may be added.
+  void on_lost(std::function<void(loss_cause)> f);
+
+  /// Asks the server for a full ttl now, instead of at the next renewal. One request.
+  /// Throws errc::lost when it isn't held, errc::unreachable and the like when the server can't be asked
+  /// before the deadline.
+  void renew();
+
+  /// Gives the lock back: one request, or none when it passes to a waiter in this process. Renewal stops
+  /// before the request leaves. Waits for the answer at most client_options::reply_timeout; an unanswered
+  /// release goes on in the background until the ttl is over. Afterwards this object holds no lease.
+  release_result release() noexcept;
+
+  /// The same without waiting: `done` is called once with the outcome. It may be empty.
+  void async_release(std::function<void(release_result)> done) noexcept;
+
+ private:
+  friend class engine::held;
+  lease(std::shared_ptr<engine::core>, engine::held*) noexcept;
+  void drop() noexcept;
+
+  std::shared_ptr<engine::core> core_;
+  engine::held* held_ = nullptr;
+};
+
+}  // namespace holdfast

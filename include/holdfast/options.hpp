@@ -1,0 +1,92 @@
+/// The options of clients and locks: plain structs for designated initializers.
+///
+///     holdfast::mutex m{redis, "orders:42", {.ttl = 10s}};
+///
+/// Every time is a std::chrono duration. Values out of range are refused by the constructor that takes them,
+/// with std::errc::invalid_argument, before anything is sent.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <functional>
+#include <string>
+#include <string_view>
+
+namespace holdfast {
+
+using std::chrono::milliseconds;
+
+/// How a waiter learns that the lock came free.
+enum class wake {
+  automatic,  ///< inbox; poll when the server refuses the inbox channel (with one warning)
+  inbox,      ///< a pub/sub channel of the client's own; an error when it is refused
+  poll,       ///< ask again and again, with full-jitter back-off: for proxies without pub/sub
+};
+
+/// Options of one lock. The defaults suit most programs; each line says when to leave it alone.
+struct lock_options {
+  /// How long the server keeps the lock after the last renewal: how long others wait when this process dies.
+  /// At least 10 ms. Shorter recovers sooner from a crash; longer survives longer outages of the server.
+  milliseconds ttl{30'000};
+
+  /// Renew the lease in the background for as long as it is held. Without it the lease ends `ttl` after it
+  /// was taken, whatever happens.
+  bool watchdog = true;
+
+  /// Time between renewals; 0 means ttl / 3. Leave it: a third gives two more tries before the lease ends.
+  milliseconds renew_every{0};
+
+  /// How many renewals at the most; 0 is no limit. The lease is then lost (cause limit_reached) at its
+  /// deadline.
+  int max_renewals = 0;
+
+  /// How long one lease may be held; 0 is no limit. When it is reached the lease is lost (cause
+  /// limit_reached).
+  milliseconds max_hold{0};
+
+  /// Newcomers may overtake waiters, which is fast, until the first one has waited this long; then the
+  /// release hands the lock to it. Measured by the server's clock.
+  milliseconds starvation_limit{100};
+
+  /// How many times in a row the lock may pass between callers of one process without asking the server, and
+  /// for how long, while others may be waiting elsewhere. 0 turns handoff off.
+  int handoff_limit = 64;
+  milliseconds handoff_time{10};
+};
+
+enum class log_level { debug, info, warning, error };
+
+/// Called with each event worth a log line. May be called from any thread that is inside a call of the
+/// client, or from the client's own thread; never with a lock of the client held. Must not throw or block for
+/// long.
+using log_hook = std::function<void(log_level, std::string_view message)>;
+
+/// Options of a client.
+struct client_options {
+  /// What CLIENT SETNAME announces (shown by CLIENT LIST); empty: "holdfast". No spaces.
+  std::string name{};
+
+  /// How long connecting may take, with name resolution, TLS and AUTH; also how long a request waits for a
+  /// connection before it fails with errc::unreachable.
+  milliseconds connect_timeout{2'000};
+
+  /// A server that leaves a request unanswered this long is treated as gone: the connection is replaced, and
+  /// the request sent again. Leave it well above the slowest command on the server.
+  milliseconds reply_timeout{2'000};
+
+  /// The longest a waiter sleeps before it asks the server again, whatever messages come: 10 ms to 30 s.
+  /// Bounds the harm of a lost message. Lower costs requests: one per second per waiting process at the
+  /// default.
+  milliseconds recheck{1'000};
+
+  /// How waiters are woken.
+  holdfast::wake wake = holdfast::wake::automatic;
+
+  /// The largest reply accepted. Ours are small; a larger one means that something else answers.
+  std::size_t max_reply_bytes = 16u << 20;
+
+  /// Where log lines go; none: nowhere.
+  log_hook log{};
+};
+
+}  // namespace holdfast

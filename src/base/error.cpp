@@ -1,0 +1,46 @@
+#include <holdfast/error.hpp>
+
+namespace holdfast {
+namespace {
+
+class category final : public std::error_category {
+ public:
+  [[nodiscard]] char const* name() const noexcept override { return "holdfast"; }
+
+  [[nodiscard]] std::string message(int code) const override {
+    switch (static_cast<errc>(code)) {
+      case errc::unreachable:
+        return "the server could not be asked";
+      case errc::unauthorized:
+        return "wrong user or password, or a right is missing";
+      case errc::bad_url:
+        return "the URL can't be used";
+      case errc::wrong_type:
+        return "the key holds another type of value";
+      case errc::protocol:
+        return "what answered doesn't speak the Redis protocol, or a reply broke a limit";
+      case errc::refused:
+        return "the server refused the request";
+      case errc::cancelled:
+        return "cancelled by its stop token";
+      case errc::lost:
+        return "the lease is no longer held";
+      case errc::closed:
+        return "the client is shut down";
+      case errc::forked:
+        return "the client belongs to the parent of this forked process";
+    }
+    return "unknown error " + std::to_string(code);
+  }
+};
+
+}  // namespace
+
+std::error_category const& error_category() noexcept {
+  static category const instance;
+  return instance;
+}
+
+std::error_code make_error_code(errc code) noexcept { return {static_cast<int>(code), error_category()}; }
+
+}  // namespace holdfast

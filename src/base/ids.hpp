@@ -1,0 +1,17 @@
+/// Identities that nobody else has.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace holdfast {
+
+/// A random UUID (version 4), 36 characters in lower case. From the kernel's generator at every call, so a
+/// forked child never repeats its parent's. Thread-safe. Throws std::system_error when the kernel has no
+/// randomness.
+[[nodiscard]] std::string make_uuid();
+
+/// A seed for a pseudo-random engine, from the same source.
+[[nodiscard]] std::uint64_t random_seed();
+
+}  // namespace holdfast

@@ -1,0 +1,131 @@
+#include "net/connection.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace holdfast::net {
+
+connection::connection(reactor::loop& on, settings const& how, client_stats& counts)
+    : session{on, how, counts},
+      silence_timer_{[this] { check_silence(); }},
+      patience_timer_{[this] { fail_impatient(); }} {}
+
+void connection::send(request what) {
+  auto const now = boot_clock::now();
+  if (shut_because_) {
+    if (what.done) what.done({.reply = {}, .failure = shut_because_});
+    return;
+  }
+  ++counts().commands;
+  if (!up()) {
+    if (what.while_down == patience::little) {
+      auto const fails = now + how().connect_timeout;
+      if (ever_up_ && (!patience_timer_.armed() || fails < patience_timer_.when()))
+        on().arm(patience_timer_, fails);
+    } else if (what.give_up != time_point::max() &&
+               (!patience_timer_.armed() || what.give_up < patience_timer_.when())) {
+      on().arm(patience_timer_, what.give_up);
+    }
+  }
+  pipeline_.add(std::move(what), now);
+  update_interest();
+  on().mark_dirty(*this);
+  open();
+}
+
+void connection::gather(std::string& out) {
+  if (pipeline_.unsent() == 0) return;
+  auto const now = boot_clock::now();
+  if (pipeline_.in_flight() == 0) {
+    heard_ = now;
+    if (!silence_timer_.armed()) on().arm(silence_timer_, now + how().reply_timeout);
+  }
+  pipeline_.send_to(out, now);
+  counts().resent = pipeline_.resent();
+}
+
+void connection::on_reply(resp::reply&& reply) {
+  pipeline::finished one;
+  if (!pipeline_.match(std::move(reply), one)) {
+    drop(errc::protocol, "a reply that nothing asked for", true);
+    return;
+  }
+  heard_ = boot_clock::now();
+  update_interest();
+  if (one.what.done) one.what.done(std::move(one.how));
+}
+
+void connection::on_up() {
+  ever_up_ = true;
+  down_because_.reset();
+  patience_timer_.disarm();
+}
+
+void connection::on_down(std::shared_ptr<error const> why, bool final) {
+  if (!down_because_) down_since_ = boot_clock::now();
+  down_because_ = why;
+  pipeline_.restart();
+  silence_timer_.disarm();
+  if (final || !ever_up_) {
+    auto const unauthorized = why->code() == errc::unauthorized;
+    fail(pipeline_.remove_if([unauthorized](request const& one, time_point) {
+      return unauthorized || one.while_down == patience::little;
+    }),
+         why);
+  }
+  fail_impatient();
+}
+
+/// While the server is out of reach: fails those whose time is up, and looks again when the next one's is.
+void connection::fail_impatient() {
+  if (up() || !down_because_) return;
+  auto const now = boot_clock::now();
+  auto next = time_point::max();
+  fail(pipeline_.remove_if([&](request const& one, time_point queued) {
+    auto const until = one.while_down == patience::little
+                           ? std::max(queued, down_since_) + how().connect_timeout
+                           : one.give_up;
+    if (until <= now) return true;
+    next = std::min(next, until);
+    return false;
+  }),
+       down_because_);
+  if (next != time_point::max()) on().arm(patience_timer_, next);
+}
+
+/// A server that owes a reply and says nothing is gone: frozen, cut off, or replaced behind a dead address.
+void connection::check_silence() {
+  if (!up() || pipeline_.in_flight() == 0) return;
+  auto const limit = std::max(heard_, pipeline_.oldest()) + how().reply_timeout;
+  if (boot_clock::now() < limit) {
+    on().arm(silence_timer_, limit);
+    return;
+  }
+  drop(errc::unreachable, "no reply for " + std::to_string(how().reply_timeout.count()) + " ms");
+}
+
+void connection::fail(std::vector<pipeline::finished>&& these, std::shared_ptr<error const> const& why) {
+  update_interest();
+  for (auto& one : these) {
+    one.how.failure = why;
+    if (one.what.done) one.what.done(std::move(one.how));
+  }
+}
+
+void connection::shut(std::shared_ptr<error const> const& why) {
+  shut_because_ = why;
+  close();
+  pipeline_.restart();
+  silence_timer_.disarm();
+  patience_timer_.disarm();
+  fail(pipeline_.remove_if([](request const&, time_point) { return true; }), why);
+}
+
+void connection::update_interest() {
+  auto const wanted_now = !pipeline_.empty();
+  if (wanted_now == counted_) return;
+  counted_ = wanted_now;
+  on().add_interest(wanted_now ? 1 : -1);
+}
+
+}  // namespace holdfast::net

@@ -1,0 +1,56 @@
+/// The connection that requests go over.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "net/pipeline.hpp"
+#include "net/session.hpp"
+
+namespace holdfast::net {
+
+/// Sends requests in order, many at a time, and gives each its answer, however often the line breaks in
+/// between. Connects with the first request, and again as long as there are any. All under the client's lock.
+class connection final : public session {
+ public:
+  connection(reactor::loop& on, settings const& how, client_stats& counts);
+  ~connection() override = default;
+
+  /// Sends it as soon as it can be. `done` is called once, with the lock held, unless the connection is
+  /// destroyed.
+  void send(request what);
+
+  /// Nothing sent, nothing to send.
+  [[nodiscard]] bool idle() const noexcept { return pipeline_.empty(); }
+
+  /// Why there is no connection; null when there is one, or none was needed yet.
+  [[nodiscard]] std::shared_ptr<error const> const& down_because() const noexcept { return down_because_; }
+
+  /// Fails everything that waits, and whatever comes later.
+  void shut(std::shared_ptr<error const> const& why);
+
+ private:
+  void on_up() override;
+  void on_down(std::shared_ptr<error const> why, bool final) override;
+  void on_reply(resp::reply&& reply) override;
+  [[nodiscard]] bool wanted() const override { return !pipeline_.empty(); }
+  void gather(std::string& out) override;
+  [[nodiscard]] std::size_t outstanding() const override { return pipeline_.in_flight(); }
+
+  void fail(std::vector<pipeline::finished>&& these, std::shared_ptr<error const> const& why);
+  void fail_impatient();
+  void check_silence();
+  void update_interest();
+
+  pipeline pipeline_;
+  bool counted_ = false;  ///< in the loop's interest
+  bool ever_up_ = false;
+  time_point down_since_{};
+  time_point heard_{};  ///< when the last reply came
+  std::shared_ptr<error const> down_because_;
+  std::shared_ptr<error const> shut_because_;
+  reactor::timer silence_timer_;
+  reactor::timer patience_timer_;
+};
+
+}  // namespace holdfast::net

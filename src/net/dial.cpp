@@ -1,0 +1,130 @@
+#include "net/dial.hpp"
+
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/post.hpp>
+#include <utility>
+
+namespace holdfast::net {
+namespace {
+
+namespace asio = boost::asio;
+
+std::string name_of(endpoint const& to) {
+  if (to.how == endpoint::scheme::unix_socket) return to.path;
+  bool const v6 = to.host.find(':') != std::string::npos;
+  return (v6 ? "[" + to.host + "]" : to.host) + ":" + std::to_string(to.port);
+}
+
+/// Small requests must leave at once, and a peer that is gone must be noticed in the end. Neither is worth a
+/// failure.
+void tune(stream_socket& socket, endpoint::scheme how) {
+  boost::system::error_code ignored;
+  if (how != endpoint::scheme::unix_socket) {
+    socket.set_option(asio::ip::tcp::no_delay{true}, ignored);
+    socket.set_option(asio::socket_base::keep_alive{true}, ignored);
+  }
+  socket.non_blocking(true, ignored);
+}
+
+}  // namespace
+
+dial::dial(asio::io_context& io, endpoint to)
+    : io_{io}, to_{std::move(to)}, name_{name_of(to_)}, socket_{io} {}
+
+void dial::start(handler done) {
+  std::lock_guard const hold{mutex_};
+  if (cancelled_) {
+    asio::post(io_, [done = std::move(done), socket = stream_socket{io_}, name = name_]() mutable {
+      done("connect to " + name + ": Operation canceled", std::move(socket));
+    });
+    return;
+  }
+  done_ = std::move(done);
+  addresses_ = known_addresses(to_);
+  if (!addresses_.empty()) return try_next();
+  resolution_ = resolve(io_, to_, [self = shared_from_this()](std::string const& failure, auto found) {
+    self->resolved(failure, std::move(found));
+  });
+}
+
+void dial::resolved(std::string const& failure, std::vector<address> found) {
+  if (!failure.empty()) return finish("resolve " + to_.host + ": " + failure);
+  std::lock_guard const hold{mutex_};
+  if (cancelled_) return;
+  resolution_.reset();
+  addresses_ = std::move(found);
+  try_next();
+}
+
+/// Under the lock; there is a next address.
+void dial::try_next() {
+  auto const& next = addresses_[next_];
+  boost::system::error_code failure;
+  socket_ = stream_socket{io_};
+  socket_.open(next.where.protocol(), failure);
+  if (failure) {
+    asio::post(io_, [self = shared_from_this(), failure] { self->connected(failure); });
+    return;
+  }
+  socket_.async_connect(next.where, [self = shared_from_this()](auto outcome) { self->connected(outcome); });
+}
+
+void dial::connected(boost::system::error_code failure) {
+  {
+    std::lock_guard const hold{mutex_};
+    if (cancelled_) return;
+    if (failure) {
+      boost::system::error_code ignored;
+      socket_.close(ignored);
+      auto const& text = addresses_[next_].text;
+      if (!failures_.empty()) failures_ += "; ";
+      if (text != name_) failures_ += text + ": ";
+      failures_ += failure.message();
+      if (next_ + 1 < addresses_.size()) {
+        ++next_;
+        return try_next();
+      }
+    } else {
+      failures_.clear();
+      tune(socket_, to_.how);
+    }
+  }
+  finish(failure ? "connect to " + name_ + ": " + failures_ : std::string{});
+}
+
+void dial::finish(std::string const& failure) {
+  stream_socket socket{io_};
+  handler done;
+  {
+    std::lock_guard const hold{mutex_};
+    if (failure.empty()) socket = std::move(socket_);
+    resolution_.reset();
+    std::swap(done, done_);
+  }
+  if (done) done(failure, std::move(socket));
+}
+
+/// The handler leaves with the posted call: it owns our owner, so a loop that is destroyed before it runs
+/// must find it there and not in here.
+void dial::cancel() noexcept {
+  handler done;
+  std::lock_guard const hold{mutex_};
+  if (cancelled_) return;
+  cancelled_ = true;
+  boost::system::error_code ignored;
+  socket_.close(ignored);
+  std::string const doing = resolution_ ? "resolve " + to_.host : "connect to " + name_;
+  if (resolution_) std::exchange(resolution_, nullptr)->cancel();
+  std::swap(done, done_);
+  if (!done) return;
+  asio::post(io_, [done = std::move(done), socket = stream_socket{io_}, doing]() mutable {
+    done(doing + ": Operation canceled", std::move(socket));
+  });
+}
+
+std::string dial::peer() const {
+  std::lock_guard const hold{mutex_};
+  return addresses_.empty() ? name_ : addresses_[next_].text;
+}
+
+}  // namespace holdfast::net

@@ -1,0 +1,63 @@
+/// From an endpoint to a connected socket.
+#pragma once
+
+#include <boost/asio/error.hpp>
+#include <boost/asio/generic/stream_protocol.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/system/error_code.hpp>
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "net/resolve.hpp"
+#include "net/url.hpp"
+
+namespace holdfast::net {
+
+using stream_socket = boost::asio::generic::stream_protocol::socket;
+
+/// What to tell of a socket that we closed ourselves: only a request that was under way then fails as
+/// aborted, one begun afterwards would have a bad descriptor.
+[[nodiscard]] inline boost::system::error_code as_aborted(boost::system::error_code failure) noexcept {
+  return failure == boost::asio::error::bad_descriptor ? boost::asio::error::operation_aborted : failure;
+}
+
+/// Resolves the host and tries its addresses one after the other. Used once. All calls are thread-safe.
+class dial : public std::enable_shared_from_this<dial> {
+ public:
+  /// An open socket and its address, or what failed: "connect to 127.0.0.1:1: Connection refused".
+  using handler = std::function<void(std::string const& failure, stream_socket socket)>;
+
+  dial(boost::asio::io_context& io, endpoint to);
+
+  /// `done` is called once, by the loop, also after cancel().
+  void start(handler done);
+  void cancel() noexcept;
+
+  /// The address that is being tried, or was connected to; before there is one, what the URL says.
+  [[nodiscard]] std::string peer() const;
+
+ private:
+  void resolved(std::string const& failure, std::vector<address> found);
+  void try_next();
+  void connected(boost::system::error_code failure);
+  void finish(std::string const& failure);
+
+  boost::asio::io_context& io_;
+  endpoint const to_;
+  std::string const name_;  ///< "redis.example:6379", "/run/redis.sock"
+
+  mutable std::mutex mutex_;  ///< guards what follows; never held while `done_` runs
+  handler done_;
+  stream_socket socket_;
+  std::vector<address> addresses_;
+  std::size_t next_ = 0;
+  std::string failures_;
+  std::shared_ptr<resolution> resolution_;
+  bool cancelled_ = false;
+};
+
+}  // namespace holdfast::net

@@ -1,0 +1,35 @@
+#include "net/pipeline.hpp"
+
+#include <utility>
+
+namespace holdfast::net {
+
+void pipeline::add(request what, time_point now) {
+  entries_.push_back({.what = std::move(what), .queued = now});
+}
+
+void pipeline::send_to(std::string& out, time_point now) {
+  for (; in_flight_ < entries_.size(); ++in_flight_) {
+    auto& one = entries_[in_flight_];
+    out += one.what.bytes;
+    one.sent_at = now;
+    if (one.sent) {
+      one.resent = true;
+      ++resent_;
+    }
+    one.sent = true;
+  }
+}
+
+bool pipeline::match(resp::reply&& reply, finished& out) {
+  if (in_flight_ == 0) return false;
+  out = entries_.front().finish();
+  out.how.reply = std::move(reply);
+  entries_.pop_front();
+  --in_flight_;
+  return true;
+}
+
+void pipeline::restart() noexcept { in_flight_ = 0; }
+
+}  // namespace holdfast::net

@@ -1,0 +1,104 @@
+/// Which reply belongs to which request, also when the line drops in between. No I/O, no clock.
+#pragma once
+
+#include <cstddef>
+#include <deque>
+#include <functional>
+#include <holdfast/error.hpp>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/clock.hpp"
+#include "resp/reply.hpp"
+
+namespace holdfast::net {
+
+/// How a request ended.
+struct answer {
+  resp::reply reply{};  ///< what the server said, maybe an error of its own
+  std::shared_ptr<error const>
+      failure{};         ///< set when there is no reply: it couldn't be asked, or was left unanswered
+  time_point sent_at{};  ///< just before it was written, the last time it was
+  bool sent = false;     ///< at least once: whatever it does may be done
+  bool resent = false;   ///< more than once: an earlier copy may have been carried out, too
+};
+
+/// What happens to a request while there is no connection.
+enum class patience {
+  little,   ///< fails once the server couldn't be reached for connect_timeout
+  endless,  ///< stays until it can be sent, or its time is up
+};
+
+struct request {
+  std::string bytes{};
+  std::function<void(answer&&)> done{};
+  patience while_down = patience::little;
+  time_point give_up = time_point::max();  ///< with endless patience: fail then, if it isn't in flight
+};
+
+/// The requests of one connection, in order. All of ours may be sent again: the scripts are idempotent, so
+/// after a drop everything that was in flight goes out anew, in the old order, ahead of what came later.
+class pipeline {
+ public:
+  void add(request what, time_point now);
+
+  /// Appends all that wasn't sent to `out`; it's in flight now.
+  void send_to(std::string& out, time_point now);
+
+  struct finished {
+    request what;
+    answer how;
+  };
+
+  /// The reply for the oldest request in flight. False when there is none: the peer talks out of turn.
+  [[nodiscard]] bool match(resp::reply&& reply, finished& out);
+
+  /// The connection is gone: everything is to be sent again.
+  void restart() noexcept;
+
+  /// Takes out all requests that `wanted(request, when it was queued)` says, keeping the order of the rest.
+  /// Only after restart(): nothing may be in flight.
+  template <class Wanted>
+  [[nodiscard]] std::vector<finished> remove_if(Wanted wanted) {
+    std::vector<finished> result;
+    std::deque<entry> rest;
+    for (auto& one : entries_) {
+      if (wanted(one.what, one.queued)) {
+        result.push_back(one.finish());
+      } else {
+        rest.push_back(std::move(one));
+      }
+    }
+    entries_ = std::move(rest);
+    return result;
+  }
+
+  [[nodiscard]] bool empty() const noexcept { return entries_.empty(); }
+  [[nodiscard]] std::size_t in_flight() const noexcept { return in_flight_; }
+  [[nodiscard]] std::size_t unsent() const noexcept { return entries_.size() - in_flight_; }
+  [[nodiscard]] std::uint64_t resent() const noexcept { return resent_; }
+
+  /// When the oldest request in flight was sent; only if there is one.
+  [[nodiscard]] time_point oldest() const noexcept { return entries_.front().sent_at; }
+
+ private:
+  struct entry {
+    request what;
+    time_point queued;
+    time_point sent_at{};
+    bool sent = false;
+    bool resent = false;
+
+    finished finish() {
+      return {std::move(what),
+              {.reply = {}, .failure = {}, .sent_at = sent_at, .sent = sent, .resent = resent}};
+    }
+  };
+
+  std::deque<entry> entries_;  ///< the first in_flight_ of them are sent
+  std::size_t in_flight_ = 0;
+  std::uint64_t resent_ = 0;
+};
+
+}  // namespace holdfast::net

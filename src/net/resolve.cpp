@@ -1,0 +1,135 @@
+#include "net/resolve.hpp"
+
+#include <netdb.h>
+#include <signal.h>
+
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/ip/address.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/local/stream_protocol.hpp>
+#include <boost/asio/post.hpp>
+#include <cstring>
+#include <mutex>
+#include <optional>
+#include <system_error>
+#include <thread>
+#include <utility>
+
+namespace holdfast::net {
+namespace {
+
+namespace asio = boost::asio;
+using asio::ip::tcp;
+
+address to_address(tcp::endpoint const& where) {
+  auto const ip = where.address().to_string();
+  auto const port = ":" + std::to_string(where.port());
+  return {where, where.address().is_v6() ? "[" + ip + "]" + port : ip + port};
+}
+
+struct answer {
+  std::string failure;
+  std::vector<address> found;
+};
+
+answer ask(std::string const& host, std::uint16_t port) {
+  addrinfo hints{};
+  hints.ai_socktype = SOCK_STREAM;
+  addrinfo* list = nullptr;
+  answer result;
+  if (int const code = ::getaddrinfo(host.c_str(), nullptr, &hints, &list); code != 0) {
+    result.failure = code == EAI_NONAME ? "Host not found" : ::gai_strerror(code);
+    return result;
+  }
+  for (auto const* each = list; each; each = each->ai_next) {
+    if (each->ai_family != AF_INET && each->ai_family != AF_INET6) continue;
+    tcp::endpoint where;
+    if (each->ai_addrlen > where.capacity()) continue;
+    std::memcpy(where.data(), each->ai_addr, each->ai_addrlen);
+    where.resize(each->ai_addrlen);
+    where.port(port);
+    result.found.push_back(to_address(where));
+  }
+  ::freeaddrinfo(list);
+  if (result.found.empty()) result.failure = "Host not found";
+  return result;
+}
+
+class threaded_resolution final : public resolution,
+                                  public std::enable_shared_from_this<threaded_resolution> {
+ public:
+  threaded_resolution(asio::io_context& io, handler done)
+      : io_{&io}, work_{asio::make_work_guard(io)}, done_{std::move(done)} {}
+
+  void start(std::string host, std::uint16_t port) {
+    // The program's signals are for its own threads.
+    sigset_t all;
+    sigset_t before;
+    ::sigfillset(&all);
+    ::pthread_sigmask(SIG_SETMASK, &all, &before);
+    try {
+      std::thread{[self = shared_from_this(), host = std::move(host), port] {
+        self->deliver(ask(host, port));
+      }}.detach();
+    } catch (std::system_error const& failure) {
+      deliver({failure.what(), {}});
+    }
+    ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  }
+
+  void cancel() noexcept override {
+    handler unused;  // destroyed after the lock is released: it may own the caller
+    std::lock_guard const hold{mutex_};
+    io_ = nullptr;
+    work_.reset();
+    std::swap(unused, done_);
+  }
+
+ private:
+  void deliver(answer result) {
+    handler done;
+    std::lock_guard const hold{mutex_};
+    if (!io_) return;
+    std::swap(done, done_);
+    asio::post(*io_, [self = shared_from_this(), done = std::move(done), result = std::move(result)] {
+      // Until the thread has left the io_context, whose end may be what `done` brings about.
+      {
+        std::lock_guard const wait{self->mutex_};
+      }
+      done(result.failure, result.found);
+    });
+    io_ = nullptr;
+    work_.reset();
+  }
+
+  std::mutex mutex_;
+  asio::io_context* io_;  ///< null once it may be gone
+  std::optional<asio::executor_work_guard<asio::io_context::executor_type>> work_;
+  handler done_;
+};
+
+}  // namespace
+
+std::vector<address> known_addresses(endpoint const& to) {
+  if (to.how == endpoint::scheme::unix_socket) {
+    return {{asio::local::stream_protocol::endpoint{to.path}, to.path}};
+  }
+  // As RFC 6761 asks; and a start-up on one machine then needs no thread. IPv4 first: it is where most
+  // servers listen.
+  if (to.host == "localhost") {
+    return {to_address({asio::ip::address_v4::loopback(), to.port}),
+            to_address({asio::ip::address_v6::loopback(), to.port})};
+  }
+  boost::system::error_code not_numeric;
+  auto const ip = asio::ip::make_address(to.host, not_numeric);
+  if (not_numeric) return {};
+  return {to_address({ip, to.port})};
+}
+
+std::shared_ptr<resolution> resolve(asio::io_context& io, endpoint const& to, resolution::handler done) {
+  auto const question = std::make_shared<threaded_resolution>(io, std::move(done));
+  question->start(to.host, to.port);
+  return question;
+}
+
+}  // namespace holdfast::net

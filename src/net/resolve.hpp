@@ -1,0 +1,42 @@
+/// Host names to addresses.
+#pragma once
+
+#include <boost/asio/generic/stream_protocol.hpp>
+#include <boost/asio/io_context.hpp>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "net/url.hpp"
+
+namespace holdfast::net {
+
+struct address {
+  boost::asio::generic::stream_protocol::endpoint where;
+  std::string text;  ///< "127.0.0.1:6379", "[::1]:6379", "/run/redis.sock"
+};
+
+/// The addresses that need no name server: numeric hosts, localhost, sockets. Empty for other names.
+[[nodiscard]] std::vector<address> known_addresses(endpoint const& to);
+
+/// A question to the name service under way.
+class resolution {
+ public:
+  using handler = std::function<void(std::string const& failure, std::vector<address> found)>;
+
+  resolution() = default;
+  resolution(resolution const&) = delete;
+  resolution& operator=(resolution const&) = delete;
+  virtual ~resolution() = default;
+
+  /// The handler won't be called any more, and the io_context is left alone from now on. Thread-safe.
+  virtual void cancel() noexcept = 0;
+};
+
+/// Asks in a thread of its own, which nobody waits for: getaddrinfo can't be interrupted and may take half a
+/// minute. Asio's own resolver would hold up the io_context's destructor, hence exit(), for as long.
+[[nodiscard]] std::shared_ptr<resolution> resolve(boost::asio::io_context& io, endpoint const& to,
+                                                  resolution::handler done);
+
+}  // namespace holdfast::net

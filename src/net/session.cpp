@@ -1,0 +1,209 @@
+#include "net/session.hpp"
+
+#include <utility>
+
+#include "base/ids.hpp"
+
+namespace holdfast::net {
+namespace {
+
+/// Pauses between connection attempts. The cap is no longer than the default re-check, so a server that is
+/// back is noticed as soon as a waiter would ask anyway.
+constexpr std::chrono::milliseconds first_pause{10};
+constexpr std::chrono::milliseconds longest_pause{1000};
+
+/// More replies outstanding than this, and a thread beside the driver leaves writing to it, which then writes
+/// for many.
+constexpr std::size_t write_beside_driver = 8;
+
+constexpr std::size_t read_size = 32 * 1024;
+
+std::string in_ms(milliseconds time) { return std::to_string(time.count()) + " ms"; }
+
+}  // namespace
+
+session::session(reactor::loop& on, settings const& how, client_stats& counts)
+    : on_{on},
+      how_{how},
+      counts_{counts},
+      parser_{how.limits},
+      pause_{first_pause, longest_pause},
+      random_{static_cast<std::minstd_rand::result_type>(random_seed())},
+      connect_timer_{[this] {
+        drop(errc::unreachable, "no connection within " + in_ms(how_.connect_timeout) +
+                                    (line_ ? " (trying " + line_->peer() + ")" : std::string{}));
+      }},
+      pause_timer_{[this] {
+        state_ = state::idle;
+        if (wanted()) connect();
+      }} {}
+
+session::~session() {
+  on_.forget(*this);
+  retire_transport();
+}
+
+void session::open() {
+  if (state_ == state::idle) connect();
+}
+
+void session::close() {
+  retire_transport();
+  connect_timer_.disarm();
+  pause_timer_.disarm();
+  state_ = state::idle;
+}
+
+void session::connect() {
+  state_ = state::connecting;
+  on_.arm(connect_timer_, boot_clock::now() + how_.connect_timeout);
+  try {
+    line_ = make_transport(on_.io(), how_.server);
+  } catch (error const& failure) {
+    drop(errc::bad_url, failure.what(), true);
+    return;
+  }
+  on_.add_interest(1);  // somebody has to drive while this goes on
+  line_->async_connect([this, generation = generation_](std::string const& failure) {
+    std::lock_guard const hold{on_.mutex()};
+    if (generation != generation_) return;
+    if (failure.empty()) {
+      greet();
+    } else {
+      drop(errc::unreachable, failure);
+    }
+  });
+}
+
+void session::greet() {
+  state_ = state::greeting;
+  ++counts_.connects;
+  greeting_ = std::make_unique<handshake>(how_.server, how_.client_name);
+  greetings_left_ = greeting_->expected();
+  out_ = greeting_->commands();
+  on_.mark_dirty(*this);
+  read();
+}
+
+void session::on_greeting(resp::reply const& reply) {
+  switch (greeting_->on_reply(reply)) {
+    case handshake::step::more:
+      return;
+    case handshake::step::done:
+      greeting_.reset();
+      connect_timer_.disarm();
+      pause_.reset();
+      state_ = state::up;
+      on_.add_interest(-1);
+      on_up();
+      on_.mark_dirty(*this);
+      return;
+    case handshake::step::failed:
+    case handshake::step::not_ready:
+      auto const failure = greeting_->failure();
+      auto const final = failure.code() == errc::unauthorized;
+      drop(static_cast<errc>(failure.code().value()), failure.what(), final);
+      return;
+  }
+}
+
+void session::read() {
+  auto const room = parser_.prepare(read_size);
+  line_->async_read_some(
+      room.data(), room.size(),
+      [this, generation = generation_](boost::system::error_code failure, std::size_t n) {
+        std::lock_guard const hold{on_.mutex()};
+        if (generation != generation_) return;
+        if (failure) {
+          auto const closed = failure == boost::asio::error::eof;
+          drop(errc::unreachable,
+               line_->peer() + (closed ? ": the server closed the connection" : ": " + failure.message()));
+        } else {
+          on_bytes(n);
+        }
+      });
+}
+
+void session::on_bytes(std::size_t n) {
+  ++counts_.reads;
+  parser_.commit(n);
+  auto const generation = generation_;
+  resp::reply reply;
+  for (;;) {
+    switch (parser_.next(reply)) {
+      case resp::parser::outcome::reply:
+        if (state_ == state::greeting) {
+          on_greeting(reply);
+        } else {
+          on_reply(std::move(reply));
+        }
+        if (generation != generation_) return;
+        break;
+      case resp::parser::outcome::incomplete:
+        read();
+        return;
+      case resp::parser::outcome::broken:
+        drop(errc::protocol, line_->peer() + " is not a Redis server, or not one to trust: " + parser_.why(),
+             true);
+        return;
+    }
+  }
+}
+
+bool session::flush(bool driving) {
+  if (state_ != state::up && state_ != state::greeting) return true;  // goes out when it is up
+  if (!writing_.empty()) return true;                                 // goes out behind what is being written
+  if (!driving && (!line_->direct() || outstanding() >= write_beside_driver)) return false;
+  if (state_ == state::up) gather(out_);
+  if (out_.empty()) return true;
+  ++counts_.writes;
+  if (line_->direct()) {
+    boost::system::error_code failure;
+    auto const n = line_->try_write(out_, failure);
+    if (failure || n == out_.size()) {  // a failure shows on the reading side, too, and is handled there
+      out_.clear();
+      return true;
+    }
+    out_.erase(0, n);
+  }
+  writing_.swap(out_);
+  write_rest(0);
+  return true;
+}
+
+void session::write_rest(std::size_t done) {
+  line_->async_write(std::string_view{writing_}.substr(done),
+                     [this, generation = generation_](boost::system::error_code failure, std::size_t) {
+                       std::lock_guard const hold{on_.mutex()};
+                       if (generation != generation_) return;
+                       writing_.clear();
+                       if (!failure) on_.mark_dirty(*this);
+                     });
+}
+
+void session::retire_transport() {
+  ++generation_;
+  if (line_) {
+    line_->close();
+    if (state_ == state::connecting || state_ == state::greeting) on_.add_interest(-1);
+  }
+  line_.reset();
+  greeting_.reset();
+  parser_.reset();
+  out_.clear();
+  writing_ = {};
+}
+
+void session::drop(errc code, std::string const& why, bool final) {
+  auto const was_up = state_ == state::up;
+  if (was_up) ++counts_.disconnects;
+  retire_transport();
+  connect_timer_.disarm();
+  state_ = state::pausing;
+  on_.arm(pause_timer_, boot_clock::now() + pause_.next(random_));
+  auto const prefix =
+      code == errc::unreachable ? "cannot reach " + how_.server.display + ": " : std::string{};
+  on_down(std::make_shared<error const>(code, prefix + why), final);
+}
+
+}  // namespace holdfast::net

@@ -1,0 +1,94 @@
+/// A connection that is made, greeted, kept and made again: what the two kinds of ours have in common.
+#pragma once
+
+#include <cstdint>
+#include <holdfast/client.hpp>
+#include <memory>
+#include <random>
+#include <string>
+#include <string_view>
+
+#include "base/backoff.hpp"
+#include "net/handshake.hpp"
+#include "net/transport.hpp"
+#include "net/url.hpp"
+#include "reactor/reactor.hpp"
+#include "resp/parser.hpp"
+
+namespace holdfast::net {
+
+/// Where to, and how. Constant for a client's life.
+struct settings {
+  endpoint server;
+  std::string client_name;
+  milliseconds connect_timeout{};
+  milliseconds reply_timeout{};
+  resp::limits limits;
+};
+
+/// One line to the server. All under the client's lock.
+class session : public reactor::flushable {
+ public:
+  session(reactor::loop& on, settings const& how, client_stats& counts);
+  ~session() override;
+
+  /// Connects, unless that is under way.
+  void open();
+
+  /// Ends the connection without another try.
+  void close();
+
+  [[nodiscard]] bool up() const noexcept { return state_ == state::up; }
+
+  bool flush(bool driving) override;
+
+ protected:
+  /// The handshake is done.
+  virtual void on_up() = 0;
+  /// The connection failed or could not be made. `final`: another try would end the same way (a wrong
+  /// password, say).
+  virtual void on_down(std::shared_ptr<error const> why, bool final) = 0;
+  virtual void on_reply(resp::reply&& reply) = 0;
+  /// Should a lost connection be made again?
+  [[nodiscard]] virtual bool wanted() const = 0;
+  /// Adds what is to be written now.
+  virtual void gather(std::string& out) = 0;
+  /// Replies that are waited for: with many of them, writing is left to the driver.
+  [[nodiscard]] virtual std::size_t outstanding() const = 0;
+
+  /// Treats the connection as broken.
+  void drop(errc code, std::string const& why, bool final = false);
+
+  [[nodiscard]] reactor::loop& on() noexcept { return on_; }
+  [[nodiscard]] settings const& how() const noexcept { return how_; }
+  [[nodiscard]] client_stats& counts() noexcept { return counts_; }
+
+ private:
+  enum class state { idle, connecting, greeting, up, pausing };
+
+  void connect();
+  void greet();
+  void read();
+  void on_bytes(std::size_t n);
+  void on_greeting(resp::reply const& reply);
+  void write_rest(std::size_t done);
+  void retire_transport();
+
+  reactor::loop& on_;
+  settings const& how_;
+  client_stats& counts_;
+  state state_ = state::idle;
+  std::shared_ptr<transport> line_;
+  std::uint64_t generation_ = 0;  ///< of the transport: handlers of an older one have nothing to say
+  resp::parser parser_;
+  std::unique_ptr<handshake> greeting_;
+  std::size_t greetings_left_ = 0;
+  std::string out_;      ///< to be written
+  std::string writing_;  ///< being written; empty: nothing is
+  backoff pause_;
+  std::minstd_rand random_;
+  reactor::timer connect_timer_;
+  reactor::timer pause_timer_;
+};
+
+}  // namespace holdfast::net

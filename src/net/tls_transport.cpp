@@ -1,0 +1,182 @@
+#include "net/tls_transport.hpp"
+
+#include <openssl/err.h>
+#include <openssl/ssl.h>
+#include <openssl/x509v3.h>
+
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/dispatch.hpp>
+#include <boost/asio/error.hpp>
+#include <boost/asio/ip/address.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/ssl/context.hpp>
+#include <boost/asio/ssl/error.hpp>
+#include <boost/asio/ssl/stream.hpp>
+#include <boost/asio/write.hpp>
+#include <holdfast/error.hpp>
+#include <optional>
+#include <utility>
+
+#include "net/dial.hpp"
+
+namespace holdfast::net {
+namespace {
+
+namespace asio = boost::asio;
+using boost::system::error_code;
+
+std::string reason_of(error_code const& failure) {
+  if (failure.category() != asio::error::get_ssl_category()) return failure.message();
+  auto const code = static_cast<unsigned long>(static_cast<unsigned int>(failure.value()));
+  char const* const reason = ::ERR_reason_error_string(code);
+  return reason ? reason : failure.message();
+}
+
+void check_file(error_code const& failure, std::string const& parameter, std::string const& file) {
+  if (!failure) return;
+  throw error{errc::bad_url,
+              "URL: the parameter " + parameter + ": can't use the file " + file + ": " + reason_of(failure)};
+}
+
+asio::ssl::context make_context(tls_options const& options) {
+  asio::ssl::context context{asio::ssl::context::tls_client};
+  ::SSL_CTX_set_min_proto_version(context.native_handle(), TLS1_2_VERSION);
+  error_code failure;
+  if (options.ca.empty()) {
+    context.set_default_verify_paths(failure);
+  } else {
+    context.load_verify_file(options.ca, failure);
+    check_file(failure, "ca", options.ca);
+  }
+  // Without this OpenSSL asks for the passphrase of an encrypted key on the terminal.
+  context.set_password_callback([](std::size_t, auto) { return std::string{}; }, failure);
+  if (!options.cert.empty()) {
+    context.use_certificate_chain_file(options.cert, failure);
+    check_file(failure, "cert", options.cert);
+    context.use_private_key_file(options.key, asio::ssl::context::pem, failure);
+    check_file(failure, "key", options.key);
+  }
+  context.set_verify_mode(options.verify ? asio::ssl::verify_peer : asio::ssl::verify_none, failure);
+  return context;
+}
+
+/// Everything happens in the loop's thread, since an SSL object bears no other: calls from elsewhere go there
+/// first.
+class tls_transport final : public transport, public std::enable_shared_from_this<tls_transport> {
+ public:
+  tls_transport(asio::io_context& io, endpoint const& to)
+      : io_{io},
+        host_{to.host},
+        verify_{to.tls.verify},
+        context_{make_context(to.tls)},
+        dial_{std::make_shared<dial>(io, to)} {}
+
+  void async_connect(connect_handler done) override {
+    dial_->start([self = shared_from_this(), done = std::move(done)](std::string const& failure,
+                                                                     stream_socket socket) mutable {
+      if (!failure.empty()) return done(failure);
+      if (self->closed_) return done(self->failed(asio::error::operation_aborted));
+      self->shake_hands(std::move(socket), std::move(done));
+    });
+  }
+
+  void async_read_some(char* into, std::size_t size, io_handler done) override {
+    asio::dispatch(io_, [self = shared_from_this(), into, size, done = std::move(done)]() mutable {
+      if (!self->stream_) return self->abort(std::move(done));
+      self->stream_->async_read_some(asio::buffer(into, size),
+                                     [self, done = std::move(done)](error_code failure, std::size_t n) {
+                                       // Redis hangs up without the closing words of TLS; that is an ordinary
+                                       // end.
+                                       if (failure == asio::ssl::error::stream_truncated)
+                                         failure = asio::error::eof;
+                                       done(as_aborted(failure), n);
+                                     });
+    });
+  }
+
+  void async_write(std::string_view bytes, io_handler done) override {
+    asio::dispatch(io_, [self = shared_from_this(), bytes, done = std::move(done)]() mutable {
+      if (!self->stream_) return self->abort(std::move(done));
+      asio::async_write(*self->stream_, asio::buffer(bytes.data(), bytes.size()),
+                        [self, done = std::move(done)](error_code failure, std::size_t n) {
+                          done(as_aborted(failure), n);
+                        });
+    });
+  }
+
+  std::size_t try_write(std::string_view, error_code& failure) override {
+    failure.clear();
+    return 0;
+  }
+
+  [[nodiscard]] bool direct() const noexcept override { return false; }
+
+  void close() noexcept override {
+    dial_->cancel();
+    asio::dispatch(io_, [self = shared_from_this()] {
+      self->closed_ = true;
+      error_code ignored;
+      if (self->stream_) self->stream_->lowest_layer().close(ignored);
+    });
+  }
+
+  [[nodiscard]] std::string peer() const override { return dial_->peer(); }
+
+ private:
+  void shake_hands(stream_socket socket, connect_handler done) {
+    stream_.emplace(std::move(socket), context_);
+    auto* const ssl = stream_->native_handle();
+    error_code not_numeric;
+    asio::ip::make_address(host_, not_numeric);
+    if (not_numeric) ::SSL_set_tlsext_host_name(ssl, host_.c_str());
+    if (verify_) {
+      auto* const checks = ::SSL_get0_param(ssl);
+      ::X509_VERIFY_PARAM_set_hostflags(checks, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
+      if (not_numeric) {
+        ::X509_VERIFY_PARAM_set1_host(checks, host_.c_str(), host_.size());
+      } else {
+        ::X509_VERIFY_PARAM_set1_ip_asc(checks, host_.c_str());
+      }
+    }
+    stream_->async_handshake(asio::ssl::stream_base::client,
+                             [self = shared_from_this(), done = std::move(done)](error_code failure) {
+                               done(failure ? self->failed(as_aborted(failure)) : std::string{});
+                             });
+  }
+
+  [[nodiscard]] std::string failed(error_code const& failure) {
+    std::string why = "TLS handshake with " + dial_->peer() + ": ";
+    if (failure == asio::ssl::error::stream_truncated || failure == asio::error::eof) {
+      return why + "the server hung up (is that a TLS port?)";
+    }
+    why += reason_of(failure);
+    if (failure.category() == asio::error::get_ssl_category() &&
+        ERR_GET_REASON(static_cast<unsigned long>(failure.value())) == SSL_R_WRONG_VERSION_NUMBER) {
+      return why + " (is that a TLS port?)";
+    }
+    auto const verdict = stream_ ? ::SSL_get_verify_result(stream_->native_handle()) : X509_V_OK;
+    if (verify_ && verdict != X509_V_OK)
+      why += " (" + std::string{::X509_verify_cert_error_string(verdict)} + ")";
+    return why;
+  }
+
+  void abort(io_handler done) {
+    asio::post(io_, [done = std::move(done)] { done(asio::error::operation_aborted, 0); });
+  }
+
+  asio::io_context& io_;
+  std::string const host_;
+  bool const verify_;
+  asio::ssl::context context_;
+  std::shared_ptr<dial> const dial_;
+  std::optional<asio::ssl::stream<stream_socket>> stream_;
+  bool closed_ = false;
+};
+
+}  // namespace
+
+std::shared_ptr<transport> make_tls_transport(asio::io_context& io, endpoint const& to) {
+  return std::make_shared<tls_transport>(io, to);
+}
+
+}  // namespace holdfast::net

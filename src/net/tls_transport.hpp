@@ -1,0 +1,12 @@
+/// TLS over TCP, with OpenSSL. Nothing of OpenSSL is set up before the first of these is made.
+#pragma once
+
+#include <memory>
+
+#include "net/transport.hpp"
+
+namespace holdfast::net {
+
+[[nodiscard]] std::shared_ptr<transport> make_tls_transport(boost::asio::io_context& io, endpoint const& to);
+
+}  // namespace holdfast::net

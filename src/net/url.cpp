@@ -1,0 +1,195 @@
+#include "net/url.hpp"
+
+#include <algorithm>
+#include <boost/url/parse.hpp>
+#include <boost/url/url_view.hpp>
+#include <charconv>
+#include <holdfast/error.hpp>
+#include <optional>
+#include <utility>
+
+namespace holdfast::net {
+namespace {
+
+namespace urls = boost::urls;
+using namespace std::string_literals;
+
+constexpr auto schemes = "redis://, rediss:// (TLS) or redis+unix:// (socket)";
+constexpr std::size_t longest_socket_path = 107;  // sun_path, with its end
+
+// Messages quote only parts that can't be a piece of a password put in the wrong place: never port, path or
+// host.
+[[noreturn]] void bad(std::string const& why) { throw error{errc::bad_url, "URL: " + why}; }
+
+/// What was percent-encoded, as it was meant.
+std::string decoded(urls::pct_string_view part, std::string const& what) {
+  auto text = part.decode();
+  if (text.find('\0') != std::string::npos) bad(what + " contains a zero byte (%00)");
+  return text;
+}
+
+std::optional<int> to_number(std::string_view digits) {
+  int value = 0;
+  if (digits.empty() || digits[0] == '-') return std::nullopt;
+  auto const [end, failure] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+  if (failure != std::errc{} || end != digits.data() + digits.size()) return std::nullopt;
+  return value;
+}
+
+endpoint::scheme to_scheme(std::string_view text) {
+  std::string name{text};
+  std::ranges::transform(name, name.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? char(c + 32) : c; });
+  if (name == "redis") return endpoint::scheme::tcp;
+  if (name == "rediss") return endpoint::scheme::tls;
+  if (name == "redis+unix" || name == "unix") return endpoint::scheme::unix_socket;
+  for (auto const* const later : {"sentinel", "cluster", "quorum"}) {
+    if (name.starts_with("redis") && name.ends_with(later)) {
+      bad("this version doesn't support " + name + "://; it supports one server: " + schemes);
+    }
+  }
+  auto const is_plain = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '+' || c == '.' || c == '-';
+  };
+  if (name.empty() || !std::ranges::all_of(name, is_plain)) bad("it must begin with "s + schemes);
+  bad("unknown scheme " + name + "://; allowed are " + schemes);
+}
+
+/// An '@' that isn't encoded belongs between password and host, once. Anywhere else it is most likely part of
+/// a password, or follows a password that holds a '/', '?' or '#': such text can't be taken apart, nor be
+/// shown.
+void check_at(std::string_view rest) {
+  auto const at = rest.find('@');
+  if (at == std::string_view::npos) return;
+  if (at > rest.find_first_of("/?#") || rest.find('@', at + 1) != std::string_view::npos) {
+    bad("'@' may stand only before the host; percent-encode @ / ? # % in user, password, paths and "
+        "parameters "
+        "(@ is %40, / is %2F, # is %23)");
+  }
+}
+
+urls::url_view parse(std::string_view text) {
+  auto const parsed = urls::parse_uri({text.data(), text.size()});
+  if (parsed) return *parsed;
+  auto const strange = std::ranges::find_if(text, [](char c) { return c <= ' ' || c > '~'; });
+  if (strange != text.end()) bad("spaces and characters other than ASCII must be percent-encoded");
+  bad("not of the form redis://[user:password@]host[:port][/db] (percent-encode special characters in user "
+      "and "
+      "password, put an IPv6 address in brackets, give the port as a number from 1 to 65535)");
+}
+
+void read_user(urls::url_view const& url, endpoint& to) {
+  if (!url.has_userinfo()) return;
+  to.user = decoded(url.encoded_user(), "the user");
+  to.password = decoded(url.encoded_password(), "the password");
+  if (to.password.empty()) {
+    bad(to.user.empty()
+            ? "the password before '@' is empty"
+            : "a user without a password; write user:password@host, or :password@host for a password "
+              "alone");
+  }
+}
+
+void read_host(urls::url_view const& url, endpoint& to) {
+  to.host = url.host_address();
+  if (to.host.empty()) bad("the host is missing; write redis://localhost, say");
+  if (to.host.find('\0') != std::string::npos) bad("the host contains a zero byte (%00)");
+  if (!url.has_port()) return;
+  auto const port = to_number(url.port());
+  if (!port || *port < 1 || *port > 65535) bad("the port must be a number from 1 to 65535");
+  to.port = static_cast<std::uint16_t>(*port);
+}
+
+void read_socket(urls::url_view const& url, endpoint& to) {
+  if (!url.encoded_host().empty() || url.has_port()) {
+    bad("a socket has no host; write three slashes: redis+unix:///run/redis/redis.sock");
+  }
+  to.path = decoded(url.encoded_path(), "the path of the socket");
+  if (to.path.empty() || to.path.back() == '/') {
+    bad("the path of the socket is missing; write redis+unix:///run/redis/redis.sock");
+  }
+  if (to.path.size() > longest_socket_path) {
+    bad("the path of the socket is over " + std::to_string(longest_socket_path) + " bytes long");
+  }
+}
+
+void read_path_as_db(urls::url_view const& url, endpoint& to, bool& db_given) {
+  std::string_view path = url.encoded_path();
+  if (path.starts_with('/')) path.remove_prefix(1);
+  if (path.empty()) return;
+  auto const db = to_number(path);
+  if (!db) bad("what follows the host is the number of a database, as in redis://localhost/0");
+  to.db = *db;
+  db_given = true;
+}
+
+bool to_bool(std::string const& name, std::string_view value) {
+  if (value == "yes" || value == "true" || value == "1") return true;
+  if (value == "no" || value == "false" || value == "0") return false;
+  bad("the parameter " + name + " must be yes or no");
+}
+
+void read_parameters(urls::url_view const& url, endpoint& to, bool db_given) {
+  std::string seen = ",";
+  for (auto const parameter : url.encoded_params()) {
+    auto const name = decoded(parameter.key, "the name of a parameter");
+    auto const value = decoded(parameter.value, "the parameter " + name);
+    bool const of_tls = name == "ca" || name == "cert" || name == "key" || name == "verify";
+    if (name != "db" && !of_tls) {
+      bad("unknown parameter \"" + name + "\"; allowed are db, and with rediss:// ca, cert, key, verify");
+    }
+    if (of_tls && to.how != endpoint::scheme::tls) bad("the parameter " + name + " needs rediss://");
+    if (seen.find("," + name + ",") != std::string::npos) bad("the parameter " + name + " is given twice");
+    seen += name + ",";
+    if (value.empty()) bad("the parameter " + name + " has no value");
+    if (name == "db") {
+      auto const db = to_number(value);
+      if (!db) bad("the parameter db must be a number, 0 or above");
+      if (db_given) bad("the database is given twice, after the host and as the parameter db");
+      to.db = *db;
+    }
+    if (name == "ca") to.tls.ca = value;
+    if (name == "cert") to.tls.cert = value;
+    if (name == "key") to.tls.key = value;
+    if (name == "verify") to.tls.verify = to_bool(name, value);
+  }
+  if (to.tls.cert.empty() != to.tls.key.empty()) bad("the parameters cert and key need each other");
+}
+
+/// The URL with its password replaced.
+std::string without_password(std::string text, urls::url_view const& url) {
+  if (!url.has_password()) return text;
+  auto const at = text.find('@');
+  auto const size = url.encoded_password().size();
+  return text.replace(at - size, size, "***");
+}
+
+}  // namespace
+
+endpoint parse_url(std::string_view given) {
+  if (given.empty()) bad("it is empty; write redis://localhost, say");
+  std::string text{given};
+  if (given.starts_with('/')) bad("a path alone; for a socket write redis+unix:///run/redis/redis.sock");
+  if (given.find("://") == std::string_view::npos) text.insert(0, "redis://");
+  auto const scheme_end = text.find("://");
+
+  endpoint to;
+  to.how = to_scheme(std::string_view{text}.substr(0, scheme_end));
+  check_at(std::string_view{text}.substr(scheme_end + 3));
+  if (text.find('#') != std::string::npos) {
+    bad("'#' has no meaning here; in a password or parameter it is written %23");
+  }
+  auto const url = parse(text);
+  read_user(url, to);
+  bool db_given = false;
+  if (to.how == endpoint::scheme::unix_socket) {
+    read_socket(url, to);
+  } else {
+    read_host(url, to);
+    read_path_as_db(url, to, db_given);
+  }
+  read_parameters(url, to, db_given);
+  to.display = without_password(text, url);
+  return to;
+}
+
+}  // namespace holdfast::net

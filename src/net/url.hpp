@@ -1,0 +1,37 @@
+/// Where a server is, from a URL.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace holdfast::net {
+
+/// Files in PEM; empty ones aren't used.
+struct tls_options {
+  std::string ca;      ///< authorities to trust instead of the system's
+  std::string cert;    ///< our certificate chain
+  std::string key;     ///< its private key
+  bool verify = true;  ///< check the server's certificate and its name
+};
+
+struct endpoint {
+  enum class scheme { tcp, tls, unix_socket };
+
+  scheme how = scheme::tcp;
+  std::string host;
+  std::uint16_t port = 6379;
+  std::string path;  ///< of the unix socket
+  std::string user;
+  std::string password;
+  int db = 0;
+  tls_options tls;
+  std::string display;  ///< the URL for messages, its password as ***
+};
+
+/// Reads `redis://[user:password@]host[:port][/db]`, `rediss://` (TLS) with `?ca= cert= key= verify=`,
+/// `redis+unix://[user:password@]/path/of/socket[?db=n]` (or `unix://`), and plain `host[:port]`.
+/// Throws error{errc::bad_url} that names the wrong part and what is allowed, and never shows the password.
+[[nodiscard]] endpoint parse_url(std::string_view url);
+
+}  // namespace holdfast::net

@@ -1,0 +1,197 @@
+#include "reactor/reactor.hpp"
+
+#include <pthread.h>
+
+#include <algorithm>
+#include <boost/asio/post.hpp>
+#include <csignal>
+
+namespace holdfast::reactor {
+namespace {
+
+/// How soon the keeper looks again after callers have been driving, and how far that grows while they go on.
+/// Whoever stops driving wakes it when something is due before that.
+constexpr std::chrono::milliseconds shortest_nap{2};
+constexpr std::chrono::milliseconds longest_nap{64};
+
+/// The loop whose callbacks this thread is running: they are not run inside one another.
+thread_local loop const* in_callbacks_of = nullptr;
+
+/// Starts a thread that no signal of the program's is delivered to.
+template <class F>
+std::thread start_quiet_thread(F f) {
+  sigset_t all{};
+  sigset_t before{};
+  ::sigfillset(&all);
+  ::pthread_sigmask(SIG_SETMASK, &all, &before);
+  std::thread result{std::move(f)};
+  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  return result;
+}
+
+}  // namespace
+
+loop::loop() = default;
+
+loop::~loop() {
+  lock hold{mutex_};
+  stop(hold);
+  timers_.close();
+}
+
+void loop::wait(lock& hold, parked& one) {
+  run_deferred(hold);
+  while (one.done_.load(std::memory_order_relaxed) == 0) {
+    if (polling_) {
+      flush_all(false);
+      one.asleep_ = true;
+      ++parked_;
+      hold.unlock();
+      one.done_.wait(0, std::memory_order_acquire);
+      hold.lock();
+      break;
+    }
+    polling_ = true;
+    driver_ = std::this_thread::get_id();
+    driver_waits_ = &one;
+    ++drives_;
+    turn(hold);
+    let_go();
+    run_deferred(hold);
+  }
+  leave(hold);
+}
+
+void loop::finish(parked& one) {
+  one.done_.store(1, std::memory_order_release);
+  if (one.asleep_) {
+    one.asleep_ = false;
+    --parked_;
+    one.done_.notify_one();
+  } else if (driver_waits_ == &one && driver_ != std::this_thread::get_id()) {
+    interrupt();
+  }
+}
+
+void loop::leave(lock& hold) {
+  if (in_callbacks_of == this) return;  // the caller of the callbacks goes on with all of it
+  flush_all(false);
+  if (!polling_ && need_keeper()) wake_keeper();
+  run_deferred(hold);
+}
+
+void loop::mark_dirty(flushable& one) {
+  if (one.dirty_) return;
+  one.dirty_ = true;
+  dirty_.push_back(&one);
+}
+
+void loop::forget(flushable& one) noexcept {
+  std::erase(dirty_, &one);
+  one.dirty_ = false;
+}
+
+void loop::stop(lock& hold) {
+  stopping_ = true;
+  if (!keeper_.joinable()) return;
+  keeper_cv_.notify_one();
+  interrupt();
+  hold.unlock();
+  keeper_.join();
+  hold.lock();
+}
+
+/// Blocks until something happens and handles all that did.
+void loop::turn(lock& hold) {
+  flush_all(true);
+  interrupted_ = false;
+  hold.unlock();
+  io_.run_one();
+  io_.poll();
+  hold.lock();
+  flush_all(true);
+}
+
+void loop::flush_all(bool driving) {
+  std::erase_if(dirty_, [driving](flushable* one) {
+    if (!one->flush(driving)) return false;
+    one->dirty_ = false;
+    return true;
+  });
+  if (!dirty_.empty() && polling_ && !driving) interrupt();
+}
+
+void loop::run_deferred(lock& hold) {
+  if (deferred_.empty() || in_callbacks_of == this) return;
+  auto const* const outer = in_callbacks_of;
+  in_callbacks_of = this;
+  while (!deferred_.empty()) {
+    std::vector<std::function<void()>> now;
+    now.swap(deferred_);
+    hold.unlock();
+    for (auto& f : now) {
+      f();
+      f = nullptr;  // what it holds goes without the lock, too
+    }
+    hold.lock();
+  }
+  in_callbacks_of = outer;
+  flush_all(false);
+}
+
+void loop::let_go() {
+  polling_ = false;
+  driver_ = {};
+  driver_waits_ = nullptr;
+  // Callbacks may take their time: let somebody else drive meanwhile.
+  if (!deferred_.empty() && std::this_thread::get_id() != keeper_.get_id() && need_keeper()) wake_keeper();
+}
+
+bool loop::need_keeper() const noexcept {
+  return parked_ > 0 || interest_ > 0 || !dirty_.empty() || timers_.earliest() < keeper_back_;
+}
+
+void loop::wake_keeper() {
+  if (stopping_) return;
+  if (!keeper_.joinable()) keeper_ = start_quiet_thread([this] { keep(); });
+  if (keeper_wanted_) return;
+  keeper_wanted_ = true;
+  keeper_cv_.notify_one();
+}
+
+void loop::interrupt() {
+  if (interrupted_) return;
+  interrupted_ = true;
+  boost::asio::post(io_, [] {});
+}
+
+void loop::keep() {
+  lock hold{mutex_};
+  auto nap = shortest_nap;
+  while (!stopping_) {
+    auto const before = drives_;
+    keeper_back_ = boot_clock::now() + nap;
+    keeper_cv_.wait_for(hold, nap, [this] { return keeper_wanted_ || stopping_; });
+    keeper_back_ = time_point::max();
+    if (polling_ || (!keeper_wanted_ && drives_ != before)) {  // stay out of the callers' way
+      keeper_wanted_ = false;
+      nap = std::min(nap * 2, longest_nap);
+      continue;
+    }
+    nap = shortest_nap;
+    auto served_alone = false;
+    while (!stopping_ && !polling_ && !served_alone) {
+      polling_ = true;
+      driver_ = std::this_thread::get_id();
+      auto const callers = parked_;
+      turn(hold);
+      // The last caller was served: the next one had better drive itself.
+      served_alone = callers > 0 && parked_ == 0 && interest_ == 0;
+      let_go();
+      run_deferred(hold);
+    }
+    keeper_wanted_ = false;
+  }
+}
+
+}  // namespace holdfast::reactor

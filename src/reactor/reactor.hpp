@@ -1,0 +1,134 @@
+/// The loop, and who drives it.
+#pragma once
+
+#include <atomic>
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/io_context.hpp>
+#include <condition_variable>
+#include <functional>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "base/clock.hpp"
+#include "reactor/timers.hpp"
+
+namespace holdfast::reactor {
+
+using lock = std::unique_lock<std::mutex>;
+
+/// A thread that waits for something: on its stack, finished by whoever brings the news.
+class parked {
+ public:
+  parked() = default;
+  parked(parked const&) = delete;
+  parked& operator=(parked const&) = delete;
+
+ private:
+  friend class loop;
+  std::atomic<int> done_{0};
+  bool asleep_ = false;  ///< counted in loop::parked_
+};
+
+/// Something with bytes to write at the end of a turn.
+class flushable {
+ public:
+  flushable() = default;
+  flushable(flushable const&) = delete;
+  flushable& operator=(flushable const&) = delete;
+  virtual ~flushable() = default;
+
+  /// `driving`: this thread runs the loop, so it may touch anything. Otherwise it may do what is safe beside
+  /// the one that does, and answers whether everything is on its way.
+  virtual bool flush(bool driving) = 0;
+
+ private:
+  friend class loop;
+  bool dirty_ = false;
+};
+
+/// One event loop per client, its lock, and the rule of who drives it:
+///
+/// - All state of a client is touched under the one lock. Nobody blocks while holding it: not in epoll_wait,
+/// not in a
+///   callback of the user. So a caller that needs no network (a handoff, say) needs no thread but its own.
+/// - *Whoever waits drives*: a blocking caller that finds the loop free runs it until its own reply is there:
+/// as few
+///   thread switches as a plain blocking client.
+/// - Otherwise it sleeps, and whoever drives wakes it. The *keeper* thread drives when callers have something
+/// under way
+///   and none of them drives, or when nothing has happened for a while (renewals, messages). It leaves when
+///   the last of several callers is served, so that the next one drives itself.
+///
+/// Commands leave in one write per turn: what a turn's handlers and callbacks add is written at its end. A
+/// caller beside the driver writes by itself while little is under way; otherwise the driver collects.
+class loop {
+ public:
+  loop();
+  ~loop();
+  loop(loop const&) = delete;
+  loop& operator=(loop const&) = delete;
+
+  [[nodiscard]] boost::asio::io_context& io() noexcept { return io_; }
+  [[nodiscard]] std::mutex& mutex() noexcept { return mutex_; }
+
+  // All of the following are called with the lock held; those that take it as an argument may let go of it
+  // for a while.
+
+  /// Blocks until finish(one) was called, driving the loop if nobody else does.
+  void wait(lock& hold, parked& one);
+
+  /// Lets a waiting thread go.
+  void finish(parked& one);
+
+  /// Runs f later, without the lock: on this thread at the end of its turn or call. For all that belongs to
+  /// the user.
+  void defer(std::function<void()> f) { deferred_.push_back(std::move(f)); }
+
+  /// At the end of a call that doesn't wait: gets bytes on their way, and runs what was deferred.
+  void leave(lock& hold);
+
+  void mark_dirty(flushable& one);
+  void forget(flushable& one) noexcept;
+
+  void arm(timer& one, time_point when) { timers_.arm(one, when); }
+
+  /// Counts what is under way without a thread that waits for it: somebody has to drive while there is any.
+  void add_interest(int n) noexcept { interest_ += n; }
+
+  /// Ends the keeper, waiting for it. Afterwards only wait() drives. Not from a callback.
+  void stop(lock& hold);
+
+ private:
+  void turn(lock& hold);
+  void flush_all(bool driving);
+  void run_deferred(lock& hold);
+  void let_go();
+  void keep();
+  void wake_keeper();
+  void interrupt();
+  [[nodiscard]] bool need_keeper() const noexcept;
+
+  boost::asio::io_context io_{1};
+  boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work_{io_.get_executor()};
+  std::mutex mutex_;
+  timers timers_{io_, mutex_};
+
+  bool polling_ = false;      ///< somebody drives
+  std::thread::id driver_{};  ///< who
+  parked const* driver_waits_ = nullptr;
+  bool interrupted_ = false;  ///< the driver was told to come back
+  int parked_ = 0;            ///< threads asleep in wait()
+  int interest_ = 0;
+  std::uint64_t drives_ = 0;  ///< how often a caller drove
+  std::vector<flushable*> dirty_;
+  std::vector<std::function<void()>> deferred_;
+
+  std::thread keeper_;
+  std::condition_variable keeper_cv_;
+  bool keeper_wanted_ = false;
+  bool stopping_ = false;
+  time_point keeper_back_ = time_point::max();  ///< when a keeper that sleeps looks again
+};
+
+}  // namespace holdfast::reactor

@@ -1,0 +1,74 @@
+#include "reactor/timers.hpp"
+
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <system_error>
+
+namespace holdfast::reactor {
+namespace {
+
+int make_timerfd() {
+  auto const fd = ::timerfd_create(CLOCK_BOOTTIME, TFD_NONBLOCK | TFD_CLOEXEC);
+  if (fd < 0) throw std::system_error{errno, std::generic_category(), "timerfd_create"};
+  return fd;
+}
+
+}  // namespace
+
+timers::timers(boost::asio::io_context& io, std::mutex& guard) : guard_{guard}, fd_{io, make_timerfd()} {
+  watch();
+}
+
+void timers::arm(timer& one, time_point when) {
+  one.unlink();
+  one.when_ = when;
+  queue_.insert(one);
+  if (when < set_for_) set(when);
+}
+
+time_point timers::earliest() const noexcept {
+  return queue_.empty() ? time_point::max() : queue_.begin()->when_;
+}
+
+void timers::close() noexcept {
+  boost::system::error_code ignored;
+  fd_.close(ignored);
+}
+
+void timers::set(time_point when) {
+  set_for_ = when;
+  // A time of zero would switch the timer off, so one that is past becomes the first nanosecond.
+  auto const since_boot = std::max(when.time_since_epoch(), boot_clock::duration{1});
+  auto const seconds = std::chrono::floor<std::chrono::seconds>(since_boot);
+  itimerspec value{};
+  value.it_value.tv_sec = seconds.count();
+  value.it_value.tv_nsec = (since_boot - seconds).count();
+  ::timerfd_settime(fd_.native_handle(), TFD_TIMER_ABSTIME, &value, nullptr);
+}
+
+void timers::watch() {
+  fd_.async_wait(boost::asio::posix::stream_descriptor::wait_read, [this](boost::system::error_code failure) {
+    if (failure) return;
+    std::lock_guard const hold{guard_};
+    std::uint64_t expirations = 0;
+    [[maybe_unused]] auto const read = ::read(fd_.native_handle(), &expirations, sizeof expirations);
+    fire_due();
+    watch();
+  });
+}
+
+void timers::fire_due() {
+  auto const now = boot_clock::now();
+  while (!queue_.empty() && queue_.begin()->when_ <= now) {
+    auto& due = *queue_.begin();
+    due.unlink();
+    due.fire_();  // may arm it again, or destroy it
+  }
+  set_for_ = time_point::max();
+  if (!queue_.empty()) set(queue_.begin()->when_);
+}
+
+}  // namespace holdfast::reactor

@@ -1,0 +1,65 @@
+/// Things to do at a time, and the one kernel timer behind them.
+#pragma once
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
+#include <boost/intrusive/set.hpp>
+#include <functional>
+#include <mutex>
+
+#include "base/clock.hpp"
+
+namespace holdfast::reactor {
+
+/// One thing to do. Lives in whoever waits for it; leaves the queue when destroyed.
+class timer
+    : public boost::intrusive::set_base_hook<boost::intrusive::link_mode<boost::intrusive::auto_unlink>> {
+ public:
+  explicit timer(std::function<void()> fire) : fire_{std::move(fire)} {}
+  timer(timer const&) = delete;
+  timer& operator=(timer const&) = delete;
+  ~timer() = default;
+
+  void set(std::function<void()> fire) { fire_ = std::move(fire); }
+  [[nodiscard]] bool armed() const noexcept { return is_linked(); }
+  [[nodiscard]] time_point when() const noexcept { return when_; }
+  void disarm() noexcept { unlink(); }
+
+  friend bool operator<(timer const& a, timer const& b) noexcept { return a.when_ < b.when_; }
+
+ private:
+  friend class timers;
+  time_point when_{};
+  std::function<void()> fire_;
+};
+
+/// All timers of a client, under its lock. Backed by a timerfd on CLOCK_BOOTTIME, not by Asio's timers, since
+/// those stand still while the machine is suspended, and a lease does not. The descriptor is set again only
+/// when something earlier comes: a timer that was disarmed costs at most one idle wake-up.
+class timers {
+ public:
+  timers(boost::asio::io_context& io, std::mutex& guard);
+
+  /// Calls the timer's function at `when`, from the thread that drives the loop, with the lock held. Replaces
+  /// what it was armed for.
+  void arm(timer& one, time_point when);
+
+  /// When the first one is due; time_point::max() when there is none.
+  [[nodiscard]] time_point earliest() const noexcept;
+
+  void close() noexcept;
+
+ private:
+  void watch();
+  void set(time_point when);
+  void fire_due();
+
+  using set_type = boost::intrusive::multiset<timer, boost::intrusive::constant_time_size<false>>;
+
+  std::mutex& guard_;
+  boost::asio::posix::stream_descriptor fd_;
+  set_type queue_;
+  time_point set_for_ = time_point::max();
+};
+
+}  // namespace holdfast::reactor

@@ -1,0 +1,49 @@
+#include "resp/command.hpp"
+
+#include <array>
+#include <charconv>
+#include <limits>
+
+namespace holdfast::resp {
+namespace {
+
+/// The decimal digits of a number, without an allocation.
+class decimal {
+ public:
+  template <class Integer>
+  explicit decimal(Integer value) {
+    auto const end = std::to_chars(text_.data(), text_.data() + text_.size(), value).ptr;
+    size_ = static_cast<std::size_t>(end - text_.data());
+  }
+
+  [[nodiscard]] std::string_view view() const { return {text_.data(), size_}; }
+
+ private:
+  std::array<char, std::numeric_limits<std::uint64_t>::digits10 + 2> text_;  // all digits and a sign
+  std::size_t size_ = 0;
+};
+
+void append_line(std::string& out, char type, std::size_t n) {
+  out += type;
+  out += decimal{n}.view();
+  out += "\r\n";
+}
+
+}  // namespace
+
+void append_array_header(std::string& out, std::size_t n) { append_line(out, '*', n); }
+
+void append_bulk(std::string& out, std::string_view value) {
+  append_line(out, '$', value.size());
+  out += value;
+  out += "\r\n";
+}
+
+void append_integer_bulk(std::string& out, std::int64_t value) { append_bulk(out, decimal{value}.view()); }
+
+void append_command(std::string& out, std::initializer_list<std::string_view> arguments) {
+  append_array_header(out, arguments.size());
+  for (auto const argument : arguments) append_bulk(out, argument);
+}
+
+}  // namespace holdfast::resp

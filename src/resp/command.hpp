@@ -1,0 +1,24 @@
+/// Writing requests: RESP arrays of bulk strings, appended to a buffer.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <string>
+#include <string_view>
+
+namespace holdfast::resp {
+
+/// `*n\r\n`: n arguments follow.
+void append_array_header(std::string& out, std::size_t n);
+
+/// `$size\r\nvalue\r\n`; any bytes.
+void append_bulk(std::string& out, std::string_view value);
+
+/// A number as a bulk string.
+void append_integer_bulk(std::string& out, std::int64_t value);
+
+/// A whole command.
+void append_command(std::string& out, std::initializer_list<std::string_view> arguments);
+
+}  // namespace holdfast::resp

@@ -1,0 +1,54 @@
+/// What a server answered.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace holdfast::resp {
+
+enum class kind : std::uint8_t {
+  nil,      ///< null bulk string or null array
+  integer,  ///< `:42`
+  text,     ///< bulk or simple string
+  error,    ///< `-ERR …`: the words are in `text`
+  array,
+};
+
+/// One reply, with all that is in it.
+struct reply {
+  kind what = kind::nil;
+  std::int64_t integer = 0;
+  std::string text;
+  std::vector<reply> elements;
+
+  [[nodiscard]] bool is_nil() const noexcept { return what == kind::nil; }
+  [[nodiscard]] bool is_integer() const noexcept { return what == kind::integer; }
+  [[nodiscard]] bool is_text() const noexcept { return what == kind::text; }
+  [[nodiscard]] bool is_error() const noexcept { return what == kind::error; }
+  [[nodiscard]] bool is_array() const noexcept { return what == kind::array; }
+
+  /// Is it an error whose first word is `code` ("NOSCRIPT", "READONLY")?
+  [[nodiscard]] bool is_error(std::string_view code) const noexcept {
+    return is_error() && error_code() == code;
+  }
+
+  /// The first word of an error; empty for anything else.
+  [[nodiscard]] std::string_view error_code() const noexcept {
+    return is_error() ? std::string_view{text}.substr(0, text.find(' ')) : std::string_view{};
+  }
+
+  /// Is it the text `expected` ("OK", "PONG")?
+  [[nodiscard]] bool is_text(std::string_view expected) const noexcept {
+    return is_text() && text == expected;
+  }
+
+  [[nodiscard]] std::size_t size() const noexcept { return elements.size(); }
+  [[nodiscard]] reply const& operator[](std::size_t i) const noexcept { return elements[i]; }
+
+  friend bool operator==(reply const&, reply const&) = default;
+};
+
+}  // namespace holdfast::resp

@@ -1,0 +1,270 @@
+// TLS between two ends in this thread, with certificates made on the spot.
+#include <gmock/gmock.h>
+#include <openssl/evp.h>
+#include <openssl/pem.h>
+#include <openssl/x509.h>
+#include <openssl/x509v3.h>
+#include <stdlib.h>
+
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/read.hpp>
+#include <boost/asio/ssl/context.hpp>
+#include <boost/asio/ssl/stream.hpp>
+#include <boost/asio/write.hpp>
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <holdfast/error.hpp>
+#include <memory>
+#include <optional>
+
+#include "net/transport.hpp"
+
+namespace {
+
+using namespace std::chrono_literals;
+namespace asio = boost::asio;
+using asio::ip::tcp;
+using boost::system::error_code;
+using holdfast::net::make_transport;
+using holdfast::net::parse_url;
+using holdfast::net::transport;
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+template <class Write>
+std::string to_pem(Write write) {
+  std::unique_ptr<BIO, decltype(&::BIO_free)> const memory{::BIO_new(::BIO_s_mem()), ::BIO_free};
+  write(memory.get());
+  char* data = nullptr;
+  auto const size = ::BIO_get_mem_data(memory.get(), &data);
+  return {data, static_cast<std::size_t>(size)};
+}
+
+/// A self-signed certificate for `names` ("DNS:localhost,IP:127.0.0.1"), and its key.
+struct identity {
+  explicit identity(char const* names) {
+    std::unique_ptr<EVP_PKEY, decltype(&::EVP_PKEY_free)> const pair{::EVP_EC_gen("P-256"), ::EVP_PKEY_free};
+    std::unique_ptr<X509, decltype(&::X509_free)> const x509{::X509_new(), ::X509_free};
+    ::X509_set_version(x509.get(), X509_VERSION_3);
+    ::ASN1_INTEGER_set(::X509_get_serialNumber(x509.get()), 1);
+    ::X509_gmtime_adj(::X509_getm_notBefore(x509.get()), -60);
+    ::X509_gmtime_adj(::X509_getm_notAfter(x509.get()), 3600);
+    ::X509_set_pubkey(x509.get(), pair.get());
+    auto* const subject = ::X509_get_subject_name(x509.get());
+    auto const* const name = reinterpret_cast<unsigned char const*>("holdfast test");
+    ::X509_NAME_add_entry_by_txt(subject, "CN", MBSTRING_ASC, name, -1, -1, 0);
+    ::X509_set_issuer_name(x509.get(), subject);
+    std::unique_ptr<X509_EXTENSION, decltype(&::X509_EXTENSION_free)> const alternatives{
+        ::X509V3_EXT_conf_nid(nullptr, nullptr, NID_subject_alt_name, names), ::X509_EXTENSION_free};
+    ::X509_add_ext(x509.get(), alternatives.get(), -1);
+    ::X509_sign(x509.get(), pair.get(), ::EVP_sha256());
+    cert = to_pem([&](BIO* to) { ::PEM_write_bio_X509(to, x509.get()); });
+    key = to_pem(
+        [&](BIO* to) { ::PEM_write_bio_PrivateKey(to, pair.get(), nullptr, nullptr, 0, nullptr, nullptr); });
+    auto const* const phrase = reinterpret_cast<unsigned char const*>("phrase");
+    locked_key = to_pem([&](BIO* to) {
+      ::PEM_write_bio_PrivateKey(to, pair.get(), ::EVP_aes_128_cbc(), phrase, 6, nullptr, nullptr);
+    });
+  }
+
+  std::string cert;
+  std::string key;
+  std::string locked_key;
+};
+
+struct tls_transport : testing::Test {
+  using server_stream = asio::ssl::stream<tcp::socket>;
+
+  asio::io_context io;
+  tcp::acceptor acceptor{io, tcp::endpoint{asio::ip::address_v4::loopback(), 0}};
+  asio::ssl::context context{asio::ssl::context::tls_server};
+  std::optional<server_stream> server;
+  std::optional<error_code> accepted;
+  std::string folder = (std::filesystem::temp_directory_path() / "holdfast-XXXXXX").string();
+
+  void SetUp() override { ASSERT_NE(::mkdtemp(folder.data()), nullptr); }
+  void TearDown() override { std::filesystem::remove_all(folder); }
+
+  std::string port() const { return std::to_string(acceptor.local_endpoint().port()); }
+
+  std::string file(std::string const& name, std::string const& content) const {
+    auto path = folder + "/" + name;
+    std::ofstream{path} << content;
+    return path;
+  }
+
+  /// From now on the server answers one connection.
+  void serve(identity const& as) {
+    context.use_certificate_chain(asio::buffer(as.cert));
+    context.use_private_key(asio::buffer(as.key), asio::ssl::context::pem);
+    server.emplace(io, context);
+    acceptor.async_accept(server->next_layer(), [this](error_code) {
+      server->async_handshake(asio::ssl::stream_base::server,
+                              [this](error_code failure) { accepted = failure; });
+    });
+  }
+
+  template <class Predicate>
+  bool run_until(Predicate done) {
+    auto const deadline = std::chrono::steady_clock::now() + 20s;
+    while (!done() && std::chrono::steady_clock::now() < deadline) {
+      io.restart();
+      io.run_one_for(50ms);
+    }
+    return done();
+  }
+
+  std::string connect(transport& client) {
+    std::optional<std::string> outcome;
+    client.async_connect([&](std::string const& failure) { outcome = failure; });
+    EXPECT_TRUE(run_until([&] { return outcome.has_value(); }));
+    return outcome.value_or("no answer");
+  }
+
+  std::string connect(std::string const& url) { return connect(*make_transport(io, parse_url(url))); }
+};
+
+TEST_F(tls_transport, reads_and_writes) {
+  identity const self{"DNS:localhost,IP:127.0.0.1"};
+  serve(self);
+  auto const client =
+      make_transport(io, parse_url("rediss://localhost:" + port() + "?ca=" + file("ca", self.cert)));
+  ASSERT_EQ(connect(*client), "");
+  EXPECT_TRUE(run_until([&] { return accepted.has_value(); }));
+  EXPECT_STREQ(::SSL_get_servername(server->native_handle(), TLSEXT_NAMETYPE_host_name), "localhost");
+  EXPECT_FALSE(client->direct());
+  error_code failure;
+  EXPECT_EQ(client->try_write("x", failure), 0u);
+  EXPECT_FALSE(failure);
+
+  std::string const large(1 << 20, 'x');
+  std::string got(large.size(), '\0');
+  bool read = false;
+  std::size_t written = 0;
+  asio::async_read(*server, asio::buffer(got), [&](error_code, std::size_t) { read = true; });
+  client->async_write(large, [&](error_code, std::size_t n) { written = n; });
+  EXPECT_TRUE(run_until([&] { return read && written == large.size(); }));
+  EXPECT_EQ(got, large);
+
+  char into[16];
+  std::size_t size = 0;
+  asio::async_write(*server, asio::buffer("hello", 5), [](error_code, std::size_t) {});
+  client->async_read_some(into, sizeof into, [&](error_code, std::size_t n) { size = n; });
+  EXPECT_TRUE(run_until([&] { return size > 0; }));
+  EXPECT_EQ(std::string(into, size), "hello");
+}
+
+TEST_F(tls_transport, takes_a_server_that_hangs_up_for_an_ordinary_end) {
+  identity const self{"IP:127.0.0.1"};
+  serve(self);
+  auto const client =
+      make_transport(io, parse_url("rediss://127.0.0.1:" + port() + "?ca=" + file("ca", self.cert)));
+  ASSERT_EQ(connect(*client), "");
+  EXPECT_TRUE(run_until([&] { return accepted.has_value(); }));
+  server->next_layer().close();
+  char into[16];
+  std::optional<error_code> outcome;
+  client->async_read_some(into, sizeof into, [&](error_code failure, std::size_t) { outcome = failure; });
+  EXPECT_TRUE(run_until([&] { return outcome.has_value(); }));
+  EXPECT_EQ(outcome, asio::error::eof);
+}
+
+TEST_F(tls_transport, aborts_what_is_under_way_when_it_is_closed) {
+  identity const self{"IP:127.0.0.1"};
+  serve(self);
+  auto const client =
+      make_transport(io, parse_url("rediss://127.0.0.1:" + port() + "?ca=" + file("ca", self.cert)));
+  ASSERT_EQ(connect(*client), "");
+  char into[16];
+  std::optional<error_code> outcome;
+  client->async_read_some(into, sizeof into, [&](error_code failure, std::size_t) { outcome = failure; });
+  client->close();
+  client->close();
+  EXPECT_TRUE(run_until([&] { return outcome.has_value(); }));
+  EXPECT_EQ(outcome, asio::error::operation_aborted);
+}
+
+TEST_F(tls_transport, refuses_an_unknown_authority) {
+  serve(identity{"IP:127.0.0.1"});
+  EXPECT_EQ(
+      connect("rediss://127.0.0.1:" + port()),
+      "TLS handshake with 127.0.0.1:" + port() + ": certificate verify failed (self-signed certificate)");
+}
+
+TEST_F(tls_transport, refuses_a_certificate_for_another_host) {
+  identity const self{"DNS:elsewhere.example"};
+  serve(self);
+  EXPECT_THAT(connect("rediss://localhost:" + port() + "?ca=" + file("ca", self.cert)),
+              AllOf(StartsWith("TLS handshake with 127.0.0.1:" + port()), HasSubstr("ostname mismatch")));
+}
+
+TEST_F(tls_transport, refuses_a_certificate_for_another_address) {
+  identity const self{"IP:10.0.0.1"};
+  serve(self);
+  EXPECT_THAT(connect("rediss://127.0.0.1:" + port() + "?ca=" + file("ca", self.cert)),
+              HasSubstr("IP address mismatch"));
+}
+
+TEST_F(tls_transport, takes_any_certificate_when_told_not_to_verify) {
+  serve(identity{"DNS:elsewhere.example"});
+  EXPECT_EQ(connect("rediss://127.0.0.1:" + port() + "?verify=no"), "");
+}
+
+TEST_F(tls_transport, shows_its_own_certificate) {
+  identity const self{"IP:127.0.0.1"};
+  identity const client{"DNS:client"};
+  context.set_verify_mode(asio::ssl::verify_peer | asio::ssl::verify_fail_if_no_peer_cert);
+  context.add_certificate_authority(asio::buffer(client.cert));
+  serve(self);
+  EXPECT_EQ(connect("rediss://127.0.0.1:" + port() + "?ca=" + file("ca", self.cert) +
+                    "&cert=" + file("cert", client.cert) + "&key=" + file("key", client.key)),
+            "");
+  EXPECT_TRUE(run_until([&] { return accepted.has_value(); }));
+  EXPECT_FALSE(*accepted) << accepted->message();
+}
+
+TEST_F(tls_transport, refuses_old_versions) {
+  ::SSL_CTX_set_min_proto_version(context.native_handle(), TLS1_VERSION);
+  ::SSL_CTX_set_max_proto_version(context.native_handle(), TLS1_1_VERSION);
+  serve(identity{"IP:127.0.0.1"});
+  EXPECT_THAT(connect("rediss://127.0.0.1:" + port() + "?verify=no"), StartsWith("TLS handshake with "));
+}
+
+TEST_F(tls_transport, asks_whether_a_server_without_tls_has_a_tls_port) {
+  tcp::socket plain{io};
+  acceptor.async_accept(
+      plain, [&](error_code) { asio::write(plain, asio::buffer("-ERR unknown command\r\n", 22)); });
+  EXPECT_THAT(connect("rediss://127.0.0.1:" + port()), HasSubstr("is that a TLS port?"));
+}
+
+TEST_F(tls_transport, gives_up_the_handshake_when_it_is_closed) {
+  tcp::socket silent{io};
+  bool there = false;
+  acceptor.async_accept(silent, [&](error_code) { there = true; });
+  auto const client = make_transport(io, parse_url("rediss://127.0.0.1:" + port()));
+  std::optional<std::string> outcome;
+  client->async_connect([&](std::string const& failure) { outcome = failure; });
+  EXPECT_TRUE(run_until([&] { return there && silent.available() > 0; }));
+  client->close();
+  EXPECT_TRUE(run_until([&] { return outcome.has_value(); }));
+  EXPECT_THAT(*outcome, HasSubstr("Operation canceled"));
+}
+
+TEST_F(tls_transport, never_asks_for_a_passphrase) {
+  identity const self{"DNS:client"};
+  EXPECT_THROW((void)make_transport(io, parse_url("rediss://h?cert=" + file("cert", self.cert) +
+                                                  "&key=" + file("key", self.locked_key))),
+               holdfast::error);
+}
+
+TEST_F(tls_transport, refuses_a_key_of_another_certificate) {
+  identity const one{"DNS:client"};
+  identity const other{"DNS:client"};
+  EXPECT_THROW((void)make_transport(io, parse_url("rediss://h?cert=" + file("cert", one.cert) +
+                                                  "&key=" + file("key", other.key))),
+               holdfast::error);
+}
+
+}  // namespace

@@ -1,0 +1,249 @@
+// The one unit test with sockets: all on this machine, in this thread.
+#include "net/transport.hpp"
+
+#include <gmock/gmock.h>
+#include <stdlib.h>
+
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/local/stream_protocol.hpp>
+#include <boost/asio/read.hpp>
+#include <boost/asio/write.hpp>
+#include <chrono>
+#include <filesystem>
+#include <holdfast/error.hpp>
+#include <optional>
+#include <thread>
+
+namespace {
+
+using namespace std::chrono_literals;
+namespace asio = boost::asio;
+using asio::ip::tcp;
+using boost::system::error_code;
+using holdfast::net::make_transport;
+using holdfast::net::parse_url;
+using holdfast::net::transport;
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+/// A loop, and one transport in it.
+struct fixture : testing::Test {
+  asio::io_context io;
+  tcp::acceptor acceptor{io, tcp::endpoint{asio::ip::address_v4::loopback(), 0}};
+  tcp::socket server{io};
+
+  std::string address() const { return "127.0.0.1:" + std::to_string(acceptor.local_endpoint().port()); }
+
+  template <class Predicate>
+  bool run_until(Predicate done) {
+    auto const deadline = std::chrono::steady_clock::now() + 20s;
+    while (!done() && std::chrono::steady_clock::now() < deadline) {
+      io.restart();
+      io.run_one_for(50ms);
+    }
+    return done();
+  }
+
+  /// The failure of connecting; empty when it succeeded.
+  std::string connect(transport& client) {
+    std::optional<std::string> outcome;
+    client.async_connect([&](std::string const& failure) { outcome = failure; });
+    EXPECT_FALSE(outcome) << "never inside the call";
+    EXPECT_TRUE(run_until([&] { return outcome.has_value(); }));
+    return outcome.value_or("no answer");
+  }
+
+  std::shared_ptr<transport> connected() {
+    auto client = make_transport(io, parse_url(address()));
+    EXPECT_EQ(connect(*client), "");
+    server = acceptor.accept();
+    return client;
+  }
+
+  std::string read_at_server(std::size_t n) {
+    std::string bytes(n, '\0');
+    bool done = false;
+    asio::async_read(server, asio::buffer(bytes), [&](error_code, std::size_t) { done = true; });
+    EXPECT_TRUE(run_until([&] { return done; }));
+    return bytes;
+  }
+};
+
+using plain_transport = fixture;
+
+TEST_F(plain_transport, connects_reads_and_writes) {
+  auto const client = connected();
+  EXPECT_EQ(client->peer(), address());
+  EXPECT_TRUE(client->direct());
+
+  std::size_t written = 0;
+  client->async_write("hello", [&](error_code, std::size_t n) { written = n; });
+  EXPECT_EQ(read_at_server(5), "hello");
+  EXPECT_TRUE(run_until([&] { return written == 5; }));
+
+  asio::write(server, asio::buffer("world", 5));
+  char into[16];
+  std::size_t got = 0;
+  client->async_read_some(into, sizeof into, [&](error_code, std::size_t n) { got = n; });
+  EXPECT_TRUE(run_until([&] { return got > 0; }));
+  EXPECT_EQ(std::string(into, got), "world");
+}
+
+TEST_F(plain_transport, writes_all_of_what_does_not_fit_at_once) {
+  auto const client = connected();
+  std::string const large(8 << 20, 'x');
+  std::size_t written = 0;
+  client->async_write(large, [&](error_code, std::size_t n) { written = n; });
+  EXPECT_EQ(read_at_server(large.size()), large);
+  EXPECT_TRUE(run_until([&] { return written == large.size(); }));
+}
+
+TEST_F(plain_transport, tries_to_write_without_blocking) {
+  auto const client = connected();
+  std::string const large(64 << 20, 'x');
+  error_code failure;
+  auto const some = client->try_write(large, failure);
+  EXPECT_FALSE(failure);
+  EXPECT_GT(some, 0u);
+  EXPECT_LT(some, large.size());
+  EXPECT_EQ(client->try_write(large, failure), 0u) << "full";
+  EXPECT_FALSE(failure);
+}
+
+TEST_F(plain_transport, reports_a_peer_that_hung_up) {
+  auto const client = connected();
+  server.close();
+  char into[16];
+  std::optional<error_code> outcome;
+  client->async_read_some(into, sizeof into, [&](error_code failure, std::size_t) { outcome = failure; });
+  EXPECT_TRUE(run_until([&] { return outcome.has_value(); }));
+  EXPECT_EQ(outcome, asio::error::eof);
+}
+
+TEST_F(plain_transport, aborts_what_is_under_way_when_it_is_closed) {
+  auto const client = connected();
+  char into[16];
+  std::optional<error_code> outcome;
+  client->async_read_some(into, sizeof into, [&](error_code failure, std::size_t) { outcome = failure; });
+  client->close();
+  client->close();
+  EXPECT_TRUE(run_until([&] { return outcome.has_value(); }));
+  EXPECT_EQ(outcome, asio::error::operation_aborted);
+  error_code failure;
+  EXPECT_EQ(client->try_write("x", failure), 0u);
+  EXPECT_EQ(failure, asio::error::operation_aborted);
+}
+
+TEST_F(plain_transport, can_be_closed_by_another_thread_that_writes) {
+  auto const client = connected();
+  char into[16];
+  bool done = false;
+  client->async_read_some(into, sizeof into, [&](error_code, std::size_t) { done = true; });
+  std::jthread const other{[&] {
+    error_code failure;
+    for (int i = 0; i < 100; ++i) (void)client->try_write("ping", failure);
+    client->close();
+  }};
+  EXPECT_TRUE(run_until([&] { return done; }));
+}
+
+TEST_F(plain_transport, stays_alive_until_its_handlers_have_run) {
+  auto client = connected();
+  char into[16];
+  bool done = false;
+  client->async_read_some(into, sizeof into, [&](error_code, std::size_t) { done = true; });
+  client->close();
+  client.reset();
+  EXPECT_TRUE(run_until([&] { return done; }));
+}
+
+TEST_F(plain_transport, says_where_it_could_not_connect) {
+  auto const where = address();
+  acceptor.close();
+  auto const client = make_transport(io, parse_url(where));
+  EXPECT_EQ(connect(*client), "connect to " + where + ": Connection refused");
+}
+
+TEST_F(plain_transport, tries_both_families_for_localhost) {
+  tcp::acceptor six{io};
+  error_code no_ipv6;
+  six.open(tcp::v6(), no_ipv6);
+  if (!no_ipv6) six.bind({asio::ip::address_v6::loopback(), 0}, no_ipv6);
+  if (no_ipv6) GTEST_SKIP() << "this machine has no IPv6";
+  six.listen();
+  auto const port = std::to_string(six.local_endpoint().port());
+  auto const client = make_transport(io, parse_url("localhost:" + port));
+  EXPECT_EQ(connect(*client), "");
+  EXPECT_EQ(client->peer(), "[::1]:" + port);
+}
+
+TEST_F(plain_transport, tells_each_address_that_failed) {
+  auto const port = std::to_string(acceptor.local_endpoint().port());
+  acceptor.close();
+  auto const client = make_transport(io, parse_url("localhost:" + port));
+  EXPECT_THAT(connect(*client),
+              AllOf(StartsWith("connect to localhost:" + port + ": 127.0.0.1:" + port + ": "),
+                    HasSubstr("Connection refused; [::1]:" + port + ": ")));
+}
+
+TEST_F(plain_transport, says_which_name_could_not_be_resolved) {
+  auto const client = make_transport(io, parse_url("redis://name-of-nobody.invalid"));
+  EXPECT_THAT(connect(*client), StartsWith("resolve name-of-nobody.invalid: "));
+}
+
+TEST_F(plain_transport, ends_at_once_when_it_is_closed_while_resolving) {
+  auto const client = make_transport(io, parse_url("redis://name-of-nobody.invalid"));
+  std::optional<std::string> outcome;
+  client->async_connect([&](std::string const& failure) { outcome = failure; });
+  client->close();
+  EXPECT_TRUE(run_until([&] { return outcome.has_value(); }));
+  EXPECT_THAT(*outcome, StartsWith("resolve name-of-nobody.invalid: "));
+}
+
+TEST_F(plain_transport, leaves_the_loop_alone_once_it_is_closed_while_resolving) {
+  std::shared_ptr<transport> client;
+  asio::io_context short_lived;
+  client = make_transport(short_lived, parse_url("redis://name-of-nobody.invalid"));
+  client->async_connect([](std::string const&) {});
+  client->close();
+  client.reset();
+}
+
+TEST_F(plain_transport, says_that_connecting_was_given_up) {
+  auto const client = make_transport(io, parse_url(address()));
+  std::optional<std::string> outcome;
+  client->async_connect([&](std::string const& failure) { outcome = failure; });
+  client->close();
+  EXPECT_TRUE(run_until([&] { return outcome.has_value(); }));
+  EXPECT_EQ(outcome, "connect to " + address() + ": Operation canceled");
+}
+
+TEST_F(plain_transport, connects_to_a_unix_socket) {
+  auto pattern = (std::filesystem::temp_directory_path() / "holdfast-XXXXXX").string();
+  ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
+  std::filesystem::path const folder = pattern;
+  auto const path = (folder / "r.sock").string();
+  auto const missing = make_transport(io, parse_url("redis+unix://" + path));
+  EXPECT_EQ(connect(*missing), "connect to " + path + ": No such file or directory");
+
+  asio::local::stream_protocol::acceptor local{io, path};
+  auto const client = make_transport(io, parse_url("redis+unix://" + path));
+  EXPECT_EQ(connect(*client), "");
+  EXPECT_EQ(client->peer(), path);
+  std::filesystem::remove_all(folder);
+}
+
+TEST_F(plain_transport, refuses_tls_files_that_cannot_be_read) {
+  for (auto const* const parameters : {"ca=/no/such.pem", "cert=/no/such.pem&key=/no/such.key"}) {
+    try {
+      (void)make_transport(io, parse_url("rediss://h?" + std::string{parameters}));
+      FAIL();
+    } catch (holdfast::error const& failure) {
+      EXPECT_EQ(failure.code(), holdfast::errc::bad_url);
+      EXPECT_THAT(failure.what(), AllOf(HasSubstr("/no/such.pem"), HasSubstr("No such file")));
+    }
+  }
+}
+
+}  // namespace

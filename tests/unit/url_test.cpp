@@ -1,0 +1,157 @@
+#include "net/url.hpp"
+
+#include <gmock/gmock.h>
+
+#include <holdfast/error.hpp>
+
+namespace {
+
+using holdfast::errc;
+using holdfast::error;
+using holdfast::net::endpoint;
+using holdfast::net::parse_url;
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+using scheme = endpoint::scheme;
+
+/// What parse_url says is wrong; empty when it takes the URL.
+std::string complaint(std::string_view url) {
+  try {
+    (void)parse_url(url);
+  } catch (error const& failure) {
+    EXPECT_EQ(failure.code(), errc::bad_url);
+    return failure.what();
+  }
+  return {};
+}
+
+TEST(url, has_host_port_and_database) {
+  auto const to = parse_url("redis://db.example:7000/3");
+  EXPECT_EQ(to.how, scheme::tcp);
+  EXPECT_EQ(to.host, "db.example");
+  EXPECT_EQ(to.port, 7000);
+  EXPECT_EQ(to.db, 3);
+  EXPECT_EQ(to.display, "redis://db.example:7000/3");
+}
+
+TEST(url, has_defaults) {
+  for (auto const* const text : {"redis://localhost", "REDIS://localhost/", "localhost", "localhost:6379"}) {
+    auto const to = parse_url(text);
+    EXPECT_EQ(to.how, scheme::tcp) << text;
+    EXPECT_EQ(to.host, "localhost") << text;
+    EXPECT_EQ(to.port, 6379) << text;
+    EXPECT_EQ(to.db, 0) << text;
+    EXPECT_EQ(to.user + to.password, "") << text;
+  }
+}
+
+TEST(url, takes_ipv6_in_brackets) {
+  EXPECT_EQ(parse_url("redis://[::1]:7000").host, "::1");
+  EXPECT_EQ(parse_url("[::1]:7000").port, 7000);
+  EXPECT_EQ(parse_url("[fe80::1]").host, "fe80::1");
+  EXPECT_NE(complaint("::1"), "");
+}
+
+TEST(url, takes_user_and_password_and_decodes_them) {
+  auto const both = parse_url("redis://al%20ice:p%40ss%2F%3a@h");
+  EXPECT_EQ(both.user, "al ice");
+  EXPECT_EQ(both.password, "p@ss/:");
+  auto const password = parse_url("redis://:secret@h:1/2");
+  EXPECT_EQ(password.user, "");
+  EXPECT_EQ(password.password, "secret");
+  EXPECT_EQ(parse_url("u:a:b@h").password, "a:b");
+}
+
+TEST(url, hides_the_password_when_it_is_shown) {
+  EXPECT_EQ(parse_url("redis://:secret@h:1/2").display, "redis://:***@h:1/2");
+  EXPECT_EQ(parse_url("u:h@h").display, "redis://u:***@h");
+  EXPECT_EQ(parse_url("rediss://u:p%40@h?verify=no").display, "rediss://u:***@h?verify=no");
+  EXPECT_EQ(parse_url("redis+unix://:secret@/run/r.sock").display, "redis+unix://:***@/run/r.sock");
+}
+
+TEST(url, takes_a_socket) {
+  auto const to = parse_url("redis+unix:///run/my%20redis.sock?db=4");
+  EXPECT_EQ(to.how, scheme::unix_socket);
+  EXPECT_EQ(to.path, "/run/my redis.sock");
+  EXPECT_EQ(to.db, 4);
+  EXPECT_EQ(parse_url("unix:///r.sock").how, scheme::unix_socket);
+  EXPECT_EQ(parse_url("unix://u:p@/r.sock").user, "u");
+}
+
+TEST(url, takes_tls_parameters) {
+  auto const to = parse_url("rediss://h:6380/1?ca=/etc/c++/ca.pem&cert=/a%26b.pem&key=/k.pem&verify=no");
+  EXPECT_EQ(to.how, scheme::tls);
+  EXPECT_EQ(to.port, 6380);
+  EXPECT_EQ(to.tls.ca, "/etc/c++/ca.pem");
+  EXPECT_EQ(to.tls.cert, "/a&b.pem");
+  EXPECT_EQ(to.tls.key, "/k.pem");
+  EXPECT_FALSE(to.tls.verify);
+  EXPECT_TRUE(parse_url("rediss://h?verify=yes").tls.verify);
+  EXPECT_TRUE(parse_url("rediss://h").tls.verify);
+}
+
+TEST(url, names_the_wrong_part_and_what_is_allowed) {
+  struct sample {
+    char const* url;
+    char const* part;
+    char const* allowed;
+  };
+  for (auto const& [url, part, allowed] : {
+           sample{"", "empty", "redis://"},
+           {"http://h", "http://", "redis://, rediss://"},
+           {"://h", "begin", "redis://"},
+           {"redis://", "host", "redis://localhost"},
+           {"redis://:6379", "host", "redis://localhost"},
+           {"redis://h:0", "port", "1 to 65535"},
+           {"redis://h:65536", "port", "1 to 65535"},
+           {"redis://h:99999999999", "port", "1 to 65535"},
+           {"redis://h:x", "port", "1 to 65535"},
+           {"redis://h:", "port", "1 to 65535"},
+           {"redis://h/x", "database", "number"},
+           {"redis://h/-1", "database", "number"},
+           {"redis://h/1/2", "database", "number"},
+           {"redis://h/99999999999", "database", "number"},
+           {"redis://h?db=x", "db", "number"},
+           {"redis://h/1?db=1", "twice", "db"},
+           {"redis://h?db=1&db=2", "db", "twice"},
+           {"redis://h?db", "db", "no value"},
+           {"redis://h?timeout=1", "\"timeout\"", "ca, cert, key, verify"},
+           {"redis://h?ca=/x", "ca", "rediss://"},
+           {"rediss://h?verify=maybe", "verify", "yes or no"},
+           {"rediss://h?cert=/x", "cert", "key"},
+           {"redis://h#1", "#", "%23"},
+           {"redis://u@h", "password", "user:password@host"},
+           {"redis://u:@h", "password", "user:password@host"},
+           {"redis://:@h", "password", "empty"},
+           {"redis+unix://run/r.sock", "socket", "redis+unix:///run"},
+           {"redis+unix:///", "path", "redis+unix:///run"},
+           {"redis+unix://", "path", "redis+unix:///run"},
+           {"/run/r.sock", "path", "redis+unix:///run"},
+           {"redis://h h", "spaces", "percent-encoded"},
+           {"redis://h%00", "host", "zero byte"},
+           {"redis+unix:///a%00b", "path", "zero byte"},
+       }) {
+    EXPECT_THAT(complaint(url), AllOf(HasSubstr(part), HasSubstr(allowed))) << url;
+  }
+  EXPECT_THAT(complaint("unix:///" + std::string(107, 'x')), HasSubstr("107 bytes"));
+}
+
+TEST(url, says_which_topologies_are_missing) {
+  for (auto const* const name : {"redis+sentinel", "redis+cluster", "redis+quorum", "rediss+cluster"}) {
+    EXPECT_THAT(complaint(std::string{name} + "://h1,h2/0"),
+                AllOf(HasSubstr("doesn't support"), HasSubstr(name), HasSubstr("redis+unix://")));
+  }
+}
+
+TEST(url, never_shows_a_password_in_an_error) {
+  for (auto const* const url :
+       {"redis://:secret", "redis://u:secret", "redis://:secret@", "redis://:secret@h:x", "redis://secret@h",
+        "redis://:se@secret@h", "redis://:se/secret@h", "redis://:se?secret@h", "redis://:se?secret=1@h",
+        "redis://:se#secret@h", "redis://:se cret-secret@h", "redis://u:%zzsecret@h", "u:secret://@h",
+        "http://u:secret@h", "redis://:secret@h/x", "redis://:secret@h?x=y", "redis+unix://:secret@h/x"}) {
+    EXPECT_THAT(complaint(url), AllOf(Not(""), Not(HasSubstr("secret")))) << url;
+  }
+}
+
+}  // namespace

@@ -1,0 +1,18 @@
+-- Ends a wait: the caller leaves the queue, gives the lock back if it was granted meanwhile, and passes on a wake-up that
+-- it was given (it is not in the queue any more) and didn't use.
+-- Reply: 1 the lock was the caller's and is released; 0 it wasn't.
+local lock = KEYS[1]
+local counter = KEYS[2]
+local queue = KEYS[3]
+local owner = ARGV[1]
+local starvation_us = ARGV[2]
+local grant_ms = ARGV[3]
+-- @include micros
+-- @include take_tokens
+-- @include wake_next
+local queued = redis.call('ZREM', queue, owner) == 1
+local holder = redis.pcall('GET', lock)
+local mine = holder == owner
+if mine then redis.call('DEL', lock) end
+if mine or (not queued and not holder) then wake_next(lock, counter, queue, starvation_us, grant_ms) end
+return mine and 1 or 0

@@ -1,0 +1,32 @@
+-- Takes the lock if it is free, or is the caller's already (a request sent again, or a grant whose message it missed).
+-- Otherwise, with `mode` "join", joins the queue; with "ask", changes nothing.
+-- Effects when granted: the lock key with its ttl, `tokens` fencing tokens taken, the caller out of the queue.
+-- Reply: granted, the first token (integer); busy, {pttl of the lock, callers ahead in the queue, ticket}, the last two
+-- -1 and 0 for "ask"; an error WRONGTYPE that names the type when the key is not a lock.
+local lock = KEYS[1]
+local counter = KEYS[2]
+local queue = KEYS[3]
+local owner = ARGV[1]
+local ttl_ms = ARGV[2]
+local tokens = ARGV[3]
+local mode = ARGV[4]
+local ticket = ARGV[5]
+-- @include micros
+-- @include take_tokens
+-- @include join_queue
+local last = redis.call('GET', counter)
+if not redis.call('SET', lock, owner, 'NX', 'PX', ttl_ms) then
+  local holder = redis.pcall('GET', lock)
+  if type(holder) == 'table' then
+    return redis.error_reply('WRONGTYPE ' .. redis.call('TYPE', lock).ok)
+  end
+  if holder ~= owner then
+    local pttl = redis.call('PTTL', lock)
+    if mode == 'ask' then return {pttl, -1, 0} end
+    ticket = join_queue(queue, owner, ticket)
+    return {pttl, redis.call('ZRANK', queue, owner), ticket}
+  end
+  redis.call('PEXPIRE', lock, ttl_ms)
+end
+redis.call('ZREM', queue, owner)
+return take_tokens(counter, last, tokens)

@@ -1,0 +1,18 @@
+-- Gives the lock back and tells the next waiter.
+-- Effects when it is the caller's: the key is gone, or belongs to the first waiter if that one has waited for
+-- `starvation_us`; one message to one inbox if anybody waits.
+-- Reply: 1 released; 0 the key was gone; -1 it is somebody else's.
+local lock = KEYS[1]
+local counter = KEYS[2]
+local queue = KEYS[3]
+local owner = ARGV[1]
+local starvation_us = ARGV[2]
+local grant_ms = ARGV[3]
+-- @include micros
+-- @include take_tokens
+-- @include wake_next
+local holder = redis.pcall('GET', lock)
+if holder ~= owner then return holder and -1 or 0 end
+redis.call('DEL', lock)
+wake_next(lock, counter, queue, starvation_us, grant_ms)
+return 1

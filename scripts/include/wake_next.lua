@@ -1,0 +1,28 @@
+-- Tells the first waiter whose process can be reached, and takes it from the queue. One that has waited for
+-- `starvation_us` is given the lock here and now ('granted'), any other is told to ask ('woken'); 'nobody' when there is
+-- none. PUBLISH says how many heard it: 0 means that the process is gone, so the next one is told. Where the right to
+-- publish is missing the waiters poll, and stay queued ('mute').
+local function wake_next(lock, counter, queue, starvation_us, grant_ms)
+  while true do
+    local first = redis.call('ZRANGE', queue, 0, 0, 'WITHSCORES')
+    local waiter, since = first[1], first[2]
+    if not waiter then return 'nobody' end
+    local inbox = 'holdfast_inbox:' .. string.sub(waiter, 1, 36)
+    local number = string.sub(waiter, 38)
+    local starved = micros() - since >= tonumber(starvation_us)
+    local token, heard
+    if starved then
+      token = take_tokens(counter, redis.call('GET', counter), 1)
+      heard = redis.pcall('PUBLISH', inbox, 'granted ' .. number .. string.format(' %.0f ', token) .. lock)
+    else
+      heard = redis.pcall('PUBLISH', inbox, 'woken ' .. number .. ' ' .. lock)
+    end
+    if type(heard) == 'table' then return 'mute' end
+    redis.call('ZREM', queue, waiter)
+    if heard > 0 then
+      if not starved then return 'woken' end
+      redis.call('SET', lock, waiter, 'PX', grant_ms)
+      return 'granted'
+    end
+  end
+end

@@ -1,0 +1,89 @@
+// The one file that knows every layer: it makes an engine of a URL.
+
+#include <holdfast/client.hpp>
+#include <unordered_set>
+#include <utility>
+
+#include "engine/core.hpp"
+#include "net/url.hpp"
+
+namespace holdfast {
+namespace {
+
+/// All clients of the process, for exit(). Never destroyed: it is used when everything else is.
+struct registry {
+  std::mutex guard;
+  std::unordered_set<engine::core*> cores;
+};
+
+registry& living() {
+  static auto* const all = [] {
+    std::atexit([] {
+      // Nobody destroys what exit() leaves on the stacks: give the locks back here, so that others needn't
+      // wait for the ttl.
+      std::unordered_set<engine::core*> cores;
+      {
+        std::lock_guard const hold{living().guard};
+        cores = living().cores;
+      }
+      for (auto* const core : cores) core->release_all();
+    });
+    return new registry;
+  }();
+  return *all;
+}
+
+void check(bool fine, char const* what) {
+  if (!fine) throw error{std::errc::invalid_argument, what};
+}
+
+void check(client_options const& options) {
+  using namespace std::chrono_literals;
+  check(options.name.find_first_of(" \n") == std::string::npos, "client_options::name must not have spaces");
+  check(options.connect_timeout > 0ms, "client_options::connect_timeout must be positive");
+  check(options.reply_timeout >= 10ms, "client_options::reply_timeout must be at least 10 ms");
+  check(options.recheck >= 10ms && options.recheck <= 30s,
+        "client_options::recheck must be from 10 ms to 30 s");
+  check(options.max_reply_bytes >= 65536, "client_options::max_reply_bytes must be at least 65536");
+}
+
+}  // namespace
+
+client::client(std::string const& url, client_options options) {
+  check(options);
+  core_ = std::make_shared<engine::core>(net::parse_url(url), std::move(options));
+  std::lock_guard const hold{living().guard};
+  living().cores.insert(core_.get());
+}
+
+client::~client() {
+  if (!core_) return;
+  if (core_->forked()) {
+    // A copy of the parent's, with its connections: to touch any of it would disturb the parent.
+    static_cast<void>(new std::shared_ptr<engine::core>{std::move(core_)});
+    return;
+  }
+  {
+    std::lock_guard const hold{living().guard};
+    living().cores.erase(core_.get());
+  }
+  core_->shut();
+}
+
+client::client(client&&) noexcept = default;
+
+client& client::operator=(client&& other) noexcept {
+  client old{std::move(*this)};
+  core_ = std::move(other.core_);
+  return *this;
+}
+
+void client::connect() { core_->connect(); }
+
+std::string const& client::url() const noexcept { return core_->url(); }
+
+std::string const& client::uuid() const noexcept { return core_->uuid(); }
+
+client_stats client::stats() const { return core_->stats(); }
+
+}  // namespace holdfast

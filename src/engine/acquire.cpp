@@ -1,0 +1,344 @@
+// THE waiting loop: how a caller gets the lock, for every kind of lock.
+//
+// Callers of one name stand in line inside the client; the line has at most one bid on the wire. Asking and
+// being told are two sources of the same news, so every step may find that the other was faster.
+
+#include <utility>
+
+#include "engine/core.hpp"
+#include "engine/failure.hpp"
+#include "script/runner.hpp"
+
+namespace holdfast::engine {
+namespace {
+
+/// Asking without messages: how soon at first, how seldom at last.
+constexpr std::chrono::milliseconds poll_floor{2};
+constexpr std::chrono::milliseconds poll_cap{200};
+
+/// Errors that pass by themselves: how long to leave the server alone.
+constexpr std::chrono::milliseconds trouble_floor{20};
+
+/// How much of a grant's ttl must be left for it to be used without asking.
+constexpr std::chrono::milliseconds grant_reserve{500};
+
+/// Behind the end of the holder's ttl: Redis counts in whole milliseconds, and those further back ask later,
+/// so that one of them finds it free instead of all at once.
+constexpr std::chrono::milliseconds expiry_slack{2};
+
+}  // namespace
+
+waiter::waiter(line_ptr at, terms_ptr terms, std::function<void()> when_time_is_up)
+    : place{std::move(at)}, how{std::move(terms)}, time_up{std::move(when_time_is_up)} {}
+
+waiter::~waiter() = default;
+
+bool core::by_inbox() const noexcept { return options_.wake != wake::poll && !inbox_.refused(); }
+
+void core::start(waiter& who) {
+  auto& at = *who.place;
+  ++stats_.waiting_now;
+  auto const known_busy = at.holder != nullptr || (at.on_wire && at.on_wire->now == bid::state::waiting);
+  if (who.once && known_busy) {
+    finish(who);
+    return;
+  }
+  at.waiters.push_back(who);
+  if (at.holder != nullptr) {
+    ++stats_.waits;
+  } else if (!at.on_wire) {
+    open_bid(at);
+    ask_for(at);
+  } else if (at.on_wire->now == bid::state::leaving) {
+    at.on_wire->now = bid::state::asking;
+  }
+}
+
+/// Lets a caller go with whatever is in place. It isn't in the line any more afterwards.
+void core::finish(waiter& who) {
+  if (who.is_linked()) who.place->waiters.erase(waiter_list::s_iterator_to(who));
+  who.time_up.disarm();
+  who.done = true;
+  --stats_.waiting_now;
+  if (who.lease) {
+    ++stats_.acquired;
+  } else if (!who.failure && !who.once) {
+    ++stats_.timed_out;
+  }
+  who.place.reset();
+  who.finished();
+}
+
+/// The caller goes without the lock: its time is up, or it was cancelled.
+void core::leave(waiter& who) {
+  line_ptr const at = who.place;
+  finish(who);
+  if (at->waiters.empty() && at->on_wire) give_up_bid(*at);
+}
+
+void core::time_up(waiter& who) {
+  auto const* const mine = who.place->on_wire.get();
+  if (mine != nullptr && mine->trouble) {
+    who.failure = mine->trouble;
+  } else if (mine != nullptr && mine->now == bid::state::asking) {
+    // A server that couldn't be asked is no busy lock. One that was, and has yet to give its first answer,
+    // decides.
+    who.failure = connection_.down_because();
+    if (!who.failure && !mine->answered) {
+      who.once = true;
+      return;
+    }
+  }
+  leave(who);
+}
+
+/// Those that only try have their answer: it's somebody else's.
+void core::finish_tries(line& at, std::shared_ptr<error const> const& why) {
+  for (auto next = at.waiters.begin(); next != at.waiters.end();) {
+    auto& who = *next++;
+    if (!who.once) continue;
+    who.failure = why;
+    finish(who);
+  }
+}
+
+void core::fail_all(line& at, std::shared_ptr<error const> const& why) {
+  line_ptr const pin{&at};
+  while (!at.waiters.empty()) {
+    auto& first = at.waiters.front();
+    first.failure = why;
+    finish(first);
+  }
+  if (at.on_wire) give_up_bid(at);
+}
+
+/// A bid for the first caller of the line. The timer and the map point back at the line, which is pinned by
+/// those that the bid is for.
+bid& core::open_bid(line& at) {
+  auto const number = ++last_number_;
+  auto try_again = [this, &at] {
+    ++stats_.rechecks;
+    ask_for(at);
+  };
+  at.on_wire = std::make_unique<bid>(
+      number, owner_id(number), std::move(try_again),
+      backoff{poll_floor, std::min<std::chrono::nanoseconds>(poll_cap, options_.recheck)});
+  bids_.emplace(number, &at);
+  return *at.on_wire;
+}
+
+ask core::next_ask(line& at) {
+  auto& mine = *at.on_wire;
+  auto const& first = at.waiters.front();
+  auto const& options = first.how->options;
+  mine.ttl = options.ttl;
+  mine.tokens = at.crowded() && options.handoff_limit > 0 ? options.handoff_limit + 1 : 1;
+  return {.owner = mine.owner,
+          .ttl = mine.ttl,
+          .tokens = mine.tokens,
+          .join = by_inbox() && !first.once,
+          .ticket = mine.ticket};
+}
+
+void core::ask_for(line& at) {
+  auto& mine = *at.on_wire;
+  mine.now = bid::state::asking;
+  mine.woken = false;
+  mine.retry.disarm();
+  auto const how = next_ask(at);
+  mine.joined = mine.joined || how.join;
+  scripting::run(connection_, at.how().acquire(at.name(), how),
+                 [this, pin = line_ptr{&at}, number = mine.number](net::answer&& answer) {
+                   on_asked(*pin, number, std::move(answer));
+                 },
+                 {.while_down = mine.answered ? net::patience::endless : net::patience::little});
+}
+
+void core::on_asked(line& at, std::uint64_t number, net::answer&& how) {
+  if (!at.on_wire || at.on_wire->number != number) return;  // a message brought the lock first
+  if (how.failure || how.reply.is_error()) {
+    on_trouble(at, how);
+    return;
+  }
+  auto& mine = *at.on_wire;
+  mine.answered = true;
+  mine.trouble.reset();
+  auto const answer = at.how().read_acquire(how.reply);
+  if (auto const* const yes = std::get_if<granted>(&answer)) {
+    on_granted(at, yes->token, how.sent_at, mine.ttl);
+  } else {
+    on_busy(at, std::get<busy>(answer), how.sent_at);
+  }
+}
+
+void core::on_trouble(line& at, net::answer const& how) {
+  auto& mine = *at.on_wire;
+  mine.now = bid::state::waiting;
+  if (how.failure) {
+    // Whether the request was carried out is unknown: giving the bid up makes sure that nothing of it stays.
+    mine.joined = mine.answered || how.sent;
+    fail_all(at, how.failure);
+    return;
+  }
+  mine.joined = mine.answered && mine.joined;
+  auto const why = explain(how.reply, at.name(), url());
+  if (!passes(how.reply)) {
+    fail_all(at, why);
+    return;
+  }
+  line_ptr const pin{&at};
+  finish_tries(at, why);
+  if (at.waiters.empty()) {
+    give_up_bid(at);
+    return;
+  }
+  mine.trouble = why;
+  loop_.arm(mine.retry, boot_clock::now() + trouble_floor + mine.pause.next(random_));
+}
+
+void core::on_granted(line& at, std::int64_t token, time_point sent_at, milliseconds ttl) {
+  line_ptr const pin{&at};
+  auto& mine = *at.on_wire;
+  if (at.waiters.empty()) {
+    mine.now = bid::state::waiting;
+    mine.joined = true;  // there is something to give back
+    give_up_bid(at);
+    return;
+  }
+  auto& first = at.waiters.front();
+  auto const now = boot_clock::now();
+  auto const deadline = deadline_of(sent_at, ttl);
+  if (now >= deadline || (ttl != first.how->options.ttl && !first.how->options.watchdog)) {
+    ask_for(at);  // too late, or not for so long as this caller wants: as its owner we can ask again
+    return;
+  }
+  held_ptr const lease{new held{pin, first.how, mine.number, token}};
+  auto const& options = lease->options();
+  lease->set_deadline(deadline);
+  lease->tokens_left = mine.tokens - 1;
+  lease->renewals_left = options.max_renewals > 0 ? options.max_renewals : -1;
+  if (options.watchdog) lease->renew_at = std::min(sent_at + lease->how().every, now + (deadline - now) / 2);
+  if (options.max_hold.count() > 0) lease->set_limit(now + options.max_hold);
+  bids_.erase(mine.number);
+  at.on_wire.reset();
+  at.holder = lease.get();
+  at.since = now;
+  at.handoffs = 0;
+  ++stats_.held_now;
+  renewer_.add(*lease);
+  first.lease = lease;
+  finish(first);
+  finish_tries(at, nullptr);
+}
+
+void core::on_busy(line& at, busy const& how, time_point sent_at) {
+  line_ptr const pin{&at};
+  auto& mine = *at.on_wire;
+  auto const asked_to_wait = how.ahead >= 0;
+  finish_tries(at, nullptr);
+  if (at.waiters.empty()) {
+    mine.now = bid::state::waiting;
+    give_up_bid(at);
+    return;
+  }
+  if (mine.ticket.empty() && mine.asked_at == time_point{}) ++stats_.waits;
+  mine.asked_at = sent_at;
+  if (asked_to_wait) mine.ticket = std::to_string(how.ticket);
+  if (mine.woken || (by_inbox() && !asked_to_wait)) {
+    ask_for(at);
+    return;
+  }
+  sleep(at, how);
+}
+
+/// Until a message, the end of the holder's ttl, the next re-check.
+void core::sleep(line& at, busy const& how) {
+  auto& mine = *at.on_wire;
+  mine.now = bid::state::waiting;
+  auto const now = boot_clock::now();
+  std::chrono::nanoseconds pause = options_.recheck;
+  if (by_inbox()) {
+    inbox_.open();
+    if (how.pttl.count() >= 0) {
+      pause = std::min<std::chrono::nanoseconds>(pause, how.pttl + expiry_slack * (how.ahead + 1));
+    }
+  } else {
+    pause = mine.pause.next(random_);
+    if (how.pttl.count() >= 0) pause = std::min<std::chrono::nanoseconds>(pause, how.pttl + expiry_slack);
+  }
+  loop_.arm(mine.retry, now + pause);
+}
+
+/// Nobody here wants the lock any more: leaves nothing behind, and passes on a wake-up that others may be
+/// waiting for.
+void core::give_up_bid(line& at) {
+  auto& mine = *at.on_wire;
+  if (mine.now != bid::state::waiting) {
+    mine.now = bid::state::leaving;  // the answer to the request under way decides
+    return;
+  }
+  auto const number = mine.number;
+  auto const traces = mine.joined;
+  bids_.erase(number);
+  at.on_wire.reset();
+  if (traces) abandon(at.name(), at.how(), number);
+}
+
+/// A message for a bid that is gone needs no answer: whatever ended the bid has told the server, which passes
+/// the wake-up on, or has got the lock, whose release wakes the next.
+void core::on_woken(std::uint64_t number) {
+  auto const known = bids_.find(number);
+  if (known == bids_.end()) return;
+  auto& at = *known->second;
+  if (at.on_wire->now == bid::state::waiting) {
+    ask_for(at);
+  } else {
+    at.on_wire->woken = true;
+  }
+}
+
+void core::on_grant(std::uint64_t number, std::int64_t token) {
+  auto const known = bids_.find(number);
+  if (known == bids_.end()) return;
+  auto& at = *known->second;
+  auto& mine = *at.on_wire;
+  if (mine.now == bid::state::leaving) return;  // the request under way finds the lock to be ours
+  // The grant was made after the last ask that found the lock busy, so its ttl counts from there at the
+  // earliest.
+  auto const certain = mine.asked_at != time_point{} &&
+                       deadline_of(mine.asked_at, grant_ttl) > boot_clock::now() + grant_reserve;
+  if (!certain) {
+    on_woken(number);
+    return;
+  }
+  ++stats_.granted;
+  mine.tokens = 1;
+  on_granted(at, token, mine.asked_at, grant_ttl);
+}
+
+/// The inbox is (again) open: whatever was said before is lost, so look.
+void core::ask_all_again() {
+  std::vector<line_ptr> all;
+  for (auto const& [number, at] : bids_) all.emplace_back(at);
+  for (auto const& at : all) {
+    if (at->on_wire && at->on_wire->now == bid::state::waiting) ask_for(*at);
+  }
+}
+
+void core::on_inbox_refused(std::string const& words) {
+  if (options_.wake == wake::inbox) {
+    auto const why = std::make_shared<error const>(
+        errc::unauthorized, url() + ": the server refuses the inbox channel holdfast_inbox:*: " + words +
+                                "; grant &holdfast_inbox:* and +subscribe, or use wake::automatic");
+    std::vector<line_ptr> all;
+    for (auto const& [number, at] : bids_) all.emplace_back(at);
+    for (auto const& at : all) fail_all(*at, why);
+    return;
+  }
+  log(log_level::warning,
+      url() + ": the server refuses the inbox channel (" + words +
+          "), so waiting is by polling; grant &holdfast_inbox:* and +subscribe to be woken instead");
+  ask_all_again();
+}
+
+}  // namespace holdfast::engine

@@ -1,0 +1,73 @@
+/// Which lease is looked at next: a queue for a million of them. No I/O, no clock.
+#pragma once
+
+#include <bit>
+#include <boost/intrusive/list.hpp>
+#include <chrono>
+#include <map>
+
+#include "engine/held.hpp"
+
+namespace holdfast::engine {
+
+/// Leases that are all looked at the same time after they come in stand in a first-in-first-out list: adding,
+/// moving and removing one is a few pointer writes, however many there are. There is one list for each time
+/// between renewals, and one for each power of two for all other times: a lease due in 11 s waits 8 s in one
+/// list and then moves to shorter ones.
+class agenda {
+ public:
+  /// Looked at exactly `span` after a moment that comes later for each lease that is put: what renewals do.
+  void put_regular(held& one, time_point due, std::chrono::nanoseconds span) {
+    one.unlink();
+    one.due = due;
+    lists_[span.count()].push_back(one);
+  }
+
+  /// Looked at no later than `when`, perhaps several times before: whoever takes it out looks at the clock.
+  void put(held& one, time_point when, time_point now) {
+    auto const left = std::max<std::chrono::nanoseconds>(when - now, std::chrono::nanoseconds{1});
+    auto const span = std::bit_floor(static_cast<std::uint64_t>(left.count()));
+    if (span < smallest) {
+      put_regular(one, when, std::chrono::nanoseconds{smallest});
+    } else {
+      put_regular(one, now + std::chrono::nanoseconds{span}, std::chrono::nanoseconds{span});
+    }
+  }
+
+  static void remove(held& one) noexcept { one.unlink(); }
+
+  /// When the next look is due; max() when nobody is there.
+  [[nodiscard]] time_point earliest() noexcept {
+    auto result = time_point::max();
+    for (auto list = lists_.begin(); list != lists_.end();) {
+      if (list->second.empty()) {
+        list = lists_.erase(list);
+      } else {
+        result = std::min(result, list->second.front().due);
+        ++list;
+      }
+    }
+    return result;
+  }
+
+  /// Takes out one that is due, or nearly: a list's leases are taken together within a 64th of its span.
+  /// Null: none is.
+  [[nodiscard]] held* pop(time_point now) noexcept {
+    for (auto& [span, list] : lists_) {
+      if (list.empty() || list.front().due > now + std::chrono::nanoseconds{span / 64}) continue;
+      auto& first = list.front();
+      list.pop_front();
+      return &first;
+    }
+    return nullptr;
+  }
+
+ private:
+  static constexpr std::uint64_t smallest = 1u << 20;  // about a millisecond
+
+  using list_type = boost::intrusive::list<held, boost::intrusive::base_hook<renewal_hook>,
+                                           boost::intrusive::constant_time_size<false>>;
+  std::map<std::chrono::nanoseconds::rep, list_type> lists_;
+};
+
+}  // namespace holdfast::engine

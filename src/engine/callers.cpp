@@ -1,0 +1,203 @@
+// Where threads and callbacks meet the engine: each function takes the client's lock, says what it wants, and
+// waits or leaves.
+
+#include <optional>
+#include <utility>
+
+#include "engine/core.hpp"
+#include "engine/failure.hpp"
+
+namespace holdfast::engine {
+namespace {
+
+std::shared_ptr<error const> cancelled_error(std::string const& name) {
+  return std::make_shared<error const>(errc::cancelled, "waiting for \"" + name + "\" was cancelled");
+}
+
+using stop_watch = std::stop_callback<std::function<void()>>;
+
+/// A thread that waits; on its stack.
+struct blocked_waiter final : waiter {
+  blocked_waiter(reactor::loop& loop, line_ptr at, terms_ptr terms, std::function<void()> when_time_is_up)
+      : waiter{std::move(at), std::move(terms), std::move(when_time_is_up)}, on{loop} {}
+  void finished() override { on.finish(caller); }
+
+  reactor::loop& on;
+  reactor::parked caller;
+};
+
+/// A callback that waits; owns itself until it was called.
+struct called_waiter final : waiter {
+  called_waiter(reactor::loop& loop, line_ptr at, terms_ptr terms, std::function<void()> when_time_is_up,
+                acquire_handler then)
+      : waiter{std::move(at), std::move(terms), std::move(when_time_is_up)},
+        on{loop},
+        done_handler{std::move(then)} {}
+  void finished() override {
+    on.add_interest(-1);
+    on.defer([me = std::move(self)] { me->done_handler(std::move(me->lease), me->failure); });
+  }
+
+  reactor::loop& on;
+  acquire_handler done_handler;
+  std::shared_ptr<called_waiter> self;
+  std::optional<stop_watch> stop;  ///< made and destroyed without the lock: it waits for a callback that runs
+};
+
+}  // namespace
+
+held_ptr core::acquire(line_ptr const& at, terms_ptr const& how, patience_time wait,
+                       std::stop_token const& stop) {
+  if (forked()) check_usable();
+  if (stop.stop_requested()) throw error{*cancelled_error(at->name())};
+  auto const end = wait ? boot_clock::now() + *wait : time_point::max();
+  reactor::lock hold{loop_.mutex()};
+  check_usable();
+  blocked_waiter who{loop_, at, how, [this, &who] { time_up(who); }};
+  who.once = wait && wait->count() <= 0;
+  start(who);
+  if (!who.done && wait && !who.once) loop_.arm(who.time_up, end);
+  if (stop.stop_possible() && !who.done) {
+    hold.unlock();
+    stop_watch const watch{stop, [this, &who] {
+                             reactor::lock inner{loop_.mutex()};
+                             if (who.done) return;
+                             who.failure = cancelled_error(who.place->name());
+                             leave(who);
+                             loop_.leave(inner);
+                           }};
+    hold.lock();
+    loop_.wait(hold, who.caller);
+    hold.unlock();
+  } else {
+    loop_.wait(hold, who.caller);
+    hold.unlock();
+  }
+  if (who.failure) throw error{*who.failure};
+  return std::move(who.lease);
+}
+
+void core::async_acquire(line_ptr const& at, terms_ptr const& how, patience_time wait, std::stop_token stop,
+                         acquire_handler done) {
+  if (forked()) check_usable();
+  reactor::lock hold{loop_.mutex()};
+  check_usable();
+  auto who = std::make_shared<called_waiter>(loop_, at, how, std::function<void()>{}, std::move(done));
+  who->time_up.set([this, raw = who.get()] { time_up(*raw); });
+  who->self = who;
+  who->once = wait && wait->count() <= 0;
+  loop_.add_interest(1);
+  start(*who);
+  if (!who->done && wait && !who->once) loop_.arm(who->time_up, boot_clock::now() + *wait);
+  if (stop.stop_possible() && !who->done) {
+    // The callback may run at any time from here on, also inside its constructor, and may be the last to know
+    // the waiter.
+    hold.unlock();
+    who->stop.emplace(std::move(stop), [this, weak = std::weak_ptr{who}] {
+      auto const still = weak.lock();
+      if (!still) return;
+      reactor::lock inner{loop_.mutex()};
+      if (still->done) return;
+      still->failure = cancelled_error(still->place->name());
+      leave(*still);
+      loop_.leave(inner);
+    });
+    who.reset();
+    hold.lock();
+  }
+  loop_.leave(hold);
+}
+
+release_result core::release(held_ptr& what) noexcept {
+  if (forked()) {
+    (void)what.detach();
+    return release_result::lost;
+  }
+  struct outcome {
+    reactor::parked caller;
+    release_result result = release_result::unknown;
+    bool over = false;
+  };
+  auto const mine = std::make_shared<outcome>();
+  auto const finish_with = [this, mine](release_result result) {
+    if (std::exchange(mine->over, true)) return;
+    mine->result = result;
+    loop_.finish(mine->caller);
+  };
+  reactor::lock hold{loop_.mutex()};
+  reactor::timer bell{[finish_with] { finish_with(release_result::unknown); }};
+  release(*what, finish_with);
+  what.reset();
+  if (!mine->over) loop_.arm(bell, boot_clock::now() + options_.reply_timeout);
+  loop_.wait(hold, mine->caller);
+  bell.disarm();
+  return mine->result;
+}
+
+void core::async_release(held_ptr& what, release_handler done) noexcept {
+  if (forked()) {
+    (void)what.detach();
+    return;
+  }
+  reactor::lock hold{loop_.mutex()};
+  release(*what, [this, done = std::move(done)](release_result result) {
+    if (done) loop_.defer([done, result] { done(result); });
+  });
+  what.reset();
+  loop_.leave(hold);
+}
+
+void core::renew(held& what) {
+  if (forked()) check_usable();
+  reactor::lock hold{loop_.mutex()};
+  check_usable();
+  struct outcome {
+    reactor::parked caller;
+    std::shared_ptr<error const> failure;
+    bool over = false;
+  };
+  auto const mine = std::make_shared<outcome>();
+  auto const name = what.place().name();
+  auto const finish_with = [this, mine](std::shared_ptr<error const> failure) {
+    if (std::exchange(mine->over, true)) return;
+    mine->failure = std::move(failure);
+    loop_.finish(mine->caller);
+  };
+  reactor::timer bell{[this, finish_with] { finish_with(connection_.down_because()); }};
+  if (what.now() == held::state::held) {
+    loop_.arm(bell, what.deadline());
+    renewer_.renew_now(what, [this, finish_with, name](net::answer const& how) {
+      finish_with(how.failure || !how.reply.is_error() ? how.failure : explain(how.reply, name, url()));
+    });
+    loop_.wait(hold, mine->caller);
+    bell.disarm();
+  }
+  auto const lost = what.now() != held::state::held;
+  hold.unlock();
+  if (lost) {
+    throw error{errc::lost, "lease of \"" + name + "\" can't be renewed: " +
+                                (what.cause() == loss_cause::none ? std::string{"it was released"}
+                                                                  : std::string{to_string(what.cause())})};
+  }
+  if (mine->failure) throw error{*mine->failure};
+}
+
+std::stop_token core::stop_token(held& what) {
+  if (forked()) return {};
+  reactor::lock const hold{loop_.mutex()};
+  return what.stop_token();
+}
+
+void core::on_lost(held& what, std::function<void(loss_cause)> f) {
+  if (forked()) return;
+  {
+    reactor::lock const hold{loop_.mutex()};
+    if (what.now() != held::state::lost) {
+      if (what.now() == held::state::held) what.add_listener(std::move(f));
+      return;
+    }
+  }
+  f(what.cause());
+}
+
+}  // namespace holdfast::engine

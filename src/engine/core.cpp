@@ -1,0 +1,168 @@
+#include "engine/core.hpp"
+
+#include <utility>
+
+#include "base/fork.hpp"
+#include "base/ids.hpp"
+#include "resp/command.hpp"
+
+namespace holdfast::engine {
+namespace {
+
+/// What the end of a client, or of the process, waits at the most for releases to be confirmed.
+constexpr std::chrono::seconds farewell{1};
+
+net::settings make_settings(net::endpoint server, client_options const& options) {
+  return {.server = std::move(server),
+          .client_name = options.name.empty() ? "holdfast" : options.name,
+          .connect_timeout = options.connect_timeout,
+          .reply_timeout = options.reply_timeout,
+          .limits = {.max_bytes = options.max_reply_bytes}};
+}
+
+}  // namespace
+
+core::core(net::endpoint server, client_options options)
+    : uuid_{make_uuid()},
+      options_{std::move(options)},
+      settings_{make_settings(std::move(server), options_)},
+      generation_{fork_generation()},
+      connection_{loop_, settings_, stats_},
+      renewer_{loop_, connection_, stats_, [this](held& what, loss_cause cause) { lose(what, cause); }},
+      inbox_{loop_,
+             settings_,
+             stats_,
+             uuid_,
+             {.woken = [this](std::uint64_t number) { on_woken(number); },
+              .granted = [this](std::uint64_t number, std::int64_t token) { on_grant(number, token); },
+              .open = [this] { ask_all_again(); },
+              .refused = [this](std::string const& words) { on_inbox_refused(words); }}},
+      random_{static_cast<std::minstd_rand::result_type>(random_seed())} {}
+
+core::~core() = default;
+
+bool core::forked() const noexcept { return generation_ != fork_generation(); }
+
+void core::check_usable() const {
+  if (forked()) {
+    throw error{errc::forked,
+                url() + ": this client belongs to the parent process; make a new one after fork()"};
+  }
+  if (closing_) throw error{errc::closed, url() + ": the client has been shut down"};
+}
+
+void core::connect() {
+  if (forked()) check_usable();
+  reactor::lock hold{loop_.mutex()};
+  check_usable();
+  reactor::parked caller;
+  net::answer result;
+  std::string ping;
+  resp::append_command(ping, {"PING"});
+  connection_.send({.bytes = std::move(ping), .done = [&](net::answer&& how) {
+                      result = std::move(how);
+                      loop_.finish(caller);
+                    }});
+  loop_.wait(hold, caller);
+  if (result.failure) throw error{*result.failure};
+  if (result.reply.is_error() && !result.reply.is_error("NOPERM")) {
+    throw error{errc::refused, url() + ": " + result.reply.text};
+  }
+}
+
+client_stats core::stats() {
+  if (forked()) return {};
+  reactor::lock const hold{loop_.mutex()};
+  return stats_;
+}
+
+line_ptr core::pin(recipe const& how, std::string_view name) {
+  if (forked()) check_usable();
+  reactor::lock const hold{loop_.mutex()};
+  check_usable();
+  if (auto const known = lines_.find(name); known != lines_.end())
+    return line_ptr{const_cast<line*>(&*known)};
+  return line_ptr{const_cast<line*>(&*lines_.emplace(*this, how, name).first)};
+}
+
+void core::unpin(line_ptr& place) noexcept {
+  if (forked()) {
+    (void)place.detach();  // a copy of the parent's: nobody may touch it, not even its counters
+    return;
+  }
+  reactor::lock const hold{loop_.mutex()};
+  place.reset();
+}
+
+void core::erase(line& gone) noexcept { lines_.erase(lines_.find(std::string_view{gone.name()})); }
+
+void core::log(log_level level, std::string message) {
+  if (!options_.log) return;
+  loop_.defer([hook = options_.log, level, message = std::move(message)] { hook(level, message); });
+}
+
+/// Waits until everything that was sent before is answered, but not longer than `bound`, and not at all
+/// without a connection.
+void core::drain(reactor::lock& hold, std::chrono::nanoseconds bound) {
+  auto const until = boot_clock::now() + bound;
+  while (!connection_.idle() && connection_.up() && boot_clock::now() < until) {
+    // Replies come in order, so this one comes after all the others. What they set off goes into the next
+    // round.
+    struct barrier {
+      reactor::parked caller;
+      bool over = false;
+    };
+    auto const here = std::make_shared<barrier>();
+    auto const let_go = [this, here] {
+      if (std::exchange(here->over, true)) return;
+      loop_.finish(here->caller);
+    };
+    reactor::timer bell{let_go};
+    loop_.arm(bell, until);
+    std::string ping;
+    resp::append_command(ping, {"PING"});
+    connection_.send({.bytes = std::move(ping), .done = [let_go](net::answer&&) { let_go(); }});
+    loop_.wait(hold, here->caller);
+  }
+}
+
+void core::release_all() noexcept {
+  if (forked()) return;
+  reactor::lock hold{loop_.mutex()};
+  for (auto const& place : lines_) {
+    auto* const holder = place.holder;
+    if (holder == nullptr) continue;
+    auto const number = holder->number();
+    auto const deadline = holder->deadline();
+    lose(*holder, loss_cause::closed);
+    send_release(const_cast<line&>(place), number, deadline, {});
+  }
+  drain(hold, farewell);
+}
+
+void core::shut() {
+  {
+    reactor::lock const hold{loop_.mutex()};
+    closing_ = true;
+    auto const why = std::make_shared<error const>(errc::closed, url() + ": the client has been shut down");
+    std::vector<line_ptr> all;
+    for (auto const& place : lines_) all.emplace_back(const_cast<line*>(&place));
+    for (auto const& place : all) fail_all(*place, why);
+  }
+  release_all();
+  reactor::lock hold{loop_.mutex()};
+  loop_.stop(hold);
+  inbox_.close();
+  connection_.shut(std::make_shared<error const>(errc::closed, url() + ": the client has been shut down"));
+  for (auto const& place : lines_) const_cast<line&>(place).on_wire.reset();
+  bids_.clear();
+  loop_.leave(hold);  // what is left to be said
+}
+
+void intrusive_ptr_add_ref(line* one) noexcept { ++one->references_; }
+
+void intrusive_ptr_release(line* one) noexcept {
+  if (--one->references_ == 0) one->home_.erase(*one);
+}
+
+}  // namespace holdfast::engine

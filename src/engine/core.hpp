@@ -1,0 +1,140 @@
+/// The engine of one client: the acquire-wait-renew-release loop, written once for all kinds of lock.
+#pragma once
+
+#include <functional>
+#include <holdfast/client.hpp>
+#include <holdfast/lease.hpp>
+#include <map>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "engine/held.hpp"
+#include "engine/line.hpp"
+#include "engine/renewer.hpp"
+#include "engine/wake/inbox.hpp"
+#include "net/connection.hpp"
+#include "reactor/reactor.hpp"
+
+namespace holdfast::engine {
+
+/// Called once: with the lease, with neither when the time was up, or with what went wrong.
+using acquire_handler = std::function<void(held_ptr, std::shared_ptr<error const>)>;
+using release_handler = std::function<void(release_result)>;
+
+/// How long a caller waits; nullopt: as long as it takes. Zero or less: it only tries.
+using patience_time = std::optional<std::chrono::nanoseconds>;
+
+class core : public std::enable_shared_from_this<core> {
+ public:
+  core(net::endpoint server, client_options options);
+  ~core();
+  core(core const&) = delete;
+  core& operator=(core const&) = delete;
+
+  // For clients and locks, from any thread, without the lock.
+
+  void connect();
+  /// Ends it all, within a bound: releases what is held, lets waiters go.
+  void shut();
+  /// What exit() can still do: releases what is held, within a bound.
+  void release_all() noexcept;
+  [[nodiscard]] client_stats stats();
+  [[nodiscard]] line_ptr pin(recipe const& how, std::string_view name);
+  void unpin(line_ptr& place) noexcept;
+  [[nodiscard]] held_ptr acquire(line_ptr const& at, terms_ptr const& how, patience_time wait,
+                                 std::stop_token const& stop);
+  void async_acquire(line_ptr const& at, terms_ptr const& how, patience_time wait, std::stop_token stop,
+                     acquire_handler done);
+  release_result release(held_ptr& what) noexcept;
+  void async_release(held_ptr& what, release_handler done) noexcept;
+  void renew(held& what);
+  [[nodiscard]] std::stop_token stop_token(held& what);
+  void on_lost(held& what, std::function<void(loss_cause)> f);
+
+  /// This is a forked child, and all of it a copy.
+  [[nodiscard]] bool forked() const noexcept;
+  [[nodiscard]] std::string owner_id(std::uint64_t number) const {
+    return uuid_ + ':' + std::to_string(number);
+  }
+  [[nodiscard]] std::string const& uuid() const noexcept { return uuid_; }
+  [[nodiscard]] std::string const& url() const noexcept { return settings_.server.display; }
+
+  /// Under the lock: the last pointer to it was dropped.
+  void erase(line& gone) noexcept;
+
+ private:
+  // acquire.cpp: the waiting loop. All under the lock.
+  void start(waiter& who);
+  void leave(waiter& who);
+  void finish(waiter& who);
+  void fail_all(line& at, std::shared_ptr<error const> const& why);
+  void finish_tries(line& at, std::shared_ptr<error const> const& why);
+  bid& open_bid(line& at);
+  void ask_for(line& at);
+  void on_asked(line& at, std::uint64_t number, net::answer&& how);
+  void on_granted(line& at, std::int64_t token, time_point sent_at, milliseconds ttl);
+  void on_busy(line& at, busy const& how, time_point sent_at);
+  void on_trouble(line& at, net::answer const& how);
+  void sleep(line& at, busy const& how);
+  void give_up_bid(line& at);
+  void time_up(waiter& who);
+  void on_woken(std::uint64_t number);
+  void on_grant(std::uint64_t number, std::int64_t token);
+  void ask_all_again();
+  void on_inbox_refused(std::string const& words);
+  [[nodiscard]] ask next_ask(line& at);
+  [[nodiscard]] bool by_inbox() const noexcept;
+
+  // release.cpp: giving back, handing on, losing. All under the lock.
+  void release(held& what, release_handler done);
+  bool hand_over(line& at, held& from);
+  void send_release(line& at, std::uint64_t number, time_point deadline, release_handler done);
+  void on_released(line_ptr at, std::uint64_t number, time_point deadline, release_handler const& done,
+                   net::answer const& how);
+  void pass(line& at, held const& from, release_handler done);
+  void abandon(std::string_view name, recipe const& how, std::uint64_t number);
+  void lose(held& what, loss_cause cause);
+  [[nodiscard]] static handover terms_of(lock_options const& options) noexcept;
+
+  void check_usable() const;
+  void drain(reactor::lock& hold, std::chrono::nanoseconds bound);
+  void log(log_level level, std::string message);
+
+  struct line_hash {
+    using is_transparent = void;
+    std::size_t operator()(std::string_view name) const noexcept {
+      return std::hash<std::string_view>{}(name);
+    }
+    std::size_t operator()(line const& one) const noexcept { return (*this)(one.name()); }
+  };
+  struct line_equal {
+    using is_transparent = void;
+    bool operator()(line const& a, line const& b) const noexcept { return a.name() == b.name(); }
+    bool operator()(std::string_view a, line const& b) const noexcept { return a == b.name(); }
+    bool operator()(line const& a, std::string_view b) const noexcept { return a.name() == b; }
+  };
+
+  // Constant after construction.
+  std::string const uuid_;
+  client_options const options_;
+  net::settings const settings_;
+  int const generation_;
+
+  // Under the loop's lock.
+  reactor::loop loop_;
+  client_stats stats_;
+  net::connection connection_;
+  std::unordered_set<line, line_hash, line_equal> lines_;
+  std::unordered_map<std::uint64_t, line*> bids_;  ///< by owner number: who a message is for
+  renewer renewer_;
+  inbox inbox_;
+  std::uint64_t last_number_ = 0;
+  std::minstd_rand random_;
+  bool closing_ = false;
+};
+
+}  // namespace holdfast::engine

@@ -1,0 +1,19 @@
+/// What an error of the server means for a lock, in words. No I/O.
+#pragma once
+
+#include <holdfast/error.hpp>
+#include <memory>
+#include <string_view>
+
+#include "resp/reply.hpp"
+
+namespace holdfast::engine {
+
+/// Will it pass by itself (LOADING, BUSY…), so that asking again is worth while?
+[[nodiscard]] bool passes(resp::reply const& refusal) noexcept;
+
+/// The error for the caller: names the lock and the server, has the server's words, and what to do.
+[[nodiscard]] std::shared_ptr<error const> explain(resp::reply const& refusal, std::string_view name,
+                                                   std::string_view server);
+
+}  // namespace holdfast::engine

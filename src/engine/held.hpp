@@ -1,0 +1,105 @@
+/// The state behind a lease.
+#pragma once
+
+#include <atomic>
+#include <boost/intrusive/list_hook.hpp>
+#include <boost/smart_ptr/intrusive_ptr.hpp>
+#include <boost/smart_ptr/intrusive_ref_counter.hpp>
+#include <functional>
+#include <holdfast/lease.hpp>
+#include <memory>
+#include <stop_token>
+#include <vector>
+
+#include "engine/lease_clock.hpp"
+#include "engine/line.hpp"
+#include "engine/terms.hpp"
+
+namespace holdfast::engine {
+
+class held;
+using held_ptr = boost::intrusive_ptr<held>;
+
+using renewal_hook =
+    boost::intrusive::list_base_hook<boost::intrusive::link_mode<boost::intrusive::auto_unlink>>;
+
+/// One lease. Small, since a process may hold a million: what few leases need is in `extras`.
+class held : public boost::intrusive_ref_counter<held, boost::thread_safe_counter>, public renewal_hook {
+ public:
+  enum class state : std::uint8_t { held, released, lost };
+
+  held(line_ptr place, terms_ptr how, std::uint64_t number, std::int64_t token)
+      : place_{std::move(place)}, how_{std::move(how)}, number_{number}, token_{token} {}
+
+  // Constant after construction.
+  [[nodiscard]] line& place() const noexcept { return *place_; }
+  [[nodiscard]] lock_options const& options() const noexcept { return how_->options; }
+  [[nodiscard]] terms const& how() const noexcept { return *how_; }
+  [[nodiscard]] std::uint64_t number() const noexcept { return number_; }
+  [[nodiscard]] std::int64_t token() const noexcept { return token_; }
+
+  // From any thread.
+  [[nodiscard]] bool valid() const noexcept;
+  [[nodiscard]] std::chrono::nanoseconds remaining() const noexcept;
+  [[nodiscard]] loss_cause cause() const noexcept { return cause_.load(std::memory_order_acquire); }
+  [[nodiscard]] state now() const noexcept { return state_.load(std::memory_order_acquire); }
+
+  // Under the client's lock.
+  [[nodiscard]] lease_times times() const noexcept {
+    return {.deadline = deadline(),
+            .renew_at = renew_at,
+            .limit = extras_ ? extras_->limit : time_point::max(),
+            .renewing = renewing};
+  }
+  [[nodiscard]] time_point deadline() const noexcept {
+    return time_point{boot_clock::duration{deadline_.load(std::memory_order_relaxed)}};
+  }
+  void set_deadline(time_point when) noexcept {
+    deadline_.store(when.time_since_epoch().count(), std::memory_order_release);
+  }
+  void set_limit(time_point when) { more().limit = when; }
+  void set_released() noexcept { state_.store(state::released, std::memory_order_release); }
+
+  [[nodiscard]] std::stop_token stop_token();
+  void add_listener(std::function<void(loss_cause)> f) { more().listeners.push_back(std::move(f)); }
+
+  /// Marks it lost; the result tells whoever wants to know, and is to be called without the lock.
+  [[nodiscard]] std::function<void()> lose(loss_cause cause);
+
+  /// The lease that took over inside this process, if any did: a renewal under way is that one's now.
+  [[nodiscard]] held_ptr latest();
+  void set_heir(held_ptr heir) { more().heir = std::move(heir); }
+
+  // For the renewer; under the client's lock.
+  time_point renew_at = time_point::max();
+  time_point due{};                 ///< when it is looked at next
+  std::int32_t tokens_left = 0;     ///< reserved fencing tokens behind token()
+  std::int32_t renewals_left = -1;  ///< negative: no limit
+  bool renewing = false;
+
+  /// The public handle of it, and back.
+  static lease handle(std::shared_ptr<core> home, held_ptr of) noexcept;
+
+ private:
+  struct extras {
+    time_point limit = time_point::max();
+    std::stop_source stop{std::nostopstate};
+    std::vector<std::function<void(loss_cause)>> listeners;
+    held_ptr heir;
+  };
+  extras& more() {
+    if (!extras_) extras_ = std::make_unique<extras>();
+    return *extras_;
+  }
+
+  line_ptr place_;
+  terms_ptr how_;
+  std::uint64_t number_;
+  std::int64_t token_;
+  std::atomic<boot_clock::rep> deadline_{0};
+  std::atomic<state> state_{state::held};
+  std::atomic<loss_cause> cause_{loss_cause::none};
+  std::unique_ptr<extras> extras_;
+};
+
+}  // namespace holdfast::engine

@@ -1,0 +1,116 @@
+// The public handle of a lease.
+
+#include <holdfast/lease.hpp>
+#include <utility>
+
+#include "engine/core.hpp"
+
+namespace holdfast {
+
+std::string_view to_string(loss_cause cause) noexcept {
+  switch (cause) {
+    case loss_cause::none:
+      return "not lost";
+    case loss_cause::taken_over:
+      return "the key belongs to somebody else";
+    case loss_cause::key_gone:
+      return "the key is gone";
+    case loss_cause::unreachable:
+      return "the server could not be asked in time";
+    case loss_cause::limit_reached:
+      return "its limit is reached";
+    case loss_cause::closed:
+      return "the client was shut down";
+  }
+  return "unknown";
+}
+
+std::string_view to_string(release_result result) noexcept {
+  switch (result) {
+    case release_result::released:
+      return "released";
+    case release_result::lost:
+      return "lost before";
+    case release_result::unknown:
+      return "unknown";
+  }
+  return "unknown";
+}
+
+lease::lease() noexcept = default;
+
+lease::lease(std::shared_ptr<engine::core> core, engine::held* held) noexcept
+    : core_{std::move(core)}, held_{held} {}
+
+lease::lease(lease&& other) noexcept
+    : core_{std::move(other.core_)}, held_{std::exchange(other.held_, nullptr)} {}
+
+lease& lease::operator=(lease&& other) noexcept {
+  if (this != &other) {
+    drop();
+    core_ = std::move(other.core_);
+    held_ = std::exchange(other.held_, nullptr);
+  }
+  return *this;
+}
+
+lease::~lease() { drop(); }
+
+void lease::drop() noexcept {
+  if (held_ != nullptr) (void)release();
+}
+
+bool lease::valid() const noexcept { return held_ != nullptr && held_->valid(); }
+
+std::chrono::nanoseconds lease::remaining() const noexcept {
+  return held_ != nullptr ? held_->remaining() : std::chrono::nanoseconds{0};
+}
+
+std::int64_t lease::token() const noexcept { return held_ != nullptr ? held_->token() : 0; }
+
+std::string lease::name() const { return held_ != nullptr ? held_->place().name() : std::string{}; }
+
+std::string lease::owner() const {
+  return held_ != nullptr ? core_->owner_id(held_->number()) : std::string{};
+}
+
+std::stop_token lease::lost() const {
+  return held_ != nullptr ? core_->stop_token(*held_) : std::stop_token{};
+}
+
+loss_cause lease::lost_because() const noexcept {
+  return held_ != nullptr ? held_->cause() : loss_cause::none;
+}
+
+void lease::on_lost(std::function<void(loss_cause)> f) {
+  if (held_ != nullptr) core_->on_lost(*held_, std::move(f));
+}
+
+void lease::renew() {
+  if (held_ == nullptr) throw error{errc::lost, "there is no lease to renew: it was released or moved away"};
+  core_->renew(*held_);
+}
+
+release_result lease::release() noexcept {
+  if (held_ == nullptr) return release_result::lost;
+  engine::held_ptr mine{std::exchange(held_, nullptr), false};
+  auto const result = core_->release(mine);
+  core_.reset();
+  return result;
+}
+
+void lease::async_release(std::function<void(release_result)> done) noexcept {
+  if (held_ == nullptr) {
+    if (done) done(release_result::lost);
+    return;
+  }
+  engine::held_ptr mine{std::exchange(held_, nullptr), false};
+  core_->async_release(mine, std::move(done));
+  core_.reset();
+}
+
+lease engine::held::handle(std::shared_ptr<core> home, held_ptr of) noexcept {
+  return lease{std::move(home), of.detach()};
+}
+
+}  // namespace holdfast

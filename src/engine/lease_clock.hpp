@@ -1,0 +1,49 @@
+/// When a lease is to be renewed, and when it must be given up. No I/O, no clock: `now` is an argument.
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+
+#include "base/clock.hpp"
+
+namespace holdfast::engine {
+
+/// How much sooner than the server we call a lease over: a hundredth of the ttl for clocks that run at
+/// different rates, and 2 ms since Redis counts in whole milliseconds.
+constexpr std::chrono::nanoseconds drift_allowance(std::chrono::nanoseconds ttl) {
+  return ttl / 100 + std::chrono::milliseconds{2};
+}
+
+/// The deadline of a lease that was asked for at `sent`, before the request left: the server can have started
+/// its own count only later.
+constexpr time_point deadline_of(time_point sent, std::chrono::nanoseconds ttl) {
+  return sent + ttl - drift_allowance(ttl);
+}
+
+/// What a lease's clock goes by.
+struct lease_times {
+  time_point deadline{};                    ///< not ours any more from here on, whatever the network does
+  time_point renew_at = time_point::max();  ///< max(): no (further) renewal
+  time_point limit = time_point::max();     ///< max_hold
+  bool renewing = false;                    ///< a renewal is under way
+};
+
+enum class lease_step { wait, renew, expired, limit_reached };
+
+struct lease_plan {
+  lease_step step;
+  time_point when;  ///< with `wait`: look again then
+};
+
+/// What next, and when? A renewal that is unanswered changes nothing until the deadline; one that failed has
+/// moved renew_at. `slack`: so much too early is fine for a renewal, which lets many go in one command.
+constexpr lease_plan plan_lease(lease_times const& t, time_point now, std::chrono::nanoseconds slack = {}) {
+  if (now >= t.deadline) return {lease_step::expired, t.deadline};
+  if (now >= t.limit) return {lease_step::limit_reached, t.limit};
+  auto const end = std::min(t.deadline, t.limit);
+  if (t.renewing || t.renew_at >= end) return {lease_step::wait, end};
+  if (now + slack >= t.renew_at) return {lease_step::renew, now};
+  return {lease_step::wait, t.renew_at};
+}
+
+}  // namespace holdfast::engine

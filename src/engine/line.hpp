@@ -1,0 +1,110 @@
+/// One name in one client: who holds it here, who waits for it here, and the one bid for it on the wire.
+#pragma once
+
+#include <boost/intrusive/list.hpp>
+#include <boost/smart_ptr/intrusive_ptr.hpp>
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include <holdfast/error.hpp>
+#include "base/backoff.hpp"
+#include "engine/recipe.hpp"
+#include "engine/terms.hpp"
+#include "reactor/reactor.hpp"
+
+namespace holdfast::engine {
+
+class core;
+class held;
+class line;
+using held_ptr = boost::intrusive_ptr<held>;
+using line_ptr = boost::intrusive_ptr<line>;
+
+/// A caller that wants the lock. Finished once: with a lease, with an error, or with neither when its time
+/// was up.
+class waiter : public boost::intrusive::list_base_hook<> {
+ public:
+  /// `finished` is called under the client's lock, with the results in place.
+  waiter(line_ptr at, terms_ptr terms, std::function<void()> time_up);
+  waiter(waiter const&) = delete;
+  waiter& operator=(waiter const&) = delete;
+  virtual ~waiter();
+
+  /// The results are in place; with the client's lock held.
+  virtual void finished() = 0;
+
+  line_ptr place;
+  terms_ptr how;
+  bool once = false;  ///< it tries, and doesn't wait
+  bool done = false;
+  held_ptr lease;
+  std::shared_ptr<error const> failure;
+  reactor::timer time_up;
+};
+
+/// The name's one candidate on the wire. It belongs to the line, not to a caller: when the first caller gives
+/// up the next one takes its place in the queue over.
+struct bid {
+  enum class state {
+    asking,   ///< a request is under way
+    waiting,  ///< for a message, or the timer
+    leaving,  ///< nobody wants it any more, but the request under way may still bring it
+  };
+
+  bid(std::uint64_t n, std::string who, std::function<void()> try_again, backoff how_often)
+      : number{n}, owner{std::move(who)}, retry{std::move(try_again)}, pause{how_often} {}
+
+  std::uint64_t number;
+  std::string owner;
+  std::string ticket{};
+  state now = state::asking;
+  milliseconds ttl{};     ///< as asked for last
+  int tokens = 1;         ///< as asked for last
+  bool joined = false;    ///< it may be in the queue
+  bool woken = false;     ///< a message came while a request was under way
+  bool answered = false;  ///< the server has been asked once: outages are waited out from now on
+  time_point asked_at{};  ///< when the last ask was sent that was answered "busy"
+  std::shared_ptr<error const> trouble{};  ///< the last answer was an error that passes (LOADING…)
+  reactor::timer retry;
+  backoff pause;
+};
+
+using waiter_list = boost::intrusive::list<waiter, boost::intrusive::constant_time_size<false>>;
+
+/// All under the client's lock. Lives as long as somebody points at it.
+class line {
+ public:
+  line(core& home, recipe const& how, std::string_view name) : name_{name}, how_{how}, home_{home} {}
+  line(line const&) = delete;
+  line& operator=(line const&) = delete;
+
+  [[nodiscard]] std::string const& name() const noexcept { return name_; }
+  [[nodiscard]] recipe const& how() const noexcept { return how_; }
+  [[nodiscard]] core& home() const noexcept { return home_; }
+
+  /// More than one caller waits.
+  [[nodiscard]] bool crowded() const noexcept {
+    return !waiters.empty() && std::next(waiters.begin()) != waiters.end();
+  }
+
+  waiter_list waiters;     ///< first come, first served
+  held* holder = nullptr;  ///< the lease of this process, if any
+  std::unique_ptr<bid> on_wire;
+  time_point since{};  ///< when the lock came to this process
+  int handoffs = 0;    ///< since then
+
+ private:
+  friend void intrusive_ptr_add_ref(line* one) noexcept;
+  friend void intrusive_ptr_release(line* one) noexcept;
+
+  std::string name_;
+  recipe const& how_;
+  core& home_;
+  std::uint32_t references_ = 0;
+};
+
+}  // namespace holdfast::engine

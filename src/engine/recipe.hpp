@@ -1,0 +1,78 @@
+/// What differs between one kind of lock and another: what is sent, and how the reply reads. No I/O.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "resp/reply.hpp"
+#include "script/call.hpp"
+
+namespace holdfast::engine {
+
+using std::chrono::milliseconds;
+
+/// A try to take the lock.
+struct ask {
+  std::string_view owner;
+  milliseconds ttl{};
+  int tokens = 1;             ///< fencing tokens to reserve: one for the lease, more for handoffs behind it
+  bool join = false;          ///< wait in the queue when it is busy
+  std::string_view ticket{};  ///< the place in the queue from an earlier ask; empty: none yet
+};
+
+/// It is ours.
+struct granted {
+  std::int64_t token = 0;  ///< the first of those asked for
+};
+
+/// It is somebody else's.
+struct busy {
+  milliseconds pttl{};      ///< of the holder; negative: it is gone already, or has none
+  std::int64_t ahead = -1;  ///< how many wait before us; -1: we are not queued
+  std::int64_t ticket = 0;
+};
+
+using verdict = std::variant<granted, busy>;
+
+/// How a release found the lock.
+enum class found { mine, gone, foreign };
+
+/// Giving the lock back and taking it for another owner of this process, in one request.
+struct passed {
+  found before = found::mine;
+  std::vector<verdict> next{};  ///< one, or none when the new owner has to ask by itself
+};
+
+/// How long a lock that was granted by message holds before its first renewal: what a frozen waiter can cost.
+constexpr milliseconds grant_ttl{2000};
+
+/// Who is told at a release, and how.
+struct handover {
+  std::chrono::microseconds starvation{};  ///< waited longer than this: it is granted the lock
+  milliseconds grant = grant_ttl;          ///< for so long, until the new holder renews
+};
+
+struct owned {
+  std::string_view name;
+  std::string_view owner;
+};
+
+/// One kind of lock on one wire format. All calls may be sent twice: the second finds what the first did.
+struct recipe {
+  call (*acquire)(std::string_view name, ask const&);
+  verdict (*read_acquire)(resp::reply const&);
+  call (*release)(owned, handover);
+  found (*read_release)(resp::reply const&);
+  call (*pass)(owned, handover, ask const& next);
+  passed (*read_pass)(resp::reply const&);
+  call (*abandon)(owned, handover);
+  call (*renew)(milliseconds ttl, std::span<owned const>);
+  /// Those that are lost: their place in the span, and how the lock was found.
+  std::vector<std::pair<std::size_t, found>> (*read_renew)(resp::reply const&);
+};
+
+}  // namespace holdfast::engine

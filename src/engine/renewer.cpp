@@ -1,0 +1,154 @@
+#include "engine/renewer.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/ids.hpp"
+#include "engine/core.hpp"
+#include "script/runner.hpp"
+
+namespace holdfast::engine {
+namespace {
+
+/// Leases in one command: enough to make the command's own cost vanish, and the server's pause (about 1.5 µs
+/// each) stay well under a millisecond.
+constexpr std::size_t batch_size = 256;
+
+/// Tries after an error, as a part of the time between renewals: several fit into what is left of the lease.
+constexpr int retries_per_interval = 8;
+
+}  // namespace
+
+renewer::renewer(reactor::loop& on, net::connection& line, client_stats& counts, lost_handler lost)
+    : on_{on},
+      line_{line},
+      counts_{counts},
+      lost_{std::move(lost)},
+      timer_{[this] { look(); }},
+      random_{static_cast<std::minstd_rand::result_type>(random_seed())} {}
+
+void renewer::add(held& one) {
+  auto const now = boot_clock::now();
+  auto const plan = plan_lease(one.times(), now);
+  if (plan.step == lease_step::wait && plan.when == one.renew_at) {
+    agenda_.put_regular(one, one.renew_at, one.how().every);
+  } else {
+    agenda_.put(one, plan.when, now);
+  }
+  if (!timer_.armed() || one.due < timer_.when()) on_.arm(timer_, one.due);
+}
+
+void renewer::look() {
+  auto const now = boot_clock::now();
+  std::vector<batch> batches;
+  while (auto* const due = agenda_.pop(now)) consider(*due, now, batches);
+  for (auto& leases : batches) send(std::move(leases));
+  set_timer();
+}
+
+void renewer::consider(held& one, time_point now, std::vector<batch>& batches) {
+  auto const plan = plan_lease(one.times(), now, one.how().every / 64);
+  switch (plan.step) {
+    case lease_step::wait:
+      agenda_.put(one, plan.when, now);
+      return;
+    case lease_step::renew: {
+      auto const fits = [&one](batch const& leases) {
+        return leases.size() < batch_size && leases.front()->options().ttl == one.options().ttl &&
+               &leases.front()->place().how() == &one.place().how();
+      };
+      auto place = std::find_if(batches.rbegin(), batches.rend(), fits);
+      if (place == batches.rend()) {
+        batches.emplace_back().reserve(16);
+        place = batches.rbegin();
+      }
+      place->emplace_back(&one);
+      return;
+    }
+    case lease_step::expired: {
+      auto const could_renew = one.options().watchdog && one.renewals_left != 0;
+      lost_(one, could_renew ? loss_cause::unreachable : loss_cause::limit_reached);
+      return;
+    }
+    case lease_step::limit_reached:
+      lost_(one, loss_cause::limit_reached);
+      return;
+  }
+}
+
+void renewer::renew_now(held& one, std::function<void(net::answer const&)> done) {
+  send({held_ptr{&one}}, std::move(done));
+}
+
+void renewer::send(batch leases, std::function<void(net::answer const&)> done) {
+  auto const now = boot_clock::now();
+  std::vector<owned> list;
+  std::vector<std::string> owners;
+  list.reserve(leases.size());
+  owners.reserve(leases.size());
+  auto give_up = time_point::min();
+  for (auto const& one : leases) {
+    owners.push_back(one->place().home().owner_id(one->number()));
+    list.push_back({.name = one->place().name(), .owner = owners.back()});
+    give_up = std::max(give_up, one->deadline());
+    one->renewing = true;
+    agenda_.put(*one, plan_lease(one->times(), now).when, now);
+  }
+  auto& first = *leases.front();
+  auto what = first.place().how().renew(first.options().ttl, list);
+  scripting::run(line_, std::move(what),
+                 [this, leases = std::move(leases), done = std::move(done)](net::answer&& how) {
+                   on_answer(leases, how);
+                   if (done) done(how);
+                   set_timer();
+                 },
+                 {.while_down = net::patience::endless, .give_up = give_up});
+}
+
+void renewer::on_answer(batch const& leases, net::answer const& how) {
+  auto const understood = !how.failure && how.reply.is_array();
+  std::vector<std::pair<std::size_t, found>> gone;
+  if (understood) gone = leases.front()->place().how().read_renew(how.reply);
+  auto next_gone = gone.begin();
+  for (std::size_t i = 0; i != leases.size(); ++i) {
+    auto const one = leases[i]->latest();
+    auto const is_gone = next_gone != gone.end() && next_gone->first == i;
+    auto const found_it = is_gone ? next_gone++->second : found::mine;
+    one->renewing = false;
+    if (one->now() != held::state::held) continue;
+    if (!understood) {
+      failed(*one);
+    } else if (is_gone) {
+      lost_(*one, found_it == found::gone ? loss_cause::key_gone : loss_cause::taken_over);
+    } else {
+      renewed(*one, how.sent_at);
+    }
+  }
+}
+
+void renewer::renewed(held& one, time_point sent_at) {
+  ++counts_.renewals;
+  if (one.renewals_left > 0) --one.renewals_left;
+  one.set_deadline(std::max(one.deadline(), deadline_of(sent_at, one.options().ttl)));
+  auto const again = one.options().watchdog && one.renewals_left != 0;
+  one.renew_at = again ? sent_at + one.how().every : time_point::max();
+  add(one);
+}
+
+/// The lease stays what it is until its deadline; the next try comes sooner than a regular one.
+void renewer::failed(held& one) {
+  ++counts_.renewal_failures;
+  auto const longest = one.how().every / retries_per_interval;
+  auto const pause = std::uniform_int_distribution<std::chrono::nanoseconds::rep>{longest.count() / 2,
+                                                                                  longest.count()}(random_);
+  if (one.options().watchdog && one.renewals_left != 0)
+    one.renew_at = boot_clock::now() + std::chrono::nanoseconds{pause};
+  add(one);
+}
+
+void renewer::set_timer() {
+  auto const next = agenda_.earliest();
+  if (next != time_point::max() && (!timer_.armed() || next < timer_.when())) on_.arm(timer_, next);
+}
+
+}  // namespace holdfast::engine

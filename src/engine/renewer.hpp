@@ -1,0 +1,50 @@
+/// The watchdog: keeps all leases of a client alive, and says when one is lost.
+#pragma once
+
+#include <functional>
+#include <random>
+#include <vector>
+
+#include "engine/agenda.hpp"
+#include "net/connection.hpp"
+
+namespace holdfast::engine {
+
+/// One timer for all leases; leases that are due together are renewed in few commands. All under the client's
+/// lock.
+class renewer {
+ public:
+  using lost_handler = std::function<void(held&, loss_cause)>;
+
+  renewer(reactor::loop& on, net::connection& line, client_stats& counts, lost_handler lost);
+
+  /// From now on. Its deadline and renew_at are set.
+  void add(held& one);
+
+  /// Not any more: called before a release is sent.
+  static void remove(held& one) noexcept { agenda::remove(one); }
+
+  /// Now, out of turn; `done` gets what the server said about this one.
+  void renew_now(held& one, std::function<void(net::answer const&)> done);
+
+ private:
+  using batch = std::vector<held_ptr>;
+
+  void look();
+  void consider(held& one, time_point now, std::vector<batch>& batches);
+  void send(batch leases, std::function<void(net::answer const&)> done = {});
+  void on_answer(batch const& leases, net::answer const& how);
+  void renewed(held& one, time_point sent_at);
+  void failed(held& one);
+  void set_timer();
+
+  reactor::loop& on_;
+  net::connection& line_;
+  client_stats& counts_;
+  lost_handler lost_;
+  agenda agenda_;
+  reactor::timer timer_;
+  std::minstd_rand random_;
+};
+
+}  // namespace holdfast::engine

@@ -1,0 +1,25 @@
+/// The options of one lock, checked and worked out.
+#pragma once
+
+#include <algorithm>
+#include <boost/smart_ptr/intrusive_ptr.hpp>
+#include <boost/smart_ptr/intrusive_ref_counter.hpp>
+#include <chrono>
+#include <holdfast/options.hpp>
+
+#include "base/clock.hpp"
+
+namespace holdfast::engine {
+
+/// Shared by all leases of one lock object; constant after construction.
+struct terms : boost::intrusive_ref_counter<terms, boost::thread_safe_counter> {
+  explicit terms(lock_options const& asked)
+      : options{asked}, every{asked.renew_every.count() > 0 ? asked.renew_every : asked.ttl / 3} {}
+
+  lock_options options;
+  std::chrono::nanoseconds every;  ///< between renewals
+};
+
+using terms_ptr = boost::intrusive_ptr<terms const>;
+
+}  // namespace holdfast::engine

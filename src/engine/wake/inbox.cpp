@@ -1,0 +1,52 @@
+#include "engine/wake/inbox.hpp"
+
+#include <charconv>
+#include <utility>
+
+#include "script/names.hpp"
+
+namespace holdfast::engine {
+namespace {
+
+/// Takes the text up to the next space off the front.
+std::string_view word(std::string_view& text) {
+  auto const end = std::min(text.find(' '), text.size());
+  auto const result = text.substr(0, end);
+  text.remove_prefix(std::min(end + 1, text.size()));
+  return result;
+}
+
+template <class Number>
+bool number(std::string_view& text, Number& out) {
+  auto const digits = word(text);
+  auto const [end, failure] = std::from_chars(digits.data(), digits.data() + digits.size(), out);
+  return failure == std::errc{} && end == digits.data() + digits.size();
+}
+
+}  // namespace
+
+inbox::inbox(reactor::loop& on, net::settings const& how, client_stats& counts, std::string const& uuid,
+             events tell)
+    : tell_{std::move(tell)},
+      subscriber_{on,
+                  how,
+                  counts,
+                  names::inbox(uuid),
+                  {.on_subscribed = [this] { tell_.open(); },
+                   .on_message = [this](std::string_view message) { read(message); },
+                   .on_refused = [this](std::string const& words) { tell_.refused(words); },
+                   .on_lost = [](std::shared_ptr<error const> const&) {}}} {}
+
+/// What can't be read is nothing to us: a newer Holdfast may send more kinds, and anybody may publish here.
+void inbox::read(std::string_view message) {
+  auto const kind = word(message);
+  std::uint64_t waiter = 0;
+  std::int64_t token = 0;
+  if (kind == "woken") {
+    if (number(message, waiter)) tell_.woken(waiter);
+  } else if (kind == "granted") {
+    if (number(message, waiter) && number(message, token)) tell_.granted(waiter, token);
+  }
+}
+
+}  // namespace holdfast::engine

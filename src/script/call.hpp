@@ -1,0 +1,69 @@
+/// A script call as bytes: what a recipe makes and a runner sends.
+#pragma once
+
+#include "resp/command.hpp"
+
+#include <concepts>
+#include <cstdint>
+#include <initializer_list>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace holdfast {
+
+/// A Lua script, embedded by the build from scripts/<family>/<verb>.lua.
+struct script {
+  std::string_view name;
+  std::string_view sha1;
+  std::string_view text;
+};
+
+/// A Redis key, and not any other string.
+struct key {
+  std::string_view text;
+};
+
+/// A script argument: text, or a number as decimal text.
+struct arg {
+  arg(std::string_view value) : text{value} {}
+  arg(std::string const& value) : text{value} {}
+  arg(char const* value) : text{value} {}
+  template <std::integral T>
+  arg(T value) : number{static_cast<std::int64_t>(value)}, is_number{true} {}
+
+  std::string_view text{};
+  std::int64_t number = 0;
+  bool is_number = false;
+};
+
+/// One script with its keys and arguments, encoded behind the script's name so that EVALSHA and EVAL share
+/// the bytes.
+struct call {
+  call(script const& what, std::initializer_list<key> keys, std::initializer_list<arg> args,
+       std::span<key const> more_keys = {}, std::span<arg const> more_args = {})
+      : source{&what} {
+    auto const key_count = keys.size() + more_keys.size();
+    parts = 3 + key_count + args.size() + more_args.size();
+    resp::append_integer_bulk(tail, static_cast<std::int64_t>(key_count));
+    for (auto const& one : keys) resp::append_bulk(tail, one.text);
+    for (auto const& one : more_keys) resp::append_bulk(tail, one.text);
+    for (auto const& one : args) append(one);
+    for (auto const& one : more_args) append(one);
+  }
+
+  script const* source;
+  std::size_t parts;  ///< of the whole command: EVALSHA, the script, the number of keys, keys and arguments
+  std::string tail;   ///< the number of keys, the keys and the arguments
+
+ private:
+  void append(arg const& one) {
+    if (one.is_number) {
+      resp::append_integer_bulk(tail, one.number);
+    } else {
+      resp::append_bulk(tail, one.text);
+    }
+  }
+};
+
+}  // namespace holdfast

@@ -1,0 +1,34 @@
+/// Every key and channel name of the plain wire, in one place.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace holdfast::names {
+
+/// A key beside the lock's own, in the same hash slot wherever a tag can bring it there.
+///
+/// A name without braces becomes the tag. Any other name is used as it is, behind two colons: with a tag of
+/// its own it keeps its slot, and the lock "{a}" never shares a side key with the lock "a".
+inline std::string beside(std::string_view prefix, std::string_view name) {
+  std::string result{prefix};
+  if (name.find_first_of("{}") == std::string_view::npos) {
+    result.append(":{").append(name).append("}");
+  } else {
+    result.append("::").append(name);
+  }
+  return result;
+}
+
+/// The fencing token counter.
+inline std::string token_counter(std::string_view name) { return beside("holdfast_token", name); }
+
+/// The waiting owners: a sorted set, scored by the ticket that says since when each waits.
+inline std::string queue(std::string_view name) { return beside("holdfast_queue", name); }
+
+/// The channel on which one client is told.
+inline std::string inbox(std::string_view client_uuid) {
+  return std::string{"holdfast_inbox:"}.append(client_uuid);
+}
+
+}  // namespace holdfast::names

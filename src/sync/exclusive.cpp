@@ -1,0 +1,124 @@
+#include "sync/exclusive.hpp"
+
+#include "script/names.hpp"
+#include "scripts.hpp"
+
+namespace holdfast::sync {
+namespace {
+
+using namespace engine;
+namespace lua = scripts::exclusive;
+
+/// Keys of one lock. The strings must live as long as the call is being made.
+struct keys {
+  explicit keys(std::string_view name)
+      : lock{name}, counter{names::token_counter(name)}, queue{names::queue(name)} {}
+  std::string_view lock;
+  std::string counter;
+  std::string queue;
+};
+
+call acquire(std::string_view name, ask const& how) {
+  keys const k{name};
+  return lua::acquire{.lock = {k.lock},
+                      .counter = {k.counter},
+                      .queue = {k.queue},
+                      .owner = how.owner,
+                      .ttl_ms = how.ttl.count(),
+                      .tokens = how.tokens,
+                      .mode = how.join ? "join" : "ask",
+                      .ticket = how.ticket}();
+}
+
+verdict read_busy(resp::reply const& reply, std::size_t at) {
+  return busy{.pttl = milliseconds{reply[at].integer},
+              .ahead = reply[at + 1].integer,
+              .ticket = reply[at + 2].integer};
+}
+
+verdict read_acquire(resp::reply const& reply) {
+  if (reply.is_array() && reply.size() == 3) return read_busy(reply, 0);
+  return granted{.token = reply.integer};
+}
+
+call release(owned what, handover how) {
+  keys const k{what.name};
+  return lua::release{.lock = {k.lock},
+                      .counter = {k.counter},
+                      .queue = {k.queue},
+                      .owner = what.owner,
+                      .starvation_us = how.starvation.count(),
+                      .grant_ms = how.grant.count()}();
+}
+
+found read_found(std::int64_t code) {
+  if (code > 0) return found::mine;
+  return code == 0 ? found::gone : found::foreign;
+}
+
+found read_release(resp::reply const& reply) { return read_found(reply.integer); }
+
+call pass(owned what, handover how, ask const& next) {
+  keys const k{what.name};
+  return lua::pass{.lock = {k.lock},
+                   .counter = {k.counter},
+                   .queue = {k.queue},
+                   .owner = what.owner,
+                   .starvation_us = how.starvation.count(),
+                   .grant_ms = how.grant.count(),
+                   .next = next.owner,
+                   .ttl_ms = next.ttl.count(),
+                   .tokens = next.tokens}();
+}
+
+passed read_pass(resp::reply const& reply) {
+  if (!reply.is_array() || reply.size() == 0) return {.before = found::gone};
+  if (reply[0].integer == 1 && reply.size() == 2) return {.next = {granted{.token = reply[1].integer}}};
+  if (reply[0].integer == 2 && reply.size() == 4) return {.next = {read_busy(reply, 1)}};
+  return {.before = read_found(reply[0].integer)};
+}
+
+call abandon(owned what, handover how) {
+  keys const k{what.name};
+  return lua::abandon{.lock = {k.lock},
+                      .counter = {k.counter},
+                      .queue = {k.queue},
+                      .owner = what.owner,
+                      .starvation_us = how.starvation.count(),
+                      .grant_ms = how.grant.count()}();
+}
+
+call renew(milliseconds ttl, std::span<owned const> leases) {
+  lua::renew script{.locks = {}, .ttl_ms = ttl.count(), .owners = {}};
+  script.locks.reserve(leases.size());
+  script.owners.reserve(leases.size());
+  for (auto const& one : leases) {
+    script.locks.push_back({one.name});
+    script.owners.emplace_back(one.owner);
+  }
+  return script();
+}
+
+std::vector<std::pair<std::size_t, found>> read_renew(resp::reply const& reply) {
+  std::vector<std::pair<std::size_t, found>> lost;
+  for (auto const& place : reply.elements) {
+    auto const foreign = place.integer < 0;
+    lost.emplace_back(static_cast<std::size_t>(foreign ? -place.integer : place.integer) - 1,
+                      foreign ? found::foreign : found::gone);
+  }
+  return lost;
+}
+
+}  // namespace
+
+engine::recipe const exclusive{.acquire = acquire,
+                               .read_acquire = read_acquire,
+                               .release = release,
+                               .read_release = read_release,
+                               .pass = pass,
+                               .read_pass = read_pass,
+                               .abandon = abandon,
+                               .renew = renew,
+                               .read_renew = read_renew};
+
+}  // namespace holdfast::sync

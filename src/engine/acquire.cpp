@@ -151,7 +151,9 @@ void core::ask_for(line& at) {
                  [this, pin = line_ptr{&at}, number = mine.number](net::answer&& answer) {
                    on_asked(*pin, number, std::move(answer));
                  },
-                 {.while_down = mine.answered ? net::patience::endless : net::patience::little});
+                 {.while_down = mine.answered  ? net::patience::endless
+                     : at.waiters.front().once ? net::patience::little
+                                               : net::patience::steady});
 }
 
 void core::on_asked(line& at, std::uint64_t number, net::answer&& how) {

@@ -17,14 +17,10 @@ void connection::send(request what) {
     return;
   }
   ++counts().commands;
-  if (!up()) {
-    if (what.while_down == patience::little) {
-      auto const fails = now + how().connect_timeout;
-      if (ever_up_ && (!patience_timer_.armed() || fails < patience_timer_.when()))
-        on().arm(patience_timer_, fails);
-    } else if (what.give_up != time_point::max() &&
-               (!patience_timer_.armed() || what.give_up < patience_timer_.when())) {
-      on().arm(patience_timer_, what.give_up);
+  if (!up() && down_because_) {
+    auto const limit = limit_of(what, now);
+    if (limit != time_point::max() && (!patience_timer_.armed() || limit < patience_timer_.when())) {
+      on().arm(patience_timer_, limit);
     }
   }
   pipeline_.add(std::move(what), now);
@@ -47,7 +43,7 @@ void connection::gather(std::string& out) {
 void connection::on_reply(resp::reply&& reply) {
   pipeline::finished one;
   if (!pipeline_.match(std::move(reply), one)) {
-    drop(errc::protocol, "a reply that nothing asked for", true);
+    drop(errc::protocol, "a reply that nothing asked for", end::final);
     return;
   }
   heard_ = boot_clock::now();
@@ -61,19 +57,33 @@ void connection::on_up() {
   patience_timer_.disarm();
 }
 
-void connection::on_down(std::shared_ptr<error const> why, bool final) {
-  if (!down_because_) down_since_ = boot_clock::now();
+void connection::on_down(std::shared_ptr<error const> why, end how_ended) {
+  auto const now = boot_clock::now();
+  if (!down_because_) down_since_ = now;
+  if (how_ended == end::not_ready) answered_at_ = now;
   down_because_ = why;
   pipeline_.restart();
   silence_timer_.disarm();
-  if (final || !ever_up_) {
-    auto const unauthorized = why->code() == errc::unauthorized;
-    fail(pipeline_.remove_if([unauthorized](request const& one, time_point) {
-      return unauthorized || one.while_down == patience::little;
-    }),
+  if (how_ended == end::final || (how_ended == end::broken && !ever_up_)) {
+    auto const all = why->code() == errc::unauthorized;
+    fail(pipeline_.remove_if(
+             [all](request const& one, time_point) { return all || one.while_down != patience::endless; }),
          why);
   }
   fail_impatient();
+}
+
+/// When a request that was queued at `queued` has waited long enough for a connection.
+time_point connection::limit_of(request const& one, time_point queued) const {
+  switch (one.while_down) {
+    case patience::little:
+      return std::max(queued, down_since_) + how().connect_timeout;
+    case patience::steady:
+      return std::max({queued, down_since_, answered_at_}) + how().connect_timeout;
+    case patience::endless:
+      break;
+  }
+  return one.give_up;
 }
 
 /// While the server is out of reach: fails those whose time is up, and looks again when the next one's is.
@@ -82,12 +92,9 @@ void connection::fail_impatient() {
   auto const now = boot_clock::now();
   auto next = time_point::max();
   fail(pipeline_.remove_if([&](request const& one, time_point queued) {
-    auto const until = one.while_down == patience::little
-                           ? std::max(queued, down_since_) + how().connect_timeout
-                           : one.give_up;
-    if (until <= now) return true;
-    next = std::min(next, until);
-    return false;
+    auto const limit = limit_of(one, queued);
+    if (limit > now) next = std::min(next, limit);
+    return limit <= now;
   }),
        down_because_);
   if (next != time_point::max()) on().arm(patience_timer_, next);

@@ -31,7 +31,7 @@ class connection final : public session {
 
  private:
   void on_up() override;
-  void on_down(std::shared_ptr<error const> why, bool final) override;
+  void on_down(std::shared_ptr<error const> why, end how) override;
   void on_reply(resp::reply&& reply) override;
   [[nodiscard]] bool wanted() const override { return !pipeline_.empty(); }
   void gather(std::string& out) override;
@@ -39,6 +39,7 @@ class connection final : public session {
 
   void fail(std::vector<pipeline::finished>&& these, std::shared_ptr<error const> const& why);
   void fail_impatient();
+  [[nodiscard]] time_point limit_of(request const& one, time_point queued) const;
   void check_silence();
   void update_interest();
 
@@ -46,6 +47,7 @@ class connection final : public session {
   bool counted_ = false;  ///< in the loop's interest
   bool ever_up_ = false;
   time_point down_since_{};
+  time_point answered_at_{};   ///< when the server last said that it isn't ready
   time_point heard_{};  ///< when the last reply came
   std::shared_ptr<error const> down_because_;
   std::shared_ptr<error const> shut_because_;

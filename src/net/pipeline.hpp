@@ -26,7 +26,8 @@ struct answer {
 
 /// What happens to a request while there is no connection.
 enum class patience {
-  little,   ///< fails once the server couldn't be reached for connect_timeout
+  little,   ///< fails once the server couldn't be reached for connect_timeout, or wasn't ready for so long
+  steady,   ///< the same, but waits for as long as the server answers that it isn't ready (loading its data, busy)
   endless,  ///< stays until it can be sent, or its time is up
 };
 

@@ -60,7 +60,7 @@ void session::connect() {
   try {
     line_ = make_transport(on_.io(), how_.server);
   } catch (error const& failure) {
-    drop(errc::bad_url, failure.what(), true);
+    drop(errc::bad_url, failure.what(), end::final);
     return;
   }
   on_.add_interest(1);  // somebody has to drive while this goes on
@@ -86,7 +86,8 @@ void session::greet() {
 }
 
 void session::on_greeting(resp::reply const& reply) {
-  switch (greeting_->on_reply(reply)) {
+  auto const step = greeting_->on_reply(reply);
+  switch (step) {
     case handshake::step::more:
       return;
     case handshake::step::done:
@@ -101,8 +102,12 @@ void session::on_greeting(resp::reply const& reply) {
     case handshake::step::failed:
     case handshake::step::not_ready:
       auto const failure = greeting_->failure();
-      auto const final = failure.code() == errc::unauthorized;
-      drop(static_cast<errc>(failure.code().value()), failure.what(), final);
+      auto const code = static_cast<errc>(failure.code().value());
+      if (step == handshake::step::not_ready) {
+        drop(code, failure.what(), end::not_ready);
+      } else {
+        drop(code, failure.what(), code == errc::unauthorized ? end::final : end::broken);
+      }
       return;
   }
 }
@@ -144,7 +149,7 @@ void session::on_bytes(std::size_t n) {
         return;
       case resp::parser::outcome::broken:
         drop(errc::protocol, line_->peer() + " is not a Redis server, or not one to trust: " + parser_.why(),
-             true);
+             end::final);
         return;
     }
   }
@@ -194,7 +199,7 @@ void session::retire_transport() {
   writing_ = {};
 }
 
-void session::drop(errc code, std::string const& why, bool final) {
+void session::drop(errc code, std::string const& why, end how) {
   auto const was_up = state_ == state::up;
   if (was_up) ++counts_.disconnects;
   retire_transport();
@@ -203,7 +208,7 @@ void session::drop(errc code, std::string const& why, bool final) {
   on_.arm(pause_timer_, boot_clock::now() + pause_.next(random_));
   auto const prefix =
       code == errc::unreachable ? "cannot reach " + how_.server.display + ": " : std::string{};
-  on_down(std::make_shared<error const>(code, prefix + why), final);
+  on_down(std::make_shared<error const>(code, prefix + why), how);
 }
 
 }  // namespace holdfast::net

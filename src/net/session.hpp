@@ -45,9 +45,13 @@ class session : public reactor::flushable {
  protected:
   /// The handshake is done.
   virtual void on_up() = 0;
-  /// The connection failed or could not be made. `final`: another try would end the same way (a wrong
-  /// password, say).
-  virtual void on_down(std::shared_ptr<error const> why, bool final) = 0;
+  /// How a connection ended.
+  enum class end {
+    broken,     ///< or couldn't be made
+    not_ready,  ///< the server is there, and says that it will serve us later
+    final,      ///< another try would end the same way: a wrong password, say
+  };
+  virtual void on_down(std::shared_ptr<error const> why, end how) = 0;
   virtual void on_reply(resp::reply&& reply) = 0;
   /// Should a lost connection be made again?
   [[nodiscard]] virtual bool wanted() const = 0;
@@ -57,7 +61,7 @@ class session : public reactor::flushable {
   [[nodiscard]] virtual std::size_t outstanding() const = 0;
 
   /// Treats the connection as broken.
-  void drop(errc code, std::string const& why, bool final = false);
+  void drop(errc code, std::string const& why, end how = end::broken);
 
   [[nodiscard]] reactor::loop& on() noexcept { return on_; }
   [[nodiscard]] settings const& how() const noexcept { return how_; }

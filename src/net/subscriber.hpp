@@ -34,7 +34,7 @@ class subscriber final : public session {
 
  private:
   void on_up() override;
-  void on_down(std::shared_ptr<error const> why, bool final) override;
+  void on_down(std::shared_ptr<error const> why, end how) override;
   void on_reply(resp::reply&& reply) override;
   [[nodiscard]] bool wanted() const override { return wanted_; }
   void gather(std::string& out) override;

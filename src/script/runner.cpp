@@ -24,7 +24,7 @@ void run(net::connection& on, call what, std::function<void(net::answer&&)> done
            .done =
                [&on, what = std::move(what), done = std::move(done), how](net::answer&& how_it_went) mutable {
                  if (!how_it_went.reply.is_error("NOSCRIPT")) {
-                   done(std::move(how_it_went));
+                   if (done) done(std::move(how_it_went));
                    return;
                  }
                  auto again = encode(what, "EVAL", what.source->text);

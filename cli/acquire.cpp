@@ -1,0 +1,116 @@
+#include "acquire.hpp"
+
+#include "duration.hpp"
+#include "exit_codes.hpp"
+#include "output.hpp"
+
+#include <holdfast/error.hpp>
+
+#include <fmt/format.h>
+
+#include <string.h>
+
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <stop_token>
+#include <utility>
+
+namespace holdfast::cli {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// How long a wait that a signal ended may take to leave the queue in Redis.
+constexpr auto leave_limit = 3s;
+
+/// Filled in by the client's thread.
+class answer {
+ public:
+  void set(std::optional<lease> held, std::exception_ptr error) {
+    {
+      std::scoped_lock const hold{guard_};
+      held_ = std::move(held);
+      error_ = std::move(error);
+      there_ = true;
+    }
+    signals::wake();
+  }
+  [[nodiscard]] bool is_there() {
+    std::scoped_lock const hold{guard_};
+    return there_;
+  }
+  /// Once it is there.
+  [[nodiscard]] std::optional<lease> take() {
+    std::scoped_lock const hold{guard_};
+    if (error_) std::rethrow_exception(std::exchange(error_, nullptr));
+    return std::exchange(held_, std::nullopt);
+  }
+
+ private:
+  std::mutex guard_;
+  bool there_ = false;
+  std::optional<lease> held_;
+  std::exception_ptr error_;
+};
+
+acquisition interrupted(answer& result, bool const answered, int const by, std::string const& name) {
+  try {
+    // It may have been granted at the same moment.
+    if (answered) {
+      if (auto held = result.take()) static_cast<void>(held->release());
+    }
+  } catch (error const&) {
+    // Cancelled, or failed by itself: the signal is what the caller is told.
+  }
+  output::tell(fmt::format("lock {}: gave up waiting after {}", name, ::sigabbrev_np(by)));
+  return {.held = {}, .code = by_signal + by};
+}
+
+acquisition busy_after(std::chrono::milliseconds const wait, std::string const& name,
+                       std::string const& server) {
+  if (wait == 0ms) {
+    output::error(fmt::format("lock {} on {} is busy; not waited for it (--no-wait)", name, server));
+  } else {
+    output::error(fmt::format("lock {} on {} is busy; waited {} for it", name, server, to_string(wait)));
+  }
+  return {.held = {}, .code = busy};
+}
+
+}  // namespace
+
+acquisition acquire(mutex& lock, std::optional<std::chrono::milliseconds> const wait, signals const& desk,
+                    std::string const& server) {
+  auto const name = output::quoted(lock.name());
+  auto const result = std::make_shared<answer>();
+  std::stop_source stop;
+  auto done = [result](std::optional<lease> held, std::exception_ptr error) {
+    result->set(std::move(held), std::move(error));
+  };
+  output::tell(fmt::format("waiting for lock {} on {}", name, server));
+  if (wait) {
+    lock.async_try_acquire_for(*wait, done, stop.get_token());
+  } else {
+    lock.async_acquire(done, stop.get_token());
+  }
+
+  int by = 0;
+  bool out_of_patience = false;
+  while (!result->is_there() && !out_of_patience) {
+    int const signal = desk.wait();
+    if (signal == SIGTSTP) desk.stop_here();
+    if (signals::is_ending(signal) && by == 0) {
+      by = signal;
+      stop.request_stop();
+      desk.wake_in(leave_limit);
+    } else if (by != 0 && (signal == 0 || signals::is_ending(signal))) {
+      out_of_patience = !result->is_there();
+    }
+  }
+  if (by != 0) return interrupted(*result, !out_of_patience, by, name);
+  auto held = result->take();
+  if (!held) return busy_after(wait.value_or(0ms), name, server);
+  return {.held = std::move(held), .code = 0};
+}
+
+}  // namespace holdfast::cli

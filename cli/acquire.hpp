@@ -1,0 +1,24 @@
+/// Waits for the lock, for as long as asked and until a signal ends the wait.
+#pragma once
+
+#include "signals.hpp"
+
+#include <holdfast/lease.hpp>
+#include <holdfast/mutex.hpp>
+
+#include <chrono>
+#include <optional>
+#include <string>
+
+namespace holdfast::cli {
+
+struct acquisition {
+  std::optional<lease> held;
+  int code = 0;  ///< without a lease: what to exit with; it has been said why
+};
+
+/// `wait` empty: for ever. Throws holdfast::error.
+[[nodiscard]] acquisition acquire(mutex& lock, std::optional<std::chrono::milliseconds> wait, signals const&,
+                                  std::string const& server);
+
+}  // namespace holdfast::cli

@@ -1,0 +1,187 @@
+#include "embedded_server.hpp"
+
+#include "child.hpp"
+#include "exit_codes.hpp"
+#include "local_socket.hpp"
+#include "output.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cctype>
+#include <cerrno>
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+namespace holdfast::cli {
+namespace {
+
+using namespace std::chrono_literals;
+namespace fs = std::filesystem;
+
+constexpr auto start_limit = 5s;
+
+[[noreturn]] void give_up(std::string const& why) {
+  throw failure{unavailable, fmt::format("no Redis given or on localhost:6379, and no private one: {}; "
+                                         "give one with --url redis://HOST:PORT",
+                                         why)};
+}
+
+/// Makes it if it is missing. Nobody else may look into it or put something in it: whoever answers on the
+/// socket decides who holds which lock.
+void require_private(fs::path const& folder) {
+  if (mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST) {
+    give_up(fmt::format("can't make the folder {}: {}", folder.native(), std::strerror(errno)));
+  }
+  struct stat found{};
+  if (lstat(folder.c_str(), &found) != 0) {
+    give_up(fmt::format("can't look at the folder {}: {}", folder.native(), std::strerror(errno)));
+  }
+  if (!S_ISDIR(found.st_mode)) give_up(fmt::format("{} is no folder", folder.native()));
+  if (found.st_uid != geteuid()) {
+    give_up(fmt::format("the folder {} belongs to user {}, not to you", folder.native(), found.st_uid));
+  }
+  if ((found.st_mode & 077) != 0) {
+    give_up(fmt::format("the folder {} is open to other users (mode {:03o}): chmod 700 it", folder.native(),
+                        found.st_mode & 0777U));
+  }
+}
+
+/// For the path of a URL.
+std::string percent_encoded(std::string_view const path) {
+  std::string text;
+  for (char const c : path) {
+    bool const plain = std::isalnum(static_cast<unsigned char>(c)) != 0 || std::strchr("/-._~", c) != nullptr;
+    text += plain ? std::string(1, c) : fmt::format("%{:02X}", static_cast<unsigned char>(c));
+  }
+  return text;
+}
+
+fs::path runtime_folder() {
+  char const* const given = std::getenv("XDG_RUNTIME_DIR");
+  if (given != nullptr && given[0] == '/') return given;
+  fs::path usual{fmt::format("/run/user/{}", geteuid())};
+  if (access(usual.c_str(), W_OK) == 0) return usual;
+  return fmt::format("/tmp/holdfast-{}", geteuid());
+}
+
+/// Held by the one process that may start the server.
+class file_lock {
+ public:
+  explicit file_lock(fs::path const& path) : file_{open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600)} {
+    if (file_ < 0 || flock(file_, LOCK_EX) != 0) {
+      int const error = errno;
+      close(file_);
+      give_up(fmt::format("can't lock {}: {}", path.native(), std::strerror(error)));
+    }
+  }
+  ~file_lock() { close(file_); }
+  file_lock(file_lock const&) = delete;
+  file_lock& operator=(file_lock const&) = delete;
+
+ private:
+  int file_;
+};
+
+/// In a session of its own, so that neither ^C nor our end reaches it. The pid; exec's failure through
+/// `report`.
+pid_t launch(fs::path const& folder, int const report) {
+  auto const in = [&](char const* name) { return (folder / name).native(); };
+  std::vector<std::string> words{"redis-server",
+                                 "--port",
+                                 "0",
+                                 "--unixsocket",
+                                 in("redis.sock"),
+                                 "--unixsocketperm",
+                                 "700",
+                                 "--save",
+                                 "",
+                                 "--appendonly",
+                                 "no",
+                                 "--maxmemory-policy",
+                                 "noeviction",
+                                 "--dir",
+                                 folder.native(),
+                                 "--pidfile",
+                                 in("redis.pid"),
+                                 "--logfile",
+                                 in("redis.log"),
+                                 "--daemonize",
+                                 "no"};
+  std::vector<char*> arguments;
+  arguments.reserve(words.size() + 1);
+  for (auto& word : words) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+
+  pid_t const pid = fork();
+  if (pid != 0) return pid;
+  setsid();
+  umask(077);
+  int const nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
+  for (int const standard : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) dup2(nothing, standard);
+  inherited_files::close_all(report);
+  for (char const* const program : {"redis-server", "valkey-server"}) execvp(program, arguments.data());
+  int const error = errno;
+  static_cast<void>(!write(report, &error, sizeof error));
+  _exit(not_found);
+}
+
+void start(fs::path const& folder, fs::path const& socket) {
+  std::array<int, 2> report{};
+  if (pipe2(report.data(), O_CLOEXEC) != 0) give_up(fmt::format("pipe: {}", std::strerror(errno)));
+  pid_t const pid = launch(folder, report[1]);
+  int const fork_error = errno;
+  close(report[1]);
+  int exec_error = 0;
+  bool const not_there = read(report[0], &exec_error, sizeof exec_error) > 0;
+  close(report[0]);
+  if (pid < 0) give_up(fmt::format("fork: {}", std::strerror(fork_error)));
+  if (not_there) {
+    waitpid(pid, nullptr, 0);
+    give_up(fmt::format("redis-server can't be started ({}): install it (apt install redis-server)",
+                        std::strerror(exec_error)));
+  }
+  for (auto const end = std::chrono::steady_clock::now() + start_limit; !answers_on_unix(socket);) {
+    bool const ended = waitpid(pid, nullptr, WNOHANG) == pid;
+    if (ended || std::chrono::steady_clock::now() > end) {
+      if (!ended) kill(pid, SIGKILL);
+      give_up(fmt::format("redis-server {}: see {}", ended ? "ended at once" : "did not answer in 5 s",
+                          (folder / "redis.log").native()));
+    }
+    std::this_thread::sleep_for(2ms);
+  }
+}
+
+}  // namespace
+
+embedded_server use_embedded_server() {
+  auto const runtime = runtime_folder();
+  require_private(runtime);
+  auto const folder = runtime / "holdfast";
+  require_private(folder);
+  auto const socket = folder / "redis.sock";
+  if (socket.native().size() > longest_unix_path) {
+    give_up(fmt::format("{} is too long for a socket (limit {}): set XDG_RUNTIME_DIR to a shorter one",
+                        socket.native(), longest_unix_path));
+  }
+  embedded_server server{"redis+unix://" + percent_encoded(socket.native()), socket.native(), false};
+  if (answers_on_unix(socket)) return server;
+  file_lock const only_one{folder / "lock"};
+  if (answers_on_unix(socket)) return server;
+  start(folder, socket);
+  server.started_now = true;
+  return server;
+}
+
+}  // namespace holdfast::cli

@@ -1,0 +1,63 @@
+/// What `help` says beyond the list of options.
+#pragma once
+
+#include <string_view>
+
+namespace holdfast::cli {
+
+inline constexpr std::string_view main_footer = R"(Example: run a job on one host at a time
+  holdfast run nightly-import -- ./import.sh
+
+`holdfast help run` has the options, the environment and the exit codes.)";
+
+inline constexpr std::string_view run_footer = R"(How it works
+  Waits for the lock NAME, runs COMMAND while holding it, and gives it back when COMMAND ends.
+  COMMAND runs in a process group of its own, with stdin, stdout and stderr as they are. SIGHUP, SIGINT,
+  SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGWINCH and SIGTSTP are passed on to the group; while still
+  waiting, the first four end the wait and leave nothing behind in Redis. As with flock(1), what COMMAND
+  leaves in the background runs on without the lock.
+
+When the lock is lost (server gone for longer than the ttl, lock deleted or taken by force, --max-hold reached)
+  --on-lost=term   SIGTERM while the lock still has a third of its ttl left, at most 5s; SIGKILL before
+                   anybody else can get it. After a loss without warning: SIGKILL at most 1s after SIGTERM.
+  --on-lost=kill   SIGKILL at once, before anybody else can get it
+  --on-lost=warn   only a message
+  If holdfast itself is killed, or frozen for longer than the ttl, a small second process of it does the same
+  (with warn: nothing); the lock then ends with its ttl.
+
+Durations
+  200ms, 5s, 1m30s, 2h, 1d, 0; a number alone is seconds
+
+Which Redis
+  --url, else $HOLDFAST_URL, else $REDIS_URL, else localhost:6379 if something listens there, else a private
+  redis-server, started when needed in $XDG_RUNTIME_DIR/holdfast (or /run/user/UID, /tmp/holdfast-UID) and
+  shared by all your processes on this machine only. It holds nothing but locks and stays until it is stopped:
+    kill $(cat $XDG_RUNTIME_DIR/holdfast/redis.pid)
+  redis://[user[:password]@]host[:port][/db]   rediss://... for TLS   redis+unix:///path/to/socket
+
+Environment of COMMAND
+  HOLDFAST_NAME    the name of the lock
+  HOLDFAST_TOKEN   the fencing token: a number that grows with each holder of the name; pass it along with
+                   writes to a store that can refuse older ones
+  HOLDFAST_OWNER   the owner id as it stands in Redis
+
+Exit codes
+  COMMAND's own, 128+n when signal n ended it, and
+  64   bad option, duration, URL or name
+  65   the key NAME in Redis holds something that is no lock
+  69   Redis can't be reached, or refused
+  70   internal error
+  75   the lock was busy
+  76   what answered is no Redis
+  77   wrong user or password, or a right is missing
+  79   the lock was lost while COMMAND ran, and COMMAND was ended for it or may have run beside another holder
+  126  COMMAND can't be executed
+  127  COMMAND was not found
+
+Examples
+  holdfast run nightly-import -- ./import.sh
+  holdfast run --no-wait cron:report -- report --daily     # skip it when another host has it
+  holdfast run --wait 30s --ttl 10s deploy:web -- sh -c 'echo "token $HOLDFAST_TOKEN"; ./deploy'
+  HOLDFAST_URL=rediss://:secret@redis.example:6380 holdfast run migrate -- ./migrate)";
+
+}  // namespace holdfast::cli

@@ -1,0 +1,72 @@
+/// The command `holdfast`: reads the arguments, and turns errors into a line and an exit code.
+#include "arguments.hpp"
+#include "exit_codes.hpp"
+#include "output.hpp"
+#include "run.hpp"
+
+#include <holdfast/error.hpp>
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <exception>
+
+namespace {
+
+using namespace holdfast::cli;
+
+exit_code code_of(std::error_code const& error) {
+  if (error == std::errc::invalid_argument) return usage;
+  if (error.category() != holdfast::error_category()) return internal;
+  switch (static_cast<holdfast::errc>(error.value())) {
+    case holdfast::errc::unreachable:
+    case holdfast::errc::refused:
+      return unavailable;
+    case holdfast::errc::unauthorized:
+      return unauthorized;
+    case holdfast::errc::bad_url:
+      return usage;
+    case holdfast::errc::wrong_type:
+      return wrong_type;
+    case holdfast::errc::protocol:
+      return protocol;
+    case holdfast::errc::lost:
+      return lost;
+    case holdfast::errc::cancelled:
+    case holdfast::errc::closed:
+    case holdfast::errc::forked:
+      break;
+  }
+  return internal;
+}
+
+int guarded_main(int const argc, char** const argv) {
+  auto const arguments = read_arguments(argc, argv);
+  if (!arguments.text.empty()) {
+    // Help that can't be written is no help: `holdfast help > /dev/full` fails.
+    bool const written =
+        std::fwrite(arguments.text.data(), 1, arguments.text.size(), stdout) == arguments.text.size() &&
+        std::fflush(stdout) == 0;
+    return written ? ok : internal;
+  }
+  output::set_up(arguments.how_much);
+  return run(arguments.run);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  output::set_up(output::detail::normal);
+  try {
+    return guarded_main(argc, argv);
+  } catch (failure const& problem) {
+    output::error(problem.what());
+    return problem.code();
+  } catch (holdfast::error const& problem) {
+    output::error(problem.what());
+    return code_of(problem.code());
+  } catch (std::exception const& problem) {
+    output::error(fmt::format("internal error: {}", problem.what()));
+    return internal;
+  }
+}

@@ -1,0 +1,114 @@
+#include "run.hpp"
+
+#include "acquire.hpp"
+#include "child.hpp"
+#include "duration.hpp"
+#include "exit_codes.hpp"
+#include "output.hpp"
+#include "server_choice.hpp"
+#include "signals.hpp"
+#include "supervise.hpp"
+#include "terminal.hpp"
+
+#include <holdfast/client.hpp>
+#include <holdfast/mutex.hpp>
+
+#include <fmt/format.h>
+
+#include <memory>
+#include <mutex>
+
+namespace holdfast::cli {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// A release that isn't answered in this time ends with the ttl; nobody wants to wait for that.
+constexpr auto release_limit = 2s;
+
+release_result give_back(lease held, signals const& desk) {
+  struct outcome {
+    std::mutex guard;
+    bool known = false;
+    release_result result = release_result::unknown;
+  };
+  auto const shared = std::make_shared<outcome>();
+  held.async_release([shared](release_result const result) {
+    {
+      std::scoped_lock const hold{shared->guard};
+      shared->known = true;
+      shared->result = result;
+    }
+    signals::wake();
+  });
+  auto const end = std::chrono::steady_clock::now() + release_limit;
+  for (;;) {
+    {
+      std::scoped_lock const hold{shared->guard};
+      if (shared->known) return shared->result;
+    }
+    auto const left = end - std::chrono::steady_clock::now();
+    if (left <= 0s) return release_result::unknown;
+    desk.wake_in(left);
+    if (signals::is_ending(desk.wait())) return release_result::unknown;
+  }
+}
+
+/// The exit code, once the release has told what the holder could not know: that the lock went while the
+/// command ran.
+int conclude(run_options const& options, supervision const& seen, release_result const released) {
+  auto const name = output::quoted(options.name);
+  switch (released) {
+    case release_result::released:
+      output::tell(fmt::format("lock {} released", name));
+      break;
+    case release_result::unknown:
+      output::note(
+          fmt::format("lock {}: the release was not confirmed; the lock ends with its ttl ({}) at the latest",
+                      name, to_string(options.ttl)));
+      break;
+    case release_result::lost:
+      if (seen.lost) break;
+      output::error(
+          fmt::format("lock {} was lost while the command ran: at the release it was no longer ours; "
+                      "another holder may have run at the same time",
+                      name));
+      return options.policy == on_lost::warn ? seen.code : lost;
+  }
+  return seen.lost && options.policy != on_lost::warn ? lost : seen.code;
+}
+
+}  // namespace
+
+int run(run_options const& options) {
+  inherited_files const files;
+  auto const url = choose_server(options.url);
+  terminal const tty;
+  signals const desk;
+  client redis{url, {.name = "holdfast-run", .log = output::hook()}};
+  // The watch over max_hold is ours; the lease's own limit is there in case that we are stuck.
+  mutex lock{redis, options.name, {.ttl = options.ttl, .max_hold = options.max_hold}};
+
+  auto granted = acquire(lock, options.wait, desk, redis.url());
+  if (!granted.held) return granted.code;
+  auto held = std::move(*granted.held);
+  output::tell(fmt::format("lock {} acquired, token {}", output::quoted(options.name), held.token()));
+
+  supervision seen;
+  try {
+    child command{{.command = options.command,
+                   .environment = {fmt::format("HOLDFAST_NAME={}", options.name),
+                                   fmt::format("HOLDFAST_TOKEN={}", held.token()),
+                                   fmt::format("HOLDFAST_OWNER={}", held.owner())}},
+                  desk,
+                  tty,
+                  files};
+    seen = supervise(command, held, options, desk, tty);
+  } catch (failure const&) {
+    static_cast<void>(give_back(std::move(held), desk));
+    throw;
+  }
+  return conclude(options, seen, give_back(std::move(held), desk));
+}
+
+}  // namespace holdfast::cli

@@ -1,0 +1,12 @@
+/// Which Redis: the one given, else one on this machine, else a private one.
+#pragma once
+
+#include <string>
+
+namespace holdfast::cli {
+
+/// `given` (--url), else HOLDFAST_URL, else REDIS_URL, else localhost:6379 if something listens there, else
+/// the embedded server, which is said in one line. Throws failure.
+[[nodiscard]] std::string choose_server(std::string const& given);
+
+}  // namespace holdfast::cli

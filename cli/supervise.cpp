@@ -1,0 +1,178 @@
+#include "supervise.hpp"
+
+#include "boot_time.hpp"
+#include "duration.hpp"
+#include "exit_codes.hpp"
+#include "guard.hpp"
+#include "output.hpp"
+
+#include <fmt/format.h>
+
+#include <signal.h>
+
+#include <algorithm>
+#include <optional>
+#include <string>
+
+namespace holdfast::cli {
+namespace {
+
+using namespace std::chrono_literals;
+using std::chrono::nanoseconds;
+
+/// How often to look whether the rest of a group that was told to end is gone; there is no event for it.
+constexpr auto look_for_rest = 10ms;
+
+class supervisor {
+ public:
+  supervisor(child& command, lease& held, run_options const& options, signals const& desk,
+             terminal const& tty)
+      : command_{command},
+        held_{held},
+        options_{options},
+        desk_{desk},
+        tty_{tty},
+        watch_{options.policy, options.ttl, options.max_hold, boot_time(), held.remaining()} {
+    guard_.emplace(command_.group(), options_.policy, watch_.grace(), watch_.latest_end());
+    held_.on_lost([](loss_cause) { signals::wake(); });
+  }
+
+  supervision run() {
+    while (!end_) {
+      auto next = look_at_lease();
+      if (resume_) resume();
+      desk_.wake_in(next);
+      on_signal(desk_.wait());
+    }
+    bool const still_ours = held_.valid();
+    guard_.reset();
+    tty_.take_from(command_.group());
+    end_rest_of_group();
+    bool const killed = end_->what == child_state::kind::killed;
+    return {.code = killed ? by_signal + end_->number : end_->number,
+            // A command that heeded SIGTERM and exited by itself under a valid lease has done its work under
+            // the lock.
+            .lost = !still_ours || watch_.killed() || (watch_.acted() && killed)};
+  }
+
+ private:
+  /// Acts first, speaks then: writing may block.
+  nanoseconds look_at_lease() {
+    auto const cause = held_.lost_because();
+    auto const decision = watch_.look(boot_time(), held_.remaining(), cause);
+    if (guard_) guard_->kill_at(watch_.latest_end());
+    switch (decision.what) {
+      case loss_watch::action::nothing:
+        return decision.look_again;
+      case loss_watch::action::warn:
+        break;
+      case loss_watch::action::terminate:
+        command_.signal(SIGTERM);
+        command_.signal(SIGCONT);  // a stopped one would not notice
+        break;
+      case loss_watch::action::kill:
+        command_.signal(SIGKILL);
+        break;
+    }
+    say(decision, cause);
+    return decision.look_again;
+  }
+
+  void say(loss_watch::decision const& decision, loss_cause const cause) const {
+    auto const what = [&]() -> std::string {
+      switch (decision.why) {
+        case loss_watch::reason::max_hold:
+          return fmt::format("reached --max-hold {}", to_string(options_.max_hold));
+        case loss_watch::reason::not_renewed:
+          return fmt::format("is about to be lost: no renewal came through (ttl {})",
+                             to_string(options_.ttl));
+        case loss_watch::reason::lost:
+          return fmt::format("lost: {}", holdfast::to_string(cause));
+        case loss_watch::reason::none:
+          break;
+      }
+      return "in doubt";
+    }();
+    auto const done = [&] {
+      switch (decision.what) {
+        case loss_watch::action::terminate:
+          return "the command was sent SIGTERM";
+        case loss_watch::action::kill:
+          return "the command was killed";
+        case loss_watch::action::warn:
+          return "the command goes on (--on-lost=warn)";
+        case loss_watch::action::nothing:
+          break;
+      }
+      return "";
+    }();
+    output::error(fmt::format("lock {} {}; {}", output::quoted(options_.name), what, done));
+  }
+
+  void on_signal(int const signal) {
+    if (signal == SIGCHLD) return on_child();
+    if (signal == SIGCONT) {
+      resume_ = true;
+    } else if (signals::is_passed_on(signal)) {
+      command_.signal(signal);
+    }
+  }
+
+  void on_child() {
+    while (auto const state = command_.poll()) {
+      if (state->what != child_state::kind::stopped) {
+        end_ = state;
+        return;
+      }
+      // Stopped from the terminal, we stop with it, so that the shell sees a stopped job. A SIGSTOP from
+      // elsewhere freezes the command alone, and the lock stays held.
+      if (tty_.present() || state->number != SIGSTOP) {
+        tty_.take_from(command_.group());
+        desk_.stop_here();
+        resume_ = true;
+      }
+    }
+  }
+
+  /// After the look at the lease: a command whose lock went meanwhile must not run another instruction.
+  void resume() {
+    resume_ = false;
+    if (watch_.killed()) return;
+    tty_.give_to(command_.group());
+    command_.signal(SIGCONT);
+  }
+
+  /// Only where the command was told to end. What an undisturbed command leaves in the background is its own
+  /// affair.
+  void end_rest_of_group() {
+    if (!watch_.acted()) return;
+    while (command_.group_exists()) {
+      auto const next = look_at_lease();
+      if (watch_.killed()) {
+        command_.signal(SIGKILL);
+        return;
+      }
+      desk_.wake_in(std::min<nanoseconds>(next, look_for_rest));
+      static_cast<void>(desk_.wait());
+    }
+  }
+
+  child& command_;
+  lease& held_;
+  run_options const& options_;
+  signals const& desk_;
+  terminal const& tty_;
+  loss_watch watch_;
+  std::optional<guard> guard_;
+  std::optional<child_state> end_;
+  bool resume_ = false;
+};
+
+}  // namespace
+
+supervision supervise(child& command, lease& held, run_options const& options, signals const& desk,
+                      terminal const& tty) {
+  return supervisor{command, held, options, desk, tty}.run();
+}
+
+}  // namespace holdfast::cli

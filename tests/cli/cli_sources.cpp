@@ -1,0 +1,4 @@
+// The parts of the command that decide without doing I/O, for the tests that need no process.
+#include "../../cli/duration.cpp"
+#include "../../cli/local_socket.cpp"
+#include "../../cli/loss_watch.cpp"

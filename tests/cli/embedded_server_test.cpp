@@ -1,0 +1,119 @@
+#include "../../cli/local_socket.hpp"
+#include "holdfast_command.hpp"
+#include "support/eventually.hpp"
+#include "support/raw_redis.hpp"
+
+#include <gmock/gmock.h>
+
+#include <signal.h>
+#include <sys/stat.h>
+
+#include <string>
+#include <vector>
+
+namespace {
+
+using namespace holdfast::test;
+using testing::AllOf;
+using testing::HasSubstr;
+
+class embedded_server : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (holdfast::cli::answers_on_ipv4_loopback(6379) || holdfast::cli::answers_on_ipv6_loopback(6379)) {
+      GTEST_SKIP() << "something listens on localhost:6379, and holdfast would use it";
+    }
+  }
+
+  void TearDown() override {
+    auto const pid = content_of(runtime / "holdfast/redis.pid");
+    if (pid.empty()) return;
+    kill(std::stoi(pid), SIGTERM);
+    EXPECT_TRUE(eventually(10s, [&] { return !is_alive(std::stoi(pid)); }));
+  }
+
+  process start(words const& options, words const& command) {
+    words arguments{"run"};
+    arguments.insert(arguments.end(), options.begin(), options.end());
+    arguments.insert(arguments.end(), {"job", "--"});
+    arguments.insert(arguments.end(), command.begin(), command.end());
+    return holdfast_command(arguments, {{"XDG_RUNTIME_DIR", runtime.path().string()}});
+  }
+
+  temporary_folder runtime;
+};
+
+TEST_F(embedded_server, is_started_once_by_many_first_users) {
+  auto const counter = runtime / "counter";
+  std::vector<process> users;
+  for (int i = 0; i < 8; ++i) {
+    users.push_back(start({}, shell("n=$(cat " + counter +
+                                    " 2>/dev/null || echo 0); sleep 0.01; echo $((n + 1)) > " + counter)));
+  }
+  std::size_t starters = 0;
+  for (auto& user : users) {
+    EXPECT_EQ(user.wait(), 0) << user.err();
+    if (!user.err().empty()) {
+      ++starters;
+      EXPECT_THAT(user.err(), AllOf(HasSubstr("using a private one at " + (runtime / "holdfast/redis.sock")),
+                                    HasSubstr("(this machine and user only)")));
+    }
+  }
+  EXPECT_EQ(starters, 1U);
+  EXPECT_EQ(content_of(counter), "8\n");
+}
+
+TEST_F(embedded_server, outlives_its_first_user_and_is_mentioned_again_only_with_verbose) {
+  EXPECT_EQ(start({}, {"true"}).wait(), 0);
+  auto const pid = content_of(runtime / "holdfast/redis.pid");
+  auto second = start({}, {"true"});
+  EXPECT_EQ(second.wait(), 0);
+  EXPECT_EQ(second.err(), "");
+  auto third = start({"--verbose"}, {"true"});
+  EXPECT_EQ(third.wait(), 0);
+  EXPECT_THAT(third.err(), HasSubstr("using a private one"));
+  EXPECT_EQ(content_of(runtime / "holdfast/redis.pid"), pid);
+}
+
+TEST_F(embedded_server, has_no_port_and_keeps_nothing_on_disk) {
+  EXPECT_EQ(start({}, {"true"}).wait(), 0);
+  raw_redis redis{runtime / "holdfast/redis.sock"};
+  auto const setting = [&](std::string const& name) {
+    return redis.command({"CONFIG", "GET", name}).elements.at(1).text;
+  };
+  EXPECT_EQ(setting("port"), "0");
+  EXPECT_EQ(setting("save"), "");
+  EXPECT_EQ(setting("appendonly"), "no");
+  EXPECT_EQ(setting("maxmemory-policy"), "noeviction");
+  struct stat folder{};
+  ASSERT_EQ(stat((runtime / "holdfast").c_str(), &folder), 0);
+  EXPECT_EQ(folder.st_mode & 0777U, 0700U);
+}
+
+TEST_F(embedded_server, is_started_again_after_it_was_killed) {
+  EXPECT_EQ(start({}, {"true"}).wait(), 0);
+  auto const pid = std::stoi(content_of(runtime / "holdfast/redis.pid"));
+  kill(pid, SIGKILL);
+  ASSERT_TRUE(eventually(5s, [&] { return !is_alive(pid); }));
+  auto next = start({}, {"true"});
+  EXPECT_EQ(next.wait(), 0) << next.err();
+  EXPECT_THAT(next.err(), HasSubstr("using a private one"));
+}
+
+TEST_F(embedded_server, refuses_a_folder_that_others_can_enter) {
+  ASSERT_EQ(mkdir((runtime / "holdfast").c_str(), 0700), 0);
+  ASSERT_EQ(chmod((runtime / "holdfast").c_str(), 0755), 0);
+  auto user = start({}, {"true"});
+  EXPECT_EQ(user.wait(), 69);
+  EXPECT_THAT(user.err(),
+              AllOf(HasSubstr("is open to other users (mode 755): chmod 700"), HasSubstr("--url")));
+}
+
+TEST_F(embedded_server, says_what_to_install_when_there_is_no_redis_server) {
+  auto user = holdfast_command({"run", "job", "--", "true"},
+                               {{"XDG_RUNTIME_DIR", runtime.path().string()}, {"PATH", "/nowhere"}});
+  EXPECT_EQ(user.wait(), 69);
+  EXPECT_THAT(user.err(), AllOf(HasSubstr("apt install redis-server"), HasSubstr("--url")));
+}
+
+}  // namespace

@@ -1,0 +1,77 @@
+#include "holdfast_command.hpp"
+
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+namespace {
+
+using namespace holdfast::test;
+using testing::HasSubstr;
+
+struct row {
+  words arguments;
+  std::string says;
+};
+
+TEST(usage, errors_exit_with_64_and_say_what_is_allowed) {
+  // Nothing listens there: each of these must be found before anything is sent.
+  environment const nowhere{{"HOLDFAST_URL", "redis+unix:///nowhere/redis.sock"}};
+  std::vector<row> const rows{
+      {{}, "there are: run, help"},
+      {{"walk"}, "walk"},
+      {{"help", "walk"}, "there are: run, help"},
+      {{"run"}, "NAME is required"},
+      {{"run", "job"}, "write it after --"},
+      {{"run", "job", "--"}, "write it after --"},
+      {{"run", "", "--", "true"}, "NAME is empty"},
+      {{"run", "--frob", "job", "--", "true"}, "--frob"},
+      {{"run", "--ttl", "5 minutes", "job", "--", "true"},
+       "--ttl: \"5 minutes\" is no duration: unknown unit"},
+      {{"run", "--ttl", "5", "minutes", "job", "--", "true"}, "a duration is one word, like 5m"},
+      {{"run", "--ttl", "soon", "job", "--", "true"}, "write for example 200ms, 5s, 1m30s or 2h"},
+      {{"run", "--ttl", "0", "job", "--", "true"}, "at least 10ms"},
+      {{"run", "--ttl", "9ms", "job", "--", "true"}, "at least 10ms"},
+      {{"run", "--ttl", "-5s", "job", "--", "true"}, "negative"},
+      {{"run", "--wait", "-5s", "job", "--", "true"}, "--wait: \"-5s\" is no duration: it is negative"},
+      {{"run", "--wait", "", "job", "--", "true"}, "--wait: \"\" is no duration: it is empty"},
+      {{"run", "--wait", "5s", "--no-wait", "job", "--", "true"}, "excludes"},
+      {{"run", "--max-hold", "0", "job", "--", "true"}, "--max-hold"},
+      {{"run", "--on-lost=panic", "job", "--", "true"}, "--on-lost"},
+      {{"run", "--url", "gopher://localhost", "job", "--", "true"}, "gopher"},
+      {{"run", "--url", "redis://localhost:99999", "job", "--", "true"}, "port"},
+  };
+  for (auto const& [arguments, says] : rows) {
+    auto command = holdfast_command(arguments, nowhere);
+    EXPECT_EQ(command.wait(), 64) << says;
+    EXPECT_THAT(command.err(), testing::AllOf(testing::StartsWith("holdfast: "), HasSubstr(says)));
+    EXPECT_EQ(std::ranges::count(command.err(), '\n'), 1) << command.err();
+    EXPECT_EQ(command.out(), "");
+  }
+}
+
+TEST(usage, says_its_version) {
+  auto command = holdfast_command({"--version"});
+  EXPECT_EQ(command.wait(), 0);
+  EXPECT_THAT(command.out(), testing::MatchesRegex("holdfast [0-9.]+\n"));
+}
+
+TEST(usage, explains_itself_in_three_ways) {
+  auto top = holdfast_command({"help"});
+  EXPECT_EQ(top.wait(), 0);
+  EXPECT_THAT(top.out(), HasSubstr("holdfast run nightly-import -- ./import.sh"));
+  auto by_help = holdfast_command({"help", "run"});
+  EXPECT_EQ(by_help.wait(), 0);
+  auto by_option = holdfast_command({"run", "--help"});
+  EXPECT_EQ(by_option.wait(), 0);
+  EXPECT_EQ(by_help.out(), by_option.out());
+  for (char const* const topic :
+       {"Usage: holdfast run [OPTIONS] NAME -- COMMAND", "--max-hold", "HOLDFAST_TOKEN", "Exit codes",
+        "Examples", "XDG_RUNTIME_DIR", "REDIS_URL"}) {
+    EXPECT_THAT(by_help.out(), HasSubstr(topic));
+  }
+}
+
+}  // namespace

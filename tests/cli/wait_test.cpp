@@ -1,0 +1,96 @@
+#include "holdfast_command.hpp"
+#include "support/eventually.hpp"
+#include "support/redis_server.hpp"
+
+#include <gmock/gmock.h>
+
+#include <signal.h>
+
+#include <string>
+
+namespace {
+
+using namespace holdfast::test;
+using testing::HasSubstr;
+
+class wait : public testing::Test {
+ protected:
+  void SetUp() override { redis.command({"SET", "job", "somebody else", "PX", "60000"}); }
+
+  process start(words const& options) { return holdfast_run(server.url(), options, "job", {"echo", "ran"}); }
+
+  /// Something that the waiter left in Redis shows that it waits.
+  [[nodiscard]] bool has_waiter() { return redis.keys("holdfast_queue:*").size() == 1; }
+
+  redis_server server;
+  raw_redis redis = server.raw();
+};
+
+TEST_F(wait, does_not_happen_with_no_wait) {
+  auto job = start({"--no-wait"});
+  EXPECT_EQ(job.wait(), 75);
+  EXPECT_THAT(job.err(),
+              testing::AllOf(HasSubstr("holdfast: lock \"job\""), HasSubstr("is busy; not waited")));
+  EXPECT_EQ(job.out(), "");
+  EXPECT_THAT(redis.keys(), testing::ElementsAre("job"));
+}
+
+TEST_F(wait, ends_with_75_when_its_time_is_up) {
+  auto job = start({"--wait", "200ms"});
+  EXPECT_EQ(job.wait(), 75);
+  EXPECT_THAT(job.err(), HasSubstr("is busy; waited 200ms for it"));
+  EXPECT_EQ(job.out(), "");
+  EXPECT_TRUE(eventually(5s, [&] { return redis.keys() == words{"job"}; }));
+}
+
+TEST_F(wait, ends_with_the_lock_when_it_comes_free) {
+  auto job = start({"--wait", "30s"});
+  ASSERT_TRUE(eventually(10s, [&] { return has_waiter(); }));
+  redis.del("job");
+  EXPECT_EQ(job.wait(), 0);
+  EXPECT_EQ(job.out(), "ran\n");
+}
+
+TEST_F(wait, lasts_for_ever_by_default) {
+  auto job = start({});
+  ASSERT_TRUE(eventually(10s, [&] { return has_waiter(); }));
+  redis.del("job");
+  EXPECT_EQ(job.wait(), 0);
+}
+
+TEST_F(wait, is_ended_by_a_signal_and_leaves_nothing_in_redis) {
+  for (int const number : {SIGHUP, SIGINT, SIGQUIT, SIGTERM}) {
+    auto job = start({});
+    ASSERT_TRUE(eventually(10s, [&] { return has_waiter(); }));
+    job.signal(number);
+    EXPECT_EQ(job.wait(5s), 128 + number);
+    EXPECT_EQ(job.out(), "");
+    EXPECT_EQ(redis.keys(), words{"job"}) << number;
+    EXPECT_EQ(redis.get("job"), "somebody else");
+  }
+}
+
+TEST_F(wait, is_not_ended_by_signals_meant_for_the_command) {
+  auto job = start({});
+  ASSERT_TRUE(eventually(10s, [&] { return has_waiter(); }));
+  job.signal(SIGUSR1);
+  job.signal(SIGWINCH);
+  redis.del("job");
+  EXPECT_EQ(job.wait(), 0);
+}
+
+TEST_F(wait, ends_soon_after_the_holder_was_killed) {
+  redis.del("job");
+  temporary_folder folder;
+  auto holder = holdfast_run(server.url(), {"--ttl", "1s"}, "job",
+                             shell("echo $$ > " + (folder / "pid") + "; exec sleep 60"));
+  ASSERT_TRUE(eventually(10s, [&] { return content_of(folder / "pid").ends_with('\n'); }));
+  auto next = start({});
+  ASSERT_TRUE(eventually(10s, [&] { return has_waiter(); }));
+  holder.signal(SIGKILL);
+  EXPECT_EQ(next.wait(10s), 0);
+  EXPECT_EQ(next.out(), "ran\n");
+  EXPECT_FALSE(is_alive(std::stoi(content_of(folder / "pid")))) << "the command outlived its lock";
+}
+
+}  // namespace

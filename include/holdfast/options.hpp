@@ -52,6 +52,8 @@ struct lock_options {
   /// for how long, while others may be waiting elsewhere. 0 turns handoff off.
   int handoff_limit = 64;
   milliseconds handoff_time{10};
+
+  friend bool operator==(lock_options const&, lock_options const&) = default;
 };
 
 enum class log_level { debug, info, warning, error };

@@ -22,6 +22,10 @@ constexpr std::chrono::milliseconds trouble_floor{20};
 /// How much of a grant's ttl must be left for it to be used without asking.
 constexpr std::chrono::milliseconds grant_reserve{500};
 
+/// Fencing tokens reserved while nobody else of this process waits: enough for a first handoff or two, and so few that the
+/// counter can't outrun the server's clock, from which it restarts when it is lost (no lock is taken every 4 µs).
+constexpr int spare_tokens = 4;
+
 /// Behind the end of the holder's ttl: Redis counts in whole milliseconds, and those further back ask later,
 /// so that one of them finds it free instead of all at once.
 constexpr std::chrono::milliseconds expiry_slack{2};
@@ -132,7 +136,12 @@ ask core::next_ask(line& at) {
   auto const& first = at.waiters.front();
   auto const& options = first.how->options;
   mine.ttl = options.ttl;
-  mine.tokens = at.crowded() && options.handoff_limit > 0 ? options.handoff_limit + 1 : 1;
+  mine.terms = terms_of(options);
+  if (options.handoff_limit == 0) {
+    mine.tokens = 1;
+  } else {
+    mine.tokens = at.crowded() ? options.handoff_limit + 1 : std::min(options.handoff_limit + 1, spare_tokens);
+  }
   return {.owner = mine.owner,
           .ttl = mine.ttl,
           .tokens = mine.tokens,
@@ -157,7 +166,13 @@ void core::ask_for(line& at) {
 }
 
 void core::on_asked(line& at, std::uint64_t number, net::answer&& how) {
-  if (!at.on_wire || at.on_wire->number != number) return;  // a message brought the lock first
+  if (!at.on_wire || at.on_wire->number != number) {
+    // A message brought the lock first. If that lease is over already, and this request overtaken by its release (they
+    // may trade places when the server has lost its scripts), it has taken the lock again for nobody.
+    auto const in_use = at.holder != nullptr && at.holder->number() == number;
+    if (!in_use && how.reply.is_integer()) abandon(at, number, {});
+    return;
+  }
   if (how.failure || how.reply.is_error()) {
     on_trouble(at, how);
     return;
@@ -281,9 +296,10 @@ void core::give_up_bid(line& at) {
   }
   auto const number = mine.number;
   auto const traces = mine.joined;
+  auto const terms = mine.terms;
   bids_.erase(number);
   at.on_wire.reset();
-  if (traces) abandon(at.name(), at.how(), number);
+  if (traces) abandon(at, number, terms);
 }
 
 /// A message for a bid that is gone needs no answer: whatever ended the bid has told the server, which passes

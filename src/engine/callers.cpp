@@ -68,10 +68,8 @@ held_ptr core::acquire(line_ptr const& at, terms_ptr const& how, patience_time w
                            }};
     hold.lock();
     loop_.wait(hold, who.caller);
-    hold.unlock();
   } else {
     loop_.wait(hold, who.caller);
-    hold.unlock();
   }
   if (who.failure) throw error{*who.failure};
   return std::move(who.lease);
@@ -128,8 +126,14 @@ release_result core::release(held_ptr& what) noexcept {
   reactor::timer bell{[finish_with] { finish_with(release_result::unknown); }};
   release(*what, finish_with);
   what.reset();
-  if (!mine->over) loop_.arm(bell, boot_clock::now() + options_.reply_timeout);
+  if (mine->over) {  // handed on: nothing to wait for
+    loop_.leave(hold);
+    return mine->result;
+  }
+  // A reply that doesn't come is noticed after one time-out, and asked for again within the other.
+  loop_.arm(bell, boot_clock::now() + options_.reply_timeout + options_.connect_timeout);
   loop_.wait(hold, mine->caller);
+  hold.lock();
   bell.disarm();
   return mine->result;
 }
@@ -140,8 +144,8 @@ void core::async_release(held_ptr& what, release_handler done) noexcept {
     return;
   }
   reactor::lock hold{loop_.mutex()};
-  release(*what, [this, done = std::move(done)](release_result result) {
-    if (done) loop_.defer([done, result] { done(result); });
+  release(*what, [this, done = std::move(done)](release_result result) mutable {
+    if (done) loop_.defer([done = std::move(done), result]() mutable { done(result); });
   });
   what.reset();
   loop_.leave(hold);
@@ -170,6 +174,7 @@ void core::renew(held& what) {
       finish_with(how.failure || !how.reply.is_error() ? how.failure : explain(how.reply, name, url()));
     });
     loop_.wait(hold, mine->caller);
+    hold.lock();
     bell.disarm();
   }
   auto const lost = what.now() != held::state::held;

@@ -76,6 +76,13 @@ client_stats core::stats() {
   return stats_;
 }
 
+terms_ptr core::share(lock_options const& options) {
+  if (forked()) check_usable();
+  reactor::lock const hold{loop_.mutex()};
+  if (!last_terms_ || last_terms_->options != options) last_terms_ = terms_ptr{new terms{options}};
+  return last_terms_;
+}
+
 line_ptr core::pin(recipe const& how, std::string_view name) {
   if (forked()) check_usable();
   reactor::lock const hold{loop_.mutex()};
@@ -123,6 +130,8 @@ void core::drain(reactor::lock& hold, std::chrono::nanoseconds bound) {
     resp::append_command(ping, {"PING"});
     connection_.send({.bytes = std::move(ping), .done = [let_go](net::answer&&) { let_go(); }});
     loop_.wait(hold, here->caller);
+    hold.lock();
+    bell.disarm();
   }
 }
 
@@ -134,8 +143,9 @@ void core::release_all() noexcept {
     if (holder == nullptr) continue;
     auto const number = holder->number();
     auto const deadline = holder->deadline();
+    auto const terms = terms_of(holder->options());
     lose(*holder, loss_cause::closed);
-    send_release(const_cast<line&>(place), number, deadline, {});
+    send_release(const_cast<line&>(place), number, terms, deadline, {});
   }
   drain(hold, farewell);
 }
@@ -152,6 +162,7 @@ void core::shut() {
   release_all();
   reactor::lock hold{loop_.mutex()};
   loop_.stop(hold);
+  delayed_.clear();
   inbox_.close();
   connection_.shut(std::make_shared<error const>(errc::closed, url() + ": the client has been shut down"));
   for (auto const& place : lines_) const_cast<line&>(place).on_wire.reset();

@@ -4,7 +4,7 @@
 #include <functional>
 #include <holdfast/client.hpp>
 #include <holdfast/lease.hpp>
-#include <map>
+#include <list>
 #include <memory>
 #include <optional>
 #include <stop_token>
@@ -22,8 +22,8 @@
 namespace holdfast::engine {
 
 /// Called once: with the lease, with neither when the time was up, or with what went wrong.
-using acquire_handler = std::function<void(held_ptr, std::shared_ptr<error const>)>;
-using release_handler = std::function<void(release_result)>;
+using acquire_handler = callback<void(held_ptr, std::shared_ptr<error const>)>;
+using release_handler = callback<void(release_result)>;
 
 /// How long a caller waits; nullopt: as long as it takes. Zero or less: it only tries.
 using patience_time = std::optional<std::chrono::nanoseconds>;
@@ -43,6 +43,8 @@ class core : public std::enable_shared_from_this<core> {
   /// What exit() can still do: releases what is held, within a bound.
   void release_all() noexcept;
   [[nodiscard]] client_stats stats();
+  /// The options as all locks with the same ones share them.
+  [[nodiscard]] terms_ptr share(lock_options const& options);
   [[nodiscard]] line_ptr pin(recipe const& how, std::string_view name);
   void unpin(line_ptr& place) noexcept;
   [[nodiscard]] held_ptr acquire(line_ptr const& at, terms_ptr const& how, patience_time wait,
@@ -92,11 +94,17 @@ class core : public std::enable_shared_from_this<core> {
   // release.cpp: giving back, handing on, losing. All under the lock.
   void release(held& what, release_handler done);
   bool hand_over(line& at, held& from);
-  void send_release(line& at, std::uint64_t number, time_point deadline, release_handler done);
-  void on_released(line_ptr at, std::uint64_t number, time_point deadline, release_handler const& done,
-                   net::answer const& how);
+  void send_release(line& at, std::uint64_t number, handover how, time_point deadline, release_handler done);
+  struct release_again {
+    line_ptr place;
+    std::uint64_t number;
+    handover how;
+    time_point deadline;
+  };
+  void on_released(release_again const& what, release_handler done, net::answer const& answer);
   void pass(line& at, held const& from, release_handler done);
-  void abandon(std::string_view name, recipe const& how, std::uint64_t number);
+  void abandon(line const& at, std::uint64_t number, handover how);
+  void later(time_point when, callback<void()> f);
   void lose(held& what, loss_cause cause);
   [[nodiscard]] static handover terms_of(lock_options const& options) noexcept;
 
@@ -133,6 +141,12 @@ class core : public std::enable_shared_from_this<core> {
   renewer renewer_;
   inbox inbox_;
   std::uint64_t last_number_ = 0;
+  terms_ptr last_terms_;
+  struct delayed {
+    callback<void()> what{};
+    reactor::timer bell{{}};
+  };
+  std::list<delayed> delayed_;
   std::minstd_rand random_;
   bool closing_ = false;
 };

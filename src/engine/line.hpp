@@ -62,6 +62,7 @@ struct bid {
   std::string owner;
   std::string ticket{};
   state now = state::asking;
+  handover terms{};         ///< of the caller it was last asked for
   milliseconds ttl{};     ///< as asked for last
   int tokens = 1;         ///< as asked for last
   bool joined = false;    ///< it may be in the queue

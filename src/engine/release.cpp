@@ -7,6 +7,16 @@
 #include "script/runner.hpp"
 
 namespace holdfast::engine {
+namespace {
+
+/// Before a refused release is sent again.
+constexpr std::chrono::milliseconds release_pause{25};
+constexpr std::chrono::milliseconds refused_release_pause{500};
+
+/// How long a request that cleans up stays worth sending: the queue of a lock nobody asks for is gone by then.
+constexpr std::chrono::minutes traces_last{1};
+
+}  // namespace
 
 handover core::terms_of(lock_options const& options) noexcept {
   return {.starvation = options.starvation_limit};
@@ -18,9 +28,10 @@ void core::release(held& what, release_handler done) {
   if (what.now() != held::state::held) {
     // A lease that reached a limit may still be ours on the server: others needn't wait for its ttl.
     if (what.cause() == loss_cause::limit_reached && boot_clock::now() < what.deadline()) {
-      send_release(at, what.number(), what.deadline(), [done = std::move(done)](release_result) {
-        if (done) done(release_result::lost);
-      });
+      send_release(at, what.number(), terms_of(what.options()), what.deadline(),
+                   [done = std::move(done)](release_result) mutable {
+                     if (done) done(release_result::lost);
+                   });
     } else if (done) {
       done(release_result::lost);
     }
@@ -35,7 +46,7 @@ void core::release(held& what, release_handler done) {
   } else if (!at.waiters.empty() && by_inbox()) {
     pass(at, what, std::move(done));
   } else {
-    send_release(at, what.number(), what.deadline(), std::move(done));
+    send_release(at, what.number(), terms_of(what.options()), what.deadline(), std::move(done));
     // Without messages the others come when their pause is over: leave them a chance.
     if (!at.waiters.empty()) {
       open_bid(at);
@@ -72,35 +83,42 @@ bool core::hand_over(line& at, held& from) {
   return true;
 }
 
-void core::send_release(line& at, std::uint64_t number, time_point deadline, release_handler done) {
+void core::send_release(line& at, std::uint64_t number, handover how, time_point deadline, release_handler done) {
   auto const owner = owner_id(number);
-  auto options = lock_options{};
-  scripting::run(connection_, at.how().release({.name = at.name(), .owner = owner}, terms_of(options)),
-                 [this, pin = line_ptr{&at}, number, deadline, done = std::move(done)](net::answer&& how) {
-                   on_released(pin, number, deadline, done, how);
-                 },
+  scripting::run(connection_, at.how().release({.name = at.name(), .owner = owner}, how),
+                 [this, again = release_again{&at, number, how, deadline}, done = std::move(done)](
+                     net::answer&& answer) mutable { on_released(again, std::move(done), answer); },
                  {.while_down = net::patience::endless, .give_up = deadline});
 }
 
-void core::on_released(line_ptr at, std::uint64_t number, time_point deadline, release_handler const& done,
-                       net::answer const& how) {
-  if (how.reply.is_error() && passes(how.reply) && boot_clock::now() < deadline && connection_.up()) {
-    send_release(*at, number, deadline, done);
+void core::on_released(release_again const& what, release_handler done, net::answer const& answer) {
+  auto& at = *what.place;
+  if (answer.reply.is_integer()) {
+    // Sent twice, and not ours the second time: the first one did it.
+    auto const mine = at.how().read_release(answer.reply) == found::mine || answer.resent;
+    if (mine) ++stats_.released;
+    if (done) done(mine ? release_result::released : release_result::lost);
     return;
   }
-  auto result = release_result::unknown;
-  if (how.reply.is_integer()) {
-    auto const before = at->how().read_release(how.reply);
-    // Sent twice, and not ours the second time: the first one did it.
-    result = before == found::mine || how.resent ? release_result::released : release_result::lost;
-  }
-  if (result == release_result::released) ++stats_.released;
-  if (result == release_result::unknown) {
-    log(log_level::warning, "release of \"" + at->name() + "\" is not confirmed: " +
-                                (how.failure ? how.failure->what() : how.reply.text) +
+  auto const now = boot_clock::now();
+  if (answer.failure || now >= what.deadline) {
+    log(log_level::warning, "release of \"" + at.name() + "\" is not confirmed: " +
+                                (answer.failure ? answer.failure->what() : answer.reply.text) +
                                 "; the lock is free at the end of its ttl at the latest");
+    if (done) done(release_result::unknown);
+    return;
   }
-  if (done) done(result);
+  // The server is there and refuses: an error that passes is waited out, of any other the caller hears now; both are
+  // tried again until the lease is over anyway.
+  auto pause = release_pause;
+  if (!passes(answer.reply)) {
+    pause = refused_release_pause;
+    log(log_level::warning, explain(answer.reply, at.name(), url())->what());
+    if (done) std::exchange(done, {})(release_result::unknown);
+  }
+  later(std::min(now + pause, what.deadline), [this, what, done = std::move(done)]() mutable {
+    send_release(*what.place, what.number, what.how, what.deadline, std::move(done));
+  });
 }
 
 /// Back to the server, with the next caller of this process in line behind those who wait elsewhere: one
@@ -112,13 +130,19 @@ void core::pass(line& at, held const& from, release_handler done) {
   mine.answered = true;
   auto const next = next_ask(at);
   auto const owner = owner_id(from.number());
+  auto const terms = terms_of(from.options());
   scripting::run(connection_,
-                 at.how().pass({.name = at.name(), .owner = owner}, terms_of(from.options()), next),
-                 [this, pin = line_ptr{&at}, number, done = std::move(done)](net::answer&& how) {
+                 at.how().pass({.name = at.name(), .owner = owner}, terms, next),
+                 [this, pin = line_ptr{&at}, number, from_number = from.number(), terms, deadline = from.deadline(),
+                  done = std::move(done)](net::answer&& how) mutable {
                    auto const mine_still = pin->on_wire && pin->on_wire->number == number;
                    if (how.failure || how.reply.is_error()) {
+                     if (how.reply.is_error()) {
+                       send_release(*pin, from_number, terms, deadline, std::move(done));
+                     } else if (done) {
+                       done(release_result::unknown);
+                     }
                      if (mine_still) on_trouble(*pin, how);
-                     if (done) done(release_result::unknown);
                      return;
                    }
                    auto const result = pin->how().read_pass(how.reply);
@@ -142,11 +166,22 @@ void core::pass(line& at, held const& from, release_handler done) {
                  {.while_down = net::patience::endless});
 }
 
-void core::abandon(std::string_view name, recipe const& how, std::uint64_t number) {
+void core::abandon(line const& at, std::uint64_t number, handover how) {
   auto const owner = owner_id(number);
-  scripting::run(
-      connection_, how.abandon({.name = name, .owner = owner}, terms_of({})), {},
-      {.while_down = net::patience::endless, .give_up = boot_clock::now() + std::chrono::minutes{1}});
+  scripting::run(connection_, at.how().abandon({.name = at.name(), .owner = owner}, how), {},
+                 {.while_down = net::patience::endless, .give_up = boot_clock::now() + traces_last});
+}
+
+/// Once, at `when`.
+void core::later(time_point when, callback<void()> f) {
+  auto const place = delayed_.emplace(delayed_.end());
+  place->what = std::move(f);
+  place->bell.set([this, place] {
+    auto now = std::move(place->what);
+    delayed_.erase(place);
+    now();
+  });
+  loop_.arm(place->bell, when);
 }
 
 void core::lose(held& what, loss_cause cause) {

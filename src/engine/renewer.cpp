@@ -76,11 +76,11 @@ void renewer::consider(held& one, time_point now, std::vector<batch>& batches) {
   }
 }
 
-void renewer::renew_now(held& one, std::function<void(net::answer const&)> done) {
+void renewer::renew_now(held& one, callback<void(net::answer const&)> done) {
   send({held_ptr{&one}}, std::move(done));
 }
 
-void renewer::send(batch leases, std::function<void(net::answer const&)> done) {
+void renewer::send(batch leases, callback<void(net::answer const&)> done) {
   auto const now = boot_clock::now();
   std::vector<owned> list;
   std::vector<std::string> owners;
@@ -97,7 +97,7 @@ void renewer::send(batch leases, std::function<void(net::answer const&)> done) {
   auto& first = *leases.front();
   auto what = first.place().how().renew(first.options().ttl, list);
   scripting::run(line_, std::move(what),
-                 [this, leases = std::move(leases), done = std::move(done)](net::answer&& how) {
+                 [this, leases = std::move(leases), done = std::move(done)](net::answer&& how) mutable {
                    on_answer(leases, how);
                    if (done) done(how);
                    set_timer();

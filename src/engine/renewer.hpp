@@ -25,14 +25,14 @@ class renewer {
   static void remove(held& one) noexcept { agenda::remove(one); }
 
   /// Now, out of turn; `done` gets what the server said about this one.
-  void renew_now(held& one, std::function<void(net::answer const&)> done);
+  void renew_now(held& one, callback<void(net::answer const&)> done);
 
  private:
   using batch = std::vector<held_ptr>;
 
   void look();
   void consider(held& one, time_point now, std::vector<batch>& batches);
-  void send(batch leases, std::function<void(net::answer const&)> done = {});
+  void send(batch leases, callback<void(net::answer const&)> done = {});
   void on_answer(batch const& leases, net::answer const& how);
   void renewed(held& one, time_point sent_at);
   void failed(held& one);

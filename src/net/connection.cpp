@@ -36,8 +36,7 @@ void connection::gather(std::string& out) {
     heard_ = now;
     if (!silence_timer_.armed()) on().arm(silence_timer_, now + how().reply_timeout);
   }
-  pipeline_.send_to(out, now);
-  counts().resent = pipeline_.resent();
+  counts().resent += pipeline_.send_to(out, now);
 }
 
 void connection::on_reply(resp::reply&& reply) {
@@ -47,6 +46,15 @@ void connection::on_reply(resp::reply&& reply) {
     return;
   }
   heard_ = boot_clock::now();
+  if (one.what.in_full != nullptr && one.how.reply.is_error("NOSCRIPT")) {
+    // Restarted, failed over, flushed. Those behind it that meet the same come behind it again.
+    one.what.bytes = one.what.in_full(one.what.bytes, one.what.what);
+    one.what.in_full = nullptr;
+    pipeline_.add(std::move(one.what), heard_, one.how.resent);
+    ++counts().resent;
+    on().mark_dirty(*this);
+    return;
+  }
   update_interest();
   if (one.what.done) one.what.done(std::move(one.how));
 }

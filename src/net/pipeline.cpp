@@ -4,21 +4,23 @@
 
 namespace holdfast::net {
 
-void pipeline::add(request what, time_point now) {
-  entries_.push_back({.what = std::move(what), .queued = now});
+void pipeline::add(request what, time_point now, bool resent) {
+  entries_.push_back({.what = std::move(what), .queued = now, .sent = resent, .resent = resent});
 }
 
-void pipeline::send_to(std::string& out, time_point now) {
+std::size_t pipeline::send_to(std::string& out, time_point now) {
+  std::size_t again = 0;
   for (; in_flight_ < entries_.size(); ++in_flight_) {
     auto& one = entries_[in_flight_];
     out += one.what.bytes;
     one.sent_at = now;
     if (one.sent) {
       one.resent = true;
-      ++resent_;
+      ++again;
     }
     one.sent = true;
   }
+  return again;
 }
 
 bool pipeline::match(resp::reply&& reply, finished& out) {

@@ -3,12 +3,12 @@
 
 #include <cstddef>
 #include <deque>
-#include <functional>
 #include <holdfast/error.hpp>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "base/callback.hpp"
 #include "base/clock.hpp"
 #include "resp/reply.hpp"
 
@@ -33,7 +33,10 @@ enum class patience {
 
 struct request {
   std::string bytes{};
-  std::function<void(answer&&)> done{};
+  callback<void(answer&&)> done{};
+  /// How it reads for a server that has forgotten its script (NOSCRIPT); null: it has none. Asked for at most once.
+  std::string (*in_full)(std::string const& bytes, void const* what) = nullptr;
+  void const* what = nullptr;
   patience while_down = patience::little;
   time_point give_up = time_point::max();  ///< with endless patience: fail then, if it isn't in flight
 };
@@ -42,10 +45,11 @@ struct request {
 /// after a drop everything that was in flight goes out anew, in the old order, ahead of what came later.
 class pipeline {
  public:
-  void add(request what, time_point now);
+  /// `resent`: an earlier copy of it may have been carried out.
+  void add(request what, time_point now, bool resent = false);
 
-  /// Appends all that wasn't sent to `out`; it's in flight now.
-  void send_to(std::string& out, time_point now);
+  /// Appends all that wasn't sent to `out`; it's in flight now. How many of them had been sent before?
+  std::size_t send_to(std::string& out, time_point now);
 
   struct finished {
     request what;
@@ -78,7 +82,6 @@ class pipeline {
   [[nodiscard]] bool empty() const noexcept { return entries_.empty(); }
   [[nodiscard]] std::size_t in_flight() const noexcept { return in_flight_; }
   [[nodiscard]] std::size_t unsent() const noexcept { return entries_.size() - in_flight_; }
-  [[nodiscard]] std::uint64_t resent() const noexcept { return resent_; }
 
   /// When the oldest request in flight was sent; only if there is one.
   [[nodiscard]] time_point oldest() const noexcept { return entries_.front().sent_at; }
@@ -99,7 +102,6 @@ class pipeline {
 
   std::deque<entry> entries_;  ///< the first in_flight_ of them are sent
   std::size_t in_flight_ = 0;
-  std::uint64_t resent_ = 0;
 };
 
 }  // namespace holdfast::net

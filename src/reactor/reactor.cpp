@@ -3,8 +3,11 @@
 #include <pthread.h>
 
 #include <algorithm>
+#include <array>
 #include <boost/asio/post.hpp>
 #include <csignal>
+
+#include "reactor/futex.hpp"
 
 namespace holdfast::reactor {
 namespace {
@@ -46,10 +49,9 @@ void loop::wait(lock& hold, parked& one) {
       flush_all(false);
       one.asleep_ = true;
       ++parked_;
-      hold.unlock();
-      one.done_.wait(0, std::memory_order_acquire);
-      hold.lock();
-      break;
+      unlock(hold);
+      while (one.done_.load(std::memory_order_acquire) == 0) futex_wait(one.done_, 0);
+      return;  // without the lock: whoever woke us has it, or somebody who is faster
     }
     polling_ = true;
     driver_ = std::this_thread::get_id();
@@ -63,21 +65,45 @@ void loop::wait(lock& hold, parked& one) {
 }
 
 void loop::finish(parked& one) {
-  one.done_.store(1, std::memory_order_release);
   if (one.asleep_) {
     one.asleep_ = false;
     --parked_;
-    one.done_.notify_one();
+    wakes_.push_back(&one.done_);
   } else if (driver_waits_ == &one && driver_ != std::this_thread::get_id()) {
     interrupt();
   }
+  one.done_.store(1, std::memory_order_release);
+}
+
+/// Threads are woken when the lock is free: woken before, they would only run into it.
+void loop::unlock(lock& hold) {
+  if (wakes_.empty()) {
+    hold.unlock();
+    return;
+  }
+  constexpr std::size_t few = 8;
+  if (wakes_.size() <= few) {
+    std::array<std::atomic<int>*, few> now{};
+    auto const count = wakes_.size();
+    std::copy(wakes_.begin(), wakes_.end(), now.begin());
+    wakes_.clear();
+    hold.unlock();
+    for (std::size_t i = 0; i != count; ++i) futex_wake(now[i]);
+    return;
+  }
+  std::vector<std::atomic<int>*> now;
+  now.swap(wakes_);
+  hold.unlock();
+  for (auto* const one : now) futex_wake(one);
 }
 
 void loop::leave(lock& hold) {
-  if (in_callbacks_of == this) return;  // the caller of the callbacks goes on with all of it
-  flush_all(false);
-  if (!polling_ && need_keeper()) wake_keeper();
-  run_deferred(hold);
+  if (in_callbacks_of != this) {  // otherwise whoever runs the callbacks goes on with all of it
+    flush_all(false);
+    if (!polling_ && need_keeper()) wake_keeper();
+    run_deferred(hold);
+  }
+  unlock(hold);
 }
 
 void loop::mark_dirty(flushable& one) {
@@ -96,7 +122,7 @@ void loop::stop(lock& hold) {
   if (!keeper_.joinable()) return;
   keeper_cv_.notify_one();
   interrupt();
-  hold.unlock();
+  unlock(hold);
   keeper_.join();
   hold.lock();
 }
@@ -105,7 +131,7 @@ void loop::stop(lock& hold) {
 void loop::turn(lock& hold) {
   flush_all(true);
   interrupted_ = false;
-  hold.unlock();
+  unlock(hold);
   io_.run_one();
   io_.poll();
   hold.lock();
@@ -126,12 +152,12 @@ void loop::run_deferred(lock& hold) {
   auto const* const outer = in_callbacks_of;
   in_callbacks_of = this;
   while (!deferred_.empty()) {
-    std::vector<std::function<void()>> now;
+    std::vector<callback<void()>> now;
     now.swap(deferred_);
-    hold.unlock();
+    unlock(hold);
     for (auto& f : now) {
       f();
-      f = nullptr;  // what it holds goes without the lock, too
+      f.reset();  // what it holds goes without the lock, too
     }
     hold.lock();
   }
@@ -171,6 +197,10 @@ void loop::keep() {
   while (!stopping_) {
     auto const before = drives_;
     keeper_back_ = boot_clock::now() + nap;
+    if (!wakes_.empty()) {
+      unlock(hold);
+      hold.lock();
+    }
     keeper_cv_.wait_for(hold, nap, [this] { return keeper_wanted_ || stopping_; });
     keeper_back_ = time_point::max();
     if (polling_ || (!keeper_wanted_ && drives_ != before)) {  // stay out of the callers' way

@@ -5,11 +5,11 @@
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
 #include <condition_variable>
-#include <functional>
 #include <mutex>
 #include <thread>
 #include <vector>
 
+#include "base/callback.hpp"
 #include "base/clock.hpp"
 #include "reactor/timers.hpp"
 
@@ -75,7 +75,7 @@ class loop {
   // All of the following are called with the lock held; those that take it as an argument may let go of it
   // for a while.
 
-  /// Blocks until finish(one) was called, driving the loop if nobody else does.
+  /// Lets go of the lock, and blocks until finish(one) was called, driving the loop if nobody else does.
   void wait(lock& hold, parked& one);
 
   /// Lets a waiting thread go.
@@ -83,9 +83,10 @@ class loop {
 
   /// Runs f later, without the lock: on this thread at the end of its turn or call. For all that belongs to
   /// the user.
-  void defer(std::function<void()> f) { deferred_.push_back(std::move(f)); }
+  void defer(callback<void()> f) { deferred_.push_back(std::move(f)); }
 
-  /// At the end of a call that doesn't wait: gets bytes on their way, and runs what was deferred.
+  /// At the end of a call that doesn't wait: gets bytes on their way, lets go of the lock, wakes whom it finished, and runs
+  /// what was deferred.
   void leave(lock& hold);
 
   void mark_dirty(flushable& one);
@@ -101,6 +102,7 @@ class loop {
 
  private:
   void turn(lock& hold);
+  void unlock(lock& hold);
   void flush_all(bool driving);
   void run_deferred(lock& hold);
   void let_go();
@@ -122,7 +124,8 @@ class loop {
   int interest_ = 0;
   std::uint64_t drives_ = 0;  ///< how often a caller drove
   std::vector<flushable*> dirty_;
-  std::vector<std::function<void()>> deferred_;
+  std::vector<callback<void()>> deferred_;
+  std::vector<std::atomic<int>*> wakes_;  ///< threads that are finished and asleep: woken when the lock is free again
 
   std::thread keeper_;
   std::condition_variable keeper_cv_;

@@ -1,38 +1,39 @@
 #include "script/runner.hpp"
 
-#include <memory>
 #include <utility>
 
 namespace holdfast::scripting {
 namespace {
 
-std::string encode(call const& what, std::string_view verb, std::string_view script) {
+std::string encode(std::size_t parts, std::string_view verb, std::string_view script, std::string_view tail) {
   std::string bytes;
-  bytes.reserve(script.size() + what.tail.size() + 48);
-  resp::append_array_header(bytes, what.parts);
+  bytes.reserve(script.size() + tail.size() + 48);
+  resp::append_array_header(bytes, parts);
   resp::append_bulk(bytes, verb);
   resp::append_bulk(bytes, script);
-  bytes += what.tail;
+  bytes += tail;
   return bytes;
+}
+
+/// EVALSHA to EVAL: the header stays, the verb and the SHA-1 make way for the text.
+std::string in_full(std::string const& bytes, void const* what) {
+  auto const& source = *static_cast<script const*>(what);
+  auto const header = bytes.find('\n') + 1;
+  auto const tail = bytes.find(source.sha1) + source.sha1.size() + 2;
+  std::string result{bytes, 0, header};
+  resp::append_bulk(result, "EVAL");
+  resp::append_bulk(result, source.text);
+  result.append(bytes, tail);
+  return result;
 }
 
 }  // namespace
 
-void run(net::connection& on, call what, std::function<void(net::answer&&)> done, waiting how) {
-  auto bytes = encode(what, "EVALSHA", what.source->sha1);
-  on.send({.bytes = std::move(bytes),
-           .done =
-               [&on, what = std::move(what), done = std::move(done), how](net::answer&& how_it_went) mutable {
-                 if (!how_it_went.reply.is_error("NOSCRIPT")) {
-                   if (done) done(std::move(how_it_went));
-                   return;
-                 }
-                 auto again = encode(what, "EVAL", what.source->text);
-                 on.send({.bytes = std::move(again),
-                          .done = std::move(done),
-                          .while_down = how.while_down,
-                          .give_up = how.give_up});
-               },
+void run(net::connection& on, call const& what, callback<void(net::answer&&)> done, waiting how) {
+  on.send({.bytes = encode(what.parts, "EVALSHA", what.source->sha1, what.tail),
+           .done = std::move(done),
+           .in_full = in_full,
+           .what = what.source,
            .while_down = how.while_down,
            .give_up = how.give_up});
 }

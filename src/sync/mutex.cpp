@@ -74,7 +74,7 @@ struct mutex::impl {
 mutex::mutex(client& redis, std::string name, lock_options options) : impl_{std::make_unique<impl>()} {
   check(name, options);
   impl_->core = redis.core_;
-  impl_->how = engine::terms_ptr{new engine::terms{options}};
+  impl_->how = impl_->core->share(options);
   impl_->place = impl_->core->pin(sync::exclusive, name);
   impl_->name = std::move(name);
 }

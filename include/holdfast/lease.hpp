@@ -96,7 +96,8 @@ class [[nodiscard]] lease {
 
   /// Gives the lock back: one request, or none when it passes to a waiter in this process. Renewal stops
   /// before the request leaves. Waits for the answer at most reply_timeout + connect_timeout
-  /// (client_options); an unanswered release goes on in the background until the ttl is over. Afterwards this object holds no lease.
+  /// (client_options); an unanswered release goes on in the background until the ttl is over. Afterwards this
+  /// object holds no lease.
   release_result release() noexcept;
 
   /// The same without waiting: `done` is called once with the outcome. It may be empty.

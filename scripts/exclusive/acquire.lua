@@ -1,7 +1,7 @@
 -- Takes the lock if it is free, or is the caller's already (a request sent again, or a grant whose message it missed).
 -- Otherwise, with `mode` "join", joins the queue; with "ask", changes nothing.
 -- Effects when granted: the lock key with its ttl, `tokens` fencing tokens taken, the caller out of the queue.
--- Reply: granted, the first token (integer); busy, {pttl of the lock, callers ahead in the queue, ticket}, the last two
+-- Reply: granted, {first token, how many}; busy, {pttl of the lock, callers ahead in the queue, ticket}, the last two
 -- -1 and 0 for "ask"; an error WRONGTYPE that names the type when the key is not a lock.
 local lock = KEYS[1]
 local counter = KEYS[2]
@@ -14,7 +14,10 @@ local ticket = ARGV[5]
 -- @include micros
 -- @include take_tokens
 -- @include join_queue
+-- Before anything is written: side keys of another kind end the script here.
 local last = redis.call('GET', counter)
+local queued = redis.call('ZSCORE', queue, owner)
+if last and not tonumber(last) then return redis.error_reply('WRONGTYPE the token counter is no number') end
 if not redis.call('SET', lock, owner, 'NX', 'PX', ttl_ms) then
   local holder = redis.pcall('GET', lock)
   if type(holder) == 'table' then
@@ -28,5 +31,5 @@ if not redis.call('SET', lock, owner, 'NX', 'PX', ttl_ms) then
   end
   redis.call('PEXPIRE', lock, ttl_ms)
 end
-redis.call('ZREM', queue, owner)
-return take_tokens(counter, last, tokens)
+if queued then redis.call('ZREM', queue, owner) end
+return {take_tokens(counter, last, tokens)}

@@ -1,16 +1,16 @@
 -- Gives the lock back while another caller of the same process waits for it (`next`): one request for both. If nobody
--- waits elsewhere `next` gets the lock; otherwise the first of the others is told and `next` joins the queue.
+-- waits elsewhere `next` gets the lock; otherwise the first of the others is granted it, however short it has waited, since
+-- its turn has come, and `next` joins the queue.
 -- Reply: {0} the key was gone, {-1} it is somebody else's (in both cases nothing was done for `next`);
--- {1, first token} `next` holds; {2, pttl, callers ahead, ticket} `next` is queued.
+-- {1, first token, how many} `next` holds; {2, pttl, callers ahead, ticket} `next` is queued.
 local lock = KEYS[1]
 local counter = KEYS[2]
 local queue = KEYS[3]
 local owner = ARGV[1]
-local starvation_us = ARGV[2]
-local grant_ms = ARGV[3]
-local next = ARGV[4]
-local ttl_ms = ARGV[5]
-local tokens = ARGV[6]
+local grant_ms = ARGV[2]
+local next = ARGV[3]
+local ttl_ms = ARGV[4]
+local tokens = ARGV[5]
 -- @include micros
 -- @include take_tokens
 -- @include join_queue
@@ -22,8 +22,7 @@ if holder == next then
 end
 if holder ~= owner then return {holder and -1 or 0} end
 redis.call('DEL', lock)
-local told = wake_next(lock, counter, queue, starvation_us, grant_ms)
-if told == 'woken' or told == 'granted' then
+if wake_next(lock, counter, queue, 0, grant_ms) == 'granted' then
   local ticket = join_queue(queue, next, '')
   return {2, redis.call('PTTL', lock), redis.call('ZRANK', queue, next), ticket}
 end

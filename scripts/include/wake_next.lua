@@ -1,7 +1,7 @@
 -- Tells the first waiter whose process can be reached, and takes it from the queue. One that has waited for
 -- `starvation_us` is given the lock here and now ('granted'), any other is told to ask ('woken'); 'nobody' when there is
 -- none. PUBLISH says how many heard it: 0 means that the process is gone, so the next one is told. Where the right to
--- publish is missing the waiters poll, and stay queued ('mute').
+-- publish is missing the waiters poll, and stay queued ('mute'). A grant brings tokens for a series of handoffs.
 local function wake_next(lock, counter, queue, starvation_us, grant_ms)
   while true do
     local first = redis.call('ZRANGE', queue, 0, 0, 'WITHSCORES')
@@ -10,10 +10,10 @@ local function wake_next(lock, counter, queue, starvation_us, grant_ms)
     local inbox = 'holdfast_inbox:' .. string.sub(waiter, 1, 36)
     local number = string.sub(waiter, 38)
     local starved = micros() - since >= tonumber(starvation_us)
-    local token, heard
+    local heard
     if starved then
-      token = take_tokens(counter, redis.call('GET', counter), 1)
-      heard = redis.pcall('PUBLISH', inbox, 'granted ' .. number .. string.format(' %.0f ', token) .. lock)
+      local token, count = take_tokens(counter, redis.call('GET', counter), 65)
+      heard = redis.pcall('PUBLISH', inbox, string.format('granted %s %.0f %d %s', number, token, count, lock))
     else
       heard = redis.pcall('PUBLISH', inbox, 'woken ' .. number .. ' ' .. lock)
     end

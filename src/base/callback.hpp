@@ -12,8 +12,8 @@ namespace holdfast {
 template <class Signature>
 class callback;
 
-/// Like std::function, but move-only, and with room for what our hot paths capture (a few pointers and a number), which
-/// std::function would allocate for.
+/// Like std::function, but move-only, and with room for what our hot paths capture (a few pointers and a
+/// number), which std::function would allocate for.
 template <class Result, class... Args>
 class callback<Result(Args...)> {
  public:
@@ -21,7 +21,8 @@ class callback<Result(Args...)> {
   callback(std::nullptr_t) noexcept {}
 
   template <class F>
-    requires(!std::is_same_v<std::decay_t<F>, callback> && std::is_invocable_r_v<Result, std::decay_t<F>&, Args...>)
+    requires(!std::is_same_v<std::decay_t<F>, callback> &&
+             std::is_invocable_r_v<Result, std::decay_t<F>&, Args...>)
   callback(F&& f) {
     using function = std::decay_t<F>;
     if constexpr (requires { static_cast<bool>(f == nullptr); }) {

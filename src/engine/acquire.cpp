@@ -22,10 +22,6 @@ constexpr std::chrono::milliseconds trouble_floor{20};
 /// How much of a grant's ttl must be left for it to be used without asking.
 constexpr std::chrono::milliseconds grant_reserve{500};
 
-/// Fencing tokens reserved while nobody else of this process waits: enough for a first handoff or two, and so few that the
-/// counter can't outrun the server's clock, from which it restarts when it is lost (no lock is taken every 4 µs).
-constexpr int spare_tokens = 4;
-
 /// Behind the end of the holder's ttl: Redis counts in whole milliseconds, and those further back ask later,
 /// so that one of them finds it free instead of all at once.
 constexpr std::chrono::milliseconds expiry_slack{2};
@@ -137,14 +133,9 @@ ask core::next_ask(line& at) {
   auto const& options = first.how->options;
   mine.ttl = options.ttl;
   mine.terms = terms_of(options);
-  if (options.handoff_limit == 0) {
-    mine.tokens = 1;
-  } else {
-    mine.tokens = at.crowded() ? options.handoff_limit + 1 : std::min(options.handoff_limit + 1, spare_tokens);
-  }
   return {.owner = mine.owner,
           .ttl = mine.ttl,
-          .tokens = mine.tokens,
+          .tokens = options.handoff_limit + 1,
           .join = by_inbox() && !first.once,
           .ticket = mine.ticket};
 }
@@ -160,17 +151,18 @@ void core::ask_for(line& at) {
                  [this, pin = line_ptr{&at}, number = mine.number](net::answer&& answer) {
                    on_asked(*pin, number, std::move(answer));
                  },
-                 {.while_down = mine.answered  ? net::patience::endless
-                     : at.waiters.front().once ? net::patience::little
-                                               : net::patience::steady});
+                 {.while_down = mine.answered             ? net::patience::endless
+                                : at.waiters.front().once ? net::patience::little
+                                                          : net::patience::steady});
 }
 
 void core::on_asked(line& at, std::uint64_t number, net::answer&& how) {
   if (!at.on_wire || at.on_wire->number != number) {
-    // A message brought the lock first. If that lease is over already, and this request overtaken by its release (they
-    // may trade places when the server has lost its scripts), it has taken the lock again for nobody.
+    // A message brought the lock first. If that lease is over already, and this request overtaken by its
+    // release (they may trade places when the server has lost its scripts), it has taken the lock again for
+    // nobody.
     auto const in_use = at.holder != nullptr && at.holder->number() == number;
-    if (!in_use && how.reply.is_integer()) abandon(at, number, {});
+    if (!in_use && how.reply.size() == 2) abandon(at, number, {});
     return;
   }
   if (how.failure || how.reply.is_error()) {
@@ -182,7 +174,7 @@ void core::on_asked(line& at, std::uint64_t number, net::answer&& how) {
   mine.trouble.reset();
   auto const answer = at.how().read_acquire(how.reply);
   if (auto const* const yes = std::get_if<granted>(&answer)) {
-    on_granted(at, yes->token, how.sent_at, mine.ttl);
+    on_granted(at, *yes, how.sent_at, mine.ttl);
   } else {
     on_busy(at, std::get<busy>(answer), how.sent_at);
   }
@@ -213,7 +205,7 @@ void core::on_trouble(line& at, net::answer const& how) {
   loop_.arm(mine.retry, boot_clock::now() + trouble_floor + mine.pause.next(random_));
 }
 
-void core::on_granted(line& at, std::int64_t token, time_point sent_at, milliseconds ttl) {
+void core::on_granted(line& at, granted const& what, time_point sent_at, milliseconds ttl) {
   line_ptr const pin{&at};
   auto& mine = *at.on_wire;
   if (at.waiters.empty()) {
@@ -229,10 +221,10 @@ void core::on_granted(line& at, std::int64_t token, time_point sent_at, millisec
     ask_for(at);  // too late, or not for so long as this caller wants: as its owner we can ask again
     return;
   }
-  held_ptr const lease{new held{pin, first.how, mine.number, token}};
+  held_ptr const lease{new held{pin, first.how, mine.number, what.token}};
   auto const& options = lease->options();
   lease->set_deadline(deadline);
-  lease->tokens_left = mine.tokens - 1;
+  lease->tokens_left = what.count - 1;
   lease->renewals_left = options.max_renewals > 0 ? options.max_renewals : -1;
   if (options.watchdog) lease->renew_at = std::min(sent_at + lease->how().every, now + (deadline - now) / 2);
   if (options.max_hold.count() > 0) lease->set_limit(now + options.max_hold);
@@ -315,7 +307,7 @@ void core::on_woken(std::uint64_t number) {
   }
 }
 
-void core::on_grant(std::uint64_t number, std::int64_t token) {
+void core::on_grant(std::uint64_t number, granted const& what) {
   auto const known = bids_.find(number);
   if (known == bids_.end()) return;
   auto& at = *known->second;
@@ -330,8 +322,7 @@ void core::on_grant(std::uint64_t number, std::int64_t token) {
     return;
   }
   ++stats_.granted;
-  mine.tokens = 1;
-  on_granted(at, token, mine.asked_at, grant_ttl);
+  on_granted(at, what, mine.asked_at, grant_ttl);
 }
 
 /// The inbox is (again) open: whatever was said before is lost, so look.

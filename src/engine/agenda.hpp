@@ -17,10 +17,16 @@ namespace holdfast::engine {
 class agenda {
  public:
   /// Looked at exactly `span` after a moment that comes later for each lease that is put: what renewals do.
-  void put_regular(held& one, time_point due, std::chrono::nanoseconds span) {
+  /// One that is due sooner than those before it (a lease that was granted for a short while, a retry) is put
+  /// as any other.
+  void put_regular(held& one, time_point due, std::chrono::nanoseconds span, time_point now) {
     one.unlink();
-    one.due = due;
-    lists_[span.count()].push_back(one);
+    auto& list = lists_[span.count()];
+    if (!list.empty() && due < list.back().due) {
+      put(one, due, now);
+    } else {
+      push(list, one, due);
+    }
   }
 
   /// Looked at no later than `when`, perhaps several times before: whoever takes it out looks at the clock.
@@ -28,9 +34,10 @@ class agenda {
     auto const left = std::max<std::chrono::nanoseconds>(when - now, std::chrono::nanoseconds{1});
     auto const span = std::bit_floor(static_cast<std::uint64_t>(left.count()));
     if (span < smallest) {
-      put_regular(one, when, std::chrono::nanoseconds{smallest});
+      push(lists_[smallest], one, when);
     } else {
-      put_regular(one, now + std::chrono::nanoseconds{span}, std::chrono::nanoseconds{span});
+      push(lists_[static_cast<std::chrono::nanoseconds::rep>(span)], one,
+           now + std::chrono::nanoseconds{span});
     }
   }
 
@@ -50,12 +57,13 @@ class agenda {
     return result;
   }
 
-  /// Takes out one that is due, or nearly: a list's leases are taken together within a 64th of its span. Not so in the
-  /// shortest list, where whoever finds one too early would put it back, to find it again.
-  /// Null: none is.
+  /// Takes out one that is due, or nearly: a list's leases are taken together within a 64th of its span. Not
+  /// so in the shortest list, where whoever finds one too early would put it back, to find it again. Null:
+  /// none is.
   [[nodiscard]] held* pop(time_point now) noexcept {
     for (auto& [span, list] : lists_) {
-      auto const early = std::chrono::nanoseconds{static_cast<std::uint64_t>(span) > smallest ? span / 64 : 0};
+      auto const early =
+          std::chrono::nanoseconds{static_cast<std::uint64_t>(span) > smallest ? span / 64 : 0};
       if (list.empty() || list.front().due > now + early) continue;
       auto& first = list.front();
       list.pop_front();
@@ -69,6 +77,12 @@ class agenda {
 
   using list_type = boost::intrusive::list<held, boost::intrusive::base_hook<renewal_hook>,
                                            boost::intrusive::constant_time_size<false>>;
+  static void push(list_type& list, held& one, time_point due) {
+    one.unlink();
+    one.due = due;
+    list.push_back(one);
+  }
+
   std::map<std::chrono::nanoseconds::rep, list_type> lists_;
 };
 

@@ -34,7 +34,7 @@ core::core(net::endpoint server, client_options options)
              stats_,
              uuid_,
              {.woken = [this](std::uint64_t number) { on_woken(number); },
-              .granted = [this](std::uint64_t number, std::int64_t token) { on_grant(number, token); },
+              .granted = [this](std::uint64_t number, granted const& what) { on_grant(number, what); },
               .open = [this] { ask_all_again(); },
               .refused = [this](std::string const& words) { on_inbox_refused(words); }}},
       random_{static_cast<std::minstd_rand::result_type>(random_seed())} {}

@@ -78,14 +78,14 @@ class core : public std::enable_shared_from_this<core> {
   bid& open_bid(line& at);
   void ask_for(line& at);
   void on_asked(line& at, std::uint64_t number, net::answer&& how);
-  void on_granted(line& at, std::int64_t token, time_point sent_at, milliseconds ttl);
+  void on_granted(line& at, granted const& what, time_point sent_at, milliseconds ttl);
   void on_busy(line& at, busy const& how, time_point sent_at);
   void on_trouble(line& at, net::answer const& how);
   void sleep(line& at, busy const& how);
   void give_up_bid(line& at);
   void time_up(waiter& who);
   void on_woken(std::uint64_t number);
-  void on_grant(std::uint64_t number, std::int64_t token);
+  void on_grant(std::uint64_t number, granted const& what);
   void ask_all_again();
   void on_inbox_refused(std::string const& words);
   [[nodiscard]] ask next_ask(line& at);

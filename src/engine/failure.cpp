@@ -4,6 +4,8 @@
 #include <array>
 #include <string>
 
+#include "script/names.hpp"
+
 namespace holdfast::engine {
 namespace {
 
@@ -50,8 +52,15 @@ std::shared_ptr<error const> explain(resp::reply const& refusal, std::string_vie
     auto const type = rest.substr(0, rest.find(' '));
     auto const known =
         type == "hash" || type == "list" || type == "set" || type == "zset" || type == "stream";
+    if (!known) {
+      return std::make_shared<error const>(
+          errc::wrong_type, where + "a key beside the lock " + quoted(name) + " (" +
+                                names::token_counter(name) + " or " + names::queue(name) +
+                                ") holds something else: delete it, or choose another name (" + refusal.text +
+                                ")");
+    }
     return std::make_shared<error const>(
-        errc::wrong_type, where + "the key " + quoted(name) + (known ? " holds a " + std::string{type} : "") +
+        errc::wrong_type, where + "the key " + quoted(name) + " holds a " + std::string{type} +
                               ", not a lock: something else uses it (the server says: " + refusal.text +
                               "); choose another name, or delete the key if nothing needs it");
   }

@@ -62,9 +62,8 @@ struct bid {
   std::string owner;
   std::string ticket{};
   state now = state::asking;
-  handover terms{};         ///< of the caller it was last asked for
+  handover terms{};       ///< of the caller it was last asked for
   milliseconds ttl{};     ///< as asked for last
-  int tokens = 1;         ///< as asked for last
   bool joined = false;    ///< it may be in the queue
   bool woken = false;     ///< a message came while a request was under way
   bool answered = false;  ///< the server has been asked once: outages are waited out from now on

@@ -19,14 +19,15 @@ using std::chrono::milliseconds;
 struct ask {
   std::string_view owner;
   milliseconds ttl{};
-  int tokens = 1;             ///< fencing tokens to reserve: one for the lease, more for handoffs behind it
+  int tokens = 1;             ///< fencing tokens wished for: one for the lease, more for handoffs behind it
   bool join = false;          ///< wait in the queue when it is busy
   std::string_view ticket{};  ///< the place in the queue from an earlier ask; empty: none yet
 };
 
 /// It is ours.
 struct granted {
-  std::int64_t token = 0;  ///< the first of those asked for
+  std::int64_t token = 0;  ///< the first
+  int count = 1;           ///< how many there are from it on
 };
 
 /// It is somebody else's.

@@ -13,7 +13,11 @@ namespace {
 constexpr std::chrono::milliseconds release_pause{25};
 constexpr std::chrono::milliseconds refused_release_pause{500};
 
-/// How long a request that cleans up stays worth sending: the queue of a lock nobody asks for is gone by then.
+/// What must be left of a lease that is handed over before its first renewal.
+constexpr std::chrono::milliseconds shortest_handover{500};
+
+/// How long a request that cleans up stays worth sending: the queue of a lock nobody asks for is gone by
+/// then.
 constexpr std::chrono::minutes traces_last{1};
 
 }  // namespace
@@ -64,7 +68,12 @@ bool core::hand_over(line& at, held& from) {
   auto const now = boot_clock::now();
   if (at.handoffs >= options.handoff_limit || now - at.since >= options.handoff_time) return false;
   if (!options.watchdog || !from.options().watchdog || options.ttl != from.options().ttl) return false;
-  if (from.deadline() - now < options.ttl / 2) return false;
+  // A lease granted by message starts out short; any other that is short has a renewal that isn't answered.
+  auto const left = from.deadline() - now;
+  if (left < options.ttl / 2 &&
+      (from.renewing || left < std::min<std::chrono::nanoseconds>(options.ttl / 2, shortest_handover))) {
+    return false;
+  }
   held_ptr const heir{new held{&at, next.how, from.number(), from.token() + 1}};
   heir->set_deadline(from.deadline());
   heir->renew_at = from.renew_at;
@@ -83,7 +92,8 @@ bool core::hand_over(line& at, held& from) {
   return true;
 }
 
-void core::send_release(line& at, std::uint64_t number, handover how, time_point deadline, release_handler done) {
+void core::send_release(line& at, std::uint64_t number, handover how, time_point deadline,
+                        release_handler done) {
   auto const owner = owner_id(number);
   scripting::run(connection_, at.how().release({.name = at.name(), .owner = owner}, how),
                  [this, again = release_again{&at, number, how, deadline}, done = std::move(done)](
@@ -108,8 +118,8 @@ void core::on_released(release_again const& what, release_handler done, net::ans
     if (done) done(release_result::unknown);
     return;
   }
-  // The server is there and refuses: an error that passes is waited out, of any other the caller hears now; both are
-  // tried again until the lease is over anyway.
+  // The server is there and refuses: an error that passes is waited out, of any other the caller hears now;
+  // both are tried again until the lease is over anyway.
   auto pause = release_pause;
   if (!passes(answer.reply)) {
     pause = refused_release_pause;
@@ -131,10 +141,9 @@ void core::pass(line& at, held const& from, release_handler done) {
   auto const next = next_ask(at);
   auto const owner = owner_id(from.number());
   auto const terms = terms_of(from.options());
-  scripting::run(connection_,
-                 at.how().pass({.name = at.name(), .owner = owner}, terms, next),
-                 [this, pin = line_ptr{&at}, number, from_number = from.number(), terms, deadline = from.deadline(),
-                  done = std::move(done)](net::answer&& how) mutable {
+  scripting::run(connection_, at.how().pass({.name = at.name(), .owner = owner}, terms, next),
+                 [this, pin = line_ptr{&at}, number, from_number = from.number(), terms,
+                  deadline = from.deadline(), done = std::move(done)](net::answer&& how) mutable {
                    auto const mine_still = pin->on_wire && pin->on_wire->number == number;
                    if (how.failure || how.reply.is_error()) {
                      if (how.reply.is_error()) {
@@ -158,7 +167,7 @@ void core::pass(line& at, held const& from, release_handler done) {
                        ask_for(*pin);
                      }
                    } else if (auto const* const yes = std::get_if<granted>(&result.next.front())) {
-                     on_granted(*pin, yes->token, how.sent_at, pin->on_wire->ttl);
+                     on_granted(*pin, *yes, how.sent_at, pin->on_wire->ttl);
                    } else {
                      on_busy(*pin, std::get<busy>(result.next.front()), how.sent_at);
                    }

@@ -31,7 +31,7 @@ void renewer::add(held& one) {
   auto const now = boot_clock::now();
   auto const plan = plan_lease(one.times(), now);
   if (plan.step == lease_step::wait && plan.when == one.renew_at) {
-    agenda_.put_regular(one, one.renew_at, one.how().every);
+    agenda_.put_regular(one, one.renew_at, one.how().every, now);
   } else {
     agenda_.put(one, plan.when, now);
   }

@@ -47,8 +47,8 @@ class connection final : public session {
   bool counted_ = false;  ///< in the loop's interest
   bool ever_up_ = false;
   time_point down_since_{};
-  time_point answered_at_{};   ///< when the server last said that it isn't ready
-  time_point heard_{};  ///< when the last reply came
+  time_point answered_at_{};  ///< when the server last said that it isn't ready
+  time_point heard_{};        ///< when the last reply came
   std::shared_ptr<error const> down_because_;
   std::shared_ptr<error const> shut_because_;
   reactor::timer silence_timer_;

@@ -27,14 +27,16 @@ struct answer {
 /// What happens to a request while there is no connection.
 enum class patience {
   little,   ///< fails once the server couldn't be reached for connect_timeout, or wasn't ready for so long
-  steady,   ///< the same, but waits for as long as the server answers that it isn't ready (loading its data, busy)
+  steady,   ///< the same, but waits for as long as the server answers that it isn't ready (loading its data,
+            ///< busy)
   endless,  ///< stays until it can be sent, or its time is up
 };
 
 struct request {
   std::string bytes{};
   callback<void(answer&&)> done{};
-  /// How it reads for a server that has forgotten its script (NOSCRIPT); null: it has none. Asked for at most once.
+  /// How it reads for a server that has forgotten its script (NOSCRIPT); null: it has none. Asked for at most
+  /// once.
   std::string (*in_full)(std::string const& bytes, void const* what) = nullptr;
   void const* what = nullptr;
   patience while_down = patience::little;

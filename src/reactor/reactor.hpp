@@ -85,8 +85,8 @@ class loop {
   /// the user.
   void defer(callback<void()> f) { deferred_.push_back(std::move(f)); }
 
-  /// At the end of a call that doesn't wait: gets bytes on their way, lets go of the lock, wakes whom it finished, and runs
-  /// what was deferred.
+  /// At the end of a call that doesn't wait: gets bytes on their way, lets go of the lock, wakes whom it
+  /// finished, and runs what was deferred.
   void leave(lock& hold);
 
   void mark_dirty(flushable& one);
@@ -125,7 +125,8 @@ class loop {
   std::uint64_t drives_ = 0;  ///< how often a caller drove
   std::vector<flushable*> dirty_;
   std::vector<callback<void()>> deferred_;
-  std::vector<std::atomic<int>*> wakes_;  ///< threads that are finished and asleep: woken when the lock is free again
+  std::vector<std::atomic<int>*>
+      wakes_;  ///< threads that are finished and asleep: woken when the lock is free again
 
   std::thread keeper_;
   std::condition_variable keeper_cv_;

@@ -36,9 +36,12 @@ verdict read_busy(resp::reply const& reply, std::size_t at) {
               .ticket = reply[at + 2].integer};
 }
 
+verdict read_granted(resp::reply const& reply, std::size_t at) {
+  return granted{.token = reply[at].integer, .count = static_cast<int>(reply[at + 1].integer)};
+}
+
 verdict read_acquire(resp::reply const& reply) {
-  if (reply.is_array() && reply.size() == 3) return read_busy(reply, 0);
-  return granted{.token = reply.integer};
+  return reply.size() == 3 ? read_busy(reply, 0) : read_granted(reply, 0);
 }
 
 call release(owned what, handover how) {
@@ -64,7 +67,6 @@ call pass(owned what, handover how, ask const& next) {
                    .counter = {k.counter},
                    .queue = {k.queue},
                    .owner = what.owner,
-                   .starvation_us = how.starvation.count(),
                    .grant_ms = how.grant.count(),
                    .next = next.owner,
                    .ttl_ms = next.ttl.count(),
@@ -73,7 +75,7 @@ call pass(owned what, handover how, ask const& next) {
 
 passed read_pass(resp::reply const& reply) {
   if (!reply.is_array() || reply.size() == 0) return {.before = found::gone};
-  if (reply[0].integer == 1 && reply.size() == 2) return {.next = {granted{.token = reply[1].integer}}};
+  if (reply[0].integer == 1 && reply.size() == 3) return {.next = {read_granted(reply, 1)}};
   if (reply[0].integer == 2 && reply.size() == 4) return {.next = {read_busy(reply, 1)}};
   return {.before = read_found(reply[0].integer)};
 }

@@ -41,11 +41,13 @@ inbox::inbox(reactor::loop& on, net::settings const& how, client_stats& counts, 
 void inbox::read(std::string_view message) {
   auto const kind = word(message);
   std::uint64_t waiter = 0;
-  std::int64_t token = 0;
+  granted what;
   if (kind == "woken") {
     if (number(message, waiter)) tell_.woken(waiter);
   } else if (kind == "granted") {
-    if (number(message, waiter) && number(message, token)) tell_.granted(waiter, token);
+    if (number(message, waiter) && number(message, what.token) && number(message, what.count)) {
+      tell_.granted(waiter, what);
+    }
   }
 }
 

@@ -6,17 +6,18 @@
 #include <string>
 #include <string_view>
 
+#include "engine/recipe.hpp"
 #include "net/subscriber.hpp"
 
 namespace holdfast::engine {
 
 /// One channel per client. A message names the waiter and the lock: "woken <number> <name>" (ask again) or
-/// "granted <number> <token> <name>" (it is yours, for a short while). All under the client's lock.
+/// "granted <number> <token> <tokens> <name>" (it is yours, for a short while). All under the client's lock.
 class inbox {
  public:
   struct events {
     std::function<void(std::uint64_t number)> woken;
-    std::function<void(std::uint64_t number, std::int64_t token)> granted;
+    std::function<void(std::uint64_t number, engine::granted const& what)> granted;
     std::function<void()> open;  ///< messages arrive from now on; what came before is lost
     std::function<void(std::string const& words)> refused;
   };

@@ -1,0 +1,177 @@
+#include "contention.hpp"
+
+#include <condition_variable>
+#include <deque>
+#include <holdfast/mutex.hpp>
+#include <mutex>
+#include <stdexcept>
+#include <thread>
+#include <vector>
+
+#include "redis.hpp"
+
+namespace holdfast::bench {
+namespace {
+
+constexpr auto contended_name = "bench:contended";
+
+/// A fair lock for the threads of one process.
+class fifo_lock {
+ public:
+  void lock() {
+    std::unique_lock guard{state_};
+    if (!held_) {
+      held_ = true;
+      return;
+    }
+    waiter self;
+    waiting_.push_back(&self);
+    self.woken.wait(guard, [&] { return self.owner; });
+  }
+
+  void unlock() {
+    std::lock_guard guard{state_};
+    if (waiting_.empty()) {
+      held_ = false;
+      return;
+    }
+    waiter& next = *waiting_.front();
+    waiting_.pop_front();
+    next.owner = true;
+    next.woken
+        .notify_one();  // under the mutex: the waiter and its condition variable may be gone right after it
+  }
+
+ private:
+  struct waiter {
+    std::condition_variable woken;
+    bool owner = false;
+  };
+
+  std::mutex state_;
+  std::deque<waiter*> waiting_;
+  bool held_ = false;
+};
+
+void run_threads(int count, std::function<void(int thread)> const& body) {
+  std::vector<std::jthread> threads;
+  threads.reserve(static_cast<std::size_t>(count));
+  for (int thread = 0; thread < count; ++thread) threads.emplace_back(body, thread);
+}
+
+template <class Lock>
+void take_turns(Lock& lock, int process, int thread, tally& counts) {
+  counts.wait_for_start();
+  while (!counts.stop.load(std::memory_order_relaxed)) {
+    std::lock_guard hold{lock};
+    counts.visit(process, thread);
+  }
+}
+
+struct moment {
+  std::chrono::steady_clock::time_point at;
+  call_counts calls;
+  std::int64_t handoffs;
+  std::int64_t process_handoffs;
+};
+
+moment now(redis_server const& server, tally const& counts) {
+  return {std::chrono::steady_clock::now(), server.calls(), counts.handoffs, counts.process_handoffs};
+}
+
+}  // namespace
+
+void tally::visit(int process, int thread) {
+  if (inside.fetch_add(1) != 0) ++overlaps;
+  int const me = process * 1000 + thread;
+  int const before = last.exchange(me);
+  if (before != me) ++handoffs;
+  if (before >= 0 && before / 1000 != process) ++process_handoffs;
+  ++acquisitions;
+  inside.fetch_sub(1);
+}
+
+void tally::wait_for_start() {
+  ++ready;
+  wait_for(go);
+}
+
+contention contend(context const& run, int processes, int threads, contending_process const& body) {
+  int const contenders_in_all = processes * threads;
+  shared<tally> counts;
+  children contenders;
+  for (int process = 0; process < processes; ++process) {
+    contenders.start([&, process] { body(process, threads, *counts); });
+  }
+  wait_until(contenders, [&] { return counts->ready == contenders_in_all; });
+  counts->go = true;
+  // Everybody has had a turn, or could have: the queues are as long as they get.
+  wait_until(contenders, [&] { return counts->acquisitions >= contenders_in_all; });
+
+  auto const before = now(run.server, *counts);
+  std::this_thread::sleep_for(run.measured_time());
+  auto const after = now(run.server, *counts);
+  counts->stop = true;
+  contenders.join();
+  if (counts->overlaps != 0) throw std::runtime_error{"two contenders held the lock at once"};
+
+  double const seconds = std::chrono::duration<double>(after.at - before.at).count();
+  return {static_cast<double>(after.handoffs - before.handoffs) / seconds,
+          static_cast<double>(after.process_handoffs - before.process_handoffs) / seconds,
+          requests_between(before.calls, after.calls) / seconds,
+          messages_between(before.calls, after.calls) / seconds};
+}
+
+contending_process holdfast_contenders(redis_server const& server) {
+  return [url = server.url()](int process, int threads, tally& counts) {
+    client redis{url};
+    redis.connect();
+    mutex lock{redis, contended_name};
+    run_threads(threads, [&](int thread) { take_turns(lock, process, thread, counts); });
+  };
+}
+
+contending_process polite_holdfast_contenders(redis_server const& server) {
+  return [url = server.url()](int process, int threads, tally& counts) {
+    client redis{url};
+    redis.connect();
+    mutex lock{redis, contended_name, {.starvation_limit = std::chrono::hours{1}}};
+    run_threads(threads, [&](int thread) {
+      counts.wait_for_start();
+      while (!counts.stop.load(std::memory_order_relaxed)) {
+        lock.lock();
+        counts.visit(process, thread);
+        lock.unlock();
+        while (counts.last == process * 1000 + thread && !counts.stop) {
+          std::this_thread::sleep_for(std::chrono::microseconds{20});
+        }
+      }
+    });
+  };
+}
+
+contending_process blpop_contenders(redis_server const& server) {
+  return [port = server.port()](int process, int threads, tally& counts) {
+    if (process == 0) connection{port}.call({"RPUSH", contended_name, "token"});
+    run_threads(threads, [&](int thread) {
+      connection redis{port};
+      connection::words const take{"BLPOP", contended_name, "0"};
+      connection::words const give{"RPUSH", contended_name, "token"};
+      counts.wait_for_start();
+      while (!counts.stop.load(std::memory_order_relaxed)) {
+        redis.call(take);
+        counts.visit(process, thread);
+        redis.call(give);
+      }
+    });
+  };
+}
+
+contending_process fifo_contenders() {
+  return [](int process, int threads, tally& counts) {
+    fifo_lock lock;
+    run_threads(threads, [&](int thread) { take_turns(lock, process, thread, counts); });
+  };
+}
+
+}  // namespace holdfast::bench

@@ -1,0 +1,64 @@
+/// Contenders for one name: who held last, how often it passed on, and whether two ever held at once.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+
+#include "process.hpp"
+#include "rows.hpp"
+
+namespace holdfast::bench {
+
+/// In memory shared by all contenders of all processes.
+struct tally {
+  std::atomic<int> ready{0};
+  std::atomic<bool> go{false};
+  std::atomic<bool> stop{false};
+  std::atomic<int> inside{0};
+  std::atomic<int> last{-1};  ///< process * 1000 + thread
+  std::atomic<std::int64_t> acquisitions{0};
+  std::atomic<std::int64_t> handoffs{0};          ///< to another contender
+  std::atomic<std::int64_t> process_handoffs{0};  ///< to a contender in another process
+  std::atomic<std::int64_t> overlaps{0};
+
+  /// Called by a contender while it holds.
+  void visit(int process, int thread);
+
+  /// Called by a contender that is about to begin.
+  void wait_for_start();
+};
+
+/// What one measurement of contention gave, per second.
+struct contention {
+  double handoffs = 0;
+  double process_handoffs = 0;
+  double requests = 0;
+  double messages = 0;
+};
+
+/// Body of one process: starts its threads, each of which calls tally::wait_for_start() and goes on until
+/// tally::stop.
+using contending_process = std::function<void(int process, int threads, tally&)>;
+
+/// Lets processes × threads contend and measures after they have settled. Throws when two held at once.
+[[nodiscard]] contention contend(context const& run, int processes, int threads,
+                                 contending_process const& body);
+
+/// Holdfast: one client and one mutex a process.
+[[nodiscard]] contending_process holdfast_contenders(redis_server const& server);
+
+/// The same, but who released comes back only when another has held: nobody overtakes those that
+/// wait. No release hands over by itself, so that every handoff takes the same way: a message, and then a
+/// request.
+[[nodiscard]] contending_process polite_holdfast_contenders(redis_server const& server);
+
+/// The best simple design: a list that holds one token; BLPOP takes it, RPUSH gives it back. One connection a
+/// thread.
+[[nodiscard]] contending_process blpop_contenders(redis_server const& server);
+
+/// Within one process: a mutex, a queue of waiters with a condition variable each, and direct handoff to the
+/// first.
+[[nodiscard]] contending_process fifo_contenders();
+
+}  // namespace holdfast::bench

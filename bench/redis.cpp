@@ -1,0 +1,45 @@
+#include "redis.hpp"
+
+#include <fmt/format.h>
+#include <hiredis/hiredis.h>
+
+#include <stdexcept>
+
+namespace holdfast::bench {
+
+void connection::close::operator()(redisContext* context) const noexcept { redisFree(context); }
+void connection::free::operator()(redisReply* reply) const noexcept { freeReplyObject(reply); }
+
+connection::connection(int port) : context_{redisConnect("127.0.0.1", port)} {
+  if (!context_ || context_->err != 0) {
+    throw std::runtime_error{
+        fmt::format("redis on port {}: {}", port, context_ ? context_->errstr : "no memory")};
+  }
+}
+
+std::unique_ptr<redisReply, connection::free> connection::send(words const& command) {
+  arguments_.clear();
+  lengths_.clear();
+  for (auto const& word : command) {
+    arguments_.push_back(word.data());
+    lengths_.push_back(word.size());
+  }
+  std::unique_ptr<redisReply, free> reply{static_cast<redisReply*>(redisCommandArgv(
+      context_.get(), static_cast<int>(arguments_.size()), arguments_.data(), lengths_.data()))};
+  if (!reply) throw std::runtime_error{fmt::format("{}: {}", command.front(), context_->errstr)};
+  if (reply->type == REDIS_REPLY_ERROR)
+    throw std::runtime_error{fmt::format("{}: {}", command.front(), reply->str)};
+  return reply;
+}
+
+void connection::call(words const& command) { auto const reply = send(command); }
+
+std::string connection::ask(words const& command) {
+  auto const reply = send(command);
+  redisReply const* value = reply.get();
+  if (value->type == REDIS_REPLY_ARRAY && value->elements > 0) value = value->element[0];
+  if (value->type == REDIS_REPLY_INTEGER) return fmt::to_string(value->integer);
+  return value->str == nullptr ? std::string{} : std::string(value->str, value->len);
+}
+
+}  // namespace holdfast::bench

@@ -1,0 +1,42 @@
+/// The floors' client: hiredis, blocking, one request at a time.
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+struct redisContext;
+struct redisReply;
+
+namespace holdfast::bench {
+
+class connection {
+ public:
+  using words = std::vector<std::string>;
+
+  explicit connection(int port);
+
+  /// Sends one command and waits for its reply. Throws when it is an error.
+  void call(words const& command);
+
+  /// The same for a command that answers with text, an integer, or a list whose first element is one.
+  [[nodiscard]] std::string ask(words const& command);
+
+ private:
+  struct close {
+    void operator()(redisContext*) const noexcept;
+  };
+  struct free {
+    void operator()(redisReply*) const noexcept;
+  };
+  [[nodiscard]] std::unique_ptr<redisReply, free> send(words const& command);
+
+  std::unique_ptr<redisContext, close> context_;
+  std::vector<char const*> arguments_;
+  std::vector<std::size_t> lengths_;
+};
+
+}  // namespace holdfast::bench

@@ -1,0 +1,65 @@
+// B1: one thread, one free lock, one cycle after the other.
+
+#include <fmt/format.h>
+
+#include <holdfast/mutex.hpp>
+#include <vector>
+
+#include "exclusive_commands.hpp"
+#include "process.hpp"
+#include "redis.hpp"
+#include "rows.hpp"
+#include "stats.hpp"
+
+namespace holdfast::bench {
+namespace {
+
+constexpr auto name = "bench:uncontended";
+
+template <class Cycle>
+double median_us(std::chrono::duration<double> time, Cycle const& cycle) {
+  using clock = std::chrono::steady_clock;
+  for (int warm_up = 0; warm_up < 200; ++warm_up) cycle();
+  std::vector<float> samples;
+  samples.reserve(1 << 18);
+  auto const end = clock::now() + time;
+  for (auto before = clock::now(); before < end;) {
+    cycle();
+    auto const after = clock::now();
+    samples.push_back(std::chrono::duration<float, std::micro>{after - before}.count());
+    before = after;
+  }
+  return static_cast<double>(median(std::move(samples)));
+}
+
+double floor_us(context const& run) {
+  connection redis{run.server.port()};
+  for (auto const& load : script_loads()) redis.call(load);
+  auto const commands = commands_for(name, fmt::format("{:036}:1", 1));
+  return median_us(run.measured_time(), [&] {
+    redis.call(commands.acquire);
+    redis.call(commands.release);
+  });
+}
+
+double ours_us(context const& run) {
+  client redis{run.server.url()};
+  mutex lock{redis, name};
+  return median_us(run.measured_time(), [&] {
+    lock.lock();
+    lock.unlock();
+  });
+}
+
+}  // namespace
+
+std::vector<line> uncontended(context const& run) {
+  line result{"B1", "lock + unlock, 1 thread, p50 µs",
+              target{target::of::ratio, target::side::at_most, 1.10}};
+  measure_in_turns(
+      run, result, [&] { return in_child([&] { return floor_us(run); }); },
+      [&] { return in_child([&] { return ours_us(run); }); });
+  return {result};
+}
+
+}  // namespace holdfast::bench

@@ -1,0 +1,43 @@
+#include "rows.hpp"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+
+#include "process.hpp"
+
+namespace holdfast::bench {
+namespace {
+
+double one_side(context const& run, line const& result, char const* side,
+                std::function<double()> const& measure) {
+  run.server.clear();
+  double const value = measure();
+  fmt::print(stderr, "{} {}: {} {:.4g}\n", result.row, result.what, side, value);
+  return value;
+}
+
+}  // namespace
+
+void measure_in_turns(context const& run, line& result, std::function<double()> const& floor,
+                      std::function<double()> const& ours) {
+  for (int round = 0; round < run.options.rounds; ++round) {
+    if (floor && run.options.measured != sides::ours) {
+      result.floor.push_back(one_side(run, result, "floor", floor));
+    }
+    if (ours && run.options.measured != sides::floor) {
+      result.ours.push_back(one_side(run, result, "ours", ours));
+    }
+  }
+}
+
+std::vector<row> const& all_rows() {
+  static std::vector<row> const rows{
+      {"B1", uncontended}, {"B2", many_threads},     {"B3", many_asynchronous},
+      {"B4", one_process}, {"B5", four_processes},   {"B7", waiting_processes},
+      {"B8", held_leases}, {"B10", waiting_callers}, {"B11", command_line},
+  };
+  return rows;
+}
+
+}  // namespace holdfast::bench

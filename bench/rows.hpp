@@ -1,0 +1,61 @@
+/// The rows of the table: each measures Holdfast against its floor, in turns.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "report.hpp"
+#include "server.hpp"
+
+namespace holdfast::bench {
+
+enum class sides { both, ours, floor };
+
+struct settings {
+  int rounds = 5;
+  double seconds = 2;  ///< how long one side of one round is measured
+  sides measured = sides::both;
+  int leases = 1'000'000;  ///< B8
+  int watch_seconds = 30;  ///< how long B8 watches its leases, and B10, for a third of it, its waiters
+  int callers = 10'000;    ///< B10
+  int processes = 512;     ///< B7: the largest number of waiting processes
+  std::string command;     ///< B11: the holdfast program
+  bool pinned = true;
+};
+
+struct context {
+  settings const& options;
+  redis_server const& server;
+
+  [[nodiscard]] std::chrono::duration<double> measured_time() const {
+    return std::chrono::duration<double>{options.seconds};
+  }
+};
+
+/// One line, measured in rounds: floor, ours, floor, ours…, each on an empty server. A side may be missing.
+void measure_in_turns(context const& run, line& result, std::function<double()> const& floor,
+                      std::function<double()> const& ours);
+
+using row_function = std::vector<line> (*)(context const&);
+
+std::vector<line> uncontended(context const&);        // B1
+std::vector<line> many_threads(context const&);       // B2
+std::vector<line> many_asynchronous(context const&);  // B3
+std::vector<line> one_process(context const&);        // B4
+std::vector<line> four_processes(context const&);     // B5
+std::vector<line> waiting_processes(context const&);  // B7
+std::vector<line> held_leases(context const&);        // B8
+std::vector<line> waiting_callers(context const&);    // B10
+std::vector<line> command_line(context const&);       // B11
+
+struct row {
+  std::string name;
+  row_function measure;
+};
+
+/// In the order of the table.
+[[nodiscard]] std::vector<row> const& all_rows();
+
+}  // namespace holdfast::bench

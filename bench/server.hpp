@@ -1,0 +1,48 @@
+/// The redis-server that a run measures against.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+namespace holdfast::bench {
+
+/// Calls so far by command name, as INFO commandstats counts them.
+using call_counts = std::map<std::string, std::int64_t>;
+
+/// A private redis-server on a loopback port, without persistence; ends with this object.
+class redis_server {
+ public:
+  /// `core`: where it runs; negative: anywhere.
+  explicit redis_server(int core);
+  ~redis_server();
+  redis_server(redis_server const&) = delete;
+  redis_server& operator=(redis_server const&) = delete;
+
+  [[nodiscard]] int port() const noexcept { return port_; }
+  [[nodiscard]] pid_t process() const noexcept { return process_; }
+  [[nodiscard]] std::string url() const;
+  [[nodiscard]] std::string version() const;
+  [[nodiscard]] call_counts calls() const;
+
+  /// Deletes all keys.
+  void clear() const;
+
+ private:
+  void wait_until_ready() const;
+
+  int port_;
+  pid_t process_;
+};
+
+/// Requests that clients sent between two counts. Commands that scripts call are counted by Redis too; they
+/// are left out by name: Holdfast itself sends nothing but scripts, SUBSCRIBE, and what a new connection
+/// needs. The bench's own INFO and FLUSHALL are left out as well.
+[[nodiscard]] double requests_between(call_counts const& before, call_counts const& after);
+
+/// Messages published between two counts.
+[[nodiscard]] double messages_between(call_counts const& before, call_counts const& after);
+
+}  // namespace holdfast::bench

@@ -1,0 +1,81 @@
+// What holds for each script.
+
+#include "contract/contract.hpp"
+#include "script/names.hpp"
+#include "scripts.hpp"
+#include "support/eventually.hpp"
+
+namespace {
+
+using namespace holdfast::contract;
+using namespace std::chrono_literals;
+namespace lua = holdfast::scripts::exclusive;
+namespace names = holdfast::names;
+
+std::vector<holdfast::script const*> const scripts{&lua::abandon::source, &lua::acquire::source,
+                                                   &lua::pass::source, &lua::release::source,
+                                                   &lua::renew::source};
+
+TEST(every_script, has_the_sha_1_that_script_load_replies) {
+  auto raw = empty_server().raw();
+  for (auto const* const one : scripts) {
+    auto const reply = raw.command({"SCRIPT", "LOAD", std::string{one->text}});
+    EXPECT_EQ(reply.text, one->sha1) << one->name;
+  }
+}
+
+/// All five on a lock of that name, through each of their ways, with a waiter told and one granted.
+void go_through(raw_redis& raw, std::string const& name) {
+  auto const run = [&](holdfast::call const& what, testing::Matcher<raw_reply const&> const& wanted) {
+    EXPECT_THAT(raw.command(eval(what)), wanted) << what.source->name << " of " << name;
+  };
+  auto const any_list = testing::Field("elements", &raw_reply::elements, testing::SizeIs(3));
+  auto const no_error = testing::Field("what", &raw_reply::what, testing::Ne(raw_reply::kind::error));
+  run(acquire(asks(me), name), no_error);
+  run(acquire(asks(you), name), any_list);
+  run(acquire(joins(anna), name), any_list);
+  run(acquire(joins(ben, "1000"), name), any_list);  // waits since 1970
+  run(renew({{name, me}}), is_list({}));
+  run(release(me, name), is(1));
+  run(abandon(ben, name), is(1));
+  run(acquire(joins(anna), name), no_error);
+  run(acquire(joins(ben), name), any_list);
+  run(pass(anna, sibling, 1, name), no_error);
+  run(abandon(ben, name), no_error);
+  run(abandon(sibling, name), no_error);
+}
+
+/// A user who may touch what KEYS of a lock of that name are, and nothing else.
+void become_limited_to(raw_redis& raw, std::string const& name) {
+  raw.command({"ACL", "SETUSER", "limited", "reset", "on", "nopass", "~" + name,
+               "~" + names::token_counter(name), "~" + names::queue(name), "&*", "+@all"});
+  raw.command({"AUTH", "limited", "any"});
+}
+
+TEST(every_script, touches_no_key_but_its_own) {
+  for (std::string const name : {"a", "{x}b", "b{x}", "b{"}) {
+    auto& server = empty_server();
+    auto raw = server.raw();
+    ears const inboxes{server, {anna, ben}};
+    become_limited_to(raw, name);
+    go_through(raw, name);
+  }
+}
+
+TEST(every_script, keeps_to_one_slot_of_a_cluster) {
+  auto const port = holdfast::test::free_port();
+  auto const server = holdfast::test::redis_server::with(
+      {.on = holdfast::test::server_options::listen::tcp,
+       .args = {"--cluster-enabled", "yes", "--cluster-port", std::to_string(port)}});
+  auto raw = server.raw();
+  raw.command({"CLUSTER", "ADDSLOTSRANGE", "0", "16383"});
+  ASSERT_TRUE(holdfast::test::eventually(10s, [&raw] {
+    return raw.command({"CLUSTER", "INFO"}).text.find("cluster_state:ok") != std::string::npos;
+  }));
+  for (std::string const name : {"a", "{x}b", "b{x}", "orders:42"}) {
+    ears const inboxes{server, {anna, ben}};
+    go_through(raw, name);
+  }
+}
+
+}  // namespace

@@ -1,0 +1,207 @@
+#include "contract/contract.hpp"
+
+#include <hiredis/hiredis.h>
+
+#include <charconv>
+#include <stdexcept>
+
+#include "script/names.hpp"
+
+namespace holdfast::contract {
+namespace {
+
+using raw_kind = raw_reply::kind;
+
+constexpr engine::handover handover{.starvation = std::chrono::milliseconds{100}};
+
+std::string text(std::string_view view) { return std::string{view}; }
+
+std::int64_t server_micros(raw_redis& server) {
+  auto const time = server.command({"TIME"});
+  return std::stoll(time.elements.at(0).text) * 1'000'000 + std::stoll(time.elements.at(1).text);
+}
+
+std::vector<std::string> queue_of(raw_redis& server) {
+  std::vector<std::string> owners;
+  for (auto const& one : server.command({"ZRANGE", names::queue(lock_name), "0", "-1"}).elements)
+    owners.push_back(one.text);
+  return owners;
+}
+
+void check_ttl(raw_redis& server, std::string const& key, std::int64_t ttl) {
+  auto const left = server.pttl(key);
+  if (ttl == no_ttl) {
+    EXPECT_EQ(left, no_ttl) << key;
+  } else {
+    EXPECT_THAT(left, testing::AllOf(testing::Gt(ttl / 2), testing::Le(ttl))) << key;
+  }
+}
+
+void check_lock_and_queue(raw_redis& server, expect const& wanted) {
+  EXPECT_EQ(server.get(text(lock_name)).value_or("nobody"), wanted.lock.empty() ? "nobody" : wanted.lock);
+  if (!wanted.lock.empty()) check_ttl(server, text(lock_name), wanted.ttl);
+  EXPECT_THAT(queue_of(server), testing::ElementsAreArray(wanted.queue));
+}
+
+void check_counter(raw_redis& server, given const& before, expect const& wanted) {
+  auto const key = names::token_counter(lock_name);
+  auto const counter = server.get(key);
+  EXPECT_EQ(counter.value_or("absent"), wanted.counter ? std::to_string(*wanted.counter) : "absent");
+  if (counter && before.counter != wanted.counter) check_ttl(server, key, day);
+}
+
+/// A row whose lock is of another type says so in `also`, and expects it to be left alone.
+bool holds_other_type(raw_redis& server) {
+  auto const type = server.command({"TYPE", text(lock_name)}).text;
+  return type != "string" && type != "none";
+}
+
+}  // namespace
+
+testing::Matcher<raw_reply const&> is(std::int64_t n) {
+  return testing::AllOf(testing::Field("what", &raw_reply::what, raw_kind::integer),
+                        testing::Field("integer", &raw_reply::integer, n));
+}
+
+testing::Matcher<raw_reply const&> is_list(std::vector<testing::Matcher<std::int64_t>> const& numbers) {
+  std::vector<testing::Matcher<raw_reply const&>> elements;
+  for (auto const& number : numbers) {
+    elements.push_back(testing::AllOf(testing::Field("what", &raw_reply::what, raw_kind::integer),
+                                      testing::Field("integer", &raw_reply::integer, number)));
+  }
+  return testing::AllOf(
+      testing::Field("what", &raw_reply::what, raw_kind::array),
+      testing::Field("elements", &raw_reply::elements, testing::ElementsAreArray(elements)));
+}
+
+testing::Matcher<raw_reply const&> is_error(std::string const& start) {
+  return testing::AllOf(testing::Field("what", &raw_reply::what, raw_kind::error),
+                        testing::Field("text", &raw_reply::text, testing::StartsWith(start)));
+}
+
+std::string woken(std::string_view owner, std::string_view name) {
+  return names::inbox(owner.substr(0, 36)) + " woken " + text(owner.substr(37)) + " " + text(name);
+}
+
+std::string granted(std::string_view owner, std::int64_t token, std::string_view name) {
+  return names::inbox(owner.substr(0, 36)) + " granted " + text(owner.substr(37)) + " " +
+         std::to_string(token) + " " + text(name);
+}
+
+call acquire(engine::ask how, std::string_view name) {
+  how.ttl = std::chrono::milliseconds{full_ttl};
+  return sync::exclusive.acquire(name, how);
+}
+
+call release(std::string_view owner, std::string_view name) {
+  return sync::exclusive.release({.name = name, .owner = owner}, handover);
+}
+
+call pass(std::string_view owner, std::string_view next, int tokens, std::string_view name) {
+  return sync::exclusive.pass(
+      {.name = name, .owner = owner}, handover,
+      {.owner = next, .ttl = std::chrono::milliseconds{full_ttl}, .tokens = tokens, .join = true});
+}
+
+call abandon(std::string_view owner, std::string_view name) {
+  return sync::exclusive.abandon({.name = name, .owner = owner}, handover);
+}
+
+call renew(std::vector<engine::owned> const& leases) {
+  return sync::exclusive.renew(std::chrono::milliseconds{full_ttl}, leases);
+}
+
+engine::ask joins(std::string_view owner, std::string_view ticket) {
+  return {.owner = owner, .join = true, .ticket = ticket};
+}
+
+engine::ask asks(std::string_view owner, int tokens) { return {.owner = owner, .tokens = tokens}; }
+
+words eval(call const& what) {
+  words result{"EVAL", text(what.source->text)};
+  for (std::string_view rest = what.tail; !rest.empty();) {
+    auto const line = rest.find("\r\n");
+    std::size_t size = 0;
+    std::from_chars(rest.data() + 1, rest.data() + line, size);
+    result.push_back(text(rest.substr(line + 2, size)));
+    rest.remove_prefix(line + 2 + size + 2);
+  }
+  return result;
+}
+
+void ears::closer::operator()(redisContext* context) const noexcept { redisFree(context); }
+
+ears::ears(test::redis_server const& on, std::vector<std::string_view> const& owners)
+    : context_{redisConnectUnix(on.socket_path().c_str())} {
+  for (auto const owner : owners) {
+    redisAppendCommand(context_.get(), "SUBSCRIBE %s", names::inbox(owner.substr(0, 36)).c_str());
+    (void)read();
+  }
+}
+
+ears::~ears() = default;
+
+/// The texts of the next reply.
+words ears::read() {
+  void* received = nullptr;
+  if (redisGetReply(context_.get(), &received) != REDIS_OK) throw std::runtime_error{context_->errstr};
+  auto* const reply = static_cast<redisReply*>(received);
+  words result;
+  for (std::size_t i = 0; i < reply->elements; ++i) {
+    if (reply->element[i]->str != nullptr)
+      result.emplace_back(reply->element[i]->str, reply->element[i]->len);
+  }
+  freeReplyObject(reply);
+  return result;
+}
+
+// PING is answered behind everything that was published before.
+std::vector<std::string> ears::take() {
+  std::vector<std::string> messages;
+  redisAppendCommand(context_.get(), "PING end");
+  for (auto reply = read(); reply.size() == 3 && reply[0] == "message"; reply = read())
+    messages.push_back(reply[1] + " " + reply[2]);
+  return messages;
+}
+
+test::redis_server& empty_server() {
+  static test::redis_server server;
+  server.raw().command({"FLUSHALL"});
+  return server;
+}
+
+void prepare(raw_redis& on, given const& state) {
+  auto const lock = text(lock_name);
+  if (!state.lock.empty()) on.command({"SET", lock, text(state.lock)});
+  if (!state.lock.empty() && state.ttl != no_ttl) on.command({"PEXPIRE", lock, std::to_string(state.ttl)});
+  if (state.counter) on.command({"SET", names::token_counter(lock_name), std::to_string(*state.counter)});
+  auto const now = server_micros(on);
+  for (auto const& one : state.queue) {
+    on.command({"ZADD", names::queue(lock_name), std::to_string(now - one.for_ms * 1'000), text(one.owner)});
+  }
+  for (auto const& command : state.also) {
+    ASSERT_FALSE(on.command(command).is_error()) << command.front();
+  }
+}
+
+void check(row const& one) {
+  auto& server = empty_server();
+  auto raw = server.raw();
+  prepare(raw, one.given);
+  ears inboxes{server, one.given.listening};
+  auto const lock = text(lock_name);
+
+  EXPECT_THAT(raw.command(eval(one.call)), one.expect.reply);
+  if (!holds_other_type(raw)) check_lock_and_queue(raw, one.expect);
+  check_counter(raw, one.given, one.expect);
+  EXPECT_THAT(inboxes.take(), testing::ElementsAreArray(one.expect.messages));
+
+  SCOPED_TRACE("sent twice");
+  auto const second = raw.command(eval(one.call));
+  EXPECT_THAT(second, one.again ? one.again->reply : testing::A<raw_reply const&>());
+  if (!holds_other_type(raw)) check_lock_and_queue(raw, one.again.value_or(one.expect));
+  EXPECT_THAT(inboxes.take(),
+              testing::ElementsAreArray(one.again ? one.again->messages : std::vector<std::string>{}));
+}
+
+}  // namespace holdfast::contract

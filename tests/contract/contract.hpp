@@ -1,0 +1,126 @@
+/// The contract of a script as a table: state -> call -> reply, keys, ttl, messages. Each row runs on a real
+/// server.
+#pragma once
+
+#include <gmock/gmock.h>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <ostream>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "script/call.hpp"
+#include "support/redis_server.hpp"
+#include "sync/exclusive.hpp"
+
+namespace holdfast::contract {
+
+using test::raw_redis;
+using test::raw_reply;
+using words = std::vector<std::string>;
+
+inline constexpr std::string_view lock_name = "orders:42";
+
+// Owner ids of five processes.
+inline constexpr std::string_view me = "11111111-1111-4111-8111-111111111111:7";
+inline constexpr std::string_view sibling =
+    "11111111-1111-4111-8111-111111111111:8";  ///< of the same process as me
+inline constexpr std::string_view you = "22222222-2222-4222-8222-222222222222:1";
+inline constexpr std::string_view anna = "aaaaaaaa-aaaa-4aaa-8aaa-aaaaaaaaaaaa:12";
+inline constexpr std::string_view ben = "bbbbbbbb-bbbb-4bbb-8bbb-bbbbbbbbbbbb:3";
+
+inline constexpr std::int64_t no_ttl = -1;
+inline constexpr std::int64_t full_ttl = 30'000;
+inline constexpr std::int64_t minute = 60'000;
+inline constexpr std::int64_t day = 86'400'000;
+
+/// One that waits, and for how long it has by the server's clock.
+struct waiting {
+  std::string_view owner;
+  std::int64_t for_ms = 1;
+};
+
+/// What the server has before the call.
+struct given {
+  std::string_view lock{};  ///< its owner; empty: the lock is free
+  std::int64_t ttl = 20'000;
+  std::optional<std::int64_t> counter = 41;
+  std::vector<waiting> queue{};
+  std::vector<std::string_view> listening{};  ///< owners whose process hears its inbox
+  std::vector<words> also{};                  ///< any other commands
+};
+
+/// What it answers, and what it has afterwards.
+struct expect {
+  testing::Matcher<raw_reply const&> reply;
+  std::string_view lock{};
+  std::int64_t ttl = full_ttl;  ///< of the lock, if there is one: at the most so much, and nearly so much
+  std::optional<std::int64_t> counter = 41;
+  std::vector<std::string_view> queue{};
+  std::vector<std::string> messages{};
+};
+
+/// One row. Each call is made a second time, as after a connection that broke before the reply came: unless
+/// `again` says otherwise this sends no message and changes neither lock nor queue.
+struct row {
+  std::string name;
+  contract::given given{};
+  holdfast::call call;
+  contract::expect expect;
+  std::optional<contract::expect> again{};
+};
+
+inline std::ostream& operator<<(std::ostream& out, row const& one) { return out << one.name; }
+
+// Replies.
+testing::Matcher<raw_reply const&> is(std::int64_t n);
+testing::Matcher<raw_reply const&> is_list(std::vector<testing::Matcher<std::int64_t>> const& numbers);
+testing::Matcher<raw_reply const&> is_error(std::string const& text);
+
+// Messages, as "<channel> <payload>".
+std::string woken(std::string_view owner, std::string_view name = lock_name);
+std::string granted(std::string_view owner, std::int64_t token, std::string_view name = lock_name);
+
+// Calls, with what most rows use.
+call acquire(engine::ask how, std::string_view name = lock_name);
+call release(std::string_view owner, std::string_view name = lock_name);
+call pass(std::string_view owner, std::string_view next, int tokens = 1, std::string_view name = lock_name);
+call abandon(std::string_view owner, std::string_view name = lock_name);
+call renew(std::vector<engine::owned> const& leases);
+engine::ask joins(std::string_view owner, std::string_view ticket = {});
+engine::ask asks(std::string_view owner, int tokens = 1);
+
+/// The command that sends it.
+words eval(call const& what);
+
+/// Subscribed to inboxes. take() has what was published before it is called, in order.
+class ears {
+ public:
+  ears(test::redis_server const& on, std::vector<std::string_view> const& owners);
+  ~ears();
+  std::vector<std::string> take();
+
+ private:
+  words read();
+
+  struct closer {
+    void operator()(redisContext*) const noexcept;
+  };
+  std::unique_ptr<redisContext, closer> context_;
+};
+
+/// An empty server, the same one for all tests of this process.
+test::redis_server& empty_server();
+
+/// Brings the state about.
+void prepare(raw_redis& on, given const& state);
+
+void check(row const& one);
+
+inline std::string name_of(testing::TestParamInfo<row> const& info) { return info.param.name; }
+
+}  // namespace holdfast::contract

@@ -1,0 +1,76 @@
+#include "contract/contract.hpp"
+#include "script/names.hpp"
+
+namespace {
+
+using namespace holdfast::contract;
+using testing::_;
+using testing::Gt;
+namespace names = holdfast::names;
+
+constexpr std::int64_t starved = 5'000;
+
+class pass_script : public testing::TestWithParam<row> {};
+TEST_P(pass_script, keeps_its_contract) { check(GetParam()); }
+
+INSTANTIATE_TEST_SUITE_P(
+    contract, pass_script,
+    testing::ValuesIn(std::vector<row>{
+        {.name = "gives_the_lock_to_the_next_when_nobody_else_waits",
+         .given = {.lock = me},
+         .call = pass(me, sibling),
+         .expect = {.reply = is_list({1, 42}), .lock = sibling, .counter = 42},
+         .again = expect{.reply = is_list({1, 43}), .lock = sibling}},
+        {.name = "reserves_as_many_tokens_as_the_next_wants",
+         .given = {.lock = me},
+         .call = pass(me, sibling, 65),
+         .expect = {.reply = is_list({1, 42}), .lock = sibling, .counter = 41 + 65}},
+        {.name = "gives_the_lock_to_the_next_when_all_others_are_gone",
+         .given = {.lock = me, .queue = {{anna, 2}, {ben, 1}}},
+         .call = pass(me, sibling),
+         .expect = {.reply = is_list({1, 42}), .lock = sibling, .counter = 42}},
+        {.name = "tells_the_first_of_the_others_and_queues_the_next_behind_them",
+         .given = {.lock = me, .queue = {{anna, 2}, {ben, 1}}, .listening = {anna, ben}},
+         .call = pass(me, sibling),
+         .expect = {.reply = is_list({2, -2, 1, Gt(0)}), .queue = {ben, sibling}, .messages = {woken(anna)}},
+         .again = expect{.reply = is_list({0}), .queue = {ben, sibling}}},
+        {.name = "grants_to_a_starved_waiter_and_queues_the_next",
+         .given = {.lock = me, .queue = {{anna, starved}}, .listening = {anna}},
+         .call = pass(me, sibling),
+         .expect = {.reply = is_list({2, testing::AllOf(Gt(1'000), testing::Le(2'000)), 0, Gt(0)}),
+                    .lock = anna,
+                    .ttl = 2'000,
+                    .counter = 42,
+                    .queue = {sibling},
+                    .messages = {granted(anna, 42)}},
+         .again = expect{.reply = is_list({-1}), .lock = anna, .ttl = 2'000, .queue = {sibling}}},
+        {.name = "does_nothing_for_the_next_when_the_lock_is_gone",
+         .given = {.queue = {{anna}}, .listening = {anna}},
+         .call = pass(me, sibling),
+         .expect = {.reply = is_list({0}), .queue = {anna}}},
+        {.name = "does_nothing_for_the_next_when_the_lock_is_foreign",
+         .given = {.lock = you, .queue = {{anna}}, .listening = {anna}},
+         .call = pass(me, sibling),
+         .expect = {.reply = is_list({-1}), .lock = you, .ttl = 20'000, .queue = {anna}}},
+        {.name = "leaves_a_key_of_another_type_alone",
+         .given = {.also = {{"SADD", "orders:42", "1"}}},
+         .call = pass(me, sibling),
+         .expect = {.reply = is_list({-1})}},
+        {.name = "finds_that_the_next_holds_already_and_gives_it_a_full_ttl",
+         .given = {.lock = sibling, .ttl = 2'000, .queue = {{anna}}, .listening = {anna}},
+         .call = pass(me, sibling),
+         .expect = {.reply = is_list({1, 42}), .lock = sibling, .counter = 42, .queue = {anna}}},
+    }),
+    name_of);
+
+TEST(pass_script_alone, gives_the_lock_to_the_next_without_the_right_to_publish) {
+  auto raw = empty_server().raw();
+  prepare(raw, {.lock = me, .queue = {{anna}}});
+  raw.command({"ACL", "SETUSER", "mute", "on", "nopass", "~*", "resetchannels", "+@all"});
+  raw.command({"AUTH", "mute", "any"});
+  EXPECT_THAT(raw.command(eval(pass(me, sibling))), is_list({1, 42}));
+  EXPECT_EQ(raw.get(std::string{lock_name}), sibling);
+  EXPECT_EQ(raw.command({"ZCARD", names::queue(lock_name)}).integer, 1);
+}
+
+}  // namespace

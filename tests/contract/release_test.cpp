@@ -1,0 +1,105 @@
+#include "contract/contract.hpp"
+#include "script/names.hpp"
+
+namespace {
+
+using namespace holdfast::contract;
+namespace names = holdfast::names;
+
+constexpr std::int64_t starved = 5'000;  // milliseconds in the queue, far beyond the limit of 100
+
+class release_script : public testing::TestWithParam<row> {};
+TEST_P(release_script, keeps_its_contract) { check(GetParam()); }
+
+INSTANTIATE_TEST_SUITE_P(
+    contract, release_script,
+    testing::ValuesIn(std::vector<row>{
+        {.name = "deletes_its_lock_when_nobody_waits",
+         .given = {.lock = me},
+         .call = release(me),
+         .expect = {.reply = is(1)},
+         .again = expect{.reply = is(0)}},
+        {.name = "finds_the_lock_gone",
+         .given = {.queue = {{anna}}, .listening = {anna}},
+         .call = release(me),
+         .expect = {.reply = is(0), .queue = {anna}}},
+        {.name = "leaves_a_foreign_lock_alone",
+         .given = {.lock = you, .queue = {{anna}}, .listening = {anna}},
+         .call = release(me),
+         .expect = {.reply = is(-1), .lock = you, .ttl = 20'000, .queue = {anna}}},
+        {.name = "leaves_the_lock_of_a_sibling_alone",
+         .given = {.lock = sibling},
+         .call = release(me),
+         .expect = {.reply = is(-1), .lock = sibling, .ttl = 20'000}},
+        {.name = "leaves_a_key_of_another_type_alone",
+         .given = {.also = {{"RPUSH", "orders:42", "1"}}},
+         .call = release(me),
+         .expect = {.reply = is(-1)},
+         .again = expect{.reply = is(-1)}},
+        {.name = "tells_the_first_waiter_and_takes_it_from_the_queue",
+         .given = {.lock = me, .queue = {{anna, 2}, {ben, 1}}, .listening = {anna, ben}},
+         .call = release(me),
+         .expect = {.reply = is(1), .queue = {ben}, .messages = {woken(anna)}},
+         .again = expect{.reply = is(0), .queue = {ben}}},
+        {.name = "goes_by_tickets_not_by_names",
+         .given = {.lock = me, .queue = {{anna, 1}, {ben, 2}}, .listening = {anna, ben}},
+         .call = release(me),
+         .expect = {.reply = is(1), .queue = {anna}, .messages = {woken(ben)}}},
+        {.name = "skips_a_waiter_whose_process_is_gone",
+         .given = {.lock = me, .queue = {{anna, 2}, {ben, 1}}, .listening = {ben}},
+         .call = release(me),
+         .expect = {.reply = is(1), .messages = {woken(ben)}}},
+        {.name = "clears_a_queue_of_which_all_are_gone",
+         .given = {.lock = me, .queue = {{anna, 2}, {ben, 1}}},
+         .call = release(me),
+         .expect = {.reply = is(1)}},
+        {.name = "skips_an_entry_that_is_no_owner",
+         .given = {.lock = me, .queue = {{"x", 2}, {ben, 1}}, .listening = {ben}},
+         .call = release(me),
+         .expect = {.reply = is(1), .messages = {woken(ben)}}},
+        {.name = "grants_the_lock_to_a_starved_waiter_with_its_token_for_two_seconds",
+         .given = {.lock = me, .queue = {{anna, starved}, {ben, 1}}, .listening = {anna, ben}},
+         .call = release(me),
+         .expect = {.reply = is(1),
+                    .lock = anna,
+                    .ttl = 2'000,
+                    .counter = 42,
+                    .queue = {ben},
+                    .messages = {granted(anna, 42)}},
+         .again = expect{.reply = is(-1), .lock = anna, .ttl = 2'000, .queue = {ben}}},
+        {.name = "grants_to_the_first_starved_waiter_that_lives",
+         .given = {.lock = me, .queue = {{anna, 2 * starved}, {ben, starved}}, .listening = {ben}},
+         .call = release(me),
+         .expect =
+             {.reply = is(1), .lock = ben, .ttl = 2'000, .counter = 43, .messages = {granted(ben, 43)}}},
+        {.name = "wakes_one_that_waits_short_behind_a_starved_one_that_is_gone",
+         .given = {.lock = me, .queue = {{anna, starved}, {ben, 1}}, .listening = {ben}},
+         .call = release(me),
+         .expect = {.reply = is(1), .counter = 42, .messages = {woken(ben)}}},
+    }),
+    name_of);
+
+TEST(release_script_alone, tells_in_full_what_a_lock_with_blanks_is_called) {
+  auto& server = empty_server();
+  auto raw = server.raw();
+  std::string const name = "my lock\r\n of today";
+  ears inboxes{server, {anna}};
+  raw.command(eval(acquire(asks(me), name)));
+  raw.command(eval(acquire(joins(anna), name)));
+  raw.command(eval(release(me, name)));
+  EXPECT_THAT(inboxes.take(), testing::ElementsAre(woken(anna, name)));
+}
+
+TEST(release_script_alone, frees_the_lock_and_leaves_the_waiters_queued_without_the_right_to_publish) {
+  for (auto const waited : {std::int64_t{1}, starved}) {
+    auto raw = empty_server().raw();
+    prepare(raw, {.lock = me, .queue = {{anna, waited}}, .listening = {anna}});
+    raw.command({"ACL", "SETUSER", "mute", "on", "nopass", "~*", "resetchannels", "+@all"});
+    raw.command({"AUTH", "mute", "any"});
+    EXPECT_THAT(raw.command(eval(release(me))), is(1));
+    EXPECT_FALSE(raw.exists(std::string{lock_name}));
+    EXPECT_EQ(raw.command({"ZCARD", names::queue(lock_name)}).integer, 1);
+  }
+}
+
+}  // namespace

@@ -1,0 +1,176 @@
+/// Holders and waiters are killed, frozen, forked and ended, as real processes.
+#include "fault.hpp"
+
+#include <sys/wait.h>
+#include <unistd.h>
+#include <thread>
+
+namespace holdfast::test {
+namespace {
+
+class process_fault : public fault {
+ protected:
+  worker start(std::chrono::milliseconds ttl) {
+    return worker::session(server_.url(), "mutex_inbox", "orders", ttl);
+  }
+  client redis_{server_.url()};
+};
+
+TEST_F(process_fault, says_lost_before_anything_else_when_a_frozen_holder_is_thawed) {
+  auto holder = start(1s);
+  EXPECT_EQ(holder.ask("acquire").rfind("held ", 0), 0u);
+  holder.say("spin");
+  mutex m{redis_, "orders"};
+  holder.freeze();
+  auto const mine = m.try_acquire_for(10s);
+  ASSERT_TRUE(mine);
+  auto const from = boot_now();
+  EXPECT_TRUE(mine->valid());
+  holder.thaw();
+  auto const end = holder.hear();  // ended <last valid> <cause> <told>
+  ASSERT_EQ(end.rfind("ended ", 0), 0u) << end;
+  EXPECT_LT(std::stoll(end.substr(6)), from) << "it believed in its lease while somebody else held";
+  EXPECT_TRUE(eventually(3s, [&] {
+    return holder.ask("status") != "invalid " + code_word(loss_cause::none);
+  })) << "a loss has a cause";
+  EXPECT_EQ(holder.ask("release"), "ended " + code_word(release_result::lost));
+  EXPECT_TRUE(mine->valid());
+  EXPECT_EQ(raw_.get("orders"), mine->owner());
+}
+
+TEST_F(process_fault, keeps_the_lease_of_a_holder_frozen_for_less_than_its_ttl) {
+  auto holder = start(5s);
+  holder.ask("acquire");
+  holder.freeze();
+  EXPECT_TRUE(always(500ms, [&] { return raw_.exists("orders"); }));
+  holder.thaw();
+  EXPECT_EQ(holder.ask("status"), "valid " + code_word(loss_cause::none));
+  EXPECT_EQ(holder.ask("release"), "ended " + code_word(release_result::released));
+  EXPECT_TRUE(comes_clean());
+}
+
+TEST_F(process_fault, excludes_while_holders_and_waiters_are_killed_and_frozen) {
+  auto const file = (server_.folder() / "history").string();
+  auto const one_more = [&] {
+    return worker::loop(server_.url(), "mutex_inbox", "orders", 500ms, 60s, 1ms, file);
+  };
+  std::vector<std::unique_ptr<worker>> workers;
+  for (auto i = 0; i < 4; ++i) workers.push_back(std::make_unique<worker>(one_more()));
+  auto const turns = [&] { return read_history(file).size(); };
+  ASSERT_TRUE(eventually(10s, [&] { return turns() > 20; }));
+  for (auto round = 0; round < 6; ++round) {
+    auto& victim = workers[static_cast<std::size_t>(round) % workers.size()];
+    if (round % 2 == 0) {
+      victim->kill9();
+      victim = std::make_unique<worker>(one_more());
+    } else {
+      victim->freeze();
+    }
+    auto const before = turns();
+    EXPECT_TRUE(eventually(10s, [&] { return turns() > before + 10; })) << "nobody gets the lock any more";
+    if (round % 2 == 1) victim->thaw();
+  }
+  workers.clear();
+  EXPECT_EQ(judge(read_history(file)), "");
+  EXPECT_TRUE(eventually(10s, [&] { return !raw_.exists("orders"); }));
+}
+
+TEST_F(process_fault, releases_at_exit_what_is_held) {
+  auto holder = start(30s);
+  holder.ask("acquire");
+  holder.say("exit");
+  EXPECT_EQ(holder.wait(5s), 0);
+  EXPECT_TRUE(comes_clean());
+}
+
+TEST_F(process_fault, ends_within_a_bound_at_exit_when_the_server_does_not_answer) {
+  auto holder = start(30s);
+  holder.ask("acquire");
+  server_.freeze();
+  holder.say("exit");
+  EXPECT_EQ(holder.wait(8s), 0);
+  server_.thaw();
+}
+
+TEST_F(process_fault, leaves_the_lock_to_its_ttl_when_a_process_ends_without_exit) {
+  auto holder = start(1s);
+  holder.ask("acquire");
+  holder.say("quit");
+  EXPECT_EQ(holder.wait(5s), 0);
+  EXPECT_TRUE(comes_clean());
+}
+
+TEST_F(process_fault, gives_a_forked_child_no_part_in_the_lease) {
+  mutex m{redis_, "orders", {.ttl = 1s}};
+  mutex kept{redis_, "kept"};
+  auto mine = m.acquire();
+  kept.lock();
+  auto const child = ::fork();
+  if (child == 0) {
+    // Each failed check is one bit of the exit code.
+    auto wrong = 0;
+    if (mine.valid()) wrong |= 1;
+    if (failure_of([&] { (void)m.try_acquire(); }).code != errc::forked) wrong |= 2;
+    if (failure_of([&] { redis_.connect(); }).code != errc::forked) wrong |= 4;
+    {
+      auto const gone = std::move(mine);
+    }
+    auto const stays = ::fork();
+    if (stays == 0) ::_exit(0);
+    ::waitpid(stays, nullptr, 0);
+    ::_exit(wrong);
+  }
+  auto status = 0;
+  ASSERT_TRUE(eventually(10s, [&] { return ::waitpid(child, &status, WNOHANG) == child; }));
+  EXPECT_TRUE(WIFEXITED(status)) << status;
+  EXPECT_EQ(WEXITSTATUS(status), 0);
+  EXPECT_TRUE(mine.valid());
+  EXPECT_EQ(raw_.get("orders"), mine.owner());
+  kept.unlock();
+  EXPECT_EQ(mine.release(), release_result::released);
+  EXPECT_TRUE(comes_clean());
+}
+
+TEST_F(process_fault, does_not_renew_from_a_child_that_outlives_the_parent_s_lease) {
+  mutex m{redis_, "orders", {.ttl = 1s}};
+  int alive[2];
+  ASSERT_EQ(::pipe(alive), 0);
+  auto mine = m.acquire();
+  auto const child = ::fork();
+  if (child == 0) {
+    char byte = 0;
+    ::close(alive[1]);
+    if (::read(alive[0], &byte, 1) != 0) ::_exit(1);
+    ::_exit(0);
+  }
+  auto const renewals = redis_.stats().renewals;
+  EXPECT_TRUE(eventually(5s, [&] { return redis_.stats().renewals >= renewals + 2; }))
+      << "the parent goes on";
+  EXPECT_EQ(mine.release(), release_result::released);
+  EXPECT_TRUE(always(500ms, [&] { return !raw_.exists("orders"); }));
+  ::close(alive[0]);
+  ::close(alive[1]);
+  auto status = 0;
+  ASSERT_TRUE(eventually(10s, [&] { return ::waitpid(child, &status, WNOHANG) == child; }));
+}
+
+TEST_F(process_fault, lets_a_child_make_a_client_of_its_own) {
+  mutex m{redis_, "orders"};
+  auto const mine = m.acquire();
+  auto const child = ::fork();
+  if (child == 0) {
+    auto fine = false;
+    {
+      client own{server_.url()};
+      mutex other{own, "of the child"};
+      fine = other.acquire().release() == release_result::released;
+    }
+    ::_exit(fine ? 0 : 1);
+  }
+  auto status = 0;
+  ASSERT_TRUE(eventually(10s, [&] { return ::waitpid(child, &status, WNOHANG) == child; }));
+  EXPECT_EQ(WEXITSTATUS(status), 0);
+}
+
+}  // namespace
+}  // namespace holdfast::test

@@ -1,0 +1,282 @@
+/// The server says no, is not ready, is not there, or is no Redis at all.
+#include "fake_server.hpp"
+#include "fault.hpp"
+
+#include <algorithm>
+#include <thread>
+
+namespace holdfast::test {
+namespace {
+
+class refusal : public fault {
+ protected:
+  flaky_proxy proxy_{server_.socket_path()};
+  client redis_{proxy_.url(), {.connect_timeout = 500ms}};
+  mutex lock_{redis_, "orders", {.ttl = 20s, .renew_every = 100ms}};
+};
+
+std::vector<std::string> const refusals{
+    "OOM command not allowed when used memory > 'maxmemory'.",
+    "MISCONF Redis is configured to save RDB snapshots, but it's currently unable to persist to disk.",
+    "READONLY You can't write against a read only replica.",
+    "CLUSTERDOWN The cluster is down",
+};
+
+TEST_F(refusal, is_reported_in_the_server_s_words) {
+  for (auto const& words : refusals) {
+    lock_.acquire().release();
+    proxy_.decide(
+        [&](request const& r) { return kind_of(r).size() == 40 ? fate::error(words) : fate::pass(); });
+    auto const f = failure_of([&] { (void)lock_.try_acquire_for(5s); });
+    EXPECT_EQ(f.code, errc::refused) << f;
+    EXPECT_TRUE(f.says(words.substr(0, 20))) << f;
+    EXPECT_TRUE(f.says("orders")) << f;
+    proxy_.decide({});
+    EXPECT_TRUE(comes_clean());
+  }
+}
+
+TEST_F(refusal, of_a_renewal_does_not_end_the_lease) {
+  auto const operations = learn(server_);
+  for (auto const& words : refusals) {
+    SCOPED_TRACE(words);
+    auto mine = lock_.acquire();
+    std::atomic<int> refused = 0;
+    proxy_.decide([&](request const& r) {
+      if (kind_of(r) != operations.renew) return fate::pass();
+      ++refused;
+      return fate::error(words);
+    });
+    ASSERT_TRUE(eventually(8s, [&] { return refused >= 2; })) << "it goes on trying";
+    EXPECT_TRUE(mine.valid());
+    proxy_.decide({});
+    auto const renewals = redis_.stats().renewals;
+    EXPECT_TRUE(eventually(8s, [&] { return redis_.stats().renewals > renewals; }));
+    EXPECT_EQ(mine.release(), release_result::released);
+  }
+}
+
+TEST_F(refusal, by_a_real_replica_and_a_real_full_server_is_reported) {
+  raw_.command({"REPLICAOF", "127.0.0.1", "1"});
+  auto const replica = failure_of([&] { (void)lock_.try_acquire_for(5s); });
+  EXPECT_EQ(replica.code, errc::refused) << replica;
+  EXPECT_TRUE(replica.says("READONLY")) << replica;
+  raw_.command({"REPLICAOF", "NO", "ONE"});
+  raw_.command({"CONFIG", "SET", "maxmemory", "1"});
+  auto const full = failure_of([&] { (void)lock_.try_acquire_for(5s); });
+  EXPECT_EQ(full.code, errc::refused) << full;
+  EXPECT_TRUE(full.says("OOM")) << full;
+  raw_.command({"CONFIG", "SET", "maxmemory", "0"});
+  EXPECT_EQ(lock_.acquire().release(), release_result::released);
+}
+
+TEST_F(refusal, because_the_server_is_loading_is_waited_out) {
+  lock_.acquire().release();
+  for (auto const* words :
+       {"LOADING Redis is loading the dataset in memory", "BUSY Redis is busy running a script."}) {
+    std::atomic<int> left = 4;
+    proxy_.decide([&](request const&) { return left-- > 0 ? fate::error(words) : fate::pass(); });
+    auto mine = lock_.try_acquire_for(10s);
+    ASSERT_TRUE(mine) << words;
+    left = 2;
+    EXPECT_EQ(mine->release(), release_result::released);
+    EXPECT_TRUE(comes_clean());
+  }
+}
+
+TEST_F(refusal, because_the_server_is_loading_is_waited_out_by_a_new_client_too) {
+  std::atomic<int> left = 4;
+  proxy_.decide([&](request const&) {
+    return left-- > 0 ? fate::error("LOADING Redis is loading the dataset in memory") : fate::pass();
+  });
+  std::optional<lease> mine;
+  auto const f = failure_of([&] { mine = lock_.try_acquire_for(10s); });
+  EXPECT_TRUE(mine) << f;
+}
+
+TEST_F(refusal, because_the_server_is_loading_does_not_make_a_release_ask_without_a_pause) {
+  auto mine = lock_.acquire();
+  std::atomic<bool> loading = true;
+  proxy_.decide([&](request const&) { return loading ? fate::error("LOADING wait") : fate::pass(); });
+  proxy_.forget();
+  std::atomic<int> outcome = -1;
+  mine.async_release([&](release_result r) { outcome = static_cast<int>(r); });
+  EXPECT_TRUE(always(500ms, [&] { return outcome < 0; }));
+  EXPECT_LE(proxy_.requests().size(), 100u);
+  loading = false;
+  EXPECT_TRUE(comes_clean());
+}
+
+TEST_F(refusal, because_the_server_is_loading_is_waited_for_no_longer_than_the_caller_would) {
+  lock_.acquire().release();
+  proxy_.decide([](request const&) { return fate::error("LOADING Redis is loading the dataset in memory"); });
+  auto const start = boot_now();
+  auto const f = failure_of([&] { EXPECT_FALSE(lock_.try_acquire_for(400ms)); });
+  EXPECT_TRUE(!f.code || f.code == errc::unreachable || f.code == errc::refused) << f;
+  EXPECT_LT(boot_now() - start, 3'000'000'000);
+  EXPECT_GE(boot_now() - start, 300'000'000);
+}
+
+TEST_F(refusal, by_a_server_that_is_busy_with_a_script_is_waited_out) {
+  raw_.command({"CONFIG", "SET", "busy-reply-threshold", "10"});
+  lock_.acquire().release();
+  auto const script = std::jthread{[this] { server_.raw().command({"EVAL", "while true do end", "0"}); }};
+  ASSERT_TRUE(eventually(5s, [&] { return raw_.command({"GET", "x"}).text.rfind("BUSY", 0) == 0; }));
+  waiter next{lock_};
+  EXPECT_TRUE(always(300ms, [&] { return !next.done(); }));
+  raw_.command({"SCRIPT", "KILL"});
+  EXPECT_TRUE(eventually(5s, [&] { return next.done(); }));
+  EXPECT_TRUE(next.take().valid());
+}
+
+TEST(not_redis, is_a_protocol_error_with_bounded_memory) {
+  using then = fake_server::then;
+  struct answer {
+    std::string first;
+    std::string more;
+    then what;
+  };
+  auto const megabyte = std::string(1 << 20, 'x');
+  for (auto const& [first, more, what] : std::vector<answer>{
+           {"HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n", {}, then::close},
+           {"\x16\x03\x01garbage\r\n", {}, then::stay_silent},
+           {"$1000000000\r\n", megabyte, then::repeat_for_ever},
+           {"+", megabyte, then::repeat_for_ever},
+           {"*1000000000\r\n", ":1\r\n:2\r\n:3\r\n:4\r\n", then::repeat_for_ever},
+           {"*1\r\n", "*1\r\n*1\r\n*1\r\n*1\r\n", then::repeat_for_ever},
+           {"$-7\r\n", {}, then::stay_silent},
+       }) {
+    fake_server const server{first, more, what};
+    client redis{server.url(), {.connect_timeout = 1s}};
+    auto const f = failure_of([&] { redis.connect(); });
+    EXPECT_EQ(f.code, errc::protocol) << f << " for " << first.substr(0, 20);
+    EXPECT_LT(server.sent(), 64u << 20);
+  }
+}
+
+TEST(not_there, is_unreachable_within_the_connect_time_out) {
+  fake_server const silent{""};
+  for (auto const& url : {std::string{"redis://127.0.0.1:1"}, std::string{"redis://no-such-host.invalid"},
+                          std::string{"redis+unix:///nonexistent/redis.sock"}, silent.url()}) {
+    client redis{url, {.connect_timeout = 500ms}};
+    mutex m{redis, "orders"};
+    for (auto const& f : {failure_of([&] { redis.connect(); }), failure_of([&] { (void)m.acquire(); })}) {
+      EXPECT_EQ(f.code, errc::unreachable) << f;
+      EXPECT_TRUE(f.says(url.substr(url.find("//") + 2))) << f << " should name " << url;
+    }
+  }
+}
+
+TEST(not_there, takes_no_longer_than_the_connect_time_out) {
+  fake_server const silent{""};
+  client redis{silent.url(), {.connect_timeout = 400ms}};
+  auto const start = boot_now();
+  EXPECT_EQ(failure_of([&] { redis.connect(); }).code, errc::unreachable);
+  EXPECT_LT(boot_now() - start, 2'400'000'000);
+}
+
+class rights : public fault {
+ protected:
+  [[nodiscard]] std::string url_as(std::string const& user, std::string const& password) const {
+    return "redis+unix://" + user + ":" + password + "@" + server_.socket_path();
+  }
+  void allow(std::vector<std::string> rules) {
+    rules.insert(rules.begin(), {"ACL", "SETUSER", "app", "reset", "on", ">s3cret-of-app"});
+    EXPECT_EQ(raw_.command(rules).text, "OK");
+  }
+};
+
+TEST_F(rights, are_missed_with_a_wrong_password_which_is_never_shown) {
+  allow({"~*", "&*", "+@all"});
+  for (auto const& url :
+       {url_as("app", "wr0ng-one"), url_as("nobody", "wr0ng-one"), url_as("", "wr0ng-one")}) {
+    client redis{url};
+    EXPECT_EQ(redis.url().find("wr0ng-one"), std::string::npos);
+    auto const f = failure_of([&] { redis.connect(); });
+    EXPECT_EQ(f.code, errc::unauthorized) << f;
+    EXPECT_FALSE(f.says("wr0ng-one")) << f;
+  }
+}
+
+TEST_F(rights, are_missed_without_a_password) {
+  auto const server = redis_server::with({.args = {"--requirepass", "s3cret"}});
+  client redis{server.url()};
+  auto const f = failure_of([&] { redis.connect(); });
+  EXPECT_EQ(f.code, errc::unauthorized) << f;
+  EXPECT_TRUE(f.says("password")) << f;
+  client right{"redis+unix://:s3cret@" + server.socket_path()};
+  mutex m{right, "orders"};
+  EXPECT_EQ(m.acquire().release(), release_result::released);
+}
+
+TEST_F(rights, to_channels_can_be_missing_and_the_lock_works_by_polling_with_one_warning) {
+  allow({"~*", "resetchannels", "+@all"});
+  log_lines log;
+  client one{url_as("app", "s3cret-of-app")};
+  client two{url_as("app", "s3cret-of-app"), {.log = log.hook()}};
+  mutex first{one, "orders"};
+  mutex second{two, "orders"};
+  for (auto round = 0; round < 3; ++round) {
+    auto mine = first.acquire();
+    waiter next{second};
+    ASSERT_TRUE(eventually(5s, [&] { return two.stats().waiting_now == 1 && two.stats().waits > 0; }));
+    EXPECT_EQ(mine.release(), release_result::released);
+    ASSERT_TRUE(eventually(5s, [&] { return next.done(); }));
+    EXPECT_EQ(next.take().release(), release_result::released);
+  }
+  EXPECT_EQ(log.of(log_level::warning).size(), 1u);
+  EXPECT_TRUE(comes_clean());
+}
+
+TEST_F(rights, to_channels_can_be_missing_for_the_releaser_only) {
+  allow({"~*", "resetchannels", "+@all"});
+  client one{url_as("app", "s3cret-of-app")};
+  client two{server_.url()};
+  mutex first{one, "orders"};
+  mutex second{two, "orders"};
+  auto mine = first.acquire();
+  waiter next{second};
+  ASSERT_TRUE(eventually(5s, [&] { return two.stats().waits == 1; }));
+  EXPECT_EQ(mine.release(), release_result::released);
+  EXPECT_TRUE(eventually(5s, [&] { return next.done(); }));
+}
+
+TEST_F(rights, to_commands_are_named_when_they_are_missing) {
+  allow({"~*", "&*", "+@all", "-evalsha", "-eval"});
+  client redis{url_as("app", "s3cret-of-app")};
+  mutex m{redis, "orders"};
+  auto const f = failure_of([&] { (void)m.acquire(); });
+  EXPECT_EQ(f.code, errc::unauthorized) << f;
+  EXPECT_TRUE(f.says("evalsha")) << f;
+}
+
+TEST_F(rights, to_keys_are_named_when_they_are_missing) {
+  allow({"~other*", "&*", "+@all"});
+  client redis{url_as("app", "s3cret-of-app")};
+  mutex m{redis, "orders"};
+  auto const f = failure_of([&] { (void)m.acquire(); });
+  EXPECT_EQ(f.code, errc::unauthorized) << f;
+  EXPECT_TRUE(f.says("key")) << f;
+}
+
+TEST_F(rights, taken_from_the_inbox_by_a_proxy_without_pubsub_make_it_poll) {
+  flaky_proxy proxy{server_.socket_path()};
+  proxy.refuse_pubsub();
+  log_lines log;
+  client holder{server_.url()};
+  client redis{proxy.url(), {.log = log.hook()}};
+  mutex held{holder, "orders"};
+  mutex m{redis, "orders"};
+  auto mine = held.acquire();
+  waiter next{m};
+  ASSERT_TRUE(eventually(5s, [&] { return redis.stats().waits == 1; }));
+  mine.release();
+  EXPECT_TRUE(eventually(5s, [&] { return next.done(); }));
+  EXPECT_EQ(log.of(log_level::warning).size(), 1u);
+  client strict{proxy.url(), {.wake = wake::inbox}};
+  mutex other{strict, "orders"};
+  EXPECT_NE(failure_of([&] { (void)other.try_acquire_for(2s); }).code, std::error_code{});
+}
+
+}  // namespace
+}  // namespace holdfast::test

@@ -1,0 +1,123 @@
+/// The tools of the fault tests, tested without the library: what they claim to do to a server or network,
+/// they do.
+#include "support/eventually.hpp"
+#include "support/flaky_proxy.hpp"
+#include "support/judge.hpp"
+#include "support/raw_redis.hpp"
+#include "support/redis_server.hpp"
+
+#include <gtest/gtest.h>
+
+namespace holdfast::test {
+namespace {
+
+std::string path_in(std::string const& url) { return url.substr(std::string{"redis+unix://"}.size()); }
+
+TEST(redis_server, starts_empty_after_a_stop) {
+  redis_server server;
+  server.raw().command({"SET", "k", "v"});
+  server.stop();
+  server.start();
+  EXPECT_FALSE(server.raw().exists("k"));
+}
+
+TEST(redis_server, keeps_its_data_through_a_sigkill_when_persistent) {
+  auto server = redis_server::with({.persistent = true});
+  server.raw().command({"SET", "k", "v"});
+  server.kill9();
+  server.start();
+  EXPECT_EQ(server.raw().get("k"), "v");
+}
+
+TEST(redis_server, listens_on_tcp_and_tls) {
+  auto const tcp = redis_server::with({.on = server_options::listen::tcp});
+  auto const tls = redis_server::with({.on = server_options::listen::tls});
+  EXPECT_EQ(tcp.raw().command({"CONFIG", "GET", "port"}).elements.at(1).text, std::to_string(tcp.port()));
+  EXPECT_EQ(tls.raw().command({"CONFIG", "GET", "tls-port"}).elements.at(1).text, std::to_string(tls.port()));
+}
+
+TEST(raw_redis, counts_commands_and_lists_connections) {
+  redis_server const server;
+  auto redis = server.raw();
+  auto other = server.raw();
+  other.command({"SET", "a", "1"});
+  other.command({"SET", "b", "1"});
+  EXPECT_EQ(redis.calls_of("set"), 2u);
+  EXPECT_TRUE(redis.client_ids("normal").empty()) << "those without a name are the tests' own";
+  other.command({"CLIENT", "SETNAME", "x"});
+  EXPECT_EQ(redis.client_ids("normal").size(), 1u);
+  EXPECT_EQ(redis.keys().size(), 2u);
+}
+
+TEST(flaky_proxy, passes_and_records) {
+  redis_server const server;
+  flaky_proxy const proxy{server.socket_path()};
+  raw_redis redis{path_in(proxy.url())};
+  EXPECT_EQ(redis.command({"set", "k", "v"}).text, "OK");
+  EXPECT_EQ(redis.get("k"), "v");
+  EXPECT_EQ(proxy.count("SET"), 1u);
+  EXPECT_TRUE(proxy.requests().at(0).has("v"));
+}
+
+TEST(flaky_proxy, cuts_before_or_after_the_server_has_run_the_request) {
+  redis_server const server;
+  flaky_proxy proxy{server.socket_path()};
+  raw_redis redis{path_in(proxy.url())};
+  auto const is_set = [](request const& r) { return r.name == "SET"; };
+  proxy.once(is_set, fate::cut_before());
+  EXPECT_ANY_THROW(redis.command({"SET", "before", "1"}));
+  EXPECT_FALSE(server.raw().exists("before"));
+  proxy.once(is_set, fate::cut_after());
+  EXPECT_ANY_THROW(redis.command({"SET", "after", "1"}));
+  EXPECT_TRUE(server.raw().exists("after"));
+}
+
+TEST(flaky_proxy, answers_in_the_place_of_the_server_and_in_order) {
+  redis_server const server;
+  flaky_proxy proxy{server.socket_path()};
+  raw_redis redis{path_in(proxy.url())};
+  proxy.once([](request const& r) { return r.name == "SET"; }, fate::error("LOADING wait"));
+  EXPECT_EQ(redis.command({"SET", "k", "v"}).text, "LOADING wait");
+  EXPECT_EQ(redis.command({"SET", "k", "v"}).text, "OK");
+  proxy.refuse_pubsub();
+  EXPECT_TRUE(redis.command({"SUBSCRIBE", "c"}).is_error());
+}
+
+TEST(flaky_proxy, delays_replies_and_freezes) {
+  redis_server const server;
+  flaky_proxy proxy{server.socket_path()};
+  raw_redis redis{path_in(proxy.url())};
+  proxy.once([](request const&) { return true; }, fate::delay_reply(100ms));
+  auto const start = boot_now();
+  redis.command({"PING"});
+  EXPECT_GE(boot_now() - start, 100'000'000);
+  proxy.freeze_replies();
+  auto thawer = std::thread{[&] {
+    EXPECT_TRUE(eventually(5s, [&] { return server.raw().exists("k"); }));
+    proxy.thaw();
+  }};
+  EXPECT_EQ(redis.command({"SET", "k", "v"}).text, "OK");
+  thawer.join();
+}
+
+TEST(flaky_proxy, swallows_messages_only) {
+  redis_server const server;
+  flaky_proxy proxy{server.socket_path()};
+  raw_redis subscriber{path_in(proxy.url())};
+  subscriber.command({"SUBSCRIBE", "c"});
+  proxy.swallow_messages(true);
+  EXPECT_EQ(server.raw().command({"PUBLISH", "c", "lost"}).integer, 1);
+  EXPECT_TRUE(eventually(5s, [&] { return proxy.messages() == 1; }));
+  proxy.swallow_messages(false);
+  server.raw().command({"PUBLISH", "c", "found"});
+  EXPECT_EQ(subscriber.command({"PING"}).elements.at(2).text, "found");
+}
+
+TEST(judge, finds_overlap_and_token_disorder_only_where_they_are) {
+  EXPECT_EQ(judge({{10, 20, 1, 1}, {20, 30, 2, 2}, {31, 31, 3, 1}}), "");
+  EXPECT_NE(judge({{10, 20, 1, 1}, {19, 30, 2, 2}}), "");
+  EXPECT_NE(judge({{10, 20, 2, 1}, {21, 30, 1, 2}}), "");
+}
+
+}  // namespace
+}  // namespace holdfast::test

@@ -1,0 +1,99 @@
+/// TLS with a certificate authority of our own, right and wrong.
+#include "fault.hpp"
+
+#include <thread>
+
+namespace holdfast::test {
+namespace {
+
+class tls : public fault {
+ protected:
+  tls() : fault{{.on = server_options::listen::tls}} {}
+
+  [[nodiscard]] std::string url(std::string const& host, std::string const& parameters) const {
+    return "rediss://" + host + ":" + std::to_string(server_.port()) + parameters;
+  }
+  static failure try_to_connect(std::string const& url) {
+    return failure_of([&] {
+      client redis{url, {.connect_timeout = 3s}};
+      redis.connect();
+    });
+  }
+};
+
+TEST_F(tls, locks_and_hands_over) {
+  client one{server_.url()};
+  client two{url("localhost", "?ca=" + server_.ca_file())};
+  mutex first{one, "orders"};
+  mutex second{two, "orders"};
+  auto mine = first.acquire();
+  waiter next{second};
+  ASSERT_TRUE(eventually(5s, [&] { return two.stats().waits == 1; }));
+  EXPECT_EQ(mine.release(), release_result::released);
+  ASSERT_TRUE(eventually(5s, [&] { return next.done(); }));
+  EXPECT_EQ(next.take().release(), release_result::released);
+}
+
+TEST_F(tls, serves_many_threads_on_one_connection) {
+  client redis{server_.url()};
+  std::vector<std::jthread> threads;
+  for (auto i = 0; i < 6; ++i) {
+    threads.emplace_back([&, i] {
+      mutex m{redis, "orders:" + std::to_string(i % 3)};
+      for (auto round = 0; round < 50; ++round) EXPECT_EQ(m.acquire().release(), release_result::released);
+    });
+  }
+  threads.clear();
+  EXPECT_TRUE(comes_clean());
+}
+
+TEST_F(tls, refuses_a_certificate_of_an_unknown_authority) {
+  auto const f = try_to_connect(url("127.0.0.1", ""));
+  EXPECT_EQ(f.code, errc::unreachable) << f;
+  EXPECT_TRUE(f.says("certificate")) << f;
+}
+
+TEST_F(tls, refuses_a_certificate_for_another_host) {
+  auto const f = try_to_connect(url("127.0.0.2", "?ca=" + server_.ca_file()));
+  EXPECT_EQ(f.code, errc::unreachable) << f;
+}
+
+TEST_F(tls, accepts_any_certificate_when_told_not_to_verify) {
+  EXPECT_EQ(try_to_connect(url("127.0.0.1", "?verify=no")).code, std::error_code{});
+}
+
+TEST_F(tls, shows_its_own_certificate_to_a_server_that_asks_for_one) {
+  raw_.command({"CONFIG", "SET", "tls-auth-clients", "yes"});
+  auto const without = try_to_connect(server_.url());
+  EXPECT_EQ(without.code, errc::unreachable) << without;
+  auto const with =
+      try_to_connect(server_.url() + "&cert=" + server_.cert_file() + "&key=" + server_.key_file());
+  EXPECT_EQ(with.code, std::error_code{}) << with;
+}
+
+TEST_F(tls, names_a_file_that_cannot_be_read) {
+  auto const f = try_to_connect(url("127.0.0.1", "?ca=/nonexistent/ca.crt"));
+  EXPECT_EQ(f.code, errc::bad_url) << f;
+  EXPECT_TRUE(f.says("/nonexistent/ca.crt")) << f;
+}
+
+TEST_F(tls, fails_against_a_server_without_it) {
+  auto const plain = redis_server::with({.on = server_options::listen::tcp});
+  auto const f =
+      try_to_connect("rediss://127.0.0.1:" + std::to_string(plain.port()) + "?ca=" + server_.ca_file());
+  EXPECT_EQ(f.code, errc::unreachable) << f;
+}
+
+TEST_F(tls, survives_the_end_of_its_connections) {
+  client redis{server_.url()};
+  mutex m{redis, "orders"};
+  for (auto round = 0; round < 5; ++round) {
+    auto mine = m.acquire();
+    raw_.kill_clients("normal");
+    EXPECT_EQ(mine.release(), release_result::released);
+  }
+  EXPECT_TRUE(comes_clean());
+}
+
+}  // namespace
+}  // namespace holdfast::test

@@ -1,0 +1,125 @@
+/// What each operation costs, counted in requests and never in time.
+#include "law.hpp"
+
+#include <thread>
+
+namespace holdfast::test {
+namespace {
+
+class cost : public law {
+ protected:
+  flaky_proxy proxy_{server_.socket_path()};
+};
+HOLDFAST_LAW(cost);
+
+TEST_P(cost, of_an_uncontended_lock_and_unlock_is_two_requests) {
+  auto redis = connect_to(proxy_.url());
+  auto const wanted = lock(redis);
+  wanted->acquire().release();  // connects, and teaches the server the scripts
+  auto const commands = redis.stats().commands;
+  auto const served = std::stoull(raw_.info("stats", "total_commands_processed"));
+  proxy_.forget();
+  for (auto i = 0; i < 25; ++i) wanted->acquire().release();
+  EXPECT_EQ(redis.stats().commands - commands, 50u);
+  EXPECT_EQ(proxy_.requests().size(), 50u);
+  EXPECT_EQ(proxy_.connections(), 1);
+  RecordProperty("server_commands",
+                 std::to_string(std::stoull(raw_.info("stats", "total_commands_processed")) - served));
+}
+
+TEST_P(cost, of_a_handoff_inside_the_process_is_no_request) {
+  auto redis = connect_to(proxy_.url());
+  auto const wanted = lock(redis, {.starvation_limit = 30s, .handoff_time = 30s});
+  for (auto const measured : {false, true}) {  // the first time teaches the server the scripts
+    auto mine = wanted->acquire();
+    std::atomic<int> served = 0;
+    for (auto i = 0; i < 20; ++i) {
+      wanted->async_acquire([&](std::optional<lease> got, std::exception_ptr) {
+        if (got) got->async_release([&](release_result) { ++served; });
+      });
+    }
+    EXPECT_TRUE(eventually(5s, [&] { return redis.stats().waiting_now == 20; }));
+    proxy_.forget();
+    auto const before = redis.stats().handed_over;
+    mine.release();
+    EXPECT_TRUE(eventually(20s, [&] { return served == 20; }));
+    if (!measured || GetParam().wake == wake::poll) continue;
+    // The first lease was taken before anybody waited, with one token, so its release asks for more; the last
+    // gives back.
+    EXPECT_LE(proxy_.requests().size(), 2u);
+    EXPECT_GE(redis.stats().handed_over - before, 19u);
+  }
+}
+
+TEST_P(cost, of_trying_a_lock_that_this_process_holds_is_at_most_one_request) {
+  auto redis = connect_to(proxy_.url());
+  auto const wanted = lock(redis);
+  wanted->acquire().release();
+  auto const mine = wanted->acquire();
+  proxy_.forget();
+  EXPECT_FALSE(wanted->try_acquire_for(0ns));
+  EXPECT_LE(proxy_.requests().size(), 1u);
+}
+
+TEST_P(cost, of_renewals_is_shared_by_the_leases_that_are_due) {
+  auto redis = connect_to(proxy_.url());
+  std::vector<std::unique_ptr<any_lock>> locks;
+  std::vector<pending> acquired(200);
+  for (auto& p : acquired) {
+    locks.push_back(lock(redis, {.ttl = 3s}, "orders:" + std::to_string(locks.size())));
+    locks.back()->async_acquire(p.handler());
+  }
+  std::vector<lease> held;
+  for (auto& p : acquired) {
+    ASSERT_TRUE(eventually(5s, [&] { return p.done(); }));
+    held.push_back(*p.take());
+  }
+  auto const renewals = redis.stats().renewals;
+  proxy_.forget();
+  ASSERT_TRUE(eventually(10s, [&] { return redis.stats().renewals - renewals >= 400; }));
+  EXPECT_LE(proxy_.requests().size(), 80u) << "for 400 renewals";
+  for (auto const& l : held) EXPECT_TRUE(l.valid());
+  EXPECT_EQ(redis.stats().held_now, 200u);
+}
+
+class cost_of_waiting : public cost {};
+HOLDFAST_LAW_OF_MESSAGES(cost_of_waiting);
+
+TEST_P(cost_of_waiting, for_a_thousand_callers_in_one_process_is_that_of_one) {
+  auto holder = connect();
+  auto mine = lock(holder)->acquire();
+  auto redis = connect_to(proxy_.url(), {.recheck = 500ms});
+  auto const wanted = lock(redis);
+  std::atomic<int> served = 0;
+  for (auto i = 0; i < 1000; ++i) {
+    wanted->async_acquire([&](std::optional<lease> got, std::exception_ptr) {
+      ++served;
+      if (got) got->async_release({});
+    });
+  }
+  ASSERT_TRUE(
+      eventually(10s, [&] { return redis.stats().waiting_now == 1000 && redis.stats().rechecks >= 1; }));
+  auto const rechecks = redis.stats().rechecks;
+  proxy_.forget();
+  ASSERT_TRUE(eventually(10s, [&] { return redis.stats().rechecks - rechecks >= 3; }));
+  EXPECT_LE(proxy_.requests().size(), 4u);
+  mine.release();
+  EXPECT_TRUE(eventually(20s, [&] { return served == 1000; }));
+}
+
+TEST_P(cost_of_waiting, is_one_connection_more_from_the_first_wait_on) {
+  auto redis = connect_to(proxy_.url());
+  auto const wanted = lock(redis);
+  auto holder = connect();
+  EXPECT_EQ(proxy_.connections(), 0) << "making a client or a lock asks nobody";
+  {
+    auto const mine = lock(holder)->acquire();
+    EXPECT_FALSE(wanted->try_acquire_for(0ns));
+    EXPECT_EQ(proxy_.connections(), 1);
+    EXPECT_FALSE(wanted->try_acquire_for(100ms));
+    EXPECT_EQ(proxy_.connections(), 2);
+  }
+}
+
+}  // namespace
+}  // namespace holdfast::test

@@ -1,0 +1,104 @@
+/// S1 and S3: holders never overlap, tokens grow, whatever mix of threads, clients and processes competes.
+#include "law.hpp"
+
+#include <filesystem>
+#include <thread>
+
+namespace holdfast::test {
+namespace {
+
+class exclusion : public law {
+ protected:
+  /// Takes and releases until `end`, and notes each lease.
+  void compete(any_lock& lock, std::int64_t who, std::int64_t end) {
+    while (boot_now() < end) {
+      auto mine = lock.try_acquire_for(1s);
+      if (!mine) continue;
+      interval i{.from = boot_now(), .to = 0, .token = mine->token(), .who = who};
+      i.to = i.from;
+      for (auto looks = 0; looks < 5; ++looks) {
+        auto const now = boot_now();
+        if (mine->valid()) i.to = now;
+        std::this_thread::yield();
+      }
+      {
+        std::scoped_lock const hold{guard_};
+        history_.push_back(i);
+      }
+      mine->release();
+    }
+  }
+
+  std::mutex guard_;
+  std::vector<interval> history_;
+};
+HOLDFAST_LAW(exclusion);
+
+TEST_P(exclusion, holds_among_threads_of_one_client) {
+  auto redis = connect();
+  auto const contended = lock(redis);
+  auto const end = boot_now() + 700'000'000;
+  std::vector<std::jthread> threads;
+  for (auto who = 0; who < 8; ++who) threads.emplace_back([&, who] { compete(*contended, who, end); });
+  threads.clear();
+  EXPECT_GT(history_.size(), 8u);
+  EXPECT_EQ(judge(history_), "");
+  EXPECT_EQ(residue(), std::vector<std::string>{});
+}
+
+TEST_P(exclusion, holds_among_threads_clients_and_processes) {
+  auto const file = (server_.folder() / "history").string();
+  auto const counter = (server_.folder() / "counter").string();
+  std::vector<worker> workers;
+  for (auto i = 0; i < 3; ++i) {
+    workers.push_back(
+        worker::loop(server_.url(), std::string{GetParam().title}, "orders", 5s, 2s, 100us, file, counter));
+  }
+  {
+    auto const end = boot_now() + 2'000'000'000;
+    auto one = connect();
+    auto two = connect();
+    std::vector<std::unique_ptr<any_lock>> locks;
+    for (auto* redis : {&one, &two}) locks.push_back(lock(*redis));
+    std::vector<std::jthread> threads;
+    for (auto who = 0; who < 6; ++who) {
+      threads.emplace_back([&, who] { compete(*locks[static_cast<std::size_t>(who) % 2], who, end); });
+    }
+  }
+  for (auto& w : workers) {
+    EXPECT_EQ(w.hear().rfind("taken ", 0), 0u);
+    EXPECT_EQ(w.wait(), 0);
+  }
+  auto const others = read_history(file);
+  std::string digits;
+  std::ifstream{counter} >> digits;
+  EXPECT_EQ(digits, std::to_string(others.size())) << "the counter that only the lock guards lost updates";
+  history_.insert(history_.end(), others.begin(), others.end());
+  EXPECT_GT(others.size(), 3u);
+  EXPECT_EQ(judge(history_), "");
+  EXPECT_EQ(residue(), std::vector<std::string>{});
+}
+
+TEST_P(exclusion, gives_growing_tokens_across_handoffs_releases_and_an_empty_server) {
+  auto redis = connect();
+  auto const handed = lock(redis);
+  std::int64_t last = 0;
+  for (auto round = 0; round < 40; ++round) {
+    auto first = handed->acquire();
+    EXPECT_GT(first.token(), last);
+    pending next;
+    handed->async_acquire(next.handler());
+    last = first.token();
+    first.release();
+    ASSERT_TRUE(eventually(5s, [&] { return next.done(); }));
+    auto second = next.take();
+    ASSERT_TRUE(second);
+    EXPECT_GT(second->token(), last);
+    last = second->token();
+    second->release();
+    if (round % 10 == 9) raw_.command({"FLUSHALL"});
+  }
+}
+
+}  // namespace
+}  // namespace holdfast::test

@@ -1,0 +1,107 @@
+/// What every law starts from: a server of its own, clients, and the synchronizer under test.
+#pragma once
+
+#include "support/eventually.hpp"
+#include "support/flaky_proxy.hpp"
+#include "support/judge.hpp"
+#include "support/redis_server.hpp"
+#include "support/registry.hpp"
+#include "support/worker.hpp"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <exception>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace holdfast::test {
+
+class law : public testing::TestWithParam<subject> {
+ protected:
+  [[nodiscard]] client connect(client_options options = {}) const {
+    return connect_to(server_.url(), std::move(options));
+  }
+  [[nodiscard]] client connect_to(std::string const& url, client_options options = {}) const {
+    options.wake = GetParam().wake;
+    return client{url, std::move(options)};
+  }
+  [[nodiscard]] std::unique_ptr<any_lock> lock(client& redis, lock_options options = {},
+                                               std::string name = "orders") const {
+    return GetParam().make(redis, std::move(name), options);
+  }
+
+  /// Keys that a lock must not leave behind: all but the counters of tokens, which outlive it on purpose for
+  /// a day.
+  [[nodiscard]] std::vector<std::string> residue() {
+    std::vector<std::string> left;
+    for (auto& key : raw_.keys()) {
+      if (key.rfind("holdfast_token:", 0) != 0) left.push_back(std::move(key));
+    }
+    return left;
+  }
+
+  redis_server server_{};
+  raw_redis raw_ = server_.raw();
+};
+
+/// The outcome of one asynchronous acquisition. Outlives the handler that fills it in.
+class pending {
+ public:
+  mutex::acquire_handler handler() {
+    return [state = state_](std::optional<lease> got, std::exception_ptr failure) {
+      std::scoped_lock const hold{state->guard};
+      state->got = std::move(got);
+      state->failure = std::move(failure);
+      state->done = true;
+    };
+  }
+  [[nodiscard]] bool done() const { return state_->done; }
+  /// Empty when busy; throws what the acquisition failed with.
+  std::optional<lease> take() {
+    std::scoped_lock const hold{state_->guard};
+    if (state_->failure) std::rethrow_exception(state_->failure);
+    return std::exchange(state_->got, std::nullopt);
+  }
+
+ private:
+  struct state {
+    std::mutex guard;
+    std::atomic<bool> done = false;
+    std::optional<lease> got;
+    std::exception_ptr failure;
+  };
+  std::shared_ptr<state> state_ = std::make_shared<state>();
+};
+
+/// The code that `f` throws; zero when it throws nothing.
+template <class F>
+std::error_code code_of(F f) {
+  try {
+    f();
+  } catch (error const& e) {
+    return e.code();
+  }
+  return {};
+}
+
+/// Those that are woken by messages, for laws about messages and about asking nothing meanwhile.
+inline std::vector<subject> woken_by_messages() {
+  std::vector<subject> some;
+  for (auto const& s : registry()) {
+    if (s.wake != wake::poll) some.push_back(s);
+  }
+  return some;
+}
+
+inline std::string title_of(testing::TestParamInfo<subject> const& info) {
+  return std::string{info.param.title};
+}
+
+}  // namespace holdfast::test
+
+#define HOLDFAST_LAW(suite) INSTANTIATE_TEST_SUITE_P(every, suite, testing::ValuesIn(registry()), title_of)
+#define HOLDFAST_LAW_OF_MESSAGES(suite) \
+  INSTANTIATE_TEST_SUITE_P(every, suite, testing::ValuesIn(woken_by_messages()), title_of)

@@ -1,0 +1,108 @@
+/// S4 and S5: nobody releases or renews what isn't theirs, and nothing stays for ever.
+#include "law.hpp"
+
+namespace holdfast::test {
+namespace {
+
+class ownership : public law {};
+HOLDFAST_LAW(ownership);
+
+TEST_P(ownership, makes_a_release_without_effect_when_the_key_is_somebody_elses) {
+  auto redis = connect();
+  auto mine = lock(redis)->acquire();
+  raw_.command({"SET", "orders", "somebody", "PX", "60000"});
+  EXPECT_EQ(mine.release(), release_result::lost);
+  EXPECT_EQ(raw_.get("orders"), "somebody");
+}
+
+TEST_P(ownership, makes_a_renewal_without_effect_when_the_key_is_somebody_elses) {
+  auto redis = connect();
+  auto mine = lock(redis)->acquire();
+  raw_.command({"SET", "orders", "somebody", "PX", "5000"});
+  EXPECT_EQ(code_of([&] { mine.renew(); }), errc::lost);
+  EXPECT_FALSE(mine.valid());
+  EXPECT_TRUE(mine.lost().stop_requested());
+  EXPECT_EQ(mine.lost_because(), loss_cause::taken_over);
+  EXPECT_EQ(raw_.get("orders"), "somebody");
+  EXPECT_LE(raw_.pttl("orders"), 5000);
+}
+
+TEST_P(ownership, makes_a_stale_release_without_effect_on_the_next_holder) {
+  auto redis = connect();
+  auto other = connect();
+  auto stale = lock(redis, {.ttl = 500ms, .watchdog = false})->acquire();
+  auto fresh = lock(other)->acquire();
+  EXPECT_FALSE(stale.valid());
+  EXPECT_EQ(stale.lost_because(), loss_cause::limit_reached);
+  EXPECT_EQ(stale.release(), release_result::lost);
+  EXPECT_TRUE(fresh.valid());
+  EXPECT_EQ(raw_.get("orders"), fresh.owner());
+  EXPECT_EQ(fresh.release(), release_result::released);
+}
+
+TEST_P(ownership, shows_a_ttl_on_every_key_at_every_look) {
+  auto const file = (server_.folder() / "history").string();
+  std::vector<worker> workers;
+  for (auto i = 0; i < 3; ++i) {
+    workers.push_back(
+        worker::loop(server_.url(), std::string{GetParam().title}, "orders", 5s, 1500ms, 200us, file));
+  }
+  auto looks = 0;
+  EXPECT_TRUE(always(1500ms, [&] {
+    // One script, so that no key can go between its being listed and being asked.
+    auto const immortal =
+        raw_.command({"EVAL",
+                      "local bad = {} for _, key in ipairs(redis.call('KEYS', '*')) do "
+                      "if redis.call('PTTL', key) == -1 then bad[#bad + 1] = key end end return bad",
+                      "0"});
+    for (auto const& key : immortal.elements) ADD_FAILURE() << "no ttl: " << key.text;
+    ++looks;
+    return immortal.elements.empty();
+  }));
+  EXPECT_GT(looks, 10);
+}
+
+TEST_P(ownership, renews_for_as_long_as_it_is_held_and_not_longer) {
+  auto redis = connect();
+  auto mine = lock(redis, {.ttl = 600ms})->acquire();
+  EXPECT_TRUE(always(1500ms, [&] { return mine.valid() && raw_.exists("orders"); }));
+  EXPECT_GE(redis.stats().renewals, 2u);
+  mine.release();
+  auto const renewals = redis.stats().renewals;
+  EXPECT_TRUE(always(500ms, [&] { return !raw_.exists("orders"); }));
+  EXPECT_EQ(redis.stats().renewals, renewals);
+}
+
+TEST_P(ownership, ends_at_max_hold_and_says_why) {
+  auto redis = connect();
+  auto const start = boot_now();
+  auto mine = lock(redis, {.ttl = 600ms, .max_hold = 1s})->acquire();
+  EXPECT_TRUE(eventually(5s, [&] { return mine.lost().stop_requested(); }));
+  EXPECT_LT(boot_now() - start, 3'000'000'000);
+  EXPECT_GE(boot_now() - start, 800'000'000);
+  EXPECT_EQ(mine.lost_because(), loss_cause::limit_reached);
+  EXPECT_TRUE(eventually(3s, [&] { return residue().empty(); }));
+}
+
+TEST_P(ownership, ends_after_max_renewals_and_says_why) {
+  auto redis = connect();
+  auto mine = lock(redis, {.ttl = 600ms, .max_renewals = 2})->acquire();
+  EXPECT_TRUE(eventually(5s, [&] { return mine.lost().stop_requested(); }));
+  EXPECT_EQ(redis.stats().renewals, 2u);
+  EXPECT_EQ(mine.lost_because(), loss_cause::limit_reached);
+  EXPECT_TRUE(eventually(3s, [&] { return residue().empty(); }));
+}
+
+TEST_P(ownership, gives_the_key_the_ttl_asked_for_and_the_holder_an_earlier_deadline) {
+  auto redis = connect();
+  auto mine = lock(redis, {.ttl = 20s})->acquire();
+  auto const remaining = mine.remaining();
+  auto const pttl = std::chrono::milliseconds{raw_.pttl("orders")};
+  EXPECT_LE(pttl, 20s);
+  EXPECT_GT(pttl, 15s);
+  EXPECT_LT(remaining, 20s);
+  EXPECT_LT(mine.remaining(), std::chrono::milliseconds{raw_.pttl("orders")});
+}
+
+}  // namespace
+}  // namespace holdfast::test

@@ -1,0 +1,112 @@
+/// holdfast::mutex where std::timed_mutex would stand.
+#include "law.hpp"
+
+#include <thread>
+
+namespace holdfast::test {
+namespace {
+
+class std_mutex : public testing::Test {
+ protected:
+  redis_server server_{};
+  client redis_{server_.url()};
+};
+
+TEST_F(std_mutex, works_with_the_guards_of_the_standard_library) {
+  mutex a{redis_, "a"};
+  mutex b{redis_, "b"};
+  {
+    std::scoped_lock const hold{a, b};
+  }
+  {
+    std::lock_guard const hold{a};
+  }
+  {
+    std::unique_lock hold{a, std::defer_lock};
+    EXPECT_TRUE(hold.try_lock());
+    hold.unlock();
+    EXPECT_TRUE(hold.try_lock_for(1s));
+    hold.unlock();
+    EXPECT_TRUE(hold.try_lock_until(std::chrono::system_clock::now() + 1s));
+  }
+  EXPECT_EQ(a.last_release(), release_result::released);
+  EXPECT_TRUE(server_.raw().keys("[ab]").empty());
+}
+
+TEST_F(std_mutex, takes_several_in_any_order_without_deadlock) {
+  mutex a{redis_, "a"};
+  mutex b{redis_, "b"};
+  std::atomic<int> rounds = 0;
+  auto const work = [&rounds](mutex& first, mutex& second) {
+    for (auto i = 0; i < 50; ++i) {
+      std::scoped_lock const hold{first, second};
+      ++rounds;
+    }
+  };
+  {
+    auto const one = std::jthread{[&] { work(a, b); }};
+    auto const two = std::jthread{[&] { work(b, a); }};
+  }
+  EXPECT_EQ(rounds, 100);
+}
+
+TEST_F(std_mutex, refuses_misuse_as_the_standard_names_it) {
+  mutex m{redis_, "m"};
+  EXPECT_EQ(code_of([&] { m.unlock(); }), std::errc::operation_not_permitted);
+  m.lock();
+  EXPECT_EQ(code_of([&] { m.lock(); }), std::errc::resource_deadlock_would_occur);
+  EXPECT_FALSE(m.try_lock());
+  std::jthread{[&] { EXPECT_EQ(code_of([&] { m.unlock(); }), std::errc::operation_not_permitted); }}.join();
+  std::jthread{[&] { EXPECT_FALSE(m.try_lock_for(20ms)); }}.join();
+  m.unlock();
+  EXPECT_EQ(code_of([&] { m.unlock(); }), std::errc::operation_not_permitted);
+}
+
+TEST_F(std_mutex, refuses_bad_names_and_options_before_asking_anybody) {
+  client nowhere{"redis+unix:///nonexistent/redis.sock"};
+  auto const make = [&](std::string name, lock_options options = {}) {
+    return code_of([&] { mutex const m{nowhere, std::move(name), options}; });
+  };
+  EXPECT_EQ(make(""), std::errc::invalid_argument);
+  EXPECT_EQ(make(std::string(65'537, 'x')), std::errc::invalid_argument);
+  EXPECT_EQ(make("m", {.ttl = 0ms}), std::errc::invalid_argument);
+  EXPECT_EQ(make("m", {.ttl = 9ms}), std::errc::invalid_argument);
+  EXPECT_EQ(make("m", {.ttl = -1s}), std::errc::invalid_argument);
+  EXPECT_EQ(make("m", {.max_renewals = -1}), std::errc::invalid_argument);
+  EXPECT_EQ(make("m", {.max_hold = -1s}), std::errc::invalid_argument);
+  EXPECT_EQ(make("m"), std::error_code{});
+  mutex m{nowhere, "m"};
+  EXPECT_EQ(code_of([&] { (void)m.try_acquire_for(-1s); }), std::errc::invalid_argument);
+  EXPECT_EQ(nowhere.stats().commands, 0u);
+}
+
+TEST_F(std_mutex, unlocks_in_its_destructor_what_a_thread_left_locked) {
+  {
+    mutex m{redis_, "m"};
+    m.lock();
+    EXPECT_TRUE(server_.raw().exists("m"));
+  }
+  EXPECT_FALSE(server_.raw().exists("m"));
+}
+
+TEST_F(std_mutex, is_the_same_lock_as_another_object_of_its_name) {
+  mutex one{redis_, "m"};
+  mutex two{redis_, "m"};
+  one.lock();
+  EXPECT_FALSE(two.try_lock_for(20ms));
+  one.unlock();
+  EXPECT_TRUE(two.try_lock());
+  two.unlock();
+}
+
+TEST_F(std_mutex, keeps_names_with_any_bytes_apart) {
+  for (auto const& name :
+       {std::string{"a\0b", 3}, std::string{"{x}"}, std::string{"ü \r\n*3"}, std::string(60'000, 'n')}) {
+    mutex m{redis_, name};
+    auto const mine = m.acquire();
+    EXPECT_EQ(server_.raw().get(name), mine.owner());
+  }
+}
+
+}  // namespace
+}  // namespace holdfast::test

@@ -1,0 +1,206 @@
+/// L1, L2, L3: a free lock is taken, in order, by one waiter at a time, whatever becomes of messages and
+/// holders.
+#include "law.hpp"
+
+#include <deque>
+
+namespace holdfast::test {
+namespace {
+
+class wake_up : public law {};
+HOLDFAST_LAW(wake_up);
+
+TEST_P(wake_up, lets_waiters_of_one_process_in_first_come_first_served) {
+  for (auto const handoffs : {0, 64}) {
+    auto redis = connect();
+    auto const wanted = lock(redis, {.handoff_limit = handoffs});
+    auto mine = wanted->acquire();
+    std::mutex guard;
+    std::vector<int> order;
+    for (auto i = 0; i < 12; ++i) {
+      wanted->async_acquire([&, i](std::optional<lease> got, std::exception_ptr) {
+        {
+          std::scoped_lock const hold{guard};
+          order.push_back(i);
+        }
+        if (got) got->async_release({});
+      });
+    }
+    mine.release();
+    auto const all = [&] {
+      std::scoped_lock const hold{guard};
+      return order.size() == 12;
+    };
+    ASSERT_TRUE(eventually(15s, all));
+    EXPECT_TRUE(std::is_sorted(order.begin(), order.end()));
+  }
+}
+
+TEST_P(wake_up, takes_a_free_lock_within_recheck_when_every_message_is_lost) {
+  flaky_proxy proxy{server_.socket_path()};
+  proxy.swallow_messages(true);
+  auto holder = connect();
+  auto deaf = connect_to(proxy.url(), {.recheck = 600ms});
+  auto const held = lock(holder);
+  auto const wanted = lock(deaf);
+  for (auto round = 0; round < 3; ++round) {
+    auto mine = held->acquire();
+    pending p;
+    auto const waits = deaf.stats().waits;
+    wanted->async_acquire(p.handler());
+    ASSERT_TRUE(eventually(5s, [&] { return deaf.stats().waits > waits; }));
+    mine.release();
+    ASSERT_TRUE(eventually(600ms + 1s, [&] { return p.done(); }));
+    ASSERT_TRUE(p.take());
+  }
+}
+
+TEST_P(wake_up, takes_a_dead_holders_lock_shortly_after_its_expiry_among_200000_expiring_keys) {
+  raw_.command({"EVAL",
+                "for i = 1, 200000 do redis.call('SET', 'other' .. i, 'x', 'PX', 600000 + i) end return 1",
+                "0"});
+  auto redis = connect({.recheck = 30s});
+  auto const wanted = lock(redis);
+  raw_.command({"SET", "orders", "the dead", "PX", "1500"});
+  auto const expiry = boot_now() + 1'500'000'000;
+  auto const mine = wanted->try_acquire_for(20s);
+  auto const late_us = (boot_now() - expiry) / 1'000;
+  RecordProperty("late_us", std::to_string(late_us));
+  ASSERT_TRUE(mine);
+  EXPECT_LT(late_us, 1'000'000);
+}
+
+TEST_P(wake_up, hands_a_killed_process_s_lock_to_a_waiter_after_its_ttl) {
+  auto dead = worker::session(server_.url(), std::string{GetParam().title}, "orders", 1s);
+  auto const token = std::stoll(dead.ask("acquire").substr(5));
+  auto redis = connect({.recheck = 30s});
+  pending p;
+  auto const wanted = lock(redis);
+  wanted->async_acquire(p.handler());
+  ASSERT_TRUE(eventually(5s, [&] { return redis.stats().waits == 1; }));
+  dead.kill9();
+  ASSERT_TRUE(eventually(1s + 2s, [&] { return p.done(); }));
+  EXPECT_GT(p.take()->token(), token);
+}
+
+TEST_P(wake_up, is_not_held_up_by_killed_waiters_ahead) {
+  auto holder = connect();
+  auto mine = lock(holder)->acquire();
+  {
+    std::deque<worker> ahead;
+    for (auto i = 0; i < 3; ++i) {
+      ahead.push_back(worker::session(server_.url(), std::string{GetParam().title}, "orders", 5s));
+      ahead.back().say("acquire");
+    }
+    ASSERT_TRUE(eventually(10s, [&] { return raw_.client_ids("normal").size() >= 4; }));
+    // Dead without a word when this block ends.
+  }
+  auto redis = connect({.recheck = 30s});
+  pending p;
+  auto const wanted = lock(redis);
+  wanted->async_acquire(p.handler());
+  ASSERT_TRUE(eventually(5s, [&] { return redis.stats().waits == 1; }));
+  mine.release();
+  EXPECT_TRUE(eventually(2s, [&] { return p.done(); }));
+}
+
+TEST_P(wake_up, passes_a_frozen_waiter_by_within_its_grace) {
+  auto holder = connect();
+  auto mine = lock(holder)->acquire();
+  auto frozen = worker::session(server_.url(), std::string{GetParam().title}, "orders", 1s);
+  EXPECT_EQ(frozen.ask("try 50"), "busy");
+  frozen.say("acquire");
+  // It is in the queue (or polling) once the server has seen its second acquisition answered busy.
+  EXPECT_TRUE(eventually(5s, [&] { return std::stol(raw_.info("clients", "connected_clients")) >= 3; }));
+  frozen.freeze();
+  auto redis = connect();
+  pending p;
+  auto const wanted = lock(redis);
+  wanted->async_acquire(p.handler());
+  ASSERT_TRUE(eventually(5s, [&] { return redis.stats().waits == 1; }));
+  mine.release();
+  ASSERT_TRUE(eventually(6s, [&] { return p.done(); }));
+  p.take()->release();
+  frozen.thaw();
+  EXPECT_EQ(frozen.hear().rfind("held ", 0), 0u) << "a waiter that was frozen still gets its turn";
+}
+
+TEST_P(wake_up, gives_a_waiter_of_another_process_its_turn_in_spite_of_barging_neighbours) {
+  auto barging = connect();
+  auto patient = connect();
+  auto const theirs = lock(barging);
+  std::atomic<bool> stop = false;
+  std::vector<std::jthread> threads;
+  for (auto i = 0; i < 4; ++i) {
+    threads.emplace_back([&] {
+      while (!stop) {
+        if (auto const mine = theirs->try_acquire_for(1s)) std::this_thread::yield();
+      }
+    });
+  }
+  ASSERT_TRUE(eventually(5s, [&] { return barging.stats().acquired > 20; }));
+  auto const got = lock(patient)->try_acquire_for(10s);
+  stop = true;
+  EXPECT_TRUE(got);
+}
+
+class waking_by_messages : public law {
+ protected:
+  struct cost {
+    std::uint64_t requests = 0;
+    std::uint64_t messages = 0;
+    friend bool operator==(cost const&, cost const&) = default;
+    friend std::ostream& operator<<(std::ostream& out, cost const& c) {
+      return out << c.requests << " requests, " << c.messages << " messages";
+    }
+  };
+
+  /// What one handoff costs when so many clients wait.
+  cost of_handoff(int waiting) {
+    flaky_proxy proxy{server_.socket_path()};
+    auto holder = connect_to(proxy.url(), {.recheck = 30s});
+    auto const held = lock(holder);
+    auto mine = held->acquire();
+    std::deque<client> clients;
+    std::vector<std::unique_ptr<any_lock>> locks;
+    std::vector<pending> waiters(static_cast<std::size_t>(waiting));
+    for (auto& p : waiters) {
+      clients.push_back(connect_to(proxy.url(), {.recheck = 30s}));
+      locks.push_back(lock(clients.back()));
+      locks.back()->async_acquire(p.handler());
+    }
+    // Quiet: nobody has anything more to say until the release.
+    auto seen = std::size_t{0};
+    auto const quiet = [&] {
+      seen = proxy.requests().size();
+      return always(150ms, [&] { return proxy.requests().size() == seen; });
+    };
+    EXPECT_TRUE(eventually(20s, quiet));
+    for (auto& c : clients) EXPECT_EQ(c.stats().waits, 1u);
+    proxy.forget();
+    mine.release();
+    auto const in = [&] {
+      return std::count_if(waiters.begin(), waiters.end(), [](auto& p) { return p.done(); });
+    };
+    EXPECT_TRUE(eventually(5s, [&] { return in() == 1; }));
+    EXPECT_TRUE(always(200ms, [&] { return in() == 1; }));
+    auto const spent = cost{proxy.requests().size(), proxy.messages()};
+    for (auto& p : waiters) {
+      if (p.done()) p.take()->async_release({});
+    }
+    return spent;
+  }
+};
+HOLDFAST_LAW_OF_MESSAGES(waking_by_messages);
+
+TEST_P(waking_by_messages, wakes_one_waiter_at_a_cost_that_does_not_grow_with_their_number) {
+  (void)of_handoff(1);  // teaches the server the scripts
+  auto const few = of_handoff(1);
+  EXPECT_LE(few.requests, 2u) << "a release and an acquisition";
+  EXPECT_EQ(few.messages, 1u);
+  raw_.command({"FLUSHALL"});
+  EXPECT_EQ(of_handoff(32), few);
+}
+
+}  // namespace
+}  // namespace holdfast::test

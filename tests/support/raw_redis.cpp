@@ -1,0 +1,152 @@
+#include "raw_redis.hpp"
+
+#include <hiredis/hiredis.h>
+#include <poll.h>
+
+#include <sstream>
+#include <stdexcept>
+#include <utility>
+
+namespace holdfast::test {
+namespace {
+
+struct reply_freer {
+  void operator()(void* reply) const noexcept { freeReplyObject(reply); }
+};
+
+raw_reply convert(redisReply const& from) {
+  raw_reply to;
+  switch (from.type) {
+    case REDIS_REPLY_INTEGER:
+      to.what = raw_reply::kind::integer;
+      to.integer = from.integer;
+      break;
+    case REDIS_REPLY_ERROR:
+      to.what = raw_reply::kind::error;
+      to.text.assign(from.str, from.len);
+      break;
+    case REDIS_REPLY_STRING:
+    case REDIS_REPLY_STATUS:
+      to.what = raw_reply::kind::text;
+      to.text.assign(from.str, from.len);
+      break;
+    case REDIS_REPLY_ARRAY:
+      to.what = raw_reply::kind::array;
+      for (std::size_t i = 0; i < from.elements; ++i) to.elements.push_back(convert(*from.element[i]));
+      break;
+    default:
+      break;
+  }
+  return to;
+}
+
+void append(redisContext* context, std::vector<std::string> const& words) {
+  std::vector<char const*> texts;
+  std::vector<std::size_t> lengths;
+  for (auto const& word : words) {
+    texts.push_back(word.data());
+    lengths.push_back(word.size());
+  }
+  redisAppendCommandArgv(context, static_cast<int>(words.size()), texts.data(), lengths.data());
+}
+
+raw_reply read(redisContext* context) {
+  void* reply = nullptr;
+  if (redisGetReply(context, &reply) != REDIS_OK || reply == nullptr) {
+    throw std::runtime_error{std::string{"raw_redis: "} + context->errstr};
+  }
+  auto const owned = std::unique_ptr<void, reply_freer>{reply};
+  return convert(*static_cast<redisReply*>(reply));
+}
+
+}  // namespace
+
+void raw_redis::closer::operator()(redisContext* context) const noexcept { redisFree(context); }
+
+raw_redis::raw_redis(std::string socket_path) : socket_path_{std::move(socket_path)} {}
+raw_redis::~raw_redis() = default;
+raw_redis::raw_redis(raw_redis&&) noexcept = default;
+raw_redis& raw_redis::operator=(raw_redis&&) noexcept = default;
+
+void raw_redis::connect() {
+  if (context_ && context_->err == 0) {
+    // Nothing is outstanding, so something to read can only be the end: the server was restarted.
+    auto poller = pollfd{context_->fd, POLLIN, 0};
+    if (::poll(&poller, 1, 0) == 0) return;
+  }
+  context_.reset(redisConnectUnixWithTimeout(socket_path_.c_str(), timeval{2, 0}));
+  if (!context_ || context_->err != 0)
+    throw std::runtime_error{"raw_redis: can't connect to " + socket_path_};
+  redisSetTimeout(context_.get(), timeval{5, 0});
+}
+
+raw_reply raw_redis::command(std::vector<std::string> const& words) {
+  connect();
+  append(context_.get(), words);
+  return read(context_.get());
+}
+
+void raw_redis::pipeline(std::vector<std::vector<std::string>> const& commands) {
+  connect();
+  for (auto const& words : commands) append(context_.get(), words);
+  for (std::size_t i = 0; i < commands.size(); ++i) read(context_.get());
+}
+
+std::optional<std::string> raw_redis::get(std::string const& key) {
+  auto reply = command({"GET", key});
+  if (reply.is_nil()) return std::nullopt;
+  return std::move(reply.text);
+}
+
+std::int64_t raw_redis::pttl(std::string const& key) { return command({"PTTL", key}).integer; }
+bool raw_redis::del(std::string const& key) { return command({"DEL", key}).integer == 1; }
+bool raw_redis::exists(std::string const& key) { return command({"EXISTS", key}).integer == 1; }
+
+std::vector<std::string> raw_redis::keys(std::string const& pattern) {
+  std::vector<std::string> found;
+  for (auto& element : command({"KEYS", pattern}).elements) found.push_back(std::move(element.text));
+  return found;
+}
+
+std::map<std::string, std::uint64_t> raw_redis::command_counts() {
+  // cmdstat_config|get:calls=1,usec=…
+  std::map<std::string, std::uint64_t> counts;
+  std::istringstream lines{command({"INFO", "commandstats"}).text};
+  std::string const prefix = "cmdstat_";
+  std::string const calls = ":calls=";
+  for (std::string line; std::getline(lines, line);) {
+    auto const colon = line.find(calls);
+    if (line.rfind(prefix, 0) != 0 || colon == std::string::npos) continue;
+    counts[line.substr(prefix.size(), colon - prefix.size())] =
+        std::stoull(line.substr(colon + calls.size()));
+  }
+  return counts;
+}
+
+std::uint64_t raw_redis::calls_of(std::string const& command) { return command_counts()[command]; }
+
+std::string raw_redis::info(std::string const& section, std::string const& field) {
+  std::istringstream lines{command({"INFO", section}).text};
+  for (std::string line; std::getline(lines, line);) {
+    if (line.rfind(field + ":", 0) != 0) continue;
+    if (line.back() == '\r') line.pop_back();
+    return line.substr(field.size() + 1);
+  }
+  return {};
+}
+
+std::vector<std::string> raw_redis::client_ids(std::string const& type) {
+  std::istringstream lines{command({"CLIENT", "LIST", "TYPE", type}).text};
+  std::vector<std::string> ids;
+  for (std::string line; std::getline(lines, line);) {
+    if (line.rfind("id=", 0) != 0 || line.find(" name= ") != std::string::npos) continue;
+    ids.push_back(line.substr(3, line.find(' ') - 3));
+  }
+  return ids;
+}
+
+void raw_redis::kill_clients(std::string const& type) {
+  for (auto const& id : client_ids(type)) command({"CLIENT", "KILL", "ID", id});
+}
+
+}  // namespace holdfast::test

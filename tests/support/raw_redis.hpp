@@ -1,0 +1,69 @@
+/// An independent view of a Redis server, on hiredis: tests look into the server without the code under test.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+struct redisContext;
+
+namespace holdfast::test {
+
+struct raw_reply {
+  enum class kind { nil, integer, text, error, array };
+  kind what = kind::nil;
+  std::int64_t integer = 0;
+  std::string text{};
+  std::vector<raw_reply> elements{};
+
+  [[nodiscard]] bool is_nil() const { return what == kind::nil; }
+  [[nodiscard]] bool is_error() const { return what == kind::error; }
+};
+
+/// One connection, made at the first command and made again after it broke. Not for several threads at once.
+/// Throws std::runtime_error when the server can't be reached or doesn't answer within five seconds.
+class raw_redis {
+ public:
+  explicit raw_redis(std::string socket_path);
+  ~raw_redis();
+  raw_redis(raw_redis&&) noexcept;
+  raw_redis& operator=(raw_redis&&) noexcept;
+
+  raw_reply command(std::vector<std::string> const& words);
+
+  /// Sends all at once, then reads all replies: for filling a server.
+  void pipeline(std::vector<std::vector<std::string>> const& commands);
+
+  std::optional<std::string> get(std::string const& key);
+  std::int64_t pttl(std::string const& key);
+  bool del(std::string const& key);
+  bool exists(std::string const& key);
+  std::vector<std::string> keys(std::string const& pattern = "*");
+
+  /// How often each command was called since the server started, in lower case, from INFO commandstats. Calls
+  /// made by scripts count too.
+  std::map<std::string, std::uint64_t> command_counts();
+  std::uint64_t calls_of(std::string const& command);
+
+  /// A field of INFO; empty when there is none.
+  std::string info(std::string const& section, std::string const& field);
+
+  /// The ids of the connections that have a name, as those of Holdfast do and this one doesn't: "normal" or
+  /// "pubsub".
+  std::vector<std::string> client_ids(std::string const& type);
+  void kill_clients(std::string const& type);
+
+ private:
+  void connect();
+
+  struct closer {
+    void operator()(redisContext*) const noexcept;
+  };
+  std::string socket_path_;
+  std::unique_ptr<redisContext, closer> context_;
+};
+
+}  // namespace holdfast::test

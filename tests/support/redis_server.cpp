@@ -1,0 +1,196 @@
+#include "redis_server.hpp"
+
+#include "eventually.hpp"
+
+#include <arpa/inet.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <csignal>
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+#include <stdexcept>
+#include <utility>
+
+namespace holdfast::test {
+namespace {
+
+namespace fs = std::filesystem;
+
+fs::path make_folder() {
+  auto pattern = (fs::temp_directory_path() / "holdfast-test-XXXXXX").string();
+  if (::mkdtemp(pattern.data()) == nullptr) throw std::runtime_error{"mkdtemp " + pattern};
+  return pattern;
+}
+
+/// fork + exec with nothing but system calls in between, since other threads may be running.
+pid_t spawn(std::vector<std::string> words) {
+  std::vector<char*> argv;
+  for (auto& word : words) argv.push_back(word.data());
+  argv.push_back(nullptr);
+  auto const parent = ::getpid();
+  auto const pid = ::fork();
+  if (pid < 0) throw std::runtime_error{"fork"};
+  if (pid == 0) {
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (::getppid() != parent) ::_exit(1);
+    ::setpgid(0, 0);
+    sigset_t none;
+    ::sigemptyset(&none);
+    ::sigprocmask(SIG_SETMASK, &none, nullptr);
+    ::execvp(argv[0], argv.data());
+    ::_exit(127);
+  }
+  return pid;
+}
+
+std::string contents(fs::path const& file) {
+  std::ostringstream all;
+  all << std::ifstream{file}.rdbuf();
+  return all.str();
+}
+
+}  // namespace
+
+std::uint16_t free_port() {
+  auto const socket = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof address;
+  auto* const generic = reinterpret_cast<sockaddr*>(&address);
+  auto const bound = ::bind(socket, generic, size) == 0 && ::getsockname(socket, generic, &size) == 0;
+  ::close(socket);
+  if (!bound) throw std::runtime_error{"no free port"};
+  return ntohs(address.sin_port);
+}
+
+redis_server::redis_server(std::vector<std::string> extra_args)
+    : redis_server{tag{}, server_options{.args = std::move(extra_args)}} {}
+
+redis_server::redis_server(tag, server_options options)
+    : options_{std::move(options)}, folder_{make_folder()} {
+  if (options_.on == server_options::listen::tls) make_certificates();
+  // Somebody else may take the port between our looking and the server's bind.
+  for (auto tries = 0; tries < 5; ++tries) {
+    if (options_.on != server_options::listen::unix_socket) port_ = free_port();
+    if (spawn_and_wait()) return;
+  }
+  auto const log = contents(folder_ / "log");
+  fs::remove_all(folder_);
+  throw std::runtime_error{"redis-server doesn't start:\n" + log};
+}
+
+redis_server::~redis_server() {
+  end(SIGKILL);
+  std::error_code ignored;
+  fs::remove_all(folder_, ignored);
+}
+
+std::string redis_server::url() const {
+  std::string login;
+  if (!options_.user.empty() || !options_.password.empty())
+    login = options_.user + ":" + options_.password + "@";
+  switch (options_.on) {
+    case server_options::listen::tcp:
+      return "redis://" + login + "127.0.0.1:" + std::to_string(port_);
+    case server_options::listen::tls:
+      return "rediss://" + login + "127.0.0.1:" + std::to_string(port_) + "?ca=" + ca_file();
+    case server_options::listen::unix_socket:
+      break;
+  }
+  return "redis+unix://" + login + socket_path();
+}
+
+std::vector<std::string> redis_server::arguments() const {
+  std::vector<std::string> words{"redis-server", "--unixsocket",   socket_path(),
+                                 "--dir",        folder_.string(), "--logfile",
+                                 "log",          "--save",         "",
+                                 "--bind",       "127.0.0.1",      "--databases",
+                                 "16",           "--daemonize",    "no"};
+  auto const add = [&words](std::vector<std::string> const& more) {
+    words.insert(words.end(), more.begin(), more.end());
+  };
+  auto const port = std::to_string(port_);
+  add({"--port", options_.on == server_options::listen::tcp ? port : "0"});
+  if (options_.on == server_options::listen::tls) {
+    add({"--tls-port", port, "--tls-ca-cert-file", ca_file(), "--tls-cert-file", cert_file(),
+         "--tls-key-file", key_file(), "--tls-auth-clients", "optional"});
+  }
+  if (options_.persistent) add({"--appendonly", "yes", "--appendfsync", "always"});
+  add(options_.args);
+  return words;
+}
+
+bool redis_server::spawn_and_wait() {
+  std::error_code ignored;
+  fs::remove(socket_path(), ignored);
+  pid_ = spawn(arguments());
+  auto gone = false;
+  auto const answers = [&] {
+    if (::waitpid(pid_, nullptr, WNOHANG) == pid_) {
+      gone = true;
+      pid_ = 0;
+      return true;
+    }
+    try {
+      auto const reply = raw().command({"PING"});
+      return !reply.is_error() || reply.text.rfind("NOAUTH", 0) == 0 || reply.text.rfind("NOPERM", 0) == 0;
+    } catch (std::runtime_error const&) {
+      return false;
+    }
+  };
+  if (eventually(10s, answers) && !gone) return true;
+  end(SIGKILL);
+  return false;
+}
+
+void redis_server::end(int signal) {
+  if (pid_ == 0) return;
+  ::kill(pid_, SIGCONT);
+  ::kill(pid_, signal);
+  if (!eventually(5s, [this] { return ::waitpid(pid_, nullptr, WNOHANG) == pid_; })) {
+    ::kill(pid_, SIGKILL);
+    ::waitpid(pid_, nullptr, 0);
+  }
+  pid_ = 0;
+}
+
+void redis_server::stop() { end(SIGTERM); }
+void redis_server::kill9() { end(SIGKILL); }
+
+void redis_server::start() {
+  if (!spawn_and_wait())
+    throw std::runtime_error{"redis-server doesn't start again:\n" + contents(folder_ / "log")};
+}
+
+// waitid returns when the signal has taken effect: a stopped process takes a moment to stop.
+void redis_server::freeze() const {
+  ::kill(pid_, SIGSTOP);
+  siginfo_t info{};
+  ::waitid(P_PID, static_cast<id_t>(pid_), &info, WSTOPPED | WNOWAIT);
+}
+
+void redis_server::thaw() const { ::kill(pid_, SIGCONT); }
+
+void redis_server::make_certificates() const {
+  std::ofstream{folder_ / "san"} << "subjectAltName=IP:127.0.0.1,DNS:localhost\n";
+  auto const script = "cd '" + folder_.string() +
+                      "' && openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 "
+                      "-subj '/CN=holdfast test CA'"
+                      " -keyout ca.key -out ca.crt"
+                      " && openssl req -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj "
+                      "'/CN=localhost' -keyout peer.key"
+                      " -out peer.csr"
+                      " && openssl x509 -req -in peer.csr -CA ca.crt -CAkey ca.key -CAcreateserial -days 2 "
+                      "-extfile san -out peer.crt";
+  auto const pid =
+      spawn({"sh", "-c", "{ " + script + "; } >'" + (folder_ / "openssl.log").string() + "' 2>&1"});
+  auto status = 0;
+  ::waitpid(pid, &status, 0);
+  if (status != 0) throw std::runtime_error{"openssl: " + contents(folder_ / "openssl.log")};
+}
+
+}  // namespace holdfast::test

@@ -1,0 +1,74 @@
+/// A private redis-server as an object: started in a folder of its own, stopped by pid.
+#pragma once
+
+#include "raw_redis.hpp"
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include <sys/types.h>
+
+namespace holdfast::test {
+
+struct server_options {
+  enum class listen { unix_socket, tcp, tls };
+  listen on = listen::unix_socket;  ///< what url() names; the unix socket is always there too, for raw()
+  bool persistent = false;          ///< appendonly, each write synced: start() after a stop finds the data
+  std::string user{};               ///< put into url()
+  std::string password{};           ///< put into url()
+  std::vector<std::string> args{};  ///< more arguments of redis-server: {"--maxmemory", "1mb"}
+};
+
+/// Starts in the constructor and answers when that returns (else it throws). The child dies with the thread
+/// that started it, even if that is killed.
+class redis_server {
+ public:
+  explicit redis_server(std::vector<std::string> extra_args = {});
+  [[nodiscard]] static redis_server with(server_options options) {
+    return redis_server{tag{}, std::move(options)};
+  }
+  ~redis_server();
+  redis_server(redis_server const&) = delete;
+  redis_server& operator=(redis_server const&) = delete;
+
+  [[nodiscard]] std::string url() const;
+  [[nodiscard]] std::string socket_path() const { return (folder_ / "redis.sock").string(); }
+  [[nodiscard]] std::filesystem::path const& folder() const { return folder_; }
+  [[nodiscard]] std::uint16_t port() const { return port_; }
+  [[nodiscard]] pid_t pid() const { return pid_; }
+
+  /// An independent client of this server, over its unix socket.
+  [[nodiscard]] raw_redis raw() const { return raw_redis{socket_path()}; }
+
+  void stop();          ///< SIGTERM, and SIGKILL after a grace; returns when it is gone
+  void kill9();         ///< SIGKILL; returns when it is gone
+  void start();         ///< again, on the same socket and port; empty unless `persistent`
+  void freeze() const;  ///< SIGSTOP
+  void thaw() const;    ///< SIGCONT
+
+  /// For TLS: files made at the first use, with `openssl`, in the server's folder.
+  [[nodiscard]] std::string ca_file() const { return (folder_ / "ca.crt").string(); }
+  [[nodiscard]] std::string cert_file() const { return (folder_ / "peer.crt").string(); }
+  [[nodiscard]] std::string key_file() const { return (folder_ / "peer.key").string(); }
+
+ private:
+  struct tag {};
+  redis_server(tag, server_options options);
+
+  void make_certificates() const;
+  [[nodiscard]] std::vector<std::string> arguments() const;
+  [[nodiscard]] bool spawn_and_wait();
+  void end(int signal);
+
+  server_options options_;
+  std::filesystem::path folder_;
+  std::uint16_t port_ = 0;
+  pid_t pid_ = 0;
+};
+
+/// A port of 127.0.0.1 that nobody listens on at this moment.
+[[nodiscard]] std::uint16_t free_port();
+
+}  // namespace holdfast::test

@@ -1,0 +1,73 @@
+/// The synchronizers that the laws are run over, each with each way of being woken. Adding one is one line
+/// below.
+#pragma once
+
+#include <holdfast/client.hpp>
+#include <holdfast/mutex.hpp>
+
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <ostream>
+#include <stdexcept>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace holdfast::test {
+
+/// What the laws need of an exclusive synchronizer, whatever its type.
+class any_lock {
+ public:
+  virtual ~any_lock() = default;
+  virtual lease acquire(std::stop_token stop = {}) = 0;
+  virtual std::optional<lease> try_acquire_for(std::chrono::nanoseconds wait, std::stop_token stop = {}) = 0;
+  virtual void async_acquire(mutex::acquire_handler done, std::stop_token stop = {}) = 0;
+};
+
+template <class Lock>
+class lock_of final : public any_lock {
+ public:
+  lock_of(client& redis, std::string name, lock_options options) : lock_{redis, std::move(name), options} {}
+  lease acquire(std::stop_token stop) override { return lock_.acquire(std::move(stop)); }
+  std::optional<lease> try_acquire_for(std::chrono::nanoseconds wait, std::stop_token stop) override {
+    return lock_.try_acquire_for(wait, std::move(stop));
+  }
+  void async_acquire(mutex::acquire_handler done, std::stop_token stop) override {
+    lock_.async_acquire(std::move(done), std::move(stop));
+  }
+
+ private:
+  Lock lock_;
+};
+
+template <class Lock>
+std::unique_ptr<any_lock> make_lock(client& redis, std::string name, lock_options options) {
+  return std::make_unique<lock_of<Lock>>(redis, std::move(name), options);
+}
+
+struct subject {
+  std::string_view title;
+  holdfast::wake wake;
+  std::unique_ptr<any_lock> (*make)(client&, std::string name, lock_options);
+
+  friend std::ostream& operator<<(std::ostream& out, subject const& s) { return out << s.title; }
+};
+
+inline std::vector<subject> const& registry() {
+  static std::vector<subject> const all{
+      {"mutex_inbox", wake::inbox, make_lock<mutex>},
+      {"mutex_poll", wake::poll, make_lock<mutex>},
+  };
+  return all;
+}
+
+inline subject const& subject_titled(std::string_view title) {
+  for (auto const& s : registry()) {
+    if (s.title == title) return s;
+  }
+  throw std::invalid_argument{"no such subject: " + std::string{title}};
+}
+
+}  // namespace holdfast::test

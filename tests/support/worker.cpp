@@ -1,0 +1,250 @@
+#include "worker.hpp"
+
+#include "eventually.hpp"
+#include "judge.hpp"
+#include "registry.hpp"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <iostream>
+#include <stdexcept>
+#include <utility>
+
+namespace holdfast::test {
+namespace {
+
+constexpr char const* mark = "--holdfast-test-worker";
+
+milliseconds number(std::string const& text) { return milliseconds{std::stol(text)}; }
+
+void write_line(int fd, std::string line) {
+  line += '\n';
+  if (::write(fd, line.data(), line.size()) != static_cast<ssize_t>(line.size())) ::_exit(3);
+}
+
+void answer(std::string const& line) { write_line(STDOUT_FILENO, line); }
+
+// Static, as in a program that keeps its locks in global objects: exit() destroys them, quit doesn't get to.
+std::unique_ptr<client> redis;
+std::unique_ptr<any_lock> lock;
+lease held;
+
+void connect(std::string const& url, std::string const& title, std::string const& name,
+             std::string const& ttl) {
+  auto const& what = subject_titled(title);
+  redis = std::make_unique<client>(url, client_options{.name = "worker", .wake = what.wake});
+  lock = what.make(*redis, name, {.ttl = number(ttl)});
+}
+
+void spin() {
+  auto last_valid = std::int64_t{0};
+  for (;;) {
+    auto const now = boot_now();
+    if (!held.valid()) break;
+    last_valid = now;
+  }
+  answer("ended " + std::to_string(last_valid) + " " + code_word(held.lost_because()) + " " +
+         (held.lost().stop_requested() ? "told" : "untold"));
+}
+
+void obey(std::string const& line) {
+  if (line == "acquire") {
+    held = lock->acquire();
+    answer("held " + std::to_string(held.token()));
+  } else if (line.rfind("try ", 0) == 0) {
+    auto got = lock->try_acquire_for(number(line.substr(4)));
+    if (got) held = std::move(*got);
+    answer(got ? "held " + std::to_string(held.token()) : "busy");
+  } else if (line == "release") {
+    answer("ended " + code_word(held.release()));
+  } else if (line == "status") {
+    answer(std::string{held.valid() ? "valid " : "invalid "} + code_word(held.lost_because()));
+  } else if (line == "spin") {
+    spin();
+  } else if (line == "exit") {
+    std::exit(0);
+  } else if (line == "quit") {
+    ::_exit(0);
+  } else {
+    answer("what? " + line);
+  }
+}
+
+int session(std::vector<std::string> const& words) {
+  connect(words.at(0), words.at(1), words.at(2), words.at(3));
+  for (std::string line; std::getline(std::cin, line);) {
+    try {
+      obey(line);
+    } catch (std::exception const& e) {
+      answer(std::string{"error "} + e.what());
+    }
+  }
+  return 0;
+}
+
+void increment(std::string const& counter) {
+  auto const file = ::open(counter.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+  char digits[32] = {};
+  if (::pread(file, digits, sizeof digits - 1, 0) < 0) ::_exit(4);
+  auto const next = std::to_string(std::atol(digits) + 1);
+  if (::pwrite(file, next.data(), next.size(), 0) < 0) ::_exit(4);
+  ::close(file);
+}
+
+int loop(std::vector<std::string> const& words) {
+  connect(words.at(0), words.at(1), words.at(2), words.at(3));
+  auto const end = boot_now() + std::chrono::nanoseconds{number(words.at(4))}.count();
+  auto const hold = std::stol(words.at(5)) * 1'000;
+  auto const history = ::open(words.at(6).c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+  auto const& counter = words.at(7);
+  auto taken = 0;
+  while (boot_now() < end) {
+    auto mine = lease{};
+    try {
+      auto got = lock->try_acquire_for(1s);
+      if (!got) continue;
+      mine = std::move(*got);
+    } catch (error const& e) {
+      if (e.code() != errc::unreachable && e.code() != errc::refused) throw;
+      continue;
+    }
+    auto const from = boot_now();
+    if (!mine.valid()) continue;
+    if (counter != "-") increment(counter);
+    auto to = from;
+    for (auto now = from;; now = boot_now()) {
+      if (!mine.valid()) break;
+      to = now;
+      if (now - from >= hold) break;
+    }
+    ++taken;
+    write_line(history, std::to_string(from) + " " + std::to_string(to) + " " + std::to_string(mine.token()) +
+                            " " + std::to_string(::getpid()));
+    mine.release();
+  }
+  answer("taken " + std::to_string(taken));
+  return 0;
+}
+
+}  // namespace
+
+void become_worker_if_asked(int argc, char** argv) {
+  if (argc < 3 || std::strcmp(argv[1], mark) != 0) return;
+  std::vector<std::string> const words{argv + 3, argv + argc};
+  try {
+    std::exit(std::strcmp(argv[2], "session") == 0 ? session(words) : loop(words));
+  } catch (std::exception const& e) {
+    answer(std::string{"failed "} + e.what());
+    ::_exit(2);
+  }
+}
+
+worker worker::session(std::string const& url, std::string const& subject, std::string const& name,
+                       std::chrono::milliseconds ttl) {
+  return worker{{"session", url, subject, name, std::to_string(ttl.count())}};
+}
+
+worker worker::loop(std::string const& url, std::string const& subject, std::string const& name,
+                    std::chrono::milliseconds ttl, std::chrono::milliseconds time,
+                    std::chrono::microseconds hold, std::string const& history, std::string const& counter) {
+  return worker{{"loop", url, subject, name, std::to_string(ttl.count()), std::to_string(time.count()),
+                 std::to_string(hold.count()), history, counter}};
+}
+
+worker::worker(std::vector<std::string> words) {
+  words.insert(words.begin(), {"/proc/self/exe", mark});
+  std::vector<char*> argv;
+  for (auto& word : words) argv.push_back(word.data());
+  argv.push_back(nullptr);
+  int in[2];
+  int out[2];
+  if (::pipe2(in, O_CLOEXEC) != 0 || ::pipe2(out, O_CLOEXEC) != 0) throw std::runtime_error{"pipe"};
+  auto const parent = ::getpid();
+  pid_ = ::fork();
+  if (pid_ < 0) throw std::runtime_error{"fork"};
+  if (pid_ == 0) {
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (::getppid() != parent) ::_exit(1);
+    ::signal(SIGPIPE, SIG_DFL);
+    ::dup2(in[0], STDIN_FILENO);
+    ::dup2(out[1], STDOUT_FILENO);
+    ::execv(argv[0], argv.data());
+    ::_exit(127);
+  }
+  ::close(in[0]);
+  ::close(out[1]);
+  to_ = in[1];
+  from_ = out[0];
+}
+
+worker::worker(worker&& other) noexcept
+    : pid_{std::exchange(other.pid_, 0)},
+      to_{std::exchange(other.to_, -1)},
+      from_{std::exchange(other.from_, -1)},
+      heard_{std::move(other.heard_)} {}
+
+worker::~worker() {
+  kill9();
+  if (to_ >= 0) ::close(to_);
+  if (from_ >= 0) ::close(from_);
+}
+
+void worker::say(std::string const& line) const { write_line(to_, line); }
+
+std::string worker::hear(std::chrono::milliseconds within) {
+  auto const deadline = std::chrono::steady_clock::now() + within;
+  for (;;) {
+    if (auto const end = heard_.find('\n'); end != std::string::npos) {
+      auto line = heard_.substr(0, end);
+      heard_.erase(0, end + 1);
+      return line;
+    }
+    auto const left = std::chrono::ceil<milliseconds>(deadline - std::chrono::steady_clock::now());
+    auto poller = pollfd{from_, POLLIN, 0};
+    if (left <= 0ms || ::poll(&poller, 1, static_cast<int>(left.count())) <= 0) {
+      throw std::runtime_error{"the worker says nothing"};
+    }
+    char bytes[4096];
+    auto const got = ::read(from_, bytes, sizeof bytes);
+    if (got <= 0) throw std::runtime_error{"the worker is gone"};
+    heard_.append(bytes, static_cast<std::size_t>(got));
+  }
+}
+
+std::string worker::ask(std::string const& line, std::chrono::milliseconds within) {
+  say(line);
+  return hear(within);
+}
+
+void worker::freeze() const {
+  ::kill(pid_, SIGSTOP);
+  siginfo_t info{};
+  ::waitid(P_PID, static_cast<id_t>(pid_), &info, WSTOPPED | WNOWAIT);
+}
+
+void worker::thaw() const { ::kill(pid_, SIGCONT); }
+
+void worker::kill9() {
+  if (pid_ == 0) return;
+  ::kill(pid_, SIGKILL);
+  ::waitpid(pid_, nullptr, 0);
+  pid_ = 0;
+}
+
+int worker::wait(std::chrono::milliseconds within) {
+  auto status = 0;
+  if (!eventually(within, [&] { return ::waitpid(pid_, &status, WNOHANG) == pid_; })) {
+    throw std::runtime_error{"the worker doesn't end"};
+  }
+  pid_ = 0;
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+}
+
+}  // namespace holdfast::test

@@ -1,0 +1,58 @@
+/// Holders and waiters in real processes, to be killed and frozen: the test program itself, started again.
+#pragma once
+
+#include <sys/types.h>
+#include <chrono>
+#include <string>
+#include <vector>
+
+namespace holdfast::test {
+
+/// To be called first thing in main(). Runs the worker and exits when this process was started as one; see
+/// worker.cpp for what it understands.
+void become_worker_if_asked(int argc, char** argv);
+
+/// What a worker writes of how a release or lease ended: a number, since the texts are for people.
+template <class Outcome>
+[[nodiscard]] std::string code_word(Outcome outcome) {
+  return std::to_string(static_cast<int>(outcome));
+}
+
+class worker {
+ public:
+  /// Waits for commands: acquire, try MS, release, status, spin, exit, quit. Each answers with one line.
+  static worker session(std::string const& url, std::string const& subject, std::string const& name,
+                        std::chrono::milliseconds ttl);
+  /// Takes, holds and releases over and over until `time` is over, and writes each lease to `history` (see
+  /// judge.hpp). With a `counter` file: increments the number in it, unguarded but for the lock.
+  static worker loop(std::string const& url, std::string const& subject, std::string const& name,
+                     std::chrono::milliseconds ttl, std::chrono::milliseconds time,
+                     std::chrono::microseconds hold, std::string const& history,
+                     std::string const& counter = "-");
+
+  ~worker();  ///< kills it
+  worker(worker&& other) noexcept;
+  worker& operator=(worker&&) = delete;
+
+  void say(std::string const& line) const;
+  /// The next line that it wrote. Throws std::runtime_error when none comes in time.
+  std::string hear(std::chrono::milliseconds within = std::chrono::seconds{10});
+  std::string ask(std::string const& line, std::chrono::milliseconds within = std::chrono::seconds{10});
+
+  void freeze() const;  ///< SIGSTOP; returns when it has stopped
+  void thaw() const;
+  void kill9();
+  /// Waits for its end. The exit code, or -signal. Throws when it doesn't end in time.
+  int wait(std::chrono::milliseconds within = std::chrono::seconds{20});
+  [[nodiscard]] pid_t pid() const { return pid_; }
+
+ private:
+  explicit worker(std::vector<std::string> words);
+
+  pid_t pid_ = 0;
+  int to_ = -1;
+  int from_ = -1;
+  std::string heard_{};
+};
+
+}  // namespace holdfast::test

@@ -1,0 +1,149 @@
+#include "engine/agenda.hpp"
+
+#include <gmock/gmock.h>
+#include <rapidcheck/gtest.h>
+
+#include <chrono>
+#include <memory>
+#include <vector>
+
+#include "engine/core.hpp"
+#include "net/url.hpp"
+#include "sync/exclusive.hpp"
+
+namespace {
+
+using namespace std::chrono_literals;
+using holdfast::time_point;
+using holdfast::engine::agenda;
+using holdfast::engine::held;
+using holdfast::engine::held_ptr;
+using std::chrono::milliseconds;
+using std::chrono::nanoseconds;
+
+constexpr time_point start{1h};
+
+/// Leases of a client that never talks to its server.
+class leases {
+ public:
+  held& operator[](std::size_t i) {
+    while (all_.size() <= i) all_.emplace_back(new held{place_, how_, all_.size() + 1, 1});
+    return *all_[i];
+  }
+
+ private:
+  std::shared_ptr<holdfast::engine::core> core_ = std::make_shared<holdfast::engine::core>(
+      holdfast::net::parse_url("redis://localhost"), holdfast::client_options{});
+  holdfast::engine::line_ptr place_ = core_->pin(holdfast::sync::exclusive, "orders:42");
+  holdfast::engine::terms_ptr how_{new holdfast::engine::terms{holdfast::lock_options{}}};
+  std::vector<held_ptr> all_;
+};
+
+/// The numbers of those that are due, in the order they come out.
+std::vector<std::uint64_t> due(agenda& list, time_point now) {
+  std::vector<std::uint64_t> numbers;
+  while (auto* const one = list.pop(now)) numbers.push_back(one->number());
+  return numbers;
+}
+
+/// When it comes out for whoever looks exactly when told to, putting it back until `when`.
+time_point met(agenda& list, held& one, time_point when, int& looks) {
+  for (;;) {
+    auto const now = list.earliest();
+    ++looks;
+    if (list.pop(now) == nullptr) return time_point::max();
+    if (now >= when) return now;
+    list.put(one, when, now);
+  }
+}
+
+TEST(agenda, has_nothing_to_do_when_it_is_empty) {
+  agenda list;
+  EXPECT_EQ(list.earliest(), time_point::max());
+  EXPECT_EQ(list.pop(start), nullptr);
+}
+
+TEST(agenda, gives_out_regular_leases_in_the_order_they_came) {
+  leases some;
+  agenda list;
+  for (std::size_t i = 0; i < 3; ++i) list.put_regular(some[i], start + 10s + i * 1s, 10s);
+  EXPECT_EQ(list.earliest(), start + 10s);
+  EXPECT_THAT(due(list, start + 12s), testing::ElementsAre(1, 2, 3));
+  EXPECT_EQ(list.earliest(), time_point::max());
+}
+
+TEST(agenda, gives_out_no_regular_lease_long_before_it_is_due) {
+  leases some;
+  agenda list;
+  list.put_regular(some[0], start + 10s, 10s);
+  EXPECT_EQ(list.pop(start + 9s), nullptr);
+}
+
+TEST(agenda, gives_out_together_what_is_due_within_a_64th_of_the_span) {
+  leases some;
+  agenda list;
+  list.put_regular(some[0], start + 10s, 10s);
+  list.put_regular(some[1], start + 10s + nanoseconds{10s} / 64, 10s);
+  list.put_regular(some[2], start + 10s + nanoseconds{10s} / 64 + 1ns, 10s);
+  EXPECT_THAT(due(list, start + 10s), testing::ElementsAre(1, 2));
+}
+
+TEST(agenda, looks_at_the_soonest_of_all_spans_first) {
+  leases some;
+  agenda list;
+  list.put_regular(some[0], start + 20s, 20s);
+  list.put_regular(some[1], start + 5s, 5s);
+  list.put(some[2], start + 12s, start);
+  EXPECT_EQ(list.earliest(), start + 5s);
+  EXPECT_THAT(due(list, start + 5s), testing::ElementsAre(2));
+  EXPECT_LE(list.earliest(), start + 12s);
+}
+
+TEST(agenda, keeps_one_place_for_a_lease_that_is_put_again) {
+  leases some;
+  agenda list;
+  list.put_regular(some[0], start + 10s, 10s);
+  list.put_regular(some[0], start + 20s, 10s);
+  EXPECT_EQ(list.earliest(), start + 20s);
+  list.put(some[0], start + 1s, start);
+  EXPECT_LE(list.earliest(), start + 1s);
+  EXPECT_THAT(due(list, start + 60s), testing::ElementsAre(1));
+}
+
+TEST(agenda, forgets_what_is_removed) {
+  leases some;
+  agenda list;
+  for (std::size_t i = 0; i < 3; ++i) list.put_regular(some[i], start + 10s, 10s);
+  agenda::remove(some[1]);
+  agenda::remove(some[1]);
+  EXPECT_THAT(due(list, start + 10s), testing::ElementsAre(1, 3));
+}
+
+TEST(agenda, forgets_a_lease_that_is_gone) {
+  leases some;
+  agenda list;
+  {
+    leases others;
+    list.put_regular(others[0], start + 10s, 10s);
+  }
+  EXPECT_EQ(list.earliest(), time_point::max());
+}
+
+TEST(agenda, bears_a_time_that_has_passed) {
+  leases some;
+  agenda list;
+  list.put(some[0], start - 1h, start);
+  EXPECT_THAT(due(list, start), testing::ElementsAre(1));
+}
+
+RC_GTEST_PROP(agenda, looks_at_a_lease_on_time_and_not_often_before, ()) {
+  leases some;
+  agenda list;
+  auto const wait = nanoseconds{*rc::gen::inRange<std::int64_t>(1, nanoseconds{1h}.count())};
+  list.put(some[0], start + wait, start);
+  int looks = 0;
+  RC_ASSERT(met(list, some[0], start + wait, looks) == start + wait);
+  RC_ASSERT(looks <= 42);
+}
+
+}  // namespace

@@ -1,0 +1,94 @@
+#include "engine/failure.hpp"
+
+#include <gmock/gmock.h>
+
+#include <string>
+
+namespace {
+
+using holdfast::errc;
+using holdfast::error;
+using holdfast::engine::explain;
+using holdfast::engine::passes;
+using testing::AllOf;
+using testing::HasSubstr;
+
+holdfast::resp::reply refusal(std::string words) {
+  return {.what = holdfast::resp::kind::error, .text = std::move(words), .elements = {}};
+}
+
+error explained(std::string words) { return *explain(refusal(std::move(words)), "orders:42", "redis://h:1"); }
+
+auto const names_lock_and_server = AllOf(HasSubstr("\"orders:42\""), HasSubstr("redis://h:1"));
+
+TEST(failure, waits_out_what_passes_by_itself) {
+  for (auto const* const words :
+       {"LOADING Redis is loading the dataset in memory", "BUSY Redis is busy running a script.",
+        "TRYAGAIN Multiple keys request", "MASTERDOWN Link with MASTER is down"}) {
+    EXPECT_TRUE(passes(refusal(words))) << words;
+  }
+}
+
+TEST(failure, does_not_wait_for_what_stays) {
+  for (auto const* const words : {"OOM command not allowed", "READONLY You can't write", "WRONGTYPE hash",
+                                  "NOPERM this user", "ERR LOADING", "BUSYKEY exists", ""}) {
+    EXPECT_FALSE(passes(refusal(words))) << words;
+  }
+}
+
+TEST(failure, names_the_type_of_a_key_that_is_no_lock) {
+  for (std::string const type : {"hash", "list", "set", "zset", "stream"}) {
+    auto const failure = explained("WRONGTYPE " + type);
+    EXPECT_EQ(failure.code(), errc::wrong_type);
+    EXPECT_THAT(failure.what(),
+                AllOf(names_lock_and_server, HasSubstr("holds a " + type), HasSubstr("another name")));
+  }
+}
+
+TEST(failure, bears_a_wrong_type_without_its_name) {
+  for (auto const* const words :
+       {"WRONGTYPE", "WRONGTYPE ", "WRONGTYPE Operation against a key holding the wrong kind of value"}) {
+    auto const failure = explained(words);
+    EXPECT_EQ(failure.code(), errc::wrong_type);
+    EXPECT_THAT(failure.what(), AllOf(names_lock_and_server, HasSubstr(words)));
+  }
+}
+
+TEST(failure, names_the_missing_right) {
+  for (auto const* const words :
+       {"NOPERM this user has no permissions to run the 'evalsha' command",
+        "ERR The user executing the script can't run this command or subcommand script: 12, on "
+        "@user_script:1.",
+        "ERR The user executing the script can't access at least one of the keys mentioned",
+        "NOAUTH Authentication required."}) {
+    auto const failure = explained(words);
+    EXPECT_EQ(failure.code(), errc::unauthorized) << words;
+    EXPECT_THAT(failure.what(), AllOf(names_lock_and_server, HasSubstr(words), HasSubstr("+evalsha"),
+                                      HasSubstr("~orders:42"), HasSubstr("&holdfast_inbox:*")));
+  }
+}
+
+TEST(failure, says_what_to_do_about_a_server_that_refuses) {
+  std::pair<char const*, char const*> const known[]{
+      {"READONLY You can't write against a read only replica.", "URL of the master"},
+      {"OOM command not allowed when used memory > 'maxmemory'.", "raise maxmemory"},
+      {"MISCONF Redis is configured to save RDB snapshots", "disk"},
+      {"CLUSTERDOWN Hash slot not served", "CLUSTER INFO"},
+      {"MOVED 1 127.0.0.1:7000", "node of a cluster"},
+      {"NOREPLICAS Not enough good replicas to write.", "min-replicas-to-write"},
+      {"LOADING Redis is loading the dataset in memory", "try again"},
+  };
+  for (auto const& [words, advice] : known) {
+    auto const failure = explained(words);
+    EXPECT_EQ(failure.code(), errc::refused) << words;
+    EXPECT_THAT(failure.what(), AllOf(names_lock_and_server, HasSubstr(words), HasSubstr(advice)));
+  }
+}
+
+TEST(failure, passes_on_words_it_does_not_know) {
+  auto const failure = explained("ERR something new");
+  EXPECT_EQ(failure.code(), errc::refused);
+  EXPECT_THAT(failure.what(), AllOf(names_lock_and_server, HasSubstr("ERR something new")));
+}
+
+}  // namespace

@@ -1,0 +1,153 @@
+#include "net/pipeline.hpp"
+
+#include <gmock/gmock.h>
+
+#include <chrono>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace {
+
+using namespace std::chrono_literals;
+using holdfast::time_point;
+using holdfast::net::pipeline;
+using holdfast::net::request;
+using holdfast::resp::kind;
+using holdfast::resp::reply;
+
+constexpr time_point start{1h};
+
+void add(pipeline& to, std::string bytes, time_point when = start) {
+  to.add({.bytes = std::move(bytes), .done = {}}, when);
+}
+
+std::string sent(pipeline& from, time_point when = start) {
+  std::string bytes;
+  (void)from.send_to(bytes, when);
+  return bytes;
+}
+
+reply text(std::string words) { return {.what = kind::text, .text = std::move(words), .elements = {}}; }
+
+pipeline::finished matched(pipeline& by, std::string words) {
+  pipeline::finished result;
+  EXPECT_TRUE(by.match(text(std::move(words)), result));
+  return result;
+}
+
+TEST(pipeline, matches_replies_to_requests_in_order) {
+  pipeline line;
+  for (auto const* const one : {"a", "b", "c"}) add(line, one);
+  (void)sent(line);
+  for (std::string const one : {"a", "b", "c"}) {
+    auto const done = matched(line, "reply to " + one);
+    EXPECT_EQ(done.what.bytes, one);
+    EXPECT_EQ(done.how.reply.text, "reply to " + one);
+    EXPECT_EQ(done.how.failure, nullptr);
+  }
+  EXPECT_TRUE(line.empty());
+}
+
+TEST(pipeline, sends_many_in_one_write_and_each_once) {
+  pipeline line;
+  add(line, "a");
+  add(line, "b");
+  EXPECT_EQ(sent(line), "ab");
+  EXPECT_EQ(sent(line), "");
+  add(line, "c");
+  EXPECT_EQ(line.unsent(), 1u);
+  EXPECT_EQ(sent(line), "c");
+  EXPECT_EQ(line.in_flight(), 3u);
+}
+
+TEST(pipeline, has_no_request_for_a_reply_that_nobody_asked_for) {
+  pipeline line;
+  pipeline::finished nothing;
+  EXPECT_FALSE(line.match(text("hello"), nothing));
+  add(line, "not sent yet");
+  EXPECT_FALSE(line.match(text("hello"), nothing));
+  EXPECT_EQ(line.unsent(), 1u);
+}
+
+TEST(pipeline, sends_everything_again_after_a_drop_in_the_old_order_ahead_of_what_came_later) {
+  pipeline line;
+  for (auto const* const one : {"a", "b", "c"}) add(line, one);
+  (void)sent(line);
+  (void)matched(line, "reply");
+  line.restart();
+  add(line, "d");
+  EXPECT_EQ(line.in_flight(), 0u);
+  std::string bytes;
+  EXPECT_EQ(line.send_to(bytes, start), 2u);  // of them a second time
+  EXPECT_EQ(bytes, "bcd");
+  EXPECT_EQ(matched(line, "reply").what.bytes, "b");
+}
+
+TEST(pipeline, says_which_were_sent_more_than_once) {
+  pipeline line;
+  add(line, "a");
+  (void)sent(line);
+  line.restart();
+  add(line, "b");
+  (void)sent(line);
+  auto const first = matched(line, "");
+  auto const second = matched(line, "");
+  EXPECT_TRUE(first.how.sent && first.how.resent);
+  EXPECT_TRUE(second.how.sent);
+  EXPECT_FALSE(second.how.resent);
+}
+
+TEST(pipeline, believes_that_an_earlier_copy_was_sent_elsewhere) {
+  pipeline line;
+  line.add({.bytes = "a", .done = {}}, start, true);
+  (void)sent(line);
+  EXPECT_TRUE(matched(line, "").how.resent);
+}
+
+TEST(pipeline, counts_the_time_of_sending_from_the_last_copy) {
+  pipeline line;
+  add(line, "a");
+  (void)sent(line, start + 1s);
+  EXPECT_EQ(line.oldest(), start + 1s);
+  line.restart();
+  (void)sent(line, start + 5s);
+  EXPECT_EQ(line.oldest(), start + 5s);
+  EXPECT_EQ(matched(line, "").how.sent_at, start + 5s);
+}
+
+TEST(pipeline, takes_out_what_is_asked_for_and_keeps_the_order_of_the_rest) {
+  pipeline line;
+  for (auto const* const one : {"a", "b", "c", "d"}) add(line, one);
+  auto const out =
+      line.remove_if([](request const& what, time_point) { return what.bytes == "b" || what.bytes == "d"; });
+  ASSERT_EQ(out.size(), 2u);
+  EXPECT_EQ(out[0].what.bytes, "b");
+  EXPECT_EQ(out[1].what.bytes, "d");
+  EXPECT_EQ(sent(line), "ac");
+}
+
+TEST(pipeline, takes_out_by_the_time_of_queueing) {
+  pipeline line;
+  add(line, "old", start);
+  add(line, "new", start + 2s);
+  auto const out = line.remove_if([](request const&, time_point queued) { return queued < start + 1s; });
+  ASSERT_EQ(out.size(), 1u);
+  EXPECT_EQ(out[0].what.bytes, "old");
+}
+
+TEST(pipeline, remembers_of_what_is_taken_out_whether_it_had_been_sent) {
+  pipeline line;
+  add(line, "sent");
+  (void)sent(line, start + 1s);
+  line.restart();
+  add(line, "never sent");
+  auto const out = line.remove_if([](request const&, time_point) { return true; });
+  ASSERT_EQ(out.size(), 2u);
+  EXPECT_TRUE(out[0].how.sent);
+  EXPECT_EQ(out[0].how.sent_at, start + 1s);
+  EXPECT_FALSE(out[1].how.sent);
+  EXPECT_TRUE(line.empty());
+}
+
+}  // namespace

@@ -275,7 +275,9 @@ void core::sleep(line& at, busy const& how) {
     pause = mine.pause.next(random_);
     if (how.pttl.count() >= 0) pause = std::min<std::chrono::nanoseconds>(pause, how.pttl + expiry_slack);
   }
-  loop_.arm(mine.retry, now + pause);
+  // A message may have been lost, and the lock be free or even ours: nobody goes away without having looked.
+  auto const last_look = at.waiters.front().last_look;
+  loop_.arm(mine.retry, last_look > now ? std::min(now + pause, last_look) : now + pause);
 }
 
 /// Nobody here wants the lock any more: leaves nothing behind, and passes on a wake-up that others may be

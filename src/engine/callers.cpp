@@ -14,6 +14,11 @@ std::shared_ptr<error const> cancelled_error(std::string const& name) {
   return std::make_shared<error const>(errc::cancelled, "waiting for \"" + name + "\" was cancelled");
 }
 
+/// A last look at the lock is so much ahead of the end that its answer comes in time.
+time_point last_look_before(time_point end, std::chrono::nanoseconds wait) {
+  return end - std::min<std::chrono::nanoseconds>(wait / 8, std::chrono::milliseconds{25});
+}
+
 using stop_watch = std::stop_callback<std::function<void()>>;
 
 /// A thread that waits; on its stack.
@@ -55,6 +60,7 @@ held_ptr core::acquire(line_ptr const& at, terms_ptr const& how, patience_time w
   check_usable();
   blocked_waiter who{loop_, at, how, [this, &who] { time_up(who); }};
   who.once = wait && wait->count() <= 0;
+  if (wait) who.last_look = last_look_before(end, *wait);
   start(who);
   if (!who.done && wait && !who.once) loop_.arm(who.time_up, end);
   if (stop.stop_possible() && !who.done) {
@@ -85,8 +91,10 @@ void core::async_acquire(line_ptr const& at, terms_ptr const& how, patience_time
   who->self = who;
   who->once = wait && wait->count() <= 0;
   loop_.add_interest(1);
+  auto const end = wait ? boot_clock::now() + *wait : time_point::max();
+  if (wait) who->last_look = last_look_before(end, *wait);
   start(*who);
-  if (!who->done && wait && !who->once) loop_.arm(who->time_up, boot_clock::now() + *wait);
+  if (!who->done && wait && !who->once) loop_.arm(who->time_up, end);
   if (stop.stop_possible() && !who->done) {
     // The callback may run at any time from here on, also inside its constructor, and may be the last to know
     // the waiter.

@@ -40,6 +40,7 @@ class waiter : public boost::intrusive::list_base_hook<> {
   line_ptr place;
   terms_ptr how;
   bool once = false;  ///< it tries, and doesn't wait
+  time_point last_look = time_point::max();  ///< ask once more then, just before the time is up
   bool done = false;
   held_ptr lease;
   std::shared_ptr<error const> failure;

@@ -43,7 +43,7 @@ std::vector<lease> acquire_all(client& redis, int count) {
   std::atomic<bool> failed{false};
   for (int i = 0; i < count; ++i) {
     free.acquire();
-    auto lock = std::make_shared<mutex>(redis, fmt::format("bench:lease:{}", i));
+    auto lock = std::make_shared<mutex>(redis, fmt::format("lease:{}", i));
     auto& slot = held[static_cast<std::size_t>(i)];
     lock->async_acquire([&, lock](std::optional<lease> granted, std::exception_ptr const&) {
       if (granted)

@@ -17,7 +17,7 @@ class held;
 }  // namespace engine
 
 /// Why a lease ended before it was released.
-enum class loss_cause {
+enum class loss_cause : std::uint8_t {
   none,           ///< it has not been lost
   taken_over,     ///< the key belongs to somebody else
   key_gone,       ///< the key was deleted, expired, evicted, or the server lost its data
@@ -105,10 +105,10 @@ class [[nodiscard]] lease {
 
  private:
   friend class engine::held;
-  lease(std::shared_ptr<engine::core>, engine::held*) noexcept;
+  explicit lease(engine::held*) noexcept;
   void drop() noexcept;
+  [[nodiscard]] std::shared_ptr<engine::core> home() const noexcept;
 
-  std::shared_ptr<engine::core> core_;
   engine::held* held_ = nullptr;
 };
 

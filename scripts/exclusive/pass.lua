@@ -21,8 +21,12 @@ if holder == next then
   return {1, take_tokens(counter, redis.call('GET', counter), tokens)}
 end
 if holder ~= owner then return {holder and -1 or 0} end
+-- Side keys of another kind end the script here, before anything is written.
+redis.call('ZCARD', queue)
+local last = redis.call('GET', counter)
+if last and not tonumber(last) then return redis.error_reply('WRONGTYPE the token counter is no number') end
 redis.call('DEL', lock)
-if wake_next(lock, counter, queue, 0, grant_ms) == 'granted' then
+if wake_next(lock, counter, queue, -math.huge, grant_ms) == 'granted' then
   local ticket = join_queue(queue, next, '')
   return {2, redis.call('PTTL', lock), redis.call('ZRANK', queue, next), ticket}
 end

@@ -14,5 +14,6 @@ local grant_ms = ARGV[3]
 local holder = redis.pcall('GET', lock)
 if holder ~= owner then return holder and -1 or 0 end
 redis.call('DEL', lock)
-wake_next(lock, counter, queue, starvation_us, grant_ms)
+-- Should a side key be spoilt, the lock is free all the same; the waiters find out by themselves.
+pcall(wake_next, lock, counter, queue, starvation_us, grant_ms)
 return 1

@@ -4,6 +4,7 @@
 local function take_tokens(counter, last, count)
   local now = micros()
   last = last or now
+  count = tonumber(count)
   if last + count > now then count = 1 end
   redis.call('SET', counter, string.format('%.0f', last + count), 'EX', 86400)
   return last + 1, count

@@ -89,6 +89,7 @@ line_ptr core::pin(recipe const& how, std::string_view name) {
   check_usable();
   if (auto const known = lines_.find(name); known != lines_.end())
     return line_ptr{const_cast<line*>(&*known)};
+  if (!self_) self_ = shared_from_this();
   return line_ptr{const_cast<line*>(&*lines_.emplace(*this, how, name).first)};
 }
 
@@ -101,7 +102,11 @@ void core::unpin(line_ptr& place) noexcept {
   place.reset();
 }
 
-void core::erase(line& gone) noexcept { lines_.erase(lines_.find(std::string_view{gone.name()})); }
+void core::erase(line& gone) noexcept {
+  lines_.erase(lines_.find(std::string_view{gone.name()}));
+  // Not the end of this engine: whoever drops a line keeps the engine for the length of the call.
+  if (lines_.empty()) self_.reset();
+}
 
 void core::log(log_level level, std::string message) {
   if (!options_.log) return;

@@ -149,6 +149,7 @@ class core : public std::enable_shared_from_this<core> {
   std::list<delayed> delayed_;
   std::minstd_rand random_;
   bool closing_ = false;
+  std::shared_ptr<core> self_;  ///< while there are lines: leases and locks may outlive the client
 };
 
 }  // namespace holdfast::engine

@@ -71,14 +71,20 @@ class held : public boost::intrusive_ref_counter<held, boost::thread_safe_counte
   void set_heir(held_ptr heir) { more().heir = std::move(heir); }
 
   // For the renewer; under the client's lock.
+  std::int32_t tokens_left = 0;  ///< reserved fencing tokens behind token()
   time_point renew_at = time_point::max();
   time_point due{};                 ///< when it is looked at next
-  std::int32_t tokens_left = 0;     ///< reserved fencing tokens behind token()
   std::int32_t renewals_left = -1;  ///< negative: no limit
   bool renewing = false;
 
+ private:
+  // Here, where they fill a gap: a lease has to be small.
+  std::atomic<state> state_{state::held};
+  std::atomic<loss_cause> cause_{loss_cause::none};
+
+ public:
   /// The public handle of it, and back.
-  static lease handle(std::shared_ptr<core> home, held_ptr of) noexcept;
+  static lease handle(held_ptr of) noexcept;
 
  private:
   struct extras {
@@ -97,8 +103,6 @@ class held : public boost::intrusive_ref_counter<held, boost::thread_safe_counte
   std::uint64_t number_;
   std::int64_t token_;
   std::atomic<boot_clock::rep> deadline_{0};
-  std::atomic<state> state_{state::held};
-  std::atomic<loss_cause> cause_{loss_cause::none};
   std::unique_ptr<extras> extras_;
 };
 

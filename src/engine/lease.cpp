@@ -39,16 +39,13 @@ std::string_view to_string(release_result result) noexcept {
 
 lease::lease() noexcept = default;
 
-lease::lease(std::shared_ptr<engine::core> core, engine::held* held) noexcept
-    : core_{std::move(core)}, held_{held} {}
+lease::lease(engine::held* held) noexcept : held_{held} {}
 
-lease::lease(lease&& other) noexcept
-    : core_{std::move(other.core_)}, held_{std::exchange(other.held_, nullptr)} {}
+lease::lease(lease&& other) noexcept : held_{std::exchange(other.held_, nullptr)} {}
 
 lease& lease::operator=(lease&& other) noexcept {
   if (this != &other) {
     drop();
-    core_ = std::move(other.core_);
     held_ = std::exchange(other.held_, nullptr);
   }
   return *this;
@@ -71,11 +68,11 @@ std::int64_t lease::token() const noexcept { return held_ != nullptr ? held_->to
 std::string lease::name() const { return held_ != nullptr ? held_->place().name() : std::string{}; }
 
 std::string lease::owner() const {
-  return held_ != nullptr ? core_->owner_id(held_->number()) : std::string{};
+  return held_ != nullptr ? held_->place().home().owner_id(held_->number()) : std::string{};
 }
 
 std::stop_token lease::lost() const {
-  return held_ != nullptr ? core_->stop_token(*held_) : std::stop_token{};
+  return held_ != nullptr ? home()->stop_token(*held_) : std::stop_token{};
 }
 
 loss_cause lease::lost_because() const noexcept {
@@ -83,20 +80,19 @@ loss_cause lease::lost_because() const noexcept {
 }
 
 void lease::on_lost(std::function<void(loss_cause)> f) {
-  if (held_ != nullptr) core_->on_lost(*held_, std::move(f));
+  if (held_ != nullptr) home()->on_lost(*held_, std::move(f));
 }
 
 void lease::renew() {
   if (held_ == nullptr) throw error{errc::lost, "there is no lease to renew: it was released or moved away"};
-  core_->renew(*held_);
+  home()->renew(*held_);
 }
 
 release_result lease::release() noexcept {
   if (held_ == nullptr) return release_result::lost;
+  auto const core = home();
   engine::held_ptr mine{std::exchange(held_, nullptr), false};
-  auto const result = core_->release(mine);
-  core_.reset();
-  return result;
+  return core->release(mine);
 }
 
 void lease::async_release(std::function<void(release_result)> done) noexcept {
@@ -104,13 +100,16 @@ void lease::async_release(std::function<void(release_result)> done) noexcept {
     if (done) done(release_result::lost);
     return;
   }
+  auto const core = home();
   engine::held_ptr mine{std::exchange(held_, nullptr), false};
-  core_->async_release(mine, std::move(done));
-  core_.reset();
+  core->async_release(mine, std::move(done));
 }
 
-lease engine::held::handle(std::shared_ptr<core> home, held_ptr of) noexcept {
-  return lease{std::move(home), of.detach()};
+/// Kept alive for a call: what it holds may be the last that keeps the engine.
+std::shared_ptr<engine::core> lease::home() const noexcept {
+  return held_->place().home().shared_from_this();
 }
+
+lease engine::held::handle(held_ptr of) noexcept { return lease{of.detach()}; }
 
 }  // namespace holdfast

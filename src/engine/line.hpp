@@ -39,7 +39,7 @@ class waiter : public boost::intrusive::list_base_hook<> {
 
   line_ptr place;
   terms_ptr how;
-  bool once = false;  ///< it tries, and doesn't wait
+  bool once = false;                         ///< it tries, and doesn't wait
   time_point last_look = time_point::max();  ///< ask once more then, just before the time is up
   bool done = false;
   held_ptr lease;
@@ -95,8 +95,13 @@ class line {
   waiter_list waiters;     ///< first come, first served
   held* holder = nullptr;  ///< the lease of this process, if any
   std::unique_ptr<bid> on_wire;
+  std::uint32_t handoffs = 0;  ///< since `since`
+
+ private:
+  std::uint32_t references_ = 0;  // here, where it fills a gap
+
+ public:
   time_point since{};  ///< when the lock came to this process
-  int handoffs = 0;    ///< since then
 
  private:
   friend void intrusive_ptr_add_ref(line* one) noexcept;
@@ -105,7 +110,6 @@ class line {
   std::string name_;
   recipe const& how_;
   core& home_;
-  std::uint32_t references_ = 0;
 };
 
 }  // namespace holdfast::engine

@@ -62,11 +62,12 @@ void core::release(held& what, release_handler done) {
 /// To the next caller in this process, without a request: not too often in a row, so that others get their
 /// turn, and only if it wants the lock on the same terms.
 bool core::hand_over(line& at, held& from) {
-  if (at.waiters.empty() || from.tokens_left == 0) return false;
+  if (at.waiters.empty() || from.tokens_left <= 0) return false;
   auto& next = at.waiters.front();
   auto const& options = next.how->options;
   auto const now = boot_clock::now();
-  if (at.handoffs >= options.handoff_limit || now - at.since >= options.handoff_time) return false;
+  if (std::cmp_greater_equal(at.handoffs, options.handoff_limit) || now - at.since >= options.handoff_time)
+    return false;
   if (!options.watchdog || !from.options().watchdog || options.ttl != from.options().ttl) return false;
   // A lease granted by message starts out short; any other that is short has a renewal that isn't answered.
   auto const left = from.deadline() - now;

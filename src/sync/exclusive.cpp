@@ -41,7 +41,9 @@ verdict read_granted(resp::reply const& reply, std::size_t at) {
 }
 
 verdict read_acquire(resp::reply const& reply) {
-  return reply.size() == 3 ? read_busy(reply, 0) : read_granted(reply, 0);
+  if (reply.size() == 2) return read_granted(reply, 0);
+  if (reply.size() == 3) return read_busy(reply, 0);
+  return busy{};  // nothing that our script says: ask again
 }
 
 call release(owned what, handover how) {

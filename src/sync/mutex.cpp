@@ -48,24 +48,21 @@ struct mutex::impl {
   lease held{};
   std::atomic<release_result> last{release_result::released};
 
-  [[nodiscard]] lease handle(engine::held_ptr of) const { return engine::held::handle(core, std::move(of)); }
-
   [[nodiscard]] bool mine() const noexcept {
     return owner.load(std::memory_order_relaxed) == std::this_thread::get_id();
   }
 
   bool keep(engine::held_ptr of) {
     if (!of) return false;
-    held = handle(std::move(of));
+    held = engine::held::handle(std::move(of));
     owner.store(std::this_thread::get_id(), std::memory_order_relaxed);
     return true;
   }
 
   [[nodiscard]] engine::acquire_handler adapt(acquire_handler done) const {
-    return [core = core, done = std::move(done)](engine::held_ptr of,
-                                                 std::shared_ptr<error const> const& failure) {
+    return [done = std::move(done)](engine::held_ptr of, std::shared_ptr<error const> const& failure) {
       std::optional<lease> result;
-      if (of) result = engine::held::handle(core, std::move(of));
+      if (of) result = engine::held::handle(std::move(of));
       done(std::move(result), failure ? std::make_exception_ptr(*failure) : nullptr);
     };
   }
@@ -114,7 +111,7 @@ void mutex::unlock() {
 release_result mutex::last_release() const noexcept { return impl_->last.load(std::memory_order_relaxed); }
 
 lease mutex::acquire(std::stop_token stop) {
-  return impl_->handle(impl_->core->acquire(impl_->place, impl_->how, std::nullopt, stop));
+  return engine::held::handle(impl_->core->acquire(impl_->place, impl_->how, std::nullopt, stop));
 }
 
 std::optional<lease> mutex::try_acquire() { return try_acquire_within({}, {}); }
@@ -123,7 +120,7 @@ std::optional<lease> mutex::try_acquire_within(std::chrono::nanoseconds wait, st
   check(wait.count() >= 0, "the time to wait for the lock \"" + impl_->name + "\" is negative");
   auto mine = impl_->core->acquire(impl_->place, impl_->how, wait, stop);
   if (!mine) return std::nullopt;
-  return impl_->handle(std::move(mine));
+  return engine::held::handle(std::move(mine));
 }
 
 void mutex::async_acquire(acquire_handler done, std::stop_token stop) {

@@ -31,25 +31,34 @@ INSTANTIATE_TEST_SUITE_P(
         {.name = "takes_a_free_lock",
          .given = {},
          .call = acquire(asks(me)),
-         .expect = {.reply = is(42), .lock = me, .counter = 42},
-         .again = expect{.reply = is(43), .lock = me}},
+         .expect = {.reply = is_list({42, 1}), .lock = me, .counter = 42},
+         .again = expect{.reply = is_list({43, 1}), .lock = me}},
         {.name = "takes_a_free_lock_and_several_tokens",
          .given = {},
          .call = acquire(asks(me, 65)),
-         .expect = {.reply = is(42), .lock = me, .counter = 41 + 65},
-         .again = expect{.reply = is(41 + 65 + 1), .lock = me}},
+         .expect = {.reply = is_list({42, 65}), .lock = me, .counter = 41 + 65},
+         .again = expect{.reply = is_list({41 + 65 + 1, 65}), .lock = me}},
+        {.name = "takes_one_token_when_the_counter_is_ahead_of_the_servers_clock",
+         .given = {.counter = year_2100},
+         .call = acquire(asks(me, 65)),
+         .expect = {.reply = is_list({year_2100 + 1, 1}), .lock = me, .counter = year_2100 + 1},
+         .again = expect{.reply = is_list({year_2100 + 2, 1}), .lock = me}},
+        {.name = "takes_as_many_tokens_again_for_its_own_lock",
+         .given = {.lock = me, .ttl = 2'000},
+         .call = acquire(asks(me, 65)),
+         .expect = {.reply = is_list({42, 65}), .lock = me, .counter = 41 + 65}},
         {.name = "leaves_the_queue_when_it_takes_the_lock",
          .given = {.queue = {{anna, 3}, {me, 2}, {ben, 1}}},
          .call = acquire(joins(me)),
-         .expect = {.reply = is(42), .lock = me, .counter = 42, .queue = {anna, ben}}},
+         .expect = {.reply = is_list({42, 1}), .lock = me, .counter = 42, .queue = {anna, ben}}},
         {.name = "barges_in_on_a_free_lock",
          .given = {.queue = {{anna, 5'000}}, .listening = {anna}},
          .call = acquire(asks(me)),
-         .expect = {.reply = is(42), .lock = me, .counter = 42, .queue = {anna}}},
+         .expect = {.reply = is_list({42, 1}), .lock = me, .counter = 42, .queue = {anna}}},
         {.name = "gives_its_own_lock_a_full_ttl_and_a_new_token",
          .given = {.lock = me, .ttl = 2'000, .queue = {{me}, {anna}}},
          .call = acquire(asks(me)),
-         .expect = {.reply = is(42), .lock = me, .counter = 42, .queue = {anna}}},
+         .expect = {.reply = is_list({42, 1}), .lock = me, .counter = 42, .queue = {anna}}},
         {.name = "changes_nothing_when_it_only_asks_for_a_busy_lock",
          .given = {.lock = you, .queue = {{anna}}},
          .call = acquire(asks(me)),
@@ -107,17 +116,44 @@ INSTANTIATE_TEST_SUITE_P(
 TEST(acquire_script_alone, starts_an_absent_counter_at_the_servers_time_in_microseconds) {
   auto raw = empty_server().raw();
   auto const before = micros_of(raw);
-  auto const token = raw.command(eval(acquire(asks(me, 3)))).integer;
-  EXPECT_THAT(token, AllOf(Gt(before), Le(micros_of(raw) + 1)));
-  EXPECT_EQ(raw.get(names::token_counter(lock_name)), std::to_string(token + 2));
+  auto const reply = raw.command(eval(acquire(asks(me, 3))));
+  ASSERT_THAT(reply, is_list({AllOf(Gt(before), Le(micros_of(raw) + 1)), 1}));
+  EXPECT_EQ(raw.get(names::token_counter(lock_name)), std::to_string(reply.elements[0].integer));
   EXPECT_THAT(raw.pttl(names::token_counter(lock_name)), AllOf(Gt(day - minute), Le(day)));
 }
 
-TEST(acquire_script_alone, gives_growing_tokens_after_the_counter_was_lost) {
+/// The counter of a lock that was last used a minute ago and had run up to the clock.
+std::int64_t set_a_minute_back(raw_redis& raw) {
+  auto const counter = micros_of(raw) - 60'000'000;
+  raw.command({"SET", names::token_counter(lock_name), std::to_string(counter)});
+  return counter;
+}
+
+TEST(acquire_script_alone, takes_a_block_of_tokens_that_stays_behind_the_servers_clock) {
   auto raw = empty_server().raw();
-  auto const first = raw.command(eval(acquire(asks(me)))).integer;
-  raw.command({"FLUSHALL"});
-  EXPECT_GT(raw.command(eval(acquire(asks(me)))).integer, first);
+  auto const counter = set_a_minute_back(raw);
+  EXPECT_THAT(raw.command(eval(acquire(asks(me, 59'000'000)))), is_list({counter + 1, 59'000'000}));
+  EXPECT_EQ(raw.get(names::token_counter(lock_name)), std::to_string(counter + 59'000'000));
+}
+
+TEST(acquire_script_alone, takes_one_token_when_the_block_would_pass_the_servers_clock) {
+  auto raw = empty_server().raw();
+  auto const counter = set_a_minute_back(raw);
+  EXPECT_THAT(raw.command(eval(acquire(asks(me, 600'000'000)))), is_list({counter + 1, 1}));
+  EXPECT_EQ(raw.get(names::token_counter(lock_name)), std::to_string(counter + 1));
+}
+
+TEST(acquire_script_alone, gives_growing_tokens_though_the_counter_is_lost_after_each_block) {
+  auto raw = empty_server().raw();
+  std::int64_t last = 0;
+  for (int round = 0; round < 50; ++round) {
+    for (int block_of_this_round = 0; block_of_this_round < 4; ++block_of_this_round) {
+      auto const reply = raw.command(eval(acquire(asks(me, 65))));
+      ASSERT_THAT(reply, is_list({Gt(last), Ge(1)}));
+      last = reply.elements[0].integer + reply.elements[1].integer - 1;
+    }
+    raw.command({"DEL", names::token_counter(lock_name)});
+  }
 }
 
 TEST(acquire_script_alone, hands_out_the_time_of_joining_as_ticket) {
@@ -151,11 +187,35 @@ TEST(acquire_script_alone, lets_the_queue_live_a_minute_after_the_last_who_asked
   EXPECT_THAT(raw.pttl(names::queue(lock_name)), AllOf(Gt(minute / 2), Le(minute)));
 }
 
-TEST(acquire_script_alone, takes_nothing_when_its_counter_is_of_another_type) {
-  auto raw = empty_server().raw();
-  raw.command({"HSET", names::token_counter(lock_name), "field", "1"});
-  EXPECT_THAT(raw.command(eval(acquire(asks(me)))), is_error("WRONGTYPE"));
-  EXPECT_FALSE(raw.exists(std::string{lock_name}));
+/// Each way to ask while a key beside the lock is something else: refused, and every key as it was.
+void expect_nothing_left_behind(words const& spoil, std::string const& words_of_error) {
+  for (auto const holder : {std::string_view{}, me, you}) {
+    for (auto const& how : {asks(me, 65), joins(me), joins(me, "1000")}) {
+      auto raw = empty_server().raw();
+      prepare(raw, {.lock = holder, .counter = {}, .also = {spoil}});
+      auto const before = raw.keys();
+      EXPECT_THAT(raw.command(eval(acquire(how))), is_error(words_of_error)) << spoil[0] << holder;
+      EXPECT_THAT(raw.keys(), testing::UnorderedElementsAreArray(before));
+      EXPECT_EQ(raw.get(std::string{lock_name}).value_or(""), holder);
+      if (!holder.empty()) {
+        EXPECT_THAT(raw.pttl(std::string{lock_name}), nearly_20_s);
+      }
+    }
+  }
+}
+
+TEST(acquire_script_alone, leaves_nothing_behind_when_its_counter_is_of_another_type) {
+  expect_nothing_left_behind({"HSET", names::token_counter(lock_name), "field", "1"}, "WRONGTYPE Operation");
+}
+
+TEST(acquire_script_alone, leaves_nothing_behind_when_its_counter_is_no_number) {
+  expect_nothing_left_behind({"SET", names::token_counter(lock_name), "many"},
+                             "WRONGTYPE the token counter is no number");
+}
+
+TEST(acquire_script_alone, leaves_nothing_behind_when_its_queue_is_of_another_type) {
+  expect_nothing_left_behind({"SET", names::queue(lock_name), "1"}, "WRONGTYPE Operation");
+  expect_nothing_left_behind({"RPUSH", names::queue(lock_name), std::string{me}}, "WRONGTYPE Operation");
 }
 
 TEST(acquire_script_alone, leaves_nothing_else_behind) {

@@ -83,9 +83,9 @@ std::string woken(std::string_view owner, std::string_view name) {
   return names::inbox(owner.substr(0, 36)) + " woken " + text(owner.substr(37)) + " " + text(name);
 }
 
-std::string granted(std::string_view owner, std::int64_t token, std::string_view name) {
+std::string granted(std::string_view owner, std::int64_t token, std::int64_t count, std::string_view name) {
   return names::inbox(owner.substr(0, 36)) + " granted " + text(owner.substr(37)) + " " +
-         std::to_string(token) + " " + text(name);
+         std::to_string(token) + " " + std::to_string(count) + " " + text(name);
 }
 
 call acquire(engine::ask how, std::string_view name) {

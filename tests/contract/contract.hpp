@@ -38,6 +38,9 @@ inline constexpr std::int64_t full_ttl = 30'000;
 inline constexpr std::int64_t minute = 60'000;
 inline constexpr std::int64_t day = 86'400'000;
 
+inline constexpr std::int64_t block = 65;  ///< tokens of a grant: one for the lease, 64 for handoffs
+inline constexpr std::int64_t year_2100 = 4'102'444'800'000'000;  ///< a counter ahead of the server's clock
+
 /// One that waits, and for how long it has by the server's clock.
 struct waiting {
   std::string_view owner;
@@ -83,7 +86,8 @@ testing::Matcher<raw_reply const&> is_error(std::string const& text);
 
 // Messages, as "<channel> <payload>".
 std::string woken(std::string_view owner, std::string_view name = lock_name);
-std::string granted(std::string_view owner, std::int64_t token, std::string_view name = lock_name);
+std::string granted(std::string_view owner, std::int64_t token, std::int64_t count,
+                    std::string_view name = lock_name);
 
 // Calls, with what most rows use.
 call acquire(engine::ask how, std::string_view name = lock_name);

@@ -4,11 +4,10 @@
 namespace {
 
 using namespace holdfast::contract;
-using testing::_;
 using testing::Gt;
 namespace names = holdfast::names;
 
-constexpr std::int64_t starved = 5'000;
+auto const nearly_2_s = testing::AllOf(Gt(1'000), testing::Le(2'000));
 
 class pass_script : public testing::TestWithParam<row> {};
 TEST_P(pass_script, keeps_its_contract) { check(GetParam()); }
@@ -19,31 +18,58 @@ INSTANTIATE_TEST_SUITE_P(
         {.name = "gives_the_lock_to_the_next_when_nobody_else_waits",
          .given = {.lock = me},
          .call = pass(me, sibling),
-         .expect = {.reply = is_list({1, 42}), .lock = sibling, .counter = 42},
-         .again = expect{.reply = is_list({1, 43}), .lock = sibling}},
+         .expect = {.reply = is_list({1, 42, 1}), .lock = sibling, .counter = 42},
+         .again = expect{.reply = is_list({1, 43, 1}), .lock = sibling}},
         {.name = "reserves_as_many_tokens_as_the_next_wants",
          .given = {.lock = me},
          .call = pass(me, sibling, 65),
-         .expect = {.reply = is_list({1, 42}), .lock = sibling, .counter = 41 + 65}},
+         .expect = {.reply = is_list({1, 42, 65}), .lock = sibling, .counter = 41 + 65}},
+        {.name = "reserves_one_token_when_the_counter_is_ahead_of_the_servers_clock",
+         .given = {.lock = me, .counter = year_2100},
+         .call = pass(me, sibling, 65),
+         .expect = {.reply = is_list({1, year_2100 + 1, 1}), .lock = sibling, .counter = year_2100 + 1}},
         {.name = "gives_the_lock_to_the_next_when_all_others_are_gone",
          .given = {.lock = me, .queue = {{anna, 2}, {ben, 1}}},
          .call = pass(me, sibling),
-         .expect = {.reply = is_list({1, 42}), .lock = sibling, .counter = 42}},
-        {.name = "tells_the_first_of_the_others_and_queues_the_next_behind_them",
-         .given = {.lock = me, .queue = {{anna, 2}, {ben, 1}}, .listening = {anna, ben}},
+         .expect = {.reply = is_list({1, 42 + 2 * block, 1}), .lock = sibling, .counter = 42 + 2 * block}},
+        {.name = "grants_to_the_first_of_the_others_however_short_it_waits_and_queues_the_next_behind_them",
+         .given = {.lock = me, .queue = {{anna, 0}, {ben, -1}}, .listening = {anna, ben}},
          .call = pass(me, sibling),
-         .expect = {.reply = is_list({2, -2, 1, Gt(0)}), .queue = {ben, sibling}, .messages = {woken(anna)}},
-         .again = expect{.reply = is_list({0}), .queue = {ben, sibling}}},
-        {.name = "grants_to_a_starved_waiter_and_queues_the_next",
-         .given = {.lock = me, .queue = {{anna, starved}}, .listening = {anna}},
-         .call = pass(me, sibling),
-         .expect = {.reply = is_list({2, testing::AllOf(Gt(1'000), testing::Le(2'000)), 0, Gt(0)}),
+         .expect = {.reply = is_list({2, nearly_2_s, 1, Gt(0)}),
                     .lock = anna,
                     .ttl = 2'000,
-                    .counter = 42,
+                    .counter = 41 + block,
+                    .queue = {ben, sibling},
+                    .messages = {granted(anna, 42, block)}},
+         .again = expect{.reply = is_list({-1}), .lock = anna, .ttl = 2'000, .queue = {ben, sibling}}},
+        {.name = "grants_to_the_first_of_the_others_that_lives",
+         .given = {.lock = me, .queue = {{anna, 2}, {ben, 1}}, .listening = {ben}},
+         .call = pass(me, sibling),
+         .expect = {.reply = is_list({2, nearly_2_s, 0, Gt(0)}),
+                    .lock = ben,
+                    .ttl = 2'000,
+                    .counter = 41 + 2 * block,
                     .queue = {sibling},
-                    .messages = {granted(anna, 42)}},
-         .again = expect{.reply = is_list({-1}), .lock = anna, .ttl = 2'000, .queue = {sibling}}},
+                    .messages = {granted(ben, 42 + block, block)}},
+         .again = expect{.reply = is_list({-1}), .lock = ben, .ttl = 2'000, .queue = {sibling}}},
+        {.name = "grants_to_one_whose_ticket_lies_in_the_future",
+         .given = {.lock = me, .queue = {{anna, -60'000}}, .listening = {anna}},
+         .call = pass(me, sibling),
+         .expect = {.reply = is_list({2, nearly_2_s, 0, Gt(0)}),
+                    .lock = anna,
+                    .ttl = 2'000,
+                    .counter = 41 + block,
+                    .queue = {sibling},
+                    .messages = {granted(anna, 42, block)}}},
+        {.name = "grants_with_one_token_when_the_counter_is_ahead_of_the_servers_clock",
+         .given = {.lock = me, .counter = year_2100, .queue = {{anna}}, .listening = {anna}},
+         .call = pass(me, sibling),
+         .expect = {.reply = is_list({2, nearly_2_s, 0, Gt(0)}),
+                    .lock = anna,
+                    .ttl = 2'000,
+                    .counter = year_2100 + 1,
+                    .queue = {sibling},
+                    .messages = {granted(anna, year_2100 + 1, 1)}}},
         {.name = "does_nothing_for_the_next_when_the_lock_is_gone",
          .given = {.queue = {{anna}}, .listening = {anna}},
          .call = pass(me, sibling),
@@ -59,7 +85,7 @@ INSTANTIATE_TEST_SUITE_P(
         {.name = "finds_that_the_next_holds_already_and_gives_it_a_full_ttl",
          .given = {.lock = sibling, .ttl = 2'000, .queue = {{anna}}, .listening = {anna}},
          .call = pass(me, sibling),
-         .expect = {.reply = is_list({1, 42}), .lock = sibling, .counter = 42, .queue = {anna}}},
+         .expect = {.reply = is_list({1, 42, 1}), .lock = sibling, .counter = 42, .queue = {anna}}},
     }),
     name_of);
 
@@ -68,7 +94,7 @@ TEST(pass_script_alone, gives_the_lock_to_the_next_without_the_right_to_publish)
   prepare(raw, {.lock = me, .queue = {{anna}}});
   raw.command({"ACL", "SETUSER", "mute", "on", "nopass", "~*", "resetchannels", "+@all"});
   raw.command({"AUTH", "mute", "any"});
-  EXPECT_THAT(raw.command(eval(pass(me, sibling))), is_list({1, 42}));
+  EXPECT_THAT(raw.command(eval(pass(me, sibling))), is_list({1, 42 + block, 1}));
   EXPECT_EQ(raw.get(std::string{lock_name}), sibling);
   EXPECT_EQ(raw.command({"ZCARD", names::queue(lock_name)}).integer, 1);
 }

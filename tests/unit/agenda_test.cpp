@@ -66,7 +66,7 @@ TEST(agenda, has_nothing_to_do_when_it_is_empty) {
 TEST(agenda, gives_out_regular_leases_in_the_order_they_came) {
   leases some;
   agenda list;
-  for (std::size_t i = 0; i < 3; ++i) list.put_regular(some[i], start + 10s + i * 1s, 10s);
+  for (std::size_t i = 0; i < 3; ++i) list.put_regular(some[i], start + 10s + i * 1s, 10s, start);
   EXPECT_EQ(list.earliest(), start + 10s);
   EXPECT_THAT(due(list, start + 12s), testing::ElementsAre(1, 2, 3));
   EXPECT_EQ(list.earliest(), time_point::max());
@@ -75,24 +75,53 @@ TEST(agenda, gives_out_regular_leases_in_the_order_they_came) {
 TEST(agenda, gives_out_no_regular_lease_long_before_it_is_due) {
   leases some;
   agenda list;
-  list.put_regular(some[0], start + 10s, 10s);
+  list.put_regular(some[0], start + 10s, 10s, start);
   EXPECT_EQ(list.pop(start + 9s), nullptr);
 }
 
 TEST(agenda, gives_out_together_what_is_due_within_a_64th_of_the_span) {
   leases some;
   agenda list;
-  list.put_regular(some[0], start + 10s, 10s);
-  list.put_regular(some[1], start + 10s + nanoseconds{10s} / 64, 10s);
-  list.put_regular(some[2], start + 10s + nanoseconds{10s} / 64 + 1ns, 10s);
+  list.put_regular(some[0], start + 10s, 10s, start);
+  list.put_regular(some[1], start + 10s + nanoseconds{10s} / 64, 10s, start);
+  list.put_regular(some[2], start + 10s + nanoseconds{10s} / 64 + 1ns, 10s, start);
   EXPECT_THAT(due(list, start + 10s), testing::ElementsAre(1, 2));
+}
+
+TEST(agenda, looks_in_time_at_a_regular_lease_that_is_due_before_those_that_came_earlier) {
+  leases some;
+  agenda list;
+  list.put_regular(some[0], start + 10s, 10s, start);
+  list.put_regular(some[1], start + 1s, 10s, start);
+  EXPECT_LE(list.earliest(), start + 1s);
+  int looks = 0;
+  EXPECT_EQ(met(list, some[1], start + 1s, looks), start + 1s);
+}
+
+TEST(agenda, keeps_regular_leases_in_order_behind_one_that_was_due_before_them) {
+  leases some;
+  agenda list;
+  list.put_regular(some[0], start + 10s, 10s, start);
+  list.put_regular(some[1], start + 1s, 10s, start);
+  list.put_regular(some[2], start + 11s, 10s, start + 1s);
+  list.put_regular(some[1], start + 12s, 10s, start + 2s);
+  EXPECT_EQ(list.earliest(), start + 10s);
+  EXPECT_THAT(due(list, start + 12s), testing::ElementsAre(1, 3, 2));
+}
+
+TEST(agenda, moves_the_only_regular_lease_to_an_earlier_time) {
+  leases some;
+  agenda list;
+  list.put_regular(some[0], start + 10s, 10s, start);
+  list.put_regular(some[0], start + 5s, 10s, start);
+  EXPECT_EQ(list.earliest(), start + 5s);
 }
 
 TEST(agenda, looks_at_the_soonest_of_all_spans_first) {
   leases some;
   agenda list;
-  list.put_regular(some[0], start + 20s, 20s);
-  list.put_regular(some[1], start + 5s, 5s);
+  list.put_regular(some[0], start + 20s, 20s, start);
+  list.put_regular(some[1], start + 5s, 5s, start);
   list.put(some[2], start + 12s, start);
   EXPECT_EQ(list.earliest(), start + 5s);
   EXPECT_THAT(due(list, start + 5s), testing::ElementsAre(2));
@@ -102,8 +131,8 @@ TEST(agenda, looks_at_the_soonest_of_all_spans_first) {
 TEST(agenda, keeps_one_place_for_a_lease_that_is_put_again) {
   leases some;
   agenda list;
-  list.put_regular(some[0], start + 10s, 10s);
-  list.put_regular(some[0], start + 20s, 10s);
+  list.put_regular(some[0], start + 10s, 10s, start);
+  list.put_regular(some[0], start + 20s, 10s, start + 10s);
   EXPECT_EQ(list.earliest(), start + 20s);
   list.put(some[0], start + 1s, start);
   EXPECT_LE(list.earliest(), start + 1s);
@@ -113,7 +142,7 @@ TEST(agenda, keeps_one_place_for_a_lease_that_is_put_again) {
 TEST(agenda, forgets_what_is_removed) {
   leases some;
   agenda list;
-  for (std::size_t i = 0; i < 3; ++i) list.put_regular(some[i], start + 10s, 10s);
+  for (std::size_t i = 0; i < 3; ++i) list.put_regular(some[i], start + 10s, 10s, start);
   agenda::remove(some[1]);
   agenda::remove(some[1]);
   EXPECT_THAT(due(list, start + 10s), testing::ElementsAre(1, 3));
@@ -124,7 +153,7 @@ TEST(agenda, forgets_a_lease_that_is_gone) {
   agenda list;
   {
     leases others;
-    list.put_regular(others[0], start + 10s, 10s);
+    list.put_regular(others[0], start + 10s, 10s, start);
   }
   EXPECT_EQ(list.earliest(), time_point::max());
 }
@@ -144,6 +173,20 @@ RC_GTEST_PROP(agenda, looks_at_a_lease_on_time_and_not_often_before, ()) {
   int looks = 0;
   RC_ASSERT(met(list, some[0], start + wait, looks) == start + wait);
   RC_ASSERT(looks <= 42);
+}
+
+RC_GTEST_PROP(agenda, never_looks_later_than_the_soonest_regular_lease_is_due, ()) {
+  leases some;
+  agenda list;
+  auto soonest = time_point::max();
+  auto const waits = *rc::gen::container<std::vector<int>>(rc::gen::inRange(10, 20'000));
+  for (std::size_t i = 0; i < waits.size(); ++i) {
+    time_point const now = start + std::chrono::microseconds{i};
+    time_point const due_at = now + milliseconds{waits[i]};
+    list.put_regular(some[i], due_at, 10s, now);
+    soonest = std::min(soonest, due_at);
+    RC_ASSERT(list.earliest() <= soonest);
+  }
 }
 
 }  // namespace

@@ -22,10 +22,11 @@ reply list(std::vector<std::int64_t> const& numbers) {
   return result;
 }
 
-TEST(exclusive_recipe, reads_a_number_as_a_grant_with_its_token) {
-  auto const verdict = exclusive.read_acquire(number(42));
+TEST(exclusive_recipe, reads_two_numbers_as_a_grant_with_its_tokens) {
+  auto const verdict = exclusive.read_acquire(list({42, 65}));
   ASSERT_TRUE(std::holds_alternative<granted>(verdict));
   EXPECT_EQ(std::get<granted>(verdict).token, 42);
+  EXPECT_EQ(std::get<granted>(verdict).count, 65);
 }
 
 TEST(exclusive_recipe, reads_three_numbers_as_busy) {
@@ -44,10 +45,11 @@ TEST(exclusive_recipe, reads_how_a_release_found_the_lock) {
 }
 
 TEST(exclusive_recipe, reads_that_the_next_holds) {
-  auto const result = exclusive.read_pass(list({1, 42}));
+  auto const result = exclusive.read_pass(list({1, 42, 65}));
   EXPECT_EQ(result.before, found::mine);
   ASSERT_EQ(result.next.size(), 1u);
   EXPECT_EQ(std::get<granted>(result.next.front()).token, 42);
+  EXPECT_EQ(std::get<granted>(result.next.front()).count, 65);
 }
 
 TEST(exclusive_recipe, reads_that_the_next_is_queued) {
@@ -68,7 +70,8 @@ TEST(exclusive_recipe, reads_that_nothing_was_done_for_the_next) {
 }
 
 TEST(exclusive_recipe, takes_an_answer_to_pass_that_it_does_not_know_for_nothing_done) {
-  for (auto const& strange : {list({}), list({1}), list({1, 2, 3}), list({2, 1}), number(1), reply{}})
+  for (auto const& strange :
+       {list({}), list({1}), list({1, 2}), list({1, 2, 3, 4}), list({2, 1}), number(1), reply{}})
     EXPECT_TRUE(exclusive.read_pass(strange).next.empty());
 }
 
@@ -88,6 +91,14 @@ TEST(exclusive_recipe, sends_the_starvation_limit_in_microseconds_and_the_grant_
   auto const what =
       exclusive.release({.name = "a", .owner = "o"}, {.starvation = std::chrono::milliseconds{100}});
   EXPECT_THAT(what.tail, testing::EndsWith("$1\r\no\r\n$6\r\n100000\r\n$4\r\n2000\r\n"));
+}
+
+TEST(exclusive_recipe, passes_the_lock_on_without_a_starvation_limit) {
+  auto const what =
+      exclusive.pass({.name = "a", .owner = "o"}, {.starvation = std::chrono::milliseconds{100}},
+                     {.owner = "p", .ttl = milliseconds{30'000}, .tokens = 65});
+  EXPECT_THAT(what.tail,
+              testing::EndsWith("$1\r\no\r\n$4\r\n2000\r\n$1\r\np\r\n$5\r\n30000\r\n$2\r\n65\r\n"));
 }
 
 TEST(exclusive_recipe, names_lock_counter_and_queue_in_this_order) {

@@ -54,6 +54,23 @@ TEST(failure, bears_a_wrong_type_without_its_name) {
   }
 }
 
+TEST(failure, names_the_keys_beside_the_lock_when_one_of_them_is_something_else) {
+  for (auto const* const words : {"WRONGTYPE the token counter is no number",
+                                  "WRONGTYPE Operation against a key holding the wrong kind of value script: "
+                                  "5f, on @user_script:22."}) {
+    auto const failure = explained(words);
+    EXPECT_EQ(failure.code(), errc::wrong_type);
+    EXPECT_THAT(failure.what(),
+                AllOf(names_lock_and_server, HasSubstr(words), HasSubstr("holdfast_token:{orders:42}"),
+                      HasSubstr("holdfast_queue:{orders:42}"), HasSubstr("delete it"),
+                      testing::Not(HasSubstr("not a lock"))));
+  }
+}
+
+TEST(failure, does_not_blame_the_keys_beside_a_lock_that_is_of_another_type) {
+  EXPECT_THAT(explained("WRONGTYPE hash").what(), testing::Not(HasSubstr("holdfast_token")));
+}
+
 TEST(failure, names_the_missing_right) {
   for (auto const* const words :
        {"NOPERM this user has no permissions to run the 'evalsha' command",

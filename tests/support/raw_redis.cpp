@@ -70,8 +70,8 @@ raw_redis& raw_redis::operator=(raw_redis&&) noexcept = default;
 
 void raw_redis::connect() {
   if (context_ && context_->err == 0) {
-    // Nothing is outstanding, so something to read can only be the end: the server was restarted.
-    auto poller = pollfd{context_->fd, POLLIN, 0};
+    // The server may have been restarted.
+    auto poller = pollfd{context_->fd, POLLRDHUP, 0};
     if (::poll(&poller, 1, 0) == 0) return;
   }
   context_.reset(redisConnectUnixWithTimeout(socket_path_.c_str(), timeval{2, 0}));

@@ -73,8 +73,10 @@ client::~client() {
 client::client(client&&) noexcept = default;
 
 client& client::operator=(client&& other) noexcept {
-  client old{std::move(*this)};
-  core_ = std::move(other.core_);
+  if (this != &other) {
+    client const old{std::move(*this)};
+    core_ = std::move(other.core_);
+  }
   return *this;
 }
 

@@ -245,9 +245,9 @@ void core::on_busy(line& at, busy const& how, time_point sent_at) {
   auto& mine = *at.on_wire;
   auto const asked_to_wait = how.ahead >= 0;
   finish_tries(at, nullptr);
-  if (at.waiters.empty()) {
+  if (at.waiters.empty() || no_inbox_) {
     mine.now = bid::state::waiting;
-    give_up_bid(at);
+    fail_all(at, no_inbox_);
     return;
   }
   if (mine.ticket.empty() && mine.asked_at == time_point{}) ++stats_.waits;
@@ -338,12 +338,10 @@ void core::ask_all_again() {
 
 void core::on_inbox_refused(std::string const& words) {
   if (options_.wake == wake::inbox) {
-    auto const why = std::make_shared<error const>(
+    no_inbox_ = std::make_shared<error const>(
         errc::unauthorized, url() + ": the server refuses the inbox channel holdfast_inbox:*: " + words +
                                 "; grant &holdfast_inbox:* and +subscribe, or use wake::automatic");
-    std::vector<line_ptr> all;
-    for (auto const& [number, at] : bids_) all.emplace_back(at);
-    for (auto const& at : all) fail_all(*at, why);
+    ask_all_again();
     return;
   }
   log(log_level::warning,

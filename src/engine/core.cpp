@@ -37,7 +37,11 @@ core::core(net::endpoint server, client_options options)
               .granted = [this](std::uint64_t number, granted const& what) { on_grant(number, what); },
               .open = [this] { ask_all_again(); },
               .refused = [this](std::string const& words) { on_inbox_refused(words); }}},
-      random_{static_cast<std::minstd_rand::result_type>(random_seed())} {}
+      random_{static_cast<std::minstd_rand::result_type>(random_seed())} {
+  loop_.on_exception([this](std::string const& what) {
+    if (options_.log) options_.log(log_level::error, url() + ": a callback must not throw, but one did: " + what);
+  });
+}
 
 core::~core() = default;
 

@@ -148,6 +148,7 @@ class core : public std::enable_shared_from_this<core> {
   };
   std::list<delayed> delayed_;
   std::minstd_rand random_;
+  std::shared_ptr<error const> no_inbox_;  ///< wake::inbox was asked for, and is refused: nobody can wait
   bool closing_ = false;
   std::shared_ptr<core> self_;  ///< while there are lines: leases and locks may outlive the client
 };

@@ -20,6 +20,9 @@ namespace holdfast::engine {
 class held;
 using held_ptr = boost::intrusive_ptr<held>;
 
+/// The holder is told so much before its deadline that it has been told by then.
+constexpr std::chrono::milliseconds told_ahead{1};
+
 using renewal_hook =
     boost::intrusive::list_base_hook<boost::intrusive::link_mode<boost::intrusive::auto_unlink>>;
 
@@ -46,7 +49,7 @@ class held : public boost::intrusive_ref_counter<held, boost::thread_safe_counte
 
   // Under the client's lock.
   [[nodiscard]] lease_times times() const noexcept {
-    return {.deadline = deadline(),
+    return {.deadline = deadline() - told_ahead,
             .renew_at = renew_at,
             .limit = extras_ ? extras_->limit : time_point::max(),
             .renewing = renewing};

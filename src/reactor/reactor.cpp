@@ -156,7 +156,13 @@ void loop::run_deferred(lock& hold) {
     now.swap(deferred_);
     unlock(hold);
     for (auto& f : now) {
-      f();
+      try {
+        f();
+      } catch (std::exception const& thrown) {
+        if (on_exception_) on_exception_(thrown.what());
+      } catch (...) {
+        if (on_exception_) on_exception_("something that is no std::exception");
+      }
       f.reset();  // what it holds goes without the lock, too
     }
     hold.lock();

@@ -5,7 +5,9 @@
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
 #include <condition_variable>
+#include <functional>
 #include <mutex>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -94,6 +96,9 @@ class loop {
 
   void arm(timer& one, time_point when) { timers_.arm(one, when); }
 
+  /// Called, without the lock, with what a deferred function threw.
+  void on_exception(std::function<void(std::string const& what)> f) { on_exception_ = std::move(f); }
+
   /// Counts what is under way without a thread that waits for it: somebody has to drive while there is any.
   void add_interest(int n) noexcept { interest_ += n; }
 
@@ -123,6 +128,7 @@ class loop {
   int parked_ = 0;            ///< threads asleep in wait()
   int interest_ = 0;
   std::uint64_t drives_ = 0;  ///< how often a caller drove
+  std::function<void(std::string const&)> on_exception_;
   std::vector<flushable*> dirty_;
   std::vector<callback<void()>> deferred_;
   std::vector<std::atomic<int>*>

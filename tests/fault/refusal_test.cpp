@@ -228,6 +228,26 @@ TEST_F(rights, to_channels_can_be_missing_and_the_lock_works_by_polling_with_one
   EXPECT_TRUE(comes_clean());
 }
 
+TEST_F(rights, to_channels_are_an_error_of_each_wait_for_who_insists_on_the_inbox) {
+  allow({"~*", "resetchannels", "+@all"});
+  client holder{server_.url()};
+  client insists{url_as("app", "s3cret-of-app"), {.wake = wake::inbox}};
+  mutex held{holder, "orders"};
+  mutex wanted{insists, "orders"};
+  auto mine = held.acquire();
+  for (auto round = 0; round < 2; ++round) {
+    try {
+      auto const none = wanted.try_acquire_for(5s);
+      ADD_FAILURE() << "neither the lock nor an error";
+    } catch (error const& failure) {
+      EXPECT_EQ(failure.code(), errc::unauthorized);
+      EXPECT_NE(std::string{failure.what()}.find("holdfast_inbox"), std::string::npos) << failure.what();
+    }
+  }
+  EXPECT_EQ(mine.release(), release_result::released);
+  EXPECT_TRUE(wanted.try_acquire());
+}
+
 TEST_F(rights, to_channels_can_be_missing_for_the_releaser_only) {
   allow({"~*", "resetchannels", "+@all"});
   client one{url_as("app", "s3cret-of-app")};

@@ -1,0 +1,36 @@
+/// What a callback may do to its client.
+#include <atomic>
+#include <stdexcept>
+
+#include "law.hpp"
+
+namespace holdfast::test {
+namespace {
+
+TEST(callback, that_throws_is_logged_and_harms_nobody) {
+  redis_server server;
+  std::atomic<int> complaints = 0;
+  client redis{server.url(), {.log = [&](log_level level, std::string_view) {
+                 if (level == log_level::error) ++complaints;
+               }}};
+  mutex m{redis, "orders"};
+  m.async_acquire([](std::optional<lease>, std::exception_ptr const&) { throw std::runtime_error{"mine"}; });
+  EXPECT_TRUE(eventually(5s, [&] { return complaints == 1; }));
+  EXPECT_TRUE(m.try_acquire_for(5s)) << "the lease that the callback dropped is released";
+}
+
+TEST(callback, may_use_the_client_and_wait_for_it) {
+  redis_server server;
+  client redis{server.url()};
+  mutex outer{redis, "outer"};
+  mutex inner{redis, "inner"};
+  std::atomic<bool> both = false;
+  outer.async_acquire([&](std::optional<lease> first, std::exception_ptr const&) {
+    auto const second = inner.try_acquire_for(5s);
+    both = first && second;
+  });
+  EXPECT_TRUE(eventually(5s, [&] { return both.load(); }));
+}
+
+}  // namespace
+}  // namespace holdfast::test

@@ -148,8 +148,7 @@ void session::on_bytes(std::size_t n) {
         read();
         return;
       case resp::parser::outcome::broken:
-        drop(errc::protocol, line_->peer() + " is not a Redis server, or not one to trust: " + parser_.why(),
-             end::final);
+        drop(errc::protocol, how_.server.display + " (" + line_->peer() + "): " + parser_.why(), end::final);
         return;
     }
   }

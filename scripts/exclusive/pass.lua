@@ -2,7 +2,7 @@
 -- waits elsewhere `next` gets the lock; otherwise the first of the others is granted it, however short it has waited, since
 -- its turn has come, and `next` joins the queue.
 -- Reply: {0} the key was gone, {-1} it is somebody else's (in both cases nothing was done for `next`);
--- {1, first token, how many} `next` holds; {2, pttl, callers ahead, ticket} `next` is queued.
+-- {1, first token, how many} `next` holds; {2, pttl, callers ahead, ticket, token counter before} `next` is queued.
 local lock = KEYS[1]
 local counter = KEYS[2]
 local queue = KEYS[3]
@@ -28,7 +28,7 @@ if last and not tonumber(last) then return redis.error_reply('WRONGTYPE the toke
 redis.call('DEL', lock)
 if wake_next(lock, counter, queue, -math.huge, grant_ms) == 'granted' then
   local ticket = join_queue(queue, next, '')
-  return {2, redis.call('PTTL', lock), redis.call('ZRANK', queue, next), ticket}
+  return {2, redis.call('PTTL', lock), redis.call('ZRANK', queue, next), ticket, tonumber(last) or 0}
 end
 redis.call('SET', lock, next, 'PX', ttl_ms)
 return {1, take_tokens(counter, redis.call('GET', counter), tokens)}

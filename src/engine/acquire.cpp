@@ -22,6 +22,10 @@ constexpr std::chrono::milliseconds trouble_floor{20};
 /// How much of a grant's ttl must be left for it to be used without asking.
 constexpr std::chrono::milliseconds grant_reserve{500};
 
+/// Grants in a row whose ttl was over when they came: once is a frozen process, so many are a ttl that can't
+/// work.
+constexpr int too_late = 5;
+
 /// Behind the end of the holder's ttl: Redis counts in whole milliseconds, and those further back ask later,
 /// so that one of them finds it free instead of all at once.
 constexpr std::chrono::milliseconds expiry_slack{2};
@@ -217,6 +221,15 @@ void core::on_granted(line& at, granted const& what, time_point sent_at, millise
   auto& first = at.waiters.front();
   auto const now = boot_clock::now();
   auto const deadline = deadline_of(sent_at, ttl);
+  if (now >= deadline && ++mine.late >= too_late) {
+    mine.now = bid::state::waiting;
+    mine.joined = true;
+    fail_all(at, std::make_shared<error const>(
+                     errc::unreachable, url() + ": the server's answers for \"" + at.name() +
+                                            "\" take longer than its ttl (" + std::to_string(ttl.count()) +
+                                            " ms): use a longer one"));
+    return;
+  }
   if (now >= deadline || (ttl != first.how->options.ttl && !first.how->options.watchdog)) {
     ask_for(at);  // too late, or not for so long as this caller wants: as its owner we can ask again
     return;
@@ -252,6 +265,7 @@ void core::on_busy(line& at, busy const& how, time_point sent_at) {
   }
   if (mine.ticket.empty() && mine.asked_at == time_point{}) ++stats_.waits;
   mine.asked_at = sent_at;
+  mine.counter = how.counter;
   if (asked_to_wait) mine.ticket = std::to_string(how.ticket);
   if (mine.woken || (by_inbox() && !asked_to_wait)) {
     ask_for(at);
@@ -315,9 +329,10 @@ void core::on_grant(std::uint64_t number, granted const& what) {
   auto& at = *known->second;
   auto& mine = *at.on_wire;
   if (mine.now == bid::state::leaving) return;  // the request under way finds the lock to be ours
-  // The grant was made after the last ask that found the lock busy, so its ttl counts from there at the
-  // earliest.
-  auto const certain = mine.asked_at != time_point{} &&
+  // A grant that is newer than the answer "busy" to the last ask was made after that ask was sent, so its ttl
+  // counts from there at the earliest. An older one, whose message was held up, may have ended long ago: then
+  // only asking tells.
+  auto const certain = mine.asked_at != time_point{} && what.token > mine.counter &&
                        deadline_of(mine.asked_at, grant_ttl) > boot_clock::now() + grant_reserve;
   if (!certain) {
     on_woken(number);
@@ -330,6 +345,7 @@ void core::on_grant(std::uint64_t number, granted const& what) {
 /// The inbox is (again) open: whatever was said before is lost, so look.
 void core::ask_all_again() {
   std::vector<line_ptr> all;
+  all.reserve(bids_.size());
   for (auto const& [number, at] : bids_) all.emplace_back(at);
   for (auto const& at : all) {
     if (at->on_wire && at->on_wire->now == bid::state::waiting) ask_for(*at);

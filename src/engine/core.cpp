@@ -39,7 +39,8 @@ core::core(net::endpoint server, client_options options)
               .refused = [this](std::string const& words) { on_inbox_refused(words); }}},
       random_{static_cast<std::minstd_rand::result_type>(random_seed())} {
   loop_.on_exception([this](std::string const& what) {
-    if (options_.log) options_.log(log_level::error, url() + ": a callback must not throw, but one did: " + what);
+    if (options_.log)
+      options_.log(log_level::error, url() + ": a callback must not throw, but one did: " + what);
   });
 }
 
@@ -165,15 +166,21 @@ void core::shut() {
     closing_ = true;
     auto const why = std::make_shared<error const>(errc::closed, url() + ": the client has been shut down");
     std::vector<line_ptr> all;
+    all.reserve(lines_.size());
     for (auto const& place : lines_) all.emplace_back(const_cast<line*>(&place));
     for (auto const& place : all) fail_all(*place, why);
   }
   release_all();
   reactor::lock hold{loop_.mutex()};
   loop_.stop(hold);
-  delayed_.clear();
   inbox_.close();
   connection_.shut(std::make_shared<error const>(errc::closed, url() + ": the client has been shut down"));
+  // Releases that were to be sent again: somebody may wait for their outcome, which is known now.
+  while (!delayed_.empty()) {
+    auto now = std::move(delayed_.front().what);
+    delayed_.pop_front();
+    now();
+  }
   for (auto const& place : lines_) const_cast<line&>(place).on_wire.reset();
   bids_.clear();
   loop_.leave(hold);  // what is left to be said

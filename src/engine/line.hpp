@@ -63,12 +63,14 @@ struct bid {
   std::string owner;
   std::string ticket{};
   state now = state::asking;
-  handover terms{};       ///< of the caller it was last asked for
-  milliseconds ttl{};     ///< as asked for last
-  bool joined = false;    ///< it may be in the queue
-  bool woken = false;     ///< a message came while a request was under way
-  bool answered = false;  ///< the server has been asked once: outages are waited out from now on
-  time_point asked_at{};  ///< when the last ask was sent that was answered "busy"
+  handover terms{};        ///< of the caller it was last asked for
+  milliseconds ttl{};      ///< as asked for last
+  bool joined = false;     ///< it may be in the queue
+  bool woken = false;      ///< a message came while a request was under way
+  bool answered = false;   ///< the server has been asked once: outages are waited out from now on
+  time_point asked_at{};   ///< when the last ask was sent that was answered "busy"
+  std::int64_t counter{};  ///< the newest token at that ask: a grant with an older one is over already
+  int late = 0;            ///< grants in a row that came when their ttl was over
   std::shared_ptr<error const> trouble{};  ///< the last answer was an error that passes (LOADING…)
   reactor::timer retry;
   backoff pause;

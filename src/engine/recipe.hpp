@@ -35,6 +35,7 @@ struct busy {
   milliseconds pttl{};      ///< of the holder; negative: it is gone already, or has none
   std::int64_t ahead = -1;  ///< how many wait before us; -1: we are not queued
   std::int64_t ticket = 0;
+  std::int64_t counter = 0;  ///< the newest token then: a grant that came later has a greater one
 };
 
 using verdict = std::variant<granted, busy>;

@@ -95,8 +95,8 @@ void renewer::send(batch leases, callback<void(net::answer const&)> done) {
     agenda_.put(*one, plan_lease(one->times(), now).when, now);
   }
   auto& first = *leases.front();
-  auto what = first.place().how().renew(first.options().ttl, list);
-  scripting::run(line_, std::move(what),
+  auto const what = first.place().how().renew(first.options().ttl, list);
+  scripting::run(line_, what,
                  [this, leases = std::move(leases), done = std::move(done)](net::answer&& how) mutable {
                    on_answer(leases, how);
                    if (done) done(how);

@@ -1,7 +1,11 @@
+#include <algorithm>
 #include <atomic>
 #include <holdfast/mutex.hpp>
+#include <mutex>
+#include <optional>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "engine/core.hpp"
 #include "sync/exclusive.hpp"
@@ -9,7 +13,7 @@
 namespace holdfast {
 namespace {
 
-constexpr std::size_t longest_name = 64 * 1024;
+constexpr std::size_t longest_name = 65536;
 
 void check(bool fine, std::string const& what) {
   if (!fine) throw error{std::errc::invalid_argument, what};
@@ -43,20 +47,59 @@ struct mutex::impl {
   engine::terms_ptr how;
   engine::line_ptr place;
 
-  // The std shape: who holds it, and what. Written only by the thread that holds.
-  std::atomic<std::thread::id> owner{};
-  lease held{};
+  // The std shape: who holds it, and what. A thread whose lease was lost may learn it only when it unlocks,
+  // while the next one of this process holds already.
+  struct hold {
+    std::thread::id by{};
+    lease held{};
+  };
+  std::mutex guard;  ///< of the next two
+  hold now{};
+  std::vector<hold> overtaken{};         ///< lost, and not unlocked yet
+  std::atomic<std::thread::id> owner{};  ///< now.by
+  std::atomic<bool> any_overtaken{false};
   std::atomic<release_result> last{release_result::released};
 
-  [[nodiscard]] bool mine() const noexcept {
-    return owner.load(std::memory_order_relaxed) == std::this_thread::get_id();
+  [[nodiscard]] bool mine() noexcept {
+    auto const me = std::this_thread::get_id();
+    if (owner.load(std::memory_order_relaxed) == me) return true;
+    if (!any_overtaken.load(std::memory_order_relaxed)) return false;
+    std::lock_guard const alone{guard};
+    return find_overtaken(me) != overtaken.end();
+  }
+
+  std::vector<hold>::iterator find_overtaken(std::thread::id by) noexcept {
+    return std::find_if(overtaken.begin(), overtaken.end(), [by](hold const& one) { return one.by == by; });
   }
 
   bool keep(engine::held_ptr of) {
     if (!of) return false;
-    held = engine::held::handle(std::move(of));
-    owner.store(std::this_thread::get_id(), std::memory_order_relaxed);
+    auto mine = engine::held::handle(std::move(of));
+    std::lock_guard const alone{guard};
+    if (now.by != std::thread::id{}) {
+      overtaken.push_back(std::move(now));
+      any_overtaken.store(true, std::memory_order_relaxed);
+    }
+    now = {std::this_thread::get_id(), std::move(mine)};
+    owner.store(now.by, std::memory_order_relaxed);
     return true;
+  }
+
+  /// Empty when this thread holds nothing.
+  std::optional<lease> take() noexcept {
+    auto const me = std::this_thread::get_id();
+    std::lock_guard const alone{guard};
+    if (now.by == me) {
+      owner.store({}, std::memory_order_relaxed);
+      now.by = {};
+      return std::move(now.held);
+    }
+    auto const lost = find_overtaken(me);
+    if (lost == overtaken.end()) return std::nullopt;
+    auto held = std::move(lost->held);
+    overtaken.erase(lost);
+    any_overtaken.store(!overtaken.empty(), std::memory_order_relaxed);
+    return held;
   }
 
   [[nodiscard]] engine::acquire_handler adapt(acquire_handler done) const {
@@ -77,7 +120,8 @@ mutex::mutex(client& redis, std::string name, lock_options options) : impl_{std:
 }
 
 mutex::~mutex() {
-  impl_->held = lease{};
+  impl_->now = {};
+  impl_->overtaken.clear();
   impl_->core->unpin(impl_->place);
 }
 
@@ -99,13 +143,12 @@ bool mutex::try_lock_within(std::chrono::nanoseconds wait) {
 }
 
 void mutex::unlock() {
-  if (!impl_->mine()) {
+  auto mine = impl_->take();
+  if (!mine) {
     throw error{std::errc::operation_not_permitted,
                 "unlock of the mutex \"" + impl_->name + "\", which this thread does not hold"};
   }
-  impl_->owner.store({}, std::memory_order_relaxed);
-  auto mine = std::move(impl_->held);
-  impl_->last.store(mine.release(), std::memory_order_relaxed);
+  impl_->last.store(mine->release(), std::memory_order_relaxed);
 }
 
 release_result mutex::last_release() const noexcept { return impl_->last.load(std::memory_order_relaxed); }

@@ -62,27 +62,27 @@ INSTANTIATE_TEST_SUITE_P(
         {.name = "changes_nothing_when_it_only_asks_for_a_busy_lock",
          .given = {.lock = you, .queue = {{anna}}},
          .call = acquire(asks(me)),
-         .expect = {.reply = is_list({nearly_20_s, -1, 0}), .lock = you, .ttl = 20'000, .queue = {anna}}},
+         .expect = {.reply = is_list({nearly_20_s, -1, 0, 41}), .lock = you, .ttl = 20'000, .queue = {anna}}},
         {.name = "waits_for_a_sibling_of_the_same_process",
          .given = {.lock = sibling},
          .call = acquire(joins(me)),
          .expect =
-             {.reply = is_list({nearly_20_s, 0, Gt(0)}), .lock = sibling, .ttl = 20'000, .queue = {me}}},
+             {.reply = is_list({nearly_20_s, 0, Gt(0), 41}), .lock = sibling, .ttl = 20'000, .queue = {me}}},
         {.name = "joins_the_queue_of_a_busy_lock",
          .given = {.lock = you},
          .call = acquire(joins(me)),
-         .expect = {.reply = is_list({nearly_20_s, 0, Gt(0)}), .lock = you, .ttl = 20'000, .queue = {me}}},
+         .expect = {.reply = is_list({nearly_20_s, 0, Gt(0), 41}), .lock = you, .ttl = 20'000, .queue = {me}}},
         {.name = "joins_behind_all_others",
          .given = {.lock = you, .queue = {{ben, 20}, {anna, 10}}},
          .call = acquire(joins(me)),
-         .expect = {.reply = is_list({nearly_20_s, 2, Gt(0)}),
+         .expect = {.reply = is_list({nearly_20_s, 2, Gt(0), 41}),
                     .lock = you,
                     .ttl = 20'000,
                     .queue = {ben, anna, me}}},
         {.name = "joins_behind_others_whose_tickets_lie_in_the_future",
          .given = {.lock = you, .queue = {{anna, -60'000}, {ben, -70'000}}},
          .call = acquire(joins(me)),
-         .expect = {.reply = is_list({nearly_20_s, 2, Gt(0)}),
+         .expect = {.reply = is_list({nearly_20_s, 2, Gt(0), 41}),
                     .lock = you,
                     .ttl = 20'000,
                     .queue = {anna, ben, me}}},
@@ -90,17 +90,17 @@ INSTANTIATE_TEST_SUITE_P(
          .given = {.lock = you, .queue = {{me, 30}, {anna, 10}}},
          .call = acquire(joins(me)),
          .expect =
-             {.reply = is_list({nearly_20_s, 0, Gt(0)}), .lock = you, .ttl = 20'000, .queue = {me, anna}}},
+             {.reply = is_list({nearly_20_s, 0, Gt(0), 41}), .lock = you, .ttl = 20'000, .queue = {me, anna}}},
         {.name = "gets_its_place_back_with_its_ticket",
          .given = {.lock = you, .queue = {{anna, 10}}},
          .call = acquire(joins(me, "1000")),
          .expect =
-             {.reply = is_list({nearly_20_s, 0, 1'000}), .lock = you, .ttl = 20'000, .queue = {me, anna}}},
+             {.reply = is_list({nearly_20_s, 0, 1'000, 41}), .lock = you, .ttl = 20'000, .queue = {me, anna}}},
         {.name = "says_that_the_other_lock_has_no_ttl",
          .given = {.lock = "of another program", .ttl = no_ttl},
          .call = acquire(joins(me)),
          .expect =
-             {.reply = is_list({-1, 0, Gt(0)}), .lock = "of another program", .ttl = no_ttl, .queue = {me}}},
+             {.reply = is_list({-1, 0, Gt(0), 41}), .lock = "of another program", .ttl = no_ttl, .queue = {me}}},
         {.name = "is_refused_by_a_hash",
          .given = {.also = {{"HSET", "orders:42", "field", "1"}}},
          .call = acquire(joins(me)),
@@ -161,7 +161,7 @@ TEST(acquire_script_alone, hands_out_the_time_of_joining_as_ticket) {
   prepare(raw, {.lock = you});
   auto const before = micros_of(raw);
   auto const reply = raw.command(eval(acquire(joins(me))));
-  EXPECT_THAT(reply, is_list({_, 0, AllOf(Ge(before), Le(micros_of(raw)))}));
+  EXPECT_THAT(reply, is_list({_, 0, AllOf(Ge(before), Le(micros_of(raw))), 41}));
   EXPECT_EQ(ticket_of(raw, me), std::to_string(reply.elements.at(2).integer));
 }
 

@@ -1,8 +1,8 @@
 #include <gtest/gtest.h>
 
+#include <future>
 #include <holdfast/client.hpp>
 #include <holdfast/mutex.hpp>
-#include <future>
 
 #include "support/eventually.hpp"
 #include "support/redis_server.hpp"
@@ -23,7 +23,8 @@ TEST(renewal, turns_a_grant_into_a_full_lease_though_others_are_due_later) {
   auto first = held.acquire();
   auto granted = std::async(std::launch::async, [&] { return wanted.acquire(); });
   ASSERT_TRUE(test::eventually(3s, [&] {
-    return raw.command({"ZCARD", "holdfast_queue:{orders:42}"}).integer == 1 && !raw.client_ids("pubsub").empty();
+    return raw.command({"ZCARD", "holdfast_queue:{orders:42}"}).integer == 1 &&
+           !raw.client_ids("pubsub").empty();
   }));
   auto const long_lease = other.acquire();  // its renewal is due in 10 s
   (void)first.release();
@@ -32,5 +33,31 @@ TEST(renewal, turns_a_grant_into_a_full_lease_though_others_are_due_later) {
   EXPECT_TRUE(lease.valid());
 }
 
+TEST(grant, that_is_over_already_when_its_message_comes_is_not_believed) {
+  test::redis_server server;
+  auto raw = server.raw();
+  client redis{server.url()};
+  mutex wanted{redis, "orders:42"};
+  // Somebody else holds it, after a grant to us that we didn't hear of and that is over by now.
+  raw.command({"SET", "holdfast_token:{orders:42}", "1000"});
+  raw.command({"SET", "orders:42", "somebody else", "PX", "60000"});
+  auto waiting = std::async(std::launch::async, [&] { return wanted.try_acquire_for(1500ms); });
+  std::string owner;
+  ASSERT_TRUE(test::eventually(3s, [&] {
+    auto const queue = raw.command({"ZRANGE", "holdfast_queue:{orders:42}", "0", "-1"});
+    if (queue.elements.empty() || raw.client_ids("pubsub").empty()) return false;
+    owner = queue.elements.front().text;
+    return true;
+  }));
+  auto const number = owner.substr(owner.find(':') + 1);
+  EXPECT_TRUE(test::eventually(3s, [&] {
+    return raw.command(
+                  {"PUBLISH", "holdfast_inbox:" + redis.uuid(), "granted " + number + " 936 65 orders:42"})
+               .integer == 1;
+  }));
+  EXPECT_FALSE(waiting.get());
+  EXPECT_EQ(redis.stats().granted, 0u);
+  EXPECT_EQ(redis.stats().messages, 1u);
+}
 
 }  // namespace

@@ -107,6 +107,19 @@ TEST_F(refusal, because_the_server_is_loading_does_not_make_a_release_ask_withou
   EXPECT_TRUE(comes_clean());
 }
 
+TEST_F(refusal, of_a_release_leaves_nobody_without_an_outcome_when_the_client_ends) {
+  auto redis = std::make_optional<client>(proxy_.url());
+  mutex m{*redis, "m"};
+  auto mine = m.acquire();
+  proxy_.forget();
+  proxy_.decide([](request const&) { return fate::error("LOADING wait"); });
+  std::atomic<int> outcome = -1;
+  mine.async_release([&](release_result r) { outcome = static_cast<int>(r); });
+  EXPECT_TRUE(eventually(5s, [&] { return proxy_.requests().size() > 2; }));
+  redis.reset();
+  EXPECT_EQ(outcome, static_cast<int>(release_result::unknown));
+}
+
 TEST_F(refusal, because_the_server_is_loading_is_waited_for_no_longer_than_the_caller_would) {
   lock_.acquire().release();
   proxy_.decide([](request const&) { return fate::error("LOADING Redis is loading the dataset in memory"); });

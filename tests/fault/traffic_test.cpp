@@ -1,6 +1,7 @@
 /// Everything at once: processes compete through a bad network while scripts, connections, processes and the
 /// server come and go; the recorded history is judged.
 #include "fault.hpp"
+#include "support/process.hpp"
 
 #include <iostream>
 #include <random>
@@ -72,6 +73,7 @@ TEST_F(traffic, never_overlaps_under_random_faults) {
         << "nobody gets the lock any more, round " << round;
     if (frozen) victim->thaw();
   }
+  for (auto const& one : workers) EXPECT_TRUE(is_alive(one->pid())) << "a worker has ended by itself";
   workers.clear();
   EXPECT_EQ(judge(read_history(file)), "");
   EXPECT_TRUE(eventually(10s, [&] { return !raw_.exists("orders"); }));

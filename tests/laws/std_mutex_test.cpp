@@ -89,6 +89,28 @@ TEST_F(std_mutex, unlocks_in_its_destructor_what_a_thread_left_locked) {
   EXPECT_FALSE(server_.raw().exists("m"));
 }
 
+TEST_F(std_mutex, lets_a_thread_unlock_what_another_thread_of_the_process_has_got_meanwhile) {
+  mutex m{redis_, "m", {.ttl = 300ms}};
+  std::atomic<bool> taken = false;
+  std::atomic<bool> enough = false;
+  m.lock();
+  std::jthread next{[&] {
+    m.lock();
+    taken = true;
+    EXPECT_TRUE(eventually(10s, [&] { return enough.load(); }));
+    m.unlock();
+    EXPECT_EQ(m.last_release(), release_result::released);
+  }};
+  server_.raw().del("m");
+  EXPECT_TRUE(eventually(10s, [&] { return taken.load(); }));
+  EXPECT_EQ(code_of([&] { m.lock(); }), std::errc::resource_deadlock_would_occur);
+  EXPECT_EQ(code_of([&] { m.unlock(); }), std::error_code{});
+  EXPECT_EQ(m.last_release(), release_result::lost);
+  EXPECT_TRUE(server_.raw().exists("m")) << "the next one still holds it";
+  EXPECT_EQ(code_of([&] { m.unlock(); }), std::errc::operation_not_permitted);
+  enough = true;
+}
+
 TEST_F(std_mutex, is_the_same_lock_as_another_object_of_its_name) {
   mutex one{redis_, "m"};
   mutex two{redis_, "m"};

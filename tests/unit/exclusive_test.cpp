@@ -29,13 +29,14 @@ TEST(exclusive_recipe, reads_two_numbers_as_a_grant_with_its_tokens) {
   EXPECT_EQ(std::get<granted>(verdict).count, 65);
 }
 
-TEST(exclusive_recipe, reads_three_numbers_as_busy) {
-  auto const verdict = exclusive.read_acquire(list({5'000, 2, 1'700'000'000'000'000}));
+TEST(exclusive_recipe, reads_four_numbers_as_busy) {
+  auto const verdict = exclusive.read_acquire(list({5'000, 2, 1'700'000'000'000'000, 41}));
   ASSERT_TRUE(std::holds_alternative<busy>(verdict));
   auto const how = std::get<busy>(verdict);
   EXPECT_EQ(how.pttl.count(), 5'000);
   EXPECT_EQ(how.ahead, 2);
   EXPECT_EQ(how.ticket, 1'700'000'000'000'000);
+  EXPECT_EQ(how.counter, 41);
 }
 
 TEST(exclusive_recipe, reads_how_a_release_found_the_lock) {
@@ -53,7 +54,7 @@ TEST(exclusive_recipe, reads_that_the_next_holds) {
 }
 
 TEST(exclusive_recipe, reads_that_the_next_is_queued) {
-  auto const result = exclusive.read_pass(list({2, -2, 3, 1'000}));
+  auto const result = exclusive.read_pass(list({2, -2, 3, 1'000, 41}));
   EXPECT_EQ(result.before, found::mine);
   ASSERT_EQ(result.next.size(), 1u);
   auto const how = std::get<busy>(result.next.front());

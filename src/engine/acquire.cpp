@@ -235,22 +235,30 @@ void core::on_granted(line& at, granted const& what, time_point sent_at, millise
     return;
   }
   held_ptr const lease{new held{pin, first.how, mine.number, what.token}};
-  auto const& options = lease->options();
   lease->set_deadline(deadline);
   lease->tokens_left = what.count - 1;
-  lease->renewals_left = options.max_renewals > 0 ? options.max_renewals : -1;
-  if (options.watchdog) lease->renew_at = std::min(sent_at + lease->how().every, now + (deadline - now) / 2);
-  if (options.max_hold.count() > 0) lease->set_limit(now + options.max_hold);
+  if (first.how->options.watchdog) {
+    lease->renew_at = std::min(sent_at + lease->how().every, now + (deadline - now) / 2);
+  }
   bids_.erase(mine.number);
   at.on_wire.reset();
-  at.holder = lease.get();
   at.since = now;
   at.handoffs = 0;
+  give(at, lease, now);
+  finish_tries(at, nullptr);
+}
+
+/// The lock is this process's, and its first caller gets it.
+void core::give(line& at, held_ptr const& lease, time_point now) {
+  auto const& options = lease->options();
+  lease->renewals_left = options.max_renewals > 0 ? options.max_renewals : -1;
+  if (options.max_hold.count() > 0) lease->set_limit(now + options.max_hold);
+  at.holder = lease.get();
   ++stats_.held_now;
   renewer_.add(*lease);
+  auto& first = at.waiters.front();
   first.lease = lease;
   finish(first);
-  finish_tries(at, nullptr);
 }
 
 void core::on_busy(line& at, busy const& how, time_point sent_at) {

@@ -80,16 +80,10 @@ bool core::hand_over(line& at, held& from) {
   heir->renew_at = from.renew_at;
   heir->renewing = from.renewing;
   heir->tokens_left = from.tokens_left - 1;
-  heir->renewals_left = options.max_renewals > 0 ? options.max_renewals : -1;
-  if (options.max_hold.count() > 0) heir->set_limit(now + options.max_hold);
   if (from.renewing) from.set_heir(heir);
-  at.holder = heir.get();
   ++at.handoffs;
   ++stats_.handed_over;
-  ++stats_.held_now;
-  renewer_.add(*heir);
-  next.lease = heir;
-  finish(next);
+  give(at, heir, now);
   return true;
 }
 

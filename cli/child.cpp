@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <linux/close_range.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -16,6 +17,7 @@
 #include <cstring>
 #include <filesystem>
 #include <string_view>
+#include <utility>
 
 namespace holdfast::cli {
 namespace {
@@ -36,6 +38,15 @@ std::vector<char*> merged(std::vector<std::string>& additions) {
   for (auto& addition : additions) all.push_back(addition.data());
   all.push_back(nullptr);
   return all;
+}
+
+/// Async-signal-safe.
+ssize_t read_from(int const from, void* const into, std::size_t const size) noexcept {
+  ssize_t got = 0;
+  do {
+    got = read(from, into, size);
+  } while (got < 0 && errno == EINTR);
+  return got;
 }
 
 [[noreturn]] void refuse(std::string_view const command, int const error) {
@@ -86,14 +97,15 @@ void inherited_files::close_all(int const keep) noexcept {
 }
 
 child::child(start_options const& options, signals const& mask, terminal const& tty,
-             inherited_files const& files) {
+             inherited_files const& files)
+    : name_{options.command.front()} {
   std::vector<char*> arguments{options.command.begin(), options.command.end()};
   arguments.push_back(nullptr);
   auto additions = options.environment;
   auto const environment = merged(additions);
-  std::array<int, 2> report{};
-  if (pipe2(report.data(), O_CLOEXEC) != 0)
-    throw failure{internal, fmt::format("pipe: {}", std::strerror(errno))};
+  std::array<int, 2> ends{};
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0)
+    throw failure{internal, fmt::format("socketpair: {}", std::strerror(errno))};
   bool const foreground = tty.is_ours();
 
   pid_ = fork();
@@ -101,39 +113,43 @@ child::child(start_options const& options, signals const& mask, terminal const& 
     // Only what is async-signal-safe from here: the client's thread may have held any lock at the fork.
     setpgid(0, 0);
     if (foreground) tcsetpgrp(STDIN_FILENO, getpid());
-    files.close_others(report[1]);
+    files.close_others(ends[1]);
+    char go = 0;
+    if (read_from(ends[1], &go, 1) != 1) _exit(internal);  // holdfast has died
     mask.restore_in_child();
     execvpe(arguments.front(), arguments.data(), environment.data());
     int const error = errno;
-    static_cast<void>(!write(report[1], &error, sizeof error));
+    static_cast<void>(!write(ends[1], &error, sizeof error));
     _exit(error == ENOENT ? not_found : not_executable);
   }
   int const fork_error = errno;
-  close(report[1]);
+  close(ends[1]);
   if (pid_ < 0) {
-    close(report[0]);
+    close(ends[0]);
     throw failure{internal, fmt::format("the command can't be started: fork: {}", std::strerror(fork_error))};
   }
+  to_child_ = ends[0];
   // In both processes, as shells do: whichever comes first, the group exists before it is needed.
   setpgid(pid_, pid_);
   if (foreground) tcsetpgrp(STDIN_FILENO, pid_);
   running_ = true;
+}
 
+void child::start(terminal const& tty) {
+  // Without SIGPIPE: somebody may have killed it already, which poll() tells.
+  static_cast<void>(send(to_child_, "", 1, MSG_NOSIGNAL));
   int exec_error = 0;
-  ssize_t got = 0;
-  do {
-    got = read(report[0], &exec_error, sizeof exec_error);
-  } while (got < 0 && errno == EINTR);
-  close(report[0]);
-  if (got == static_cast<ssize_t>(sizeof exec_error)) {
-    waitpid(pid_, nullptr, 0);
-    running_ = false;
-    tty.take_from(pid_);
-    refuse(arguments.front(), exec_error);
-  }
+  auto const got = read_from(to_child_, &exec_error, sizeof exec_error);
+  close(std::exchange(to_child_, -1));
+  if (got != static_cast<ssize_t>(sizeof exec_error)) return;
+  waitpid(pid_, nullptr, 0);
+  running_ = false;
+  tty.take_from(pid_);
+  refuse(name_, exec_error);
 }
 
 child::~child() {
+  if (to_child_ >= 0) close(to_child_);
   if (!running_) return;
   kill(-pid_, SIGKILL);
   waitpid(pid_, nullptr, 0);

@@ -41,11 +41,15 @@ class child {
     std::vector<std::string> environment;  ///< NAME=value, on top of holdfast's own
   };
 
-  /// Starts it. Throws failure, with a shell's 126 or 127, when the command can't be executed.
+  /// Makes its process and group, which wait for start(): whatever is to watch over them is there before the
+  /// command is. Throws failure.
   child(start_options const&, signals const&, terminal const&, inherited_files const&);
   child(child const&) = delete;
   child& operator=(child const&) = delete;
   ~child();  ///< Kills the group if the command still runs: nothing of it may outlive an error here.
+
+  /// Lets the command run. Throws failure, with a shell's 126 or 127, when it can't be executed.
+  void start(terminal const&);
 
   /// What changed since the last call; empty when nothing did. After `exited` or `killed` it has ended.
   [[nodiscard]] std::optional<child_state> poll();
@@ -59,7 +63,9 @@ class child {
   [[nodiscard]] pid_t group() const noexcept { return pid_; }
 
  private:
+  std::string name_;
   pid_t pid_ = -1;
+  int to_child_ = -1;  // until it has started
   bool running_ = false;
 };
 

@@ -129,7 +129,9 @@ pid_t launch(fs::path const& folder, int const report) {
   setsid();
   umask(077);
   int const nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
-  for (int const standard : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) dup2(nothing, standard);
+  if (nothing >= 0) {
+    for (int const standard : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) dup2(nothing, standard);
+  }
   inherited_files::close_all(report);
   for (char const* const program : {"redis-server", "valkey-server"}) execvp(program, arguments.data());
   int const error = errno;

@@ -26,9 +26,9 @@ bool answers(Address const& address, int const family) {
     socklen_t size = sizeof error;
     connected = poll(&wait, 1, limit_ms) == 1 && getsockopt(file, SOL_SOCKET, SO_ERROR, &error, &size) == 0 &&
                 error == 0;
+  } else if (!connected && errno == EAGAIN && family == AF_UNIX) {
+    connected = true;  // its queue of new connections is full, so it is there
   }
-  // A unix socket whose queue of new connections is full is there all the same.
-  if (!connected && errno == EAGAIN && family == AF_UNIX) connected = true;
   close(file);
   return connected;
 }

@@ -35,6 +35,7 @@ class supervisor {
         watch_{options.policy, options.ttl, options.max_hold, boot_time(), held.remaining()} {
     guard_.emplace(command_.group(), options_.policy, watch_.grace(), watch_.latest_end());
     held_.on_lost([](loss_cause) { signals::wake(); });
+    command_.start(tty_);
   }
 
   supervision run() {

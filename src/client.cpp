@@ -1,8 +1,12 @@
 // The one file that knows every layer: it makes an engine of a URL.
 
 #include <holdfast/client.hpp>
-#include <unordered_set>
+#include <memory>
+#include <mutex>
+#include <new>
+#include <unordered_map>
 #include <utility>
+#include <vector>
 
 #include "engine/core.hpp"
 #include "net/url.hpp"
@@ -13,7 +17,7 @@ namespace {
 /// All clients of the process, for exit(). Never destroyed: it is used when everything else is.
 struct registry {
   std::mutex guard;
-  std::unordered_set<engine::core*> cores;
+  std::unordered_map<engine::core const*, std::weak_ptr<engine::core>> cores;
 };
 
 registry& living() {
@@ -21,12 +25,15 @@ registry& living() {
     std::atexit([] {
       // Nobody destroys what exit() leaves on the stacks: give the locks back here, so that others needn't
       // wait for the ttl.
-      std::unordered_set<engine::core*> cores;
+      // Shared: another thread may be destroying its client.
+      std::vector<std::shared_ptr<engine::core>> cores;
       {
         std::lock_guard const hold{living().guard};
-        cores = living().cores;
+        for (auto const& [key, core] : living().cores) {
+          if (auto still = core.lock()) cores.push_back(std::move(still));
+        }
       }
-      for (auto* const core : cores) core->release_all();
+      for (auto const& core : cores) core->release_all();
     });
     return new registry;
   }();
@@ -53,14 +60,14 @@ client::client(std::string const& url, client_options options) {
   check(options);
   core_ = std::make_shared<engine::core>(net::parse_url(url), std::move(options));
   std::lock_guard const hold{living().guard};
-  living().cores.insert(core_.get());
+  living().cores.emplace(core_.get(), core_);
 }
 
 client::~client() {
   if (!core_) return;
   if (core_->forked()) {
     // A copy of the parent's, with its connections: to touch any of it would disturb the parent.
-    static_cast<void>(new std::shared_ptr<engine::core>{std::move(core_)});
+    static_cast<void>(new (std::nothrow) std::shared_ptr<engine::core>{std::move(core_)});
     return;
   }
   {

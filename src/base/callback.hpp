@@ -1,6 +1,7 @@
 /// A function to be called once, or a few times, later.
 #pragma once
 
+#include <cassert>
 #include <cstddef>
 #include <functional>
 #include <new>
@@ -56,7 +57,10 @@ class callback<Result(Args...)> {
 
   [[nodiscard]] explicit operator bool() const noexcept { return table_ != nullptr; }
 
-  Result operator()(Args... args) { return table_->call(&storage_, std::forward<Args>(args)...); }
+  Result operator()(Args... args) {
+    assert(table_ != nullptr);
+    return table_->call(&storage_, std::forward<Args>(args)...);
+  }
 
  private:
   static constexpr std::size_t room = 48;

@@ -16,7 +16,7 @@ constexpr std::chrono::milliseconds longest_pause{1000};
 /// for many.
 constexpr std::size_t write_beside_driver = 8;
 
-constexpr std::size_t read_size = 32 * 1024;
+constexpr std::size_t read_size = 32768;
 
 std::string in_ms(milliseconds time) { return std::to_string(time.count()) + " ms"; }
 

@@ -95,9 +95,11 @@ class tls_transport final : public transport, public std::enable_shared_from_thi
   }
 
   void async_write(std::string_view bytes, io_handler done) override {
-    asio::dispatch(io_, [self = shared_from_this(), bytes, done = std::move(done)]() mutable {
+    // A copy: the owner forgets its bytes when it closes, and a step that is on its way by then reads on.
+    out_ = bytes;
+    asio::dispatch(io_, [self = shared_from_this(), done = std::move(done)]() mutable {
       if (!self->stream_) return self->abort(std::move(done));
-      asio::async_write(*self->stream_, asio::buffer(bytes.data(), bytes.size()),
+      asio::async_write(*self->stream_, asio::buffer(self->out_),
                         [self, done = std::move(done)](error_code failure, std::size_t n) {
                           done(as_aborted(failure), n);
                         });
@@ -170,6 +172,7 @@ class tls_transport final : public transport, public std::enable_shared_from_thi
   asio::ssl::context context_;
   std::shared_ptr<dial> const dial_;
   std::optional<asio::ssl::stream<stream_socket>> stream_;
+  std::string out_;  ///< being written
   bool closed_ = false;
 };
 

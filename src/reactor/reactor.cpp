@@ -99,7 +99,8 @@ void loop::unlock(lock& hold) {
 
 void loop::leave(lock& hold) {
   auto const inside_callback = in_callbacks_of == this;
-  // Inside one, bytes are collected for the end of all callbacks; but others may have gone to sleep meanwhile.
+  // Inside one, bytes are collected for the end of all callbacks; but others may have gone to sleep
+  // meanwhile.
   if (!inside_callback) flush_all(false);
   auto const by_keeper = inside_callback && std::this_thread::get_id() == keeper_.get_id();
   if (!polling_ && !by_keeper && need_keeper()) wake_keeper();

@@ -42,13 +42,18 @@ struct client_stats {
 /// The client: owns the connections, the one background thread (the keeper), and all state of its locks.
 ///
 /// *Cost.* The constructor sends nothing; the first request connects. One connection while nothing is
-/// contended; a second one, for the inbox, opens with the first wait. One thread, which sleeps while callers
-/// drive the loop themselves. *Threads.* All functions may be called from all threads. Callbacks are called
-/// without any lock of the client held and may call back into it, but should be short: replies wait behind
-/// them. *Life.* Make it before its locks and destroy it after them. Its destructor releases what is still
-/// held, waits for the server at most one second, and lets waiting callers go with errc::closed. Leases that
-/// outlive it are lost (cause closed). *Fork.* The child of a fork can't use its parent's client: every
-/// function throws errc::forked, destructors do nothing.
+/// contended; a second one, for the inbox, opens with the first wait. One thread, which sleeps while
+/// callers drive the loop themselves.
+///
+/// *Threads.* All functions may be called from all threads. Callbacks are called without any lock of the
+/// client held and may call back into it, but should be short: replies wait behind them.
+///
+/// *Life.* Make it before its locks and destroy it after them, and not inside one of its callbacks. Its
+/// destructor releases what is still held, waits for the server at most one second, and lets waiting callers
+/// go with errc::closed. Leases that outlive it are lost (cause closed).
+///
+/// *Fork.* The child of a fork can't use its parent's client: every function throws errc::forked,
+/// destructors do nothing.
 class client {
  public:
   /// `url`: redis://[user[:password]@]host[:port][/db], rediss://… (TLS; ?ca=FILE cert=FILE key=FILE

@@ -38,14 +38,18 @@ enum class release_result {
 /// Owns one acquisition. Move-only; releases in its destructor.
 ///
 /// *Guarantees.* While valid() is true no other lease of the same name is valid anywhere, as long as the
-/// server keeps what it acknowledged and clock rates differ by under 1 %. The deadline behind valid() counts
-/// from before the request left, so it passes before the server gives the lock to anybody else. The clock is
-/// CLOCK_BOOTTIME, which goes on through suspend. *Not guaranteed.* That work in progress stops by itself:
-/// look at lost(), or pass token() with each write to a store that refuses older tokens.
+/// server keeps what it acknowledged and clock rates differ by under 1 %. The deadline behind valid()
+/// counts from before the request left, so it passes before the server gives the lock to anybody else.
+/// The clock is CLOCK_BOOTTIME, which goes on through suspend.
 ///
-/// *Threads.* token(), valid(), remaining(), lost_because() and lost() may be called by several threads at
-/// once on one lease; release, move and destruction need the lease for themselves. A lease may move between
-/// threads. *Fork.* In a forked child a lease is not valid, and its release does nothing.
+/// *Not guaranteed.* That work in progress stops by itself: look at lost(), or pass token() with each
+/// write to a store that refuses older tokens.
+///
+/// *Threads.* token(), valid(), remaining(), lost_because() and lost() may be called by several threads
+/// at once on one lease; release, move and destruction need the lease for themselves. A lease may move
+/// between threads.
+///
+/// *Fork.* In a forked child a lease is not valid, and its release does nothing.
 class [[nodiscard]] lease {
  public:
   /// No lease: valid() is false, token() is 0.

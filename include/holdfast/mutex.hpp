@@ -21,22 +21,23 @@ namespace holdfast {
 ///     { std::scoped_lock hold{m}; … }                   // as a std::timed_mutex
 ///     if (auto lease = m.try_acquire_for(2s)) { … }     // as a lease: token, deadline, loss
 ///
-/// *Guarantees.* Exclusion while the lease is valid (see lease); no lost wake-up: a free lock is taken by a
-/// live waiter within client_options::recheck even if every message is lost, normally within a round trip; a
-/// lock never stays behind without a ttl. Callers of one process queue first come, first served; between
-/// processes a newcomer may overtake until the first waiter has waited starvation_limit. *Not guaranteed.*
-/// Order between processes (that is fair_mutex); surviving a failover that lost the key.
+/// *Guarantees.* Exclusion while the lease is valid (see lease); no lost wake-up: a free lock is taken by
+/// a live waiter within client_options::recheck even if every message is lost, normally within a round
+/// trip; a lock never stays behind without a ttl. Callers of one process queue first come, first served;
+/// between processes a newcomer may overtake until the first waiter has waited starvation_limit.
 ///
-/// *On the wire.* The plain format: a string key of the lock's name, which holds the owner id, as redsync,
-/// redis-py, node-redlock and redis-plus-plus use it; they exclude us and we exclude them. See
+/// *Not guaranteed.* Order between processes; surviving a failover that lost the key.
+///
+/// *On the wire.* The plain format: a string key of the lock's name, which holds the owner id, as
+/// redsync, redis-py, node-redlock and redis-plus-plus use it; they exclude us and we exclude them. See
 /// docs/protocol.md.
 ///
-/// *Cost.* Free lock: one request to acquire, one to release. Contended: no polling; about two requests per
-/// handoff between processes, none inside one process.
+/// *Cost.* Free lock: one request to acquire, one to release. Contended: no polling; about two requests
+/// per handoff between processes, none inside one process.
 ///
-/// *Threads.* One object may be used by many threads, like a std::mutex; several objects of one name are the
-/// same lock. `lock`/`unlock` belong to threads: the thread that locked unlocks. Leases belong to whoever has
-/// the object.
+/// *Threads.* One object may be used by many threads, like a std::mutex; several objects of one name are
+/// the same lock. `lock`/`unlock` belong to threads: the thread that locked unlocks. Leases belong to
+/// whoever has the object.
 class mutex {
  public:
   /// Called once: with the lease; with neither when the lock stayed busy for the time given; or with what

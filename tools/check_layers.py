@@ -70,6 +70,9 @@ def main():
     if sys.argv[1:] == ["--self-test"]:
         return self_test()
     project = pathlib.Path(sys.argv[1])
+    if not (project / "src").is_dir():
+        print(f"{project} has no src/: give the project's folder")
+        return 2
     found = [*breaches(project / "src", wrong_in_src), *breaches(project / "include/holdfast", wrong_in_public)]
     print(*found, sep="\n")
     return 1 if found else 0

@@ -176,11 +176,14 @@ void core::on_asked(line& at, std::uint64_t number, net::answer&& how) {
   auto& mine = *at.on_wire;
   mine.answered = true;
   mine.trouble.reset();
-  auto const answer = at.how().read_acquire(how.reply);
-  if (auto const* const yes = std::get_if<granted>(&answer)) {
-    on_granted(at, *yes, how.sent_at, mine.ttl);
+  on_verdict(at, at.how().read_acquire(how.reply), how.sent_at);
+}
+
+void core::on_verdict(line& at, verdict const& what, time_point sent_at) {
+  if (auto const* const yes = std::get_if<granted>(&what)) {
+    on_granted(at, *yes, sent_at, at.on_wire->ttl);
   } else {
-    on_busy(at, std::get<busy>(answer), how.sent_at);
+    on_busy(at, std::get<busy>(what), sent_at);
   }
 }
 

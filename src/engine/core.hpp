@@ -78,6 +78,7 @@ class core : public std::enable_shared_from_this<core> {
   bid& open_bid(line& at);
   void ask_for(line& at);
   void on_asked(line& at, std::uint64_t number, net::answer&& how);
+  void on_verdict(line& at, verdict const& what, time_point sent_at);
   void on_granted(line& at, granted const& what, time_point sent_at, milliseconds ttl);
   void give(line& at, held_ptr const& lease, time_point now);
   void on_busy(line& at, busy const& how, time_point sent_at);

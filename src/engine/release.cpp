@@ -161,10 +161,8 @@ void core::pass(line& at, held const& from, release_handler done) {
                      } else {
                        ask_for(*pin);
                      }
-                   } else if (auto const* const yes = std::get_if<granted>(&result.next.front())) {
-                     on_granted(*pin, *yes, how.sent_at, pin->on_wire->ttl);
                    } else {
-                     on_busy(*pin, std::get<busy>(result.next.front()), how.sent_at);
+                     on_verdict(*pin, result.next.front(), how.sent_at);
                    }
                  },
                  {.while_down = net::patience::endless});

@@ -62,13 +62,12 @@ void subscriber::refuse(std::string const& words) {
   tell_.on_refused(words);
 }
 
-void subscriber::on_down(std::shared_ptr<error const> why, end how) {
+void subscriber::on_down(std::shared_ptr<error const> /*why*/, end how) {
   listening_ = false;
   to_send_.clear();
   line_timer_.disarm();
   if (how == end::final)
     wanted_ = false;  // the other connection reports the same; waiters fall back to re-checks
-  tell_.on_lost(std::move(why));
 }
 
 void subscriber::check_line() {

@@ -19,7 +19,6 @@ class subscriber final : public session {
     std::function<void(std::string_view)> on_message;
     /// The server won't have it (no right to the channel, a proxy without pub/sub): never tried again.
     std::function<void(std::string const& words)> on_refused;
-    std::function<void(std::shared_ptr<error const>)> on_lost;
   };
 
   subscriber(reactor::loop& on, settings const& how, client_stats& counts, std::string channel, events tell);

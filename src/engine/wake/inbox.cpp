@@ -34,8 +34,7 @@ inbox::inbox(reactor::loop& on, net::settings const& how, client_stats& counts, 
                   names::inbox(uuid),
                   {.on_subscribed = [this] { tell_.open(); },
                    .on_message = [this](std::string_view message) { read(message); },
-                   .on_refused = [this](std::string const& words) { tell_.refused(words); },
-                   .on_lost = [](std::shared_ptr<error const> const&) {}}} {}
+                   .on_refused = [this](std::string const& words) { tell_.refused(words); }}} {}
 
 /// What can't be read is nothing to us: a newer Holdfast may send more kinds, and anybody may publish here.
 void inbox::read(std::string_view message) {

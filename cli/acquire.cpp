@@ -79,8 +79,8 @@ acquisition busy_after(std::chrono::milliseconds const wait, std::string const& 
 
 }  // namespace
 
-acquisition acquire(mutex& lock, std::optional<std::chrono::milliseconds> const wait, signals const& desk,
-                    std::string const& server) {
+acquisition acquire(exclusive_lock& lock, std::optional<std::chrono::milliseconds> const wait,
+                    signals const& desk, std::string const& server) {
   auto const name = output::quoted(lock.name());
   auto const result = std::make_shared<answer>();
   std::stop_source stop;

@@ -3,8 +3,8 @@
 
 #include "signals.hpp"
 
+#include <holdfast/exclusive_lock.hpp>
 #include <holdfast/lease.hpp>
-#include <holdfast/mutex.hpp>
 
 #include <chrono>
 #include <optional>
@@ -18,7 +18,7 @@ struct acquisition {
 };
 
 /// `wait` empty: for ever. Throws holdfast::error.
-[[nodiscard]] acquisition acquire(mutex& lock, std::optional<std::chrono::milliseconds> wait, signals const&,
-                                  std::string const& server);
+[[nodiscard]] acquisition acquire(exclusive_lock& lock, std::optional<std::chrono::milliseconds> wait,
+                                  signals const&, std::string const& server);
 
 }  // namespace holdfast::cli

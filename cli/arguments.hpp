@@ -1,20 +1,38 @@
-/// The command line, read and checked.
+/// The command line, read and checked, and what its commands share in doing so.
 #pragma once
 
-#include "output.hpp"
-#include "run.hpp"
+#include "command.hpp"
 
+#include <CLI/CLI.hpp>
+
+#include <chrono>
 #include <string>
+#include <string_view>
 
 namespace holdfast::cli {
 
 struct arguments {
-  std::string text;  ///< if not empty: all there is to do is to print it
-  run_options run;
-  output::detail how_much = output::detail::normal;
+  std::string text{};  ///< if not empty: all there is to do is to print it
+  action chosen{};
 };
 
 /// Throws failure with exit_code::usage.
 [[nodiscard]] arguments read_arguments(int argc, char** argv);
+
+/// A duration as it was typed behind `option`. Throws failure with exit_code::usage.
+[[nodiscard]] std::chrono::milliseconds duration_of(std::string_view option, std::string const& text);
+
+/// As much talk as was asked for.
+void set_up(common_options const& how);
+
+/// A usage line of our own: CLI11 knows nothing of what comes after the --.
+class usage_line : public CLI::Formatter {
+ public:
+  explicit usage_line(std::string text) : text_{std::move(text)} {}
+  std::string make_usage(CLI::App const*, std::string) const override { return "Usage: " + text_ + "\n"; }
+
+ private:
+  std::string text_;
+};
 
 }  // namespace holdfast::cli

@@ -2,7 +2,6 @@
 #include "arguments.hpp"
 #include "exit_codes.hpp"
 #include "output.hpp"
-#include "run.hpp"
 
 #include <holdfast/error.hpp>
 
@@ -21,6 +20,7 @@ exit_code code_of(std::error_code const& error) {
   switch (static_cast<holdfast::errc>(error.value())) {
     case holdfast::errc::unreachable:
     case holdfast::errc::refused:
+    case holdfast::errc::unreplicated:
       return unavailable;
     case holdfast::errc::unauthorized:
       return unauthorized;
@@ -32,6 +32,8 @@ exit_code code_of(std::error_code const& error) {
       return protocol;
     case holdfast::errc::lost:
       return lost;
+    case holdfast::errc::busy:
+      return busy;
     case holdfast::errc::cancelled:
     case holdfast::errc::closed:
     case holdfast::errc::forked:
@@ -49,8 +51,7 @@ int guarded_main(int const argc, char** const argv) {
         std::fflush(stdout) == 0;
     return written ? ok : internal;
   }
-  output::set_up(arguments.how_much);
-  return run(arguments.run);
+  return arguments.chosen();
 }
 
 }  // namespace

@@ -59,6 +59,7 @@ release_result give_back(lease held, signals const& desk) {
 int conclude(run_options const& options, supervision const& seen, release_result const released) {
   auto const name = output::quoted(options.name);
   switch (released) {
+    case release_result::kept:
     case release_result::released:
       output::tell(fmt::format("lock {} released", name));
       break;

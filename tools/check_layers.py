@@ -9,9 +9,9 @@ import pathlib
 import re
 import sys
 
-LAYERS = ["base", "resp", "reactor", "net", "topology", "script", "engine", "sync"]  # low to high
+LAYERS = ["base", "resp", "reactor", "net", "topology", "script", "engine", "sync", "inspect"]  # low to high
 EMBEDDED = "scripts.hpp"  # generated; for those who make calls
-EMBEDDED_FOR = {"engine", "sync"}
+EMBEDDED_FOR = {"engine", "sync", "inspect"}
 
 INCLUDE = re.compile(r'\s*#\s*include\s*([<"])([^>"]+)[>"]')
 STANDARD = re.compile(r"[a-z_0-9]+")  # no folder, no ending

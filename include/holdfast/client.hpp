@@ -12,7 +12,8 @@ namespace holdfast {
 
 namespace engine {
 class core;
-}
+struct access;
+}  // namespace engine
 
 /// Counters since the client was made. They only grow, but for the last group.
 struct client_stats {
@@ -42,8 +43,10 @@ struct client_stats {
 /// The client: owns the connections, the one background thread (the keeper), and all state of its locks.
 ///
 /// *Cost.* The constructor sends nothing; the first request connects. One connection while nothing is
-/// contended; a second one, for the inbox, opens with the first wait. One thread, which sleeps while
-/// callers drive the loop themselves.
+/// contended; a second one, for the inbox, opens with the first wait, or half a second after the first lease
+/// of a busy time was taken: by then others may want to tell its holder something. With it goes the client's
+/// record (`holdfast_client:<uuid>`: host, pid, program, label), one request in 20 s for as long as leases
+/// are held or waited for. One thread, which sleeps while callers drive the loop themselves.
 ///
 /// *Threads.* All functions may be called from all threads. Callbacks are called without any lock of the
 /// client held and may call back into it, but should be short: replies wait behind them.
@@ -79,7 +82,7 @@ class client {
   [[nodiscard]] client_stats stats() const;
 
  private:
-  friend class mutex;
+  friend struct engine::access;
   std::shared_ptr<engine::core> core_;
 };
 

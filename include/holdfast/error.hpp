@@ -22,6 +22,8 @@ enum class errc {
   lost,             ///< The lease is no longer held; what() has the cause.
   closed,           ///< The client is shut down.
   forked,           ///< The client belongs to the parent of this forked process.
+  busy,             ///< synchronized() was told to fail when the lock is busy.
+  unreplicated,  ///< Fewer replicas than lock_options::replicas acknowledged in time; what() says how many.
 };
 
 /// The category of errc. Never fails; safe from all threads.

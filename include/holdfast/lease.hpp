@@ -24,6 +24,7 @@ enum class loss_cause : std::uint8_t {
   unreachable,    ///< the server could not be asked until the deadline
   limit_reached,  ///< max_hold, max_renewals, or the fixed ttl of a lease without watchdog
   closed,         ///< the client was destroyed
+  forced,         ///< somebody releases the lock by force, or takes it over, and has asked us to stop
 };
 [[nodiscard]] std::string_view to_string(loss_cause) noexcept;
 
@@ -32,6 +33,7 @@ enum class release_result {
   released,  ///< the key is gone, or passed on to the next waiter
   lost,      ///< it was not ours any more: see lost_because()
   unknown,   ///< the server did not say in time; it is still being tried, and ends with the ttl at the latest
+  kept,      ///< finished, and the key left to its ttl: lock_options::keep, keep_until_expiry()
 };
 [[nodiscard]] std::string_view to_string(release_result) noexcept;
 
@@ -93,6 +95,11 @@ class [[nodiscard]] lease {
   /// Several may be added.
   void on_lost(std::function<void(loss_cause)> f);
 
+  /// Calls f once when only `before` is left of lock_options::max_hold: time to come to an end. At once, in
+  /// this thread, when that time has come; never without max_hold, and never for a lease that is released or
+  /// lost before. Called as on_lost's; a later call replaces the earlier one.
+  void on_limit_near(std::chrono::milliseconds before, std::function<void()> f);
+
   /// Asks the server for a full ttl now, instead of at the next renewal. One request.
   /// Throws errc::lost when it isn't held, errc::unreachable and the like when the server can't be asked
   /// before the deadline.
@@ -106,6 +113,15 @@ class [[nodiscard]] lease {
 
   /// The same without waiting: `done` is called once with the outcome. It may be empty.
   void async_release(std::function<void(release_result)> done) noexcept;
+
+  /// Finishes without giving the lock back: renewal stops, and the key runs out by itself, so that nobody has
+  /// the lock before. No request. `kept`, or `lost` when it was lost before. What release() and the
+  /// destructor do under lock_options::keep.
+  release_result keep_until_expiry() noexcept;
+
+  /// The same, with so much time left from now on, instead of what is left of the ttl: one request, waiting
+  /// as release() does. Nothing or less gives the lock back.
+  release_result keep_for(std::chrono::milliseconds left) noexcept;
 
  private:
   friend class engine::held;

@@ -1,16 +1,8 @@
 /// The exclusive lock: at most one holder of a name among all processes that use the same Redis.
 #pragma once
 
-#include <holdfast/client.hpp>
-#include <holdfast/lease.hpp>
-#include <holdfast/options.hpp>
+#include <holdfast/exclusive_lock.hpp>
 
-#include <chrono>
-#include <exception>
-#include <functional>
-#include <memory>
-#include <optional>
-#include <stop_token>
 #include <string>
 
 namespace holdfast {
@@ -35,100 +27,12 @@ namespace holdfast {
 /// *Cost.* Free lock: one request to acquire, one to release. Contended: no polling; about two requests
 /// per handoff between processes, none inside one process.
 ///
-/// *Threads.* One object may be used by many threads, like a std::mutex; several objects of one name are
-/// the same lock. `lock`/`unlock` belong to threads: the thread that locked unlocks. Leases belong to
-/// whoever has the object.
-class mutex {
+/// *Operations and threads.* See exclusive_lock.
+class mutex : public exclusive_lock {
  public:
-  /// Called once: with the lease; with neither when the lock stayed busy for the time given; or with what
-  /// went wrong.
-  using acquire_handler = std::function<void(std::optional<lease>, std::exception_ptr)>;
-
   /// Asks no server. Throws std::errc::invalid_argument for an empty name, one of over 64 KiB, or an option
   /// out of range.
   mutex(client& redis, std::string name, lock_options options = {});
-  ~mutex();  ///< Unlocks if a thread left it locked.
-  mutex(mutex const&) = delete;
-  mutex& operator=(mutex const&) = delete;
-
-  // Cpp17TimedLockable: for std::unique_lock, std::scoped_lock, std::lock.
-
-  /// Waits for the lock and holds it for this thread. Waits through outages of the server once it has
-  /// answered. Throws std::errc::resource_deadlock_would_occur when this thread holds it already;
-  /// errc::unreachable and the like when the server can't be asked; errc::wrong_type when the key holds
-  /// another type.
-  void lock();
-
-  /// Takes the lock if it is free. Never waits for another holder. Throws as lock(), but answers `false` to
-  /// the thread that holds it already.
-  [[nodiscard]] bool try_lock();
-
-  /// Takes the lock, waiting at most so long. `false` when it stayed busy. A time that isn't positive waits
-  /// not at all.
-  template <class Rep, class Period>
-  [[nodiscard]] bool try_lock_for(std::chrono::duration<Rep, Period> const& wait) {
-    return try_lock_within(to_wait(wait));
-  }
-  template <class Clock, class Duration>
-  [[nodiscard]] bool try_lock_until(std::chrono::time_point<Clock, Duration> const& time) {
-    return try_lock_for(time - Clock::now());
-  }
-
-  /// Gives the lock back. Throws std::errc::operation_not_permitted when this thread doesn't hold it. A lock
-  /// that was lost meanwhile, or a server that doesn't answer, is no exception here, since std::lock_guard
-  /// calls this in its destructor: ask last_release(), or use a lease, which tells at once.
-  void unlock();
-
-  /// How the last unlock() of this object ended.
-  [[nodiscard]] release_result last_release() const noexcept;
-
-  // Lease style.
-
-  /// Waits for the lock. Throws as lock(), and errc::cancelled when `stop` is triggered.
-  [[nodiscard]] lease acquire(std::stop_token stop = {});
-
-  /// Takes the lock if it is free; empty when it is busy.
-  [[nodiscard]] std::optional<lease> try_acquire();
-
-  /// Waits at most so long; empty when it stayed busy. A negative time throws std::errc::invalid_argument.
-  template <class Rep, class Period>
-  [[nodiscard]] std::optional<lease> try_acquire_for(std::chrono::duration<Rep, Period> const& wait,
-                                                     std::stop_token stop = {}) {
-    return try_acquire_within(to_wait(wait), std::move(stop));
-  }
-
-  // Asynchronous: returns at once; `done` is called from the client's thread or one that is inside a call of
-  // the client.
-
-  /// Waits for the lock without a limit.
-  void async_acquire(acquire_handler done, std::stop_token stop = {});
-
-  /// Waits at most so long.
-  template <class Rep, class Period>
-  void async_try_acquire_for(std::chrono::duration<Rep, Period> const& wait, acquire_handler done,
-                             std::stop_token stop = {}) {
-    async_try_acquire_within(to_wait(wait), std::move(done), std::move(stop));
-  }
-
-  [[nodiscard]] std::string const& name() const noexcept;
-
- private:
-  struct impl;
-
-  /// Rounds up, and never overflows: a century is as good as for ever.
-  template <class Rep, class Period>
-  static std::chrono::nanoseconds to_wait(std::chrono::duration<Rep, Period> const& wait) {
-    constexpr auto century = std::chrono::hours{24 * 365 * 100};
-    if (wait >= century) return century;
-    if (wait <= -century) return -century;
-    return std::chrono::ceil<std::chrono::nanoseconds>(wait);
-  }
-
-  [[nodiscard]] bool try_lock_within(std::chrono::nanoseconds wait);
-  [[nodiscard]] std::optional<lease> try_acquire_within(std::chrono::nanoseconds wait, std::stop_token stop);
-  void async_try_acquire_within(std::chrono::nanoseconds wait, acquire_handler done, std::stop_token stop);
-
-  std::unique_ptr<impl> impl_;
 };
 
 }  // namespace holdfast

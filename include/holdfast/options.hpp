@@ -41,8 +41,26 @@ struct lock_options {
   int max_renewals = 0;
 
   /// How long one lease may be held; 0 is no limit. When it is reached the lease is lost (cause
-  /// limit_reached).
+  /// limit_reached). lease::on_limit_near tells ahead of it.
   milliseconds max_hold{0};
+
+  /// Leave the key to its ttl when the lease is finished, instead of deleting it: nobody else gets the lock
+  /// before. With `ttl` = 1 h and no watchdog: "at most once per hour". See lease::keep_until_expiry.
+  bool keep = false;
+
+  /// How many replicas must have acknowledged an acquisition before it is believed; 0 asks none. Too few
+  /// within a quarter of the ttl, at most a second: the lock is given back, and the caller gets
+  /// errc::unreplicated. One more request (WAIT), on a connection of its own.
+  int replicas = 0;
+
+  /// How waiters of this lock are woken; `automatic`: as client_options::wake says.
+  holdfast::wake wake = holdfast::wake::automatic;
+
+  /// With wake::poll: the pause before each try is random, from nothing to a bound that doubles from
+  /// poll_floor to poll_cap. At least 1 ms, and floor at most cap. Lower costs requests; higher costs time
+  /// between a release and the next holder.
+  milliseconds poll_floor{2};
+  milliseconds poll_cap{200};
 
   /// Newcomers may overtake waiters, which is fast, until the first one has waited this long; then the
   /// release hands the lock to it. Measured by the server's clock.
@@ -67,6 +85,10 @@ using log_hook = std::function<void(log_level, std::string_view message)>;
 struct client_options {
   /// What CLIENT SETNAME announces (shown by CLIENT LIST); empty: "holdfast". No spaces.
   std::string name{};
+
+  /// What this process is at, for those whom it blocks: "nightly import". Shown by exclusive_lock::last_busy
+  /// and by `holdfast ls`. At most 200 bytes.
+  std::string label{};
 
   /// How long connecting may take, with name resolution, TLS and AUTH; also how long a request waits for a
   /// connection before it fails with errc::unreachable.

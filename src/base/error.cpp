@@ -29,6 +29,10 @@ class category final : public std::error_category {
         return "the client is shut down";
       case errc::forked:
         return "the client belongs to the parent of this forked process";
+      case errc::busy:
+        return "the lock is busy";
+      case errc::unreplicated:
+        return "too few replicas acknowledged the acquisition";
     }
     return "unknown error " + std::to_string(code);
   }

@@ -6,6 +6,8 @@
 
 #include "engine/core.hpp"
 #include "engine/failure.hpp"
+#include "resp/command.hpp"
+#include "script/runner.hpp"
 
 namespace holdfast::engine {
 namespace {
@@ -193,6 +195,50 @@ void core::renew(held& what) {
                                                                   : std::string{to_string(what.cause())})};
   }
   if (mine->failure) throw error{*mine->failure};
+}
+
+/// Sends `count` requests by `send`, which is given what to do with each answer, and waits for all of them.
+template <class Send>
+std::vector<resp::reply> core::wait_for_answers(std::size_t count, Send send) {
+  if (forked()) check_usable();
+  reactor::lock hold{loop_.mutex()};
+  check_usable();
+  std::vector<resp::reply> replies{count};
+  if (count == 0) return replies;
+  reactor::parked caller;
+  std::shared_ptr<error const> failure;
+  auto left = count;
+  for (std::size_t i = 0; i != count; ++i) {
+    send(i, [&, i](net::answer&& how) {
+      if (how.failure) failure = how.failure;
+      replies[i] = std::move(how.reply);
+      if (--left == 0) loop_.finish(caller);
+    });
+  }
+  loop_.wait(hold, caller);
+  if (failure) throw error{*failure};
+  return replies;
+}
+
+std::vector<resp::reply> core::ask_server(std::span<call const> scripts) {
+  return wait_for_answers(scripts.size(), [&](std::size_t i, callback<void(net::answer&&)> done) {
+    scripting::run(connection_, scripts[i], std::move(done));
+  });
+}
+
+resp::reply core::ask_server(call const& script, std::string_view about) {
+  auto reply = std::move(ask_server({&script, 1}).front());
+  if (reply.is_error()) throw error{*explain(reply, about, url())};
+  return reply;
+}
+
+resp::reply core::ask_server(std::span<std::string_view const> command) {
+  auto replies = wait_for_answers(1, [&](std::size_t, callback<void(net::answer&&)> done) {
+    std::string bytes;
+    resp::append_command(bytes, command);
+    connection_.send({.bytes = std::move(bytes), .done = std::move(done)});
+  });
+  return std::move(replies.front());
 }
 
 std::stop_token core::stop_token(held& what) {

@@ -57,22 +57,9 @@ void core::check_usable() const {
 }
 
 void core::connect() {
-  if (forked()) check_usable();
-  reactor::lock hold{loop_.mutex()};
-  check_usable();
-  reactor::parked caller;
-  net::answer result;
-  std::string ping;
-  resp::append_command(ping, {"PING"});
-  connection_.send({.bytes = std::move(ping), .done = [&](net::answer&& how) {
-                      result = std::move(how);
-                      loop_.finish(caller);
-                    }});
-  loop_.wait(hold, caller);
-  if (result.failure) throw error{*result.failure};
-  if (result.reply.is_error() && !result.reply.is_error("NOPERM")) {
-    throw error{errc::refused, url() + ": " + result.reply.text};
-  }
+  constexpr std::string_view ping[]{"PING"};
+  auto const pong = ask_server(ping);
+  if (pong.is_error() && !pong.is_error("NOPERM")) throw error{errc::refused, url() + ": " + pong.text};
 }
 
 client_stats core::stats() {
@@ -92,7 +79,7 @@ line_ptr core::pin(recipe const& how, std::string_view name) {
   if (forked()) check_usable();
   reactor::lock const hold{loop_.mutex()};
   check_usable();
-  if (auto const known = lines_.find(name); known != lines_.end())
+  if (auto const known = lines_.find(line_key{how, name}); known != lines_.end())
     return line_ptr{const_cast<line*>(&*known)};
   if (!self_) self_ = shared_from_this();
   return line_ptr{const_cast<line*>(&*lines_.emplace(*this, how, name).first)};
@@ -108,7 +95,7 @@ void core::unpin(line_ptr& place) noexcept {
 }
 
 void core::erase(line& gone) noexcept {
-  lines_.erase(lines_.find(std::string_view{gone.name()}));
+  lines_.erase(lines_.find(line_key{gone}));
   // Not the end of this engine: whoever drops a line keeps the engine for the length of the call.
   if (lines_.empty()) self_.reset();
 }

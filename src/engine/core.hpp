@@ -7,6 +7,7 @@
 #include <list>
 #include <memory>
 #include <optional>
+#include <span>
 #include <stop_token>
 #include <string>
 #include <unordered_map>
@@ -54,6 +55,13 @@ class core : public std::enable_shared_from_this<core> {
   release_result release(held_ptr& what) noexcept;
   void async_release(held_ptr& what, release_handler done) noexcept;
   void renew(held& what);
+  /// Scripts beside all locks, in one pipeline; waits for the replies. Throws when the server can't be asked;
+  /// what it refuses is a reply, too.
+  [[nodiscard]] std::vector<resp::reply> ask_server(std::span<call const> scripts);
+  /// One script, on behalf of `about`. Throws also what the server refuses.
+  [[nodiscard]] resp::reply ask_server(call const& script, std::string_view about);
+  /// A plain command. What the server refuses is a reply, too.
+  [[nodiscard]] resp::reply ask_server(std::span<std::string_view const> command);
   [[nodiscard]] std::stop_token stop_token(held& what);
   void on_lost(held& what, std::function<void(loss_cause)> f);
 
@@ -110,22 +118,29 @@ class core : public std::enable_shared_from_this<core> {
   void lose(held& what, loss_cause cause);
   [[nodiscard]] static handover terms_of(lock_options const& options) noexcept;
 
+  template <class Send>
+  [[nodiscard]] std::vector<resp::reply> wait_for_answers(std::size_t count, Send send);
   void check_usable() const;
   void drain(reactor::lock& hold, std::chrono::nanoseconds bound);
   void log(log_level level, std::string message);
 
+  /// Two kinds of lock of one name are two lines, which exclude each other at the server.
+  struct line_key {
+    recipe const* how;
+    std::string_view name;
+    line_key(line const& one) noexcept : how{&one.how()}, name{one.name()} {}
+    line_key(recipe const& kind, std::string_view of) noexcept : how{&kind}, name{of} {}
+    friend bool operator==(line_key const&, line_key const&) = default;
+  };
   struct line_hash {
     using is_transparent = void;
-    std::size_t operator()(std::string_view name) const noexcept {
-      return std::hash<std::string_view>{}(name);
+    std::size_t operator()(line_key const& one) const noexcept {
+      return std::hash<std::string_view>{}(one.name);
     }
-    std::size_t operator()(line const& one) const noexcept { return (*this)(one.name()); }
   };
   struct line_equal {
     using is_transparent = void;
-    bool operator()(line const& a, line const& b) const noexcept { return a.name() == b.name(); }
-    bool operator()(std::string_view a, line const& b) const noexcept { return a == b.name(); }
-    bool operator()(line const& a, std::string_view b) const noexcept { return a.name() == b; }
+    bool operator()(line_key const& a, line_key const& b) const noexcept { return a == b; }
   };
 
   // Constant after construction.

@@ -21,6 +21,8 @@ std::string_view to_string(loss_cause cause) noexcept {
       return "its limit is reached";
     case loss_cause::closed:
       return "the client was shut down";
+    case loss_cause::forced:
+      return "it was released by force";
   }
   return "unknown";
 }
@@ -33,6 +35,8 @@ std::string_view to_string(release_result result) noexcept {
       return "lost before";
     case release_result::unknown:
       return "unknown";
+    case release_result::kept:
+      return "kept until its expiry";
   }
   return "unknown";
 }

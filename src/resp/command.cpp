@@ -41,7 +41,7 @@ void append_bulk(std::string& out, std::string_view value) {
 
 void append_integer_bulk(std::string& out, std::int64_t value) { append_bulk(out, decimal{value}.view()); }
 
-void append_command(std::string& out, std::initializer_list<std::string_view> arguments) {
+void append_command(std::string& out, std::span<std::string_view const> arguments) {
   append_array_header(out, arguments.size());
   for (auto const argument : arguments) append_bulk(out, argument);
 }

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -19,6 +20,9 @@ void append_bulk(std::string& out, std::string_view value);
 void append_integer_bulk(std::string& out, std::int64_t value);
 
 /// A whole command.
-void append_command(std::string& out, std::initializer_list<std::string_view> arguments);
+void append_command(std::string& out, std::span<std::string_view const> arguments);
+inline void append_command(std::string& out, std::initializer_list<std::string_view> arguments) {
+  append_command(out, std::span{arguments.begin(), arguments.size()});
+}
 
 }  // namespace holdfast::resp

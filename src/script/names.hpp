@@ -26,6 +26,11 @@ inline std::string token_counter(std::string_view name) { return beside("holdfas
 /// The waiting owners: a sorted set, scored by the ticket that says since when each waits.
 inline std::string queue(std::string_view name) { return beside("holdfast_queue", name); }
 
+/// What a client says of itself: a hash. In a slot of its own, since it belongs to no lock.
+inline std::string client_record(std::string_view client_uuid) {
+  return std::string{"holdfast_client:"}.append(client_uuid);
+}
+
 /// The channel on which one client is told.
 inline std::string inbox(std::string_view client_uuid) {
   return std::string{"holdfast_inbox:"}.append(client_uuid);

@@ -1,0 +1,34 @@
+/// How a command of holdfast is added: one file per command, which declares its options and does its work.
+#pragma once
+
+#include <functional>
+#include <span>
+#include <string>
+
+namespace CLI {
+class App;
+}
+
+namespace holdfast::cli {
+
+/// What the chosen command does, when all arguments are read and found right; returns the exit code. Throws
+/// failure and holdfast::error.
+using action = std::function<int()>;
+
+/// What stands after the first `--` on the command line.
+using words_after = std::span<char* const>;
+
+// Each adds its subcommand to `app`; if that is given, `chosen` is what it does. The options live as long as
+// the action.
+void add_run(CLI::App& app, action& chosen, words_after command);
+
+/// Options that all commands have in common.
+struct common_options {
+  std::string url{};  ///< empty: choose, see server_choice.hpp
+  bool verbose = false;
+};
+
+/// --url and --verbose.
+void add_common(CLI::App& command, common_options& to);
+
+}  // namespace holdfast::cli

@@ -1,0 +1,91 @@
+#include "arguments.hpp"
+#include "command.hpp"
+#include "exit_codes.hpp"
+#include "help_text.hpp"
+#include "run.hpp"
+
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace holdfast::cli {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr auto shortest_ttl = 10ms;
+
+/// As they were typed; durations are read after CLI11 is done, so that their messages are ours.
+struct typed {
+  common_options common;
+  std::string name;
+  std::optional<std::string> wait;
+  std::string ttl = "30s";
+  std::optional<std::string> max_hold;
+  on_lost policy = on_lost::term;
+  bool no_wait = false;
+};
+
+run_options checked(typed const& from, words_after const command) {
+  if (from.name.empty())
+    throw failure{usage, "NAME is empty: give the lock a name, as in `holdfast run nightly -- …`"};
+  if (command.empty()) {
+    throw failure{usage, "no command: write it after --, as in `holdfast run nightly -- ./import.sh`"};
+  }
+  run_options run{
+      .name = from.name, .command = command, .wait = {}, .policy = from.policy, .url = from.common.url};
+  if (from.wait) run.wait = duration_of("--wait", *from.wait);
+  if (from.no_wait) run.wait = 0ms;
+  run.ttl = duration_of("--ttl", from.ttl);
+  if (run.ttl < shortest_ttl) {
+    throw failure{usage, fmt::format("--ttl: {} is too short; at least 10ms, better some seconds", from.ttl)};
+  }
+  if (from.max_hold) {
+    run.max_hold = duration_of("--max-hold", *from.max_hold);
+    if (run.max_hold == 0ms)
+      throw failure{usage, "--max-hold: 0 would hold nothing; leave it out for no limit"};
+  }
+  return run;
+}
+
+}  // namespace
+
+void add_run(CLI::App& app, action& chosen, words_after const command) {
+  auto const to = std::make_shared<typed>();
+  auto* const run = app.add_subcommand("run", "Run a command while holding a lock");
+  run->formatter(std::make_shared<usage_line>("holdfast run [OPTIONS] NAME -- COMMAND [ARG...]"));
+  run->add_option("NAME", to->name, "What is locked: any text; the key in Redis")
+      ->required()
+      ->option_text(" ");
+  auto* const wait =
+      run->add_option("--wait", to->wait, "Wait for a busy lock at most so long (default: for ever)")
+          ->option_text("DURATION");
+  run->add_flag("--no-wait", to->no_wait, "Don't wait for a busy lock")->excludes(wait);
+  run->add_option("--ttl", to->ttl,
+                  "How long the lock outlives a holder that dies; renewed while the command runs "
+                  "(default: 30s, at least 10ms)")
+      ->option_text("DURATION");
+  run->add_option("--max-hold", to->max_hold,
+                  "Hold the lock no longer; the command is ended as if it were lost")
+      ->option_text("DURATION");
+  std::vector<std::pair<std::string, on_lost>> const policies{
+      {"term", on_lost::term}, {"kill", on_lost::kill}, {"warn", on_lost::warn}};
+  run->add_option("--on-lost", to->policy, "What a lost lock means for the command (default: term)")
+      ->transform(CLI::CheckedTransformer(policies).description(""))
+      ->option_text("term|kill|warn");
+  add_common(*run, to->common);
+  run->footer(std::string{run_footer});
+  run->final_callback([to, command, &chosen] {
+    chosen = [options = checked(*to, command), how = to->common] {
+      set_up(how);
+      return cli::run(options);
+    };
+  });
+}
+
+}  // namespace holdfast::cli

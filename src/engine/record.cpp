@@ -1,0 +1,39 @@
+#include "engine/record.hpp"
+
+#include <algorithm>
+#include <charconv>
+
+namespace holdfast::engine {
+namespace {
+
+constexpr std::size_t uuid_size = 36;
+
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+bool is_uuid_character(char c) { return is_digit(c) || (c >= 'a' && c <= 'f') || c == '-'; }
+
+}  // namespace
+
+std::string_view uuid_of(std::string_view owner) noexcept {
+  if (owner.size() < uuid_size + 2 || owner[uuid_size] != ':') return {};
+  auto const uuid = owner.substr(0, uuid_size);
+  auto const number = owner.substr(uuid_size + 1);
+  auto const fits = std::all_of(uuid.begin(), uuid.end(), is_uuid_character) &&
+                    std::all_of(number.begin(), number.end(), is_digit);
+  return fits ? uuid : std::string_view{};
+}
+
+process_info read_record(std::string_view owner, resp::reply const& record) {
+  process_info who{.owner = std::string{owner}};
+  if (!record.is_array()) return who;
+  for (std::size_t i = 0; i + 1 < record.size(); i += 2) {
+    auto const& field = record[i].text;
+    auto const& value = record[i + 1].text;
+    if (field == "host") who.host = value;
+    if (field == "program") who.program = value;
+    if (field == "label") who.label = value;
+    if (field == "pid") std::from_chars(value.data(), value.data() + value.size(), who.pid);
+  }
+  return who;
+}
+
+}  // namespace holdfast::engine

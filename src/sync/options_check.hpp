@@ -1,0 +1,15 @@
+/// The options and names of locks, checked before anything is sent.
+#pragma once
+
+#include <holdfast/options.hpp>
+#include <string>
+
+namespace holdfast::sync {
+
+/// Throws std::errc::invalid_argument with `what` unless it is fine.
+void check(bool fine, std::string const& what);
+
+/// Throws std::errc::invalid_argument, naming the lock and the option.
+void check(std::string const& name, lock_options const& options);
+
+}  // namespace holdfast::sync

@@ -1,8 +1,8 @@
 -- Takes the lock if it is free, or is the caller's already (a request sent again, or a grant whose message it missed).
 -- Otherwise, with `mode` "join", joins the queue; with "ask", changes nothing.
 -- Effects when granted: the lock key with its ttl, `tokens` fencing tokens taken, the caller out of the queue.
--- Reply: granted, {first token, how many}; busy, {pttl of the lock, callers ahead in the queue, ticket, token counter}, the middle two
--- -1 and 0 for "ask"; an error WRONGTYPE that names the type when the key is not a lock.
+-- Reply: granted, {first token, how many}; busy, see busy_reply, the second and third -1 and 0 for "ask"; an error WRONGTYPE that
+-- names the type when the key is not a lock.
 local lock = KEYS[1]
 local counter = KEYS[2]
 local queue = KEYS[3]
@@ -14,6 +14,7 @@ local ticket = ARGV[5]
 -- @include micros
 -- @include take_tokens
 -- @include join_queue
+-- @include busy_reply
 -- Before anything is written: side keys of another kind end the script here.
 local last = redis.call('GET', counter)
 local queued = redis.call('ZSCORE', queue, owner)
@@ -24,10 +25,9 @@ if not redis.call('SET', lock, owner, 'NX', 'PX', ttl_ms) then
     return redis.error_reply('WRONGTYPE ' .. redis.call('TYPE', lock).ok)
   end
   if holder ~= owner then
-    local pttl = redis.call('PTTL', lock)
-    if mode == 'ask' then return {pttl, -1, 0, tonumber(last) or 0} end
+    if mode == 'ask' then return busy_reply(lock, holder, last, -1, 0) end
     ticket = join_queue(queue, owner, ticket)
-    return {pttl, redis.call('ZRANK', queue, owner), ticket, tonumber(last) or 0}
+    return busy_reply(lock, holder, last, redis.call('ZRANK', queue, owner), ticket)
   end
   redis.call('PEXPIRE', lock, ttl_ms)
 end

@@ -2,7 +2,7 @@
 -- waits elsewhere `next` gets the lock; otherwise the first of the others is granted it, however short it has waited, since
 -- its turn has come, and `next` joins the queue.
 -- Reply: {0} the key was gone, {-1} it is somebody else's (in both cases nothing was done for `next`);
--- {1, first token, how many} `next` holds; {2, pttl, callers ahead, ticket, token counter before} `next` is queued.
+-- {1, first token, how many} `next` holds; {2, and all of busy_reply, with the token counter before} `next` is queued.
 local lock = KEYS[1]
 local counter = KEYS[2]
 local queue = KEYS[3]
@@ -15,6 +15,7 @@ local tokens = ARGV[5]
 -- @include take_tokens
 -- @include join_queue
 -- @include wake_next
+-- @include busy_reply
 local holder = redis.pcall('GET', lock)
 if holder == next then
   redis.call('PEXPIRE', lock, ttl_ms)
@@ -28,7 +29,7 @@ if last and not tonumber(last) then return redis.error_reply('WRONGTYPE the toke
 redis.call('DEL', lock)
 if wake_next(lock, counter, queue, -math.huge, grant_ms) == 'granted' then
   local ticket = join_queue(queue, next, '')
-  return {2, redis.call('PTTL', lock), redis.call('ZRANK', queue, next), ticket, tonumber(last) or 0}
+  return {2, unpack(busy_reply(lock, redis.call('GET', lock), last, redis.call('ZRANK', queue, next), ticket))}
 end
 redis.call('SET', lock, next, 'PX', ttl_ms)
 return {1, take_tokens(counter, redis.call('GET', counter), tokens)}

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
 #include <variant>
 #include <vector>
@@ -36,6 +37,8 @@ struct busy {
   std::int64_t ahead = -1;  ///< how many wait before us; -1: we are not queued
   std::int64_t ticket = 0;
   std::int64_t counter = 0;  ///< the newest token then: a grant that came later has a greater one
+  std::string holder{};      ///< the owner id, or what another library wrote
+  std::chrono::microseconds held_for{-1};  ///< negative: unknown
 };
 
 using verdict = std::variant<granted, busy>;

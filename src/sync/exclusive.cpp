@@ -34,7 +34,9 @@ verdict read_busy(resp::reply const& reply, std::size_t at) {
   return busy{.pttl = milliseconds{reply[at].integer},
               .ahead = reply[at + 1].integer,
               .ticket = reply[at + 2].integer,
-              .counter = reply[at + 3].integer};
+              .counter = reply[at + 3].integer,
+              .holder = reply[at + 4].text,
+              .held_for = std::chrono::microseconds{reply[at + 5].integer}};
 }
 
 verdict read_granted(resp::reply const& reply, std::size_t at) {
@@ -43,7 +45,7 @@ verdict read_granted(resp::reply const& reply, std::size_t at) {
 
 verdict read_acquire(resp::reply const& reply) {
   if (reply.size() == 2) return read_granted(reply, 0);
-  if (reply.size() == 4) return read_busy(reply, 0);
+  if (reply.size() == 6) return read_busy(reply, 0);
   return busy{};  // nothing that our script says: ask again
 }
 
@@ -79,7 +81,7 @@ call pass(owned what, handover how, ask const& next) {
 passed read_pass(resp::reply const& reply) {
   if (!reply.is_array() || reply.size() == 0) return {.before = found::gone};
   if (reply[0].integer == 1 && reply.size() == 3) return {.next = {read_granted(reply, 1)}};
-  if (reply[0].integer == 2 && reply.size() == 5) return {.next = {read_busy(reply, 1)}};
+  if (reply[0].integer == 2 && reply.size() == 7) return {.next = {read_busy(reply, 1)}};
   return {.before = read_found(reply[0].integer)};
 }
 

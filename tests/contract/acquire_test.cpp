@@ -31,80 +31,73 @@ INSTANTIATE_TEST_SUITE_P(
         {.name = "takes_a_free_lock",
          .given = {},
          .call = acquire(asks(me)),
-         .expect = {.reply = is_list({42, 1}), .lock = me, .counter = 42},
-         .again = expect{.reply = is_list({43, 1}), .lock = me}},
-        {.name = "takes_a_free_lock_and_several_tokens",
+         .expect = {.reply = is_list({last_token + 1, 1}), .lock = me, .counter = last_token + 1},
+         .again = expect{.reply = is_list({last_token + 2, 1}), .lock = me}},
+        {.name = "takes_one_token_when_the_counter_is_ahead_of_the_servers_clock",
          .given = {},
          .call = acquire(asks(me, 65)),
-         .expect = {.reply = is_list({42, 65}), .lock = me, .counter = 41 + 65},
-         .again = expect{.reply = is_list({41 + 65 + 1, 65}), .lock = me}},
-        {.name = "takes_one_token_when_the_counter_is_ahead_of_the_servers_clock",
-         .given = {.counter = year_2100},
-         .call = acquire(asks(me, 65)),
-         .expect = {.reply = is_list({year_2100 + 1, 1}), .lock = me, .counter = year_2100 + 1},
-         .again = expect{.reply = is_list({year_2100 + 2, 1}), .lock = me}},
-        {.name = "takes_as_many_tokens_again_for_its_own_lock",
-         .given = {.lock = me, .ttl = 2'000},
-         .call = acquire(asks(me, 65)),
-         .expect = {.reply = is_list({42, 65}), .lock = me, .counter = 41 + 65}},
+         .expect = {.reply = is_list({last_token + 1, 1}), .lock = me, .counter = last_token + 1},
+         .again = expect{.reply = is_list({last_token + 2, 1}), .lock = me}},
         {.name = "leaves_the_queue_when_it_takes_the_lock",
          .given = {.queue = {{anna, 3}, {me, 2}, {ben, 1}}},
          .call = acquire(joins(me)),
-         .expect = {.reply = is_list({42, 1}), .lock = me, .counter = 42, .queue = {anna, ben}}},
+         .expect = {.reply = is_list({last_token + 1, 1}),
+                    .lock = me,
+                    .counter = last_token + 1,
+                    .queue = {anna, ben}}},
         {.name = "barges_in_on_a_free_lock",
          .given = {.queue = {{anna, 5'000}}, .listening = {anna}},
          .call = acquire(asks(me)),
-         .expect = {.reply = is_list({42, 1}), .lock = me, .counter = 42, .queue = {anna}}},
+         .expect =
+             {.reply = is_list({last_token + 1, 1}), .lock = me, .counter = last_token + 1, .queue = {anna}}},
         {.name = "gives_its_own_lock_a_full_ttl_and_a_new_token",
          .given = {.lock = me, .ttl = 2'000, .queue = {{me}, {anna}}},
          .call = acquire(asks(me)),
-         .expect = {.reply = is_list({42, 1}), .lock = me, .counter = 42, .queue = {anna}}},
+         .expect =
+             {.reply = is_list({last_token + 1, 1}), .lock = me, .counter = last_token + 1, .queue = {anna}}},
         {.name = "changes_nothing_when_it_only_asks_for_a_busy_lock",
          .given = {.lock = you, .queue = {{anna}}},
          .call = acquire(asks(me)),
-         .expect = {.reply = is_list({nearly_20_s, -1, 0, 41}), .lock = you, .ttl = 20'000, .queue = {anna}}},
+         .expect = {.reply = is_busy(nearly_20_s, -1, 0, you), .lock = you, .ttl = 20'000, .queue = {anna}}},
         {.name = "waits_for_a_sibling_of_the_same_process",
          .given = {.lock = sibling},
          .call = acquire(joins(me)),
-         .expect =
-             {.reply = is_list({nearly_20_s, 0, Gt(0), 41}), .lock = sibling, .ttl = 20'000, .queue = {me}}},
+         .expect = {.reply = is_busy(nearly_20_s, 0, Gt(0), sibling),
+                    .lock = sibling,
+                    .ttl = 20'000,
+                    .queue = {me}}},
         {.name = "joins_the_queue_of_a_busy_lock",
          .given = {.lock = you},
          .call = acquire(joins(me)),
-         .expect =
-             {.reply = is_list({nearly_20_s, 0, Gt(0), 41}), .lock = you, .ttl = 20'000, .queue = {me}}},
+         .expect = {.reply = is_busy(nearly_20_s, 0, Gt(0), you), .lock = you, .ttl = 20'000, .queue = {me}}},
         {.name = "joins_behind_all_others",
          .given = {.lock = you, .queue = {{ben, 20}, {anna, 10}}},
          .call = acquire(joins(me)),
-         .expect = {.reply = is_list({nearly_20_s, 2, Gt(0), 41}),
+         .expect = {.reply = is_busy(nearly_20_s, 2, Gt(0), you),
                     .lock = you,
                     .ttl = 20'000,
                     .queue = {ben, anna, me}}},
         {.name = "joins_behind_others_whose_tickets_lie_in_the_future",
          .given = {.lock = you, .queue = {{anna, -60'000}, {ben, -70'000}}},
          .call = acquire(joins(me)),
-         .expect = {.reply = is_list({nearly_20_s, 2, Gt(0), 41}),
+         .expect = {.reply = is_busy(nearly_20_s, 2, Gt(0), you),
                     .lock = you,
                     .ttl = 20'000,
                     .queue = {anna, ben, me}}},
         {.name = "keeps_its_place_though_it_comes_without_its_ticket",
          .given = {.lock = you, .queue = {{me, 30}, {anna, 10}}},
          .call = acquire(joins(me)),
-         .expect = {.reply = is_list({nearly_20_s, 0, Gt(0), 41}),
-                    .lock = you,
-                    .ttl = 20'000,
-                    .queue = {me, anna}}},
+         .expect =
+             {.reply = is_busy(nearly_20_s, 0, Gt(0), you), .lock = you, .ttl = 20'000, .queue = {me, anna}}},
         {.name = "gets_its_place_back_with_its_ticket",
          .given = {.lock = you, .queue = {{anna, 10}}},
          .call = acquire(joins(me, "1000")),
-         .expect = {.reply = is_list({nearly_20_s, 0, 1'000, 41}),
-                    .lock = you,
-                    .ttl = 20'000,
-                    .queue = {me, anna}}},
+         .expect =
+             {.reply = is_busy(nearly_20_s, 0, 1'000, you), .lock = you, .ttl = 20'000, .queue = {me, anna}}},
         {.name = "says_that_the_other_lock_has_no_ttl",
          .given = {.lock = "of another program", .ttl = no_ttl},
          .call = acquire(joins(me)),
-         .expect = {.reply = is_list({-1, 0, Gt(0), 41}),
+         .expect = {.reply = is_busy(-1, 0, Gt(0), "of another program"),
                     .lock = "of another program",
                     .ttl = no_ttl,
                     .queue = {me}}},
@@ -129,25 +122,48 @@ TEST(acquire_script_alone, starts_an_absent_counter_at_the_servers_time_in_micro
   EXPECT_THAT(raw.pttl(names::token_counter(lock_name)), AllOf(Gt(day - minute), Le(day)));
 }
 
-/// The counter of a lock that was last used a minute ago and had run up to the clock.
+/// The counter of a lock that was last taken a minute ago.
 std::int64_t set_a_minute_back(raw_redis& raw) {
   auto const counter = micros_of(raw) - 60'000'000;
   raw.command({"SET", names::token_counter(lock_name), std::to_string(counter)});
   return counter;
 }
 
-TEST(acquire_script_alone, takes_a_block_of_tokens_that_stays_behind_the_servers_clock) {
-  auto raw = empty_server().raw();
-  auto const counter = set_a_minute_back(raw);
-  EXPECT_THAT(raw.command(eval(acquire(asks(me, 59'000'000)))), is_list({counter + 1, 59'000'000}));
-  EXPECT_EQ(raw.get(names::token_counter(lock_name)), std::to_string(counter + 59'000'000));
+TEST(acquire_script_alone, takes_a_block_of_tokens_that_ends_at_the_servers_clock) {
+  for (auto const holder : {std::string_view{}, me}) {
+    auto raw = empty_server().raw();
+    prepare(raw, {.lock = holder});
+    set_a_minute_back(raw);
+    auto const before = micros_of(raw);
+    auto const reply = raw.command(eval(acquire(asks(me, 65))));
+    ASSERT_THAT(reply, is_list({Gt(before - 65), 65}));
+    auto const last = reply.elements[0].integer + 64;
+    EXPECT_THAT(last, AllOf(Ge(before), Le(micros_of(raw))));
+    EXPECT_EQ(raw.get(names::token_counter(lock_name)), std::to_string(last));
+  }
 }
 
-TEST(acquire_script_alone, takes_one_token_when_the_block_would_pass_the_servers_clock) {
+TEST(acquire_script_alone, takes_as_many_tokens_as_fit_between_the_last_one_and_the_servers_clock) {
   auto raw = empty_server().raw();
   auto const counter = set_a_minute_back(raw);
-  EXPECT_THAT(raw.command(eval(acquire(asks(me, 600'000'000)))), is_list({counter + 1, 1}));
-  EXPECT_EQ(raw.get(names::token_counter(lock_name)), std::to_string(counter + 1));
+  auto const reply = raw.command(eval(acquire(asks(me, 600'000'000))));
+  EXPECT_THAT(reply, is_list({counter + 1, AllOf(Ge(60'000'000), Le(micros_of(raw) - counter))}));
+}
+
+TEST(acquire_script_alone, says_since_when_a_lock_of_ours_is_held) {
+  auto raw = empty_server().raw();
+  raw.command(eval(acquire(asks(you, 65))));
+  raw.command({"DECRBY", names::token_counter(lock_name), "5000000"});
+  auto const reply = raw.command(eval(acquire(asks(me))));
+  ASSERT_EQ(reply.elements.size(), 6u);
+  EXPECT_EQ(reply.elements[4].text, you);
+  EXPECT_THAT(reply.elements[5].integer, AllOf(Ge(5'000'000), Le(65'000'000)));
+}
+
+TEST(acquire_script_alone, says_that_it_does_not_know_since_when_a_lock_without_a_counter_is_held) {
+  auto raw = empty_server().raw();
+  prepare(raw, {.lock = you, .counter = {}});
+  EXPECT_EQ(raw.command(eval(acquire(asks(me)))).elements.at(5).integer, -1);
 }
 
 TEST(acquire_script_alone, gives_growing_tokens_though_the_counter_is_lost_after_each_block) {
@@ -168,7 +184,7 @@ TEST(acquire_script_alone, hands_out_the_time_of_joining_as_ticket) {
   prepare(raw, {.lock = you});
   auto const before = micros_of(raw);
   auto const reply = raw.command(eval(acquire(joins(me))));
-  EXPECT_THAT(reply, is_list({_, 0, AllOf(Ge(before), Le(micros_of(raw))), 41}));
+  EXPECT_THAT(reply, is_busy(_, 0, AllOf(Ge(before), Le(micros_of(raw))), you));
   EXPECT_EQ(ticket_of(raw, me), std::to_string(reply.elements.at(2).integer));
 }
 

@@ -29,7 +29,7 @@ void go_through(raw_redis& raw, std::string const& name) {
   auto const run = [&](holdfast::call const& what, testing::Matcher<raw_reply const&> const& wanted) {
     EXPECT_THAT(raw.command(eval(what)), wanted) << what.source->name << " of " << name;
   };
-  auto const any_list = testing::Field("elements", &raw_reply::elements, testing::SizeIs(4));
+  auto const any_list = testing::Field("elements", &raw_reply::elements, testing::SizeIs(6));
   auto const no_error = testing::Field("what", &raw_reply::what, testing::Ne(raw_reply::kind::error));
   run(acquire(asks(me), name), no_error);
   run(acquire(asks(you), name), any_list);

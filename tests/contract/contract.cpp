@@ -56,22 +56,46 @@ bool holds_other_type(raw_redis& server) {
   return type != "string" && type != "none";
 }
 
-}  // namespace
-
-testing::Matcher<raw_reply const&> is(std::int64_t n) {
+testing::Matcher<raw_reply const&> is_number(testing::Matcher<std::int64_t> const& number) {
   return testing::AllOf(testing::Field("what", &raw_reply::what, raw_kind::integer),
-                        testing::Field("integer", &raw_reply::integer, n));
+                        testing::Field("integer", &raw_reply::integer, number));
 }
 
-testing::Matcher<raw_reply const&> is_list(std::vector<testing::Matcher<std::int64_t>> const& numbers) {
-  std::vector<testing::Matcher<raw_reply const&>> elements;
-  for (auto const& number : numbers) {
-    elements.push_back(testing::AllOf(testing::Field("what", &raw_reply::what, raw_kind::integer),
-                                      testing::Field("integer", &raw_reply::integer, number)));
-  }
+testing::Matcher<raw_reply const&> is_text(std::string_view wanted) {
+  return testing::AllOf(testing::Field("what", &raw_reply::what, raw_kind::text),
+                        testing::Field("text", &raw_reply::text, text(wanted)));
+}
+
+testing::Matcher<raw_reply const&> is_array(std::vector<testing::Matcher<raw_reply const&>> const& elements) {
   return testing::AllOf(
       testing::Field("what", &raw_reply::what, raw_kind::array),
       testing::Field("elements", &raw_reply::elements, testing::ElementsAreArray(elements)));
+}
+
+}  // namespace
+
+testing::Matcher<raw_reply const&> is(std::int64_t n) { return is_number(n); }
+
+testing::Matcher<raw_reply const&> is_list(std::vector<testing::Matcher<std::int64_t>> const& numbers) {
+  std::vector<testing::Matcher<raw_reply const&>> elements;
+  for (auto const& number : numbers) elements.push_back(is_number(number));
+  return is_array(elements);
+}
+
+testing::Matcher<raw_reply const&> is_busy(testing::Matcher<std::int64_t> const& pttl,
+                                           testing::Matcher<std::int64_t> const& ahead,
+                                           testing::Matcher<std::int64_t> const& ticket,
+                                           std::string_view holder,
+                                           testing::Matcher<std::int64_t> const& held_us) {
+  return is_array({is_number(pttl), is_number(ahead), is_number(ticket), is_number(last_token),
+                   is_text(holder), is_number(held_us)});
+}
+
+testing::Matcher<raw_reply const&> is_passed_on(testing::Matcher<std::int64_t> const& pttl,
+                                                testing::Matcher<std::int64_t> const& ahead,
+                                                std::string_view holder) {
+  return is_array({is_number(2), is_number(pttl), is_number(ahead), is_number(testing::Gt(0)),
+                   is_number(last_token), is_text(holder), is_number(-1)});
 }
 
 testing::Matcher<raw_reply const&> is_error(std::string const& start) {

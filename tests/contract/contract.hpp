@@ -38,8 +38,8 @@ inline constexpr std::int64_t full_ttl = 30'000;
 inline constexpr std::int64_t minute = 60'000;
 inline constexpr std::int64_t day = 86'400'000;
 
-inline constexpr std::int64_t block = 65;  ///< tokens of a grant: one for the lease, 64 for handoffs
-inline constexpr std::int64_t year_2100 = 4'102'444'800'000'000;  ///< a counter ahead of the server's clock
+/// The last token given, of a counter ahead of the server's clock: the next ones follow it one by one.
+inline constexpr std::int64_t last_token = 4'102'444'800'000'041;
 
 /// One that waits, and for how long it has by the server's clock.
 struct waiting {
@@ -51,7 +51,7 @@ struct waiting {
 struct given {
   std::string_view lock{};  ///< its owner; empty: the lock is free
   std::int64_t ttl = 20'000;
-  std::optional<std::int64_t> counter = 41;
+  std::optional<std::int64_t> counter = last_token;
   std::vector<waiting> queue{};
   std::vector<std::string_view> listening{};  ///< owners whose process hears its inbox
   std::vector<words> also{};                  ///< any other commands
@@ -62,7 +62,7 @@ struct expect {
   testing::Matcher<raw_reply const&> reply;
   std::string_view lock{};
   std::int64_t ttl = full_ttl;  ///< of the lock, if there is one: at the most so much, and nearly so much
-  std::optional<std::int64_t> counter = 41;
+  std::optional<std::int64_t> counter = last_token;
   std::vector<std::string_view> queue{};
   std::vector<std::string> messages{};
 };
@@ -82,6 +82,16 @@ inline std::ostream& operator<<(std::ostream& out, row const& one) { return out 
 // Replies.
 testing::Matcher<raw_reply const&> is(std::int64_t n);
 testing::Matcher<raw_reply const&> is_list(std::vector<testing::Matcher<std::int64_t>> const& numbers);
+/// The lock is somebody else's: also what holds since when (unknown: such a counter doesn't tell).
+testing::Matcher<raw_reply const&> is_busy(testing::Matcher<std::int64_t> const& pttl,
+                                           testing::Matcher<std::int64_t> const& ahead,
+                                           testing::Matcher<std::int64_t> const& ticket,
+                                           std::string_view holder,
+                                           testing::Matcher<std::int64_t> const& held_us = -1);
+/// The same behind a pass.
+testing::Matcher<raw_reply const&> is_passed_on(testing::Matcher<std::int64_t> const& pttl,
+                                                testing::Matcher<std::int64_t> const& ahead,
+                                                std::string_view holder);
 testing::Matcher<raw_reply const&> is_error(std::string const& text);
 
 // Messages, as "<channel> <payload>".

@@ -22,6 +22,16 @@ reply list(std::vector<std::int64_t> const& numbers) {
   return result;
 }
 
+/// What busy_reply makes, behind `before`.
+reply busy_list(std::vector<std::int64_t> before, std::int64_t pttl, std::int64_t ahead,
+                std::int64_t ticket) {
+  before.insert(before.end(), {pttl, ahead, ticket, 41});
+  auto result = list(before);
+  result.elements.push_back({.what = kind::text, .text = "somebody", .elements = {}});
+  result.elements.push_back(number(7'000'000));
+  return result;
+}
+
 TEST(exclusive_recipe, reads_two_numbers_as_a_grant_with_its_tokens) {
   auto const verdict = exclusive.read_acquire(list({42, 65}));
   ASSERT_TRUE(std::holds_alternative<granted>(verdict));
@@ -29,14 +39,16 @@ TEST(exclusive_recipe, reads_two_numbers_as_a_grant_with_its_tokens) {
   EXPECT_EQ(std::get<granted>(verdict).count, 65);
 }
 
-TEST(exclusive_recipe, reads_four_numbers_as_busy) {
-  auto const verdict = exclusive.read_acquire(list({5'000, 2, 1'700'000'000'000'000, 41}));
+TEST(exclusive_recipe, reads_who_holds_a_busy_lock_and_how_many_are_ahead) {
+  auto const verdict = exclusive.read_acquire(busy_list({}, 5'000, 2, 1'700'000'000'000'000));
   ASSERT_TRUE(std::holds_alternative<busy>(verdict));
   auto const how = std::get<busy>(verdict);
   EXPECT_EQ(how.pttl.count(), 5'000);
   EXPECT_EQ(how.ahead, 2);
   EXPECT_EQ(how.ticket, 1'700'000'000'000'000);
   EXPECT_EQ(how.counter, 41);
+  EXPECT_EQ(how.holder, "somebody");
+  EXPECT_EQ(how.held_for, std::chrono::seconds{7});
 }
 
 TEST(exclusive_recipe, reads_how_a_release_found_the_lock) {
@@ -54,7 +66,7 @@ TEST(exclusive_recipe, reads_that_the_next_holds) {
 }
 
 TEST(exclusive_recipe, reads_that_the_next_is_queued) {
-  auto const result = exclusive.read_pass(list({2, -2, 3, 1'000, 41}));
+  auto const result = exclusive.read_pass(busy_list({2}, -2, 3, 1'000));
   EXPECT_EQ(result.before, found::mine);
   ASSERT_EQ(result.next.size(), 1u);
   auto const how = std::get<busy>(result.next.front());

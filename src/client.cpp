@@ -47,6 +47,7 @@ void check(bool fine, char const* what) {
 void check(client_options const& options) {
   using namespace std::chrono_literals;
   check(options.name.find_first_of(" \n") == std::string::npos, "client_options::name must not have spaces");
+  check(options.label.size() <= 200, "client_options::label must have at most 200 bytes");
   check(options.connect_timeout > 0ms, "client_options::connect_timeout must be positive");
   check(options.reply_timeout >= 10ms, "client_options::reply_timeout must be at least 10 ms");
   check(options.recheck >= 10ms && options.recheck <= 30s,

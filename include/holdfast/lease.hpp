@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <string_view>
@@ -127,6 +128,7 @@ class [[nodiscard]] lease {
   friend class engine::held;
   explicit lease(engine::held*) noexcept;
   void drop() noexcept;
+  release_result finish_by(std::optional<std::chrono::milliseconds> left) noexcept;
   [[nodiscard]] std::shared_ptr<engine::core> home() const noexcept;
 
   engine::held* held_ = nullptr;

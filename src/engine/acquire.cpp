@@ -12,15 +12,8 @@
 namespace holdfast::engine {
 namespace {
 
-/// Asking without messages: how soon at first, how seldom at last.
-constexpr std::chrono::milliseconds poll_floor{2};
-constexpr std::chrono::milliseconds poll_cap{200};
-
 /// Errors that pass by themselves: how long to leave the server alone.
 constexpr std::chrono::milliseconds trouble_floor{20};
-
-/// How much of a grant's ttl must be left for it to be used without asking.
-constexpr std::chrono::milliseconds grant_reserve{500};
 
 /// Grants in a row whose ttl was over when they came: once is a frozen process, so many are a ttl that can't
 /// work.
@@ -37,7 +30,13 @@ waiter::waiter(line_ptr at, terms_ptr terms, std::function<void()> when_time_is_
 
 waiter::~waiter() = default;
 
-bool core::by_inbox() const noexcept { return options_.wake != wake::poll && !inbox_.refused(); }
+/// How callers of this lock are told, as the first of them wants it.
+wake core::wake_of(line const& at) const noexcept {
+  auto const own = at.waiters.front().how->options.wake;
+  return own == wake::automatic ? options_.wake : own;
+}
+
+bool core::by_inbox(line const& at) const noexcept { return wake_of(at) != wake::poll && !inbox_.refused(); }
 
 void core::start(waiter& who) {
   auto& at = *who.place;
@@ -60,6 +59,7 @@ void core::start(waiter& who) {
 
 /// Lets a caller go with whatever is in place. It isn't in the line any more afterwards.
 void core::finish(waiter& who) {
+  if (!who.lease && !who.failure) note_busy(who);
   if (who.is_linked()) who.place->waiters.erase(waiter_list::s_iterator_to(who));
   who.time_up.disarm();
   who.done = true;
@@ -119,6 +119,7 @@ void core::fail_all(line& at, std::shared_ptr<error const> const& why) {
 /// A bid for the first caller of the line. The timer and the map point back at the line, which is pinned by
 /// those that the bid is for.
 bid& core::open_bid(line& at) {
+  auto const& options = at.waiters.front().how->options;
   auto const number = ++last_number_;
   auto try_again = [this, &at] {
     ++stats_.rechecks;
@@ -126,7 +127,7 @@ bid& core::open_bid(line& at) {
   };
   at.on_wire = std::make_unique<bid>(
       number, owner_id(number), std::move(try_again),
-      backoff{poll_floor, std::min<std::chrono::nanoseconds>(poll_cap, options_.recheck)});
+      backoff{std::min(options.poll_floor, options_.recheck), std::min(options.poll_cap, options_.recheck)});
   bids_.emplace(number, &at);
   return *at.on_wire;
 }
@@ -140,7 +141,7 @@ ask core::next_ask(line& at) {
   return {.owner = mine.owner,
           .ttl = mine.ttl,
           .tokens = options.handoff_limit + 1,
-          .join = by_inbox() && !first.once,
+          .join = by_inbox(at) && !first.once,
           .ticket = mine.ticket};
 }
 
@@ -151,13 +152,19 @@ void core::ask_for(line& at) {
   mine.retry.disarm();
   auto const how = next_ask(at);
   mine.joined = mine.joined || how.join;
-  scripting::run(connection_, at.how().acquire(at.name(), how),
+  auto const while_down = mine.answered             ? net::patience::endless
+                          : at.waiters.front().once ? net::patience::little
+                                                    : net::patience::steady;
+  auto const what = at.how().acquire(at.name(), how);
+  if (at.waiters.front().how->options.replicas > 0) {
+    ask_with_replicas(at, what, while_down);
+    return;
+  }
+  scripting::run(connection_, what,
                  [this, pin = line_ptr{&at}, number = mine.number](net::answer&& answer) {
                    on_asked(*pin, number, std::move(answer));
                  },
-                 {.while_down = mine.answered             ? net::patience::endless
-                                : at.waiters.front().once ? net::patience::little
-                                                          : net::patience::steady});
+                 {.while_down = while_down});
 }
 
 void core::on_asked(line& at, std::uint64_t number, net::answer&& how) {
@@ -259,6 +266,7 @@ void core::give(line& at, held_ptr const& lease, time_point now) {
   at.holder = lease.get();
   ++stats_.held_now;
   renewer_.add(*lease);
+  presence_.touch();
   auto& first = at.waiters.front();
   first.lease = lease;
   finish(first);
@@ -268,17 +276,20 @@ void core::on_busy(line& at, busy const& how, time_point sent_at) {
   line_ptr const pin{&at};
   auto& mine = *at.on_wire;
   auto const asked_to_wait = how.ahead >= 0;
+  mine.last = {how, boot_clock::now()};
   finish_tries(at, nullptr);
-  if (at.waiters.empty() || no_inbox_) {
+  auto const insists = !at.waiters.empty() && no_inbox_ && wake_of(at) == wake::inbox;
+  if (at.waiters.empty() || insists) {
     mine.now = bid::state::waiting;
     fail_all(at, no_inbox_);
     return;
   }
   if (mine.ticket.empty() && mine.asked_at == time_point{}) ++stats_.waits;
+  presence_.touch();
   mine.asked_at = sent_at;
   mine.counter = how.counter;
   if (asked_to_wait) mine.ticket = std::to_string(how.ticket);
-  if (mine.woken || (by_inbox() && !asked_to_wait)) {
+  if (mine.woken || (by_inbox(at) && !asked_to_wait)) {
     ask_for(at);
     return;
   }
@@ -291,7 +302,7 @@ void core::sleep(line& at, busy const& how) {
   mine.now = bid::state::waiting;
   auto const now = boot_clock::now();
   std::chrono::nanoseconds pause = options_.recheck;
-  if (by_inbox()) {
+  if (by_inbox(at)) {
     inbox_.open();
     if (how.pttl.count() >= 0) {
       pause = std::min<std::chrono::nanoseconds>(pause, how.pttl + expiry_slack * (how.ahead + 1));
@@ -319,62 +330,6 @@ void core::give_up_bid(line& at) {
   bids_.erase(number);
   at.on_wire.reset();
   if (traces) abandon(at, number, terms);
-}
-
-/// A message for a bid that is gone needs no answer: whatever ended the bid has told the server, which passes
-/// the wake-up on, or has got the lock, whose release wakes the next.
-void core::on_woken(std::uint64_t number) {
-  auto const known = bids_.find(number);
-  if (known == bids_.end()) return;
-  auto& at = *known->second;
-  if (at.on_wire->now == bid::state::waiting) {
-    ask_for(at);
-  } else {
-    at.on_wire->woken = true;
-  }
-}
-
-void core::on_grant(std::uint64_t number, granted const& what) {
-  auto const known = bids_.find(number);
-  if (known == bids_.end()) return;
-  auto& at = *known->second;
-  auto& mine = *at.on_wire;
-  if (mine.now == bid::state::leaving) return;  // the request under way finds the lock to be ours
-  // A grant that is newer than the answer "busy" to the last ask was made after that ask was sent, so its ttl
-  // counts from there at the earliest. An older one, whose message was held up, may have ended long ago: then
-  // only asking tells.
-  auto const certain = mine.asked_at != time_point{} && what.token > mine.counter &&
-                       deadline_of(mine.asked_at, grant_ttl) > boot_clock::now() + grant_reserve;
-  if (!certain) {
-    on_woken(number);
-    return;
-  }
-  ++stats_.granted;
-  on_granted(at, what, mine.asked_at, grant_ttl);
-}
-
-/// The inbox is (again) open: whatever was said before is lost, so look.
-void core::ask_all_again() {
-  std::vector<line_ptr> all;
-  all.reserve(bids_.size());
-  for (auto const& [number, at] : bids_) all.emplace_back(at);
-  for (auto const& at : all) {
-    if (at->on_wire && at->on_wire->now == bid::state::waiting) ask_for(*at);
-  }
-}
-
-void core::on_inbox_refused(std::string const& words) {
-  if (options_.wake == wake::inbox) {
-    no_inbox_ = std::make_shared<error const>(
-        errc::unauthorized, url() + ": the server refuses the inbox channel holdfast_inbox:*: " + words +
-                                "; grant &holdfast_inbox:* and +subscribe, or use wake::automatic");
-    ask_all_again();
-    return;
-  }
-  log(log_level::warning,
-      url() + ": the server refuses the inbox channel (" + words +
-          "), so waiting is by polling; grant &holdfast_inbox:* and +subscribe to be woken instead");
-  ask_all_again();
 }
 
 }  // namespace holdfast::engine

@@ -116,7 +116,9 @@ void core::async_acquire(line_ptr const& at, terms_ptr const& how, patience_time
   loop_.leave(hold);
 }
 
-release_result core::release(held_ptr& what) noexcept {
+/// Finishes a lease by `how`, which is given what to do with the outcome, and waits for that within a bound.
+template <class How>
+release_result core::finish_lease(held_ptr& what, How how) noexcept {
   if (forked()) {
     (void)what.detach();
     return release_result::lost;
@@ -134,7 +136,7 @@ release_result core::release(held_ptr& what) noexcept {
   };
   reactor::lock hold{loop_.mutex()};
   reactor::timer bell{[finish_with] { finish_with(release_result::unknown); }};
-  release(*what, finish_with);
+  how(*what, finish_with);
   what.reset();
   if (mine->over) {  // handed on: nothing to wait for
     loop_.leave(hold);
@@ -146,6 +148,16 @@ release_result core::release(held_ptr& what) noexcept {
   hold.lock();
   bell.disarm();
   return mine->result;
+}
+
+release_result core::release(held_ptr& what) noexcept {
+  return finish_lease(what, [this](held& mine, release_handler done) { release(mine, std::move(done)); });
+}
+
+release_result core::keep(held_ptr& what, std::optional<milliseconds> left) noexcept {
+  if (left && left->count() <= 0) return release(what);
+  return finish_lease(what,
+                      [this, left](held& mine, release_handler done) { keep(mine, left, std::move(done)); });
 }
 
 void core::async_release(held_ptr& what, release_handler done) noexcept {
@@ -245,6 +257,22 @@ std::stop_token core::stop_token(held& what) {
   if (forked()) return {};
   reactor::lock const hold{loop_.mutex()};
   return what.stop_token();
+}
+
+void core::on_limit_near(held& what, milliseconds before, std::function<void()> f) {
+  if (forked() || !f) return;
+  {
+    reactor::lock hold{loop_.mutex()};
+    if (what.now() != held::state::held || what.limit() == time_point::max()) return;
+    auto const when = what.limit() - before;
+    if (when > boot_clock::now()) {
+      what.set_warning(when, std::move(f));
+      renewer_.add(what);
+      loop_.leave(hold);
+      return;
+    }
+  }
+  f();
 }
 
 void core::on_lost(held& what, std::function<void(loss_cause)> f) {

@@ -35,8 +35,16 @@ core::core(net::endpoint server, client_options options)
              uuid_,
              {.woken = [this](std::uint64_t number) { on_woken(number); },
               .granted = [this](std::uint64_t number, granted const& what) { on_grant(number, what); },
+              .asked_to_stop = [this](std::uint64_t number) { on_asked_to_stop(number); },
               .open = [this] { ask_all_again(); },
               .refused = [this](std::string const& words) { on_inbox_refused(words); }}},
+      presence_{loop_,
+                connection_,
+                {.uuid = uuid_, .label = options_.label},
+                [this] { return stats_.held_now != 0 || stats_.waiting_now != 0; },
+                [this] {
+                  if (options_.wake != wake::poll) inbox_.open();
+                }},
       random_{static_cast<std::minstd_rand::result_type>(random_seed())} {
   loop_.on_exception([this](std::string const& what) {
     if (options_.log)
@@ -138,12 +146,12 @@ void core::release_all() noexcept {
   for (auto const& place : lines_) {
     auto* const holder = place.holder;
     if (holder == nullptr) continue;
-    auto const number = holder->number();
-    auto const deadline = holder->deadline();
-    auto const terms = terms_of(holder->options());
+    giving_back const back{*holder};
+    auto const keeps = holder->options().keep;
     lose(*holder, loss_cause::closed);
-    send_release(const_cast<line&>(place), number, terms, deadline, {});
+    if (!keeps) send_release(back, {});
   }
+  presence_.end();
   drain(hold, farewell);
 }
 
@@ -161,7 +169,9 @@ void core::shut() {
   reactor::lock hold{loop_.mutex()};
   loop_.stop(hold);
   inbox_.close();
-  connection_.shut(std::make_shared<error const>(errc::closed, url() + ": the client has been shut down"));
+  auto const why = std::make_shared<error const>(errc::closed, url() + ": the client has been shut down");
+  connection_.shut(why);
+  if (acknowledged_) acknowledged_->shut(why);
   // Releases that were to be sent again: somebody may wait for their outcome, which is known now.
   while (!delayed_.empty()) {
     auto now = std::move(delayed_.front().what);

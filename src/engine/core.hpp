@@ -15,6 +15,7 @@
 
 #include "engine/held.hpp"
 #include "engine/line.hpp"
+#include "engine/presence.hpp"
 #include "engine/renewer.hpp"
 #include "engine/wake/inbox.hpp"
 #include "net/connection.hpp"
@@ -54,6 +55,8 @@ class core : public std::enable_shared_from_this<core> {
                      acquire_handler done);
   release_result release(held_ptr& what) noexcept;
   void async_release(held_ptr& what, release_handler done) noexcept;
+  /// Finishes it and leaves the key: for what is left of its ttl, or for `left`.
+  release_result keep(held_ptr& what, std::optional<milliseconds> left) noexcept;
   void renew(held& what);
   /// Scripts beside all locks, in one pipeline; waits for the replies. Throws when the server can't be asked;
   /// what it refuses is a reply, too.
@@ -64,6 +67,10 @@ class core : public std::enable_shared_from_this<core> {
   [[nodiscard]] resp::reply ask_server(std::span<std::string_view const> command);
   [[nodiscard]] std::stop_token stop_token(held& what);
   void on_lost(held& what, std::function<void(loss_cause)> f);
+  void on_limit_near(held& what, milliseconds before, std::function<void()> f);
+  /// Who was in the way when a caller of this line last went without the lock. May ask the server for that
+  /// one's record.
+  [[nodiscard]] std::optional<busy_info> last_busy(line& at);
 
   /// This is a forked child, and all of it a copy.
   [[nodiscard]] bool forked() const noexcept;
@@ -94,30 +101,49 @@ class core : public std::enable_shared_from_this<core> {
   void sleep(line& at, busy const& how);
   void give_up_bid(line& at);
   void time_up(waiter& who);
+  [[nodiscard]] ask next_ask(line& at);
+  [[nodiscard]] wake wake_of(line const& at) const noexcept;
+  [[nodiscard]] bool by_inbox(line const& at) const noexcept;
+
+  // replicas.cpp: acquisitions that replicas acknowledge. All under the lock.
+  void ask_with_replicas(line& at, call const& what, net::patience while_down);
+  void on_acknowledged(line& at, std::uint64_t number, net::answer&& acquired, net::answer const& count);
+
+  // messages.cpp: what the inbox brings. All under the lock.
   void on_woken(std::uint64_t number);
   void on_grant(std::uint64_t number, granted const& what);
+  void on_asked_to_stop(std::uint64_t number);
   void ask_all_again();
   void on_inbox_refused(std::string const& words);
-  [[nodiscard]] ask next_ask(line& at);
-  [[nodiscard]] bool by_inbox() const noexcept;
+
+  // blocked.cpp: who is in the way.
+  void note_busy(waiter const& who);
 
   // release.cpp: giving back, handing on, losing. All under the lock.
   void release(held& what, release_handler done);
+  void keep(held& what, std::optional<milliseconds> left, release_handler done);
+  void finish_here(held& what);
+  void set_last_ttl(held& what, milliseconds left, release_handler done);
+  [[nodiscard]] static bool still_to_release(held const& what) noexcept;
   bool hand_over(line& at, held& from);
-  void send_release(line& at, std::uint64_t number, handover how, time_point deadline, release_handler done);
-  struct release_again {
+  /// What is given back to the server, for as long as it can be ours.
+  struct giving_back {
+    explicit giving_back(held const& what);
     line_ptr place;
     std::uint64_t number;
     handover how;
     time_point deadline;
   };
-  void on_released(release_again const& what, release_handler done, net::answer const& answer);
+  void send_release(giving_back const& what, release_handler done);
+  void on_released(giving_back const& what, release_handler done, net::answer const& answer);
   void pass(line& at, held const& from, release_handler done);
   void abandon(line const& at, std::uint64_t number, handover how);
   void later(time_point when, callback<void()> f);
   void lose(held& what, loss_cause cause);
   [[nodiscard]] static handover terms_of(lock_options const& options) noexcept;
 
+  template <class How>
+  release_result finish_lease(held_ptr& what, How how) noexcept;
   template <class Send>
   [[nodiscard]] std::vector<resp::reply> wait_for_answers(std::size_t count, Send send);
   void check_usable() const;
@@ -153,10 +179,12 @@ class core : public std::enable_shared_from_this<core> {
   reactor::loop loop_;
   client_stats stats_;
   net::connection connection_;
+  std::unique_ptr<net::connection> acknowledged_;  ///< for WAIT, which holds up whatever comes behind it
   std::unordered_set<line, line_hash, line_equal> lines_;
   std::unordered_map<std::uint64_t, line*> bids_;  ///< by owner number: who a message is for
   renewer renewer_;
   inbox inbox_;
+  presence presence_;
   std::uint64_t last_number_ = 0;
   terms_ptr last_terms_;
   struct delayed {
@@ -165,7 +193,8 @@ class core : public std::enable_shared_from_this<core> {
   };
   std::list<delayed> delayed_;
   std::minstd_rand random_;
-  std::shared_ptr<error const> no_inbox_;  ///< wake::inbox was asked for, and is refused: nobody can wait
+  std::shared_ptr<error const> no_inbox_;  ///< the server refuses it: those who insist on it can't wait
+  process_info known_;                     ///< the last record that was asked for
   bool closing_ = false;
   std::shared_ptr<core> self_;  ///< while there are lines: leases and locks may outlive the client
 };

@@ -52,6 +52,7 @@ class held : public boost::intrusive_ref_counter<held, boost::thread_safe_counte
     return {.deadline = deadline() - told_ahead,
             .renew_at = renew_at,
             .limit = extras_ ? extras_->limit : time_point::max(),
+            .warn_at = extras_ ? extras_->warn_at : time_point::max(),
             .renewing = renewing};
   }
   [[nodiscard]] time_point deadline() const noexcept {
@@ -61,6 +62,17 @@ class held : public boost::intrusive_ref_counter<held, boost::thread_safe_counte
     deadline_.store(when.time_since_epoch().count(), std::memory_order_release);
   }
   void set_limit(time_point when) { more().limit = when; }
+  [[nodiscard]] time_point limit() const noexcept { return extras_ ? extras_->limit : time_point::max(); }
+  /// Once, at `when`: the limit is near.
+  void set_warning(time_point when, std::function<void()> f) {
+    more().warn_at = when;
+    more().warn = std::move(f);
+  }
+  /// The warning, which is given now.
+  [[nodiscard]] std::function<void()> take_warning() {
+    more().warn_at = time_point::max();
+    return std::exchange(more().warn, {});
+  }
   void set_released() noexcept { state_.store(state::released, std::memory_order_release); }
 
   [[nodiscard]] std::stop_token stop_token();
@@ -92,6 +104,8 @@ class held : public boost::intrusive_ref_counter<held, boost::thread_safe_counte
  private:
   struct extras {
     time_point limit = time_point::max();
+    time_point warn_at = time_point::max();
+    std::function<void()> warn;
     std::stop_source stop{std::nostopstate};
     std::vector<std::function<void(loss_cause)>> listeners;
     held_ptr heir;

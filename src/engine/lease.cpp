@@ -87,6 +87,10 @@ void lease::on_lost(std::function<void(loss_cause)> f) {
   if (held_ != nullptr) home()->on_lost(*held_, std::move(f));
 }
 
+void lease::on_limit_near(std::chrono::milliseconds before, std::function<void()> f) {
+  if (held_ != nullptr) home()->on_limit_near(*held_, before, std::move(f));
+}
+
 void lease::renew() {
   if (held_ == nullptr) throw error{errc::lost, "there is no lease to renew: it was released or moved away"};
   home()->renew(*held_);
@@ -107,6 +111,17 @@ void lease::async_release(std::function<void(release_result)> done) noexcept {
   auto const core = home();
   engine::held_ptr mine{std::exchange(held_, nullptr), false};
   core->async_release(mine, std::move(done));
+}
+
+release_result lease::keep_until_expiry() noexcept { return finish_by(std::nullopt); }
+
+release_result lease::keep_for(std::chrono::milliseconds left) noexcept { return finish_by(left); }
+
+release_result lease::finish_by(std::optional<std::chrono::milliseconds> left) noexcept {
+  if (held_ == nullptr) return release_result::lost;
+  auto const core = home();
+  engine::held_ptr mine{std::exchange(held_, nullptr), false};
+  return core->keep(mine, left);
 }
 
 /// Kept alive for a call: what it holds may be the last that keeps the engine.

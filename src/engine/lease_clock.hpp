@@ -25,10 +25,11 @@ struct lease_times {
   time_point deadline{};                    ///< not ours any more from here on, whatever the network does
   time_point renew_at = time_point::max();  ///< max(): no (further) renewal
   time_point limit = time_point::max();     ///< max_hold
+  time_point warn_at = time_point::max();   ///< when its holder wants to hear that the limit is near
   bool renewing = false;                    ///< a renewal is under way
 };
 
-enum class lease_step { wait, renew, expired, limit_reached };
+enum class lease_step { wait, renew, warn, expired, limit_reached };
 
 struct lease_plan {
   lease_step step;
@@ -40,7 +41,8 @@ struct lease_plan {
 constexpr lease_plan plan_lease(lease_times const& t, time_point now, std::chrono::nanoseconds slack = {}) {
   if (now >= t.deadline) return {lease_step::expired, t.deadline};
   if (now >= t.limit) return {lease_step::limit_reached, t.limit};
-  auto const end = std::min(t.deadline, t.limit);
+  if (now >= t.warn_at) return {lease_step::warn, now};
+  auto const end = std::min({t.deadline, t.limit, t.warn_at});
   if (t.renewing || t.renew_at >= end) return {lease_step::wait, end};
   if (now + slack >= t.renew_at) return {lease_step::renew, now};
   return {lease_step::wait, t.renew_at};

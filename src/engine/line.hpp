@@ -11,6 +11,8 @@
 #include <string_view>
 
 #include <holdfast/error.hpp>
+#include <holdfast/who.hpp>
+#include <optional>
 #include "base/backoff.hpp"
 #include "engine/recipe.hpp"
 #include "engine/terms.hpp"
@@ -70,7 +72,11 @@ struct bid {
   bool answered = false;   ///< the server has been asked once: outages are waited out from now on
   time_point asked_at{};   ///< when the last ask was sent that was answered "busy"
   std::int64_t counter{};  ///< the newest token at that ask: a grant with an older one is over already
-  int late = 0;            ///< grants in a row that came when their ttl was over
+  struct {
+    busy what;
+    time_point heard_at;
+  } last{};                                ///< the last answer "busy"
+  int late = 0;                            ///< grants in a row that came when their ttl was over
   std::shared_ptr<error const> trouble{};  ///< the last answer was an error that passes (LOADING…)
   reactor::timer retry;
   backoff pause;
@@ -89,10 +95,11 @@ class line {
   [[nodiscard]] recipe const& how() const noexcept { return how_; }
   [[nodiscard]] core& home() const noexcept { return home_; }
 
-  /// More than one caller waits.
-  [[nodiscard]] bool crowded() const noexcept {
-    return !waiters.empty() && std::next(waiters.begin()) != waiters.end();
+  /// Who was in the way when a caller last went without the lock; empty when none did.
+  [[nodiscard]] std::optional<busy_info> in_the_way() const {
+    return in_the_way_ ? std::optional{*in_the_way_} : std::nullopt;
   }
+  void set_in_the_way(busy_info who) { in_the_way_ = std::make_unique<busy_info>(std::move(who)); }
 
   waiter_list waiters;     ///< first come, first served
   held* holder = nullptr;  ///< the lease of this process, if any
@@ -109,6 +116,7 @@ class line {
   friend void intrusive_ptr_add_ref(line* one) noexcept;
   friend void intrusive_ptr_release(line* one) noexcept;
 
+  std::unique_ptr<busy_info> in_the_way_;
   std::string name_;
   recipe const& how_;
   core& home_;

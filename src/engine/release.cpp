@@ -26,37 +26,93 @@ handover core::terms_of(lock_options const& options) noexcept {
   return {.starvation = options.starvation_limit};
 }
 
+/// A lease that was lost may still be ours on the server: at a limit, or when we were asked to let go. Others
+/// needn't wait for its ttl.
+bool core::still_to_release(held const& what) noexcept {
+  auto const cause = what.cause();
+  return (cause == loss_cause::limit_reached || cause == loss_cause::forced) && !what.options().keep &&
+         boot_clock::now() < what.deadline();
+}
+
 void core::release(held& what, release_handler done) {
   held_ptr const pin{&what};
   auto& at = what.place();
   if (what.now() != held::state::held) {
-    // A lease that reached a limit may still be ours on the server: others needn't wait for its ttl.
-    if (what.cause() == loss_cause::limit_reached && boot_clock::now() < what.deadline()) {
-      send_release(at, what.number(), terms_of(what.options()), what.deadline(),
-                   [done = std::move(done)](release_result) mutable {
-                     if (done) done(release_result::lost);
-                   });
+    if (still_to_release(what)) {
+      send_release(giving_back{what}, [done = std::move(done)](release_result) mutable {
+        if (done) done(release_result::lost);
+      });
     } else if (done) {
       done(release_result::lost);
     }
     return;
   }
-  renewer::remove(what);  // before the release leaves
-  what.set_released();
-  at.holder = nullptr;
-  --stats_.held_now;
+  if (what.options().keep) {
+    keep(what, std::nullopt, std::move(done));
+    return;
+  }
+  finish_here(what);
   if (hand_over(at, what)) {
     if (done) done(release_result::released);
-  } else if (!at.waiters.empty() && by_inbox()) {
+  } else if (!at.waiters.empty() && by_inbox(at) && at.waiters.front().how->options.replicas == 0) {
     pass(at, what, std::move(done));
   } else {
-    send_release(at, what.number(), terms_of(what.options()), what.deadline(), std::move(done));
-    // Without messages the others come when their pause is over: leave them a chance.
-    if (!at.waiters.empty()) {
-      open_bid(at);
-      sleep(at, {});
+    send_release(giving_back{what}, std::move(done));
+    if (at.waiters.empty()) return;
+    open_bid(at);
+    if (by_inbox(at)) {
+      ask_for(at);
+    } else {
+      sleep(at, {});  // without messages the others come when their pause is over: leave them a chance
     }
   }
+}
+
+/// It isn't held here any more. Renewal ends before anything is sent.
+void core::finish_here(held& what) {
+  renewer::remove(what);
+  what.set_released();
+  what.place().holder = nullptr;
+  --stats_.held_now;
+}
+
+/// Without giving the lock back. To others, those of this process too, it is busy until its ttl is over.
+void core::keep(held& what, std::optional<milliseconds> left, release_handler done) {
+  held_ptr const pin{&what};
+  line_ptr const at{&what.place()};
+  if (what.now() != held::state::held) {
+    if (done) done(release_result::lost);
+    return;
+  }
+  finish_here(what);
+  if (left) {
+    set_last_ttl(what, *left, std::move(done));
+  } else if (done) {
+    done(release_result::kept);
+  }
+  if (at->waiters.empty()) return;
+  open_bid(*at);
+  ask_for(*at);
+}
+
+/// A renewal that is the last one, and may be shorter than what is left.
+void core::set_last_ttl(held& what, milliseconds left, release_handler done) {
+  auto const owner = owner_id(what.number());
+  owned const mine{.name = what.place().name(), .owner = owner};
+  scripting::run(
+      connection_, what.place().how().renew(left, {&mine, 1}),
+      [this, at = line_ptr{&what.place()}, done = std::move(done)](net::answer&& answer) mutable {
+        auto result = release_result::unknown;
+        if (!answer.failure && answer.reply.is_array()) {
+          result = at->how().read_renew(answer.reply).empty() ? release_result::kept : release_result::lost;
+        } else {
+          log(log_level::warning, "the last ttl of \"" + at->name() + "\" is not confirmed: " +
+                                      (answer.failure ? answer.failure->what() : answer.reply.text) +
+                                      "; it keeps the one it has");
+        }
+        if (done) done(result);
+      },
+      {.while_down = net::patience::endless, .give_up = what.deadline()});
 }
 
 /// To the next caller in this process, without a request: not too often in a row, so that others get their
@@ -69,6 +125,7 @@ bool core::hand_over(line& at, held& from) {
   if (std::cmp_greater_equal(at.handoffs, options.handoff_limit) || now - at.since >= options.handoff_time)
     return false;
   if (!options.watchdog || !from.options().watchdog || options.ttl != from.options().ttl) return false;
+  if (options.replicas > from.options().replicas) return false;
   // A lease granted by message starts out short; any other that is short has a renewal that isn't answered.
   auto const left = from.deadline() - now;
   if (left < options.ttl / 2 &&
@@ -87,16 +144,20 @@ bool core::hand_over(line& at, held& from) {
   return true;
 }
 
-void core::send_release(line& at, std::uint64_t number, handover how, time_point deadline,
-                        release_handler done) {
-  auto const owner = owner_id(number);
-  scripting::run(connection_, at.how().release({.name = at.name(), .owner = owner}, how),
-                 [this, again = release_again{&at, number, how, deadline}, done = std::move(done)](
-                     net::answer&& answer) mutable { on_released(again, std::move(done), answer); },
-                 {.while_down = net::patience::endless, .give_up = deadline});
+core::giving_back::giving_back(held const& what)
+    : place{&what.place()}, number{what.number()}, how{terms_of(what.options())}, deadline{what.deadline()} {}
+
+void core::send_release(giving_back const& what, release_handler done) {
+  auto const& at = *what.place;
+  auto const owner = owner_id(what.number);
+  scripting::run(connection_, at.how().release({.name = at.name(), .owner = owner}, what.how),
+                 [this, what, done = std::move(done)](net::answer&& answer) mutable {
+                   on_released(what, std::move(done), answer);
+                 },
+                 {.while_down = net::patience::endless, .give_up = what.deadline});
 }
 
-void core::on_released(release_again const& what, release_handler done, net::answer const& answer) {
+void core::on_released(giving_back const& what, release_handler done, net::answer const& answer) {
   auto& at = *what.place;
   if (answer.reply.is_integer()) {
     // Sent twice, and not ours the second time: the first one did it.
@@ -121,9 +182,8 @@ void core::on_released(release_again const& what, release_handler done, net::ans
     log(log_level::warning, explain(answer.reply, at.name(), url())->what());
     if (done) std::exchange(done, {})(release_result::unknown);
   }
-  later(std::min(now + pause, what.deadline), [this, what, done = std::move(done)]() mutable {
-    send_release(*what.place, what.number, what.how, what.deadline, std::move(done));
-  });
+  later(std::min(now + pause, what.deadline),
+        [this, what, done = std::move(done)]() mutable { send_release(what, std::move(done)); });
 }
 
 /// Back to the server, with the next caller of this process in line behind those who wait elsewhere: one
@@ -135,14 +195,14 @@ void core::pass(line& at, held const& from, release_handler done) {
   mine.answered = true;
   auto const next = next_ask(at);
   auto const owner = owner_id(from.number());
-  auto const terms = terms_of(from.options());
-  scripting::run(connection_, at.how().pass({.name = at.name(), .owner = owner}, terms, next),
-                 [this, pin = line_ptr{&at}, number, from_number = from.number(), terms,
-                  deadline = from.deadline(), done = std::move(done)](net::answer&& how) mutable {
+  scripting::run(connection_,
+                 at.how().pass({.name = at.name(), .owner = owner}, terms_of(from.options()), next),
+                 [this, pin = line_ptr{&at}, number, before = giving_back{from},
+                  done = std::move(done)](net::answer&& how) mutable {
                    auto const mine_still = pin->on_wire && pin->on_wire->number == number;
                    if (how.failure || how.reply.is_error()) {
                      if (how.reply.is_error()) {
-                       send_release(*pin, from_number, terms, deadline, std::move(done));
+                       send_release(before, std::move(done));
                      } else if (done) {
                        done(release_result::unknown);
                      }

@@ -65,6 +65,10 @@ void renewer::consider(held& one, time_point now, std::vector<batch>& batches) {
       place->emplace_back(&one);
       return;
     }
+    case lease_step::warn:
+      if (auto warning = one.take_warning()) on_.defer(std::move(warning));
+      consider(one, now, batches);
+      return;
     case lease_step::expired: {
       auto const could_renew = one.options().watchdog && one.renewals_left != 0;
       lost_(one, could_renew ? loss_cause::unreachable : loss_cause::limit_reached);

@@ -49,6 +49,8 @@ exclusive_lock::~exclusive_lock() {
   impl_->core->unpin(impl_->place);
 }
 
+std::optional<busy_info> exclusive_lock::last_busy() { return impl_->core->last_busy(*impl_->place); }
+
 std::string const& exclusive_lock::name() const noexcept { return impl_->name; }
 
 void exclusive_lock::lock() {

@@ -33,12 +33,11 @@ class law : public testing::TestWithParam<subject> {
     return GetParam().make(redis, std::move(name), options);
   }
 
-  /// Keys that a lock must not leave behind: all but the counters of tokens, which outlive it on purpose for
-  /// a day.
+  /// Keys that a lock must not leave behind.
   [[nodiscard]] std::vector<std::string> residue() {
     std::vector<std::string> left;
     for (auto& key : raw_.keys()) {
-      if (key.rfind("holdfast_token:", 0) != 0) left.push_back(std::move(key));
+      if (!outlives_locks(key)) left.push_back(std::move(key));
     }
     return left;
   }

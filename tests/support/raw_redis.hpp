@@ -12,6 +12,12 @@ struct redisContext;
 
 namespace holdfast::test {
 
+/// Keys that stay on purpose when a lock is gone: its token counter, for a day, and the record of a client,
+/// until that ends.
+inline bool outlives_locks(std::string const& key) {
+  return key.rfind("holdfast_token:", 0) == 0 || key.rfind("holdfast_client:", 0) == 0;
+}
+
 struct raw_reply {
   enum class kind { nil, integer, text, error, array };
   kind what = kind::nil;

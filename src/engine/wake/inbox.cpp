@@ -43,6 +43,8 @@ void inbox::read(std::string_view message) {
   granted what;
   if (kind == "woken") {
     if (number(message, waiter)) tell_.woken(waiter);
+  } else if (kind == "asked") {
+    if (number(message, waiter)) tell_.asked_to_stop(waiter);
   } else if (kind == "granted") {
     if (number(message, waiter) && number(message, what.token) && number(message, what.count)) {
       tell_.granted(waiter, what);

@@ -11,13 +11,16 @@
 
 namespace holdfast::engine {
 
-/// One channel per client. A message names the waiter and the lock: "woken <number> <name>" (ask again) or
-/// "granted <number> <token> <tokens> <name>" (it is yours, for a short while). All under the client's lock.
+/// One channel per client. A message names the waiter or holder and the lock: "woken <number> <name>" (ask
+/// again), "granted <number> <token> <tokens> <name>" (it is yours, for a short while), or
+/// "asked <number> <name>" (somebody releases it by force: stop, and give it back). All under the client's
+/// lock.
 class inbox {
  public:
   struct events {
     std::function<void(std::uint64_t number)> woken;
     std::function<void(std::uint64_t number, engine::granted const& what)> granted;
+    std::function<void(std::uint64_t number)> asked_to_stop;
     std::function<void()> open;  ///< messages arrive from now on; what came before is lost
     std::function<void(std::string const& words)> refused;
   };

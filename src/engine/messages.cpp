@@ -1,0 +1,81 @@
+// What the inbox brings: wake-ups, grants, and being asked to let go.
+
+#include "engine/core.hpp"
+
+namespace holdfast::engine {
+namespace {
+
+/// How much of a grant's ttl must be left for it to be used without asking.
+constexpr std::chrono::milliseconds grant_reserve{500};
+
+}  // namespace
+
+/// A message for a bid that is gone needs no answer: whatever ended the bid has told the server, which passes
+/// the wake-up on, or has got the lock, whose release wakes the next.
+void core::on_woken(std::uint64_t number) {
+  auto const known = bids_.find(number);
+  if (known == bids_.end()) return;
+  auto& at = *known->second;
+  if (at.on_wire->now == bid::state::waiting) {
+    ask_for(at);
+  } else {
+    at.on_wire->woken = true;
+  }
+}
+
+void core::on_grant(std::uint64_t number, granted const& what) {
+  auto const known = bids_.find(number);
+  if (known == bids_.end()) return;
+  auto& at = *known->second;
+  auto& mine = *at.on_wire;
+  if (mine.now == bid::state::leaving) return;  // the request under way finds the lock to be ours
+  // A grant that is newer than the answer "busy" to the last ask was made after that ask was sent, so its ttl
+  // counts from there at the earliest. An older one, whose message was held up, may have ended long ago: then
+  // only asking tells.
+  // And where replicas have to acknowledge, only asking has them do so.
+  auto const certain = !at.waiters.empty() && at.waiters.front().how->options.replicas == 0 &&
+                       mine.asked_at != time_point{} && what.token > mine.counter &&
+                       deadline_of(mine.asked_at, grant_ttl) > boot_clock::now() + grant_reserve;
+  if (!certain) {
+    on_woken(number);
+    return;
+  }
+  ++stats_.granted;
+  on_granted(at, what, mine.asked_at, grant_ttl);
+}
+
+/// Somebody takes the lock by force, and asks the holder first. From here on it isn't valid; it goes back
+/// when whoever has it lets go. Such a message is so rare that looking through all that is held will do.
+void core::on_asked_to_stop(std::uint64_t number) {
+  for (auto const& at : lines_) {
+    if (at.holder == nullptr || at.holder->number() != number) continue;
+    lose(*at.holder, loss_cause::forced);
+    return;
+  }
+}
+
+/// The inbox is (again) open: whatever was said before is lost, so look.
+void core::ask_all_again() {
+  std::vector<line_ptr> all;
+  all.reserve(bids_.size());
+  for (auto const& [number, at] : bids_) all.emplace_back(at);
+  for (auto const& at : all) {
+    if (at->on_wire && at->on_wire->now == bid::state::waiting) ask_for(*at);
+  }
+}
+
+void core::on_inbox_refused(std::string const& words) {
+  no_inbox_ = std::make_shared<error const>(
+      errc::unauthorized, url() + ": the server refuses the inbox channel holdfast_inbox:*: " + words +
+                              "; grant &holdfast_inbox:* and +subscribe, or use wake::automatic");
+  if (options_.wake == wake::inbox) {
+    ask_all_again();
+    return;
+  }
+  log(log_level::warning,
+      url() + ": the server refuses the inbox channel (" + words +
+          "), so waiting is by polling; grant &holdfast_inbox:* and +subscribe to be woken instead");
+  ask_all_again();
+}
+
+}  // namespace holdfast::engine

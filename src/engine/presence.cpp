@@ -1,0 +1,74 @@
+#include "engine/presence.hpp"
+
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <utility>
+
+#include "resp/command.hpp"
+#include "script/names.hpp"
+#include "script/runner.hpp"
+#include "scripts.hpp"
+
+namespace holdfast::engine {
+namespace {
+
+constexpr std::chrono::milliseconds settling{500};
+constexpr std::chrono::seconds between_records{20};
+constexpr std::chrono::milliseconds record_ttl{60'000};
+
+}  // namespace
+
+process_info describe_self(std::string const& label) {
+  std::array<char, 256> host{};
+  if (::gethostname(host.data(), host.size() - 1) != 0) host[0] = '\0';
+  return {.owner = {},
+          .host = host.data(),
+          .pid = ::getpid(),
+          .program = ::program_invocation_short_name,
+          .label = label};
+}
+
+presence::presence(reactor::loop& on, net::connection& line, identity who, std::function<bool()> wanted,
+                   std::function<void()> open)
+    : on_{on},
+      line_{line},
+      who_{std::move(who)},
+      wanted_{std::move(wanted)},
+      open_{std::move(open)},
+      timer_{[this] { look(); }} {}
+
+void presence::start() { on_.arm(timer_, boot_clock::now() + settling); }
+
+void presence::look() {
+  if (!wanted_()) return;
+  open_();
+  if (!refused_) announce();
+  on_.arm(timer_, boot_clock::now() + between_records);
+}
+
+void presence::announce() {
+  auto const self = describe_self(who_.label);
+  auto const record = names::client_record(who_.uuid);
+  announced_ = true;
+  scripting::run(line_,
+                 scripts::client::announce{.record = {record},
+                                           .ttl_ms = record_ttl.count(),
+                                           .host = self.host,
+                                           .pid = self.pid,
+                                           .program = self.program,
+                                           .label = self.label}(),
+                 [this](net::answer&& how) { refused_ = how.reply.is_error(); },
+                 {.give_up = boot_clock::now() + between_records});
+}
+
+void presence::end() {
+  timer_.disarm();
+  if (!std::exchange(announced_, false) || refused_) return;
+  std::string bytes;
+  resp::append_command(bytes, {"DEL", names::client_record(who_.uuid)});
+  line_.send({.bytes = std::move(bytes)});
+}
+
+}  // namespace holdfast::engine

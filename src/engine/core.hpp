@@ -107,7 +107,9 @@ class core : public std::enable_shared_from_this<core> {
 
   // replicas.cpp: acquisitions that replicas acknowledge. All under the lock.
   void ask_with_replicas(line& at, call const& what, net::patience while_down);
-  void on_acknowledged(line& at, std::uint64_t number, net::answer&& acquired, net::answer const& count);
+  struct acknowledgement;
+  void send_wait(std::shared_ptr<acknowledgement> const& mine);
+  void on_acknowledged(acknowledgement& what, net::answer const& count);
 
   // messages.cpp: what the inbox brings. All under the lock.
   void on_woken(std::uint64_t number);

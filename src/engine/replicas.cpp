@@ -21,36 +21,68 @@ milliseconds time_to_acknowledge(milliseconds ttl, client_options const& options
 
 }  // namespace
 
+/// One acquisition and its WAIT, which may be answered in either order: a script that the server had
+/// forgotten is sent again behind the WAIT, and then needs another one.
+struct core::acknowledgement {
+  line_ptr place;
+  std::uint64_t number;
+  milliseconds patience;
+  int replicas;
+  net::patience while_down;
+  bool counted_too_early = false;
+  std::optional<net::answer> acquired{};
+};
+
 void core::ask_with_replicas(line& at, call const& what, net::patience while_down) {
   if (!acknowledged_) acknowledged_ = std::make_unique<net::connection>(loop_, settings_, stats_);
-  auto const number = at.on_wire->number;
-  auto const acquired = std::make_shared<std::optional<net::answer>>();
+  auto const& options = at.waiters.front().how->options;
+  auto const mine = std::make_shared<acknowledgement>(
+      acknowledgement{.place = line_ptr{&at},
+                      .number = at.on_wire->number,
+                      .patience = time_to_acknowledge(options.ttl, options_),
+                      .replicas = options.replicas,
+                      .while_down = while_down});
   scripting::run(*acknowledged_, what,
-                 [this, pin = line_ptr{&at}, number, acquired](net::answer&& answer) {
-                   auto const ours = !answer.failure && !answer.reply.is_error() &&
-                                     std::holds_alternative<granted>(pin->how().read_acquire(answer.reply));
-                   if (ours) {
-                     *acquired = std::move(answer);  // WAIT has the last word
-                   } else {
-                     on_asked(*pin, number, std::move(answer));
+                 [this, mine](net::answer&& answer) {
+                   auto const ours =
+                       !answer.failure && !answer.reply.is_error() &&
+                       std::holds_alternative<granted>(mine->place->how().read_acquire(answer.reply));
+                   if (!ours) {
+                     on_asked(*mine->place, mine->number, std::move(answer));
+                     return;
                    }
+                   mine->acquired = std::move(answer);  // WAIT has the last word
+                   if (mine->counted_too_early) send_wait(mine);
                  },
                  {.while_down = while_down});
-  auto const& options = at.waiters.front().how->options;
+  send_wait(mine);
+}
+
+void core::send_wait(std::shared_ptr<acknowledgement> const& mine) {
   std::string wait;
-  resp::append_command(wait, {"WAIT", std::to_string(options.replicas),
-                              std::to_string(time_to_acknowledge(options.ttl, options_).count())});
+  resp::append_command(wait,
+                       {"WAIT", std::to_string(mine->replicas), std::to_string(mine->patience.count())});
   acknowledged_->send({.bytes = std::move(wait),
                        .done =
-                           [this, pin = line_ptr{&at}, number, acquired](net::answer&& count) {
-                             if (*acquired) on_acknowledged(*pin, number, std::move(**acquired), count);
+                           [this, mine](net::answer&& count) {
+                             if (mine->acquired) {
+                               on_acknowledged(*mine, count);
+                             } else {
+                               mine->counted_too_early = true;
+                             }
                            },
-                       .while_down = while_down});
+                       .while_down = mine->while_down});
 }
 
 /// Those whom so many replicas are enough get the lock; the others hear why not.
-void core::on_acknowledged(line& at, std::uint64_t number, net::answer&& acquired, net::answer const& count) {
-  if (at.on_wire && at.on_wire->number == number) {
+void core::on_acknowledged(acknowledgement& what, net::answer const& count) {
+  auto& at = *what.place;
+  auto const wanted = at.on_wire && at.on_wire->number == what.number;
+  if (wanted && count.resent && !at.waiters.empty()) {
+    ask_for(at);  // a new connection has written nothing yet, so its WAIT waits for nothing
+    return;
+  }
+  if (wanted) {
     auto const had = count.reply.is_integer() ? count.reply.integer : 0;
     for (auto next = at.waiters.begin(); next != at.waiters.end();) {
       auto& who = *next++;
@@ -58,7 +90,7 @@ void core::on_acknowledged(line& at, std::uint64_t number, net::answer&& acquire
       if (std::cmp_less_equal(options.replicas, had)) continue;
       auto why = url() + ": the lock \"" + at.name() + "\" was acknowledged by " + std::to_string(had) +
                  " of " + std::to_string(options.replicas) + " replicas within " +
-                 std::to_string(time_to_acknowledge(options.ttl, options_).count()) +
+                 std::to_string(what.patience.count()) +
                  " ms, so it was given back; look at INFO replication";
       if (count.reply.is_error()) why += " (the server says: " + count.reply.text + ")";
       if (count.failure) why += std::string{" ("} + count.failure->what() + ")";
@@ -66,7 +98,7 @@ void core::on_acknowledged(line& at, std::uint64_t number, net::answer&& acquire
       finish(who);
     }
   }
-  on_asked(at, number, std::move(acquired));  // nobody left: it is given back
+  on_asked(at, what.number, std::move(*what.acquired));  // nobody left: it is given back
 }
 
 }  // namespace holdfast::engine

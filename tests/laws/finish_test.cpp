@@ -1,0 +1,183 @@
+/// The other ways in which a lease ends: kept, near its limit, asked for by a release by force.
+#include "law.hpp"
+
+#include <gmock/gmock.h>
+
+namespace holdfast::test {
+namespace {
+
+class finish : public law {
+ protected:
+  /// As a release by force asks the holder.
+  void ask_to_stop(lease const& held) {
+    auto const owner = held.owner();
+    auto const uuid = owner.substr(0, 36);
+    raw_.command({"PUBLISH", "holdfast_inbox:" + uuid, "asked " + owner.substr(37) + " orders"});
+  }
+  /// The inbox opens half a second after the lease was taken.
+  [[nodiscard]] bool hears(lease const& held) {
+    auto const channel = "holdfast_inbox:" + held.owner().substr(0, 36);
+    return eventually(
+        5s, [&] { return raw_.command({"PUBSUB", "NUMSUB", channel}).elements.at(1).integer == 1; });
+  }
+};
+HOLDFAST_LAW(finish);
+
+TEST_P(finish, leaves_the_key_to_its_ttl_when_it_is_kept) {
+  auto redis = connect();
+  auto const wanted = lock(redis, {.ttl = 1s});
+  auto mine = wanted->acquire();
+  EXPECT_EQ(mine.keep_until_expiry(), release_result::kept);
+  EXPECT_FALSE(mine.valid());
+  EXPECT_EQ(redis.stats().held_now, 0u);
+  EXPECT_FALSE(wanted->try_acquire_for(0ns)) << "for this process, too";
+  auto const next = wanted->try_acquire_for(10s);
+  EXPECT_TRUE(next) << "nobody renews it";
+}
+
+TEST_P(finish, is_kept_for_as_long_as_asked) {
+  auto redis = connect();
+  auto const wanted = lock(redis, {.ttl = 60s});
+  EXPECT_EQ(wanted->acquire().keep_for(1s), release_result::kept);
+  EXPECT_TRUE(wanted->try_acquire_for(20s)) << "shorter than its ttl";
+}
+
+TEST_P(finish, is_kept_beyond_its_ttl_when_asked) {
+  auto redis = connect();
+  auto const wanted = lock(redis, {.ttl = 1s});
+  auto mine = wanted->acquire();
+  EXPECT_EQ(mine.keep_for(60s), release_result::kept);
+  EXPECT_GT(raw_.pttl("orders"), 30'000);
+}
+
+TEST_P(finish, gives_the_lock_back_when_there_is_no_time_left_to_keep_it) {
+  auto redis = connect();
+  auto const wanted = lock(redis);
+  EXPECT_EQ(wanted->acquire().keep_for(-1s), release_result::released);
+  EXPECT_TRUE(wanted->try_acquire_for(0ns));
+}
+
+TEST_P(finish, is_kept_by_every_way_to_end_it_under_the_option) {
+  auto redis = connect();
+  auto const wanted = lock(redis, {.ttl = 60s, .keep = true});
+  EXPECT_EQ(wanted->acquire().release(), release_result::kept);
+  EXPECT_TRUE(raw_.exists("orders"));
+  raw_.command({"FLUSHALL"});
+  {
+    auto const gone = wanted->acquire();
+  }
+  EXPECT_TRUE(raw_.exists("orders")) << "by the destructor";
+  raw_.command({"FLUSHALL"});
+  {
+    auto other = connect();
+    auto const held = lock(other, {.ttl = 60s, .keep = true})->acquire();
+    (void)held.valid();
+  }
+  EXPECT_TRUE(raw_.exists("orders")) << "by the end of the client";
+}
+
+TEST_P(finish, says_that_what_was_lost_can_not_be_kept) {
+  auto redis = connect();
+  auto const wanted = lock(redis, {.ttl = 1s});
+  auto mine = wanted->acquire();
+  raw_.command({"FLUSHALL"});
+  EXPECT_EQ(mine.keep_for(60s), release_result::lost);
+  EXPECT_FALSE(raw_.exists("orders")) << "nothing came back to life";
+  auto other = wanted->acquire();
+  raw_.command({"FLUSHALL"});
+  ASSERT_TRUE(eventually(5s, [&] { return !other.valid(); }));
+  EXPECT_EQ(other.keep_until_expiry(), release_result::lost);
+}
+
+TEST_P(finish, lets_a_waiter_of_the_process_wait_for_the_end_of_a_kept_key) {
+  auto redis = connect();
+  auto const wanted = lock(redis, {.ttl = 1s});
+  auto mine = wanted->acquire();
+  pending next;
+  wanted->async_acquire(next.handler());
+  EXPECT_EQ(mine.keep_until_expiry(), release_result::kept);
+  EXPECT_TRUE(eventually(10s, [&] { return next.done(); }));
+  EXPECT_TRUE(next.take());
+}
+
+TEST_P(finish, warns_once_before_max_hold_is_reached) {
+  auto redis = connect();
+  auto const wanted = lock(redis, {.max_hold = 2s});
+  auto const mine = std::make_unique<lease>(wanted->acquire());
+  std::atomic<int> warned = 0;
+  std::atomic<bool> held_then = false;
+  mine->on_limit_near(1500ms, [&] {
+    held_then = mine->valid();
+    ++warned;
+  });
+  EXPECT_EQ(warned, 0);
+  EXPECT_TRUE(eventually(5s, [&] { return warned == 1; }));
+  EXPECT_TRUE(held_then) << "it comes before the end";
+  EXPECT_TRUE(eventually(5s, [&] { return mine->lost_because() == loss_cause::limit_reached; }));
+  EXPECT_EQ(warned, 1);
+}
+
+TEST_P(finish, warns_at_once_when_the_limit_is_near_already_and_never_without_one) {
+  auto redis = connect();
+  auto const wanted = lock(redis, {.max_hold = 10s});
+  auto mine = wanted->acquire();
+  auto warned = 0;
+  mine.on_limit_near(1h, [&] { ++warned; });
+  EXPECT_EQ(warned, 1);
+  mine.release();
+  auto endless = lock(redis)->acquire();
+  endless.on_limit_near(1h, [&] { ++warned; });
+  lease{}.on_limit_near(1h, [&] { ++warned; });
+  EXPECT_EQ(warned, 1);
+}
+
+TEST_P(finish, does_not_warn_about_a_lease_that_is_released) {
+  auto redis = connect();
+  auto const wanted = lock(redis, {.max_hold = 500ms});
+  std::atomic<int> warned = 0;
+  {
+    auto mine = wanted->acquire();
+    mine.on_limit_near(200ms, [&] { ++warned; });
+  }
+  auto const after = wanted->acquire();
+  EXPECT_TRUE(eventually(5s, [&] { return after.lost_because() == loss_cause::limit_reached; }));
+  EXPECT_EQ(warned, 0);
+}
+
+class told : public finish {};
+HOLDFAST_LAW_OF_MESSAGES(told);
+
+TEST_P(told, at_once_that_somebody_takes_the_lock_by_force_and_why) {
+  auto redis = connect();
+  auto const wanted = lock(redis, {.ttl = 60s});
+  auto mine = wanted->acquire();
+  ASSERT_TRUE(hears(mine));
+  std::atomic<int> because = -1;
+  mine.on_lost([&](loss_cause cause) { because = static_cast<int>(cause); });
+  ask_to_stop(mine);
+  EXPECT_TRUE(eventually(5s, [&] { return because == static_cast<int>(loss_cause::forced); }))
+      << "its renewal is 20 s away";
+  EXPECT_FALSE(mine.valid());
+  EXPECT_TRUE(mine.lost().stop_requested());
+  EXPECT_TRUE(raw_.exists("orders")) << "nobody else gets in before it has stopped";
+  EXPECT_EQ(mine.release(), release_result::lost);
+  EXPECT_TRUE(eventually(5s, [&] { return residue().empty(); })) << "then it is given back";
+}
+
+TEST_P(told, nothing_that_is_meant_for_an_earlier_holder) {
+  auto redis = connect();
+  auto const wanted = lock(redis, {.ttl = 60s});
+  auto mine = wanted->acquire();
+  ASSERT_TRUE(hears(mine));
+  auto const uuid = mine.owner().substr(0, 36);
+  for (auto const* const message :
+       {"asked 0 orders", "asked x orders", "asked", "asked 99999999999999999999 orders"}) {
+    raw_.command({"PUBLISH", "holdfast_inbox:" + uuid, message});
+  }
+  raw_.command({"PUBLISH", "holdfast_inbox:" + uuid, "woken 0 orders"});
+  ASSERT_TRUE(eventually(5s, [&] { return redis.stats().messages >= 5; }));
+  EXPECT_TRUE(mine.valid());
+}
+
+}  // namespace
+}  // namespace holdfast::test

@@ -1,0 +1,169 @@
+/// Who is in the way: client records, and what a wait that ended without the lock says.
+#include "law.hpp"
+
+#include <gmock/gmock.h>
+
+#include <unistd.h>
+
+#include <array>
+
+namespace holdfast::test {
+namespace {
+
+using testing::HasSubstr;
+
+class who : public testing::Test {
+ protected:
+  std::string record_of(client const& redis) { return "holdfast_client:" + redis.uuid(); }
+  std::string field(client const& redis, std::string const& name) {
+    return raw_.command({"HGET", record_of(redis), name}).text;
+  }
+
+  redis_server server_{};
+  raw_redis raw_ = server_.raw();
+};
+
+TEST_F(who, is_written_down_for_as_long_as_there_is_anything_to_do_with_locks) {
+  std::string key;
+  {
+    client redis{server_.url(), {.label = "nightly import"}};
+    key = record_of(redis);
+    mutex m{redis, "orders"};
+    auto const mine = m.acquire();
+    ASSERT_TRUE(eventually(5s, [&] { return raw_.exists(key); }));
+    std::array<char, 256> host{};
+    ASSERT_EQ(::gethostname(host.data(), host.size() - 1), 0);
+    EXPECT_EQ(field(redis, "host"), host.data());
+    EXPECT_EQ(field(redis, "pid"), std::to_string(::getpid()));
+    EXPECT_EQ(field(redis, "label"), "nightly import");
+    EXPECT_EQ(field(redis, "program"), "holdfast_laws");
+    EXPECT_GT(std::stoll(field(redis, "since")), 1'700'000'000'000'000);
+    EXPECT_GT(raw_.pttl(key), 30'000);
+    EXPECT_LE(raw_.pttl(key), 60'000);
+  }
+  EXPECT_FALSE(raw_.exists(key)) << "it ends with its client";
+}
+
+TEST_F(who, is_not_written_down_for_short_work) {
+  flaky_proxy proxy{server_.socket_path()};
+  client redis{proxy.url()};
+  mutex m{redis, "orders"};
+  m.acquire().release();
+  EXPECT_TRUE(always(800ms, [&] { return !raw_.exists(record_of(redis)); }));
+  EXPECT_EQ(proxy.connections(), 1);
+}
+
+TEST_F(who, is_named_to_one_that_waited_in_vain) {
+  client holder{server_.url(), {.label = "nightly import"}};
+  mutex theirs{holder, "orders", {.ttl = 20s}};
+  auto const held = theirs.acquire();
+  ASSERT_TRUE(eventually(5s, [&] { return raw_.exists(record_of(holder)); }));
+  client redis{server_.url()};
+  mutex m{redis, "orders"};
+  EXPECT_EQ(m.last_busy(), std::nullopt) << "nothing was busy yet";
+  EXPECT_FALSE(m.try_acquire_for(100ms));
+  auto const why = m.last_busy();
+  ASSERT_TRUE(why);
+  EXPECT_EQ(why->holder.owner, held.owner());
+  EXPECT_EQ(why->holder.pid, ::getpid());
+  EXPECT_EQ(why->holder.label, "nightly import");
+  ASSERT_TRUE(why->held_for);
+  EXPECT_GE(*why->held_for, 100ms);
+  EXPECT_LT(*why->held_for, 60s);
+  ASSERT_TRUE(why->ttl_left);
+  EXPECT_GT(*why->ttl_left, 5s);
+  EXPECT_LE(*why->ttl_left, 20s);
+  EXPECT_EQ(why->ahead, 0);
+  EXPECT_THAT(why->to_string(), testing::MatchesRegex("held for .*(ms|s) by .* pid [0-9]+ 'nightly import'"));
+}
+
+TEST_F(who, is_asked_for_once_and_remembered) {
+  client holder{server_.url(), {.label = "nightly import"}};
+  mutex theirs{holder, "orders"};
+  auto const held = theirs.acquire();
+  ASSERT_TRUE(eventually(5s, [&] { return raw_.exists(record_of(holder)); }));
+  client redis{server_.url()};
+  mutex m{redis, "orders"};
+  EXPECT_FALSE(m.try_lock());
+  EXPECT_TRUE(m.last_busy());
+  auto const commands = redis.stats().commands;
+  EXPECT_EQ(m.last_busy()->holder.label, "nightly import");
+  EXPECT_EQ(redis.stats().commands, commands);
+}
+
+TEST_F(who, counts_those_ahead_here_and_elsewhere) {
+  client holder{server_.url()};
+  mutex theirs{holder, "orders"};
+  auto const held = theirs.acquire();
+  client early{server_.url()};
+  mutex queued{early, "orders"};
+  pending ahead;
+  queued.async_acquire(ahead.handler());
+  ASSERT_TRUE(
+      eventually(5s, [&] { return raw_.command({"ZCARD", "holdfast_queue:{orders}"}).integer == 1; }));
+  client redis{server_.url()};
+  mutex m{redis, "orders"};
+  pending neighbour;
+  m.async_acquire(neighbour.handler());
+  ASSERT_TRUE(
+      eventually(5s, [&] { return raw_.command({"ZCARD", "holdfast_queue:{orders}"}).integer == 2; }));
+  EXPECT_FALSE(m.try_acquire_for(100ms));
+  EXPECT_EQ(m.last_busy()->ahead, 2);
+  EXPECT_THAT(m.last_busy()->to_string(), HasSubstr(", 2 ahead of you"));
+}
+
+TEST_F(who, can_be_this_process_itself) {
+  client redis{server_.url(), {.label = "mine"}};
+  mutex m{redis, "orders"};
+  auto const mine = m.acquire();
+  auto const commands = redis.stats().commands;
+  EXPECT_FALSE(m.try_acquire());
+  auto const why = m.last_busy();
+  ASSERT_TRUE(why);
+  EXPECT_EQ(why->holder.owner, mine.owner());
+  EXPECT_EQ(why->holder.label, "mine");
+  EXPECT_EQ(why->holder.pid, ::getpid());
+  EXPECT_EQ(redis.stats().commands, commands) << "no request for what is known here";
+}
+
+TEST_F(who, is_unknown_for_another_library_and_for_a_client_without_a_record) {
+  for (std::string const owner : {"redsync's value", "ffffffff-ffff-4fff-8fff-ffffffffffff:7"}) {
+    raw_.command({"SET", "orders", owner, "PX", "20000"});
+    client redis{server_.url()};
+    mutex m{redis, "orders"};
+    EXPECT_FALSE(m.try_acquire());
+    auto const why = m.last_busy();
+    ASSERT_TRUE(why);
+    EXPECT_EQ(why->held_for, std::nullopt);
+    EXPECT_EQ(why->to_string(), "held by unknown (" + owner + ")");
+  }
+}
+
+TEST_F(who, is_unknown_when_the_record_is_no_record) {
+  client holder{server_.url()};
+  mutex theirs{holder, "orders"};
+  auto const held = theirs.acquire();
+  raw_.command({"SET", record_of(holder), "spoilt"});
+  client redis{server_.url()};
+  mutex m{redis, "orders"};
+  EXPECT_FALSE(m.try_acquire());
+  EXPECT_THAT(m.last_busy()->to_string(), HasSubstr("by unknown (" + held.owner()));
+  EXPECT_TRUE(held.valid());
+}
+
+TEST_F(who, is_no_reason_to_fail_without_the_right_to_write_records) {
+  raw_.command({"ACL", "SETUSER", "default", "-hset"});
+  client holder{server_.url()};
+  mutex theirs{holder, "orders", {.ttl = 1s}};
+  auto const held = theirs.acquire();
+  EXPECT_TRUE(eventually(10s, [&] { return holder.stats().renewals >= 3; }));
+  EXPECT_TRUE(held.valid());
+}
+
+TEST_F(who, is_refused_with_a_label_that_is_too_long) {
+  EXPECT_EQ(code_of([&] { client const redis{server_.url(), {.label = std::string(201, 'x')}}; }),
+            std::errc::invalid_argument);
+}
+
+}  // namespace
+}  // namespace holdfast::test

@@ -211,46 +211,56 @@ void core::renew(held& what) {
 
 /// Sends `count` requests by `send`, which is given what to do with each answer, and waits for all of them.
 template <class Send>
-std::vector<resp::reply> core::wait_for_answers(std::size_t count, Send send) {
+std::vector<net::answer> core::wait_for_answers(std::size_t count, Send send) {
   if (forked()) check_usable();
   reactor::lock hold{loop_.mutex()};
   check_usable();
-  std::vector<resp::reply> replies{count};
-  if (count == 0) return replies;
+  std::vector<net::answer> answers{count};
+  if (count == 0) return answers;
   reactor::parked caller;
   std::shared_ptr<error const> failure;
   auto left = count;
   for (std::size_t i = 0; i != count; ++i) {
     send(i, [&, i](net::answer&& how) {
       if (how.failure) failure = how.failure;
-      replies[i] = std::move(how.reply);
+      answers[i] = std::move(how);
       if (--left == 0) loop_.finish(caller);
     });
   }
   loop_.wait(hold, caller);
   if (failure) throw error{*failure};
-  return replies;
+  return answers;
 }
 
-std::vector<resp::reply> core::ask_server(std::span<call const> scripts) {
+std::vector<net::answer> core::run_scripts(std::span<call const> scripts) {
   return wait_for_answers(scripts.size(), [&](std::size_t i, callback<void(net::answer&&)> done) {
     scripting::run(connection_, scripts[i], std::move(done));
   });
 }
 
+std::vector<resp::reply> core::ask_server(std::span<call const> scripts) {
+  auto answers = run_scripts(scripts);
+  std::vector<resp::reply> replies;
+  replies.reserve(answers.size());
+  for (auto& one : answers) replies.push_back(std::move(one.reply));
+  return replies;
+}
+
+net::answer core::ask_server(call const& script) { return std::move(run_scripts({&script, 1}).front()); }
+
 resp::reply core::ask_server(call const& script, std::string_view about) {
-  auto reply = std::move(ask_server({&script, 1}).front());
+  auto reply = ask_server(script).reply;
   if (reply.is_error()) throw error{*explain(reply, about, url())};
   return reply;
 }
 
 resp::reply core::ask_server(std::span<std::string_view const> command) {
-  auto replies = wait_for_answers(1, [&](std::size_t, callback<void(net::answer&&)> done) {
+  auto answers = wait_for_answers(1, [&](std::size_t, callback<void(net::answer&&)> done) {
     std::string bytes;
     resp::append_command(bytes, command);
     connection_.send({.bytes = std::move(bytes), .done = std::move(done)});
   });
-  return std::move(replies.front());
+  return std::move(answers.front().reply);
 }
 
 std::stop_token core::stop_token(held& what) {

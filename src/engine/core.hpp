@@ -61,6 +61,9 @@ class core : public std::enable_shared_from_this<core> {
   /// Scripts beside all locks, in one pipeline; waits for the replies. Throws when the server can't be asked;
   /// what it refuses is a reply, too.
   [[nodiscard]] std::vector<resp::reply> ask_server(std::span<call const> scripts);
+  /// One script; the answer says, too, whether an earlier copy of the request may have been carried out.
+  /// Throws when the server can't be asked; what it refuses is a reply.
+  [[nodiscard]] net::answer ask_server(call const& script);
   /// One script, on behalf of `about`. Throws also what the server refuses.
   [[nodiscard]] resp::reply ask_server(call const& script, std::string_view about);
   /// A plain command. What the server refuses is a reply, too.
@@ -146,8 +149,9 @@ class core : public std::enable_shared_from_this<core> {
 
   template <class How>
   release_result finish_lease(held_ptr& what, How how) noexcept;
+  [[nodiscard]] std::vector<net::answer> run_scripts(std::span<call const> scripts);
   template <class Send>
-  [[nodiscard]] std::vector<resp::reply> wait_for_answers(std::size_t count, Send send);
+  [[nodiscard]] std::vector<net::answer> wait_for_answers(std::size_t count, Send send);
   void check_usable() const;
   void drain(reactor::lock& hold, std::chrono::nanoseconds bound);
   void log(log_level level, std::string message);

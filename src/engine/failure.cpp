@@ -26,7 +26,15 @@ constexpr std::array<advice, 7> advices{{
     {"LOADING", "it is loading its data: try again later"},
 }};
 
-bool about_rights(resp::reply const& refusal) {
+std::string quoted(std::string_view name) { return '"' + std::string{name} + '"'; }
+
+}  // namespace
+
+bool passes(resp::reply const& refusal) noexcept {
+  return std::find(passing.begin(), passing.end(), refusal.error_code()) != passing.end();
+}
+
+bool about_rights(resp::reply const& refusal) noexcept {
   auto const has = [&refusal](std::string_view words) {
     return refusal.text.find(words) != std::string::npos;
   };
@@ -35,12 +43,10 @@ bool about_rights(resp::reply const& refusal) {
          has("can't run this command") || has("can't access at least one of the keys");
 }
 
-std::string quoted(std::string_view name) { return '"' + std::string{name} + '"'; }
-
-}  // namespace
-
-bool passes(resp::reply const& refusal) noexcept {
-  return std::find(passing.begin(), passing.end(), refusal.error_code()) != passing.end();
+std::string_view advice_for(resp::reply const& refusal) noexcept {
+  auto const known = std::find_if(advices.begin(), advices.end(),
+                                  [&refusal](advice const& a) { return refusal.is_error(a.code); });
+  return known == advices.end() ? std::string_view{} : known->what_to_do;
 }
 
 std::shared_ptr<error const> explain(resp::reply const& refusal, std::string_view name,
@@ -72,9 +78,8 @@ std::shared_ptr<error const> explain(resp::reply const& refusal, std::string_vie
             "+get +set +del +pexpire +pttl +type +time +zadd +zrange +zrank +zrem +zscore +publish; keys ~" +
             std::string{name} + " ~holdfast_*; channels &holdfast_inbox:*");
   }
-  auto const known =
-      std::find_if(advices.begin(), advices.end(), [code](advice const& a) { return a.code == code; });
-  auto const what_to_do = known == advices.end() ? std::string{} : "; " + std::string{known->what_to_do};
+  auto const advice = advice_for(refusal);
+  auto const what_to_do = advice.empty() ? std::string{} : "; " + std::string{advice};
   return std::make_shared<error const>(errc::refused, where + "the server refused a request for the lock " +
                                                           quoted(name) + ": " + refusal.text + what_to_do);
 }

@@ -1,6 +1,7 @@
 /// Every key and channel name of the plain wire, in one place.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -25,6 +26,18 @@ inline std::string token_counter(std::string_view name) { return beside("holdfas
 
 /// The waiting owners: a sorted set, scored by the ticket that says since when each waits.
 inline std::string queue(std::string_view name) { return beside("holdfast_queue", name); }
+
+/// The newest token that came with a write to a fenced resource.
+inline std::string fence_mark(std::string_view resource) { return beside("holdfast_fence", resource); }
+
+/// That one request of a client wrote to a fenced resource, in the slot of its mark.
+inline std::string fence_done(std::string_view resource, std::string_view client_uuid, std::uint64_t number) {
+  return beside("holdfast_fence_done", resource)
+      .append(":")
+      .append(client_uuid)
+      .append(":")
+      .append(std::to_string(number));
+}
 
 /// What a client says of itself: a hash. In a slot of its own, since it belongs to no lock.
 inline std::string client_record(std::string_view client_uuid) {

@@ -3,12 +3,6 @@
 #include <holdfast/error.hpp>
 
 namespace holdfast::sync {
-namespace {
-
-constexpr std::size_t longest_name = 65536;
-
-}  // namespace
-
 void check(bool fine, std::string const& what) {
   if (!fine) throw error{std::errc::invalid_argument, what};
 }

@@ -1,10 +1,14 @@
 /// The options and names of locks, checked before anything is sent.
 #pragma once
 
+#include <cstddef>
 #include <holdfast/options.hpp>
 #include <string>
 
 namespace holdfast::sync {
+
+/// In bytes.
+inline constexpr std::size_t longest_name = 65536;
 
 /// Throws std::errc::invalid_argument with `what` unless it is fine.
 void check(bool fine, std::string const& what);

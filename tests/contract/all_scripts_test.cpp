@@ -10,11 +10,12 @@ namespace {
 using namespace holdfast::contract;
 using namespace std::chrono_literals;
 namespace lua = holdfast::scripts::exclusive;
+namespace fence = holdfast::scripts::fence;
 namespace names = holdfast::names;
 
-std::vector<holdfast::script const*> const scripts{&lua::abandon::source, &lua::acquire::source,
-                                                   &lua::pass::source, &lua::release::source,
-                                                   &lua::renew::source};
+std::vector<holdfast::script const*> const scripts{
+    &lua::abandon::source, &lua::acquire::source, &lua::pass::source,   &lua::release::source,
+    &lua::renew::source,   &fence::claim::source, &fence::write::source};
 
 TEST(every_script, has_the_sha_1_that_script_load_replies) {
   auto raw = empty_server().raw();

@@ -1,0 +1,220 @@
+#include <holdfast/fence.hpp>
+
+#include <atomic>
+#include <charconv>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include "engine/access.hpp"
+#include "engine/core.hpp"
+#include "engine/failure.hpp"
+#include "script/names.hpp"
+#include "scripts.hpp"
+#include "sync/options_check.hpp"
+
+namespace holdfast {
+namespace {
+
+/// How long the server remembers that one request was carried out. Longer than TCP goes on delivering what
+/// was sent before a connection broke (15 minutes), since that copy would be a second write.
+constexpr std::chrono::hours copies_may_come{1};
+
+/// Lua can pass only so many to a command.
+constexpr std::size_t most_arguments = 4000;
+
+std::string quoted(std::string_view text) { return '"' + std::string{text} + '"'; }
+
+/// Never twice the same in a process; with the client's uuid, nowhere.
+std::uint64_t next_request() noexcept {
+  static std::atomic<std::uint64_t> last{0};
+  return last.fetch_add(1, std::memory_order_relaxed) + 1;
+}
+
+}  // namespace
+
+std::string_view to_string(fence_result result) noexcept {
+  switch (result) {
+    case fence_result::written:
+      return "written";
+    case fence_result::refused_stale:
+      return "refused: a newer token has been seen";
+    case fence_result::refused_lost:
+      return "refused: the lease is over";
+  }
+  return "unknown";
+}
+
+struct fence::impl {
+  std::shared_ptr<engine::core> core;
+  std::string resource;
+  std::string mark;
+  std::int64_t remember_ms;
+
+  std::mutex guard{};
+  std::vector<std::string> answered{};  ///< keys of requests that no copy is left of; under the guard
+
+  void check(fence_token token) const {
+    sync::check(token.value() > 0, "a fencing token is greater than 0, but the one for " + quoted(resource) +
+                                       " is " + std::to_string(token.value()));
+  }
+
+  [[nodiscard]] std::vector<std::string> take_answered() {
+    std::scoped_lock const hold{guard};
+    return std::exchange(answered, {});
+  }
+  void add_answered(std::string done) {
+    std::scoped_lock const hold{guard};
+    answered.push_back(std::move(done));
+  }
+
+  [[noreturn]] void refuse(net::answer const& how, std::string_view command, std::string_view key) const;
+  [[noreturn]] void refuse_mark() const;
+  [[nodiscard]] fence_result read(net::answer const& how, std::string_view command,
+                                  std::string_view key) const;
+};
+
+/// Throws what the server's error means for the caller.
+void fence::impl::refuse(net::answer const& how, std::string_view command, std::string_view key) const {
+  auto const& words = how.reply.text;
+  auto const what = std::string{core->url()} + ": " + std::string{command} + " of the key " + quoted(key) +
+                    ", fenced by " + quoted(resource) + ", ";
+  auto const copies = how.resent ? "; the connection broke, and an earlier copy of the request may have been "
+                                   "carried out: look before you try again"
+                                 : "";
+  if (how.reply.is_error("WRONGTYPE")) {
+    throw error{errc::wrong_type, what + "was not carried out: the key holds another type (" + words +
+                                      "); choose another key, or delete it if nothing needs it" + copies};
+  }
+  if (engine::about_rights(how.reply)) {
+    throw error{errc::unauthorized,
+                what + "is not allowed: " + words +
+                    "; a fence needs the rights +eval +evalsha and, inside its scripts, +get "
+                    "+set +del +" +
+                    std::string{command} + "; keys ~" + std::string{key} + " ~holdfast_fence*" + copies};
+  }
+  auto const advice = engine::advice_for(how.reply);
+  throw error{errc::refused, what + "was refused by the server: " + words + (advice.empty() ? "" : "; ") +
+                                 std::string{advice} + copies};
+}
+
+void fence::impl::refuse_mark() const {
+  throw error{errc::wrong_type, core->url() + ": the key " + quoted(mark) + " of the fence " +
+                                    quoted(resource) +
+                                    " holds no token: something else uses it; delete it if nothing needs it, "
+                                    "or choose another name for the resource"};
+}
+
+fence_result fence::impl::read(net::answer const& how, std::string_view command, std::string_view key) const {
+  if (how.reply.is_error("BADMARK")) refuse_mark();
+  if (how.reply.is_error()) refuse(how, command, key);
+  return how.reply.integer == 1 ? fence_result::written : fence_result::refused_stale;
+}
+
+fence::fence(client& redis, std::string resource, fence_options options) {
+  sync::check(!resource.empty(), "a fence needs the name of a resource: it is empty");
+  sync::check(
+      resource.size() <= sync::longest_name,
+      "the name of a fenced resource has at most 65536 bytes, not " + std::to_string(resource.size()));
+  sync::check(options.remember.count() >= 0,
+              "remember of the fence " + quoted(resource) + " must not be negative");
+  impl_ = std::make_unique<impl>(engine::access::core_of(redis), resource, names::fence_mark(resource),
+                                 options.remember.count());
+}
+
+fence::~fence() = default;
+fence::fence(fence&&) noexcept = default;
+fence& fence::operator=(fence&&) noexcept = default;
+
+std::string const& fence::resource() const noexcept { return impl_->resource; }
+
+fence_result fence::write(fence_token token, std::string_view command, std::string_view key,
+                          std::span<std::string_view const> arguments) {
+  if (token.lost()) return fence_result::refused_lost;
+  auto& me = *impl_;
+  me.check(token);
+  sync::check(!command.empty() && !key.empty(),
+              "a write fenced by " + quoted(me.resource) + " needs a command and a key: one is empty");
+  sync::check(key != me.mark, quoted(key) + " is the mark of the fence itself: write to another key");
+  sync::check(arguments.size() <= most_arguments, "a write fenced by " + quoted(me.resource) +
+                                                      " has at most 4000 arguments, not " +
+                                                      std::to_string(arguments.size()));
+  auto done = names::fence_done(me.resource, me.core->uuid(), next_request());
+  auto const answered = me.take_answered();
+  scripts::fence::write script{.mark = {me.mark},
+                               .target = {key},
+                               .done = {done},
+                               .answered = {},
+                               .token = token.value(),
+                               .remember_ms = me.remember_ms,
+                               .done_ms = std::chrono::milliseconds{copies_may_come}.count(),
+                               .command = command,
+                               .rest = {}};
+  for (auto const& one : answered) script.answered.push_back({one});
+  for (auto const one : arguments) script.rest.emplace_back(one);
+  // When this throws, what was to be cleared away goes with its hour.
+  auto const how = me.core->ask_server(script());
+  auto const result = me.read(how, command, key);
+  if (!how.resent) me.add_answered(std::move(done));
+  return result;
+}
+
+fence_result fence::claim(fence_token token) {
+  if (token.lost()) return fence_result::refused_lost;
+  impl_->check(token);
+  scripts::fence::claim const script{
+      .mark = {impl_->mark}, .token = token.value(), .remember_ms = impl_->remember_ms};
+  return impl_->read(impl_->core->ask_server(script()), "SET", impl_->mark);
+}
+
+std::int64_t fence::newest() {
+  std::string_view const command[]{"GET", impl_->mark};
+  auto const how = net::answer{.reply = impl_->core->ask_server(command)};
+  if (how.reply.is_nil()) return 0;
+  if (how.reply.is_error("WRONGTYPE")) impl_->refuse_mark();
+  if (how.reply.is_error()) impl_->refuse(how, "GET", impl_->mark);
+  std::int64_t token = 0;
+  auto const& text = how.reply.text;
+  auto const end = text.data() + text.size();
+  if (auto const [rest, bad] = std::from_chars(text.data(), end, token); bad != std::errc{} || rest != end)
+    impl_->refuse_mark();
+  return token;
+}
+
+fence_result fence::set(std::string_view key, std::string_view value, fence_token token) {
+  return write(token, "SET", key, value);
+}
+
+fence_result fence::set(std::string_view key, std::string_view value, fence_token token,
+                        std::chrono::milliseconds ttl) {
+  sync::check(ttl.count() > 0, "the ttl of " + quoted(key) + " must be at least 1 ms");
+  return write(token, "SET", key, value, "PX", std::to_string(ttl.count()));
+}
+
+fence_result fence::hash_set(std::string_view key, std::string_view field, std::string_view value,
+                             fence_token token) {
+  return write(token, "HSET", key, field, value);
+}
+
+fence_result fence::hash_set(std::string_view key, std::span<fence_field const> fields, fence_token token) {
+  sync::check(!fields.empty(), "there is nothing to set in the hash " + quoted(key) + ": no field was given");
+  std::vector<std::string_view> flat;
+  flat.reserve(2 * fields.size());
+  for (auto const& [field, value] : fields) {
+    flat.push_back(field);
+    flat.push_back(value);
+  }
+  return write(token, "HSET", key, std::span<std::string_view const>{flat});
+}
+
+fence_result fence::append(std::string_view key, std::string_view text, fence_token token) {
+  return write(token, "APPEND", key, text);
+}
+
+fence_result fence::increment(std::string_view key, std::int64_t by, fence_token token) {
+  return write(token, "INCRBY", key, std::to_string(by));
+}
+
+fence_result fence::erase(std::string_view key, fence_token token) { return write(token, "DEL", key); }
+
+}  // namespace holdfast

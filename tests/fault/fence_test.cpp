@@ -1,0 +1,133 @@
+/// Checked writes whose request or reply is lost: made once, whatever becomes of the connection.
+#include <holdfast/fence.hpp>
+
+#include "fault.hpp"
+#include "scripts.hpp"
+
+namespace holdfast::test {
+namespace {
+
+constexpr auto written = fence_result::written;
+
+class fence_fault : public fault {
+ protected:
+  static bool writes(request const& r) { return r.has(scripts::fence::write::source.sha1); }
+
+  /// The next write meets it.
+  void harm_next_write(fate f) { proxy_.once(writes, std::move(f)); }
+
+  flaky_proxy proxy_{server_.socket_path()};
+  client redis_{proxy_.url(), {.reply_timeout = 300ms}};
+  fence orders_{redis_, "orders"};
+};
+
+TEST_F(fence_fault, does_not_double_a_write_whose_request_or_reply_is_lost) {
+  std::string expected;
+  for (auto const& what : {fate::pass(), fate::cut_before(), fate::cut_after(), fate::swallow(),
+                           fate::swallow_reply(), fate::delay_reply(800ms)}) {
+    SCOPED_TRACE(static_cast<int>(what.what));
+    harm_next_write(what);
+    EXPECT_EQ(orders_.append("log", "x", 7), written);
+    expected += 'x';
+    EXPECT_EQ(raw_.get("log"), expected);
+    harm_next_write(what);
+    EXPECT_EQ(orders_.increment("count", 1, 7), written);
+    EXPECT_EQ(raw_.get("count"), std::to_string(expected.size()));
+  }
+  EXPECT_GE(redis_.stats().resent, 10u);
+}
+
+TEST_F(fence_fault, does_not_double_writes_of_many_threads_when_connections_are_cut_all_the_time) {
+  std::atomic<int> seen = 0;
+  proxy_.decide(
+      [&seen](request const& r) { return writes(r) && ++seen % 7 == 0 ? fate::cut_after() : fate::pass(); });
+  {
+    std::vector<std::jthread> threads;
+    for (auto i = 0; i < 4; ++i) {
+      threads.emplace_back([&] {
+        for (auto n = 0; n < 50; ++n) EXPECT_EQ(orders_.increment("count", 1, 7), written);
+      });
+    }
+  }
+  EXPECT_GT(redis_.stats().resent, 10u);
+  EXPECT_EQ(raw_.get("count"), "200");
+}
+
+TEST_F(fence_fault, does_not_double_a_write_when_the_scripts_were_lost_together_with_the_reply) {
+  EXPECT_EQ(orders_.append("log", "x", 7), written);
+  proxy_.decide([this, cut = false, flushed = false](request const& r) mutable {
+    if (cut && !flushed) {
+      flushed = true;
+      server_.raw().command({"SCRIPT", "FLUSH"});
+    }
+    if (!writes(r) || cut) return fate::pass();
+    cut = true;
+    return fate::cut_after();
+  });
+  EXPECT_EQ(orders_.append("log", "x", 7), written);
+  EXPECT_EQ(raw_.get("log"), "xx");
+}
+
+TEST_F(fence_fault, knows_that_it_has_written_although_a_newer_token_came_before_its_request_was_sent_again) {
+  EXPECT_EQ(orders_.append("log", "a", 7), written);
+  client elsewhere{server_.url()};
+  fence theirs{elsewhere, "orders"};
+  proxy_.decide([&theirs, cut = false, overtaken = false](request const& r) mutable {
+    if (cut && !overtaken) {
+      overtaken = true;
+      EXPECT_EQ(theirs.append("log", "c", 9), written);
+    }
+    if (!writes(r) || cut) return fate::pass();
+    cut = true;
+    return fate::cut_after();
+  });
+  EXPECT_EQ(orders_.append("log", "b", 7), written);
+  EXPECT_EQ(raw_.get("log"), "abc");
+  EXPECT_EQ(orders_.append("log", "late", 7), fence_result::refused_stale);
+}
+
+TEST_F(fence_fault, does_not_forget_a_request_of_which_a_copy_may_still_come) {
+  EXPECT_EQ(orders_.append("log", "x", 7), written);
+  proxy_.forget();
+  harm_next_write(fate::swallow());
+  EXPECT_EQ(orders_.append("log", "x", 7), written);
+  request swallowed;
+  for (auto const& r : proxy_.requests()) {
+    if (!writes(r)) continue;
+    swallowed = r;
+    break;
+  }
+  EXPECT_EQ(orders_.append("log", "x", 7), written);
+  EXPECT_EQ(raw_.command(swallowed.words).integer, 1) << "what the network had kept back is delivered";
+  EXPECT_EQ(raw_.get("log"), "xxx");
+}
+
+TEST_F(fence_fault, says_that_the_outcome_is_open_when_a_request_sent_again_is_refused) {
+  EXPECT_EQ(orders_.append("log", "x", 7), written);
+  proxy_.decide([cut = false](request const& r) mutable {
+    if (!writes(r)) return fate::pass();
+    if (std::exchange(cut, true)) return fate::error("READONLY You can't write against a read only replica.");
+    return fate::cut_after();
+  });
+  auto const f = failure_of([&] { (void)orders_.append("log", "x", 7); });
+  EXPECT_EQ(f.code, errc::refused) << f;
+  EXPECT_TRUE(f.says("READONLY")) << f;
+  EXPECT_TRUE(f.says("may have been carried out")) << f;
+}
+
+TEST_F(fence_fault, fails_when_the_server_cannot_be_reached) {
+  client lost{"redis+unix:///nowhere/redis.sock", {.connect_timeout = 100ms}};
+  EXPECT_EQ(failure_of([&] { (void)fence{lost, "orders"}.set("total", "x", 7); }).code, errc::unreachable);
+}
+
+TEST_F(fence_fault, names_the_missing_right) {
+  raw_.command({"ACL", "SETUSER", "default", "-append"});
+  auto const f = failure_of([&] { (void)orders_.append("log", "x", 7); });
+  raw_.command({"ACL", "SETUSER", "default", "+append"});
+  EXPECT_EQ(f.code, errc::unauthorized) << f;
+  EXPECT_TRUE(f.says("+APPEND")) << f;
+  EXPECT_EQ(orders_.newest(), 0);
+}
+
+}  // namespace
+}  // namespace holdfast::test

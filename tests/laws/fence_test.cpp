@@ -1,0 +1,177 @@
+/// S3 put to use: a write that comes too late has no effect, and the writer is told.
+#include <holdfast/fence.hpp>
+
+#include "law.hpp"
+
+namespace holdfast::test {
+namespace {
+
+constexpr auto written = fence_result::written;
+constexpr auto refused_stale = fence_result::refused_stale;
+constexpr auto refused_lost = fence_result::refused_lost;
+
+class fenced : public testing::Test {
+ protected:
+  redis_server server_{};
+  raw_redis raw_ = server_.raw();
+  client redis_{server_.url()};
+  mutex lock_{redis_, "orders"};
+  fence orders_{redis_, "orders"};
+};
+
+TEST_F(fenced, lets_a_lease_write_as_often_as_it_likes) {
+  auto const mine = lock_.acquire();
+  EXPECT_EQ(orders_.set("total", "1", mine), written);
+  EXPECT_EQ(orders_.set("total", "2", mine), written);
+  EXPECT_EQ(raw_.get("total"), "2");
+  EXPECT_EQ(orders_.newest(), mine.token());
+}
+
+TEST_F(fenced, refuses_what_an_earlier_lease_writes_after_a_later_one) {
+  auto const old = lock_.acquire().token();
+  auto const mine = lock_.acquire();
+  ASSERT_EQ(orders_.set("total", "new", mine), written);
+  EXPECT_EQ(orders_.set("total", "late", old), refused_stale);
+  EXPECT_EQ(orders_.set("total", "late", old, 1h), refused_stale);
+  EXPECT_EQ(orders_.append("total", "late", old), refused_stale);
+  EXPECT_EQ(orders_.erase("total", old), refused_stale);
+  EXPECT_EQ(orders_.increment("count", 1, old), refused_stale);
+  EXPECT_EQ(orders_.hash_set("hash", "field", "late", old), refused_stale);
+  EXPECT_EQ(orders_.write(old, "LPUSH", "log", "late"), refused_stale);
+  EXPECT_EQ(orders_.claim(old), refused_stale);
+  EXPECT_EQ(raw_.get("total"), "new");
+  for (auto const* const key : {"count", "hash", "log"}) EXPECT_FALSE(raw_.exists(key)) << key;
+}
+
+TEST_F(fenced, refuses_the_first_late_write_too_once_the_new_holder_has_claimed) {
+  auto const old = lock_.acquire().token();
+  auto const mine = lock_.acquire();
+  EXPECT_EQ(orders_.claim(mine), written);
+  EXPECT_EQ(orders_.set("total", "late", old), refused_stale);
+  EXPECT_FALSE(raw_.exists("total"));
+}
+
+TEST_F(fenced, asks_no_server_for_a_lease_that_is_lost) {
+  auto const mine = mutex{redis_, "orders", {.ttl = 100ms, .watchdog = false}}.acquire();
+  ASSERT_TRUE(eventually(5s, [&] { return !mine.valid(); }));
+  auto const commands = redis_.stats().commands;
+  EXPECT_EQ(orders_.set("total", "late", mine), refused_lost);
+  EXPECT_EQ(orders_.claim(mine), refused_lost);
+  EXPECT_EQ(redis_.stats().commands, commands);
+  EXPECT_EQ(orders_.set("total", "no lease", lease{}), refused_lost);
+  EXPECT_FALSE(raw_.exists("total"));
+}
+
+TEST_F(fenced, refuses_by_resource_and_not_by_key) {
+  fence others{redis_, "others"};
+  EXPECT_EQ(orders_.set("total", "1", 9), written);
+  EXPECT_EQ(orders_.set("other key", "late", 7), refused_stale);
+  EXPECT_EQ(others.set("total", "2", 7), written);
+}
+
+TEST_F(fenced, shares_what_was_seen_with_fences_of_other_clients) {
+  client elsewhere{server_.url()};
+  EXPECT_EQ(fence(elsewhere, "orders").claim(9), written);
+  EXPECT_EQ(orders_.newest(), 9);
+  EXPECT_EQ(orders_.set("total", "late", 7), refused_stale);
+}
+
+TEST_F(fenced, writes_what_it_is_asked_to) {
+  EXPECT_EQ(orders_.set("text", "a", 7, 1h), written);
+  EXPECT_GT(raw_.pttl("text"), 3'000'000);
+  EXPECT_EQ(orders_.append("text", "b", 7), written);
+  EXPECT_EQ(raw_.get("text"), "ab");
+  EXPECT_EQ(orders_.increment("count", -3, 7), written);
+  EXPECT_EQ(raw_.get("count"), "-3");
+  EXPECT_EQ(orders_.hash_set("hash", "one", "1", 7), written);
+  EXPECT_EQ(orders_.hash_set("hash", {{"two", "2"}, {"three", "3"}}, 7), written);
+  EXPECT_EQ(raw_.command({"HGET", "hash", "three"}).text, "3");
+  EXPECT_EQ(raw_.command({"HLEN", "hash"}).integer, 3);
+  EXPECT_EQ(orders_.write(7, "LPUSH", "log", "x", std::string{"y\0z", 3}), written);
+  EXPECT_EQ(raw_.command({"LINDEX", "log", "0"}).text, (std::string{"y\0z", 3}));
+  EXPECT_EQ(orders_.erase("text", 7), written);
+  EXPECT_FALSE(raw_.exists("text"));
+}
+
+TEST_F(fenced, costs_one_request_and_leaves_one_note_behind_however_much_is_written) {
+  (void)orders_.claim(7);
+  (void)orders_.append("log", "x", 7);  // the server knows the scripts from here on
+  auto const before = redis_.stats();
+  for (auto i = 0; i < 10; ++i) EXPECT_EQ(orders_.append("log", "x", 7), written);
+  EXPECT_EQ(orders_.claim(7), written);
+  EXPECT_EQ(orders_.newest(), 7);
+  EXPECT_EQ(redis_.stats().commands, before.commands + 12);
+  EXPECT_EQ(redis_.stats().resent, before.resent);
+  EXPECT_EQ(raw_.keys("holdfast_fence_done:*").size(), 1u);
+}
+
+TEST_F(fenced, remembers_the_newest_token_for_as_long_as_it_was_told) {
+  EXPECT_EQ(orders_.claim(7), written);
+  EXPECT_GT(raw_.pttl("holdfast_fence:{orders}"), 6 * 86'400'000);
+  EXPECT_EQ(fence(redis_, "brief", {.remember = 50ms}).claim(7), written);
+  EXPECT_TRUE(eventually(5s, [&] { return fence(redis_, "brief").newest() == 0; }));
+  EXPECT_EQ(fence(redis_, "eternal", {.remember = 0ms}).claim(7), written);
+  EXPECT_EQ(raw_.pttl("holdfast_fence:{eternal}"), -1);
+}
+
+TEST_F(fenced, may_be_used_by_many_threads) {
+  {
+    std::vector<std::jthread> threads;
+    for (auto i = 0; i < 8; ++i) {
+      threads.emplace_back([&] {
+        for (auto n = 0; n < 100; ++n) EXPECT_EQ(orders_.increment("count", 1, 7), written);
+      });
+    }
+  }
+  EXPECT_EQ(raw_.get("count"), "800");
+  EXPECT_LE(raw_.keys("holdfast_fence_done:*").size(), 8u);
+}
+
+TEST_F(fenced, names_key_and_server_when_a_key_has_another_type_and_changes_nothing) {
+  raw_.command({"LPUSH", "total", "x"});
+  try {
+    (void)orders_.append("total", "y", 7);
+    FAIL() << "no exception";
+  } catch (error const& e) {
+    EXPECT_EQ(e.code(), errc::wrong_type);
+    for (auto const& part :
+         {std::string{"total"}, std::string{"orders"}, server_.url(), std::string{"APPEND"}})
+      EXPECT_NE(std::string{e.what()}.find(part), std::string::npos) << part << " in " << e.what();
+  }
+  EXPECT_EQ(orders_.newest(), 0);
+  EXPECT_EQ(raw_.command({"LLEN", "total"}).integer, 1);
+}
+
+TEST_F(fenced, says_when_its_mark_is_no_token) {
+  for (auto const& spoil : {std::vector<std::string>{"SET", "holdfast_fence:{orders}", "apples"},
+                            {"HSET", "holdfast_fence:{orders}", "token", "7"}}) {
+    raw_.command({"DEL", "holdfast_fence:{orders}"});
+    raw_.command(spoil);
+    EXPECT_EQ(code_of([&] { (void)orders_.set("total", "x", 7); }), errc::wrong_type);
+    EXPECT_EQ(code_of([&] { (void)orders_.claim(7); }), errc::wrong_type);
+    EXPECT_EQ(code_of([&] { (void)orders_.newest(); }), errc::wrong_type);
+    EXPECT_FALSE(raw_.exists("total"));
+  }
+}
+
+TEST_F(fenced, refuses_misuse_before_anything_is_sent) {
+  auto const invalid = std::make_error_code(std::errc::invalid_argument);
+  auto const commands = redis_.stats().commands;
+  EXPECT_EQ(code_of([&] { fence nameless(redis_, ""); }), invalid);
+  EXPECT_EQ(code_of([&] { fence too_long(redis_, std::string(65'537, 'x')); }), invalid);
+  EXPECT_EQ(code_of([&] { fence negative(redis_, "orders", {.remember = -1ms}); }), invalid);
+  EXPECT_EQ(code_of([&] { (void)orders_.set("total", "x", 0); }), invalid);
+  EXPECT_EQ(code_of([&] { (void)orders_.claim(-1); }), invalid);
+  EXPECT_EQ(code_of([&] { (void)orders_.set("", "x", 7); }), invalid);
+  EXPECT_EQ(code_of([&] { (void)orders_.set("total", "x", 7, 0ms); }), invalid);
+  EXPECT_EQ(code_of([&] { (void)orders_.hash_set("total", std::span<fence_field const>{}, 7); }), invalid);
+  EXPECT_EQ(code_of([&] { (void)orders_.erase("holdfast_fence:{orders}", 7); }), invalid);
+  std::vector<std::string_view> const too_many(4001, "x");
+  EXPECT_EQ(code_of([&] { (void)orders_.write(7, "LPUSH", "log", std::span{too_many}); }), invalid);
+  EXPECT_EQ(redis_.stats().commands, commands);
+  std::vector<std::string_view> const many(4000, "x");
+  EXPECT_EQ(orders_.write(7, "LPUSH", "log", std::span{many}), written);
+}
+
+}  // namespace
+}  // namespace holdfast::test

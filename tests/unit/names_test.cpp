@@ -7,6 +7,8 @@ namespace {
 
 namespace names = holdfast::names;
 
+constexpr std::string_view uuid = "11111111-1111-4111-8111-111111111111";
+
 /// What Redis Cluster hashes of a key: the text in the first braces that hold any, else all.
 std::string hashed(std::string const& key) {
   auto const open = key.find('{');
@@ -37,8 +39,13 @@ TEST(names, tells_a_name_in_braces_from_the_same_without) {
 }
 
 TEST(names, has_one_inbox_for_each_client) {
-  EXPECT_EQ(names::inbox("11111111-1111-4111-8111-111111111111"),
-            "holdfast_inbox:11111111-1111-4111-8111-111111111111");
+  EXPECT_EQ(names::inbox(uuid), "holdfast_inbox:11111111-1111-4111-8111-111111111111");
+}
+
+TEST(names, has_one_note_for_each_request_to_a_fence) {
+  EXPECT_EQ(names::fence_mark("orders"), "holdfast_fence:{orders}");
+  EXPECT_EQ(names::fence_done("orders", uuid, 7),
+            "holdfast_fence_done:{orders}:11111111-1111-4111-8111-111111111111:7");
 }
 
 RC_GTEST_PROP(names, gives_no_two_locks_the_same_side_key, ()) {
@@ -48,6 +55,8 @@ RC_GTEST_PROP(names, gives_no_two_locks_the_same_side_key, ()) {
   RC_ASSERT(names::token_counter(one) != names::token_counter(other));
   RC_ASSERT(names::queue(one) != names::queue(other));
   RC_ASSERT(names::token_counter(one) != names::queue(other));
+  RC_ASSERT(names::fence_mark(one) != names::fence_mark(other));
+  RC_ASSERT(names::fence_mark(one) != names::fence_done(other, uuid, 7));
 }
 
 RC_GTEST_PROP(names, brings_side_keys_into_the_slot_of_the_lock_wherever_a_tag_can, ()) {
@@ -56,6 +65,8 @@ RC_GTEST_PROP(names, brings_side_keys_into_the_slot_of_the_lock_wherever_a_tag_c
   RC_PRE(!braces || hashed(name) != name);
   RC_ASSERT(hashed(names::token_counter(name)) == hashed(name));
   RC_ASSERT(hashed(names::queue(name)) == hashed(name));
+  RC_ASSERT(hashed(names::fence_mark(name)) == hashed(name));
+  RC_ASSERT(hashed(names::fence_done(name, uuid, 7)) == hashed(name));
 }
 
 }  // namespace

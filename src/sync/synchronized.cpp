@@ -11,8 +11,10 @@ std::optional<lease> take(exclusive_lock& from, std::optional<milliseconds> wait
 lease take_or_throw(client const& redis, exclusive_lock& from, std::optional<milliseconds> wait) {
   auto mine = take(from, wait);
   if (mine) return std::move(*mine);
-  throw error{errc::busy, redis.url() + ": the lock \"" + from.name() + "\" was busy" +
-                              (wait->count() > 0 ? " for " + std::to_string(wait->count()) + " ms" : "")};
+  auto what = redis.url() + ": the lock \"" + from.name() + "\" was busy";
+  if (wait->count() > 0) what += " for " + std::to_string(wait->count()) + " ms";
+  if (auto const by = from.last_busy()) what += ": " + by->to_string();
+  throw error{errc::busy, what};
 }
 
 void give_back(client const& redis, lease& mine, if_lost how) {

@@ -3,6 +3,8 @@
 
 #include "law.hpp"
 
+#include <unistd.h>
+
 #include <memory>
 #include <stdexcept>
 #include <thread>
@@ -106,7 +108,8 @@ TEST_F(under_lock, fails_when_the_lock_stays_busy_and_does_not_call_the_function
     FAIL() << "no exception";
   } catch (error const& e) {
     EXPECT_EQ(e.code(), errc::busy);
-    for (auto const& part : {std::string{"\"orders\""}, server_.url(), std::string{"20 ms"}})
+    for (auto const& part :
+         {std::string{"\"orders\""}, server_.url(), std::string{"20 ms"}, "pid " + std::to_string(getpid())})
       EXPECT_NE(std::string{e.what()}.find(part), std::string::npos) << part << " in " << e.what();
   }
   EXPECT_FALSE(ran);
@@ -162,6 +165,15 @@ TEST_F(under_lock, renews_for_as_long_as_the_function_runs) {
   auto const kept = synchronized(redis_, "orders", {.lock = {.ttl = 300ms}},
                                  [&] { return always(800ms, [&] { return is_held(); }); });
   EXPECT_TRUE(kept);
+}
+
+TEST_F(under_lock, runs_once_in_the_time_of_a_lock_that_is_kept) {
+  auto const report =
+      locked(redis_, "orders", skip_if_busy{.lock = {.ttl = 1h, .watchdog = false, .keep = true}},
+             [] { return 42; });
+  EXPECT_EQ(report(), 42);
+  EXPECT_EQ(report(), std::nullopt);
+  EXPECT_GT(raw_.pttl("orders"), 3'000'000);
 }
 
 TEST_F(under_lock, passes_the_errors_of_the_lock_on) {

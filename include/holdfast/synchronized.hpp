@@ -116,9 +116,10 @@ struct if_run<void> {
 ///
 /// *Lock.* A mutex; synchronized<fair_mutex>(…) for another kind of exclusive lock.
 ///
-/// *Errors.* What f throws passes through, and the lock is given back. errc::busy when the lock stayed busy
-/// for options.wait, errc::lost when it was lost meanwhile (see if_lost), and all that mutex and
-/// exclusive_lock::acquire throw; then f wasn't called.
+/// *Errors.* What f throws passes through, and the lock is given back. Before f is called: errc::busy when
+/// the lock stayed busy for options.wait, and all that mutex and exclusive_lock::acquire throw. After it:
+/// errc::lost when the lock was lost meanwhile (see if_lost). A server that doesn't answer when the lock is
+/// given back is no error: the result is there, and the lock ends with its ttl.
 ///
 /// *Nesting.* f must not do the same again with the same name: it would wait for itself, for ever without
 /// options.wait.

@@ -25,7 +25,10 @@ TEST(every_script, has_the_sha_1_that_script_load_replies) {
   }
 }
 
-/// All five on a lock of that name, through each of their ways, with a waiter told and one granted.
+constexpr std::string_view uuid = me.substr(0, 36);
+
+/// All on a lock of that name, through each of their ways, with a waiter told and one granted, and a key of
+/// that name behind a fence.
 void go_through(raw_redis& raw, std::string const& name) {
   auto const run = [&](holdfast::call const& what, testing::Matcher<raw_reply const&> const& wanted) {
     EXPECT_THAT(raw.command(eval(what)), wanted) << what.source->name << " of " << name;
@@ -44,12 +47,28 @@ void go_through(raw_redis& raw, std::string const& name) {
   run(pass(anna, sibling, 1, name), no_error);
   run(abandon(ben, name), no_error);
   run(abandon(sibling, name), no_error);
+  auto const mark = names::fence_mark(name);
+  auto const done = names::fence_done(name, uuid, 2);
+  auto const answered = names::fence_done(name, uuid, 1);
+  run(fence::claim{.mark = {mark}, .token = 7, .remember_ms = day}(), is(1));
+  run(fence::write{.mark = {mark},
+                   .target = {name},
+                   .done = {done},
+                   .answered = {{answered}},
+                   .token = 7,
+                   .remember_ms = day,
+                   .done_ms = day,
+                   .command = "SET",
+                   .rest = {"x"}}(),
+      is(1));
 }
 
 /// A user who may touch what KEYS of a lock of that name are, and nothing else.
 void become_limited_to(raw_redis& raw, std::string const& name) {
   raw.command({"ACL", "SETUSER", "limited", "reset", "on", "nopass", "~" + name,
-               "~" + names::token_counter(name), "~" + names::queue(name), "&*", "+@all"});
+               "~" + names::token_counter(name), "~" + names::queue(name), "~" + names::fence_mark(name),
+               "~" + names::fence_done(name, uuid, 1), "~" + names::fence_done(name, uuid, 2), "&*",
+               "+@all"});
   raw.command({"AUTH", "limited", "any"});
 }
 

@@ -179,8 +179,9 @@ TEST_F(under_lock, runs_once_in_the_time_of_a_lock_that_is_kept) {
 TEST_F(under_lock, passes_the_errors_of_the_lock_on) {
   raw_.command({"LPUSH", "orders", "x"});
   EXPECT_EQ(code_of([&] { synchronized(redis_, "orders", {}, [] {}); }), errc::wrong_type);
-  EXPECT_EQ(code_of([&] { synchronized(redis_, "", {}, [] {}); }),
-            std::make_error_code(std::errc::invalid_argument));
+  auto const invalid = std::make_error_code(std::errc::invalid_argument);
+  EXPECT_EQ(code_of([&] { synchronized(redis_, "", {}, [] {}); }), invalid);
+  EXPECT_EQ(code_of([&] { synchronized(redis_, "free", {.wait = -1ms}, [] {}); }), invalid);
 }
 
 TEST_F(under_lock, decorates_a_function_with_a_name_made_of_its_arguments) {

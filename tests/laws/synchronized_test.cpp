@@ -205,6 +205,8 @@ TEST_F(under_lock, leaves_the_arguments_of_a_decorated_function_to_it) {
       redis_, [](std::unique_ptr<int> const& x) { return "orders:" + std::to_string(*x); }, {},
       [](std::unique_ptr<int> x) { return x; });
   EXPECT_EQ(*take(std::make_unique<int>(7)), 7);
+  auto const same_text = [](std::string text) { return text; };
+  EXPECT_EQ(locked(redis_, same_text, {}, same_text)(std::string{"orders:42"}), "orders:42");
   auto value = 1;
   auto const same = locked(redis_, "orders", {}, [](int& x) -> int& { return x; });
   EXPECT_EQ(&same(value), &value);

@@ -49,6 +49,7 @@ std::vector<line> waiting_processes(context const&);  // B7
 std::vector<line> held_leases(context const&);        // B8
 std::vector<line> waiting_callers(context const&);    // B10
 std::vector<line> command_line(context const&);       // B11
+std::vector<line> unluckiest(context const&);         // L3
 
 struct row {
   std::string name;

@@ -75,7 +75,8 @@ std::shared_ptr<error const> explain(resp::reply const& refusal, std::string_vie
         where + "not allowed, for the lock " + quoted(name) + ": " + refusal.text +
             "; Holdfast needs the rights +eval +evalsha +ping +client|setname +select +subscribe and, inside "
             "its scripts, "
-            "+get +set +del +pexpire +pttl +type +time +zadd +zrange +zrank +zrem +zscore +publish; keys ~" +
+            "+get +set +del +pexpire +pttl +type +time +zadd +zrange +zrank +zrem +zscore +hset +hsetnx "
+            "+publish; keys ~" +
             std::string{name} + " ~holdfast_*; channels &holdfast_inbox:*");
   }
   auto const advice = advice_for(refusal);

@@ -34,6 +34,15 @@ TEST(lease_clock, renews_when_it_is_time) {
   EXPECT_EQ(plan_lease(regular, start + 30s - 1ns).step, lease_step::renew);
 }
 
+TEST(lease_clock, warns_when_it_is_time_ahead_of_a_renewal_but_not_of_the_end) {
+  auto times = regular;
+  times.warn_at = start + 5s;
+  EXPECT_EQ(plan_lease(times, start).when, start + 5s);
+  EXPECT_EQ(plan_lease(times, start + 5s).step, lease_step::warn);
+  EXPECT_EQ(plan_lease(times, start + 12s).step, lease_step::warn);
+  EXPECT_EQ(plan_lease(times, start + 30s).step, lease_step::expired);
+}
+
 TEST(lease_clock, renews_a_little_early_in_company) {
   EXPECT_EQ(plan_lease(regular, start + 9s, 1s).step, lease_step::renew);
   EXPECT_EQ(plan_lease(regular, start + 9s - 1ns, 1s).step, lease_step::wait);

@@ -1,0 +1,98 @@
+/// Waiting by asking again and again: chosen per lock, with a floor and a cap, and where nothing else is
+/// possible.
+#include "law.hpp"
+
+namespace holdfast::test {
+namespace {
+
+class poll : public testing::Test {
+ protected:
+  redis_server server_{};
+  flaky_proxy proxy_{server_.socket_path()};
+  raw_redis raw_ = server_.raw();
+};
+
+TEST_F(poll, is_chosen_for_one_lock_of_a_client_whose_others_are_woken) {
+  client holder{server_.url()};
+  mutex theirs{holder, "orders"};
+  mutex others{holder, "other"};
+  auto one = theirs.acquire();
+  auto two = others.acquire();
+  client redis{proxy_.url()};
+  mutex spinning{redis, "orders", {.wake = wake::poll}};
+  mutex woken{redis, "other"};
+  pending first;
+  spinning.async_acquire(first.handler());
+  ASSERT_TRUE(eventually(5s, [&] { return redis.stats().rechecks >= 3; }));
+  EXPECT_EQ(raw_.command({"ZCARD", "holdfast_queue:{orders}"}).integer, 0) << "who polls doesn't queue";
+  EXPECT_EQ(proxy_.count("SUBSCRIBE"), 0u);
+  pending second;
+  woken.async_acquire(second.handler());
+  EXPECT_TRUE(eventually(5s, [&] { return raw_.command({"ZCARD", "holdfast_queue:{other}"}).integer == 1; }));
+  one.release();
+  two.release();
+  EXPECT_TRUE(eventually(10s, [&] { return first.done() && second.done(); }));
+}
+
+TEST_F(poll, asks_no_more_often_than_its_floor_and_no_less_than_its_cap) {
+  client holder{server_.url()};
+  mutex theirs{holder, "orders"};
+  auto const mine = theirs.acquire();
+  client redis{proxy_.url(), {.wake = wake::poll}};
+  // Full jitter: a pause is anything up to the bound, half of it on average.
+  mutex slow{redis, "orders", {.poll_floor = 10s, .poll_cap = 10s}};
+  mutex fast{redis, "fast", {.poll_floor = 1ms, .poll_cap = 4ms}};
+  mutex held_fast{holder, "fast"};
+  auto const other = held_fast.acquire();
+  pending first;
+  slow.async_acquire(first.handler());
+  ASSERT_TRUE(eventually(5s, [&] { return redis.stats().waits == 1; }));
+  pending second;
+  fast.async_acquire(second.handler());
+  EXPECT_TRUE(eventually(20s, [&] { return redis.stats().rechecks >= 100; }));
+  std::size_t for_slow = 0;
+  for (auto const& r : proxy_.requests()) for_slow += r.has("orders") ? 1 : 0;
+  EXPECT_LT(for_slow, proxy_.requests().size() / 3);
+}
+
+TEST_F(poll, gets_the_lock_through_a_proxy_that_refuses_all_of_pub_sub) {
+  proxy_.refuse_pubsub();
+  client holder{server_.url()};
+  mutex theirs{holder, "orders"};
+  auto held = theirs.acquire();
+  client redis{proxy_.url()};
+  mutex m{redis, "orders", {.wake = wake::poll}};
+  pending waiting;
+  m.async_acquire(waiting.handler());
+  ASSERT_TRUE(eventually(5s, [&] { return redis.stats().rechecks >= 2; }));
+  held.release();
+  EXPECT_TRUE(eventually(5s, [&] { return waiting.done(); }));
+  auto mine = waiting.take();
+  ASSERT_TRUE(mine);
+  EXPECT_EQ(mine->release(), release_result::released);
+  EXPECT_EQ(proxy_.count("SUBSCRIBE"), 0u);
+}
+
+TEST_F(poll, is_no_way_out_for_a_lock_that_insists_on_its_inbox) {
+  proxy_.refuse_pubsub();
+  client holder{server_.url()};
+  mutex theirs{holder, "orders"};
+  auto const held = theirs.acquire();
+  client redis{proxy_.url()};
+  mutex insisting{redis, "orders", {.wake = wake::inbox}};
+  EXPECT_EQ(code_of([&] { (void)insisting.try_acquire_for(5s); }), errc::unauthorized);
+  mutex easy{redis, "orders", {}};
+  EXPECT_FALSE(easy.try_acquire_for(200ms));
+}
+
+TEST_F(poll, is_refused_with_a_floor_above_its_cap) {
+  client redis{server_.url()};
+  EXPECT_EQ(code_of([&] { mutex const m{redis, "orders", {.poll_floor = 3ms, .poll_cap = 2ms}}; }),
+            std::errc::invalid_argument);
+  EXPECT_EQ(code_of([&] { mutex const m{redis, "orders", {.poll_floor = 0ms}}; }),
+            std::errc::invalid_argument);
+  EXPECT_EQ(code_of([&] { mutex const m{redis, "orders", {.replicas = -1}}; }), std::errc::invalid_argument);
+}
+
+}  // namespace
+}  // namespace holdfast::test

@@ -1,5 +1,6 @@
 #include "arguments.hpp"
 
+#include "completion.hpp"
 #include "duration.hpp"
 #include "exit_codes.hpp"
 #include "help_text.hpp"
@@ -75,6 +76,8 @@ arguments read_arguments(int const argc, char** const argv) {
   app.require_subcommand(0, 1);  // more than one would take the word after `help` for a command to run
   app.footer(std::string{main_footer});
   add_run(app, result.chosen, after);
+  std::string shell;
+  auto* const completion = add_completion(app, shell);
   std::string help_about;
   auto* const help = app.add_subcommand("help", "Explain holdfast, or one of its commands");
   help->add_option("COMMAND", help_about, "Which command");
@@ -104,6 +107,7 @@ arguments read_arguments(int const argc, char** const argv) {
     throw failure{usage, fmt::format("no command given; there are: {}; see `holdfast help`", names_of(app))};
   }
   if (help->parsed()) return shown(help_of(app, help_about));
+  if (completion->parsed()) return shown(completion_script(app, shell));
   return result;
 }
 

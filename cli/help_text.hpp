@@ -60,4 +60,9 @@ Examples
   holdfast run --wait 30s --ttl 10s deploy:web -- sh -c 'echo "token $HOLDFAST_TOKEN"; ./deploy'
   HOLDFAST_URL=rediss://:secret@redis.example:6380 holdfast run migrate -- ./migrate)";
 
+inline constexpr std::string_view completion_footer = R"(Examples
+  holdfast completion bash > ~/.local/share/bash-completion/completions/holdfast
+  holdfast completion zsh > "${fpath[1]}/_holdfast"
+  holdfast completion fish > ~/.config/fish/completions/holdfast.fish)";
+
 }  // namespace holdfast::cli

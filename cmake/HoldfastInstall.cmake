@@ -1,4 +1,4 @@
-# cmake --install: headers, library, command, and a package for find_package(holdfast).
+# cmake --install: headers, library, command with its completions, and a package for find_package(holdfast).
 include(CMakePackageConfigHelpers)
 
 set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/holdfast")
@@ -6,6 +6,10 @@ install(TARGETS holdfast EXPORT holdfast-targets ARCHIVE FILE_SET HEADERS)
 install(EXPORT holdfast-targets NAMESPACE holdfast:: DESTINATION "${package_dir}")
 if(HOLDFAST_CLI)
   install(TARGETS holdfast_cli RUNTIME)
+  set(completions_dir "${PROJECT_BINARY_DIR}/completions")
+  install(FILES "${completions_dir}/bash/holdfast" DESTINATION "${CMAKE_INSTALL_DATADIR}/bash-completion/completions")
+  install(FILES "${completions_dir}/zsh/_holdfast" DESTINATION "${CMAKE_INSTALL_DATADIR}/zsh/site-functions")
+  install(FILES "${completions_dir}/fish/holdfast.fish" DESTINATION "${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d")
 endif()
 
 configure_package_config_file(cmake/holdfast-config.cmake.in "${PROJECT_BINARY_DIR}/holdfast-config.cmake"

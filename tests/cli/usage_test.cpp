@@ -20,9 +20,11 @@ TEST(usage, errors_exit_with_64_and_say_what_is_allowed) {
   // Nothing listens there: each of these must be found before anything is sent.
   environment const nowhere{{"HOLDFAST_URL", "redis+unix:///nowhere/redis.sock"}};
   std::vector<row> const rows{
-      {{}, "there are: run, help"},
+      {{}, "there are: run, "},
       {{"walk"}, "walk"},
-      {{"help", "walk"}, "there are: run, help"},
+      {{"help", "walk"}, "there are: run, "},
+      {{"completion"}, "SHELL is required"},
+      {{"completion", "tcsh"}, "tcsh not in {bash,zsh,fish}"},
       {{"run"}, "NAME is required"},
       {{"run", "job"}, "write it after --"},
       {{"run", "job", "--"}, "write it after --"},

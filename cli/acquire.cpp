@@ -64,17 +64,17 @@ acquisition interrupted(answer& result, bool const answered, int const by, std::
     // Cancelled, or failed by itself: the signal is what the caller is told.
   }
   output::tell(fmt::format("lock {}: gave up waiting after {}", name, ::sigabbrev_np(by)));
-  return {.held = {}, .code = by_signal + by};
+  return {.held = {}, .code = by_signal + by, .busy = {}};
 }
 
-acquisition busy_after(std::chrono::milliseconds const wait, std::string const& name,
+acquisition busy_after(std::chrono::milliseconds const wait, exclusive_lock& lock,
                        std::string const& server) {
-  if (wait == 0ms) {
-    output::error(fmt::format("lock {} on {} is busy; not waited for it (--no-wait)", name, server));
-  } else {
-    output::error(fmt::format("lock {} on {} is busy; waited {} for it", name, server, to_string(wait)));
-  }
-  return {.held = {}, .code = busy};
+  auto const by = lock.last_busy();
+  return {.held = {},
+          .code = busy,
+          .busy = fmt::format("lock {} on {} is busy{}; {}", output::quoted(lock.name()), server,
+                              by ? ": " + by->to_string() : "",
+                              wait == 0ms ? "not waited for it" : "waited " + to_string(wait))};
 }
 
 }  // namespace
@@ -109,8 +109,8 @@ acquisition acquire(exclusive_lock& lock, std::optional<std::chrono::millisecond
   }
   if (by != 0) return interrupted(*result, !out_of_patience, by, name);
   auto held = result->take();
-  if (!held) return busy_after(wait.value_or(0ms), name, server);
-  return {.held = std::move(held), .code = 0};
+  if (!held) return busy_after(wait.value_or(0ms), lock, server);
+  return {.held = std::move(held)};
 }
 
 }  // namespace holdfast::cli

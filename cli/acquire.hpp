@@ -14,7 +14,8 @@ namespace holdfast::cli {
 
 struct acquisition {
   std::optional<lease> held;
-  int code = 0;  ///< without a lease: what to exit with; it has been said why
+  int code = 0;        ///< without a lease: what to exit with
+  std::string busy{};  ///< why, if the lock was busy: yet to be said. All else has been
 };
 
 /// `wait` empty: for ever. Throws holdfast::error.

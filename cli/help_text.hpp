@@ -17,13 +17,22 @@ inline constexpr std::string_view run_footer = R"(How it works
   waiting, the first four end the wait and leave nothing behind in Redis. As with flock(1), what COMMAND
   leaves in the background runs on without the lock.
 
-When the lock is lost (server gone for longer than the ttl, lock deleted or taken by force, --max-hold reached)
+When the lock is lost (server gone for longer than the ttl, lock deleted or released by force, --max-hold reached)
   --on-lost=term   SIGTERM while the lock still has a third of its ttl left, at most 5s; SIGKILL before
                    anybody else can get it. After a loss without warning: SIGKILL at most 1s after SIGTERM.
   --on-lost=kill   SIGKILL at once, before anybody else can get it
   --on-lost=warn   only a message
+  After a release by force the lock goes back as soon as the command is gone (with warn: when it ends; whoever
+  uses force takes the lock after 2s).
   If holdfast itself is killed, or frozen for longer than the ttl, a small second process of it does the same
   (with warn: nothing); the lock then ends with its ttl.
+
+At most once in a while: --once-per
+  For a job that several hosts start at the same time, or too often, as cron does. The first one runs it and
+  keeps the lock until DURATION after its start; who comes meanwhile has nothing to do, says so only with
+  --verbose, and exits with 0. A job that fails or dies counts too, one that couldn't be started doesn't. The
+  ttl is at least DURATION. One that takes longer than DURATION keeps the lock until its end.
+  `holdfast release --force NAME` lets it run again sooner.
 
 Durations
   200ms, 5s, 1m30s, 2h, 1d, 0; a number alone is seconds
@@ -47,7 +56,7 @@ Exit codes
   65   the key NAME in Redis holds something that is no lock
   69   Redis can't be reached, or refused
   70   internal error
-  75   the lock was busy
+  75   the lock was busy (with --once-per: 0)
   76   what answered is no Redis
   77   wrong user or password, or a right is missing
   79   the lock was lost while COMMAND ran, and COMMAND was ended for it or may have run beside another holder
@@ -57,6 +66,7 @@ Exit codes
 Examples
   holdfast run nightly-import -- ./import.sh
   holdfast run --no-wait cron:report -- report --daily     # skip it when another host has it
+  holdfast run --once-per 1h --label 'hourly report' report -- report --hourly   # cron on several hosts
   holdfast run --wait 30s --ttl 10s deploy:web -- sh -c 'echo "token $HOLDFAST_TOKEN"; ./deploy'
   HOLDFAST_URL=rediss://:secret@redis.example:6380 holdfast run migrate -- ./migrate)";
 

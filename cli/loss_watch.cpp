@@ -63,10 +63,11 @@ loss_watch::decision loss_watch::look_at_held(time const now, time const remaini
 loss_watch::decision loss_watch::look_at_lost(time const now, loss_cause const cause) {
   if (policy_ == on_lost::warn) return step(action::warn, reason::lost, longest_sleep);
   bool const at_the_deadline =
-      cause != loss_cause::key_gone && cause != loss_cause::taken_over && cause != loss_cause::closed;
+      cause == loss_cause::none || cause == loss_cause::unreachable || cause == loss_cause::limit_reached;
   if (policy_ == on_lost::kill || at_the_deadline) return step(action::kill, reason::lost, longest_sleep);
 
-  // Somebody else may hold it already: SIGTERM still, but the time to heed it is short.
+  // Somebody else may hold it already, or waits two seconds for us to let go: SIGTERM still, but the time to
+  // heed it is short.
   if (!kill_at_) kill_at_ = std::clamp(deadline_ - last_bit(), now, now + 1s);
   if (now >= *kill_at_) return step(action::kill, reason::lost, longest_sleep);
   return step(action::terminate, reason::lost, *kill_at_ - now);

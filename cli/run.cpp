@@ -1,6 +1,7 @@
 #include "run.hpp"
 
 #include "acquire.hpp"
+#include "boot_time.hpp"
 #include "child.hpp"
 #include "duration.hpp"
 #include "exit_codes.hpp"
@@ -54,12 +55,28 @@ release_result give_back(lease held, signals const& desk) {
   }
 }
 
+/// Nobody else is to have the lock for a while yet. Where it was taken by force it goes back like any other:
+/// somebody wants it now.
+release_result finish(run_options const& options, lease held, std::chrono::nanoseconds const started,
+                      signals const& desk) {
+  bool const forced = held.lost_because() == loss_cause::forced;
+  if (options.keep && !forced) return held.keep_until_expiry();
+  auto const left = std::chrono::ceil<std::chrono::milliseconds>(options.once_per - (boot_time() - started));
+  if (options.once_per == 0ms || left <= 0ms || forced) return give_back(std::move(held), desk);
+  return held.keep_for(left);
+}
+
 /// The exit code, once the release has told what the holder could not know: that the lock went while the
 /// command ran.
 int conclude(run_options const& options, supervision const& seen, release_result const released) {
   auto const name = output::quoted(options.name);
   switch (released) {
     case release_result::kept:
+      output::tell(fmt::format(
+          "lock {} kept: it comes free {}", name,
+          options.keep ? fmt::format("when its ttl ({}) is over", to_string(options.ttl))
+                       : fmt::format("{} after the command was started", to_string(options.once_per))));
+      break;
     case release_result::released:
       output::tell(fmt::format("lock {} released", name));
       break;
@@ -79,20 +96,22 @@ int conclude(run_options const& options, supervision const& seen, release_result
   return seen.lost && options.policy != on_lost::warn ? lost : seen.code;
 }
 
-}  // namespace
+int say_busy(run_options const& options, std::string const& why) {
+  if (options.once_per == 0ms) {
+    output::error(why);
+    return busy;
+  }
+  output::tell("skipped: " + why);
+  return ok;
+}
 
-int run(run_options const& options) {
-  inherited_files const files;
-  auto const url = choose_server(options.url);
-  terminal const tty;
-  signals const desk;
-  client redis{url, {.name = "holdfast-run", .log = output::hook()}};
-  // The watch over max_hold is ours; the lease's own limit is there in case that we are stuck.
-  mutex lock{redis, options.name, {.ttl = options.ttl, .max_hold = options.max_hold}};
-
-  auto granted = acquire(lock, options.wait, desk, redis.url());
+int run_under(exclusive_lock& lock, std::string const& server, run_options const& options,
+              signals const& desk, terminal const& tty, inherited_files const& files) {
+  auto granted = acquire(lock, options.wait, desk, server);
+  if (!granted.busy.empty()) return say_busy(options, granted.busy);
   if (!granted.held) return granted.code;
   auto held = std::move(*granted.held);
+  auto const started = boot_time();
   output::tell(fmt::format("lock {} acquired, token {}", output::quoted(options.name), held.token()));
 
   supervision seen;
@@ -106,10 +125,26 @@ int run(run_options const& options) {
                   files};
     seen = supervise(command, held, options, desk, tty);
   } catch (failure const&) {
+    // Nothing has run, so there is nothing to keep others from either.
     static_cast<void>(give_back(std::move(held), desk));
     throw;
   }
-  return conclude(options, seen, give_back(std::move(held), desk));
+  return conclude(options, seen, finish(options, std::move(held), started, desk));
+}
+
+}  // namespace
+
+int run(run_options const& options) {
+  inherited_files const files;
+  auto const url = choose_server(options.url);
+  terminal const tty;
+  signals const desk;
+  client redis{url, {.name = "holdfast-run", .label = options.label, .log = output::hook()}};
+  // The watch over max_hold is ours; the lease's own limit is there in case that we are stuck.
+  lock_options const how{
+      .ttl = options.ttl, .renew_every = options.renew_every, .max_hold = options.max_hold};
+  mutex lock{redis, options.name, how};
+  return run_under(lock, redis.url(), options, desk, tty, files);
 }
 
 }  // namespace holdfast::cli

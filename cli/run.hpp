@@ -15,8 +15,14 @@ struct run_options {
   std::span<char* const> command;
   std::optional<std::chrono::milliseconds> wait;  ///< empty: for ever
   std::chrono::milliseconds ttl{30'000};
-  std::chrono::milliseconds max_hold{0};  ///< 0: no limit
+  std::chrono::milliseconds renew_every{0};  ///< 0: a third of the ttl
+  std::chrono::milliseconds max_hold{0};     ///< 0: no limit
   on_lost policy = on_lost::term;
+  std::string label{};  ///< shown to those who find the lock busy
+  bool keep = false;    ///< at the end the lock is left to its ttl
+  /// At most once in so long, counted from when the command starts; 0: as often as you like. Who finds the
+  /// lock busy has nothing to do, which is no failure.
+  std::chrono::milliseconds once_per{0};
   std::string url;  ///< empty: choose
 };
 

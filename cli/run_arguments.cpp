@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <string>
@@ -27,8 +28,11 @@ struct typed {
   std::optional<std::string> wait;
   std::string ttl = "30s";
   std::optional<std::string> max_hold;
+  std::optional<std::string> once_per;
   on_lost policy = on_lost::term;
+  std::string label;
   bool no_wait = false;
+  bool keep = false;
 };
 
 run_options checked(typed const& from, words_after const command) {
@@ -37,8 +41,13 @@ run_options checked(typed const& from, words_after const command) {
   if (command.empty()) {
     throw failure{usage, "no command: write it after --, as in `holdfast run nightly -- ./import.sh`"};
   }
-  run_options run{
-      .name = from.name, .command = command, .wait = {}, .policy = from.policy, .url = from.common.url};
+  run_options run{.name = from.name,
+                  .command = command,
+                  .wait = {},
+                  .policy = from.policy,
+                  .label = from.label,
+                  .keep = from.keep,
+                  .url = from.common.url};
   if (from.wait) run.wait = duration_of("--wait", *from.wait);
   if (from.no_wait) run.wait = 0ms;
   run.ttl = duration_of("--ttl", from.ttl);
@@ -49,6 +58,15 @@ run_options checked(typed const& from, words_after const command) {
     run.max_hold = duration_of("--max-hold", *from.max_hold);
     if (run.max_hold == 0ms)
       throw failure{usage, "--max-hold: 0 would hold nothing; leave it out for no limit"};
+  }
+  if (from.once_per) {
+    run.once_per = duration_of("--once-per", *from.once_per);
+    if (run.once_per == 0ms) throw failure{usage, "--once-per: 0 is no period; leave it out for no limit"};
+    // Also when this process dies in the middle, the lock stays that long; but its loss is to be seen as soon
+    // as ever.
+    run.renew_every = run.ttl / 3;
+    run.ttl = std::max(run.ttl, run.once_per);
+    if (!run.wait) run.wait = 0ms;
   }
   return run;
 }
@@ -78,6 +96,16 @@ void add_run(CLI::App& app, action& chosen, words_after const command) {
   run->add_option("--on-lost", to->policy, "What a lost lock means for the command (default: term)")
       ->transform(CLI::CheckedTransformer(policies).description(""))
       ->option_text("term|kill|warn");
+  auto* const keep =
+      run->add_flag("--keep", to->keep, "Leave the lock to its ttl at the end instead of giving it back");
+  run->add_option(
+         "--once-per", to->once_per,
+         "Run at most once in so long, on whatever host; a busy lock then means that it's done: exit "
+         "code 0 (implies --no-wait unless --wait is given)")
+      ->option_text("DURATION")
+      ->excludes(keep);
+  run->add_option("--label", to->label, "What this is, for those who find the lock busy (at most 200 bytes)")
+      ->option_text("TEXT");
   add_common(*run, to->common);
   run->footer(std::string{run_footer});
   run->final_callback([to, command, &chosen] {

@@ -46,6 +46,16 @@ class loss : public testing::Test {
     return expiry;
   }
 
+  /// As whoever releases by force does, until the holder hears it.
+  void ask_to_stop() {
+    auto const owner = redis.get("job").value();
+    auto const colon = owner.find(':');
+    auto const message = "asked " + owner.substr(colon + 1) + " job";
+    EXPECT_TRUE(eventually(10s, [&] {
+      return redis.command({"PUBLISH", "holdfast_inbox:" + owner.substr(0, colon), message}).integer == 1;
+    }));
+  }
+
   redis_server server;
   raw_redis redis = server.raw();
   temporary_folder folder;
@@ -74,6 +84,29 @@ TEST_F(loss, by_take_over_does_not_touch_the_new_holder) {
   redis.command({"SET", "job", "somebody else", "PX", "60000"});
   EXPECT_EQ(job.wait(), 79);
   EXPECT_EQ(redis.get("job"), "somebody else");
+}
+
+TEST_F(loss, by_force_terminates_the_command_and_gives_the_lock_back) {
+  auto job = start({}, forbearing);
+  ask_to_stop();
+  EXPECT_EQ(job.wait(), 79);
+  EXPECT_EQ(job.out(), "ready\ntold\n");
+  EXPECT_THAT(job.err(),
+              AllOf(HasSubstr("lock \"job\" lost: it was released by force"), HasSubstr("sent SIGTERM")));
+  EXPECT_FALSE(redis.exists("job"));
+}
+
+TEST_F(loss, by_force_is_over_before_force_is_used) {
+  // The key isn't touched by anybody but the holder here: that it is gone shows that the holder let go.
+  for (words const& options : {words{}, words{"--keep"}, words{"--once-per", "1h"}}) {
+    auto job = start(options, stubborn);
+    ask_to_stop();
+    auto const asked = std::chrono::steady_clock::now();
+    EXPECT_EQ(job.wait(), 79);
+    EXPECT_LT(std::chrono::steady_clock::now() - asked, 2s) << "when the key is deleted under the holder";
+    EXPECT_THAT(job.err(), HasSubstr("the command was killed"));
+    EXPECT_FALSE(redis.exists("job"));
+  }
 }
 
 TEST_F(loss, with_kill_sends_no_sigterm) {

@@ -50,6 +50,15 @@ TEST(loss_watch, spares_the_kill_while_renewals_succeed_again) {
   EXPECT_FALSE(watch.killed());
 }
 
+TEST(loss_watch, lets_a_command_heed_sigterm_after_a_release_by_force) {
+  loss_watch watch{on_lost::term, 30s, 0s, 0s, 30s};
+  EXPECT_EQ(watch.look(1s, 29s, loss_cause::none).what, action::nothing);
+  auto const decision = watch.look(2s, 0s, loss_cause::forced);
+  EXPECT_EQ(decision.what, action::terminate);
+  EXPECT_EQ(decision.look_again, 1s) << "half of the time that the holder has";
+  EXPECT_EQ(watch.look(3s, 0s, loss_cause::forced).what, action::kill);
+}
+
 TEST(loss_watch, kills_a_second_at_most_after_a_sudden_loss) {
   loss_watch watch{on_lost::term, 30s, 0s, 0s, 30s};
   EXPECT_EQ(watch.look(1s, 29s, loss_cause::none).what, action::nothing);

@@ -29,8 +29,8 @@ class wait : public testing::Test {
 TEST_F(wait, does_not_happen_with_no_wait) {
   auto job = start({"--no-wait"});
   EXPECT_EQ(job.wait(), 75);
-  EXPECT_THAT(job.err(),
-              testing::AllOf(HasSubstr("holdfast: lock \"job\""), HasSubstr("is busy; not waited")));
+  EXPECT_THAT(job.err(), testing::AllOf(HasSubstr("holdfast: lock \"job\" on " + server.url() + " is busy: "),
+                                        HasSubstr("held by unknown (somebody else); not waited for it\n")));
   EXPECT_EQ(job.out(), "");
   EXPECT_THAT(redis.keys(), testing::ElementsAre("job"));
 }
@@ -38,9 +38,20 @@ TEST_F(wait, does_not_happen_with_no_wait) {
 TEST_F(wait, ends_with_75_when_its_time_is_up) {
   auto job = start({"--wait", "200ms"});
   EXPECT_EQ(job.wait(), 75);
-  EXPECT_THAT(job.err(), HasSubstr("is busy; waited 200ms for it"));
+  EXPECT_THAT(job.err(), HasSubstr("held by unknown (somebody else); waited 200ms\n"));
   EXPECT_EQ(job.out(), "");
   EXPECT_TRUE(eventually(5s, [&] { return redis.keys() == words{"job"}; }));
+}
+
+TEST_F(wait, tells_in_the_end_who_held_the_lock) {
+  redis.del("job");
+  auto holder = holdfast_run(server.url(), {"--label", "nightly import"}, "job", shell("exec sleep 60"));
+  ASSERT_TRUE(eventually(10s, [&] { return redis.keys("holdfast_client:*").size() == 1; })) << holder.err();
+  auto job = start({"--wait", "100ms"});
+  EXPECT_EQ(job.wait(), 75);
+  EXPECT_THAT(job.err(),
+              testing::ContainsRegex("is busy: held for [0-9]+ m?s by .* pid " +
+                                     std::to_string(holder.pid()) + " 'nightly import'; waited 100ms\n"));
 }
 
 TEST_F(wait, ends_with_the_lock_when_it_comes_free) {

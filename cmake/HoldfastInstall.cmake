@@ -1,4 +1,4 @@
-# cmake --install: headers, library, command with its completions, and a package for find_package(holdfast).
+# cmake --install: headers, library, command with its manual page and completions, and a package for find_package(holdfast).
 include(CMakePackageConfigHelpers)
 
 set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/holdfast")
@@ -6,6 +6,7 @@ install(TARGETS holdfast EXPORT holdfast-targets ARCHIVE FILE_SET HEADERS)
 install(EXPORT holdfast-targets NAMESPACE holdfast:: DESTINATION "${package_dir}")
 if(HOLDFAST_CLI)
   install(TARGETS holdfast_cli RUNTIME)
+  install(FILES man/holdfast.1 DESTINATION "${CMAKE_INSTALL_MANDIR}/man1")
   set(completions_dir "${PROJECT_BINARY_DIR}/completions")
   install(FILES "${completions_dir}/bash/holdfast" DESTINATION "${CMAKE_INSTALL_DATADIR}/bash-completion/completions")
   install(FILES "${completions_dir}/zsh/_holdfast" DESTINATION "${CMAKE_INSTALL_DATADIR}/zsh/site-functions")

@@ -13,7 +13,7 @@ run("${CMAKE_COMMAND}" --build "${WORK}/build")
 run("${WORK}/build/consumer")
 if(EXISTS "${WORK}/prefix/bin/holdfast")
   run("${WORK}/prefix/bin/holdfast" --version)
-  foreach(file bash-completion/completions/holdfast zsh/site-functions/_holdfast
+  foreach(file man/man1/holdfast.1 bash-completion/completions/holdfast zsh/site-functions/_holdfast
                fish/vendor_completions.d/holdfast.fish)
     run("${CMAKE_COMMAND}" -E cat "${WORK}/prefix/share/${file}")
   endforeach()

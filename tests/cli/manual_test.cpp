@@ -1,0 +1,100 @@
+#include "holdfast_command.hpp"
+
+#include <gmock/gmock.h>
+
+#include <map>
+#include <regex>
+#include <set>
+#include <sstream>
+#include <string>
+
+namespace {
+
+using namespace holdfast::test;
+
+constexpr auto page_file = HOLDFAST_SOURCE_DIR "/man/holdfast.1";
+
+using option_names = std::set<std::string>;
+
+/// What `pattern` takes out of each line of `text`.
+option_names found_in(std::string const& text, std::string const& pattern) {
+  option_names found;
+  std::istringstream lines{text};
+  std::regex const wanted{pattern};
+  for (std::string line; std::getline(lines, line);) {
+    for (std::sregex_iterator one{line.begin(), line.end(), wanted}, end; one != end; ++one) {
+      found.insert((*one)[1]);
+    }
+  }
+  return found;
+}
+
+std::string help_of(std::string const& command = {}) {
+  auto help = command.empty() ? holdfast_command({"help"}) : holdfast_command({"help", command});
+  EXPECT_EQ(help.wait(), 0);
+  return help.out();
+}
+
+/// The page's sections of commands, and "Common options".
+std::map<std::string, std::string> sections() {
+  std::map<std::string, std::string> found;
+  std::istringstream page{content_of(page_file)};
+  std::string name;
+  for (std::string line; std::getline(page, line);) {
+    if (line.starts_with(".Sh ")) name.clear();
+    if (line.starts_with(".Ss ")) {
+      name = line.substr(4);
+    } else if (!name.empty()) {
+      found[name] += line + '\n';
+    }
+  }
+  return found;
+}
+
+option_names options_in(std::string const& section) {
+  return found_in(section, R"(^\.It .*Fl -([a-z][a-z-]*))");
+}
+
+TEST(manual, is_free_of_errors) {
+  process lint{{"mandoc", "-Tlint", "-W", "warning", page_file}};
+  EXPECT_EQ(lint.wait(), 0);
+  EXPECT_EQ(lint.out(), "");
+}
+
+TEST(manual, explains_each_command_and_no_other) {
+  option_names explained;
+  for (auto const& [name, text] : sections()) {
+    if (name.starts_with("holdfast ")) explained.insert(name.substr(std::string{"holdfast "}.size()));
+  }
+  auto const help = help_of();
+  EXPECT_EQ(explained, found_in(help.substr(help.find("Subcommands:")), "^  ([a-z]+) "));
+}
+
+TEST(manual, shows_each_command_in_its_synopsis) {
+  auto const page = content_of(page_file);
+  auto const synopsis = page.substr(0, page.find(".Sh DESCRIPTION"));
+  for (auto const& [name, text] : sections()) {
+    if (!name.starts_with("holdfast ")) continue;
+    EXPECT_THAT(synopsis, testing::HasSubstr(".Cm " + name.substr(std::string{"holdfast "}.size()) + '\n'));
+  }
+}
+
+TEST(manual, explains_each_option_of_a_command_and_no_other) {
+  auto const all = sections();
+  auto const common = options_in(all.at("Common options"));
+  ASSERT_THAT(common, testing::IsSupersetOf({"url", "verbose", "help"}));
+  for (auto const& [name, text] : all) {
+    if (!name.starts_with("holdfast ")) continue;
+    auto const offered =
+        found_in(help_of(name.substr(std::string{"holdfast "}.size())), "^  (?:-[a-z],)?--([a-z-]+)");
+    auto explained = options_in(text);
+    for (auto const& one : explained) EXPECT_FALSE(common.contains(one)) << name << " repeats --" << one;
+    // `completion` and `help` ask no server.
+    for (auto const& one : common) {
+      if (offered.contains(one)) explained.insert(one);
+    }
+    EXPECT_EQ(explained, offered) << name;
+  }
+}
+
+}  // namespace

@@ -30,8 +30,9 @@ handover core::terms_of(lock_options const& options) noexcept {
 /// needn't wait for its ttl.
 bool core::still_to_release(held const& what) noexcept {
   auto const cause = what.cause();
-  return (cause == loss_cause::limit_reached || cause == loss_cause::forced) && !what.options().keep &&
-         boot_clock::now() < what.deadline();
+  auto const ours =
+      cause == loss_cause::forced || (cause == loss_cause::limit_reached && !what.options().keep);
+  return ours && boot_clock::now() < what.deadline();
 }
 
 void core::release(held& what, release_handler done) {

@@ -164,6 +164,17 @@ TEST_P(told, at_once_that_somebody_takes_the_lock_by_force_and_why) {
   EXPECT_TRUE(eventually(5s, [&] { return residue().empty(); })) << "then it is given back";
 }
 
+TEST_P(told, to_give_back_even_what_was_to_be_kept) {
+  auto redis = connect();
+  auto const wanted = lock(redis, {.ttl = 60s, .keep = true});
+  auto mine = wanted->acquire();
+  ASSERT_TRUE(hears(mine));
+  ask_to_stop(mine);
+  ASSERT_TRUE(eventually(5s, [&] { return !mine.valid(); }));
+  EXPECT_EQ(mine.release(), release_result::lost);
+  EXPECT_TRUE(eventually(5s, [&] { return residue().empty(); }));
+}
+
 TEST_P(told, nothing_that_is_meant_for_an_earlier_holder) {
   auto redis = connect();
   auto const wanted = lock(redis, {.ttl = 60s});

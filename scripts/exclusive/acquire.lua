@@ -26,7 +26,7 @@ if not redis.call('SET', lock, owner, 'NX', 'PX', ttl_ms) then
   end
   if holder ~= owner then
     if mode == 'ask' then return busy_reply(lock, holder, last, -1, 0) end
-    ticket = join_queue(queue, owner, ticket)
+    ticket = join_queue(queue, owner, ticket, 0)
     return busy_reply(lock, holder, last, redis.call('ZRANK', queue, owner), ticket)
   end
   redis.call('PEXPIRE', lock, ttl_ms)

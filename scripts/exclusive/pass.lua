@@ -27,8 +27,8 @@ redis.call('ZCARD', queue)
 local last = redis.call('GET', counter)
 if last and not tonumber(last) then return redis.error_reply('WRONGTYPE the token counter is no number') end
 redis.call('DEL', lock)
-if wake_next(lock, counter, queue, -math.huge, grant_ms) == 'granted' then
-  local ticket = join_queue(queue, next, '')
+if wake_next(lock, counter, queue, 0, grant_ms) == 'granted' then
+  local ticket = join_queue(queue, next, '', 0)
   return {2, unpack(busy_reply(lock, redis.call('GET', lock), last, redis.call('ZRANK', queue, next), ticket))}
 end
 redis.call('SET', lock, next, 'PX', ttl_ms)

@@ -1,15 +1,18 @@
 -- Tells the first waiter whose process can be reached, and takes it from the queue. One that has waited for
--- `starvation_us` is given the lock here and now ('granted'), any other is told to ask ('woken'); 'nobody' when there is
--- none. PUBLISH says how many heard it: 0 means that the process is gone, so the next one is told. Where the right to
+-- `starvation_us` is given the lock here and now ('granted'), with 0 whatever the clocks say; any other is told to ask
+-- ('woken'); 'nobody' when there is none. `self`, if given, is who asks, and is told by the reply: 'self' when it is the
+-- first. PUBLISH says how many heard it: 0 means that the process is gone, so the next one is told. Where the right to
 -- publish is missing the waiters poll, and stay queued ('mute'). A grant brings tokens for a series of handoffs.
-local function wake_next(lock, counter, queue, starvation_us, grant_ms)
+local function wake_next(lock, counter, queue, starvation_us, grant_ms, self)
+  local limit = tonumber(starvation_us)
   while true do
     local first = redis.call('ZRANGE', queue, 0, 0, 'WITHSCORES')
     local waiter, since = first[1], first[2]
     if not waiter then return 'nobody' end
+    if waiter == self then return 'self' end
     local inbox = 'holdfast_inbox:' .. string.sub(waiter, 1, 36)
     local number = string.sub(waiter, 38)
-    local starved = micros() - since >= tonumber(starvation_us)
+    local starved = limit <= 0 or micros() - since >= limit
     local heard
     if starved then
       local token, count = take_tokens(counter, redis.call('GET', counter), 65)

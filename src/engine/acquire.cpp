@@ -40,6 +40,7 @@ bool core::by_inbox(line const& at) const noexcept { return wake_of(at) != wake:
 
 void core::start(waiter& who) {
   auto& at = *who.place;
+  who.since = boot_clock::now();
   ++stats_.waiting_now;
   auto const known_busy = at.holder != nullptr || (at.on_wire && at.on_wire->now == bid::state::waiting);
   if (who.once && known_busy) {
@@ -49,11 +50,14 @@ void core::start(waiter& who) {
   at.waiters.push_back(who);
   if (at.holder != nullptr) {
     ++stats_.waits;
+    // The release gets it in line behind callers elsewhere, where it should be reachable from the start.
+    if (at.how().order == order::strict && by_inbox(at)) inbox_.open();
   } else if (!at.on_wire) {
     open_bid(at);
     ask_for(at);
   } else if (at.on_wire->now == bid::state::leaving) {
     at.on_wire->now = bid::state::asking;
+    (void)renew_bid(at);
   }
 }
 
@@ -77,7 +81,12 @@ void core::finish(waiter& who) {
 void core::leave(waiter& who) {
   line_ptr const at = who.place;
   finish(who);
-  if (at->waiters.empty() && at->on_wire) give_up_bid(*at);
+  if (!at->on_wire) return;
+  if (at->waiters.empty()) {
+    give_up_bid(*at);
+  } else {
+    (void)renew_bid(*at);
+  }
 }
 
 void core::time_up(waiter& who) {
@@ -132,17 +141,45 @@ bid& core::open_bid(line& at) {
   return *at.on_wire;
 }
 
+/// Where the order is strict nobody inherits a place: if the bid may have one that was somebody else's, the
+/// first caller of the line makes a new bid. That one gets in line before the old one leaves, so that a grant
+/// which the old one has to give back comes to whoever is the first then.
+bool core::renew_bid(line& at) {
+  auto const& old = *at.on_wire;
+  if (at.how().order == order::barging || !old.joined || old.since == at.waiters.front().since) return false;
+  auto const number = old.number;
+  auto const terms = old.terms;
+  auto const answered = old.answered;
+  auto const under_way = old.now != bid::state::waiting;
+  bids_.erase(number);
+  open_bid(at).answered = answered;
+  ask_for(at);
+  if (!under_way) abandon(at, number, terms);  // otherwise it is an orphan, and its answer decides
+  return true;
+}
+
+/// An answer to a bid that is over. A message brought the lock first, or the caller left and another made a
+/// bid of its own. Unless the lock is in use, the request may have left something: taken it for nobody, also
+/// when it was overtaken by the release (they may trade places when the server has lost its scripts), or got
+/// in line.
+void core::drop_orphan(line const& at, std::uint64_t number) {
+  auto const in_use = at.holder != nullptr && at.holder->number() == number;
+  if (!in_use) abandon(at, number, {});
+}
+
 ask core::next_ask(line& at) {
   auto& mine = *at.on_wire;
   auto const& first = at.waiters.front();
   auto const& options = first.how->options;
   mine.ttl = options.ttl;
   mine.terms = terms_of(options);
+  mine.since = first.since;
   return {.owner = mine.owner,
           .ttl = mine.ttl,
           .tokens = options.handoff_limit + 1,
           .join = by_inbox(at) && !first.once,
-          .ticket = mine.ticket};
+          .ticket = mine.ticket,
+          .waited = std::chrono::duration_cast<std::chrono::microseconds>(boot_clock::now() - first.since)};
 }
 
 void core::ask_for(line& at) {
@@ -169,11 +206,7 @@ void core::ask_for(line& at) {
 
 void core::on_asked(line& at, std::uint64_t number, net::answer&& how) {
   if (!at.on_wire || at.on_wire->number != number) {
-    // A message brought the lock first. If that lease is over already, and this request overtaken by its
-    // release (they may trade places when the server has lost its scripts), it has taken the lock again for
-    // nobody.
-    auto const in_use = at.holder != nullptr && at.holder->number() == number;
-    if (!in_use && how.reply.size() == 2) abandon(at, number, {});
+    drop_orphan(at, number);
     return;
   }
   if (how.failure || how.reply.is_error()) {
@@ -277,13 +310,14 @@ void core::on_busy(line& at, busy const& how, time_point sent_at) {
   auto& mine = *at.on_wire;
   auto const asked_to_wait = how.ahead >= 0;
   mine.last = {how, boot_clock::now()};
+  mine.now = bid::state::waiting;
   finish_tries(at, nullptr);
   auto const insists = !at.waiters.empty() && no_inbox_ && wake_of(at) == wake::inbox;
   if (at.waiters.empty() || insists) {
-    mine.now = bid::state::waiting;
     fail_all(at, no_inbox_);
     return;
   }
+  if (renew_bid(at)) return;
   if (mine.ticket.empty() && mine.asked_at == time_point{}) ++stats_.waits;
   presence_.touch();
   mine.asked_at = sent_at;

@@ -95,6 +95,8 @@ class core : public std::enable_shared_from_this<core> {
   void finish_tries(line& at, std::shared_ptr<error const> const& why);
   bid& open_bid(line& at);
   void ask_for(line& at);
+  [[nodiscard]] bool renew_bid(line& at);
+  void drop_orphan(line const& at, std::uint64_t number);
   void on_asked(line& at, std::uint64_t number, net::answer&& how);
   void on_verdict(line& at, verdict const& what, time_point sent_at);
   void on_granted(line& at, granted const& what, time_point sent_at, milliseconds ttl);

@@ -41,6 +41,7 @@ class waiter : public boost::intrusive::list_base_hook<> {
 
   line_ptr place;
   terms_ptr how;
+  time_point since{};                        ///< when it asked
   bool once = false;                         ///< it tries, and doesn't wait
   time_point last_look = time_point::max();  ///< ask once more then, just before the time is up
   bool done = false;
@@ -50,7 +51,8 @@ class waiter : public boost::intrusive::list_base_hook<> {
 };
 
 /// The name's one candidate on the wire. It belongs to the line, not to a caller: when the first caller gives
-/// up the next one takes its place in the queue over.
+/// up the next one takes its place in the queue over; but where the order is strict the next one makes a bid
+/// of its own.
 struct bid {
   enum class state {
     asking,   ///< a request is under way
@@ -66,6 +68,7 @@ struct bid {
   std::string ticket{};
   state now = state::asking;
   handover terms{};        ///< of the caller it was last asked for
+  time_point since{};      ///< when that caller asked
   milliseconds ttl{};      ///< as asked for last
   bool joined = false;     ///< it may be in the queue
   bool woken = false;      ///< a message came while a request was under way

@@ -23,6 +23,7 @@ struct ask {
   int tokens = 1;             ///< fencing tokens wished for: one for the lease, more for handoffs behind it
   bool join = false;          ///< wait in the queue when it is busy
   std::string_view ticket{};  ///< the place in the queue from an earlier ask; empty: none yet
+  std::chrono::microseconds waited{};  ///< how long the caller has been waiting, by its own clock
 };
 
 /// It is ours.
@@ -66,8 +67,15 @@ struct owned {
   std::string_view owner;
 };
 
+/// Whose the place in the server's queue is.
+enum class order {
+  barging,  ///< the line's: whoever is its first caller by then uses it, and newcomers may overtake anyway
+  strict,   ///< the caller's: it is given up with the caller, and the next one takes its own
+};
+
 /// One kind of lock on one wire format. All calls may be sent twice: the second finds what the first did.
 struct recipe {
+  engine::order order;
   call (*acquire)(std::string_view name, ask const&);
   verdict (*read_acquire)(resp::reply const&);
   call (*release)(owned, handover);

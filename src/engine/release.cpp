@@ -58,8 +58,15 @@ void core::release(held& what, release_handler done) {
   } else if (!at.waiters.empty() && by_inbox(at) && at.waiters.front().how->options.replicas == 0) {
     pass(at, what, std::move(done));
   } else {
+    // Where the order is strict the next one has to be in line by the time the release looks who is the
+    // first.
+    auto const ask_first = !at.waiters.empty() && by_inbox(at) && at.how().order == order::strict;
+    if (ask_first) {
+      open_bid(at);
+      ask_for(at);
+    }
     send_release(giving_back{what}, std::move(done));
-    if (at.waiters.empty()) return;
+    if (at.waiters.empty() || ask_first) return;
     open_bid(at);
     if (by_inbox(at)) {
       ask_for(at);
@@ -201,6 +208,7 @@ void core::pass(line& at, held const& from, release_handler done) {
                  [this, pin = line_ptr{&at}, number, before = giving_back{from},
                   done = std::move(done)](net::answer&& how) mutable {
                    auto const mine_still = pin->on_wire && pin->on_wire->number == number;
+                   if (!mine_still) drop_orphan(*pin, number);
                    if (how.failure || how.reply.is_error()) {
                      if (how.reply.is_error()) {
                        send_release(before, std::move(done));

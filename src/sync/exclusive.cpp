@@ -1,6 +1,5 @@
 #include "sync/exclusive.hpp"
 
-#include "script/names.hpp"
 #include "scripts.hpp"
 
 namespace holdfast::sync {
@@ -9,17 +8,8 @@ namespace {
 using namespace engine;
 namespace lua = scripts::exclusive;
 
-/// Keys of one lock. The strings must live as long as the call is being made.
-struct keys {
-  explicit keys(std::string_view name)
-      : lock{name}, counter{names::token_counter(name)}, queue{names::queue(name)} {}
-  std::string_view lock;
-  std::string counter;
-  std::string queue;
-};
-
 call acquire(std::string_view name, ask const& how) {
-  keys const k{name};
+  plain::keys const k{name};
   return lua::acquire{.lock = {k.lock},
                       .counter = {k.counter},
                       .queue = {k.queue},
@@ -43,6 +33,10 @@ verdict read_granted(resp::reply const& reply, std::size_t at) {
   return granted{.token = reply[at].integer, .count = static_cast<int>(reply[at + 1].integer)};
 }
 
+}  // namespace
+
+namespace plain {
+
 verdict read_acquire(resp::reply const& reply) {
   if (reply.size() == 2) return read_granted(reply, 0);
   if (reply.size() == 6) return read_busy(reply, 0);
@@ -50,7 +44,7 @@ verdict read_acquire(resp::reply const& reply) {
 }
 
 call release(owned what, handover how) {
-  keys const k{what.name};
+  plain::keys const k{what.name};
   return lua::release{.lock = {k.lock},
                       .counter = {k.counter},
                       .queue = {k.queue},
@@ -59,15 +53,17 @@ call release(owned what, handover how) {
                       .grant_ms = how.grant.count()}();
 }
 
+}  // namespace plain
+
+namespace {
+
 found read_found(std::int64_t code) {
   if (code > 0) return found::mine;
   return code == 0 ? found::gone : found::foreign;
 }
 
-found read_release(resp::reply const& reply) { return read_found(reply.integer); }
-
 call pass(owned what, handover how, ask const& next) {
-  keys const k{what.name};
+  plain::keys const k{what.name};
   return lua::pass{.lock = {k.lock},
                    .counter = {k.counter},
                    .queue = {k.queue},
@@ -78,6 +74,12 @@ call pass(owned what, handover how, ask const& next) {
                    .tokens = next.tokens}();
 }
 
+}  // namespace
+
+namespace plain {
+
+found read_release(resp::reply const& reply) { return read_found(reply.integer); }
+
 passed read_pass(resp::reply const& reply) {
   if (!reply.is_array() || reply.size() == 0) return {.before = found::gone};
   if (reply[0].integer == 1 && reply.size() == 3) return {.next = {read_granted(reply, 1)}};
@@ -86,7 +88,7 @@ passed read_pass(resp::reply const& reply) {
 }
 
 call abandon(owned what, handover how) {
-  keys const k{what.name};
+  plain::keys const k{what.name};
   return lua::abandon{.lock = {k.lock},
                       .counter = {k.counter},
                       .queue = {k.queue},
@@ -116,16 +118,17 @@ std::vector<std::pair<std::size_t, found>> read_renew(resp::reply const& reply) 
   return lost;
 }
 
-}  // namespace
+}  // namespace plain
 
-engine::recipe const exclusive{.acquire = acquire,
-                               .read_acquire = read_acquire,
-                               .release = release,
-                               .read_release = read_release,
-                               .pass = pass,
-                               .read_pass = read_pass,
-                               .abandon = abandon,
-                               .renew = renew,
-                               .read_renew = read_renew};
+constinit engine::recipe const exclusive{.order = order::barging,
+                                         .acquire = acquire,
+                                         .read_acquire = plain::read_acquire,
+                                         .release = plain::release,
+                                         .read_release = plain::read_release,
+                                         .pass = pass,
+                                         .read_pass = plain::read_pass,
+                                         .abandon = plain::abandon,
+                                         .renew = plain::renew,
+                                         .read_renew = plain::read_renew};
 
 }  // namespace holdfast::sync

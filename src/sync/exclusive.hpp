@@ -1,10 +1,36 @@
 /// The exclusive lock on the plain wire.
 #pragma once
 
+#include <string>
+#include <string_view>
+
 #include "engine/recipe.hpp"
+#include "script/names.hpp"
 
 namespace holdfast::sync {
 
 extern engine::recipe const exclusive;
+
+/// What all exclusive locks of this wire have in common.
+namespace plain {
+
+/// Keys of one lock. The strings must live as long as the call is being made.
+struct keys {
+  explicit keys(std::string_view name)
+      : lock{name}, counter{names::token_counter(name)}, queue{names::queue(name)} {}
+  std::string_view lock;
+  std::string counter;
+  std::string queue;
+};
+
+engine::verdict read_acquire(resp::reply const& reply);
+call release(engine::owned what, engine::handover how);
+engine::found read_release(resp::reply const& reply);
+engine::passed read_pass(resp::reply const& reply);
+call abandon(engine::owned what, engine::handover how);
+call renew(engine::milliseconds ttl, std::span<engine::owned const> leases);
+std::vector<std::pair<std::size_t, engine::found>> read_renew(resp::reply const& reply);
+
+}  // namespace plain
 
 }  // namespace holdfast::sync

@@ -9,13 +9,16 @@ namespace {
 
 using namespace holdfast::contract;
 using namespace std::chrono_literals;
+using testing::_;
 namespace lua = holdfast::scripts::exclusive;
+namespace fair = holdfast::scripts::fair;
 namespace fence = holdfast::scripts::fence;
 namespace names = holdfast::names;
 
 std::vector<holdfast::script const*> const scripts{
-    &lua::abandon::source, &lua::acquire::source, &lua::pass::source,   &lua::release::source,
-    &lua::renew::source,   &fence::claim::source, &fence::write::source};
+    &lua::abandon::source, &lua::acquire::source, &lua::pass::source,
+    &lua::release::source, &lua::renew::source,   &fair::acquire::source,
+    &fair::pass::source,   &fence::claim::source, &fence::write::source};
 
 TEST(every_script, has_the_sha_1_that_script_load_replies) {
   auto raw = empty_server().raw();
@@ -47,6 +50,13 @@ void go_through(raw_redis& raw, std::string const& name) {
   run(pass(anna, sibling, 1, name), no_error);
   run(abandon(ben, name), no_error);
   run(abandon(sibling, name), no_error);
+  run(release(ben, name), no_error);
+  run(fair_acquire(joins(me), name), no_error);
+  run(fair_acquire(joins(anna), name), any_list);
+  run(fair_acquire(asks(you), name), any_list);
+  run(fair_pass(me, sibling, 0s, name), no_error);
+  run(fair_pass(anna, me, 1h, name), is_list({1, _, _}));
+  run(release(me, name), is(1));
   auto const mark = names::fence_mark(name);
   auto const done = names::fence_done(name, uuid, 2);
   auto const answered = names::fence_done(name, uuid, 1);

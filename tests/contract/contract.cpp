@@ -86,16 +86,17 @@ testing::Matcher<raw_reply const&> is_busy(testing::Matcher<std::int64_t> const&
                                            testing::Matcher<std::int64_t> const& ahead,
                                            testing::Matcher<std::int64_t> const& ticket,
                                            std::string_view holder,
-                                           testing::Matcher<std::int64_t> const& held_us) {
-  return is_array({is_number(pttl), is_number(ahead), is_number(ticket), is_number(last_token),
-                   is_text(holder), is_number(held_us)});
+                                           testing::Matcher<std::int64_t> const& held_us,
+                                           std::int64_t counter) {
+  return is_array({is_number(pttl), is_number(ahead), is_number(ticket), is_number(counter), is_text(holder),
+                   is_number(held_us)});
 }
 
 testing::Matcher<raw_reply const&> is_passed_on(testing::Matcher<std::int64_t> const& pttl,
                                                 testing::Matcher<std::int64_t> const& ahead,
-                                                std::string_view holder) {
+                                                std::string_view holder, std::int64_t counter) {
   return is_array({is_number(2), is_number(pttl), is_number(ahead), is_number(testing::Gt(0)),
-                   is_number(last_token), is_text(holder), is_number(-1)});
+                   is_number(counter), is_text(holder), is_number(-1)});
 }
 
 testing::Matcher<raw_reply const&> is_error(std::string const& start) {
@@ -135,8 +136,24 @@ call renew(std::vector<engine::owned> const& leases) {
   return sync::exclusive.renew(std::chrono::milliseconds{full_ttl}, leases);
 }
 
+call fair_acquire(engine::ask how, std::string_view name) {
+  how.ttl = std::chrono::milliseconds{full_ttl};
+  return sync::fair.acquire(name, how);
+}
+
+call fair_pass(std::string_view owner, std::string_view next, std::chrono::microseconds next_waited,
+               std::string_view name) {
+  return sync::fair.pass(
+      {.name = name, .owner = owner}, handover,
+      {.owner = next, .ttl = std::chrono::milliseconds{full_ttl}, .join = true, .waited = next_waited});
+}
+
 engine::ask joins(std::string_view owner, std::string_view ticket) {
   return {.owner = owner, .join = true, .ticket = ticket};
+}
+
+engine::ask joins_after(std::chrono::microseconds waited, std::string_view owner) {
+  return {.owner = owner, .join = true, .waited = waited};
 }
 
 engine::ask asks(std::string_view owner, int tokens) { return {.owner = owner, .tokens = tokens}; }

@@ -16,6 +16,7 @@
 #include "script/call.hpp"
 #include "support/redis_server.hpp"
 #include "sync/exclusive.hpp"
+#include "sync/fair.hpp"
 
 namespace holdfast::contract {
 
@@ -87,11 +88,12 @@ testing::Matcher<raw_reply const&> is_busy(testing::Matcher<std::int64_t> const&
                                            testing::Matcher<std::int64_t> const& ahead,
                                            testing::Matcher<std::int64_t> const& ticket,
                                            std::string_view holder,
-                                           testing::Matcher<std::int64_t> const& held_us = -1);
+                                           testing::Matcher<std::int64_t> const& held_us = -1,
+                                           std::int64_t counter = last_token);
 /// The same behind a pass.
 testing::Matcher<raw_reply const&> is_passed_on(testing::Matcher<std::int64_t> const& pttl,
                                                 testing::Matcher<std::int64_t> const& ahead,
-                                                std::string_view holder);
+                                                std::string_view holder, std::int64_t counter = last_token);
 testing::Matcher<raw_reply const&> is_error(std::string const& text);
 
 // Messages, as "<channel> <payload>".
@@ -105,7 +107,12 @@ call release(std::string_view owner, std::string_view name = lock_name);
 call pass(std::string_view owner, std::string_view next, int tokens = 1, std::string_view name = lock_name);
 call abandon(std::string_view owner, std::string_view name = lock_name);
 call renew(std::vector<engine::owned> const& leases);
+call fair_acquire(engine::ask how, std::string_view name = lock_name);
+call fair_pass(std::string_view owner, std::string_view next,
+               std::chrono::microseconds next_waited = std::chrono::milliseconds{1},
+               std::string_view name = lock_name);
 engine::ask joins(std::string_view owner, std::string_view ticket = {});
+engine::ask joins_after(std::chrono::microseconds waited, std::string_view owner);  ///< the first time
 engine::ask asks(std::string_view owner, int tokens = 1);
 
 /// The command that sends it.

@@ -1,0 +1,52 @@
+#include "sync/fair.hpp"
+
+#include "scripts.hpp"
+#include "sync/exclusive.hpp"
+
+namespace holdfast::sync {
+namespace {
+
+using namespace engine;
+namespace lua = scripts::fair;
+
+call acquire(std::string_view name, ask const& how) {
+  plain::keys const k{name};
+  return lua::acquire{.lock = {k.lock},
+                      .counter = {k.counter},
+                      .queue = {k.queue},
+                      .owner = how.owner,
+                      .ttl_ms = how.ttl.count(),
+                      .tokens = how.tokens,
+                      .mode = how.join ? "join" : "ask",
+                      .ticket = how.ticket,
+                      .waited_us = how.waited.count(),
+                      .grant_ms = grant_ttl.count()}();
+}
+
+call pass(owned what, handover how, ask const& next) {
+  plain::keys const k{what.name};
+  return lua::pass{.lock = {k.lock},
+                   .counter = {k.counter},
+                   .queue = {k.queue},
+                   .owner = what.owner,
+                   .grant_ms = how.grant.count(),
+                   .next = next.owner,
+                   .ttl_ms = next.ttl.count(),
+                   .tokens = next.tokens,
+                   .waited_us = next.waited.count()}();
+}
+
+}  // namespace
+
+constinit engine::recipe const fair{.order = order::strict,
+                                    .acquire = acquire,
+                                    .read_acquire = plain::read_acquire,
+                                    .release = plain::release,
+                                    .read_release = plain::read_release,
+                                    .pass = pass,
+                                    .read_pass = plain::read_pass,
+                                    .abandon = plain::abandon,
+                                    .renew = plain::renew,
+                                    .read_renew = plain::read_renew};
+
+}  // namespace holdfast::sync

@@ -1,0 +1,183 @@
+#include "contract/contract.hpp"
+#include "script/names.hpp"
+
+namespace {
+
+using namespace holdfast::contract;
+using namespace std::chrono_literals;
+namespace names = holdfast::names;
+using testing::AllOf;
+using testing::Gt;
+using testing::Le;
+
+auto const nearly_20_s = AllOf(Gt(10'000), Le(20'000));
+auto const nearly_2_s = AllOf(Gt(1'000), Le(2'000));
+
+class fair_acquire_script : public testing::TestWithParam<row> {};
+TEST_P(fair_acquire_script, keeps_its_contract) { check(GetParam()); }
+
+INSTANTIATE_TEST_SUITE_P(
+    contract, fair_acquire_script,
+    testing::ValuesIn(std::vector<row>{
+        {.name = "takes_a_free_lock",
+         .given = {},
+         .call = fair_acquire(joins(me)),
+         .expect = {.reply = is_list({last_token + 1, 1}), .lock = me, .counter = last_token + 1},
+         .again = expect{.reply = is_list({last_token + 2, 1}), .lock = me}},
+        {.name = "takes_a_free_lock_that_it_only_asks_for",
+         .given = {},
+         .call = fair_acquire(asks(me)),
+         .expect = {.reply = is_list({last_token + 1, 1}), .lock = me, .counter = last_token + 1}},
+        {.name = "takes_a_free_lock_when_it_is_the_first",
+         .given = {.queue = {{me, 3}, {anna, 2}}, .listening = {anna}},
+         .call = fair_acquire(joins(me)),
+         .expect =
+             {.reply = is_list({last_token + 1, 1}), .lock = me, .counter = last_token + 1, .queue = {anna}}},
+        {.name = "takes_a_free_lock_when_it_was_first_though_it_had_to_leave_the_queue",
+         .given = {.queue = {{anna, 2}}, .listening = {anna}},
+         .call = fair_acquire(joins(me, "1000")),
+         .expect =
+             {.reply = is_list({last_token + 1, 1}), .lock = me, .counter = last_token + 1, .queue = {anna}}},
+        {.name = "takes_a_free_lock_when_it_has_waited_longest",
+         .given = {.queue = {{anna, 2'000}}, .listening = {anna}},
+         .call = fair_acquire(joins_after(60s, me)),
+         .expect =
+             {.reply = is_list({last_token + 1, 1}), .lock = me, .counter = last_token + 1, .queue = {anna}}},
+        {.name = "takes_a_free_lock_when_those_ahead_are_gone",
+         .given = {.queue = {{anna, 3}, {ben, 2}}},
+         .call = fair_acquire(joins(me)),
+         .expect = {.reply = is_list({last_token + 3, 1}), .lock = me, .counter = last_token + 3}},
+        {.name = "takes_a_free_lock_that_it_only_asks_for_when_those_ahead_are_gone",
+         .given = {.queue = {{anna, 3}}},
+         .call = fair_acquire(asks(me)),
+         .expect = {.reply = is_list({last_token + 2, 1}), .lock = me, .counter = last_token + 2}},
+        {.name = "grants_a_free_lock_to_the_first_and_gets_in_line",
+         .given = {.queue = {{anna, 3}, {ben, 2}}, .listening = {anna, ben}},
+         .call = fair_acquire(joins(me)),
+         .expect = {.reply = is_busy(nearly_2_s, 1, Gt(0), anna, -1, last_token + 1),
+                    .lock = anna,
+                    .ttl = 2'000,
+                    .counter = last_token + 1,
+                    .queue = {ben, me},
+                    .messages = {granted(anna, last_token + 1, 1)}},
+         .again = expect{.reply = is_busy(nearly_2_s, 1, Gt(0), anna, -1, last_token + 1),
+                         .lock = anna,
+                         .ttl = 2'000,
+                         .queue = {ben, me}}},
+        {.name = "grants_a_free_lock_to_the_first_that_lives",
+         .given = {.queue = {{anna, 3}, {ben, 2}}, .listening = {ben}},
+         .call = fair_acquire(joins(me)),
+         .expect = {.reply = is_busy(nearly_2_s, 0, Gt(0), ben, -1, last_token + 2),
+                    .lock = ben,
+                    .ttl = 2'000,
+                    .counter = last_token + 2,
+                    .queue = {me},
+                    .messages = {granted(ben, last_token + 2, 1)}}},
+        {.name = "grants_a_free_lock_to_the_first_when_it_only_asks",
+         .given = {.queue = {{anna, 3}}, .listening = {anna}},
+         .call = fair_acquire(asks(me)),
+         .expect = {.reply = is_busy(nearly_2_s, -1, 0, anna, -1, last_token + 1),
+                    .lock = anna,
+                    .ttl = 2'000,
+                    .counter = last_token + 1,
+                    .messages = {granted(anna, last_token + 1, 1)}}},
+        {.name = "grants_a_free_lock_to_one_whose_ticket_lies_in_the_future",
+         .given = {.queue = {{anna, -60'000}}, .listening = {anna}},
+         .call = fair_acquire(joins(me)),
+         .expect = {.reply = is_busy(nearly_2_s, 0, Gt(0), anna, -1, last_token + 1),
+                    .lock = anna,
+                    .ttl = 2'000,
+                    .counter = last_token + 1,
+                    .queue = {me},
+                    .messages = {granted(anna, last_token + 1, 1)}}},
+        {.name = "takes_as_many_tokens_again_for_its_own_lock",
+         .given = {.lock = me, .ttl = 2'000},
+         .call = fair_acquire(asks(me, 65)),
+         .expect = {.reply = is_list({last_token + 1, 1}), .lock = me, .counter = last_token + 1}},
+        {.name = "gives_its_own_lock_a_full_ttl_and_tells_nobody",
+         .given = {.lock = me, .ttl = 2'000, .queue = {{me}, {anna}}, .listening = {anna}},
+         .call = fair_acquire(joins(me)),
+         .expect =
+             {.reply = is_list({last_token + 1, 1}), .lock = me, .counter = last_token + 1, .queue = {anna}}},
+        {.name = "changes_nothing_when_it_only_asks_for_a_busy_lock",
+         .given = {.lock = you, .queue = {{anna}}, .listening = {anna}},
+         .call = fair_acquire(asks(me)),
+         .expect = {.reply = is_busy(nearly_20_s, -1, 0, you), .lock = you, .ttl = 20'000, .queue = {anna}}},
+        {.name = "joins_behind_all_others_when_it_is_new",
+         .given = {.lock = you, .queue = {{ben, 20}, {anna, 10}}},
+         .call = fair_acquire(joins(me)),
+         .expect = {.reply = is_busy(nearly_20_s, 2, Gt(0), you),
+                    .lock = you,
+                    .ttl = 20'000,
+                    .queue = {ben, anna, me}}},
+        {.name = "joins_before_those_that_have_waited_less",
+         .given = {.lock = you, .queue = {{ben, 60'000}, {anna, 20'000}}},
+         .call = fair_acquire(joins_after(40s, me)),
+         .expect = {.reply = is_busy(nearly_20_s, 1, Gt(0), you),
+                    .lock = you,
+                    .ttl = 20'000,
+                    .queue = {ben, me, anna}}},
+        {.name = "joins_behind_others_whose_tickets_lie_in_the_future",
+         .given = {.lock = you, .queue = {{anna, -60'000}, {ben, -70'000}}},
+         .call = fair_acquire(joins(me)),
+         .expect = {.reply = is_busy(nearly_20_s, 2, Gt(0), you),
+                    .lock = you,
+                    .ttl = 20'000,
+                    .queue = {anna, ben, me}}},
+        {.name = "keeps_its_place_though_it_comes_without_its_ticket",
+         .given = {.lock = you, .queue = {{me, 30}, {anna, 10}}},
+         .call = fair_acquire(joins(me)),
+         .expect =
+             {.reply = is_busy(nearly_20_s, 0, Gt(0), you), .lock = you, .ttl = 20'000, .queue = {me, anna}}},
+        {.name = "gets_its_place_back_with_its_ticket",
+         .given = {.lock = you, .queue = {{anna, 10}}},
+         .call = fair_acquire(joins(me, "1000")),
+         .expect =
+             {.reply = is_busy(nearly_20_s, 0, 1'000, you), .lock = you, .ttl = 20'000, .queue = {me, anna}}},
+        {.name = "is_refused_by_a_hash",
+         .given = {.also = {{"HSET", "orders:42", "field", "1"}}},
+         .call = fair_acquire(joins(me)),
+         .expect = {.reply = is_error("WRONGTYPE hash")},
+         .again = expect{.reply = is_error("WRONGTYPE hash")}},
+    }),
+    name_of);
+
+TEST(fair_acquire_script_alone, takes_a_free_lock_without_the_right_to_publish) {
+  auto raw = empty_server().raw();
+  prepare(raw, {.queue = {{anna}}});
+  raw.command({"ACL", "SETUSER", "mute", "on", "nopass", "~*", "resetchannels", "+@all"});
+  raw.command({"AUTH", "mute", "any"});
+  EXPECT_THAT(raw.command(eval(fair_acquire(joins(me)))), is_list({last_token + 2, 1}));
+  EXPECT_EQ(raw.get(std::string{lock_name}), me);
+  EXPECT_EQ(raw.command({"ZCARD", names::queue(lock_name)}).integer, 1) << "anna asks by herself";
+}
+
+/// Each way to ask while a key beside the lock is something else: refused, and every key as it was.
+void expect_nothing_left_behind(words const& spoil, std::string const& words_of_error) {
+  for (auto const holder : {std::string_view{}, me, you}) {
+    for (auto const& how : {asks(me), joins(me), joins(me, "1000")}) {
+      auto raw = empty_server().raw();
+      prepare(raw, {.lock = holder, .counter = {}, .also = {spoil}});
+      auto const before = raw.keys();
+      EXPECT_THAT(raw.command(eval(fair_acquire(how))), is_error(words_of_error)) << spoil[0] << holder;
+      EXPECT_THAT(raw.keys(), testing::UnorderedElementsAreArray(before));
+      EXPECT_EQ(raw.get(std::string{lock_name}).value_or(""), holder);
+    }
+  }
+}
+
+TEST(fair_acquire_script_alone, leaves_nothing_behind_when_a_side_key_is_something_else) {
+  expect_nothing_left_behind({"HSET", names::token_counter(lock_name), "field", "1"}, "WRONGTYPE Operation");
+  expect_nothing_left_behind({"SET", names::token_counter(lock_name), "many"},
+                             "WRONGTYPE the token counter is no number");
+  expect_nothing_left_behind({"SET", names::queue(lock_name), "1"}, "WRONGTYPE Operation");
+}
+
+TEST(fair_acquire_script_alone, leaves_nothing_else_behind) {
+  auto raw = empty_server().raw();
+  raw.command(eval(fair_acquire(joins(me))));
+  EXPECT_THAT(raw.keys(),
+              testing::UnorderedElementsAre(std::string{lock_name}, names::token_counter(lock_name)));
+}
+
+}  // namespace

@@ -1,0 +1,108 @@
+#include "contract/contract.hpp"
+#include "script/names.hpp"
+
+namespace {
+
+using namespace holdfast::contract;
+using namespace std::chrono_literals;
+using testing::Gt;
+namespace names = holdfast::names;
+
+auto const nearly_2_s = testing::AllOf(Gt(1'000), testing::Le(2'000));
+
+class fair_pass_script : public testing::TestWithParam<row> {};
+TEST_P(fair_pass_script, keeps_its_contract) { check(GetParam()); }
+
+INSTANTIATE_TEST_SUITE_P(
+    contract, fair_pass_script,
+    testing::ValuesIn(std::vector<row>{
+        {.name = "gives_the_lock_to_the_next_when_nobody_else_waits",
+         .given = {.lock = me},
+         .call = fair_pass(me, sibling),
+         .expect = {.reply = is_list({1, last_token + 1, 1}), .lock = sibling, .counter = last_token + 1},
+         .again = expect{.reply = is_list({1, last_token + 2, 1}), .lock = sibling}},
+        {.name = "gives_the_lock_to_the_next_when_it_has_waited_longest",
+         .given = {.lock = me, .queue = {{anna, 20'000}}, .listening = {anna}},
+         .call = fair_pass(me, sibling, 60s),
+         .expect = {.reply = is_list({1, last_token + 1, 1}),
+                    .lock = sibling,
+                    .counter = last_token + 1,
+                    .queue = {anna}}},
+        {.name = "gives_the_lock_to_the_next_when_those_before_it_are_gone",
+         .given = {.lock = me, .queue = {{anna, 60'000}, {ben, 20'000}}, .listening = {ben}},
+         .call = fair_pass(me, sibling, 40s),
+         .expect = {.reply = is_list({1, last_token + 2, 1}),
+                    .lock = sibling,
+                    .counter = last_token + 2,
+                    .queue = {ben}}},
+        {.name = "grants_to_the_one_that_has_waited_longest_and_queues_the_next_in_its_place",
+         .given = {.lock = me, .queue = {{anna, 60'000}, {ben, 20'000}}, .listening = {anna, ben}},
+         .call = fair_pass(me, sibling, 40s),
+         .expect = {.reply = is_passed_on(nearly_2_s, 0, anna, last_token + 1),
+                    .lock = anna,
+                    .ttl = 2'000,
+                    .counter = last_token + 1,
+                    .queue = {sibling, ben},
+                    .messages = {granted(anna, last_token + 1, 1)}},
+         .again = expect{.reply = is_list({-1}), .lock = anna, .ttl = 2'000, .queue = {sibling, ben}}},
+        {.name = "grants_to_the_first_that_lives",
+         .given = {.lock = me, .queue = {{anna, 60'000}, {ben, 50'000}}, .listening = {ben}},
+         .call = fair_pass(me, sibling, 40s),
+         .expect = {.reply = is_passed_on(nearly_2_s, 0, ben, last_token + 2),
+                    .lock = ben,
+                    .ttl = 2'000,
+                    .counter = last_token + 2,
+                    .queue = {sibling},
+                    .messages = {granted(ben, last_token + 2, 1)}}},
+        {.name = "grants_to_one_whose_ticket_lies_in_the_future",
+         .given = {.lock = me, .queue = {{anna, -60'000}}, .listening = {anna}},
+         .call = fair_pass(me, sibling, 0s),
+         .expect = {.reply = is_passed_on(nearly_2_s, 0, anna, last_token + 1),
+                    .lock = anna,
+                    .ttl = 2'000,
+                    .counter = last_token + 1,
+                    .queue = {sibling},
+                    .messages = {granted(anna, last_token + 1, 1)}}},
+        {.name = "does_nothing_for_the_next_when_the_lock_is_gone",
+         .given = {.queue = {{anna}}, .listening = {anna}},
+         .call = fair_pass(me, sibling),
+         .expect = {.reply = is_list({0}), .queue = {anna}}},
+        {.name = "does_nothing_for_the_next_when_the_lock_is_foreign",
+         .given = {.lock = you, .queue = {{anna}}, .listening = {anna}},
+         .call = fair_pass(me, sibling),
+         .expect = {.reply = is_list({-1}), .lock = you, .ttl = 20'000, .queue = {anna}}},
+        {.name = "leaves_a_key_of_another_type_alone",
+         .given = {.also = {{"SADD", "orders:42", "1"}}},
+         .call = fair_pass(me, sibling),
+         .expect = {.reply = is_list({-1})}},
+        {.name = "finds_that_the_next_holds_already_and_gives_it_a_full_ttl",
+         .given = {.lock = sibling, .ttl = 2'000, .queue = {{anna}}, .listening = {anna}},
+         .call = fair_pass(me, sibling),
+         .expect = {.reply = is_list({1, last_token + 1, 1}),
+                    .lock = sibling,
+                    .counter = last_token + 1,
+                    .queue = {anna}}},
+    }),
+    name_of);
+
+TEST(fair_pass_script_alone, gives_the_lock_to_the_next_without_the_right_to_publish) {
+  auto raw = empty_server().raw();
+  prepare(raw, {.lock = me, .queue = {{anna, 60'000}}});
+  raw.command({"ACL", "SETUSER", "mute", "on", "nopass", "~*", "resetchannels", "+@all"});
+  raw.command({"AUTH", "mute", "any"});
+  EXPECT_THAT(raw.command(eval(fair_pass(me, sibling))), is_list({1, last_token + 2, 1}));
+  EXPECT_EQ(raw.get(std::string{lock_name}), sibling);
+  EXPECT_EQ(raw.command({"ZCARD", names::queue(lock_name)}).integer, 1);
+}
+
+TEST(fair_pass_script_alone, changes_nothing_when_a_side_key_is_something_else) {
+  for (auto const& spoil :
+       {words{"SET", names::queue(lock_name), "1"}, words{"SET", names::token_counter(lock_name), "many"}}) {
+    auto raw = empty_server().raw();
+    prepare(raw, {.lock = me, .counter = {}, .also = {spoil}});
+    EXPECT_THAT(raw.command(eval(fair_pass(me, sibling))), is_error("WRONGTYPE"));
+    EXPECT_EQ(raw.get(std::string{lock_name}), me);
+  }
+}
+
+}  // namespace

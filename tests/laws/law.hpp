@@ -95,6 +95,13 @@ inline std::vector<subject> woken_by_messages() {
   return some;
 }
 
+/// Those that keep the order over all clients, which takes messages.
+inline std::vector<subject> keeping_order() {
+  auto some = woken_by_messages();
+  std::erase_if(some, [](subject const& s) { return s.passing != handoff::by_server; });
+  return some;
+}
+
 inline std::string title_of(testing::TestParamInfo<subject> const& info) {
   return std::string{info.param.title};
 }
@@ -104,3 +111,5 @@ inline std::string title_of(testing::TestParamInfo<subject> const& info) {
 #define HOLDFAST_LAW(suite) INSTANTIATE_TEST_SUITE_P(every, suite, testing::ValuesIn(registry()), title_of)
 #define HOLDFAST_LAW_OF_MESSAGES(suite) \
   INSTANTIATE_TEST_SUITE_P(every, suite, testing::ValuesIn(woken_by_messages()), title_of)
+#define HOLDFAST_LAW_OF_ORDER(suite) \
+  INSTANTIATE_TEST_SUITE_P(every, suite, testing::ValuesIn(keeping_order()), title_of)

@@ -71,10 +71,10 @@ TEST_P(leaving, passes_the_wake_up_on_inside_the_process_when_cancelled_at_that_
 TEST_P(leaving, leaves_nothing_after_a_time_out) {
   auto holder = connect();
   auto mine = lock(holder)->acquire();
-  auto const before = raw_.keys();
+  auto const before = residue();
   auto redis = connect();
   EXPECT_FALSE(lock(redis)->try_acquire_for(150ms));
-  EXPECT_TRUE(eventually(2s, [&] { return raw_.keys().size() == before.size(); }));
+  EXPECT_TRUE(eventually(2s, [&] { return residue() == before; }));
   EXPECT_EQ(redis.stats().waiting_now, 0u);
   EXPECT_EQ(redis.stats().timed_out, 1u);
   mine.release();
@@ -84,7 +84,7 @@ TEST_P(leaving, leaves_nothing_after_a_time_out) {
 TEST_P(leaving, leaves_nothing_after_cancellation_at_any_moment) {
   auto holder = connect();
   auto mine = lock(holder)->acquire();
-  auto const before = raw_.keys().size();
+  auto const before = residue();
   auto redis = connect();
   auto const wanted = lock(redis);
   for (auto round = 0; round < 100; ++round) {
@@ -95,7 +95,7 @@ TEST_P(leaving, leaves_nothing_after_cancellation_at_any_moment) {
     }};
     EXPECT_EQ(code_of([&] { (void)wanted->acquire(stop.get_token()); }), errc::cancelled);
   }
-  EXPECT_TRUE(eventually(2s, [&] { return raw_.keys().size() == before; }));
+  EXPECT_TRUE(eventually(2s, [&] { return residue() == before; }));
   EXPECT_EQ(redis.stats().waiting_now, 0u);
 }
 

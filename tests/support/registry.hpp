@@ -3,6 +3,7 @@
 #pragma once
 
 #include <holdfast/client.hpp>
+#include <holdfast/fair_mutex.hpp>
 #include <holdfast/mutex.hpp>
 
 #include <chrono>
@@ -23,7 +24,7 @@ class any_lock {
   virtual ~any_lock() = default;
   virtual lease acquire(std::stop_token stop = {}) = 0;
   virtual std::optional<lease> try_acquire_for(std::chrono::nanoseconds wait, std::stop_token stop = {}) = 0;
-  virtual void async_acquire(mutex::acquire_handler done, std::stop_token stop = {}) = 0;
+  virtual void async_acquire(exclusive_lock::acquire_handler done, std::stop_token stop = {}) = 0;
 };
 
 template <class Lock>
@@ -34,7 +35,7 @@ class lock_of final : public any_lock {
   std::optional<lease> try_acquire_for(std::chrono::nanoseconds wait, std::stop_token stop) override {
     return lock_.try_acquire_for(wait, std::move(stop));
   }
-  void async_acquire(mutex::acquire_handler done, std::stop_token stop) override {
+  void async_acquire(exclusive_lock::acquire_handler done, std::stop_token stop) override {
     lock_.async_acquire(std::move(done), std::move(stop));
   }
 
@@ -47,10 +48,17 @@ std::unique_ptr<any_lock> make_lock(client& redis, std::string name, lock_option
   return std::make_unique<lock_of<Lock>>(redis, std::move(name), options);
 }
 
+/// How the lock goes from one caller of a client to the next.
+enum class handoff {
+  in_process,  ///< without a request
+  by_server,   ///< which knows the order of all callers of all clients
+};
+
 struct subject {
   std::string_view title;
   holdfast::wake wake;
   std::unique_ptr<any_lock> (*make)(client&, std::string name, lock_options);
+  handoff passing = handoff::in_process;
 
   friend std::ostream& operator<<(std::ostream& out, subject const& s) { return out << s.title; }
 };
@@ -59,6 +67,8 @@ inline std::vector<subject> const& registry() {
   static std::vector<subject> const all{
       {"mutex_inbox", wake::inbox, make_lock<mutex>},
       {"mutex_poll", wake::poll, make_lock<mutex>},
+      {"fair_mutex_inbox", wake::inbox, make_lock<fair_mutex>, handoff::by_server},
+      {"fair_mutex_poll", wake::poll, make_lock<fair_mutex>, handoff::by_server},
   };
   return all;
 }

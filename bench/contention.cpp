@@ -2,6 +2,7 @@
 
 #include <condition_variable>
 #include <deque>
+#include <holdfast/fair_mutex.hpp>
 #include <holdfast/mutex.hpp>
 #include <mutex>
 #include <stdexcept>
@@ -9,6 +10,7 @@
 #include <vector>
 
 #include "redis.hpp"
+#include "stats.hpp"
 
 namespace holdfast::bench {
 namespace {
@@ -65,6 +67,7 @@ void take_turns(Lock& lock, int process, int thread, tally& counts) {
   while (!counts.stop.load(std::memory_order_relaxed)) {
     std::lock_guard hold{lock};
     counts.visit(process, thread);
+    counts.leave();
   }
 }
 
@@ -75,13 +78,30 @@ struct moment {
   std::int64_t process_handoffs;
 };
 
+std::int64_t nanoseconds_now() {
+  return std::chrono::nanoseconds{std::chrono::steady_clock::now().time_since_epoch()}.count();
+}
+
+double median_gap_us(tally const& counts) {
+  std::vector<double> known;
+  for (auto const& gap : counts.gaps) {
+    if (gap != 0) known.push_back(static_cast<double>(gap) / 1'000);
+  }
+  return known.empty() ? 0 : median(std::move(known));
+}
+
 moment now(redis_server const& server, tally const& counts) {
   return {std::chrono::steady_clock::now(), server.calls(), counts.handoffs, counts.process_handoffs};
 }
 
 }  // namespace
 
+void tally::leave() { left_at = nanoseconds_now(); }
+
 void tally::visit(int process, int thread) {
+  if (auto const before = left_at.exchange(0); before != 0) {
+    gaps[static_cast<std::size_t>(acquisitions) % gaps.size()] = nanoseconds_now() - before;
+  }
   if (inside.fetch_add(1) != 0) ++overlaps;
   int const me = process * 1000 + thread;
   int const before = last.exchange(me);
@@ -119,7 +139,7 @@ contention contend(context const& run, int processes, int threads, contending_pr
   return {static_cast<double>(after.handoffs - before.handoffs) / seconds,
           static_cast<double>(after.process_handoffs - before.process_handoffs) / seconds,
           requests_between(before.calls, after.calls) / seconds,
-          messages_between(before.calls, after.calls) / seconds};
+          messages_between(before.calls, after.calls) / seconds, median_gap_us(*counts)};
 }
 
 contending_process holdfast_contenders(redis_server const& server) {
@@ -147,6 +167,15 @@ contending_process polite_holdfast_contenders(redis_server const& server) {
         }
       }
     });
+  };
+}
+
+contending_process fair_holdfast_contenders(redis_server const& server) {
+  return [url = server.url()](int process, int threads, tally& counts) {
+    client redis{url};
+    redis.connect();
+    fair_mutex lock{redis, contended_name};
+    run_threads(threads, [&](int thread) { take_turns(lock, process, thread, counts); });
   };
 }
 

@@ -1,6 +1,7 @@
 /// Contenders for one name: who held last, how often it passed on, and whether two ever held at once.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <functional>
@@ -21,6 +22,11 @@ struct tally {
   std::atomic<std::int64_t> handoffs{0};          ///< to another contender
   std::atomic<std::int64_t> process_handoffs{0};  ///< to a contender in another process
   std::atomic<std::int64_t> overlaps{0};
+  std::atomic<std::int64_t> left_at{0};                ///< when the last one let go, in ns
+  std::array<std::atomic<std::int64_t>, 8192> gaps{};  ///< the latest ones: from there to the next, in ns
+
+  /// Called by a holder just before it lets go.
+  void leave();
 
   /// Called by a contender while it holds.
   void visit(int process, int thread);
@@ -35,6 +41,7 @@ struct contention {
   double process_handoffs = 0;
   double requests = 0;
   double messages = 0;
+  double gap_us = 0;  ///< the median time from letting go to the next one's having it; 0 when nobody told
 };
 
 /// Body of one process: starts its threads, each of which calls tally::wait_for_start() and goes on until
@@ -52,6 +59,9 @@ using contending_process = std::function<void(int process, int threads, tally&)>
 /// wait. No release hands over by itself, so that every handoff takes the same way: a message, and then a
 /// request.
 [[nodiscard]] contending_process polite_holdfast_contenders(redis_server const& server);
+
+/// Holdfast's fair lock: one client and one fair_mutex a process.
+[[nodiscard]] contending_process fair_holdfast_contenders(redis_server const& server);
 
 /// The best simple design: a list that holds one token; BLPOP takes it, RPUSH gives it back. One connection a
 /// thread.

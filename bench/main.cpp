@@ -5,7 +5,6 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <exception>
 #include <filesystem>
@@ -18,7 +17,6 @@
 #include "report.hpp"
 #include "rows.hpp"
 #include "server.hpp"
-#include "stats.hpp"
 
 namespace {
 
@@ -26,18 +24,6 @@ using namespace holdfast::bench;
 
 constexpr int server_core = 0;
 constexpr int client_core = 1;
-
-double ping_us(redis_server const& server) {
-  using clock = std::chrono::steady_clock;
-  connection redis{server.port()};
-  std::vector<double> times;
-  for (int i = 0; i < 5000; ++i) {
-    auto const start = clock::now();
-    redis.call({"PING"});
-    times.push_back(std::chrono::duration<double, std::micro>{clock::now() - start}.count());
-  }
-  return median(std::move(times));
-}
 
 /// The command that was built beside this program.
 std::string built_command() {
@@ -57,7 +43,7 @@ int measure(settings const& options, std::vector<std::string> const& names, bool
   where.pinning = options.pinned
                       ? fmt::format("server on core {}, clients on core {}", server_core, client_core)
                       : "not pinned";
-  where.round_trip_us = ping_us(server);
+  where.round_trip_us = ping_us(server.port());
 
   context const run{options, server};
   std::vector<line> lines;

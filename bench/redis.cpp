@@ -3,7 +3,10 @@
 #include <fmt/format.h>
 #include <hiredis/hiredis.h>
 
+#include <chrono>
 #include <stdexcept>
+
+#include "stats.hpp"
 
 namespace holdfast::bench {
 
@@ -40,6 +43,18 @@ std::string connection::ask(words const& command) {
   if (value->type == REDIS_REPLY_ARRAY && value->elements > 0) value = value->element[0];
   if (value->type == REDIS_REPLY_INTEGER) return fmt::to_string(value->integer);
   return value->str == nullptr ? std::string{} : std::string(value->str, value->len);
+}
+
+double ping_us(int port) {
+  using clock = std::chrono::steady_clock;
+  connection redis{port};
+  std::vector<double> times;
+  for (int i = 0; i < 5000; ++i) {
+    auto const start = clock::now();
+    redis.call({"PING"});
+    times.push_back(std::chrono::duration<double, std::micro>{clock::now() - start}.count());
+  }
+  return median(std::move(times));
 }
 
 }  // namespace holdfast::bench

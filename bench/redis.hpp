@@ -39,4 +39,7 @@ class connection {
   std::vector<std::size_t> lengths_;
 };
 
+/// The median round trip of a PING, in microseconds.
+[[nodiscard]] double ping_us(int port);
+
 }  // namespace holdfast::bench

@@ -1,4 +1,4 @@
-// B4, B5 and B7: one name that many want: threads of one process, threads of several, many processes.
+// B4 to B7: one name that many want: threads of one process, threads of several, many processes.
 
 #include <fmt/format.h>
 
@@ -6,6 +6,7 @@
 #include <stdexcept>
 
 #include "contention.hpp"
+#include "redis.hpp"
 #include "stats.hpp"
 
 namespace holdfast::bench {
@@ -65,6 +66,31 @@ std::vector<line> four_processes(context const& run) {
         return found.handoffs;
       });
   return {rate, between, requests};
+}
+
+std::vector<line> fair_processes(context const& run) {
+  line gap{"B6", "fair, 2 processes: let go here to held there, p50 µs; floor: PING",
+           target{target::of::ratio, target::side::at_most, 1.5}};
+  measure_in_turns(
+      run, gap, [&] { return in_child([&] { return ping_us(run.server.port()); }); },
+      [&] { return contend(run, 2, 1, fair_holdfast_contenders(run.server)).gap_us; });
+  std::vector<line> lines{gap};
+  if (run.options.measured == sides::floor) return lines;
+  for (int const processes : {2, 8, 64}) {
+    line requests{"B6", fmt::format("fair, {} processes, requests per handoff", processes),
+                  target{target::of::ours, target::side::at_most, 2.2}};
+    line messages{"B6", fmt::format("fair, {} processes, messages per handoff", processes),
+                  target{target::of::ours, target::side::at_most, 1.01}};
+    line rate{"B6", fmt::format("fair, {} processes, handoffs/s", processes)};
+    measure_in_turns(run, rate, nullptr, [&] {
+      auto const found = contend(run, processes, 1, fair_holdfast_contenders(run.server));
+      requests.ours.push_back(per(found.requests, found.process_handoffs));
+      messages.ours.push_back(per(found.messages, found.process_handoffs));
+      return found.process_handoffs;
+    });
+    lines.insert(lines.end(), {requests, messages, rate});
+  }
+  return lines;
 }
 
 std::vector<line> waiting_processes(context const& run) {

@@ -45,6 +45,7 @@ std::vector<line> many_threads(context const&);       // B2
 std::vector<line> many_asynchronous(context const&);  // B3
 std::vector<line> one_process(context const&);        // B4
 std::vector<line> four_processes(context const&);     // B5
+std::vector<line> fair_processes(context const&);     // B6
 std::vector<line> waiting_processes(context const&);  // B7
 std::vector<line> held_leases(context const&);        // B8
 std::vector<line> waiting_callers(context const&);    // B10

@@ -53,6 +53,18 @@ std::chrono::milliseconds duration_of(std::string_view const option, std::string
   }
 }
 
+void require(bool const fine, std::string const& what) {
+  if (!fine) throw failure{usage, what};
+}
+
+void add_json(CLI::App& command, bool& to) {
+  command.add_flag("--json", to, "Print JSON, for programs (docs/cli-json.md)");
+}
+
+void add_name(CLI::App& command, std::string& to) {
+  command.add_option("NAME", to, "The name of the lock: the key in Redis")->required()->option_text(" ");
+}
+
 void add_common(CLI::App& command, common_options& to) {
   command.add_option("--url", to.url, "The Redis to use; $HOLDFAST_URL keeps a password out of `ps`")
       ->option_text("URL");
@@ -64,9 +76,11 @@ void set_up(common_options const& how) {
 }
 
 arguments read_arguments(int const argc, char** const argv) {
-  // All after the first -- is the command's, untouched, even if it looks like an option of ours.
+  // Of `run`, all after the first -- is the command's, untouched, even if it looks like an option of ours.
+  // For any other, -- is what it is everywhere: no more options.
   std::span<char*> const words{argv, static_cast<std::size_t>(argc)};
-  auto const separator = std::ranges::find(words, std::string_view{"--"});
+  bool const runs = words.size() > 1 && words[1] == std::string_view{"run"};
+  auto const separator = runs ? std::ranges::find(words, std::string_view{"--"}) : words.end();
   auto const ours = static_cast<std::size_t>(separator - words.begin());
   auto const after = ours == words.size() ? std::span<char*>{} : words.subspan(ours + 1);
 
@@ -76,6 +90,10 @@ arguments read_arguments(int const argc, char** const argv) {
   app.require_subcommand(0, 1);  // more than one would take the word after `help` for a command to run
   app.footer(std::string{main_footer});
   add_run(app, result.chosen, after);
+  add_ls(app, result.chosen);
+  add_inspect(app, result.chosen);
+  add_release(app, result.chosen);
+  add_watch(app, result.chosen);
   std::string shell;
   auto* const completion = add_completion(app, shell);
   std::string help_about;

@@ -22,6 +22,9 @@ struct arguments {
 /// A duration as it was typed behind `option`. Throws failure with exit_code::usage.
 [[nodiscard]] std::chrono::milliseconds duration_of(std::string_view option, std::string const& text);
 
+/// Throws failure with exit_code::usage and `what` unless it is fine.
+void require(bool fine, std::string const& what);
+
 /// As much talk as was asked for.
 void set_up(common_options const& how);
 

@@ -21,6 +21,10 @@ using words_after = std::span<char* const>;
 // Each adds its subcommand to `app`; if that is given, `chosen` is what it does. The options live as long as
 // the action.
 void add_run(CLI::App& app, action& chosen, words_after command);
+void add_ls(CLI::App& app, action& chosen);
+void add_inspect(CLI::App& app, action& chosen);
+void add_release(CLI::App& app, action& chosen);
+void add_watch(CLI::App& app, action& chosen);
 
 /// Options that all commands have in common.
 struct common_options {
@@ -30,5 +34,9 @@ struct common_options {
 
 /// --url and --verbose.
 void add_common(CLI::App& command, common_options& to);
+
+// What many have: --json, and the name of a lock.
+void add_json(CLI::App& command, bool& to);
+void add_name(CLI::App& command, std::string& to);
 
 }  // namespace holdfast::cli

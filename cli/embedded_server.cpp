@@ -38,12 +38,9 @@ constexpr auto start_limit = 5s;
                                          why)};
 }
 
-/// Makes it if it is missing. Nobody else may look into it or put something in it: whoever answers on the
-/// socket decides who holds which lock.
+/// Nobody else may look into it or put something in it: whoever answers on the socket decides who holds which
+/// lock.
 void require_private(fs::path const& folder) {
-  if (mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST) {
-    give_up(fmt::format("can't make the folder {}: {}", folder.native(), std::strerror(errno)));
-  }
   struct stat found{};
   if (lstat(folder.c_str(), &found) != 0) {
     give_up(fmt::format("can't look at the folder {}: {}", folder.native(), std::strerror(errno)));
@@ -56,6 +53,13 @@ void require_private(fs::path const& folder) {
     give_up(fmt::format("the folder {} is open to other users (mode {:03o}): chmod 700 it", folder.native(),
                         found.st_mode & 0777U));
   }
+}
+
+void make_private(fs::path const& folder) {
+  if (mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST) {
+    give_up(fmt::format("can't make the folder {}: {}", folder.native(), std::strerror(errno)));
+  }
+  require_private(folder);
 }
 
 /// For the path of a URL.
@@ -165,24 +169,39 @@ void start(fs::path const& folder, fs::path const& socket) {
   }
 }
 
-}  // namespace
-
-embedded_server use_embedded_server() {
-  auto const runtime = runtime_folder();
-  require_private(runtime);
-  auto const folder = runtime / "holdfast";
-  require_private(folder);
+embedded_server server_in(fs::path const& folder) {
   auto const socket = folder / "redis.sock";
   if (socket.native().size() > longest_unix_path) {
     give_up(fmt::format("{} is too long for a socket (limit {}): set XDG_RUNTIME_DIR to a shorter one",
                         socket.native(), longest_unix_path));
   }
-  embedded_server server{"redis+unix://" + percent_encoded(socket.native()), socket.native(), false};
-  if (answers_on_unix(socket)) return server;
+  return {"redis+unix://" + percent_encoded(socket.native()), socket.native(), false};
+}
+
+}  // namespace
+
+embedded_server use_embedded_server() {
+  auto const runtime = runtime_folder();
+  make_private(runtime);
+  auto const folder = runtime / "holdfast";
+  make_private(folder);
+  auto server = server_in(folder);
+  if (answers_on_unix(server.socket)) return server;
   file_lock const only_one{folder / "lock"};
-  if (answers_on_unix(socket)) return server;
-  start(folder, socket);
+  if (answers_on_unix(server.socket)) return server;
+  start(folder, server.socket);
   server.started_now = true;
+  return server;
+}
+
+std::optional<embedded_server> find_embedded_server() {
+  auto const runtime = runtime_folder();
+  auto const folder = runtime / "holdfast";
+  if (access(folder.c_str(), F_OK) != 0) return std::nullopt;
+  require_private(runtime);
+  require_private(folder);
+  auto server = server_in(folder);
+  if (!answers_on_unix(server.socket)) return std::nullopt;
   return server;
 }
 

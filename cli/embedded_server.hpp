@@ -3,6 +3,7 @@
 /// data.
 #pragma once
 
+#include <optional>
 #include <string>
 
 namespace holdfast::cli {
@@ -15,5 +16,8 @@ struct embedded_server {
 
 /// Finds it or starts it: once, however many ask at the same time. Throws failure.
 [[nodiscard]] embedded_server use_embedded_server();
+
+/// Only if it runs: nothing is started or made. Throws failure.
+[[nodiscard]] std::optional<embedded_server> find_embedded_server();
 
 }  // namespace holdfast::cli

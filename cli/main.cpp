@@ -2,11 +2,13 @@
 #include "arguments.hpp"
 #include "exit_codes.hpp"
 #include "output.hpp"
+#include "standard_output.hpp"
 
 #include <holdfast/error.hpp>
 
 #include <fmt/format.h>
 
+#include <csignal>
 #include <cstdio>
 #include <exception>
 
@@ -60,6 +62,8 @@ int main(int argc, char** argv) {
   output::set_up(output::detail::normal);
   try {
     return guarded_main(argc, argv);
+  } catch (output_closed const&) {
+    return by_signal + SIGPIPE;  // as if SIGPIPE, which somebody has us ignore, had ended us
   } catch (failure const& problem) {
     output::error(problem.what());
     return problem.code();

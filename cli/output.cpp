@@ -15,12 +15,24 @@ spdlog::logger& logger() {
   return the_logger;
 }
 
+void write(spdlog::level::level_enum const level, std::string_view const message) {
+  logger().log(level, one_line(message));
+}
+
+}  // namespace
+
 std::string one_line(std::string_view const text) {
   std::string line;
   line.reserve(text.size());
+  bool after_c2 = false;
   for (char const c : text) {
     auto const byte = static_cast<unsigned char>(c);
-    if (byte < 0x20 || byte == 0x7f) {
+    bool const c1 = after_c2 && byte >= 0x80 && byte < 0xa0;  // U+0080 to U+009F, such as CSI
+    after_c2 = byte == 0xc2;
+    if (c1) {
+      line.pop_back();
+      line += fmt::format("\\xc2\\x{:02x}", byte);
+    } else if (byte < 0x20 || byte == 0x7f) {
       line += fmt::format("\\x{:02x}", byte);
     } else {
       line += c;
@@ -28,12 +40,6 @@ std::string one_line(std::string_view const text) {
   }
   return line;
 }
-
-void write(spdlog::level::level_enum const level, std::string_view const message) {
-  logger().log(level, one_line(message));
-}
-
-}  // namespace
 
 void set_up(detail const how_much) {
   bool const verbose = how_much == detail::verbose;

@@ -25,7 +25,10 @@ void error(std::string_view message);
 /// For client_options::log.
 [[nodiscard]] log_hook hook();
 
-/// A name as it stands in messages: quoted, control characters as \xNN, so that a message stays one line.
+/// Control characters as \xNN, so that it stays one line and does nothing to a terminal.
+[[nodiscard]] std::string one_line(std::string_view text);
+
+/// A name as it stands in messages: quoted, and on one line.
 [[nodiscard]] std::string quoted(std::string_view name);
 
 }  // namespace holdfast::cli::output

@@ -1,6 +1,7 @@
 #include "server_choice.hpp"
 
 #include "embedded_server.hpp"
+#include "exit_codes.hpp"
 #include "local_socket.hpp"
 #include "output.hpp"
 
@@ -11,7 +12,10 @@
 
 namespace holdfast::cli {
 
-std::string choose_server(std::string const& given) {
+namespace {
+
+/// Empty: none was given, and nothing listens.
+std::string given_or_local(std::string const& given) {
   if (!given.empty()) return given;
   for (char const* const variable : {"HOLDFAST_URL", "REDIS_URL"}) {
     char const* const value = std::getenv(variable);
@@ -20,17 +24,39 @@ std::string choose_server(std::string const& given) {
   constexpr std::uint16_t redis_port = 6379;
   if (answers_on_ipv4_loopback(redis_port)) return "redis://127.0.0.1:6379";
   if (answers_on_ipv6_loopback(redis_port)) return "redis://[::1]:6379";
+  return {};
+}
 
-  auto const server = use_embedded_server();
-  auto const line = fmt::format(
+std::string said(embedded_server const& server) {
+  return fmt::format(
       "no Redis given or on localhost:6379; using a private one at {} (this machine and user only)",
       server.socket);
+}
+
+}  // namespace
+
+std::string choose_server(std::string const& given) {
+  if (auto url = given_or_local(given); !url.empty()) return url;
+  auto const server = use_embedded_server();
   if (server.started_now) {
-    output::note(line);
+    output::note(said(server));
   } else {
-    output::tell(line);
+    output::tell(said(server));
   }
   return server.url;
+}
+
+std::string find_server(std::string const& given) {
+  if (auto url = given_or_local(given); !url.empty()) return url;
+  auto const server = find_embedded_server();
+  if (!server) {
+    throw failure{
+        unavailable,
+        "no Redis given or on localhost:6379, and no private one runs, so there are no locks to look "
+        "at; give one with --url redis://HOST:PORT"};
+  }
+  output::tell(said(*server));
+  return server->url;
 }
 
 }  // namespace holdfast::cli

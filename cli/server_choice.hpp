@@ -9,4 +9,8 @@ namespace holdfast::cli {
 /// the embedded server, which is said in one line. Throws failure.
 [[nodiscard]] std::string choose_server(std::string const& given);
 
+/// The same for commands that only look: the embedded server if it runs, but none is started to find nothing
+/// in it. Throws failure with exit_code::unavailable when there is none.
+[[nodiscard]] std::string find_server(std::string const& given);
+
 }  // namespace holdfast::cli

@@ -33,8 +33,9 @@ struct waiter_info {
 struct lock_state {
   std::string name{};
   lock_kind kind = lock_kind::free;
-  std::string type{};     ///< what Redis calls the type of the key; "none" without a key
-  process_info holder{};  ///< holder.owner is empty when it is free
+  std::string type{};  ///< what Redis calls the type of the key; "none" without a key
+  /// holder.owner is empty when it is free; of a foreign key, the first 1024 bytes.
+  process_info holder{};
   /// How long it has been held; nullopt: unknown (foreign, or free).
   std::optional<std::chrono::microseconds> held_for{};
   std::optional<std::chrono::milliseconds> ttl_left{};  ///< nullopt: no ttl, or no key
@@ -47,6 +48,10 @@ struct lock_state {
 /// std::errc::invalid_argument for an empty name, errc::unreachable and the like.
 [[nodiscard]] lock_state inspect(client& redis, std::string_view name);
 
+/// The same without the queue, for those who look again and again: one request, and a second one about the
+/// holder.
+[[nodiscard]] lock_state peek(client& redis, std::string_view name);
+
 /// Finds the locks whose names match `pattern` (Redis's glob: `*`, `?`, `[a-z]`, `\` before a character that
 /// is meant itself) and calls f with each that is held or waited for, as they are found; f returns false to
 /// stop. Without their queues.
@@ -54,13 +59,14 @@ struct lock_state {
 /// Looks for the token counters that every lock of Holdfast has, by SCAN in steps of under a millisecond of
 /// the server's time, never KEYS: other commands run in between. Memory doesn't grow with the number of keys.
 /// A lock may be reported twice if the server rehashes meanwhile, and one taken or released meanwhile may or
-/// may not be. f runs in the calling thread.
+/// may not be. f runs in the calling thread. A pattern without wildcards is looked up, at no cost of a
+/// search.
 void for_each_lock(client& redis, std::string_view pattern, std::function<bool(lock_state const&)> const& f);
 
 /// How a release by force ended.
 enum class force_result : std::uint8_t {
-  not_held,            ///< there was nothing to release
-  released_by_holder,  ///< the holder was asked, stopped, and gave it back
+  not_held,            ///< there was nothing to release, or it ended before its holder could be asked
+  released_by_holder,  ///< the holder was asked, stopped, and gave it back; others may hold it since
   deleted,             ///< the holder did not answer in time: the key was deleted under it
   changed,             ///< somebody else holds it now, who was not asked: nothing was done to them
   refused_foreign,     ///< the key is not Holdfast's, and force_options::foreign was not given
@@ -73,6 +79,9 @@ struct force_options {
   std::chrono::milliseconds grace{2'000};
   /// Also delete a string key that no Holdfast wrote: it can't be asked, so it is deleted at once.
   bool foreign = false;
+  /// Only if this still is lock_state::holder.owner, as when a person was asked about it; empty: whoever it
+  /// is.
+  std::string_view owner{};
 };
 
 /// Takes the lock from whoever holds it. The holder's lease is lost at once (loss_cause::forced), with

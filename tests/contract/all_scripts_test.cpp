@@ -13,12 +13,17 @@ using testing::_;
 namespace lua = holdfast::scripts::exclusive;
 namespace fair = holdfast::scripts::fair;
 namespace fence = holdfast::scripts::fence;
+namespace look = holdfast::scripts::inspect;
 namespace names = holdfast::names;
 
 std::vector<holdfast::script const*> const scripts{
     &lua::abandon::source, &lua::acquire::source, &lua::pass::source,
     &lua::release::source, &lua::renew::source,   &fair::acquire::source,
     &fair::pass::source,   &fence::claim::source, &fence::write::source};
+&lua::abandon::source, &lua::acquire::source, &lua::pass::source, &lua::release::source, &lua::renew::source,
+    &fence::claim::source, &fence::write::source, &look::ask::source, &look::force::source,
+    &look::record::source, &look::state::source
+};
 
 TEST(every_script, has_the_sha_1_that_script_load_replies) {
   auto raw = empty_server().raw();
@@ -57,6 +62,17 @@ void go_through(raw_redis& raw, std::string const& name) {
   run(fair_pass(me, sibling, 0s, name), no_error);
   run(fair_pass(anna, me, 1h, name), is_list({1, _, _}));
   run(release(me, name), is(1));
+
+  auto const counter = names::token_counter(name);
+  auto const queue = names::queue(name);
+  run(acquire(asks(me), name), no_error);
+  run(acquire(joins(anna), name), any_list);
+  run(look::state{.lock = {name}, .counter = {counter}, .queue = {queue}, .most = 10}(), no_error);
+  run(look::ask{.lock = {name}, .owner = me, .mode = "ask"}(), is(0));
+  run(look::force{.lock = {name}, .counter = {counter}, .queue = {queue}, .owner = me, .grant_ms = 2000}(),
+      is(1));
+  run(release(anna, name), is(1));
+
   auto const mark = names::fence_mark(name);
   auto const done = names::fence_done(name, uuid, 2);
   auto const answered = names::fence_done(name, uuid, 1);

@@ -56,6 +56,8 @@ bool holds_other_type(raw_redis& server) {
   return type != "string" && type != "none";
 }
 
+}  // namespace
+
 testing::Matcher<raw_reply const&> is_number(testing::Matcher<std::int64_t> const& number) {
   return testing::AllOf(testing::Field("what", &raw_reply::what, raw_kind::integer),
                         testing::Field("integer", &raw_reply::integer, number));
@@ -71,8 +73,6 @@ testing::Matcher<raw_reply const&> is_array(std::vector<testing::Matcher<raw_rep
       testing::Field("what", &raw_reply::what, raw_kind::array),
       testing::Field("elements", &raw_reply::elements, testing::ElementsAreArray(elements)));
 }
-
-}  // namespace
 
 testing::Matcher<raw_reply const&> is(std::int64_t n) { return is_number(n); }
 

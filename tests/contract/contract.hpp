@@ -82,6 +82,9 @@ inline std::ostream& operator<<(std::ostream& out, row const& one) { return out 
 
 // Replies.
 testing::Matcher<raw_reply const&> is(std::int64_t n);
+testing::Matcher<raw_reply const&> is_number(testing::Matcher<std::int64_t> const& number);
+testing::Matcher<raw_reply const&> is_text(std::string_view wanted);
+testing::Matcher<raw_reply const&> is_array(std::vector<testing::Matcher<raw_reply const&>> const& elements);
 testing::Matcher<raw_reply const&> is_list(std::vector<testing::Matcher<std::int64_t>> const& numbers);
 /// The lock is somebody else's: also what holds since when (unknown: such a counter doesn't tell).
 testing::Matcher<raw_reply const&> is_busy(testing::Matcher<std::int64_t> const& pttl,

@@ -1,0 +1,65 @@
+/// How locks are shown: as rows of a table, as a page about one, or as JSON (docs/cli-json.md). All commands
+/// that show any do it by these.
+#pragma once
+
+#include <holdfast/inspect.hpp>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace holdfast::cli::listing {
+
+/// null for nobody.
+[[nodiscard]] nlohmann::ordered_json to_json(process_info const&);
+/// Without its queue.
+[[nodiscard]] nlohmann::ordered_json to_json(lock_state const&);
+[[nodiscard]] nlohmann::ordered_json to_json_with_queue(lock_state const&);
+/// In whole milliseconds; null for unknown.
+[[nodiscard]] nlohmann::ordered_json to_json(std::optional<std::chrono::microseconds>);
+/// On one line. What is no UTF-8 becomes U+FFFD.
+[[nodiscard]] std::string one_line_of(nlohmann::ordered_json const&);
+
+/// Text for a table or a page: "-" for unknown.
+[[nodiscard]] std::string cell(std::optional<std::chrono::microseconds>);
+/// "web-3:812", "unknown", "-" for nobody; of a foreign key what it holds, shortened.
+[[nodiscard]] std::string holder_cell(lock_state const&);
+
+struct column {
+  std::string_view title;
+  std::size_t width;  ///< to begin with
+  enum class side : std::uint8_t { left, right } aligned = side::left;
+};
+
+/// Rows are shown as they come, so that a column grows when a cell needs it, and stays so for the next.
+class table {
+ public:
+  explicit table(std::vector<column> columns) : columns_{std::move(columns)} {}
+  [[nodiscard]] std::string header();
+  /// Cells are made harmless: control characters as \xNN.
+  [[nodiscard]] std::string row(std::span<std::string const> cells);
+
+ private:
+  std::vector<column> columns_;
+};
+
+/// NAME, KIND, HOLDER, LABEL, HELD, TTL, TOKEN, WAITING.
+[[nodiscard]] table table_of_locks();
+[[nodiscard]] std::vector<std::string> cells_of(lock_state const&);
+
+/// All about one lock, in lines.
+[[nodiscard]] std::vector<std::string> page(lock_state const&);
+
+/// What the key is, in a sentence: "foreign: …".
+[[nodiscard]] std::string described(lock_state const&);
+
+/// "held for 41 s by web-3 pid 812 'nightly import'".
+[[nodiscard]] std::string holding(lock_state const&);
+
+}  // namespace holdfast::cli::listing

@@ -1,0 +1,89 @@
+/// `holdfast ls`: the locks that are held or waited for, as they are found.
+#include "arguments.hpp"
+#include "listing.hpp"
+#include "output.hpp"
+#include "server_choice.hpp"
+#include "standard_output.hpp"
+
+#include <holdfast/inspect.hpp>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <memory>
+#include <string>
+
+namespace holdfast::cli {
+namespace {
+
+constexpr auto footer =
+    R"(PATTERN is one of Redis's, for whole names: * for any text, ? for any character, [a-c] for one of some, \ before
+one that is meant itself. Without it: all. Quote it, so that the shell leaves it alone. Only names that Holdfast knows are
+found: those that a client of it has held in the last day.
+
+The server is searched in small steps (SCAN), and goes on serving others in between.
+
+Columns
+  KIND     exclusive: held by Holdfast; foreign: by another library; free: nobody holds it, but somebody waits
+  HOLDER   host:pid; LABEL what `--label` said of it
+  HELD     since when; TTL when it ends unless renewed; - unknown
+  TOKEN    the newest fencing token; WAITING how many processes wait
+
+With --json each lock is one object on a line of its own.
+
+Exit codes
+  0   also when there are none
+  64  bad option, pattern or URL; 69 Redis can't be reached; 77 a right is missing
+
+Examples
+  holdfast ls
+  holdfast ls 'orders:*'
+  holdfast ls --json | jq -r 'select(.waiting > 5) | .name')";
+
+struct options {
+  common_options common;
+  std::string pattern = "*";
+  bool json = false;
+};
+
+int ls(options const& what) {
+  client redis{find_server(what.common.url), {.name = "holdfast-ls", .log = output::hook()}};
+  auto table = listing::table_of_locks();
+  bool any = false;
+  for_each_lock(redis, what.pattern, [&](lock_state const& lock) {
+    if (what.json) {
+      print_line(listing::one_line_of(listing::to_json(lock)));
+    } else {
+      if (!any) print_line(table.header());
+      print_line(table.row(listing::cells_of(lock)));
+    }
+    any = true;
+    return true;
+  });
+  if (!any) {
+    output::note(fmt::format("no lock {}on {} is held or waited for",
+                             what.pattern == "*" ? "" : output::quoted(what.pattern) + " ", redis.url()));
+  }
+  return 0;
+}
+
+}  // namespace
+
+void add_ls(CLI::App& app, action& chosen) {
+  auto const to = std::make_shared<options>();
+  auto* const command = app.add_subcommand("ls", "List the locks that are held or waited for");
+  command->formatter(std::make_shared<usage_line>("holdfast ls [OPTIONS] [PATTERN]"));
+  command->add_option("PATTERN", to->pattern, "Only names that match, like 'orders:*'")->option_text(" ");
+  add_json(*command, to->json);
+  add_common(*command, to->common);
+  command->footer(footer);
+  command->final_callback([to, &chosen] {
+    require(!to->pattern.empty(), "PATTERN is empty: leave it out for all locks");
+    chosen = [to] {
+      set_up(to->common);
+      return ls(*to);
+    };
+  });
+}
+
+}  // namespace holdfast::cli

@@ -1,0 +1,186 @@
+/// `holdfast release --force`: takes a lock from its holder.
+#include "arguments.hpp"
+#include "duration.hpp"
+#include "exit_codes.hpp"
+#include "listing.hpp"
+#include "output.hpp"
+#include "server_choice.hpp"
+#include "standard_output.hpp"
+
+#include <holdfast/inspect.hpp>
+
+#include <fmt/format.h>
+#include <unistd.h>
+#include <nlohmann/json.hpp>
+
+#include <cstdio>
+#include <iostream>
+#include <memory>
+#include <string>
+
+namespace holdfast::cli {
+namespace {
+
+constexpr auto footer =
+    R"(For a holder that hangs, or was forgotten. The holder is told, so that it can stop what it does: `holdfast run` ends its
+command, a program finds its lease lost. If it hasn't given the lock back after --grace, the lock is deleted under it, and
+two may be at work at once: writes that carry the fencing token are safe even then. The next that waits gets the lock.
+
+On a terminal you are asked first, and only the holder that you were asked about is meant. Elsewhere say --yes.
+A key that Holdfast did not write can't be asked: it is deleted only with --foreign. A key that is no string is never
+deleted.
+
+Exit codes
+  0   it is free of that holder: given back, deleted, or not held in the first place
+  64  bad option, name or URL, --force is missing, or nobody can be asked (--yes)
+  65  refused: not a lock of Holdfast, see --foreign; or no lock at all
+  69  Redis can't be reached; 77 a right is missing
+  75  nothing was done: you said no, or somebody else holds it by now
+
+Examples
+  holdfast release --force deploy:web
+  holdfast release --force --yes --grace 10s nightly-import)";
+
+struct options {
+  common_options common;
+  std::string name;
+  std::string grace = "2s";
+  std::chrono::milliseconds wait{};
+  bool force = false;
+  bool yes = false;
+  bool foreign = false;
+  bool json = false;
+};
+
+/// What `result` is in JSON, and what it exits with.
+struct outcome {
+  std::string_view word;
+  exit_code code;
+};
+
+outcome outcome_of(force_result result) {
+  switch (result) {
+    case force_result::not_held:
+      return {"not_held", ok};
+    case force_result::released_by_holder:
+      return {"released_by_holder", ok};
+    case force_result::deleted:
+      return {"deleted", ok};
+    case force_result::changed:
+      return {"changed", busy};
+    case force_result::refused_foreign:
+      return {"refused_foreign", wrong_type};
+    case force_result::refused_other:
+      return {"refused_other", wrong_type};
+  }
+  return {"unknown", internal};
+}
+
+std::string told(force_result result, lock_state const& seen, options const& what) {
+  auto const name = output::quoted(seen.name);
+  auto const holder = output::one_line(seen.holder.to_string());
+  switch (result) {
+    case force_result::not_held:
+      return fmt::format("lock {} is not held: there is nothing to release", name);
+    case force_result::released_by_holder:
+      return fmt::format("lock {} was given back by {}, which was asked to stop", name, holder);
+    case force_result::deleted:
+      if (seen.kind == lock_kind::foreign) return fmt::format("the foreign lock {} was deleted", name);
+      return fmt::format("lock {} was deleted: {} did not give it back in {}, and may still be at work", name,
+                         holder, to_string(what.wait));
+    case force_result::changed:
+      return fmt::format("lock {} is held by somebody else by now; nothing was done to them", name);
+    case force_result::refused_foreign:
+      return fmt::format("the key {} is {}: \"{}\"; add --foreign to delete it all the same", name,
+                         listing::described(seen), output::one_line(seen.holder.owner));
+    case force_result::refused_other:
+      return fmt::format("the key {} is {}; it is never deleted here", name, listing::described(seen));
+  }
+  return {};
+}
+
+/// What the key can be told to be without trying; empty: it can be released.
+std::optional<force_result> settled(lock_state const& seen, options const& what) {
+  if (seen.kind == lock_kind::free) return force_result::not_held;
+  if (seen.kind == lock_kind::other) return force_result::refused_other;
+  if (seen.kind == lock_kind::foreign && !what.foreign) return force_result::refused_foreign;
+  return std::nullopt;
+}
+
+bool confirmed(lock_state const& seen) {
+  if (isatty(STDIN_FILENO) != 1) {
+    throw failure{usage,
+                  "stdin is no terminal, so that nobody can be asked: add --yes to release it all the same"};
+  }
+  auto const holding = seen.kind == lock_kind::foreign ? fmt::format("a foreign key that holds \"{}\"",
+                                                                     output::one_line(seen.holder.owner))
+                                                       : listing::holding(seen);
+  fmt::print(stderr, "Release {}, {}? [y/N] ", output::quoted(seen.name), holding);
+  std::string answer;
+  std::getline(std::cin, answer);
+  return answer == "y" || answer == "Y" || answer == "yes";
+}
+
+int conclude(force_result result, lock_state const& seen, options const& what) {
+  auto const [word, code] = outcome_of(result);
+  auto const message = told(result, seen, what);
+  if (what.json) {
+    print_line(listing::one_line_of(
+        {{"name", seen.name}, {"result", word}, {"holder", listing::to_json(seen.holder)}}));
+    return code;
+  }
+  if (code == ok) {
+    output::note(message);
+  } else {
+    output::error(message);
+  }
+  return code;
+}
+
+int release(options const& what) {
+  client redis{find_server(what.common.url), {.name = "holdfast-release", .log = output::hook()}};
+  auto const seen = peek(redis, what.name);
+  if (auto const result = settled(seen, what)) return conclude(*result, seen, what);
+  force_options how{.grace = what.wait, .foreign = what.foreign};
+  if (!what.yes) {
+    if (!confirmed(seen)) {
+      output::error(fmt::format("lock {} was left alone", output::quoted(what.name)));
+      return busy;
+    }
+    how.owner = seen.holder.owner;
+  }
+  return conclude(force_release(redis, what.name, how), seen, what);
+}
+
+}  // namespace
+
+void add_release(CLI::App& app, action& chosen) {
+  auto const to = std::make_shared<options>();
+  auto* const command = app.add_subcommand("release", "Take a lock from whoever holds it (--force)");
+  command->formatter(std::make_shared<usage_line>("holdfast release --force [OPTIONS] NAME"));
+  add_name(*command, to->name);
+  command->add_flag("--force", to->force, "Required: this takes the lock from somebody who may be at work");
+  command->add_flag("-y,--yes", to->yes, "Don't ask; needed where stdin is no terminal");
+  command
+      ->add_option("--grace", to->grace,
+                   "How long the holder has to stop and give it back before it is deleted (default: 2s)")
+      ->option_text("DURATION");
+  command->add_flag("--foreign", to->foreign, "Also delete a string that Holdfast did not write");
+  add_json(*command, to->json);
+  add_common(*command, to->common);
+  command->footer(footer);
+  command->final_callback([to, &chosen] {
+    require(!to->name.empty(), "NAME is empty: say which lock");
+    require(to->force,
+            "a lock is given back by whoever holds it; to take it from them, add --force (`holdfast inspect "
+            "NAME` "
+            "shows who that is)");
+    to->wait = duration_of("--grace", to->grace);
+    chosen = [to] {
+      set_up(to->common);
+      return release(*to);
+    };
+  });
+}
+
+}  // namespace holdfast::cli

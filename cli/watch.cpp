@@ -1,0 +1,195 @@
+/// `holdfast watch`: what happens to a lock, as it happens.
+#include "arguments.hpp"
+#include "exit_codes.hpp"
+#include "listing.hpp"
+#include "output.hpp"
+#include "server_choice.hpp"
+#include "standard_output.hpp"
+#include "watch_events.hpp"
+
+#include <holdfast/inspect.hpp>
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+
+namespace holdfast::cli {
+namespace {
+
+using namespace std::chrono_literals;
+using json = nlohmann::ordered_json;
+using clock = std::chrono::steady_clock;
+using wall_clock = std::chrono::system_clock;
+
+constexpr auto footer =
+    R"(Says first who holds the lock NAME, and then a line for each change: acquired, released, expired, handed over, how many
+wait. It looks every --interval and so may miss what is shorter; if a lock that is free both times was held in between,
+its token shows that and it is said. Watching changes nothing and nobody notices it. While the server can't be reached,
+it says so once and goes on trying.
+
+Exit codes
+  0   the time of --for is over
+  64  bad option, name or URL; 69 Redis can't be reached at the start; 77 a right is missing
+  128+n  ended by signal n: 130 by ^C, 141 when nobody reads the output any more
+
+Examples
+  holdfast watch deploy:web
+  holdfast watch --for 1h --json nightly-import | jq -r '[.at, .event, .holder.host] | @tsv')";
+
+constexpr auto shortest_interval = 10ms;
+
+struct options {
+  common_options common;
+  std::string name;
+  std::string interval_text = "100ms";
+  std::optional<std::string> for_text;
+  std::chrono::milliseconds interval{};
+  std::optional<std::chrono::milliseconds> limit;
+  bool json = false;
+};
+
+/// By the clock of this machine, in UTC.
+std::string time_now() {
+  auto const now = std::chrono::floor<std::chrono::milliseconds>(wall_clock::now());
+  auto const second = std::chrono::floor<std::chrono::seconds>(now);
+  return fmt::format("{:%FT%T}.{:03}Z", fmt::gmtime(wall_clock::to_time_t(second)), (now - second).count());
+}
+
+std::string waiting_words(lock_state const& now) {
+  return now.waiting == 0 ? std::string{} : fmt::format(", {} waiting", now.waiting);
+}
+
+std::string token_words(lock_state const& now) {
+  return now.token == 0 ? std::string{} : fmt::format(", token {}", now.token);
+}
+
+std::string seen_words(lock_state const& now) {
+  if (now.kind != lock_kind::exclusive) return listing::described(now) + waiting_words(now);
+  return listing::holding(now) + token_words(now) + waiting_words(now);
+}
+
+std::string words_of(event const& one, lock_state const& now) {
+  auto const holder = now.holder.to_string();
+  auto const before = one.before.to_string();
+  auto const more = token_words(now) + waiting_words(now);
+  switch (one.what) {
+    case happening::seen:
+      return seen_words(now);
+    case happening::acquired:
+      return "acquired by " + holder + more;
+    case happening::released:
+      return "released by " + before + waiting_words(now);
+    case happening::expired:
+      return "expired: " + before + " did not renew it" + waiting_words(now);
+    case happening::handed_over:
+      return "handed over from " + before + " to " + holder + more;
+    case happening::passed_on:
+      return "passed on inside " + holder + more;
+    case happening::held_meanwhile:
+      return "free again: somebody held it meanwhile" + more;
+    case happening::waiting:
+      return fmt::format("{} waiting", now.waiting);
+    case happening::became:
+      return "became " + listing::described(now);
+  }
+  return {};
+}
+
+class reporter {
+ public:
+  explicit reporter(options const& what) : what_{what} {}
+
+  void operator()(event const& one, lock_state const& now) const {
+    if (!what_.json) return line(words_of(one, now));
+    json all{{"event", to_string(one.what)}, {"at", time_now()}};
+    all.update(listing::to_json(now));
+    all["before"] = listing::to_json(one.before);
+    print_line(listing::one_line_of(all));
+  }
+
+  void unreachable(std::string const& why) const {
+    if (!what_.json) return line(why);
+    print_line(listing::one_line_of(
+        {{"event", "unreachable"}, {"at", time_now()}, {"name", what_.name}, {"error", why}}));
+  }
+
+ private:
+  static void line(std::string const& text) { print_line(time_now() + "  " + output::one_line(text)); }
+
+  options const& what_;
+};
+
+/// Nullopt when it can't be reached just now: `why` says so.
+std::optional<lock_state> look_again(client& redis, std::string const& name, std::string& why) {
+  try {
+    return peek(redis, name);
+  } catch (error const& problem) {
+    if (problem.code() != errc::unreachable) throw;
+    why = problem.what();
+    return std::nullopt;
+  }
+}
+
+int watch(options const& what) {
+  client redis{find_server(what.common.url), {.name = "holdfast-watch", .log = output::hook()}};
+  reporter const report{what};
+  auto const start = clock::now();
+  auto last_at = start;
+  auto last = peek(redis, what.name);
+  report({}, last);
+  bool out_of_reach = false;
+  for (;;) {
+    std::chrono::nanoseconds pause = what.interval;
+    if (what.limit) pause = std::min<std::chrono::nanoseconds>(pause, start + *what.limit - clock::now());
+    if (pause <= 0ns) return 0;
+    std::this_thread::sleep_for(pause);
+    check_reader();
+    auto const asked_at = clock::now();
+    std::string why;
+    auto now = look_again(redis, what.name, why);
+    if (!now) {
+      if (!out_of_reach) report.unreachable(why);
+      out_of_reach = true;
+      continue;
+    }
+    for (auto const& one : changes(last, *now, clock::now() - last_at)) report(one, *now);
+    if (out_of_reach) report({}, *now);
+    out_of_reach = false;
+    last = std::move(*now);
+    last_at = asked_at;
+  }
+}
+
+}  // namespace
+
+void add_watch(CLI::App& app, action& chosen) {
+  auto const to = std::make_shared<options>();
+  auto* const command = app.add_subcommand("watch", "Show what happens to a lock, as it happens");
+  command->formatter(std::make_shared<usage_line>("holdfast watch [OPTIONS] NAME"));
+  add_name(*command, to->name);
+  command->add_option("--interval", to->interval_text, "How often to look (default: 100ms, at least 10ms)")
+      ->option_text("DURATION");
+  command->add_option("--for", to->for_text, "End after so long (default: never)")->option_text("DURATION");
+  add_json(*command, to->json);
+  add_common(*command, to->common);
+  command->footer(footer);
+  command->final_callback([to, &chosen] {
+    require(!to->name.empty(), "NAME is empty: say which lock");
+    to->interval = duration_of("--interval", to->interval_text);
+    require(to->interval >= shortest_interval, "--interval: at least 10ms");
+    if (to->for_text) to->limit = duration_of("--for", *to->for_text);
+    chosen = [to] {
+      set_up(to->common);
+      return watch(*to);
+    };
+  });
+}
+
+}  // namespace holdfast::cli

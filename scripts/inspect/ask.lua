@@ -1,0 +1,13 @@
+-- Is the lock still `owner`'s? With `mode` "ask", a message to the inbox of its client then asks to give it back; with
+-- "look", nothing is sent.
+-- Reply: how many heard it (0 also for "look", and where the right to publish is missing); -1 the key is gone; -2 it is
+-- somebody else's.
+local lock = KEYS[1]
+local owner = ARGV[1]
+local mode = ARGV[2]
+local holder = redis.pcall('GET', lock)
+if holder ~= owner then return holder and -2 or -1 end
+if mode ~= 'ask' then return 0 end
+local inbox = 'holdfast_inbox:' .. string.sub(owner, 1, 36)
+local heard = redis.pcall('PUBLISH', inbox, 'asked ' .. string.sub(owner, 38) .. ' ' .. lock)
+return type(heard) == 'table' and 0 or heard

@@ -1,0 +1,18 @@
+-- Deletes a lock under its holder, if it still is what was seen there: `owner`, of which the first 1024 bytes count. Then
+-- the first waiter gets it, however short it has waited, as it would from a release that is long overdue.
+-- Reply: 1 deleted; 0 the key was gone; -1 it holds something else.
+local lock = KEYS[1]
+local counter = KEYS[2]
+local queue = KEYS[3]
+local owner = ARGV[1]
+local grant_ms = ARGV[2]
+-- @include micros
+-- @include take_tokens
+-- @include wake_next
+local kind = redis.call('TYPE', lock).ok
+if kind == 'none' then return 0 end
+if kind ~= 'string' or redis.call('GETRANGE', lock, 0, 1023) ~= owner then return -1 end
+redis.call('DEL', lock)
+-- Should a side key be spoilt, the lock is free all the same; the waiters find out by themselves.
+pcall(wake_next, lock, counter, queue, 0, grant_ms)
+return 1

@@ -1,0 +1,18 @@
+-- Looks at a lock and changes nothing. Whatever stands in its keys, and of whatever type, is an answer.
+-- Reply: {type of the lock's key, the first 1024 bytes of it if it is a string, pttl, token counter, how many wait, the
+-- server's clock in microseconds, {owner, ticket, owner, ticket...} of the first `most` in the queue}.
+local lock = KEYS[1]
+local counter = KEYS[2]
+local queue = KEYS[3]
+local most = ARGV[1]
+-- @include micros
+local function is(key, kind) return redis.call('TYPE', key).ok == kind end
+-- Part of it only: nobody's lock is longer, but anybody may ask about a key that holds a film.
+local holder = is(lock, 'string') and redis.call('GETRANGE', lock, 0, 1023) or ''
+local last = is(counter, 'string') and tonumber(redis.call('GETRANGE', counter, 0, 31)) or 0
+local waiting, first = 0, {}
+if is(queue, 'zset') then
+  waiting = redis.call('ZCARD', queue)
+  if tonumber(most) > 0 then first = redis.call('ZRANGE', queue, 0, most - 1, 'WITHSCORES') end
+end
+return {redis.call('TYPE', lock).ok, holder, redis.call('PTTL', lock), last, waiting, micros(), first}

@@ -1,0 +1,123 @@
+#include "inspect/view.hpp"
+
+#include <algorithm>
+#include <charconv>
+
+#include "engine/failure.hpp"
+#include "engine/record.hpp"
+#include "script/names.hpp"
+#include "scripts.hpp"
+
+namespace holdfast::inspection {
+namespace {
+
+namespace lua = scripts::inspect;
+using namespace std::chrono;
+
+/// Clients that are remembered; more, and it begins anew.
+constexpr std::size_t most_known = 4096;
+
+/// Nobody holds a lock for longer. The counter of a lock that was taken before counters followed the server's
+/// clock is a small number.
+constexpr microseconds longest_hold = years{10};
+
+/// A score as Redis writes it.
+std::int64_t micros_of(std::string const& score) {
+  double value = 0;
+  std::from_chars(score.data(), score.data() + score.size(), value);
+  return static_cast<std::int64_t>(value);
+}
+
+/// The counter is the server's clock at the acquisition, unless it had to run ahead of it.
+std::optional<microseconds> hold_time(microseconds now, std::int64_t counter) {
+  auto const time = now - microseconds{counter};
+  if (time < 0us || time > longest_hold) return std::nullopt;
+  return time;
+}
+
+lock_kind kind_of(std::string_view type, std::string_view owner) {
+  if (type == "none") return lock_kind::free;
+  if (type != "string") return lock_kind::other;
+  return engine::uuid_of(owner).empty() ? lock_kind::foreign : lock_kind::exclusive;
+}
+
+}  // namespace
+
+std::vector<resp::reply> ask_all(engine::core& server, std::span<call const> scripts,
+                                 std::string_view about) {
+  std::vector<resp::reply> all;
+  all.reserve(scripts.size());
+  while (!scripts.empty()) {
+    auto const now = scripts.first(std::min(scripts.size(), pipeline_length));
+    for (auto& reply : server.ask_server(now)) {
+      if (reply.is_error()) throw error{*engine::explain(reply, about, server.url())};
+      all.push_back(std::move(reply));
+    }
+    scripts = scripts.subspan(now.size());
+  }
+  return all;
+}
+
+call look_at(std::string_view name, std::int64_t queue_entries) {
+  auto const counter = names::token_counter(name);
+  auto const queue = names::queue(name);
+  return lua::state{.lock = {name}, .counter = {counter}, .queue = {queue}, .most = queue_entries}();
+}
+
+lock_state read_state(std::string_view name, resp::reply const& reply) {
+  lock_state state{.name = std::string{name}};
+  if (reply.size() != 7) return state;
+  state.type = reply[0].text;
+  state.holder.owner = reply[1].text;
+  state.kind = kind_of(state.type, state.holder.owner);
+  if (auto const pttl = reply[2].integer; pttl >= 0) state.ttl_left = milliseconds{pttl};
+  state.token = reply[3].integer;
+  state.waiting = reply[4].integer;
+  microseconds const now{reply[5].integer};
+  if (state.kind == lock_kind::exclusive) state.held_for = hold_time(now, state.token);
+  auto const& queue = reply[6].elements;
+  for (std::size_t i = 0; i + 1 < queue.size(); i += 2) {
+    auto const since = microseconds{micros_of(queue[i + 1].text)};
+    state.queue.push_back({.who = {.owner = queue[i].text}, .waited = std::max(now - since, 0us)});
+  }
+  return state;
+}
+
+void directory::complete(std::span<process_info* const> all, std::string_view about) {
+  if (known_.size() > most_known) known_.clear();
+  std::vector<std::string> missing;
+  for (auto const* const one : all) {
+    std::string uuid{engine::uuid_of(one->owner)};
+    if (!uuid.empty() && !known_.contains(uuid)) missing.push_back(std::move(uuid));
+  }
+  std::ranges::sort(missing);
+  missing.erase(std::ranges::unique(missing).begin(), missing.end());
+  std::vector<call> questions;
+  questions.reserve(missing.size());
+  for (auto const& uuid : missing) {
+    auto const record = names::client_record(uuid);
+    questions.push_back(lua::record{.record = {record}}());
+  }
+  auto const answers = ask_all(server_, questions, about);
+  for (std::size_t i = 0; i != missing.size(); ++i)
+    known_.insert_or_assign(missing[i], engine::read_record({}, answers[i]));
+
+  for (auto* const one : all) {
+    auto const found = known_.find(std::string{engine::uuid_of(one->owner)});
+    if (found == known_.end()) continue;
+    auto owner = std::move(one->owner);
+    *one = found->second;
+    one->owner = std::move(owner);
+  }
+}
+
+void directory::complete(std::span<lock_state> all, std::string_view about) {
+  std::vector<process_info*> processes;
+  for (auto& state : all) {
+    processes.push_back(&state.holder);
+    for (auto& waiter : state.queue) processes.push_back(&waiter.who);
+  }
+  complete(processes, about);
+}
+
+}  // namespace holdfast::inspection

@@ -1,0 +1,48 @@
+/// Looking at locks: the requests, and how their replies read.
+#pragma once
+
+#include <holdfast/inspect.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "engine/core.hpp"
+#include "resp/reply.hpp"
+#include "script/call.hpp"
+
+namespace holdfast::inspection {
+
+/// How many scripts go in one pipeline, at the most. The server runs what it has read of one client in a row,
+/// so this bounds how long it keeps others waiting: under a third of a millisecond.
+constexpr std::size_t pipeline_length = 32;
+
+/// All of them, `pipeline_length` at a time. Throws also what the server refuses, on behalf of `about`.
+[[nodiscard]] std::vector<resp::reply> ask_all(engine::core& server, std::span<call const> scripts,
+                                               std::string_view about);
+
+/// `queue_entries`: how many of the queue to bring along.
+[[nodiscard]] call look_at(std::string_view name, std::int64_t queue_entries = 0);
+
+/// The reply to look_at(). Of processes it has the owner ids only.
+[[nodiscard]] lock_state read_state(std::string_view name, resp::reply const& reply);
+
+/// What the clients say of themselves, each asked for once.
+class directory {
+ public:
+  explicit directory(engine::core& server) : server_{server} {}
+
+  /// Fills in what is known of each, found by its owner id. One round trip for 32 that are new.
+  void complete(std::span<process_info* const> all, std::string_view about);
+  void complete(std::span<lock_state> all, std::string_view about);
+
+ private:
+  engine::core& server_;
+  std::unordered_map<std::string, process_info> known_{};  ///< by client uuid
+};
+
+}  // namespace holdfast::inspection

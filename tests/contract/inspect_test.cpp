@@ -1,0 +1,224 @@
+#include "contract/contract.hpp"
+#include "inspect/view.hpp"
+#include "script/names.hpp"
+#include "scripts.hpp"
+
+namespace {
+
+using namespace holdfast::contract;
+namespace lua = holdfast::scripts::inspect;
+namespace names = holdfast::names;
+
+std::string const counter_key = names::token_counter(lock_name);
+std::string const queue_key = names::queue(lock_name);
+std::string const lock_key{lock_name};
+
+holdfast::call ask(std::string_view owner, std::string_view mode = "ask") {
+  return lua::ask{.lock = {lock_name}, .owner = owner, .mode = mode}();
+}
+
+holdfast::call force(std::string_view owner) {
+  return lua::force{.lock = {lock_name},
+                    .counter = {counter_key},
+                    .queue = {queue_key},
+                    .owner = owner,
+                    .grant_ms = 2000}();
+}
+
+std::string asked(std::string_view owner) {
+  return names::inbox(owner.substr(0, 36)) + " asked " + std::string{owner.substr(37)} + " " + lock_key;
+}
+
+auto const clock_now = is_number(testing::Gt(1'700'000'000'000'000));
+
+/// The reply of `state` with an empty queue.
+testing::Matcher<raw_reply const&> is_state(std::string const& type, std::string_view holder,
+                                            testing::Matcher<std::int64_t> const& pttl,
+                                            std::int64_t counter) {
+  return is_array(
+      {is_text(type), is_text(holder), is_number(pttl), is(counter), is(0), clock_now, is_array({})});
+}
+
+auto const nearly_20_s = testing::AllOf(testing::Gt(10'000), testing::Le(20'000));
+
+class state_script : public testing::TestWithParam<row> {};
+TEST_P(state_script, keeps_its_contract) { check(GetParam()); }
+
+INSTANTIATE_TEST_SUITE_P(
+    contract, state_script,
+    testing::ValuesIn(std::vector<row>{
+        {.name = "shows_a_free_lock",
+         .call = holdfast::inspection::look_at(lock_name),
+         .expect = {.reply = is_state("none", "", -2, last_token)}},
+        {.name = "shows_that_there_never_was_one",
+         .given = {.counter = {}},
+         .call = holdfast::inspection::look_at(lock_name),
+         .expect = {.reply = is_state("none", "", -2, 0), .counter = {}}},
+        {.name = "shows_a_held_lock",
+         .given = {.lock = me},
+         .call = holdfast::inspection::look_at(lock_name),
+         .expect = {.reply = is_state("string", me, nearly_20_s, last_token), .lock = me, .ttl = 20'000}},
+        {.name = "shows_a_foreign_lock_without_a_ttl",
+         .given = {.lock = "somebody", .ttl = no_ttl},
+         .call = holdfast::inspection::look_at(lock_name),
+         .expect = {.reply = is_state("string", "somebody", -1, last_token),
+                    .lock = "somebody",
+                    .ttl = no_ttl}},
+        {.name = "shows_a_key_that_is_no_lock",
+         .given = {.also = {{"HSET", lock_key, "field", "value"}}},
+         .call = holdfast::inspection::look_at(lock_name, 10),
+         .expect = {.reply = is_state("hash", "", -1, last_token)}},
+        {.name = "counts_the_queue_and_leaves_it_out",
+         .given = {.lock = me, .queue = {{anna, 9}, {ben, 5}}, .listening = {anna}},
+         .call = holdfast::inspection::look_at(lock_name),
+         .expect = {.reply = is_array({is_text("string"), is_text(me), is_number(nearly_20_s), is(last_token),
+                                       is(2), clock_now, is_array({})}),
+                    .lock = me,
+                    .ttl = 20'000,
+                    .queue = {anna, ben}}},
+        {.name = "shows_the_first_of_the_queue",
+         .given = {.lock = me, .queue = {{ben, 5}, {anna, 9}, {you, 1}}},
+         .call = holdfast::inspection::look_at(lock_name, 2),
+         .expect = {.reply = is_array({is_text("string"), is_text(me), is_number(nearly_20_s), is(last_token),
+                                       is(3), clock_now,
+                                       is_array({is_text(anna), testing::_, is_text(ben), testing::_})}),
+                    .lock = me,
+                    .ttl = 20'000,
+                    .queue = {anna, ben, you}}},
+    }),
+    name_of);
+
+TEST(state_script_alone, brings_no_more_of_a_long_string_than_a_lock_can_have) {
+  auto raw = empty_server().raw();
+  raw.command({"SET", lock_key, std::string(1'000'000, 'x')});
+  auto const reply = raw.command(eval(holdfast::inspection::look_at(lock_name)));
+  EXPECT_EQ(reply.elements.at(1).text, std::string(1024, 'x'));
+}
+
+TEST(state_script_alone, takes_a_counter_that_is_no_number_for_none) {
+  auto raw = empty_server().raw();
+  raw.command({"SET", counter_key, "many"});
+  EXPECT_THAT(raw.command(eval(holdfast::inspection::look_at(lock_name))), is_state("none", "", -2, 0));
+  raw.del(counter_key);
+  raw.command({"RPUSH", counter_key, "1"});
+  EXPECT_THAT(raw.command(eval(holdfast::inspection::look_at(lock_name))), is_state("none", "", -2, 0));
+}
+
+TEST(state_script_alone, takes_a_queue_of_another_type_for_an_empty_one) {
+  auto raw = empty_server().raw();
+  raw.command({"SET", queue_key, "full"});
+  EXPECT_THAT(raw.command(eval(holdfast::inspection::look_at(lock_name, 10))), is_state("none", "", -2, 0));
+}
+
+TEST(record_script, replies_what_is_there_and_nothing_for_what_is_no_record) {
+  auto raw = empty_server().raw();
+  auto const read = [&raw] { return raw.command(eval(lua::record{.record = {"holdfast_client:x"}}())); };
+  EXPECT_THAT(read(), is_array({}));
+  raw.command({"HSET", "holdfast_client:x", "host", "web-3"});
+  EXPECT_THAT(read(), is_array({is_text("host"), is_text("web-3")}));
+  raw.command({"SET", "holdfast_client:x", "web-3"});
+  EXPECT_THAT(read(), is_array({}));
+}
+
+class ask_script : public testing::TestWithParam<row> {};
+TEST_P(ask_script, keeps_its_contract) { check(GetParam()); }
+
+// Asked twice, a holder is asked twice: it lets go once.
+INSTANTIATE_TEST_SUITE_P(
+    contract, ask_script,
+    testing::ValuesIn(std::vector<row>{
+        {.name = "tells_the_holder",
+         .given = {.lock = you, .listening = {you, anna}},
+         .call = ask(you),
+         .expect = {.reply = is(1), .lock = you, .ttl = 20'000, .messages = {asked(you)}},
+         .again = expect{.reply = is(1), .lock = you, .ttl = 20'000, .messages = {asked(you)}}},
+        {.name = "says_that_nobody_heard",
+         .given = {.lock = you, .listening = {anna}},
+         .call = ask(you),
+         .expect = {.reply = is(0), .lock = you, .ttl = 20'000}},
+        {.name = "only_looks",
+         .given = {.lock = you, .listening = {you}},
+         .call = ask(you, "look"),
+         .expect = {.reply = is(0), .lock = you, .ttl = 20'000}},
+        {.name = "finds_the_lock_gone",
+         .given = {.listening = {you}},
+         .call = ask(you),
+         .expect = {.reply = is(-1)}},
+        {.name = "asks_nobody_else",
+         .given = {.lock = anna, .listening = {you, anna}},
+         .call = ask(you),
+         .expect = {.reply = is(-2), .lock = anna, .ttl = 20'000}},
+        {.name = "finds_no_lock",
+         .given = {.listening = {you}, .also = {{"HSET", lock_key, "field", "value"}}},
+         .call = ask(you),
+         .expect = {.reply = is(-2)}},
+    }),
+    name_of);
+
+TEST(ask_script_alone, counts_as_unheard_without_the_right_to_publish) {
+  auto& server = empty_server();
+  auto raw = server.raw();
+  prepare(raw, {.lock = you});
+  ears inboxes{server, {you}};
+  raw.command({"ACL", "SETUSER", "mute", "on", "nopass", "~*", "resetchannels", "+@all"});
+  raw.command({"AUTH", "mute", "any"});
+  EXPECT_THAT(raw.command(eval(ask(you))), is(0));
+  EXPECT_THAT(inboxes.take(), testing::IsEmpty());
+}
+
+class force_script : public testing::TestWithParam<row> {};
+TEST_P(force_script, keeps_its_contract) { check(GetParam()); }
+
+INSTANTIATE_TEST_SUITE_P(
+    contract, force_script,
+    testing::ValuesIn(std::vector<row>{
+        {.name = "deletes_the_lock",
+         .given = {.lock = you},
+         .call = force(you),
+         .expect = {.reply = is(1)},
+         .again = expect{.reply = is(0)}},
+        {.name = "gives_it_to_the_first_waiter_however_short_it_has_waited",
+         .given = {.lock = you, .queue = {{anna, 9}, {ben, 5}}, .listening = {you, anna, ben}},
+         .call = force(you),
+         .expect = {.reply = is(1),
+                    .lock = anna,
+                    .ttl = 2'000,
+                    .counter = last_token + 1,
+                    .queue = {ben},
+                    .messages = {granted(anna, last_token + 1, 1)}},
+         .again = expect{.reply = is(-1), .lock = anna, .ttl = 2'000, .queue = {ben}}},
+        {.name = "passes_over_a_waiter_that_died",
+         .given = {.lock = you, .queue = {{anna, 9}, {ben, 5}}, .listening = {ben}},
+         .call = force(you),
+         .expect = {.reply = is(1),
+                    .lock = ben,
+                    .ttl = 2'000,
+                    .counter = last_token + 2,
+                    .messages = {granted(ben, last_token + 2, 1)}},
+         .again = expect{.reply = is(-1), .lock = ben, .ttl = 2'000}},
+        {.name = "deletes_a_foreign_lock_without_a_ttl",
+         .given = {.lock = "somebody", .ttl = no_ttl},
+         .call = force("somebody"),
+         .expect = {.reply = is(1)},
+         .again = expect{.reply = is(0)}},
+        {.name = "finds_the_lock_gone",
+         .given = {.queue = {{anna}}, .listening = {anna}},
+         .call = force(you),
+         .expect = {.reply = is(0), .queue = {anna}}},
+        {.name = "leaves_another_holder_alone",
+         .given = {.lock = anna, .queue = {{ben}}, .listening = {ben}},
+         .call = force(you),
+         .expect = {.reply = is(-1), .lock = anna, .ttl = 20'000, .queue = {ben}}},
+        {.name = "leaves_another_type_alone",
+         .given = {.queue = {{ben}}, .listening = {ben}, .also = {{"HSET", lock_key, "field", "value"}}},
+         .call = force(you),
+         .expect = {.reply = is(-1), .queue = {ben}}},
+        {.name = "deletes_the_lock_whatever_became_of_the_queue",
+         .given = {.lock = you, .also = {{"SET", queue_key, "full"}}},
+         .call = force(you),
+         .expect = {.reply = is(1)},
+         .again = expect{.reply = is(0)}},
+    }),
+    name_of);
+
+}  // namespace

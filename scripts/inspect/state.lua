@@ -8,11 +8,12 @@ local most = ARGV[1]
 -- @include micros
 local function is(key, kind) return redis.call('TYPE', key).ok == kind end
 -- Part of it only: nobody's lock is longer, but anybody may ask about a key that holds a film.
-local holder = is(lock, 'string') and redis.call('GETRANGE', lock, 0, 1023) or ''
+local kind = redis.call('TYPE', lock).ok
+local holder = kind == 'string' and redis.call('GETRANGE', lock, 0, 1023) or ''
 local last = is(counter, 'string') and tonumber(redis.call('GETRANGE', counter, 0, 31)) or 0
 local waiting, first = 0, {}
 if is(queue, 'zset') then
   waiting = redis.call('ZCARD', queue)
   if tonumber(most) > 0 then first = redis.call('ZRANGE', queue, 0, most - 1, 'WITHSCORES') end
 end
-return {redis.call('TYPE', lock).ok, holder, redis.call('PTTL', lock), last, waiting, micros(), first}
+return {kind, holder, redis.call('PTTL', lock), last, waiting, micros(), first}

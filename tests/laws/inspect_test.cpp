@@ -1,0 +1,347 @@
+/// Looking at locks from outside, and a release by force.
+#include "law.hpp"
+
+#include "script/names.hpp"
+
+#include <holdfast/inspect.hpp>
+#include <holdfast/mutex.hpp>
+
+#include <gmock/gmock.h>
+#include <unistd.h>
+
+#include <set>
+#include <thread>
+
+namespace holdfast::test {
+namespace {
+
+using testing::ElementsAre;
+using testing::UnorderedElementsAre;
+
+constexpr char const* uuid = "11111111-1111-4111-8111-111111111111";
+
+class inspection : public testing::Test {
+ protected:
+  /// As if a client of Holdfast held it since the counter was written.
+  void hold(std::string const& name, std::string const& owner = std::string{uuid} + ":1") {
+    raw_.command({"SET", name, owner, "PX", "60000"});
+    raw_.command({"SET", names::token_counter(name), std::to_string(server_micros())});
+  }
+
+  std::int64_t server_micros() {
+    auto const time = raw_.command({"TIME"}).elements;
+    return std::stoll(time.at(0).text) * 1'000'000 + std::stoll(time.at(1).text);
+  }
+
+  std::vector<std::string> found(std::string const& pattern) {
+    std::vector<std::string> all;
+    for_each_lock(viewer_, pattern, [&all](lock_state const& lock) {
+      all.push_back(lock.name);
+      return true;
+    });
+    return all;
+  }
+
+  template <class Call>
+  void expect_error(std::error_code code, Call call) {
+    try {
+      call();
+      ADD_FAILURE() << "nothing was thrown";
+    } catch (error const& problem) {
+      EXPECT_EQ(problem.code(), code) << problem.what();
+    }
+  }
+
+  redis_server server_{};
+  raw_redis raw_ = server_.raw();
+  client viewer_{server_.url()};
+};
+
+TEST_F(inspection, shows_a_free_lock) {
+  auto const state = inspect(viewer_, "orders");
+  EXPECT_EQ(state.name, "orders");
+  EXPECT_EQ(state.kind, lock_kind::free);
+  EXPECT_EQ(state.type, "none");
+  EXPECT_EQ(state.holder.owner, "");
+  EXPECT_EQ(state.token, 0);
+  EXPECT_FALSE(state.held_for);
+  EXPECT_FALSE(state.ttl_left);
+}
+
+TEST_F(inspection, shows_who_holds_a_lock_and_since_when) {
+  client redis{server_.url(), {.label = "nightly import"}};
+  mutex lock{redis, "orders"};
+  auto const before = server_micros();
+  auto const held = lock.acquire();
+  ASSERT_TRUE(eventually(5s, [&] { return peek(viewer_, "orders").holder.pid != 0; }));
+  auto const state = peek(viewer_, "orders");
+  EXPECT_EQ(state.kind, lock_kind::exclusive);
+  EXPECT_EQ(state.holder.owner, held.owner());
+  EXPECT_EQ(state.holder.pid, getpid());
+  EXPECT_EQ(state.holder.label, "nightly import");
+  EXPECT_FALSE(state.holder.host.empty());
+  EXPECT_FALSE(state.holder.program.empty());
+  ASSERT_TRUE(state.held_for && state.ttl_left);
+  EXPECT_GT(state.held_for->count(), 0);
+  EXPECT_LE(state.held_for->count(), server_micros() - before);
+  EXPECT_THAT(state.ttl_left->count(), testing::AllOf(testing::Gt(15'000), testing::Le(30'000)));
+  EXPECT_GE(state.token, held.token());
+}
+
+TEST_F(inspection, shows_the_queue_in_order_with_the_time_that_each_has_waited) {
+  client holder{server_.url()};
+  auto const held = mutex{holder, "orders"}.acquire();
+  std::vector<std::unique_ptr<client>> clients;
+  std::vector<std::unique_ptr<mutex>> locks;
+  std::vector<pending> waiting(3);
+  std::stop_source stop;
+  for (std::size_t i = 0; i != waiting.size(); ++i) {
+    clients.push_back(std::make_unique<client>(server_.url(), client_options{.label = std::to_string(i)}));
+    locks.push_back(std::make_unique<mutex>(*clients[i], "orders"));
+    locks[i]->async_acquire(waiting[i].handler(), stop.get_token());
+    ASSERT_TRUE(
+        eventually(5s, [&] { return peek(viewer_, "orders").waiting == static_cast<std::int64_t>(i) + 1; }));
+  }
+  ASSERT_TRUE(eventually(5s, [&] { return inspect(viewer_, "orders").queue.at(2).who.label == "2"; }));
+  auto const state = inspect(viewer_, "orders");
+  ASSERT_EQ(state.queue.size(), 3U);
+  for (std::size_t i = 0; i != 3; ++i) {
+    EXPECT_EQ(state.queue[i].who.label, std::to_string(i));
+    EXPECT_EQ(state.queue[i].who.owner.substr(0, 36), clients[i]->uuid());
+    if (i != 0) {
+      EXPECT_LT(state.queue[i].waited, state.queue[i - 1].waited);
+    }
+  }
+  EXPECT_LT(state.queue[0].waited, *state.held_for);
+  EXPECT_TRUE(peek(viewer_, "orders").queue.empty());
+  stop.request_stop();
+}
+
+TEST_F(inspection, shows_clients_without_a_record_or_with_a_spoilt_one_as_unknown) {
+  hold("orders");
+  EXPECT_EQ(inspect(viewer_, "orders").holder.to_string(), "unknown (" + std::string{uuid} + ":1)");
+  raw_.command({"SET", names::client_record(uuid), "nonsense"});
+  EXPECT_EQ(inspect(viewer_, "orders").holder.host, "");
+  raw_.del(names::client_record(uuid));
+  raw_.command({"HSET", names::client_record(uuid), "host", "web-3", "pid", "many", "colour", "red"});
+  auto const state = inspect(viewer_, "orders");
+  EXPECT_EQ(state.holder.host, "web-3");
+  EXPECT_EQ(state.holder.pid, 0);
+}
+
+TEST_F(inspection, does_not_believe_a_counter_that_is_no_time) {
+  hold("orders");
+  raw_.command({"SET", names::token_counter("orders"), "41"});
+  EXPECT_FALSE(peek(viewer_, "orders").held_for);
+  raw_.command({"SET", names::token_counter("orders"), std::to_string(server_micros() + 60'000'000)});
+  EXPECT_FALSE(peek(viewer_, "orders").held_for);
+}
+
+TEST_F(inspection, tells_a_lock_of_another_library_from_what_is_no_lock) {
+  raw_.command({"SET", "orders", "redsync's value"});
+  auto const foreign = inspect(viewer_, "orders");
+  EXPECT_EQ(foreign.kind, lock_kind::foreign);
+  EXPECT_EQ(foreign.holder.owner, "redsync's value");
+  EXPECT_FALSE(foreign.held_for);
+  EXPECT_FALSE(foreign.ttl_left);
+  raw_.del("orders");
+  raw_.command({"RPUSH", "orders", "1"});
+  auto const other = inspect(viewer_, "orders");
+  EXPECT_EQ(other.kind, lock_kind::other);
+  EXPECT_EQ(other.type, "list");
+}
+
+TEST_F(inspection, refuses_an_empty_name) {
+  auto const invalid = std::make_error_code(std::errc::invalid_argument);
+  expect_error(invalid, [&] { (void)inspect(viewer_, ""); });
+  expect_error(invalid, [&] { (void)force_release(viewer_, ""); });
+  expect_error(invalid, [&] { (void)force_release(viewer_, "orders", {.grace = -1ms}); });
+}
+
+TEST_F(inspection, says_that_the_server_is_gone) {
+  (void)peek(viewer_, "orders");
+  server_.stop();
+  expect_error(errc::unreachable, [&] { (void)peek(viewer_, "orders"); });
+  expect_error(errc::unreachable, [&] { (void)found("*"); });
+}
+
+TEST_F(inspection, finds_locks_by_name_with_and_without_braces) {
+  for (auto const* const name : {"orders:1", "orders:2", "{orders}:3", "orders:{4}", "stock", "a b\n"})
+    hold(name);
+  EXPECT_THAT(found("*"),
+              UnorderedElementsAre("orders:1", "orders:2", "{orders}:3", "orders:{4}", "stock", "a b\n"));
+  EXPECT_THAT(found("orders:*"), UnorderedElementsAre("orders:1", "orders:2", "orders:{4}"));
+  EXPECT_THAT(found("orders:?"), UnorderedElementsAre("orders:1", "orders:2"));
+  EXPECT_THAT(found("*[23]"), UnorderedElementsAre("orders:2", "{orders}:3"));
+  EXPECT_THAT(found("{*"), ElementsAre("{orders}:3"));
+  EXPECT_THAT(found("stock"), ElementsAre("stock"));
+  EXPECT_THAT(found("sto"), ElementsAre());
+  EXPECT_THAT(found(""), ElementsAre());
+}
+
+TEST_F(inspection, finds_only_what_is_held_or_waited_for) {
+  hold("released");
+  raw_.del("released");
+  hold("waited for");
+  raw_.del("waited for");
+  raw_.command({"ZADD", names::queue("waited for"), "1", std::string{uuid} + ":1"});
+  hold("foreign", "redsync's value");
+  raw_.command({"SET", "never ours", "a value"});
+  EXPECT_THAT(found("*"), UnorderedElementsAre("waited for", "foreign"));
+  EXPECT_THAT(found("released"), ElementsAre());
+  EXPECT_THAT(found("never ours"), ElementsAre());
+}
+
+TEST_F(inspection, takes_no_other_keys_for_token_counters) {
+  for (auto const* const key : {"holdfast_token:", "holdfast_token:{}", "holdfast_token::plain",
+                                "holdfast_token:{a", "holdfast_token:{a}b}", "holdfast_token:x{a}"})
+    raw_.command({"SET", key, "1"});
+  for (auto const* const name : {"plain", "a", "a}b", "{a}"})
+    raw_.command({"SET", name, std::string{uuid} + ":1"});
+  EXPECT_THAT(found("*"), ElementsAre());
+}
+
+TEST_F(inspection, finds_all_of_many_locks_among_many_other_keys_and_asks_for_each_client_once) {
+  std::vector<std::vector<std::string>> all;
+  std::set<std::string> names_of_all;
+  for (int i = 0; i < 20'000; ++i) all.push_back({"SET", "session:" + std::to_string(i), "x"});
+  for (int i = 0; i < 1'000; ++i) {
+    auto const name = "job:" + std::to_string(i);
+    names_of_all.insert(name);
+    all.push_back({"SET", name, std::string{uuid} + ":" + std::to_string(i)});
+    all.push_back({"SET", names::token_counter(name), "1"});
+  }
+  raw_.pipeline(all);
+  raw_.command({"HSET", names::client_record(uuid), "host", "web-3"});
+  std::set<std::string> seen;
+  for_each_lock(viewer_, "*", [&](lock_state const& lock) {
+    EXPECT_EQ(lock.holder.host, "web-3");
+    seen.insert(lock.name);
+    return true;
+  });
+  EXPECT_EQ(seen, names_of_all);
+  EXPECT_EQ(raw_.calls_of("hgetall"), 1U);
+  EXPECT_EQ(raw_.calls_of("keys"), 0U);
+}
+
+TEST_F(inspection, stops_the_search_when_told) {
+  for (auto const* const name : {"a", "b", "c"}) hold(name);
+  int calls = 0;
+  for_each_lock(viewer_, "*", [&calls](lock_state const&) { return ++calls < 2; });
+  EXPECT_EQ(calls, 2);
+}
+
+TEST_F(inspection, says_which_right_a_search_needs) {
+  raw_.command({"ACL", "SETUSER", "default", "-scan"});
+  try {
+    (void)found("*");
+    ADD_FAILURE() << "nothing was thrown";
+  } catch (error const& problem) {
+    EXPECT_EQ(problem.code(), errc::unauthorized);
+    EXPECT_THAT(problem.what(), testing::HasSubstr("+scan"));
+  }
+}
+
+class release_by_force : public inspection {
+ protected:
+  client redis_{server_.url()};
+  mutex lock_{redis_, "orders"};
+};
+
+TEST_F(release_by_force, tells_the_holder_who_gives_it_back) {
+  auto held = lock_.acquire();
+  std::atomic<int> told = 0;
+  held.on_lost([&](loss_cause why) {
+    if (why == loss_cause::forced) ++told;
+    held.release();
+  });
+  EXPECT_EQ(force_release(viewer_, "orders", {.grace = 20s}), force_result::released_by_holder);
+  EXPECT_EQ(told, 1);
+  EXPECT_FALSE(held.valid());
+  EXPECT_FALSE(raw_.exists("orders"));
+}
+
+TEST_F(release_by_force, deletes_the_lock_under_a_holder_that_does_not_let_go) {
+  auto const held = lock_.acquire();
+  EXPECT_EQ(force_release(viewer_, "orders", {.grace = 1s}), force_result::deleted);
+  EXPECT_EQ(held.lost_because(), loss_cause::forced);
+  EXPECT_FALSE(raw_.exists("orders"));
+}
+
+TEST_F(release_by_force, deletes_the_lock_of_a_process_that_died) {
+  hold("orders");
+  EXPECT_EQ(force_release(viewer_, "orders", {.grace = 100ms}), force_result::deleted);
+  EXPECT_FALSE(raw_.exists("orders"));
+}
+
+TEST_F(release_by_force, lets_the_next_waiter_have_it) {
+  hold("orders");
+  pending next;
+  lock_.async_acquire(next.handler());
+  ASSERT_TRUE(eventually(5s, [&] { return peek(viewer_, "orders").waiting == 1; }));
+  ASSERT_TRUE(eventually(5s, [&] { return raw_.client_ids("pubsub").size() == 1; }));
+  EXPECT_EQ(force_release(viewer_, "orders", {.grace = 10ms}), force_result::deleted);
+  EXPECT_TRUE(eventually(5s, [&] { return next.done(); }));
+  EXPECT_EQ(redis_.stats().granted, 1U);
+}
+
+TEST_F(release_by_force, counts_as_given_back_when_a_waiter_has_it_at_once) {
+  auto held = lock_.acquire();
+  held.on_lost([&](loss_cause) { held.release(); });
+  client other{server_.url()};
+  mutex same{other, "orders"};
+  pending next;
+  same.async_acquire(next.handler());
+  ASSERT_TRUE(eventually(5s, [&] { return peek(viewer_, "orders").waiting == 1; }));
+  EXPECT_EQ(force_release(viewer_, "orders", {.grace = 20s}), force_result::released_by_holder);
+  EXPECT_TRUE(eventually(5s, [&] { return next.done(); }));
+}
+
+TEST_F(release_by_force, has_nothing_to_do_when_nobody_holds_it) {
+  EXPECT_EQ(force_release(viewer_, "orders"), force_result::not_held);
+}
+
+TEST_F(release_by_force, deletes_a_foreign_key_only_when_told_to) {
+  raw_.command({"SET", "orders", std::string(5'000, 'x')});
+  EXPECT_EQ(force_release(viewer_, "orders"), force_result::refused_foreign);
+  EXPECT_TRUE(raw_.exists("orders"));
+  EXPECT_EQ(force_release(viewer_, "orders", {.foreign = true}), force_result::deleted);
+  EXPECT_FALSE(raw_.exists("orders"));
+}
+
+TEST_F(release_by_force, never_deletes_what_is_no_lock) {
+  raw_.command({"RPUSH", "orders", "1"});
+  EXPECT_EQ(force_release(viewer_, "orders", {.foreign = true}), force_result::refused_other);
+  EXPECT_TRUE(raw_.exists("orders"));
+}
+
+TEST_F(release_by_force, does_nothing_to_another_holder_than_the_one_meant) {
+  auto const held = lock_.acquire();
+  EXPECT_EQ(force_release(viewer_, "orders", {.grace = 0ms, .owner = "somebody else"}),
+            force_result::changed);
+  EXPECT_TRUE(held.valid());
+  EXPECT_EQ(force_release(viewer_, "orders", {.grace = 0ms, .owner = held.owner()}), force_result::deleted);
+}
+
+TEST_F(release_by_force, leaves_alone_who_takes_the_lock_while_the_holder_is_asked) {
+  hold("orders");
+  std::jthread const meanwhile{[&] {
+    auto raw = server_.raw();
+    ASSERT_TRUE(eventually(5s, [&] { return raw.calls_of("publish") > 0; }));
+    raw.command({"SET", "orders", std::string{uuid} + ":2", "PX", "60000"});
+  }};
+  EXPECT_EQ(force_release(viewer_, "orders", {.grace = 20s}), force_result::changed);
+  EXPECT_EQ(raw_.get("orders"), std::string{uuid} + ":2");
+}
+
+TEST_F(release_by_force, asks_again_through_a_connection_that_broke) {
+  flaky_proxy proxy{server_.socket_path()};
+  client viewer{proxy.url()};
+  auto held = lock_.acquire();
+  held.on_lost([&](loss_cause) { held.release(); });
+  proxy.once([](request const& one) { return one.has("ask"); }, fate::cut_after());
+  EXPECT_EQ(force_release(viewer, "orders", {.grace = 20s}), force_result::released_by_holder);
+}
+
+}  // namespace
+}  // namespace holdfast::test

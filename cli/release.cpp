@@ -121,9 +121,8 @@ bool confirmed(lock_state const& seen) {
   return answer == "y" || answer == "Y" || answer == "yes";
 }
 
-int conclude(force_result result, lock_state const& seen, options const& what) {
-  auto const [word, code] = outcome_of(result);
-  auto const message = told(result, seen, what);
+int conclude(outcome const& how, std::string const& message, lock_state const& seen, options const& what) {
+  auto const [word, code] = how;
   if (what.json) {
     print_line(listing::one_line_of(
         {{"name", seen.name}, {"result", word}, {"holder", listing::to_json(seen.holder)}}));
@@ -137,16 +136,19 @@ int conclude(force_result result, lock_state const& seen, options const& what) {
   return code;
 }
 
+int conclude(force_result result, lock_state const& seen, options const& what) {
+  return conclude(outcome_of(result), told(result, seen, what), seen, what);
+}
+
 int release(options const& what) {
   client redis{find_server(what.common.url), {.name = "holdfast-release", .log = output::hook()}};
   auto const seen = peek(redis, what.name);
   if (auto const result = settled(seen, what)) return conclude(*result, seen, what);
   force_options how{.grace = what.wait, .foreign = what.foreign};
   if (!what.yes) {
-    if (!confirmed(seen)) {
-      output::error(fmt::format("lock {} was left alone", output::quoted(what.name)));
-      return busy;
-    }
+    if (!confirmed(seen))
+      return conclude({"declined", busy}, fmt::format("lock {} was left alone", output::quoted(seen.name)),
+                      seen, what);
     how.owner = seen.holder.owner;
   }
   return conclude(force_release(redis, what.name, how), seen, what);

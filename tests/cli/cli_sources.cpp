@@ -2,3 +2,4 @@
 #include "../../cli/duration.cpp"
 #include "../../cli/local_socket.cpp"
 #include "../../cli/loss_watch.cpp"
+#include "../../cli/watch_events.cpp"

@@ -20,9 +20,9 @@ TEST(usage, errors_exit_with_64_and_say_what_is_allowed) {
   // Nothing listens there: each of these must be found before anything is sent.
   environment const nowhere{{"HOLDFAST_URL", "redis+unix:///nowhere/redis.sock"}};
   std::vector<row> const rows{
-      {{}, "there are: run, "},
+      {{}, "there are: run, ls, inspect, "},
       {{"walk"}, "walk"},
-      {{"help", "walk"}, "there are: run, "},
+      {{"help", "walk"}, "there are: run, ls, inspect, "},
       {{"completion"}, "SHELL is required"},
       {{"completion", "tcsh"}, "tcsh not in {bash,zsh,fish}"},
       {{"run"}, "NAME is required"},
@@ -47,6 +47,16 @@ TEST(usage, errors_exit_with_64_and_say_what_is_allowed) {
       {{"run", "--label", std::string(201, 'x'), "job", "--", "true"}, "label"},
       {{"run", "--on-lost=panic", "job", "--", "true"}, "--on-lost"},
       {{"run", "--url", "gopher://localhost", "job", "--", "true"}, "gopher"},
+      {{"inspect"}, "NAME is required"},
+      {{"inspect", ""}, "NAME is empty"},
+      {{"inspect", "a", "b"}, "holdfast help inspect"},
+      {{"ls", ""}, "PATTERN is empty"},
+      {{"release", "job"}, "add --force"},
+      {{"release", "--force", ""}, "NAME is empty"},
+      {{"release", "--force", "--grace", "soon", "job"}, "--grace: \"soon\" is no duration"},
+      {{"watch", ""}, "NAME is empty"},
+      {{"watch", "--interval", "5ms", "job"}, "--interval: at least 10ms"},
+      {{"watch", "--for", "later", "job"}, "--for: \"later\" is no duration"},
       {{"run", "--url", "redis://localhost:99999", "job", "--", "true"}, "port"},
   };
   for (auto const& [arguments, says] : rows) {

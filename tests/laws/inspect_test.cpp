@@ -222,6 +222,7 @@ TEST_F(inspection, finds_all_of_many_locks_among_many_other_keys_and_asks_for_ea
   EXPECT_EQ(seen, names_of_all);
   EXPECT_EQ(raw_.calls_of("hgetall"), 1U);
   EXPECT_EQ(raw_.calls_of("keys"), 0U);
+  EXPECT_GT(raw_.calls_of("scan"), 60U) << "a step must be a small one";
 }
 
 TEST_F(inspection, stops_the_search_when_told) {
@@ -240,6 +241,21 @@ TEST_F(inspection, says_which_right_a_search_needs) {
     EXPECT_EQ(problem.code(), errc::unauthorized);
     EXPECT_THAT(problem.what(), testing::HasSubstr("+scan"));
   }
+}
+
+TEST_F(inspection, needs_no_right_to_write) {
+  hold("orders");
+  raw_.command({"ZADD", names::queue("orders"), "1", std::string{uuid} + ":2"});
+  raw_.command({"HSET", names::client_record(uuid), "host", "web-3"});
+  raw_.command({"ACL",       "SETUSER", "viewer",          "on",      ">secret",  "~*",      "resetchannels",
+                "-@all",     "+ping",   "+client|setname", "+eval",   "+evalsha", "+scan",   "+type",
+                "+getrange", "+pttl",   "+zcard",          "+zrange", "+time",    "+hgetall"});
+  client viewer{"redis+unix://viewer:secret@" + server_.socket_path()};
+  EXPECT_EQ(inspect(viewer, "orders").holder.host, "web-3");
+  EXPECT_EQ(inspect(viewer, "orders").queue.size(), 1U);
+  int calls = 0;
+  for_each_lock(viewer, "*", [&calls](lock_state const&) { return ++calls; });
+  EXPECT_EQ(calls, 1);
 }
 
 class release_by_force : public inspection {

@@ -1,0 +1,81 @@
+#include "locks_of_others.hpp"
+
+namespace {
+
+using namespace holdfast::test;
+using nlohmann::json;
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::MatchesRegex;
+
+class inspect : public locks_of_others {
+ protected:
+  std::string output_of(words const& arguments) {
+    auto command = start(arguments);
+    EXPECT_EQ(command.wait(), 0);
+    EXPECT_EQ(command.err(), "");
+    return command.out();
+  }
+};
+
+TEST_F(inspect, shows_all_about_a_lock_and_its_queue_in_order) {
+  hold("orders");
+  wait_for("orders");
+  redis.command({"ZADD", holdfast::names::queue("orders"), std::to_string(micros_ago(2'500'000)),
+                 std::string{uuid} + ":9"});
+  EXPECT_THAT(
+      output_of({"inspect", "orders"}),
+      MatchesRegex("name      orders\n"
+                   "kind      exclusive: held by a client of Holdfast\n"
+                   "holder    web-3 pid 812\n"
+                   "label     nightly import\n"
+                   "program   import\n"
+                   "owner     11111111-1111-4111-8111-111111111111:1\n"
+                   "held for  4[0-9]s([0-9]+ms)?\n"
+                   "ttl left  (5[0-9]s([0-9]+ms)?|1m)\n"
+                   "token     [0-9]+\n"
+                   "waiting   2\n"
+                   "    1. waits [5-9]s([0-9]+ms)? +unknown \\(22222222-2222-4222-8222-222222222222:7\\)\n"
+                   "    2. waits [2-6]s([0-9]+ms)? +web-3 pid 812 'nightly import'\n"));
+}
+
+TEST_F(inspect, prints_one_object_as_json) {
+  hold("orders");
+  wait_for("orders");
+  auto const all = objects(output_of({"inspect", "--json", "orders"}));
+  ASSERT_EQ(all.size(), 1U);
+  EXPECT_EQ(all[0].at("holder").at("label"), "nightly import");
+  ASSERT_EQ(all[0].at("queue").size(), 1U);
+  EXPECT_EQ(all[0].at("queue")[0].at("owner"), std::string{other_uuid} + ":7");
+  EXPECT_EQ(all[0].at("queue")[0].at("host"), nullptr);
+  EXPECT_GE(all[0].at("queue")[0].at("waited_ms"), 5'500);
+}
+
+TEST_F(inspect, says_what_is_no_lock_of_holdfast) {
+  EXPECT_THAT(output_of({"inspect", "orders"}), HasSubstr("kind      free: nobody holds it\n"));
+  redis.command({"SET", "orders", "redsync's value"});
+  EXPECT_THAT(output_of({"inspect", "orders"}),
+              AllOf(HasSubstr("kind      foreign: "), HasSubstr("value     redsync's value\n"),
+                    HasSubstr("ttl left  for ever: it has no ttl\n")));
+  redis.del("orders");
+  redis.command({"HSET", "orders", "field", "value"});
+  EXPECT_THAT(output_of({"inspect", "orders"}), HasSubstr("kind      other: a hash, which is no lock\n"));
+  EXPECT_EQ(json::parse(output_of({"inspect", "--json", "orders"})).at("type"), "hash");
+}
+
+TEST_F(inspect, counts_those_that_it_does_not_show) {
+  for (int i = 0; i < 1'003; ++i) wait_for("orders", std::string{other_uuid} + ":" + std::to_string(i));
+  EXPECT_THAT(output_of({"inspect", "orders"}), testing::EndsWith("       and 3 more\n"));
+}
+
+TEST_F(inspect, takes_a_name_that_looks_like_an_option_behind_two_dashes) {
+  EXPECT_THAT(output_of({"inspect", "--", "--json"}), HasSubstr("name      --json\n"));
+}
+
+TEST(inspect_without_server, exits_with_69) {
+  auto command = holdfast_command({"inspect", "--url", "redis+unix:///nowhere/redis.sock", "orders"});
+  EXPECT_EQ(command.wait(), 69);
+  EXPECT_THAT(command.err(), HasSubstr("/nowhere/redis.sock"));
+}
+
+}  // namespace

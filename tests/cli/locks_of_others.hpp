@@ -1,0 +1,59 @@
+/// Locks for commands that look at them, made without a client.
+#pragma once
+
+#include "holdfast_command.hpp"
+#include "script/names.hpp"
+#include "support/eventually.hpp"
+#include "support/redis_server.hpp"
+
+#include <gmock/gmock.h>
+#include <nlohmann/json.hpp>
+
+#include <cstdint>
+#include <sstream>
+#include <string>
+#include <vector>
+
+namespace holdfast::test {
+
+class locks_of_others : public testing::Test {
+ protected:
+  static constexpr char const* uuid = "11111111-1111-4111-8111-111111111111";
+  static constexpr char const* other_uuid = "22222222-2222-4222-8222-222222222222";
+
+  void SetUp() override {
+    redis.command({"HSET", names::client_record(uuid), "host", "web-3", "pid", "812", "program", "import",
+                   "label", "nightly import"});
+  }
+
+  /// Held for 41 s by web-3 pid 812, or another owner.
+  void hold(std::string const& name, std::string const& owner = std::string{uuid} + ":1") {
+    redis.command({"SET", name, owner, "PX", "60000"});
+    redis.command({"SET", names::token_counter(name), std::to_string(micros_ago(41'500'000))});
+  }
+  /// Since 5 s.
+  void wait_for(std::string const& name, std::string const& owner = std::string{other_uuid} + ":7") {
+    redis.command({"ZADD", names::queue(name), std::to_string(micros_ago(5'500'000)), owner});
+  }
+  std::int64_t micros_ago(std::int64_t time) {
+    auto const now = redis.command({"TIME"}).elements;
+    return std::stoll(now.at(0).text) * 1'000'000 + std::stoll(now.at(1).text) - time;
+  }
+
+  [[nodiscard]] process start(words const& arguments) const {
+    return holdfast_command(arguments, {{"HOLDFAST_URL", server.url()}});
+  }
+
+  /// One object a line.
+  static std::vector<nlohmann::json> objects(std::string const& text) {
+    std::vector<nlohmann::json> all;
+    std::istringstream lines{text};
+    for (std::string line; std::getline(lines, line);) all.push_back(nlohmann::json::parse(line));
+    return all;
+  }
+
+  redis_server server;
+  raw_redis redis = server.raw();
+};
+
+}  // namespace holdfast::test

@@ -1,0 +1,140 @@
+#include "../../cli/local_socket.hpp"
+#include "locks_of_others.hpp"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <unistd.h>
+
+namespace {
+
+using namespace holdfast::test;
+using nlohmann::json;
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::MatchesRegex;
+
+class ls : public locks_of_others {};
+
+TEST_F(ls, shows_each_lock_in_a_row) {
+  hold("orders:42");
+  wait_for("orders:42");
+  auto command = start({"ls"});
+  EXPECT_EQ(command.wait(), 0);
+  EXPECT_EQ(command.err(), "");
+  EXPECT_THAT(
+      command.out(),
+      MatchesRegex(
+          "NAME +KIND +HOLDER +LABEL +HELD +TTL +TOKEN +WAITING\n"
+          "orders:42 +exclusive +web-3:812 +nightly import +4[0-9]s([0-9]+ms)? +(5[0-9]s([0-9]+ms)?|1m) +"
+          "[0-9]+ +1\n"));
+}
+
+TEST_F(ls, keeps_columns_in_line_and_makes_control_characters_harmless) {
+  hold("a");
+  hold("\x1b[31mred\n\xc2\x9b" + std::string(60, 'x'), "redsync's value");
+  auto command = start({"ls"});
+  EXPECT_EQ(command.wait(), 0);
+  EXPECT_THAT(command.out(),
+              AllOf(HasSubstr("\\x1b[31mred\\x0a\\xc2\\x9bxxx"), HasSubstr("\"redsync's value\"")));
+  EXPECT_EQ(std::ranges::count(command.out(), '\n'), 3);
+  EXPECT_EQ(command.out().find('\x1b'), std::string::npos);
+  EXPECT_EQ(command.out().find('\xc2'), std::string::npos);
+}
+
+TEST_F(ls, prints_an_object_a_line_as_json) {
+  hold("orders:42");
+  wait_for("waited for");
+  redis.command({"SET", holdfast::names::token_counter("waited for"), "41"});
+  hold("unknown", std::string{other_uuid} + ":1");
+  auto command = start({"ls", "--json"});
+  EXPECT_EQ(command.wait(), 0);
+  auto all = objects(command.out());
+  ASSERT_EQ(all.size(), 3U);
+  std::ranges::sort(all, {}, [](json const& one) { return one.at("name").get<std::string>(); });
+  EXPECT_THAT(all[0].at("held_ms").get<int>(), testing::Ge(41'500));
+  EXPECT_THAT(all[0].at("ttl_ms").get<int>(), AllOf(testing::Gt(30'000), testing::Le(60'000)));
+  EXPECT_GT(all[0].at("token").get<std::int64_t>(), 1'700'000'000'000'000);
+  all[0].erase("held_ms");
+  all[0].erase("ttl_ms");
+  all[0].erase("token");
+  EXPECT_EQ(all[0], json::parse(R"({"name": "orders:42", "kind": "exclusive", "type": "string", "waiting": 0,
+    "holder": {"owner": "11111111-1111-4111-8111-111111111111:1", "host": "web-3", "pid": 812,
+               "program": "import", "label": "nightly import"}})"));
+  EXPECT_EQ(all[1].at("holder").at("host"), nullptr);
+  EXPECT_EQ(all[1].at("holder").at("pid"), nullptr);
+  EXPECT_EQ(all[2], json::parse(R"({"name": "waited for", "kind": "free", "type": "none", "holder": null,
+    "held_ms": null, "ttl_ms": null, "token": 41, "waiting": 1})"));
+}
+
+TEST_F(ls, shows_only_names_that_match) {
+  for (auto const* const name : {"orders:1", "orders:2", "stock"}) hold(name);
+  auto command = start({"ls", "--json", "orders:?"});
+  EXPECT_EQ(command.wait(), 0);
+  EXPECT_EQ(objects(command.out()).size(), 2U);
+}
+
+TEST_F(ls, says_on_stderr_that_there_is_nothing) {
+  auto all = start({"ls"});
+  EXPECT_EQ(all.wait(), 0);
+  EXPECT_EQ(all.out(), "");
+  EXPECT_THAT(all.err(), MatchesRegex("holdfast: no lock on redis.* is held or waited for\n"));
+  auto some = start({"ls", "orders:*", "--json"});
+  EXPECT_EQ(some.wait(), 0);
+  EXPECT_EQ(some.out(), "");
+  EXPECT_THAT(some.err(), HasSubstr("no lock \"orders:*\" on"));
+}
+
+TEST_F(ls, takes_what_is_no_text_for_unknown_characters_in_json) {
+  hold("\xff\xfe");
+  auto command = start({"ls", "--json"});
+  EXPECT_EQ(command.wait(), 0);
+  EXPECT_EQ(objects(command.out()).at(0).at("name"), "\xef\xbf\xbd\xef\xbf\xbd");
+}
+
+TEST_F(ls, ends_without_a_word_when_nobody_reads) {
+  for (int i = 0; i < 50; ++i) hold("job:" + std::to_string(i));
+  for (std::string const trap : {"", "trap '' PIPE; "}) {
+    process pipe{{"bash", "-c",
+                  trap + "set -o pipefail; " HOLDFAST_CLI " ls --url " + server.url() +
+                      " | :; "
+                      "exit ${PIPESTATUS[0]}"}};
+    EXPECT_EQ(pipe.wait(), 128 + SIGPIPE) << trap;
+    EXPECT_EQ(pipe.err(), "") << trap;
+  }
+}
+
+TEST_F(ls, fails_when_its_output_can_not_be_written) {
+  hold("orders");
+  process full{shell(HOLDFAST_CLI " ls --url " + server.url() + " > /dev/full")};
+  EXPECT_EQ(full.wait(), 70);
+  EXPECT_THAT(full.err(), HasSubstr("can't write to stdout: No space left"));
+}
+
+TEST(looking, does_not_start_a_private_server) {
+  if (holdfast::cli::answers_on_ipv4_loopback(6379) || holdfast::cli::answers_on_ipv6_loopback(6379)) {
+    GTEST_SKIP() << "something listens on localhost:6379, and holdfast would use it";
+  }
+  temporary_folder runtime;
+  auto command = holdfast_command({"ls"}, {{"XDG_RUNTIME_DIR", runtime.path().string()}});
+  EXPECT_EQ(command.wait(), 69);
+  EXPECT_THAT(command.err(), AllOf(HasSubstr("no private one runs"), HasSubstr("--url redis://HOST:PORT")));
+  EXPECT_TRUE(std::filesystem::is_empty(runtime.path()));
+}
+
+TEST(looking, uses_the_private_server_that_runs) {
+  temporary_folder runtime;
+  std::filesystem::create_directory(runtime / "holdfast");
+  std::filesystem::permissions(runtime / "holdfast", std::filesystem::perms::owner_all);
+  if (holdfast::cli::answers_on_ipv4_loopback(6379) || holdfast::cli::answers_on_ipv6_loopback(6379)) {
+    GTEST_SKIP() << "something listens on localhost:6379, and holdfast would use it";
+  }
+  redis_server const server;
+  std::filesystem::create_symlink(server.socket_path(), runtime / "holdfast/redis.sock");
+  auto command =
+      holdfast_command({"inspect", "--json", "orders"}, {{"XDG_RUNTIME_DIR", runtime.path().string()}});
+  EXPECT_EQ(command.wait(), 0) << command.err();
+  EXPECT_EQ(json::parse(command.out()).at("kind"), "free");
+}
+
+}  // namespace

@@ -1,0 +1,147 @@
+#include "locks_of_others.hpp"
+#include "support/terminal_process.hpp"
+
+namespace {
+
+using namespace holdfast::test;
+using nlohmann::json;
+using testing::AllOf;
+using testing::HasSubstr;
+
+class release : public locks_of_others {
+ protected:
+  process force(words const& more) const {
+    words all{"release", "--force"};
+    all.insert(all.end(), more.begin(), more.end());
+    return start(all);
+  }
+  [[nodiscard]] words on_terminal() const {
+    return {HOLDFAST_CLI, "release", "--force", "--grace", "50ms", "--url", server.url(), "orders"};
+  }
+};
+
+TEST_F(release, wants_force) {
+  hold("orders");
+  auto command = start({"release", "orders"});
+  EXPECT_EQ(command.wait(), 64);
+  EXPECT_THAT(command.err(), AllOf(HasSubstr("add --force"), HasSubstr("holdfast inspect NAME")));
+  EXPECT_TRUE(redis.exists("orders"));
+}
+
+TEST_F(release, wants_yes_where_nobody_can_be_asked) {
+  hold("orders");
+  auto command = force({"orders"});
+  EXPECT_EQ(command.wait(), 64);
+  EXPECT_THAT(command.err(), HasSubstr("add --yes"));
+  EXPECT_TRUE(redis.exists("orders"));
+}
+
+TEST_F(release, deletes_the_lock_of_a_holder_that_does_not_answer) {
+  hold("orders");
+  auto command = force({"--yes", "--grace", "50ms", "orders"});
+  EXPECT_EQ(command.wait(), 0);
+  EXPECT_THAT(command.err(), HasSubstr("lock \"orders\" was deleted: web-3 pid 812 'nightly import' did not "
+                                       "give it back in 50ms, and may still be at work"));
+  EXPECT_EQ(command.out(), "");
+  EXPECT_FALSE(redis.exists("orders"));
+}
+
+TEST_F(release, is_heard_by_holdfast_run) {
+  temporary_folder folder;
+  auto job =
+      holdfast_run(server.url(), {}, "orders", shell("echo $$ > " + (folder / "pid") + "; exec sleep 60"));
+  ASSERT_TRUE(eventually(10s, [&] { return content_of(folder / "pid").ends_with('\n'); }));
+  auto command = force({"--yes", "--grace", "15s", "orders"});
+  EXPECT_EQ(command.wait(), 0);
+  EXPECT_THAT(command.err(), HasSubstr("which was asked to stop"));
+  EXPECT_EQ(job.wait(), 79);
+  EXPECT_FALSE(is_alive(std::stoi(content_of(folder / "pid"))));
+  EXPECT_FALSE(redis.exists("orders"));
+}
+
+TEST_F(release, has_nothing_to_do_for_a_free_lock) {
+  auto command = force({"orders"});
+  EXPECT_EQ(command.wait(), 0);
+  EXPECT_THAT(command.err(), HasSubstr("lock \"orders\" is not held"));
+}
+
+TEST_F(release, says_what_a_foreign_key_is_and_deletes_it_only_with_foreign) {
+  redis.command({"SET", "orders", "redsync's value"});
+  auto refused = force({"--yes", "orders"});
+  EXPECT_EQ(refused.wait(), 65);
+  EXPECT_THAT(refused.err(), AllOf(HasSubstr("foreign: a string that Holdfast did not write"),
+                                   HasSubstr("\"redsync's value\""), HasSubstr("add --foreign")));
+  EXPECT_TRUE(redis.exists("orders"));
+  auto allowed = force({"--yes", "--foreign", "orders"});
+  EXPECT_EQ(allowed.wait(), 0);
+  EXPECT_FALSE(redis.exists("orders"));
+}
+
+TEST_F(release, never_deletes_what_is_no_lock) {
+  redis.command({"HSET", "orders", "field", "value"});
+  auto command = force({"--yes", "--foreign", "orders"});
+  EXPECT_EQ(command.wait(), 65);
+  EXPECT_THAT(command.err(), HasSubstr("the key \"orders\" is other: a hash, which is no lock"));
+  EXPECT_TRUE(redis.exists("orders"));
+}
+
+TEST_F(release, prints_one_object_as_json) {
+  hold("orders");
+  auto command = force({"--yes", "--json", "--grace", "0", "orders"});
+  EXPECT_EQ(command.wait(), 0);
+  auto const said = json::parse(command.out());
+  EXPECT_EQ(said.at("name"), "orders");
+  EXPECT_EQ(said.at("result"), "deleted");
+  EXPECT_EQ(said.at("holder").at("pid"), 812);
+  auto again = force({"--json", "orders"});
+  EXPECT_EQ(again.wait(), 0);
+  EXPECT_EQ(json::parse(again.out()),
+            json::parse(R"({"name": "orders", "result": "not_held", "holder": null})"));
+}
+
+TEST_F(release, asks_on_a_terminal_and_does_what_it_is_told) {
+  for (std::string const yes : {"y\n", "Y\n", "yes\n"}) {
+    hold("orders");
+    terminal_process command{on_terminal()};
+    ASSERT_TRUE(eventually(10s, [&] { return command.shown().ends_with("? [y/N] "); }));
+    EXPECT_THAT(
+        command.shown(),
+        testing::MatchesRegex("Release \"orders\", held for 4. s by web-3 pid 812 'nightly import'\\? .*"));
+    EXPECT_TRUE(redis.exists("orders"));
+    command.type(yes);
+    EXPECT_EQ(command.wait(), 0);
+    EXPECT_FALSE(redis.exists("orders"));
+  }
+  for (std::string const no : {"\n", "n\n", "what?\n", "\x04"}) {
+    hold("orders");
+    terminal_process command{on_terminal()};
+    ASSERT_TRUE(eventually(10s, [&] { return command.shown().find("[y/N]") != std::string::npos; }));
+    command.type(no);
+    EXPECT_EQ(command.wait(), 75);
+    EXPECT_THAT(command.shown(), HasSubstr("was left alone"));
+    EXPECT_TRUE(redis.exists("orders"));
+  }
+}
+
+TEST_F(release, means_the_holder_that_it_asked_about) {
+  hold("orders");
+  terminal_process command{on_terminal()};
+  ASSERT_TRUE(eventually(10s, [&] { return command.shown().find("[y/N]") != std::string::npos; }));
+  hold("orders", std::string{other_uuid} + ":1");
+  command.type("y\n");
+  EXPECT_EQ(command.wait(), 75);
+  EXPECT_THAT(command.shown(), HasSubstr("held by somebody else by now"));
+  EXPECT_TRUE(redis.exists("orders"));
+}
+
+TEST_F(release, shows_names_and_labels_that_can_do_nothing_to_the_terminal) {
+  hold("orders");
+  redis.command({"HSET", holdfast::names::client_record(uuid), "label", "\x1b]0;owned\x07"});
+  terminal_process command{on_terminal()};
+  ASSERT_TRUE(eventually(10s, [&] { return command.shown().find("[y/N]") != std::string::npos; }));
+  EXPECT_EQ(command.shown().find('\x1b'), std::string::npos);
+  command.type("n\n");
+  EXPECT_EQ(command.wait(), 75);
+}
+
+}  // namespace

@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "engine/access.hpp"
-#include "engine/failure.hpp"
 #include "inspect/glob.hpp"
 #include "inspect/view.hpp"
 #include "script/names.hpp"
@@ -42,11 +41,7 @@ page read_page(engine::core& server, std::string const& cursor, std::string_view
                std::string_view pattern) {
   std::array<std::string_view, 6> const command{"SCAN", cursor, "MATCH", filter, "COUNT", keys_a_step};
   auto const reply = server.ask_server(command);
-  if (reply.is_error("NOPERM")) {
-    throw error{errc::unauthorized, server.url() + ": not allowed to look for locks: " + reply.text +
-                                        "; that needs the right +scan"};
-  }
-  if (reply.is_error()) throw error{*engine::explain(reply, pattern, server.url())};
+  if (reply.is_error()) throw refused(reply, pattern, server.url());
   if (reply.size() != 2) throw error{errc::protocol, server.url() + ": that is no answer to SCAN"};
   page found{.cursor = reply[0].text, .names = {}};
   for (auto const& key : reply[1].elements) {

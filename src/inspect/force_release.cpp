@@ -33,7 +33,7 @@ petition ask_holder(engine::core& server, lock_state const& seen, std::chrono::m
     bool const asks = clock::now() >= next_ask;
     if (asks) next_ask += ask_every;
     lua::ask const question{.lock = {seen.name}, .owner = seen.holder.owner, .mode = asks ? "ask" : "look"};
-    so_far.answer = server.ask_server(question(), seen.name).integer;
+    so_far.answer = inspection::ask_one(server, question(), seen.name).integer;
     so_far.heard = so_far.heard || so_far.answer > 0;
     auto const left = end - clock::now();
     if (so_far.answer < 0 || left <= 0ms) return so_far;
@@ -49,7 +49,7 @@ std::int64_t take_away(engine::core& server, lock_state const& seen) {
                           .queue = {queue},
                           .owner = seen.holder.owner,
                           .grant_ms = engine::grant_ttl.count()};
-  return server.ask_server(script(), seen.name).integer;
+  return inspection::ask_one(server, script(), seen.name).integer;
 }
 
 }  // namespace

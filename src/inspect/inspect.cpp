@@ -13,8 +13,8 @@ constexpr std::int64_t longest_queue = 1000;
 lock_state look(client& redis, std::string_view name, std::int64_t queue_entries) {
   sync::check(!name.empty(), "a lock has a name: it is empty");
   auto const server = engine::access::core_of(redis);
-  auto state =
-      inspection::read_state(name, server->ask_server(inspection::look_at(name, queue_entries), name));
+  auto state = inspection::read_state(
+      name, inspection::ask_one(*server, inspection::look_at(name, queue_entries), name));
   inspection::directory{*server}.complete({&state, 1}, name);
   return state;
 }

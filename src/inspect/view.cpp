@@ -43,6 +43,18 @@ lock_kind kind_of(std::string_view type, std::string_view owner) {
 
 }  // namespace
 
+error refused(resp::reply const& refusal, std::string_view about, std::string_view server) {
+  auto const why = engine::explain(refusal, about, server);
+  if (why->code() != errc::unauthorized) return error{*why};
+  return {errc::unauthorized,
+          std::string{server} + ": not allowed to look for or at \"" + std::string{about} +
+              "\": " + refusal.text +
+              "; that needs the rights +eval +evalsha +scan +type +get +getrange +pttl +zcard +zrange +time "
+              "+hgetall, and +del +set +zrem +publish with channels &holdfast_inbox:* to release by force; "
+              "keys ~* "
+              "to search"};
+}
+
 std::vector<resp::reply> ask_all(engine::core& server, std::span<call const> scripts,
                                  std::string_view about) {
   std::vector<resp::reply> all;
@@ -50,12 +62,16 @@ std::vector<resp::reply> ask_all(engine::core& server, std::span<call const> scr
   while (!scripts.empty()) {
     auto const now = scripts.first(std::min(scripts.size(), pipeline_length));
     for (auto& reply : server.ask_server(now)) {
-      if (reply.is_error()) throw error{*engine::explain(reply, about, server.url())};
+      if (reply.is_error()) throw refused(reply, about, server.url());
       all.push_back(std::move(reply));
     }
     scripts = scripts.subspan(now.size());
   }
   return all;
+}
+
+resp::reply ask_one(engine::core& server, call const& script, std::string_view about) {
+  return std::move(ask_all(server, {&script, 1}, about).front());
 }
 
 call look_at(std::string_view name, std::int64_t queue_entries) {

@@ -22,9 +22,14 @@ namespace holdfast::inspection {
 /// millisecond.
 constexpr std::size_t pipeline_length = 8;
 
+/// What the server refused, for the caller: on behalf of `about`, with the rights that looking needs.
+[[nodiscard]] error refused(resp::reply const& refusal, std::string_view about, std::string_view server);
+
 /// All of them, `pipeline_length` at a time. Throws also what the server refuses, on behalf of `about`.
 [[nodiscard]] std::vector<resp::reply> ask_all(engine::core& server, std::span<call const> scripts,
                                                std::string_view about);
+
+[[nodiscard]] resp::reply ask_one(engine::core& server, call const& script, std::string_view about);
 
 /// `queue_entries`: how many of the queue to bring along.
 [[nodiscard]] call look_at(std::string_view name, std::int64_t queue_entries = 0);

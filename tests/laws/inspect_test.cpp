@@ -232,15 +232,23 @@ TEST_F(inspection, stops_the_search_when_told) {
   EXPECT_EQ(calls, 2);
 }
 
-TEST_F(inspection, says_which_right_a_search_needs) {
-  raw_.command({"ACL", "SETUSER", "default", "-scan"});
-  try {
-    (void)found("*");
-    ADD_FAILURE() << "nothing was thrown";
-  } catch (error const& problem) {
-    EXPECT_EQ(problem.code(), errc::unauthorized);
-    EXPECT_THAT(problem.what(), testing::HasSubstr("+scan"));
-  }
+TEST_F(inspection, says_which_rights_it_needs) {
+  auto const expect_named = [&](std::string const& right, auto call) {
+    raw_.command({"ACL", "SETUSER", "default", "+@all", "-" + right});
+    try {
+      call();
+      ADD_FAILURE() << "nothing was thrown without " << right;
+    } catch (error const& problem) {
+      EXPECT_EQ(problem.code(), errc::unauthorized);
+      EXPECT_THAT(problem.what(), testing::HasSubstr("+" + right));
+    }
+  };
+  expect_named("scan", [&] { (void)found("*"); });
+  expect_named("getrange", [&] {
+    hold("orders");
+    (void)inspect(viewer_, "orders");
+  });
+  expect_named("del", [&] { (void)force_release(viewer_, "orders", {.grace = 0ms}); });
 }
 
 TEST_F(inspection, needs_no_right_to_write) {

@@ -16,8 +16,9 @@ namespace holdfast::cli {
 namespace {
 
 constexpr auto footer =
-    R"(Shows who holds the lock NAME, for how long, and who waits for it, first come first. Any key may be asked about: one
-that another library locks, or that is no lock at all, is called so. Nothing is changed.
+    R"(Shows who holds the lock NAME, for how long, and who waits for it, first come first. Any key may
+be asked about: one that another library locks, or that is no lock at all, is called so. Nothing is
+changed.
 
 Exit codes
   0   whatever it is, also free

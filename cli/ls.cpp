@@ -17,9 +17,9 @@ namespace holdfast::cli {
 namespace {
 
 constexpr auto footer =
-    R"(PATTERN is one of Redis's, for whole names: * for any text, ? for any character, [a-c] for one of some, \ before
-one that is meant itself. Without it: all. Quote it, so that the shell leaves it alone. Only names that Holdfast knows are
-found: those that a client of it has held in the last day.
+    R"(PATTERN is one of Redis's, for whole names: * for any text, ? for any character, [a-c] for one of
+some, \ before one that is meant itself. Without it: all. Quote it, so that the shell leaves it alone.
+Only names that Holdfast knows are found: those that a client of it has held in the last day.
 
 The server is searched in small steps (SCAN), and goes on serving others in between.
 

@@ -22,13 +22,14 @@ namespace holdfast::cli {
 namespace {
 
 constexpr auto footer =
-    R"(For a holder that hangs, or was forgotten. The holder is told, so that it can stop what it does: `holdfast run` ends its
-command, a program finds its lease lost. If it hasn't given the lock back after --grace, the lock is deleted under it, and
-two may be at work at once: writes that carry the fencing token are safe even then. The next that waits gets the lock.
+    R"(For a holder that hangs, or was forgotten. The holder is told, so that it can stop what it does:
+`holdfast run` ends its command, a program finds its lease lost. If it hasn't given the lock back after
+--grace, the lock is deleted under it, and two may be at work at once: writes that carry the fencing
+token are safe even then. The next that waits gets the lock.
 
-On a terminal you are asked first, and only the holder that you were asked about is meant. Elsewhere say --yes.
-A key that Holdfast did not write can't be asked: it is deleted only with --foreign. A key that is no string is never
-deleted.
+On a terminal you are asked first, and only the holder that you were asked about is meant. Elsewhere say
+--yes. A key that Holdfast did not write can't be asked: it is deleted only with --foreign. A key that is
+no string is never deleted.
 
 Exit codes
   0   it is free of that holder: given back, deleted, or not held in the first place
@@ -117,7 +118,7 @@ bool confirmed(lock_state const& seen) {
                                                        : listing::holding(seen);
   fmt::print(stderr, "Release {}, {}? [y/N] ", output::quoted(seen.name), holding);
   std::string answer;
-  std::getline(std::cin, answer);
+  if (!std::getline(std::cin, answer)) fmt::print(stderr, "\n");
   return answer == "y" || answer == "Y" || answer == "yes";
 }
 

@@ -29,10 +29,10 @@ using clock = std::chrono::steady_clock;
 using wall_clock = std::chrono::system_clock;
 
 constexpr auto footer =
-    R"(Says first who holds the lock NAME, and then a line for each change: acquired, released, expired, handed over, how many
-wait. It looks every --interval and so may miss what is shorter; if a lock that is free both times was held in between,
-its token shows that and it is said. Watching changes nothing and nobody notices it. While the server can't be reached,
-it says so once and goes on trying.
+    R"(Says first who holds the lock NAME, and then a line for each change: acquired, released, expired,
+handed over, how many wait. It looks every --interval and so may miss what is shorter; if a lock that is
+free both times was held in between, its token shows that and it is said. Watching changes nothing and
+nobody notices it. While the server can't be reached, it says so once and goes on trying.
 
 Exit codes
   0   the time of --for is over

@@ -44,8 +44,9 @@ struct lock_state {
   std::vector<waiter_info> queue{};  ///< first come, first served; filled by inspect() only
 };
 
-/// All about one name, with its queue (the first 1000 entries). Three requests at the most. Throws
-/// std::errc::invalid_argument for an empty name, errc::unreachable and the like.
+/// All about one name, with its queue (the first 1000 entries). One round trip, and one for each 8 processes
+/// that are to be named. Throws std::errc::invalid_argument for an empty name, errc::unreachable and the
+/// like.
 [[nodiscard]] lock_state inspect(client& redis, std::string_view name);
 
 /// The same without the queue, for those who look again and again: one request, and a second one about the
@@ -59,8 +60,8 @@ struct lock_state {
 /// Looks for the token counters that every lock of Holdfast has, by SCAN in steps of under a millisecond of
 /// the server's time, never KEYS: other commands run in between. Memory doesn't grow with the number of keys.
 /// A lock may be reported twice if the server rehashes meanwhile, and one taken or released meanwhile may or
-/// may not be. f runs in the calling thread. A pattern without wildcards is looked up, at no cost of a
-/// search.
+/// may not be. f runs in the calling thread. A pattern without wildcards is looked up without a search. Needs
+/// the right +scan. Throws as inspect().
 void for_each_lock(client& redis, std::string_view pattern, std::function<bool(lock_state const&)> const& f);
 
 /// How a release by force ended.

@@ -367,5 +367,19 @@ TEST_F(release_by_force, asks_again_through_a_connection_that_broke) {
   EXPECT_EQ(force_release(viewer, "orders", {.grace = 20s}), force_result::released_by_holder);
 }
 
+TEST_F(release_by_force, knows_that_it_deleted_the_lock_when_the_answer_is_lost) {
+  flaky_proxy proxy{server_.socket_path()};
+  client viewer{proxy.url()};
+  hold("orders");
+  pending next;
+  lock_.async_acquire(next.handler());
+  ASSERT_TRUE(eventually(5s, [&] { return raw_.client_ids("pubsub").size() == 1; }));
+  ASSERT_TRUE(eventually(5s, [&] { return peek(viewer_, "orders").waiting == 1; }));
+  auto const deletes = [](request const& one) { return one.name == "EVAL" && one.has("2000"); };
+  proxy.once(deletes, fate::cut_after());
+  EXPECT_EQ(force_release(viewer, "orders", {.grace = 0ms}), force_result::deleted);
+  EXPECT_TRUE(eventually(5s, [&] { return next.done(); }));
+}
+
 }  // namespace
 }  // namespace holdfast::test

@@ -97,6 +97,7 @@ std::string holder_cell(lock_state const& state) {
 
 std::string table::header() {
   std::vector<std::string> titles;
+  titles.reserve(columns_.size());
   for (auto const& one : columns_) titles.emplace_back(one.title);
   return row(titles);
 }

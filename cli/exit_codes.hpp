@@ -4,6 +4,7 @@
 
 #include <stdexcept>
 #include <string>
+#include <system_error>
 
 namespace holdfast::cli {
 
@@ -16,11 +17,15 @@ enum exit_code : int {
   busy = 75,             ///< EX_TEMPFAIL: the lock is held by somebody else
   protocol = 76,         ///< EX_PROTOCOL: what answered isn't a Redis server
   unauthorized = 77,     ///< EX_NOPERM: user, password or a right
+  unfit = 78,            ///< EX_CONFIG: doctor found a problem in how the server is set up
   lost = 79,             ///< just past sysexits(3): the lock was lost while the command ran
   not_executable = 126,  ///< as a shell says it
   not_found = 127,       ///< as a shell says it
   by_signal = 128,       ///< plus the signal's number
 };
+
+/// What an error of the library means for the exit code.
+[[nodiscard]] exit_code code_of(std::error_code const& error);
 
 /// Ends the program with a message and a code; caught in main().
 class failure : public std::runtime_error {

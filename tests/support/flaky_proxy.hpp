@@ -41,7 +41,7 @@ struct fate {
 
   static fate pass() { return {}; }
   static fate answer(std::string line) { return {kind::answer, std::move(line), {}}; }
-  static fate error(std::string words) { return answer("-" + std::move(words) + "\r\n"); }
+  static fate error(std::string refusal) { return answer("-" + std::move(refusal) + "\r\n"); }
   static fate cut_before() { return {kind::cut_before, {}, {}}; }
   static fate cut_after() { return {kind::cut_after, {}, {}}; }
   static fate swallow() { return {kind::swallow, {}, {}}; }

@@ -1,0 +1,105 @@
+// Checks of what the server lets us do.
+#include "doctor_checks.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+#include <string_view>
+#include <utility>
+
+namespace holdfast::cli {
+namespace {
+
+using needed = right_attempt::needed;
+
+/// Rules that are missing, each once, and what the server said of the first.
+struct missing_rules {
+  std::string rules{};  ///< " +zadd ~holdfast_*"
+  std::string refusal{};
+  std::vector<needed> by{};
+
+  [[nodiscard]] bool any(needed const what) const { return std::ranges::find(by, what) != by.end(); }
+};
+
+missing_rules missing(std::vector<right_attempt> const& tried) {
+  missing_rules all;
+  std::set<std::string_view> seen;
+  for (auto const& one : tried) {
+    if (one.refusal.empty()) continue;
+    if (all.refusal.empty()) all.refusal = one.refusal;
+    all.by.push_back(one.by);
+    if (seen.insert(one.rule).second) all.rules += ' ' + one.rule;
+  }
+  return all;
+}
+
+}  // namespace
+
+finding check_rights(server_facts const& facts) {
+  auto const all = missing(facts.rights);
+  if (all.rules.empty()) {
+    return {.check = "rights", .found = fmt::format("user {} may do all that was tried", facts.user)};
+  }
+  finding result{
+      .check = "rights",
+      .found = fmt::format("user {} may not:{} (the server says: {})", facts.user, all.rules, all.refusal),
+      .advice = fmt::format("ACL SETUSER {}{}, and keep it: ACL SAVE, or the server's configuration",
+                            facts.user, all.rules)};
+  if (!all.refusal.starts_with("NOPERM")) {
+    result.found = fmt::format("the server doesn't take:{} (it says: {})", all.rules, all.refusal);
+    result.advice = "use a server that has these commands, or go past the proxy";
+  }
+  if (all.any(needed::always)) {
+    result.how = severity::problem;
+    result.why = "a lock's script that meets a missing right fails";
+  } else if (all.any(needed::for_messages)) {
+    result.how = severity::warning;
+    result.why =
+        "without its channel a waiter isn't woken but asks again and again: later, and with more requests";
+  } else {
+    result.how = severity::advice;
+    result.why = all.any(needed::for_replicas) ? "a lock with the option `replicas` can't be had without WAIT"
+                                               : "holdfast ls and top look for locks by SCAN";
+  }
+  return result;
+}
+
+finding check_writes(server_facts const& facts) {
+  auto const& writes = facts.writes;
+  if (writes.value) return {.check = "writing", .found = "a key can be written"};
+  finding result{"writing", severity::problem, writes.refusal, "to take a lock is to write a key",
+                 "do what the server says"};
+  auto const starts = [&writes](char const* const code) { return writes.refusal.starts_with(code); };
+  if (starts("NOPERM")) result.advice = "give the rights that are missing, see there";
+  if (starts("OOM")) result.advice = "free memory, or raise maxmemory";
+  if (starts("READONLY")) result.advice = "this is a replica: give the URL of the master";
+  if (starts("MISCONF")) result.advice = "it can't save its data: look at its log and its disk";
+  if (starts("NOREPLICAS")) result.advice = "too few replicas are in touch for min-replicas-to-write";
+  return result;
+}
+
+finding check_scripts(server_facts const& facts) {
+  if (facts.scripts.value) return {.check = "scripts", .found = "scripts run, and run again from the cache"};
+  auto const busy = facts.scripts.refusal.starts_with("BUSY");
+  return {"scripts", severity::problem, facts.scripts.refusal, "every acquisition and release is a script",
+          busy ? "another script runs for too long: SCRIPT KILL ends it"
+               : "allow EVAL and EVALSHA for this user, or use a server that has them"};
+}
+
+finding check_messages(server_facts const& facts) {
+  auto const& messages = facts.messages;
+  if (messages.value == true) return {.check = "pub/sub", .found = "a message to our own inbox arrived"};
+  finding result{.check = "pub/sub",
+                 .how = severity::warning,
+                 .found = messages.refusal.empty()
+                              ? std::string{"a message to our own inbox did not arrive in time"}
+                              : "a message to our own inbox was refused: " + messages.refusal};
+  result.why = "waiters are woken by messages; without them they ask again and again, or each second";
+  result.advice = messages.refusal.empty()
+                      ? "look for a proxy that keeps messages back; wake::poll fits one without pub/sub"
+                      : "allow SUBSCRIBE, PUBLISH and &holdfast_inbox:*, or go past the proxy";
+  return result;
+}
+
+}  // namespace holdfast::cli

@@ -1,0 +1,198 @@
+#include "doctor_checks.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace holdfast::cli {
+namespace {
+
+using namespace std::chrono_literals;
+using std::chrono::microseconds;
+
+/// "85 µs", "1.2 ms", "3.4 s"
+std::string to_text(microseconds const time) {
+  auto const us = static_cast<double>(time.count());
+  if (time < 1ms) return fmt::format("{} µs", time.count());
+  if (time < 1s) return fmt::format("{:.1f} ms", us / 1e3);
+  return fmt::format("{:.1f} s", us / 1e6);
+}
+
+std::string_view to_text(line_kind const line) {
+  switch (line) {
+    case line_kind::plain:
+      return "TCP without TLS";
+    case line_kind::tls:
+      return "TLS";
+    case line_kind::local:
+      break;
+  }
+  return "a local socket";
+}
+
+}  // namespace
+
+std::string_view to_string(severity const how) noexcept {
+  switch (how) {
+    case severity::ok:
+      return "ok";
+    case severity::advice:
+      return "advice";
+    case severity::warning:
+      return "warning";
+    case severity::problem:
+      break;
+  }
+  return "problem";
+}
+
+finding unknown(std::string_view const check, std::string_view const why) {
+  return {check, severity::advice, fmt::format("unknown: {}", why),
+          "it could not be checked, which does no harm to locks by itself",
+          "give the doctor a user with the right, or look at the server yourself"};
+}
+
+finding unreachable_finding(std::string_view const why) {
+  auto const busy = why.find("BUSY") != std::string_view::npos;
+  return {"connection", severity::problem, std::string{why}, "without the server there are no locks",
+          busy ? "a script runs for too long: SCRIPT KILL ends it"
+               : "check the URL, the network, and that the server runs"};
+}
+
+std::string server_name(info_text const& info) {
+  struct kind {
+    std::string_view sign;
+    std::string_view name;
+    std::string_view version;
+  };
+  static constexpr kind kinds[]{{"valkey_version", "Valkey", "valkey_version"},
+                                {"dragonfly_version", "Dragonfly", "dragonfly_version"},
+                                {"mvcc_depth", "KeyDB", "redis_version"},
+                                {"redis_version", "Redis", "redis_version"}};
+  for (auto const& [sign, name, version] : kinds) {
+    if (info.has(sign)) return fmt::format("{} {}", name, info.text(version));
+  }
+  return {};
+}
+
+finding check_latency(server_facts const& facts) {
+  auto sorted = facts.pings;
+  std::ranges::sort(sorted);
+  auto const median = sorted.empty() ? microseconds{} : sorted[sorted.size() / 2];
+  auto const worst = sorted.empty() ? microseconds{} : sorted.back();
+  finding result{.check = "connection",
+                 .found = fmt::format("{} over {}; PING takes {}, at worst {} of {}", facts.url,
+                                      to_text(facts.line), to_text(median), to_text(worst), sorted.size())};
+  if (worst > 250ms) {
+    result.how = severity::warning;
+    result.why = "a renewal that is answered so late may come after the end of a short lease";
+    result.advice =
+        "look for slow commands (SLOWLOG GET) and for forks and swapping on the server; keep ttl far above "
+        "it";
+  } else if (median > 20ms) {
+    result.how = severity::advice;
+    result.why = "each acquisition and each release takes a round trip";
+    result.advice = "run the server nearer to those who lock";
+  }
+  return result;
+}
+
+finding check_version(server_facts const& facts) {
+  if (!facts.info.value) return unknown("version", facts.info.refusal);
+  auto const& info = *facts.info.value;
+  auto const name = server_name(info);
+  if (name.empty()) return unknown("version", "INFO has no version");
+  finding result{.check = "version", .found = name};
+  // What the others call redis_version is the Redis that they are compatible with.
+  auto const version = info.text("redis_version");
+  auto const major = whole_number(version.substr(0, version.find('.')));
+  if (major && *major < 5) {
+    result.how = severity::problem;
+    result.why = "the scripts read the clock and write, which Redis allows since version 5";
+    result.advice = "use Redis 5 or newer, or Valkey";
+  } else if (!name.starts_with("Redis ") && !name.starts_with("Valkey ")) {
+    result.how = severity::advice;
+    result.why = "Holdfast is tested with Redis and Valkey; others differ in scripts, expiry and replication";
+    result.advice = "try your workload before you rely on it";
+  }
+  return result;
+}
+
+finding check_mode(server_facts const& facts) {
+  if (!facts.info.value) return unknown("mode", facts.info.refusal);
+  auto const mode = facts.info.value->text("redis_mode");
+  if (mode.empty()) return unknown("mode", "INFO has no redis_mode");
+  finding result{.check = "mode", .found = std::string{mode}};
+  if (mode == "sentinel") {
+    result.how = severity::problem;
+    result.why = "a sentinel keeps no keys";
+    result.advice = "give the URL of the master: SENTINEL GET-MASTER-ADDR-BY-NAME says where it is";
+  } else if (mode == "cluster") {
+    result.how = severity::problem;
+    result.why = "this version of Holdfast asks one server, which has only some of a cluster's slots";
+    result.advice = "use a single server, with replicas if you like";
+  }
+  return result;
+}
+
+finding check_role(server_facts const& facts) {
+  if (!facts.info.value) return unknown("role", facts.info.refusal);
+  auto const& info = *facts.info.value;
+  auto const role = info.text("role");
+  if (role.empty()) return unknown("role", "INFO has no role");
+  if (role == "master") return {.check = "role", .found = "master"};
+  return {"role", severity::problem,
+          fmt::format("{}, of {}:{} (link {})", role == "slave" ? "replica" : role, info.text("master_host"),
+                      info.text("master_port"), info.text("master_link_status")),
+          "a replica refuses to take locks, and what it knows of them is late", "give the URL of the master"};
+}
+
+finding check_clock(server_facts const& facts) {
+  if (!facts.clock.value) return unknown("clock", facts.clock.refusal);
+  auto const& [ours, server, doubt] = *facts.clock.value;
+  auto const passed = static_cast<double>(std::max(ours, microseconds{1}).count());
+  auto const rate = 100.0 * static_cast<double>((server - ours).count()) / passed;
+  auto const error = 100.0 * static_cast<double>(doubt.count()) / passed;
+  finding result{
+      .check = "clock",
+      .found = fmt::format("the server's clock goes {:+.2f} % (± {:.2f} %) against this machine's, "
+                           "in {}",
+                           rate, error, to_text(ours))};
+  constexpr double promised = 1.0;
+  if (std::abs(rate) - error >= promised) {
+    result.how = severity::problem;
+    result.why =
+        "a holder counts on rates that differ by less than 1 %: else the server may give the lock to another "
+        "while the holder still takes it for its own";
+    result.advice = "mend the time of both machines (chronyc tracking); nothing may step or stop a clock";
+  } else if (std::abs(rate) + error >= promised) {
+    result.how = severity::advice;
+    result.why =
+        "holders count on rates that differ by less than 1 %; answers took too long to say that here";
+    result.advice = "run the doctor again, nearer to the server or when the network is quiet";
+  }
+  return result;
+}
+
+finding check_keys(server_facts const& facts) {
+  if (!facts.keys.value) return unknown("keys", facts.keys.refusal);
+  auto const& keys = *facts.keys.value;
+  return {.check = "keys",
+          .found = fmt::format("{} keys; among {} of them {} token counters, {} queues, {} client records",
+                               keys.keys, keys.sampled, keys.counters, keys.queues, keys.clients)};
+}
+
+std::vector<finding> judge(server_facts const& facts) {
+  static constexpr finding (*all[])(server_facts const&){
+      check_latency,      check_version,       check_mode,        check_role,
+      check_rights,       check_writes,        check_scripts,     check_messages,
+      check_eviction,     check_memory,        check_persistence, check_replicas,
+      check_idle_timeout, check_output_buffer, check_clock,       check_keys};
+  std::vector<finding> findings;
+  for (auto const check : all) findings.push_back(check(facts));
+  return findings;
+}
+
+}  // namespace holdfast::cli

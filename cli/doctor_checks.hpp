@@ -1,0 +1,114 @@
+/// What `holdfast doctor` makes of a server: from what was found out, by no I/O, to findings.
+#pragma once
+
+#include "info_text.hpp"
+#include "server_session.hpp"
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace holdfast::cli {
+
+/// One right that was tried.
+struct right_attempt {
+  enum class needed { always, for_messages, for_replicas, for_tools };
+  std::string rule{};     ///< as ACL SETUSER has it: "+zadd", "~holdfast_*"
+  std::string refusal{};  ///< the server's words; empty: it works
+  needed by = needed::always;
+};
+
+/// How two clocks went beside each other.
+struct clock_facts {
+  std::chrono::microseconds ours{};    ///< time passed here
+  std::chrono::microseconds server{};  ///< time passed there
+  std::chrono::microseconds doubt{};   ///< how far `server` may be off, since answers take time
+};
+
+/// What a sample of the keys showed.
+struct key_facts {
+  std::int64_t keys = 0;
+  std::int64_t sampled = 0;
+  std::int64_t counters = 0;
+  std::int64_t queues = 0;
+  std::int64_t clients = 0;
+};
+
+/// A question that the server answered with `value` or refused with `refusal`; neither: it was not asked.
+template <class T>
+struct known {
+  std::optional<T> value{};
+  std::string refusal{};
+};
+
+struct server_facts {
+  std::string url{};  ///< without its password
+  line_kind line = line_kind::plain;
+  std::string user{};
+  std::vector<std::chrono::microseconds> pings{};
+  known<info_text> info{};
+  /// Settings by their names; one that is absent is not known to the server.
+  known<std::map<std::string, std::string, std::less<>>> config{};
+  std::vector<right_attempt> rights{};
+  known<bool> writes{};    ///< a key with a ttl
+  known<bool> scripts{};   ///< run, and run again from the cache
+  known<bool> messages{};  ///< false: none came, and nobody said why
+  known<clock_facts> clock{};
+  known<key_facts> keys{};
+};
+
+enum class severity : std::uint8_t {
+  ok,
+  advice,   ///< fine, but could be better; or it couldn't be found out
+  warning,  ///< locks work, and there is a case in which they don't
+  problem,  ///< locks don't work, or not safely
+};
+[[nodiscard]] std::string_view to_string(severity) noexcept;
+
+struct finding {
+  std::string_view check{};
+  severity how = severity::ok;
+  std::string found{};
+  std::string why{};     ///< why it matters for locks; empty when all is well
+  std::string advice{};  ///< what to do; empty when there is nothing to do
+};
+
+/// All findings, one for each check at least, in the order in which one looks into them.
+[[nodiscard]] std::vector<finding> judge(server_facts const&);
+
+/// Nothing else can be found out: why the server can't be asked.
+[[nodiscard]] finding unreachable_finding(std::string_view why);
+
+/// "Redis 7.0.15", "Valkey 8.0.1"; empty without INFO.
+[[nodiscard]] std::string server_name(info_text const&);
+
+// The checks themselves, in three files.
+
+[[nodiscard]] finding check_latency(server_facts const&);
+[[nodiscard]] finding check_version(server_facts const&);
+[[nodiscard]] finding check_mode(server_facts const&);
+[[nodiscard]] finding check_role(server_facts const&);
+[[nodiscard]] finding check_clock(server_facts const&);
+[[nodiscard]] finding check_keys(server_facts const&);
+
+[[nodiscard]] finding check_rights(server_facts const&);
+[[nodiscard]] finding check_writes(server_facts const&);
+[[nodiscard]] finding check_scripts(server_facts const&);
+[[nodiscard]] finding check_messages(server_facts const&);
+
+[[nodiscard]] finding check_eviction(server_facts const&);
+[[nodiscard]] finding check_memory(server_facts const&);
+[[nodiscard]] finding check_persistence(server_facts const&);
+[[nodiscard]] finding check_replicas(server_facts const&);
+[[nodiscard]] finding check_idle_timeout(server_facts const&);
+[[nodiscard]] finding check_output_buffer(server_facts const&);
+
+/// It could not be found out.
+[[nodiscard]] finding unknown(std::string_view check, std::string_view why);
+
+}  // namespace holdfast::cli

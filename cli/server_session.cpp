@@ -1,0 +1,218 @@
+// The one file of the command that knows the library's inside.
+#include "server_session.hpp"
+
+#include "base/ids.hpp"
+#include "net/connection.hpp"
+#include "net/subscriber.hpp"
+#include "net/url.hpp"
+#include "reactor/reactor.hpp"
+#include "script/names.hpp"
+#include "script/runner.hpp"
+#include "scripts.hpp"
+
+#include <deque>
+#include <optional>
+#include <span>
+#include <utility>
+
+namespace holdfast::cli {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr auto connect_time = 2s;
+constexpr auto reply_time = 5s;
+/// How long a message may take, after the server has confirmed the subscription.
+constexpr auto delivery_time = 2s;
+/// How long a question is asked again on new connections.
+constexpr auto trying_time = 1s;
+
+answer converted(resp::reply&& from) {
+  answer to{.refused = from.is_error(), .text = std::move(from.text)};
+  if (from.is_integer()) to.text = std::to_string(from.integer);
+  to.parts.reserve(from.size());
+  for (auto& part : from.elements) to.parts.push_back(converted(std::move(part)));
+  return to;
+}
+
+net::settings settings_for(std::string_view const url) {
+  return {.server = net::parse_url(url),
+          .client_name = "holdfast",
+          .connect_timeout = connect_time,
+          .reply_timeout = reply_time,
+          .limits = {}};
+}
+
+std::string bytes_of(std::initializer_list<std::string_view> const words) {
+  std::string bytes;
+  resp::append_command(bytes, words);
+  return bytes;
+}
+
+/// What a channel says, in order, and a thread that waits for the next. Lives as long as the loop does, which
+/// may have something to tell it until it is stopped.
+class listener {
+ public:
+  enum class news { none, subscribed, message, refused };
+  struct event {
+    news what = news::none;
+    std::string text{};
+  };
+
+  listener(reactor::loop& on, net::settings const& how, client_stats& counts, std::string channel)
+      : on_{on},
+        channel_{on,
+                 how,
+                 counts,
+                 std::move(channel),
+                 {.on_subscribed = [this] { say(news::subscribed, {}); },
+                  .on_message = [this](std::string_view const text) { say(news::message, text); },
+                  .on_refused = [this](std::string const& words) { say(news::refused, words); }}} {}
+  /// Under the lock, when the loop has stopped.
+  void close() { channel_.close(); }
+
+  [[nodiscard]] event next(std::chrono::nanoseconds const within) {
+    reactor::lock hold{on_.mutex()};
+    channel_.listen();
+    if (events_.empty()) {
+      reactor::parked caller;
+      waiting_ = &caller;
+      reactor::timer bell{[this] { wake(); }};
+      on_.arm(bell, boot_clock::now() + within);
+      on_.wait(hold, caller);
+      hold.lock();
+      bell.disarm();
+    }
+    if (events_.empty()) return {};
+    auto first = std::move(events_.front());
+    events_.pop_front();
+    return first;
+  }
+
+ private:
+  void say(news const what, std::string_view const text) {
+    events_.push_back({what, std::string{text}});
+    wake();
+  }
+  void wake() {
+    if (auto* const caller = std::exchange(waiting_, nullptr); caller != nullptr) on_.finish(*caller);
+  }
+
+  reactor::loop& on_;
+  std::deque<event> events_{};
+  reactor::parked* waiting_ = nullptr;
+  net::subscriber channel_;
+};
+
+}  // namespace
+
+struct server_session::impl {
+  explicit impl(std::string_view const url) : how{settings_for(url)} {
+    auto const id = make_uuid();
+    probe.lock = "holdfast_doctor:" + id;
+    probe.counter = names::token_counter(probe.lock);
+    probe.queue = names::queue(probe.lock);
+    probe.record = names::client_record(id);
+    probe.channel = names::inbox(id);
+  }
+  impl(impl const&) = delete;
+  impl& operator=(impl const&) = delete;
+  ~impl() {
+    reactor::lock hold{loop.mutex()};
+    loop.stop(hold);
+    if (inbox) inbox->close();
+    connection.shut(std::make_shared<error const>(errc::closed, "the session is over"));
+    loop.leave(hold);
+  }
+
+  /// `send` is given what to do with the answer.
+  template <class Send>
+  resp::reply wait_for_answer(Send const send) {
+    reactor::lock hold{loop.mutex()};
+    reactor::parked caller;
+    net::answer got;
+    send([&](net::answer&& came) {
+      got = std::move(came);
+      loop.finish(caller);
+    });
+    loop.wait(hold, caller);
+    if (got.failure) throw error{*got.failure};
+    return std::move(got.reply);
+  }
+
+  net::settings const how;
+  probe_names probe;
+  reactor::loop loop;
+  client_stats counts;
+  net::connection connection{loop, how, counts};
+  std::optional<listener> inbox;
+};
+
+server_session::server_session(std::string_view const url) : impl_{std::make_unique<impl>(url)} {}
+server_session::~server_session() = default;
+
+std::string const& server_session::url() const noexcept { return impl_->how.server.display; }
+
+std::string server_session::user() const {
+  return impl_->how.server.user.empty() ? "default" : impl_->how.server.user;
+}
+
+line_kind server_session::line() const noexcept {
+  switch (impl_->how.server.how) {
+    case net::endpoint::scheme::tcp:
+      return line_kind::plain;
+    case net::endpoint::scheme::tls:
+      return line_kind::tls;
+    case net::endpoint::scheme::unix_socket:
+      break;
+  }
+  return line_kind::local;
+}
+
+probe_names const& server_session::names() const noexcept { return impl_->probe; }
+
+answer server_session::ask(std::initializer_list<std::string_view> const words) {
+  return converted(impl_->wait_for_answer(
+      [&](auto done) { impl_->connection.send({.bytes = bytes_of(words), .done = std::move(done)}); }));
+}
+
+answer server_session::try_to_ask(std::initializer_list<std::string_view> const words) {
+  try {
+    return converted(impl_->wait_for_answer([&](auto done) {
+      impl_->connection.send({.bytes = bytes_of(words),
+                              .done = std::move(done),
+                              .while_down = net::patience::endless,
+                              .give_up = boot_clock::now() + trying_time});
+    }));
+  } catch (error const& failure) {
+    if (failure.code() != errc::unreachable) throw;
+    static_cast<void>(ask({"PING"}));  // throws when it was not the question
+    return {.refused = true,
+            .hung_up = true,
+            .text = "the connection ended when asked for " + std::string{*words.begin()}};
+  }
+}
+
+answer server_session::run_script() {
+  using scripts::exclusive::renew;
+  auto const script = renew{.locks = {key{impl_->probe.lock}}, .ttl_ms = 10, .owners = {"nobody"}}();
+  auto first = converted(
+      impl_->wait_for_answer([&](auto done) { scripting::run(impl_->connection, script, std::move(done)); }));
+  if (first.refused) return first;
+  return ask({"EVALSHA", renew::source.sha1, "1", impl_->probe.lock, "10", "nobody"});
+}
+
+delivery server_session::message_to_itself() {
+  using outcome = delivery::outcome;
+  using news = listener::news;
+  auto& inbox = impl_->inbox;
+  if (!inbox) inbox.emplace(impl_->loop, impl_->how, impl_->counts, impl_->probe.channel);
+  auto const first = inbox->next(connect_time + delivery_time);
+  if (first.what == news::refused) return {outcome::not_subscribed, first.text};
+  if (first.what != news::subscribed) return {};
+  auto published = ask({"PUBLISH", impl_->probe.channel, "doctor"});
+  if (published.refused) return {outcome::not_published, std::move(published.text)};
+  return {.how = inbox->next(delivery_time).what == news::message ? outcome::received : outcome::silent};
+}
+
+}  // namespace holdfast::cli

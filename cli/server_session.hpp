@@ -1,0 +1,73 @@
+/// Plain commands to a server: for looking at the server itself, which the library has no words for.
+#pragma once
+
+#include <chrono>
+#include <initializer_list>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace holdfast::cli {
+
+/// What the server answered. A refusal is an answer, too.
+struct answer {
+  bool refused = false;
+  bool hung_up = false;  ///< refused without words: whoever was asked closes the connection
+  std::string text{};    ///< a number in decimal; of a refusal, the words of who refused
+  std::vector<answer> parts{};
+};
+
+/// How a message to oneself went.
+struct delivery {
+  enum class outcome { received, not_subscribed, not_published, silent };
+  outcome how = outcome::silent;
+  std::string words{};  ///< of who refused
+};
+
+/// What the connection goes over.
+enum class line_kind { plain, tls, local };
+
+/// The keys beside a lock, and the names that belong to this session.
+struct probe_names {
+  std::string lock{};
+  std::string counter{};
+  std::string queue{};
+  std::string record{};
+  std::string channel{};
+};
+
+/// A connection of its own, like that of a client. Each question blocks until its answer is there, and throws
+/// errc::unreachable and the like when the server can't be asked. Not for several threads at once.
+class server_session {
+ public:
+  /// Asks no server. Throws errc::bad_url.
+  explicit server_session(std::string_view url);
+  ~server_session();
+  server_session(server_session const&) = delete;
+  server_session& operator=(server_session const&) = delete;
+
+  /// Without its password.
+  [[nodiscard]] std::string const& url() const noexcept;
+  /// Whom the server takes us for.
+  [[nodiscard]] std::string user() const;
+  [[nodiscard]] line_kind line() const noexcept;
+  /// Fresh names of the product's kinds, which nobody else uses.
+  [[nodiscard]] probe_names const& names() const noexcept;
+
+  [[nodiscard]] answer ask(std::initializer_list<std::string_view> words);
+  /// For what a proxy may not know: one that hangs up on it counts as a refusal. Takes some seconds then.
+  [[nodiscard]] answer try_to_ask(std::initializer_list<std::string_view> words);
+
+  /// Runs a script of the product, and then once more from the server's cache. It does nothing, since nobody
+  /// holds the lock of names(). A refusal is the first of either.
+  [[nodiscard]] answer run_script();
+  /// Subscribes a channel on one more connection, publishes to it, and waits for the message.
+  [[nodiscard]] delivery message_to_itself();
+
+ private:
+  struct impl;
+  std::unique_ptr<impl> impl_;
+};
+
+}  // namespace holdfast::cli

@@ -1,0 +1,184 @@
+#include "../../cli/doctor_checks.hpp"
+
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <string>
+
+namespace {
+
+using namespace holdfast::cli;
+using namespace std::chrono_literals;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+
+constexpr auto info =
+    "# Server\r\nredis_version:7.0.15\r\nredis_mode:standalone\r\n# Memory\r\nused_memory:1048576\r\n"
+    "maxmemory:0\r\nmaxmemory_policy:noeviction\r\n# Persistence\r\nrdb_last_bgsave_status:ok\r\n"
+    "aof_enabled:1\r\naof_last_write_status:ok\r\n# Replication\r\nrole:master\r\nconnected_slaves:0\r\n"
+    "master_repl_offset:1000\r\n";
+
+/// A server without anything to complain about.
+server_facts healthy(std::string const& more_info = {}) {
+  server_facts facts{.url = "redis://host", .user = "default"};
+  facts.pings = {80us, 90us, 100us};
+  facts.info.value = info_text{info + more_info};
+  facts.config.value = {
+      {"save", ""},
+      {"appendfsync", "always"},
+      {"min-replicas-to-write", "0"},
+      {"timeout", "0"},
+      {"client-output-buffer-limit", "normal 0 0 0 slave 1 1 60 pubsub 33554432 8388608 60"}};
+  facts.rights = {{.rule = "+get"}, {.rule = "+set"}};
+  facts.writes.value = true;
+  facts.scripts.value = true;
+  facts.messages.value = true;
+  facts.clock.value = clock_facts{.ours = 1500ms, .server = 1500ms, .doubt = 100us};
+  facts.keys.value = key_facts{.keys = 7, .sampled = 7};
+  return facts;
+}
+
+TEST(doctor, finds_nothing_wrong_with_a_server_that_is_set_up_for_locks) {
+  for (auto const& one : judge(healthy())) {
+    EXPECT_EQ(one.how, severity::ok) << one.check << ": " << one.found;
+    EXPECT_THAT(one.why, IsEmpty());
+    EXPECT_THAT(one.advice, IsEmpty());
+  }
+}
+
+TEST(doctor, says_why_and_what_to_do_with_everything_else) {
+  auto facts = healthy(
+      "redis_version:4.0.9\r\nrole:slave\r\nredis_mode:cluster\r\nused_memory:99\r\n"
+      "maxmemory:100\r\nmaxmemory_policy:allkeys-lru\r\naof_last_write_status:err\r\n");
+  facts.pings = {1s};
+  facts.rights = {{.rule = "+get", .refusal = "NOPERM …"}};
+  facts.writes = {.refusal = "OOM"};
+  facts.scripts = {.refusal = "ERR"};
+  facts.messages.value = false;
+  facts.clock.value->server = 1400ms;
+  facts.config.value->at("timeout") = "5";
+  facts.config.value->at("client-output-buffer-limit") = "pubsub 1024 0 0";
+  for (auto const& one : judge(facts)) {
+    if (one.check == "keys" || one.check == "replicas") continue;
+    EXPECT_NE(one.how, severity::ok) << one.check;
+    EXPECT_THAT(one.why, Not(IsEmpty())) << one.check;
+    EXPECT_THAT(one.advice, Not(IsEmpty())) << one.check;
+  }
+}
+
+TEST(doctor, calls_unknown_what_it_has_no_right_to_ask) {
+  auto facts = healthy();
+  facts.info = {.refusal = "no right to INFO"};
+  facts.config = {.refusal = "no right to CONFIG GET"};
+  for (auto const& one : judge(facts)) {
+    EXPECT_LE(one.how, severity::advice) << one.check;
+  }
+  EXPECT_THAT(check_eviction(facts).found, HasSubstr("unknown: no right to INFO"));
+  EXPECT_THAT(check_idle_timeout(facts).found, HasSubstr("unknown: no right to CONFIG GET"));
+}
+
+TEST(doctor, knows_the_kinds_of_server) {
+  EXPECT_EQ(server_name(info_text{"redis_version:7.2.4\r\nserver_name:valkey\r\nvalkey_version:8.0.1\r\n"}),
+            "Valkey 8.0.1");
+  EXPECT_EQ(server_name(info_text{"redis_version:6.3.4\r\nmvcc_depth:0\r\n"}), "KeyDB 6.3.4");
+  EXPECT_EQ(server_name(info_text{"redis_version:7.0.15\r\n"}), "Redis 7.0.15");
+  EXPECT_EQ(server_name(info_text{}), "");
+  EXPECT_EQ(check_version(healthy("redis_version:4.0.14\r\n")).how, severity::problem);
+  EXPECT_EQ(check_version(healthy("redis_version:5.0.0\r\n")).how, severity::ok);
+  EXPECT_EQ(check_version(healthy("redis_version:7.4.0\r\ndragonfly_version:df-v1\r\n")).how,
+            severity::advice);
+}
+
+TEST(doctor, does_not_take_a_sentinel_a_cluster_node_or_a_replica) {
+  EXPECT_EQ(check_mode(healthy("redis_mode:sentinel\r\n")).how, severity::problem);
+  EXPECT_EQ(check_mode(healthy("redis_mode:cluster\r\n")).how, severity::problem);
+  auto const replica = check_role(healthy("role:slave\r\nmaster_host:10.0.0.1\r\nmaster_port:6379\r\n"));
+  EXPECT_EQ(replica.how, severity::problem);
+  EXPECT_THAT(replica.found, HasSubstr("10.0.0.1:6379"));
+}
+
+TEST(doctor, gives_the_rule_that_adds_the_missing_rights_each_once) {
+  auto facts = healthy();
+  facts.user = "jobs";
+  facts.rights = {{.rule = "+get"},
+                  {.rule = "~holdfast_*", .refusal = "NOPERM keys"},
+                  {.rule = "+zadd", .refusal = "NOPERM zadd"},
+                  {.rule = "~holdfast_*", .refusal = "NOPERM keys"}};
+  auto const found = check_rights(facts);
+  EXPECT_EQ(found.how, severity::problem);
+  EXPECT_THAT(found.advice, HasSubstr("ACL SETUSER jobs ~holdfast_* +zadd,"));
+}
+
+TEST(doctor, weighs_a_missing_right_by_what_needs_it) {
+  using needed = right_attempt::needed;
+  auto const weight = [](needed const by) {
+    auto facts = healthy();
+    facts.rights = {{.rule = "+x", .refusal = "NOPERM", .by = by}};
+    return check_rights(facts).how;
+  };
+  EXPECT_EQ(weight(needed::always), severity::problem);
+  EXPECT_EQ(weight(needed::for_messages), severity::warning);
+  EXPECT_EQ(weight(needed::for_replicas), severity::advice);
+  EXPECT_EQ(weight(needed::for_tools), severity::advice);
+}
+
+TEST(doctor, takes_a_policy_that_evicts_for_a_problem_once_there_is_a_limit) {
+  EXPECT_EQ(check_eviction(healthy("maxmemory_policy:volatile-lru\r\nmaxmemory:100\r\n")).how,
+            severity::problem);
+  EXPECT_EQ(check_eviction(healthy("maxmemory_policy:volatile-lru\r\n")).how, severity::warning);
+}
+
+TEST(doctor, finds_the_policy_in_the_configuration_when_info_lacks_it) {
+  auto facts = healthy();
+  facts.info.value = info_text{"redis_version:7.0.0\r\n"};
+  facts.config.value->emplace("maxmemory-policy", "allkeys-lfu");
+  EXPECT_EQ(check_eviction(facts).how, severity::problem);
+}
+
+TEST(doctor, knows_what_a_restart_loses) {
+  EXPECT_EQ(check_persistence(healthy()).how, severity::ok);
+  auto facts = healthy();
+  facts.config.value->at("appendfsync") = "everysec";
+  EXPECT_EQ(check_persistence(facts).how, severity::advice);
+  EXPECT_EQ(check_persistence(healthy("aof_enabled:0\r\n")).how, severity::warning);
+  EXPECT_EQ(check_persistence(healthy("rdb_last_bgsave_status:err\r\n")).how, severity::problem);
+}
+
+TEST(doctor, looks_for_replicas_that_are_behind) {
+  auto const with = [](std::string const& replica) {
+    return check_replicas(healthy("connected_slaves:1\r\nmaster_repl_offset:9000000\r\nslave0:" + replica));
+  };
+  EXPECT_EQ(with("ip=10.0.0.2,port=6379,state=online,offset=9000000,lag=0\r\n").how, severity::advice);
+  EXPECT_EQ(with("ip=10.0.0.2,port=6379,state=online,offset=1000,lag=0\r\n").how, severity::warning);
+  EXPECT_EQ(with("ip=10.0.0.2,port=6379,state=online,offset=9000000,lag=30\r\n").how, severity::warning);
+  EXPECT_EQ(with("ip=10.0.0.2,port=6379,state=wait_bgsave,offset=9000000,lag=0\r\n").how, severity::warning);
+}
+
+TEST(doctor, compares_clock_rates_within_what_round_trips_leave_in_doubt) {
+  auto const with = [](std::chrono::microseconds const server, std::chrono::microseconds const doubt) {
+    auto facts = healthy();
+    facts.clock.value = clock_facts{.ours = 2s, .server = server, .doubt = doubt};
+    return check_clock(facts).how;
+  };
+  EXPECT_EQ(with(2s + 10ms, 1ms), severity::ok);       // 0.5 %
+  EXPECT_EQ(with(2s + 30ms, 1ms), severity::problem);  // 1.5 %
+  EXPECT_EQ(with(2s - 30ms, 1ms), severity::problem);
+  EXPECT_EQ(with(2s + 10ms, 15ms), severity::advice);  // 0.5 % ± 0.75 %
+  EXPECT_EQ(with(2s + 30ms, 15ms), severity::advice);  // 1.5 % ± 0.75 %
+}
+
+TEST(doctor, reads_info_with_whatever_else_is_in_it) {
+  info_text const text{
+      "# Server\r\nredis_version:7.0.15\nempty:\r\n\r\nno colon\r\nslave0:ip=::1,port=1\r\n"};
+  EXPECT_EQ(text.text("redis_version"), "7.0.15");
+  EXPECT_TRUE(text.has("empty"));
+  EXPECT_FALSE(text.has("no colon"));
+  EXPECT_EQ(text.text("slave0"), "ip=::1,port=1");
+  EXPECT_EQ(value_in(text.text("slave0"), "port"), "1");
+  EXPECT_EQ(value_in(text.text("slave0"), "lag"), "");
+  EXPECT_EQ(info_text{"n:12x\r\n"}.number("n"), std::nullopt);
+  EXPECT_EQ(info_text{"n:-12\r\n"}.number("n"), -12);
+}
+
+}  // namespace

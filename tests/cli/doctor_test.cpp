@@ -1,0 +1,165 @@
+#include "holdfast_command.hpp"
+#include "support/flaky_proxy.hpp"
+#include "support/redis_server.hpp"
+
+#include <gmock/gmock.h>
+#include <nlohmann/json.hpp>
+
+#include <string>
+
+namespace {
+
+using namespace holdfast::test;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+struct outcome {
+  int code = 0;
+  nlohmann::json report{};
+
+  [[nodiscard]] nlohmann::json of(std::string const& check) const {
+    for (auto const& one : report["findings"]) {
+      if (one["check"] == check) return one;
+    }
+    return {};
+  }
+  [[nodiscard]] std::string severity(std::string const& check) const {
+    return of(check).value("severity", "none");
+  }
+};
+
+outcome doctor(std::string const& url, words const& more = {}) {
+  words arguments{"doctor", "--json"};
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  auto command = holdfast_command(arguments, {{"HOLDFAST_URL", url}});
+  auto const code = command.wait();
+  return {code, nlohmann::json::parse(command.out(), nullptr, false)};
+}
+
+TEST(doctor_command, examines_a_server_and_leaves_nothing_behind) {
+  redis_server server{{"--save", "", "--appendonly", "yes", "--appendfsync", "always"}};
+  auto redis = server.raw();
+  redis.command({"SET", "holdfast_token:{a}", "1"});
+  auto const seen = doctor(server.url());
+  EXPECT_EQ(seen.code, 0);
+  EXPECT_EQ(seen.report["counts"]["ok"], seen.report["findings"].size()) << seen.report.dump(2);
+  EXPECT_THAT(seen.of("keys")["found"], HasSubstr("1 keys; among 1 of them 1 token counters"));
+  EXPECT_EQ(redis.keys(), words{"holdfast_token:{a}"});
+}
+
+TEST(doctor_command, exits_with_78_when_there_is_a_problem) {
+  redis_server const server{{"--maxmemory", "100mb", "--maxmemory-policy", "allkeys-lru"}};
+  auto const seen = doctor(server.url());
+  EXPECT_EQ(seen.code, 78);
+  EXPECT_EQ(seen.severity("eviction"), "problem");
+}
+
+TEST(doctor_command, says_what_to_do_in_lines_for_people) {
+  redis_server const server{{"--maxmemory", "100mb", "--maxmemory-policy", "allkeys-lru"}};
+  auto command = holdfast_command({"doctor", "--url", server.url()});
+  EXPECT_EQ(command.wait(), 78);
+  EXPECT_THAT(command.out(), testing::AllOf(HasSubstr("problem  eviction"), HasSubstr("why: at maxmemory"),
+                                            HasSubstr("do:  CONFIG SET maxmemory-policy noeviction")));
+  EXPECT_THAT(command.err(), IsEmpty());
+}
+
+TEST(doctor_command, gives_a_rule_that_mends_the_rights) {
+  auto const server = redis_server::with({.user = "jobs", .password = "secret"});
+  auto redis = server.raw();
+  redis.command({"ACL", "SETUSER", "jobs", "on", ">secret", "~jobs:*", "+ping"});
+  auto const before = doctor(server.url(), {"jobs:1"});
+  EXPECT_EQ(before.code, 78);
+  EXPECT_EQ(before.severity("rights"), "problem");
+  EXPECT_THAT(before.of("version")["found"], HasSubstr("unknown: no right to INFO"));
+  EXPECT_THAT(before.of("idle timeout")["found"], HasSubstr("unknown: no right to CONFIG GET"));
+
+  // Does as it is told, twice at the most: a key can't be tried without the right to the command.
+  auto seen = before;
+  for (int round = 0; round < 2; ++round) {
+    auto const advice = seen.of("rights")["advice"].get<std::string>();
+    words rule;
+    for (auto rest = advice.substr(0, advice.find(',')); !rest.empty();) {
+      auto const end = std::min(rest.find(' '), rest.size());
+      rule.push_back(rest.substr(0, end));
+      rest.erase(0, end + 1);
+    }
+    ASSERT_FALSE(redis.command(rule).is_error()) << advice;
+    seen = doctor(server.url(), {"jobs:1"});
+    if (seen.severity("rights") == "ok") break;
+  }
+  EXPECT_EQ(seen.severity("rights"), "ok") << seen.report.dump(2);
+  EXPECT_EQ(seen.severity("scripts"), "ok");
+  EXPECT_EQ(seen.severity("pub/sub"), "ok");
+  EXPECT_EQ(seen.code, 0);
+}
+
+TEST(doctor_command, checks_the_right_to_a_name_without_touching_it) {
+  auto const server = redis_server::with({.user = "jobs", .password = "secret"});
+  auto redis = server.raw();
+  redis.command({"ACL", "SETUSER", "jobs", "on", ">secret", "~holdfast_*", "~jobs:*", "&*", "+@all"});
+  redis.command({"SET", "other:1", "held"});
+  redis.command({"SET", "jobs:1", "held"});
+  EXPECT_EQ(doctor(server.url(), {"jobs:1"}).severity("rights"), "ok");
+  auto const seen = doctor(server.url(), {"other:1"});
+  EXPECT_THAT(seen.of("rights")["advice"], HasSubstr("ACL SETUSER jobs ~other:1,"));
+  EXPECT_EQ(redis.get("other:1"), "held");
+  EXPECT_EQ(redis.get("jobs:1"), "held");
+}
+
+TEST(doctor_command, tells_a_replica_from_a_master) {
+  redis_server const master{{"--port", "0"}};
+  redis_server const replica{{"--replicaof", "127.0.0.1 1"}};
+  auto const seen = doctor(replica.url());
+  EXPECT_EQ(seen.code, 78);
+  EXPECT_EQ(seen.severity("role"), "problem");
+  EXPECT_THAT(seen.of("writing")["advice"], HasSubstr("give the URL of the master"));
+}
+
+TEST(doctor_command, sees_that_a_proxy_has_no_messages) {
+  redis_server const server;
+  flaky_proxy proxy{server.socket_path()};
+  proxy.refuse_pubsub();
+  EXPECT_EQ(doctor(proxy.url()).severity("pub/sub"), "warning");
+  proxy.decide({});
+}
+
+TEST(doctor_command, sees_that_messages_are_lost) {
+  redis_server const server;
+  flaky_proxy proxy{server.socket_path()};
+  proxy.swallow_messages(true);
+  auto const seen = doctor(proxy.url());
+  EXPECT_EQ(seen.severity("pub/sub"), "warning");
+  EXPECT_THAT(seen.of("pub/sub")["found"], HasSubstr("did not arrive"));
+}
+
+TEST(doctor_command, outlives_a_proxy_that_hangs_up_on_what_it_does_not_know) {
+  redis_server const server;
+  flaky_proxy proxy{server.socket_path()};
+  proxy.decide([](request const& one) {
+    return one.name == "INFO" || one.name == "CONFIG" ? fate::cut_before() : fate::pass();
+  });
+  auto const seen = doctor(proxy.url());
+  EXPECT_EQ(seen.code, 0);
+  EXPECT_THAT(seen.of("version")["found"], HasSubstr("unknown: INFO: the connection ended"));
+  EXPECT_EQ(seen.severity("scripts"), "ok");
+}
+
+TEST(doctor_command, says_that_a_script_keeps_the_server_busy) {
+  redis_server const server{{"--busy-reply-threshold", "10"}};
+  flaky_proxy proxy{server.socket_path()};
+  proxy.decide([](request const& one) {
+    return one.name == "PING" ? fate::error("BUSY Redis is busy running a script.") : fate::pass();
+  });
+  auto const seen = doctor(proxy.url());
+  EXPECT_EQ(seen.code, 69);
+  EXPECT_THAT(seen.of("connection")["advice"], HasSubstr("SCRIPT KILL"));
+}
+
+TEST(doctor_command, exits_with_69_when_nobody_answers) {
+  auto const seen = doctor("redis+unix:///nowhere/redis.sock");
+  EXPECT_EQ(seen.code, 69);
+  EXPECT_EQ(seen.severity("connection"), "problem");
+  EXPECT_EQ(seen.report["counts"]["problem"], 1);
+}
+
+}  // namespace

@@ -95,6 +95,7 @@ arguments read_arguments(int const argc, char** const argv) {
   add_release(app, result.chosen);
   add_watch(app, result.chosen);
   add_doctor(app, result.chosen);
+  add_top(app, result.chosen);
   std::string shell;
   auto* const completion = add_completion(app, shell);
   std::string help_about;

@@ -26,6 +26,7 @@ void add_inspect(CLI::App& app, action& chosen);
 void add_release(CLI::App& app, action& chosen);
 void add_watch(CLI::App& app, action& chosen);
 void add_doctor(CLI::App& app, action& chosen);
+void add_top(CLI::App& app, action& chosen);
 
 /// Options that all commands have in common.
 struct common_options {

@@ -6,4 +6,5 @@
 #include "../../cli/info_text.cpp"
 #include "../../cli/local_socket.cpp"
 #include "../../cli/loss_watch.cpp"
+#include "../../cli/top_model.cpp"
 #include "../../cli/watch_events.cpp"

@@ -21,7 +21,19 @@
 namespace holdfast::test {
 namespace {
 
-std::vector<std::string> merged(environment const& extra) {
+int memory_file(std::string const& content) {
+  int const file = memfd_create("holdfast-test", MFD_CLOEXEC);
+  if (file < 0) throw std::runtime_error{"memfd_create failed"};
+  if (write(file, content.data(), content.size()) != static_cast<ssize_t>(content.size())) {
+    throw std::runtime_error{"writing to memory failed"};
+  }
+  lseek(file, 0, SEEK_SET);
+  return file;
+}
+
+}  // namespace
+
+std::vector<std::string> environment_of(environment const& extra) {
   static std::set<std::string_view> const not_inherited{"HOLDFAST_URL", "REDIS_URL", "HOLDFAST_NAME",
                                                         "HOLDFAST_TOKEN", "HOLDFAST_OWNER"};
   std::vector<std::string> all;
@@ -41,21 +53,9 @@ std::vector<char*> pointers(std::vector<std::string>& texts) {
   return all;
 }
 
-int memory_file(std::string const& content) {
-  int const file = memfd_create("holdfast-test", MFD_CLOEXEC);
-  if (file < 0) throw std::runtime_error{"memfd_create failed"};
-  if (write(file, content.data(), content.size()) != static_cast<ssize_t>(content.size())) {
-    throw std::runtime_error{"writing to memory failed"};
-  }
-  lseek(file, 0, SEEK_SET);
-  return file;
-}
-
-}  // namespace
-
 process::process(words const& command, environment const& extra, std::string const& input) {
   auto arguments = command;
-  auto all = merged(extra);
+  auto all = environment_of(extra);
   auto const argv = pointers(arguments);
   auto const envp = pointers(all);
   int const in = memory_file(input);

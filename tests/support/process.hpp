@@ -15,6 +15,12 @@ namespace holdfast::test {
 using words = std::vector<std::string>;
 using environment = std::map<std::string, std::string>;
 
+/// For exec, of texts that live on.
+[[nodiscard]] std::vector<char*> pointers(std::vector<std::string>& texts);
+
+/// The test's own, less what chooses a server, plus `extra`; as "NAME=value".
+[[nodiscard]] std::vector<std::string> environment_of(environment const& extra);
+
 /// Its output goes to memory files, so that it never waits for a reader. It dies with the thread that started
 /// it. Not for several threads at once.
 class process {

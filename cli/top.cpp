@@ -1,0 +1,215 @@
+// `holdfast top`: the most contended locks, live.
+#include "arguments.hpp"
+#include "boot_time.hpp"
+#include "command.hpp"
+#include "exit_codes.hpp"
+#include "listing.hpp"
+#include "output.hpp"
+#include "server_choice.hpp"
+#include "standard_output.hpp"
+#include "top_screen.hpp"
+#include "top_signals.hpp"
+#include "top_view.hpp"
+#include "top_watch.hpp"
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+namespace holdfast::cli {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr auto footer =
+    R"(Sorted by contention: most waiting processes first, then most acquisitions a second, then longest held.
+PATTERN is as for `holdfast ls`. The 1000 most contended locks are kept in view.
+
+The server is searched for locks in small steps (SCAN), with pauses if that takes long; what was found is looked at again
+each interval. How often a lock is taken is estimated, from the time of its last acquisition that each look shows.
+
+Keys
+  q quit   p pause   ? help   arrows, page up, page down, home, end: scroll   ^L redraw
+
+With --once it looks twice, one interval apart, and prints a table. With --json it prints an object on a line of its own
+each interval, or one with --once, and needs no terminal.
+
+Exit codes
+  0   left with q, or --once is done; 128+n ended by signal n
+  64  bad option, pattern or URL, or no terminal; 69 Redis can't be reached; 77 a right is missing
+
+Examples
+  holdfast top
+  holdfast top 'orders:*' --interval 500ms
+  holdfast top --once --json | jq -r '.locks[0].name')";
+
+struct top_options {
+  common_options common;
+  std::string pattern = "*";
+  std::string interval_text = "1s";
+  std::chrono::milliseconds interval{};
+  bool once = false;
+  bool json = false;
+};
+
+int print_snapshots(top_options const& how) {
+  client redis{find_server(how.common.url), {.name = "holdfast-top", .log = output::hook()}};
+  do {
+    auto const rows = top_watch::look_twice(redis, how.pattern, how.interval);
+    if (how.json) {
+      auto locks = nlohmann::ordered_json::array();
+      for (auto const& row : rows) {
+        auto lock = listing::to_json(row.lock);
+        lock["acquired_per_s"] = row.rate;
+        locks.push_back(std::move(lock));
+      }
+      print_line(listing::one_line_of({{"server", redis.url()}, {"locks", std::move(locks)}}));
+    } else {
+      for (auto const& line : table_lines(rows)) print_line(line);
+    }
+  } while (!how.once);
+  return ok;
+}
+
+/// What the keys change.
+class top_session {
+ public:
+  explicit top_session(top_options const& how)
+      : interval_{how.interval}, watch_{find_server(how.common.url), how.pattern, how.interval} {
+    state_.server = watch_.server();
+  }
+
+  int run() {
+    std::optional<top_screen> screen{std::in_place};
+    int const signal = look_until_the_end(*screen);
+    screen.reset();  // before anything that may take time: the watch waits for a server that doesn't answer
+    return signal == 0 ? int{ok} : by_signal + signal;
+  }
+
+ private:
+  /// 0, or the signal that ended it.
+  int look_until_the_end(top_screen& screen) {
+    for (;;) {
+      draw_on(screen);
+      // The first rows had better not wait for the next interval.
+      auto const event =
+          signals_.wait(state_.searched ? interval_ : std::min<std::chrono::milliseconds>(interval_, 100ms));
+      using kind = top_signals::kind;
+      switch (event.what) {
+        case kind::nothing:
+          break;
+        case kind::input:
+          for (auto pressed = screen.read_key(); pressed != key::none; pressed = screen.read_key()) {
+            if (pressed == key::quit) return 0;
+            if (pressed == key::redraw) screen.redraw();
+            apply(pressed, screen.size());
+          }
+          break;
+        case kind::end:
+          return event.signal;
+        case kind::resized:
+          screen.resize();
+          break;
+        case kind::stop:
+          screen.suspend();
+          signals_.stop_here();
+          screen.resume();
+          break;
+        case kind::continued:
+          screen.resume();
+          break;
+      }
+    }
+  }
+
+  void draw_on(top_screen& screen) {
+    if (!state_.paused) {
+      auto now = watch_.now();
+      state_.rows = std::move(now.rows);
+      state_.trouble = std::move(now.trouble);
+      state_.searched = now.searched;
+    }
+    state_.first = std::min(state_.first, last_first(screen.size()));
+    screen.show(draw(state_, screen.size()));
+  }
+
+  [[nodiscard]] std::size_t last_first(size_in_cells const size) const {
+    auto const room = rows_that_fit(size);
+    return state_.rows.size() > room ? state_.rows.size() - room : 0;
+  }
+
+  void apply(key const pressed, size_in_cells const size) {
+    auto const page = std::max<std::size_t>(rows_that_fit(size), 1);
+    auto const up = [this](std::size_t const by) { state_.first -= std::min(by, state_.first); };
+    auto const down = [&](std::size_t const by) {
+      state_.first = std::min(state_.first + by, last_first(size));
+    };
+    switch (pressed) {
+      case key::none:
+      case key::quit:
+      case key::redraw:
+        break;
+      case key::up:
+        return up(1);
+      case key::down:
+        return down(1);
+      case key::page_up:
+        return up(page);
+      case key::page_down:
+        return down(page);
+      case key::home:
+        return up(state_.first);
+      case key::end:
+        return down(state_.rows.size());
+      case key::help:
+        state_.help = !state_.help;
+        break;
+      case key::pause:
+        state_.paused = !state_.paused;
+        state_.paused ? watch_.pause() : watch_.go_on();
+        break;
+    }
+  }
+
+  std::chrono::milliseconds interval_;
+  top_signals signals_{};  // first: the threads of the others inherit what is blocked
+  top_watch watch_;
+  top_state state_{};
+};
+
+int top(top_options const& how) {
+  if (how.once || how.json) return print_snapshots(how);
+  return top_session{how}.run();
+}
+
+}  // namespace
+
+void add_top(CLI::App& app, action& chosen) {
+  auto const to = std::make_shared<top_options>();
+  auto* const command = app.add_subcommand("top", "Show the most contended locks, live");
+  command->formatter(std::make_shared<usage_line>("holdfast top [OPTIONS] [PATTERN]"));
+  command->add_option("PATTERN", to->pattern, "Only names that match, like 'orders:*'")->option_text(" ");
+  command
+      ->add_option("--interval", to->interval_text, "Look again after so long (default: 1s, at least 100ms)")
+      ->option_text("DURATION");
+  command->add_flag("--once", to->once, "Print one table and exit");
+  add_json(*command, to->json);
+  add_common(*command, to->common);
+  command->footer(footer);
+  command->final_callback([to, &chosen] {
+    require(!to->pattern.empty(), "PATTERN is empty: leave it out for all locks");
+    to->interval = duration_of("--interval", to->interval_text);
+    require(to->interval >= 100ms, "--interval: at least 100ms");
+    chosen = [to] {
+      set_up(to->common);
+      return top(*to);
+    };
+  });
+}
+
+}  // namespace holdfast::cli

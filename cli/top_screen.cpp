@@ -1,0 +1,135 @@
+#include "top_screen.hpp"
+
+#include "exit_codes.hpp"
+
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <clocale>
+#include <cstdio>
+#include <cstdlib>
+
+#define NCURSES_NOMACROS  // `move`, `clear`, `timeout` …
+#include <curses.h>
+
+#include <fmt/format.h>
+
+namespace holdfast::cli {
+namespace {
+
+attr_t attributes_of(styled_line::style const how) {
+  switch (how) {
+    case styled_line::style::plain:
+      break;
+    case styled_line::style::title:
+      return A_BOLD;
+    case styled_line::style::header:
+      return A_REVERSE;
+    case styled_line::style::trouble:
+      return A_BOLD | A_STANDOUT;
+  }
+  return A_NORMAL;
+}
+
+}  // namespace
+
+top_screen::top_screen() : terminal_{nullptr} {
+  if (isatty(STDIN_FILENO) != 1 || isatty(STDOUT_FILENO) != 1) {
+    throw failure{usage,
+                  "top draws on a terminal, and stdin or stdout is none; use `holdfast top --once` or "
+                  "`holdfast ls --json`"};
+  }
+  std::setlocale(LC_CTYPE, "");
+  set_escdelay(25);
+  terminal_ = newterm(nullptr, stdout, stdin);
+  if (terminal_ == nullptr) {
+    char const* const type = std::getenv("TERM");
+    throw failure{usage,
+                  fmt::format("can't draw on a terminal of the type \"{}\"; set TERM, or use `holdfast "
+                              "top --once`",
+                              type == nullptr ? "" : type)};
+  }
+  cbreak();
+  noecho();
+  nonl();
+  keypad(stdscr, true);
+  nodelay(stdscr, true);
+  curs_set(0);
+}
+
+top_screen::~top_screen() {
+  endwin();
+  delscreen(terminal_);
+}
+
+size_in_cells top_screen::size() const {
+  return {.columns = static_cast<std::size_t>(getmaxx(stdscr)),
+          .lines = static_cast<std::size_t>(getmaxy(stdscr))};
+}
+
+void top_screen::show(std::span<styled_line const> const lines) {
+  werase(stdscr);
+  int y = 0;
+  for (auto const& [how, text] : lines) {
+    wattrset(stdscr, static_cast<int>(attributes_of(how)));
+    mvwaddstr(stdscr, y++, 0, text.c_str());
+  }
+  wattrset(stdscr, A_NORMAL);
+  wrefresh(stdscr);
+}
+
+key top_screen::read_key() {
+  for (;;) {
+    switch (wgetch(stdscr)) {
+      case ERR:
+        return key::none;
+      case 'q':
+      case 'Q':
+        return key::quit;
+      case KEY_UP:
+      case 'k':
+        return key::up;
+      case KEY_DOWN:
+      case 'j':
+        return key::down;
+      case KEY_PPAGE:
+        return key::page_up;
+      case KEY_NPAGE:
+      case ' ':
+        return key::page_down;
+      case KEY_HOME:
+        return key::home;
+      case KEY_END:
+        return key::end;
+      case 'p':
+      case 'P':
+        return key::pause;
+      case '?':
+      case 'h':
+        return key::help;
+      case '\f':
+        return key::redraw;
+      default:
+        break;  // no key of ours
+    }
+  }
+}
+
+void top_screen::redraw() { clearok(curscr, true); }
+
+void top_screen::resize() {
+  winsize now{};
+  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &now) == 0 && now.ws_row > 0 && now.ws_col > 0)
+    resizeterm(now.ws_row, now.ws_col);
+}
+
+void top_screen::suspend() { endwin(); }
+
+void top_screen::resume() {
+  // After a stop that nobody announced (SIGSTOP) the shell's modes are there although we never gave ours up.
+  reset_prog_mode();
+  resize();  // nobody told us while we were away
+  redraw();
+}
+
+}  // namespace holdfast::cli

@@ -1,0 +1,137 @@
+#include "top_watch.hpp"
+
+#include "boot_time.hpp"
+
+#include <holdfast/inspect.hpp>
+
+#include <algorithm>
+#include <exception>
+#include <utility>
+
+namespace holdfast::cli {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// Short, since whoever looks at a screen wants to be told.
+constexpr auto patience = 1s;
+/// More would take too long, one after the other.
+constexpr std::size_t refreshed_at_once = 100;
+constexpr auto idle_time = 5s;
+constexpr auto longest_rest = 60s;
+
+client_options options() {
+  return {.name = "holdfast-top", .connect_timeout = patience, .reply_timeout = patience};
+}
+
+}  // namespace
+
+top_watch::top_watch(std::string const& url, std::string pattern, std::chrono::milliseconds const interval)
+    : redis_{url, options()}, pattern_{std::move(pattern)}, interval_{interval} {
+  redis_.connect();  // what is wrong from the start had better be said without a screen
+  searcher_ = std::jthread{[this](std::stop_token const& stop) { search(stop); }};
+  refresher_ = std::jthread{[this](std::stop_token const& stop) { refresh(stop); }};
+}
+
+top_watch::~top_watch() {
+  searcher_.request_stop();
+  refresher_.request_stop();
+}
+
+top_watch::picture top_watch::now() const {
+  std::lock_guard const hold{mutex_};
+  return {.rows = model_.rows(boot_time()), .trouble = trouble_, .searched = searched_};
+}
+
+void top_watch::pause() {
+  std::lock_guard const hold{mutex_};
+  paused_ = true;
+}
+
+void top_watch::go_on() {
+  {
+    std::lock_guard const hold{mutex_};
+    paused_ = false;
+  }
+  changed_.notify_all();
+}
+
+bool top_watch::rest(std::stop_token const& stop, std::chrono::nanoseconds const how_long) {
+  std::unique_lock hold{mutex_};
+  changed_.wait_for(hold, stop, how_long, [] { return false; });
+  changed_.wait(hold, stop, [this] { return !paused_; });
+  return !stop.stop_requested();
+}
+
+/// What fails is shown, and tried again.
+template <class Look>
+void top_watch::try_to(Look const look) {
+  std::string trouble;
+  try {
+    look();
+  } catch (std::exception const& problem) {
+    trouble = problem.what();
+  }
+  std::lock_guard const hold{mutex_};
+  trouble_ = std::move(trouble);
+}
+
+void top_watch::search(std::stop_token const& stop) {
+  for (bool goes_on = true; goes_on;) {
+    auto const began = boot_time();
+    try_to([&] {
+      for_each_lock(redis_, pattern_, [&](lock_state const& lock) {
+        std::lock_guard const hold{mutex_};
+        model_.saw(lock, boot_time());
+        return !stop.stop_requested() && !paused_;
+      });
+      std::lock_guard const hold{mutex_};
+      if (paused_) return;
+      searched_ = true;
+      // A search that has ended without them: they are held no more.
+      model_.forget_idle(std::min<time>(began, boot_time() - idle_time));
+    });
+    auto const took = boot_time() - began;
+    goes_on = rest(stop, std::max<time>(interval_ - took, std::min<time>(took * 9, longest_rest)));
+  }
+}
+
+void top_watch::refresh(std::stop_token const& stop) {
+  while (rest(stop, interval_)) {
+    // The search may just have done it.
+    auto const old = boot_time() - interval_ * 3 / 4;
+    std::vector<std::string> names;
+    {
+      std::lock_guard const hold{mutex_};
+      names = model_.older_than(old, refreshed_at_once);
+    }
+    if (names.empty()) continue;
+    try_to([&] {
+      for (auto const& name : names) {
+        if (stop.stop_requested()) return;
+        auto const lock = peek(redis_, name);
+        std::lock_guard const hold{mutex_};
+        model_.saw(lock, boot_time());
+      }
+    });
+  }
+}
+
+std::vector<top_row> top_watch::look_twice(client& redis, std::string const& pattern,
+                                           std::chrono::milliseconds const interval) {
+  top_model model;
+  auto const look = [&] {
+    for_each_lock(redis, pattern, [&](lock_state const& lock) {
+      model.saw(lock, boot_time());
+      return true;
+    });
+  };
+  look();
+  std::this_thread::sleep_for(interval);
+  auto const second = boot_time();
+  look();
+  for (auto const& name : model.older_than(second, model.size())) model.saw(peek(redis, name), boot_time());
+  return model.rows(boot_time());
+}
+
+}  // namespace holdfast::cli

@@ -1,0 +1,124 @@
+#include "terminal_window.hpp"
+
+#include "eventually.hpp"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/ioctl.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <termios.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdlib>
+#include <stdexcept>
+
+namespace holdfast::test {
+
+terminal_window::terminal_window(words const& command, environment const& extra, size const first) {
+  master_ = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
+  if (master_ < 0 || grantpt(master_) != 0 || unlockpt(master_) != 0) {
+    throw std::runtime_error{"no pseudo-terminal"};
+  }
+  slave_ = open(ptsname(master_), O_RDWR | O_NOCTTY | O_CLOEXEC);
+  if (slave_ < 0) throw std::runtime_error{"no pseudo-terminal"};
+  fcntl(master_, F_SETFL, O_NONBLOCK);
+  resize(first);
+  auto arguments = command;
+  auto variables = extra;
+  variables.try_emplace("TERM", "xterm");
+  variables.try_emplace("LC_ALL", "C.UTF-8");
+  auto const argv = pointers(arguments);
+  auto entries = environment_of(variables);
+  auto const envp = pointers(entries);
+  auto const parent = getpid();
+  pid_ = fork();
+  if (pid_ < 0) throw std::runtime_error{"fork failed"};
+  if (pid_ == 0) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent) _exit(1);
+    setsid();
+    ioctl(slave_, TIOCSCTTY, 0);
+    for (int const file : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) dup2(slave_, file);
+    execvpe(argv.front(), argv.data(), envp.data());
+    _exit(255);
+  }
+}
+
+terminal_window::~terminal_window() {
+  if (!exit_code()) {
+    kill(pid_, SIGKILL);
+    waitpid(pid_, nullptr, 0);
+  }
+  hang_up();
+}
+
+void terminal_window::signal(int const number) const { kill(pid_, number); }
+
+void terminal_window::type(std::string_view const keys) const {
+  if (write(master_, keys.data(), keys.size()) != static_cast<ssize_t>(keys.size())) {
+    throw std::runtime_error{"can't type into the pseudo-terminal"};
+  }
+}
+
+void terminal_window::resize(size const to) const {
+  winsize const now{.ws_row = to.lines, .ws_col = to.columns, .ws_xpixel = 0, .ws_ypixel = 0};
+  ioctl(master_, TIOCSWINSZ, &now);
+}
+
+void terminal_window::hang_up() {
+  if (slave_ >= 0) close(slave_);
+  if (master_ >= 0) close(master_);
+  slave_ = master_ = -1;
+}
+
+std::string const& terminal_window::seen() {
+  std::array<char, 4096> buffer{};
+  for (;;) {
+    auto const got = master_ < 0 ? -1 : read(master_, buffer.data(), buffer.size());
+    if (got <= 0) return seen_;
+    seen_.append(buffer.data(), static_cast<std::size_t>(got));
+  }
+}
+
+bool terminal_window::shows(std::string_view const text, std::chrono::nanoseconds const within) {
+  return eventually(within, [&] { return seen().find(text) != std::string::npos; });
+}
+
+void terminal_window::forget() {
+  static_cast<void>(seen());
+  seen_.clear();
+}
+
+std::optional<int> terminal_window::exit_code() {
+  int status = 0;
+  if (!code_ && waitpid(pid_, &status, WNOHANG) == pid_) {
+    code_ = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+  }
+  return code_;
+}
+
+int terminal_window::wait(std::chrono::nanoseconds const within) {
+  // Who doesn't read keeps the writer waiting.
+  auto const over = eventually(within, [this] {
+    static_cast<void>(seen());
+    return exit_code().has_value();
+  });
+  if (!over) throw std::runtime_error{"a process did not end in time; it wrote: " + seen_};
+  static_cast<void>(seen());
+  return *code_;
+}
+
+std::string terminal_window::modes() const {
+  termios now{};
+  tcgetattr(slave_, &now);
+  std::string text;
+  for (auto const flags : {now.c_iflag, now.c_oflag, now.c_cflag, now.c_lflag}) {
+    text += std::to_string(flags) + ' ';
+  }
+  for (auto const one : now.c_cc) text += std::to_string(one) + ' ';
+  return text;
+}
+
+}  // namespace holdfast::test

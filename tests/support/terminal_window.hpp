@@ -1,0 +1,55 @@
+/// A program in a terminal of its own: a pty that a test looks at, types into, and resizes.
+#pragma once
+
+#include "process.hpp"
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace holdfast::test {
+
+/// The program leads a session of its own, and the pty is its terminal. It dies with the thread that started
+/// it. Not for several threads at once.
+class terminal_window {
+ public:
+  struct size {
+    std::uint16_t columns = 100;
+    std::uint16_t lines = 24;
+  };
+
+  terminal_window(words const& command, environment const& extra, size first);
+  ~terminal_window();  ///< SIGKILL if it still runs
+  terminal_window(terminal_window const&) = delete;
+  terminal_window& operator=(terminal_window const&) = delete;
+
+  void signal(int number) const;
+  void type(std::string_view keys) const;
+  void resize(size to) const;
+  void hang_up();  ///< the window is closed: the terminal is gone
+
+  /// All that was written to it since the start, or forget(), with the control sequences.
+  [[nodiscard]] std::string const& seen();
+  /// Waits until `text` was written.
+  [[nodiscard]] bool shows(std::string_view text, std::chrono::nanoseconds within = std::chrono::seconds{10});
+  void forget();
+
+  /// Its exit code, or 128 + the signal that ended it; throws when it is late.
+  int wait(std::chrono::nanoseconds within = std::chrono::seconds{20});
+
+  /// How the terminal is set, as text for comparison.
+  [[nodiscard]] std::string modes() const;
+
+ private:
+  [[nodiscard]] std::optional<int> exit_code();
+
+  int master_ = -1;
+  int slave_ = -1;
+  pid_t pid_ = -1;
+  std::string seen_{};
+  std::optional<int> code_{};
+};
+
+}  // namespace holdfast::test

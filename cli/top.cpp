@@ -36,7 +36,7 @@ each interval. How often a lock is taken is estimated, from the time of its last
 Keys
   q quit   p pause   ? help   arrows, page up, page down, home, end: scroll   ^L redraw
 
-With --once it looks twice, one interval apart, and prints a table. With --json it prints an object on a line of its own
+With --once it looks for one interval, and prints a table. With --json it prints an object on a line of its own
 each interval, or one with --once, and needs no terminal.
 
 Exit codes
@@ -60,7 +60,7 @@ struct top_options {
 int print_snapshots(top_options const& how) {
   client redis{find_server(how.common.url), {.name = "holdfast-top", .log = output::hook()}};
   do {
-    auto const rows = top_watch::look_twice(redis, how.pattern, how.interval);
+    auto const rows = top_watch::look_for(redis, how.pattern, how.interval);
     if (how.json) {
       auto locks = nlohmann::ordered_json::array();
       for (auto const& row : rows) {

@@ -16,7 +16,7 @@ namespace {
 
 using style = styled_line::style;
 
-constexpr size_in_cells smallest{.columns = 40, .lines = 5};
+constexpr size_in_cells smallest{.columns = 42, .lines = 5};
 constexpr std::size_t lines_around = 3;  ///< title, header, and the line at the bottom
 
 constexpr std::array help{
@@ -43,8 +43,8 @@ constexpr auto right = listing::column::side::right;
 /// Behind the name, which takes what is left.
 constexpr std::array<column, 6> columns{{{"HOLDER", 20, 64, left},
                                          {"LABEL", 16, 92, left},
-                                         {"HELD", 7, 0, right},
-                                         {"TTL", 7, 50, right},
+                                         {"HELD", 8, 0, right},
+                                         {"TTL", 8, 54, right},
                                          {"WAITING", 7, 0, right},
                                          {"ACQ/s", 6, 0, right}}};
 

@@ -17,6 +17,9 @@ using namespace std::chrono_literals;
 constexpr auto patience = 1s;
 /// More would take too long, one after the other.
 constexpr std::size_t refreshed_at_once = 100;
+/// When there is one interval to estimate rates from.
+constexpr int looks_between = 9;
+constexpr std::size_t refreshed_between = 20;
 constexpr auto idle_time = 5s;
 constexpr auto longest_rest = 60s;
 
@@ -117,20 +120,27 @@ void top_watch::refresh(std::stop_token const& stop) {
   }
 }
 
-std::vector<top_row> top_watch::look_twice(client& redis, std::string const& pattern,
-                                           std::chrono::milliseconds const interval) {
+std::vector<top_row> top_watch::look_for(client& redis, std::string const& pattern,
+                                         std::chrono::milliseconds const interval) {
   top_model model;
-  auto const look = [&] {
+  auto const find_all = [&] {
     for_each_lock(redis, pattern, [&](lock_state const& lock) {
       model.saw(lock, boot_time());
       return true;
     });
   };
-  look();
-  std::this_thread::sleep_for(interval);
-  auto const second = boot_time();
-  look();
-  for (auto const& name : model.older_than(second, model.size())) model.saw(peek(redis, name), boot_time());
+  auto const look_again = [&](time const before, std::size_t const at_most) {
+    for (auto const& name : model.older_than(before, at_most)) model.saw(peek(redis, name), boot_time());
+  };
+  find_all();
+  auto const end = boot_time() + interval;
+  for (int i = 0; i != looks_between; ++i) {
+    std::this_thread::sleep_for(interval / (looks_between + 1));
+    look_again(boot_time(), refreshed_between);
+  }
+  std::this_thread::sleep_for(end - boot_time());
+  find_all();
+  look_again(end, model.size());  // those that are neither held nor waited for at this moment
   return model.rows(boot_time());
 }
 

@@ -38,9 +38,10 @@ class top_watch {
   void go_on();
   [[nodiscard]] std::string const& server() const noexcept { return redis_.url(); }
 
-  /// Finds all, looks twice at each, so much apart, and answers with what was seen. Throws what fails.
-  [[nodiscard]] static std::vector<top_row> look_twice(client& redis, std::string const& pattern,
-                                                       std::chrono::milliseconds interval);
+  /// Without threads, for those who print: finds all, finds all again so much later, and meanwhile looks at
+  /// the most contended some times. Throws what fails.
+  [[nodiscard]] static std::vector<top_row> look_for(client& redis, std::string const& pattern,
+                                                     std::chrono::milliseconds interval);
 
  private:
   using time = top_model::time;

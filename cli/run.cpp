@@ -12,6 +12,7 @@
 #include "terminal.hpp"
 
 #include <holdfast/client.hpp>
+#include <holdfast/fair_mutex.hpp>
 #include <holdfast/mutex.hpp>
 
 #include <fmt/format.h>
@@ -143,6 +144,10 @@ int run(run_options const& options) {
   // The watch over max_hold is ours; the lease's own limit is there in case that we are stuck.
   lock_options const how{
       .ttl = options.ttl, .renew_every = options.renew_every, .max_hold = options.max_hold};
+  if (options.fair) {
+    fair_mutex lock{redis, options.name, how};
+    return run_under(lock, redis.url(), options, desk, tty, files);
+  }
   mutex lock{redis, options.name, how};
   return run_under(lock, redis.url(), options, desk, tty, files);
 }

@@ -19,6 +19,7 @@ struct run_options {
   std::chrono::milliseconds max_hold{0};     ///< 0: no limit
   on_lost policy = on_lost::term;
   std::string label{};  ///< shown to those who find the lock busy
+  bool fair = false;    ///< first come, first served
   bool keep = false;    ///< at the end the lock is left to its ttl
   /// At most once in so long, counted from when the command starts; 0: as often as you like. Who finds the
   /// lock busy has nothing to do, which is no failure.

@@ -32,6 +32,7 @@ struct typed {
   on_lost policy = on_lost::term;
   std::string label;
   bool no_wait = false;
+  bool fair = false;
   bool keep = false;
 };
 
@@ -46,6 +47,7 @@ run_options checked(typed const& from, words_after const command) {
                   .wait = {},
                   .policy = from.policy,
                   .label = from.label,
+                  .fair = from.fair,
                   .keep = from.keep,
                   .url = from.common.url};
   if (from.wait) run.wait = duration_of("--wait", *from.wait);
@@ -96,6 +98,8 @@ void add_run(CLI::App& app, action& chosen, words_after const command) {
   run->add_option("--on-lost", to->policy, "What a lost lock means for the command (default: term)")
       ->transform(CLI::CheckedTransformer(policies).description(""))
       ->option_text("term|kill|warn");
+  run->add_flag("--fair", to->fair,
+                "First come, first served, over all hosts; without it a newcomer may overtake for a moment");
   auto* const keep =
       run->add_flag("--keep", to->keep, "Leave the lock to its ttl at the end instead of giving it back");
   run->add_option(

@@ -7,6 +7,8 @@
 #include <signal.h>
 
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace {
 
@@ -60,6 +62,21 @@ TEST_F(wait, ends_with_the_lock_when_it_comes_free) {
   redis.del("job");
   EXPECT_EQ(job.wait(), 0);
   EXPECT_EQ(job.out(), "ran\n");
+}
+
+TEST_F(wait, with_fair_is_in_the_order_of_asking) {
+  temporary_folder folder;
+  std::vector<process> jobs;
+  for (char const* const number : {"1", "2", "3", "4"}) {
+    jobs.push_back(holdfast_run(server.url(), {"--fair"}, "job",
+                                shell("echo " + (number + (" >> " + (folder / "order"))))));
+    ASSERT_TRUE(eventually(10s, [&] {
+      return std::cmp_equal(redis.command({"ZCARD", "holdfast_queue:{job}"}).integer, jobs.size());
+    })) << jobs.back().err();
+  }
+  redis.del("job");
+  for (auto& job : jobs) EXPECT_EQ(job.wait(), 0) << job.err();
+  EXPECT_EQ(content_of(folder / "order"), "1\n2\n3\n4\n");
 }
 
 TEST_F(wait, lasts_for_ever_by_default) {

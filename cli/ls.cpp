@@ -38,21 +38,34 @@ Exit codes
 Examples
   holdfast ls
   holdfast ls 'orders:*'
+  holdfast ls --names 'orders:*' | wc -l
   holdfast ls --json | jq -r 'select(.waiting > 5) | .name')";
 
 struct options {
   common_options common;
   std::string pattern = "*";
   bool json = false;
+  bool names = false;
 };
+
+/// Bare names, for scripts and completion. One with control characters would be taken for several, or for
+/// another, by whoever reads it.
+bool print_name(std::string const& name) {
+  if (output::one_line(name) != name) return false;
+  print_line(name);
+  return true;
+}
 
 int ls(options const& what) {
   client redis{find_server(what.common.url), {.name = "holdfast-ls", .log = output::hook()}};
   auto table = listing::table_of_locks();
   bool any = false;
+  std::size_t left_out = 0;
   for_each_lock(redis, what.pattern, [&](lock_state const& lock) {
     if (what.json) {
       print_line(listing::one_line_of(listing::to_json(lock)));
+    } else if (what.names) {
+      if (!print_name(lock.name)) ++left_out;
     } else {
       if (!any) print_line(table.header());
       print_line(table.row(listing::cells_of(lock)));
@@ -63,6 +76,10 @@ int ls(options const& what) {
   if (!any) {
     output::note(fmt::format("no lock {}on {} is held or waited for",
                              what.pattern == "*" ? "" : output::quoted(what.pattern) + " ", redis.url()));
+  }
+  if (left_out != 0) {
+    output::note(fmt::format("{} with control characters left out; --json shows all",
+                             left_out == 1 ? "a name" : fmt::format("{} names", left_out)));
   }
   return 0;
 }
@@ -75,6 +92,8 @@ void add_ls(CLI::App& app, action& chosen) {
   command->formatter(std::make_shared<usage_line>("holdfast ls [OPTIONS] [PATTERN]"));
   command->add_option("PATTERN", to->pattern, "Only names that match, like 'orders:*'")->option_text(" ");
   add_json(*command, to->json);
+  command->add_flag("--names", to->names, "Print only the names, one per line")
+      ->excludes(command->get_option("--json"));
   add_common(*command, to->common);
   command->footer(footer);
   command->final_callback([to, &chosen] {

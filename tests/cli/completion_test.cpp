@@ -138,6 +138,38 @@ TEST_P(completion, offers_no_files_where_none_belong) {
   EXPECT_THAT(offers("holdfast completion bash "), Not(Contains("script")));
 }
 
+TEST_P(completion, offers_the_names_of_locks) {
+  locks({"orders:42", "orders:43", "deploy"});
+  for (std::string const command : {"inspect", "release --force", "watch"}) {
+    EXPECT_THAT(offers("holdfast " + command + " or"), UnorderedElementsAre("orders:42", "orders:43"));
+    EXPECT_EQ(content_of(folder / "asked"), "ls --names\n");
+  }
+  EXPECT_THAT(offers("holdfast inspect orders:42"), ElementsAre(GetParam() == "bash" ? "42" : "orders:42"))
+      << "bash takes what is before the colon for another word";
+  EXPECT_THAT(offers("holdfast inspect deploy dep"), IsEmpty());
+  EXPECT_THAT(offers("holdfast run dep"), IsEmpty());
+}
+
+TEST_P(completion, asks_the_server_that_was_given) {
+  locks({"deploy"});
+  for (std::string const option : {"--url redis://h:1", "--url=redis://h:1"}) {
+    EXPECT_THAT(offers("holdfast inspect " + option + " dep"), ElementsAre("deploy"));
+    EXPECT_EQ(content_of(folder / "asked"), "ls --names --url=redis://h:1\n");
+  }
+}
+
+TEST_P(completion, quotes_names_that_a_shell_would_take_apart) {
+  locks({"nightly import", "it's $HOME"});
+  bool const quotes = GetParam() != "fish";  // which does so when it inserts them
+  EXPECT_THAT(offers("holdfast inspect nig"), ElementsAre(quotes ? R"(nightly\ import)" : "nightly import"));
+  EXPECT_THAT(offers("holdfast inspect nightly\\ im"),
+              ElementsAre(quotes ? R"(nightly\ import)" : "nightly import"));
+  EXPECT_THAT(offers("holdfast inspect \"nightly im"), ElementsAre("nightly import"));
+  EXPECT_THAT(offers("holdfast inspect 'nightly im"), ElementsAre("nightly import"));
+  EXPECT_THAT(offers("holdfast inspect it"), ElementsAre(quotes ? R"(it\'s\ \$HOME)" : "it's $HOME"));
+  EXPECT_THAT(offers("holdfast inspect \"it"), ElementsAre(quotes ? R"(it's \$HOME)" : "it's $HOME"));
+}
+
 TEST_P(completion, goes_on_behind_the_separator_with_the_commands_own) {
   EXPECT_THAT(offers("holdfast run --ttl 5s job -- printen"), Contains("printenv"));
   std::ofstream{folder / "input.csv"};

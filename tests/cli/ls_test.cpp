@@ -42,6 +42,15 @@ TEST_F(ls, keeps_columns_in_line_and_makes_control_characters_harmless) {
   EXPECT_EQ(command.out().find('\xc2'), std::string::npos);
 }
 
+TEST_F(ls, prints_bare_names_for_scripts_if_each_is_one_line) {
+  hold("nightly import");
+  hold("two\nlines");
+  auto command = start({"ls", "--names"});
+  EXPECT_EQ(command.wait(), 0);
+  EXPECT_EQ(command.out(), "nightly import\n");
+  EXPECT_EQ(command.err(), "holdfast: a name with control characters left out; --json shows all\n");
+}
+
 TEST_F(ls, prints_an_object_a_line_as_json) {
   hold("orders:42");
   wait_for("waited for");

@@ -46,6 +46,7 @@ void connection::on_reply(resp::reply&& reply) {
     return;
   }
   heard_ = boot_clock::now();
+  trouble_since_ = {};
   if (one.what.in_full != nullptr && one.how.reply.is_error("NOSCRIPT")) {
     // Restarted, failed over, flushed. Those behind it that meet the same come behind it again.
     one.what.bytes = one.what.in_full(one.what.bytes, one.what.what);
@@ -67,7 +68,7 @@ void connection::on_up() {
 
 void connection::on_down(std::shared_ptr<error const> why, end how_ended) {
   auto const now = boot_clock::now();
-  if (!down_because_) down_since_ = now;
+  if (trouble_since_ == time_point{}) trouble_since_ = now;
   if (how_ended == end::not_ready) answered_at_ = now;
   down_because_ = why;
   pipeline_.restart();
@@ -85,9 +86,9 @@ void connection::on_down(std::shared_ptr<error const> why, end how_ended) {
 time_point connection::limit_of(request const& one, time_point queued) const {
   switch (one.while_down) {
     case patience::little:
-      return std::max(queued, down_since_) + how().connect_timeout;
+      return std::max(queued, trouble_since_) + how().connect_timeout;
     case patience::steady:
-      return std::max({queued, down_since_, answered_at_}) + how().connect_timeout;
+      return std::max({queued, trouble_since_, answered_at_}) + how().connect_timeout;
     case patience::endless:
       break;
   }

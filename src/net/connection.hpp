@@ -46,7 +46,9 @@ class connection final : public session {
   pipeline pipeline_;
   bool counted_ = false;  ///< in the loop's interest
   bool ever_up_ = false;
-  time_point down_since_{};
+  /// Since when no reply has come through, however often a connection was made meanwhile: a proxy may hang up
+  /// on a request each time. Zero: no trouble.
+  time_point trouble_since_{};
   time_point answered_at_{};  ///< when the server last said that it isn't ready
   time_point heard_{};        ///< when the last reply came
   std::shared_ptr<error const> down_because_;

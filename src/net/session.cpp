@@ -93,7 +93,6 @@ void session::on_greeting(resp::reply const& reply) {
     case handshake::step::done:
       greeting_.reset();
       connect_timer_.disarm();
-      pause_.reset();
       state_ = state::up;
       on_.add_interest(-1);
       on_up();
@@ -140,6 +139,7 @@ void session::on_bytes(std::size_t n) {
         if (state_ == state::greeting) {
           on_greeting(reply);
         } else {
+          pause_.reset();  // not before: the other side may greet, and hang up on whatever is asked
           on_reply(std::move(reply));
         }
         if (generation != generation_) return;

@@ -54,6 +54,20 @@ class connection_fault : public fault {
   }
 };
 
+TEST_F(connection_fault, ends_a_request_on_which_the_other_side_always_hangs_up) {
+  flaky_proxy proxy{server_.socket_path()};
+  proxy.decide([](request const& r) {
+    return r.name == "EVALSHA" || r.name == "EVAL" ? fate::cut_before() : fate::pass();
+  });
+  client redis{proxy.url(), {.connect_timeout = 500ms}};
+  mutex m{redis, "orders"};
+  auto const wrong = failure_of([&] { (void)m.try_acquire(); });
+  EXPECT_EQ(wrong.code, errc::unreachable) << wrong.what;
+  EXPECT_LT(redis.stats().connects, 30u) << "and not as fast as it can";
+  proxy.decide({});
+  EXPECT_TRUE(m.try_acquire());
+}
+
 TEST_F(connection_fault, survives_a_script_flush_at_every_step) {
   at_every_step([](raw_redis& r) { r.command({"SCRIPT", "FLUSH"}); });
 }

@@ -108,6 +108,8 @@ class exclusive_lock {
                  engine::exclusive_kind const& kind);
   ~exclusive_lock();  ///< Unlocks if a thread left it locked.
 
+  [[nodiscard]] lease reenter(lease const& held);  ///< See recursive_mutex.
+
  private:
   struct impl;
 

@@ -209,6 +209,24 @@ void core::renew(held& what) {
   if (mine->failure) throw error{*mine->failure};
 }
 
+held_ptr core::reenter(line_ptr const& at, held* what) {
+  if (forked()) check_usable();
+  reactor::lock const hold{loop_.mutex()};
+  check_usable();
+  if (what == nullptr || (&what->place() == at.get() && !what->valid())) {
+    throw error{errc::lost, "the lock \"" + at->name() +
+                                "\" can't be entered again: the lease to do it by is " +
+                                (what == nullptr ? "empty" : "not held any more")};
+  }
+  if (&what->place() != at.get()) {
+    throw error{std::errc::invalid_argument, "the lock \"" + at->name() +
+                                                 "\" can't be entered by a lease of \"" +
+                                                 what->place().name() + "\", or of another client"};
+  }
+  what->add_handle();
+  return held_ptr{what};
+}
+
 /// Sends `count` requests by `send`, which is given what to do with each answer, and waits for all of them.
 template <class Send>
 std::vector<net::answer> core::wait_for_answers(std::size_t count, Send send) {

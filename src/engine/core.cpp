@@ -113,6 +113,14 @@ void core::log(log_level level, std::string message) {
   loop_.defer([hook = options_.log, level, message = std::move(message)] { hook(level, message); });
 }
 
+void core::warn(std::string message) noexcept {
+  if (forked()) return;
+  reactor::lock hold{loop_.mutex()};
+  if (closing_) return;
+  log(log_level::warning, std::move(message));
+  loop_.leave(hold);
+}
+
 /// Waits until everything that was sent before is answered, but not longer than `bound`, and not at all
 /// without a connection.
 void core::drain(reactor::lock& hold, std::chrono::nanoseconds bound) {

@@ -58,6 +58,8 @@ class core : public std::enable_shared_from_this<core> {
   /// Finishes it and leaves the key: for what is left of its ttl, or for `left`.
   release_result keep(held_ptr& what, std::optional<milliseconds> left) noexcept;
   void renew(held& what);
+  /// One more handle of `what`, which must be held, and of that line.
+  [[nodiscard]] held_ptr reenter(line_ptr const& at, held* what);
   /// Scripts beside all locks, in one pipeline; waits for the replies. Throws when the server can't be asked;
   /// what it refuses is a reply, too.
   [[nodiscard]] std::vector<resp::reply> ask_server(std::span<call const> scripts);
@@ -74,6 +76,9 @@ class core : public std::enable_shared_from_this<core> {
   /// Who was in the way when a caller of this line last went without the lock. May ask the server for that
   /// one's record.
   [[nodiscard]] std::optional<busy_info> last_busy(line& at);
+
+  /// For the log hook, unless the client has gone.
+  void warn(std::string message) noexcept;
 
   /// This is a forked child, and all of it a copy.
   [[nodiscard]] bool forked() const noexcept;

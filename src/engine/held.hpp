@@ -100,6 +100,15 @@ class held : public boost::intrusive_ref_counter<held, boost::thread_safe_counte
  public:
   /// The public handle of it, and back.
   static lease handle(held_ptr of) noexcept;
+  static held* behind(lease const& handle) noexcept { return handle.held_; }
+
+  // Under the client's lock: an acquisition may have several handles, of which the last gives it back.
+  void add_handle() { ++more().more_handles; }
+  [[nodiscard]] bool drop_handle() noexcept {  ///< false: there was no other
+    if (!extras_ || extras_->more_handles == 0) return false;
+    --extras_->more_handles;
+    return true;
+  }
 
  private:
   struct extras {
@@ -109,6 +118,7 @@ class held : public boost::intrusive_ref_counter<held, boost::thread_safe_counte
     std::stop_source stop{std::nostopstate};
     std::vector<std::function<void(loss_cause)>> listeners;
     held_ptr heir;
+    std::uint32_t more_handles = 0;
   };
   extras& more() {
     if (!extras_) extras_ = std::make_unique<extras>();

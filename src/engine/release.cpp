@@ -38,6 +38,10 @@ bool core::still_to_release(held const& what) noexcept {
 void core::release(held& what, release_handler done) {
   held_ptr const pin{&what};
   auto& at = what.place();
+  if (what.drop_handle()) {
+    if (done) done(what.now() == held::state::held ? release_result::released : release_result::lost);
+    return;
+  }
   if (what.now() != held::state::held) {
     if (still_to_release(what)) {
       send_release(giving_back{what}, [done = std::move(done)](release_result) mutable {

@@ -1,13 +1,12 @@
 #include <holdfast/exclusive_lock.hpp>
 
-#include <atomic>
 #include <utility>
 
 #include "engine/access.hpp"
 #include "engine/core.hpp"
 #include "sync/kind.hpp"
 #include "sync/options_check.hpp"
-#include "sync/thread_holds.hpp"
+#include "sync/std_shape.hpp"
 
 namespace holdfast {
 
@@ -16,13 +15,22 @@ struct exclusive_lock::impl {
   std::string name;
   engine::terms_ptr how;
   engine::line_ptr place;
-  sync::thread_holds<lease> holds{};
-  std::atomic<release_result> last{release_result::released};
+  sync::std_shape<lease> shape;
 
-  bool keep(engine::held_ptr of) {
-    if (!of) return false;
-    holds.keep(engine::held::handle(std::move(of)));
-    return true;
+  impl(client& redis, std::string what, lock_options const& options, engine::exclusive_kind const& kind)
+      : core{engine::access::core_of(redis)},
+        name{std::move(what)},
+        how{core->share(kind.adjust(options))},
+        place{core->pin(kind.how, name)},
+        shape{"the lock \"" + name + "\"", kind.again, [on = core, title = name](lease mine) {
+                on->warn("a thread ended without unlocking the lock \"" + title + "\"; it is given back");
+                mine.async_release({});
+              }} {}
+
+  [[nodiscard]] std::optional<lease> acquire(engine::patience_time wait, std::stop_token const& stop) const {
+    auto mine = core->acquire(place, how, wait, stop);
+    if (!mine) return std::nullopt;
+    return engine::held::handle(std::move(mine));
   }
 
   [[nodiscard]] engine::acquire_handler adapt(acquire_handler done) const {
@@ -35,63 +43,42 @@ struct exclusive_lock::impl {
 };
 
 exclusive_lock::exclusive_lock(client& redis, std::string name, lock_options const& options,
-                               engine::exclusive_kind const& kind)
-    : impl_{std::make_unique<impl>()} {
+                               engine::exclusive_kind const& kind) {
   sync::check(name, options);
-  impl_->core = engine::access::core_of(redis);
-  impl_->how = impl_->core->share(kind.adjust(options));
-  impl_->place = impl_->core->pin(kind.how, name);
-  impl_->name = std::move(name);
+  impl_ = std::make_unique<impl>(redis, std::move(name), options, kind);
 }
 
-exclusive_lock::~exclusive_lock() {
-  impl_->holds.clear();
-  impl_->core->unpin(impl_->place);
-}
+exclusive_lock::~exclusive_lock() { impl_->core->unpin(impl_->place); }
 
 std::optional<busy_info> exclusive_lock::last_busy() { return impl_->core->last_busy(*impl_->place); }
 
 std::string const& exclusive_lock::name() const noexcept { return impl_->name; }
 
 void exclusive_lock::lock() {
-  if (impl_->holds.mine()) {
-    throw error{std::errc::resource_deadlock_would_occur,
-                "this thread holds the lock \"" + impl_->name + "\" already: it would wait for itself"};
-  }
-  impl_->keep(impl_->core->acquire(impl_->place, impl_->how, std::nullopt, {}));
+  impl_->shape.lock([this] { return acquire(); });
 }
 
 bool exclusive_lock::try_lock() { return try_lock_within({}); }
 
 bool exclusive_lock::try_lock_within(std::chrono::nanoseconds wait) {
-  if (impl_->holds.mine()) return false;
-  return impl_->keep(impl_->core->acquire(impl_->place, impl_->how, wait, {}));
+  return impl_->shape.try_lock([this, wait] { return impl_->acquire(wait, {}); });
 }
 
-void exclusive_lock::unlock() {
-  auto mine = impl_->holds.take();
-  if (!mine) {
-    throw error{std::errc::operation_not_permitted,
-                "unlock of the lock \"" + impl_->name + "\", which this thread does not hold"};
-  }
-  impl_->last.store(mine->release(), std::memory_order_relaxed);
-}
+void exclusive_lock::unlock() { impl_->shape.unlock(); }
 
-release_result exclusive_lock::last_release() const noexcept {
-  return impl_->last.load(std::memory_order_relaxed);
-}
+release_result exclusive_lock::last_release() const noexcept { return impl_->shape.last_release(); }
 
-lease exclusive_lock::acquire(std::stop_token stop) {
-  return engine::held::handle(impl_->core->acquire(impl_->place, impl_->how, std::nullopt, stop));
-}
+lease exclusive_lock::acquire(std::stop_token stop) { return std::move(*impl_->acquire(std::nullopt, stop)); }
 
 std::optional<lease> exclusive_lock::try_acquire() { return try_acquire_within({}, {}); }
 
 std::optional<lease> exclusive_lock::try_acquire_within(std::chrono::nanoseconds wait, std::stop_token stop) {
   sync::check(wait.count() >= 0, "the time to wait for the lock \"" + impl_->name + "\" is negative");
-  auto mine = impl_->core->acquire(impl_->place, impl_->how, wait, stop);
-  if (!mine) return std::nullopt;
-  return engine::held::handle(std::move(mine));
+  return impl_->acquire(wait, stop);
+}
+
+lease exclusive_lock::reenter(lease const& held) {
+  return engine::held::handle(impl_->core->reenter(impl_->place, engine::held::behind(held)));
 }
 
 void exclusive_lock::async_acquire(acquire_handler done, std::stop_token stop) {

@@ -3,30 +3,66 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
 #include <mutex>
-#include <optional>
 #include <thread>
 #include <utility>
 #include <vector>
 
+#include "base/fork.hpp"
+
 namespace holdfast::sync {
+
+/// Whom the end of a thread concerns.
+class thread_guest {
+ public:
+  thread_guest() = default;
+  thread_guest(thread_guest const&) = delete;
+  thread_guest& operator=(thread_guest const&) = delete;
+  virtual ~thread_guest() = default;
+
+  /// The calling thread ends, and holds something of this object.
+  virtual void thread_ends() noexcept = 0;
+};
+
+/// This thread holds something: `who` is told if it ends so. Costs two atomic operations, and no allocation
+/// but for the first few.
+void note_hold(std::shared_ptr<thread_guest> const& who);
+
+/// It doesn't hold it any longer.
+void forget_hold(thread_guest const& who) noexcept;
+
+/// What this thread held has been taken from it, since it ends: its last destructors are running.
+[[nodiscard]] bool thread_is_ending() noexcept;
 
 /// The holds of one lock object, by thread. A thread whose lease was lost may learn it only when it unlocks,
 /// while the next one of this process holds already: such a one is kept apart until then.
 template <class Lease>
-class thread_holds {
+class thread_holds final : public thread_guest, public std::enable_shared_from_this<thread_holds<Lease>> {
  public:
+  /// How often one thread may lock it inside one another.
+  static constexpr std::int32_t deepest = 1'000'000;
+
+  enum class nested { yes, lost, too_deep };
+  enum class left { nothing, nested, last };
+
+  /// `abandoned` gets what a thread held when it ended; on that thread.
+  explicit thread_holds(std::function<void(Lease)> abandoned) : abandoned_{std::move(abandoned)} {}
+
   /// Does this thread hold it?
   [[nodiscard]] bool mine() noexcept {
     auto const me = std::this_thread::get_id();
     if (owner_.load(std::memory_order_relaxed) == me) return true;
     if (!any_overtaken_.load(std::memory_order_relaxed)) return false;
     std::lock_guard const alone{guard_};
-    return find_overtaken(me) != overtaken_.end();
+    return find(me) != nullptr;
   }
 
   /// This thread holds it from now on.
   void keep(Lease held) {
+    note_hold(this->shared_from_this());
     std::lock_guard const alone{guard_};
     if (now_.by != std::thread::id{}) {
       overtaken_.push_back(std::move(now_));
@@ -36,39 +72,82 @@ class thread_holds {
     owner_.store(now_.by, std::memory_order_relaxed);
   }
 
-  /// What this thread holds, and doesn't any longer; empty when it holds nothing.
-  [[nodiscard]] std::optional<Lease> take() noexcept {
-    auto const me = std::this_thread::get_id();
+  /// This thread, which holds it, holds it once more.
+  [[nodiscard]] nested again() noexcept {
     std::lock_guard const alone{guard_};
-    if (now_.by == me) {
-      owner_.store({}, std::memory_order_relaxed);
-      now_.by = {};
-      return std::move(now_.held);
+    auto& hold_of_mine = *find(std::this_thread::get_id());
+    if (!hold_of_mine.held.valid()) return nested::lost;
+    if (hold_of_mine.depth == deepest) return nested::too_deep;
+    ++hold_of_mine.depth;
+    return nested::yes;
+  }
+
+  /// This thread holds it once less; after the last time `what` is what it held.
+  [[nodiscard]] left leave(Lease& what) noexcept {
+    {
+      std::lock_guard const alone{guard_};
+      auto* const hold_of_mine = find(std::this_thread::get_id());
+      if (hold_of_mine == nullptr) return left::nothing;
+      if (--hold_of_mine->depth > 0) return left::nested;
+      what = take(*hold_of_mine);
     }
-    auto const lost = find_overtaken(me);
-    if (lost == overtaken_.end()) return std::nullopt;
-    auto held = std::move(lost->held);
-    overtaken_.erase(lost);
-    any_overtaken_.store(!overtaken_.empty(), std::memory_order_relaxed);
-    return held;
+    forget_hold(*this);
+    return left::last;
   }
 
   /// Lets go of all, for the end of the lock object.
   void clear() noexcept {
-    now_ = {};
-    overtaken_.clear();
+    forget_hold(*this);
+    hold now;
+    std::vector<hold> overtaken;
+    std::unique_lock alone{guard_, std::defer_lock};  // destroyed first: releasing takes its time
+    // A forked child has this thread only, and perhaps a guard that another one of its parent had.
+    if (generation_ == fork_generation()) alone.lock();
+    std::swap(now, now_);
+    std::swap(overtaken, overtaken_);
+    owner_.store({}, std::memory_order_relaxed);
+    any_overtaken_.store(false, std::memory_order_relaxed);
+  }
+
+  void thread_ends() noexcept override {
+    Lease left_behind;
+    {
+      std::lock_guard const alone{guard_};
+      auto* const hold_of_mine = find(std::this_thread::get_id());
+      if (hold_of_mine == nullptr) return;
+      left_behind = take(*hold_of_mine);
+    }
+    abandoned_(std::move(left_behind));
   }
 
  private:
   struct hold {
     std::thread::id by{};
     Lease held{};
+    std::int32_t depth = 1;
   };
 
-  typename std::vector<hold>::iterator find_overtaken(std::thread::id by) noexcept {
-    return std::find_if(overtaken_.begin(), overtaken_.end(), [by](hold const& one) { return one.by == by; });
+  hold* find(std::thread::id by) noexcept {
+    if (now_.by == by) return &now_;
+    auto const lost =
+        std::find_if(overtaken_.begin(), overtaken_.end(), [by](hold const& one) { return one.by == by; });
+    return lost == overtaken_.end() ? nullptr : &*lost;
   }
 
+  Lease take(hold& which) noexcept {
+    auto held = std::move(which.held);
+    if (&which == &now_) {
+      owner_.store({}, std::memory_order_relaxed);
+      now_.by = {};
+    } else {
+      overtaken_.erase(overtaken_.begin() + (&which - overtaken_.data()));
+      any_overtaken_.store(!overtaken_.empty(), std::memory_order_relaxed);
+    }
+    return held;
+  }
+
+  std::function<void(Lease)> const abandoned_;
+  int const generation_ = fork_generation();
   std::mutex guard_;  ///< of the next two
   hold now_{};
   std::vector<hold> overtaken_{};         ///< lost, and not unlocked yet

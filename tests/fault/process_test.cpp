@@ -83,6 +83,36 @@ TEST_F(process_fault, releases_at_exit_what_is_held) {
   EXPECT_TRUE(comes_clean());
 }
 
+TEST_F(process_fault, releases_at_exit_what_the_main_thread_has_locked) {
+  auto holder = start(30s);
+  EXPECT_EQ(holder.ask("lock"), "locked");
+  EXPECT_EQ(holder.ask("lock"), "locked");
+  EXPECT_TRUE(raw_.exists("orders"));
+  holder.say("exit");
+  EXPECT_EQ(holder.wait(5s), 0);
+  EXPECT_TRUE(comes_clean());
+}
+
+TEST_F(process_fault, ends_within_a_bound_at_exit_with_a_locked_lock_when_the_server_does_not_answer) {
+  auto holder = start(30s);
+  holder.ask("lock");
+  server_.freeze();
+  holder.say("exit");
+  EXPECT_EQ(holder.wait(8s), 0);
+  server_.thaw();
+}
+
+TEST_F(process_fault, gives_no_lock_back_when_a_forked_child_exits) {
+  auto holder = start(30s);
+  holder.ask("lock");
+  auto const owner = raw_.get("orders");
+  EXPECT_EQ(holder.ask("fork"), "ended 0");
+  EXPECT_TRUE(always(200ms, [&] { return raw_.get("orders") == owner; }));
+  holder.say("exit");
+  EXPECT_EQ(holder.wait(5s), 0);
+  EXPECT_TRUE(comes_clean());
+}
+
 TEST_F(process_fault, ends_within_a_bound_at_exit_when_the_server_does_not_answer) {
   auto holder = start(30s);
   holder.ask("acquire");

@@ -5,6 +5,7 @@
 #include <holdfast/client.hpp>
 #include <holdfast/fair_mutex.hpp>
 #include <holdfast/mutex.hpp>
+#include <holdfast/recursive_mutex.hpp>
 
 #include <chrono>
 #include <memory>
@@ -69,6 +70,8 @@ inline std::vector<subject> const& registry() {
       {"mutex_poll", wake::poll, make_lock<mutex>},
       {"fair_mutex_inbox", wake::inbox, make_lock<fair_mutex>, handoff::by_server},
       {"fair_mutex_poll", wake::poll, make_lock<fair_mutex>, handoff::by_server},
+      {"recursive_mutex_inbox", wake::inbox, make_lock<recursive_mutex>},
+      {"recursive_mutex_poll", wake::poll, make_lock<recursive_mutex>},
   };
   return all;
 }

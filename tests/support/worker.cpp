@@ -34,6 +34,7 @@ void answer(std::string const& line) { write_line(STDOUT_FILENO, line); }
 // Static, as in a program that keeps its locks in global objects: exit() destroys them, quit doesn't get to.
 std::unique_ptr<client> redis;
 std::unique_ptr<any_lock> lock;
+std::unique_ptr<recursive_mutex> of_thread;
 lease held;
 
 void connect(std::string const& url, std::string const& title, std::string const& name,
@@ -41,6 +42,7 @@ void connect(std::string const& url, std::string const& title, std::string const
   auto const& what = subject_titled(title);
   redis = std::make_unique<client>(url, client_options{.name = "worker", .wake = what.wake});
   lock = what.make(*redis, name, {.ttl = number(ttl)});
+  of_thread = std::make_unique<recursive_mutex>(*redis, name, lock_options{.ttl = number(ttl)});
 }
 
 void spin() {
@@ -54,6 +56,15 @@ void spin() {
          (held.lost().stop_requested() ? "told" : "untold"));
 }
 
+/// A child that ends as most programs do, with all that exit() sets off.
+std::string exit_of_forked_child() {
+  auto const child = ::fork();
+  if (child == 0) std::exit(0);
+  auto status = 0;
+  ::waitpid(child, &status, 0);
+  return std::to_string(WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status));
+}
+
 void obey(std::string const& line) {
   if (line == "acquire") {
     held = lock->acquire();
@@ -62,6 +73,11 @@ void obey(std::string const& line) {
     auto got = lock->try_acquire_for(number(line.substr(4)));
     if (got) held = std::move(*got);
     answer(got ? "held " + std::to_string(held.token()) : "busy");
+  } else if (line == "lock") {
+    of_thread->lock();
+    answer("locked");
+  } else if (line == "fork") {
+    answer("ended " + exit_of_forked_child());
   } else if (line == "release") {
     answer("ended " + code_word(held.release()));
   } else if (line == "status") {

@@ -20,7 +20,8 @@ template <class Outcome>
 
 class worker {
  public:
-  /// Waits for commands: acquire, try MS, release, status, spin, exit, quit. Each answers with one line.
+  /// Waits for commands: acquire, try MS, lock, release, status, spin, fork, exit, quit. Each but the last
+  /// two answers with one line. `lock` is that of a recursive_mutex, by the main thread.
   static worker session(std::string const& url, std::string const& subject, std::string const& name,
                         std::chrono::milliseconds ttl);
   /// Takes, holds and releases over and over until `time` is over, and writes each lease to `history` (see

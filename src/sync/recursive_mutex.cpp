@@ -1,0 +1,20 @@
+#include <holdfast/recursive_mutex.hpp>
+
+#include <utility>
+
+#include "sync/exclusive.hpp"
+#include "sync/kind.hpp"
+
+namespace holdfast {
+namespace {
+
+engine::exclusive_kind const counted{.how = sync::exclusive,
+                                     .adjust = [](lock_options asked) { return asked; },
+                                     .again = engine::exclusive_kind::nesting::counted};
+
+}  // namespace
+
+recursive_mutex::recursive_mutex(client& redis, std::string name, lock_options options)
+    : exclusive_lock{redis, std::move(name), options, counted} {}
+
+}  // namespace holdfast

@@ -78,7 +78,8 @@ class [[nodiscard]] lease {
   /// The fencing token: greater than that of each earlier lease of the name, whatever crashed in between.
   [[nodiscard]] std::int64_t token() const noexcept;
 
-  /// What is locked; empty without a lease.
+  /// What is locked; empty without a lease. Of several names (multi_mutex) what messages call them:
+  /// `"a", "b" and 14 more`.
   [[nodiscard]] std::string name() const;
 
   /// The owner id as it stands in Redis: "<client uuid>:<n>". Leases handed over inside a process share it.

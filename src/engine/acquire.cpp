@@ -179,7 +179,9 @@ ask core::next_ask(line& at) {
           .tokens = options.handoff_limit + 1,
           .join = by_inbox(at) && !first.once,
           .ticket = mine.ticket,
-          .waited = std::chrono::duration_cast<std::chrono::microseconds>(boot_clock::now() - first.since)};
+          .waited = std::chrono::duration_cast<std::chrono::microseconds>(boot_clock::now() - first.since),
+
+          .terms = mine.terms};
 }
 
 void core::ask_for(line& at) {
@@ -237,7 +239,7 @@ void core::on_trouble(line& at, net::answer const& how) {
     return;
   }
   mine.joined = mine.answered && mine.joined;
-  auto const why = explain(how.reply, at.name(), url());
+  auto const why = explain(how.reply, at, url());
   if (!passes(how.reply)) {
     fail_all(at, why);
     return;
@@ -268,8 +270,8 @@ void core::on_granted(line& at, granted const& what, time_point sent_at, millise
     mine.now = bid::state::waiting;
     mine.joined = true;
     fail_all(at, std::make_shared<error const>(
-                     errc::unreachable, url() + ": the server's answers for \"" + at.name() +
-                                            "\" take longer than its ttl (" + std::to_string(ttl.count()) +
+                     errc::unreachable, url() + ": the server's answers for " + at.title() +
+                                            " take longer than its ttl (" + std::to_string(ttl.count()) +
                                             " ms): use a longer one"));
     return;
   }

@@ -12,8 +12,8 @@
 namespace holdfast::engine {
 namespace {
 
-std::shared_ptr<error const> cancelled_error(std::string const& name) {
-  return std::make_shared<error const>(errc::cancelled, "waiting for \"" + name + "\" was cancelled");
+std::shared_ptr<error const> cancelled_error(line const& at) {
+  return std::make_shared<error const>(errc::cancelled, "waiting for " + at.title() + " was cancelled");
 }
 
 /// A last look at the lock is so much ahead of the end that its answer comes in time.
@@ -56,7 +56,7 @@ struct called_waiter final : waiter {
 held_ptr core::acquire(line_ptr const& at, terms_ptr const& how, patience_time wait,
                        std::stop_token const& stop) {
   if (forked()) check_usable();
-  if (stop.stop_requested()) throw error{*cancelled_error(at->name())};
+  if (stop.stop_requested()) throw error{*cancelled_error(*at)};
   auto const end = wait ? boot_clock::now() + *wait : time_point::max();
   reactor::lock hold{loop_.mutex()};
   check_usable();
@@ -70,7 +70,7 @@ held_ptr core::acquire(line_ptr const& at, terms_ptr const& how, patience_time w
     stop_watch const watch{stop, [this, &who] {
                              reactor::lock inner{loop_.mutex()};
                              if (who.done) return;
-                             who.failure = cancelled_error(who.place->name());
+                             who.failure = cancelled_error(*who.place);
                              leave(who);
                              loop_.leave(inner);
                            }};
@@ -106,7 +106,7 @@ void core::async_acquire(line_ptr const& at, terms_ptr const& how, patience_time
       if (!still) return;
       reactor::lock inner{loop_.mutex()};
       if (still->done) return;
-      still->failure = cancelled_error(still->place->name());
+      still->failure = cancelled_error(*still->place);
       leave(*still);
       loop_.leave(inner);
     });
@@ -116,38 +116,50 @@ void core::async_acquire(line_ptr const& at, terms_ptr const& how, patience_time
   loop_.leave(hold);
 }
 
-/// Finishes a lease by `how`, which is given what to do with the outcome, and waits for that within a bound.
+struct core::ending {
+  void come_to(reactor::loop& on, release_result how) {
+    if (std::exchange(over, true)) return;
+    result = how;
+    on.finish(caller);
+  }
+
+  reactor::parked caller;
+  release_result result = release_result::unknown;
+  bool over = false;
+};
+
+/// Finishes a lease by `how`, which is given what to do with the outcome.
+template <class How>
+std::shared_ptr<core::ending> core::begin_ending(held_ptr& what, How how) {
+  auto mine = std::make_shared<ending>();
+  how(*what, [this, mine](release_result result) { mine->come_to(loop_, result); });
+  what.reset();
+  return mine;
+}
+
+/// Waits for the outcome, within a bound.
+release_result core::wait_for_end(reactor::lock& hold, std::shared_ptr<ending> const& begun) {
+  if (begun->over) {  // handed on: nothing to wait for
+    loop_.leave(hold);
+    return begun->result;
+  }
+  reactor::timer bell{[this, begun] { begun->come_to(loop_, release_result::unknown); }};
+  // A reply that doesn't come is noticed after one time-out, and asked for again within the other.
+  loop_.arm(bell, boot_clock::now() + options_.reply_timeout + options_.connect_timeout);
+  loop_.wait(hold, begun->caller);
+  hold.lock();
+  bell.disarm();
+  return begun->result;
+}
+
 template <class How>
 release_result core::finish_lease(held_ptr& what, How how) noexcept {
   if (forked()) {
     (void)what.detach();
     return release_result::lost;
   }
-  struct outcome {
-    reactor::parked caller;
-    release_result result = release_result::unknown;
-    bool over = false;
-  };
-  auto const mine = std::make_shared<outcome>();
-  auto const finish_with = [this, mine](release_result result) {
-    if (std::exchange(mine->over, true)) return;
-    mine->result = result;
-    loop_.finish(mine->caller);
-  };
   reactor::lock hold{loop_.mutex()};
-  reactor::timer bell{[finish_with] { finish_with(release_result::unknown); }};
-  how(*what, finish_with);
-  what.reset();
-  if (mine->over) {  // handed on: nothing to wait for
-    loop_.leave(hold);
-    return mine->result;
-  }
-  // A reply that doesn't come is noticed after one time-out, and asked for again within the other.
-  loop_.arm(bell, boot_clock::now() + options_.reply_timeout + options_.connect_timeout);
-  loop_.wait(hold, mine->caller);
-  hold.lock();
-  bell.disarm();
-  return mine->result;
+  return wait_for_end(hold, begin_ending(what, std::move(how)));
 }
 
 release_result core::release(held_ptr& what) noexcept {
@@ -160,9 +172,28 @@ release_result core::keep(held_ptr& what, std::optional<milliseconds> left) noex
                       [this, left](held& mine, release_handler done) { keep(mine, left, std::move(done)); });
 }
 
+std::shared_ptr<core::ending> core::begin_release(held_ptr& what) noexcept {
+  if (forked()) {
+    (void)what.detach();
+    return nullptr;
+  }
+  reactor::lock hold{loop_.mutex()};
+  auto begun =
+      begin_ending(what, [this](held& mine, release_handler done) { release(mine, std::move(done)); });
+  loop_.leave(hold);
+  return begun;
+}
+
+release_result core::end_release(std::shared_ptr<ending> const& begun) noexcept {
+  if (forked() || !begun) return release_result::lost;
+  reactor::lock hold{loop_.mutex()};
+  return wait_for_end(hold, begun);
+}
+
 void core::async_release(held_ptr& what, release_handler done) noexcept {
   if (forked()) {
     (void)what.detach();
+    if (done) done(release_result::lost);
     return;
   }
   reactor::lock hold{loop_.mutex()};
@@ -183,7 +214,6 @@ void core::renew(held& what) {
     bool over = false;
   };
   auto const mine = std::make_shared<outcome>();
-  auto const name = what.place().name();
   auto const finish_with = [this, mine](std::shared_ptr<error const> failure) {
     if (std::exchange(mine->over, true)) return;
     mine->failure = std::move(failure);
@@ -192,8 +222,8 @@ void core::renew(held& what) {
   reactor::timer bell{[this, finish_with] { finish_with(connection_.down_because()); }};
   if (what.now() == held::state::held) {
     loop_.arm(bell, what.deadline());
-    renewer_.renew_now(what, [this, finish_with, name](net::answer const& how) {
-      finish_with(how.failure || !how.reply.is_error() ? how.failure : explain(how.reply, name, url()));
+    renewer_.renew_now(what, [this, finish_with, at = line_ptr{&what.place()}](net::answer const& how) {
+      finish_with(how.failure || !how.reply.is_error() ? how.failure : explain(how.reply, *at, url()));
     });
     loop_.wait(hold, mine->caller);
     hold.lock();
@@ -202,7 +232,7 @@ void core::renew(held& what) {
   auto const lost = what.now() != held::state::held;
   hold.unlock();
   if (lost) {
-    throw error{errc::lost, "lease of \"" + name + "\" can't be renewed: " +
+    throw error{errc::lost, "lease of " + what.place().title() + " can't be renewed: " +
                                 (what.cause() == loss_cause::none ? std::string{"it was released"}
                                                                   : std::string{to_string(what.cause())})};
   }
@@ -225,6 +255,18 @@ held_ptr core::reenter(line_ptr const& at, held* what) {
   }
   what->add_handle();
   return held_ptr{what};
+}
+
+void core::async_pause(std::chrono::nanoseconds time, callback<void()> done) {
+  if (forked()) check_usable();
+  reactor::lock hold{loop_.mutex()};
+  check_usable();
+  loop_.add_interest(1);
+  later(boot_clock::now() + time, [this, done = std::move(done)]() mutable {
+    loop_.add_interest(-1);
+    loop_.defer(std::move(done));
+  });
+  loop_.leave(hold);
 }
 
 /// Sends `count` requests by `send`, which is given what to do with each answer, and waits for all of them.

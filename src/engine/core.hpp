@@ -54,6 +54,10 @@ class core : public std::enable_shared_from_this<core> {
   void async_acquire(line_ptr const& at, terms_ptr const& how, patience_time wait, std::stop_token stop,
                      acquire_handler done);
   release_result release(held_ptr& what) noexcept;
+  /// In two steps, so that leases of several clients go at the same time.
+  struct ending;
+  [[nodiscard]] std::shared_ptr<ending> begin_release(held_ptr& what) noexcept;
+  release_result end_release(std::shared_ptr<ending> const& begun) noexcept;
   void async_release(held_ptr& what, release_handler done) noexcept;
   /// Finishes it and leaves the key: for what is left of its ttl, or for `left`.
   release_result keep(held_ptr& what, std::optional<milliseconds> left) noexcept;
@@ -77,6 +81,8 @@ class core : public std::enable_shared_from_this<core> {
   /// one's record.
   [[nodiscard]] std::optional<busy_info> last_busy(line& at);
 
+  /// Calls `done` after so long, or when the client is shut down.
+  void async_pause(std::chrono::nanoseconds time, callback<void()> done);
   /// For the log hook, unless the client has gone.
   void warn(std::string message) noexcept;
 
@@ -154,6 +160,9 @@ class core : public std::enable_shared_from_this<core> {
   void lose(held& what, loss_cause cause);
   [[nodiscard]] static handover terms_of(lock_options const& options) noexcept;
 
+  template <class How>
+  [[nodiscard]] std::shared_ptr<ending> begin_ending(held_ptr& what, How how);
+  [[nodiscard]] release_result wait_for_end(reactor::lock& hold, std::shared_ptr<ending> const& begun);
   template <class How>
   release_result finish_lease(held_ptr& what, How how) noexcept;
   [[nodiscard]] std::vector<net::answer> run_scripts(std::span<call const> scripts);

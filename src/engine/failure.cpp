@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <string>
 
+#include "engine/line.hpp"
 #include "script/names.hpp"
 
 namespace holdfast::engine {
@@ -49,40 +51,75 @@ std::string_view advice_for(resp::reply const& refusal) noexcept {
   return known == advices.end() ? std::string_view{} : known->what_to_do;
 }
 
-std::shared_ptr<error const> explain(resp::reply const& refusal, std::string_view name,
-                                     std::string_view server) {
+namespace {
+
+/// A wrong type: of the lock's key, or of one beside it. Of several names the script says which.
+struct misfit {
+  std::string_view name;
+  std::optional<std::string_view> type;  ///< none: it is a key beside the lock
+};
+
+misfit read_misfit(std::string_view words, std::string_view only_name) {
+  auto const space = std::min(words.find(' '), words.size());
+  auto const first = words.substr(0, space);
+  auto const rest = words.substr(std::min(space + 1, words.size()));
+  auto const beside = only_name.empty() ? first == "beside"
+                                        : space != words.size();  // Redis's own words, or about the counter
+  return {only_name.empty() ? rest : only_name, beside ? std::nullopt : std::optional{first}};
+}
+
+std::shared_ptr<error const> explain_misfit(misfit const& what, resp::reply const& refusal,
+                                            std::string const& where) {
+  auto const name = quoted(what.name);
+  if (!what.type) {
+    return std::make_shared<error const>(
+        errc::wrong_type, where + "a key beside the lock " + name + " (" + names::token_counter(what.name) +
+                              " or " + names::queue(what.name) +
+                              ") holds something else: delete it, or choose another name (" + refusal.text +
+                              ")");
+  }
+  return std::make_shared<error const>(
+      errc::wrong_type, where + "the key " + name + " holds a " + std::string{*what.type} +
+                            ", not a lock: something else uses it (the server says: " + refusal.text +
+                            "); choose another name, or delete the key if nothing needs it");
+}
+
+/// `title` is what messages call the lock; its name, unless it has several.
+std::shared_ptr<error const> explain(resp::reply const& refusal, std::string const& title,
+                                     std::string_view name, std::string_view server) {
   auto const code = refusal.error_code();
   auto const where = std::string{server} + ": ";
   if (code == "WRONGTYPE") {
-    auto const rest = std::string_view{refusal.text}.substr(std::min(refusal.text.size(), code.size() + 1));
-    auto const type = rest.substr(0, rest.find(' '));
-    if (type != rest) {  // Redis's own words, about a key whose type we didn't ask for
-
-      return std::make_shared<error const>(
-          errc::wrong_type, where + "a key beside the lock " + quoted(name) + " (" +
-                                names::token_counter(name) + " or " + names::queue(name) +
-                                ") holds something else: delete it, or choose another name (" + refusal.text +
-                                ")");
-    }
-    return std::make_shared<error const>(
-        errc::wrong_type, where + "the key " + quoted(name) + " holds a " + std::string{type} +
-                              ", not a lock: something else uses it (the server says: " + refusal.text +
-                              "); choose another name, or delete the key if nothing needs it");
+    auto const words = std::string_view{refusal.text}.substr(std::min(refusal.text.size(), code.size() + 1));
+    return explain_misfit(read_misfit(words, name), refusal, where);
   }
   if (about_rights(refusal)) {
     return std::make_shared<error const>(
         errc::unauthorized,
-        where + "not allowed, for the lock " + quoted(name) + ": " + refusal.text +
+        where + "not allowed, for the lock " + title + ": " + refusal.text +
             "; Holdfast needs the rights +eval +evalsha +ping +client|setname +select +subscribe and, inside "
             "its scripts, "
             "+get +set +del +pexpire +pttl +type +time +zadd +zrange +zrank +zrem +zscore +hset +hsetnx "
-            "+publish; keys ~" +
-            std::string{name} + " ~holdfast_*; channels &holdfast_inbox:*");
+            "+publish; keys " +
+            (name.empty() ? "of each name" : '~' + std::string{name}) +
+            " ~holdfast_*; channels &holdfast_inbox:*");
   }
   auto const advice = advice_for(refusal);
   auto const what_to_do = advice.empty() ? std::string{} : "; " + std::string{advice};
   return std::make_shared<error const>(errc::refused, where + "the server refused a request for the lock " +
-                                                          quoted(name) + ": " + refusal.text + what_to_do);
+                                                          title + ": " + refusal.text + what_to_do);
+}
+
+}  // namespace
+
+std::shared_ptr<error const> explain(resp::reply const& refusal, std::string_view name,
+                                     std::string_view server) {
+  return explain(refusal, quoted(name), name, server);
+}
+
+std::shared_ptr<error const> explain(resp::reply const& refusal, line const& at, std::string_view server) {
+  auto const several = at.how().several != nullptr;
+  return explain(refusal, at.title(), several ? std::string_view{} : at.name(), server);
 }
 
 }  // namespace holdfast::engine

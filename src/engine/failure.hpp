@@ -9,6 +9,8 @@
 
 namespace holdfast::engine {
 
+class line;
+
 /// Will it pass by itself (LOADING, BUSY…), so that asking again is worth while?
 [[nodiscard]] bool passes(resp::reply const& refusal) noexcept;
 
@@ -20,6 +22,8 @@ namespace holdfast::engine {
 
 /// The error for the caller of a lock: names the lock and the server, has the server's words, and what to do.
 [[nodiscard]] std::shared_ptr<error const> explain(resp::reply const& refusal, std::string_view name,
+                                                   std::string_view server);
+[[nodiscard]] std::shared_ptr<error const> explain(resp::reply const& refusal, line const& at,
                                                    std::string_view server);
 
 }  // namespace holdfast::engine

@@ -101,6 +101,9 @@ class held : public boost::intrusive_ref_counter<held, boost::thread_safe_counte
   /// The public handle of it, and back.
   static lease handle(held_ptr of) noexcept;
   static held* behind(lease const& handle) noexcept { return handle.held_; }
+  static held_ptr take(lease&& handle) noexcept {
+    return held_ptr{std::exchange(handle.held_, nullptr), false};
+  }
 
   // Under the client's lock: an acquisition may have several handles, of which the last gives it back.
   void add_handle() { ++more().more_handles; }

@@ -69,7 +69,11 @@ std::chrono::nanoseconds lease::remaining() const noexcept {
 
 std::int64_t lease::token() const noexcept { return held_ != nullptr ? held_->token() : 0; }
 
-std::string lease::name() const { return held_ != nullptr ? held_->place().name() : std::string{}; }
+std::string lease::name() const {
+  if (held_ == nullptr) return {};
+  auto const& at = held_->place();
+  return at.how().several == nullptr ? at.name() : at.title();
+}
 
 std::string lease::owner() const {
   return held_ != nullptr ? held_->place().home().owner_id(held_->number()) : std::string{};

@@ -96,6 +96,10 @@ class line {
 
   [[nodiscard]] std::string const& name() const noexcept { return name_; }
   [[nodiscard]] recipe const& how() const noexcept { return how_; }
+  /// What messages call it: its name in quotes, or some of its names.
+  [[nodiscard]] std::string title() const {
+    return how_.several == nullptr ? '"' + name_ + '"' : how_.several->title(name_);
+  }
   [[nodiscard]] core& home() const noexcept { return home_; }
 
   /// Who was in the way when a caller last went without the lock; empty when none did.

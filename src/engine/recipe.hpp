@@ -16,6 +16,15 @@ namespace holdfast::engine {
 
 using std::chrono::milliseconds;
 
+/// How long a lock that was granted by message holds before its first renewal: what a frozen waiter can cost.
+constexpr milliseconds grant_ttl{2000};
+
+/// Who is told at a release, and how.
+struct handover {
+  std::chrono::microseconds starvation{};  ///< waited longer than this: it is granted the lock
+  milliseconds grant = grant_ttl;          ///< for so long, until the new holder renews
+};
+
 /// A try to take the lock.
 struct ask {
   std::string_view owner;
@@ -24,6 +33,7 @@ struct ask {
   bool join = false;          ///< wait in the queue when it is busy
   std::string_view ticket{};  ///< the place in the queue from an earlier ask; empty: none yet
   std::chrono::microseconds waited{};  ///< how long the caller has been waiting, by its own clock
+  handover terms{};                    ///< when it goes short itself, and what others get that it gives back
 };
 
 /// It is ours.
@@ -53,15 +63,6 @@ struct passed {
   std::vector<verdict> next{};  ///< one, or none when the new owner has to ask by itself
 };
 
-/// How long a lock that was granted by message holds before its first renewal: what a frozen waiter can cost.
-constexpr milliseconds grant_ttl{2000};
-
-/// Who is told at a release, and how.
-struct handover {
-  std::chrono::microseconds starvation{};  ///< waited longer than this: it is granted the lock
-  milliseconds grant = grant_ttl;          ///< for so long, until the new holder renews
-};
-
 struct owned {
   std::string_view name;
   std::string_view owner;
@@ -71,6 +72,13 @@ struct owned {
 enum class order {
   barging,  ///< the line's: whoever is its first caller by then uses it, and newcomers may overtake anyway
   strict,   ///< the caller's: it is given up with the caller, and the next one takes its own
+};
+
+/// What is different about a lock over several names. It is granted name by name, so a message that grants
+/// one says no more than "ask again"; and when one is lost, the others are still there to be given back.
+struct several_names {
+  std::size_t (*count)(std::string_view name);
+  std::string (*title)(std::string_view name);  ///< what messages call the lock
 };
 
 /// One kind of lock on one wire format. All calls may be sent twice: the second finds what the first did.
@@ -86,6 +94,7 @@ struct recipe {
   call (*renew)(milliseconds ttl, std::span<owned const>);
   /// Those that are lost: their place in the span, and how the lock was found.
   std::vector<std::pair<std::size_t, found>> (*read_renew)(resp::reply const&);
+  several_names const* several = nullptr;  ///< null: it has one name
 };
 
 }  // namespace holdfast::engine

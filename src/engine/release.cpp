@@ -26,12 +26,14 @@ handover core::terms_of(lock_options const& options) noexcept {
   return {.starvation = options.starvation_limit};
 }
 
-/// A lease that was lost may still be ours on the server: at a limit, or when we were asked to let go. Others
-/// needn't wait for its ttl.
+/// A lease that was lost may still be ours on the server: at a limit, or when we were asked to let go; and of
+/// several names perhaps only one is gone. Others needn't wait for its ttl.
 bool core::still_to_release(held const& what) noexcept {
   auto const cause = what.cause();
-  auto const ours =
-      cause == loss_cause::forced || (cause == loss_cause::limit_reached && !what.options().keep);
+  auto const of_one_name = cause == loss_cause::taken_over || cause == loss_cause::key_gone;
+  auto const ended =
+      cause == loss_cause::limit_reached || (of_one_name && what.place().how().several != nullptr);
+  auto const ours = cause == loss_cause::forced || (ended && !what.options().keep);
   return ours && boot_clock::now() < what.deadline();
 }
 
@@ -92,6 +94,10 @@ void core::finish_here(held& what) {
 void core::keep(held& what, std::optional<milliseconds> left, release_handler done) {
   held_ptr const pin{&what};
   line_ptr const at{&what.place()};
+  if (what.drop_handle()) {  // the last one decides
+    if (done) done(what.now() == held::state::held ? release_result::kept : release_result::lost);
+    return;
+  }
   if (what.now() != held::state::held) {
     if (done) done(release_result::lost);
     return;
@@ -118,7 +124,7 @@ void core::set_last_ttl(held& what, milliseconds left, release_handler done) {
         if (!answer.failure && answer.reply.is_array()) {
           result = at->how().read_renew(answer.reply).empty() ? release_result::kept : release_result::lost;
         } else {
-          log(log_level::warning, "the last ttl of \"" + at->name() + "\" is not confirmed: " +
+          log(log_level::warning, "the last ttl of " + at->title() + " is not confirmed: " +
                                       (answer.failure ? answer.failure->what() : answer.reply.text) +
                                       "; it keeps the one it has");
         }
@@ -180,7 +186,7 @@ void core::on_released(giving_back const& what, release_handler done, net::answe
   }
   auto const now = boot_clock::now();
   if (answer.failure || now >= what.deadline) {
-    log(log_level::warning, "release of \"" + at.name() + "\" is not confirmed: " +
+    log(log_level::warning, "release of " + at.title() + " is not confirmed: " +
                                 (answer.failure ? answer.failure->what() : answer.reply.text) +
                                 "; the lock is free at the end of its ttl at the latest");
     if (done) done(release_result::unknown);
@@ -191,7 +197,7 @@ void core::on_released(giving_back const& what, release_handler done, net::answe
   auto pause = release_pause;
   if (!passes(answer.reply)) {
     pause = refused_release_pause;
-    log(log_level::warning, explain(answer.reply, at.name(), url())->what());
+    log(log_level::warning, explain(answer.reply, at, url())->what());
     if (done) std::exchange(done, {})(release_result::unknown);
   }
   later(std::min(now + pause, what.deadline),
@@ -266,7 +272,7 @@ void core::lose(held& what, loss_cause cause) {
   --stats_.held_now;
   ++stats_.lost;
   if (auto tell = what.lose(cause)) loop_.defer(std::move(tell));
-  auto why = "lease of \"" + at->name() + "\" lost: " + std::string{to_string(cause)};
+  auto why = "lease of " + at->title() + " lost: " + std::string{to_string(cause)};
   if (cause == loss_cause::unreachable && connection_.down_because()) {
     why += std::string{": "} + connection_.down_because()->what();
   }

@@ -28,12 +28,16 @@ class renewer {
   void renew_now(held& one, callback<void(net::answer const&)> done);
 
  private:
-  using batch = std::vector<held_ptr>;
+  using held_list = std::vector<held_ptr>;
+  struct batch {
+    held_list leases{};
+    std::size_t keys = 0;
+  };
 
   void look();
   void consider(held& one, time_point now, std::vector<batch>& batches);
-  void send(batch leases, callback<void(net::answer const&)> done = {});
-  void on_answer(batch const& leases, net::answer const& how);
+  void send(held_list leases, callback<void(net::answer const&)> done = {});
+  void on_answer(held_list const& leases, net::answer const& how);
   void renewed(held& one, time_point sent_at);
   void failed(held& one);
   void set_timer();

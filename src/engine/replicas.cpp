@@ -88,8 +88,8 @@ void core::on_acknowledged(acknowledgement& what, net::answer const& count) {
       auto& who = *next++;
       auto const& options = who.how->options;
       if (std::cmp_less_equal(options.replicas, had)) continue;
-      auto why = url() + ": the lock \"" + at.name() + "\" was acknowledged by " + std::to_string(had) +
-                 " of " + std::to_string(options.replicas) + " replicas within " +
+      auto why = url() + ": the lock " + at.title() + " was acknowledged by " + std::to_string(had) + " of " +
+                 std::to_string(options.replicas) + " replicas within " +
                  std::to_string(what.patience.count()) +
                  " ms, so it was given back; look at INFO replication";
       if (count.reply.is_error()) why += " (the server says: " + count.reply.text + ")";

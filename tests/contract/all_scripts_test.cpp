@@ -14,16 +14,28 @@ namespace lua = holdfast::scripts::exclusive;
 namespace fair = holdfast::scripts::fair;
 namespace fence = holdfast::scripts::fence;
 namespace look = holdfast::scripts::inspect;
+namespace multi = holdfast::scripts::multi;
 namespace names = holdfast::names;
 
-std::vector<holdfast::script const*> const scripts{
-    &lua::abandon::source, &lua::acquire::source,
-    &lua::pass::source,    &lua::release::source,
-    &lua::renew::source,   &fair::acquire::source,
-    &fair::pass::source,   &fence::claim::source,
-    &fence::write::source, &look::ask::source,
-    &look::force::source,  &look::record::source,
-    &look::state::source,  &holdfast::scripts::client::announce::source};
+std::vector<holdfast::script const*> const scripts{&lua::abandon::source,
+                                                   &lua::acquire::source,
+                                                   &lua::pass::source,
+                                                   &lua::release::source,
+                                                   &lua::renew::source,
+                                                   &fair::acquire::source,
+                                                   &fair::pass::source,
+                                                   &fence::claim::source,
+                                                   &fence::write::source,
+                                                   &look::ask::source,
+                                                   &look::force::source,
+                                                   &look::record::source,
+                                                   &look::state::source,
+                                                   &multi::abandon::source,
+                                                   &multi::acquire::source,
+                                                   &multi::pass::source,
+                                                   &multi::release::source,
+                                                   &multi::renew::source,
+                                                   &holdfast::scripts::client::announce::source};
 
 TEST(every_script, has_the_sha_1_that_script_load_replies) {
   auto raw = empty_server().raw();

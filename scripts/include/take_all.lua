@@ -1,0 +1,64 @@
+-- Takes all names if each is free or `owner`'s; they share their tokens, which are newer than any of them has given.
+-- Otherwise, with mode "join", waits in the queue of the first that is busy, with the age that it has, and as a rule keeps
+-- none: what it was granted, and the wake-up that it was given, go to whoever waits next for that name.
+--
+-- The exception is for one that goes short: names that come free at different times may never be free together. From its
+-- starvation limit on it keeps, in the order of the names, those that are before the first busy one, for `grant_ms` at a
+-- time: so all who keep any keep them in the same order, and wait for nobody who waits for them. Not always, but in every
+-- second doubling of its age: a program that takes the names one by one in another order would wait for it for ever.
+--
+-- Expects what look_at_all found. Returns {first token, how many}; or nil and the reply of busy_reply, which asks to come
+-- back in time for what is kept.
+local function goes_short(ticket, limit)
+  local age = (micros() - ticket) / math.max(tonumber(limit), 1)
+  return age >= 1 and math.floor(math.log(age) / math.log(2)) % 2 == 0
+end
+
+local function take_all(names, owner, how)
+  local busy, last, told = nil, false, how.ticket ~= ''
+  for i, name in ipairs(names) do
+    name.free = not name.holder or name.holder == owner
+    if not name.free then busy = busy or i end
+    last = math.max(last or 0, tonumber(name.last or 0))
+    if name.queued then told = false end
+  end
+  if not busy then
+    for _, name in ipairs(names) do
+      redis.call('SET', name.lock, owner, 'PX', how.ttl_ms)
+      if name.queued then redis.call('ZREM', name.queue, owner) end
+    end
+    local first, count = take_tokens(names[1].counter, last > 0 and last, how.tokens)
+    for i = 2, #names do
+      redis.call('SET', names[i].counter, string.format('%.0f', first + count - 1), 'EX', 86400)
+    end
+    return {first, count}
+  end
+  local at = names[busy]
+  if how.mode == 'ask' then return nil, busy_reply(at.lock, at.holder, at.last, -1, 0) end
+  local ticket = how.ticket
+  for i, name in ipairs(names) do
+    if name.queued and i ~= busy then
+      redis.call('ZREM', name.queue, owner)
+      if ticket == '' then ticket = name.queued end
+    end
+  end
+  ticket = join_queue(at.queue, owner, ticket, 0)
+  local keeps = goes_short(ticket, how.starvation_us)
+  for i, name in ipairs(names) do
+    local kept = keeps and i < busy
+    if name.free and kept then
+      redis.call('SET', name.lock, owner, 'PX', how.grant_ms)
+    elseif name.free and (name.holder or told or name.queued) then
+      if name.holder then redis.call('DEL', name.lock) end
+      wake_next(name.lock, name.counter, name.queue, how.starvation_us, how.grant_ms)
+    end
+  end
+  local ahead = redis.call('ZRANK', at.queue, owner)
+  local reply = busy_reply(at.lock, at.holder, at.last, ahead, ticket)
+  if keeps and busy > 1 then
+    -- The caller adds two milliseconds for each place in the queue.
+    local soon = math.max(how.grant_ms / 4 - 2 * ahead, 0)
+    if reply[1] < 0 or reply[1] > soon then reply[1] = soon end
+  end
+  return nil, reply
+end

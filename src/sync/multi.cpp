@@ -1,0 +1,129 @@
+#include "sync/multi.hpp"
+
+#include <charconv>
+
+#include "script/names.hpp"
+#include "scripts.hpp"
+#include "sync/exclusive.hpp"
+
+namespace holdfast::sync {
+namespace {
+
+using namespace engine;
+namespace lua = scripts::multi;
+
+/// Keys of all names. The strings must live as long as the call is being made.
+struct all_keys {
+  explicit all_keys(std::string_view joined) {
+    auto const list = split_names(joined);
+    beside.reserve(2 * list.size());
+    keys.reserve(3 * list.size());
+    for (auto const name : list) keys.push_back({name});
+    for (auto const name : list) keys.push_back({beside.emplace_back(names::token_counter(name))});
+    for (auto const name : list) keys.push_back({beside.emplace_back(names::queue(name))});
+  }
+  std::vector<std::string> beside{};
+  std::vector<key> keys{};
+};
+
+call acquire(std::string_view name, ask const& how) {
+  all_keys const k{name};
+  return lua::acquire{.keys = k.keys,
+                      .owner = how.owner,
+                      .ttl_ms = how.ttl.count(),
+                      .tokens = how.tokens,
+                      .mode = how.join ? "join" : "ask",
+                      .ticket = how.ticket,
+                      .starvation_us = how.terms.starvation.count(),
+                      .grant_ms = how.terms.grant.count()}();
+}
+
+call release(owned what, handover how) {
+  all_keys const k{what.name};
+  return lua::release{.keys = k.keys,
+                      .owner = what.owner,
+                      .starvation_us = how.starvation.count(),
+                      .grant_ms = how.grant.count()}();
+}
+
+call pass(owned what, handover how, ask const& next) {
+  all_keys const k{what.name};
+  return lua::pass{.keys = k.keys,
+                   .owner = what.owner,
+                   .starvation_us = how.starvation.count(),
+                   .grant_ms = how.grant.count(),
+                   .next = next.owner,
+                   .ttl_ms = next.ttl.count(),
+                   .tokens = next.tokens}();
+}
+
+call abandon(owned what, handover how) {
+  all_keys const k{what.name};
+  return lua::abandon{.keys = k.keys,
+                      .owner = what.owner,
+                      .starvation_us = how.starvation.count(),
+                      .grant_ms = how.grant.count()}();
+}
+
+call renew(milliseconds ttl, std::span<owned const> leases) {
+  lua::renew script{.locks = {}, .ttl_ms = ttl.count(), .leases = {}};
+  for (auto const& one : leases) {
+    auto const list = split_names(one.name);
+    for (auto const name : list) script.locks.push_back({name});
+    script.leases.emplace_back(one.owner);
+    script.leases.emplace_back(list.size());
+  }
+  return script();
+}
+
+std::string title(std::string_view joined) { return title_of(split_names(joined)); }
+
+std::size_t count(std::string_view joined) { return split_names(joined).size(); }
+
+constexpr several_names several{.count = count, .title = title};
+
+}  // namespace
+
+std::string join_names(std::span<std::string const> sorted) {
+  std::string joined;
+  for (auto const& name : sorted) joined.append(std::to_string(name.size())).append(":").append(name);
+  return joined;
+}
+
+std::vector<std::string_view> split_names(std::string_view joined) {
+  std::vector<std::string_view> list;
+  while (!joined.empty()) {
+    std::size_t size = 0;
+    auto const end = std::from_chars(joined.data(), joined.data() + joined.size(), size).ptr;
+    joined.remove_prefix(static_cast<std::size_t>(end - joined.data()) + 1);
+    list.push_back(joined.substr(0, size));
+    joined.remove_prefix(size);
+  }
+  return list;
+}
+
+std::string title_of(std::span<std::string_view const> names) {
+  auto const quoted = [&names](std::size_t i) { return '"' + std::string{names[i]} + '"'; };
+  switch (names.size()) {
+    case 1:
+      return quoted(0);
+    case 2:
+      return quoted(0) + " and " + quoted(1);
+    default:
+      return quoted(0) + ", " + quoted(1) + " and " + std::to_string(names.size() - 2) + " more";
+  }
+}
+
+constinit engine::recipe const multi{.order = order::barging,
+                                     .acquire = acquire,
+                                     .read_acquire = plain::read_acquire,
+                                     .release = release,
+                                     .read_release = plain::read_release,
+                                     .pass = pass,
+                                     .read_pass = plain::read_pass,
+                                     .abandon = abandon,
+                                     .renew = renew,
+                                     .read_renew = plain::read_renew,
+                                     .several = &several};
+
+}  // namespace holdfast::sync

@@ -1,0 +1,23 @@
+/// Several exclusive locks of one server, taken and given back as one.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/recipe.hpp"
+
+namespace holdfast::sync {
+
+/// The name that its lines have is made of all names: see join_names.
+extern engine::recipe const multi;
+
+/// "<size>:<bytes>" of each, one behind the other: no two lists give the same, whatever bytes they have.
+[[nodiscard]] std::string join_names(std::span<std::string const> sorted);
+[[nodiscard]] std::vector<std::string_view> split_names(std::string_view joined);
+
+/// `"a"`, `"a" and "b"`, `"a", "b" and 14 more`.
+[[nodiscard]] std::string title_of(std::span<std::string_view const> names);
+
+}  // namespace holdfast::sync

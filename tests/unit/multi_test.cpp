@@ -1,0 +1,115 @@
+// Locks over several names: what they are called, and whose turn it is. What their scripts do is in
+// tests/contract.
+
+#include "sync/multi.hpp"
+
+#include <gmock/gmock.h>
+
+#include "engine/failure.hpp"
+#include "engine/line.hpp"
+#include "sync/turns.hpp"
+
+namespace {
+
+using namespace holdfast::sync;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+std::vector<std::string> there_and_back(std::vector<std::string> const& names) {
+  std::vector<std::string> result;
+  auto const joined = join_names(names);
+  for (auto const name : split_names(joined)) result.emplace_back(name);
+  return result;
+}
+
+TEST(multi_names, are_the_same_after_joining_and_splitting_whatever_bytes_they_have) {
+  for (auto const& names : std::vector<std::vector<std::string>>{
+           {"a"}, {"a", "b"}, {"1:a1:b"}, {"1:a", "1:b"}, {"", "x"}, {std::string{"\0:\r\n", 4}, "12"}}) {
+    EXPECT_EQ(there_and_back(names), names);
+  }
+}
+
+TEST(multi_names, never_join_to_the_same_from_different_lists) {
+  auto const join = [](std::vector<std::string> const& names) { return join_names(names); };
+  EXPECT_NE(join({"a", "b"}), join({"ab"}));
+  EXPECT_NE(join({"a", "b"}), join({"1:a1:b"}));
+  EXPECT_NE(join({"a:1", "b"}), join({"a", "1:b"}));
+}
+
+TEST(multi_names, are_shown_in_part_when_there_are_many) {
+  auto const title = [](std::vector<std::string_view> const& names) { return title_of(names); };
+  EXPECT_EQ(title({"a"}), R"("a")");
+  EXPECT_EQ(title({"a", "b"}), R"("a" and "b")");
+  EXPECT_EQ(title({"a", "b", "c"}), R"("a", "b" and 1 more)");
+  EXPECT_EQ(title(std::vector<std::string_view>(16, "n")), R"("n", "n" and 14 more)");
+}
+
+TEST(multi_names, have_their_keys_in_the_order_locks_counters_queues) {
+  auto const joined = join_names(std::vector<std::string>{"a", "b"});
+  auto const call = multi.release({.name = joined, .owner = "me"}, {});
+  auto place = std::size_t{0};
+  for (auto const* const key : {"\r\na\r\n", "\r\nb\r\n", "holdfast_token:{a}", "holdfast_token:{b}",
+                                "holdfast_queue:{a}", "holdfast_queue:{b}"}) {
+    auto const next = call.tail.find(key, place);
+    ASSERT_NE(next, std::string::npos) << key;
+    place = next;
+  }
+}
+
+TEST(multi_names, ask_one_after_the_other_and_wait_for_the_first_only) {
+  turns three{3};
+  std::vector<std::size_t> asked;
+  while (!three.complete()) {
+    EXPECT_EQ(three.may_wait(), asked.empty());
+    asked.push_back(three.next());
+    three.got();
+  }
+  EXPECT_THAT(asked, ElementsAre(0, 1, 2));
+}
+
+TEST(multi_names, begin_the_next_round_with_the_one_that_was_busy) {
+  turns three{3};
+  three.got();
+  three.got();
+  three.busy();  // the last one
+  std::vector<std::size_t> asked;
+  EXPECT_TRUE(three.may_wait());
+  while (!three.complete()) {
+    asked.push_back(three.next());
+    three.got();
+  }
+  EXPECT_THAT(asked, ElementsAre(2, 0, 1));
+  three.again();
+  EXPECT_EQ(three.next(), 2u);
+}
+
+class multi_failure : public testing::Test {
+ protected:
+  static holdfast::error explained(std::string words) {
+    holdfast::resp::reply const refusal{
+        .what = holdfast::resp::kind::error, .text = std::move(words), .elements = {}};
+    auto const name = join_names(std::vector<std::string>{"a", "b", "my list"});
+    // A line keeps its engine for its callers; what it is called doesn't depend on that.
+    alignas(holdfast::engine::core*) static std::byte nobody;
+    holdfast::engine::line const at{reinterpret_cast<holdfast::engine::core&>(nobody), multi, name};
+    return *holdfast::engine::explain(refusal, at, "redis://h:1");
+  }
+};
+
+TEST_F(multi_failure, names_the_one_key_that_is_no_lock) {
+  auto const failure = explained("WRONGTYPE list my list");
+  EXPECT_EQ(failure.code(), holdfast::errc::wrong_type);
+  EXPECT_THAT(failure.what(), HasSubstr("the key \"my list\" holds a list"));
+}
+
+TEST_F(multi_failure, names_the_one_lock_whose_side_keys_are_something_else) {
+  auto const failure = explained("WRONGTYPE beside b");
+  EXPECT_THAT(failure.what(), testing::AllOf(HasSubstr("a key beside the lock \"b\""), HasSubstr("{b}")));
+}
+
+TEST_F(multi_failure, says_of_other_errors_which_locks_they_are_about) {
+  EXPECT_THAT(explained("OOM command not allowed").what(), HasSubstr(R"(the lock "a", "b" and 1 more)"));
+  EXPECT_THAT(explained("NOPERM no").what(), HasSubstr("keys of each name"));
+}
+
+}  // namespace

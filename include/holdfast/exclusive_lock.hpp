@@ -4,6 +4,7 @@
 #include <holdfast/client.hpp>
 #include <holdfast/lease.hpp>
 #include <holdfast/options.hpp>
+#include <holdfast/wait_time.hpp>
 #include <holdfast/who.hpp>
 
 #include <chrono>
@@ -112,15 +113,6 @@ class exclusive_lock {
 
  private:
   struct impl;
-
-  /// Rounds up, and never overflows: a century is as good as for ever.
-  template <class Rep, class Period>
-  static std::chrono::nanoseconds to_wait(std::chrono::duration<Rep, Period> const& wait) {
-    constexpr auto century = std::chrono::hours{24 * 365 * 100};
-    if (wait >= century) return century;
-    if (wait <= -century) return -century;
-    return std::chrono::ceil<std::chrono::nanoseconds>(wait);
-  }
 
   [[nodiscard]] bool try_lock_within(std::chrono::nanoseconds wait);
   [[nodiscard]] std::optional<lease> try_acquire_within(std::chrono::nanoseconds wait, std::stop_token stop);

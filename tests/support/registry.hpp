@@ -4,6 +4,7 @@
 
 #include <holdfast/client.hpp>
 #include <holdfast/fair_mutex.hpp>
+#include <holdfast/multi_mutex.hpp>
 #include <holdfast/mutex.hpp>
 #include <holdfast/recursive_mutex.hpp>
 
@@ -44,6 +45,35 @@ class lock_of final : public any_lock {
   Lock lock_;
 };
 
+/// Three names at once, of which the first is the one that the laws look at. On one server, so its lease has
+/// one part, which is a lease like any other.
+class several_names final : public any_lock {
+ public:
+  several_names(client& redis, std::string const& name, lock_options options)
+      : lock_{redis, {name + ":c", name, name + ":b"}, options} {}
+  lease acquire(std::stop_token stop) override { return part_of(lock_.acquire(std::move(stop))); }
+  std::optional<lease> try_acquire_for(std::chrono::nanoseconds wait, std::stop_token stop) override {
+    auto got = lock_.try_acquire_for(wait, std::move(stop));
+    return got ? std::optional{part_of(std::move(*got))} : std::nullopt;
+  }
+  void async_acquire(mutex::acquire_handler done, std::stop_token stop) override {
+    lock_.async_acquire(
+        [done = std::move(done)](std::optional<multi_lease> got, std::exception_ptr failure) {
+          done(got ? std::optional{part_of(std::move(*got))} : std::nullopt, std::move(failure));
+        },
+        std::move(stop));
+  }
+
+ private:
+  static lease part_of(multi_lease whole) { return std::move(whole.parts().front()); }
+
+  multi_mutex lock_;
+};
+
+inline std::unique_ptr<any_lock> make_several_names(client& redis, std::string name, lock_options options) {
+  return std::make_unique<several_names>(redis, name, options);
+}
+
 template <class Lock>
 std::unique_ptr<any_lock> make_lock(client& redis, std::string name, lock_options options) {
   return std::make_unique<lock_of<Lock>>(redis, std::move(name), options);
@@ -72,6 +102,8 @@ inline std::vector<subject> const& registry() {
       {"fair_mutex_poll", wake::poll, make_lock<fair_mutex>, handoff::by_server},
       {"recursive_mutex_inbox", wake::inbox, make_lock<recursive_mutex>},
       {"recursive_mutex_poll", wake::poll, make_lock<recursive_mutex>},
+      {"multi_mutex_inbox", wake::inbox, make_several_names},
+      {"multi_mutex_poll", wake::poll, make_several_names},
   };
   return all;
 }

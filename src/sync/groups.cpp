@@ -1,0 +1,175 @@
+#include "sync/groups.hpp"
+
+#include <algorithm>
+#include <condition_variable>
+#include <mutex>
+#include <optional>
+#include <random>
+
+#include "base/backoff.hpp"
+#include "base/clock.hpp"
+#include "base/ids.hpp"
+#include "sync/exclusive.hpp"
+#include "sync/multi.hpp"
+#include "sync/turns.hpp"
+
+namespace holdfast::sync {
+namespace {
+
+// Those who met over the same locks must not meet again: random, and longer each time.
+constexpr std::chrono::milliseconds shortest_pause{1};
+constexpr std::chrono::milliseconds longest_pause{50};
+
+/// What taking several groups together has come to, and what is to be done next. Whether it is done by a
+/// thread that waits, or by callbacks, is all that differs.
+class progress {
+ public:
+  progress(groups all, engine::patience_time wait)
+      : all_{std::move(all)},
+        end_{wait ? boot_clock::now() + *wait : time_point::max()},
+        turns_{all_->size()},
+        taken_(all_->size()) {}
+
+  [[nodiscard]] bool complete() const noexcept { return turns_.complete(); }
+  [[nodiscard]] group const& next() const noexcept { return (*all_)[turns_.next()]; }
+
+  /// How long the next one may be waited for.
+  [[nodiscard]] engine::patience_time patience() const {
+    if (!turns_.may_wait()) return std::chrono::nanoseconds{0};
+    if (end_ == time_point::max()) return std::nullopt;
+    return std::max<std::chrono::nanoseconds>(end_ - boot_clock::now(), std::chrono::nanoseconds{0});
+  }
+
+  /// What became of the next one. The result: the pause before the next round; nullopt when there is none.
+  std::optional<std::chrono::nanoseconds> got(engine::held_ptr one) {
+    if (one) {
+      taken_[turns_.next()] = engine::held::handle(std::move(one));
+      turns_.got();
+      // While the others were asked the first may have been lost.
+      if (!complete() || all_->size() == 1 || std::ranges::all_of(taken_, &lease::valid)) return std::nullopt;
+      give_back();
+      turns_.again();
+    } else {
+      given_up_ = turns_.may_wait();
+      give_back();
+      turns_.busy();
+    }
+    auto const left = end_ - boot_clock::now();
+    given_up_ = given_up_ || left.count() <= 0;
+    if (given_up_) return std::nullopt;
+    if (!random_) random_.emplace(static_cast<std::minstd_rand::result_type>(random_seed()));
+    return std::min<std::chrono::nanoseconds>(pause_.next(*random_), left);
+  }
+
+  /// The time is up.
+  [[nodiscard]] bool given_up() const noexcept { return given_up_; }
+
+  /// Without waiting for the answers: the servers carry it out before whatever is asked next.
+  void give_back() noexcept {
+    for (auto& one : taken_) one.async_release({});
+  }
+
+  [[nodiscard]] std::vector<lease> take() noexcept { return std::move(taken_); }
+
+ private:
+  groups all_;
+  time_point end_;
+  turns turns_;
+  std::vector<lease> taken_;
+  bool given_up_ = false;
+  backoff pause_{shortest_pause, longest_pause};
+  std::optional<std::minstd_rand> random_{};  ///< only who meets others needs it
+};
+
+void sleep(std::chrono::nanoseconds time, std::stop_token const& stop) {
+  std::mutex guard;
+  std::condition_variable_any never;
+  std::unique_lock hold{guard};
+  (void)never.wait_for(hold, stop, time, [] { return false; });
+}
+
+/// Owns itself until it is done.
+class attempt : public std::enable_shared_from_this<attempt> {
+ public:
+  attempt(groups all, engine::patience_time wait, std::stop_token stop, taken_handler done)
+      : progress_{std::move(all), wait}, stop_{std::move(stop)}, done_{std::move(done)} {}
+
+  void ask() {
+    auto const& one = progress_.next();
+    one.core().async_acquire(
+        one.place(), one.how(), progress_.patience(), stop_,
+        [me = shared_from_this()](engine::held_ptr of, std::shared_ptr<error const> const& failure) {
+          if (failure) {
+            me->fail(std::make_exception_ptr(*failure));
+          } else {
+            me->go_on(std::move(of));
+          }
+        });
+  }
+
+ private:
+  void go_on(engine::held_ptr of) {
+    auto const pause = progress_.got(std::move(of));
+    if (progress_.complete()) {
+      done_(progress_.take(), nullptr);
+    } else if (progress_.given_up()) {
+      done_({}, nullptr);
+    } else {
+      unless_it_fails([this, pause] {
+        if (pause) {
+          progress_.next().core().async_pause(
+              *pause, [me = shared_from_this()] { me->unless_it_fails([&me] { me->ask(); }); });
+        } else {
+          ask();
+        }
+      });
+    }
+  }
+
+  /// A client may be shut down between two steps.
+  template <class Step>
+  void unless_it_fails(Step step) {
+    std::exception_ptr why;
+    try {
+      step();
+    } catch (error const&) {
+      why = std::current_exception();
+    }
+    if (why) fail(why);
+  }
+
+  void fail(std::exception_ptr const& why) {
+    progress_.give_back();
+    done_({}, why);
+  }
+
+  progress progress_;
+  std::stop_token stop_;
+  taken_handler done_;
+};
+
+}  // namespace
+
+group::group(std::shared_ptr<engine::core> core, std::span<std::string const> sorted,
+             lock_options const& options)
+    : core_{std::move(core)},
+      how_{core_->share(options)},
+      place_{sorted.size() == 1 ? core_->pin(exclusive, sorted.front())
+                                : core_->pin(multi, join_names(sorted))} {}
+
+std::vector<lease> take_together(groups const& all, engine::patience_time wait, std::stop_token const& stop) {
+  progress so_far{all, wait};
+  for (;;) {
+    auto const& one = so_far.next();
+    auto const pause = so_far.got(one.core().acquire(one.place(), one.how(), so_far.patience(), stop));
+    if (so_far.complete()) return so_far.take();
+    if (so_far.given_up()) return {};
+    if (pause) sleep(*pause, stop);
+  }
+}
+
+void async_take_together(groups all, engine::patience_time wait, std::stop_token stop, taken_handler done) {
+  std::make_shared<attempt>(std::move(all), wait, std::move(stop), std::move(done))->ask();
+}
+
+}  // namespace holdfast::sync

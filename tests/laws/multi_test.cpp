@@ -1,0 +1,438 @@
+/// holdfast::multi_mutex: all or none, without deadlock, whatever overlaps.
+#include "law.hpp"
+
+#include <array>
+#include <thread>
+
+namespace holdfast::test {
+namespace {
+
+class multi : public testing::Test {
+ protected:
+  std::vector<std::string> residue() {
+    std::vector<std::string> left;
+    for (auto& key : raw_.keys()) {
+      if (key.rfind("holdfast_token:", 0) != 0 && key.rfind("holdfast_client:", 0) != 0) {
+        left.push_back(std::move(key));
+      }
+    }
+    return left;
+  }
+
+  /// Waits for it, and is done when it has it.
+  static void start(multi_mutex& m, std::atomic<int>& served, std::stop_token stop = {}) {
+    m.async_acquire(
+        [&served](std::optional<multi_lease> got, std::exception_ptr const&) { served += got ? 1 : 0; },
+        std::move(stop));
+  }
+
+  redis_server server_{};
+  raw_redis raw_ = server_.raw();
+  client redis_{server_.url()};
+};
+
+TEST_F(multi, takes_and_releases_16_names_with_one_request_each) {
+  flaky_proxy proxy{server_.socket_path()};
+  client redis{proxy.url()};
+  std::vector<std::string> names;
+  for (auto i = 0; i < 16; ++i) names.push_back("n" + std::to_string(i));
+  multi_mutex m{redis, names};
+  m.acquire().release();  // teaches the server the scripts
+  proxy.forget();
+  {
+    auto const mine = m.acquire();
+    EXPECT_EQ(proxy.requests().size(), 1u);
+    for (auto const& name : names) {
+      EXPECT_TRUE(raw_.exists(name));
+      EXPECT_EQ(mine.token(name), mine.token("n0"));
+    }
+    EXPECT_EQ(mine.token("x"), 0);
+    EXPECT_EQ(mine.names(), names);
+  }
+  EXPECT_EQ(proxy.requests().size(), 2u);
+  EXPECT_TRUE(residue().empty());
+}
+
+TEST_F(multi, works_with_the_guards_of_the_standard_library) {
+  multi_mutex pair{redis_, {"b", "a"}};
+  mutex single{redis_, "c"};
+  {
+    std::scoped_lock const hold{pair, single};
+    EXPECT_EQ(raw_.keys("[abc]").size(), 3u);
+    EXPECT_EQ(code_of([&] { pair.lock(); }), std::errc::resource_deadlock_would_occur);
+  }
+  std::unique_lock hold{pair, 1s};
+  EXPECT_TRUE(hold.owns_lock());
+  hold.unlock();
+  EXPECT_EQ(pair.last_release(), release_result::released);
+  EXPECT_EQ(code_of([&] { pair.unlock(); }), std::errc::operation_not_permitted);
+  EXPECT_TRUE(residue().empty());
+}
+
+TEST_F(multi, gives_back_what_a_thread_held_when_it_ended) {
+  multi_mutex m{redis_, {"a", "b"}};
+  std::jthread{[&] { m.lock(); }}.join();
+  EXPECT_TRUE(m.try_lock_for(5s));
+  m.unlock();
+}
+
+TEST_F(multi, refuses_names_that_make_no_set) {
+  auto const said = [&](std::vector<std::string> names) {
+    try {
+      multi_mutex const m{redis_, std::move(names)};
+    } catch (error const& e) {
+      EXPECT_EQ(e.code(), std::errc::invalid_argument);
+      return std::string{e.what()};
+    }
+    return std::string{};
+  };
+  EXPECT_NE(said({"a", "twice", "b", "twice"}).find("\"twice\""), std::string::npos);
+  EXPECT_NE(said({}), "");
+  EXPECT_NE(said({"a", ""}), "");
+  EXPECT_NE(said(std::vector<std::string>(1001, "x")).find("1000"), std::string::npos);
+  client same{server_.url()};
+  EXPECT_EQ(code_of([&] { multi_mutex const m{{{redis_, "x"}, {same, "x"}}}; }), std::errc::invalid_argument);
+  EXPECT_EQ(code_of([&] { multi_mutex const m{{{redis_, "x"}, {same, "y"}}}; }), std::error_code{});
+  EXPECT_EQ(redis_.stats().commands, 0u);
+}
+
+TEST_F(multi, takes_a_thousand_names_with_any_bytes) {
+  std::vector<std::string> names{std::string{"a\0b", 3}, "{x}", "x", "ü \r\n*3", "1:a", "1:a1:b", "a"};
+  while (names.size() < 1000) names.push_back("n" + std::to_string(names.size()));
+  multi_mutex m{redis_, names};
+  auto mine = m.acquire();
+  for (auto const& name : names) EXPECT_TRUE(raw_.exists(name)) << name;
+  EXPECT_NO_THROW(mine.renew());
+  EXPECT_EQ(mine.release(), release_result::released);
+  EXPECT_TRUE(residue().empty());
+}
+
+TEST_F(multi, excludes_a_mutex_of_one_of_its_names_and_is_excluded) {
+  client other{server_.url(), {.recheck = 30s}};
+  multi_mutex both{redis_, {"a", "b"}};
+  mutex b{other, "b"};
+  {
+    auto const mine = both.acquire();
+    EXPECT_FALSE(b.try_acquire());
+  }
+  auto held = b.acquire();
+  EXPECT_FALSE(both.try_acquire());
+  EXPECT_FALSE(both.try_acquire_for(50ms));
+  EXPECT_FALSE(raw_.exists("a")) << "all or none";
+  std::atomic<int> served = 0;
+  start(both, served);
+  ASSERT_TRUE(eventually(5s, [&] { return raw_.exists("holdfast_queue:{b}"); }));
+  EXPECT_FALSE(raw_.exists("a")) << "nothing is held while it waits";
+  held.release();
+  EXPECT_TRUE(eventually(5s, [&] { return served == 1; }));
+}
+
+TEST_F(multi, loses_no_wake_up_between_sets_and_single_locks) {
+  // Each has a client of its own that would look again in 30 s only.
+  std::vector<std::unique_ptr<client>> clients;
+  auto const fresh = [&]() -> client& {
+    clients.push_back(std::make_unique<client>(server_.url(), client_options{.recheck = 30s}));
+    return *clients.back();
+  };
+  multi_mutex ab{fresh(), {"a", "b"}};
+  multi_mutex bc{fresh(), {"c", "b"}};
+  multi_mutex ca{fresh(), {"a", "c"}};
+  mutex a{fresh(), "a"};
+  mutex b{fresh(), "b"};
+  mutex c{fresh(), "c"};
+  std::atomic<int> turns = 0;
+  auto const work = [&turns](auto& m) {
+    for (auto i = 0; i < 60; ++i) {
+      auto const mine = m.acquire();
+      ++turns;
+    }
+  };
+  auto const start_time = boot_now();
+  {
+    std::vector<std::jthread> threads;
+    for (auto* m : {&ab, &bc, &ca}) threads.emplace_back([&work, m] { work(*m); });
+    for (auto* m : {&a, &b, &c}) threads.emplace_back([&work, m] { work(*m); });
+  }
+  EXPECT_EQ(turns, 360);
+  EXPECT_LT(boot_now() - start_time, 25'000'000'000) << "somebody slept until a re-check";
+  EXPECT_TRUE(eventually(5s, [&] { return residue().empty(); }));
+}
+
+TEST_F(multi, is_never_seen_held_in_part_and_never_deadlocks_in_opposite_orders) {
+  std::array<std::atomic<int>, 3> inside{};
+  std::atomic<int> wrong = 0;
+  std::vector<std::unique_ptr<client>> clients;
+  std::vector<std::jthread> threads;
+  std::vector<std::vector<std::string>> const orders{
+      {"a", "b", "c"}, {"c", "b", "a"}, {"b", "a", "c"}, {"a", "c"}, {"c", "b"}};
+  for (auto const& order : orders) {
+    clients.push_back(std::make_unique<client>(server_.url()));
+    for (auto copies = 0; copies < 2; ++copies) {
+      threads.emplace_back([&, order, redis = clients.back().get()] {
+        multi_mutex m{*redis, order};
+        for (auto round = 0; round < 40; ++round) {
+          auto const mine = m.acquire();
+          for (auto const& name : order) wrong += inside[static_cast<std::size_t>(name[0] - 'a')]++;
+          std::this_thread::yield();
+          for (auto const& name : order) --inside[static_cast<std::size_t>(name[0] - 'a')];
+        }
+      });
+    }
+  }
+  threads.clear();
+  EXPECT_EQ(wrong, 0);
+  EXPECT_TRUE(eventually(5s, [&] { return residue().empty(); }));
+}
+
+TEST_F(multi, lets_every_philosopher_eat) {
+  constexpr auto seats = 5;
+  std::vector<std::unique_ptr<client>> clients;
+  std::array<std::atomic<int>, seats> meals{};
+  std::atomic<bool> enough = false;
+  std::vector<std::jthread> threads;
+  for (auto seat = 0; seat < seats; ++seat) {
+    clients.push_back(std::make_unique<client>(server_.url()));
+    threads.emplace_back([&, seat, redis = clients.back().get()] {
+      multi_mutex forks{*redis,
+                        {"fork" + std::to_string(seat), "fork" + std::to_string((seat + 1) % seats)},
+                        {.starvation_limit = 20ms}};
+      while (!enough) {
+        auto const mine = forks.acquire();
+        ++meals[static_cast<std::size_t>(seat)];
+        std::this_thread::sleep_for(500us);  // a meal takes time
+      }
+    });
+  }
+  auto const all_ate = [&] { return std::ranges::all_of(meals, [](auto const& n) { return n >= 20; }); };
+  EXPECT_TRUE(eventually(20s, all_ate));
+  enough = true;
+}
+
+TEST_F(multi, gets_its_turn_though_its_names_are_never_free_together) {
+  // Two take turns so that one of the names is always held.
+  client barging{server_.url()};
+  std::atomic<bool> enough = false;
+  std::array<std::atomic<int>, 2> rounds{};
+  std::vector<std::jthread> threads;
+  for (auto const i : {0u, 1u}) {
+    threads.emplace_back([&, i] {
+      mutex m{barging, i == 0 ? "a" : "b"};
+      while (!enough) {
+        auto const mine = m.acquire();
+        auto const before = rounds[1 - i].load();
+        ++rounds[i];
+        // Until the other holds, so that they overlap; it may be the one in the middle that keeps it out.
+        (void)eventually(30ms, [&] { return rounds[1 - i] != before || enough; });
+      }
+    });
+  }
+  ASSERT_TRUE(eventually(5s, [&] { return rounds[0] > 3 && rounds[1] > 3; }));
+  multi_mutex both{redis_, {"a", "b"}, {.starvation_limit = 50ms}};
+  auto const mine = both.try_acquire_for(20s);
+  enough = true;
+  EXPECT_TRUE(mine);
+}
+
+TEST_F(multi, holds_up_but_never_deadlocks_a_program_that_takes_the_names_in_another_order) {
+  client other{server_.url()};
+  mutex a{other, "a"};
+  mutex b{other, "b"};
+  multi_mutex both{redis_, {"a", "b"}, {.starvation_limit = 50ms}};
+  auto held_b = b.acquire();
+  std::atomic<int> served = 0;
+  start(both, served);
+  ASSERT_TRUE(eventually(10s, [&] { return raw_.exists("a"); })) << "it goes short, and keeps a";
+  {
+    auto const held_a = a.try_acquire_for(20s);
+    EXPECT_TRUE(held_a) << "it lets go of a though it never got b";
+    EXPECT_EQ(served, 0);
+  }
+  held_b.release();
+  EXPECT_TRUE(eventually(20s, [&] { return served == 1; }));
+  EXPECT_TRUE(eventually(5s, [&] { return residue().empty(); }));
+}
+
+TEST_F(multi, leaves_nothing_when_it_gives_up_while_it_keeps_some) {
+  client other{server_.url()};
+  mutex b{other, "b"};
+  multi_mutex both{redis_, {"a", "b"}, {.starvation_limit = 20ms}};
+  {
+    auto const held_b = b.acquire();
+    std::stop_source stop;
+    std::atomic<int> served = 0;
+    start(both, served, stop.get_token());
+    ASSERT_TRUE(eventually(10s, [&] { return raw_.exists("a"); }));
+    stop.request_stop();
+    EXPECT_TRUE(eventually(1s, [&] { return !raw_.exists("a") && !raw_.exists("holdfast_queue:{b}"); }));
+    EXPECT_EQ(served, 0);
+    EXPECT_FALSE(both.try_acquire_for(100ms));
+  }
+  EXPECT_TRUE(eventually(2s, [&] { return residue().empty(); }));
+}
+
+TEST_F(multi, is_lost_with_one_of_its_names_and_gives_the_others_back) {
+  multi_mutex m{redis_, {"a", "b", "c"}, {.ttl = 600ms}};
+  auto mine = m.acquire();
+  std::atomic<int> told = 0;
+  mine.on_lost([&](loss_cause cause) { told += cause == loss_cause::taken_over ? 1 : 100; });
+  raw_.command({"SET", "b", "somebody", "PX", "60000"});
+  EXPECT_TRUE(eventually(5s, [&] { return mine.lost().stop_requested(); }));
+  EXPECT_FALSE(mine.valid());
+  EXPECT_EQ(mine.lost_because(), loss_cause::taken_over);
+  EXPECT_TRUE(eventually(1s, [&] { return told == 1; }));
+  EXPECT_EQ(code_of([&] { mine.renew(); }), errc::lost);
+  EXPECT_EQ(mine.release(), release_result::lost);
+  EXPECT_TRUE(eventually(300ms, [&] { return residue() == std::vector<std::string>{"b"}; }))
+      << "those that were left go back at once";
+}
+
+TEST_F(multi, names_in_its_errors_the_key_and_itself) {
+  raw_.command({"RPUSH", "b", "1"});
+  multi_mutex m{redis_, {"a", "b", "c"}};
+  try {
+    (void)m.acquire();
+    FAIL() << "a list is no lock";
+  } catch (error const& e) {
+    EXPECT_EQ(e.code(), errc::wrong_type);
+    EXPECT_NE(std::string{e.what()}.find("\"b\" holds a list"), std::string::npos) << e.what();
+  }
+  raw_.del("b");
+  auto mine = m.acquire();
+  std::stop_source stop;
+  stop.request_stop();
+  try {
+    (void)m.acquire(stop.get_token());
+  } catch (error const& e) {
+    EXPECT_NE(std::string{e.what()}.find("\"a\", \"b\" and 1 more"), std::string::npos) << e.what();
+  }
+  EXPECT_FALSE(raw_.exists("holdfast_queue:{a}"));
+}
+
+class multi_servers : public multi {
+ protected:
+  redis_server there_server_{};
+  raw_redis there_raw_ = there_server_.raw();
+  client there_{there_server_.url()};
+};
+
+TEST_F(multi_servers, takes_and_releases_on_all_of_them) {
+  multi_mutex m{{{redis_, "x"}, {there_, "x"}, {there_, "y"}}};
+  auto mine = m.acquire();
+  EXPECT_EQ(mine.parts().size(), 2u);
+  EXPECT_TRUE(raw_.exists("x"));
+  EXPECT_TRUE(there_raw_.exists("x"));
+  EXPECT_TRUE(there_raw_.exists("y"));
+  EXPECT_GT(mine.token("y"), 0);
+  EXPECT_GT(mine.remaining(), 20s);
+  EXPECT_NO_THROW(mine.renew());
+  EXPECT_EQ(mine.release(), release_result::released);
+  EXPECT_FALSE(raw_.exists("x"));
+  EXPECT_TRUE(there_raw_.keys("[xy]").empty());
+  std::atomic<int> done = 0;
+  m.acquire().async_release(
+      [&](release_result result) { done = result == release_result::released ? 1 : -1; });
+  EXPECT_TRUE(eventually(5s, [&] { return done == 1; }));
+}
+
+TEST_F(multi_servers, holds_nothing_while_it_waits_for_one_of_them) {
+  mutex here{redis_, "x"};
+  mutex there{there_, "y"};
+  multi_mutex m{{{redis_, "x"}, {there_, "y"}}};
+  for (auto* blocker : {&here, &there}) {
+    auto held = blocker->acquire();
+    EXPECT_FALSE(m.try_acquire());
+    EXPECT_FALSE(m.try_acquire_for(100ms));
+    std::atomic<int> served = 0;
+    start(m, served);
+    auto& free_one = blocker == &here ? there : here;
+    EXPECT_TRUE(free_one.try_acquire_for(5s));
+    EXPECT_EQ(served, 0);
+    held.release();
+    EXPECT_TRUE(eventually(5s, [&] { return served == 1; }));
+    EXPECT_TRUE(eventually(5s, [&] { return raw_.keys("x").empty() && there_raw_.keys("y").empty(); }));
+  }
+}
+
+TEST_F(multi_servers, never_deadlocks_and_never_livelocks) {
+  std::atomic<int> turns = 0;
+  std::atomic<int> inside = 0;
+  std::atomic<int> wrong = 0;
+  std::vector<std::unique_ptr<client>> clients;
+  std::vector<std::jthread> threads;
+  for (auto who = 0; who < 4; ++who) {
+    clients.push_back(std::make_unique<client>(server_.url()));
+    clients.push_back(std::make_unique<client>(there_server_.url()));
+    auto& one = *clients[clients.size() - 2];
+    auto& two = *clients.back();
+    threads.emplace_back([&] {
+      multi_mutex m{{{one, "x"}, {two, "x"}}};
+      for (auto i = 0; i < 25; ++i) {
+        auto const mine = m.acquire();
+        wrong += inside++;
+        std::this_thread::yield();
+        --inside;
+        ++turns;
+      }
+    });
+  }
+  threads.clear();
+  EXPECT_EQ(turns, 100);
+  EXPECT_EQ(wrong, 0);
+  EXPECT_TRUE(eventually(5s, [&] { return residue().empty(); }));
+}
+
+TEST_F(multi_servers, is_lost_with_one_of_them) {
+  multi_mutex m{{{redis_, "x"}, {there_, "y"}}, {.ttl = 600ms}};
+  auto mine = m.acquire();
+  auto const lost = mine.lost();
+  std::atomic<int> told = 0;
+  mine.on_lost([&](loss_cause) { ++told; });
+  there_raw_.del("y");
+  EXPECT_TRUE(eventually(5s, [&] { return lost.stop_requested(); }));
+  EXPECT_FALSE(mine.valid());
+  EXPECT_EQ(mine.lost_because(), loss_cause::key_gone);
+  EXPECT_EQ(mine.release(), release_result::lost);
+  EXPECT_FALSE(raw_.exists("x"));
+  EXPECT_EQ(told, 1);
+}
+
+TEST_F(multi_servers, gives_back_what_it_has_when_one_of_them_cannot_be_asked) {
+  client nowhere{"redis+unix:///nonexistent/redis.sock", {.connect_timeout = 100ms}};
+  multi_mutex m{{{redis_, "x"}, {nowhere, "y"}}};
+  EXPECT_EQ(code_of([&] { (void)m.try_acquire_for(300ms); }), errc::unreachable);
+  EXPECT_TRUE(eventually(5s, [&] { return residue().empty(); }));
+  std::atomic<bool> failed = false;
+  m.async_try_acquire_for(300ms, [&](std::optional<multi_lease>, std::exception_ptr const& why) {
+    failed = code_of([&] { std::rethrow_exception(why); }) == errc::unreachable;
+  });
+  EXPECT_TRUE(eventually(5s, [&] { return failed.load(); }));
+  EXPECT_TRUE(eventually(5s, [&] { return residue().empty(); }));
+}
+
+TEST_F(multi_servers, can_be_waited_for_inside_a_callback) {
+  multi_mutex m{{{redis_, "x"}, {there_, "y"}}};
+  mutex outer{redis_, "outer"};
+  std::atomic<bool> both = false;
+  outer.async_acquire([&](std::optional<lease> first, std::exception_ptr const&) {
+    auto second = m.try_acquire_for(5s);
+    both = first && second && second->release() == release_result::released;
+  });
+  EXPECT_TRUE(eventually(5s, [&] { return both.load(); }));
+}
+
+TEST_F(multi_servers, lets_its_waiters_go_when_a_client_is_destroyed) {
+  mutex here{redis_, "x"};
+  auto const held = here.acquire();
+  auto gone = std::make_unique<client>(server_.url());
+  multi_mutex m{{{*gone, "x"}, {there_, "y"}}};
+  std::atomic<bool> closed = false;
+  m.async_acquire([&](std::optional<multi_lease>, std::exception_ptr const& why) {
+    closed = code_of([&] { std::rethrow_exception(why); }) == errc::closed;
+  });
+  gone.reset();
+  EXPECT_TRUE(eventually(5s, [&] { return closed.load(); }));
+  EXPECT_TRUE(eventually(5s, [&] { return there_raw_.keys("y").empty(); }));
+}
+
+}  // namespace
+}  // namespace holdfast::test

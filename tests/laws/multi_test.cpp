@@ -222,7 +222,7 @@ TEST_F(multi, gets_its_turn_though_its_names_are_never_free_together) {
         auto const before = rounds[1 - i].load();
         ++rounds[i];
         // Until the other holds, so that they overlap; it may be the one in the middle that keeps it out.
-        (void)eventually(30ms, [&] { return rounds[1 - i] != before || enough; });
+        (void)eventually(300ms, [&] { return rounds[1 - i] != before || enough; });
       }
     });
   }

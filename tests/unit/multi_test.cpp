@@ -5,6 +5,8 @@
 
 #include <gmock/gmock.h>
 
+#include "engine/access.hpp"
+#include "engine/core.hpp"
 #include "engine/failure.hpp"
 #include "engine/line.hpp"
 #include "sync/turns.hpp"
@@ -89,9 +91,8 @@ class multi_failure : public testing::Test {
     holdfast::resp::reply const refusal{
         .what = holdfast::resp::kind::error, .text = std::move(words), .elements = {}};
     auto const name = join_names(std::vector<std::string>{"a", "b", "my list"});
-    // A line keeps its engine for its callers; what it is called doesn't depend on that.
-    alignas(holdfast::engine::core*) static std::byte nobody;
-    holdfast::engine::line const at{reinterpret_cast<holdfast::engine::core&>(nobody), multi, name};
+    holdfast::client const nowhere{"redis+unix:///nonexistent/redis.sock"};
+    holdfast::engine::line const at{*holdfast::engine::access::core_of(nowhere), multi, name};
     return *holdfast::engine::explain(refusal, at, "redis://h:1");
   }
 };

@@ -68,6 +68,7 @@ void loop::finish(parked& one) {
   if (one.asleep_) {
     one.asleep_ = false;
     --parked_;
+    ++served_;
     wakes_.push_back(&one.done_);
   } else if (driver_waits_ == &one && driver_ != std::this_thread::get_id()) {
     interrupt();
@@ -221,10 +222,11 @@ void loop::keep() {
     while (!stopping_ && !polling_ && !served_alone) {
       polling_ = true;
       driver_ = std::this_thread::get_id();
-      auto const callers = parked_;
+      auto const served = served_;
       turn(hold);
-      // The last caller was served: the next one had better drive itself.
-      served_alone = callers > 0 && parked_ == 0 && interest_ == 0;
+      // The last caller was served, perhaps one that came during this turn: the next one had better drive
+      // itself.
+      served_alone = served_ != served && parked_ == 0 && interest_ == 0;
       let_go();
       run_deferred(hold);
     }

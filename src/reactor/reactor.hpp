@@ -126,6 +126,7 @@ class loop {
   parked const* driver_waits_ = nullptr;
   bool interrupted_ = false;  ///< the driver was told to come back
   int parked_ = 0;            ///< threads asleep in wait()
+  std::uint64_t served_ = 0;  ///< how many of them have been finished
   int interest_ = 0;
   std::uint64_t drives_ = 0;  ///< how often a caller drove
   std::function<void(std::string const&)> on_exception_;

@@ -135,6 +135,7 @@ void try_all(server_session& server, std::string_view const lock, server_facts& 
   may.tried(always, "zrange", {"ZRANGE", names.queue, "0", "0"});
   may.tried(always, "zrank", {"ZRANK", names.queue, "x"});
   may.tried(always, "zrem", {"ZREM", names.queue, "x"});
+  may.tried(always, "zpopmin", {"ZPOPMIN", names.queue, "0"});
   may.tried(always, "zscore", {"ZSCORE", names.queue, "x"});
   may.tried(always, "hgetall", {"HGETALL", names.record});
   may.tried(always, "time", {"TIME"});

@@ -13,7 +13,7 @@ local grant_ms = ARGV[3]
 -- @include wake_next
 local holder = redis.pcall('GET', lock)
 if holder ~= owner then return holder and -1 or 0 end
-redis.call('DEL', lock)
 -- Should a side key be spoilt, the lock is free all the same; the waiters find out by themselves.
-pcall(wake_next, lock, counter, queue, starvation_us, grant_ms)
+local fine, outcome = pcall(wake_next, lock, counter, queue, starvation_us, grant_ms)
+if not fine or outcome ~= 'granted' then redis.call('DEL', lock) end
 return 1

@@ -6,7 +6,7 @@
 local function wake_next(lock, counter, queue, starvation_us, grant_ms, self)
   local limit = tonumber(starvation_us)
   while true do
-    local first = redis.call('ZRANGE', queue, 0, 0, 'WITHSCORES')
+    local first = redis.call('ZPOPMIN', queue)
     local waiter, since = first[1], first[2]
     if not waiter then return 'nobody' end
     if waiter == self then return 'self' end
@@ -20,8 +20,11 @@ local function wake_next(lock, counter, queue, starvation_us, grant_ms, self)
     else
       heard = redis.pcall('PUBLISH', inbox, 'woken ' .. number .. ' ' .. lock)
     end
-    if type(heard) == 'table' then return 'mute' end
-    redis.call('ZREM', queue, waiter)
+    if type(heard) == 'table' then
+      redis.call('ZADD', queue, since, waiter)
+      redis.call('PEXPIRE', queue, 60000)
+      return 'mute'
+    end
     if heard > 0 then
       if not starved then return 'woken' end
       redis.call('SET', lock, waiter, 'PX', grant_ms)

@@ -46,13 +46,14 @@ lock_kind kind_of(std::string_view type, std::string_view owner) {
 error refused(resp::reply const& refusal, std::string_view about, std::string_view server) {
   auto const why = engine::explain(refusal, about, server);
   if (why->code() != errc::unauthorized) return error{*why};
-  return {errc::unauthorized,
-          std::string{server} + ": not allowed to look for or at \"" + std::string{about} +
-              "\": " + refusal.text +
-              "; that needs the rights +eval +evalsha +scan +type +get +getrange +pttl +zcard +zrange +time "
-              "+hgetall, and +del +set +zrem +publish with channels &holdfast_inbox:* to release by force; "
-              "keys ~* "
-              "to search"};
+  return {
+      errc::unauthorized,
+      std::string{server} + ": not allowed to look for or at \"" + std::string{about} +
+          "\": " + refusal.text +
+          "; that needs the rights +eval +evalsha +scan +type +get +getrange +pttl +zcard +zrange +time "
+          "+hgetall, and +del +set +zpopmin +publish with channels &holdfast_inbox:* to release by force; "
+          "keys ~* "
+          "to search"};
 }
 
 std::vector<resp::reply> ask_all(engine::core& server, std::span<call const> scripts,

@@ -5,6 +5,7 @@
 #include <holdfast/lease.hpp>
 #include <holdfast/options.hpp>
 #include <holdfast/wait_time.hpp>
+#include <holdfast/who.hpp>
 
 #include <chrono>
 #include <cstdint>
@@ -163,6 +164,10 @@ class multi_mutex {
                                                            std::stop_token stop = {}) {
     return try_acquire_within(to_wait(wait), std::move(stop));
   }
+
+  /// Who held the first busy name (in sorted order) when an acquisition of these names last found one busy:
+  /// see exclusive_lock::last_busy().
+  [[nodiscard]] std::optional<busy_info> last_busy();
 
   // Asynchronous: returns at once; `done` is called from a client's thread or one that is inside a call of
   // it.

@@ -46,7 +46,7 @@ void core::note_busy(waiter const& who) {
   } else {
     return;  // nobody answered
   }
-  at.set_in_the_way(std::move(how));
+  at.set_in_the_way({std::move(how), boot_clock::now()});
 }
 
 std::optional<busy_info> core::last_busy(line& at) {
@@ -54,8 +54,8 @@ std::optional<busy_info> core::last_busy(line& at) {
   std::optional<busy_info> result;
   {
     reactor::lock const hold{loop_.mutex()};
-    result = at.in_the_way();
-    if (!result) return result;
+    if (at.in_the_way() == nullptr) return result;
+    result = at.in_the_way()->who;
     auto const same = uuid_of(known_.owner) == uuid_of(result->holder.owner);
     if (same && !known_.host.empty()) {
       auto owner = std::move(result->holder.owner);
@@ -83,6 +83,12 @@ std::optional<busy_info> core::last_busy(line& at) {
   reactor::lock const hold{loop_.mutex()};
   known_ = holder;
   return result;
+}
+
+time_point core::last_busy_at(line const& at) {
+  if (forked()) check_usable();
+  reactor::lock const hold{loop_.mutex()};
+  return at.in_the_way() != nullptr ? at.in_the_way()->at : time_point{};
 }
 
 }  // namespace holdfast::engine

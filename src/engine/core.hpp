@@ -80,6 +80,8 @@ class core : public std::enable_shared_from_this<core> {
   /// Who was in the way when a caller of this line last went without the lock. May ask the server for that
   /// one's record.
   [[nodiscard]] std::optional<busy_info> last_busy(line& at);
+  /// When that was; the clock's epoch when it never was.
+  [[nodiscard]] time_point last_busy_at(line const& at);
 
   /// Calls `done` after so long, or when the client is shut down.
   void async_pause(std::chrono::nanoseconds time, callback<void()> done);

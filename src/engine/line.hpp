@@ -102,11 +102,13 @@ class line {
   }
   [[nodiscard]] core& home() const noexcept { return home_; }
 
-  /// Who was in the way when a caller last went without the lock; empty when none did.
-  [[nodiscard]] std::optional<busy_info> in_the_way() const {
-    return in_the_way_ ? std::optional{*in_the_way_} : std::nullopt;
-  }
-  void set_in_the_way(busy_info who) { in_the_way_ = std::make_unique<busy_info>(std::move(who)); }
+  /// Who was in the way when a caller last went without the lock, and when that was; null when none did.
+  struct obstacle {
+    busy_info who;
+    time_point at;
+  };
+  [[nodiscard]] obstacle const* in_the_way() const noexcept { return in_the_way_.get(); }
+  void set_in_the_way(obstacle what) { in_the_way_ = std::make_unique<obstacle>(std::move(what)); }
 
   waiter_list waiters;     ///< first come, first served
   held* holder = nullptr;  ///< the lease of this process, if any
@@ -123,7 +125,7 @@ class line {
   friend void intrusive_ptr_add_ref(line* one) noexcept;
   friend void intrusive_ptr_release(line* one) noexcept;
 
-  std::unique_ptr<busy_info> in_the_way_;
+  std::unique_ptr<obstacle> in_the_way_;
   std::string name_;
   recipe const& how_;
   core& home_;

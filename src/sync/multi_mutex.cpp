@@ -137,6 +137,18 @@ multi_mutex::multi_mutex(std::vector<member> members, lock_options options)
 
 multi_mutex::~multi_mutex() = default;
 
+std::optional<busy_info> multi_mutex::last_busy() {
+  sync::group const* last = nullptr;
+  auto at = time_point{};
+  for (auto const& one : *impl_->groups) {
+    auto const when = one.core().last_busy_at(*one.place());
+    if (when <= at) continue;
+    last = &one;
+    at = when;
+  }
+  return last != nullptr ? last->core().last_busy(*last->place()) : std::nullopt;
+}
+
 std::vector<std::string> const& multi_mutex::names() const noexcept { return impl_->what->names; }
 
 void multi_mutex::lock() {

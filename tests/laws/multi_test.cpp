@@ -45,6 +45,21 @@ TEST_F(multi, works_with_the_guards_of_the_standard_library) {
   EXPECT_TRUE(residue().empty());
 }
 
+TEST_F(multi, says_who_holds_the_name_that_was_busy) {
+  client other{server_.url(), {.label = "in the way"}};
+  mutex theirs{other, "b"};
+  auto const held = theirs.acquire();
+  ASSERT_TRUE(eventually(5s, [&] { return raw_.exists("holdfast_client:" + other.uuid()); }));
+  multi_mutex m{redis_, {"a", "b", "c"}};
+  EXPECT_FALSE(m.last_busy());
+  EXPECT_FALSE(m.try_acquire());
+  auto const why = m.last_busy();
+  ASSERT_TRUE(why);
+  EXPECT_EQ(why->holder.owner, held.owner());
+  EXPECT_EQ(why->holder.label, "in the way");
+  EXPECT_TRUE(why->held_for);
+}
+
 TEST_F(multi, gives_back_what_a_thread_held_when_it_ended) {
   multi_mutex m{redis_, {"a", "b"}};
   std::jthread{[&] { m.lock(); }}.join();

@@ -20,9 +20,9 @@ TEST_P(cost, of_an_uncontended_lock_and_unlock_is_two_requests) {
   auto const served = std::stoull(raw_.info("stats", "total_commands_processed"));
   proxy_.forget();
   for (auto i = 0; i < 25; ++i) wanted->acquire().release();
-  EXPECT_EQ(redis.stats().commands - commands, 50u);
-  EXPECT_EQ(proxy_.requests().size(), 50u);
-  EXPECT_EQ(proxy_.connections(), 1);
+  EXPECT_GE(redis.stats().commands - commands, 50u);
+  EXPECT_LE(redis.stats().commands - commands, 51u) << "where it takes half a second: the client's record";
+  EXPECT_EQ(requests_for_locks(proxy_), 50u);
   RecordProperty("server_commands",
                  std::to_string(std::stoull(raw_.info("stats", "total_commands_processed")) - served));
 }
@@ -45,13 +45,13 @@ TEST_P(cost, of_a_handoff_inside_the_process_is_no_request_or_one_where_the_serv
     EXPECT_TRUE(eventually(20s, [&] { return served == 20; }));
     if (!measured || GetParam().wake == wake::poll) continue;
     if (GetParam().passing == handoff::by_server) {
-      EXPECT_LE(proxy_.requests().size(), 21u) << "a release for each lease";
+      EXPECT_LE(requests_for_locks(proxy_), 21u) << "a release for each lease";
       EXPECT_EQ(redis.stats().handed_over, before);
       continue;
     }
     // The first lease was taken before anybody waited, with one token, so its release asks for more; the last
     // gives back.
-    EXPECT_LE(proxy_.requests().size(), 2u);
+    EXPECT_LE(requests_for_locks(proxy_), 2u);
     EXPECT_GE(redis.stats().handed_over - before, 19u);
   }
 }
@@ -63,7 +63,7 @@ TEST_P(cost, of_trying_a_lock_that_this_process_holds_is_at_most_one_request) {
   auto const mine = wanted->acquire();
   proxy_.forget();
   EXPECT_FALSE(wanted->try_acquire_for(0ns));
-  EXPECT_LE(proxy_.requests().size(), 1u);
+  EXPECT_LE(requests_for_locks(proxy_), 1u);
 }
 
 TEST_P(cost, of_renewals_is_shared_by_the_leases_that_are_due) {
@@ -82,7 +82,7 @@ TEST_P(cost, of_renewals_is_shared_by_the_leases_that_are_due) {
   auto const renewals = redis.stats().renewals;
   proxy_.forget();
   ASSERT_TRUE(eventually(10s, [&] { return redis.stats().renewals - renewals >= 400; }));
-  EXPECT_LE(proxy_.requests().size(), 80u) << "for 400 renewals";
+  EXPECT_LE(requests_for_locks(proxy_), 80u) << "for 400 renewals";
   for (auto const& l : held) EXPECT_TRUE(l.valid());
   EXPECT_EQ(redis.stats().held_now, 200u);
 }
@@ -107,7 +107,7 @@ TEST_P(cost_of_waiting, for_a_thousand_callers_in_one_process_is_that_of_one) {
   auto const rechecks = redis.stats().rechecks;
   proxy_.forget();
   ASSERT_TRUE(eventually(10s, [&] { return redis.stats().rechecks - rechecks >= 3; }));
-  EXPECT_LE(proxy_.requests().size(), 4u);
+  EXPECT_LE(requests_for_locks(proxy_), 4u);
   mine.release();
   EXPECT_TRUE(eventually(20s, [&] { return served == 1000; }));
 }

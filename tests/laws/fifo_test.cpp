@@ -217,6 +217,7 @@ TEST_P(fifo, grants_the_lock_by_the_release_itself_past_killed_waiters) {
   auto redis = connect({.recheck = 30s});
   auto const wanted = lock(redis);
   auto waiting = ask(redis, *wanted, "the one that lives");
+  EXPECT_TRUE(eventually(5s, [&] { return raw_.exists("holdfast_client:" + redis.uuid()); }));
   auto quiet = redis.stats().commands;
   EXPECT_TRUE(eventually(5s, [&] {
     quiet = redis.stats().commands;

@@ -10,6 +10,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <exception>
 #include <mutex>
@@ -45,6 +46,18 @@ class law : public testing::TestWithParam<subject> {
   redis_server server_{};
   raw_redis raw_ = server_.raw();
 };
+
+/// How many of the requests that a proxy saw were for locks: not what connections begin with, nor the record
+/// of a client, which comes when it comes.
+inline std::size_t requests_for_locks(flaky_proxy const& proxy) {
+  auto const all = proxy.requests();
+  return static_cast<std::size_t>(std::count_if(all.begin(), all.end(), [](request const& r) {
+    auto const of_a_record = std::any_of(r.words.begin(), r.words.end(), [](std::string const& word) {
+      return word.rfind("holdfast_client:", 0) == 0;
+    });
+    return (r.name == "EVALSHA" || r.name == "EVAL") && !of_a_record;
+  }));
+}
 
 /// The outcome of one asynchronous acquisition. Outlives the handler that fills it in.
 class pending {

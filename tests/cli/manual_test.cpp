@@ -61,6 +61,16 @@ TEST(manual, is_free_of_errors) {
   EXPECT_EQ(lint.out(), "");
 }
 
+TEST(manual, fits_a_terminal) {
+  process shown{{"mandoc", "-Tascii", "-Owidth=80", page_file}};
+  ASSERT_EQ(shown.wait(), 0);
+  std::istringstream lines{shown.out()};
+  for (std::string line; std::getline(lines, line);) {
+    // A letter printed twice over itself is bold.
+    EXPECT_LE(std::regex_replace(line, std::regex{".\b"}, "").size(), 80U) << line;
+  }
+}
+
 TEST(manual, explains_each_command_and_no_other) {
   option_names explained;
   for (auto const& [name, text] : sections()) {

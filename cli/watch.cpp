@@ -92,6 +92,8 @@ std::string words_of(event const& one, lock_state const& now) {
       return "handed over from " + before + " to " + holder + more;
     case happening::passed_on:
       return "passed on inside " + holder + more;
+    case happening::identified:
+      return "held by " + holder + more;
     case happening::held_meanwhile:
       return "free again: somebody held it meanwhile" + more;
     case happening::waiting:

@@ -32,6 +32,8 @@ std::string_view to_string(happening what) noexcept {
       return "handed_over";
     case happening::passed_on:
       return "passed_on";
+    case happening::identified:
+      return "identified";
     case happening::held_meanwhile:
       return "held_meanwhile";
     case happening::waiting:
@@ -51,6 +53,8 @@ std::vector<event> changes(lock_state const& before, lock_state const& now,
   if (is_held(before) && is_held(now)) {
     if (before.holder.owner != now.holder.owner)
       return {{.what = change_of_holder(before, now), .before = before.holder}};
+    if (before.holder.pid == 0 && now.holder.pid != 0)
+      return {{.what = happening::identified, .before = before.holder}};
   } else if (is_held(before)) {
     bool const ran_out = before.ttl_left && *before.ttl_left <= between;
     return {{.what = ran_out ? happening::expired : happening::released, .before = before.holder}};

@@ -17,6 +17,7 @@ enum class happening : std::uint8_t {
   expired,         ///< it is free: its ttl was over
   handed_over,     ///< another process holds it now
   passed_on,       ///< another acquisition of the same process holds it now
+  identified,      ///< the same holder, who has left its record by now
   held_meanwhile,  ///< it is free as before, but somebody had it for a moment
   waiting,         ///< only the number of those that wait has changed
   became,          ///< the key is of another kind now: foreign, or no lock

@@ -50,6 +50,14 @@ TEST(watch_events, sees_each_change_of_holder) {
   EXPECT_EQ(cli::changes(held("a:1"), held("b:1"), 1ms).at(0).before.owner, "a:1");
 }
 
+TEST(watch_events, sees_a_holder_that_says_who_it_is) {
+  auto known = held("a:1");
+  known.holder.pid = 812;
+  EXPECT_EQ(between(held("a:1"), known), "identified");
+  EXPECT_EQ(between(known, known), "");
+  EXPECT_EQ(between(known, held("a:1")), "");
+}
+
 TEST(watch_events, takes_a_ttl_that_may_have_been_over_for_the_cause) {
   EXPECT_EQ(between(held("a:1", 101ms), free), "released");
   EXPECT_EQ(between(held("a:1", 100ms), free), "expired");

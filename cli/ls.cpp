@@ -24,7 +24,8 @@ Only names that Holdfast knows are found: those that a client of it has held in 
 The server is searched in small steps (SCAN), and goes on serving others in between.
 
 Columns
-  KIND     exclusive: held by Holdfast; foreign: by another library; free: nobody holds it, but somebody waits
+  KIND     exclusive: held by Holdfast; foreign: by another library; free: nobody holds it, but somebody waits;
+           other: a key of that name is no lock
   HOLDER   host:pid; LABEL what `--label` said of it
   HELD     since when; TTL when it ends unless renewed; - unknown
   TOKEN    the newest fencing token; WAITING how many processes wait

@@ -92,10 +92,13 @@ std::string told(force_result result, lock_state const& seen, options const& wha
     case force_result::changed:
       return fmt::format("lock {} is held by somebody else by now; nothing was done to them", name);
     case force_result::refused_foreign:
-      return fmt::format("the key {} is {}: \"{}\"; add --foreign to delete it all the same", name,
-                         listing::described(seen), output::one_line(seen.holder.owner));
+      return fmt::format(
+          "the key {} holds \"{}\", which Holdfast did not write: another lock library's "
+          "(redsync, redis-py, ...), or no lock; add --foreign to delete it all the same",
+          name, output::one_line(seen.holder.owner));
     case force_result::refused_other:
-      return fmt::format("the key {} is {}; it is never deleted here", name, listing::described(seen));
+      return fmt::format("the key {} holds a {}, which is no lock; it is never deleted here", name,
+                         output::one_line(seen.type));
   }
   return {};
 }

@@ -69,7 +69,7 @@ TEST_F(release, says_what_a_foreign_key_is_and_deletes_it_only_with_foreign) {
   redis.command({"SET", "orders", "redsync's value"});
   auto refused = force({"--yes", "orders"});
   EXPECT_EQ(refused.wait(), 65);
-  EXPECT_THAT(refused.err(), AllOf(HasSubstr("foreign: a string that Holdfast did not write"),
+  EXPECT_THAT(refused.err(), AllOf(HasSubstr("which Holdfast did not write"),
                                    HasSubstr("\"redsync's value\""), HasSubstr("add --foreign")));
   EXPECT_TRUE(redis.exists("orders"));
   auto allowed = force({"--yes", "--foreign", "orders"});
@@ -81,7 +81,7 @@ TEST_F(release, never_deletes_what_is_no_lock) {
   redis.command({"HSET", "orders", "field", "value"});
   auto command = force({"--yes", "--foreign", "orders"});
   EXPECT_EQ(command.wait(), 65);
-  EXPECT_THAT(command.err(), HasSubstr("the key \"orders\" is other: a hash, which is no lock"));
+  EXPECT_THAT(command.err(), HasSubstr("the key \"orders\" holds a hash, which is no lock"));
   EXPECT_TRUE(redis.exists("orders"));
 }
 

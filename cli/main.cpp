@@ -9,7 +9,6 @@
 #include <fmt/format.h>
 
 #include <csignal>
-#include <cstdio>
 #include <exception>
 
 namespace {
@@ -20,10 +19,8 @@ int guarded_main(int const argc, char** const argv) {
   auto const arguments = read_arguments(argc, argv);
   if (!arguments.text.empty()) {
     // Help that can't be written is no help: `holdfast help > /dev/full` fails.
-    bool const written =
-        std::fwrite(arguments.text.data(), 1, arguments.text.size(), stdout) == arguments.text.size() &&
-        std::fflush(stdout) == 0;
-    return written ? ok : internal;
+    print_line(arguments.text);
+    return ok;
   }
   return arguments.chosen();
 }
@@ -31,6 +28,7 @@ int guarded_main(int const argc, char** const argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  occupy_closed_streams();
   output::set_up(output::detail::normal);
   try {
     return guarded_main(argc, argv);

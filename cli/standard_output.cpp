@@ -2,6 +2,7 @@
 
 #include "exit_codes.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
 #include <unistd.h>
@@ -11,6 +12,14 @@
 #include <cstring>
 
 namespace holdfast::cli {
+
+void occupy_closed_streams() {
+  for (int const number : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (fcntl(number, F_GETFD) != -1) continue;
+    // The wrong way round, so that its use fails as on a closed one; the lowest free number is this one.
+    open("/dev/null", (number == STDIN_FILENO ? O_WRONLY : O_RDONLY) | O_CLOEXEC);
+  }
+}
 
 void print_line(std::string_view const text) {
   bool const written = std::fwrite(text.data(), 1, text.size(), stdout) == text.size() &&

@@ -12,6 +12,10 @@ class output_closed : public std::exception {
   [[nodiscard]] char const* what() const noexcept override { return "nobody reads the output"; }
 };
 
+/// First thing in main(): a standard stream that the caller closed stays closed for us and for what we run,
+/// but its number is taken, so that no text meant for it ends in a connection.
+void occupy_closed_streams();
+
 /// One line, at once. Throws output_closed, and failure when it can't be written for another reason.
 void print_line(std::string_view text);
 

@@ -101,6 +101,13 @@ TEST_F(ls, takes_what_is_no_text_for_unknown_characters_in_json) {
   EXPECT_EQ(objects(command.out()).at(0).at("name"), "\xef\xbf\xbd\xef\xbf\xbd");
 }
 
+TEST_F(ls, does_not_take_its_connection_for_an_output_that_was_closed) {
+  hold("job");
+  process closed{{"sh", "-c", "exec " HOLDFAST_CLI " ls --url " + server.url() + " <&- >&-"}};
+  EXPECT_EQ(closed.wait(), 70);
+  EXPECT_EQ(closed.err(), "holdfast: can't write to stdout: Bad file descriptor\n");
+}
+
 TEST_F(ls, ends_without_a_word_when_nobody_reads) {
   for (int i = 0; i < 50; ++i) hold("job:" + std::to_string(i));
   for (std::string const trap : {"", "trap '' PIPE; "}) {

@@ -24,13 +24,17 @@ std::string names_of(CLI::App const& app) {
   return names;
 }
 
+failure no_command(std::string_view const name, CLI::App const& app) {
+  return {usage, fmt::format("no command {}; there are: {}", output::quoted(name), names_of(app))};
+}
+
 std::string help_of(CLI::App& app, std::string const& about) {
   // App::help() would explain the command that was given: `help` itself.
   if (about.empty()) return app.get_formatter()->make_help(&app, app.get_name(), CLI::AppFormatMode::Normal);
   for (auto* const command : app.get_subcommands([](CLI::App*) { return true; })) {
     if (command->get_name() == about) return command->help();
   }
-  throw failure{usage, fmt::format("no command {}; there are: {}", output::quoted(about), names_of(app))};
+  throw no_command(about, app);
 }
 
 /// Blames the right thing for `--ttl 5 minutes NAME`: CLI11 sees only words too many.
@@ -108,7 +112,7 @@ arguments read_arguments(int const argc, char** const argv) {
   };
   auto const shown = [&](std::string text) {
     result.text = std::move(text);
-    if (!result.text.ends_with('\n')) result.text += '\n';
+    if (result.text.ends_with('\n')) result.text.pop_back();
     return result;
   };
   try {
@@ -119,6 +123,7 @@ arguments read_arguments(int const argc, char** const argv) {
     return shown(command() != nullptr ? command()->help() : app.help());
   } catch (CLI::ParseError const& problem) {
     auto const* const given = command();
+    if (given == nullptr && words.size() > 1 && words[1][0] != '-') throw no_command(words[1], app);
     auto const where = given == nullptr || given == help ? std::string{"holdfast help"}
                                                          : "holdfast help " + given->get_name();
     throw failure{usage, fmt::format("{}; see `{}`", explained(problem, given), where)};

@@ -2,17 +2,17 @@
 #include "command.hpp"
 #include "exit_codes.hpp"
 #include "help_text.hpp"
+#include "output.hpp"
 #include "run.hpp"
 
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
+#include <cstddef>
 #include <memory>
 #include <optional>
 #include <string>
-#include <utility>
-#include <vector>
 
 namespace holdfast::cli {
 namespace {
@@ -20,6 +20,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr auto shortest_ttl = 10ms;
+constexpr std::size_t longest_label = 200;  // client_options::label
 
 /// As they were typed; durations are read after CLI11 is done, so that their messages are ours.
 struct typed {
@@ -29,12 +30,19 @@ struct typed {
   std::string ttl = "30s";
   std::optional<std::string> max_hold;
   std::optional<std::string> once_per;
-  on_lost policy = on_lost::term;
+  std::string policy = "term";
   std::string label;
   bool no_wait = false;
   bool fair = false;
   bool keep = false;
 };
+
+on_lost policy_of(std::string const& text) {
+  if (text == "term") return on_lost::term;
+  if (text == "kill") return on_lost::kill;
+  if (text == "warn") return on_lost::warn;
+  throw failure{usage, fmt::format("--on-lost: {} is none of term, kill and warn", output::quoted(text))};
+}
 
 run_options checked(typed const& from, words_after const command) {
   if (from.name.empty())
@@ -42,10 +50,14 @@ run_options checked(typed const& from, words_after const command) {
   if (command.empty()) {
     throw failure{usage, "no command: write it after --, as in `holdfast run nightly -- ./import.sh`"};
   }
+  if (from.label.size() > longest_label) {
+    throw failure{
+        usage, fmt::format("--label: {} bytes are too many; at most {}", from.label.size(), longest_label)};
+  }
   run_options run{.name = from.name,
                   .command = command,
                   .wait = {},
-                  .policy = from.policy,
+                  .policy = policy_of(from.policy),
                   .label = from.label,
                   .fair = from.fair,
                   .keep = from.keep,
@@ -93,10 +105,7 @@ void add_run(CLI::App& app, action& chosen, words_after const command) {
   run->add_option("--max-hold", to->max_hold,
                   "Hold the lock no longer; the command is ended as if it were lost")
       ->option_text("DURATION");
-  std::vector<std::pair<std::string, on_lost>> const policies{
-      {"term", on_lost::term}, {"kill", on_lost::kill}, {"warn", on_lost::warn}};
   run->add_option("--on-lost", to->policy, "What a lost lock means for the command (default: term)")
-      ->transform(CLI::CheckedTransformer(policies).description(""))
       ->option_text("term|kill|warn");
   run->add_flag("--fair", to->fair,
                 "First come, first served, over all hosts; without it a newcomer may overtake for a moment");

@@ -21,7 +21,9 @@ TEST(usage, errors_exit_with_64_and_say_what_is_allowed) {
   environment const nowhere{{"HOLDFAST_URL", "redis+unix:///nowhere/redis.sock"}};
   std::vector<row> const rows{
       {{}, "there are: run, ls, inspect, "},
-      {{"walk"}, "walk"},
+      {{"walk"}, "no command \"walk\"; there are: run, ls, inspect, "},
+      {{"walk", "job", "--json"}, "no command \"walk\"; there are: "},
+      {{"--url", "redis://localhost", "ls"}, "holdfast help"},
       {{"help", "walk"}, "there are: run, ls, inspect, "},
       {{"completion"}, "SHELL is required"},
       {{"completion", "tcsh"}, "tcsh not in {bash,zsh,fish}"},
@@ -44,8 +46,10 @@ TEST(usage, errors_exit_with_64_and_say_what_is_allowed) {
       {{"run", "--once-per", "0", "job", "--", "true"}, "--once-per: 0 is no period"},
       {{"run", "--once-per", "soon", "job", "--", "true"}, "--once-per: \"soon\" is no duration"},
       {{"run", "--once-per", "1h", "--keep", "job", "--", "true"}, "excludes"},
-      {{"run", "--label", std::string(201, 'x'), "job", "--", "true"}, "label"},
-      {{"run", "--on-lost=panic", "job", "--", "true"}, "--on-lost"},
+      {{"run", "--label", std::string(201, 'x'), "job", "--", "true"}, "--label: 201 bytes"},
+      {{"run", "--on-lost=panic", "job", "--", "true"},
+       "--on-lost: \"panic\" is none of term, kill and warn"},
+      {{"run", "--on-lost=1", "job", "--", "true"}, "--on-lost: \"1\" is none of"},
       {{"run", "--url", "gopher://localhost", "job", "--", "true"}, "gopher"},
       {{"inspect"}, "NAME is required"},
       {{"inspect", ""}, "NAME is empty"},
@@ -65,6 +69,17 @@ TEST(usage, errors_exit_with_64_and_say_what_is_allowed) {
     EXPECT_THAT(command.err(), testing::AllOf(testing::StartsWith("holdfast: "), HasSubstr(says)));
     EXPECT_EQ(std::ranges::count(command.err(), '\n'), 1) << command.err();
     EXPECT_EQ(command.out(), "");
+  }
+}
+
+TEST(usage, says_what_keeps_it_from_writing) {
+  for (std::string const what : {"help", "help run", "--version", "completion bash"}) {
+    process full{{"sh", "-c", "exec " HOLDFAST_CLI " " + what + " > /dev/full"}};
+    EXPECT_EQ(full.wait(), 70);
+    EXPECT_EQ(full.err(), "holdfast: can't write to stdout: No space left on device\n");
+    process closed{{"sh", "-c", "exec " HOLDFAST_CLI " " + what + " >&-"}};
+    EXPECT_EQ(closed.wait(), 70);
+    EXPECT_EQ(closed.err(), "holdfast: can't write to stdout: Bad file descriptor\n");
   }
 }
 

@@ -57,7 +57,7 @@ int examine_and_report(doctor_options const& how) {
     findings = judge(examine(server, how.name));
   } catch (error const& problem) {
     failure = problem;
-    findings = {unreachable_finding(problem.what())};
+    findings = {unreachable_finding(problem)};
   }
   print_line(how.json ? report_json(server.url(), findings) : report_text(findings));
   if (failure) return code_of(failure->code());

@@ -1,5 +1,6 @@
 // Checks of what the server lets us do.
 #include "doctor_checks.hpp"
+#include "output.hpp"
 
 #include <fmt/format.h>
 
@@ -39,7 +40,10 @@ missing_rules missing(std::vector<right_attempt> const& tried) {
 finding check_rights(server_facts const& facts) {
   auto const all = missing(facts.rights);
   if (all.rules.empty()) {
-    return {.check = "rights", .found = fmt::format("user {} may do all that was tried", facts.user)};
+    return {
+        .check = "rights",
+        .found = fmt::format("user {} may do all that was tried{}", facts.user,
+                             facts.lock.empty() ? "" : ", also with the lock " + output::quoted(facts.lock))};
   }
   finding result{
       .check = "rights",
@@ -59,8 +63,9 @@ finding check_rights(server_facts const& facts) {
         "without its channel a waiter isn't woken but asks again and again: later, and with more requests";
   } else {
     result.how = severity::advice;
-    result.why = all.any(needed::for_replicas) ? "a lock with the option `replicas` can't be had without WAIT"
-                                               : "holdfast ls and top look for locks by SCAN";
+    result.why = all.any(needed::for_replicas)
+                     ? "a lock with the option `replicas` can't be had without WAIT"
+                     : "without it `holdfast ls` and `top`, or any command that looks at locks, are refused";
   }
   return result;
 }

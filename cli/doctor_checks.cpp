@@ -54,11 +54,18 @@ finding unknown(std::string_view const check, std::string_view const why) {
           "give the doctor a user with the right, or look at the server yourself"};
 }
 
-finding unreachable_finding(std::string_view const why) {
-  auto const busy = why.find("BUSY") != std::string_view::npos;
-  return {"connection", severity::problem, std::string{why}, "without the server there are no locks",
-          busy ? "a script runs for too long: SCRIPT KILL ends it"
-               : "check the URL, the network, and that the server runs"};
+finding unreachable_finding(error const& problem) {
+  std::string_view const words = problem.what();
+  std::string advice = "check the URL, the network, and that the server runs";
+  if (words.find("BUSY") != std::string_view::npos) {
+    advice = "a script runs for too long: SCRIPT KILL ends it";
+  } else if (problem.code() == errc::unauthorized) {
+    advice = "check user and password in the URL; ACL LIST shows the users that there are";
+  } else if (problem.code() == errc::protocol) {
+    advice = "check host and port in the URL: another program listens there";
+  }
+  return {"connection", severity::problem, std::string{words}, "without the server there are no locks",
+          std::move(advice)};
 }
 
 std::string server_name(info_text const& info) {
@@ -154,12 +161,13 @@ finding check_clock(server_facts const& facts) {
   auto const& [ours, server, doubt] = *facts.clock.value;
   auto const passed = static_cast<double>(std::max(ours, microseconds{1}).count());
   auto const rate = 100.0 * static_cast<double>((server - ours).count()) / passed;
+  auto const shown = std::abs(rate) < 0.005 ? 0.0 : rate;  // no -0.00
   auto const error = 100.0 * static_cast<double>(doubt.count()) / passed;
   finding result{
       .check = "clock",
       .found = fmt::format("the server's clock goes {:+.2f} % (± {:.2f} %) against this machine's, "
                            "in {}",
-                           rate, error, to_text(ours))};
+                           shown, error, to_text(ours))};
   constexpr double promised = 1.0;
   if (std::abs(rate) - error >= promised) {
     result.how = severity::problem;
@@ -179,9 +187,10 @@ finding check_clock(server_facts const& facts) {
 finding check_keys(server_facts const& facts) {
   if (!facts.keys.value) return unknown("keys", facts.keys.refusal);
   auto const& keys = *facts.keys.value;
-  return {.check = "keys",
-          .found = fmt::format("{} keys; among {} of them {} token counters, {} queues, {} client records",
-                               keys.keys, keys.sampled, keys.counters, keys.queues, keys.clients)};
+  return {
+      .check = "keys",
+      .found = fmt::format("keys: {}; among {} of them, token counters: {}, queues: {}, client records: {}",
+                           keys.keys, keys.sampled, keys.counters, keys.queues, keys.clients)};
 }
 
 std::vector<finding> judge(server_facts const& facts) {

@@ -4,6 +4,8 @@
 #include "info_text.hpp"
 #include "server_session.hpp"
 
+#include <holdfast/error.hpp>
+
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -50,6 +52,7 @@ struct server_facts {
   std::string url{};  ///< without its password
   line_kind line = line_kind::plain;
   std::string user{};
+  std::string lock{};  ///< whose rights were tried, too; empty: none
   std::vector<std::chrono::microseconds> pings{};
   known<info_text> info{};
   /// Settings by their names; one that is absent is not known to the server.
@@ -82,7 +85,7 @@ struct finding {
 [[nodiscard]] std::vector<finding> judge(server_facts const&);
 
 /// Nothing else can be found out: why the server can't be asked.
-[[nodiscard]] finding unreachable_finding(std::string_view why);
+[[nodiscard]] finding unreachable_finding(error const&);
 
 /// "Redis 7.0.15", "Valkey 8.0.1"; empty without INFO.
 [[nodiscard]] std::string server_name(info_text const&);

@@ -129,9 +129,11 @@ void try_all(server_session& server, std::string_view const lock, server_facts& 
     may.tried(always, "hsetnx", {"HSETNX", names.counter, "x", "0"});
   }
   may.tried(always, "get", {"GET", names.counter});
+  may.tried(always, "exists", {"EXISTS", names.queue});
   may.tried(always, "type", {"TYPE", names.counter});
   may.tried(always, "pttl", {"PTTL", names.counter});
   may.tried(always, "pexpire", {"PEXPIRE", names.counter, "30000"});
+  may.tried(always, "zcard", {"ZCARD", names.queue});
   may.tried(always, "zrange", {"ZRANGE", names.queue, "0", "0"});
   may.tried(always, "zrank", {"ZRANK", names.queue, "x"});
   may.tried(always, "zrem", {"ZREM", names.queue, "x"});
@@ -145,6 +147,7 @@ void try_all(server_session& server, std::string_view const lock, server_facts& 
   if (!lock.empty()) may.try_name(lock);
   may.tried(needed::for_messages, "publish", {"PUBLISH", names.channel, "nobody hears this"});
   may.tried(needed::for_replicas, "wait", {"WAIT", "0", "1"});
+  may.tried(needed::for_tools, "getrange", {"GETRANGE", names.counter, "0", "0"});
   may.tried(needed::for_tools, "scan", {"SCAN", "0", "COUNT", "1"});
 
   auto const script = server.run_script();
@@ -237,7 +240,8 @@ server_facts examine(server_session& server, std::string_view const lock) {
   if (pong.refused && !pong.text.starts_with("NOPERM")) {
     throw error{errc::refused, fmt::format("{}: {}", server.url(), pong.text)};
   }
-  server_facts facts{.url = server.url(), .line = server.line(), .user = server.user()};
+  server_facts facts{
+      .url = server.url(), .line = server.line(), .user = server.user(), .lock = std::string{lock}};
   facts.pings = measure_pings(server);
   auto const clock_before = sample_time(server);
   facts.info = read_info(server);

@@ -99,7 +99,9 @@ std::shared_ptr<error const> explain(resp::reply const& refusal, std::string con
         where + "not allowed, for the lock " + title + ": " + refusal.text +
             "; Holdfast needs the rights +eval +evalsha +ping +client|setname +select +subscribe and, inside "
             "its scripts, "
-            "+get +set +del +pexpire +pttl +type +time +zadd +zpopmin +zrange +zrank +zrem +zscore +hset "
+            "+get +set +exists +del +pexpire +pttl +type +time +zadd +zcard +zpopmin +zrange +zrank +zrem "
+            "+zscore "
+            "+hset "
             "+hsetnx "
             "+publish; keys " +
             (name.empty() ? "of each name" : '~' + std::string{name}) +

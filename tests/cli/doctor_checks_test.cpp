@@ -47,6 +47,16 @@ TEST(doctor, finds_nothing_wrong_with_a_server_that_is_set_up_for_locks) {
   }
 }
 
+TEST(doctor, says_what_to_do_when_it_was_not_let_in) {
+  auto const advice = [](holdfast::errc code, std::string const& words) {
+    return unreachable_finding(holdfast::error{code, words}).advice;
+  };
+  EXPECT_THAT(advice(holdfast::errc::unreachable, "refused"), HasSubstr("that the server runs"));
+  EXPECT_THAT(advice(holdfast::errc::refused, "BUSY a script"), HasSubstr("SCRIPT KILL"));
+  EXPECT_THAT(advice(holdfast::errc::unauthorized, "WRONGPASS"), HasSubstr("user and password"));
+  EXPECT_THAT(advice(holdfast::errc::protocol, "HTTP/1.1"), HasSubstr("another program"));
+}
+
 TEST(doctor, says_why_and_what_to_do_with_everything_else) {
   auto facts = healthy(
       "redis_version:4.0.9\r\nrole:slave\r\nredis_mode:cluster\r\nused_memory:99\r\n"

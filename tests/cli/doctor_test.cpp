@@ -1,4 +1,5 @@
 #include "holdfast_command.hpp"
+#include "script/names.hpp"
 #include "support/flaky_proxy.hpp"
 #include "support/redis_server.hpp"
 
@@ -43,7 +44,7 @@ TEST(doctor_command, examines_a_server_and_leaves_nothing_behind) {
   auto const seen = doctor(server.url());
   EXPECT_EQ(seen.code, 0);
   EXPECT_EQ(seen.report["counts"]["ok"], seen.report["findings"].size()) << seen.report.dump(2);
-  EXPECT_THAT(seen.of("keys")["found"], HasSubstr("1 keys; among 1 of them 1 token counters"));
+  EXPECT_THAT(seen.of("keys")["found"], HasSubstr("keys: 1; among 1 of them, token counters: 1"));
   EXPECT_EQ(redis.keys(), words{"holdfast_token:{a}"});
 }
 
@@ -91,6 +92,19 @@ TEST(doctor_command, gives_a_rule_that_mends_the_rights) {
   EXPECT_EQ(seen.severity("scripts"), "ok");
   EXPECT_EQ(seen.severity("pub/sub"), "ok");
   EXPECT_EQ(seen.code, 0);
+
+  // The rule is enough for a lock, and for those who look at it and at its queue.
+  redis.command({"ZADD", holdfast::names::queue("jobs:2"), "1", "nobody:1"});
+  for (words const& line :
+       std::vector<words>{{"run", "--keep", "--url", server.url(), "jobs:1", "--", "true"},
+                          {"run", "--fair", "--url", server.url(), "jobs:3", "--", "true"},
+                          {"ls", "--url", server.url(), "jobs:*"},
+                          {"inspect", "--url", server.url(), "jobs:1"},
+                          {"inspect", "--url", server.url(), "jobs:2"},
+                          {"release", "--force", "--yes", "--grace", "0", "--url", server.url(), "jobs:1"}}) {
+    auto command = holdfast_command(line);
+    EXPECT_EQ(command.wait(), 0) << command.err();
+  }
 }
 
 TEST(doctor_command, checks_the_right_to_a_name_without_touching_it) {

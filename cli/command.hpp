@@ -1,13 +1,11 @@
 /// How a command of holdfast is added: one file per command, which declares its options and does its work.
 #pragma once
 
+#include "cli11.hpp"
+
 #include <functional>
 #include <span>
 #include <string>
-
-namespace CLI {
-class App;
-}
 
 namespace holdfast::cli {
 

@@ -2,16 +2,14 @@
 /// from it.
 #pragma once
 
+#include "cli11.hpp"
+
 #include <initializer_list>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
-
-namespace CLI {
-class App;
-}
 
 namespace holdfast::cli {
 

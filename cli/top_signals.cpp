@@ -10,14 +10,26 @@
 #include <system_error>
 
 namespace holdfast::cli {
+namespace {
 
-top_signals::top_signals() {
-  sigemptyset(&taken_);
+sigset_t signals_to_take() {
+  sigset_t taken{};
+  sigemptyset(&taken);
   for (int const signal : {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGPIPE, SIGTSTP, SIGCONT, SIGWINCH}) {
-    sigaddset(&taken_, signal);
+    sigaddset(&taken, signal);
   }
-  file_ = signalfd(-1, &taken_, SFD_CLOEXEC | SFD_NONBLOCK);
-  if (file_ < 0) throw std::system_error{errno, std::generic_category(), "signalfd"};
+  return taken;
+}
+
+int file_to_read(sigset_t const& taken) {
+  int const file = signalfd(-1, &taken, SFD_CLOEXEC | SFD_NONBLOCK);
+  if (file < 0) throw std::system_error{errno, std::generic_category(), "signalfd"};
+  return file;
+}
+
+}  // namespace
+
+top_signals::top_signals() : taken_{signals_to_take()}, file_{file_to_read(taken_)} {
   pthread_sigmask(SIG_BLOCK, &taken_, &before_);
 }
 

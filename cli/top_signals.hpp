@@ -37,9 +37,9 @@ class top_signals {
   void stop_here() const;
 
  private:
-  sigset_t taken_{};
+  sigset_t taken_;
   sigset_t before_{};
-  int file_ = -1;
+  int file_;
 };
 
 }  // namespace holdfast::cli

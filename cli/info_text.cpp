@@ -37,9 +37,8 @@ std::optional<std::int64_t> info_text::number(std::string_view const field) cons
 
 std::optional<std::int64_t> whole_number(std::string_view const text) {
   std::int64_t value = 0;
-  auto const* const end = text.data() + text.size();
-  auto const [stop, failure] = std::from_chars(text.data(), end, value);
-  if (text.empty() || failure != std::errc{} || stop != end) return std::nullopt;
+  auto const [stop, failure] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (text.empty() || failure != std::errc{} || stop != text.data() + text.size()) return std::nullopt;
   return value;
 }
 

@@ -105,6 +105,7 @@ CLI::App* add_completion(CLI::App& app, std::string& shell) {
   auto* const command = app.add_subcommand("completion", "Print the completion script for a shell");
   command->formatter(std::make_shared<usage_line>("holdfast completion SHELL"));
   std::vector<std::string> names;
+  names.reserve(shells.size());
   for (auto const& [name, write] : shells) names.emplace_back(name);
   command->add_option("SHELL", shell, "Which shell")
       ->required()

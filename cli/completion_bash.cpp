@@ -160,6 +160,7 @@ std::string operands_function(model const& from) {
       "\n# What command $1 takes besides options; the rest of the arguments says which Redis to ask.\n"
       "_holdfast_operands() {\n  case $1 in\n";
   std::vector<std::string> commands;
+  commands.reserve(from.commands.size());
   for (auto const& command : from.commands) commands.push_back(command.name);
   script += fmt::format("    '') {} ;;\n", lines(commands));
   for (auto const& [name, text, options, argument] : from.commands) {

@@ -160,6 +160,7 @@ std::vector<styled_line> draw(top_state const& state, size_in_cells const size) 
     for (std::size_t i = 0; i != std::min(room, help.size()); ++i) add(style::plain, help[i]);
   } else {
     std::vector<std::string> titles;
+    titles.reserve(columns.size());
     for (auto const& one : columns) titles.emplace_back(one.title);
     lines.push_back({style::header, line_of("NAME", titles, size.columns)});
     for (auto i = std::min(state.first, state.rows.size());

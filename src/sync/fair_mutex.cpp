@@ -15,7 +15,7 @@ lock_options in_order(lock_options asked) {
   return asked;
 }
 
-engine::exclusive_kind const strict{
+constexpr engine::exclusive_kind strict{
     .how = sync::fair, .adjust = in_order, .again = engine::exclusive_kind::nesting::refused};
 
 }  // namespace

@@ -8,9 +8,9 @@
 namespace holdfast {
 namespace {
 
-engine::exclusive_kind const barging{.how = sync::exclusive,
-                                     .adjust = [](lock_options asked) { return asked; },
-                                     .again = engine::exclusive_kind::nesting::refused};
+constexpr engine::exclusive_kind barging{.how = sync::exclusive,
+                                         .adjust = [](lock_options asked) { return asked; },
+                                         .again = engine::exclusive_kind::nesting::refused};
 
 }  // namespace
 

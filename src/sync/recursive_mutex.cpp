@@ -8,9 +8,9 @@
 namespace holdfast {
 namespace {
 
-engine::exclusive_kind const counted{.how = sync::exclusive,
-                                     .adjust = [](lock_options asked) { return asked; },
-                                     .again = engine::exclusive_kind::nesting::counted};
+constexpr engine::exclusive_kind counted{.how = sync::exclusive,
+                                         .adjust = [](lock_options asked) { return asked; },
+                                         .again = engine::exclusive_kind::nesting::counted};
 
 }  // namespace
 

@@ -8,6 +8,7 @@
 #include <clocale>
 #include <cstdio>
 #include <cstdlib>
+#include <string_view>
 
 #define NCURSES_NOMACROS  // `move`, `clear`, `timeout` …
 #include <curses.h>
@@ -41,9 +42,10 @@ top_screen::top_screen() : terminal_{nullptr} {
   }
   std::setlocale(LC_CTYPE, "");
   set_escdelay(25);
-  terminal_ = newterm(nullptr, stdout, stdin);
+  char const* const type = std::getenv("TERM");
+  auto const can_draw = type == nullptr || std::string_view{type} != "dumb";
+  if (can_draw) terminal_ = newterm(nullptr, stdout, stdin);
   if (terminal_ == nullptr) {
-    char const* const type = std::getenv("TERM");
     throw failure{usage,
                   fmt::format("can't draw on a terminal of the type \"{}\"; set TERM, or use `holdfast "
                               "top --once`",

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <utility>
@@ -42,19 +43,25 @@ presence::presence(reactor::loop& on, net::connection& line, identity who, std::
 void presence::start() { on_.arm(timer_, boot_clock::now() + settling); }
 
 void presence::look() {
-  if (!wanted_()) return;
+  if (!wanted_() && stays_until_ <= boot_clock::now()) return;
   open_();
   if (!refused_) announce();
   on_.arm(timer_, boot_clock::now() + between_records);
 }
 
+void presence::stay_until(time_point when) {
+  stays_until_ = std::max(stays_until_, when);
+  touch();
+}
+
 void presence::announce() {
+  auto const stays = std::chrono::ceil<milliseconds>(stays_until_ - boot_clock::now());
   auto const self = describe_self(who_.label);
   auto const record = names::client_record(who_.uuid);
   announced_ = true;
   scripting::run(line_,
                  scripts::client::announce{.record = {record},
-                                           .ttl_ms = record_ttl.count(),
+                                           .ttl_ms = std::max(record_ttl, stays).count(),
                                            .host = self.host,
                                            .pid = self.pid,
                                            .program = self.program,
@@ -65,6 +72,10 @@ void presence::announce() {
 
 void presence::end() {
   timer_.disarm();
+  if (stays_until_ > boot_clock::now()) {
+    announce();
+    return;
+  }
   if (!std::exchange(announced_, false) || refused_) return;
   std::string bytes;
   resp::append_command(bytes, {"DEL", names::client_record(who_.uuid)});

@@ -14,7 +14,8 @@ namespace holdfast::engine {
 
 /// Short work is nobody's business: half a second after the first lease or wait of a busy time, if there
 /// still is any, the record is written and the inbox opened, so that the holder can be named and asked. The
-/// record is written again every 20 s for as long as there is anything. All under the client's lock.
+/// record is written again every 20 s for as long as there is anything; that of a client which left a key to
+/// its ttl stays as long as that. All under the client's lock.
 class presence {
  public:
   struct identity {
@@ -31,7 +32,10 @@ class presence {
     if (!timer_.armed()) start();
   }
 
-  /// The client ends: its record goes.
+  /// A key is kept until then: who kept it can be named for so long.
+  void stay_until(time_point when);
+
+  /// The client ends: its record goes, unless it is to stay.
   void end();
 
  private:
@@ -45,6 +49,7 @@ class presence {
   std::function<bool()> wanted_;
   std::function<void()> open_;
   reactor::timer timer_;
+  time_point stays_until_{};
   bool announced_ = false;
   bool refused_ = false;  ///< the server won't have records: not asked for again
 };

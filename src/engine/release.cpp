@@ -103,6 +103,7 @@ void core::keep(held& what, std::optional<milliseconds> left, release_handler do
     return;
   }
   finish_here(what);
+  presence_.stay_until(left ? boot_clock::now() + *left : what.deadline());
   if (left) {
     set_last_ttl(what, *left, std::move(done));
   } else if (done) {

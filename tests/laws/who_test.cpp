@@ -77,6 +77,21 @@ TEST_F(who, is_named_to_one_that_waited_in_vain) {
   EXPECT_THAT(why->to_string(), testing::MatchesRegex("held for .*(ms|s) by .* pid [0-9]+ 'nightly import'"));
 }
 
+TEST_F(who, can_be_named_for_as_long_as_a_key_is_kept_though_its_client_is_gone) {
+  std::string key;
+  {
+    client redis{server_.url(), {.label = "hourly report"}};
+    key = record_of(redis);
+    mutex m{redis, "orders", {.ttl = 30s}};
+    EXPECT_EQ(m.acquire().keep_for(200s), release_result::kept);
+  }
+  EXPECT_GT(raw_.pttl(key), 100'000);
+  client redis{server_.url()};
+  mutex m{redis, "orders"};
+  EXPECT_FALSE(m.try_acquire());
+  EXPECT_EQ(m.last_busy()->holder.label, "hourly report");
+}
+
 TEST_F(who, is_asked_for_once_and_remembered) {
   client holder{server_.url(), {.label = "nightly import"}};
   mutex theirs{holder, "orders"};

@@ -1,6 +1,7 @@
 #include "top_screen.hpp"
 
 #include "exit_codes.hpp"
+#include "terminal_type.hpp"
 
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -8,7 +9,6 @@
 #include <clocale>
 #include <cstdio>
 #include <cstdlib>
-#include <string_view>
 
 #define NCURSES_NOMACROS  // `move`, `clear`, `timeout` …
 #include <curses.h>
@@ -43,8 +43,7 @@ top_screen::top_screen() : terminal_{nullptr} {
   std::setlocale(LC_CTYPE, "");
   set_escdelay(25);
   char const* const type = std::getenv("TERM");
-  auto const can_draw = type == nullptr || std::string_view{type} != "dumb";
-  if (can_draw) terminal_ = newterm(nullptr, stdout, stdin);
+  if (can_be_drawn_on(type)) terminal_ = newterm(nullptr, stdout, stdin);
   if (terminal_ == nullptr) {
     throw failure{usage,
                   fmt::format("can't draw on a terminal of the type \"{}\"; set TERM, or use `holdfast "

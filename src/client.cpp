@@ -3,7 +3,6 @@
 #include <holdfast/client.hpp>
 #include <memory>
 #include <mutex>
-#include <new>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -68,7 +67,8 @@ client::~client() {
   if (!core_) return;
   if (core_->forked()) {
     // A copy of the parent's, with its connections: to touch any of it would disturb the parent.
-    static_cast<void>(new (std::nothrow) std::shared_ptr<engine::core>{std::move(core_)});
+    static auto* const untouched = new std::vector<std::shared_ptr<engine::core>>;
+    untouched->push_back(std::move(core_));
     return;
   }
   {

@@ -237,10 +237,12 @@ TEST_F(top, wants_a_terminal) {
 }
 
 TEST_F(top, wants_a_terminal_that_can_be_drawn_on) {
-  open({}, {}, {{"TERM", "no-such-terminal"}});
-  EXPECT_EQ(window->wait(), 64);
-  EXPECT_THAT(window->seen(), HasSubstr("no-such-terminal"));
-  EXPECT_EQ(window->modes(), modes);
+  for (std::string const type : {"no-such-terminal", "dumb"}) {
+    open({}, {}, {{"TERM", type}});
+    EXPECT_EQ(window->wait(), 64);
+    EXPECT_THAT(window->seen(), HasSubstr(type));
+    EXPECT_EQ(window->modes(), modes);
+  }
 }
 
 TEST_F(top, prints_one_table_with_once) {

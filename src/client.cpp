@@ -39,6 +39,12 @@ registry& living() {
   return *all;
 }
 
+/// What a forked child has of its parent's: kept where it can be found, and never destroyed.
+std::vector<std::shared_ptr<engine::core>>& untouched() {
+  static auto* const all = new std::vector<std::shared_ptr<engine::core>>;
+  return *all;
+}
+
 void check(bool fine, char const* what) {
   if (!fine) throw error{std::errc::invalid_argument, what};
 }
@@ -67,8 +73,7 @@ client::~client() {
   if (!core_) return;
   if (core_->forked()) {
     // A copy of the parent's, with its connections: to touch any of it would disturb the parent.
-    static auto* const untouched = new std::vector<std::shared_ptr<engine::core>>;
-    untouched->push_back(std::move(core_));
+    untouched().push_back(std::move(core_));
     return;
   }
   {

@@ -161,6 +161,7 @@ TEST_F(top, lives_in_windows_of_any_size) {
 TEST_F(top, scrolls) {
   for (int i = 10; i < 40; ++i) hold("job-" + std::to_string(i), i);  // job-39 comes first
   open({}, {.columns = 80, .lines = 13});
+  ASSERT_TRUE(redrawn_shows("locks: 30,")) << "the search is through";
   ASSERT_TRUE(redrawn_shows("job-30"));
   EXPECT_THAT(window->seen(), Not(HasSubstr("job-29")));
   window->type("\x1bOB");  // down

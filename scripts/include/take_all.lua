@@ -1,3 +1,9 @@
+-- Is it in one of the phases in which a waiter keeps what it gets? See take_all.
+local function goes_short(ticket, limit)
+  local age = (micros() - ticket) / math.max(tonumber(limit), 1)
+  return age >= 1 and math.floor(math.log(age) / math.log(2)) % 2 == 0
+end
+
 -- Takes all names if each is free or `owner`'s; they share their tokens, which are newer than any of them has given.
 -- Otherwise, with mode "join", waits in the queue of the first that is busy, with the age that it has, and as a rule keeps
 -- none: what it was granted, and the wake-up that it was given, go to whoever waits next for that name.
@@ -9,11 +15,6 @@
 --
 -- Expects what look_at_all found. Returns {first token, how many}; or nil and the reply of busy_reply, which asks to come
 -- back in time for what is kept.
-local function goes_short(ticket, limit)
-  local age = (micros() - ticket) / math.max(tonumber(limit), 1)
-  return age >= 1 and math.floor(math.log(age) / math.log(2)) % 2 == 0
-end
-
 local function take_all(names, owner, how)
   local busy, last, told = nil, false, how.ticket ~= ''
   for i, name in ipairs(names) do

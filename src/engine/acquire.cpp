@@ -180,7 +180,6 @@ ask core::next_ask(line& at) {
           .join = by_inbox(at) && !first.once,
           .ticket = mine.ticket,
           .waited = std::chrono::duration_cast<std::chrono::microseconds>(boot_clock::now() - first.since),
-
           .terms = mine.terms};
 }
 

@@ -100,10 +100,7 @@ std::shared_ptr<error const> explain(resp::reply const& refusal, std::string con
             "; Holdfast needs the rights +eval +evalsha +ping +client|setname +select +subscribe and, inside "
             "its scripts, "
             "+get +set +exists +del +pexpire +pttl +type +time +zadd +zcard +zpopmin +zrange +zrank +zrem "
-            "+zscore "
-            "+hset "
-            "+hsetnx "
-            "+publish; keys " +
+            "+zscore +hset +hsetnx +publish; keys " +
             (name.empty() ? "of each name" : '~' + std::string{name}) +
             " ~holdfast_*; channels &holdfast_inbox:*");
   }

@@ -72,11 +72,12 @@ void presence::announce() {
 
 void presence::end() {
   timer_.disarm();
+  if (refused_) return;
   if (stays_until_ > boot_clock::now()) {
     announce();
     return;
   }
-  if (!std::exchange(announced_, false) || refused_) return;
+  if (!std::exchange(announced_, false)) return;
   std::string bytes;
   resp::append_command(bytes, {"DEL", names::client_record(who_.uuid)});
   line_.send({.bytes = std::move(bytes)});

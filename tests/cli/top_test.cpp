@@ -48,8 +48,8 @@ class top : public testing::Test {
     modes = window->modes();
   }
 
-  /// Only what changes is written, so a text may never come in one piece: unless all is drawn anew. What was drawn for
-  /// an earlier `\f` may still come, hence `gone` belongs to the condition that is waited for.
+  /// Only what changes is written, so a text may never come in one piece: unless all is drawn anew. What was
+  /// drawn for an earlier `\f` may still come, hence `gone` belongs to the condition that is waited for.
   bool redrawn_shows(std::string const& text, std::string const& gone = "nothing like it") {
     return eventually(10s, [&] {
       window->forget();

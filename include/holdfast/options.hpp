@@ -23,6 +23,13 @@ enum class wake {
   poll,       ///< ask again and again, with full-jitter back-off: for proxies without pub/sub
 };
 
+/// How a lock looks in Redis. All that are to exclude each other must use the same.
+enum class wire {
+  automatic,  ///< as client_options::wire says, then the URL (`?wire=redisson`); plain when neither does
+  plain,      ///< a string, as redsync, redis-py, node-redlock and redis-plus-plus have it; with tokens
+  redisson,   ///< the keys, channels and messages of Redisson (Java): see docs/redisson.md
+};
+
 /// Options of one lock. The defaults suit most programs; each line says when to leave it alone.
 struct lock_options {
   /// How long the server keeps the lock after the last renewal: how long others wait when this process dies.
@@ -52,6 +59,14 @@ struct lock_options {
   /// within a quarter of the ttl, at most a second: the lock is given back, and the caller gets
   /// errc::unreplicated. One more request (WAIT), on a connection of its own.
   int replicas = 0;
+
+  /// How the lock looks in Redis. On Redisson's wire the name must keep its side keys and channels in one
+  /// hash slot: braces in pairs, and not empty.
+  holdfast::wire wire = holdfast::wire::automatic;
+
+  /// On Redisson's wire: counts fencing tokens, as its RFencedLock does; without it token() is 0 there, as
+  /// its RLock has none. mutex and recursive_mutex only. On the plain wire all locks have tokens.
+  bool fenced = false;
 
   /// How waiters of this lock are woken; `automatic`: as client_options::wake says.
   holdfast::wake wake = holdfast::wake::automatic;
@@ -105,6 +120,9 @@ struct client_options {
 
   /// How waiters are woken.
   holdfast::wake wake = holdfast::wake::automatic;
+
+  /// How locks look in Redis, unless they say otherwise.
+  holdfast::wire wire = holdfast::wire::automatic;
 
   /// The largest reply accepted. Ours are small; a larger one means that something else answers.
   std::size_t max_reply_bytes = 16u << 20;

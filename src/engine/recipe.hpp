@@ -23,6 +23,9 @@ constexpr milliseconds grant_ttl{2000};
 struct handover {
   std::chrono::microseconds starvation{};  ///< waited longer than this: it is granted the lock
   milliseconds grant = grant_ttl;          ///< for so long, until the new holder renews
+  milliseconds
+      credit{};  ///< how long a place in the queue outlives the last sign of life (Redisson's fair lock)
+  bool quiet = false;  ///< tells nobody: the user chose to poll, perhaps since there is no pub/sub
 };
 
 /// A try to take the lock.
@@ -30,7 +33,9 @@ struct ask {
   std::string_view owner;
   milliseconds ttl{};
   int tokens = 1;             ///< fencing tokens wished for: one for the lease, more for handoffs behind it
+  int amount = 1;             ///< permits wished for
   bool join = false;          ///< wait in the queue when it is busy
+  bool listening = false;     ///< the channels of the bid are subscribed
   std::string_view ticket{};  ///< the place in the queue from an earlier ask; empty: none yet
   std::chrono::microseconds waited{};  ///< how long the caller has been waiting, by its own clock
   handover terms{};                    ///< when it goes short itself, and what others get that it gives back
@@ -68,6 +73,14 @@ struct owned {
   std::string_view owner;
 };
 
+/// Who of one process may have it at the same time.
+enum class sharing {
+  one,   ///< one caller: it passes from one to the next
+  crew,  ///< any number; those that come close together share one acquisition (readers)
+  many,  ///< any number, each with an acquisition of its own (permits)
+  gate,  ///< nobody has it: all that wait go through when it opens (a latch)
+};
+
 /// Whose the place in the server's queue is.
 enum class order {
   barging,  ///< the line's: whoever is its first caller by then uses it, and newcomers may overtake anyway
@@ -83,18 +96,25 @@ struct several_names {
 
 /// One kind of lock on one wire format. All calls may be sent twice: the second finds what the first did.
 struct recipe {
-  engine::order order;
+  engine::order order = order::barging;
+  engine::sharing sharing = sharing::one;
+  bool leased = true;  ///< a grant is held, renewed and released; otherwise it is the caller's for good
+  bool queues = true;  ///< an ask with `join` leaves an entry in a queue of the server's
   call (*acquire)(std::string_view name, ask const&);
   verdict (*read_acquire)(resp::reply const&);
   call (*release)(owned, handover);
   found (*read_release)(resp::reply const&);
-  call (*pass)(owned, handover, ask const& next);
-  passed (*read_pass)(resp::reply const&);
+  call (*pass)(owned, handover, ask const& next) = nullptr;  ///< null: there is no such request
+  passed (*read_pass)(resp::reply const&) = nullptr;
   call (*abandon)(owned, handover);
   call (*renew)(milliseconds ttl, std::span<owned const>);
   /// Those that are lost: their place in the span, and how the lock was found.
   std::vector<std::pair<std::size_t, found>> (*read_renew)(resp::reply const&);
   several_names const* several = nullptr;  ///< null: it has one name
+  /// Where a waiter hears that it should ask again; null: the inbox of its client.
+  std::vector<std::string> (*channels)(std::string_view name, std::string_view owner) = nullptr;
+  /// What stands in Redis for an owner; null: the owner id itself.
+  std::string (*id_of)(std::string_view owner) = nullptr;
 };
 
 }  // namespace holdfast::engine

@@ -23,13 +23,9 @@ struct keys {
   std::string queue;
 };
 
-engine::verdict read_acquire(resp::reply const& reply);
 call release(engine::owned what, engine::handover how);
-engine::found read_release(resp::reply const& reply);
-engine::passed read_pass(resp::reply const& reply);
 call abandon(engine::owned what, engine::handover how);
 call renew(engine::milliseconds ttl, std::span<engine::owned const> leases);
-std::vector<std::pair<std::size_t, engine::found>> read_renew(resp::reply const& reply);
 
 }  // namespace plain
 

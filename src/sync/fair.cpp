@@ -2,6 +2,7 @@
 
 #include "scripts.hpp"
 #include "sync/exclusive.hpp"
+#include "sync/replies.hpp"
 
 namespace holdfast::sync {
 namespace {
@@ -40,13 +41,13 @@ call pass(owned what, handover how, ask const& next) {
 
 constinit engine::recipe const fair{.order = order::strict,
                                     .acquire = acquire,
-                                    .read_acquire = plain::read_acquire,
+                                    .read_acquire = replies::read_acquire,
                                     .release = plain::release,
-                                    .read_release = plain::read_release,
+                                    .read_release = replies::read_release,
                                     .pass = pass,
-                                    .read_pass = plain::read_pass,
+                                    .read_pass = replies::read_pass,
                                     .abandon = plain::abandon,
                                     .renew = plain::renew,
-                                    .read_renew = plain::read_renew};
+                                    .read_renew = replies::read_renew};
 
 }  // namespace holdfast::sync

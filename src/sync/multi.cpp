@@ -5,6 +5,7 @@
 #include "script/names.hpp"
 #include "scripts.hpp"
 #include "sync/exclusive.hpp"
+#include "sync/replies.hpp"
 
 namespace holdfast::sync {
 namespace {
@@ -116,14 +117,14 @@ std::string title_of(std::span<std::string_view const> names) {
 
 constinit engine::recipe const multi{.order = order::barging,
                                      .acquire = acquire,
-                                     .read_acquire = plain::read_acquire,
+                                     .read_acquire = replies::read_acquire,
                                      .release = release,
-                                     .read_release = plain::read_release,
+                                     .read_release = replies::read_release,
                                      .pass = pass,
-                                     .read_pass = plain::read_pass,
+                                     .read_pass = replies::read_pass,
                                      .abandon = abandon,
                                      .renew = renew,
-                                     .read_renew = plain::read_renew,
+                                     .read_renew = replies::read_renew,
                                      .several = &several};
 
 }  // namespace holdfast::sync

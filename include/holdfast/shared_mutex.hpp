@@ -1,0 +1,158 @@
+/// The read-write lock: any number of readers, or one writer.
+#pragma once
+
+#include <holdfast/client.hpp>
+#include <holdfast/exclusive_lock.hpp>
+#include <holdfast/lease.hpp>
+#include <holdfast/options.hpp>
+#include <holdfast/wait_time.hpp>
+#include <holdfast/who.hpp>
+
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+
+namespace holdfast {
+
+/// A read-write lock on a name, like a std::shared_timed_mutex: works with std::shared_lock and
+/// std::unique_lock.
+///
+///     holdfast::shared_mutex m{redis, "prices"};
+///     { std::shared_lock reading{m}; … }                       // with other readers
+///     { std::scoped_lock writing{m}; … }                       // alone
+///     if (auto lease = m.try_acquire_shared_for(2s)) { … }     // as a lease: deadline, loss
+///
+/// *Guarantees.* While a writer's lease is valid no other lease of the name is; readers' leases may be valid
+/// together. Each is renewed, has its deadline and is told of its loss like that of a mutex.
+///
+/// *Not guaranteed.* That a writer's turn comes: readers are not held back by writers that wait, since the
+/// format has no place to say so. Order between processes. Tokens: token() is 0.
+///
+/// *Inside one process* readers that come within handoff_time of one another share one acquisition in the
+/// server (at most handoff_limit of them), so that 256 readers cost little more than one. Each has a lease of
+/// its own; they share owner().
+///
+/// *On the wire.* Redisson's RReadWriteLock, whatever lock_options::wire says: the plain wire has no such
+/// lock. It isn't the same lock as a mutex of its name, and the two exclude each other with an error
+/// (errc::wrong_type). See docs/redisson.md.
+///
+/// *Cost.* Free: one request to acquire, one to release. Contended: a message on the lock's channel wakes one
+/// waiter in each process, which asks again.
+///
+/// *Options.* `starvation_limit` and `fenced` have no effect; `replicas` as for a mutex.
+///
+/// *Threads.* As exclusive_lock. A thread that has read access may take it again (counted); anything else
+/// that would have the thread wait for itself throws std::errc::resource_deadlock_would_occur: lock() by a
+/// thread that reads or writes, lock_shared() by one that writes (see unlock_and_lock_shared).
+class shared_mutex {
+ public:
+  using acquire_handler = exclusive_lock::acquire_handler;
+
+  /// Asks no server. Throws std::errc::invalid_argument for an empty name, one of over 64 KiB or one whose
+  /// braces don't fit (see lock_options::wire), or an option out of range.
+  shared_mutex(client& redis, std::string name, lock_options options = {});
+  shared_mutex(shared_mutex const&) = delete;
+  shared_mutex& operator=(shared_mutex const&) = delete;
+  ~shared_mutex();  ///< Unlocks if a thread left it locked.
+
+  [[nodiscard]] std::string const& name() const noexcept;
+
+  // The writer, as Cpp17TimedLockable: see exclusive_lock, whose functions of these names do and throw the
+  // same.
+
+  void lock();
+  [[nodiscard]] bool try_lock();
+  template <class Rep, class Period>
+  [[nodiscard]] bool try_lock_for(std::chrono::duration<Rep, Period> const& wait) {
+    return try_lock_within(to_wait(wait));
+  }
+  template <class Clock, class Duration>
+  [[nodiscard]] bool try_lock_until(std::chrono::time_point<Clock, Duration> const& time) {
+    return try_lock_for(time - Clock::now());
+  }
+  void unlock();
+
+  // The readers, as Cpp17SharedTimedLockable.
+
+  void lock_shared();
+  [[nodiscard]] bool try_lock_shared();
+  template <class Rep, class Period>
+  [[nodiscard]] bool try_lock_shared_for(std::chrono::duration<Rep, Period> const& wait) {
+    return try_lock_shared_within(to_wait(wait));
+  }
+  template <class Clock, class Duration>
+  [[nodiscard]] bool try_lock_shared_until(std::chrono::time_point<Clock, Duration> const& time) {
+    return try_lock_shared_for(time - Clock::now());
+  }
+  void unlock_shared();
+
+  /// The thread that writes becomes a reader, and other readers may come: nobody writes in between. One
+  /// request. Throws std::errc::operation_not_permitted when this thread doesn't write; errc::lost when the
+  /// lock was lost meanwhile (it is unlocked then).
+  void unlock_and_lock_shared();
+
+  /// How the last unlock(), or unlock_shared(), of this object ended.
+  [[nodiscard]] release_result last_release() const noexcept;
+
+  // Lease style: see exclusive_lock. Leases know no threads: one who waits to write while it holds a lease to
+  // read waits for itself.
+
+  [[nodiscard]] lease acquire(std::stop_token stop = {});
+  [[nodiscard]] std::optional<lease> try_acquire();
+  template <class Rep, class Period>
+  [[nodiscard]] std::optional<lease> try_acquire_for(std::chrono::duration<Rep, Period> const& wait,
+                                                     std::stop_token stop = {}) {
+    return try_acquire_within(to_wait(wait), std::move(stop));
+  }
+  [[nodiscard]] lease acquire_shared(std::stop_token stop = {});
+  [[nodiscard]] std::optional<lease> try_acquire_shared();
+  template <class Rep, class Period>
+  [[nodiscard]] std::optional<lease> try_acquire_shared_for(std::chrono::duration<Rep, Period> const& wait,
+                                                            std::stop_token stop = {}) {
+    return try_acquire_shared_within(to_wait(wait), std::move(stop));
+  }
+
+  /// Turns a lease to write into one to read: nobody writes in between, readers that wait are told, and
+  /// whoever watches lost() or on_lost() of `writing` is told of the loss of the result. One request. Throws
+  /// std::errc::invalid_argument when `writing` is no lease to write of this lock and client, errc::lost when
+  /// it isn't held any more (it is empty then, as after release()), and errc::unreachable and the like when
+  /// the server can't be asked before its deadline (it is given back then).
+  [[nodiscard]] lease downgrade(lease writing);
+
+  // Asynchronous: see exclusive_lock.
+
+  void async_acquire(acquire_handler done, std::stop_token stop = {});
+  void async_acquire_shared(acquire_handler done, std::stop_token stop = {});
+  template <class Rep, class Period>
+  void async_try_acquire_for(std::chrono::duration<Rep, Period> const& wait, acquire_handler done,
+                             std::stop_token stop = {}) {
+    async_try_acquire_within(to_wait(wait), std::move(done), std::move(stop));
+  }
+  template <class Rep, class Period>
+  void async_try_acquire_shared_for(std::chrono::duration<Rep, Period> const& wait, acquire_handler done,
+                                    std::stop_token stop = {}) {
+    async_try_acquire_shared_within(to_wait(wait), std::move(done), std::move(stop));
+  }
+
+  /// Who was in the way when an acquisition of this object last found it busy: see
+  /// exclusive_lock::last_busy(). Of several readers it is one.
+  [[nodiscard]] std::optional<busy_info> last_busy();
+
+ private:
+  struct impl;
+
+  [[nodiscard]] bool try_lock_within(std::chrono::nanoseconds wait);
+  [[nodiscard]] bool try_lock_shared_within(std::chrono::nanoseconds wait);
+  [[nodiscard]] std::optional<lease> try_acquire_within(std::chrono::nanoseconds wait, std::stop_token stop);
+  [[nodiscard]] std::optional<lease> try_acquire_shared_within(std::chrono::nanoseconds wait,
+                                                               std::stop_token stop);
+  void async_try_acquire_within(std::chrono::nanoseconds wait, acquire_handler done, std::stop_token stop);
+  void async_try_acquire_shared_within(std::chrono::nanoseconds wait, acquire_handler done,
+                                       std::stop_token stop);
+
+  std::unique_ptr<impl> impl_;
+};
+
+}  // namespace holdfast

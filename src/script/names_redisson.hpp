@@ -1,0 +1,67 @@
+/// Every key and channel name of Redisson's wire, in one place. Its two helpers look for the character `{`
+/// anywhere in the name, whether or not it begins a tag.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace holdfast::names::redisson {
+
+inline std::string prefixed(std::string_view prefix, std::string_view name) {
+  std::string result{prefix};
+  if (name.find('{') == std::string_view::npos) return result.append(":{").append(name).append("}");
+  return result.append(":").append(name);
+}
+
+inline std::string suffixed(std::string_view name, std::string_view suffix) {
+  std::string result;
+  if (name.find('{') == std::string_view::npos)
+    return result.append("{").append(name).append("}:").append(suffix);
+  return result.append(name).append(":").append(suffix);
+}
+
+/// Do all keys and channels of the name share its hash slot? Otherwise a release in a cluster fails with
+/// CROSSSLOT, and the lock can only expire.
+[[nodiscard]] inline bool fits_in_a_slot(std::string_view name) {
+  auto const open = name.find('{');
+  if (open == std::string_view::npos) return name.find('}') == std::string_view::npos;
+  auto const close = name.find('}', open);
+  return close != std::string_view::npos && close != open + 1;
+}
+
+inline std::string lock_channel(std::string_view name) { return prefixed("redisson_lock__channel", name); }
+
+/// Of one waiter of a fair lock.
+inline std::string waiter_channel(std::string_view name, std::string_view owner) {
+  return lock_channel(name).append(":").append(owner);
+}
+
+/// A list of owners, and a sorted set of when each counts as dead.
+inline std::string fair_queue(std::string_view name) { return prefixed("redisson_lock_queue", name); }
+inline std::string fair_timeouts(std::string_view name) { return prefixed("redisson_lock_timeout", name); }
+
+inline std::string token(std::string_view name) { return prefixed("redisson_lock_token", name); }
+
+inline std::string rw_channel(std::string_view name) { return prefixed("redisson_rwlock", name); }
+
+/// The life of one hold of a reader; `hold` counts from 1, and ours is always the first.
+inline std::string reader_timeout(std::string_view name, std::string_view owner, int hold = 1) {
+  return suffixed(name, owner).append(":rwlock_timeout:").append(std::to_string(hold));
+}
+
+/// Of both kinds of semaphore.
+inline std::string semaphore_channel(std::string_view name) { return prefixed("redisson_sc", name); }
+
+/// The permits that are out: a sorted set of ids, scored by when each expires.
+inline std::string permits(std::string_view name) { return suffixed(name, "timeout"); }
+
+inline std::string latch_channel(std::string_view name) {
+  return std::string{"redisson_countdownlatch__channel__{"}.append(name).append("}");
+}
+
+/// Ours, beside an object without owners: that one request was carried out, so that it may be sent again.
+inline std::string done(std::string_view name, std::string_view owner) {
+  return prefixed("holdfast_done", name).append(":").append(owner);
+}
+
+}  // namespace holdfast::names::redisson

@@ -51,7 +51,7 @@ std::string bytes_of(std::initializer_list<std::string_view> const words) {
 
 /// What a channel says, in order, and a thread that waits for the next. Lives as long as the loop does, which
 /// may have something to tell it until it is stopped.
-class listener {
+class listener final : net::subscriber::listener {
  public:
   enum class news { none, subscribed, message, refused };
   struct event {
@@ -60,20 +60,13 @@ class listener {
   };
 
   listener(reactor::loop& on, net::settings const& how, client_stats& counts, std::string channel)
-      : on_{on},
-        channel_{on,
-                 how,
-                 counts,
-                 std::move(channel),
-                 {.on_subscribed = [this] { say(news::subscribed, {}); },
-                  .on_message = [this](std::string_view const text) { say(news::message, text); },
-                  .on_refused = [this](std::string const& words) { say(news::refused, words); }}} {}
+      : on_{on}, channel_{std::move(channel)}, line_{on, how, counts} {}
   /// Under the lock, when the loop has stopped.
-  void close() { channel_.close(); }
+  void close() { line_.close(); }
 
   [[nodiscard]] event next(std::chrono::nanoseconds const within) {
     reactor::lock hold{on_.mutex()};
-    channel_.listen();
+    line_.listen(channel_, *this);
     if (events_.empty()) {
       reactor::parked caller;
       waiting_ = &caller;
@@ -90,6 +83,9 @@ class listener {
   }
 
  private:
+  void on_subscribed() override { say(news::subscribed, {}); }
+  void on_message(std::string_view const text) override { say(news::message, text); }
+  void on_refused(std::string const& words) override { say(news::refused, words); }
   void say(news const what, std::string_view const text) {
     events_.push_back({what, std::string{text}});
     wake();
@@ -101,7 +97,8 @@ class listener {
   reactor::loop& on_;
   std::deque<event> events_{};
   reactor::parked* waiting_ = nullptr;
-  net::subscriber channel_;
+  std::string const channel_;
+  net::subscriber line_;
 };
 
 }  // namespace

@@ -36,7 +36,16 @@ wake core::wake_of(line const& at) const noexcept {
   return own == wake::automatic ? options_.wake : own;
 }
 
-bool core::by_inbox(line const& at) const noexcept { return wake_of(at) != wake::poll && !inbox_.refused(); }
+/// It is told by messages, as far as the server allows them.
+bool core::by_message(line const& at) const noexcept {
+  return wake_of(at) != wake::poll &&
+         !(at.how().channels == nullptr ? inbox_.refused() : broadcast_.refused());
+}
+
+/// Null: nothing speaks against messages.
+std::shared_ptr<error const> const& core::why_unheard(line const& at) const noexcept {
+  return at.how().channels == nullptr ? no_inbox_ : no_broadcast_;
+}
 
 void core::start(waiter& who) {
   auto& at = *who.place;
@@ -47,11 +56,14 @@ void core::start(waiter& who) {
     finish(who);
     return;
   }
+  if (at.waiters.empty() && join(who)) return;
   at.waiters.push_back(who);
   if (at.holder != nullptr) {
     ++stats_.waits;
     // The release gets it in line behind callers elsewhere, where it should be reachable from the start.
-    if (at.how().order == order::strict && by_inbox(at)) inbox_.open();
+    if (at.how().order == order::strict && by_message(at) && at.how().channels == nullptr) {
+      inbox_.open();
+    }
   } else if (!at.on_wire) {
     open_bid(at);
     ask_for(at);
@@ -138,7 +150,21 @@ bid& core::open_bid(line& at) {
       number, owner_id(number), std::move(try_again),
       backoff{std::min(options.poll_floor, options_.recheck), std::min(options.poll_cap, options_.recheck)});
   bids_.emplace(number, &at);
+  if (at.how().channels != nullptr && !broadcast_.idle() && by_message(at)) {
+    at.on_wire->listening = broadcast_.join(number, at.how().channels(at.name(), at.on_wire->owner));
+  }
   return *at.on_wire;
+}
+
+/// It is over here, whatever is left of it in the server.
+void core::end_bid(line& at) {
+  auto const number = at.on_wire->number;
+  bids_.erase(number);
+  at.on_wire.reset();
+  if (at.how().channels == nullptr) return;
+  // Where the order is strict a channel belongs to one place in the queue.
+  broadcast_.leave(number, at.how().order == order::strict ? broadcast::afterwards::forget
+                                                           : broadcast::afterwards::linger);
 }
 
 /// Where the order is strict nobody inherits a place: if the bid may have one that was somebody else's, the
@@ -151,7 +177,7 @@ bool core::renew_bid(line& at) {
   auto const terms = old.terms;
   auto const answered = old.answered;
   auto const under_way = old.now != bid::state::waiting;
-  bids_.erase(number);
+  end_bid(at);
   open_bid(at).answered = answered;
   ask_for(at);
   if (!under_way) abandon(at, number, terms);  // otherwise it is an orphan, and its answer decides
@@ -163,8 +189,13 @@ bool core::renew_bid(line& at) {
 /// when it was overtaken by the release (they may trade places when the server has lost its scripts), or got
 /// in line.
 void core::drop_orphan(line const& at, std::uint64_t number) {
-  auto const in_use = at.holder != nullptr && at.holder->number() == number;
-  if (!in_use) abandon(at, number, {});
+  if (!in_use(at, number)) abandon(at, number, {});
+}
+
+bool core::in_use(line const& at, std::uint64_t number) const noexcept {
+  if (at.how().sharing == sharing::one) return at.holder != nullptr && at.holder->number() == number;
+  auto const known = crowds_.find(&at);
+  return known != crowds_.end() && known->second.contains(number);
 }
 
 ask core::next_ask(line& at) {
@@ -172,12 +203,16 @@ ask core::next_ask(line& at) {
   auto const& first = at.waiters.front();
   auto const& options = first.how->options;
   mine.ttl = options.ttl;
+  mine.amount = first.amount;
+  mine.asked_to_join = by_message(at) && !first.once;
   mine.terms = terms_of(options);
   mine.since = first.since;
   return {.owner = mine.owner,
           .ttl = mine.ttl,
           .tokens = options.handoff_limit + 1,
-          .join = by_inbox(at) && !first.once,
+          .amount = mine.amount,
+          .join = mine.asked_to_join,
+          .listening = mine.listening,
           .ticket = mine.ticket,
           .waited = std::chrono::duration_cast<std::chrono::microseconds>(boot_clock::now() - first.since),
           .terms = mine.terms};
@@ -189,7 +224,7 @@ void core::ask_for(line& at) {
   mine.woken = false;
   mine.retry.disarm();
   auto const how = next_ask(at);
-  mine.joined = mine.joined || how.join;
+  mine.joined = mine.joined || (how.join && at.how().queues);
   auto const while_down = mine.answered             ? net::patience::endless
                           : at.waiters.front().once ? net::patience::little
                                                     : net::patience::steady;
@@ -264,6 +299,14 @@ void core::on_granted(line& at, granted const& what, time_point sent_at, millise
   }
   auto& first = at.waiters.front();
   auto const now = boot_clock::now();
+  if (!at.how().leased) {
+    if (mine.amount == first.amount) {
+      take_for_good(at, what.token, now);
+    } else {
+      ask_anew(at);
+    }
+    return;
+  }
   auto const deadline = deadline_of(sent_at, ttl);
   if (now >= deadline && ++mine.late >= too_late) {
     mine.now = bid::state::waiting;
@@ -284,26 +327,81 @@ void core::on_granted(line& at, granted const& what, time_point sent_at, millise
   if (first.how->options.watchdog) {
     lease->renew_at = std::min(sent_at + lease->how().every, now + (deadline - now) / 2);
   }
-  bids_.erase(mine.number);
-  at.on_wire.reset();
+  end_bid(at);
   at.since = now;
   at.handoffs = 0;
-  give(at, lease, now);
-  finish_tries(at, nullptr);
+  if (at.how().sharing == sharing::one) {
+    give(at, lease, now);
+    finish_tries(at, nullptr);
+  } else {
+    crowds_[&at].open(*lease, now);
+    give(first, lease, now);
+    serve_others(at);
+  }
+}
+
+/// What was asked for is no more what the first caller wants: back with it.
+void core::ask_anew(line& at) {
+  auto const number = at.on_wire->number;
+  auto const terms = at.on_wire->terms;
+  end_bid(at);
+  abandon(at, number, terms);
+  open_bid(at).answered = true;
+  ask_for(at);
+}
+
+/// Nobody holds it: the caller has what it came for, and goes. Through a gate all go.
+void core::take_for_good(line& at, std::int64_t token, time_point now) {
+  auto const number = at.on_wire->number;
+  end_bid(at);
+  do {
+    auto& first = at.waiters.front();
+    first.lease = held_ptr{new held{line_ptr{&at}, first.how, number, token}};
+    first.lease->set_released();
+    finish(first);
+  } while (at.how().sharing == sharing::gate && !at.waiters.empty());
+  at.since = now;
+  serve_others(at);
+}
+
+/// Where several may have it, the next caller asks as soon as the one before it has got it.
+void core::serve_others(line& at) {
+  while (!at.waiters.empty() && join(at.waiters.front())) {
+  }
+  if (at.waiters.empty() || at.on_wire) return;
+  open_bid(at).answered = true;
+  ask_for(at);
+}
+
+/// A caller that finds an acquisition of this process to share.
+bool core::join(waiter& who) {
+  auto& at = *who.place;
+  if (at.how().sharing != sharing::crew) return false;
+  auto const known = crowds_.find(&at);
+  if (known == crowds_.end()) return false;
+  auto const now = boot_clock::now();
+  auto const lease = known->second.join(at, who.how, now);
+  if (!lease) return false;
+  ++stats_.handed_over;
+  give(who, lease, now);
+  return true;
 }
 
 /// The lock is this process's, and its first caller gets it.
 void core::give(line& at, held_ptr const& lease, time_point now) {
+  at.holder = lease.get();
+  give(at.waiters.front(), lease, now);
+}
+
+void core::give(waiter& who, held_ptr const& lease, time_point now) {
   auto const& options = lease->options();
   lease->renewals_left = options.max_renewals > 0 ? options.max_renewals : -1;
   if (options.max_hold.count() > 0) lease->set_limit(now + options.max_hold);
-  at.holder = lease.get();
   ++stats_.held_now;
   renewer_.add(*lease);
   presence_.touch();
-  auto& first = at.waiters.front();
-  first.lease = lease;
-  finish(first);
+  who.lease = lease;
+  finish(who);
 }
 
 void core::on_busy(line& at, busy const& how, time_point sent_at) {
@@ -313,9 +411,9 @@ void core::on_busy(line& at, busy const& how, time_point sent_at) {
   mine.last = {how, boot_clock::now()};
   mine.now = bid::state::waiting;
   finish_tries(at, nullptr);
-  auto const insists = !at.waiters.empty() && no_inbox_ && wake_of(at) == wake::inbox;
+  auto const insists = !at.waiters.empty() && why_unheard(at) && wake_of(at) == wake::inbox;
   if (at.waiters.empty() || insists) {
-    fail_all(at, no_inbox_);
+    fail_all(at, why_unheard(at));
     return;
   }
   if (renew_bid(at)) return;
@@ -324,7 +422,7 @@ void core::on_busy(line& at, busy const& how, time_point sent_at) {
   mine.asked_at = sent_at;
   mine.counter = how.counter;
   if (asked_to_wait) mine.ticket = std::to_string(how.ticket);
-  if (mine.woken || (by_inbox(at) && !asked_to_wait)) {
+  if (mine.woken || (by_message(at) && !mine.asked_to_join)) {
     ask_for(at);
     return;
   }
@@ -337,10 +435,19 @@ void core::sleep(line& at, busy const& how) {
   mine.now = bid::state::waiting;
   auto const now = boot_clock::now();
   std::chrono::nanoseconds pause = options_.recheck;
-  if (by_inbox(at)) {
-    inbox_.open();
+  if (by_message(at)) {
+    if (at.how().channels == nullptr) {
+      inbox_.open();
+    } else if (!mine.listening) {
+      mine.listening = broadcast_.listen(mine.number, at.how().channels(at.name(), mine.owner));
+      if (mine.listening) {  // they were opened for somebody else, perhaps after this ask
+        ask_for(at);
+        return;
+      }
+    }
     if (how.pttl.count() >= 0) {
-      pause = std::min<std::chrono::nanoseconds>(pause, how.pttl + expiry_slack * (how.ahead + 1));
+      auto const place = std::max<std::int64_t>(how.ahead, 0) + 1;
+      pause = std::min<std::chrono::nanoseconds>(pause, how.pttl + expiry_slack * place);
     }
   } else {
     pause = mine.pause.next(random_);
@@ -362,8 +469,7 @@ void core::give_up_bid(line& at) {
   auto const number = mine.number;
   auto const traces = mine.joined;
   auto const terms = mine.terms;
-  bids_.erase(number);
-  at.on_wire.reset();
+  end_bid(at);
   if (traces) abandon(at, number, terms);
 }
 

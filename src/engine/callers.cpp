@@ -54,7 +54,7 @@ struct called_waiter final : waiter {
 }  // namespace
 
 held_ptr core::acquire(line_ptr const& at, terms_ptr const& how, patience_time wait,
-                       std::stop_token const& stop) {
+                       std::stop_token const& stop, int amount) {
   if (forked()) check_usable();
   if (stop.stop_requested()) throw error{*cancelled_error(*at)};
   auto const end = wait ? boot_clock::now() + *wait : time_point::max();
@@ -62,6 +62,7 @@ held_ptr core::acquire(line_ptr const& at, terms_ptr const& how, patience_time w
   check_usable();
   blocked_waiter who{loop_, at, how, [this, &who] { time_up(who); }};
   who.once = wait && wait->count() <= 0;
+  who.amount = amount;
   if (wait) who.last_look = last_look_before(end, *wait);
   start(who);
   if (!who.done && wait && !who.once) loop_.arm(who.time_up, end);
@@ -84,7 +85,7 @@ held_ptr core::acquire(line_ptr const& at, terms_ptr const& how, patience_time w
 }
 
 void core::async_acquire(line_ptr const& at, terms_ptr const& how, patience_time wait, std::stop_token stop,
-                         acquire_handler done) {
+                         acquire_handler done, int amount) {
   if (forked()) check_usable();
   reactor::lock hold{loop_.mutex()};
   check_usable();
@@ -92,6 +93,7 @@ void core::async_acquire(line_ptr const& at, terms_ptr const& how, patience_time
   who->time_up.set([this, raw = who.get()] { time_up(*raw); });
   who->self = who;
   who->once = wait && wait->count() <= 0;
+  who->amount = amount;
   loop_.add_interest(1);
   auto const end = wait ? boot_clock::now() + *wait : time_point::max();
   if (wait) who->last_look = last_look_before(end, *wait);
@@ -237,6 +239,60 @@ void core::renew(held& what) {
                                                                   : std::string{to_string(what.cause())})};
   }
   if (mine->failure) throw error{*mine->failure};
+}
+
+/// Renewal ends before the script is sent: from then on the lease of old is none. Its listeners go over.
+held_ptr core::become(held_ptr what, line_ptr const& to, call const& script) {
+  if (forked()) check_usable();
+  reactor::lock hold{loop_.mutex()};
+  check_usable();
+  line_ptr const from{&what->place()};
+  auto const lost_error = [&from](loss_cause cause) {
+    return error{errc::lost, "lease of " + from->title() + " can't be turned into another: " +
+                                 (cause == loss_cause::none ? std::string{"it was released"}
+                                                            : std::string{to_string(cause)})};
+  };
+  if (what->now() != held::state::held) throw error{lost_error(what->cause())};
+  renewer::remove(*what);
+  std::optional<net::answer> answer;
+  reactor::parked caller;
+  scripting::run(connection_, script,
+                 [&](net::answer&& how) {
+                   answer = std::move(how);
+                   loop_.finish(caller);
+                 },
+                 {.while_down = net::patience::endless, .give_up = what->deadline()});
+  loop_.wait(hold, caller);
+  hold.lock();
+  auto const understood = !answer->failure && answer->reply.is_integer();
+  auto const state = understood ? from->how().read_release(answer->reply) : found::mine;
+  auto const still_held = what->now() == held::state::held;
+  if (understood && still_held && state == found::mine) {
+    held_ptr const next{new held{to, terms_ptr{&what->how()}, what->number(), what->token()}};
+    next->set_deadline(deadline_of(answer->sent_at, what->options().ttl));
+    if (what->options().watchdog) next->renew_at = answer->sent_at + what->how().every;
+    next->renewals_left = what->renewals_left;
+    (void)finish_here(*what);
+    next->inherit(*what);
+    crowds_[to.get()].open(*next, boot_clock::now());
+    ++stats_.held_now;
+    renewer_.add(*next);
+    if (!from->on_wire) ask_after_release(*from);
+    loop_.leave(hold);
+    return next;
+  }
+  if (still_held && state != found::mine) {
+    lose(*what, state == found::gone ? loss_cause::key_gone : loss_cause::taken_over);
+  } else if (still_held) {
+    release(*what, {});  // whether it was turned is unknown: both ends of it go
+    release_as(*to, *what);
+  }
+  auto const cause = what->cause();
+  std::shared_ptr<error const> const why =
+      !understood && !answer->failure ? explain(answer->reply, *from, url()) : answer->failure;
+  loop_.leave(hold);
+  if (why && cause == loss_cause::none) throw error{*why};
+  throw error{lost_error(cause)};
 }
 
 held_ptr core::reenter(line_ptr const& at, held* what) {

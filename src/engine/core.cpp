@@ -1,5 +1,7 @@
 #include "engine/core.hpp"
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "base/fork.hpp"
@@ -29,15 +31,20 @@ core::core(net::endpoint server, client_options options)
       generation_{fork_generation()},
       connection_{loop_, settings_, stats_},
       renewer_{loop_, connection_, stats_, [this](held& what, loss_cause cause) { lose(what, cause); }},
-      inbox_{loop_,
-             settings_,
-             stats_,
+      messages_{loop_, settings_, stats_},
+      inbox_{messages_,
              uuid_,
              {.woken = [this](std::uint64_t number) { on_woken(number); },
               .granted = [this](std::uint64_t number, granted const& what) { on_grant(number, what); },
               .asked_to_stop = [this](std::uint64_t number) { on_asked_to_stop(number); },
               .open = [this] { ask_all_again(); },
               .refused = [this](std::string const& words) { on_inbox_refused(words); }}},
+      broadcast_{loop_,
+                 messages_,
+                 {.woken = [this](std::uint64_t number) { on_woken(number); },
+                  .open = [this](std::uint64_t number) { on_open(number); },
+                  .refused = [this](std::string const& channel,
+                                    std::string const& words) { on_channel_refused(channel, words); }}},
       presence_{loop_,
                 connection_,
                 {.uuid = uuid_, .label = options_.label},
@@ -151,13 +158,16 @@ void core::drain(reactor::lock& hold, std::chrono::nanoseconds bound) {
 void core::release_all() noexcept {
   if (forked()) return;
   reactor::lock hold{loop_.mutex()};
+  std::vector<held_ptr> all;
   for (auto const& place : lines_) {
-    auto* const holder = place.holder;
-    if (holder == nullptr) continue;
-    giving_back const back{*holder};
-    auto const keeps = holder->options().keep;
-    lose(*holder, loss_cause::closed);
-    if (!keeps) send_release(back, {});
+    if (place.holder != nullptr) all.emplace_back(place.holder);
+  }
+  for (auto const& [place, those] : crowds_) std::ranges::copy(those.all(), std::back_inserter(all));
+  for (auto const& one : all) {
+    giving_back const back{*one, terms_of(one->options())};
+    auto const keeps = one->options().keep;
+    lose(*one, loss_cause::closed);
+    if (!keeps && !in_use(*back.place, back.number)) send_release(back, {});
   }
   presence_.end();
   drain(hold, farewell);
@@ -176,7 +186,7 @@ void core::shut() {
   release_all();
   reactor::lock hold{loop_.mutex()};
   loop_.stop(hold);
-  inbox_.close();
+  messages_.close();
   auto const why = std::make_shared<error const>(errc::closed, url() + ": the client has been shut down");
   connection_.shut(why);
   if (acknowledged_) acknowledged_->shut(why);

@@ -13,10 +13,12 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "engine/crowd.hpp"
 #include "engine/held.hpp"
 #include "engine/line.hpp"
 #include "engine/presence.hpp"
 #include "engine/renewer.hpp"
+#include "engine/wake/broadcast.hpp"
 #include "engine/wake/inbox.hpp"
 #include "net/connection.hpp"
 #include "reactor/reactor.hpp"
@@ -49,10 +51,11 @@ class core : public std::enable_shared_from_this<core> {
   [[nodiscard]] terms_ptr share(lock_options const& options);
   [[nodiscard]] line_ptr pin(recipe const& how, std::string_view name);
   void unpin(line_ptr& place) noexcept;
+  /// `amount`: how many permits. What isn't leased is granted with a lease that is over already.
   [[nodiscard]] held_ptr acquire(line_ptr const& at, terms_ptr const& how, patience_time wait,
-                                 std::stop_token const& stop);
+                                 std::stop_token const& stop, int amount = 1);
   void async_acquire(line_ptr const& at, terms_ptr const& how, patience_time wait, std::stop_token stop,
-                     acquire_handler done);
+                     acquire_handler done, int amount = 1);
   release_result release(held_ptr& what) noexcept;
   /// In two steps, so that leases of several clients go at the same time.
   struct ending;
@@ -62,6 +65,9 @@ class core : public std::enable_shared_from_this<core> {
   /// Finishes it and leaves the key: for what is left of its ttl, or for `left`.
   release_result keep(held_ptr& what, std::optional<milliseconds> left) noexcept;
   void renew(held& what);
+  /// Turns a lease, in one step of the server's, into one of the line `to`, with the same owner; `script`
+  /// answers as a release does. Throws errc::lost, and what asking the server throws; the lease is over then.
+  [[nodiscard]] held_ptr become(held_ptr what, line_ptr const& to, call const& script);
   /// One more handle of `what`, which must be held, and of that line.
   [[nodiscard]] held_ptr reenter(line_ptr const& at, held* what);
   /// Scripts beside all locks, in one pipeline; waits for the replies. Throws when the server can't be asked;
@@ -114,6 +120,11 @@ class core : public std::enable_shared_from_this<core> {
   void on_verdict(line& at, verdict const& what, time_point sent_at);
   void on_granted(line& at, granted const& what, time_point sent_at, milliseconds ttl);
   void give(line& at, held_ptr const& lease, time_point now);
+  void give(waiter& who, held_ptr const& lease, time_point now);
+  void take_for_good(line& at, std::int64_t token, time_point now);
+  void ask_anew(line& at);
+  void serve_others(line& at);
+  bool join(waiter& who);
   void on_busy(line& at, busy const& how, time_point sent_at);
   void on_trouble(line& at, net::answer const& how);
   void sleep(line& at, busy const& how);
@@ -121,7 +132,10 @@ class core : public std::enable_shared_from_this<core> {
   void time_up(waiter& who);
   [[nodiscard]] ask next_ask(line& at);
   [[nodiscard]] wake wake_of(line const& at) const noexcept;
-  [[nodiscard]] bool by_inbox(line const& at) const noexcept;
+  [[nodiscard]] bool by_message(line const& at) const noexcept;
+  [[nodiscard]] std::shared_ptr<error const> const& why_unheard(line const& at) const noexcept;
+  void end_bid(line& at);
+  [[nodiscard]] bool in_use(line const& at, std::uint64_t number) const noexcept;
 
   // replicas.cpp: acquisitions that replicas acknowledge. All under the lock.
   void ask_with_replicas(line& at, call const& what, net::patience while_down);
@@ -134,7 +148,11 @@ class core : public std::enable_shared_from_this<core> {
   void on_grant(std::uint64_t number, granted const& what);
   void on_asked_to_stop(std::uint64_t number);
   void ask_all_again();
+  void on_open(std::uint64_t number);
   void on_inbox_refused(std::string const& words);
+  void on_channel_refused(std::string const& channel, std::string const& words);
+  void fall_back_to_polling(std::shared_ptr<error const>& note, std::string const& channel,
+                            std::string const& pattern, std::string const& words);
 
   // blocked.cpp: who is in the way.
   void note_busy(waiter const& who);
@@ -142,25 +160,29 @@ class core : public std::enable_shared_from_this<core> {
   // release.cpp: giving back, handing on, losing. All under the lock.
   void release(held& what, release_handler done);
   void keep(held& what, std::optional<milliseconds> left, release_handler done);
-  void finish_here(held& what);
+  bool finish_here(held& what);
+  bool leave_here(held& what);
+  void ask_after_release(line& at);
   void set_last_ttl(held& what, milliseconds left, release_handler done);
   [[nodiscard]] static bool still_to_release(held const& what) noexcept;
   bool hand_over(line& at, held& from);
   /// What is given back to the server, for as long as it can be ours.
   struct giving_back {
-    explicit giving_back(held const& what);
+    giving_back(held const& what, handover terms);
     line_ptr place;
     std::uint64_t number;
     handover how;
     time_point deadline;
   };
   void send_release(giving_back const& what, release_handler done);
+  void release_as(line& at, held const& what);
   void on_released(giving_back const& what, release_handler done, net::answer const& answer);
   void pass(line& at, held const& from, release_handler done);
   void abandon(line const& at, std::uint64_t number, handover how);
   void later(time_point when, callback<void()> f);
   void lose(held& what, loss_cause cause);
-  [[nodiscard]] static handover terms_of(lock_options const& options) noexcept;
+  void lose_sharers(held const& what, loss_cause cause);
+  [[nodiscard]] handover terms_of(lock_options const& options) const noexcept;
 
   template <class How>
   [[nodiscard]] std::shared_ptr<ending> begin_ending(held_ptr& what, How how);
@@ -206,8 +228,11 @@ class core : public std::enable_shared_from_this<core> {
   std::unique_ptr<net::connection> acknowledged_;  ///< for WAIT, which holds up whatever comes behind it
   std::unordered_set<line, line_hash, line_equal> lines_;
   std::unordered_map<std::uint64_t, line*> bids_;  ///< by owner number: who a message is for
+  std::unordered_map<line const*, crowd> crowds_;  ///< of lines whose kind allows several leases at a time
   renewer renewer_;
+  net::subscriber messages_;
   inbox inbox_;
+  broadcast broadcast_;
   presence presence_;
   std::uint64_t last_number_ = 0;
   terms_ptr last_terms_;
@@ -217,8 +242,9 @@ class core : public std::enable_shared_from_this<core> {
   };
   std::list<delayed> delayed_;
   std::minstd_rand random_;
-  std::shared_ptr<error const> no_inbox_;  ///< the server refuses it: those who insist on it can't wait
-  process_info known_;                     ///< the last record that was asked for
+  std::shared_ptr<error const> no_inbox_;      ///< the server refuses it: those who insist on it can't wait
+  std::shared_ptr<error const> no_broadcast_;  ///< the same
+  process_info known_;                         ///< the last record that was asked for
   bool closing_ = false;
   std::shared_ptr<core> self_;  ///< while there are lines: leases and locks may outlive the client
 };

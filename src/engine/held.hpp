@@ -85,6 +85,9 @@ class held : public boost::intrusive_ref_counter<held, boost::thread_safe_counte
   [[nodiscard]] held_ptr latest();
   void set_heir(held_ptr heir) { more().heir = std::move(heir); }
 
+  /// Takes over who is told of the loss of `other`, which is over.
+  void inherit(held& other) { extras_ = std::move(other.extras_); }
+
   // For the renewer; under the client's lock.
   std::int32_t tokens_left = 0;  ///< reserved fencing tokens behind token()
   time_point renew_at = time_point::max();

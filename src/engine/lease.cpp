@@ -76,7 +76,10 @@ std::string lease::name() const {
 }
 
 std::string lease::owner() const {
-  return held_ != nullptr ? held_->place().home().owner_id(held_->number()) : std::string{};
+  if (held_ == nullptr) return {};
+  auto const& at = held_->place();
+  auto owner = at.home().owner_id(held_->number());
+  return at.how().id_of == nullptr ? owner : at.how().id_of(owner);
 }
 
 std::stop_token lease::lost() const {

@@ -42,6 +42,7 @@ class waiter : public boost::intrusive::list_base_hook<> {
   line_ptr place;
   terms_ptr how;
   time_point since{};                        ///< when it asked
+  int amount = 1;                            ///< permits wished for
   bool once = false;                         ///< it tries, and doesn't wait
   time_point last_look = time_point::max();  ///< ask once more then, just before the time is up
   bool done = false;
@@ -67,14 +68,17 @@ struct bid {
   std::string owner;
   std::string ticket{};
   state now = state::asking;
-  handover terms{};        ///< of the caller it was last asked for
-  time_point since{};      ///< when that caller asked
-  milliseconds ttl{};      ///< as asked for last
-  bool joined = false;     ///< it may be in the queue
-  bool woken = false;      ///< a message came while a request was under way
-  bool answered = false;   ///< the server has been asked once: outages are waited out from now on
-  time_point asked_at{};   ///< when the last ask was sent that was answered "busy"
-  std::int64_t counter{};  ///< the newest token at that ask: a grant with an older one is over already
+  handover terms{};            ///< of the caller it was last asked for
+  time_point since{};          ///< when that caller asked
+  milliseconds ttl{};          ///< as asked for last
+  int amount = 1;              ///< the same
+  bool asked_to_join = false;  ///< the same
+  bool listening = false;      ///< its channels are open
+  bool joined = false;         ///< it may be in the queue
+  bool woken = false;          ///< a message came while a request was under way
+  bool answered = false;       ///< the server has been asked once: outages are waited out from now on
+  time_point asked_at{};       ///< when the last ask was sent that was answered "busy"
+  std::int64_t counter{};      ///< the newest token at that ask: a grant with an older one is over already
   struct {
     busy what;
     time_point heard_at;
@@ -110,8 +114,9 @@ class line {
   [[nodiscard]] obstacle const* in_the_way() const noexcept { return in_the_way_.get(); }
   void set_in_the_way(obstacle what) { in_the_way_ = std::make_unique<obstacle>(std::move(what)); }
 
-  waiter_list waiters;     ///< first come, first served
-  held* holder = nullptr;  ///< the lease of this process, if any
+  waiter_list waiters;  ///< first come, first served
+  held* holder =
+      nullptr;  ///< the lease of this process, if any; where there may be several they are in a crowd
   std::unique_ptr<bid> on_wire;
   std::uint32_t handoffs = 0;  ///< since `since`
 

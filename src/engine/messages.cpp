@@ -54,6 +54,12 @@ void core::on_asked_to_stop(std::uint64_t number) {
     lose(*at.holder, loss_cause::forced);
     return;
   }
+  for (auto const& [place, those] : crowds_) {
+    auto const all = those.of(number);
+    if (all.empty()) continue;
+    lose(*all.front(), loss_cause::forced);  // and with it those that share its acquisition
+    return;
+  }
 }
 
 /// The inbox is (again) open: whatever was said before is lost, so look.
@@ -66,17 +72,33 @@ void core::ask_all_again() {
   }
 }
 
+/// The same for the channels of one bid.
+void core::on_open(std::uint64_t number) {
+  auto const known = bids_.find(number);
+  if (known == bids_.end()) return;
+  known->second->on_wire->listening = true;
+  on_woken(number);
+}
+
 void core::on_inbox_refused(std::string const& words) {
-  no_inbox_ = std::make_shared<error const>(
-      errc::unauthorized, url() + ": the server refuses the inbox channel holdfast_inbox:*: " + words +
-                              "; grant &holdfast_inbox:* and +subscribe, or use wake::automatic");
-  if (options_.wake == wake::inbox) {
-    ask_all_again();
-    return;
+  fall_back_to_polling(no_inbox_, "the inbox channel holdfast_inbox:*", "&holdfast_inbox:*", words);
+}
+
+void core::on_channel_refused(std::string const& channel, std::string const& words) {
+  fall_back_to_polling(no_broadcast_, "the channel " + channel, "&redisson_*", words);
+}
+
+/// Waiters that don't insist on messages ask again and again from now on.
+void core::fall_back_to_polling(std::shared_ptr<error const>& note, std::string const& channel,
+                                std::string const& pattern, std::string const& words) {
+  note = std::make_shared<error const>(errc::unauthorized, url() + ": the server refuses " + channel + ": " +
+                                                               words + "; grant " + pattern +
+                                                               " and +subscribe, or use wake::automatic");
+  if (options_.wake != wake::inbox) {
+    log(log_level::warning, url() + ": the server refuses " + channel + " (" + words +
+                                "), so waiting is by polling; grant " + pattern +
+                                " and +subscribe to be woken instead");
   }
-  log(log_level::warning,
-      url() + ": the server refuses the inbox channel (" + words +
-          "), so waiting is by polling; grant &holdfast_inbox:* and +subscribe to be woken instead");
   ask_all_again();
 }
 

@@ -102,14 +102,14 @@ struct recipe {
   bool queues = true;  ///< an ask with `join` leaves an entry in a queue of the server's
   call (*acquire)(std::string_view name, ask const&);
   verdict (*read_acquire)(resp::reply const&);
-  call (*release)(owned, handover);
-  found (*read_release)(resp::reply const&);
+  call (*release)(owned, handover) = nullptr;  ///< null, as renew: a grant isn't held
+  found (*read_release)(resp::reply const&) = nullptr;
   call (*pass)(owned, handover, ask const& next) = nullptr;  ///< null: there is no such request
   passed (*read_pass)(resp::reply const&) = nullptr;
-  call (*abandon)(owned, handover);
-  call (*renew)(milliseconds ttl, std::span<owned const>);
+  call (*abandon)(owned, handover) = nullptr;  ///< null: an ask leaves no traces
+  call (*renew)(milliseconds ttl, std::span<owned const>) = nullptr;
   /// Those that are lost: their place in the span, and how the lock was found.
-  std::vector<std::pair<std::size_t, found>> (*read_renew)(resp::reply const&);
+  std::vector<std::pair<std::size_t, found>> (*read_renew)(resp::reply const&) = nullptr;
   several_names const* several = nullptr;  ///< null: it has one name
   /// Where a waiter hears that it should ask again; null: the inbox of its client.
   std::vector<std::string> (*channels)(std::string_view name, std::string_view owner) = nullptr;

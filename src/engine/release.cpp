@@ -16,14 +16,20 @@ constexpr std::chrono::milliseconds refused_release_pause{500};
 /// What must be left of a lease that is handed over before its first renewal.
 constexpr std::chrono::milliseconds shortest_handover{500};
 
+/// A waiter asks again in each client_options::recheck: so many may be missed before it counts as dead.
+constexpr int signs_of_life = 10;
+
 /// How long a request that cleans up stays worth sending: the queue of a lock nobody asks for is gone by
 /// then.
 constexpr std::chrono::minutes traces_last{1};
 
 }  // namespace
 
-handover core::terms_of(lock_options const& options) noexcept {
-  return {.starvation = options.starvation_limit};
+handover core::terms_of(lock_options const& options) const noexcept {
+  auto const how = options.wake == wake::automatic ? options_.wake : options.wake;
+  return {.starvation = options.starvation_limit,
+          .credit = signs_of_life * options_.recheck,
+          .quiet = how == wake::poll};
 }
 
 /// A lease that was lost may still be ours on the server: at a limit, or when we were asked to let go; and of
@@ -46,7 +52,7 @@ void core::release(held& what, release_handler done) {
   }
   if (what.now() != held::state::held) {
     if (still_to_release(what)) {
-      send_release(giving_back{what}, [done = std::move(done)](release_result) mutable {
+      send_release({what, terms_of(what.options())}, [done = std::move(done)](release_result) mutable {
         if (done) done(release_result::lost);
       });
     } else if (done) {
@@ -58,36 +64,57 @@ void core::release(held& what, release_handler done) {
     keep(what, std::nullopt, std::move(done));
     return;
   }
-  finish_here(what);
-  if (hand_over(at, what)) {
+  auto const last = finish_here(what);
+  if (!last || hand_over(at, what)) {
     if (done) done(release_result::released);
-  } else if (!at.waiters.empty() && by_inbox(at) && at.waiters.front().how->options.replicas == 0) {
+  } else if (!at.waiters.empty() && !at.on_wire && at.how().pass != nullptr && by_message(at) &&
+             at.waiters.front().how->options.replicas == 0) {
     pass(at, what, std::move(done));
   } else {
     // Where the order is strict the next one has to be in line by the time the release looks who is the
     // first.
-    auto const ask_first = !at.waiters.empty() && by_inbox(at) && at.how().order == order::strict;
+    auto const ask_first =
+        !at.waiters.empty() && !at.on_wire && by_message(at) && at.how().order == order::strict;
     if (ask_first) {
       open_bid(at);
       ask_for(at);
     }
-    send_release(giving_back{what}, std::move(done));
-    if (at.waiters.empty() || ask_first) return;
-    open_bid(at);
-    if (by_inbox(at)) {
-      ask_for(at);
-    } else {
-      sleep(at, {});  // without messages the others come when their pause is over: leave them a chance
-    }
+    send_release({what, terms_of(what.options())}, std::move(done));
+    if (!at.on_wire) ask_after_release(at);
   }
 }
 
-/// It isn't held here any more. Renewal ends before anything is sent.
-void core::finish_here(held& what) {
-  renewer::remove(what);
+/// The next caller of this process, behind a release that wakes those of others.
+void core::ask_after_release(line& at) {
+  if (at.waiters.empty()) return;
+  open_bid(at);
+  if (by_message(at) && at.how().channels == nullptr) {
+    ask_for(at);
+  } else {
+    // They come when they have heard of it, or when their pause is over: leave them a chance.
+    sleep(at, {.pttl = milliseconds{at.how().channels == nullptr ? 0 : 1}});
+  }
+}
+
+/// It isn't held here any more. Renewal ends before anything is sent. False: others of this process still
+/// have a share in its acquisition.
+bool core::finish_here(held& what) {
   what.set_released();
-  what.place().holder = nullptr;
+  return leave_here(what);
+}
+
+bool core::leave_here(held& what) {
+  renewer::remove(what);
   --stats_.held_now;
+  auto& at = what.place();
+  if (at.how().sharing == sharing::one) {
+    if (at.holder == &what) at.holder = nullptr;
+    return true;
+  }
+  auto const known = crowds_.find(&at);
+  auto const last = known->second.leave(what);
+  if (known->second.empty()) crowds_.erase(known);
+  return last;
 }
 
 /// Without giving the lock back. To others, those of this process too, it is busy until its ttl is over.
@@ -102,14 +129,14 @@ void core::keep(held& what, std::optional<milliseconds> left, release_handler do
     if (done) done(release_result::lost);
     return;
   }
-  finish_here(what);
+  (void)finish_here(what);
   presence_.stay_until(left ? boot_clock::now() + *left : what.deadline());
   if (left) {
     set_last_ttl(what, *left, std::move(done));
   } else if (done) {
     done(release_result::kept);
   }
-  if (at->waiters.empty()) return;
+  if (at->waiters.empty() || at->on_wire) return;
   open_bid(*at);
   ask_for(*at);
 }
@@ -137,7 +164,7 @@ void core::set_last_ttl(held& what, milliseconds left, release_handler done) {
 /// To the next caller in this process, without a request: not too often in a row, so that others get their
 /// turn, and only if it wants the lock on the same terms.
 bool core::hand_over(line& at, held& from) {
-  if (at.waiters.empty() || from.tokens_left <= 0) return false;
+  if (at.waiters.empty() || from.tokens_left <= 0 || at.how().sharing != sharing::one) return false;
   auto& next = at.waiters.front();
   auto const& options = next.how->options;
   auto const now = boot_clock::now();
@@ -151,7 +178,8 @@ bool core::hand_over(line& at, held& from) {
       (from.renewing || left < std::min<std::chrono::nanoseconds>(options.ttl / 2, shortest_handover))) {
     return false;
   }
-  held_ptr const heir{new held{&at, next.how, from.number(), from.token() + 1}};
+  auto const token = from.token() == 0 ? 0 : from.token() + 1;  // a kind without tokens
+  held_ptr const heir{new held{&at, next.how, from.number(), token}};
   heir->set_deadline(from.deadline());
   heir->renew_at = from.renew_at;
   heir->renewing = from.renewing;
@@ -163,8 +191,8 @@ bool core::hand_over(line& at, held& from) {
   return true;
 }
 
-core::giving_back::giving_back(held const& what)
-    : place{&what.place()}, number{what.number()}, how{terms_of(what.options())}, deadline{what.deadline()} {}
+core::giving_back::giving_back(held const& what, handover terms)
+    : place{&what.place()}, number{what.number()}, how{terms}, deadline{what.deadline()} {}
 
 void core::send_release(giving_back const& what, release_handler done) {
   auto const& at = *what.place;
@@ -216,7 +244,7 @@ void core::pass(line& at, held const& from, release_handler done) {
   auto const owner = owner_id(from.number());
   scripting::run(connection_,
                  at.how().pass({.name = at.name(), .owner = owner}, terms_of(from.options()), next),
-                 [this, pin = line_ptr{&at}, number, before = giving_back{from},
+                 [this, pin = line_ptr{&at}, number, before = giving_back{from, terms_of(from.options())},
                   done = std::move(done)](net::answer&& how) mutable {
                    auto const mine_still = pin->on_wire && pin->on_wire->number == number;
                    if (!mine_still) drop_orphan(*pin, number);
@@ -248,7 +276,15 @@ void core::pass(line& at, held const& from, release_handler done) {
                  {.while_down = net::patience::endless});
 }
 
+/// As whom the server may know it by now.
+void core::release_as(line& at, held const& what) {
+  giving_back back{what, terms_of(what.options())};
+  back.place = line_ptr{&at};
+  send_release(back, {});
+}
+
 void core::abandon(line const& at, std::uint64_t number, handover how) {
+  if (at.how().abandon == nullptr) return;
   auto const owner = owner_id(number);
   scripting::run(connection_, at.how().abandon({.name = at.name(), .owner = owner}, how), {},
                  {.while_down = net::patience::endless, .give_up = boot_clock::now() + traces_last});
@@ -269,8 +305,8 @@ void core::later(time_point when, callback<void()> f) {
 void core::lose(held& what, loss_cause cause) {
   held_ptr const pin{&what};
   line_ptr const at{&what.place()};
-  renewer::remove(what);
-  --stats_.held_now;
+  auto const was_holder = at->how().sharing != sharing::one || at->holder == &what;
+  (void)leave_here(what);
   ++stats_.lost;
   if (auto tell = what.lose(cause)) loop_.defer(std::move(tell));
   auto why = "lease of " + at->title() + " lost: " + std::string{to_string(cause)};
@@ -278,11 +314,21 @@ void core::lose(held& what, loss_cause cause) {
     why += std::string{": "} + connection_.down_because()->what();
   }
   log(log_level::warning, std::move(why));
-  if (at->holder != &what) return;
-  at->holder = nullptr;
-  if (at->waiters.empty()) return;
+  lose_sharers(what, cause);
+  if (!was_holder || at->waiters.empty() || at->on_wire) return;
   open_bid(*at);
   ask_for(*at);
+}
+
+/// What the server has taken from one lease it has taken from all that share its acquisition.
+void core::lose_sharers(held const& what, loss_cause cause) {
+  auto const by_server =
+      cause == loss_cause::taken_over || cause == loss_cause::key_gone || cause == loss_cause::forced;
+  if (!by_server) return;
+  auto const known = crowds_.find(&what.place());
+  if (known == crowds_.end()) return;
+  auto const others = known->second.of(what.number(), &what);
+  if (!others.empty()) lose(*others.front(), cause);  // which goes on with the rest
 }
 
 }  // namespace holdfast::engine

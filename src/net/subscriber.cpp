@@ -13,21 +13,38 @@ constexpr std::chrono::seconds heartbeat{5};
 
 }  // namespace
 
-subscriber::subscriber(reactor::loop& on, settings const& how, client_stats& counts, std::string channel,
-                       events tell)
-    : session{on, how, counts},
-      channel_{std::move(channel)},
-      tell_{std::move(tell)},
-      line_timer_{[this] { check_line(); }} {}
+subscriber::subscriber(reactor::loop& on, settings const& how, client_stats& counts)
+    : session{on, how, counts}, line_timer_{[this] { check_line(); }} {}
 
-void subscriber::listen() {
-  if (refused_) return;
+void subscriber::listen(std::string const& channel, listener& who) {
+  auto const [place, is_new] = channels_.try_emplace(channel, subscription{.who = &who});
   wanted_ = true;
-  open();
+  if (!up()) {
+    open();
+  } else if (is_new) {
+    subscribe(channel, place->second);
+  }
+}
+
+void subscriber::forget(std::string_view channel) {
+  auto const known = channels_.find(channel);
+  if (known == channels_.end()) return;
+  channels_.erase(known);
+  if (!up()) return;
+  resp::append_command(to_send_, {"UNSUBSCRIBE", channel});
+  asked_.push_back({.number = 0, .channel = {}});
+  on().mark_dirty(*this);
+}
+
+void subscriber::subscribe(std::string const& channel, subscription& what) {
+  what.request = ++last_request_;
+  asked_.push_back({.number = what.request, .channel = channel});
+  resp::append_command(to_send_, {"SUBSCRIBE", channel});
+  on().mark_dirty(*this);
 }
 
 void subscriber::on_up() {
-  resp::append_command(to_send_, {"SUBSCRIBE", channel_});
+  for (auto& [channel, what] : channels_) subscribe(channel, what);
   heard_ = boot_clock::now();
   on().arm(line_timer_, heard_ + heartbeat);
 }
@@ -40,30 +57,48 @@ void subscriber::gather(std::string& out) {
 void subscriber::on_reply(resp::reply&& reply) {
   heard_ = boot_clock::now();
   if (reply.is_error()) {
-    refuse(reply.text);
+    on_refused(reply.text);
     return;
   }
   if (!reply.is_array() || reply.size() < 2) return;
   if (reply[0].is_text("message") && reply.size() == 3) {
     ++counts().messages;
-    tell_.on_message(reply[2].text);
+    auto const known = channels_.find(reply[1].text);
+    if (known != channels_.end()) known->second.who->on_message(reply[2].text);
   } else if (reply[0].is_text("subscribe")) {
-    listening_ = true;
-    tell_.on_subscribed();
+    on_confirmed(reply[1].text);
+  } else if (reply[0].is_text("unsubscribe") && !asked_.empty()) {
+    asked_.pop_front();
   }
 }
 
-void subscriber::refuse(std::string const& words) {
-  refused_ = true;
-  wanted_ = false;
-  listening_ = false;
-  line_timer_.disarm();
-  close();
-  tell_.on_refused(words);
+/// A channel that was left and joined again meanwhile is confirmed by the answer to its newest request.
+void subscriber::on_confirmed(std::string_view channel) {
+  if (asked_.empty()) return;
+  auto const number = asked_.front().number;
+  asked_.pop_front();
+  auto const known = channels_.find(channel);
+  if (known != channels_.end() && known->second.request == number) known->second.who->on_subscribed();
+}
+
+void subscriber::on_refused(std::string const& words) {
+  if (asked_.empty()) return;  // an answer to PING: the line is alive
+  auto const what = std::move(asked_.front());
+  asked_.pop_front();
+  auto const known = channels_.find(what.channel);
+  if (known == channels_.end() || known->second.request != what.number) return;
+  auto& who = *known->second.who;
+  channels_.erase(known);
+  if (channels_.empty()) {
+    wanted_ = false;
+    line_timer_.disarm();
+    close();
+  }
+  who.on_refused(words);
 }
 
 void subscriber::on_down(std::shared_ptr<error const> /*why*/, end how) {
-  listening_ = false;
+  asked_.clear();
   to_send_.clear();
   line_timer_.disarm();
   if (how == end::final)
@@ -73,7 +108,7 @@ void subscriber::on_down(std::shared_ptr<error const> /*why*/, end how) {
 void subscriber::check_line() {
   auto const now = boot_clock::now();
   if (now >= heard_ + 2 * heartbeat) {
-    drop(errc::unreachable, "the inbox connection went silent");
+    drop(errc::unreachable, "the connection for messages went silent");
     return;
   }
   if (now >= heard_ + heartbeat) {

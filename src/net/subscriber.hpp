@@ -1,7 +1,10 @@
 /// The connection that messages come over.
 #pragma once
 
+#include <cstdint>
+#include <deque>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -10,44 +13,59 @@
 
 namespace holdfast::net {
 
-/// Keeps one channel subscribed, from the first call of listen() on, through reconnects. A PING now and then
-/// finds out that the line is dead although nothing says so. All under the client's lock.
+/// Keeps channels subscribed, through reconnects. A PING now and then finds out that the line is dead
+/// although nothing says so. All under the client's lock.
 class subscriber final : public session {
  public:
-  struct events {
-    std::function<void()> on_subscribed;  ///< each time: whatever was said before is lost
-    std::function<void(std::string_view)> on_message;
-    /// The server won't have it (no right to the channel, a proxy without pub/sub): never tried again.
-    std::function<void(std::string const& words)> on_refused;
+  /// Whoever listens to one channel. It may forget the channel in any of these.
+  class listener {
+   public:
+    /// Each time: whatever was said before is lost.
+    virtual void on_subscribed() = 0;
+    virtual void on_message(std::string_view message) = 0;
+    /// The server won't have it (no right to the channel, a proxy without pub/sub): it isn't tried again.
+    virtual void on_refused(std::string const& words) = 0;
+
+   protected:
+    ~listener() = default;
   };
 
-  subscriber(reactor::loop& on, settings const& how, client_stats& counts, std::string channel, events tell);
+  subscriber(reactor::loop& on, settings const& how, client_stats& counts);
   ~subscriber() override = default;
 
-  /// Opens the connection and subscribes, unless that is done or under way.
-  void listen();
+  /// Opens the connection, and subscribes the channel for its one listener, unless that is done or under way.
+  void listen(std::string const& channel, listener& who);
 
-  /// Messages arrive: confirmed by the server.
-  [[nodiscard]] bool listening() const noexcept { return listening_; }
-  [[nodiscard]] bool refused() const noexcept { return refused_; }
+  /// Nobody listens to it any more.
+  void forget(std::string_view channel);
 
  private:
+  struct subscription {
+    listener* who;
+    std::uint64_t request = 0;  ///< the newest SUBSCRIBE for it
+  };
+
   void on_up() override;
   void on_down(std::shared_ptr<error const> why, end how) override;
   void on_reply(resp::reply&& reply) override;
-  [[nodiscard]] bool wanted() const override { return wanted_; }
+  [[nodiscard]] bool wanted() const override { return wanted_ && !channels_.empty(); }
   void gather(std::string& out) override;
   [[nodiscard]] std::size_t outstanding() const override { return 0; }
 
-  void refuse(std::string const& words);
+  void subscribe(std::string const& channel, subscription& what);
+  void on_confirmed(std::string_view channel);
+  void on_refused(std::string const& words);
   void check_line();
 
-  std::string channel_;
-  events tell_;
+  std::map<std::string, subscription, std::less<>> channels_;
+  struct request {
+    std::uint64_t number;
+    std::string channel;  ///< empty: UNSUBSCRIBE
+  };
+  std::deque<request> asked_;  ///< unanswered; the server answers in order
+  std::uint64_t last_request_ = 0;
   std::string to_send_;
   bool wanted_ = false;
-  bool listening_ = false;
-  bool refused_ = false;
   time_point heard_{};
   reactor::timer line_timer_;
 };

@@ -25,19 +25,16 @@ bool number(std::string_view& text, Number& out) {
 
 }  // namespace
 
-inbox::inbox(reactor::loop& on, net::settings const& how, client_stats& counts, std::string const& uuid,
-             events tell)
-    : tell_{std::move(tell)},
-      subscriber_{on,
-                  how,
-                  counts,
-                  names::inbox(uuid),
-                  {.on_subscribed = [this] { tell_.open(); },
-                   .on_message = [this](std::string_view message) { read(message); },
-                   .on_refused = [this](std::string const& words) { tell_.refused(words); }}} {}
+inbox::inbox(net::subscriber& line, std::string const& uuid, events tell)
+    : tell_{std::move(tell)}, line_{line}, channel_{names::inbox(uuid)} {}
+
+void inbox::on_refused(std::string const& words) {
+  refused_ = true;
+  tell_.refused(words);
+}
 
 /// What can't be read is nothing to us: a newer Holdfast may send more kinds, and anybody may publish here.
-void inbox::read(std::string_view message) {
+void inbox::on_message(std::string_view message) {
   auto const kind = word(message);
   std::uint64_t waiter = 0;
   granted what;

@@ -15,7 +15,7 @@ namespace holdfast::engine {
 /// again), "granted <number> <token> <tokens> <name>" (it is yours, for a short while), or
 /// "asked <number> <name>" (somebody releases it by force: stop, and give it back). All under the client's
 /// lock.
-class inbox {
+class inbox final : net::subscriber::listener {
  public:
   struct events {
     std::function<void(std::uint64_t number)> woken;
@@ -25,19 +25,22 @@ class inbox {
     std::function<void(std::string const& words)> refused;
   };
 
-  inbox(reactor::loop& on, net::settings const& how, client_stats& counts, std::string const& uuid,
-        events tell);
+  inbox(net::subscriber& line, std::string const& uuid, events tell);
 
-  void open() { subscriber_.listen(); }
-  void close() { subscriber_.close(); }
-  [[nodiscard]] bool is_open() const noexcept { return subscriber_.listening(); }
-  [[nodiscard]] bool refused() const noexcept { return subscriber_.refused(); }
+  void open() {
+    if (!refused_) line_.listen(channel_, *this);
+  }
+  [[nodiscard]] bool refused() const noexcept { return refused_; }
 
  private:
-  void read(std::string_view message);
+  void on_subscribed() override { tell_.open(); }
+  void on_message(std::string_view message) override;
+  void on_refused(std::string const& words) override;
 
   events tell_;
-  net::subscriber subscriber_;
+  net::subscriber& line_;
+  std::string channel_;
+  bool refused_ = false;
 };
 
 }  // namespace holdfast::engine

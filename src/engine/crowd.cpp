@@ -1,0 +1,57 @@
+#include "engine/crowd.hpp"
+
+namespace holdfast::engine {
+namespace {
+
+/// Each lease would have to count for itself what the acquisition may do only so often, or for so long.
+bool may_be_shared(lock_options const& options) noexcept {
+  return options.watchdog && options.max_renewals == 0 && options.max_hold.count() == 0 && !options.keep &&
+         options.replicas == 0;
+}
+
+}  // namespace
+
+void crowd::open(held& first, time_point now) {
+  leases_.insert(&first);
+  sizes_[first.number()] = 1;
+  newest_ = {.number = first.number(),
+             .since = now,
+             .deadline = first.deadline(),
+             .renew_at = first.renew_at,
+             .how = terms_ptr{&first.how()}};
+}
+
+held_ptr crowd::join(line& at, terms_ptr const& how, time_point now) {
+  auto const known = sizes_.find(newest_.number);
+  auto const& options = how->options;
+  if (known == sizes_.end() || !may_be_shared(options)) return {};
+  if (how != newest_.how && options != newest_.how->options) return {};
+  if (newest_.joined >= options.handoff_limit || now >= newest_.since + options.handoff_time) return {};
+  if (newest_.deadline - now < options.ttl / 2) return {};
+  held_ptr one{new held{&at, how, newest_.number, 0}};
+  one->set_deadline(newest_.deadline);
+  one->renew_at = newest_.renew_at;
+  leases_.insert(one.get());
+  ++known->second;
+  ++newest_.joined;
+  return one;
+}
+
+bool crowd::leave(held& one) {
+  leases_.erase(&one);
+  auto const known = sizes_.find(one.number());
+  if (known == sizes_.end() || --known->second > 0) return false;
+  sizes_.erase(known);
+  return true;
+}
+
+std::vector<held_ptr> crowd::of(std::uint64_t number, held const* without) const {
+  std::vector<held_ptr> found;
+  if (!contains(number)) return found;
+  for (auto* const one : leases_) {
+    if (one->number() == number && one != without) found.emplace_back(one);
+  }
+  return found;
+}
+
+}  // namespace holdfast::engine

@@ -1,0 +1,45 @@
+/// The leases that one client has of one name at the same time, where its kind allows several.
+#pragma once
+
+#include <cstdint>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "engine/held.hpp"
+
+namespace holdfast::engine {
+
+/// All under the client's lock.
+class crowd {
+ public:
+  /// The lease is the first of its acquisition.
+  void open(held& first, time_point now);
+
+  /// A further lease on the newest acquisition, for whoever wants it on the same terms; null when that one is
+  /// too old, or its terms count what a lease does.
+  [[nodiscard]] held_ptr join(line& at, terms_ptr const& how, time_point now);
+
+  /// It isn't held any more. True: it was the last of its acquisition.
+  bool leave(held& one);
+
+  [[nodiscard]] bool contains(std::uint64_t number) const { return sizes_.contains(number); }
+  /// All of one acquisition, but for `without`.
+  [[nodiscard]] std::vector<held_ptr> of(std::uint64_t number, held const* without = nullptr) const;
+  [[nodiscard]] std::vector<held_ptr> all() const { return {leases_.begin(), leases_.end()}; }
+  [[nodiscard]] bool empty() const noexcept { return leases_.empty(); }
+
+ private:
+  std::unordered_set<held*> leases_;
+  std::unordered_map<std::uint64_t, std::uint32_t> sizes_;  ///< of each acquisition: how many leases it has
+  struct {
+    std::uint64_t number = 0;  ///< none
+    time_point since{};
+    time_point deadline{};
+    time_point renew_at{};
+    terms_ptr how{};
+    int joined = 0;
+  } newest_;
+};
+
+}  // namespace holdfast::engine

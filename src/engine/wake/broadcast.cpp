@@ -1,0 +1,125 @@
+#include "engine/wake/broadcast.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace holdfast::engine {
+namespace {
+
+/// How long a channel without a listener stays subscribed.
+constexpr std::chrono::seconds lingering{2};
+
+}  // namespace
+
+class broadcast::channel final : public net::subscriber::listener {
+ public:
+  channel(broadcast& home, std::string name) : name_{std::move(name)}, home_{home} {}
+
+  void on_subscribed() override {
+    open_ = true;
+    home_.on_subscribed(*this);
+  }
+  void on_message(std::string_view /*ignored*/) override { home_.on_message(*this); }
+  void on_refused(std::string const& words) override { home_.on_refused(name_, words); }
+
+  [[nodiscard]] std::string const& name() const noexcept { return name_; }
+  [[nodiscard]] bool open() const noexcept { return open_; }
+
+  std::vector<std::uint64_t> bids;
+  time_point idle_since = time_point::max();
+
+ private:
+  std::string const name_;
+  broadcast& home_;
+  bool open_ = false;
+};
+
+broadcast::broadcast(reactor::loop& on, net::subscriber& line, events tell)
+    : on_{on}, line_{line}, tell_{std::move(tell)}, timer_{[this] { sweep(); }} {}
+
+broadcast::~broadcast() = default;
+
+bool broadcast::listen(std::uint64_t bid, std::vector<std::string> const& channels) {
+  auto& mine = bids_[bid];
+  if (mine.empty()) {
+    for (auto const& name : channels) {
+      auto& place = channels_[name];
+      if (!place) {
+        place = std::make_unique<channel>(*this, name);
+        line_.listen(name, *place);
+      }
+      place->bids.push_back(bid);
+      place->idle_since = time_point::max();
+      mine.push_back(place.get());
+    }
+  }
+  return hears(bid);
+}
+
+bool broadcast::join(std::uint64_t bid, std::vector<std::string> const& channels) {
+  auto const open = std::ranges::all_of(channels, [this](std::string const& name) {
+    auto const known = channels_.find(name);
+    return known != channels_.end() && known->second->open();
+  });
+  return open && listen(bid, channels);
+}
+
+void broadcast::leave(std::uint64_t bid, afterwards how) {
+  auto const known = bids_.find(bid);
+  if (known == bids_.end()) return;
+  auto const mine = std::move(known->second);
+  bids_.erase(known);
+  for (auto* const one : mine) {
+    std::erase(one->bids, bid);
+    if (!one->bids.empty()) continue;
+    if (how == afterwards::forget) {
+      drop(channels_.find(one->name()));
+    } else {
+      one->idle_since = boot_clock::now();
+      if (!timer_.armed()) on_.arm(timer_, one->idle_since + lingering);
+    }
+  }
+}
+
+bool broadcast::hears(std::uint64_t bid) const { return std::ranges::all_of(bids_.at(bid), &channel::open); }
+
+void broadcast::on_subscribed(channel const& which) {
+  auto const bids = which.bids;  // asking again may change it
+  for (auto const bid : bids) {
+    if (bids_.contains(bid) && hears(bid)) tell_.open(bid);
+  }
+}
+
+void broadcast::on_message(channel const& which) {
+  auto const bids = which.bids;
+  for (auto const bid : bids) tell_.woken(bid);
+}
+
+/// The subscriber has dropped it already.
+void broadcast::on_refused(std::string name, std::string const& words) {
+  auto const first = !std::exchange(refused_, true);
+  if (first) tell_.refused(name, words);
+}
+
+void broadcast::drop(std::unordered_map<std::string, std::unique_ptr<channel>>::iterator which) {
+  line_.forget(which->first);
+  channels_.erase(which);
+}
+
+void broadcast::sweep() {
+  auto const now = boot_clock::now();
+  auto next = time_point::max();
+  for (auto one = channels_.begin(); one != channels_.end();) {
+    auto const here = one++;
+    auto const since = here->second->idle_since;
+    if (since == time_point::max()) continue;
+    if (since + lingering <= now) {
+      drop(here);
+    } else {
+      next = std::min(next, since + lingering);
+    }
+  }
+  if (next != time_point::max()) on_.arm(timer_, next);
+}
+
+}  // namespace holdfast::engine

@@ -1,0 +1,60 @@
+#include "sync/seat.hpp"
+
+#include <utility>
+
+#include "engine/access.hpp"
+#include "sync/options_check.hpp"
+
+namespace holdfast::sync {
+namespace {
+
+std::exception_ptr thrown(std::shared_ptr<error const> const& failure) {
+  return failure ? std::make_exception_ptr(*failure) : nullptr;
+}
+
+}  // namespace
+
+seat::seat(client& redis, std::string name, lock_options const& options, engine::recipe const& kind)
+    : core_{engine::access::core_of(redis)},
+      name_{std::move(name)},
+      how_{core_->share(options)},
+      line_{core_->pin(kind, name_)} {}
+
+seat::~seat() { core_->unpin(line_); }
+
+std::optional<lease> seat::acquire(engine::patience_time wait, std::stop_token const& stop) const {
+  auto mine = core_->acquire(line_, how_, wait, stop);
+  if (!mine) return std::nullopt;
+  return engine::held::handle(std::move(mine));
+}
+
+void seat::async_acquire(engine::patience_time wait, exclusive_lock::acquire_handler done,
+                         std::stop_token stop) const {
+  core_->async_acquire(
+      line_, how_, wait, std::move(stop),
+      [done = std::move(done)](engine::held_ptr of, std::shared_ptr<error const> const& failure) {
+        std::optional<lease> result;
+        if (of) result = engine::held::handle(std::move(of));
+        done(std::move(result), thrown(failure));
+      });
+}
+
+bool seat::pass(engine::patience_time wait, std::stop_token const& stop, int amount) const {
+  return core_->acquire(line_, how_, wait, stop, amount) != nullptr;
+}
+
+void seat::async_pass(engine::patience_time wait, std::function<void(bool, std::exception_ptr)> done,
+                      std::stop_token stop, int amount) const {
+  core_->async_acquire(
+      line_, how_, wait, std::move(stop),
+      [done = std::move(done)](engine::held_ptr const& of, std::shared_ptr<error const> const& failure) {
+        done(of != nullptr, thrown(failure));
+      },
+      amount);
+}
+
+void seat::check_wait(std::chrono::nanoseconds wait) const {
+  check(wait.count() >= 0, "the time to wait for \"" + name_ + "\" is negative");
+}
+
+}  // namespace holdfast::sync

@@ -1,0 +1,53 @@
+/// What binds a public object to its line in the engine: written once for all kinds.
+#pragma once
+
+#include <holdfast/client.hpp>
+#include <holdfast/exclusive_lock.hpp>
+#include <holdfast/lease.hpp>
+#include <holdfast/options.hpp>
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+
+#include "engine/core.hpp"
+
+namespace holdfast::sync {
+
+/// One name, one kind, one set of options, in one client. Constant after construction; for any thread.
+class seat {
+ public:
+  /// The name and the options have been checked.
+  seat(client& redis, std::string name, lock_options const& options, engine::recipe const& kind);
+  ~seat();
+  seat(seat const&) = delete;
+  seat& operator=(seat const&) = delete;
+
+  [[nodiscard]] std::string const& name() const noexcept { return name_; }
+  [[nodiscard]] std::shared_ptr<engine::core> const& core() const noexcept { return core_; }
+  [[nodiscard]] engine::line_ptr const& line() const noexcept { return line_; }
+  [[nodiscard]] engine::terms_ptr const& how() const noexcept { return how_; }
+
+  [[nodiscard]] std::optional<lease> acquire(engine::patience_time wait, std::stop_token const& stop) const;
+  void async_acquire(engine::patience_time wait, exclusive_lock::acquire_handler done,
+                     std::stop_token stop) const;
+
+  /// Of a kind that isn't leased: true when `amount` of it was granted.
+  [[nodiscard]] bool pass(engine::patience_time wait, std::stop_token const& stop, int amount = 1) const;
+  void async_pass(engine::patience_time wait, std::function<void(bool, std::exception_ptr)> done,
+                  std::stop_token stop, int amount = 1) const;
+
+  /// Throws std::errc::invalid_argument when it is negative.
+  void check_wait(std::chrono::nanoseconds wait) const;
+
+ private:
+  std::shared_ptr<engine::core> core_;
+  std::string name_;
+  engine::terms_ptr how_;
+  engine::line_ptr line_;
+};
+
+}  // namespace holdfast::sync

@@ -106,7 +106,7 @@ class core : public std::enable_shared_from_this<core> {
   void erase(line& gone) noexcept;
 
  private:
-  // acquire.cpp: the waiting loop. All under the lock.
+  // acquire.cpp and bid.cpp: the waiting loop. All under the lock.
   void start(waiter& who);
   void leave(waiter& who);
   void finish(waiter& who);

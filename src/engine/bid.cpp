@@ -1,0 +1,235 @@
+// A line's candidate on the wire: what it asks, when it asks again, and how it leaves.
+
+#include <utility>
+
+#include "engine/core.hpp"
+#include "engine/failure.hpp"
+#include "script/runner.hpp"
+
+namespace holdfast::engine {
+namespace {
+
+/// Errors that pass by themselves: how long to leave the server alone.
+constexpr std::chrono::milliseconds trouble_floor{20};
+
+/// Behind the end of the holder's ttl: Redis counts in whole milliseconds, and those further back ask later,
+/// so that one of them finds it free instead of all at once.
+constexpr std::chrono::milliseconds expiry_slack{2};
+
+}  // namespace
+
+/// How callers of this lock are told, as the first of them wants it.
+wake core::wake_of(line const& at) const noexcept {
+  auto const own = at.waiters.front().how->options.wake;
+  return own == wake::automatic ? options_.wake : own;
+}
+
+/// It is told by messages, as far as the server allows them.
+bool core::by_message(line const& at) const noexcept {
+  return wake_of(at) != wake::poll &&
+         !(at.how().channels == nullptr ? inbox_.refused() : broadcast_.refused());
+}
+
+/// Null: nothing speaks against messages.
+std::shared_ptr<error const> const& core::why_unheard(line const& at) const noexcept {
+  return at.how().channels == nullptr ? no_inbox_ : no_broadcast_;
+}
+
+/// A bid for the first caller of the line. The timer and the map point back at the line, which is pinned by
+/// those that the bid is for.
+bid& core::open_bid(line& at) {
+  auto const& options = at.waiters.front().how->options;
+  auto const number = ++last_number_;
+  auto try_again = [this, &at] {
+    ++stats_.rechecks;
+    ask_for(at);
+  };
+  at.on_wire = std::make_unique<bid>(
+      number, owner_id(number), std::move(try_again),
+      backoff{std::min(options.poll_floor, options_.recheck), std::min(options.poll_cap, options_.recheck)});
+  bids_.emplace(number, &at);
+  if (at.how().channels != nullptr && !broadcast_.idle() && by_message(at)) {
+    at.on_wire->listening = broadcast_.join(number, at.how().channels(at.name(), at.on_wire->owner));
+  }
+  return *at.on_wire;
+}
+
+/// It is over here, whatever is left of it in the server.
+void core::end_bid(line& at) {
+  auto const number = at.on_wire->number;
+  bids_.erase(number);
+  at.on_wire.reset();
+  if (at.how().channels == nullptr) return;
+  // Where the order is strict a channel belongs to one place in the queue.
+  broadcast_.leave(number, at.how().order == order::strict ? broadcast::afterwards::forget
+                                                           : broadcast::afterwards::linger);
+}
+
+/// Where the order is strict nobody inherits a place: if the bid may have one that was somebody else's, the
+/// first caller of the line makes a new bid. That one gets in line before the old one leaves, so that a grant
+/// which the old one has to give back comes to whoever is the first then.
+bool core::renew_bid(line& at) {
+  auto const& old = *at.on_wire;
+  if (at.how().order == order::barging || !old.joined || old.since == at.waiters.front().since) return false;
+  auto const number = old.number;
+  auto const terms = old.terms;
+  auto const answered = old.answered;
+  auto const under_way = old.now != bid::state::waiting;
+  end_bid(at);
+  open_bid(at).answered = answered;
+  ask_for(at);
+  if (!under_way) abandon(at, number, terms);  // otherwise it is an orphan, and its answer decides
+  return true;
+}
+
+/// An answer to a bid that is over. A message brought the lock first, or the caller left and another made a
+/// bid of its own. Unless the lock is in use, the request may have left something: taken it for nobody, also
+/// when it was overtaken by the release (they may trade places when the server has lost its scripts), or got
+/// in line.
+void core::drop_orphan(line const& at, std::uint64_t number) {
+  if (!in_use(at, number)) abandon(at, number, {});
+}
+
+bool core::in_use(line const& at, std::uint64_t number) const noexcept {
+  if (at.how().sharing == sharing::one) return at.holder != nullptr && at.holder->number() == number;
+  auto const known = crowds_.find(&at);
+  return known != crowds_.end() && known->second.contains(number);
+}
+
+ask core::next_ask(line& at) {
+  auto& mine = *at.on_wire;
+  auto const& first = at.waiters.front();
+  auto const& options = first.how->options;
+  mine.ttl = options.ttl;
+  mine.amount = first.amount;
+  mine.asked_to_join = by_message(at) && !first.once;
+  mine.terms = terms_of(options);
+  mine.since = first.since;
+  return {.owner = mine.owner,
+          .ttl = mine.ttl,
+          .tokens = options.handoff_limit + 1,
+          .amount = mine.amount,
+          .join = mine.asked_to_join,
+          .listening = mine.listening,
+          .ticket = mine.ticket,
+          .waited = std::chrono::duration_cast<std::chrono::microseconds>(boot_clock::now() - first.since),
+          .terms = mine.terms};
+}
+
+void core::ask_for(line& at) {
+  auto& mine = *at.on_wire;
+  mine.now = bid::state::asking;
+  mine.woken = false;
+  mine.retry.disarm();
+  auto const how = next_ask(at);
+  mine.joined = mine.joined || (how.join && at.how().queues);
+  auto const while_down = mine.answered             ? net::patience::endless
+                          : at.waiters.front().once ? net::patience::little
+                                                    : net::patience::steady;
+  auto const what = at.how().acquire(at.name(), how);
+  if (at.waiters.front().how->options.replicas > 0) {
+    ask_with_replicas(at, what, while_down);
+    return;
+  }
+  scripting::run(connection_, what,
+                 [this, pin = line_ptr{&at}, number = mine.number](net::answer&& answer) {
+                   on_asked(*pin, number, std::move(answer));
+                 },
+                 {.while_down = while_down});
+}
+
+void core::on_asked(line& at, std::uint64_t number, net::answer&& how) {
+  if (!at.on_wire || at.on_wire->number != number) {
+    drop_orphan(at, number);
+    return;
+  }
+  if (how.failure || how.reply.is_error()) {
+    on_trouble(at, how);
+    return;
+  }
+  auto& mine = *at.on_wire;
+  mine.answered = true;
+  mine.trouble.reset();
+  on_verdict(at, at.how().read_acquire(how.reply), how.sent_at);
+}
+
+void core::on_trouble(line& at, net::answer const& how) {
+  auto& mine = *at.on_wire;
+  mine.now = bid::state::waiting;
+  if (how.failure) {
+    // Whether the request was carried out is unknown: giving the bid up makes sure that nothing of it stays.
+    mine.joined = mine.answered || how.sent;
+    fail_all(at, how.failure);
+    return;
+  }
+  mine.joined = mine.answered && mine.joined;
+  auto const why = explain(how.reply, at, url());
+  if (!passes(how.reply)) {
+    fail_all(at, why);
+    return;
+  }
+  line_ptr const pin{&at};
+  finish_tries(at, why);
+  if (at.waiters.empty()) {
+    give_up_bid(at);
+    return;
+  }
+  mine.trouble = why;
+  loop_.arm(mine.retry, boot_clock::now() + trouble_floor + mine.pause.next(random_));
+}
+
+/// What was asked for is no more what the first caller wants: back with it.
+void core::ask_anew(line& at) {
+  auto const number = at.on_wire->number;
+  auto const terms = at.on_wire->terms;
+  end_bid(at);
+  abandon(at, number, terms);
+  open_bid(at).answered = true;
+  ask_for(at);
+}
+
+/// Until a message, the end of the holder's ttl, the next re-check.
+void core::sleep(line& at, busy const& how) {
+  auto& mine = *at.on_wire;
+  mine.now = bid::state::waiting;
+  auto const now = boot_clock::now();
+  std::chrono::nanoseconds pause = options_.recheck;
+  if (by_message(at)) {
+    if (at.how().channels == nullptr) {
+      inbox_.open();
+    } else if (!mine.listening) {
+      mine.listening = broadcast_.listen(mine.number, at.how().channels(at.name(), mine.owner));
+      if (mine.listening) {  // they were opened for somebody else, perhaps after this ask
+        ask_for(at);
+        return;
+      }
+    }
+    if (how.pttl.count() >= 0) {
+      auto const place = std::max<std::int64_t>(how.ahead, 0) + 1;
+      pause = std::min<std::chrono::nanoseconds>(pause, how.pttl + expiry_slack * place);
+    }
+  } else {
+    pause = mine.pause.next(random_);
+    if (how.pttl.count() >= 0) pause = std::min<std::chrono::nanoseconds>(pause, how.pttl + expiry_slack);
+  }
+  // A message may have been lost, and the lock be free or even ours: nobody goes away without having looked.
+  auto const last_look = at.waiters.front().last_look;
+  loop_.arm(mine.retry, last_look > now ? std::min(now + pause, last_look) : now + pause);
+}
+
+/// Nobody here wants the lock any more: leaves nothing behind, and passes on a wake-up that others may be
+/// waiting for.
+void core::give_up_bid(line& at) {
+  auto& mine = *at.on_wire;
+  if (mine.now != bid::state::waiting) {
+    mine.now = bid::state::leaving;  // the answer to the request under way decides
+    return;
+  }
+  auto const number = mine.number;
+  auto const traces = mine.joined;
+  auto const terms = mine.terms;
+  end_bid(at);
+  if (traces) abandon(at, number, terms);
+}
+
+}  // namespace holdfast::engine

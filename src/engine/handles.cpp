@@ -1,0 +1,208 @@
+// Where those that have a lease meet the engine: each function takes the client's lock, says what it wants,
+// and waits or leaves.
+
+#include <optional>
+#include <utility>
+
+#include "engine/core.hpp"
+#include "engine/failure.hpp"
+#include "script/runner.hpp"
+
+namespace holdfast::engine {
+
+struct core::ending {
+  void come_to(reactor::loop& on, release_result how) {
+    if (std::exchange(over, true)) return;
+    result = how;
+    on.finish(caller);
+  }
+
+  reactor::parked caller;
+  release_result result = release_result::unknown;
+  bool over = false;
+};
+
+/// Finishes a lease by `how`, which is given what to do with the outcome.
+template <class How>
+std::shared_ptr<core::ending> core::begin_ending(held_ptr& what, How how) {
+  auto mine = std::make_shared<ending>();
+  how(*what, [this, mine](release_result result) { mine->come_to(loop_, result); });
+  what.reset();
+  return mine;
+}
+
+/// Waits for the outcome, within a bound.
+release_result core::wait_for_end(reactor::lock& hold, std::shared_ptr<ending> const& begun) {
+  if (begun->over) {  // handed on: nothing to wait for
+    loop_.leave(hold);
+    return begun->result;
+  }
+  reactor::timer bell{[this, begun] { begun->come_to(loop_, release_result::unknown); }};
+  // A reply that doesn't come is noticed after one time-out, and asked for again within the other.
+  loop_.arm(bell, boot_clock::now() + options_.reply_timeout + options_.connect_timeout);
+  loop_.wait(hold, begun->caller);
+  hold.lock();
+  bell.disarm();
+  return begun->result;
+}
+
+template <class How>
+release_result core::finish_lease(held_ptr& what, How how) noexcept {
+  if (forked()) {
+    (void)what.detach();
+    return release_result::lost;
+  }
+  reactor::lock hold{loop_.mutex()};
+  return wait_for_end(hold, begin_ending(what, std::move(how)));
+}
+
+release_result core::release(held_ptr& what) noexcept {
+  return finish_lease(what, [this](held& mine, release_handler done) { release(mine, std::move(done)); });
+}
+
+release_result core::keep(held_ptr& what, std::optional<milliseconds> left) noexcept {
+  if (left && left->count() <= 0) return release(what);
+  return finish_lease(what,
+                      [this, left](held& mine, release_handler done) { keep(mine, left, std::move(done)); });
+}
+
+std::shared_ptr<core::ending> core::begin_release(held_ptr& what) noexcept {
+  if (forked()) {
+    (void)what.detach();
+    return nullptr;
+  }
+  reactor::lock hold{loop_.mutex()};
+  auto begun =
+      begin_ending(what, [this](held& mine, release_handler done) { release(mine, std::move(done)); });
+  loop_.leave(hold);
+  return begun;
+}
+
+release_result core::end_release(std::shared_ptr<ending> const& begun) noexcept {
+  if (forked() || !begun) return release_result::lost;
+  reactor::lock hold{loop_.mutex()};
+  return wait_for_end(hold, begun);
+}
+
+void core::async_release(held_ptr& what, release_handler done) noexcept {
+  if (forked()) {
+    (void)what.detach();
+    if (done) done(release_result::lost);
+    return;
+  }
+  reactor::lock hold{loop_.mutex()};
+  release(*what, [this, done = std::move(done)](release_result result) mutable {
+    if (done) loop_.defer([done = std::move(done), result]() mutable { done(result); });
+  });
+  what.reset();
+  loop_.leave(hold);
+}
+
+void core::renew(held& what) {
+  if (forked()) check_usable();
+  reactor::lock hold{loop_.mutex()};
+  check_usable();
+  struct outcome {
+    reactor::parked caller;
+    std::shared_ptr<error const> failure;
+    bool over = false;
+  };
+  auto const mine = std::make_shared<outcome>();
+  auto const finish_with = [this, mine](std::shared_ptr<error const> failure) {
+    if (std::exchange(mine->over, true)) return;
+    mine->failure = std::move(failure);
+    loop_.finish(mine->caller);
+  };
+  reactor::timer bell{[this, finish_with] { finish_with(connection_.down_because()); }};
+  if (what.now() == held::state::held) {
+    loop_.arm(bell, what.deadline());
+    renewer_.renew_now(what, [this, finish_with, at = line_ptr{&what.place()}](net::answer const& how) {
+      finish_with(how.failure || !how.reply.is_error() ? how.failure : explain(how.reply, *at, url()));
+    });
+    loop_.wait(hold, mine->caller);
+    hold.lock();
+    bell.disarm();
+  }
+  auto const lost = what.now() != held::state::held;
+  hold.unlock();
+  if (lost) {
+    throw error{errc::lost, "lease of " + what.place().title() + " can't be renewed: " +
+                                (what.cause() == loss_cause::none ? std::string{"it was released"}
+                                                                  : std::string{to_string(what.cause())})};
+  }
+  if (mine->failure) throw error{*mine->failure};
+}
+
+/// Renewal ends before the script is sent: from then on the lease of old is none. Its listeners go over.
+held_ptr core::become(held_ptr what, line_ptr const& to, call const& script) {
+  if (forked()) check_usable();
+  reactor::lock hold{loop_.mutex()};
+  check_usable();
+  line_ptr const from{&what->place()};
+  auto const lost_error = [&from](loss_cause cause) {
+    return error{errc::lost, "lease of " + from->title() + " can't be turned into another: " +
+                                 (cause == loss_cause::none ? std::string{"it was released"}
+                                                            : std::string{to_string(cause)})};
+  };
+  if (what->now() != held::state::held) throw error{lost_error(what->cause())};
+  renewer::remove(*what);
+  std::optional<net::answer> answer;
+  reactor::parked caller;
+  scripting::run(connection_, script,
+                 [&](net::answer&& how) {
+                   answer = std::move(how);
+                   loop_.finish(caller);
+                 },
+                 {.while_down = net::patience::endless, .give_up = what->deadline()});
+  loop_.wait(hold, caller);
+  hold.lock();
+  auto const understood = !answer->failure && answer->reply.is_integer();
+  auto const state = understood ? from->how().read_release(answer->reply) : found::mine;
+  auto const still_held = what->now() == held::state::held;
+  if (understood && still_held && state == found::mine) {
+    held_ptr const next{new held{to, terms_ptr{&what->how()}, what->number(), what->token()}};
+    next->set_deadline(deadline_of(answer->sent_at, what->options().ttl));
+    if (what->options().watchdog) next->renew_at = answer->sent_at + what->how().every;
+    next->renewals_left = what->renewals_left;
+    (void)finish_here(*what);
+    next->inherit(*what);
+    crowds_[to.get()].open(*next, boot_clock::now());
+    ++stats_.held_now;
+    renewer_.add(*next);
+    if (!from->on_wire) ask_after_release(*from);
+    loop_.leave(hold);
+    return next;
+  }
+  if (still_held && state != found::mine) {
+    lose(*what, state == found::gone ? loss_cause::key_gone : loss_cause::taken_over);
+  } else if (still_held) {
+    release(*what, {});  // whether it was turned is unknown: both ends of it go
+    release_as(*to, *what);
+  }
+  auto const cause = what->cause();
+  std::shared_ptr<error const> const why =
+      !understood && !answer->failure ? explain(answer->reply, *from, url()) : answer->failure;
+  loop_.leave(hold);
+  if (why && cause == loss_cause::none) throw error{*why};
+  throw error{lost_error(cause)};
+}
+
+held_ptr core::reenter(line_ptr const& at, held* what) {
+  if (forked()) check_usable();
+  reactor::lock const hold{loop_.mutex()};
+  check_usable();
+  if (what == nullptr || (&what->place() == at.get() && !what->valid())) {
+    throw error{errc::lost, "the lock \"" + at->name() +
+                                "\" can't be entered again: the lease to do it by is " +
+                                (what == nullptr ? "empty" : "not held any more")};
+  }
+  if (&what->place() != at.get()) {
+    throw error{std::errc::invalid_argument, "the lock \"" + at->name() +
+                                                 "\" can't be entered by a lease of \"" +
+                                                 what->place().name() + "\", or of another client"};
+  }
+  what->add_handle();
+  return held_ptr{what};
+}
+
+}  // namespace holdfast::engine

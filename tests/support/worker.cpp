@@ -1,12 +1,10 @@
 #include "worker.hpp"
 
-#include "eventually.hpp"
 #include "judge.hpp"
+#include "raw_redis.hpp"
 #include "registry.hpp"
 
 #include <fcntl.h>
-#include <poll.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <csignal>
@@ -14,11 +12,14 @@
 #include <cstdlib>
 #include <cstring>
 #include <iostream>
+#include <sstream>
 #include <stdexcept>
 #include <utility>
 
 namespace holdfast::test {
 namespace {
+
+using namespace std::chrono_literals;
 
 constexpr char const* mark = "--holdfast-test-worker";
 
@@ -65,6 +66,16 @@ std::string exit_of_forked_child() {
   return std::to_string(WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status));
 }
 
+/// Of a counter in Redis, with two commands, unguarded but for the lock.
+void increment(std::string const& socket, std::string const& counter, int times) {
+  raw_redis raw{socket};
+  for (; times > 0; --times) {
+    auto const mine = lock->acquire();
+    auto const next = std::stoll(raw.get(counter).value_or("0")) + 1;
+    raw.command({"SET", counter, std::to_string(next)});
+  }
+}
+
 void obey(std::string const& line) {
   if (line == "acquire") {
     held = lock->acquire();
@@ -80,6 +91,14 @@ void obey(std::string const& line) {
     answer("ended " + exit_of_forked_child());
   } else if (line == "release") {
     answer("ended " + code_word(held.release()));
+  } else if (line.rfind("increment ", 0) == 0) {
+    std::istringstream words{line.substr(10)};
+    std::string socket;
+    std::string counter;
+    auto times = 0;
+    words >> socket >> counter >> times;
+    increment(socket, counter, times);
+    answer("ok");
   } else if (line == "status") {
     answer(std::string{held.valid() ? "valid " : "invalid "} + code_word(held.lost_because()));
   } else if (line == "spin") {
@@ -149,6 +168,11 @@ int loop(std::vector<std::string> const& words) {
   return 0;
 }
 
+std::vector<std::string> with_mark(std::vector<std::string> words) {
+  words.insert(words.begin(), {"/proc/self/exe", mark});
+  return words;
+}
+
 }  // namespace
 
 void become_worker_if_asked(int argc, char** argv) {
@@ -174,93 +198,6 @@ worker worker::loop(std::string const& url, std::string const& subject, std::str
                  std::to_string(hold.count()), history, counter}};
 }
 
-worker::worker(std::vector<std::string> words) {
-  words.insert(words.begin(), {"/proc/self/exe", mark});
-  std::vector<char*> argv;
-  for (auto& word : words) argv.push_back(word.data());
-  argv.push_back(nullptr);
-  int in[2];
-  int out[2];
-  if (::pipe2(in, O_CLOEXEC) != 0 || ::pipe2(out, O_CLOEXEC) != 0) throw std::runtime_error{"pipe"};
-  auto const parent = ::getpid();
-  pid_ = ::fork();
-  if (pid_ < 0) throw std::runtime_error{"fork"};
-  if (pid_ == 0) {
-    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (::getppid() != parent) ::_exit(1);
-    ::signal(SIGPIPE, SIG_DFL);
-    ::dup2(in[0], STDIN_FILENO);
-    ::dup2(out[1], STDOUT_FILENO);
-    ::execv(argv[0], argv.data());
-    ::_exit(127);
-  }
-  ::close(in[0]);
-  ::close(out[1]);
-  to_ = in[1];
-  from_ = out[0];
-}
-
-worker::worker(worker&& other) noexcept
-    : pid_{std::exchange(other.pid_, 0)},
-      to_{std::exchange(other.to_, -1)},
-      from_{std::exchange(other.from_, -1)},
-      heard_{std::move(other.heard_)} {}
-
-worker::~worker() {
-  kill9();
-  if (to_ >= 0) ::close(to_);
-  if (from_ >= 0) ::close(from_);
-}
-
-void worker::say(std::string const& line) const { write_line(to_, line); }
-
-std::string worker::hear(std::chrono::milliseconds within) {
-  auto const deadline = std::chrono::steady_clock::now() + within;
-  for (;;) {
-    if (auto const end = heard_.find('\n'); end != std::string::npos) {
-      auto line = heard_.substr(0, end);
-      heard_.erase(0, end + 1);
-      return line;
-    }
-    auto const left = std::chrono::ceil<milliseconds>(deadline - std::chrono::steady_clock::now());
-    auto poller = pollfd{from_, POLLIN, 0};
-    if (left <= 0ms || ::poll(&poller, 1, static_cast<int>(left.count())) <= 0) {
-      throw std::runtime_error{"the worker says nothing"};
-    }
-    char bytes[4096];
-    auto const got = ::read(from_, bytes, sizeof bytes);
-    if (got <= 0) throw std::runtime_error{"the worker is gone"};
-    heard_.append(bytes, static_cast<std::size_t>(got));
-  }
-}
-
-std::string worker::ask(std::string const& line, std::chrono::milliseconds within) {
-  say(line);
-  return hear(within);
-}
-
-void worker::freeze() const {
-  ::kill(pid_, SIGSTOP);
-  siginfo_t info{};
-  ::waitid(P_PID, static_cast<id_t>(pid_), &info, WSTOPPED | WNOWAIT);
-}
-
-void worker::thaw() const { ::kill(pid_, SIGCONT); }
-
-void worker::kill9() {
-  if (pid_ == 0) return;
-  ::kill(pid_, SIGKILL);
-  ::waitpid(pid_, nullptr, 0);
-  pid_ = 0;
-}
-
-int worker::wait(std::chrono::milliseconds within) {
-  auto status = 0;
-  if (!eventually(within, [&] { return ::waitpid(pid_, &status, WNOHANG) == pid_; })) {
-    throw std::runtime_error{"the worker doesn't end"};
-  }
-  pid_ = 0;
-  return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
-}
+worker::worker(std::vector<std::string> words) : line_process{with_mark(std::move(words))} {}
 
 }  // namespace holdfast::test

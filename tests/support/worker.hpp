@@ -1,7 +1,8 @@
 /// Holders and waiters in real processes, to be killed and frozen: the test program itself, started again.
 #pragma once
 
-#include <sys/types.h>
+#include "line_process.hpp"
+
 #include <chrono>
 #include <string>
 #include <vector>
@@ -18,10 +19,11 @@ template <class Outcome>
   return std::to_string(static_cast<int>(outcome));
 }
 
-class worker {
+class worker : public line_process {
  public:
-  /// Waits for commands: acquire, try MS, lock, release, status, spin, fork, exit, quit. Each but the last
-  /// two answers with one line. `lock` is that of a recursive_mutex, by the main thread.
+  /// Waits for commands: acquire, try MS, lock, release, status, increment SOCKET COUNTER TIMES, spin, fork,
+  /// exit, quit. Each but the last two answers with one line. `lock` is that of a recursive_mutex, by the
+  /// main thread. `increment` is of a counter in Redis, and each time under the lock.
   static worker session(std::string const& url, std::string const& subject, std::string const& name,
                         std::chrono::milliseconds ttl);
   /// Takes, holds and releases over and over until `time` is over, and writes each lease to `history` (see
@@ -31,29 +33,8 @@ class worker {
                      std::chrono::microseconds hold, std::string const& history,
                      std::string const& counter = "-");
 
-  ~worker();  ///< kills it
-  worker(worker&& other) noexcept;
-  worker& operator=(worker&&) = delete;
-
-  void say(std::string const& line) const;
-  /// The next line that it wrote. Throws std::runtime_error when none comes in time.
-  std::string hear(std::chrono::milliseconds within = std::chrono::seconds{10});
-  std::string ask(std::string const& line, std::chrono::milliseconds within = std::chrono::seconds{10});
-
-  void freeze() const;  ///< SIGSTOP; returns when it has stopped
-  void thaw() const;
-  void kill9();
-  /// Waits for its end. The exit code, or -signal. Throws when it doesn't end in time.
-  int wait(std::chrono::milliseconds within = std::chrono::seconds{20});
-  [[nodiscard]] pid_t pid() const { return pid_; }
-
  private:
   explicit worker(std::vector<std::string> words);
-
-  pid_t pid_ = 0;
-  int to_ = -1;
-  int from_ = -1;
-  std::string heard_{};
 };
 
 }  // namespace holdfast::test

@@ -1,0 +1,66 @@
+/// What the tests of this folder share: a server that everybody reaches, and views of what is in it.
+#pragma once
+
+#include "redisson.hpp"
+#include "support/eventually.hpp"
+#include "support/redis_server.hpp"
+#include "support/worker.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+#include <string>
+#include <vector>
+
+namespace holdfast::test {
+
+inline constexpr auto not_prepared =
+    "tools/prepare-peers has not built what this needs; ./check interop does";
+
+class interop : public testing::Test {
+ protected:
+  [[nodiscard]] std::map<std::string, std::string> hash(std::string const& key) {
+    auto const all = raw_.command({"HGETALL", key}).elements;
+    std::map<std::string, std::string> fields;
+    for (std::size_t i = 0; i + 1 < all.size(); i += 2) fields.emplace(all[i].text, all[i + 1].text);
+    return fields;
+  }
+  [[nodiscard]] std::vector<std::string> list(std::string const& key) {
+    return texts({"LRANGE", key, "0", "-1"});
+  }
+  /// Members, lowest score first.
+  [[nodiscard]] std::vector<std::string> sorted_set(std::string const& key) {
+    return texts({"ZRANGE", key, "0", "-1"});
+  }
+  /// Less the marks that Redisson leaves of an unlock, for a moment or for a while.
+  [[nodiscard]] std::vector<std::string> keys() {
+    auto all = raw_.keys();
+    std::erase_if(all, [](auto const& key) { return key.starts_with("redisson_unlock_latch:"); });
+    return all;
+  }
+
+  redis_server server_ = redis_server::with({.on = server_options::listen::tcp});
+  raw_redis raw_ = server_.raw();
+
+ private:
+  std::vector<std::string> texts(std::vector<std::string> const& question) {
+    std::vector<std::string> all;
+    for (auto const& element : raw_.command(question).elements) all.push_back(element.text);
+    return all;
+  }
+};
+
+/// Skipped where Redisson's peers aren't there.
+class with_redisson : public interop, public testing::WithParamInterface<redisson_version> {
+ protected:
+  void SetUp() override {
+    if (!peer::is_prepared(folder_of(GetParam()))) GTEST_SKIP() << not_prepared;
+  }
+};
+
+inline std::string name_of_version(testing::TestParamInfo<redisson_version> const& info) {
+  return info.param == redisson_version::current ? "current" : "v3_27_2";
+}
+
+}  // namespace holdfast::test

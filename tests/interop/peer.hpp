@@ -1,0 +1,113 @@
+/// Other people's locks, each in a process of its own that a test drives; peers/README.md has the protocol.
+#pragma once
+
+#include "support/line_process.hpp"
+#include "support/redis_server.hpp"
+
+#include <chrono>
+#include <concepts>
+#include <condition_variable>
+#include <iosfwd>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+namespace holdfast::test {
+
+/// What a peer was asked to do, and its answer when that comes: comparing a call with a text waits for it.
+///
+///   EXPECT_EQ(theirs.try_lock(), "true");
+///   auto const waiting = theirs.by(2).lock();
+///   EXPECT_FALSE(waiting.is_answered());
+///   EXPECT_EQ(waiting, "ok");
+class [[nodiscard]] call {
+ public:
+  [[nodiscard]] bool is_answered() const;
+  /// Throws std::runtime_error when none comes in time, or when the peer has ended.
+  std::string answer(std::chrono::milliseconds within = std::chrono::seconds{20}) const;
+  [[nodiscard]] long long number() const { return std::stoll(answer()); }
+
+  friend bool operator==(call const& c, std::string_view expected) { return c.answer() == expected; }
+  friend std::ostream& operator<<(std::ostream& out, call const& c);
+
+ private:
+  friend class peer;
+  struct answers {
+    std::mutex guard;
+    std::condition_variable changed;
+    std::map<int, std::string> by_id;
+    bool gone = false;
+  };
+  call(std::shared_ptr<answers> from, int id, std::string question)
+      : answers_{std::move(from)}, id_{id}, question_{std::move(question)} {}
+
+  std::shared_ptr<answers> answers_;
+  int id_;
+  std::string question_;
+};
+
+class peer {
+ public:
+  [[nodiscard]] static bool is_prepared(std::string const& name);
+
+  /// `name` is that of its folder in build/peers. The server must listen on TCP. Returns when the peer is
+  /// ready.
+  peer(std::string const& name, redis_server const& server, std::vector<std::string> arguments = {});
+  ~peer();  ///< kills it
+  peer(peer const&) = delete;
+  peer& operator=(peer const&) = delete;
+
+  /// Calls of one `thread` run one after the other, those of different threads at once.
+  template <class... Arguments>
+  call ask(int thread, std::string_view kind, std::string_view name, std::string_view verb,
+           Arguments const&... arguments) {
+    return send(thread, {std::string{kind}, std::string{name}, std::string{verb}, word(arguments)...});
+  }
+
+  [[nodiscard]] std::string const& version() const { return version_; }
+  [[nodiscard]] pid_t pid() const { return process_.pid(); }
+  void freeze() const { process_.freeze(); }
+  void thaw() const { process_.thaw(); }
+  void kill9() { process_.kill9(); }
+
+ private:
+  call send(int thread, std::vector<std::string> const& words);
+  void listen();
+
+  static std::string word(std::chrono::milliseconds time) { return std::to_string(time.count()); }
+  static std::string word(std::integral auto number) { return std::to_string(number); }
+  static std::string word(std::string const& text) { return text; }
+
+  line_process process_;
+  std::string version_;
+  int last_id_ = 0;
+  std::shared_ptr<call::answers> answers_ = std::make_shared<call::answers>();
+  std::jthread listener_;
+};
+
+/// What every peer has: a lock with a fixed lease.
+class plain_lock {
+ public:
+  plain_lock(peer& whose, std::string name, int thread = 1)
+      : peer_{&whose}, name_{std::move(name)}, thread_{thread} {}
+
+  call try_lock(std::chrono::milliseconds wait, std::chrono::milliseconds lease) const {
+    return peer_->ask(thread_, "lock", name_, "try-lock", wait, lease);
+  }
+  call unlock() const { return peer_->ask(thread_, "lock", name_, "unlock"); }
+  /// Reads the counter and writes it, one higher: as two commands, under the lock, and again `times` times.
+  call increment(std::string const& counter, int times, std::chrono::milliseconds lease) const {
+    return peer_->ask(thread_, "lock", name_, "increment", counter, times, lease);
+  }
+
+ private:
+  peer* peer_;
+  std::string name_;
+  int thread_;
+};
+
+}  // namespace holdfast::test

@@ -9,6 +9,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <map>
 #include <string>
 #include <vector>
@@ -32,6 +33,9 @@ class interop : public testing::Test {
   /// Members, lowest score first.
   [[nodiscard]] std::vector<std::string> sorted_set(std::string const& key) {
     return texts({"ZRANGE", key, "0", "-1"});
+  }
+  [[nodiscard]] std::int64_t subscribers(std::string const& channel) {
+    return raw_.command({"PUBSUB", "NUMSUB", channel}).elements.at(1).integer;
   }
   /// Less the marks that Redisson leaves of an unlock, for a moment or for a while.
   [[nodiscard]] std::vector<std::string> keys() {

@@ -44,7 +44,7 @@ TEST_P(plain_wire, keeps_us_out_while_they_hold) {
   plain_lock const theirs{them, "orders"};
   client redis{server_.url()};
   mutex ours{redis, "orders", {.ttl = 10s}};
-  EXPECT_EQ(theirs.try_lock(1s, 3s), "true");
+  EXPECT_EQ(theirs.try_lock(1s, 30s), "true");
   EXPECT_FALSE(ours.try_acquire());
   EXPECT_FALSE(ours.try_acquire_for(200ms));
   EXPECT_EQ(theirs.unlock(), "ok");
@@ -93,6 +93,7 @@ TEST_F(plain_crowd, loses_none_of_ten_thousand_increments_of_an_unprotected_coun
     peers.push_back(std::make_unique<peer>(name, server_));
   }
   std::vector<call> theirs;
+  theirs.reserve(peers.size());
   for (auto& one : peers) {
     theirs.push_back(plain_lock(*one, "orders").increment("counter", by_each_peer, 20s));
   }

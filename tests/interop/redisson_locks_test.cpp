@@ -26,7 +26,7 @@ TEST_P(redisson_locks, are_hashes_that_count_the_holds_of_an_owner) {
   EXPECT_EQ(theirs.lock(), "ok");
   EXPECT_EQ(theirs.try_lock(), "true");
   EXPECT_THAT(hash("orders"), ElementsAre(Pair(theirs.owner(), "2")));
-  EXPECT_THAT(raw_.pttl("orders"), AllOf(Gt(1500), Le(3000)));
+  EXPECT_THAT(raw_.pttl("orders"), AllOf(Gt(0), Le(3000)));
   EXPECT_EQ(theirs.hold_count(), "2");
   EXPECT_EQ(theirs.is_held(), "true");
   EXPECT_THAT(theirs.ttl().number(), AllOf(Gt(0), Le(3000)));
@@ -44,17 +44,17 @@ TEST_P(redisson_locks, are_hashes_that_count_the_holds_of_an_owner) {
 TEST_P(redisson_locks, keep_an_explicit_lease_and_are_not_renewed_then) {
   redisson java{server_, GetParam(), 600ms};
   EXPECT_EQ(java.lock("orders").lock(5s), "ok");
-  EXPECT_THAT(raw_.pttl("orders"), AllOf(Gt(4000), Le(5000)));
+  EXPECT_THAT(raw_.pttl("orders"), AllOf(Gt(1000), Le(5000)));
   EXPECT_EQ(java.lock("other").try_lock(1s, 400ms), "true");
   EXPECT_TRUE(eventually(3s, [&] { return !raw_.exists("other"); }));
 }
 
 TEST_P(redisson_locks, are_renewed_by_the_watchdog_past_two_ttls_and_end_with_the_process) {
-  redisson java{server_, GetParam(), 900ms};
+  redisson java{server_, GetParam(), 1500ms};
   EXPECT_EQ(java.lock("orders").lock(), "ok");
-  EXPECT_TRUE(always(2s, [&] { return raw_.exists("orders"); }));
+  EXPECT_TRUE(always(3200ms, [&] { return raw_.exists("orders"); }));
   java.kill9();
-  EXPECT_TRUE(eventually(3s, [&] { return !raw_.exists("orders"); }));
+  EXPECT_TRUE(eventually(5s, [&] { return !raw_.exists("orders"); }));
 }
 
 TEST_P(redisson_locks, wake_a_waiter_of_another_process_at_the_unlock) {
@@ -62,7 +62,8 @@ TEST_P(redisson_locks, wake_a_waiter_of_another_process_at_the_unlock) {
   redisson other{server_, GetParam()};
   EXPECT_EQ(holder.lock("orders").lock(), "ok");
   auto const waiting = other.lock("orders").lock();
-  EXPECT_TRUE(always(300ms, [&] { return !waiting.is_answered(); }));
+  EXPECT_TRUE(eventually(10s, [&] { return subscribers("redisson_lock__channel:{orders}") == 1; }));
+  EXPECT_FALSE(waiting.is_answered());
   EXPECT_EQ(other.lock("orders").by(2).try_lock(100ms), "false");
   EXPECT_EQ(holder.lock("orders").unlock(), "ok");
   EXPECT_EQ(waiting, "ok");  // in its 20 s: the holder's lease was 30 s
@@ -124,12 +125,13 @@ TEST_P(redisson_locks, that_are_fair_say_nothing_when_an_absent_one_is_unlocked)
   EXPECT_EQ(java.fair_lock("orders").by(2).force_unlock(), "true");
 }
 
-TEST_P(redisson_locks, that_spin_have_the_same_hash) {
+TEST_P(redisson_locks, that_spin_have_the_same_hash_and_hear_no_messages) {
   redisson java{server_, GetParam()};
   auto const theirs = java.spin_lock("orders");
   EXPECT_EQ(theirs.lock(), "ok");
   EXPECT_THAT(hash("orders"), ElementsAre(Pair(theirs.owner(), "1")));
   auto const waiting = theirs.by(2).try_lock(10s);
+  EXPECT_TRUE(always(200ms, [&] { return subscribers("redisson_lock__channel:{orders}") == 0; }));
   EXPECT_EQ(theirs.unlock(), "ok");
   EXPECT_EQ(waiting, "true");
   EXPECT_EQ(theirs.by(2).unlock(), "ok");

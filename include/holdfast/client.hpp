@@ -60,8 +60,9 @@ struct client_stats {
 class client {
  public:
   /// `url`: redis://[user[:password]@]host[:port][/db], rediss://… (TLS; ?ca=FILE cert=FILE key=FILE
-  /// verify=yes|no), redis+unix://[user[:password]@]/path/to/socket[?db=N], or host[:port]. Throws
-  /// errc::bad_url, or std::errc::invalid_argument for an option out of range; asks no server.
+  /// verify=yes|no), redis+unix://[user[:password]@]/path/to/socket[?db=N], or host[:port]; with all of them
+  /// ?wire=plain|redisson, unless client_options::wire says how locks look. Throws errc::bad_url, or
+  /// std::errc::invalid_argument for an option out of range; asks no server.
   explicit client(std::string const& url, client_options options = {});
   ~client();
   client(client&&) noexcept;

@@ -101,6 +101,11 @@ class core : public std::enable_shared_from_this<core> {
   }
   [[nodiscard]] std::string const& uuid() const noexcept { return uuid_; }
   [[nodiscard]] std::string const& url() const noexcept { return settings_.server.display; }
+  /// How locks look, unless they say otherwise: plain or redisson.
+  [[nodiscard]] holdfast::wire wire() const noexcept {
+    auto const said = options_.wire != holdfast::wire::automatic ? options_.wire : settings_.server.wire;
+    return said == holdfast::wire::redisson ? said : holdfast::wire::plain;
+  }
 
   /// Under the lock: the last pointer to it was dropped.
   void erase(line& gone) noexcept;

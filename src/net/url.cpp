@@ -128,14 +128,21 @@ bool to_bool(std::string const& name, std::string_view value) {
   bad("the parameter " + name + " must be yes or no");
 }
 
+wire to_wire(std::string_view value) {
+  if (value == "plain") return wire::plain;
+  if (value == "redisson") return wire::redisson;
+  bad("the parameter wire must be plain or redisson");
+}
+
 void read_parameters(urls::url_view const& url, endpoint& to, bool db_given) {
   std::string seen = ",";
   for (auto const parameter : url.encoded_params()) {
     auto const name = decoded(parameter.key, "the name of a parameter");
     auto const value = decoded(parameter.value, "the parameter " + name);
     bool const of_tls = name == "ca" || name == "cert" || name == "key" || name == "verify";
-    if (name != "db" && !of_tls) {
-      bad("unknown parameter \"" + name + "\"; allowed are db, and with rediss:// ca, cert, key, verify");
+    if (name != "db" && name != "wire" && !of_tls) {
+      bad("unknown parameter \"" + name +
+          "\"; allowed are db, wire, and with rediss:// ca, cert, key, verify");
     }
     if (of_tls && to.how != endpoint::scheme::tls) bad("the parameter " + name + " needs rediss://");
     if (seen.find("," + name + ",") != std::string::npos) bad("the parameter " + name + " is given twice");
@@ -147,6 +154,7 @@ void read_parameters(urls::url_view const& url, endpoint& to, bool db_given) {
       if (db_given) bad("the database is given twice, after the host and as the parameter db");
       to.db = *db;
     }
+    if (name == "wire") to.wire = to_wire(value);
     if (name == "ca") to.tls.ca = value;
     if (name == "cert") to.tls.cert = value;
     if (name == "key") to.tls.key = value;

@@ -1,6 +1,8 @@
 /// Where a server is, from a URL.
 #pragma once
 
+#include <holdfast/options.hpp>
+
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -26,11 +28,13 @@ struct endpoint {
   std::string password;
   int db = 0;
   tls_options tls;
-  std::string display;  ///< the URL for messages, its password as ***
+  holdfast::wire wire = holdfast::wire::automatic;  ///< how locks look there; automatic: it doesn't say
+  std::string display;                              ///< the URL for messages, its password as ***
 };
 
 /// Reads `redis://[user:password@]host[:port][/db]`, `rediss://` (TLS) with `?ca= cert= key= verify=`,
-/// `redis+unix://[user:password@]/path/of/socket[?db=n]` (or `unix://`), and plain `host[:port]`.
+/// `redis+unix://[user:password@]/path/of/socket[?db=n]` (or `unix://`), and plain `host[:port]`; with all of
+/// them `?wire=plain|redisson`.
 /// Throws error{errc::bad_url} that names the wrong part and what is allowed, and never shows the password.
 [[nodiscard]] endpoint parse_url(std::string_view url);
 

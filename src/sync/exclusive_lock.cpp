@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "engine/access.hpp"
 #include "sync/kind.hpp"
 #include "sync/options_check.hpp"
 #include "sync/seat.hpp"
@@ -13,8 +14,9 @@ struct exclusive_lock::impl {
   sync::seat seat;
   sync::std_shape<lease> shape;
 
-  impl(client& redis, std::string name, lock_options const& options, engine::exclusive_kind const& kind)
-      : seat{redis, std::move(name), kind.adjust(options), kind.how},
+  impl(client& redis, std::string name, lock_options const& options, engine::exclusive_kind const& kind,
+       engine::recipe const& how)
+      : seat{redis, std::move(name), kind.adjust(options), how},
         shape{"the lock \"" + seat.name() + "\"", kind.again,
               [on = seat.core(), title = seat.name()](lease mine) {
                 on->warn("a thread ended without unlocking the lock \"" + title + "\"; it is given back");
@@ -25,7 +27,8 @@ struct exclusive_lock::impl {
 exclusive_lock::exclusive_lock(client& redis, std::string name, lock_options const& options,
                                engine::exclusive_kind const& kind) {
   sync::check(name, options);
-  impl_ = std::make_unique<impl>(redis, std::move(name), options, kind);
+  auto const& how = sync::choose(kind.wires, {&name, 1}, options, *engine::access::core_of(redis));
+  impl_ = std::make_unique<impl>(redis, std::move(name), options, kind, how);
 }
 
 exclusive_lock::~exclusive_lock() = default;

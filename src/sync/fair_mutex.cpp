@@ -2,7 +2,6 @@
 
 #include <utility>
 
-#include "sync/fair.hpp"
 #include "sync/kind.hpp"
 
 namespace holdfast {
@@ -16,7 +15,7 @@ lock_options in_order(lock_options asked) {
 }
 
 constexpr engine::exclusive_kind strict{
-    .how = sync::fair, .adjust = in_order, .again = engine::exclusive_kind::nesting::refused};
+    .wires = sync::fair_wires, .adjust = in_order, .again = engine::exclusive_kind::nesting::refused};
 
 }  // namespace
 

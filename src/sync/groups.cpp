@@ -9,9 +9,9 @@
 #include "base/backoff.hpp"
 #include "base/clock.hpp"
 #include "base/ids.hpp"
-#include "sync/exclusive.hpp"
 #include "sync/multi.hpp"
 #include "sync/turns.hpp"
+#include "sync/wires.hpp"
 
 namespace holdfast::sync {
 namespace {
@@ -154,8 +154,9 @@ group::group(std::shared_ptr<engine::core> core, std::span<std::string const> so
              lock_options const& options)
     : core_{std::move(core)},
       how_{core_->share(options)},
-      place_{sorted.size() == 1 ? core_->pin(exclusive, sorted.front())
-                                : core_->pin(multi, join_names(sorted))} {}
+      place_{sorted.size() == 1
+                 ? core_->pin(choose(lone_wires, sorted, options, *core_), sorted.front())
+                 : core_->pin(choose(multi_wires, sorted, options, *core_), join_names(sorted))} {}
 
 std::vector<lease> take_together(groups const& all, engine::patience_time wait, std::stop_token const& stop) {
   progress so_far{all, wait};

@@ -3,13 +3,13 @@
 
 #include <holdfast/options.hpp>
 
-#include "engine/recipe.hpp"
+#include "sync/wires.hpp"
 
 namespace holdfast::engine {
 
 /// Constant for each kind.
 struct exclusive_kind {
-  recipe const& how;
+  sync::wires const& wires;
   /// The options that this kind has its own mind about.
   lock_options (*adjust)(lock_options);
   /// What a thread that holds it gets for locking it again.

@@ -68,12 +68,7 @@ call abandon(owned what, handover how) {
 
 call renew(milliseconds ttl, std::span<owned const> leases) {
   lua::renew script{.locks = {}, .ttl_ms = ttl.count(), .leases = {}};
-  for (auto const& one : leases) {
-    auto const list = split_names(one.name);
-    for (auto const name : list) script.locks.push_back({name});
-    script.leases.emplace_back(one.owner);
-    script.leases.emplace_back(list.size());
-  }
+  add_leases(leases, script.locks, script.leases);
   return script();
 }
 
@@ -81,9 +76,18 @@ std::string title(std::string_view joined) { return title_of(split_names(joined)
 
 std::size_t count(std::string_view joined) { return split_names(joined).size(); }
 
-constexpr several_names several{.count = count, .title = title};
-
 }  // namespace
+
+constinit several_names const several{.count = count, .title = title};
+
+void add_leases(std::span<owned const> leases, std::vector<key>& locks, std::vector<arg>& owners) {
+  for (auto const& one : leases) {
+    auto const list = split_names(one.name);
+    for (auto const name : list) locks.push_back({name});
+    owners.emplace_back(one.owner);
+    owners.emplace_back(list.size());
+  }
+}
 
 std::string join_names(std::span<std::string const> sorted) {
   std::string joined;

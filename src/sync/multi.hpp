@@ -17,6 +17,11 @@ extern engine::recipe const multi;
 [[nodiscard]] std::string join_names(std::span<std::string const> sorted);
 [[nodiscard]] std::vector<std::string_view> split_names(std::string_view joined);
 
+/// What is the same on all wires: the names of a line, and a renewal's pairs of an owner and how many of the
+/// locks are its own.
+extern engine::several_names const several;
+void add_leases(std::span<engine::owned const> leases, std::vector<key>& locks, std::vector<arg>& owners);
+
 /// `"a"`, `"a" and "b"`, `"a", "b" and 14 more`.
 [[nodiscard]] std::string title_of(std::span<std::string_view const> names);
 

@@ -2,13 +2,12 @@
 
 #include <utility>
 
-#include "sync/exclusive.hpp"
 #include "sync/kind.hpp"
 
 namespace holdfast {
 namespace {
 
-constexpr engine::exclusive_kind barging{.how = sync::exclusive,
+constexpr engine::exclusive_kind barging{.wires = sync::exclusive_wires,
                                          .adjust = [](lock_options asked) { return asked; },
                                          .again = engine::exclusive_kind::nesting::refused};
 

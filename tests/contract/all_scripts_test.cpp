@@ -1,9 +1,12 @@
 // What holds for each script.
 
 #include "contract/contract.hpp"
+#include "contract/redisson.hpp"
 #include "script/names.hpp"
+#include "script/names_redisson.hpp"
 #include "scripts.hpp"
 #include "support/eventually.hpp"
+#include "sync/multi.hpp"
 
 namespace {
 
@@ -15,6 +18,10 @@ namespace fair = holdfast::scripts::fair;
 namespace fence = holdfast::scripts::fence;
 namespace look = holdfast::scripts::inspect;
 namespace multi = holdfast::scripts::multi;
+namespace redisson_fair = holdfast::scripts::redisson_fair;
+namespace redisson_fenced = holdfast::scripts::redisson_fenced;
+namespace redisson_lock = holdfast::scripts::redisson_lock;
+namespace redisson_multi = holdfast::scripts::redisson_multi;
 namespace names = holdfast::names;
 
 std::vector<holdfast::script const*> const scripts{&lua::abandon::source,
@@ -35,6 +42,20 @@ std::vector<holdfast::script const*> const scripts{&lua::abandon::source,
                                                    &multi::pass::source,
                                                    &multi::release::source,
                                                    &multi::renew::source,
+                                                   &redisson_fair::abandon::source,
+                                                   &redisson_fair::acquire::source,
+                                                   &redisson_fair::release::source,
+                                                   &redisson_fenced::acquire::source,
+                                                   &redisson_fenced::pass::source,
+                                                   &redisson_lock::abandon::source,
+                                                   &redisson_lock::acquire::source,
+                                                   &redisson_lock::pass::source,
+                                                   &redisson_lock::release::source,
+                                                   &redisson_lock::renew::source,
+                                                   &redisson_multi::abandon::source,
+                                                   &redisson_multi::acquire::source,
+                                                   &redisson_multi::release::source,
+                                                   &redisson_multi::renew::source,
                                                    &holdfast::scripts::client::announce::source};
 
 TEST(every_script, has_the_sha_1_that_script_load_replies) {
@@ -101,12 +122,50 @@ void go_through(raw_redis& raw, std::string const& name) {
       is(1));
 }
 
+/// The same of Redisson's wire.
+void go_through_redisson(raw_redis& raw, std::string const& name) {
+  namespace recipes = holdfast::sync::redisson;
+  holdfast::engine::handover const terms{.credit = 10s};
+  auto const of = [&](std::string_view owner) {
+    return holdfast::engine::ask{.owner = owner, .ttl = 30s, .join = true, .terms = terms};
+  };
+  auto const run = [&](holdfast::call const& what, testing::Matcher<raw_reply const&> const& wanted) {
+    EXPECT_THAT(raw.command(eval(what)), wanted) << what.source->name << " of " << name;
+  };
+  auto const is_busy = testing::Field("elements", &raw_reply::elements, testing::SizeIs(6));
+  auto const is_granted = testing::Field("elements", &raw_reply::elements, testing::SizeIs(2));
+  for (auto const* const how : {&recipes::lock, &recipes::fenced}) {
+    run(how->acquire(name, of(me)), is_granted);
+    run(how->acquire(name, of(you)), is_busy);
+    run(how->renew(30s, std::vector<holdfast::engine::owned>{{name, me}}), is_list({}));
+    run(how->pass({name, me}, terms, of(sibling)), is_list({1, _, 1}));
+    run(how->abandon({name, sibling}, terms), is(1));
+    run(how->acquire(name, of(me)), is_granted);
+    run(how->release({name, me}, terms), is(1));
+  }
+  raw.command({"DEL", names::redisson::token(name)});
+  run(recipes::fair.acquire(name, of(me)), is_granted);
+  for (auto const who : {you, anna, ben}) run(recipes::fair.acquire(name, of(who)), is_busy);
+  run(recipes::fair.abandon({name, you}, terms), is(0));
+  run(recipes::fair.release({name, me}, terms), is(1));
+  run(recipes::fair.acquire(name, of(anna)), is_granted);
+  run(recipes::fair.abandon({name, anna}, terms), is(1));
+  run(recipes::fair.abandon({name, ben}, terms), is(0));
+
+  auto const joined = holdfast::sync::join_names(words{name});
+  run(recipes::multi.acquire(joined, of(me)), is_granted);
+  run(recipes::multi.renew(30s, std::vector<holdfast::engine::owned>{{joined, me}}), is_list({}));
+  run(recipes::multi.abandon({joined, me}, terms), is(1));
+  run(recipes::multi.release({joined, me}, terms), is(0));
+}
+
 /// A user who may touch what KEYS of a lock of that name are, and nothing else.
 void become_limited_to(raw_redis& raw, std::string const& name) {
   raw.command({"ACL", "SETUSER", "limited", "reset", "on", "nopass", "~" + name,
                "~" + names::token_counter(name), "~" + names::queue(name), "~" + names::fence_mark(name),
-               "~" + names::fence_done(name, uuid, 1), "~" + names::fence_done(name, uuid, 2), "&*",
-               "+@all"});
+               "~" + names::redisson::fair_queue(name), "~" + names::redisson::fair_timeouts(name),
+               "~" + names::redisson::token(name), "~" + names::fence_done(name, uuid, 1),
+               "~" + names::fence_done(name, uuid, 2), "&*", "+@all"});
   raw.command({"AUTH", "limited", "any"});
 }
 
@@ -116,6 +175,7 @@ TEST(every_script, touches_no_key_but_its_own) {
     auto raw = server.raw();
     ears const inboxes{server, {anna, ben}};
     become_limited_to(raw, name);
+    go_through_redisson(raw, name);
     go_through(raw, name);
   }
 }
@@ -132,7 +192,23 @@ TEST(every_script, keeps_to_one_slot_of_a_cluster) {
   }));
   for (std::string const name : {"a", "{x}b", "b{x}", "orders:42"}) {
     ears const inboxes{server, {anna, ben}};
+    go_through_redisson(raw, name);
     go_through(raw, name);
+  }
+  // The name, the slot of its key, and that of its channel.
+  struct sample {
+    std::string name;
+    std::int64_t key;
+    std::int64_t channel;
+  };
+  for (auto const& [name, key, channel] : {sample{"lk", 5002, 5002},
+                                           {"a{x}b", 16287, 16287},
+                                           {"a{b", 13340, 3200},
+                                           {"a}b", 7866, 15495},
+                                           {"{}z", 2337, 12733}}) {
+    EXPECT_THAT(raw.command({"CLUSTER", "KEYSLOT", name}), is(key));
+    EXPECT_THAT(raw.command({"CLUSTER", "KEYSLOT", names::redisson::lock_channel(name)}), is(channel));
+    EXPECT_EQ(names::redisson::fits_in_a_slot(name), key == channel) << name;
   }
 }
 

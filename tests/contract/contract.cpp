@@ -180,6 +180,11 @@ ears::ears(test::redis_server const& on, std::vector<std::string_view> const& ow
   }
 }
 
+ears::ears(test::redis_server const& on) : context_{redisConnectUnix(on.socket_path().c_str())} {
+  redisAppendCommand(context_.get(), "PSUBSCRIBE *");
+  (void)read();
+}
+
 ears::~ears() = default;
 
 /// The texts of the next reply.
@@ -200,8 +205,8 @@ words ears::read() {
 std::vector<std::string> ears::take() {
   std::vector<std::string> messages;
   redisAppendCommand(context_.get(), "PING end");
-  for (auto reply = read(); reply.size() == 3 && reply[0] == "message"; reply = read())
-    messages.push_back(reply[1] + " " + reply[2]);
+  for (auto reply = read(); reply[0] != "pong"; reply = read())
+    messages.push_back(reply.end()[-2] + " " + reply.back());  // channel and payload are the last two
   return messages;
 }
 

@@ -121,10 +121,11 @@ engine::ask asks(std::string_view owner, int tokens = 1);
 /// The command that sends it.
 words eval(call const& what);
 
-/// Subscribed to inboxes. take() has what was published before it is called, in order.
+/// Subscribed to inboxes, or to all channels. take() has what was published before it is called, in order.
 class ears {
  public:
   ears(test::redis_server const& on, std::vector<std::string_view> const& owners);
+  explicit ears(test::redis_server const& on);
   ~ears();
   std::vector<std::string> take();
 

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include "script/names_redisson.hpp"
+
 namespace {
 
 namespace names = holdfast::names;
@@ -67,6 +69,52 @@ RC_GTEST_PROP(names, brings_side_keys_into_the_slot_of_the_lock_wherever_a_tag_c
   RC_ASSERT(hashed(names::queue(name)) == hashed(name));
   RC_ASSERT(hashed(names::fence_mark(name)) == hashed(name));
   RC_ASSERT(hashed(names::fence_done(name, uuid, 7)) == hashed(name));
+}
+
+namespace redisson = names::redisson;
+
+constexpr std::string_view owner = "11111111-1111-1111-1111-111111111111:1";
+
+TEST(names, are_those_of_redisson) {
+  EXPECT_EQ(redisson::lock_channel("lk"), "redisson_lock__channel:{lk}");
+  EXPECT_EQ(redisson::waiter_channel("lk", owner),
+            "redisson_lock__channel:{lk}:11111111-1111-1111-1111-111111111111:1");
+  EXPECT_EQ(redisson::fair_queue("lk"), "redisson_lock_queue:{lk}");
+  EXPECT_EQ(redisson::fair_timeouts("lk"), "redisson_lock_timeout:{lk}");
+  EXPECT_EQ(redisson::token("lk"), "redisson_lock_token:{lk}");
+  EXPECT_EQ(redisson::rw_channel("lk"), "redisson_rwlock:{lk}");
+  EXPECT_EQ(redisson::reader_timeout("lk", owner),
+            "{lk}:11111111-1111-1111-1111-111111111111:1:rwlock_timeout:1");
+  EXPECT_EQ(redisson::semaphore_channel("lk"), "redisson_sc:{lk}");
+  EXPECT_EQ(redisson::permits("lk"), "{lk}:timeout");
+  EXPECT_EQ(redisson::latch_channel("lk"), "redisson_countdownlatch__channel__{lk}");
+}
+
+TEST(names, are_those_of_redisson_for_a_name_with_a_tag) {
+  EXPECT_EQ(redisson::lock_channel("a{x}b"), "redisson_lock__channel:a{x}b");
+  EXPECT_EQ(redisson::fair_queue("a{x}b"), "redisson_lock_queue:a{x}b");
+  EXPECT_EQ(redisson::fair_timeouts("a{x}b"), "redisson_lock_timeout:a{x}b");
+  EXPECT_EQ(redisson::reader_timeout("a{x}b", owner),
+            "a{x}b:11111111-1111-1111-1111-111111111111:1:rwlock_timeout:1");
+  EXPECT_EQ(redisson::semaphore_channel("a{x}b"), "redisson_sc:a{x}b");
+  EXPECT_EQ(redisson::permits("a{x}b"), "a{x}b:timeout");
+  EXPECT_EQ(redisson::latch_channel("a{x}b"), "redisson_countdownlatch__channel__{a{x}b}");
+}
+
+TEST(names, refuse_braces_that_take_a_channel_of_redisson_to_another_slot) {
+  for (auto const* const fine : {"lk", "a{x}b", "{x}", "a}b{c}d", "a{x}b}{"})
+    EXPECT_TRUE(redisson::fits_in_a_slot(fine)) << fine;
+  for (auto const* const wrong : {"a{b", "a}b", "{}z", "a{", "}", "a{}b{c}"})
+    EXPECT_FALSE(redisson::fits_in_a_slot(wrong)) << wrong;
+}
+
+RC_GTEST_PROP(names, of_redisson_share_a_slot_exactly_when_they_fit, ()) {
+  auto const name = *any_name();
+  auto const fits = redisson::fits_in_a_slot(name);
+  for (auto const& key : {redisson::lock_channel(name), redisson::waiter_channel(name, owner),
+                          redisson::fair_queue(name), redisson::fair_timeouts(name), redisson::token(name)}) {
+    RC_ASSERT((hashed(key) == hashed(name)) == fits);
+  }
 }
 
 }  // namespace

@@ -91,6 +91,14 @@ TEST(url, takes_tls_parameters) {
   EXPECT_TRUE(parse_url("rediss://h").tls.verify);
 }
 
+TEST(url, says_how_locks_look) {
+  EXPECT_EQ(parse_url("redis://h").wire, holdfast::wire::automatic);
+  EXPECT_EQ(parse_url("redis://h/1?wire=plain").wire, holdfast::wire::plain);
+  EXPECT_EQ(parse_url("rediss://h?verify=no&wire=redisson").wire, holdfast::wire::redisson);
+  EXPECT_EQ(parse_url("redis+unix:///r.sock?wire=redisson&db=1").wire, holdfast::wire::redisson);
+  EXPECT_EQ(parse_url("h?wire=redisson").wire, holdfast::wire::redisson);
+}
+
 TEST(url, names_the_wrong_part_and_what_is_allowed) {
   struct sample {
     char const* url;
@@ -116,7 +124,9 @@ TEST(url, names_the_wrong_part_and_what_is_allowed) {
            {"redis://h/1?db=1", "twice", "db"},
            {"redis://h?db=1&db=2", "db", "twice"},
            {"redis://h?db", "db", "no value"},
-           {"redis://h?timeout=1", "\"timeout\"", "ca, cert, key, verify"},
+           {"redis://h?timeout=1", "\"timeout\"", "db, wire, and with rediss:// ca, cert, key, verify"},
+           {"redis://h?wire=jedis", "wire", "plain or redisson"},
+           {"redis://h?wire=redisson&wire=plain", "wire", "twice"},
            {"redis://h?ca=/x", "ca", "rediss://"},
            {"rediss://h?verify=maybe", "verify", "yes or no"},
            {"rediss://h?cert=/x", "cert", "key"},

@@ -1,0 +1,74 @@
+#include "scripts.hpp"
+#include "sync/redisson.hpp"
+#include "sync/redisson/owner_hash.hpp"
+#include "sync/replies.hpp"
+
+namespace holdfast::sync::redisson {
+namespace {
+
+using namespace engine;
+namespace lua = scripts::redisson_fair;
+
+/// Keys of one lock. The strings must live as long as the call is being made.
+struct keys {
+  explicit keys(std::string_view name)
+      : lock{name},
+        queue{names::redisson::fair_queue(name)},
+        timeouts{names::redisson::fair_timeouts(name)} {}
+  std::string_view lock;
+  std::string queue;
+  std::string timeouts;
+};
+
+call acquire(std::string_view name, ask const& how) {
+  keys const k{name};
+  auto const channel = told_on(name, how.terms);
+  return lua::acquire{.lock = {k.lock},
+                      .queue = {k.queue},
+                      .timeouts = {k.timeouts},
+                      .owner = how.owner,
+                      .ttl_ms = how.ttl.count(),
+                      .handoffs = how.tokens,
+                      .mode = how.join ? "join" : "ask",
+                      .credit_ms = how.terms.credit.count(),
+                      .channel = channel}();
+}
+
+call release(owned what, handover how) {
+  keys const k{what.name};
+  auto const channel = told_on(what.name, how);
+  return lua::release{.lock = {k.lock},
+                      .queue = {k.queue},
+                      .timeouts = {k.timeouts},
+                      .owner = what.owner,
+                      .channel = channel}();
+}
+
+call abandon(owned what, handover how) {
+  keys const k{what.name};
+  auto const channel = told_on(what.name, how);
+  return lua::abandon{.lock = {k.lock},
+                      .queue = {k.queue},
+                      .timeouts = {k.timeouts},
+                      .owner = what.owner,
+                      .credit_ms = how.credit.count(),
+                      .channel = channel}();
+}
+
+std::vector<std::string> channels(std::string_view name, std::string_view owner) {
+  return {names::redisson::waiter_channel(name, owner)};
+}
+
+}  // namespace
+
+constinit recipe const fair{.order = order::strict,
+                            .acquire = acquire,
+                            .read_acquire = replies::read_acquire,
+                            .release = release,
+                            .read_release = replies::read_release,
+                            .abandon = abandon,
+                            .renew = renew,
+                            .read_renew = replies::read_renew,
+                            .channels = channels};
+
+}  // namespace holdfast::sync::redisson

@@ -1,0 +1,100 @@
+#include "scripts.hpp"
+#include "sync/redisson.hpp"
+#include "sync/redisson/owner_hash.hpp"
+#include "sync/replies.hpp"
+
+namespace holdfast::sync::redisson {
+namespace {
+
+using namespace engine;
+namespace lua = scripts::redisson_lock;
+namespace lua_fenced = scripts::redisson_fenced;
+
+/// How many subscribers of the line's channel are ours.
+int own_ears(ask const& next) { return next.listening ? 1 : 0; }
+
+call acquire(std::string_view name, ask const& how) {
+  return lua::acquire{
+      .lock = {name}, .owner = how.owner, .ttl_ms = how.ttl.count(), .handoffs = how.tokens}();
+}
+
+call acquire_fenced(std::string_view name, ask const& how) {
+  auto const counter = names::redisson::token(name);
+  return lua_fenced::acquire{.lock = {name},
+                             .counter = {counter},
+                             .owner = how.owner,
+                             .ttl_ms = how.ttl.count(),
+                             .tokens = how.tokens}();
+}
+
+call release(owned what, handover how) {
+  auto const channel = told_on(what.name, how);
+  return lua::release{.lock = {what.name}, .owner = what.owner, .channel = channel}();
+}
+
+call pass(owned what, handover how, ask const& next) {
+  auto const channel = told_on(what.name, how);
+  return lua::pass{.lock = {what.name},
+                   .owner = what.owner,
+                   .channel = channel,
+                   .own_ears = own_ears(next),
+                   .next = next.owner,
+                   .ttl_ms = next.ttl.count(),
+                   .handoffs = next.tokens}();
+}
+
+call pass_fenced(owned what, handover how, ask const& next) {
+  auto const counter = names::redisson::token(what.name);
+  auto const channel = told_on(what.name, how);
+  return lua_fenced::pass{.lock = {what.name},
+                          .counter = {counter},
+                          .owner = what.owner,
+                          .channel = channel,
+                          .own_ears = own_ears(next),
+                          .next = next.owner,
+                          .ttl_ms = next.ttl.count(),
+                          .tokens = next.tokens}();
+}
+
+call abandon(owned what, handover how) {
+  auto const channel = told_on(what.name, how);
+  return lua::abandon{.lock = {what.name}, .owner = what.owner, .channel = channel}();
+}
+
+std::vector<std::string> channels(std::string_view name, std::string_view /*owner*/) {
+  return {names::redisson::lock_channel(name)};
+}
+
+/// They differ only in where a lease comes from.
+constexpr recipe of(decltype(recipe::acquire) acquire, decltype(recipe::pass) pass) {
+  return {.order = order::barging,
+          .queues = false,
+          .acquire = acquire,
+          .read_acquire = replies::read_acquire,
+          .release = release,
+          .read_release = replies::read_release,
+          .pass = pass,
+          .read_pass = replies::read_pass,
+          .abandon = abandon,
+          .renew = renew,
+          .read_renew = replies::read_renew,
+          .channels = channels};
+}
+
+}  // namespace
+
+call renew(milliseconds ttl, std::span<owned const> leases) {
+  lua::renew script{.locks = {}, .ttl_ms = ttl.count(), .owners = {}};
+  script.locks.reserve(leases.size());
+  script.owners.reserve(leases.size());
+  for (auto const& one : leases) {
+    script.locks.push_back({one.name});
+    script.owners.emplace_back(one.owner);
+  }
+  return script();
+}
+
+constinit recipe const lock = of(acquire, pass);
+constinit recipe const fenced = of(acquire_fenced, pass_fenced);
+
+}  // namespace holdfast::sync::redisson

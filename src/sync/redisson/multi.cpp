@@ -1,0 +1,58 @@
+#include "sync/multi.hpp"
+
+#include "scripts.hpp"
+#include "sync/redisson.hpp"
+#include "sync/redisson/owner_hash.hpp"
+#include "sync/replies.hpp"
+
+namespace holdfast::sync::redisson {
+namespace {
+
+using namespace engine;
+namespace lua = scripts::redisson_multi;
+
+std::vector<key> keys_of(std::string_view joined) {
+  std::vector<key> keys;
+  for (auto const name : split_names(joined)) keys.push_back({name});
+  return keys;
+}
+
+std::vector<std::string> channels(std::string_view joined, std::string_view /*owner*/) {
+  std::vector<std::string> all;
+  for (auto const name : split_names(joined)) all.push_back(names::redisson::lock_channel(name));
+  return all;
+}
+
+call acquire(std::string_view name, ask const& how) {
+  return lua::acquire{
+      .locks = keys_of(name), .owner = how.owner, .ttl_ms = how.ttl.count(), .handoffs = how.tokens}();
+}
+
+/// Release and abandon are given the same.
+template <class Script>
+call give_back(owned what, handover how) {
+  auto const told = how.quiet ? std::vector<std::string>{} : channels(what.name, what.owner);
+  return Script{.locks = keys_of(what.name), .owner = what.owner, .channels = {told.begin(), told.end()}}();
+}
+
+call renew_all(milliseconds ttl, std::span<owned const> leases) {
+  lua::renew script{.locks = {}, .ttl_ms = ttl.count(), .leases = {}};
+  add_leases(leases, script.locks, script.leases);
+  return script();
+}
+
+}  // namespace
+
+constinit recipe const multi{.order = order::barging,
+                             .queues = false,
+                             .acquire = acquire,
+                             .read_acquire = replies::read_acquire,
+                             .release = give_back<lua::release>,
+                             .read_release = replies::read_release,
+                             .abandon = give_back<lua::abandon>,
+                             .renew = renew_all,
+                             .read_renew = replies::read_renew,
+                             .several = &several,
+                             .channels = channels};
+
+}  // namespace holdfast::sync::redisson

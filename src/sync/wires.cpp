@@ -1,0 +1,49 @@
+#include "sync/wires.hpp"
+
+#include <string>
+#include <string_view>
+
+#include "script/names_redisson.hpp"
+#include "sync/exclusive.hpp"
+#include "sync/fair.hpp"
+#include "sync/multi.hpp"
+#include "sync/options_check.hpp"
+#include "sync/redisson.hpp"
+
+namespace holdfast::sync {
+
+constinit wires const exclusive_wires{
+    .plain = exclusive, .redisson = redisson::lock, .fenced = &redisson::fenced};
+constinit wires const fair_wires{.plain = fair, .redisson = redisson::fair, .fenced = nullptr};
+constinit wires const multi_wires{.plain = multi, .redisson = redisson::multi, .fenced = nullptr};
+constinit wires const lone_wires{.plain = exclusive, .redisson = redisson::lock, .fenced = nullptr};
+
+namespace {
+
+bool on_redisson(lock_options const& options, engine::core const& client) noexcept {
+  return (options.wire == wire::automatic ? client.wire() : options.wire) == wire::redisson;
+}
+
+/// A cluster could lock others, but not unlock them.
+void check_name(std::string_view name) {
+  check(names::redisson::fits_in_a_slot(name),
+        "the name \"" + std::string{name} +
+            "\" can't be used on Redisson's wire: its first '{' needs a '}' behind it, and something between "
+            "them; otherwise its channel is in another hash slot than its key, and a cluster that granted "
+            "the lock couldn't release it");
+}
+
+}  // namespace
+
+engine::recipe const& choose(wires const& kind, std::span<std::string const> names,
+                             lock_options const& options, engine::core const& client) {
+  if (!on_redisson(options, client)) return kind.plain;
+  for (auto const& name : names) check_name(name);
+  if (!options.fenced) return kind.redisson;
+  check(kind.fenced != nullptr,
+        "on Redisson's wire only mutex and recursive_mutex can be fenced; leave lock_options::fenced out, or "
+        "use wire::plain, where all locks have tokens");
+  return *kind.fenced;
+}
+
+}  // namespace holdfast::sync

@@ -1,0 +1,26 @@
+-- Turns the one who writes into one who reads, with a full ttl. Tells all who wait, so that other readers come in; Redisson doesn't,
+-- and its readers wait for the end of the ttl.
+-- Reply: 1 it reads, or did already (a request sent again); 0 the lock was gone; -1 others have it, or its time to read is over.
+local lock = KEYS[1]
+local life = KEYS[2]
+local owner = ARGV[1]
+local ttl_ms = ARGV[2]
+local channel = ARGV[3]
+-- @include rw_look
+-- @include rw_raise
+-- @include rw_tell
+local mode, _, misfit = rw_look(lock)
+if misfit then return -1 end
+if not mode then return 0 end
+if mode == 'write' then
+  if redis.call('HDEL', lock, owner .. ':write') == 0 then return -1 end
+  redis.call('HSET', lock, 'mode', 'read', owner, 1)
+  redis.call('SET', life, 1, 'PX', ttl_ms)
+  rw_raise(lock, ttl_ms)
+  rw_tell(channel, '1')
+  return 1
+end
+if redis.call('HEXISTS', lock, owner) == 0 or redis.call('EXISTS', life) == 0 then return -1 end
+rw_raise(life, ttl_ms)
+rw_raise(lock, ttl_ms)
+return 1

@@ -1,0 +1,142 @@
+// RReadWriteLock: a hash of who is in it and how, and a key for the life of each reader's hold.
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "script/names_redisson.hpp"
+#include "scripts.hpp"
+#include "sync/redisson.hpp"
+#include "sync/redisson/rw.hpp"
+#include "sync/replies.hpp"
+
+namespace holdfast::sync::redisson {
+namespace {
+
+using namespace engine;
+namespace lua = scripts::redisson_rw;
+namespace names = names::redisson;
+
+/// What the scripts make the names of all holds from.
+std::string lives_of(std::string_view name) { return names::suffixed(name, {}); }
+
+/// Where those who wait are told; empty: nobody is.
+std::string channel_for(std::string_view name, handover const& how) {
+  return how.quiet ? std::string{} : names::rw_channel(name);
+}
+
+call read_acquire(std::string_view name, ask const& how) {
+  auto const life = names::reader_timeout(name, how.owner);
+  return lua::read_acquire{
+      .lock = {name}, .life = {life}, .owner = how.owner, .ttl_ms = how.ttl.count(), .tokens = how.tokens}();
+}
+
+call read_release(owned what, handover how) {
+  auto const life = names::reader_timeout(what.name, what.owner);
+  auto const lives = lives_of(what.name);
+  auto const channel = channel_for(what.name, how);
+  return lua::read_release{
+      .lock = {what.name}, .life = {life}, .owner = what.owner, .lives = lives, .channel = channel}();
+}
+
+call read_renew(milliseconds ttl, std::span<owned const> leases) {
+  std::vector<std::string> lives;
+  lives.reserve(leases.size());
+  lua::read_renew script{.keys = {}, .ttl_ms = ttl.count(), .owners = {}};
+  script.keys.reserve(2 * leases.size());
+  script.owners.reserve(leases.size());
+  for (auto const& one : leases) {
+    lives.push_back(names::reader_timeout(one.name, one.owner));
+    script.keys.push_back({one.name});
+    script.owners.emplace_back(one.owner);
+  }
+  for (auto const& life : lives) script.keys.push_back({life});
+  return script();
+}
+
+call write_acquire(std::string_view name, ask const& how) {
+  return lua::write_acquire{
+      .lock = {name}, .owner = how.owner, .ttl_ms = how.ttl.count(), .tokens = how.tokens}();
+}
+
+call write_release(owned what, handover how) {
+  auto const channel = channel_for(what.name, how);
+  return lua::write_release{.lock = {what.name}, .owner = what.owner, .channel = channel}();
+}
+
+call write_pass(owned what, handover how, ask const& next) {
+  auto const channel = channel_for(what.name, how);
+  return lua::write_pass{.lock = {what.name},
+                         .owner = what.owner,
+                         .channel = channel,
+                         .next = next.owner,
+                         .ttl_ms = next.ttl.count(),
+                         .tokens = next.tokens,
+                         .own = next.listening ? 1 : 0}();
+}
+
+call write_renew(milliseconds ttl, std::span<owned const> leases) {
+  lua::write_renew script{.locks = {}, .ttl_ms = ttl.count(), .owners = {}};
+  script.locks.reserve(leases.size());
+  script.owners.reserve(leases.size());
+  for (auto const& one : leases) {
+    script.locks.push_back({one.name});
+    script.owners.emplace_back(one.owner);
+  }
+  return script();
+}
+
+call abandon(owned what, handover how) {
+  auto const life = names::reader_timeout(what.name, what.owner);
+  auto const lives = lives_of(what.name);
+  auto const channel = channel_for(what.name, how);
+  return lua::abandon{
+      .lock = {what.name}, .life = {life}, .owner = what.owner, .lives = lives, .channel = channel}();
+}
+
+std::vector<std::string> channels(std::string_view name, std::string_view) {
+  return {names::rw_channel(name)};
+}
+
+std::string writer_id(std::string_view owner) { return std::string{owner}.append(":write"); }
+
+}  // namespace
+
+constinit engine::recipe const reader{.sharing = sharing::crew,
+                                      .queues = false,
+                                      .acquire = read_acquire,
+                                      .read_acquire = replies::read_acquire,
+                                      .release = read_release,
+                                      .read_release = replies::read_release,
+                                      .abandon = abandon,
+                                      .renew = read_renew,
+                                      .read_renew = replies::read_renew,
+                                      .channels = channels};
+
+constinit engine::recipe const writer{.queues = false,
+                                      .acquire = write_acquire,
+                                      .read_acquire = replies::read_acquire,
+                                      .release = write_release,
+                                      .read_release = replies::read_release,
+                                      .pass = write_pass,
+                                      .read_pass = replies::read_pass,
+                                      .abandon = abandon,
+                                      .renew = write_renew,
+                                      .read_renew = replies::read_renew,
+                                      .channels = channels,
+                                      .id_of = writer_id};
+
+call downgrade(owned what, handover how, milliseconds ttl) {
+  auto const life = names::reader_timeout(what.name, what.owner);
+  auto const channel = channel_for(what.name, how);
+  return lua::downgrade{
+      .lock = {what.name}, .life = {life}, .owner = what.owner, .ttl_ms = ttl.count(), .channel = channel}();
+}
+
+call force(std::string_view name, std::string_view field) {
+  auto const lives = lives_of(name);
+  auto const channel = names::rw_channel(name);
+  return lua::force{.lock = {name}, .field = field, .lives = lives, .channel = channel}();
+}
+
+}  // namespace holdfast::sync::redisson

@@ -1,0 +1,153 @@
+#include "contract/rw.hpp"
+
+#include "script/names_redisson.hpp"
+#include "sync/redisson.hpp"
+#include "sync/redisson/rw.hpp"
+
+namespace holdfast::contract::rw {
+namespace {
+
+namespace names = names::redisson;
+using std::chrono::milliseconds;
+using sync::redisson::reader;
+using sync::redisson::writer;
+using testing::AllOf;
+using testing::Gt;
+using testing::Le;
+
+std::string text(std::string_view view) { return std::string{view}; }
+
+/// A second less at the most: what a slow machine may take for one row.
+testing::Matcher<std::int64_t> nearly(std::int64_t ttl) { return AllOf(Gt(ttl - 1'000), Le(ttl)); }
+
+std::vector<engine::owned> leases_of(std::vector<std::string_view> const& owners) {
+  std::vector<engine::owned> leases;
+  for (auto const owner : owners) leases.push_back({.name = "rw", .owner = owner});
+  return leases;
+}
+
+std::vector<std::string> fields_of(state const& of) {
+  std::vector<std::string> lines;
+  if (!of.mode.empty()) lines.push_back("mode=" + text(of.mode));
+  for (auto const& [owner, count] : of.fields) lines.push_back(text(owner) + "=" + std::to_string(count));
+  return lines;
+}
+
+}  // namespace
+
+table::table(state const& given, std::string_view name)
+    : name_{name}, raw_{empty_server().raw()}, heard_{empty_server()} {
+  put(given);
+}
+
+void table::put(state const& given) {
+  if (!given.mode.empty()) {
+    raw_.command({"HSET", name_, "mode", text(given.mode)});
+    for (auto const& [owner, count] : given.fields)
+      raw_.command({"HSET", name_, text(owner), std::to_string(count)});
+    if (given.ttl != no_ttl) raw_.command({"PEXPIRE", name_, std::to_string(given.ttl)});
+  }
+  for (auto const& one : given.holds) {
+    raw_.command(
+        {"SET", names::reader_timeout(name_, one.reader, one.number), "1", "PX", std::to_string(one.ttl)});
+  }
+}
+
+void table::check(state const& wanted) {
+  std::vector<std::string> fields;
+  auto const all = raw_.command({"HGETALL", name_}).elements;
+  for (std::size_t i = 0; i + 1 < all.size(); i += 2) fields.push_back(all[i].text + "=" + all[i + 1].text);
+  EXPECT_THAT(fields, testing::UnorderedElementsAreArray(fields_of(wanted)));
+  std::vector<std::string> keys;
+  if (!wanted.mode.empty()) {
+    keys.push_back(name_);
+    EXPECT_THAT(raw_.pttl(name_), nearly(wanted.ttl)) << name_;
+  }
+  for (auto const& one : wanted.holds) {
+    keys.push_back(names::reader_timeout(name_, one.reader, one.number));
+    EXPECT_EQ(raw_.get(keys.back()), "1") << keys.back();
+    EXPECT_THAT(raw_.pttl(keys.back()), nearly(one.ttl)) << keys.back();
+  }
+  EXPECT_THAT(raw_.keys(), testing::UnorderedElementsAreArray(keys));
+}
+
+void table::step(std::string_view what, holdfast::call const& call, outcome const& wanted) {
+  SCOPED_TRACE(what);
+  EXPECT_THAT(raw_.command(eval(call)), wanted.reply);
+  check(wanted.then);
+  EXPECT_THAT(heard_.take(), testing::ElementsAreArray(wanted.messages));
+}
+
+void table::step_twice(std::string_view what, holdfast::call const& call, outcome const& wanted) {
+  step(what, call, wanted);
+  step("sent twice", call, {.reply = wanted.reply, .then = wanted.then});
+}
+
+void check(row const& one) {
+  table at{one.given};
+  if (!one.again) {
+    at.step_twice(one.name, one.call, one.expect);
+    return;
+  }
+  at.step(one.name, one.call, one.expect);
+  at.step("sent twice", one.call, *one.again);
+}
+
+testing::Matcher<raw_reply const&> is_granted(std::int64_t tokens) { return is_list({0, tokens}); }
+
+testing::Matcher<raw_reply const&> is_busy_with(testing::Matcher<std::string> const& owner,
+                                                std::int64_t pttl) {
+  return is_array({is_number(nearly(pttl)), is(-1), is(0), is(0),
+                   AllOf(testing::Field("what", &raw_reply::what, raw_reply::kind::text),
+                         testing::Field("text", &raw_reply::text, owner)),
+                   is(-1)});
+}
+
+std::string one_may_ask(std::string_view name) { return names::rw_channel(name) + " 0"; }
+
+std::string all_may_ask(std::string_view name) { return names::rw_channel(name) + " 1"; }
+
+call reads(std::string_view owner, std::int64_t ttl, std::string_view name) {
+  return reader.acquire(name, {.owner = owner, .ttl = milliseconds{ttl}});
+}
+
+call stops_reading(std::string_view owner, std::string_view name) {
+  return reader.release({.name = name, .owner = owner}, {});
+}
+
+call writes(std::string_view owner, std::int64_t ttl, std::string_view name) {
+  return writer.acquire(name, {.owner = owner, .ttl = milliseconds{ttl}});
+}
+
+call stops_writing(std::string_view owner, std::string_view name) {
+  return writer.release({.name = name, .owner = owner}, {});
+}
+
+call passes_on(std::string_view owner, std::string_view next, bool listening) {
+  return writer.pass({.name = "rw", .owner = owner}, {},
+                     {.owner = next, .ttl = milliseconds{full_ttl}, .tokens = 65, .listening = listening});
+}
+
+call gives_up(std::string_view owner, std::string_view name) {
+  return reader.abandon({.name = name, .owner = owner}, {});
+}
+
+call goes_on_reading(std::vector<std::string_view> const& owners, std::int64_t ttl) {
+  return reader.renew(milliseconds{ttl}, leases_of(owners));
+}
+
+call goes_on_writing(std::vector<std::string_view> const& owners, std::int64_t ttl) {
+  return writer.renew(milliseconds{ttl}, leases_of(owners));
+}
+
+call only_reads_now(std::string_view owner, std::int64_t ttl, std::string_view name) {
+  return sync::redisson::downgrade({.name = name, .owner = owner}, {}, milliseconds{ttl});
+}
+
+call is_forced(std::string_view field, std::string_view name) { return sync::redisson::force(name, field); }
+
+call quietly(call (*what)(engine::owned, engine::handover), std::string_view owner) {
+  return what({.name = "rw", .owner = owner}, {.quiet = true});
+}
+
+}  // namespace holdfast::contract::rw

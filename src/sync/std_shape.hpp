@@ -56,20 +56,36 @@ class std_shape {
     return got.has_value();
   }
 
-  void unlock() {
+  /// How it ended; nothing while the thread still holds it.
+  std::optional<release_result> unlock() {
+    auto mine = leave();
+    if (!mine) return std::nullopt;
+    auto const result = mine->release();
+    last_.store(result, std::memory_order_relaxed);
+    return result;
+  }
+
+  /// Does this thread hold it?
+  [[nodiscard]] bool mine() noexcept { return holds_->mine(); }
+
+  /// This thread, which doesn't hold it, holds it from now on.
+  void keep(Lease held) { holds_->keep(std::move(held)); }
+
+  /// What this thread held until now; nothing while it still does.
+  [[nodiscard]] std::optional<Lease> leave() {
     Lease mine;
     switch (holds_->leave(mine)) {
       case thread_holds<Lease>::left::last:
-        last_.store(mine.release(), std::memory_order_relaxed);
-        return;
+        return mine;
       case thread_holds<Lease>::left::nested:
-        return;
+        return std::nullopt;
       case thread_holds<Lease>::left::nothing:
-        // A guard that lives as long as its thread, or the program, comes after the end of the thread.
-        if (thread_is_ending()) return;
-        throw error{std::errc::operation_not_permitted,
-                    "unlock of " + title_ + ", which this thread does not hold"};
+        break;
     }
+    // A guard that lives as long as its thread, or the program, comes after the end of the thread.
+    if (thread_is_ending()) return std::nullopt;
+    throw error{std::errc::operation_not_permitted,
+                "unlock of " + title_ + ", which this thread does not hold"};
   }
 
   [[nodiscard]] release_result last_release() const noexcept { return last_.load(std::memory_order_relaxed); }

@@ -37,8 +37,9 @@ void forget_hold(thread_guest const& who) noexcept;
 /// What this thread held has been taken from it, since it ends: its last destructors are running.
 [[nodiscard]] bool thread_is_ending() noexcept;
 
-/// The holds of one lock object, by thread. A thread whose lease was lost may learn it only when it unlocks,
-/// while the next one of this process holds already: such a one is kept apart until then.
+/// The holds of one lock object, by thread. As a rule there is one, the newest. Others are of a lock that
+/// several threads may hold, or of threads whose lease was lost while the next one of this process holds
+/// already: they learn it when they unlock.
 template <class Lease>
 class thread_holds final : public thread_guest, public std::enable_shared_from_this<thread_holds<Lease>> {
  public:
@@ -55,7 +56,7 @@ class thread_holds final : public thread_guest, public std::enable_shared_from_t
   [[nodiscard]] bool mine() noexcept {
     auto const me = std::this_thread::get_id();
     if (owner_.load(std::memory_order_relaxed) == me) return true;
-    if (!any_overtaken_.load(std::memory_order_relaxed)) return false;
+    if (!any_others_.load(std::memory_order_relaxed)) return false;
     std::lock_guard const alone{guard_};
     return find(me) != nullptr;
   }
@@ -65,8 +66,8 @@ class thread_holds final : public thread_guest, public std::enable_shared_from_t
     note_hold(this->shared_from_this());
     std::lock_guard const alone{guard_};
     if (now_.by != std::thread::id{}) {
-      overtaken_.push_back(std::move(now_));
-      any_overtaken_.store(true, std::memory_order_relaxed);
+      others_.push_back(std::move(now_));
+      any_others_.store(true, std::memory_order_relaxed);
     }
     now_ = {std::this_thread::get_id(), std::move(held)};
     owner_.store(now_.by, std::memory_order_relaxed);
@@ -99,14 +100,14 @@ class thread_holds final : public thread_guest, public std::enable_shared_from_t
   void clear() noexcept {
     forget_hold(*this);
     hold now;
-    std::vector<hold> overtaken;
+    std::vector<hold> others;
     std::unique_lock alone{guard_, std::defer_lock};  // destroyed first: releasing takes its time
     // A forked child has this thread only, and perhaps a guard that another one of its parent had.
     if (generation_ == fork_generation()) alone.lock();
     std::swap(now, now_);
-    std::swap(overtaken, overtaken_);
+    std::swap(others, others_);
     owner_.store({}, std::memory_order_relaxed);
-    any_overtaken_.store(false, std::memory_order_relaxed);
+    any_others_.store(false, std::memory_order_relaxed);
   }
 
   void thread_ends() noexcept override {
@@ -129,9 +130,9 @@ class thread_holds final : public thread_guest, public std::enable_shared_from_t
 
   hold* find(std::thread::id by) noexcept {
     if (now_.by == by) return &now_;
-    auto const lost =
-        std::find_if(overtaken_.begin(), overtaken_.end(), [by](hold const& one) { return one.by == by; });
-    return lost == overtaken_.end() ? nullptr : &*lost;
+    auto const other =
+        std::find_if(others_.begin(), others_.end(), [by](hold const& one) { return one.by == by; });
+    return other == others_.end() ? nullptr : &*other;
   }
 
   Lease take(hold& which) noexcept {
@@ -140,8 +141,9 @@ class thread_holds final : public thread_guest, public std::enable_shared_from_t
       owner_.store({}, std::memory_order_relaxed);
       now_.by = {};
     } else {
-      overtaken_.erase(overtaken_.begin() + (&which - overtaken_.data()));
-      any_overtaken_.store(!overtaken_.empty(), std::memory_order_relaxed);
+      if (&which != &others_.back()) which = std::move(others_.back());
+      others_.pop_back();
+      any_others_.store(!others_.empty(), std::memory_order_relaxed);
     }
     return held;
   }
@@ -150,9 +152,9 @@ class thread_holds final : public thread_guest, public std::enable_shared_from_t
   int const generation_ = fork_generation();
   std::mutex guard_;  ///< of the next two
   hold now_{};
-  std::vector<hold> overtaken_{};         ///< lost, and not unlocked yet
+  std::vector<hold> others_{};
   std::atomic<std::thread::id> owner_{};  ///< now_.by
-  std::atomic<bool> any_overtaken_{false};
+  std::atomic<bool> any_others_{false};
 };
 
 }  // namespace holdfast::sync

@@ -2,6 +2,7 @@
 
 #include "contract/contract.hpp"
 #include "contract/redisson.hpp"
+#include "contract/rw.hpp"
 #include "script/names.hpp"
 #include "script/names_redisson.hpp"
 #include "scripts.hpp"
@@ -18,49 +19,11 @@ namespace fair = holdfast::scripts::fair;
 namespace fence = holdfast::scripts::fence;
 namespace look = holdfast::scripts::inspect;
 namespace multi = holdfast::scripts::multi;
-namespace redisson_fair = holdfast::scripts::redisson_fair;
-namespace redisson_fenced = holdfast::scripts::redisson_fenced;
-namespace redisson_lock = holdfast::scripts::redisson_lock;
-namespace redisson_multi = holdfast::scripts::redisson_multi;
 namespace names = holdfast::names;
-
-std::vector<holdfast::script const*> const scripts{&lua::abandon::source,
-                                                   &lua::acquire::source,
-                                                   &lua::pass::source,
-                                                   &lua::release::source,
-                                                   &lua::renew::source,
-                                                   &fair::acquire::source,
-                                                   &fair::pass::source,
-                                                   &fence::claim::source,
-                                                   &fence::write::source,
-                                                   &look::ask::source,
-                                                   &look::force::source,
-                                                   &look::record::source,
-                                                   &look::state::source,
-                                                   &multi::abandon::source,
-                                                   &multi::acquire::source,
-                                                   &multi::pass::source,
-                                                   &multi::release::source,
-                                                   &multi::renew::source,
-                                                   &redisson_fair::abandon::source,
-                                                   &redisson_fair::acquire::source,
-                                                   &redisson_fair::release::source,
-                                                   &redisson_fenced::acquire::source,
-                                                   &redisson_fenced::pass::source,
-                                                   &redisson_lock::abandon::source,
-                                                   &redisson_lock::acquire::source,
-                                                   &redisson_lock::pass::source,
-                                                   &redisson_lock::release::source,
-                                                   &redisson_lock::renew::source,
-                                                   &redisson_multi::abandon::source,
-                                                   &redisson_multi::acquire::source,
-                                                   &redisson_multi::release::source,
-                                                   &redisson_multi::renew::source,
-                                                   &holdfast::scripts::client::announce::source};
 
 TEST(every_script, has_the_sha_1_that_script_load_replies) {
   auto raw = empty_server().raw();
-  for (auto const* const one : scripts) {
+  for (auto const* const one : holdfast::scripts::all) {
     auto const reply = raw.command({"SCRIPT", "LOAD", std::string{one->text}});
     EXPECT_EQ(reply.text, one->sha1) << one->name;
   }
@@ -159,13 +122,54 @@ void go_through_redisson(raw_redis& raw, std::string const& name) {
   run(recipes::multi.release({joined, me}, terms), is(0));
 }
 
+/// All on a read-write lock of that name, with several readers, one of whom has a count that is too high.
+void go_through_shared(raw_redis& raw, std::string const& name) {
+  auto const run = [&](holdfast::call const& what, testing::Matcher<raw_reply const&> const& wanted) {
+    EXPECT_THAT(raw.command(eval(what)), wanted) << what.source->name << " of " << name;
+  };
+  auto const is_busy = testing::Field("elements", &raw_reply::elements, testing::SizeIs(6));
+  using namespace holdfast::contract::rw;
+  run(writes(me, full_ttl, name), is_granted());
+  run(reads(you, full_ttl, name), is_busy);
+  run(goes_on_writing({me}, full_ttl, name), is_list({}));
+  run(passes_on(me, sibling, true, name), is_list({1, 0, 65}));
+  run(only_reads_now(sibling, full_ttl, name), is(1));
+  run(reads(you, full_ttl, name), is_granted());
+  run(reads(anna, full_ttl, name), is_granted());
+  run(writes(me, full_ttl, name), is_busy);
+  run(goes_on_reading({sibling, you}, full_ttl, name), is_list({}));
+  raw.command({"HSET", name, std::string{you}, "3"});
+  run(stops_reading(sibling, name), is(1));
+  run(gives_up(anna, name), is(1));
+  run(is_forced(you, name), is(1));
+  run(writes(me, full_ttl, name), is_granted());
+  run(stops_writing(me, name), is(1));
+  run(reads(you, full_ttl, name), is_granted());
+  run(is_forced({}, name), is(1));
+}
+
 /// A user who may touch what KEYS of a lock of that name are, and nothing else.
 void become_limited_to(raw_redis& raw, std::string const& name) {
-  raw.command({"ACL", "SETUSER", "limited", "reset", "on", "nopass", "~" + name,
-               "~" + names::token_counter(name), "~" + names::queue(name), "~" + names::fence_mark(name),
-               "~" + names::redisson::fair_queue(name), "~" + names::redisson::fair_timeouts(name),
-               "~" + names::redisson::token(name), "~" + names::fence_done(name, uuid, 1),
-               "~" + names::fence_done(name, uuid, 2), "&*", "+@all"});
+  raw.command({"ACL",
+               "SETUSER",
+               "limited",
+               "reset",
+               "on",
+               "nopass",
+               "~" + name,
+               "~" + names::token_counter(name),
+               "~" + names::queue(name),
+               "~" + names::fence_mark(name),
+               "~" + names::redisson::fair_queue(name),
+               "~" + names::redisson::fair_timeouts(name),
+               "~" + names::redisson::token(name),
+               "~" + names::redisson::suffixed(name, "*:rwlock_timeout:*"),
+               "~" + names::redisson::permits(name),
+               "~" + names::redisson::done(name, "*"),
+               "~" + names::fence_done(name, uuid, 1),
+               "~" + names::fence_done(name, uuid, 2),
+               "&*",
+               "+@all"});
   raw.command({"AUTH", "limited", "any"});
 }
 
@@ -176,6 +180,7 @@ TEST(every_script, touches_no_key_but_its_own) {
     ears const inboxes{server, {anna, ben}};
     become_limited_to(raw, name);
     go_through_redisson(raw, name);
+    go_through_shared(raw, name);
     go_through(raw, name);
   }
 }
@@ -193,6 +198,7 @@ TEST(every_script, keeps_to_one_slot_of_a_cluster) {
   for (std::string const name : {"a", "{x}b", "b{x}", "orders:42"}) {
     ears const inboxes{server, {anna, ben}};
     go_through_redisson(raw, name);
+    go_through_shared(raw, name);
     go_through(raw, name);
   }
   // The name, the slot of its key, and that of its channel.

@@ -20,9 +20,9 @@ std::string text(std::string_view view) { return std::string{view}; }
 /// A second less at the most: what a slow machine may take for one row.
 testing::Matcher<std::int64_t> nearly(std::int64_t ttl) { return AllOf(Gt(ttl - 1'000), Le(ttl)); }
 
-std::vector<engine::owned> leases_of(std::vector<std::string_view> const& owners) {
+std::vector<engine::owned> leases_of(std::string_view name, std::vector<std::string_view> const& owners) {
   std::vector<engine::owned> leases;
-  for (auto const owner : owners) leases.push_back({.name = "rw", .owner = owner});
+  for (auto const owner : owners) leases.push_back({.name = name, .owner = owner});
   return leases;
 }
 
@@ -123,8 +123,8 @@ call stops_writing(std::string_view owner, std::string_view name) {
   return writer.release({.name = name, .owner = owner}, {});
 }
 
-call passes_on(std::string_view owner, std::string_view next, bool listening) {
-  return writer.pass({.name = "rw", .owner = owner}, {},
+call passes_on(std::string_view owner, std::string_view next, bool listening, std::string_view name) {
+  return writer.pass({.name = name, .owner = owner}, {},
                      {.owner = next, .ttl = milliseconds{full_ttl}, .tokens = 65, .listening = listening});
 }
 
@@ -132,16 +132,16 @@ call gives_up(std::string_view owner, std::string_view name) {
   return reader.abandon({.name = name, .owner = owner}, {});
 }
 
-call goes_on_reading(std::vector<std::string_view> const& owners, std::int64_t ttl) {
-  return reader.renew(milliseconds{ttl}, leases_of(owners));
+call goes_on_reading(std::vector<std::string_view> const& owners, std::int64_t ttl, std::string_view name) {
+  return reader.renew(milliseconds{ttl}, leases_of(name, owners));
 }
 
-call goes_on_writing(std::vector<std::string_view> const& owners, std::int64_t ttl) {
-  return writer.renew(milliseconds{ttl}, leases_of(owners));
+call goes_on_writing(std::vector<std::string_view> const& owners, std::int64_t ttl, std::string_view name) {
+  return writer.renew(milliseconds{ttl}, leases_of(name, owners));
 }
 
 call only_reads_now(std::string_view owner, std::int64_t ttl, std::string_view name) {
-  return sync::redisson::downgrade({.name = name, .owner = owner}, {}, milliseconds{ttl});
+  return sync::redisson::downgrade({.name = name, .owner = owner}, milliseconds{ttl});
 }
 
 call is_forced(std::string_view field, std::string_view name) { return sync::redisson::force(name, field); }

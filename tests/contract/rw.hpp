@@ -80,10 +80,13 @@ call reads(std::string_view owner, std::int64_t ttl = full_ttl, std::string_view
 call stops_reading(std::string_view owner, std::string_view name = "rw");
 call writes(std::string_view owner, std::int64_t ttl = full_ttl, std::string_view name = "rw");
 call stops_writing(std::string_view owner, std::string_view name = "rw");
-call passes_on(std::string_view owner, std::string_view next, bool listening = true);
+call passes_on(std::string_view owner, std::string_view next, bool listening = true,
+               std::string_view name = "rw");
 call gives_up(std::string_view owner, std::string_view name = "rw");
-call goes_on_reading(std::vector<std::string_view> const& owners, std::int64_t ttl = full_ttl);
-call goes_on_writing(std::vector<std::string_view> const& owners, std::int64_t ttl = full_ttl);
+call goes_on_reading(std::vector<std::string_view> const& owners, std::int64_t ttl = full_ttl,
+                     std::string_view name = "rw");
+call goes_on_writing(std::vector<std::string_view> const& owners, std::int64_t ttl = full_ttl,
+                     std::string_view name = "rw");
 call only_reads_now(std::string_view owner, std::int64_t ttl = full_ttl, std::string_view name = "rw");
 call is_forced(std::string_view field = {}, std::string_view name = "rw");
 /// As the option wake::poll has it: nobody is told.

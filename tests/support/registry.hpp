@@ -7,6 +7,7 @@
 #include <holdfast/multi_mutex.hpp>
 #include <holdfast/mutex.hpp>
 #include <holdfast/recursive_mutex.hpp>
+#include <holdfast/shared_mutex.hpp>
 
 #include <chrono>
 #include <memory>
@@ -79,6 +80,27 @@ std::unique_ptr<any_lock> make_lock(client& redis, std::string name, lock_option
   return std::make_unique<lock_of<Lock>>(redis, std::move(name), options);
 }
 
+/// The readers of a shared_mutex, for workers: they don't exclude one another, so no law of exclusion is for
+/// them.
+class reading final : public any_lock {
+ public:
+  reading(client& redis, std::string name, lock_options options) : lock_{redis, std::move(name), options} {}
+  lease acquire(std::stop_token stop) override { return lock_.acquire_shared(std::move(stop)); }
+  std::optional<lease> try_acquire_for(std::chrono::nanoseconds wait, std::stop_token stop) override {
+    return lock_.try_acquire_shared_for(wait, std::move(stop));
+  }
+  void async_acquire(exclusive_lock::acquire_handler done, std::stop_token stop) override {
+    lock_.async_acquire_shared(std::move(done), std::move(stop));
+  }
+
+ private:
+  shared_mutex lock_;
+};
+
+inline std::unique_ptr<any_lock> make_reading(client& redis, std::string name, lock_options options) {
+  return std::make_unique<reading>(redis, std::move(name), options);
+}
+
 /// How the lock goes from one caller of a client to the next.
 enum class handoff {
   in_process,  ///< without a request
@@ -108,7 +130,11 @@ inline std::vector<subject> const& registry() {
   return all;
 }
 
+/// Not for the laws, but for workers.
+inline subject const shared_reader{"shared_mutex_reader", wake::inbox, make_reading};
+
 inline subject const& subject_titled(std::string_view title) {
+  if (title == shared_reader.title) return shared_reader;
   for (auto const& s : registry()) {
     if (s.title == title) return s;
   }

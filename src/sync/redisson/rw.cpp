@@ -126,9 +126,9 @@ constinit engine::recipe const writer{.queues = false,
                                       .channels = channels,
                                       .id_of = writer_id};
 
-call downgrade(owned what, handover how, milliseconds ttl) {
+call downgrade(owned what, milliseconds ttl) {
   auto const life = names::reader_timeout(what.name, what.owner);
-  auto const channel = channel_for(what.name, how);
+  auto const channel = names::rw_channel(what.name);
   return lua::downgrade{
       .lock = {what.name}, .life = {life}, .owner = what.owner, .ttl_ms = ttl.count(), .channel = channel}();
 }

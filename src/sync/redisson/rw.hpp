@@ -9,7 +9,7 @@ namespace holdfast::sync::redisson {
 
 /// Turns the one who writes into one who reads. The reply is that of a release; the request may be sent
 /// twice.
-[[nodiscard]] call downgrade(engine::owned what, engine::handover how, engine::milliseconds ttl);
+[[nodiscard]] call downgrade(engine::owned what, engine::milliseconds ttl);
 
 /// Takes the lock from whoever has it: all of them, or the one whose field (`<owner>`, or `<owner>:write`)
 /// still is there; of several readers only that one, with all its holds. Reply: 1 done; 0 the lock was gone;

@@ -1,0 +1,178 @@
+#include <holdfast/shared_mutex.hpp>
+
+#include <atomic>
+#include <utility>
+
+#include "script/names_redisson.hpp"
+#include "sync/options_check.hpp"
+#include "sync/redisson.hpp"
+#include "sync/redisson/rw.hpp"
+#include "sync/seat.hpp"
+#include "sync/std_shape.hpp"
+
+namespace holdfast {
+namespace {
+
+using nesting = engine::exclusive_kind::nesting;
+
+/// Those who write, or those who read: each has a line of its own, and the server keeps them apart.
+struct side {
+  sync::seat seat;
+  sync::std_shape<lease> shape;
+
+  side(client& redis, std::string const& name, lock_options const& options, engine::recipe const& kind,
+       std::string const& title, nesting again)
+      : seat{redis, name, options, kind},
+        shape{title, again, [on = seat.core(), title](lease mine) {
+                on->warn("a thread ended without unlocking " + title + "; it is given back");
+                mine.async_release({});
+              }} {}
+
+  [[nodiscard]] lease acquire(std::stop_token const& stop) const {
+    return std::move(*seat.acquire(std::nullopt, stop));
+  }
+  [[nodiscard]] std::optional<lease> try_acquire_within(std::chrono::nanoseconds wait,
+                                                        std::stop_token const& stop) const {
+    seat.check_wait(wait);
+    return seat.acquire(wait, stop);
+  }
+  void async_try_acquire_within(std::chrono::nanoseconds wait, shared_mutex::acquire_handler done,
+                                std::stop_token stop) const {
+    seat.check_wait(wait);
+    seat.async_acquire(wait, std::move(done), std::move(stop));
+  }
+  void lock() {
+    shape.lock([this] { return acquire({}); });
+  }
+  [[nodiscard]] bool try_lock_within(std::chrono::nanoseconds wait) {
+    return shape.try_lock([this, wait] { return seat.acquire(wait, {}); });
+  }
+};
+
+}  // namespace
+
+struct shared_mutex::impl {
+  side writers;
+  side readers;
+  std::atomic<release_result> last{release_result::released};
+
+  impl(client& redis, std::string const& name, lock_options const& options)
+      : writers{redis, name, options, sync::redisson::writer, "the lock \"" + name + "\"", nesting::refused},
+        readers{redis,           name, options, sync::redisson::reader, "the shared lock \"" + name + "\"",
+                nesting::counted} {}
+
+  void unlock(side& of) {
+    if (auto const how = of.shape.unlock()) last.store(*how, std::memory_order_relaxed);
+  }
+};
+
+shared_mutex::shared_mutex(client& redis, std::string name, lock_options options) {
+  sync::check(name, options);
+  sync::check(names::redisson::fits_in_a_slot(name),
+              "the braces of the name \"" + name +
+                  "\" don't fit: its keys and its channel would be in two hash slots of a cluster; a '{' "
+                  "needs a '}' behind it, and something between them");
+  impl_ = std::make_unique<impl>(redis, name, options);
+}
+
+shared_mutex::~shared_mutex() = default;
+
+std::string const& shared_mutex::name() const noexcept { return impl_->writers.seat.name(); }
+
+void shared_mutex::lock() {
+  if (impl_->readers.shape.mine()) {
+    throw error{std::errc::resource_deadlock_would_occur,
+                "this thread reads with the shared lock \"" + name() +
+                    "\": to write it would wait for itself; call unlock_shared() first"};
+  }
+  impl_->writers.lock();
+}
+
+bool shared_mutex::try_lock() { return try_lock_within({}); }
+
+bool shared_mutex::try_lock_within(std::chrono::nanoseconds wait) {
+  return !impl_->readers.shape.mine() && impl_->writers.try_lock_within(wait);
+}
+
+void shared_mutex::unlock() { impl_->unlock(impl_->writers); }
+
+void shared_mutex::lock_shared() {
+  if (impl_->writers.shape.mine()) {
+    throw error{std::errc::resource_deadlock_would_occur,
+                "this thread writes with the lock \"" + name() +
+                    "\": to read it would wait for itself; unlock_and_lock_shared() makes it a reader"};
+  }
+  impl_->readers.lock();
+}
+
+bool shared_mutex::try_lock_shared() { return try_lock_shared_within({}); }
+
+bool shared_mutex::try_lock_shared_within(std::chrono::nanoseconds wait) {
+  return !impl_->writers.shape.mine() && impl_->readers.try_lock_within(wait);
+}
+
+void shared_mutex::unlock_shared() { impl_->unlock(impl_->readers); }
+
+void shared_mutex::unlock_and_lock_shared() {
+  if (auto writing = impl_->writers.shape.leave()) impl_->readers.shape.keep(downgrade(std::move(*writing)));
+}
+
+release_result shared_mutex::last_release() const noexcept {
+  return impl_->last.load(std::memory_order_relaxed);
+}
+
+lease shared_mutex::acquire(std::stop_token stop) { return impl_->writers.acquire(stop); }
+
+std::optional<lease> shared_mutex::try_acquire() { return try_acquire_within({}, {}); }
+
+std::optional<lease> shared_mutex::try_acquire_within(std::chrono::nanoseconds wait, std::stop_token stop) {
+  return impl_->writers.try_acquire_within(wait, stop);
+}
+
+lease shared_mutex::acquire_shared(std::stop_token stop) { return impl_->readers.acquire(stop); }
+
+std::optional<lease> shared_mutex::try_acquire_shared() { return try_acquire_shared_within({}, {}); }
+
+std::optional<lease> shared_mutex::try_acquire_shared_within(std::chrono::nanoseconds wait,
+                                                             std::stop_token stop) {
+  return impl_->readers.try_acquire_within(wait, stop);
+}
+
+lease shared_mutex::downgrade(lease writing) {
+  auto const& seat = impl_->writers.seat;
+  auto const* const what = engine::held::behind(writing);
+  sync::check(
+      what != nullptr && &what->place() == seat.line().get(),
+      "only a lease to write the lock \"" + name() + "\", of the same client, can become one to read it");
+  auto const owner = seat.core()->owner_id(what->number());
+  auto const script = sync::redisson::downgrade({.name = name(), .owner = owner}, what->options().ttl);
+  return engine::held::handle(
+      seat.core()->become(engine::held::take(std::move(writing)), impl_->readers.seat.line(), script));
+}
+
+void shared_mutex::async_acquire(acquire_handler done, std::stop_token stop) {
+  impl_->writers.seat.async_acquire(std::nullopt, std::move(done), std::move(stop));
+}
+
+void shared_mutex::async_acquire_shared(acquire_handler done, std::stop_token stop) {
+  impl_->readers.seat.async_acquire(std::nullopt, std::move(done), std::move(stop));
+}
+
+void shared_mutex::async_try_acquire_within(std::chrono::nanoseconds wait, acquire_handler done,
+                                            std::stop_token stop) {
+  impl_->writers.async_try_acquire_within(wait, std::move(done), std::move(stop));
+}
+
+void shared_mutex::async_try_acquire_shared_within(std::chrono::nanoseconds wait, acquire_handler done,
+                                                   std::stop_token stop) {
+  impl_->readers.async_try_acquire_within(wait, std::move(done), std::move(stop));
+}
+
+std::optional<busy_info> shared_mutex::last_busy() {
+  auto const& core = impl_->writers.seat.core();
+  auto& writers = *impl_->writers.seat.line();
+  auto& readers = *impl_->readers.seat.line();
+  return core->last_busy(core->last_busy_at(writers) > core->last_busy_at(readers) ? writers : readers);
+}
+
+}  // namespace holdfast

@@ -1,0 +1,293 @@
+/// holdfast::shared_mutex as leases: readers together, a writer alone, and one that becomes the other.
+#include "law.hpp"
+
+namespace holdfast::test {
+namespace {
+
+class shared : public testing::Test {
+ protected:
+  [[nodiscard]] bool is_in(lease const& who) {
+    return raw_.command({"HEXISTS", "m", who.owner()}).integer == 1;
+  }
+  [[nodiscard]] std::string hold_of(lease const& reader) {
+    return "{m}:" + reader.owner() + ":rwlock_timeout:1";
+  }
+  [[nodiscard]] std::vector<std::string> residue() {
+    auto keys = raw_.keys();
+    std::erase_if(keys, outlives_locks);
+    return keys;
+  }
+  [[nodiscard]] static bool waits(client& redis) {
+    return eventually(5s, [&] { return redis.stats().waits == 1; });
+  }
+
+  redis_server server_{};
+  raw_redis raw_ = server_.raw();
+  // With so long a recheck whoever waits has to be told.
+  client one_{server_.url(), {.recheck = 30s}};
+  client two_{server_.url(), {.recheck = 30s}};
+  shared_mutex m_{one_, "m"};
+  shared_mutex elsewhere_{two_, "m"};
+};
+
+TEST_F(shared, lets_readers_in_together_and_a_writer_when_the_last_has_gone) {
+  auto first = m_.acquire_shared();
+  auto second = m_.try_acquire_shared();
+  auto third = elsewhere_.try_acquire_shared();
+  ASSERT_TRUE(second && third);
+  EXPECT_FALSE(m_.try_acquire());
+  EXPECT_FALSE(elsewhere_.try_acquire());
+  EXPECT_EQ(first.release(), release_result::released);
+  EXPECT_EQ(second->release(), release_result::released);
+  EXPECT_FALSE(elsewhere_.try_acquire()) << "the third still reads";
+  EXPECT_EQ(third->release(), release_result::released);
+  EXPECT_TRUE(elsewhere_.try_acquire());
+  EXPECT_TRUE(residue().empty());
+}
+
+TEST_F(shared, lets_a_writer_in_alone) {
+  auto writing = m_.acquire();
+  EXPECT_EQ(writing.token(), 0);
+  EXPECT_TRUE(is_in(writing));
+  EXPECT_FALSE(m_.try_acquire());
+  EXPECT_FALSE(m_.try_acquire_shared());
+  EXPECT_FALSE(elsewhere_.try_acquire());
+  EXPECT_FALSE(elsewhere_.try_acquire_shared());
+  EXPECT_EQ(writing.release(), release_result::released);
+  EXPECT_TRUE(residue().empty());
+}
+
+TEST_F(shared, has_readers_of_one_process_that_come_together_share_what_the_server_sees) {
+  std::vector<lease> readers;
+  shared_mutex patient{one_, "m", {.handoff_limit = 100, .handoff_time = 10s}};
+  auto const commands = one_.stats().commands;
+  for (auto i = 0; i < 100; ++i) readers.push_back(patient.acquire_shared());
+  EXPECT_LE(one_.stats().commands, commands + 2) << "the script, and perhaps its text";
+  for (auto const& one : readers) EXPECT_EQ(one.owner(), readers.front().owner());
+  while (readers.size() > 1) readers.pop_back();
+  EXPECT_TRUE(is_in(readers.front())) << "the last one has it for all";
+  readers.clear();
+  EXPECT_TRUE(residue().empty());
+}
+
+TEST_F(shared, wakes_a_writer_of_another_process_when_the_last_reader_goes) {
+  auto first = m_.acquire_shared();
+  auto second = m_.acquire_shared();
+  pending writing;
+  elsewhere_.async_acquire(writing.handler());
+  ASSERT_TRUE(waits(two_));
+  first.release();
+  second.release();
+  EXPECT_TRUE(eventually(5s, [&] { return writing.done(); }));
+  EXPECT_TRUE(writing.take());
+}
+
+TEST_F(shared, wakes_all_readers_of_another_process_when_the_writer_goes) {
+  auto writing = m_.acquire();
+  std::vector<pending> readers(5);
+  for (auto& one : readers) elsewhere_.async_acquire_shared(one.handler());
+  ASSERT_TRUE(waits(two_));
+  writing.release();
+  for (auto& one : readers) EXPECT_TRUE(eventually(5s, [&] { return one.done(); }));
+  std::vector<lease> together;
+  for (auto& one : readers) together.push_back(*one.take());
+  for (auto const& one : together) EXPECT_TRUE(one.valid());
+}
+
+TEST_F(shared, wakes_readers_and_writers_of_its_own_process) {
+  auto writing = m_.acquire();
+  pending reading;
+  m_.async_acquire_shared(reading.handler());
+  ASSERT_TRUE(waits(one_));
+  writing.release();
+  ASSERT_TRUE(eventually(5s, [&] { return reading.done(); }));
+  auto reader = reading.take();
+  pending next;
+  m_.async_acquire(next.handler());
+  ASSERT_TRUE(eventually(5s, [&] { return one_.stats().waits == 2; }));
+  reader->release();
+  EXPECT_TRUE(eventually(5s, [&] { return next.done(); }));
+}
+
+TEST_F(shared, ends_a_wait_when_its_time_is_up_or_it_is_cancelled) {
+  auto const writing = m_.acquire();
+  EXPECT_FALSE(elsewhere_.try_acquire_shared_for(50ms));
+  EXPECT_FALSE(elsewhere_.try_acquire_for(50ms));
+  EXPECT_EQ(code_of([&] { (void)elsewhere_.try_acquire_shared_for(-1s); }), std::errc::invalid_argument);
+  std::stop_source stop;
+  pending reading;
+  elsewhere_.async_acquire_shared(reading.handler(), stop.get_token());
+  pending bounded;
+  elsewhere_.async_try_acquire_shared_for(50ms, bounded.handler());
+  EXPECT_TRUE(eventually(5s, [&] { return bounded.done(); }));
+  EXPECT_FALSE(bounded.take());
+  stop.request_stop();
+  EXPECT_TRUE(eventually(5s, [&] { return reading.done(); }));
+  EXPECT_EQ(code_of([&] { (void)reading.take(); }), errc::cancelled);
+  EXPECT_EQ(two_.stats().waiting_now, 0u);
+  EXPECT_EQ(raw_.command({"HKEYS", "m"}).elements.size(), 2u) << "the mode, and the one who writes";
+}
+
+TEST_F(shared, says_who_was_in_the_way) {
+  auto const reading = m_.acquire_shared();
+  EXPECT_FALSE(elsewhere_.last_busy());
+  EXPECT_FALSE(elsewhere_.try_acquire());
+  EXPECT_EQ(elsewhere_.last_busy()->holder.owner, reading.owner());
+}
+
+TEST_F(shared, tells_a_reader_whose_lock_was_deleted) {
+  auto reading = m_.acquire_shared();
+  auto neighbour = m_.acquire_shared();
+  raw_.del("m");
+  EXPECT_EQ(code_of([&] { reading.renew(); }), errc::lost);
+  EXPECT_EQ(reading.lost_because(), loss_cause::key_gone);
+  EXPECT_TRUE(reading.lost().stop_requested());
+  EXPECT_TRUE(eventually(5s, [&] { return !neighbour.valid(); })) << "it shared the acquisition";
+  EXPECT_EQ(reading.release(), release_result::lost);
+}
+
+TEST_F(shared, tells_a_reader_whose_own_hold_was_deleted) {
+  auto reading = m_.acquire_shared();
+  auto const other = elsewhere_.acquire_shared();
+  raw_.del(hold_of(reading));
+  EXPECT_EQ(code_of([&] { reading.renew(); }), errc::lost);
+  EXPECT_EQ(reading.lost_because(), loss_cause::key_gone);
+  EXPECT_TRUE(is_in(other));
+}
+
+TEST_F(shared, tells_a_reader_or_a_writer_that_others_have_the_lock) {
+  auto reading = m_.acquire_shared();
+  raw_.del("m");
+  auto writing = elsewhere_.acquire();
+  EXPECT_EQ(code_of([&] { reading.renew(); }), errc::lost);
+  EXPECT_EQ(reading.lost_because(), loss_cause::taken_over);
+  raw_.del("m");
+  auto const next = m_.acquire_shared();
+  EXPECT_EQ(code_of([&] { writing.renew(); }), errc::lost);
+  EXPECT_EQ(writing.lost_because(), loss_cause::taken_over);
+  EXPECT_TRUE(next.valid());
+}
+
+TEST_F(shared, keeps_readers_and_writers_in_beyond_their_ttl) {
+  shared_mutex brief{one_, "m", {.ttl = 400ms}};
+  shared_mutex brief_elsewhere{two_, "m", {.ttl = 400ms}};
+  {
+    auto const reading = brief.acquire_shared();
+    auto const other = brief_elsewhere.acquire_shared();
+    EXPECT_TRUE(always(1s, [&] {
+      return reading.valid() && other.valid() && raw_.exists(hold_of(reading)) && raw_.exists(hold_of(other));
+    }));
+  }
+  EXPECT_TRUE(residue().empty());
+  auto const writing = brief.acquire();
+  EXPECT_TRUE(always(1s, [&] { return writing.valid() && is_in(writing); }));
+}
+
+TEST_F(shared, renews_beside_a_reader_of_a_longer_lease_without_cutting_it) {
+  shared_mutex brief{one_, "m", {.ttl = 300ms}};
+  auto const longer = elsewhere_.acquire_shared();
+  auto const reading = brief.acquire_shared();
+  EXPECT_TRUE(always(700ms, [&] { return raw_.pttl("m") > 10'000; }));
+  EXPECT_TRUE(reading.valid());
+}
+
+TEST_F(shared, becomes_a_reader_without_letting_a_writer_in_and_lets_readers_in_at_once) {
+  auto writing = m_.acquire();
+  pending reading;
+  elsewhere_.async_acquire_shared(reading.handler());
+  ASSERT_TRUE(waits(two_));
+  pending other_writer;
+  elsewhere_.async_acquire(other_writer.handler());
+  auto downgraded = m_.downgrade(std::move(writing));
+  EXPECT_TRUE(downgraded.valid());
+  EXPECT_GT(downgraded.remaining(), 20s);
+  EXPECT_TRUE(is_in(downgraded));
+  EXPECT_TRUE(eventually(5s, [&] { return reading.done(); }));
+  EXPECT_FALSE(other_writer.done());
+  auto const neighbour = m_.try_acquire_shared();
+  EXPECT_TRUE(neighbour);
+  EXPECT_EQ(downgraded.release(), release_result::released);
+}
+
+TEST_F(shared, goes_on_renewing_what_it_has_become) {
+  shared_mutex brief{one_, "m", {.ttl = 400ms}};
+  auto const reading = brief.downgrade(brief.acquire());
+  EXPECT_TRUE(always(1s, [&] { return reading.valid() && raw_.exists(hold_of(reading)); }));
+}
+
+TEST_F(shared, tells_of_the_loss_of_what_it_has_become_those_who_watched_the_writer) {
+  auto writing = m_.acquire();
+  std::atomic<bool> told = false;
+  writing.on_lost([&](loss_cause cause) { told = cause == loss_cause::key_gone; });
+  auto const stop = writing.lost();
+  auto reading = m_.downgrade(std::move(writing));
+  EXPECT_FALSE(stop.stop_requested());
+  raw_.del("m");
+  EXPECT_EQ(code_of([&] { reading.renew(); }), errc::lost);
+  EXPECT_TRUE(stop.stop_requested());
+  EXPECT_TRUE(eventually(5s, [&] { return told.load(); }));
+}
+
+TEST_F(shared, makes_a_reader_only_of_one_that_writes_this_lock) {
+  shared_mutex other{one_, "other"};
+  EXPECT_EQ(code_of([&] { (void)m_.downgrade(lease{}); }), std::errc::invalid_argument);
+  EXPECT_EQ(code_of([&] { (void)m_.downgrade(other.acquire()); }), std::errc::invalid_argument);
+  EXPECT_EQ(code_of([&] { (void)m_.downgrade(elsewhere_.acquire()); }), std::errc::invalid_argument);
+  EXPECT_EQ(code_of([&] { (void)m_.downgrade(m_.acquire_shared()); }), std::errc::invalid_argument);
+  EXPECT_TRUE(residue().empty()) << "they were given back";
+}
+
+TEST_F(shared, does_not_make_a_reader_of_a_writer_that_has_lost_the_lock) {
+  auto writing = m_.acquire();
+  raw_.del("m");
+  std::atomic<bool> told = false;
+  writing.on_lost([&](loss_cause cause) { told = cause == loss_cause::key_gone; });
+  EXPECT_EQ(code_of([&] { (void)m_.downgrade(std::move(writing)); }), errc::lost);
+  EXPECT_TRUE(eventually(5s, [&] { return told.load(); }));
+  EXPECT_TRUE(residue().empty());
+  EXPECT_EQ(one_.stats().held_now, 0u);
+}
+
+TEST_F(shared, has_nobody_wait_for_a_killed_reader_when_those_who_came_later_have_gone) {
+  auto dead = worker::session(server_.url(), std::string{shared_reader.title}, "m", 1s);
+  EXPECT_EQ(dead.ask("acquire"), "held 0");
+  auto mine = elsewhere_.acquire_shared();
+  pending writing;
+  m_.async_acquire(writing.handler());
+  ASSERT_TRUE(waits(one_));
+  dead.kill9();
+  ASSERT_TRUE(eventually(5s, [&] { return raw_.keys("*:rwlock_timeout:1").size() == 1; }));
+  EXPECT_FALSE(writing.done());
+  mine.release();
+  EXPECT_TRUE(eventually(5s, [&] { return writing.done(); })) << "its field is still there, its hold is over";
+}
+
+TEST_F(shared, lets_a_writer_in_when_a_killed_reader_was_the_last) {
+  auto dead = worker::session(server_.url(), std::string{shared_reader.title}, "m", 1s);
+  EXPECT_EQ(dead.ask("acquire"), "held 0");
+  pending writing;
+  m_.async_acquire(writing.handler());
+  ASSERT_TRUE(waits(one_));
+  dead.kill9();
+  EXPECT_TRUE(eventually(1s + 4s, [&] { return writing.done(); }));
+  EXPECT_TRUE(writing.take());
+}
+
+TEST_F(shared, refuses_a_key_of_another_kind_and_names_it) {
+  for (auto const& command : {std::vector<std::string>{"SET", "m", "somebody"},
+                              std::vector<std::string>{"HSET", "m", "uuid:1", "1"}}) {
+    raw_.del("m");
+    raw_.command(command);
+    try {
+      (void)m_.try_acquire_shared();
+      ADD_FAILURE() << "no error";
+    } catch (error const& e) {
+      EXPECT_EQ(e.code(), errc::wrong_type);
+      EXPECT_NE(std::string{e.what()}.find("\"m\""), std::string::npos) << e.what();
+    }
+    EXPECT_EQ(code_of([&] { (void)m_.try_acquire(); }), errc::wrong_type);
+  }
+}
+
+}  // namespace
+}  // namespace holdfast::test

@@ -17,5 +17,5 @@ local function drop_dead(queue, timeouts)
 end
 
 local function tell_head(head, channel)
-  if head and channel ~= '' then tell(channel .. ':' .. head) end
+  if head and channel ~= '' then tell(channel .. ':' .. head, '0') end
 end

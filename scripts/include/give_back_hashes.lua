@@ -12,6 +12,6 @@ local function give_back(locks, owner, channels)
       result = found
     end
   end
-  for _, channel in ipairs(told) do tell(channel) end
+  for _, channel in ipairs(told) do tell(channel, '0') end
   return result, given
 end

@@ -8,7 +8,7 @@ local function pass_on(lock, owner, channel, own_ears, next, ttl_ms)
   local found = found_by(owner, lock)
   if found ~= 1 then return found end
   redis.call('HDEL', lock, owner)
-  local heard = tell(channel)
+  local heard = tell(channel, '0')
   if not heard or heard > tonumber(own_ears) then return 1, {2, 2, -1, 0, 0, '', -1} end
   hold(lock, next, ttl_ms)
   return 1

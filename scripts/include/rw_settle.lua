@@ -11,6 +11,6 @@ local function rw_settle(lock, mode, lives, channel)
     redis.call('PEXPIRE', lock, longest)
   elseif mode == 'read' or #fields == 2 then
     redis.call('DEL', lock)
-    rw_tell(channel, '0')
+    tell(channel, '0')
   end
 end

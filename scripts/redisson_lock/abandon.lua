@@ -8,5 +8,5 @@ local channel = ARGV[2]
 -- @include tell
 if found_by(owner, lock) ~= 1 then return 0 end
 redis.call('HDEL', lock, owner)
-tell(channel)
+tell(channel, '0')
 return 1

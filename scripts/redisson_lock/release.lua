@@ -8,6 +8,6 @@ local channel = ARGV[2]
 local found = found_by(owner, lock)
 if found == 1 then
   redis.call('HDEL', lock, owner)
-  tell(channel)
+  tell(channel, '0')
 end
 return found

@@ -7,14 +7,14 @@ local owner = ARGV[1]
 local lives = ARGV[2]
 local channel = ARGV[3]
 -- @include rw_look
--- @include rw_tell
+-- @include tell
 -- @include rw_settle
 local mode = rw_look(lock)
 redis.call('DEL', life)
 if not mode or redis.call('HDEL', lock, owner, owner .. ':write') == 0 then return 0 end
 if mode == 'write' then
   redis.call('DEL', lock)  -- nobody is in with one who writes
-  rw_tell(channel, '1')
+  tell(channel, '1')
 else
   rw_settle(lock, mode, lives, channel)
 end

@@ -8,7 +8,7 @@ local ttl_ms = ARGV[2]
 local channel = ARGV[3]
 -- @include rw_look
 -- @include rw_raise
--- @include rw_tell
+-- @include tell
 local mode, _, misfit = rw_look(lock)
 if misfit then return -1 end
 if not mode then return 0 end
@@ -17,7 +17,7 @@ if mode == 'write' then
   redis.call('HSET', lock, 'mode', 'read', owner, 1)
   redis.call('SET', life, 1, 'PX', ttl_ms)
   rw_raise(lock, ttl_ms)
-  rw_tell(channel, '1')
+  tell(channel, '1')
   return 1
 end
 if redis.call('HEXISTS', lock, owner) == 0 or redis.call('EXISTS', life) == 0 then return -1 end

@@ -7,7 +7,7 @@ local field = ARGV[1]
 local lives = ARGV[2]
 local channel = ARGV[3]
 -- @include rw_look
--- @include rw_tell
+-- @include tell
 -- @include rw_settle
 local function end_holds(reader, count)
   for hold = 1, tonumber(count) or 0 do redis.call('DEL', lives .. reader .. ':rwlock_timeout:' .. hold) end
@@ -26,5 +26,5 @@ end
 local fields = redis.call('HGETALL', lock)
 for i = 1, #fields, 2 do end_holds(fields[i], fields[i + 1]) end
 redis.call('DEL', lock)
-rw_tell(channel, '1')
+tell(channel, '1')
 return 1

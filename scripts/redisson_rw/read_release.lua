@@ -7,13 +7,13 @@ local owner = ARGV[1]
 local lives = ARGV[2]
 local channel = ARGV[3]
 -- @include rw_look
--- @include rw_tell
+-- @include tell
 -- @include rw_settle
 local mode, _, misfit = rw_look(lock)
 redis.call('DEL', life)
 if misfit then return -1 end
 if not mode then
-  rw_tell(channel, '0')
+  tell(channel, '0')
   return 0
 end
 if redis.call('HDEL', lock, owner) == 0 then return -1 end

@@ -10,7 +10,7 @@ local ttl_ms = ARGV[4]
 local tokens = ARGV[5]
 local own = ARGV[6]
 -- @include rw_look
--- @include rw_tell
+-- @include tell
 local mode, left, misfit = rw_look(lock)
 if misfit or mode == 'read' then return {-1} end
 if not mode then return {0} end
@@ -22,11 +22,12 @@ end
 if redis.call('HDEL', lock, owner .. ':write') == 0 then return {-1} end
 if redis.call('HLEN', lock) > 1 then
   redis.call('HSET', lock, 'mode', 'read')
-  rw_tell(channel, '1')
+  tell(channel, '1')
   return {1}
 end
 redis.call('DEL', lock)
-if rw_tell(channel, '1') > tonumber(own) then return {1} end
+local heard = tell(channel, '1')
+if not heard or heard > tonumber(own) then return {1} end
 redis.call('HSET', lock, 'mode', 'write', field, 1)
 redis.call('PEXPIRE', lock, ttl_ms)
 return {1, 0, tonumber(tokens)}

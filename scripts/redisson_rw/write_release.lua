@@ -5,12 +5,12 @@ local lock = KEYS[1]
 local owner = ARGV[1]
 local channel = ARGV[2]
 -- @include rw_look
--- @include rw_tell
+-- @include tell
 local mode, _, misfit = rw_look(lock)
 if misfit or mode == 'read' then return -1 end
 if mode then
   if redis.call('HDEL', lock, owner .. ':write') == 0 then return -1 end
   if redis.call('HLEN', lock) == 1 then redis.call('DEL', lock) else redis.call('HSET', lock, 'mode', 'read') end
 end
-rw_tell(channel, '1')
+tell(channel, '1')
 return mode and 1 or 0

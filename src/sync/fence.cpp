@@ -1,8 +1,6 @@
 #include <holdfast/fence.hpp>
 
-#include <atomic>
 #include <charconv>
-#include <mutex>
 #include <utility>
 #include <vector>
 
@@ -11,25 +9,16 @@
 #include "engine/failure.hpp"
 #include "script/names.hpp"
 #include "scripts.hpp"
+#include "sync/notes.hpp"
 #include "sync/options_check.hpp"
 
 namespace holdfast {
 namespace {
 
-/// How long the server remembers that one request was carried out. Longer than TCP goes on delivering what
-/// was sent before a connection broke (15 minutes), since that copy would be a second write.
-constexpr std::chrono::hours copies_may_come{1};
-
 /// Lua can pass only so many to a command.
 constexpr std::size_t most_arguments = 4000;
 
 std::string quoted(std::string_view text) { return '"' + std::string{text} + '"'; }
-
-/// Never twice the same in a process; with the client's uuid, nowhere.
-std::uint64_t next_request() noexcept {
-  static std::atomic<std::uint64_t> last{0};
-  return last.fetch_add(1, std::memory_order_relaxed) + 1;
-}
 
 }  // namespace
 
@@ -51,21 +40,11 @@ struct fence::impl {
   std::string mark;
   std::int64_t remember_ms;
 
-  std::mutex guard{};
-  std::vector<std::string> answered{};  ///< keys of requests that no copy is left of; under the guard
+  sync::notes notes{};
 
   void check(fence_token token) const {
     sync::check(token.value() > 0, "a fencing token is greater than 0, but the one for " + quoted(resource) +
                                        " is " + std::to_string(token.value()));
-  }
-
-  [[nodiscard]] std::vector<std::string> take_answered() {
-    std::scoped_lock const hold{guard};
-    return std::exchange(answered, {});
-  }
-  void add_answered(std::string done) {
-    std::scoped_lock const hold{guard};
-    answered.push_back(std::move(done));
   }
 
   [[noreturn]] void refuse(net::answer const& how, std::string_view command, std::string_view key) const;
@@ -139,15 +118,15 @@ fence_result fence::write(fence_token token, std::string_view command, std::stri
   sync::check(arguments.size() <= most_arguments, "a write fenced by " + quoted(me.resource) +
                                                       " has at most 4000 arguments, not " +
                                                       std::to_string(arguments.size()));
-  auto done = names::fence_done(me.resource, me.core->uuid(), next_request());
-  auto const answered = me.take_answered();
+  auto done = names::fence_done(me.resource, me.core->uuid(), sync::next_request());
+  auto const answered = me.notes.take_answered();
   scripts::fence::write script{.mark = {me.mark},
                                .target = {key},
                                .done = {done},
                                .answered = {},
                                .token = token.value(),
                                .remember_ms = me.remember_ms,
-                               .done_ms = std::chrono::milliseconds{copies_may_come}.count(),
+                               .done_ms = sync::notes::kept_ms,
                                .command = command,
                                .rest = {}};
   for (auto const& one : answered) script.answered.push_back({one});
@@ -155,7 +134,7 @@ fence_result fence::write(fence_token token, std::string_view command, std::stri
   // When this throws, what was to be cleared away goes with its hour.
   auto const how = me.core->ask_server(script());
   auto const result = me.read(how, command, key);
-  if (!how.resent) me.add_answered(std::move(done));
+  if (!how.resent) me.notes.add_answered(std::move(done));
   return result;
 }
 

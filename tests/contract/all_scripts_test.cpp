@@ -19,6 +19,10 @@ namespace fair = holdfast::scripts::fair;
 namespace fence = holdfast::scripts::fence;
 namespace look = holdfast::scripts::inspect;
 namespace multi = holdfast::scripts::multi;
+namespace number = holdfast::scripts::redisson_number;
+namespace semaphore = holdfast::scripts::redisson_semaphore;
+namespace permit = holdfast::scripts::redisson_permit;
+namespace latch = holdfast::scripts::redisson_latch;
 namespace names = holdfast::names;
 
 TEST(every_script, has_the_sha_1_that_script_load_replies) {
@@ -148,6 +152,69 @@ void go_through_shared(raw_redis& raw, std::string const& name) {
   run(is_forced({}, name), is(1));
 }
 
+/// A semaphore of each kind and a latch of that name, one after the other, on Redisson's wire.
+void go_through_numbers(raw_redis& raw, std::string const& name) {
+  namespace format = holdfast::sync::redisson;
+  namespace keys = names::redisson;
+  auto const run = [&](holdfast::call const& what, testing::Matcher<raw_reply const&> const& wanted) {
+    EXPECT_THAT(raw.command(eval(what)), wanted) << what.source->name << " of " << name;
+  };
+  auto const channel = keys::semaphore_channel(name);
+  auto const out = keys::permits(name);
+  auto notes = 0;
+  std::string note;
+  auto const new_note = [&] {
+    note = keys::done(name, "r" + std::to_string(++notes));
+    return holdfast::key{note};
+  };
+  auto const try_set = [&](std::int64_t permits) {
+    run(number::try_set{.counter = {name},
+                        .done = new_note(),
+                        .answered = {},
+                        .number = permits,
+                        .message = permits,
+                        .channel = channel,
+                        .done_ms = day,
+                        .what = "a number"}(),
+        is(1));
+  };
+  try_set(2);
+  run(format::semaphore.acquire(name, {.owner = me, .amount = 2}), is_list({0, 1}));
+  run(format::semaphore.abandon({name, me}, {}), is(1));
+  run(semaphore::add{.counter = {name},
+                     .done = new_note(),
+                     .answered = {{keys::done(name, "r1")}},
+                     .permits = 1,
+                     .channel = channel,
+                     .done_ms = day}(),
+      is(1));
+  run(semaphore::drain{.counter = {name}, .done = new_note(), .answered = {}, .done_ms = day}(), is(3));
+  run(number::read{.counter = {name}, .what = "a number"}(), is(0));
+
+  run(permit::set{.counter = {name}, .permits = {out}, .altogether = 1, .channel = channel}(), is(1));
+  run(format::permit.acquire(name, {.owner = me, .ttl = 30s}), is_list({0, 1}));
+  run(format::permit.renew(30s, std::vector<holdfast::engine::owned>{{name, me}}), is_list({}));
+  run(permit::counts{.counter = {name}, .permits = {out}, .channel = channel}(), is_list({0, 1, 1}));
+  run(format::permit.release({name, me}, {}), is(1));
+  run(permit::add{.counter = {name},
+                  .permits = {out},
+                  .done = new_note(),
+                  .answered = {},
+                  .more = 1,
+                  .channel = channel,
+                  .done_ms = day}(),
+      is(1));
+
+  auto const gate = keys::latch_channel(name);
+  run(format::latch.acquire(name, {}), is_array({is_number(-1), _, _, _, _, _}));
+  run(
+      latch::count_down{
+          .counter = {name}, .done = new_note(), .answered = {}, .n = 1, .channel = gate, .done_ms = day}(),
+      is(1));
+  run(latch::open{.counter = {name}, .done = new_note(), .answered = {}, .channel = gate, .done_ms = day}(),
+      is(1));
+}
+
 /// A user who may touch what KEYS of a lock of that name are, and nothing else.
 void become_limited_to(raw_redis& raw, std::string const& name) {
   raw.command({"ACL",
@@ -182,6 +249,8 @@ TEST(every_script, touches_no_key_but_its_own) {
     go_through_redisson(raw, name);
     go_through_shared(raw, name);
     go_through(raw, name);
+    server.raw().command({"DEL", name});
+    go_through_numbers(raw, name);
   }
 }
 
@@ -200,6 +269,8 @@ TEST(every_script, keeps_to_one_slot_of_a_cluster) {
     go_through_redisson(raw, name);
     go_through_shared(raw, name);
     go_through(raw, name);
+    raw.command({"DEL", name});
+    go_through_numbers(raw, name);
   }
   // The name, the slot of its key, and that of its channel.
   struct sample {

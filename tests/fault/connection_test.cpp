@@ -116,19 +116,6 @@ TEST_F(connection_fault, keeps_the_order_of_a_pipeline_when_scripts_are_flushed_
   EXPECT_TRUE(comes_clean());
 }
 
-struct harm {
-  char const* title;
-  fate what;
-};
-std::vector<harm> const harms{
-    {"cut before the server has it", fate::cut_before()},
-    {"cut between request and reply", fate::cut_after()},
-    {"request swallowed", fate::swallow()},
-    {"reply swallowed", fate::swallow_reply()},
-    {"reply delayed", fate::delay_reply(250ms)},
-    {"reply delayed beyond the time-out", fate::delay_reply(800ms)},
-};
-
 class reply_fault : public fault {
  protected:
   static bool is(request const& r, std::string const& kind) { return kind_of(r) == kind; }

@@ -121,6 +121,20 @@ class log_lines {
   std::shared_ptr<lines> lines_ = std::make_shared<lines>();
 };
 
+/// What can become of one request.
+struct harm {
+  char const* title;
+  fate what;
+};
+inline std::vector<harm> const harms{
+    {"cut before the server has it", fate::cut_before()},
+    {"cut between request and reply", fate::cut_after()},
+    {"request swallowed", fate::swallow()},
+    {"reply swallowed", fate::swallow_reply()},
+    {"reply delayed", fate::delay_reply(250ms)},
+    {"reply delayed beyond the time-out", fate::delay_reply(800ms)},
+};
+
 /// What a request is, apart from its arguments: its name, and which script it runs.
 inline std::string kind_of(request const& r) {
   return r.name == "EVALSHA" && r.words.size() > 1 ? r.words[1] : r.name;

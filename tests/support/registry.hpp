@@ -3,6 +3,7 @@
 #pragma once
 
 #include <holdfast/client.hpp>
+#include <holdfast/expiring_semaphore.hpp>
 #include <holdfast/fair_mutex.hpp>
 #include <holdfast/multi_mutex.hpp>
 #include <holdfast/mutex.hpp>
@@ -130,13 +131,16 @@ inline std::vector<subject> const& registry() {
   return all;
 }
 
-/// Not for the laws, but for workers.
+/// What a worker can hold besides: not exclusive, so the laws don't apply.
 inline subject const shared_reader{"shared_mutex_reader", wake::inbox, make_reading};
+inline subject const a_permit{"expiring_semaphore", wake::automatic, make_lock<expiring_semaphore>};
 
 inline subject const& subject_titled(std::string_view title) {
-  if (title == shared_reader.title) return shared_reader;
   for (auto const& s : registry()) {
     if (s.title == title) return s;
+  }
+  for (auto const* const s : {&shared_reader, &a_permit}) {
+    if (s->title == title) return *s;
   }
   throw std::invalid_argument{"no such subject: " + std::string{title}};
 }

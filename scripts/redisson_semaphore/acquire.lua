@@ -1,0 +1,18 @@
+-- Takes `amount` permits if so many are left, and notes under `done` how many the bid has: a request sent again finds that.
+-- Reply: granted {0, 1}; busy {pttl of the semaphore, -1: it has none, -1, 0, 0, '', -1}, also for a bid that was given up; an error
+-- MISFIT when the key holds something else.
+local counter = KEYS[1]
+local done = KEYS[2]
+local amount = ARGV[1]
+local done_ms = ARGV[2]
+-- @include number_in
+-- @include once
+local left, misfit = number_in(counter, 'the number of permits of a semaphore')
+if misfit then return misfit end
+local noted = redis.call('GET', done)
+if noted and noted ~= 'given up' then return {0, 1} end
+if noted or not left or left < tonumber(amount) then
+  return {math.max(redis.call('PTTL', counter), -1), -1, 0, 0, '', -1}
+end
+local _, failure = once(done, amount, done_ms, {}, 'DECRBY', counter, amount)
+return failure or {0, 1}

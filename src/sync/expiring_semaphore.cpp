@@ -1,0 +1,114 @@
+#include <holdfast/expiring_semaphore.hpp>
+
+#include <utility>
+
+#include "scripts.hpp"
+#include "sync/options_check.hpp"
+#include "sync/redisson.hpp"
+#include "sync/redisson/permit_id.hpp"
+#include "sync/redisson/tally.hpp"
+#include "sync/replies.hpp"
+#include "sync/seat.hpp"
+
+namespace holdfast {
+
+namespace format = sync::redisson;
+namespace lua = scripts::redisson_permit;
+
+struct expiring_semaphore::impl {
+  sync::seat seat;
+  format::tally permits;
+  std::string out;  ///< the key of those that are out
+
+  impl(client& redis, std::string const& name, lock_options const& options)
+      : seat{redis, name, options, format::permit},
+        permits{seat.core(), name, format::permits_of_a_semaphore, names::redisson::semaphore_channel(name)},
+        out{names::redisson::permits(name)} {}
+
+  struct counted {
+    std::int64_t left;
+    std::int64_t altogether;
+    std::int64_t out;
+  };
+  [[nodiscard]] counted count() {
+    auto const how =
+        permits.ask(lua::counts{.counter = {seat.name()}, .permits = {out}, .channel = permits.channel()}());
+    return {how.reply[0].integer, how.reply[1].integer, how.reply[2].integer};
+  }
+};
+
+expiring_semaphore::expiring_semaphore(client& redis, std::string name, lock_options options) {
+  format::check_name("semaphore", name);
+  sync::check(name, options);
+  impl_ = std::make_unique<impl>(redis, name, options);
+}
+
+expiring_semaphore::~expiring_semaphore() = default;
+
+std::string const& expiring_semaphore::name() const noexcept { return impl_->seat.name(); }
+
+bool expiring_semaphore::try_set_permits(std::int64_t permits) {
+  format::check_number("the number of permits of", name(), permits, 0, format::most_permits);
+  return impl_->permits.try_set(permits, permits);
+}
+
+void expiring_semaphore::set_permits(std::int64_t permits) {
+  format::check_number("the number of permits of", name(), permits, 0, format::most_permits);
+  (void)impl_->permits.ask(lua::set{.counter = {name()},
+                                    .permits = {impl_->out},
+                                    .altogether = permits,
+                                    .channel = impl_->permits.channel()}());
+}
+
+void expiring_semaphore::add_permits(std::int64_t permits) {
+  format::check_number("the number of permits to add to", name(), permits, -format::most_permits,
+                       format::most_permits);
+  impl_->permits.change(lua::add{.counter = {name()},
+                                 .permits = {impl_->out},
+                                 .done = {},
+                                 .answered = {},
+                                 .more = permits,
+                                 .channel = impl_->permits.channel(),
+                                 .done_ms = sync::notes::kept_ms});
+}
+
+lease expiring_semaphore::acquire(std::stop_token stop) {
+  return std::move(*impl_->seat.acquire(std::nullopt, stop));
+}
+
+std::optional<lease> expiring_semaphore::try_acquire() { return try_acquire_within({}, {}); }
+
+std::optional<lease> expiring_semaphore::try_acquire_within(std::chrono::nanoseconds wait,
+                                                            std::stop_token stop) {
+  impl_->seat.check_wait(wait);
+  return impl_->seat.acquire(wait, stop);
+}
+
+void expiring_semaphore::async_acquire(acquire_handler done, std::stop_token stop) {
+  impl_->seat.async_acquire(std::nullopt, std::move(done), std::move(stop));
+}
+
+void expiring_semaphore::async_try_acquire_within(std::chrono::nanoseconds wait, acquire_handler done,
+                                                  std::stop_token stop) {
+  impl_->seat.check_wait(wait);
+  impl_->seat.async_acquire(wait, std::move(done), std::move(stop));
+}
+
+release_result expiring_semaphore::release(std::string_view id) {
+  auto const bytes = format::read_permit_id(id);
+  sync::check(bytes.has_value(), "the id of a permit of \"" + name() + "\" is 32 hexadecimal digits, not \"" +
+                                     std::string{id} + "\"");
+  auto const how = impl_->permits.ask(lua::release{
+      .counter = {name()}, .permits = {impl_->out}, .id = *bytes, .channel = impl_->permits.channel()}());
+  // Sent twice, and not out the second time: the first one did it.
+  auto const given_back = sync::replies::read_release(how.reply) == engine::found::mine || how.resent;
+  return given_back ? release_result::released : release_result::lost;
+}
+
+std::int64_t expiring_semaphore::available() { return impl_->count().left; }
+
+std::int64_t expiring_semaphore::permits() { return impl_->count().altogether; }
+
+std::int64_t expiring_semaphore::acquired() { return impl_->count().out; }
+
+}  // namespace holdfast

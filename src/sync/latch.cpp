@@ -1,0 +1,89 @@
+#include <holdfast/latch.hpp>
+
+#include <algorithm>
+#include <utility>
+
+#include "scripts.hpp"
+#include "sync/options_check.hpp"
+#include "sync/redisson.hpp"
+#include "sync/redisson/tally.hpp"
+#include "sync/seat.hpp"
+#include "sync/waiting.hpp"
+
+namespace holdfast {
+
+namespace format = sync::redisson;
+namespace lua = scripts::redisson_latch;
+
+namespace {
+
+/// What the numbers of Lua can count.
+constexpr std::int64_t highest_count = std::int64_t{1} << 53;
+
+/// What Redisson's waiters take for "there is a count now".
+constexpr std::int64_t closed_message = 1;
+
+}  // namespace
+
+struct latch::impl {
+  sync::seat seat;
+  format::tally count;
+
+  impl(client& redis, std::string const& name, waiting_options const& options)
+      : seat{redis, name, sync::lock_options_of(options), format::latch},
+        count{seat.core(), name, format::count_of_a_latch, names::redisson::latch_channel(name)} {}
+};
+
+latch::latch(client& redis, std::string name, waiting_options options) {
+  format::check_name("latch", name);
+  sync::check(name, sync::lock_options_of(options));
+  impl_ = std::make_unique<impl>(redis, name, options);
+}
+
+latch::~latch() = default;
+
+std::string const& latch::name() const noexcept { return impl_->seat.name(); }
+
+bool latch::try_set_count(std::int64_t count) {
+  format::check_number("the count of", name(), count, 0, highest_count);
+  return impl_->count.try_set(count, closed_message);
+}
+
+void latch::count_down(std::int64_t n) {
+  format::check_number("the number to count down", name(), n, 1, highest_count);
+  impl_->count.change(lua::count_down{.counter = {name()},
+                                      .done = {},
+                                      .answered = {},
+                                      .n = n,
+                                      .channel = impl_->count.channel(),
+                                      .done_ms = sync::notes::kept_ms});
+}
+
+std::int64_t latch::count() { return std::max<std::int64_t>(impl_->count.read().value_or(0), 0); }
+
+bool latch::try_wait() { return count() == 0; }
+
+void latch::wait(std::stop_token stop) { (void)impl_->seat.pass(std::nullopt, stop); }
+
+bool latch::wait_within(std::chrono::nanoseconds time, std::stop_token stop) {
+  return impl_->seat.pass(time, stop);
+}
+
+void latch::arrive_and_wait(std::int64_t n, std::stop_token stop) {
+  count_down(n);
+  wait(std::move(stop));
+}
+
+void latch::async_wait(wait_handler done, std::stop_token stop) {
+  impl_->seat.async_pass(std::nullopt, std::move(done), std::move(stop));
+}
+
+bool latch::open() {
+  return impl_->count.change(lua::open{.counter = {name()},
+                                       .done = {},
+                                       .answered = {},
+                                       .channel = impl_->count.channel(),
+                                       .done_ms = sync::notes::kept_ms}) == 1;
+}
+
+}  // namespace holdfast

@@ -1,0 +1,61 @@
+#include "script/names_redisson.hpp"
+#include "scripts.hpp"
+#include "sync/redisson.hpp"
+#include "sync/redisson/permit_id.hpp"
+#include "sync/redisson/tally.hpp"
+#include "sync/replies.hpp"
+
+namespace holdfast::sync::redisson {
+namespace {
+
+using namespace engine;
+using names::redisson::permits;
+using names::redisson::semaphore_channel;
+namespace lua = scripts::redisson_permit;
+
+call acquire(std::string_view name, ask const& how) {
+  auto const out = permits(name);
+  auto const id = permit_id(how.owner);
+  auto const channel = semaphore_channel(name);
+  return lua::acquire{
+      .counter = {name}, .permits = {out}, .id = id, .ttl_ms = how.ttl.count(), .channel = channel}();
+}
+
+/// Also ends a bid: it may have a permit by now.
+call release(owned what, handover) {
+  auto const out = permits(what.name);
+  auto const id = permit_id(what.owner);
+  auto const channel = semaphore_channel(what.name);
+  return lua::release{.counter = {what.name}, .permits = {out}, .id = id, .channel = channel}();
+}
+
+call renew(milliseconds ttl, std::span<owned const> leases) {
+  std::vector<std::string> out;
+  std::vector<std::string> ids;
+  for (auto const& one : leases) {
+    out.push_back(permits(one.name));
+    ids.push_back(permit_id(one.owner));
+  }
+  lua::renew script{.all_permits = {}, .ttl_ms = ttl.count(), .ids = {}};
+  for (auto const& one : out) script.all_permits.push_back({one});
+  for (auto const& one : ids) script.ids.emplace_back(one);
+  return script();
+}
+
+std::string id_of(std::string_view owner) { return shown(permit_id(owner)); }
+
+}  // namespace
+
+constinit engine::recipe const permit{.sharing = sharing::many,
+                                      .queues = false,
+                                      .acquire = acquire,
+                                      .read_acquire = replies::read_acquire,
+                                      .release = release,
+                                      .read_release = replies::read_release,
+                                      .abandon = release,
+                                      .renew = renew,
+                                      .read_renew = replies::read_renew,
+                                      .channels = semaphore_channels,
+                                      .id_of = id_of};
+
+}  // namespace holdfast::sync::redisson

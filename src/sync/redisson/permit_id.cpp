@@ -1,0 +1,63 @@
+#include "sync/redisson/permit_id.hpp"
+
+#include <charconv>
+#include <cstdint>
+
+namespace holdfast::sync::redisson {
+namespace {
+
+constexpr std::size_t id_bytes = 16;
+constexpr std::size_t uuid_length = 36;
+
+std::optional<std::string> from_hex(std::string_view digits) {
+  std::string bytes;
+  for (std::size_t at = 0; at + 1 < digits.size(); at += 2) {
+    unsigned byte = 0;
+    auto const* const end = digits.data() + at + 2;
+    if (auto const [rest, bad] = std::from_chars(digits.data() + at, end, byte, 16);
+        bad != std::errc{} || rest != end) {
+      return std::nullopt;
+    }
+    bytes += static_cast<char>(byte);
+  }
+  return bytes;
+}
+
+}  // namespace
+
+std::string permit_id(std::string_view owner) {
+  std::string digits;
+  for (auto const one : owner.substr(0, uuid_length)) {
+    if (one != '-') digits += one;
+  }
+  auto bytes = from_hex(digits).value_or("");
+  bytes.resize(id_bytes);
+  std::uint64_t number = 0;
+  auto const text = owner.substr(std::min(owner.size(), uuid_length + 1));
+  std::from_chars(text.data(), text.data() + text.size(), number);
+  unsigned carry = 0;
+  for (auto at = id_bytes; at-- > id_bytes / 2; number >>= 8) {
+    carry += static_cast<unsigned char>(bytes[at]) + static_cast<unsigned>(number & 0xff);
+    bytes[at] = static_cast<char>(carry & 0xff);
+    carry >>= 8;
+  }
+  return bytes;
+}
+
+std::string shown(std::string_view permit_id) {
+  constexpr std::string_view digits = "0123456789abcdef";
+  std::string text;
+  text.reserve(2 * permit_id.size());
+  for (auto const byte : permit_id) {
+    text += digits[static_cast<unsigned char>(byte) >> 4];
+    text += digits[static_cast<unsigned char>(byte) & 0x0f];
+  }
+  return text;
+}
+
+std::optional<std::string> read_permit_id(std::string_view text) {
+  if (text.size() != 2 * id_bytes) return std::nullopt;
+  return from_hex(text);
+}
+
+}  // namespace holdfast::sync::redisson

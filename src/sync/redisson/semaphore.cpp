@@ -1,0 +1,44 @@
+#include <chrono>
+
+#include "script/names_redisson.hpp"
+#include "scripts.hpp"
+#include "sync/redisson.hpp"
+#include "sync/redisson/tally.hpp"
+#include "sync/replies.hpp"
+
+namespace holdfast::sync::redisson {
+namespace {
+
+using namespace engine;
+using names::redisson::done;
+namespace lua = scripts::redisson_semaphore;
+
+/// How long the server knows what a bid has taken. Longer than the engine tries to give back what a bid
+/// nobody wants any more may have taken, which is a minute; not much longer, since each acquisition has such
+/// a note.
+constexpr milliseconds bid_is_noted{120'000};
+
+call acquire(std::string_view name, ask const& how) {
+  auto const note = done(name, how.owner);
+  return lua::acquire{
+      .counter = {name}, .done = {note}, .amount = how.amount, .done_ms = bid_is_noted.count()}();
+}
+
+call abandon(owned what, handover) {
+  auto const note = done(what.name, what.owner);
+  auto const channel = names::redisson::semaphore_channel(what.name);
+  return lua::abandon{
+      .counter = {what.name}, .done = {note}, .channel = channel, .done_ms = bid_is_noted.count()}();
+}
+
+}  // namespace
+
+constinit engine::recipe const semaphore{.sharing = sharing::many,
+                                         .leased = false,
+                                         .queues = false,
+                                         .acquire = acquire,
+                                         .read_acquire = replies::read_acquire,
+                                         .abandon = abandon,
+                                         .channels = semaphore_channels};
+
+}  // namespace holdfast::sync::redisson

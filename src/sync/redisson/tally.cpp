@@ -1,0 +1,60 @@
+#include "sync/redisson/tally.hpp"
+
+#include <utility>
+
+#include "engine/failure.hpp"
+#include "scripts.hpp"
+#include "sync/options_check.hpp"
+
+namespace holdfast::sync::redisson {
+
+namespace lua = scripts::redisson_number;
+
+std::vector<std::string> semaphore_channels(std::string_view name, std::string_view) {
+  return {names::redisson::semaphore_channel(name)};
+}
+
+void check_name(std::string_view kind, std::string const& name) {
+  auto const a_kind = "a " + std::string{kind};
+  check(!name.empty(), a_kind + " needs a name: it is empty");
+  check(name.size() <= longest_name,
+        "the name of " + a_kind + " has at most 65536 bytes, not " + std::to_string(name.size()));
+  check(names::redisson::fits_in_a_slot(name),
+        "the name \"" + name + "\" of " + a_kind +
+            " would part its keys in a cluster: its braces must come in pairs, around something");
+}
+
+void check_number(std::string_view what, std::string const& name, std::int64_t number, std::int64_t least,
+                  std::int64_t most) {
+  check(number >= least && number <= most, std::string{what} + " \"" + name + "\" must be from " +
+                                               std::to_string(least) + " to " + std::to_string(most) +
+                                               ", not " + std::to_string(number));
+}
+
+tally::tally(std::shared_ptr<engine::core> core, std::string name, std::string_view what, std::string channel)
+    : core_{std::move(core)}, name_{std::move(name)}, what_{what}, channel_{std::move(channel)} {}
+
+std::optional<std::int64_t> tally::read() {
+  auto const how = ask(lua::read{.counter = {name_}, .what = what_}());
+  if (how.reply.is_nil()) return std::nullopt;
+  return how.reply.integer;
+}
+
+bool tally::try_set(std::int64_t number, std::int64_t message) {
+  return change(lua::try_set{.counter = {name_},
+                             .done = {},
+                             .answered = {},
+                             .number = number,
+                             .message = message,
+                             .channel = channel_,
+                             .done_ms = notes::kept_ms,
+                             .what = what_}) == 1;
+}
+
+net::answer tally::ask(call const& what) {
+  auto how = core_->ask_server(what);
+  if (how.reply.is_error()) throw error{*engine::explain(how.reply, name_, core_->url())};
+  return how;
+}
+
+}  // namespace holdfast::sync::redisson

@@ -1,0 +1,98 @@
+#include <holdfast/semaphore.hpp>
+
+#include <utility>
+
+#include "scripts.hpp"
+#include "sync/options_check.hpp"
+#include "sync/redisson.hpp"
+#include "sync/redisson/tally.hpp"
+#include "sync/seat.hpp"
+#include "sync/waiting.hpp"
+
+namespace holdfast {
+
+namespace format = sync::redisson;
+namespace lua = scripts::redisson_semaphore;
+
+struct semaphore::impl {
+  sync::seat seat;
+  format::tally permits;
+
+  impl(client& redis, std::string const& name, waiting_options const& options)
+      : seat{redis, name, sync::lock_options_of(options), format::semaphore},
+        permits{seat.core(), name, format::permits_of_a_semaphore, names::redisson::semaphore_channel(name)} {
+  }
+
+  [[nodiscard]] int checked(std::string_view what, std::int64_t number) const {
+    format::check_number(what, seat.name(), number, 1, format::most_permits);
+    return static_cast<int>(number);
+  }
+  [[nodiscard]] int wanted(std::int64_t number) const {
+    return checked("the number of permits to acquire of", number);
+  }
+
+  void add(std::int64_t number) {
+    permits.change(lua::add{.counter = {seat.name()},
+                            .done = {},
+                            .answered = {},
+                            .permits = number,
+                            .channel = permits.channel(),
+                            .done_ms = sync::notes::kept_ms});
+  }
+};
+
+semaphore::semaphore(client& redis, std::string name, waiting_options options) {
+  format::check_name("semaphore", name);
+  sync::check(name, sync::lock_options_of(options));
+  impl_ = std::make_unique<impl>(redis, name, options);
+}
+
+semaphore::~semaphore() = default;
+
+std::string const& semaphore::name() const noexcept { return impl_->seat.name(); }
+
+bool semaphore::try_set_permits(std::int64_t permits) {
+  format::check_number("the number of permits of", name(), permits, 0, format::most_permits);
+  return impl_->permits.try_set(permits, permits);
+}
+
+void semaphore::acquire(std::int64_t permits, std::stop_token stop) {
+  (void)impl_->seat.pass(std::nullopt, stop, impl_->wanted(permits));
+}
+
+bool semaphore::try_acquire(std::int64_t permits) { return try_acquire_within({}, permits, {}); }
+
+bool semaphore::try_acquire_within(std::chrono::nanoseconds wait, std::int64_t permits,
+                                   std::stop_token stop) {
+  return impl_->seat.pass(wait, stop, impl_->wanted(permits));
+}
+
+void semaphore::async_acquire(acquire_handler done, std::int64_t permits, std::stop_token stop) {
+  impl_->seat.async_pass(std::nullopt, std::move(done), std::move(stop), impl_->wanted(permits));
+}
+
+void semaphore::async_try_acquire_within(std::chrono::nanoseconds wait, acquire_handler done,
+                                         std::int64_t permits, std::stop_token stop) {
+  impl_->seat.async_pass(wait, std::move(done), std::move(stop), impl_->wanted(permits));
+}
+
+void semaphore::release(std::int64_t permits) {
+  impl_->add(impl_->checked("the number of permits to release to", permits));
+}
+
+void semaphore::add_permits(std::int64_t permits) {
+  format::check_number("the number of permits to add to", name(), permits, -format::most_permits,
+                       format::most_permits);
+  impl_->add(permits);
+}
+
+std::int64_t semaphore::drain() {
+  return impl_->permits.change(
+      lua::drain{.counter = {name()}, .done = {}, .answered = {}, .done_ms = sync::notes::kept_ms});
+}
+
+std::int64_t semaphore::available() { return impl_->permits.read().value_or(0); }
+
+bool semaphore::exists() { return impl_->permits.read().has_value(); }
+
+}  // namespace holdfast

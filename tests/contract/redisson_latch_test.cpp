@@ -1,0 +1,111 @@
+// The scripts of Redisson's RCountDownLatch. Its own differ on purpose where a test says so.
+
+#include "contract/redisson_numbers.hpp"
+#include "sync/redisson.hpp"
+#include "sync/redisson/tally.hpp"
+
+namespace {
+
+using namespace holdfast::contract;
+namespace lua = holdfast::scripts::redisson_latch;
+namespace number = holdfast::scripts::redisson_number;
+namespace format = holdfast::sync::redisson;
+using holdfast::call;
+
+class redisson_latch : public redisson_numbers {
+ protected:
+  redisson_latch() : redisson_numbers{"redisson_countdownlatch__channel__{orders}"} {}
+
+  [[nodiscard]] call look() const { return format::latch.acquire(name_, {.owner = me}); }
+  call try_set(std::int64_t count) {
+    return number::try_set{.counter = {name_},
+                           .done = {new_note()},
+                           .answered = {},
+                           .number = count,
+                           .message = 1,
+                           .channel = channel_,
+                           .done_ms = day,
+                           .what = format::count_of_a_latch}();
+  }
+  call count_down(std::int64_t n = 1) {
+    return lua::count_down{.counter = {name_},
+                           .done = {new_note()},
+                           .answered = {},
+                           .n = n,
+                           .channel = channel_,
+                           .done_ms = day}();
+  }
+  call open() {
+    return lua::open{
+        .counter = {name_}, .done = {new_note()}, .answered = {}, .channel = channel_, .done_ms = day}();
+  }
+  [[nodiscard]] call read() const {
+    return number::read{.counter = {name_}, .what = format::count_of_a_latch}();
+  }
+  [[nodiscard]] static keys_and_values at(std::string count) { return {{"orders", std::move(count)}}; }
+};
+
+TEST_F(redisson_latch, keeps_vector_14) {
+  run(look(), granted());
+  run(try_set(2), is(1), {"1"});
+  EXPECT_EQ(state(), at("2"));
+  EXPECT_EQ(raw_.pttl(name_), no_ttl);
+  run(look(), busy());
+  run(try_set(5), is(0));
+  run(count_down(), is(1));
+  EXPECT_EQ(state(), at("1"));
+  run(count_down(), is(1), {"0"});
+  EXPECT_EQ(state(), keys_and_values{});
+  run(look(), granted());
+  run(count_down(), is(0));
+  EXPECT_EQ(state(), keys_and_values{});
+  run(try_set(3), is(1), {"1"});
+  run(open(), is(1), {"0"});  // Redisson's delete tells 1, which wakes nobody
+  EXPECT_EQ(state(), keys_and_values{});
+  run(open(), is(0));
+  run(try_set(0), is(1), {"1"});
+  EXPECT_EQ(state(), at("0"));
+  run(read(), is(0));
+  run(look(), granted());
+}
+
+TEST_F(redisson_latch, counts_down_several_at_once_and_not_below_zero) {
+  command({"SET", name_, "5"});
+  run(count_down(3), is(1));
+  EXPECT_EQ(state(), at("2"));
+  run(count_down(7), is(1), {"0"});
+  EXPECT_EQ(state(), keys_and_values{});
+}
+
+TEST_F(redisson_latch, tells_nobody_when_it_was_open_already) {
+  for (auto const* const count : {"0", "-2"}) {
+    command({"SET", name_, count});
+    run(look(), granted());
+    run(count_down(), is(1));
+    EXPECT_EQ(state(), keys_and_values{});
+  }
+}
+
+TEST_F(redisson_latch, keeps_the_ttl_that_somebody_gave_it) {
+  command({"SET", name_, "5", "PX", "60000"});
+  auto const still = testing::AllOf(testing::Gt(50'000), testing::Le(60'000));
+  run(count_down(), is(1));
+  EXPECT_THAT(raw_.pttl(name_), still);
+  run(look(), busy(still));
+}
+
+TEST_F(redisson_latch, says_what_it_found_instead_of_a_count) {
+  for (auto const& [set, found] : std::vector<std::pair<words, std::string>>{
+           {{"LPUSH", name_, "1"}, "a list"}, {{"SET", name_, "open"}, "text that is no number"}}) {
+    command({"FLUSHALL"});
+    command(set);
+    auto const words = is_error("MISFIT " + found + ", not the count of a latch");
+    for (auto const& one : {look(), try_set(1), count_down(), open(), read()}) {
+      EXPECT_THAT(raw_.command(eval(one)), words) << one.source->name;
+      EXPECT_THAT(raw_.keys(), testing::ElementsAre(name_)) << one.source->name;
+    }
+  }
+  EXPECT_THAT(messages_.take(), testing::IsEmpty());
+}
+
+}  // namespace

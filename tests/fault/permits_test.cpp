@@ -1,0 +1,219 @@
+/// Requests and replies for semaphores and latches are lost: each counts once all the same, and nothing is
+/// taken for nobody.
+#include "fault.hpp"
+
+#include <holdfast/expiring_semaphore.hpp>
+#include <holdfast/latch.hpp>
+#include <holdfast/semaphore.hpp>
+
+#include <thread>
+
+#include "scripts.hpp"
+
+namespace holdfast::test {
+namespace {
+
+class permits_fault : public fault {
+ protected:
+  /// Each of the harms meets the next run of that script, which the server knows.
+  template <class F>
+  void under_each_harm(script const& what, F f) {
+    raw_.command({"SCRIPT", "LOAD", std::string{what.text}});
+    for (auto const& h : harms) {
+      SCOPED_TRACE(h.title);
+      std::atomic<bool> met = false;
+      proxy_.decide([&met, &h, sha = std::string{what.sha1}](request const& r) {
+        if (met || !r.has(sha)) return fate::pass();
+        met = true;
+        return h.what;
+      });
+      f();
+      EXPECT_TRUE(met);
+      proxy_.decide({});
+    }
+    EXPECT_GE(redis_.stats().resent, 4u);
+  }
+
+  flaky_proxy proxy_{server_.socket_path()};
+  client redis_{proxy_.url(), {.reply_timeout = 500ms}};
+  semaphore uploads_{redis_, "uploads"};
+  expiring_semaphore license_{redis_, "license"};
+  latch ready_{redis_, "ready"};
+};
+
+TEST_F(permits_fault, takes_permits_once) {
+  uploads_.try_set_permits(100);
+  auto left = 100;
+  under_each_harm(scripts::redisson_semaphore::acquire::source, [&] {
+    EXPECT_TRUE(uploads_.try_acquire_for(10s, 3));
+    left -= 3;
+    EXPECT_EQ(raw_.get("uploads"), std::to_string(left));
+  });
+}
+
+TEST_F(permits_fault, gives_permits_back_once) {
+  uploads_.try_set_permits(0);
+  auto left = 0;
+  under_each_harm(scripts::redisson_semaphore::add::source, [&] {
+    uploads_.release(2);
+    left += 2;
+    EXPECT_EQ(raw_.get("uploads"), std::to_string(left));
+  });
+}
+
+TEST_F(permits_fault, drains_and_says_how_many_they_were) {
+  under_each_harm(scripts::redisson_semaphore::drain::source, [&] {
+    raw_.command({"SET", "uploads", "7"});
+    EXPECT_EQ(uploads_.drain(), 7);
+    EXPECT_EQ(raw_.get("uploads"), "0");
+  });
+}
+
+TEST_F(permits_fault, says_that_it_gave_the_permits_that_it_gave) {
+  under_each_harm(scripts::redisson_number::try_set::source, [&] {
+    raw_.del("uploads");
+    EXPECT_TRUE(uploads_.try_set_permits(5));
+    EXPECT_FALSE(uploads_.try_set_permits(6));
+    EXPECT_EQ(raw_.get("uploads"), "5");
+  });
+}
+
+TEST_F(permits_fault, counts_down_once) {
+  ready_.try_set_count(100);
+  auto left = 100;
+  under_each_harm(scripts::redisson_latch::count_down::source, [&] {
+    ready_.count_down(3);
+    left -= 3;
+    EXPECT_EQ(raw_.get("ready"), std::to_string(left));
+  });
+}
+
+TEST_F(permits_fault, opens_a_latch_and_says_so) {
+  under_each_harm(scripts::redisson_latch::open::source, [&] {
+    raw_.command({"SET", "ready", "7"});
+    EXPECT_TRUE(ready_.open());
+    EXPECT_FALSE(ready_.open());
+  });
+}
+
+TEST_F(permits_fault, takes_an_expiring_permit_once) {
+  license_.try_set_permits(100);
+  std::vector<lease> held;
+  under_each_harm(scripts::redisson_permit::acquire::source, [&] {
+    auto mine = license_.try_acquire_for(10s);
+    ASSERT_TRUE(mine);
+    EXPECT_TRUE(mine->valid());
+    held.push_back(std::move(*mine));
+    EXPECT_EQ(raw_.get("license"), std::to_string(100 - held.size()));
+    EXPECT_EQ(raw_.command({"ZCARD", "{license}:timeout"}).integer, std::int64_t(held.size()));
+  });
+}
+
+TEST_F(permits_fault, gives_an_expiring_permit_back_once) {
+  license_.try_set_permits(2);
+  auto const back = [&] { return raw_.get("license") == "2" && !raw_.exists("{license}:timeout"); };
+  under_each_harm(scripts::redisson_permit::release::source, [&] {
+    auto mine = license_.acquire();
+    EXPECT_NE(mine.release(), release_result::lost);
+    EXPECT_TRUE(eventually(8s, back));
+  });
+  under_each_harm(scripts::redisson_permit::release::source, [&] {
+    auto mine = license_.acquire();
+    EXPECT_EQ(license_.release(mine.owner()), release_result::released);
+    EXPECT_TRUE(eventually(8s, back));
+  });
+}
+
+TEST_F(permits_fault, gives_back_what_came_for_a_caller_that_had_gone) {
+  uploads_.try_set_permits(5);
+  license_.try_set_permits(5);
+  uploads_.acquire();
+  uploads_.release();
+  license_.acquire().release();
+  auto const all_back = [&] {
+    return raw_.get("uploads") == "5" && raw_.get("license") == "5" && !raw_.exists("{license}:timeout");
+  };
+  for (auto const what : {fate::delay_reply(250ms), fate::cut_after(), fate::swallow_reply()}) {
+    for (auto const& acquire :
+         {scripts::redisson_semaphore::acquire::source, scripts::redisson_permit::acquire::source}) {
+      SCOPED_TRACE(acquire.name);
+      std::atomic<bool> met = false;
+      proxy_.decide([&](request const& r) {
+        if (met || !r.has(acquire.sha1)) return fate::pass();
+        met = true;
+        return what;
+      });
+      std::stop_source stop;
+      std::atomic<bool> ended = false;
+      uploads_.async_acquire([&](bool, std::exception_ptr const&) { ended = true; }, 3, stop.get_token());
+      std::atomic<bool> ended_too = false;
+      license_.async_acquire(
+          [&](std::optional<lease> got, std::exception_ptr const&) {
+            if (got) got->async_release({});
+            ended_too = true;
+          },
+          stop.get_token());
+      ASSERT_TRUE(eventually(5s, [&] { return met.load(); }));
+      stop.request_stop();
+      ASSERT_TRUE(eventually(8s, [&] { return ended && ended_too; }));
+      // Of the semaphore that wasn't met the permits may have come in time.
+      if (raw_.get("uploads") == "2" && std::string{acquire.name} == "redisson_permit.acquire")
+        uploads_.release(3);
+      EXPECT_TRUE(eventually(8s, all_back))
+          << raw_.get("uploads").value_or("") << raw_.get("license").value_or("");
+      proxy_.decide({});
+    }
+  }
+}
+
+TEST_F(permits_fault, counts_right_over_a_server_that_is_killed_with_its_data_kept) {
+  auto durable = redis_server::with({.persistent = true});
+  client redis{durable.url()};
+  semaphore s{redis, "uploads"};
+  s.try_set_permits(3);
+  s.acquire(2);
+  durable.kill9();
+  durable.start();
+  EXPECT_TRUE(s.try_acquire_for(10s));
+  s.release(3);
+  EXPECT_EQ(s.available(), 3);
+}
+
+TEST_F(permits_fault, keeps_count_while_connections_break_under_many_threads) {
+  constexpr auto threads = 4;
+  uploads_.try_set_permits(2);
+  license_.try_set_permits(2);
+  std::atomic<bool> stop = false;
+  std::atomic<int> inside = 0;
+  std::atomic<int> most = 0;
+  std::atomic<int> rounds = 0;
+  {
+    std::vector<std::jthread> all;
+    for (auto i = 0; i < threads; ++i) {
+      all.emplace_back([&] {
+        while (!stop) {
+          uploads_.acquire();
+          auto const now = ++inside;
+          for (auto seen = most.load(); now > seen && !most.compare_exchange_weak(seen, now);) {
+          }
+          auto const permit = license_.acquire();
+          --inside;
+          uploads_.release();
+          ++rounds;
+        }
+      });
+    }
+    for (auto cut = 0; cut < 10; ++cut) {
+      auto const before = rounds.load();
+      EXPECT_TRUE(eventually(10s, [&] { return rounds > before + 5; }));
+      proxy_.cut_all();
+    }
+    stop = true;
+  }
+  EXPECT_LE(most, 2);
+  EXPECT_TRUE(eventually(8s, [&] { return raw_.get("uploads") == "2" && raw_.get("license") == "2"; }))
+      << raw_.get("uploads").value_or("") << " and " << raw_.get("license").value_or("");
+}
+
+}  // namespace
+}  // namespace holdfast::test

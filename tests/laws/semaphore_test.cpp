@@ -1,0 +1,219 @@
+/// Permits that belong to nobody: counted over all clients, waited for, woken, given back.
+#include "waiting.hpp"
+
+#include <holdfast/semaphore.hpp>
+
+#include <gmock/gmock.h>
+
+namespace holdfast::test {
+namespace {
+
+std::string const channel = "redisson_sc:{uploads}";
+
+class counting : public apart {
+ protected:
+  semaphore here_{one_, "uploads"};
+  semaphore there_{two_, "uploads"};
+};
+
+TEST_F(counting, is_given_its_permits_once) {
+  EXPECT_FALSE(here_.exists());
+  EXPECT_EQ(here_.available(), 0);
+  EXPECT_TRUE(here_.try_set_permits(3));
+  EXPECT_FALSE(there_.try_set_permits(9));
+  EXPECT_TRUE(there_.exists());
+  EXPECT_EQ(there_.available(), 3);
+}
+
+TEST_F(counting, gives_out_no_more_than_it_has_to_two_clients) {
+  here_.try_set_permits(3);
+  here_.acquire(2);
+  EXPECT_FALSE(there_.try_acquire(2));
+  EXPECT_TRUE(there_.try_acquire());
+  EXPECT_FALSE(here_.try_acquire());
+  here_.release(2);
+  EXPECT_TRUE(there_.try_acquire(2));
+  EXPECT_EQ(here_.available(), 0);
+  EXPECT_EQ(raw_.get("uploads"), "0");
+}
+
+TEST_F(counting, wakes_a_waiter_of_another_client_by_message) {
+  here_.try_set_permits(2);
+  here_.acquire(2);
+  passing waiting;
+  there_.async_acquire(waiting.handler(), 2);
+  ASSERT_TRUE(waits_for(two_, channel));
+  here_.release();
+  EXPECT_TRUE(always(100ms, [&] { return !waiting.done(); }));
+  here_.release();
+  EXPECT_TRUE(eventually(5s, [&] { return waiting.got(); }));
+  EXPECT_EQ(here_.available(), 0);
+}
+
+TEST_F(counting, lets_in_as_many_as_are_told_at_once) {
+  here_.try_set_permits(0);
+  std::vector<passing> all(8);
+  for (std::size_t i = 0; i < all.size(); ++i) (i % 2 == 0 ? here_ : there_).async_acquire(all[i].handler());
+  ASSERT_TRUE(waits_for(one_, channel) && waits_for(two_, channel));
+  client third{server_.url()};
+  semaphore giver{third, "uploads"};
+  giver.release(6);
+  auto const in = [&] {
+    return std::count_if(all.begin(), all.end(), [](passing const& p) { return p.got(); });
+  };
+  EXPECT_TRUE(eventually(5s, [&] { return in() == 6; }));
+  EXPECT_TRUE(always(100ms, [&] { return in() == 6; }));
+  giver.release(2);
+  EXPECT_TRUE(eventually(5s, [&] { return in() == 8; }));
+  EXPECT_EQ(giver.available(), 0);
+}
+
+TEST_F(counting, is_woken_by_what_java_sends) {
+  here_.try_set_permits(0);
+  passing waiting;
+  here_.async_acquire(waiting.handler());
+  ASSERT_TRUE(waits_for(one_, channel));
+  for (auto const* const words : {"", "-3", "hello", "9999999999999999999999"})
+    raw_.command({"PUBLISH", channel, words});
+  EXPECT_TRUE(always(100ms, [&] { return !waiting.done(); }));
+  raw_.command({"INCRBY", "uploads", "1"});
+  raw_.command({"PUBLISH", channel, "1"});
+  EXPECT_TRUE(eventually(5s, [&] { return waiting.got(); }));
+}
+
+TEST_F(counting, does_not_let_a_small_wish_overtake_a_big_one_of_its_process) {
+  here_.try_set_permits(1);
+  passing big;
+  passing small;
+  here_.async_acquire(big.handler(), 3);
+  ASSERT_TRUE(waits_for(one_, channel));
+  here_.async_acquire(small.handler(), 1);
+  EXPECT_FALSE(here_.try_acquire());
+  EXPECT_TRUE(always(100ms, [&] { return !big.done() && !small.done(); }));
+  there_.release(2);
+  EXPECT_TRUE(eventually(5s, [&] { return big.got(); }));
+  EXPECT_TRUE(always(100ms, [&] { return !small.done(); }));
+  there_.release();
+  EXPECT_TRUE(eventually(5s, [&] { return small.got(); }));
+}
+
+TEST_F(counting, waits_its_time_when_it_was_never_given_permits) {
+  auto const from = boot_now();
+  EXPECT_FALSE(here_.try_acquire_for(200ms));
+  EXPECT_GE(boot_now() - from, 200'000'000);
+  EXPECT_FALSE(here_.exists());
+  EXPECT_FALSE(here_.try_acquire_until(std::chrono::system_clock::now() - 1s));
+  EXPECT_THAT(raw_.keys("uploads*"), testing::IsEmpty());
+}
+
+TEST_F(counting, gives_nothing_to_a_waiter_that_was_cancelled) {
+  here_.try_set_permits(0);
+  std::stop_source stop;
+  passing cancelled;
+  passing patient;
+  here_.async_acquire(cancelled.handler(), 2, stop.get_token());
+  ASSERT_TRUE(waits_for(one_, channel));
+  here_.async_acquire(patient.handler(), 1);
+  stop.request_stop();
+  ASSERT_TRUE(eventually(5s, [&] { return cancelled.failed(); }));
+  there_.release(2);
+  EXPECT_TRUE(eventually(5s, [&] { return patient.got(); }));
+  EXPECT_EQ(there_.available(), 1);
+  EXPECT_EQ(code_of([&] { here_.acquire(1, stop.get_token()); }), errc::cancelled);
+  EXPECT_EQ(there_.available(), 1);
+}
+
+TEST_F(counting, adds_takes_away_and_drains) {
+  here_.try_set_permits(5);
+  here_.acquire(2);
+  there_.add_permits(-5);
+  EXPECT_EQ(here_.available(), -2);
+  EXPECT_FALSE(here_.try_acquire());
+  here_.release(2);
+  EXPECT_EQ(there_.available(), 0);
+  there_.add_permits(4);
+  EXPECT_EQ(here_.drain(), 4);
+  EXPECT_EQ(here_.drain(), 0);
+  EXPECT_EQ(there_.available(), 0);
+}
+
+TEST_F(counting, gets_its_permits_within_recheck_when_every_message_is_lost) {
+  flaky_proxy proxy{server_.socket_path()};
+  proxy.swallow_messages(true);
+  client deaf{proxy.url(), {.recheck = 500ms}};
+  semaphore wanted{deaf, "uploads"};
+  passing waiting;
+  wanted.async_acquire(waiting.handler());
+  ASSERT_TRUE(waits_for(deaf, channel));
+  here_.release();
+  EXPECT_TRUE(eventually(3s, [&] { return waiting.got(); }));
+}
+
+TEST_F(counting, gets_its_permits_by_polling) {
+  client polling{server_.url()};
+  semaphore wanted{polling, "uploads", {.wake = wake::poll}};
+  passing waiting;
+  wanted.async_acquire(waiting.handler());
+  ASSERT_TRUE(eventually(5s, [&] { return polling.stats().rechecks >= 3; }));
+  EXPECT_EQ(raw_.command({"PUBSUB", "NUMSUB", channel}).elements.at(1).integer, 0);
+  here_.release();
+  EXPECT_TRUE(eventually(5s, [&] { return waiting.got(); }));
+}
+
+TEST_F(counting, goes_on_when_the_server_has_lost_its_data) {
+  client redis{server_.url(), {.recheck = 300ms}};
+  semaphore wanted{redis, "uploads"};
+  here_.try_set_permits(0);
+  passing waiting;
+  wanted.async_acquire(waiting.handler());
+  ASSERT_TRUE(waits_for(redis, channel));
+  raw_.command({"FLUSHALL"});
+  raw_.command({"SET", "uploads", "1"});
+  EXPECT_TRUE(eventually(3s, [&] { return waiting.got(); }));
+}
+
+TEST_F(counting, leaves_but_notes_behind_that_run_out) {
+  here_.try_set_permits(2);
+  for (auto i = 0; i < 20; ++i) {
+    here_.acquire();
+    here_.release();
+  }
+  auto notes = 0;
+  for (auto const& key : raw_.keys()) {
+    if (key == "uploads" || outlives_locks(key)) continue;
+    EXPECT_EQ(key.rfind("holdfast_done:{uploads}:", 0), 0u) << key;
+    EXPECT_GT(raw_.pttl(key), 0) << key;
+    ++notes;
+  }
+  EXPECT_LE(notes, 21) << "of the releases only the last one may be there: each clears away the one before";
+}
+
+TEST_F(counting, refuses_numbers_and_names_out_of_range) {
+  for (auto const bad : {std::int64_t{0}, std::int64_t{-1}, std::int64_t{1} << 31}) {
+    EXPECT_EQ(code_of([&] { here_.acquire(bad); }), std::errc::invalid_argument) << bad;
+    EXPECT_EQ(code_of([&] { (void)here_.try_acquire(bad); }), std::errc::invalid_argument) << bad;
+    EXPECT_EQ(code_of([&] { here_.release(bad); }), std::errc::invalid_argument) << bad;
+  }
+  EXPECT_EQ(code_of([&] { (void)here_.try_set_permits(-1); }), std::errc::invalid_argument);
+  EXPECT_EQ(words_of([&] { here_.release(-7); }),
+            "the number of permits to release to \"uploads\" must be from 1 to 2147483647, not -7");
+  for (auto const* const name : {"", "a{b", "a}b", "{}z"})
+    EXPECT_EQ(code_of([&] { semaphore const s{one_, name}; }), std::errc::invalid_argument) << name;
+  EXPECT_EQ(code_of([&] { semaphore const s{one_, "a", {.poll_floor = 0ms}}; }), std::errc::invalid_argument);
+}
+
+TEST_F(counting, says_what_it_found_under_its_name) {
+  raw_.command({"HSET", "uploads", "a", "1"});
+  for (auto const& call : std::vector<std::function<void()>>{
+           [&] { here_.acquire(); }, [&] { here_.release(); }, [&] { (void)here_.available(); },
+           [&] { (void)here_.drain(); }, [&] { (void)here_.try_set_permits(1); }}) {
+    EXPECT_EQ(code_of(call), errc::wrong_type);
+    EXPECT_THAT(words_of(call),
+                testing::AllOf(testing::HasSubstr("\"uploads\""), testing::HasSubstr("a hash"),
+                               testing::HasSubstr("not the number of permits of a semaphore"),
+                               testing::HasSubstr(server_.socket_path())));
+  }
+}
+
+}  // namespace
+}  // namespace holdfast::test

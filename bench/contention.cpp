@@ -142,11 +142,11 @@ contention contend(context const& run, int processes, int threads, contending_pr
           messages_between(before.calls, after.calls) / seconds, median_gap_us(*counts)};
 }
 
-contending_process holdfast_contenders(redis_server const& server) {
-  return [url = server.url()](int process, int threads, tally& counts) {
+contending_process holdfast_contenders(redis_server const& server, lock_options const& options) {
+  return [url = server.url(), options](int process, int threads, tally& counts) {
     client redis{url};
     redis.connect();
-    mutex lock{redis, contended_name};
+    mutex lock{redis, contended_name, options};
     run_threads(threads, [&](int thread) { take_turns(lock, process, thread, counts); });
   };
 }

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <holdfast/options.hpp>
 
 #include "process.hpp"
 #include "rows.hpp"
@@ -53,7 +54,8 @@ using contending_process = std::function<void(int process, int threads, tally&)>
                                  contending_process const& body);
 
 /// Holdfast: one client and one mutex a process.
-[[nodiscard]] contending_process holdfast_contenders(redis_server const& server);
+[[nodiscard]] contending_process holdfast_contenders(redis_server const& server,
+                                                     lock_options const& options = {});
 
 /// The same, but who released comes back only when another has held: nobody overtakes those that
 /// wait. No release hands over by itself, so that every handoff takes the same way: a message, and then a

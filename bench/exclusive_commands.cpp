@@ -7,6 +7,7 @@
 #include <stdexcept>
 
 #include "script/names.hpp"
+#include "script/names_redisson.hpp"
 #include "scripts.hpp"
 
 namespace holdfast::bench {
@@ -37,9 +38,7 @@ std::vector<std::string> words_of(call const& request) {
   return words;
 }
 
-}  // namespace
-
-exclusive_commands commands_for(std::string const& name, std::string const& owner) {
+exclusive_commands plain_words(std::string const& name, std::string const& owner) {
   auto const counter = names::token_counter(name);
   auto const queue = names::queue(name);
   // The values of the default lock_options.
@@ -60,9 +59,36 @@ exclusive_commands commands_for(std::string const& name, std::string const& owne
   return {words_of(acquire()), words_of(release())};
 }
 
-std::vector<std::vector<std::string>> script_loads() {
-  return {{"SCRIPT", "LOAD", std::string{scripts::exclusive::acquire::source.text}},
-          {"SCRIPT", "LOAD", std::string{scripts::exclusive::release::source.text}}};
+constexpr auto redisson_acquire = R"(
+if redis.call('EXISTS', KEYS[1]) == 1 and redis.call('HEXISTS', KEYS[1], ARGV[1]) == 0 then
+  return redis.call('PTTL', KEYS[1])
+end
+redis.call('HSET', KEYS[1], ARGV[1], 1)
+redis.call('PEXPIRE', KEYS[1], ARGV[2])
+return nil)";
+
+constexpr auto redisson_release = R"(
+if redis.call('HEXISTS', KEYS[1], ARGV[1]) == 0 then return nil end
+redis.call('DEL', KEYS[1])
+redis.call('PUBLISH', KEYS[2], '0')
+return 1)";
+
+}  // namespace
+
+command_maker plain_commands(connection& redis) {
+  redis.call({"SCRIPT", "LOAD", std::string{scripts::exclusive::acquire::source.text}});
+  redis.call({"SCRIPT", "LOAD", std::string{scripts::exclusive::release::source.text}});
+  return plain_words;
+}
+
+command_maker redisson_commands(connection& redis) {
+  return [acquire = redis.ask({"SCRIPT", "LOAD", redisson_acquire}),
+          release = redis.ask({"SCRIPT", "LOAD", redisson_release})](std::string const& name,
+                                                                     std::string const& owner) {
+    auto const channel = names::redisson::lock_channel(name);
+    return exclusive_commands{{"EVALSHA", acquire, "1", name, owner, "30000"},
+                              {"EVALSHA", release, "2", name, channel, owner}};
+  };
 }
 
 }  // namespace holdfast::bench

@@ -25,10 +25,13 @@ using namespace holdfast::bench;
 constexpr int server_core = 0;
 constexpr int client_core = 1;
 
+std::filesystem::path own_folder() { return std::filesystem::read_symlink("/proc/self/exe").parent_path(); }
+
 /// The command that was built beside this program.
-std::string built_command() {
-  return (std::filesystem::read_symlink("/proc/self/exe").parent_path() / "holdfast").string();
-}
+std::string built_command() { return (own_folder() / "holdfast").string(); }
+
+/// Where tools/prepare-peers puts it, beside the folder of this build.
+std::string built_redisson() { return (own_folder().parent_path() / "peers" / "redisson-current").string(); }
 
 bool chosen(row const& candidate, std::vector<std::string> const& names) {
   return names.empty() || std::find(names.begin(), names.end(), candidate.name) != names.end();
@@ -66,6 +69,7 @@ int main(int argc, char** argv) {
       "  perf record -g holdfast_bench B3 --only ours --rounds 1 --seconds 10"};
   settings options;
   options.command = built_command();
+  options.redisson = built_redisson();
   std::vector<std::string> names;
   bool as_json = false;
   std::vector<std::string> known;
@@ -96,6 +100,11 @@ int main(int argc, char** argv) {
       ->capture_default_str();
   app.add_option("--command", options.command,
                  "B11: the holdfast command; default: the one beside this program");
+  app.add_option("--redisson", options.redisson,
+                 "R2, R3: the folder with Redisson's program; default: where tools/prepare-peers puts it");
+  app.add_option("--warm-up", options.warm_up, "R2, R3: seconds that Redisson runs before it is measured")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
   app.add_flag("--json", as_json, "print JSON");
   app.add_flag("--pin,!--no-pin", options.pinned,
                "server on core 0, clients on core 1 (default), or wherever the scheduler likes");

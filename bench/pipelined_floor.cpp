@@ -16,7 +16,6 @@
 #include <utility>
 #include <vector>
 
-#include "exclusive_commands.hpp"
 #include "redis.hpp"
 
 namespace holdfast::bench {
@@ -41,12 +40,12 @@ struct cycle {
 /// Replies come in the order of requests; all requests that one read brought about leave in one write.
 class pipeline {
  public:
-  pipeline(int port, int outstanding) {
+  pipeline(int port, command_maker const& commands, int outstanding) {
     socket_.connect({asio::ip::make_address("127.0.0.1"), static_cast<asio::ip::port_type>(port)});
     socket_.set_option(asio::ip::tcp::no_delay{true});
     for (int i = 0; i < outstanding; ++i) {
-      auto const commands = commands_for(fmt::format("bench:{}", i), fmt::format("{:036}:1", i));
-      cycles_.push_back({encoded(commands.acquire), encoded(commands.release)});
+      auto const both = commands(fmt::format("bench:{}", i), fmt::format("{:036}:1", i));
+      cycles_.push_back({encoded(both.acquire), encoded(both.release)});
     }
   }
 
@@ -118,10 +117,10 @@ class pipeline {
 
 }  // namespace
 
-double pipelined_cycles_per_second(int port, int outstanding, std::chrono::duration<double> time) {
+double pipelined_cycles_per_second(int port, wire_commands wire, int outstanding,
+                                   std::chrono::duration<double> time) {
   connection setup{port};
-  for (auto const& load : script_loads()) setup.call(load);
-  return pipeline{port, outstanding}.run_for(time);
+  return pipeline{port, wire(setup), outstanding}.run_for(time);
 }
 
 }  // namespace holdfast::bench

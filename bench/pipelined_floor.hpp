@@ -3,10 +3,12 @@
 
 #include <chrono>
 
+#include "exclusive_commands.hpp"
+
 namespace holdfast::bench {
 
 /// Cycles (acquire, then release, each on a name of its own) per second with `outstanding` of them in flight.
-[[nodiscard]] double pipelined_cycles_per_second(int port, int outstanding,
+[[nodiscard]] double pipelined_cycles_per_second(int port, wire_commands wire, int outstanding,
                                                  std::chrono::duration<double> time);
 
 }  // namespace holdfast::bench

@@ -34,8 +34,7 @@ double median_us(std::chrono::duration<double> time, Cycle const& cycle) {
 
 double floor_us(context const& run) {
   connection redis{run.server.port()};
-  for (auto const& load : script_loads()) redis.call(load);
-  auto const commands = commands_for(name, fmt::format("{:036}:1", 1));
+  auto const commands = plain_commands(redis)(name, fmt::format("{:036}:1", 1));
   return median_us(run.measured_time(), [&] {
     redis.call(commands.acquire);
     redis.call(commands.release);

@@ -33,9 +33,21 @@ void measure_in_turns(context const& run, line& result, std::function<double()> 
 
 std::vector<row> const& all_rows() {
   static std::vector<row> const rows{
-      {"B1", uncontended},      {"B2", many_threads},   {"B3", many_asynchronous}, {"B4", one_process},
-      {"B5", four_processes},   {"B6", fair_processes}, {"B7", waiting_processes}, {"B8", held_leases},
-      {"B10", waiting_callers}, {"B11", command_line},  {"L3", unluckiest},
+      {"B1", uncontended},
+      {"B2", many_threads},
+      {"B3", many_asynchronous},
+      {"B4", one_process},
+      {"B5", four_processes},
+      {"B6", fair_processes},
+      {"B7", waiting_processes},
+      {"B8", held_leases},
+      {"B10", waiting_callers},
+      {"B11", command_line},
+      {"L3", unluckiest},
+      {"R1", redisson_many_asynchronous},
+      {"R2", redisson_different_names},
+      {"R3", redisson_one_name},
+      {"R4", redisson_readers},
   };
   return rows;
 }

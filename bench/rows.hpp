@@ -22,6 +22,8 @@ struct settings {
   int callers = 10'000;    ///< B10
   int processes = 512;     ///< B7: the largest number of waiting processes
   std::string command;     ///< B11: the holdfast program
+  std::string redisson;    ///< R2, R3: the folder with Redisson's program
+  double warm_up = 15;     ///< R2, R3: seconds that it runs before it is measured
   bool pinned = true;
 };
 
@@ -51,6 +53,11 @@ std::vector<line> held_leases(context const&);        // B8
 std::vector<line> waiting_callers(context const&);    // B10
 std::vector<line> command_line(context const&);       // B11
 std::vector<line> unluckiest(context const&);         // L3
+
+std::vector<line> redisson_many_asynchronous(context const&);  // R1
+std::vector<line> redisson_different_names(context const&);    // R2
+std::vector<line> redisson_one_name(context const&);           // R3
+std::vector<line> redisson_readers(context const&);            // R4
 
 struct row {
   std::string name;

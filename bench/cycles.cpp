@@ -1,0 +1,121 @@
+#include "cycles.hpp"
+
+#include <fmt/format.h>
+
+#include <atomic>
+#include <deque>
+#include <exception>
+#include <holdfast/mutex.hpp>
+#include <memory>
+#include <optional>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "process.hpp"
+
+namespace holdfast::bench {
+namespace {
+
+struct moment {
+  std::chrono::steady_clock::time_point at;
+  double cpu;
+  call_counts calls;
+  long completed;
+};
+
+moment now(redis_server const& server, std::atomic<long> const& completed) {
+  return {std::chrono::steady_clock::now(), cpu_seconds(), server.calls(), completed};
+}
+
+/// How the counter grows, once it has reached `settled`.
+cycles measure(context const& run, std::atomic<long> const& completed, long settled) {
+  while (completed < settled) std::this_thread::sleep_for(std::chrono::milliseconds{1});
+  auto const before = now(run.server, completed);
+  std::this_thread::sleep_for(run.measured_time());
+  auto const after = now(run.server, completed);
+  auto const done = static_cast<double>(after.completed - before.completed);
+  return {done / std::chrono::duration<double>(after.at - before.at).count(),
+          requests_between(before.calls, after.calls) / done, 1e6 * (after.cpu - before.cpu) / done};
+}
+
+cycles run_threads(context const& run, int count, lock_options const& options) {
+  client redis{run.server.url()};
+  redis.connect();
+  std::atomic<long> completed{0};
+  std::vector<std::jthread> threads;
+  threads.reserve(static_cast<std::size_t>(count));
+  for (int i = 0; i < count; ++i) {
+    threads.emplace_back([&, i](std::stop_token const& stop) {
+      mutex lock{redis, fmt::format("bench:{}", i), options};
+      while (!stop.stop_requested()) {
+        lock.lock();
+        lock.unlock();
+        completed.fetch_add(1, std::memory_order_relaxed);
+      }
+    });
+  }
+  auto const result = measure(run, completed, count);
+  for (auto& thread : threads) thread.request_stop();
+  return result;
+}
+
+/// Acquires and releases over and over.
+class asynchronous_cycle {
+ public:
+  asynchronous_cycle(acquirer acquire, std::atomic<long>& completed, std::atomic<int>& running)
+      : acquire_{std::move(acquire)}, completed_{completed}, running_{running} {}
+
+  void next() {
+    acquire_([this](std::optional<lease> granted, std::exception_ptr const& failed) {
+      if (failed || !granted) std::terminate();  // nobody is in the way, and the server is up
+      granted->async_release([this](release_result) {
+        completed_.fetch_add(1, std::memory_order_relaxed);
+        if (!stopping_.load(std::memory_order_relaxed)) return next();
+        --running_;
+        running_.notify_all();
+      });
+    });
+  }
+
+  void stop() { stopping_ = true; }
+
+ private:
+  acquirer acquire_;
+  std::atomic<long>& completed_;
+  std::atomic<int>& running_;
+  std::atomic<bool> stopping_{false};
+};
+
+cycles run_outstanding(context const& run, int count, std::function<acquirer(client&, int)> const& make) {
+  client redis{run.server.url()};
+  redis.connect();
+  std::atomic<long> completed{0};
+  std::atomic<int> running{count};
+  std::deque<asynchronous_cycle> all;
+  for (int i = 0; i < count; ++i) all.emplace_back(make(redis, i), completed, running);
+  for (auto& each : all) each.next();
+  auto const result = measure(run, completed, count);
+  for (auto& each : all) each.stop();
+  for (int left = running; left != 0; left = running) running.wait(left);
+  return result;
+}
+
+}  // namespace
+
+cycles of_threads(context const& run, int threads, lock_options const& options) {
+  return in_child([&] { return run_threads(run, threads, options); });
+}
+
+cycles outstanding(context const& run, int count, std::function<acquirer(client&, int)> const& make) {
+  return in_child([&] { return run_outstanding(run, count, make); });
+}
+
+std::function<acquirer(client&, int)> mutexes(lock_options const& options) {
+  return [options](client& redis, int number) -> acquirer {
+    auto lock = std::make_shared<mutex>(redis, fmt::format("bench:{}", number), options);
+    return [lock](exclusive_lock::acquire_handler done) { lock->async_acquire(std::move(done)); };
+  };
+}
+
+}  // namespace holdfast::bench

@@ -1,0 +1,33 @@
+/// Many cycles of acquiring and releasing at once: by threads, or asynchronously.
+#pragma once
+
+#include <functional>
+#include <holdfast/client.hpp>
+#include <holdfast/exclusive_lock.hpp>
+#include <holdfast/options.hpp>
+
+#include "rows.hpp"
+
+namespace holdfast::bench {
+
+/// What one measurement of cycles gave.
+struct cycles {
+  double per_second = 0;
+  double requests = 0;  ///< per cycle
+  double cpu_us = 0;    ///< per cycle: user and system time of the process that runs them
+};
+
+/// So many threads, each with a mutex on a name of its own. In a child process.
+[[nodiscard]] cycles of_threads(context const& run, int threads, lock_options const& options = {});
+
+/// Acquires asynchronously.
+using acquirer = std::function<void(exclusive_lock::acquire_handler)>;
+
+/// So many cycles outstanding, the n-th with what `make(client, n)` returns. In a child process.
+[[nodiscard]] cycles outstanding(context const& run, int count,
+                                 std::function<acquirer(client&, int)> const& make);
+
+/// What `outstanding` needs for mutexes on different names.
+[[nodiscard]] std::function<acquirer(client&, int)> mutexes(lock_options const& options = {});
+
+}  // namespace holdfast::bench

@@ -1,0 +1,136 @@
+// R1 to R4: Redisson's wire, against a bare pipelined client that sends its scripts, and against Redisson.
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <holdfast/shared_mutex.hpp>
+#include <memory>
+#include <utility>
+
+#include "contention.hpp"
+#include "cycles.hpp"
+#include "pipelined_floor.hpp"
+#include "process.hpp"
+#include "redisson.hpp"
+#include "rows.hpp"
+
+namespace holdfast::bench {
+namespace {
+
+constexpr int at_once = 256;
+constexpr int threads = 16;
+
+lock_options on_redissons_wire() {
+  lock_options options;
+  options.wire = wire::redisson;
+  return options;
+}
+
+std::function<acquirer(client&, int)> readers() {
+  return [](client& redis, int) -> acquirer {
+    auto lock = std::make_shared<shared_mutex>(redis, "bench:read");
+    return [lock](exclusive_lock::acquire_handler done) { lock->async_acquire_shared(std::move(done)); };
+  };
+}
+
+/// Redisson under that load, and warm; nothing when only our side is measured.
+class warm_redisson {
+ public:
+  using load = redisson_rates (redisson::*)(int, std::chrono::duration<double>);
+
+  warm_redisson(context const& run, load what) : run_{run}, what_{what} {
+    if (run.options.measured == sides::ours) return;
+    java_ = std::make_unique<redisson>(run.options.redisson, run.server.port());
+    std::ignore = (*java_.*what)(threads, std::chrono::duration<double>{run.options.warm_up});
+  }
+
+  [[nodiscard]] redisson_rates measure() { return (*java_.*what_)(threads, run_.measured_time()); }
+
+ private:
+  context const& run_;
+  load what_;
+  std::unique_ptr<redisson> java_;
+};
+
+/// The rows that need Redisson say why when it isn't there.
+bool left_out(context const& run) {
+  return run.options.measured != sides::ours &&
+         !std::filesystem::exists(std::filesystem::path{run.options.redisson} / "load");
+}
+
+std::vector<line> reason(context const& run, std::string row) {
+  return {{std::move(row),
+           fmt::format("left out: no Redisson in {}; tools/prepare-peers", run.options.redisson)}};
+}
+
+}  // namespace
+
+std::vector<line> redisson_many_asynchronous(context const& run) {
+  line rate{"R1", "Redisson's wire, 256 asynchronous at once, cycles/s",
+            target{target::of::ratio, target::side::at_least, 0.90}};
+  line requests{"R1", "… requests per cycle", target{target::of::ours, target::side::at_most, 2.01}};
+  measure_in_turns(
+      run, rate,
+      [&] {
+        return in_child([&] {
+          return pipelined_cycles_per_second(run.server.port(), redisson_commands, at_once,
+                                             run.measured_time());
+        });
+      },
+      [&] {
+        auto const found = outstanding(run, at_once, mutexes(on_redissons_wire()));
+        requests.ours.push_back(found.requests);
+        return found.per_second;
+      });
+  return {rate, requests};
+}
+
+std::vector<line> redisson_different_names(context const& run) {
+  if (left_out(run)) return reason(run, "R2");
+  line rate{"R2", "16 threads, different names, cycles/s; floor: Redisson",
+            target{target::of::ratio, target::side::at_least, 5}};
+  line cpu{"R2", "… client CPU, µs a cycle", target{target::of::ratio, target::side::at_most, 0.20}};
+  warm_redisson java{run, &redisson::different_names};
+  measure_in_turns(
+      run, rate,
+      [&] {
+        auto const found = java.measure();
+        cpu.floor.push_back(found.cpu_us);
+        return found.cycles;
+      },
+      [&] {
+        auto const found = of_threads(run, threads, on_redissons_wire());
+        cpu.ours.push_back(found.cpu_us);
+        return found.per_second;
+      });
+  return {rate, cpu};
+}
+
+std::vector<line> redisson_one_name(context const& run) {
+  if (left_out(run)) return reason(run, "R3");
+  line rate{"R3", "16 threads of 1 process, 1 name, handoffs/s; floor: Redisson",
+            target{target::of::ratio, target::side::at_least, 10}};
+  warm_redisson java{run, &redisson::one_name};
+  measure_in_turns(
+      run, rate, [&] { return java.measure().handoffs; },
+      [&] {
+        return contend(run, 1, threads, holdfast_contenders(run.server, on_redissons_wire())).handoffs;
+      });
+  return {rate};
+}
+
+std::vector<line> redisson_readers(context const& run) {
+  line rate{"R4", "256 readers of 1 name at once, cycles/s; floor: R1's",
+            target{target::of::ratio, target::side::at_least, 0.80}};
+  line requests{"R4", "… requests per cycle"};
+  measure_in_turns(
+      run, rate, [&] { return outstanding(run, at_once, mutexes(on_redissons_wire())).per_second; },
+      [&] {
+        auto const found = outstanding(run, at_once, readers());
+        requests.ours.push_back(found.requests);
+        return found.per_second;
+      });
+  return {rate, requests};
+}
+
+}  // namespace holdfast::bench

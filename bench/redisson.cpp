@@ -35,15 +35,19 @@ std::string line_from(std::FILE* file) {
 
 }  // namespace
 
+bool redisson::is_in(std::filesystem::path const& folder) {
+  return std::filesystem::exists(folder / "classes" / "holdfast" / "peer" / "Load.class");
+}
+
 redisson::redisson(std::filesystem::path const& folder, int port) {
   auto const requests = make_pipe();
   auto const answers = make_pipe();
   jvm_.start([&] {
     dup2(requests.read, STDIN_FILENO);
     dup2(answers.write, STDOUT_FILENO);
-    auto const launcher = (folder / "load").string();
-    execl(launcher.c_str(), launcher.c_str(), fmt::to_string(port).c_str(), nullptr);
-    throw std::system_error{errno, std::generic_category(), launcher};
+    auto const where = fmt::format("{0}/classes:{0}/lib/*", folder.string());
+    execlp("java", "java", "-cp", where.c_str(), "holdfast.peer.Load", fmt::to_string(port).c_str(), nullptr);
+    throw std::system_error{errno, std::generic_category(), "java"};
   });
   ::close(requests.read);
   ::close(answers.write);

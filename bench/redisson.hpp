@@ -21,6 +21,9 @@ struct redisson_rates {
 /// compared with is a program that has run for a while.
 class redisson {
  public:
+  /// Its program is there.
+  [[nodiscard]] static bool is_in(std::filesystem::path const& folder);
+
   /// `folder`: where tools/prepare-peers has put its program.
   redisson(std::filesystem::path const& folder, int port);
 

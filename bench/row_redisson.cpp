@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <filesystem>
 #include <holdfast/shared_mutex.hpp>
 #include <memory>
 #include <utility>
@@ -54,13 +53,12 @@ class warm_redisson {
 
 /// The rows that need Redisson say why when it isn't there.
 bool left_out(context const& run) {
-  return run.options.measured != sides::ours &&
-         !std::filesystem::exists(std::filesystem::path{run.options.redisson} / "load");
+  return run.options.measured != sides::ours && !redisson::is_in(run.options.redisson);
 }
 
 std::vector<line> reason(context const& run, std::string row) {
   return {{std::move(row),
-           fmt::format("left out: no Redisson in {}; tools/prepare-peers", run.options.redisson)}};
+           fmt::format("left out: no Redisson in {}; see tools/prepare-peers", run.options.redisson)}};
 }
 
 }  // namespace

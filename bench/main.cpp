@@ -25,13 +25,10 @@ using namespace holdfast::bench;
 constexpr int server_core = 0;
 constexpr int client_core = 1;
 
-std::filesystem::path own_folder() { return std::filesystem::read_symlink("/proc/self/exe").parent_path(); }
-
 /// The command that was built beside this program.
-std::string built_command() { return (own_folder() / "holdfast").string(); }
-
-/// Where tools/prepare-peers puts it, beside the folder of this build.
-std::string built_redisson() { return (own_folder().parent_path() / "peers" / "redisson-current").string(); }
+std::string built_command() {
+  return (std::filesystem::read_symlink("/proc/self/exe").parent_path() / "holdfast").string();
+}
 
 bool chosen(row const& candidate, std::vector<std::string> const& names) {
   return names.empty() || std::find(names.begin(), names.end(), candidate.name) != names.end();
@@ -69,7 +66,7 @@ int main(int argc, char** argv) {
       "  perf record -g holdfast_bench B3 --only ours --rounds 1 --seconds 10"};
   settings options;
   options.command = built_command();
-  options.redisson = built_redisson();
+  options.redisson = HOLDFAST_PEERS "/redisson-current";
   std::vector<std::string> names;
   bool as_json = false;
   std::vector<std::string> known;

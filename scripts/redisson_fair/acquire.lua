@@ -16,6 +16,7 @@ local credit_ms = ARGV[5]
 local channel = ARGV[6]
 -- @include micros
 -- @include owner_hash
+-- @include hold_hash
 -- @include take_hash
 -- @include misfit_beside
 -- @include tell

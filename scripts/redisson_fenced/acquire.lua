@@ -8,6 +8,7 @@ local owner = ARGV[1]
 local ttl_ms = ARGV[2]
 local tokens = ARGV[3]
 -- @include owner_hash
+-- @include hold_hash
 -- @include take_hash
 -- @include count_tokens
 local refused = misfit_of_counter(counter) or take(lock, owner, ttl_ms)

@@ -10,6 +10,7 @@ local next = ARGV[4]
 local ttl_ms = ARGV[5]
 local tokens = ARGV[6]
 -- @include owner_hash
+-- @include hold_hash
 -- @include take_hash
 -- @include tell
 -- @include pass_on

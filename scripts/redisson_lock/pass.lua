@@ -11,6 +11,7 @@ local next = ARGV[4]
 local ttl_ms = ARGV[5]
 local handoffs = ARGV[6]
 -- @include owner_hash
+-- @include hold_hash
 -- @include take_hash
 -- @include tell
 -- @include pass_on

@@ -3,11 +3,11 @@
 local lock = KEYS[1]
 local owner = ARGV[1]
 local channel = ARGV[2]
--- @include owner_hash
 -- @include tell
-local found = found_by(owner, lock)
-if found == 1 then
-  redis.call('HDEL', lock, owner)
+-- The common case first, before more functions are defined: each costs the server a fraction of a command.
+if redis.pcall('HDEL', lock, owner) == 1 then
   tell(channel, '0')
+  return 1
 end
-return found
+-- @include owner_hash
+return found_by(owner, lock)

@@ -26,6 +26,7 @@ found read_found(std::int64_t code) {
 }  // namespace
 
 verdict read_acquire(resp::reply const& reply) {
+  if (reply.is_integer()) return granted{.count = static_cast<int>(reply.integer)};  // without tokens
   if (reply.size() == 2) return read_granted(reply, 0);
   if (reply.size() == 6) return read_busy(reply, 0);
   return busy{};  // nothing that our script says: ask again

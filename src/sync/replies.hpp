@@ -8,7 +8,8 @@
 
 namespace holdfast::sync::replies {
 
-/// {first token, how many}, or {pttl, ahead, ticket, token counter, holder, held for}.
+/// {first token, how many}; how many, without tokens; or {pttl, ahead, ticket, token counter, holder, held
+/// for}.
 [[nodiscard]] engine::verdict read_acquire(resp::reply const& reply);
 
 /// 1 it was ours and is free now; 0 it was gone; -1 it is somebody else's.

@@ -77,10 +77,11 @@ TEST_F(licensing, is_renewed_past_two_ttls) {
 
 TEST_F(licensing, tells_the_holder_when_a_fixed_ttl_is_over_and_gives_the_permit_to_a_waiter) {
   here_.try_set_permits(1);
-  expiring_semaphore fixed{one_, "license", {.ttl = 300ms, .watchdog = false}};
+  expiring_semaphore fixed{one_, "license", {.ttl = 1s, .watchdog = false}};
   auto mine = fixed.acquire();
   pending waiting;
   there_.async_acquire(waiting.handler());
+  ASSERT_TRUE(waits_for(two_, channel));
   ASSERT_TRUE(eventually(5s, [&] { return waiting.done(); })) << "nobody tells it: it knows when to look";
   auto theirs = waiting.take();
   EXPECT_FALSE(mine.valid());

@@ -128,6 +128,20 @@ TEST_F(shared, ends_a_wait_when_its_time_is_up_or_it_is_cancelled) {
   EXPECT_EQ(raw_.command({"HKEYS", "m"}).elements.size(), 2u) << "the mode, and the one who writes";
 }
 
+TEST_F(shared, needs_no_messages_where_it_polls) {
+  shared_mutex asking{two_, "m", {.wake = wake::poll}};
+  auto writing = m_.acquire();
+  pending reading;
+  asking.async_acquire_shared(reading.handler());
+  ASSERT_TRUE(eventually(5s, [&] { return two_.stats().rechecks >= 3; }));
+  writing.release();
+  ASSERT_TRUE(eventually(5s, [&] { return reading.done(); }));
+  pending next;
+  m_.async_acquire(next.handler());
+  ASSERT_TRUE(waits(one_));
+  EXPECT_EQ(raw_.command({"PUBSUB", "NUMSUB", "redisson_rwlock:{m}"}).elements.at(1).integer, 1);
+}
+
 TEST_F(shared, says_who_was_in_the_way) {
   auto const reading = m_.acquire_shared();
   EXPECT_FALSE(elsewhere_.last_busy());

@@ -1,0 +1,101 @@
+/// The requests of a read-write lock, each lost or held up in every way: readers count once, and a writer
+/// that becomes a reader is one of the two all the time.
+#include "fault.hpp"
+
+#include <holdfast/shared_mutex.hpp>
+
+#include "scripts.hpp"
+
+namespace holdfast::test {
+namespace {
+
+namespace lua = scripts::redisson_rw;
+
+class shared_fault : public fault {
+ protected:
+  shared_fault() {  // teaches the server the scripts
+    m_.downgrade(m_.acquire()).release();
+    m_.acquire().release();
+  }
+
+  /// Once for each thing that can become of the next run of that script.
+  template <class F>
+  void at_every_harm(script const& which, F f) {
+    auto const resent = redis_.stats().resent;
+    for (auto const& h : harms) {
+      SCOPED_TRACE(h.title);
+      proxy_.once([&](request const& r) { return kind_of(r) == which.sha1; }, h.what);
+      f();
+      EXPECT_TRUE(comes_clean());
+    }
+    EXPECT_GE(redis_.stats().resent, resent + 4);
+  }
+  /// Without waiting, since release() gives up waiting at about the reply time-out.
+  void release(lease& mine) {
+    std::atomic<int> outcome = -1;
+    mine.async_release([&](release_result r) { outcome = static_cast<int>(r); });
+    ASSERT_TRUE(eventually(8s, [&] { return outcome >= 0; }));
+    EXPECT_EQ(release_result{outcome.load()}, release_result::released);
+  }
+  [[nodiscard]] std::string count_of(lease const& one) {
+    return raw_.command({"HGET", "m", one.owner()}).text;
+  }
+  [[nodiscard]] std::int64_t fields() { return raw_.command({"HLEN", "m"}).integer; }
+
+  flaky_proxy proxy_{server_.socket_path()};
+  client redis_{proxy_.url(), {.reply_timeout = 500ms}};
+  shared_mutex m_{redis_, "m"};
+};
+
+TEST_F(shared_fault, lets_a_reader_in_once) {
+  at_every_harm(lua::read_acquire::source, [this] {
+    auto mine = m_.acquire_shared();
+    EXPECT_TRUE(mine.valid());
+    EXPECT_EQ(count_of(mine), "1");
+    EXPECT_EQ(fields(), 2) << "the mode and one reader";
+    release(mine);
+  });
+}
+
+TEST_F(shared_fault, lets_a_writer_in_once) {
+  at_every_harm(lua::write_acquire::source, [this] {
+    auto mine = m_.acquire();
+    EXPECT_TRUE(mine.valid());
+    EXPECT_EQ(count_of(mine), "1");
+    release(mine);
+  });
+}
+
+TEST_F(shared_fault, lets_them_out) {
+  at_every_harm(lua::read_release::source, [this] {
+    auto mine = m_.acquire_shared();
+    release(mine);
+  });
+  at_every_harm(lua::write_release::source, [this] {
+    auto mine = m_.acquire();
+    release(mine);
+  });
+}
+
+TEST_F(shared_fault, makes_a_reader_of_a_writer_all_the_same) {
+  at_every_harm(lua::downgrade::source, [this] {
+    auto mine = m_.downgrade(m_.acquire());
+    EXPECT_TRUE(mine.valid());
+    EXPECT_EQ(count_of(mine), "1");
+    EXPECT_EQ(fields(), 2) << "the mode and one reader";
+    release(mine);
+  });
+}
+
+TEST_F(shared_fault, gives_back_what_became_neither_in_time) {
+  shared_mutex brief{redis_, "m", {.ttl = 1s}};
+  auto writing = brief.acquire();
+  proxy_.freeze_replies();
+  EXPECT_NE(failure_of([&] { (void)brief.downgrade(std::move(writing)); }).code, std::error_code{});
+  proxy_.thaw();
+  EXPECT_TRUE(comes_clean());
+  EXPECT_EQ(redis_.stats().held_now, 0u);
+}
+
+}  // namespace
+}  // namespace holdfast::test

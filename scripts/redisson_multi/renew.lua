@@ -1,9 +1,10 @@
--- Gives each lease of several locks at least so much ttl, if all of them still are its owner's: `leases` are pairs of an owner
+-- Gives each lease of several locks a ttl, "at least" or "exactly" as `mode` says, if all of them still are its owner's: `leases` are pairs of an owner
 -- and how many of the locks are its own, in their order. A lease that has lost one is lost, and isn't renewed.
 -- Reply: the places (from 1) of the leases that are lost: n when the first lost key is gone, -n when it is somebody else's.
 local locks = {unpack(KEYS)}
 local ttl_ms = ARGV[1]
-local leases = {unpack(ARGV, 2)}
+local mode = ARGV[2]
+local leases = {unpack(ARGV, 3)}
 -- @include owner_hash
 local lost, last = {}, 0
 for n = 1, #leases / 2 do
@@ -17,7 +18,7 @@ for n = 1, #leases / 2 do
   if missing then
     lost[#lost + 1] = missing
   else
-    for i = first, last do prolong(locks[i], ttl_ms) end
+    for i = first, last do prolong(locks[i], ttl_ms, mode) end
   end
 end
 return lost

@@ -93,9 +93,12 @@ std::shared_ptr<error const> explain(resp::reply const& refusal, std::string con
     auto const words = std::string_view{refusal.text}.substr(std::min(refusal.text.size(), code.size() + 1));
     return explain_misfit(read_misfit(words, name), refusal, where);
   }
-  if (code == "MISFIT") {  // our scripts: "MISFIT a string, not the hash of a lock"
+  if (code == "MISFIT") {  // our scripts: "MISFIT a string, not the hash of a lock", perhaps " IN <key>"
+    auto const in = std::min(refusal.text.find(" IN "), refusal.text.size());
+    auto const key = in < refusal.text.size() ? quoted(std::string_view{refusal.text}.substr(in + 4)) : title;
     return std::make_shared<error const>(
-        errc::wrong_type, where + "the key " + title + " holds " + refusal.text.substr(code.size() + 1) +
+        errc::wrong_type, where + "the key " + key + " holds " +
+                              refusal.text.substr(code.size() + 1, in - code.size() - 1) +
                               ": something else uses it, or another kind of lock; choose another name, or "
                               "delete the key if nothing needs it");
   }

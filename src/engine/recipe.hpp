@@ -110,6 +110,8 @@ struct recipe {
   call (*renew)(milliseconds ttl, std::span<owned const>) = nullptr;
   /// Those that are lost: their place in the span, and how the lock was found.
   std::vector<std::pair<std::size_t, found>> (*read_renew)(resp::reply const&) = nullptr;
+  /// The last ttl of one that is kept; null: renew. For kinds whose renewals never shorten a ttl.
+  call (*set_ttl)(milliseconds ttl, std::span<owned const>) = nullptr;
   several_names const* several = nullptr;  ///< null: it has one name
   /// Where a waiter hears that it should ask again; null: the inbox of its client.
   std::vector<std::string> (*channels)(std::string_view name, std::string_view owner) = nullptr;

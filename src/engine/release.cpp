@@ -145,8 +145,9 @@ void core::keep(held& what, std::optional<milliseconds> left, release_handler do
 void core::set_last_ttl(held& what, milliseconds left, release_handler done) {
   auto const owner = owner_id(what.number());
   owned const mine{.name = what.place().name(), .owner = owner};
+  auto const& how = what.place().how();
   scripting::run(
-      connection_, what.place().how().renew(left, {&mine, 1}),
+      connection_, (how.set_ttl != nullptr ? how.set_ttl : how.renew)(left, {&mine, 1}),
       [this, at = line_ptr{&what.place()}, done = std::move(done)](net::answer&& answer) mutable {
         auto result = release_result::unknown;
         if (!answer.failure && answer.reply.is_array()) {

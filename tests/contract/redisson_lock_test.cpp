@@ -222,6 +222,13 @@ TEST_F(redisson_lock, is_renewed_for_its_owner_only_and_never_shortened) {
   EXPECT_THAT(messages(), IsEmpty());
 }
 
+TEST_F(redisson_lock, has_the_ttl_that_its_owner_leaves_it_with) {
+  given_lock(A, "600000");
+  for (auto const& [owner, reply] : {std::pair{A, is_list({})}, {B, is_list({-1})}})
+    EXPECT_THAT(run(recipes::lock.set_ttl(5s, std::vector<engine::owned>{{name, owner}})), reply);
+  EXPECT_THAT(keys(), ElementsAre("mylock {A:1} 5000-"));
+}
+
 constexpr std::string_view counter = "redisson_lock_token:{mylock}";
 
 class redisson_fenced_lock : public redisson_lock {

@@ -110,6 +110,13 @@ TEST_F(redisson_multi_lock, renews_leases_that_are_whole) {
   }
 }
 
+TEST_F(redisson_multi_lock, has_the_ttl_that_its_owner_leaves_it_with) {
+  given_lock("m1", A);
+  given_lock("m2", A, "600000");
+  EXPECT_THAT(run(recipes::multi.set_ttl(5s, std::vector<engine::owned>{{both, A}})), is_list({}));
+  EXPECT_THAT(keys(), ElementsAre("m1 {A:1} 5000-", "m2 {A:1} 5000-"));
+}
+
 TEST_F(redisson_multi_lock, says_which_key_is_something_else) {
   given_lock("m1", A);
   command({"SET", "m2", "x"});

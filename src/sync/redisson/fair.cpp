@@ -69,6 +69,7 @@ constinit recipe const fair{.order = order::strict,
                             .abandon = abandon,
                             .renew = renew,
                             .read_renew = replies::read_renew,
+                            .set_ttl = set_ttl,
                             .channels = channels};
 
 }  // namespace holdfast::sync::redisson

@@ -78,13 +78,16 @@ constexpr recipe of(decltype(recipe::acquire) acquire, decltype(recipe::pass) pa
           .abandon = abandon,
           .renew = renew,
           .read_renew = replies::read_renew,
+          .set_ttl = set_ttl,
           .channels = channels};
 }
 
 }  // namespace
 
-call renew(milliseconds ttl, std::span<owned const> leases) {
-  lua::renew script{.locks = {}, .ttl_ms = ttl.count(), .owners = {}};
+namespace {
+
+call give_ttl(milliseconds ttl, std::string_view mode, std::span<owned const> leases) {
+  lua::renew script{.locks = {}, .ttl_ms = ttl.count(), .mode = mode, .owners = {}};
   script.locks.reserve(leases.size());
   script.owners.reserve(leases.size());
   for (auto const& one : leases) {
@@ -93,6 +96,11 @@ call renew(milliseconds ttl, std::span<owned const> leases) {
   }
   return script();
 }
+
+}  // namespace
+
+call renew(milliseconds ttl, std::span<owned const> leases) { return give_ttl(ttl, at_least, leases); }
+call set_ttl(milliseconds ttl, std::span<owned const> leases) { return give_ttl(ttl, exactly, leases); }
 
 constinit recipe const lock = of(acquire, pass);
 constinit recipe const fenced = of(acquire_fenced, pass_fenced);

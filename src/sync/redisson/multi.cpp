@@ -35,10 +35,15 @@ call give_back(owned what, handover how) {
   return Script{.locks = keys_of(what.name), .owner = what.owner, .channels = {told.begin(), told.end()}}();
 }
 
-call renew_all(milliseconds ttl, std::span<owned const> leases) {
-  lua::renew script{.locks = {}, .ttl_ms = ttl.count(), .leases = {}};
+call give_ttl(milliseconds ttl, std::string_view mode, std::span<owned const> leases) {
+  lua::renew script{.locks = {}, .ttl_ms = ttl.count(), .mode = mode, .leases = {}};
   add_leases(leases, script.locks, script.leases);
   return script();
+}
+
+call renew_all(milliseconds ttl, std::span<owned const> leases) { return give_ttl(ttl, at_least, leases); }
+call set_ttl_of_all(milliseconds ttl, std::span<owned const> leases) {
+  return give_ttl(ttl, exactly, leases);
 }
 
 }  // namespace
@@ -52,6 +57,7 @@ constinit recipe const multi{.order = order::barging,
                              .abandon = give_back<lua::abandon>,
                              .renew = renew_all,
                              .read_renew = replies::read_renew,
+                             .set_ttl = set_ttl_of_all,
                              .several = &several,
                              .channels = channels};
 

@@ -14,6 +14,11 @@ namespace holdfast::sync::redisson {
   return how.quiet ? std::string{} : names::redisson::lock_channel(name);
 }
 
+/// How a renewal treats a ttl that is longer than its own.
+constexpr std::string_view at_least = "at least";
+constexpr std::string_view exactly = "exactly";
+
 [[nodiscard]] call renew(engine::milliseconds ttl, std::span<engine::owned const> leases);
+[[nodiscard]] call set_ttl(engine::milliseconds ttl, std::span<engine::owned const> leases);
 
 }  // namespace holdfast::sync::redisson

@@ -205,7 +205,7 @@ words ears::read() {
 std::vector<std::string> ears::take() {
   std::vector<std::string> messages;
   redisAppendCommand(context_.get(), "PING end");
-  for (auto reply = read(); reply[0] != "pong"; reply = read())
+  for (auto reply = read(); reply.size() > 2; reply = read())  // "pong" has two words, or one
     messages.push_back(reply.end()[-2] + " " + reply.back());  // channel and payload are the last two
   return messages;
 }

@@ -1,9 +1,10 @@
--- Gives each permit that hasn't expired a full ttl, or leaves it a longer one: ids[i] is one of all_permits[i].
+-- Gives each permit that hasn't expired a ttl, "at least" or "exactly" as `mode` says: ids[i] is one of all_permits[i].
 -- Reply: the places (from 1) of those that are lost: n when it has expired or was given back, -n when there is something else where
 -- the permits should be.
 local all_permits = {unpack(KEYS)}
 local ttl_ms = ARGV[1]
-local ids = {unpack(ARGV, 2)}
+local mode = ARGV[2]
+local ids = {unpack(ARGV, 3)}
 -- @include micros
 local now = math.floor(micros() / 1000)
 local lost = {}
@@ -13,7 +14,7 @@ for n, permits in ipairs(all_permits) do
     lost[#lost + 1] = -n
   elseif not score or tonumber(score) <= now then
     lost[#lost + 1] = n
-  elseif tonumber(score) < now + ttl_ms then
+  elseif mode == 'exactly' or tonumber(score) < now + ttl_ms then
     redis.call('ZADD', permits, now + ttl_ms, ids[n])
   end
 end

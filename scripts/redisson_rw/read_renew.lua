@@ -1,17 +1,20 @@
--- Gives each reader that still is in, and its lock, a full ttl, or leaves them the longer one that they have. `keys` are all
--- locks, then the key of each one's hold. A reader whose hold is over is taken out where others are left to keep the lock.
+-- Gives each reader that still is in, and its lock, a ttl, "at least" or "exactly" as `mode` says; the lock keeps a longer one when
+-- others are in it. `keys` are all locks, then the key of each one's hold. A reader whose hold is over is taken out where others
+-- are left to keep the lock.
 -- Reply: the places (from 1) of those that are lost: n when the hold or the lock is gone, -n when others have the lock.
 local keys = {unpack(KEYS)}
 local ttl_ms = ARGV[1]
-local owners = {unpack(ARGV, 2)}
+local mode = ARGV[2]
+local owners = {unpack(ARGV, 3)}
 -- @include rw_raise
 local lost = {}
 for n, owner in ipairs(owners) do
   local lock, life = keys[n], keys[#owners + n]
   local is_in = redis.pcall('HEXISTS', lock, owner) == 1
   if is_in and redis.call('EXISTS', life) == 1 then
-    rw_raise(life, ttl_ms)
-    rw_raise(lock, ttl_ms)
+    local alone = redis.call('HLEN', lock) == 2
+    if mode == 'exactly' then redis.call('PEXPIRE', life, ttl_ms) else rw_raise(life, ttl_ms) end
+    if mode == 'exactly' and alone then redis.call('PEXPIRE', lock, ttl_ms) else rw_raise(lock, ttl_ms) end
   else
     local others = not is_in and redis.call('EXISTS', lock) == 1
     lost[#lost + 1] = others and -n or n

@@ -36,7 +36,7 @@ class redisson_permit : public redisson_numbers {
     return lua::release{.counter = {name_}, .permits = {out_}, .id = id, .channel = channel_}();
   }
   [[nodiscard]] call renew(std::vector<std::string> const& ids, std::int64_t ttl = 30'000) const {
-    lua::renew script{.all_permits = {}, .ttl_ms = ttl, .ids = {}};
+    lua::renew script{.all_permits = {}, .ttl_ms = ttl, .mode = "at least", .ids = {}};
     for (auto const& one : ids) {
       script.all_permits.push_back({out_});
       script.ids.emplace_back(one);

@@ -6,6 +6,7 @@
 
 #include "engine/recipe.hpp"
 #include "script/names_redisson.hpp"
+#include "sync/redisson/ttl_mode.hpp"
 
 namespace holdfast::sync::redisson {
 
@@ -13,10 +14,6 @@ namespace holdfast::sync::redisson {
 [[nodiscard]] inline std::string told_on(std::string_view name, engine::handover const& how) {
   return how.quiet ? std::string{} : names::redisson::lock_channel(name);
 }
-
-/// How a renewal treats a ttl that is longer than its own.
-constexpr std::string_view at_least = "at least";
-constexpr std::string_view exactly = "exactly";
 
 [[nodiscard]] call renew(engine::milliseconds ttl, std::span<engine::owned const> leases);
 [[nodiscard]] call set_ttl(engine::milliseconds ttl, std::span<engine::owned const> leases);

@@ -3,6 +3,7 @@
 #include "sync/redisson.hpp"
 #include "sync/redisson/permit_id.hpp"
 #include "sync/redisson/tally.hpp"
+#include "sync/redisson/ttl_mode.hpp"
 #include "sync/replies.hpp"
 
 namespace holdfast::sync::redisson {
@@ -29,18 +30,21 @@ call release(owned what, handover) {
   return lua::release{.counter = {what.name}, .permits = {out}, .id = id, .channel = channel}();
 }
 
-call renew(milliseconds ttl, std::span<owned const> leases) {
+call give_ttl(milliseconds ttl, std::string_view mode, std::span<owned const> leases) {
   std::vector<std::string> out;
   std::vector<std::string> ids;
   for (auto const& one : leases) {
     out.push_back(permits(one.name));
     ids.push_back(permit_id(one.owner));
   }
-  lua::renew script{.all_permits = {}, .ttl_ms = ttl.count(), .ids = {}};
+  lua::renew script{.all_permits = {}, .ttl_ms = ttl.count(), .mode = mode, .ids = {}};
   for (auto const& one : out) script.all_permits.push_back({one});
   for (auto const& one : ids) script.ids.emplace_back(one);
   return script();
 }
+
+call renew(milliseconds ttl, std::span<owned const> leases) { return give_ttl(ttl, at_least, leases); }
+call set_ttl(milliseconds ttl, std::span<owned const> leases) { return give_ttl(ttl, exactly, leases); }
 
 std::string id_of(std::string_view owner) { return shown(permit_id(owner)); }
 
@@ -55,6 +59,7 @@ constinit engine::recipe const permit{.sharing = sharing::many,
                                       .abandon = release,
                                       .renew = renew,
                                       .read_renew = replies::read_renew,
+                                      .set_ttl = set_ttl,
                                       .channels = semaphore_channels,
                                       .id_of = id_of};
 

@@ -7,6 +7,7 @@
 #include "script/names_redisson.hpp"
 #include "scripts.hpp"
 #include "sync/redisson.hpp"
+#include "sync/redisson/owner_hash.hpp"
 #include "sync/redisson/rw.hpp"
 #include "sync/replies.hpp"
 
@@ -16,6 +17,8 @@ namespace {
 using namespace engine;
 namespace lua = scripts::redisson_rw;
 namespace names = names::redisson;
+
+std::string writer_id(std::string_view owner) { return std::string{owner}.append(":write"); }
 
 /// What the scripts make the names of all holds from.
 std::string lives_of(std::string_view name) { return names::suffixed(name, {}); }
@@ -39,10 +42,10 @@ call read_release(owned what, handover how) {
       .lock = {what.name}, .life = {life}, .owner = what.owner, .lives = lives, .channel = channel}();
 }
 
-call read_renew(milliseconds ttl, std::span<owned const> leases) {
+call give_readers_ttl(milliseconds ttl, std::string_view mode, std::span<owned const> leases) {
   std::vector<std::string> lives;
   lives.reserve(leases.size());
-  lua::read_renew script{.keys = {}, .ttl_ms = ttl.count(), .owners = {}};
+  lua::read_renew script{.keys = {}, .ttl_ms = ttl.count(), .mode = mode, .owners = {}};
   script.keys.reserve(2 * leases.size());
   script.owners.reserve(leases.size());
   for (auto const& one : leases) {
@@ -52,6 +55,13 @@ call read_renew(milliseconds ttl, std::span<owned const> leases) {
   }
   for (auto const& life : lives) script.keys.push_back({life});
   return script();
+}
+
+call read_renew(milliseconds ttl, std::span<owned const> leases) {
+  return give_readers_ttl(ttl, at_least, leases);
+}
+call set_readers_ttl(milliseconds ttl, std::span<owned const> leases) {
+  return give_readers_ttl(ttl, exactly, leases);
 }
 
 call write_acquire(std::string_view name, ask const& how) {
@@ -75,15 +85,23 @@ call write_pass(owned what, handover how, ask const& next) {
                          .own = next.listening ? 1 : 0}();
 }
 
-call write_renew(milliseconds ttl, std::span<owned const> leases) {
-  lua::write_renew script{.locks = {}, .ttl_ms = ttl.count(), .owners = {}};
-  script.locks.reserve(leases.size());
-  script.owners.reserve(leases.size());
+/// A writer's hold is a field like that of an exclusive lock, by another name.
+call give_writers_ttl(decltype(recipe::renew) give, milliseconds ttl, std::span<owned const> leases) {
+  std::vector<std::string> ids;
+  std::vector<owned> fields;
+  ids.reserve(leases.size());
+  fields.reserve(leases.size());
   for (auto const& one : leases) {
-    script.locks.push_back({one.name});
-    script.owners.emplace_back(one.owner);
+    fields.push_back({.name = one.name, .owner = ids.emplace_back(writer_id(one.owner))});
   }
-  return script();
+  return give(ttl, fields);
+}
+
+call write_renew(milliseconds ttl, std::span<owned const> leases) {
+  return give_writers_ttl(renew, ttl, leases);
+}
+call set_writers_ttl(milliseconds ttl, std::span<owned const> leases) {
+  return give_writers_ttl(set_ttl, ttl, leases);
 }
 
 call abandon(owned what, handover how) {
@@ -98,8 +116,6 @@ std::vector<std::string> channels(std::string_view name, std::string_view) {
   return {names::rw_channel(name)};
 }
 
-std::string writer_id(std::string_view owner) { return std::string{owner}.append(":write"); }
-
 }  // namespace
 
 constinit engine::recipe const reader{.sharing = sharing::crew,
@@ -111,6 +127,7 @@ constinit engine::recipe const reader{.sharing = sharing::crew,
                                       .abandon = abandon,
                                       .renew = read_renew,
                                       .read_renew = replies::read_renew,
+                                      .set_ttl = set_readers_ttl,
                                       .channels = channels};
 
 constinit engine::recipe const writer{.queues = false,
@@ -123,6 +140,7 @@ constinit engine::recipe const writer{.queues = false,
                                       .abandon = abandon,
                                       .renew = write_renew,
                                       .read_renew = replies::read_renew,
+                                      .set_ttl = set_writers_ttl,
                                       .channels = channels,
                                       .id_of = writer_id};
 

@@ -20,8 +20,18 @@ constexpr std::size_t shown_of_foreign = 24;
 json text_or_null(std::string const& text) { return text.empty() ? json{} : json(text); }
 json number_or_null(std::int64_t number) { return number == 0 ? json{} : json(number); }
 
-std::optional<microseconds> in_micros(std::optional<milliseconds> time) {
-  return time ? std::optional<microseconds>{*time} : std::nullopt;
+json number_or_null(std::optional<std::int64_t> number) { return number ? json(*number) : json{}; }
+
+json to_json(std::optional<milliseconds> const time) {
+  return number_or_null(time ? std::optional{time->count()} : std::nullopt);
+}
+
+json to_json(hold_info const& hold) {
+  auto one = listing::to_json(hold.who);
+  one["side"] = to_string(hold.side);
+  one["count"] = hold.count;
+  one["ttl_ms"] = to_json(hold.ttl_left);
+  return one;
 }
 
 /// How many places it takes: a character of UTF-8 is one byte that doesn't continue another.
@@ -35,10 +45,6 @@ std::string shortened(std::string const& text) {
 }
 
 std::string number_or_dash(std::int64_t number) { return number == 0 ? "-" : std::to_string(number); }
-
-std::string field(std::string_view name, std::string_view value) {
-  return fmt::format("{:<10}{}", name, one_line(value));
-}
 
 }  // namespace
 
@@ -56,14 +62,24 @@ json to_json(std::optional<microseconds> const time) {
 }
 
 json to_json(lock_state const& state) {
+  auto holders = json::array();
+  for (auto const& one : state.holders) holders.push_back(to_json(one));
   return {{"name", state.name},
           {"kind", to_string(state.kind)},
           {"type", state.type},
           {"holder", to_json(state.holder)},
           {"held_ms", to_json(state.held_for)},
-          {"ttl_ms", to_json(in_micros(state.ttl_left))},
+          {"ttl_ms", to_json(state.ttl_left)},
           {"token", number_or_null(state.token)},
-          {"waiting", state.waiting}};
+          {"waiting", state.waiting},
+          {"wire", state.wire == wire::redisson ? "redisson" : "plain"},
+          {"holding", state.holding},
+          {"holders", std::move(holders)},
+          {"fair", state.fair},
+          {"available", number_or_null(state.available)},
+          {"permits", number_or_null(state.permits)},
+          {"counts", state.counts == counter_use::unknown ? json{} : json(to_string(state.counts))},
+          {"misfit", text_or_null(state.misfit)}};
 }
 
 json to_json_with_queue(lock_state const& state) {
@@ -71,7 +87,8 @@ json to_json_with_queue(lock_state const& state) {
   auto queue = json::array();
   for (auto const& waiter : state.queue) {
     auto entry = to_json(waiter.who);
-    entry["waited_ms"] = to_json(std::optional{waiter.waited});
+    entry["waited_ms"] = to_json(waiter.waited);
+    entry["credit_ms"] = to_json(waiter.credit_left);
     queue.push_back(std::move(entry));
   }
   all["queue"] = std::move(queue);
@@ -86,13 +103,30 @@ std::string cell(std::optional<microseconds> const time) {
   return time ? to_string(duration_cast<milliseconds>(*time)) : "-";
 }
 
+std::string numbers(lock_state const& state) {
+  auto const left = state.available.value_or(0);
+  if (state.kind == lock_kind::permits)
+    return fmt::format("{} of {} out", state.holding, state.permits.value_or(0));
+  switch (state.counts) {
+    case counter_use::permits:
+      return fmt::format("{} left", left);
+    case counter_use::latch:
+      return fmt::format("{} to go", left);
+    case counter_use::unknown:
+      break;
+  }
+  return std::to_string(left);
+}
+
 std::string holder_cell(lock_state const& state) {
   auto const& who = state.holder;
   if (state.kind == lock_kind::foreign) return fmt::format("\"{}\"", shortened(who.owner));
+  if (state.kind == lock_kind::permits || state.kind == lock_kind::counter) return numbers(state);
   if (who.owner.empty()) return "-";
-  if (who.host.empty() && who.pid == 0) return "unknown";
-  return fmt::format("{}:{}", who.host.empty() ? "?" : who.host,
-                     who.pid == 0 ? "?" : std::to_string(who.pid));
+  std::string const more = state.holding > 1 ? fmt::format(" +{}", state.holding - 1) : "";
+  if (who.host.empty() && who.pid == 0) return "unknown" + more;
+  return fmt::format("{}:{}{}", who.host.empty() ? "?" : who.host,
+                     who.pid == 0 ? "?" : std::to_string(who.pid), more);
 }
 
 std::string table::header() {
@@ -120,7 +154,7 @@ std::string table::row(std::span<std::string const> cells) {
 table table_of_locks() {
   constexpr auto right = column::side::right;
   return table{{{"NAME", 24},
-                {"KIND", 9},
+                {"KIND", 10},
                 {"HOLDER", 16},
                 {"LABEL", 12},
                 {"HELD", 8, right},
@@ -135,57 +169,9 @@ std::vector<std::string> cells_of(lock_state const& state) {
           holder_cell(state),
           state.holder.label.empty() ? "-" : state.holder.label,
           cell(state.held_for),
-          cell(in_micros(state.ttl_left)),
+          cell(state.ttl_left),
           number_or_dash(state.token),
           std::to_string(state.waiting)};
-}
-
-std::string holding(lock_state const& state) {
-  return one_line(busy_info{.holder = state.holder, .held_for = state.held_for}.to_string());
-}
-
-std::string described(lock_state const& state) {
-  switch (state.kind) {
-    case lock_kind::free:
-      return "free: nobody holds it";
-    case lock_kind::exclusive:
-      return "exclusive: held by a client of Holdfast";
-    case lock_kind::foreign:
-      return "foreign: a string that Holdfast did not write; another lock library's (redsync, redis-py, "
-             "...), or no "
-             "lock";
-    case lock_kind::other:
-      return fmt::format("other: a {}, which is no lock", one_line(state.type));
-  }
-  return "unknown";
-}
-
-std::vector<std::string> page(lock_state const& state) {
-  std::vector<std::string> lines{field("name", state.name), field("kind", described(state))};
-  if (!state.holder.owner.empty()) {
-    bool const ours = state.kind == lock_kind::exclusive;
-    if (ours) {
-      lines.push_back(
-          field("holder", process_info{.host = state.holder.host, .pid = state.holder.pid}.to_string()));
-      if (!state.holder.label.empty()) lines.push_back(field("label", state.holder.label));
-      if (!state.holder.program.empty()) lines.push_back(field("program", state.holder.program));
-    }
-    lines.push_back(field(ours ? "owner" : "value", state.holder.owner));
-    if (ours) lines.push_back(field("held for", state.held_for ? cell(state.held_for) : "unknown"));
-  }
-  if (state.kind != lock_kind::free)
-    lines.push_back(
-        field("ttl left", state.ttl_left ? cell(in_micros(state.ttl_left)) : "for ever: it has no ttl"));
-  lines.push_back(field("token", state.token == 0 ? "none given yet" : std::to_string(state.token)));
-  lines.push_back(field("waiting", std::to_string(state.waiting)));
-  std::size_t place = 0;
-  for (auto const& waiter : state.queue) {
-    lines.push_back(fmt::format("  {:>3}. waits {:<8} {}", ++place, cell(waiter.waited),
-                                one_line(waiter.who.to_string())));
-  }
-  if (auto const more = state.waiting - static_cast<std::int64_t>(place); more > 0)
-    lines.push_back(fmt::format("       and {} more", more));
-  return lines;
 }
 
 }  // namespace holdfast::cli::listing

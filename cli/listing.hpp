@@ -28,8 +28,12 @@ namespace holdfast::cli::listing {
 
 /// Text for a table or a page: "-" for unknown.
 [[nodiscard]] std::string cell(std::optional<std::chrono::microseconds>);
-/// "web-3:812", "unknown", "-" for nobody; of a foreign key what it holds, shortened.
+/// "web-3:812", with " +2" for two more, "unknown", "-" for nobody; of a foreign key what it holds,
+/// shortened; of permits and counters their numbers.
 [[nodiscard]] std::string holder_cell(lock_state const&);
+
+/// Of permits and counters: "2 of 5 out", "3 left", "3 to go", or just "3".
+[[nodiscard]] std::string numbers(lock_state const&);
 
 struct column {
   std::string_view title;
@@ -59,7 +63,7 @@ class table {
 /// What the key is, in a sentence: "foreign: …".
 [[nodiscard]] std::string described(lock_state const&);
 
-/// "held for 41 s by web-3 pid 812 'nightly import'".
+/// "held for 41 s by web-3 pid 812 'nightly import'"; "read by … and 2 more"; "permits: 2 of 5 out".
 [[nodiscard]] std::string holding(lock_state const&);
 
 }  // namespace holdfast::cli::listing

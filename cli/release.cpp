@@ -28,23 +28,30 @@ constexpr auto footer =
 token are safe even then. The next that waits gets the lock.
 
 On a terminal you are asked first, and only the holder that you were asked about is meant. Elsewhere say
---yes. A key that Holdfast did not write can't be asked: it is deleted only with --foreign. A key that is
-no string is never deleted.
+--yes. A string that Holdfast did not write can't be asked: it is deleted only with --foreign. A key that is
+no lock is never deleted.
+
+Locks on Redisson's wire are released whoever holds them, with the message that wakes who waits, also when a
+holder counts more holds than it has. Holders that are no clients of Holdfast, like those in Java, can't be
+asked. Of a read-write lock, or of permits, all holders are meant, or with --owner one: `holdfast inspect`
+shows their ids. A counter (a semaphore's permits, a latch's count) has no holders, and is left alone.
 
 Exit codes
   0   it is free of that holder: given back, deleted, or not held in the first place
   64  bad option, name or URL, --force is missing, or nobody can be asked (--yes)
-  65  refused: not a lock of Holdfast, see --foreign; or no lock at all
+  65  refused: not a lock of Holdfast, see --foreign; or no lock at all; or a counter
   69  Redis can't be reached; 77 a right is missing
   75  nothing was done: you said no, or somebody else holds it by now
 
 Examples
   holdfast release --force deploy:web
-  holdfast release --force --yes --grace 10s nightly-import)";
+  holdfast release --force --yes --grace 10s nightly-import
+  holdfast release --force --owner 00112233445566778899aabbccddeeff licenses   # one permit)";
 
 struct options {
   common_options common;
   std::string name;
+  std::string owner;
   std::string grace = "2s";
   std::chrono::milliseconds wait{};
   bool force = false;
@@ -73,22 +80,49 @@ outcome outcome_of(force_result result) {
       return {"refused_foreign", wrong_type};
     case force_result::refused_other:
       return {"refused_other", wrong_type};
+    case force_result::refused_counter:
+      return {"refused_counter", wrong_type};
   }
   return {"unknown", internal};
 }
 
+bool is_crowd(lock_state const& seen) {
+  return seen.kind == lock_kind::read_write || seen.kind == lock_kind::permits;
+}
+
+/// Whose hold is meant: "unknown (…)", or "all 3 holders".
+std::string whose(lock_state const& seen, options const& what) {
+  if (!is_crowd(seen)) return output::one_line(seen.holder.to_string());
+  if (what.owner.empty())
+    return seen.holding == 1 ? "its only holder" : fmt::format("all {} holders", seen.holding);
+  for (auto const& one : seen.holders) {
+    if (one.who.owner == what.owner) return output::one_line(one.who.to_string());
+  }
+  return output::one_line(what.owner);
+}
+
+std::string deleted(lock_state const& seen, options const& what) {
+  auto const name = output::quoted(seen.name);
+  if (seen.kind == lock_kind::foreign) return fmt::format("the foreign lock {} was deleted", name);
+  if (seen.wire == wire::plain || seen.holder.pid != 0) {
+    return fmt::format("lock {} was deleted: {} did not give it back in {}, and may still be at work", name,
+                       whose(seen, what), to_string(what.wait));
+  }
+  return fmt::format(
+      "lock {} was taken from {}, which can't be asked (no known client of Holdfast) and may "
+      "still be at work",
+      name, whose(seen, what));
+}
+
 std::string told(force_result result, lock_state const& seen, options const& what) {
   auto const name = output::quoted(seen.name);
-  auto const holder = output::one_line(seen.holder.to_string());
   switch (result) {
     case force_result::not_held:
       return fmt::format("lock {} is not held: there is nothing to release", name);
     case force_result::released_by_holder:
-      return fmt::format("lock {} was given back by {}, which was asked to stop", name, holder);
+      return fmt::format("lock {} was given back by {}, which was asked to stop", name, whose(seen, what));
     case force_result::deleted:
-      if (seen.kind == lock_kind::foreign) return fmt::format("the foreign lock {} was deleted", name);
-      return fmt::format("lock {} was deleted: {} did not give it back in {}, and may still be at work", name,
-                         holder, to_string(what.wait));
+      return deleted(seen, what);
     case force_result::changed:
       return fmt::format("lock {} is held by somebody else by now; nothing was done to them", name);
     case force_result::refused_foreign:
@@ -99,6 +133,11 @@ std::string told(force_result result, lock_state const& seen, options const& wha
     case force_result::refused_other:
       return fmt::format("the key {} holds a {}, which is no lock; it is never deleted here", name,
                          output::one_line(seen.type));
+    case force_result::refused_counter:
+      return fmt::format(
+          "the key {} holds the number {}, which nobody holds: give permits of a semaphore back or "
+          "add some, or count a latch down, from a program",
+          name, seen.available.value_or(0));
   }
   return {};
 }
@@ -107,18 +146,20 @@ std::string told(force_result result, lock_state const& seen, options const& wha
 std::optional<force_result> settled(lock_state const& seen, options const& what) {
   if (seen.kind == lock_kind::free) return force_result::not_held;
   if (seen.kind == lock_kind::other) return force_result::refused_other;
+  if (seen.kind == lock_kind::counter) return force_result::refused_counter;
   if (seen.kind == lock_kind::foreign && !what.foreign) return force_result::refused_foreign;
   return std::nullopt;
 }
 
-bool confirmed(lock_state const& seen) {
+bool confirmed(lock_state const& seen, options const& what) {
   if (isatty(STDIN_FILENO) != 1) {
     throw failure{usage,
                   "stdin is no terminal, so that nobody can be asked: add --yes to release it all the same"};
   }
-  auto const holding = seen.kind == lock_kind::foreign ? fmt::format("a foreign key that holds \"{}\"",
-                                                                     output::one_line(seen.holder.owner))
-                                                       : listing::holding(seen);
+  auto holding = seen.kind == lock_kind::foreign
+                     ? fmt::format("a foreign key that holds \"{}\"", output::one_line(seen.holder.owner))
+                     : listing::holding(seen);
+  if (is_crowd(seen)) holding += ", from " + whose(seen, what);
   fmt::print(stderr, "Release {}, {}? [y/N] ", output::quoted(seen.name), holding);
   std::string answer;
   if (!std::getline(std::cin, answer)) fmt::print(stderr, "\n");
@@ -148,12 +189,12 @@ int release(options const& what) {
   client redis{find_server(what.common.url), {.name = "holdfast-release", .log = output::hook()}};
   auto const seen = peek(redis, what.name);
   if (auto const result = settled(seen, what)) return conclude(*result, seen, what);
-  force_options how{.grace = what.wait, .foreign = what.foreign};
+  force_options how{.grace = what.wait, .foreign = what.foreign, .owner = what.owner};
   if (!what.yes) {
-    if (!confirmed(seen))
+    if (!confirmed(seen, what))
       return conclude({"declined", busy}, fmt::format("lock {} was left alone", output::quoted(seen.name)),
                       seen, what);
-    how.owner = seen.holder.owner;
+    if (!is_crowd(seen) && what.owner.empty()) how.owner = seen.holder.owner;
   }
   return conclude(force_release(redis, what.name, how), seen, what);
 }
@@ -172,6 +213,9 @@ void add_release(CLI::App& app, action& chosen) {
                    "How long the holder has to stop and give it back before it is deleted (default: 2s)")
       ->option_text("DURATION");
   command->add_flag("--foreign", to->foreign, "Also delete a string that Holdfast did not write");
+  command
+      ->add_option("--owner", to->owner, "Only the hold with this owner id, as `holdfast inspect` shows it")
+      ->option_text("ID");
   add_json(*command, to->json);
   add_common(*command, to->common);
   command->footer(footer);

@@ -30,7 +30,8 @@ using wall_clock = std::chrono::system_clock;
 
 constexpr auto footer =
     R"(Says first who holds the lock NAME, and then a line for each change: acquired, released, expired,
-handed over, how many wait. It looks every --interval and so may miss what is shorter; if a lock that is
+handed over, how many wait; of several that hold it, who comes and who leaves; of semaphores and latches, their
+numbers. It looks every --interval and so may miss what is shorter; if a lock that is
 free both times was held in between, its token shows that and it is said. Watching changes nothing and
 nobody notices it. While the server can't be reached, it says so once and goes on trying.
 
@@ -71,8 +72,20 @@ std::string token_words(lock_state const& now) {
 }
 
 std::string seen_words(lock_state const& now) {
-  if (now.kind != lock_kind::exclusive) return listing::described(now) + waiting_words(now);
+  bool const of_nobody =
+      now.kind == lock_kind::free || now.kind == lock_kind::foreign || now.kind == lock_kind::other;
+  if (of_nobody) return listing::described(now) + waiting_words(now);
   return listing::holding(now) + token_words(now) + waiting_words(now);
+}
+
+std::string numbers_of(lock_state const& now) {
+  return now.kind == lock_kind::read_write ? fmt::format("{} hold it", now.holding) : listing::numbers(now);
+}
+
+/// "reader web-3 pid 812"; a permit is its id.
+std::string words_of(hold_info const& one) {
+  if (one.side == hold_side::permit) return "permit " + one.who.owner;
+  return (one.side == hold_side::write ? "writer " : "reader ") + one.who.to_string();
 }
 
 std::string words_of(event const& one, lock_state const& now) {
@@ -100,6 +113,12 @@ std::string words_of(event const& one, lock_state const& now) {
       return fmt::format("{} waiting", now.waiting);
     case happening::became:
       return "became " + listing::described(now);
+    case happening::joined:
+      return words_of(one.who) + " came, " + numbers_of(now) + waiting_words(now);
+    case happening::left:
+      return words_of(one.who) + " left, " + numbers_of(now) + waiting_words(now);
+    case happening::counted:
+      return seen_words(now);
   }
   return {};
 }
@@ -113,6 +132,7 @@ class reporter {
     json all{{"event", to_string(one.what)}, {"at", time_now()}};
     all.update(listing::to_json(now));
     all["before"] = listing::to_json(one.before);
+    all["who"] = listing::to_json(one.who.who);
     print_line(listing::one_line_of(all));
   }
 

@@ -1,19 +1,63 @@
 #include "watch_events.hpp"
 
+#include <algorithm>
+#include <iterator>
+
 namespace holdfast::cli {
 namespace {
 
 std::string_view client_of(std::string_view owner) { return owner.substr(0, owner.rfind(':')); }
 
-bool is_held(lock_state const& lock) {
-  return lock.kind == lock_kind::exclusive || lock.kind == lock_kind::foreign;
+/// Held by one at a time, or by several; or a number of permits, of which none are out in a counter.
+bool is_single(lock_state const& lock) {
+  return lock.kind == lock_kind::exclusive || lock.kind == lock_kind::foreign ||
+         lock.kind == lock_kind::reentrant;
 }
+bool is_read_write(lock_state const& lock) { return lock.kind == lock_kind::read_write; }
+bool is_number(lock_state const& lock) {
+  return lock.kind == lock_kind::permits || lock.kind == lock_kind::counter;
+}
+bool is_held(lock_state const& lock) { return is_single(lock) || is_read_write(lock); }
 
 happening change_of_holder(lock_state const& before, lock_state const& now) {
-  if (before.kind == lock_kind::exclusive && now.kind == lock_kind::exclusive &&
+  if (before.kind == now.kind && before.kind != lock_kind::foreign &&
       client_of(before.holder.owner) == client_of(now.holder.owner))
     return happening::passed_on;
   return happening::handed_over;
+}
+
+std::int64_t times_held(lock_state const& lock) {
+  return lock.holders.empty() ? 1 : lock.holders.front().count;
+}
+
+bool has(lock_state const& lock, hold_info const& one) {
+  return std::ranges::any_of(lock.holders, [&one](hold_info const& other) {
+    return other.side == one.side && other.who.owner == one.who.owner;
+  });
+}
+
+/// Those that left come first: a writer goes before readers come.
+std::vector<event> changes_of_crowd(lock_state const& before, lock_state const& now) {
+  std::vector<event> all;
+  bool const complete =
+      before.holding == std::ssize(before.holders) && now.holding == std::ssize(now.holders);
+  if (complete) {
+    for (auto const& one : before.holders) {
+      if (!has(now, one)) all.push_back({.what = happening::left, .before = before.holder, .who = one});
+    }
+    for (auto const& one : now.holders) {
+      if (!has(before, one)) all.push_back({.what = happening::joined, .before = before.holder, .who = one});
+    }
+  }
+  if (all.empty() &&
+      (before.holding != now.holding || before.available != now.available || before.permits != now.permits))
+    all.push_back({.what = happening::counted, .before = before.holder});
+  return all;
+}
+
+std::vector<event> waiters_changed(lock_state const& before, lock_state const& now) {
+  if (before.waiting == now.waiting) return {};
+  return {{.what = happening::waiting}};
 }
 
 }  // namespace
@@ -40,6 +84,12 @@ std::string_view to_string(happening what) noexcept {
       return "waiting";
     case happening::became:
       return "became";
+    case happening::joined:
+      return "joined";
+    case happening::left:
+      return "left";
+    case happening::counted:
+      return "counted";
   }
   return "unknown";
 }
@@ -47,14 +97,22 @@ std::string_view to_string(happening what) noexcept {
 std::vector<event> changes(lock_state const& before, lock_state const& now,
                            std::chrono::nanoseconds between) {
   if (before.kind == lock_kind::other || now.kind == lock_kind::other) {
-    if (before.type == now.type) return {};
+    if (before.kind == now.kind && before.type == now.type) return {};
     return {{.what = happening::became, .before = before.holder}};
+  }
+  if (is_number(before) != is_number(now) ||
+      (is_held(before) && is_held(now) && is_read_write(before) != is_read_write(now)))
+    return {{.what = happening::became, .before = before.holder}};
+  if ((is_read_write(before) && is_read_write(now)) || is_number(now)) {
+    auto all = changes_of_crowd(before, now);
+    return all.empty() ? waiters_changed(before, now) : all;
   }
   if (is_held(before) && is_held(now)) {
     if (before.holder.owner != now.holder.owner)
       return {{.what = change_of_holder(before, now), .before = before.holder}};
     if (before.holder.pid == 0 && now.holder.pid != 0)
       return {{.what = happening::identified, .before = before.holder}};
+    if (times_held(before) != times_held(now)) return {{.what = happening::counted, .before = before.holder}};
   } else if (is_held(before)) {
     bool const ran_out = before.ttl_left && *before.ttl_left <= between;
     return {{.what = ran_out ? happening::expired : happening::released, .before = before.holder}};
@@ -63,8 +121,7 @@ std::vector<event> changes(lock_state const& before, lock_state const& now,
   } else if (now.token > before.token) {
     return {{.what = happening::held_meanwhile}};
   }
-  if (before.waiting != now.waiting) return {{.what = happening::waiting}};
-  return {};
+  return waiters_changed(before, now);
 }
 
 }  // namespace holdfast::cli

@@ -21,12 +21,16 @@ enum class happening : std::uint8_t {
   held_meanwhile,  ///< it is free as before, but somebody had it for a moment
   waiting,         ///< only the number of those that wait has changed
   became,          ///< the key is of another kind now: foreign, or no lock
+  joined,          ///< of several that hold it: one more
+  left,            ///< of several that hold it: one less, by itself or because its time was over
+  counted,         ///< its numbers have changed: how often it is held, or how many are left
 };
 [[nodiscard]] std::string_view to_string(happening) noexcept;
 
 struct event {
   happening what = happening::seen;
   process_info before{};  ///< who held it at the look before
+  hold_info who{};        ///< joined, left: the one
 };
 
 /// In the order in which they must have happened. `between`: from before the first look to after the second.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <holdfast/client.hpp>
+#include <holdfast/options.hpp>
 #include <holdfast/who.hpp>
 
 #include <chrono>
@@ -17,36 +18,84 @@ namespace holdfast {
 /// What a name is in Redis.
 enum class lock_kind : std::uint8_t {
   free,       ///< no key: nobody holds it
-  exclusive,  ///< held by a Holdfast client
+  exclusive,  ///< held by a Holdfast client, on the plain wire
   foreign,    ///< a string that another library may use as a lock (redsync, redis-py …), or may not
   other,      ///< no lock: a key of another type
+  // Redisson's, whether Holdfast or Java made it:
+  reentrant,   ///< a mutex of any kind: RLock, RFairLock, RSpinLock, RFencedLock
+  read_write,  ///< a shared_mutex: RReadWriteLock
+  permits,     ///< an expiring_semaphore: RPermitExpirableSemaphore
+  /// A number without a ttl: what is left of a semaphore (RSemaphore), or a latch's count (RCountDownLatch),
+  /// or any other number; lock_state::counts tells them apart while somebody waits. One with a ttl counts as
+  /// foreign.
+  counter,
 };
 [[nodiscard]] std::string_view to_string(lock_kind) noexcept;
 
-/// One that waits in a lock's queue: a process, since of each only the first caller is queued.
+/// As what a name is held.
+enum class hold_side : std::uint8_t { exclusive, write, read, permit };
+[[nodiscard]] std::string_view to_string(hold_side) noexcept;
+
+/// One of those that hold a name.
+struct hold_info {
+  process_info who{};  ///< a permit's has its id as owner, 32 hexadecimal digits, and nothing else
+  hold_side side = hold_side::exclusive;
+  /// How many times. Holdfast's are always 1; Java's count how often a thread has locked, and one that is
+  /// higher than that is what a request sent twice leaves behind: the lock isn't free after the last unlock.
+  std::int64_t count = 1;
+  std::optional<std::chrono::milliseconds> ttl_left{};  ///< nullopt: no ttl
+};
+
+/// One that waits in a lock's queue: a process, since of each only the first caller is queued; in Java a
+/// thread.
 struct waiter_info {
   process_info who{};
-  std::chrono::microseconds waited{};  ///< by the server's clock
+  std::optional<std::chrono::microseconds> waited{};  ///< by the server's clock; nullopt: unknown
+  /// In a fair queue of Redisson's: after so long it counts as dead, if it is the first. Nullopt: elsewhere.
+  std::optional<std::chrono::milliseconds> credit_left{};
 };
+
+/// What a counter counts, by the channel on which somebody waits.
+enum class counter_use : std::uint8_t { unknown, permits, latch };
+[[nodiscard]] std::string_view to_string(counter_use) noexcept;
 
 /// A lock as the server had it at one moment.
 struct lock_state {
   std::string name{};
   lock_kind kind = lock_kind::free;
   std::string type{};  ///< what Redis calls the type of the key; "none" without a key
-  /// holder.owner is empty when it is free; of a foreign key, the first 1024 bytes.
+  /// The first of those that hold it. holder.owner is empty when it is free, and of a counter; of a foreign
+  /// key it is the first 1024 bytes.
   process_info holder{};
   /// How long it has been held; nullopt: unknown (foreign, or free).
   std::optional<std::chrono::microseconds> held_for{};
   std::optional<std::chrono::milliseconds> ttl_left{};  ///< nullopt: no ttl, or no key
   std::int64_t token = 0;                               ///< the newest fencing token given; 0: none yet
-  std::int64_t waiting = 0;                             ///< entries in the queue
+  /// Entries in the queue. On Redisson's wire only fair locks have one; of the others, the processes that
+  /// listen on the channel for its release.
+  std::int64_t waiting = 0;
   std::vector<waiter_info> queue{};  ///< first come, first served; filled by inspect() only
+
+  /// plain for a name that is free, foreign or no lock.
+  holdfast::wire wire = holdfast::wire::plain;
+  /// All that hold it, `holder` being the first: a writer before readers, permits by when they end. The first
+  /// 1000 of inspect(); the first 100 of peek() and for_each_lock(), 8 of them named. Empty for what is
+  /// foreign or no lock.
+  std::vector<hold_info> holders{};
+  std::int64_t holding = 0;  ///< how many hold it
+  bool fair = false;         ///< a fair lock of Redisson's; shows only while somebody waits
+  /// Of permits and counters: how many are left; negative: so many are missing.
+  std::optional<std::int64_t> available{};
+  std::optional<std::int64_t> permits{};  ///< of permits: how many there are altogether
+  counter_use counts = counter_use::unknown;
+  /// What is wrong with it, for a key that has the form of something of Redisson's but not its contents;
+  /// empty: nothing.
+  std::string misfit{};
 };
 
-/// All about one name, with its queue (the first 1000 entries). One round trip, and one for each 8 processes
-/// that are to be named. Throws std::errc::invalid_argument for an empty name, errc::unreachable and the
-/// like.
+/// All about one name, on whichever wire, with its queue (the first 1000 entries). One round trip, and one
+/// for each 8 processes that are to be named. Throws std::errc::invalid_argument for an empty name,
+/// errc::unreachable and the like.
 [[nodiscard]] lock_state inspect(client& redis, std::string_view name);
 
 /// The same without the queue, for those who look again and again: one request, and a second one about the
@@ -62,7 +111,13 @@ struct lock_state {
 /// A lock may be reported twice if the server rehashes meanwhile, and one taken or released meanwhile may or
 /// may not be. f runs in the calling thread. A pattern without wildcards is looked up without a search. Needs
 /// the right +scan. Throws as inspect().
-void for_each_lock(client& redis, std::string_view pattern, std::function<bool(lock_state const&)> const& f);
+///
+/// `of`: locks of this wire only; `automatic`: of the client's. Those of Redisson have no counters to be
+/// found by: all hashes and the sorted sets of permits are looked at (SCAN with TYPE, of Redis 6), and the
+/// channels on which somebody waits. So a counter (lock_kind) for which nobody waits isn't found, nor are
+/// permits of which none are out: nothing tells them from any other number. Needs +pubsub, too.
+void for_each_lock(client& redis, std::string_view pattern, std::function<bool(lock_state const&)> const& f,
+                   wire of = wire::automatic);
 
 /// How a release by force ended.
 enum class force_result : std::uint8_t {
@@ -72,6 +127,7 @@ enum class force_result : std::uint8_t {
   changed,             ///< somebody else holds it now, who was not asked: nothing was done to them
   refused_foreign,     ///< the key is not Holdfast's, and force_options::foreign was not given
   refused_other,       ///< the key is no lock at all (another type): never deleted
+  refused_counter,     ///< a counter has no holders: release or add permits, or count the latch down, instead
 };
 [[nodiscard]] std::string_view to_string(force_result) noexcept;
 
@@ -80,8 +136,8 @@ struct force_options {
   std::chrono::milliseconds grace{2'000};
   /// Also delete a string key that no Holdfast wrote: it can't be asked, so it is deleted at once.
   bool foreign = false;
-  /// Only if this still is lock_state::holder.owner, as when a person was asked about it; empty: whoever it
-  /// is.
+  /// Only if this is (one of) those that hold it, as when a person was asked about it; empty: whoever it is.
+  /// Of a read-write lock and of permits only that one's hold is taken; of several with an empty owner, all.
   std::string_view owner{};
 };
 
@@ -89,6 +145,9 @@ struct force_options {
 /// its inbox as the messenger; it has until `grace` to stop and to release. Then the next waiter's turn
 /// comes as after any release. Blocks for at most `grace` and a few round trips. Throws errc::unreachable
 /// and the like.
+///
+/// On Redisson's wire the holders that are Holdfast's are asked, those of Java and permits can't be: theirs
+/// are taken at once, with the message that wakes who waits. An inflated hold count goes with them.
 force_result force_release(client& redis, std::string_view name, force_options options = {});
 
 }  // namespace holdfast

@@ -1,11 +1,18 @@
--- Is the lock still `owner`'s? With `mode` "ask", a message to the inbox of its client then asks to give it back; with
--- "look", nothing is sent.
+-- Is the lock still `owner`'s, or one of its holds if it is one of Redisson's? With `mode` "ask", a message to the inbox of its
+-- client then asks to give it back; with "look", nothing is sent.
 -- Reply: how many heard it (0 also for "look", and where the right to publish is missing); -1 the key is gone; -2 it is
 -- somebody else's.
 local lock = KEYS[1]
 local owner = ARGV[1]
 local mode = ARGV[2]
-local holder = redis.pcall('GET', lock)
+local function holder_of(key)
+  local kind = redis.call('TYPE', key).ok
+  if kind == 'none' then return nil end
+  if kind == 'string' then return redis.call('GET', key) end
+  if kind ~= 'hash' then return '' end
+  return redis.call('HEXISTS', key, owner) + redis.call('HEXISTS', key, owner .. ':write') > 0 and owner or ''
+end
+local holder = holder_of(lock)
 if holder ~= owner then return holder and -2 or -1 end
 if mode ~= 'ask' then return 0 end
 local inbox = 'holdfast_inbox:' .. string.sub(owner, 1, 36)

@@ -1,11 +1,13 @@
 -- Looks at a lock and changes nothing. Whatever stands in its keys, and of whatever type, is an answer.
 -- Reply: {type of the lock's key, the first 1024 bytes of it if it is a string, pttl, token counter, how many wait, the
--- server's clock in microseconds, {owner, ticket, owner, ticket...} of the first `most` in the queue}.
+-- server's clock in microseconds, {owner, ticket, owner, ticket...} of the first `most` in the queue}, and where there is
+-- anything in Redisson's format one more: what redisson_facts says.
 local lock = KEYS[1]
 local counter = KEYS[2]
 local queue = KEYS[3]
 local most = ARGV[1]
 -- @include micros
+-- @include redisson_facts
 local function is(key, kind) return redis.call('TYPE', key).ok == kind end
 -- Part of it only: nobody's lock is longer, but anybody may ask about a key that holds a film.
 local kind = redis.call('TYPE', lock).ok
@@ -16,4 +18,12 @@ if is(queue, 'zset') then
   waiting = redis.call('ZCARD', queue)
   if tonumber(most) > 0 then first = redis.call('ZRANGE', queue, 0, most - 1, 'WITHSCORES') end
 end
-return {kind, holder, redis.call('PTTL', lock), last, waiting, micros(), first}
+local pttl = redis.call('PTTL', lock)
+local answer = {kind, holder, pttl, last, waiting, micros(), first}
+-- An owner of the plain wire, or a lock of it that is free, is nothing of Redisson's.
+local of_plain = string.sub(holder, 37, 37) == ':' or (kind == 'none' and (last > 0 or waiting > 0))
+if not of_plain then
+  local facts = redisson_facts(lock, kind, holder, pttl, tonumber(most))
+  if #facts > 0 then answer[#answer + 1] = facts end
+end
+return answer

@@ -1,11 +1,16 @@
 #include <holdfast/inspect.hpp>
 
 #include <algorithm>
+#include <iterator>
+#include <span>
 #include <thread>
+#include <vector>
 
 #include "engine/access.hpp"
+#include "inspect/redisson_facts.hpp"
 #include "inspect/view.hpp"
 #include "script/names.hpp"
+#include "script/names_redisson.hpp"
 #include "scripts.hpp"
 #include "sync/options_check.hpp"
 
@@ -13,6 +18,7 @@ namespace holdfast {
 namespace {
 
 namespace lua = scripts::inspect;
+namespace of_redisson = names::redisson;
 using namespace std::chrono_literals;
 using clock = std::chrono::steady_clock;
 
@@ -20,40 +26,122 @@ using clock = std::chrono::steady_clock;
 constexpr auto ask_every = 100ms;
 constexpr auto look_every = 10ms;
 
-/// How asking ended: a negative answer of the script says that the lock isn't the holder's any more.
+/// One who is asked to let go, and how that ended: a negative answer of the script says that the lock isn't
+/// its any more.
 struct petition {
+  hold_info const* who;
   std::int64_t answer = 0;
   bool heard = false;
+  /// Worth waiting for. On Redisson's wire whoever has left no record is most likely Java, which hears
+  /// nothing.
+  bool expected = true;
+
+  [[nodiscard]] bool pending() const { return answer >= 0 && (expected || heard); }
 };
 
-petition ask_holder(engine::core& server, lock_state const& seen, std::chrono::milliseconds grace) {
+void ask(engine::core& server, lock_state const& seen, std::span<petition> all, std::string_view mode) {
+  std::vector<petition*> pending;
+  std::vector<call> questions;
+  for (auto& one : all) {
+    if (one.answer < 0) continue;
+    pending.push_back(&one);
+    questions.push_back(lua::ask{.lock = {seen.name}, .owner = one.who->who.owner, .mode = mode}());
+  }
+  auto const answers = inspection::ask_all(server, questions, seen.name);
+  for (std::size_t i = 0; i != pending.size(); ++i) {
+    pending[i]->answer = answers[i].integer;
+    pending[i]->heard = pending[i]->heard || answers[i].integer > 0;
+  }
+}
+
+std::vector<petition> ask_holders(engine::core& server, lock_state const& seen,
+                                  std::span<hold_info const* const> holders,
+                                  std::chrono::milliseconds grace) {
+  std::vector<petition> all;
+  for (auto const* const one : holders)
+    all.push_back({.who = one, .expected = seen.wire == wire::plain || one->who.pid != 0});
+  if (seen.kind == lock_kind::permits) return all;  // nothing tells whose they are
   auto const end = clock::now() + grace;
   auto next_ask = clock::now();
-  for (petition so_far;;) {
+  for (;;) {
     bool const asks = clock::now() >= next_ask;
     if (asks) next_ask += ask_every;
-    lua::ask const question{.lock = {seen.name}, .owner = seen.holder.owner, .mode = asks ? "ask" : "look"};
-    so_far.answer = inspection::ask_one(server, question(), seen.name).integer;
-    so_far.heard = so_far.heard || so_far.answer > 0;
+    ask(server, seen, all, asks ? "ask" : "look");
     auto const left = end - clock::now();
-    if (so_far.answer < 0 || left <= 0ms) return so_far;
+    if (left <= 0ms || std::ranges::none_of(all, &petition::pending)) return all;
     std::this_thread::sleep_for(std::min<clock::duration>(left, look_every));
   }
 }
 
-/// As the script answers, but that a deletion whose answer was lost counts as one: sent again, the script
-/// finds what it has left behind.
-std::int64_t take_away(engine::core& server, lock_state const& seen) {
+call take_plain(lock_state const& seen) {
   auto const counter = names::token_counter(seen.name);
   auto const queue = names::queue(seen.name);
-  lua::force const script{.lock = {seen.name},
-                          .counter = {counter},
-                          .queue = {queue},
-                          .owner = seen.holder.owner,
-                          .grant_ms = engine::grant_ttl.count()};
+  return lua::force{.lock = {seen.name},
+                    .counter = {counter},
+                    .queue = {queue},
+                    .owner = seen.holder.owner,
+                    .grant_ms = engine::grant_ttl.count()}();
+}
+
+call take_reentrant(lock_state const& seen, std::string_view owner) {
+  auto const queue = of_redisson::fair_queue(seen.name);
+  auto const timeouts = of_redisson::fair_timeouts(seen.name);
+  auto const channel = of_redisson::lock_channel(seen.name);
+  return lua::force_reentrant{
+      .lock = {seen.name}, .queue = {queue}, .timeouts = {timeouts}, .owner = owner, .channel = channel}();
+}
+
+/// `field`: as it stands in the hash; empty: all.
+call take_read_write(lock_state const& seen, std::string_view field) {
+  auto const lives = of_redisson::suffixed(seen.name, "");
+  auto const channel = of_redisson::rw_channel(seen.name);
+  return scripts::redisson_rw::force{
+      .lock = {seen.name}, .field = field, .lives = lives, .channel = channel}();
+}
+
+/// `id`: as it is shown; empty: all.
+call take_permits(lock_state const& seen, std::string_view id) {
+  auto const permits = of_redisson::permits(seen.name);
+  auto const channel = of_redisson::semaphore_channel(seen.name);
+  auto const bytes = inspection::permit_bytes(id);
+  return lua::force_permits{
+      .counter = {seen.name}, .permits = {permits}, .channel = channel, .bytes = bytes, .text = id}();
+}
+
+/// What takes it from those who didn't let go: all of a crowd at once, if not all of it is known.
+std::vector<call> takings(lock_state const& seen, std::span<petition const> asked, bool whole) {
+  if (seen.kind == lock_kind::permits && whole) return {take_permits(seen, {})};
+  if (seen.kind == lock_kind::read_write && whole && seen.holding > std::ssize(seen.holders))
+    return {take_read_write(seen, {})};
+  if (seen.kind == lock_kind::foreign) return {take_plain(seen)};
+  std::vector<call> all;
+  for (auto const& one : asked) {
+    auto const& owner = one.who->who.owner;
+    if (one.answer < 0) continue;
+    if (seen.kind == lock_kind::exclusive) all.push_back(take_plain(seen));
+    if (seen.kind == lock_kind::reentrant) all.push_back(take_reentrant(seen, owner));
+    if (seen.kind == lock_kind::permits) all.push_back(take_permits(seen, owner));
+    if (seen.kind == lock_kind::read_write)
+      all.push_back(take_read_write(seen, one.who->side == hold_side::write ? owner + ":write" : owner));
+  }
+  return all;
+}
+
+/// The best of the answers: 1 something was deleted, 0 it was gone. A deletion whose answer was lost counts
+/// as one: sent again, the script finds what it has left behind.
+std::int64_t take_away(engine::core& server, lock_state const& seen, std::span<call const> how) {
   auto const broken_before = server.stats().disconnects;
-  auto const answer = inspection::ask_one(server, script(), seen.name).integer;
-  return server.stats().disconnects == broken_before ? answer : 1;
+  auto best = std::int64_t{-1};
+  for (auto const& reply : inspection::ask_all(server, how, seen.name)) best = std::max(best, reply.integer);
+  return server.stats().disconnects == broken_before ? best : 1;
+}
+
+std::vector<hold_info const*> holders_meant(lock_state const& seen, std::string_view owner) {
+  std::vector<hold_info const*> all;
+  for (auto const& one : seen.holders) {
+    if (owner.empty() || one.who.owner == owner) all.push_back(&one);
+  }
+  return all;
 }
 
 }  // namespace
@@ -72,27 +160,33 @@ std::string_view to_string(force_result result) noexcept {
       return "refused: not a lock of Holdfast";
     case force_result::refused_other:
       return "refused: not a lock";
+    case force_result::refused_counter:
+      return "refused: a counter, which nobody holds";
   }
   return "unknown";
 }
 
 force_result force_release(client& redis, std::string_view name, force_options options) {
   sync::check(options.grace >= 0ms, "force_options::grace must not be negative");
-  auto const seen = peek(redis, name);
-  if (seen.kind == lock_kind::free) return force_result::not_held;
+  auto seen = peek(redis, name);
+  if (seen.holding > std::ssize(seen.holders)) seen = inspect(redis, name);
+  if (seen.kind == lock_kind::free || (seen.kind == lock_kind::permits && seen.holding == 0))
+    return force_result::not_held;
   if (seen.kind == lock_kind::other) return force_result::refused_other;
-  if (!options.owner.empty() && options.owner != seen.holder.owner) return force_result::changed;
-  if (seen.kind == lock_kind::foreign && !options.foreign) return force_result::refused_foreign;
+  if (seen.kind == lock_kind::counter) return force_result::refused_counter;
+  auto const meant = holders_meant(seen, options.owner);
+  bool const whole = options.owner.empty();
+  bool const foreign = seen.kind == lock_kind::foreign;
+  if (!whole && (foreign ? options.owner != seen.holder.owner : meant.empty())) return force_result::changed;
+  if (foreign && !options.foreign) return force_result::refused_foreign;
   auto const server = engine::access::core_of(redis);
-  petition asked;
-  if (seen.kind == lock_kind::exclusive) asked = ask_holder(*server, seen, options.grace);
-  bool gone = asked.answer == -1;
-  if (asked.answer >= 0) {
-    auto const answer = take_away(*server, seen);
-    if (answer > 0) return force_result::deleted;
-    gone = answer == 0;
-  }
-  if (asked.heard) return force_result::released_by_holder;
+  auto const asked = ask_holders(*server, seen, meant, options.grace);
+  auto const how = takings(seen, asked, whole);
+  auto const answer = how.empty() ? std::int64_t{-1} : take_away(*server, seen, how);
+  if (answer > 0) return force_result::deleted;
+  if (std::ranges::any_of(asked, &petition::heard)) return force_result::released_by_holder;
+  bool const gone =
+      answer == 0 || std::ranges::any_of(asked, [](auto const& one) { return one.answer == -1; });
   return gone ? force_result::not_held : force_result::changed;
 }
 

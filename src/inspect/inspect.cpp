@@ -15,7 +15,8 @@ lock_state look(client& redis, std::string_view name, std::int64_t queue_entries
   auto const server = engine::access::core_of(redis);
   auto state = inspection::read_state(
       name, inspection::ask_one(*server, inspection::look_at(name, queue_entries), name));
-  inspection::directory{*server}.complete({&state, 1}, name);
+  auto const named = queue_entries == 0 ? inspection::pipeline_length : state.holders.size();
+  inspection::directory{*server}.complete({&state, 1}, name, named);
   return state;
 }
 
@@ -31,6 +32,40 @@ std::string_view to_string(lock_kind kind) noexcept {
       return "foreign";
     case lock_kind::other:
       return "other";
+    case lock_kind::reentrant:
+      return "reentrant";
+    case lock_kind::read_write:
+      return "read_write";
+    case lock_kind::permits:
+      return "permits";
+    case lock_kind::counter:
+      return "counter";
+  }
+  return "unknown";
+}
+
+std::string_view to_string(hold_side side) noexcept {
+  switch (side) {
+    case hold_side::exclusive:
+      return "exclusive";
+    case hold_side::write:
+      return "write";
+    case hold_side::read:
+      return "read";
+    case hold_side::permit:
+      return "permit";
+  }
+  return "unknown";
+}
+
+std::string_view to_string(counter_use use) noexcept {
+  switch (use) {
+    case counter_use::unknown:
+      return "unknown";
+    case counter_use::permits:
+      return "permits";
+    case counter_use::latch:
+      return "latch";
   }
   return "unknown";
 }

@@ -5,6 +5,7 @@
 
 #include "engine/failure.hpp"
 #include "engine/record.hpp"
+#include "inspect/redisson_facts.hpp"
 #include "script/names.hpp"
 #include "scripts.hpp"
 
@@ -46,14 +47,16 @@ lock_kind kind_of(std::string_view type, std::string_view owner) {
 error refused(resp::reply const& refusal, std::string_view about, std::string_view server) {
   auto const why = engine::explain(refusal, about, server);
   if (why->code() != errc::unauthorized) return error{*why};
-  return {
-      errc::unauthorized,
-      std::string{server} + ": not allowed to look for or at \"" + std::string{about} +
-          "\": " + refusal.text +
-          "; that needs the rights +eval +evalsha +scan +type +get +getrange +pttl +zcard +zrange +time "
-          "+hgetall, and +del +set +zpopmin +publish with channels &holdfast_inbox:* to release by force; "
-          "keys ~* "
-          "to search"};
+  return {errc::unauthorized,
+          std::string{server} + ": not allowed to look for or at \"" + std::string{about} +
+              "\": " + refusal.text +
+              "; that needs the rights +eval +evalsha +scan +type +get +getrange +pttl +zcard +zrange +time "
+              "+hgetall, for Redisson's objects also +hget +hkeys +hlen +hscan +hstrlen +hexists +exists "
+              "+llen +lrange "
+              "+lindex +zscore +zcount +zrangebyscore +pubsub, and +del +set +zpopmin +publish with channels "
+              "&holdfast_inbox:* (for Redisson's objects &redisson_* +hdel +hincrby +incrby +lrem +zrem) to "
+              "release by "
+              "force; keys ~* to search"};
 }
 
 std::vector<resp::reply> ask_all(engine::core& server, std::span<call const> scripts,
@@ -83,7 +86,7 @@ call look_at(std::string_view name, std::int64_t queue_entries) {
 
 lock_state read_state(std::string_view name, resp::reply const& reply) {
   lock_state state{.name = std::string{name}};
-  if (reply.size() != 7) return state;
+  if (reply.size() < 7) return state;
   state.type = reply[0].text;
   state.holder.owner = reply[1].text;
   state.kind = kind_of(state.type, state.holder.owner);
@@ -97,6 +100,11 @@ lock_state read_state(std::string_view name, resp::reply const& reply) {
     auto const since = microseconds{micros_of(queue[i + 1].text)};
     state.queue.push_back({.who = {.owner = queue[i].text}, .waited = std::max(now - since, 0us)});
   }
+  if (state.kind == lock_kind::exclusive) {
+    state.holding = 1;
+    state.holders.push_back({.who = state.holder, .ttl_left = state.ttl_left});
+  }
+  if (reply.size() > 7) read_facts(state, reply[7], now);
   return state;
 }
 
@@ -128,10 +136,12 @@ void directory::complete(std::span<process_info* const> all, std::string_view ab
   }
 }
 
-void directory::complete(std::span<lock_state> all, std::string_view about) {
+void directory::complete(std::span<lock_state> all, std::string_view about, std::size_t named_holders) {
   std::vector<process_info*> processes;
   for (auto& state : all) {
     processes.push_back(&state.holder);
+    for (auto& hold : std::span{state.holders}.first(std::min(named_holders, state.holders.size())))
+      processes.push_back(&hold.who);
     for (auto& waiter : state.queue) processes.push_back(&waiter.who);
   }
   complete(processes, about);

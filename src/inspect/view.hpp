@@ -44,7 +44,9 @@ class directory {
 
   /// Fills in what is known of each, found by its owner id. One round trip for each 8 that are new.
   void complete(std::span<process_info* const> all, std::string_view about);
-  void complete(std::span<lock_state> all, std::string_view about);
+  /// Of each lock's holders the first so many.
+  void complete(std::span<lock_state> all, std::string_view about,
+                std::size_t named_holders = pipeline_length);
 
  private:
   engine::core& server_;

@@ -1,0 +1,90 @@
+#include <algorithm>
+#include <array>
+
+#include "inspect/glob.hpp"
+#include "inspect/search.hpp"
+#include "scripts.hpp"
+
+namespace holdfast::inspection {
+namespace {
+
+namespace lua = scripts::inspect;
+
+// As in names_redisson.hpp, for taking names apart.
+constexpr std::string_view of_permit_set{":timeout"};
+constexpr std::string_view of_semaphore{"redisson_sc:"};
+constexpr std::string_view of_latch{"redisson_countdownlatch__channel__{"};
+
+bool held_or_waited_for(lock_state const& state) {
+  return state.wire == wire::redisson && (state.holding > 0 || state.waiting > 0);
+}
+bool of_hash(lock_state const& state) { return state.type == "hash" && held_or_waited_for(state); }
+bool of_permits(lock_state const& state) {
+  return state.kind == lock_kind::permits && held_or_waited_for(state);
+}
+/// Whatever is found by its keys isn't shown once more.
+bool of_channel(lock_state const& state) {
+  return (state.kind == lock_kind::counter || state.kind == lock_kind::free) && held_or_waited_for(state);
+}
+/// A name that was asked for: a counter, too, for which nobody waits.
+bool of_name(lock_state const& state) {
+  return held_or_waited_for(state) || (state.wire == wire::redisson && state.kind != lock_kind::free);
+}
+
+/// The names whose side key or channel this text is, behind its prefix or before its suffix: `{a}` is that of
+/// "a" and of "{a}".
+void add_names_of(std::string_view text, std::vector<std::string>& to) {
+  if (text.find('{') == std::string_view::npos) return;  // braces are put round a name without
+  to.emplace_back(text);
+  if (text.size() > 2 && text.starts_with('{') && text.ends_with('}') &&
+      text.find('{', 1) == std::string_view::npos)
+    to.emplace_back(text.substr(1, text.size() - 2));
+}
+
+bool find_hashes(search& what) {
+  return what.scan(what.pattern(), "hash", [&what](search::keys const& hashes) {
+    std::vector<key> all;
+    for (auto const& one : hashes) all.push_back({one});
+    auto const places = ask_one(what.server(), lua::sift{.hashes = std::move(all)}(), what.pattern());
+    std::vector<std::string> names;
+    for (auto const& place : places.elements)
+      names.push_back(hashes[static_cast<std::size_t>(place.integer) - 1]);
+    return what.show(std::move(names), of_hash);
+  });
+}
+
+bool find_permits(search& what) {
+  auto const start = escaped(start_of(what.pattern()).text);  // behind a brace, unless it has one itself
+  return what.scan("*" + start + "*" + std::string{of_permit_set}, "zset", [&what](search::keys const& sets) {
+    std::vector<std::string> names;
+    for (std::string_view one : sets) add_names_of(one.substr(0, one.size() - of_permit_set.size()), names);
+    return what.show(std::move(names), of_permits);
+  });
+}
+
+bool find_waited_for(search& what) {
+  std::array<std::string_view, 3> const command{"PUBSUB", "CHANNELS", "redisson_*"};
+  std::vector<std::string> names;
+  for (auto const& channel : what.ask(command).elements) {
+    std::string_view const text{channel.text};
+    if (text.starts_with(of_semaphore)) add_names_of(text.substr(of_semaphore.size()), names);
+    if (text.starts_with(of_latch) && text.ends_with('}'))
+      names.emplace_back(text.substr(of_latch.size(), text.size() - of_latch.size() - 1));
+  }
+  std::ranges::sort(names);
+  names.erase(std::ranges::unique(names).begin(), names.end());
+  return what.show(std::move(names), of_channel);
+}
+
+}  // namespace
+
+void find_redisson(search& what) {
+  auto const start = start_of(what.pattern());
+  if (start.complete) {
+    what.show({start.text}, of_name);
+    return;
+  }
+  if (find_hashes(what) && find_permits(what)) find_waited_for(what);
+}
+
+}  // namespace holdfast::inspection

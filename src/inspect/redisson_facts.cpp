@@ -1,0 +1,233 @@
+#include "inspect/redisson_facts.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <optional>
+#include <span>
+#include <utility>
+
+namespace holdfast::inspection {
+namespace {
+
+using namespace std::chrono;
+
+constexpr std::string_view of_writer{":write"};
+constexpr std::size_t uuid_size = 36;
+constexpr std::size_t permit_size = 16;
+/// The score of a permit that never expires.
+constexpr double never = 922337203685477;
+
+class facts_of {
+ public:
+  explicit facts_of(resp::reply const& all) : all_{all} {}
+
+  [[nodiscard]] resp::reply const* find(std::string_view word) const {
+    for (std::size_t i = 0; i + 1 < all_.size(); i += 2) {
+      if (all_[i].is_text(word)) return &all_[i + 1];
+    }
+    return nullptr;
+  }
+  [[nodiscard]] std::int64_t number(std::string_view word) const {
+    auto const* const found = find(word);
+    return found == nullptr ? 0 : found->integer;
+  }
+  [[nodiscard]] std::string_view text(std::string_view word) const {
+    auto const* const found = find(word);
+    return found == nullptr ? std::string_view{} : found->text;
+  }
+  [[nodiscard]] std::span<resp::reply const> list(std::string_view word) const {
+    auto const* const found = find(word);
+    if (found == nullptr) return {};
+    return found->elements;
+  }
+
+ private:
+  resp::reply const& all_;
+};
+
+std::optional<std::int64_t> to_number(std::string_view text) {
+  std::int64_t value = 0;
+  auto const [end, failure] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (failure != std::errc{} || end != text.data() + text.size() || text.empty()) return std::nullopt;
+  return value;
+}
+
+std::optional<double> to_score(std::string_view text) {
+  double value = 0;
+  auto const [end, failure] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (failure != std::errc{} || end == text.data()) return std::nullopt;
+  return value;
+}
+
+/// "<client uuid>:<thread>", whatever Java calls its threads.
+bool is_owner(std::string_view text) {
+  if (text.size() < uuid_size + 2 || text[uuid_size] != ':') return false;
+  return std::ranges::all_of(text.substr(0, uuid_size), [](char c) {
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F') || c == '-';
+  });
+}
+
+std::string quoted(std::string_view text) { return '"' + std::string{text} + '"'; }
+
+/// Nullopt: -1, which is what Redis says of a key without one.
+std::optional<milliseconds> to_ttl(std::int64_t pttl) {
+  if (pttl == -1) return std::nullopt;
+  return milliseconds{std::max<std::int64_t>(pttl, 0)};
+}
+
+/// Empty: these are no holders in Redisson's format.
+std::vector<hold_info> read_holders(std::span<resp::reply const> list, lock_state& state, bool two_sides) {
+  std::vector<hold_info> all;
+  for (std::size_t i = 0; i + 2 < list.size(); i += 3) {
+    std::string_view owner = list[i].text;
+    if (!is_owner(owner)) return {};
+    hold_info one{.side = two_sides ? hold_side::read : hold_side::exclusive,
+                  .ttl_left = to_ttl(list[i + 2].integer)};
+    if (two_sides && owner.ends_with(of_writer)) {
+      one.side = hold_side::write;
+      owner.remove_suffix(of_writer.size());
+    }
+    one.who.owner = owner;
+    auto const count = to_number(list[i + 1].text);
+    if (!count || *count < 1)
+      state.misfit = "the hold count of " + one.who.owner + " is " + quoted(list[i + 1].text) +
+                     ", not a number from 1 up";
+    one.count = count.value_or(1);
+    all.push_back(std::move(one));
+  }
+  std::ranges::stable_sort(all, {}, &hold_info::side);
+  return all;
+}
+
+void read_queue(lock_state& state, facts_of const& facts, microseconds now) {
+  auto const count = facts.number("fair");
+  if (count == 0) return;
+  state.fair = true;
+  state.waiting = count;
+  auto const list = facts.list("fair queue");
+  for (std::size_t i = 0; i + 1 < list.size(); i += 2) {
+    waiter_info one{.who = {.owner = list[i].text}};
+    if (auto const score = to_score(list[i + 1].text)) {
+      auto const left = std::llround(*score) - duration_cast<milliseconds>(now).count();
+      one.credit_left = milliseconds{std::max(left, 0LL)};
+    }
+    state.queue.push_back(std::move(one));
+  }
+}
+
+void read_hash(lock_state& state, facts_of const& facts, microseconds now) {
+  bool const two_sides = !facts.text("mode").empty();
+  auto holders = read_holders(facts.list("holders"), state, two_sides);
+  if (holders.empty()) {
+    state.misfit.clear();  // a hash of something else
+    return;
+  }
+  state.kind = two_sides ? lock_kind::read_write : lock_kind::reentrant;
+  state.holders = std::move(holders);
+  state.holding = facts.number("holding");
+  state.waiting = facts.number("listeners");
+  state.token = to_number(facts.text("token")).value_or(0);
+  read_queue(state, facts, now);
+  bool const has_writer = state.holders.front().side == hold_side::write;
+  if (two_sides && has_writer != (facts.text("mode") == "write"))
+    state.misfit = "its mode is " + quoted(facts.text("mode")) + ", but " +
+                   (has_writer ? "somebody" : "nobody") + " writes";
+}
+
+void read_permits(lock_state& state, facts_of const& facts, std::int64_t number, microseconds now) {
+  auto const out = facts.number("holding");
+  auto const expired = facts.number("expired");
+  state.kind = lock_kind::permits;
+  state.available = number + expired;
+  state.permits = number + out;
+  state.holding = out - expired;
+  std::int64_t strange = 0;
+  auto const list = facts.list("permits");
+  for (std::size_t i = 0; i + 1 < list.size(); i += 2) {
+    auto id = permit_id(list[i].text);
+    if (id.empty()) {
+      ++strange;
+      id = list[i].text;
+    }
+    hold_info one{.who = {.owner = std::move(id)}, .side = hold_side::permit};
+    if (auto const score = to_score(list[i + 1].text); score && *score < never)
+      one.ttl_left = milliseconds{std::llround(*score)} - duration_cast<milliseconds>(now);
+    state.holders.push_back(std::move(one));
+  }
+  if (strange != 0)
+    state.misfit =
+        std::to_string(strange) +
+        " of its permits have no id of 16 bytes, as if a Redisson before 3.17 had taken them: Holdfast "
+        "and newer ones can't give these back";
+}
+
+void read_string(lock_state& state, facts_of const& facts, microseconds now) {
+  auto const text = facts.text("number");
+  auto const number = to_number(text);
+  if (facts.number("holding") > 0) {
+    read_permits(state, facts, number.value_or(0), now);
+  } else {
+    state.kind = lock_kind::counter;
+    state.available = number.value_or(0);
+  }
+  if (!number) state.misfit = "what is left of it is " + quoted(text) + ", not a number";
+  if (auto const key = facts.text("beside"); !key.empty())
+    state.misfit = "the key " + quoted(key) + ", where its permits would be, is no sorted set";
+}
+
+void read_listeners_of_counter(lock_state& state, facts_of const& facts) {
+  auto const of_semaphore = facts.number("semaphore listeners");
+  auto const of_latch = facts.number("latch listeners");
+  state.waiting += of_semaphore + of_latch;
+  if (of_semaphore == 0 && of_latch == 0) return;
+  state.counts = of_semaphore >= of_latch ? counter_use::permits : counter_use::latch;
+}
+
+}  // namespace
+
+std::string permit_id(std::string_view bytes) {
+  constexpr std::string_view digits{"0123456789abcdef"};
+  std::string text;
+  if (bytes.size() != permit_size) return text;
+  for (auto const byte : bytes) {
+    auto const value = static_cast<unsigned char>(byte);
+    text += digits[value >> 4U];
+    text += digits[value & 15U];
+  }
+  return text;
+}
+
+std::string permit_bytes(std::string_view id) {
+  std::string bytes;
+  if (id.size() != 2 * permit_size) return bytes;
+  for (std::size_t i = 0; i != permit_size; ++i) {
+    auto const digits = id.substr(2 * i, 2);
+    unsigned value = 0;
+    auto const [end, failure] = std::from_chars(digits.data(), digits.data() + 2, value, 16);
+    if (failure != std::errc{} || end != digits.data() + 2) return {};
+    bytes += static_cast<char>(value);
+  }
+  return bytes;
+}
+
+void read_facts(lock_state& state, resp::reply const& all, microseconds now) {
+  facts_of const facts{all};
+  if (state.type == "hash") {
+    read_hash(state, facts, now);
+  } else if (state.type == "string") {
+    read_string(state, facts, now);
+    read_listeners_of_counter(state, facts);
+  } else if (state.type == "none") {
+    state.waiting = facts.number("listeners");
+    read_queue(state, facts, now);
+    read_listeners_of_counter(state, facts);
+  }
+  bool const found = state.kind != lock_kind::other && state.kind != lock_kind::foreign;
+  if (!found) return;
+  state.wire = wire::redisson;
+  state.holder = {};
+  if (!state.holders.empty()) state.holder.owner = state.holders.front().who.owner;
+}
+
+}  // namespace holdfast::inspection

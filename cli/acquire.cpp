@@ -63,36 +63,32 @@ acquisition interrupted(answer& result, bool const answered, int const by, std::
   } catch (error const&) {
     // Cancelled, or failed by itself: the signal is what the caller is told.
   }
-  output::tell(fmt::format("lock {}: gave up waiting after {}", name, ::sigabbrev_np(by)));
+  output::tell(fmt::format("{}: gave up waiting after {}", name, ::sigabbrev_np(by)));
   return {.held = {}, .code = by_signal + by, .busy = {}};
 }
 
-acquisition busy_after(std::chrono::milliseconds const wait, exclusive_lock& lock,
-                       std::string const& server) {
-  auto const by = lock.last_busy();
+acquisition busy_after(run_lock& lock, run_options const& how, std::string const& server) {
+  auto const why = lock.why_busy();
+  auto const wait = how.wait.value_or(0ms);
   return {.held = {},
           .code = busy,
-          .busy = fmt::format("lock {} on {} is busy{}; {}", output::quoted(lock.name()), server,
-                              by ? ": " + by->to_string() : "",
+          .busy = fmt::format("{} on {} is busy{}; {}", title_of(how), server, why.empty() ? "" : ": " + why,
                               wait == 0ms ? "not waited for it" : "waited " + to_string(wait))};
 }
 
 }  // namespace
 
-acquisition acquire(exclusive_lock& lock, std::optional<std::chrono::milliseconds> const wait,
-                    signals const& desk, std::string const& server) {
-  auto const name = output::quoted(lock.name());
+acquisition acquire(run_lock& lock, run_options const& how, signals const& desk, std::string const& server) {
+  auto const name = title_of(how);
   auto const result = std::make_shared<answer>();
   std::stop_source stop;
-  auto done = [result](std::optional<lease> held, std::exception_ptr error) {
-    result->set(std::move(held), std::move(error));
-  };
-  output::tell(fmt::format("waiting for lock {} on {}", name, server));
-  if (wait) {
-    lock.async_try_acquire_for(*wait, done, stop.get_token());
-  } else {
-    lock.async_acquire(done, stop.get_token());
-  }
+  output::tell(fmt::format("waiting for {} on {}", name, server));
+  lock.acquire(
+      how.wait,
+      [result](std::optional<lease> held, std::exception_ptr error) {
+        result->set(std::move(held), std::move(error));
+      },
+      stop.get_token());
 
   int by = 0;
   bool out_of_patience = false;
@@ -109,7 +105,7 @@ acquisition acquire(exclusive_lock& lock, std::optional<std::chrono::millisecond
   }
   if (by != 0) return interrupted(*result, !out_of_patience, by, name);
   auto held = result->take();
-  if (!held) return busy_after(wait.value_or(0ms), lock, server);
+  if (!held) return busy_after(lock, how, server);
   return {.held = std::move(held)};
 }
 

@@ -1,12 +1,11 @@
 /// Waits for the lock, for as long as asked and until a signal ends the wait.
 #pragma once
 
+#include "run_lock.hpp"
 #include "signals.hpp"
 
-#include <holdfast/exclusive_lock.hpp>
 #include <holdfast/lease.hpp>
 
-#include <chrono>
 #include <optional>
 #include <string>
 
@@ -18,8 +17,8 @@ struct acquisition {
   std::string busy{};  ///< why, if the lock was busy: yet to be said. All else has been
 };
 
-/// `wait` empty: for ever. Throws holdfast::error.
-[[nodiscard]] acquisition acquire(exclusive_lock& lock, std::optional<std::chrono::milliseconds> wait,
-                                  signals const&, std::string const& server);
+/// Throws holdfast::error.
+[[nodiscard]] acquisition acquire(run_lock& lock, run_options const&, signals const&,
+                                  std::string const& server);
 
 }  // namespace holdfast::cli

@@ -69,6 +69,17 @@ void add_name(CLI::App& command, std::string& to) {
   command.add_option("NAME", to, "The name of the lock: the key in Redis")->required()->option_text(" ");
 }
 
+void add_wire(CLI::App& command, std::string& to, std::string const& choices, std::string const& text) {
+  command.add_option("--wire", to, text)
+      ->check(CLI::IsMember(CLI::detail::split(choices, '|')).description(""))
+      ->option_text(choices);
+}
+
+wire wire_of(std::string_view const text) {
+  if (text == "plain") return wire::plain;
+  return text == "redisson" ? wire::redisson : wire::automatic;
+}
+
 void add_common(CLI::App& command, common_options& to) {
   command.add_option("--url", to.url, "The Redis to use; $HOLDFAST_URL keeps a password out of `ps`")
       ->option_text("URL");

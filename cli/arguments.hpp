@@ -3,6 +3,8 @@
 
 #include "command.hpp"
 
+#include <holdfast/options.hpp>
+
 #include <CLI/CLI.hpp>
 
 #include <chrono>
@@ -24,6 +26,9 @@ struct arguments {
 
 /// Throws failure with exit_code::usage and `what` unless it is fine.
 void require(bool fine, std::string const& what);
+
+/// What was typed behind --wire; automatic for nothing.
+[[nodiscard]] wire wire_of(std::string_view text);
 
 /// As much talk as was asked for.
 void set_up(common_options const& how);

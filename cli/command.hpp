@@ -39,4 +39,8 @@ void add_common(CLI::App& command, common_options& to);
 void add_json(CLI::App& command, bool& to);
 void add_name(CLI::App& command, std::string& to);
 
+/// --wire, with some of plain, redisson and all as `choices`, parted by |; CLI11 refuses anything else.
+/// Empty: it wasn't given.
+void add_wire(CLI::App& command, std::string& to, std::string const& choices, std::string const& text);
+
 }  // namespace holdfast::cli

@@ -1,6 +1,7 @@
 /// `holdfast ls`: the locks that are held or waited for, as they are found.
 #include "arguments.hpp"
 #include "listing.hpp"
+#include "lock_search.hpp"
 #include "output.hpp"
 #include "server_choice.hpp"
 #include "standard_output.hpp"
@@ -19,14 +20,17 @@ namespace {
 constexpr auto footer =
     R"(PATTERN is one of Redis's, for whole names: * for any text, ? for any character, [a-c] for one of
 some, \ before one that is meant itself. Without it: all. Quote it, so that the shell leaves it alone.
-Only names that Holdfast knows are found: those that a client of it has held in the last day.
+On the plain wire only names that Holdfast knows are found: those that a client of it has held in the last day.
+On Redisson's (--wire redisson, or all for both) locks, read-write locks and permits are found whoever made
+them, and semaphores and latches while somebody waits: an idle one can't be told from any other number, so
+ask for it by its whole name.
 
 The server is searched in small steps (SCAN), and goes on serving others in between.
 
 Columns
   KIND     exclusive: held by Holdfast; foreign: by another library; free: nobody holds it, but somebody waits;
-           other: a key of that name is no lock
-  HOLDER   host:pid; LABEL what `--label` said of it
+           other: a key of that name is no lock. Redisson's: reentrant, read_write, permits, counter
+  HOLDER   host:pid, and how many more; of permits and counters, their numbers; LABEL what `--label` said of it
   HELD     since when; TTL when it ends unless renewed; - unknown
   TOKEN    the newest fencing token; WAITING how many processes wait
 
@@ -40,11 +44,13 @@ Examples
   holdfast ls
   holdfast ls 'orders:*'
   holdfast ls --names 'orders:*' | wc -l
+  holdfast ls --wire all
   holdfast ls --json | jq -r 'select(.waiting > 5) | .name')";
 
 struct options {
   common_options common;
   std::string pattern = "*";
+  std::string wire;
   bool json = false;
   bool names = false;
 };
@@ -62,7 +68,7 @@ int ls(options const& what) {
   auto table = listing::table_of_locks();
   bool any = false;
   std::size_t left_out = 0;
-  for_each_lock(redis, what.pattern, [&](lock_state const& lock) {
+  find_locks(redis, what.pattern, what.wire, [&](lock_state const& lock) {
     if (what.json) {
       print_line(listing::one_line_of(listing::to_json(lock)));
     } else if (what.names) {
@@ -92,6 +98,7 @@ void add_ls(CLI::App& app, action& chosen) {
   auto* const command = app.add_subcommand("ls", "List the locks that are held or waited for");
   command->formatter(std::make_shared<usage_line>("holdfast ls [OPTIONS] [PATTERN]"));
   command->add_option("PATTERN", to->pattern, "Only names that match, like 'orders:*'")->option_text(" ");
+  add_searched_wire(*command, to->wire);
   add_json(*command, to->json);
   command->add_flag("--names", to->names, "Print only the names, one per line")
       ->excludes(command->get_option("--json"));

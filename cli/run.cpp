@@ -6,19 +6,20 @@
 #include "duration.hpp"
 #include "exit_codes.hpp"
 #include "output.hpp"
+#include "run_lock.hpp"
 #include "server_choice.hpp"
 #include "signals.hpp"
 #include "supervise.hpp"
 #include "terminal.hpp"
 
 #include <holdfast/client.hpp>
-#include <holdfast/fair_mutex.hpp>
-#include <holdfast/mutex.hpp>
 
 #include <fmt/format.h>
 
 #include <memory>
 #include <mutex>
+#include <string>
+#include <vector>
 
 namespace holdfast::cli {
 namespace {
@@ -70,26 +71,26 @@ release_result finish(run_options const& options, lease held, std::chrono::nanos
 /// The exit code, once the release has told what the holder could not know: that the lock went while the
 /// command ran.
 int conclude(run_options const& options, supervision const& seen, release_result const released) {
-  auto const name = output::quoted(options.name);
+  auto const name = title_of(options);
   switch (released) {
     case release_result::kept:
       output::tell(fmt::format(
-          "lock {} kept: it comes free {}", name,
+          "{} kept: it comes free {}", name,
           options.keep ? fmt::format("when its ttl ({}) is over", to_string(options.ttl))
                        : fmt::format("{} after the command was started", to_string(options.once_per))));
       break;
     case release_result::released:
-      output::tell(fmt::format("lock {} released", name));
+      output::tell(fmt::format("{} released", name));
       break;
     case release_result::unknown:
       output::note(
-          fmt::format("lock {}: the release was not confirmed; the lock ends with its ttl ({}) at the latest",
+          fmt::format("{}: the release was not confirmed; the lock ends with its ttl ({}) at the latest",
                       name, to_string(options.ttl)));
       break;
     case release_result::lost:
       if (seen.lost) break;
       output::error(
-          fmt::format("lock {} was lost while the command ran: at the release it was no longer ours; "
+          fmt::format("{} was lost while the command ran: at the release it was no longer ours; "
                       "another holder may have run at the same time",
                       name));
       return options.policy == on_lost::warn ? seen.code : lost;
@@ -106,24 +107,28 @@ int say_busy(run_options const& options, std::string const& why) {
   return ok;
 }
 
-int run_under(exclusive_lock& lock, std::string const& server, run_options const& options,
-              signals const& desk, terminal const& tty, inherited_files const& files) {
-  auto granted = acquire(lock, options.wait, desk, server);
+/// A lock of Redisson's format has no tokens.
+std::vector<std::string> environment_for(run_options const& options, lease const& held) {
+  std::vector<std::string> all{fmt::format("HOLDFAST_NAME={}", options.name),
+                               fmt::format("HOLDFAST_OWNER={}", held.owner())};
+  if (held.token() != 0) all.push_back(fmt::format("HOLDFAST_TOKEN={}", held.token()));
+  return all;
+}
+
+int run_under(run_lock& lock, std::string const& server, run_options const& options, signals const& desk,
+              terminal const& tty, inherited_files const& files) {
+  auto granted = acquire(lock, options, desk, server);
   if (!granted.busy.empty()) return say_busy(options, granted.busy);
   if (!granted.held) return granted.code;
   auto held = std::move(*granted.held);
   auto const started = boot_time();
-  output::tell(fmt::format("lock {} acquired, token {}", output::quoted(options.name), held.token()));
+  output::tell(fmt::format("{} acquired{}", title_of(options),
+                           held.token() == 0 ? "" : fmt::format(", token {}", held.token())));
 
   supervision seen;
   try {
-    child command{{.command = options.command,
-                   .environment = {fmt::format("HOLDFAST_NAME={}", options.name),
-                                   fmt::format("HOLDFAST_TOKEN={}", held.token()),
-                                   fmt::format("HOLDFAST_OWNER={}", held.owner())}},
-                  desk,
-                  tty,
-                  files};
+    child command{
+        {.command = options.command, .environment = environment_for(options, held)}, desk, tty, files};
     seen = supervise(command, held, options, desk, tty);
   } catch (failure const&) {
     // Nothing has run, so there is nothing to keep others from either.
@@ -141,15 +146,8 @@ int run(run_options const& options) {
   terminal const tty;
   signals const desk;
   client redis{url, {.name = "holdfast-run", .label = options.label, .log = output::hook()}};
-  // The watch over max_hold is ours; the lease's own limit is there in case that we are stuck.
-  lock_options const how{
-      .ttl = options.ttl, .renew_every = options.renew_every, .max_hold = options.max_hold};
-  if (options.fair) {
-    fair_mutex lock{redis, options.name, how};
-    return run_under(lock, redis.url(), options, desk, tty, files);
-  }
-  mutex lock{redis, options.name, how};
-  return run_under(lock, redis.url(), options, desk, tty, files);
+  auto const lock = make_run_lock(redis, options);
+  return run_under(*lock, redis.url(), options, desk, tty, files);
 }
 
 }  // namespace holdfast::cli

@@ -3,12 +3,18 @@
 
 #include "loss_watch.hpp"
 
+#include <holdfast/options.hpp>
+
 #include <chrono>
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
 
 namespace holdfast::cli {
+
+/// What is taken: a lock of its own kind, one side of a read-write lock, or one of some slots.
+enum class run_side : std::uint8_t { alone, shared, exclusive, slot };
 
 struct run_options {
   std::string name;
@@ -19,8 +25,11 @@ struct run_options {
   std::chrono::milliseconds max_hold{0};     ///< 0: no limit
   on_lost policy = on_lost::term;
   std::string label{};  ///< shown to those who find the lock busy
-  bool fair = false;    ///< first come, first served
-  bool keep = false;    ///< at the end the lock is left to its ttl
+  run_side side = run_side::alone;
+  std::int64_t slots = 0;  ///< how many there are, for one of them
+  holdfast::wire wire = holdfast::wire::automatic;
+  bool fair = false;  ///< first come, first served
+  bool keep = false;  ///< at the end the lock is left to its ttl
   /// At most once in so long, counted from when the command starts; 0: as often as you like. Who finds the
   /// lock busy has nothing to do, which is no failure.
   std::chrono::milliseconds once_per{0};

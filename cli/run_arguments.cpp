@@ -10,9 +10,11 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 
 namespace holdfast::cli {
 namespace {
@@ -32,9 +34,13 @@ struct typed {
   std::optional<std::string> once_per;
   std::string policy = "term";
   std::string label;
+  std::optional<std::int64_t> slots;
+  std::string wire;
   bool no_wait = false;
   bool fair = false;
   bool keep = false;
+  bool shared = false;
+  bool exclusive = false;
 };
 
 on_lost policy_of(std::string const& text) {
@@ -42,6 +48,42 @@ on_lost policy_of(std::string const& text) {
   if (text == "kill") return on_lost::kill;
   if (text == "warn") return on_lost::warn;
   throw failure{usage, fmt::format("--on-lost: {} is none of term, kill and warn", output::quoted(text))};
+}
+
+run_side side_of(typed const& from) {
+  if (from.shared && from.exclusive)
+    throw failure{usage, "--shared and --exclusive: a command reads or writes; for both say --exclusive"};
+  if (from.slots && (from.shared || from.exclusive))
+    throw failure{usage,
+                  "--slots: slots are a semaphore, --shared and --exclusive a read-write lock; choose one"};
+  if (from.slots && *from.slots < 1)
+    throw failure{usage, fmt::format("--slots: {} is no number of slots; at least 1", *from.slots)};
+  if (from.slots) return run_side::slot;
+  if (from.shared) return run_side::shared;
+  return from.exclusive ? run_side::exclusive : run_side::alone;
+}
+
+/// What goes with all locks but not with those that only Redisson's wire has.
+void check_side(typed const& from, run_side side) {
+  if (side == run_side::alone) return;
+  std::string_view const option = side == run_side::slot     ? "--slots"
+                                  : side == run_side::shared ? "--shared"
+                                                             : "--exclusive";
+  if (from.fair) {
+    throw failure{usage,
+                  fmt::format("--fair: {} has no queue in Redis that could be served in order; leave one "
+                              "of them out",
+                              option)};
+  }
+  if (from.keep && side == run_side::shared)
+    throw failure{usage,
+                  "--keep: a reader that stays would keep no other reader out; leave --keep or --shared out"};
+  if (from.once_per) {
+    throw failure{usage,
+                  fmt::format("--once-per: goes with a lock that one holds at a time, without {}", option)};
+  }
+  if (from.wire == "plain")
+    throw failure{usage, fmt::format("--wire: {} exists on Redisson's wire only; leave --wire out", option)};
 }
 
 run_options checked(typed const& from, words_after const command) {
@@ -59,9 +101,13 @@ run_options checked(typed const& from, words_after const command) {
                   .wait = {},
                   .policy = policy_of(from.policy),
                   .label = from.label,
+                  .side = side_of(from),
+                  .slots = from.slots.value_or(0),
+                  .wire = wire_of(from.wire),
                   .fair = from.fair,
                   .keep = from.keep,
                   .url = from.common.url};
+  check_side(from, run.side);
   if (from.wait) run.wait = duration_of("--wait", *from.wait);
   if (from.no_wait) run.wait = 0ms;
   run.ttl = duration_of("--ttl", from.ttl);
@@ -109,6 +155,12 @@ void add_run(CLI::App& app, action& chosen, words_after const command) {
       ->option_text("term|kill|warn");
   run->add_flag("--fair", to->fair,
                 "First come, first served, over all hosts; without it a newcomer may overtake for a moment");
+  run->add_flag("--shared", to->shared, "Read: together with other readers, but not with an --exclusive one");
+  run->add_flag("--exclusive", to->exclusive,
+                "Write: alone; the other side of --shared. Without either NAME is a lock of another kind");
+  run->add_option("--slots", to->slots, "Run on at most N hosts at a time; all callers should say the same N")
+      ->option_text("N");
+  add_wire(*run, to->wire, "plain|redisson", "How the lock looks in Redis (default: as the URL says)");
   auto* const keep =
       run->add_flag("--keep", to->keep, "Leave the lock to its ttl at the end instead of giving it back");
   run->add_option(

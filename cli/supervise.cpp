@@ -5,6 +5,7 @@
 #include "exit_codes.hpp"
 #include "guard.hpp"
 #include "output.hpp"
+#include "run_lock.hpp"
 
 #include <fmt/format.h>
 
@@ -107,7 +108,7 @@ class supervisor {
       }
       return "";
     }();
-    output::error(fmt::format("lock {} {}; {}", output::quoted(options_.name), what, done));
+    output::error(fmt::format("{} {}; {}", title_of(options_), what, done));
   }
 
   void on_signal(int const signal) {

@@ -4,6 +4,7 @@
 #include "command.hpp"
 #include "exit_codes.hpp"
 #include "listing.hpp"
+#include "lock_search.hpp"
 #include "output.hpp"
 #include "server_choice.hpp"
 #include "standard_output.hpp"
@@ -28,7 +29,7 @@ using namespace std::chrono_literals;
 
 constexpr auto footer =
     R"(Sorted by contention: most waiting processes first, then most acquisitions a second, then longest held.
-PATTERN is as for `holdfast ls`. The 1000 most contended locks are kept in view.
+PATTERN and --wire are as for `holdfast ls`. The 1000 most contended locks are kept in view.
 
 The server is searched for locks in small steps (SCAN), with pauses if that takes long; what was found is looked at again
 each interval. How often a lock is taken is estimated, from the time of its last acquisition that each look shows.
@@ -51,6 +52,7 @@ Examples
 struct top_options {
   common_options common;
   std::string pattern = "*";
+  std::string wire;
   std::string interval_text = "1s";
   std::chrono::milliseconds interval{};
   bool once = false;
@@ -60,7 +62,7 @@ struct top_options {
 int print_snapshots(top_options const& how) {
   client redis{find_server(how.common.url), {.name = "holdfast-top", .log = output::hook()}};
   do {
-    auto const rows = top_watch::look_for(redis, how.pattern, how.interval);
+    auto const rows = top_watch::look_for(redis, how.pattern, how.wire, how.interval);
     if (how.json) {
       auto locks = nlohmann::ordered_json::array();
       for (auto const& row : rows) {
@@ -80,7 +82,7 @@ int print_snapshots(top_options const& how) {
 class top_session {
  public:
   explicit top_session(top_options const& how)
-      : interval_{how.interval}, watch_{find_server(how.common.url), how.pattern, how.interval} {
+      : interval_{how.interval}, watch_{find_server(how.common.url), how.pattern, how.wire, how.interval} {
     state_.server = watch_.server();
   }
 
@@ -198,6 +200,7 @@ void add_top(CLI::App& app, action& chosen) {
       ->add_option("--interval", to->interval_text, "Look again after so long (default: 1s, at least 100ms)")
       ->option_text("DURATION");
   command->add_flag("--once", to->once, "Print one table and exit");
+  add_searched_wire(*command, to->wire);
   add_json(*command, to->json);
   add_common(*command, to->common);
   command->footer(footer);

@@ -41,7 +41,8 @@ struct column {
 constexpr auto left = listing::column::side::left;
 constexpr auto right = listing::column::side::right;
 /// Behind the name, which takes what is left.
-constexpr std::array<column, 6> columns{{{"HOLDER", 20, 64, left},
+constexpr std::array<column, 7> columns{{{"KIND", 10, 116, left},
+                                         {"HOLDER", 20, 64, left},
                                          {"LABEL", 16, 92, left},
                                          {"HELD", 8, 0, right},
                                          {"TTL", 8, 54, right},
@@ -52,9 +53,13 @@ std::vector<std::string> cells_of(top_row const& row) {
   auto const& lock = row.lock;
   std::optional<std::chrono::microseconds> ttl;
   if (lock.ttl_left) ttl = *lock.ttl_left;
-  return {listing::holder_cell(lock),   lock.holder.label.empty() ? "-" : lock.holder.label,
-          listing::cell(lock.held_for), listing::cell(ttl),
-          std::to_string(lock.waiting), rate_cell(row.rate)};
+  return {std::string{to_string(lock.kind)},
+          listing::holder_cell(lock),
+          lock.holder.label.empty() ? "-" : lock.holder.label,
+          listing::cell(lock.held_for),
+          listing::cell(ttl),
+          std::to_string(lock.waiting),
+          rate_cell(row.rate)};
 }
 
 /// A row of the screen.

@@ -1,6 +1,7 @@
 #include "top_watch.hpp"
 
 #include "boot_time.hpp"
+#include "lock_search.hpp"
 
 #include <holdfast/inspect.hpp>
 
@@ -29,8 +30,9 @@ client_options options() {
 
 }  // namespace
 
-top_watch::top_watch(std::string const& url, std::string pattern, std::chrono::milliseconds const interval)
-    : redis_{url, options()}, pattern_{std::move(pattern)}, interval_{interval} {
+top_watch::top_watch(std::string const& url, std::string pattern, std::string wire,
+                     std::chrono::milliseconds const interval)
+    : redis_{url, options()}, pattern_{std::move(pattern)}, wire_{std::move(wire)}, interval_{interval} {
   redis_.connect();  // what is wrong from the start had better be said without a screen
   searcher_ = std::jthread{[this](std::stop_token const& stop) { search(stop); }};
   refresher_ = std::jthread{[this](std::stop_token const& stop) { refresh(stop); }};
@@ -83,7 +85,7 @@ void top_watch::search(std::stop_token const& stop) {
   for (bool goes_on = true; goes_on;) {
     auto const began = boot_time();
     try_to([&] {
-      for_each_lock(redis_, pattern_, [&](lock_state const& lock) {
+      find_locks(redis_, pattern_, wire_, [&](lock_state const& lock) {
         std::lock_guard const hold{mutex_};
         model_.saw(lock, boot_time());
         return !stop.stop_requested() && !paused_;
@@ -120,11 +122,11 @@ void top_watch::refresh(std::stop_token const& stop) {
   }
 }
 
-std::vector<top_row> top_watch::look_for(client& redis, std::string const& pattern,
+std::vector<top_row> top_watch::look_for(client& redis, std::string const& pattern, std::string const& wire,
                                          std::chrono::milliseconds const interval) {
   top_model model;
   auto const find_all = [&] {
-    for_each_lock(redis, pattern, [&](lock_state const& lock) {
+    find_locks(redis, pattern, wire, [&](lock_state const& lock) {
       model.saw(lock, boot_time());
       return true;
     });

@@ -26,7 +26,8 @@ class top_watch {
     bool searched = false;  ///< all keys were looked at once
   };
 
-  top_watch(std::string const& url, std::string pattern, std::chrono::milliseconds interval);
+  top_watch(std::string const& url, std::string pattern, std::string wire,
+            std::chrono::milliseconds interval);
   /// Waits for what is under way: at the most some seconds, when the server doesn't answer.
   ~top_watch();
   top_watch(top_watch const&) = delete;
@@ -41,6 +42,7 @@ class top_watch {
   /// Without threads, for those who print: finds all, finds all again so much later, and meanwhile looks at
   /// the most contended some times. Throws what fails.
   [[nodiscard]] static std::vector<top_row> look_for(client& redis, std::string const& pattern,
+                                                     std::string const& wire,
                                                      std::chrono::milliseconds interval);
 
  private:
@@ -55,6 +57,7 @@ class top_watch {
 
   client redis_;
   std::string const pattern_;
+  std::string const wire_;
   std::chrono::milliseconds const interval_;
 
   mutable std::mutex mutex_;  ///< guards what follows; not held while the server is asked

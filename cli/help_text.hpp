@@ -34,6 +34,12 @@ At most once in a while: --once-per
   ttl is at least DURATION. One that takes longer than DURATION keeps the lock until its end.
   `holdfast release --force NAME` lets it run again sooner.
 
+Readers, writers and slots
+  --shared and --exclusive are the two sides of a read-write lock, --slots N a semaphore of N permits. Like
+  locks with --wire redisson they stand in Redis as Redisson (Java) has them, so that both take part in the
+  same ones; they have no tokens. A lock of another kind under NAME is refused: exit code 65. All callers
+  should say the same N: one who says another changes it, and says so.
+
 Durations
   200ms, 5s, 1m30s, 2h, 1d, 0; a number alone is seconds
 
@@ -43,11 +49,12 @@ Which Redis
   shared by all your processes on this machine only. It holds nothing but locks and stays until it is stopped:
     kill $(cat $XDG_RUNTIME_DIR/holdfast/redis.pid)
   redis://[user[:password]@]host[:port][/db]   rediss://... for TLS   redis+unix:///path/to/socket
+  with ?wire=redisson: locks as Redisson has them
 
 Environment of COMMAND
   HOLDFAST_NAME    the name of the lock
   HOLDFAST_TOKEN   the fencing token: a number that grows with each holder of the name; pass it along with
-                   writes to a store that can refuse older ones
+                   writes to a store that can refuse older ones; not set where there is none
   HOLDFAST_OWNER   the owner id as it stands in Redis
 
 Exit codes
@@ -67,6 +74,8 @@ Examples
   holdfast run nightly-import -- ./import.sh
   holdfast run --no-wait cron:report -- report --daily     # skip it when another host has it
   holdfast run --once-per 1h --label 'hourly report' report -- report --hourly   # cron on several hosts
+  holdfast run --slots 3 encoder -- ./encode                     # at most three hosts at a time
+  holdfast run --shared prices -- ./report                       # while nobody runs --exclusive prices
   holdfast run --wait 30s --ttl 10s deploy:web -- sh -c 'echo "token $HOLDFAST_TOKEN"; ./deploy'
   HOLDFAST_URL=rediss://:secret@redis.example:6380 holdfast run migrate -- ./migrate)";
 

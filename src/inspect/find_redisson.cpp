@@ -22,9 +22,16 @@ bool of_hash(lock_state const& state) { return state.type == "hash" && held_or_w
 bool of_permits(lock_state const& state) {
   return state.kind == lock_kind::permits && held_or_waited_for(state);
 }
-/// Whatever is found by its keys isn't shown once more.
+/// "{a}", whose channel is that of "a".
+bool is_twin(std::string_view name) {
+  return name.starts_with('{') && name.ends_with('}') && name.find('{', 1) == std::string_view::npos;
+}
+/// Whatever is found by its keys isn't shown once more. Where nothing stands under either of two twins, the
+/// one without braces is meant.
 bool of_channel(lock_state const& state) {
-  return (state.kind == lock_kind::counter || state.kind == lock_kind::free) && held_or_waited_for(state);
+  bool const may_be =
+      state.kind == lock_kind::counter || (state.kind == lock_kind::free && !is_twin(state.name));
+  return may_be && held_or_waited_for(state);
 }
 /// A name that was asked for: a counter, too, for which nobody waits.
 bool of_name(lock_state const& state) {
@@ -36,9 +43,7 @@ bool of_name(lock_state const& state) {
 void add_names_of(std::string_view text, std::vector<std::string>& to) {
   if (text.find('{') == std::string_view::npos) return;  // braces are put round a name without
   to.emplace_back(text);
-  if (text.size() > 2 && text.starts_with('{') && text.ends_with('}') &&
-      text.find('{', 1) == std::string_view::npos)
-    to.emplace_back(text.substr(1, text.size() - 2));
+  if (text.size() > 2 && is_twin(text)) to.emplace_back(text.substr(1, text.size() - 2));
 }
 
 bool find_hashes(search& what) {

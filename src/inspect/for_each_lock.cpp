@@ -9,7 +9,7 @@ void for_each_lock(client& redis, std::string_view pattern, std::function<bool(l
                    wire of) {
   auto const server = engine::access::core_of(redis);
   inspection::search what{*server, pattern, f};
-  if (of == wire::redisson) {
+  if ((of == wire::automatic ? server->wire() : of) == wire::redisson) {
     inspection::find_redisson(what);
   } else {
     inspection::find_plain(what);

@@ -54,7 +54,7 @@ error refused(resp::reply const& refusal, std::string_view about, std::string_vi
               "+hgetall, for Redisson's objects also +hget +hkeys +hlen +hscan +hstrlen +hexists +exists "
               "+llen +lrange "
               "+lindex +zscore +zcount +zrangebyscore +pubsub, and +del +set +zpopmin +publish with channels "
-              "&holdfast_inbox:* (for Redisson's objects &redisson_* +hdel +hincrby +incrby +lrem +zrem) to "
+              "&holdfast_inbox:* (for Redisson's objects &redisson_* +hdel +incrby +lpop +zrem +pexpire) to "
               "release by "
               "force; keys ~* to search"};
 }

@@ -65,15 +65,22 @@ TEST_F(ls, prints_an_object_a_line_as_json) {
   EXPECT_THAT(all[0].at("ttl_ms").get<int>(), AllOf(testing::Gt(30'000), testing::Le(60'000)));
   EXPECT_GT(all[0].at("token").get<std::int64_t>(), 1'700'000'000'000'000);
   all[0].erase("held_ms");
+  auto const ttl = all[0].at("ttl_ms");
   all[0].erase("ttl_ms");
   all[0].erase("token");
+  EXPECT_EQ(all[0].at("holders")[0].at("ttl_ms"), ttl);
+  all[0]["holders"][0].erase("ttl_ms");
   EXPECT_EQ(all[0], json::parse(R"({"name": "orders:42", "kind": "exclusive", "type": "string", "waiting": 0,
     "holder": {"owner": "11111111-1111-4111-8111-111111111111:1", "host": "web-3", "pid": 812,
-               "program": "import", "label": "nightly import"}})"));
+               "program": "import", "label": "nightly import"},
+    "wire": "plain", "holding": 1, "fair": false, "available": null, "permits": null, "counts": null, "misfit": null,
+    "holders": [{"owner": "11111111-1111-4111-8111-111111111111:1", "host": "web-3", "pid": 812,
+                 "program": "import", "label": "nightly import", "side": "exclusive", "count": 1}]})"));
   EXPECT_EQ(all[1].at("holder").at("host"), nullptr);
   EXPECT_EQ(all[1].at("holder").at("pid"), nullptr);
   EXPECT_EQ(all[2], json::parse(R"({"name": "waited for", "kind": "free", "type": "none", "holder": null,
-    "held_ms": null, "ttl_ms": null, "token": 41, "waiting": 1})"));
+    "held_ms": null, "ttl_ms": null, "token": 41, "waiting": 1, "wire": "plain", "holding": 0, "holders": [],
+    "fair": false, "available": null, "permits": null, "counts": null, "misfit": null})"));
 }
 
 TEST_F(ls, shows_only_names_that_match) {

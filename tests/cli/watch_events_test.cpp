@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace {
@@ -83,6 +84,63 @@ TEST(watch_events, takes_a_foreign_holder_for_another_one) {
   auto foreign = held("a:9");
   foreign.kind = lock_kind::foreign;
   EXPECT_EQ(between(held("a:1"), foreign), "handed_over");
+}
+
+lock_state crowd(lock_kind kind, std::vector<std::pair<std::string, hold_side>> const& holders,
+                 std::int64_t left = 0) {
+  lock_state state{.name = "orders", .kind = kind, .wire = wire::redisson, .available = left};
+  for (auto const& [owner, side] : holders) state.holders.push_back({.who = {.owner = owner}, .side = side});
+  state.holding = static_cast<std::int64_t>(holders.size());
+  return state;
+}
+
+/// All events, as "left a:1, joined b:1".
+std::string all_between(lock_state const& before, lock_state const& now) {
+  std::string all;
+  for (auto const& one : cli::changes(before, now, 100ms)) {
+    all += (all.empty() ? "" : ", ") + std::string{to_string(one.what)};
+    if (!one.who.who.owner.empty()) all += " " + one.who.who.owner;
+  }
+  return all;
+}
+
+TEST(watch_events, sees_who_comes_and_who_leaves_of_several) {
+  constexpr auto rw = lock_kind::read_write;
+  constexpr auto read = hold_side::read;
+  auto const a = crowd(rw, {{"a:1", read}});
+  auto const b = crowd(rw, {{"b:1", read}});
+  EXPECT_EQ(all_between(free, a), "acquired");
+  EXPECT_EQ(all_between(a, free), "released");
+  EXPECT_EQ(all_between(a, a), "");
+  EXPECT_EQ(all_between(a, b), "left a:1, joined b:1");
+  EXPECT_EQ(all_between(crowd(rw, {{"a:1", hold_side::write}}), a), "left a:1, joined a:1") << "a downgrade";
+  auto many = a;
+  many.holding = 1'000;
+  auto more = a;
+  more.holding = 1'001;
+  EXPECT_EQ(all_between(many, more), "counted") << "who it was is unknown where not all are known";
+  EXPECT_EQ(all_between(held("a:1"), a), "became");
+}
+
+TEST(watch_events, sees_permits_and_numbers) {
+  constexpr auto permit = hold_side::permit;
+  auto const two = crowd(lock_kind::counter, {}, 2);
+  EXPECT_EQ(all_between(free, two), "became");
+  EXPECT_EQ(all_between(two, crowd(lock_kind::counter, {}, 1)), "counted");
+  EXPECT_EQ(all_between(two, crowd(lock_kind::permits, {{"aa", permit}}, 1)), "joined aa");
+  EXPECT_EQ(all_between(crowd(lock_kind::permits, {{"aa", permit}}, 1), two), "left aa");
+  EXPECT_EQ(all_between(two, with(two, 1, 0)), "waiting");
+  EXPECT_EQ(all_between(two, free), "became");
+}
+
+TEST(watch_events, sees_how_often_a_lock_is_held) {
+  auto once = held("a:1");
+  once.kind = lock_kind::reentrant;
+  once.holders = {{.who = once.holder}};
+  auto twice = once;
+  twice.holders.front().count = 2;
+  EXPECT_EQ(between(once, twice), "counted");
+  EXPECT_EQ(between(once, held("a:2")), "handed_over");
 }
 
 }  // namespace

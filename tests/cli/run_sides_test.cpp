@@ -1,0 +1,128 @@
+// `holdfast run` as a reader, as a writer, in one of some slots, and on Redisson's wire.
+#include "objects_of_java.hpp"
+
+#include <signal.h>
+
+namespace {
+
+using namespace holdfast::test;
+using nlohmann::json;
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+namespace of_redisson = holdfast::names::redisson;
+
+class run_sides : public objects_of_java {
+ protected:
+  /// Runs until its stdin says more than it does.
+  [[nodiscard]] process holding(words const& options, std::string const& name = "prices") const {
+    return holdfast_run(server.url(), options, name, {"sleep", "60"});
+  }
+  [[nodiscard]] process brief(words const& options, std::string const& script = "exit 7") const {
+    return holdfast_run(server.url(), options, "prices", shell(script));
+  }
+  bool held_by(std::int64_t count) {
+    return eventually(std::chrono::seconds{10}, [&] { return inspected("prices").at("holding") == count; });
+  }
+};
+
+TEST_F(run_sides, lets_readers_run_together_and_a_writer_alone) {
+  auto one = holding({"--shared"});
+  auto two = holding({"--shared"});
+  ASSERT_TRUE(held_by(2));
+  auto reader = brief({"--shared", "--no-wait"});
+  EXPECT_EQ(reader.wait(), 7);
+  auto writer = brief({"--exclusive", "--no-wait"});
+  EXPECT_EQ(writer.wait(), 75);
+  EXPECT_THAT(writer.err(), HasSubstr("lock \"prices\" on"));
+  for (auto* const job : {&one, &two}) {
+    job->signal(SIGTERM);
+    EXPECT_EQ(job->wait(), 128 + SIGTERM);
+  }
+  EXPECT_FALSE(redis.exists("prices"));
+  auto alone = holding({"--exclusive"});
+  ASSERT_TRUE(held_by(1));
+  EXPECT_EQ(brief({"--shared", "--no-wait"}).wait(), 75);
+}
+
+TEST_F(run_sides, waits_for_java_and_is_waited_for) {
+  write("prices", java);
+  auto reader = holding({"--shared"});
+  ASSERT_TRUE(eventually(std::chrono::seconds{10}, [&] { return inspected("prices").at("waiting") == 1; }));
+  redis.del("prices");
+  redis.command({"PUBLISH", of_redisson::rw_channel("prices"), "1"});
+  ASSERT_TRUE(eventually(std::chrono::seconds{10}, [&] { return inspected("prices").at("holding") == 1; }));
+  EXPECT_EQ(redis.command({"HGET", "prices", "mode"}).text, "read");
+}
+
+TEST_F(run_sides, gives_the_command_no_token_where_there_is_none) {
+  auto const script = "echo \"$HOLDFAST_NAME ${HOLDFAST_TOKEN-none} $HOLDFAST_OWNER\"";
+  auto reader = brief({"--shared"}, script);
+  EXPECT_EQ(reader.wait(), 0);
+  EXPECT_THAT(reader.out(), testing::MatchesRegex("prices none [0-9a-f-]{36}:[0-9]+\n"));
+  auto slot = brief({"--slots", "1"}, script);
+  EXPECT_EQ(slot.wait(), 0);
+  EXPECT_THAT(slot.out(), testing::MatchesRegex("prices none [0-9a-f]{32}\n"));
+}
+
+TEST_F(run_sides, runs_in_as_many_slots_as_there_are) {
+  auto one = holding({"--slots", "2"});
+  auto two = holding({"--slots", "2"});
+  ASSERT_TRUE(held_by(2));
+  auto third = brief({"--slots", "2", "--no-wait"});
+  EXPECT_EQ(third.wait(), 75);
+  EXPECT_THAT(third.err(), AllOf(HasSubstr("slot of \"prices\" on"), HasSubstr("all 2 slots are taken")));
+  auto waiting = brief({"--slots", "2"});
+  ASSERT_TRUE(eventually(std::chrono::seconds{10}, [&] { return inspected("prices").at("waiting") == 1; }));
+  one.signal(SIGTERM);
+  EXPECT_EQ(waiting.wait(), 7);
+  EXPECT_EQ(waiting.err(), "");
+}
+
+TEST_F(run_sides, changes_the_number_of_slots_and_says_so) {
+  EXPECT_EQ(brief({"--slots", "3"}).wait(), 7);
+  auto more = brief({"--slots", "5"});
+  EXPECT_EQ(more.wait(), 7);
+  EXPECT_EQ(more.err(), "holdfast: slots of \"prices\" changed from 3 to 5\n");
+  EXPECT_EQ(redis.get("prices"), "5");
+  EXPECT_EQ(brief({"--slots", "5"}).err(), "");
+}
+
+TEST_F(run_sides, ends_the_command_when_its_side_or_slot_is_taken_by_force) {
+  for (words const& options : {words{"--shared"}, words{"--exclusive"}, words{"--slots", "1"}}) {
+    words all{"--ttl", "3s"};
+    all.insert(all.end(), options.begin(), options.end());
+    auto job = holding(all);
+    ASSERT_TRUE(held_by(1));
+    auto command = start({"release", "--force", "--yes", "--grace", "15s", "prices"});
+    EXPECT_EQ(command.wait(), 0) << command.err();
+    EXPECT_EQ(job.wait(), 79) << options.front() << job.err();
+    redis.command({"FLUSHALL"});
+  }
+}
+
+TEST_F(run_sides, locks_as_java_does_on_its_wire) {
+  for (words const& options :
+       {words{"--wire", "redisson"}, words{"--url", server.url() + "?wire=redisson"}}) {
+    auto job = holding(options);
+    ASSERT_TRUE(
+        eventually(std::chrono::seconds{10}, [&] { return inspected("prices").at("kind") == "reentrant"; }));
+    words no_wait{"--no-wait"};
+    no_wait.insert(no_wait.end(), options.begin(), options.end());
+    EXPECT_EQ(brief(no_wait).wait(), 75);
+    job.signal(SIGTERM);
+    EXPECT_EQ(job.wait(), 128 + SIGTERM);
+    EXPECT_FALSE(redis.exists("prices"));
+  }
+}
+
+TEST_F(run_sides, says_what_else_the_key_holds) {
+  lock("prices");
+  for (words const& options : {words{"--shared"}, words{"--exclusive"}, words{"--slots", "1"}, words{}}) {
+    auto job = brief(options);
+    EXPECT_EQ(job.wait(), 65) << job.err();
+    EXPECT_THAT(job.err(), AllOf(HasSubstr("the key \"prices\" holds"), Not(HasSubstr("\n\n"))));
+  }
+}
+
+}  // namespace

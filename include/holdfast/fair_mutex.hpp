@@ -31,7 +31,9 @@ namespace holdfast {
 /// the mutex may overtake.
 ///
 /// *On the wire.* The keys and messages of mutex, with scripts of its own for acquiring and passing on. See
-/// docs/protocol.md.
+/// docs/protocol.md. With wire::redisson: its RFairLock, where a waiter joins the queue when its process
+/// first asks for it, and a dead one holds up the others for the ttl it saw and ten times its recheck. See
+/// docs/redisson.md.
 ///
 /// *Cost.* Free lock: one request to acquire, one to release. Contended: one request and one message per
 /// handoff, also inside one process, where a mutex needs none: a mutex is the faster one by far when the

@@ -112,6 +112,10 @@ class [[nodiscard]] multi_lease {
 /// *Not guaranteed.* Order of any kind; that servers fail together: a lease on two servers is lost when one
 /// of them is.
 ///
+/// *On the wire.* The keys of mutex, for each name. With wire::redisson those of an RLock each, as in its
+/// RedissonMultiLock, and without the phases: whoever takes single names all the time, as Java's multi-lock
+/// does, can keep it waiting.
+///
 /// *Cost.* One request for each server to acquire, one to release, one to renew, however many names; none
 /// when it passes to a caller of the same process that wants the same names.
 ///

@@ -22,7 +22,9 @@ namespace holdfast {
 ///
 /// *On the wire.* The plain format: a string key of the lock's name, which holds the owner id, as
 /// redsync, redis-py, node-redlock and redis-plus-plus use it; they exclude us and we exclude them. See
-/// docs/protocol.md.
+/// docs/protocol.md. With lock_options::wire = wire::redisson (or `?wire=redisson`): Redisson's RLock, its
+/// RFencedLock with `fenced`, its RSpinLock with wake::poll. See docs/redisson.md, also for what that wire
+/// doesn't allow.
 ///
 /// *Cost.* Free lock: one request to acquire, one to release. Contended: no polling; about two requests
 /// per handoff between processes, none inside one process.

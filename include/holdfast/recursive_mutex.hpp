@@ -15,7 +15,8 @@ namespace holdfast {
 ///
 /// *Guarantees.* Those of mutex; it is the same lock as a mutex of its name. `lock` and the `try_lock`
 /// functions of the thread that holds it count up, `unlock` counts down, and the last one gives the lock
-/// back. The count is kept in this process: nesting asks no server, and the key looks like any mutex's.
+/// back. The count is kept in this process: nesting asks no server, and the key looks like any mutex's (on
+/// Redisson's wire like an RLock's that is held once).
 ///
 /// *When the lock is lost meanwhile*, locking it again throws errc::lost, also try_lock: what a nested call
 /// was told to guard isn't guarded. Each lock() that succeeded still needs its unlock(); after the last the

@@ -87,7 +87,7 @@ bool core::renew_bid(line& at) {
 /// when it was overtaken by the release (they may trade places when the server has lost its scripts), or got
 /// in line.
 void core::drop_orphan(line const& at, std::uint64_t number) {
-  if (!in_use(at, number)) abandon(at, number, {});
+  if (!in_use(at, number)) abandon(at, number, terms_of({}));
 }
 
 bool core::in_use(line const& at, std::uint64_t number) const noexcept {

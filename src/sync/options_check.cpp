@@ -2,6 +2,8 @@
 
 #include <holdfast/error.hpp>
 
+#include "script/names_redisson.hpp"
+
 namespace holdfast::sync {
 void check(bool fine, std::string const& what) {
   if (!fine) throw error{std::errc::invalid_argument, what};
@@ -29,6 +31,14 @@ void check(std::string const& name, lock_options const& options) {
   check(options.poll_floor >= 1ms,
         of("poll_floor") + " must be at least 1 ms, not " + in_ms(options.poll_floor));
   check(options.poll_floor <= options.poll_cap, of("poll_floor") + " must be at most poll_cap");
+}
+
+void check_redisson_name(std::string_view name) {
+  check(names::redisson::fits_in_a_slot(name),
+        "the name \"" + std::string{name} +
+            "\" can't be used on Redisson's wire: its first '{' needs a '}' behind it, and something between "
+            "them; otherwise its channel is in another hash slot than its key, and a cluster that granted "
+            "the lock couldn't release it");
 }
 
 }  // namespace holdfast::sync

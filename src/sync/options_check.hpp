@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <holdfast/options.hpp>
 #include <string>
+#include <string_view>
 
 namespace holdfast::sync {
 
@@ -15,5 +16,8 @@ void check(bool fine, std::string const& what);
 
 /// Throws std::errc::invalid_argument, naming the lock and the option.
 void check(std::string const& name, lock_options const& options);
+
+/// The same for a name that a cluster could lock on Redisson's wire, but not unlock.
+void check_redisson_name(std::string_view name);
 
 }  // namespace holdfast::sync

@@ -3,7 +3,6 @@
 #include <atomic>
 #include <utility>
 
-#include "script/names_redisson.hpp"
 #include "sync/options_check.hpp"
 #include "sync/redisson.hpp"
 #include "sync/redisson/rw.hpp"
@@ -68,10 +67,7 @@ struct shared_mutex::impl {
 
 shared_mutex::shared_mutex(client& redis, std::string name, lock_options options) {
   sync::check(name, options);
-  sync::check(names::redisson::fits_in_a_slot(name),
-              "the braces of the name \"" + name +
-                  "\" don't fit: its keys and its channel would be in two hash slots of a cluster; a '{' "
-                  "needs a '}' behind it, and something between them");
+  sync::check_redisson_name(name);
   impl_ = std::make_unique<impl>(redis, name, options);
 }
 

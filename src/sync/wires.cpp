@@ -1,9 +1,7 @@
 #include "sync/wires.hpp"
 
 #include <string>
-#include <string_view>
 
-#include "script/names_redisson.hpp"
 #include "sync/exclusive.hpp"
 #include "sync/fair.hpp"
 #include "sync/multi.hpp"
@@ -24,21 +22,12 @@ bool on_redisson(lock_options const& options, engine::core const& client) noexce
   return (options.wire == wire::automatic ? client.wire() : options.wire) == wire::redisson;
 }
 
-/// A cluster could lock others, but not unlock them.
-void check_name(std::string_view name) {
-  check(names::redisson::fits_in_a_slot(name),
-        "the name \"" + std::string{name} +
-            "\" can't be used on Redisson's wire: its first '{' needs a '}' behind it, and something between "
-            "them; otherwise its channel is in another hash slot than its key, and a cluster that granted "
-            "the lock couldn't release it");
-}
-
 }  // namespace
 
 engine::recipe const& choose(wires const& kind, std::span<std::string const> names,
                              lock_options const& options, engine::core const& client) {
   if (!on_redisson(options, client)) return kind.plain;
-  for (auto const& name : names) check_name(name);
+  for (auto const& name : names) check_redisson_name(name);
   if (!options.fenced) return kind.redisson;
   check(kind.fenced != nullptr,
         "on Redisson's wire only mutex and recursive_mutex can be fenced; leave lock_options::fenced out, or "

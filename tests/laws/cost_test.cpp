@@ -45,13 +45,17 @@ TEST_P(cost, of_a_handoff_inside_the_process_is_no_request_or_one_where_the_serv
     EXPECT_TRUE(eventually(20s, [&] { return served == 20; }));
     if (!measured || GetParam().wake == wake::poll) continue;
     if (GetParam().passing == handoff::by_server) {
-      EXPECT_LE(requests_for_locks(proxy_), 21u) << "a release for each lease";
+      // There a release grants nothing: the next one joins the queue, it is given back, and the next one
+      // takes it.
+      auto const each = GetParam().on_redisson() ? 3u : 1u;
+      EXPECT_LE(requests_for_locks(proxy_), each * 21) << "a release for each lease";
       EXPECT_EQ(redis.stats().handed_over, before);
       continue;
     }
     // The first lease was taken before anybody waited, with one token, so its release asks for more; the last
     // gives back.
-    EXPECT_LE(requests_for_locks(proxy_), 2u);
+    // Several names on Redisson's wire aren't passed on in one request, and others get a moment to come in.
+    EXPECT_LE(requests_for_locks(proxy_), GetParam().on_redisson() ? 4u : 2u);
     EXPECT_GE(redis.stats().handed_over - before, 19u);
   }
 }

@@ -12,7 +12,9 @@ class finish : public law {
   void ask_to_stop(lease const& held) {
     auto const owner = held.owner();
     auto const uuid = owner.substr(0, 36);
-    raw_.command({"PUBLISH", "holdfast_inbox:" + uuid, "asked " + owner.substr(37) + " orders"});
+    auto const number =
+        owner.substr(37, owner.find(':', 37) - 37);  // behind that of one who writes: its side
+    raw_.command({"PUBLISH", "holdfast_inbox:" + uuid, "asked " + number + " orders"});
   }
   /// The inbox opens half a second after the lease was taken.
   [[nodiscard]] bool hears(lease const& held) {

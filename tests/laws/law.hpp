@@ -43,6 +43,37 @@ class law : public testing::TestWithParam<subject> {
     return left;
   }
 
+  /// Another program takes it, whoever had it. Returns what stands there for it then.
+  std::string occupy(std::string owner, milliseconds ttl) {
+    raw_.del("orders");
+    switch (GetParam().layout) {
+      case layout::owner:
+        raw_.command({"SET", "orders", owner});
+        break;
+      case layout::owner_field:
+        raw_.command({"HSET", "orders", owner, "1"});
+        break;
+      case layout::read_write:
+        owner += ":write";
+        raw_.command({"HSET", "orders", "mode", "write", owner, "1"});
+        break;
+    }
+    raw_.command({"PEXPIRE", "orders", std::to_string(ttl.count())});
+    return owner;
+  }
+  [[nodiscard]] std::optional<std::string> holder() {
+    if (!GetParam().on_redisson()) return raw_.get("orders");
+    for (auto const& field : raw_.command({"HKEYS", "orders"}).elements) {
+      if (field.text != "mode") return field.text;
+    }
+    return std::nullopt;
+  }
+
+  /// Nothing in Redisson's fair queue tells a dead waiter from one that is about to ask again.
+  [[nodiscard]] static bool waits_for_the_dead() {
+    return GetParam().on_redisson() && GetParam().passing == handoff::by_server;
+  }
+
   redis_server server_{};
   raw_redis raw_ = server_.raw();
 };
@@ -108,10 +139,18 @@ inline std::vector<subject> woken_by_messages() {
   return some;
 }
 
-/// Those that keep the order over all clients, which takes messages.
+/// Those that keep the order over all clients, which takes messages; not on Redisson's wire, where queue and
+/// messages are others.
 inline std::vector<subject> keeping_order() {
   auto some = woken_by_messages();
-  std::erase_if(some, [](subject const& s) { return s.passing != handoff::by_server; });
+  std::erase_if(some, [](subject const& s) { return s.passing != handoff::by_server || s.on_redisson(); });
+  return some;
+}
+
+/// Those whose release tells one waiter. On Redisson's wire all hear it, but those of a fair lock.
+inline std::vector<subject> waking_one() {
+  auto some = woken_by_messages();
+  std::erase_if(some, [](subject const& s) { return s.on_redisson() && s.passing != handoff::by_server; });
   return some;
 }
 

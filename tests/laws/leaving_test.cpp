@@ -53,7 +53,8 @@ class leaving : public law {
       ASSERT_TRUE(last);
       EXPECT_EQ(last->release(), release_result::released);
     }
-    if (GetParam().wake != wake::poll) {
+    // On Redisson's wire everybody hears of it, and one that hands the lock on asks again after a moment.
+    if (GetParam().wake != wake::poll && !GetParam().on_redisson()) {
       EXPECT_EQ(of_second.stats().rechecks, 0u) << "a wake-up was not passed on";
     }
     EXPECT_EQ(residue(), nothing);

@@ -15,7 +15,8 @@ namespace holdfast::test {
 /// Keys that stay on purpose when a lock is gone: its token counter, for a day, and the record of a client,
 /// until that ends.
 inline bool outlives_locks(std::string const& key) {
-  return key.rfind("holdfast_token:", 0) == 0 || key.rfind("holdfast_client:", 0) == 0;
+  return key.starts_with("holdfast_token:") || key.starts_with("holdfast_client:") ||
+         key.starts_with("redisson_lock_token:");
 }
 
 struct raw_reply {

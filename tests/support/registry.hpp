@@ -102,10 +102,25 @@ inline std::unique_ptr<any_lock> make_reading(client& redis, std::string name, l
   return std::make_unique<reading>(redis, std::move(name), options);
 }
 
+/// The same on Redisson's wire, with tokens or without.
+template <auto Make, bool Fenced = false>
+std::unique_ptr<any_lock> on_redisson(client& redis, std::string name, lock_options options) {
+  options.wire = wire::redisson;
+  options.fenced = Fenced;
+  return Make(redis, std::move(name), options);
+}
+
 /// How the lock goes from one caller of a client to the next.
 enum class handoff {
   in_process,  ///< without a request
   by_server,   ///< which knows the order of all callers of all clients
+};
+
+/// What stands in the key of a lock that is held.
+enum class layout {
+  owner,        ///< the owner id: the plain wire
+  owner_field,  ///< a hash with the owner as its field: Redisson's
+  read_write,   ///< a hash with a mode, and those who are in it
 };
 
 struct subject {
@@ -113,6 +128,11 @@ struct subject {
   holdfast::wake wake;
   std::unique_ptr<any_lock> (*make)(client&, std::string name, lock_options);
   handoff passing = handoff::in_process;
+  test::layout layout = test::layout::owner;
+
+  /// No tokens that grow across an empty server, no order over processes that a test could see in the plain
+  /// queue, and messages that all hear who wait.
+  [[nodiscard]] bool on_redisson() const noexcept { return layout != test::layout::owner; }
 
   friend std::ostream& operator<<(std::ostream& out, subject const& s) { return out << s.title; }
 };
@@ -127,6 +147,18 @@ inline std::vector<subject> const& registry() {
       {"recursive_mutex_poll", wake::poll, make_lock<recursive_mutex>},
       {"multi_mutex_inbox", wake::inbox, make_several_names},
       {"multi_mutex_poll", wake::poll, make_several_names},
+      {"mutex_redisson", wake::inbox, on_redisson<make_lock<mutex>, true>, handoff::in_process,
+       layout::owner_field},
+      {"mutex_redisson_poll", wake::poll, on_redisson<make_lock<mutex>>, handoff::in_process,
+       layout::owner_field},
+      {"fair_mutex_redisson", wake::inbox, on_redisson<make_lock<fair_mutex>>, handoff::by_server,
+       layout::owner_field},
+      {"recursive_mutex_redisson", wake::inbox, on_redisson<make_lock<recursive_mutex>>, handoff::in_process,
+       layout::owner_field},
+      {"shared_mutex_inbox", wake::inbox, make_lock<shared_mutex>, handoff::in_process, layout::read_write},
+      {"shared_mutex_poll", wake::poll, make_lock<shared_mutex>, handoff::in_process, layout::read_write},
+      {"multi_mutex_redisson", wake::inbox, on_redisson<make_several_names>, handoff::in_process,
+       layout::owner_field},
   };
   return all;
 }

@@ -19,9 +19,7 @@ void check_name(std::string_view kind, std::string const& name) {
   check(!name.empty(), a_kind + " needs a name: it is empty");
   check(name.size() <= longest_name,
         "the name of " + a_kind + " has at most 65536 bytes, not " + std::to_string(name.size()));
-  check(names::redisson::fits_in_a_slot(name),
-        "the name \"" + name + "\" of " + a_kind +
-            " would part its keys in a cluster: its braces must come in pairs, around something");
+  check_redisson_name(name);
 }
 
 void check_number(std::string_view what, std::string const& name, std::int64_t number, std::int64_t least,

@@ -66,7 +66,6 @@ class top_watch {
   std::string trouble_;
   bool searched_ = false;
   bool paused_ = false;
-  time last_search_began_{};
 
   std::jthread searcher_;
   std::jthread refresher_;

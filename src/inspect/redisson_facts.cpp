@@ -96,7 +96,8 @@ std::vector<hold_info> read_holders(std::span<resp::reply const> list, lock_stat
     one.count = count.value_or(1);
     all.push_back(std::move(one));
   }
-  std::ranges::stable_sort(all, {}, &hold_info::side);
+  std::ranges::sort(
+      all, {}, [](hold_info const& one) { return std::pair{one.side, std::string_view{one.who.owner}}; });
   return all;
 }
 

@@ -28,7 +28,8 @@ namespace holdfast {
 /// *Not guaranteed.* The order without messages: with wake::poll, or where the inbox is refused, nobody waits
 /// in the server, and the order is kept among the callers of each client only; such a client comes after
 /// those that wait by messages. The order against a mutex of the same name: the two exclude each other, but
-/// the mutex may overtake.
+/// the mutex may overtake. On Redisson's wire: the order of a client's second caller and later ones against
+/// callers elsewhere, since a client has one place in the queue at a time, its first caller's.
 ///
 /// *On the wire.* The keys and messages of mutex, with scripts of its own for acquiring and passing on. See
 /// docs/protocol.md. With wire::redisson: its RFairLock, where a waiter joins the queue when its process

@@ -1,6 +1,8 @@
 /// What holds for every exclusive lock on Redisson's wire, whichever side holds it and whichever waits.
 #include "beside_redisson.hpp"
 
+#include <holdfast/inspect.hpp>
+
 #include <tuple>
 
 namespace holdfast::test {
@@ -131,19 +133,21 @@ TEST_P(redisson_exclusive, that_they_hold_twice_is_ours_after_both_unlocks) {
   EXPECT_TRUE(waiting.get());
 }
 
+/// The older version sometimes misses a message, and sleeps until the end of the ttl that it saw: so that is
+/// short.
 TEST_P(redisson_exclusive, loses_no_increment_of_a_counter_to_a_mixed_crowd) {
-  redisson java{server_, version()};
-  auto one = our_process(30s);
-  auto two = our_process(30s);
+  redisson java{server_, version(), 10s};
+  auto one = our_process(10s);
+  auto two = our_process(10s);
   auto const order = "increment " + server_.socket_path() + " counter 50";
   one.say(order);
   two.say(order);
   auto const first = theirs(java).increment("counter", 50);
   auto const second = theirs(java).by(2).increment("counter", 50);
-  EXPECT_EQ(one.hear(60s), "ok");
-  EXPECT_EQ(two.hear(60s), "ok");
-  EXPECT_EQ(first.answer(60s), "ok");
-  EXPECT_EQ(second.answer(60s), "ok");
+  EXPECT_EQ(one.hear(90s), "ok");
+  EXPECT_EQ(two.hear(90s), "ok");
+  EXPECT_EQ(first.answer(90s), "ok");
+  EXPECT_EQ(second.answer(90s), "ok");
   EXPECT_EQ(raw_.get("counter"), "200");
 }
 
@@ -226,6 +230,22 @@ TEST_P(redisson_exclusive, that_they_force_open_is_lost_to_us_and_we_are_told_at
   EXPECT_THAT(taken.lost_because(), AnyOf(loss_cause::taken_over, loss_cause::key_gone));
   EXPECT_EQ(taken.release(), release_result::lost);
   EXPECT_EQ(theirs(java, "taken").is_held(), "true");
+}
+
+TEST_P(redisson_exclusive, that_we_force_open_goes_to_who_waits_however_often_they_held_it) {
+  redisson java{server_, version()};
+  EXPECT_EQ(theirs(java).lock(), "ok");
+  EXPECT_EQ(theirs(java).lock(), "ok");
+  auto const waiting = theirs(java).by(2).lock();
+  EXPECT_TRUE(wait());
+  auto const seen = inspect(redis_, "orders");
+  ASSERT_EQ(seen.holders.size(), 1u);
+  EXPECT_EQ(seen.holders.front().count, 2);
+  EXPECT_EQ(force_release(redis_, "orders"), force_result::deleted);
+  EXPECT_EQ(waiting, "ok");
+  EXPECT_EQ(theirs(java).unlock().answer().rfind("error IllegalMonitorStateException: ", 0), 0u);
+  EXPECT_EQ(theirs(java).by(2).unlock(), "ok");
+  EXPECT_THAT(keys(), IsEmpty());
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include "beside_redisson.hpp"
 
 #include <holdfast/expiring_semaphore.hpp>
+#include <holdfast/inspect.hpp>
 
 #include <optional>
 
@@ -159,6 +160,20 @@ TEST_P(redisson_permit_leases, are_not_kept_for_the_dead_who_waited) {
   our_dead.kill9();
   EXPECT_EQ(permit.release(), release_result::released);
   EXPECT_THAT(waiting.answer(), SizeIs(32));
+}
+
+TEST_P(redisson_permit_leases, that_we_take_by_force_wake_them) {
+  redisson java{server_, GetParam()};
+  auto const theirs = java.permits("license");
+  EXPECT_EQ(theirs.set(2), "true");
+  auto const id = theirs.acquire().answer();
+  auto const kept = theirs.acquire().answer();
+  auto const waiting = theirs.by(2).acquire();
+  EXPECT_TRUE(listen(channel));
+  EXPECT_EQ(force_release(redis_, "license", {.owner = id}), force_result::deleted);
+  EXPECT_THAT(waiting.answer(), SizeIs(32));
+  EXPECT_EQ(theirs.try_release(id), "false");
+  EXPECT_EQ(theirs.release(kept), "ok");
 }
 
 }  // namespace

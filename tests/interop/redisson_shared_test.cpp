@@ -1,6 +1,7 @@
 /// RReadWriteLock and shared_mutex: readers of both sides, and writers that wait for them.
 #include "beside_redisson.hpp"
 
+#include <holdfast/inspect.hpp>
 #include <holdfast/shared_mutex.hpp>
 
 #include <optional>
@@ -195,6 +196,20 @@ TEST_P(redisson_shared, whose_readers_they_force_out_is_lost_to_us_and_we_are_to
   EXPECT_TRUE(eventually(patience, [&] { return mine.lost().stop_requested(); }));
   EXPECT_EQ(mine.lost_because(), loss_cause::key_gone);
   EXPECT_EQ(mine.release(), release_result::lost);
+}
+
+TEST_P(redisson_shared, whose_readers_we_force_out_one_by_one_is_written_then) {
+  redisson java{server_, GetParam()};
+  EXPECT_EQ(their_reader(java).lock(), "ok");
+  EXPECT_EQ(their_reader(java).by(2).lock(), "ok");
+  auto const first = their_reader(java).owner();
+  auto const second = their_reader(java).by(2).owner();
+  auto const waiting = their_writer(java).by(3).lock();
+  EXPECT_TRUE(listen(channel));
+  EXPECT_EQ(force_release(redis_, "prices", {.owner = first}), force_result::deleted);
+  EXPECT_TRUE(always(300ms, [&] { return !waiting.is_answered(); }));
+  EXPECT_EQ(force_release(redis_, "prices", {.owner = second}), force_result::deleted);
+  EXPECT_EQ(waiting, "ok");
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include <chrono>
 #include <future>
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -17,6 +18,8 @@ namespace holdfast::test {
 
 /// What a slow machine may take. Well below the 30 s of a lease, so that whoever waits within it was woken.
 inline constexpr auto patience = 20s;
+/// What ours are ready to wait, so that a last look at its end comes too late to pass for a message.
+inline constexpr auto long_enough = 60s;
 
 /// Something that waits while the test goes on.
 template <class Wait>
@@ -27,6 +30,13 @@ template <class Wait>
 template <class Result>
 [[nodiscard]] bool is_over(std::future<Result> const& waiting) {
   return waiting.wait_for(0s) == std::future_status::ready;
+}
+
+/// What came of it, long before whoever waits would have looked by itself. Throws when nothing did.
+template <class Result>
+Result soon(std::future<Result>& waiting) {
+  if (waiting.wait_for(patience) != std::future_status::ready) throw std::runtime_error{"it waits still"};
+  return waiting.get();
 }
 
 /// Skipped where Redisson's peers aren't there.
@@ -43,12 +53,29 @@ class beside_redisson : public interop {
     return worker::session(url_, std::string{what}, name, ttl);
   }
 
-  /// So many processes listen on the channel.
+  /// So many processes listen on the channel, and sleep.
   [[nodiscard]] bool listen(std::string const& channel, std::int64_t processes = 1) {
-    return eventually(patience, [&] { return subscribers(channel) == processes; });
+    return eventually(patience, [&] { return subscribers(channel) == processes; }) && all_is_quiet();
   }
-  [[nodiscard]] bool queue_is(std::string const& name, std::vector<std::string> const& owners) {
-    return eventually(patience, [&] { return list("redisson_lock_queue:{" + name + "}") == owners; });
+
+  /// Whoever waits looks once more when it listens: here nobody does so any more, and only a message or the
+  /// end of a time wakes it.
+  [[nodiscard]] bool all_is_quiet() {
+    auto const inbox = "holdfast_inbox:" + listening_.uuid();  // at its opening a client looks, too
+    auto const opened = [&] { return listening_.stats().waiting_now == 0 || subscribers(inbox) == 1; };
+    return eventually(patience, opened) && eventually(patience, [&] {
+             auto const before = commands_run();
+             return always(200ms, [&] { return commands_run() == before; });
+           });
+  }
+
+  /// Other than by which we look.
+  [[nodiscard]] std::uint64_t commands_run() {
+    std::uint64_t all = 0;
+    for (auto const& [command, calls] : raw_.command_counts()) {
+      if (command != "info") all += calls;
+    }
+    return all;
   }
 
   std::string url_ = server_.url() + "?wire=redisson";

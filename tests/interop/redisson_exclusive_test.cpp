@@ -44,21 +44,18 @@ class redisson_exclusive : public beside_redisson, public testing::WithParamInte
     return beside_redisson::our_process(what().ours, "orders", ttl);
   }
 
-  /// So many processes wait, and it shows; of those that spin, that somebody goes on asking.
+  /// So many processes wait, and sleep; of those that spin, that somebody goes on asking.
   [[nodiscard]] bool wait(std::int64_t processes = 1) {
     std::string const where{what().shown_in};
     if (where.empty()) {
-      auto const before = scripts_run();
-      return eventually(patience, [&] { return scripts_run() >= before + 3; });
+      auto const before = commands_run();
+      return eventually(patience, [&] { return commands_run() >= before + 3; });
     }
     if (what().title == fair.title) {
-      return eventually(patience, [&] { return std::ssize(list(where)) == processes; });
+      return eventually(patience, [&] { return std::ssize(list(where)) == processes; }) && all_is_quiet();
     }
     return listen(where, processes);
   }
-
- private:
-  std::uint64_t scripts_run() { return raw_.calls_of("eval") + raw_.calls_of("evalsha"); }
 };
 
 std::string name_of_both(testing::TestParamInfo<versioned_kind> const& of) {
@@ -80,11 +77,11 @@ TEST_P(redisson_exclusive, is_ours_as_soon_as_they_unlock) {
   auto const lock = ours(listening_);
   EXPECT_EQ(theirs(java).lock(), "ok");
   EXPECT_FALSE(lock->try_acquire_for(0s));
-  auto waiting = meanwhile([&] { return lock->try_acquire_for(patience); });
+  auto waiting = meanwhile([&] { return lock->try_acquire_for(long_enough); });
   EXPECT_TRUE(wait());
   EXPECT_FALSE(is_over(waiting));
   EXPECT_EQ(theirs(java).unlock(), "ok");
-  auto const mine = waiting.get();
+  auto const mine = soon(waiting);
   ASSERT_TRUE(mine);
   EXPECT_TRUE(hash("orders").contains(mine->owner()));
   EXPECT_EQ(theirs(java).try_lock(), "false");
@@ -125,12 +122,12 @@ TEST_P(redisson_exclusive, that_they_hold_twice_is_ours_after_both_unlocks) {
   EXPECT_EQ(theirs(java).lock(), "ok");
   EXPECT_EQ(theirs(java).lock(), "ok");
   EXPECT_EQ(theirs(java).hold_count(), "2");
-  auto waiting = meanwhile([&] { return lock->try_acquire_for(patience); });
+  auto waiting = meanwhile([&] { return lock->try_acquire_for(long_enough); });
   EXPECT_TRUE(wait());
   EXPECT_EQ(theirs(java).unlock(), "ok");
   EXPECT_TRUE(always(300ms, [&] { return !is_over(waiting); }));
   EXPECT_EQ(theirs(java).unlock(), "ok");
-  EXPECT_TRUE(waiting.get());
+  EXPECT_TRUE(soon(waiting));
 }
 
 /// The older version sometimes misses a message, and sleeps until the end of the ttl that it saw: so that is
@@ -166,10 +163,10 @@ TEST_P(redisson_exclusive, is_ours_when_the_ttl_is_over_of_one_of_theirs_that_wa
   redisson java{server_, version(), 3s};
   EXPECT_EQ(theirs(java).lock(), "ok");
   auto const lock = ours(redis_);
-  auto waiting = meanwhile([&] { return lock->try_acquire_for(patience); });
+  auto waiting = meanwhile([&] { return lock->try_acquire_for(long_enough); });
   EXPECT_TRUE(wait());
   java.kill9();
-  EXPECT_TRUE(waiting.get());
+  EXPECT_TRUE(soon(waiting));
 }
 
 TEST_P(redisson_exclusive, is_theirs_when_the_ttl_is_over_of_one_of_ours_that_was_killed) {
@@ -210,10 +207,10 @@ TEST_P(redisson_exclusive, goes_past_one_of_theirs_that_was_killed_while_it_wait
   EXPECT_TRUE(wait());
   java.kill9();
   auto const lock = ours(listening_);
-  auto waiting = meanwhile([&] { return lock->try_acquire_for(45s); });
+  auto waiting = meanwhile([&] { return lock->try_acquire_for(long_enough); });
   EXPECT_TRUE(wait(what().title == fair.title ? 2 : 1));
   EXPECT_EQ(mine.release(), release_result::released);
-  EXPECT_TRUE(waiting.get());
+  EXPECT_TRUE(soon(waiting));
 }
 
 TEST_P(redisson_exclusive, that_they_force_open_is_lost_to_us_and_we_are_told_at_the_next_renewal) {

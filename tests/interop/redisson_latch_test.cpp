@@ -13,7 +13,7 @@ constexpr auto channel = "redisson_countdownlatch__channel__{ready}";
 class redisson_latch : public beside_each_redisson {
  protected:
   [[nodiscard]] std::future<bool> we_wait() {
-    return meanwhile([this] { return listening_one_.wait_for(patience); });
+    return meanwhile([this] { return listening_one_.wait_for(long_enough); });
   }
 
   latch ours_{redis_, "ready"};
@@ -37,7 +37,7 @@ TEST_P(redisson_latch, opens_for_both_when_they_count_last) {
   EXPECT_TRUE(always(300ms, [&] { return !they.is_answered() && !is_over(we); }));
   EXPECT_EQ(theirs.by(2).count_down(), "ok");
   EXPECT_EQ(they, "ok");
-  EXPECT_TRUE(we.get());
+  EXPECT_TRUE(soon(we));
   EXPECT_TRUE(ours_.try_wait());
   EXPECT_EQ(theirs.await(), "ok");
 }
@@ -62,7 +62,7 @@ TEST_P(redisson_latch, opens_for_both_when_we_count_last) {
   EXPECT_EQ(first, "ok");
   EXPECT_EQ(second, "ok");
   EXPECT_EQ(third, "true");
-  EXPECT_TRUE(we.get());
+  EXPECT_TRUE(soon(we));
 }
 
 TEST_P(redisson_latch, is_where_both_meet) {
@@ -75,7 +75,7 @@ TEST_P(redisson_latch, is_where_both_meet) {
   EXPECT_EQ(theirs.count_down(), "ok");
   EXPECT_EQ(theirs.await(), "ok");
   ASSERT_EQ(we.wait_for(patience), std::future_status::ready);
-  we.get();
+  soon(we);
 }
 
 TEST_P(redisson_latch, stays_open_whoever_counts_below_zero_and_can_be_set_again) {
@@ -107,10 +107,10 @@ TEST_P(redisson_latch, that_we_open_wakes_them_and_that_they_delete_lets_us_go_o
   EXPECT_EQ(they, "ok");
 
   EXPECT_TRUE(ours_.try_set_count(7));
-  auto we = meanwhile([&] { return ours_.wait_for(patience); });
+  auto we = meanwhile([&] { return ours_.wait_for(long_enough); });
   EXPECT_TRUE(listen(channel));
   EXPECT_EQ(theirs.remove(), "true");  // its message says that the latch is closed
-  EXPECT_TRUE(we.get());
+  EXPECT_TRUE(soon(we));
   EXPECT_FALSE(raw_.exists("ready"));
 }
 
@@ -125,7 +125,7 @@ TEST_P(redisson_latch, opens_for_the_others_when_one_of_either_side_was_killed_w
   killed.kill9();
   ours_.count_down();
   EXPECT_EQ(they, "ok");
-  EXPECT_TRUE(we.get());
+  EXPECT_TRUE(soon(we));
   EXPECT_FALSE(raw_.exists("ready"));
 }
 

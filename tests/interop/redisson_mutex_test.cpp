@@ -63,13 +63,13 @@ TEST_P(redisson_mutex, wakes_all_processes_that_wait_one_after_the_other) {
   redisson other{server_, GetParam()};
   auto mine = mutex{redis_, "orders"}.acquire();
   mutex ours{listening_, "orders"};
-  auto we = meanwhile([&] { return ours.try_acquire_for(60s).has_value(); });
+  auto we = meanwhile([&] { return ours.try_acquire_for(long_enough).has_value(); });
   auto const they = java.lock("orders").increment("counter", 1);
   auto const others = other.lock("orders").increment("counter", 1);
   auto const second_of_others = other.lock("orders").by(2).increment("counter", 1);
   EXPECT_TRUE(listen(channel, 3));
   EXPECT_EQ(mine.release(), release_result::released);
-  EXPECT_TRUE(we.get());
+  EXPECT_TRUE(soon(we));
   EXPECT_EQ(they, "ok");
   EXPECT_EQ(others, "ok");
   EXPECT_EQ(second_of_others, "ok");
@@ -82,10 +82,10 @@ TEST_P(redisson_mutex, that_is_fenced_has_tokens_that_grow_across_both) {
   auto const theirs = java.fenced_lock("orders");
   mutex ours{listening_, "orders", {.fenced = true}};
   auto const first = theirs.lock_token().number();
-  auto waiting = meanwhile([&] { return ours.try_acquire_for(patience); });
+  auto waiting = meanwhile([&] { return ours.try_acquire_for(long_enough); });
   EXPECT_TRUE(listen(channel));
   EXPECT_EQ(theirs.unlock(), "ok");
-  auto mine = waiting.get();
+  auto mine = soon(waiting);
   ASSERT_TRUE(mine);
   EXPECT_GT(mine->token(), first);
   EXPECT_EQ(theirs.token().number(), std::stoll(*raw_.get("redisson_lock_token:{orders}")));
@@ -110,10 +110,10 @@ TEST_P(redisson_mutex, of_several_names_that_they_hold_is_ours_when_they_unlock)
   multi_mutex ours{listening_, {"m2", "m1"}};
   EXPECT_EQ(java.multi_lock("m1,m2").lock(), "ok");
   EXPECT_FALSE(ours.try_acquire());
-  auto waiting = meanwhile([&] { return ours.try_acquire_for(patience); });
+  auto waiting = meanwhile([&] { return ours.try_acquire_for(long_enough); });
   EXPECT_TRUE(eventually(patience, [&] { return listening_.stats().waiting_now == 1; }));
   EXPECT_EQ(java.multi_lock("m1,m2").unlock(), "ok");
-  EXPECT_TRUE(waiting.get());
+  EXPECT_TRUE(soon(waiting));
 }
 
 TEST_P(redisson_mutex, of_several_names_that_we_hold_is_theirs_when_we_release) {
@@ -135,13 +135,13 @@ TEST_P(redisson_mutex, of_several_names_keeps_none_from_them_while_we_wait_for_a
   redisson java{server_, GetParam()};
   multi_mutex ours{listening_, {"m1", "m2"}, {.starvation_limit = 60s}};
   EXPECT_EQ(java.lock("m2").lock(), "ok");
-  auto waiting = meanwhile([&] { return ours.try_acquire_for(patience); });
+  auto waiting = meanwhile([&] { return ours.try_acquire_for(long_enough); });
   EXPECT_TRUE(listen("redisson_lock__channel:{m2}"));
   EXPECT_EQ(java.lock("m1").try_lock(), "true");
   EXPECT_EQ(java.lock("m1").unlock(), "ok");
   EXPECT_FALSE(is_over(waiting));
   EXPECT_EQ(java.lock("m2").unlock(), "ok");
-  EXPECT_TRUE(waiting.get());
+  EXPECT_TRUE(soon(waiting));
 }
 
 TEST_P(redisson_mutex, of_several_names_comes_free_when_either_side_is_killed) {

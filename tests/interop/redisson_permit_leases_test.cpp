@@ -18,7 +18,7 @@ constexpr auto channel = "redisson_sc:{license}";
 class redisson_permit_leases : public beside_each_redisson {
  protected:
   [[nodiscard]] std::future<std::optional<lease>> we_wait() {
-    return meanwhile([this] { return listening_ones_.try_acquire_for(patience); });
+    return meanwhile([this] { return listening_ones_.try_acquire_for(long_enough); });
   }
 
   expiring_semaphore ours_{redis_, "license"};
@@ -71,7 +71,7 @@ TEST_P(redisson_permit_leases, of_ours_are_given_back_by_them_and_we_are_told) {
   auto waiting = we_wait();
   EXPECT_TRUE(listen(channel));
   EXPECT_EQ(theirs.release(permit.owner()), "ok");
-  auto const next = waiting.get();
+  auto const next = soon(waiting);
   ASSERT_TRUE(next);
   EXPECT_THAT(next->owner(), Ne(permit.owner()));
   EXPECT_TRUE(eventually(patience, [&] { return permit.lost().stop_requested(); }));
@@ -89,7 +89,7 @@ TEST_P(redisson_permit_leases, wake_us_when_they_release) {
   EXPECT_TRUE(listen(channel));
   EXPECT_FALSE(is_over(waiting));
   EXPECT_EQ(theirs.release(id), "ok");
-  EXPECT_TRUE(waiting.get());
+  EXPECT_TRUE(soon(waiting));
 }
 
 TEST_P(redisson_permit_leases, wake_them_when_we_release) {
@@ -127,7 +127,7 @@ TEST_P(redisson_permit_leases, of_theirs_that_died_come_back_to_us) {
   auto waiting = we_wait();
   EXPECT_TRUE(listen(channel));
   killed.kill9();
-  auto permit = waiting.get();
+  auto permit = soon(waiting);
   ASSERT_TRUE(permit);
   EXPECT_EQ(java.permits("license").try_release(id), "false");
   EXPECT_EQ(permit->release(), release_result::released);

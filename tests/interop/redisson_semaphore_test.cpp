@@ -12,7 +12,7 @@ class redisson_semaphore : public beside_each_redisson {
  protected:
   /// Waits for permits with nothing but messages to wake it.
   [[nodiscard]] std::future<bool> we_wait(std::int64_t permits = 1) {
-    return meanwhile([this, permits] { return listening_ones_.try_acquire_for(patience, permits); });
+    return meanwhile([this, permits] { return listening_ones_.try_acquire_for(long_enough, permits); });
   }
 
   semaphore ours_{redis_, "uploads"};
@@ -55,8 +55,8 @@ TEST_P(redisson_semaphore, wakes_us_when_they_release) {
   EXPECT_TRUE(listen(channel));
   EXPECT_FALSE(is_over(one) || is_over(two));
   EXPECT_EQ(theirs.release(2), "ok");
-  EXPECT_TRUE(one.get());
-  EXPECT_TRUE(two.get());
+  EXPECT_TRUE(soon(one));
+  EXPECT_TRUE(soon(two));
   EXPECT_EQ(theirs.available(), "0");
 }
 
@@ -92,7 +92,7 @@ TEST_P(redisson_semaphore, gives_many_permits_to_who_wants_many_when_they_came_o
   EXPECT_EQ(theirs.release(), "ok");
   EXPECT_TRUE(always(300ms, [&] { return !is_over(we); }));
   EXPECT_EQ(theirs.release(), "ok");
-  EXPECT_TRUE(we.get());
+  EXPECT_TRUE(soon(we));
 }
 
 TEST_P(redisson_semaphore, never_given_permits_wakes_who_waits_when_the_other_side_gives_them) {
@@ -108,7 +108,7 @@ TEST_P(redisson_semaphore, never_given_permits_wakes_who_waits_when_the_other_si
   auto we = we_wait();
   EXPECT_TRUE(listen(channel));
   EXPECT_EQ(theirs.set(1), "true");
-  EXPECT_TRUE(we.get());
+  EXPECT_TRUE(soon(we));
 }
 
 TEST_P(redisson_semaphore, goes_below_zero_by_either_and_both_wait_until_it_is_above) {
@@ -125,7 +125,7 @@ TEST_P(redisson_semaphore, goes_below_zero_by_either_and_both_wait_until_it_is_a
   EXPECT_TRUE(always(300ms, [&] { return !they.is_answered() && !is_over(we); }));
   ours_.release(4);
   EXPECT_EQ(they, "ok");
-  EXPECT_TRUE(we.get());
+  EXPECT_TRUE(soon(we));
   EXPECT_EQ(ours_.available(), 0);
 }
 
@@ -141,7 +141,7 @@ TEST_P(redisson_semaphore, gives_nothing_to_the_dead_who_waited) {
   ours_.release();
   java.semaphore("uploads").by(2).release().answer();
   EXPECT_EQ(they, "ok");
-  EXPECT_TRUE(we.get());
+  EXPECT_TRUE(soon(we));
   EXPECT_EQ(ours_.available(), 0);
 }
 

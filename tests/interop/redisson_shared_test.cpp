@@ -20,10 +20,10 @@ class redisson_shared : public beside_each_redisson {
   [[nodiscard]] static their_lock their_reader(redisson& java) { return java.read_lock("prices"); }
   [[nodiscard]] static their_lock their_writer(redisson& java) { return java.write_lock("prices"); }
   [[nodiscard]] std::future<std::optional<lease>> we_wait_to_write() {
-    return meanwhile([this] { return ours_.try_acquire_for(patience); });
+    return meanwhile([this] { return ours_.try_acquire_for(long_enough); });
   }
   [[nodiscard]] std::future<std::optional<lease>> we_wait_to_read() {
-    return meanwhile([this] { return ours_.try_acquire_shared_for(patience); });
+    return meanwhile([this] { return ours_.try_acquire_shared_for(long_enough); });
   }
 
   shared_mutex ours_{listening_, "prices"};
@@ -62,7 +62,7 @@ TEST_P(redisson_shared, is_written_by_us_when_their_last_reader_has_gone) {
   EXPECT_EQ(their_reader(java).unlock(), "ok");
   EXPECT_TRUE(always(300ms, [&] { return !is_over(waiting); }));
   EXPECT_EQ(their_reader(java).by(2).unlock(), "ok");
-  EXPECT_TRUE(waiting.get());
+  EXPECT_TRUE(soon(waiting));
   EXPECT_THAT(keys(), IsEmpty());
 }
 
@@ -89,8 +89,8 @@ TEST_P(redisson_shared, is_read_by_all_of_us_when_their_writer_has_gone) {
   EXPECT_TRUE(listen(channel));
   EXPECT_FALSE(is_over(first) || is_over(second));
   EXPECT_EQ(their_writer(java).unlock(), "ok");
-  auto const one = first.get();
-  auto const two = second.get();
+  auto const one = soon(first);
+  auto const two = soon(second);
   EXPECT_TRUE(one && two && one->valid() && two->valid());
 }
 
@@ -129,12 +129,12 @@ TEST_P(redisson_shared, that_we_downgrade_lets_their_readers_in_at_once_and_no_w
 TEST_P(redisson_shared, that_they_downgrade_lets_our_readers_in_long_before_the_ttl) {
   redisson java{server_, GetParam()};
   EXPECT_EQ(their_writer(java).lock(), "ok");
-  auto waiting = meanwhile([&] { return other_of_ours_.try_acquire_shared_for(patience); });
+  auto waiting = meanwhile([&] { return other_of_ours_.try_acquire_shared_for(long_enough); });
   EXPECT_TRUE(listen(channel));
   EXPECT_EQ(their_reader(java).lock(), "ok");
   EXPECT_FALSE(is_over(waiting));
   EXPECT_EQ(their_writer(java).unlock(), "ok");
-  EXPECT_TRUE(waiting.get());
+  EXPECT_TRUE(soon(waiting));
   EXPECT_FALSE(ours_.try_acquire());
 }
 
@@ -153,10 +153,10 @@ TEST_P(redisson_shared, has_its_readers_renewed_by_both_sides_past_two_ttls) {
 TEST_P(redisson_shared, is_written_by_us_when_the_ttl_is_over_of_a_reader_of_theirs_that_was_killed) {
   redisson java{server_, GetParam(), 3s};
   EXPECT_EQ(their_reader(java).lock(), "ok");
-  auto waiting = meanwhile([&] { return other_of_ours_.try_acquire_for(patience); });
+  auto waiting = meanwhile([&] { return other_of_ours_.try_acquire_for(long_enough); });
   EXPECT_TRUE(listen(channel));
   java.kill9();
-  EXPECT_TRUE(waiting.get());
+  EXPECT_TRUE(soon(waiting));
 }
 
 TEST_P(redisson_shared, is_written_by_them_when_the_ttl_is_over_of_a_reader_of_ours_that_was_killed) {
@@ -182,10 +182,10 @@ TEST_P(redisson_shared, goes_on_with_the_readers_that_are_left_when_one_of_eithe
   EXPECT_EQ(their_writer(java).by(2).try_lock(4s), "false");
   EXPECT_TRUE(mine.valid());
   EXPECT_EQ(their_reader(java).is_held(), "true");
-  auto waiting = meanwhile([&] { return other_of_ours_.try_acquire_for(patience); });
+  auto waiting = meanwhile([&] { return other_of_ours_.try_acquire_for(long_enough); });
   EXPECT_EQ(their_reader(java).unlock(), "ok");
   EXPECT_EQ(mine.release(), release_result::released);
-  EXPECT_TRUE(waiting.get());
+  EXPECT_TRUE(soon(waiting));
 }
 
 TEST_P(redisson_shared, whose_readers_they_force_out_is_lost_to_us_and_we_are_told) {

@@ -22,7 +22,7 @@ struct kind {
 
 constexpr kind plain{"RLock", &redisson::lock, "mutex_inbox", "redisson_lock__channel:{orders}"};
 constexpr kind fair{"RFairLock", &redisson::fair_lock, "fair_mutex_inbox", "redisson_lock_queue:{orders}"};
-constexpr kind writer{"RWriteLock", &redisson::write_lock, "shared_mutex_writer", "redisson_rwlock:{orders}"};
+constexpr kind writer{"RWriteLock", &redisson::write_lock, "shared_mutex_inbox", "redisson_rwlock:{orders}"};
 constexpr kind spinning{"RSpinLock", &redisson::spin_lock, "mutex_poll", ""};
 
 using versioned_kind = std::tuple<redisson_version, kind>;

@@ -163,16 +163,15 @@ inline std::vector<subject> const& registry() {
   return all;
 }
 
-/// What a worker can hold besides: not exclusive, or not by itself, so the laws don't apply.
+/// What a worker can hold besides: not exclusive, so the laws don't apply.
 inline subject const shared_reader{"shared_mutex_reader", wake::inbox, make_reading};
-inline subject const shared_writer{"shared_mutex_writer", wake::inbox, make_lock<shared_mutex>};
 inline subject const a_permit{"expiring_semaphore", wake::automatic, make_lock<expiring_semaphore>};
 
 inline subject const& subject_titled(std::string_view title) {
   for (auto const& s : registry()) {
     if (s.title == title) return s;
   }
-  for (auto const* const s : {&shared_reader, &shared_writer, &a_permit}) {
+  for (auto const* const s : {&shared_reader, &a_permit}) {
     if (s->title == title) return *s;
   }
   throw std::invalid_argument{"no such subject: " + std::string{title}};

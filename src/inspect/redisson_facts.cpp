@@ -94,10 +94,8 @@ std::vector<hold_info> read_holders(std::span<resp::reply const> list, lock_stat
       state.misfit = "the hold count of " + one.who.owner + " is " + quoted(list[i + 1].text) +
                      ", not a number from 1 up";
     one.count = count.value_or(1);
-    all.push_back(std::move(one));
+    all.insert(one.side == hold_side::write ? all.begin() : all.end(), std::move(one));
   }
-  std::ranges::sort(
-      all, {}, [](hold_info const& one) { return std::pair{one.side, std::string_view{one.who.owner}}; });
   return all;
 }
 

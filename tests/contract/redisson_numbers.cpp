@@ -1,42 +1,8 @@
 #include "contract/redisson_numbers.hpp"
 
-#include <hiredis/hiredis.h>
-
-#include <stdexcept>
-
 #include "sync/redisson/permit_id.hpp"
 
 namespace holdfast::contract {
-
-void overheard::closer::operator()(redisContext* context) const noexcept { redisFree(context); }
-
-overheard::overheard(test::redis_server const& on) : context_{redisConnectUnix(on.socket_path().c_str())} {
-  redisAppendCommand(context_.get(), "PSUBSCRIBE *");
-  (void)read();
-}
-
-/// The texts of the next reply.
-words overheard::read() {
-  void* received = nullptr;
-  if (redisGetReply(context_.get(), &received) != REDIS_OK) throw std::runtime_error{context_->errstr};
-  auto* const reply = static_cast<redisReply*>(received);
-  words result;
-  for (std::size_t i = 0; i < reply->elements; ++i) {
-    if (reply->element[i]->str != nullptr)
-      result.emplace_back(reply->element[i]->str, reply->element[i]->len);
-  }
-  freeReplyObject(reply);
-  return result;
-}
-
-// PING is answered behind everything that was published before.
-std::vector<std::string> overheard::take() {
-  std::vector<std::string> all;
-  redisAppendCommand(context_.get(), "PING end");
-  for (auto reply = read(); reply.size() == 4 && reply[0] == "pmessage"; reply = read())
-    all.push_back(reply[2] + " " + reply[3]);
-  return all;
-}
 
 void redisson_numbers::run(call const& what, reply_matcher const& reply,
                            std::vector<std::string> const& payloads, reply_matcher const& again) {

@@ -16,21 +16,6 @@ namespace holdfast::contract {
 /// the notes of requests, which are ours alone.
 using keys_and_values = std::map<std::string, std::string>;
 
-/// Hears every message on every channel.
-class overheard {
- public:
-  explicit overheard(test::redis_server const& on);
-  /// What was published before this is called, as "<channel> <payload>".
-  std::vector<std::string> take();
-
- private:
-  words read();
-  struct closer {
-    void operator()(redisContext*) const noexcept;
-  };
-  std::unique_ptr<redisContext, closer> context_;
-};
-
 class redisson_numbers : public testing::Test {
  protected:
   using reply_matcher = testing::Matcher<raw_reply const&>;
@@ -62,7 +47,7 @@ class redisson_numbers : public testing::Test {
   std::string const channel_;
   test::redis_server& server_ = empty_server();
   raw_redis raw_ = server_.raw();
-  overheard messages_{server_};
+  ears messages_{server_};  ///< hear everything
 
  private:
   std::set<std::string> notes_;

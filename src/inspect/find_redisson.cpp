@@ -49,9 +49,11 @@ void add_names_of(std::string_view text, std::vector<std::string>& to) {
 bool find_hashes(search& what) {
   return what.scan(what.pattern(), "hash", [&what](search::keys const& hashes) {
     std::vector<key> all;
+    all.reserve(hashes.size());
     for (auto const& one : hashes) all.push_back({one});
     auto const places = ask_one(what.server(), lua::sift{.hashes = std::move(all)}(), what.pattern());
     std::vector<std::string> names;
+    names.reserve(places.size());
     for (auto const& place : places.elements)
       names.push_back(hashes[static_cast<std::size_t>(place.integer) - 1]);
     return what.show(std::move(names), of_hash);

@@ -7,12 +7,12 @@
 #include <vector>
 
 #include "engine/access.hpp"
-#include "inspect/redisson_facts.hpp"
 #include "inspect/view.hpp"
 #include "script/names.hpp"
 #include "script/names_redisson.hpp"
 #include "scripts.hpp"
 #include "sync/options_check.hpp"
+#include "sync/redisson/permit_id.hpp"
 
 namespace holdfast {
 namespace {
@@ -103,7 +103,7 @@ call take_read_write(lock_state const& seen, std::string_view field) {
 call take_permits(lock_state const& seen, std::string_view id) {
   auto const permits = of_redisson::permits(seen.name);
   auto const channel = of_redisson::semaphore_channel(seen.name);
-  auto const bytes = inspection::permit_bytes(id);
+  auto const bytes = sync::redisson::read_permit_id(id).value_or("");
   return lua::force_permits{
       .counter = {seen.name}, .permits = {permits}, .channel = channel, .bytes = bytes, .text = id}();
 }

@@ -6,6 +6,7 @@
 #include <optional>
 #include <span>
 #include <utility>
+#include "sync/redisson/permit_id.hpp"
 
 namespace holdfast::inspection {
 namespace {
@@ -144,12 +145,10 @@ void read_permits(lock_state& state, facts_of const& facts, std::int64_t number,
   std::int64_t strange = 0;
   auto const list = facts.list("permits");
   for (std::size_t i = 0; i + 1 < list.size(); i += 2) {
-    auto id = permit_id(list[i].text);
-    if (id.empty()) {
-      ++strange;
-      id = list[i].text;
-    }
-    hold_info one{.who = {.owner = std::move(id)}, .side = hold_side::permit};
+    auto const& id = list[i].text;
+    bool const known = id.size() == permit_size;
+    if (!known) ++strange;
+    hold_info one{.who = {.owner = known ? sync::redisson::shown(id) : id}, .side = hold_side::permit};
     if (auto const score = to_score(list[i + 1].text); score && *score < never)
       one.ttl_left = milliseconds{std::llround(*score)} - duration_cast<milliseconds>(now);
     state.holders.push_back(std::move(one));
@@ -184,31 +183,6 @@ void read_listeners_of_counter(lock_state& state, facts_of const& facts) {
 }
 
 }  // namespace
-
-std::string permit_id(std::string_view bytes) {
-  constexpr std::string_view digits{"0123456789abcdef"};
-  std::string text;
-  if (bytes.size() != permit_size) return text;
-  for (auto const byte : bytes) {
-    auto const value = static_cast<unsigned char>(byte);
-    text += digits[value >> 4U];
-    text += digits[value & 15U];
-  }
-  return text;
-}
-
-std::string permit_bytes(std::string_view id) {
-  std::string bytes;
-  if (id.size() != 2 * permit_size) return bytes;
-  for (std::size_t i = 0; i != permit_size; ++i) {
-    auto const digits = id.substr(2 * i, 2);
-    unsigned value = 0;
-    auto const [end, failure] = std::from_chars(digits.data(), digits.data() + 2, value, 16);
-    if (failure != std::errc{} || end != digits.data() + 2) return {};
-    bytes += static_cast<char>(value);
-  }
-  return bytes;
-}
 
 void read_facts(lock_state& state, resp::reply const& all, microseconds now) {
   facts_of const facts{all};

@@ -26,8 +26,7 @@ class subscriber final : public session {
     /// The server won't have it (no right to the channel, a proxy without pub/sub): it isn't tried again.
     virtual void on_refused(std::string const& words) = 0;
 
-   protected:
-    ~listener() = default;
+    virtual ~listener() = default;
   };
 
   subscriber(reactor::loop& on, settings const& how, client_stats& counts);

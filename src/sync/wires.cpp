@@ -10,11 +10,10 @@
 
 namespace holdfast::sync {
 
-constinit wires const exclusive_wires{
-    .plain = exclusive, .redisson = redisson::lock, .fenced = &redisson::fenced};
-constinit wires const fair_wires{.plain = fair, .redisson = redisson::fair, .fenced = nullptr};
-constinit wires const multi_wires{.plain = multi, .redisson = redisson::multi, .fenced = nullptr};
-constinit wires const lone_wires{.plain = exclusive, .redisson = redisson::lock, .fenced = nullptr};
+constexpr wires exclusive_wires{.plain = exclusive, .redisson = redisson::lock, .fenced = &redisson::fenced};
+constexpr wires fair_wires{.plain = fair, .redisson = redisson::fair, .fenced = nullptr};
+constexpr wires multi_wires{.plain = multi, .redisson = redisson::multi, .fenced = nullptr};
+constexpr wires lone_wires{.plain = exclusive, .redisson = redisson::lock, .fenced = nullptr};
 
 namespace {
 
@@ -29,9 +28,11 @@ engine::recipe const& choose(wires const& kind, std::span<std::string const> nam
   if (!on_redisson(options, client)) return kind.plain;
   for (auto const& name : names) check_redisson_name(name);
   if (!options.fenced) return kind.redisson;
-  check(kind.fenced != nullptr,
-        "on Redisson's wire only mutex and recursive_mutex can be fenced; leave lock_options::fenced out, or "
-        "use wire::plain, where all locks have tokens");
+  if (kind.fenced == nullptr) {
+    throw error{std::errc::invalid_argument,
+                "on Redisson's wire only mutex and recursive_mutex can be fenced; leave lock_options::fenced "
+                "out, or use wire::plain, where all locks have tokens"};
+  }
   return *kind.fenced;
 }
 

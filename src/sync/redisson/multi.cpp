@@ -48,17 +48,17 @@ call set_ttl_of_all(milliseconds ttl, std::span<owned const> leases) {
 
 }  // namespace
 
-constinit recipe const multi{.order = order::barging,
-                             .queues = false,
-                             .acquire = acquire,
-                             .read_acquire = replies::read_acquire,
-                             .release = give_back<lua::release>,
-                             .read_release = replies::read_release,
-                             .abandon = give_back<lua::abandon>,
-                             .renew = renew_all,
-                             .read_renew = replies::read_renew,
-                             .set_ttl = set_ttl_of_all,
-                             .several = &several,
-                             .channels = channels};
+constexpr recipe multi{.order = order::barging,
+                       .queues = false,
+                       .acquire = acquire,
+                       .read_acquire = replies::read_acquire,
+                       .release = give_back<lua::release>,
+                       .read_release = replies::read_release,
+                       .abandon = give_back<lua::abandon>,
+                       .renew = renew_all,
+                       .read_renew = replies::read_renew,
+                       .set_ttl = set_ttl_of_all,
+                       .several = &several,
+                       .channels = channels};
 
 }  // namespace holdfast::sync::redisson

@@ -56,6 +56,8 @@ class core : public std::enable_shared_from_this<core> {
                                  std::stop_token const& stop, int amount = 1);
   void async_acquire(line_ptr const& at, terms_ptr const& how, patience_time wait, std::stop_token stop,
                      acquire_handler done, int amount = 1);
+  /// Lets go of what was granted and isn't leased. It points at its line, whose count the lock guards.
+  void forget(held_ptr& what) noexcept;
   release_result release(held_ptr& what) noexcept;
   /// In two steps, so that leases of several clients go at the same time.
   struct ending;

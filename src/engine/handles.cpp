@@ -56,6 +56,15 @@ release_result core::finish_lease(held_ptr& what, How how) noexcept {
   return wait_for_end(hold, begin_ending(what, std::move(how)));
 }
 
+void core::forget(held_ptr& what) noexcept {
+  if (forked()) {
+    (void)what.detach();
+    return;
+  }
+  reactor::lock const hold{loop_.mutex()};
+  what.reset();
+}
+
 release_result core::release(held_ptr& what) noexcept {
   return finish_lease(what, [this](held& mine, release_handler done) { release(mine, std::move(done)); });
 }

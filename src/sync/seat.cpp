@@ -40,15 +40,21 @@ void seat::async_acquire(engine::patience_time wait, exclusive_lock::acquire_han
 }
 
 bool seat::pass(engine::patience_time wait, std::stop_token const& stop, int amount) const {
-  return core_->acquire(line_, how_, wait, stop, amount) != nullptr;
+  auto granted = core_->acquire(line_, how_, wait, stop, amount);
+  if (!granted) return false;
+  core_->forget(granted);
+  return true;
 }
 
 void seat::async_pass(engine::patience_time wait, std::function<void(bool, std::exception_ptr)> done,
                       std::stop_token stop, int amount) const {
   core_->async_acquire(
       line_, how_, wait, std::move(stop),
-      [done = std::move(done)](engine::held_ptr const& of, std::shared_ptr<error const> const& failure) {
-        done(of != nullptr, thrown(failure));
+      [core = core_.get(), done = std::move(done)](engine::held_ptr granted,
+                                                   std::shared_ptr<error const> const& failure) {
+        auto const got = granted != nullptr;
+        if (got) core->forget(granted);
+        done(got, thrown(failure));
       },
       amount);
 }

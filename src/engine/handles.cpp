@@ -146,15 +146,17 @@ void core::renew(held& what) {
 held_ptr core::become(held_ptr what, line_ptr const& to, call const& script) {
   if (forked()) check_usable();
   reactor::lock hold{loop_.mutex()};
+  // Both die under the lock: a line's count isn't atomic.
+  held_ptr old{std::move(what)};
   check_usable();
-  line_ptr const from{&what->place()};
+  line_ptr from{&old->place()};
   auto const lost_error = [&from](loss_cause cause) {
     return error{errc::lost, "lease of " + from->title() + " can't be turned into another: " +
                                  (cause == loss_cause::none ? std::string{"it was released"}
                                                             : std::string{to_string(cause)})};
   };
-  if (what->now() != held::state::held) throw error{lost_error(what->cause())};
-  renewer::remove(*what);
+  if (old->now() != held::state::held) throw error{lost_error(old->cause())};
+  renewer::remove(*old);
   std::optional<net::answer> answer;
   reactor::parked caller;
   scripting::run(connection_, script,
@@ -162,38 +164,42 @@ held_ptr core::become(held_ptr what, line_ptr const& to, call const& script) {
                    answer = std::move(how);
                    loop_.finish(caller);
                  },
-                 {.while_down = net::patience::endless, .give_up = what->deadline()});
+                 {.while_down = net::patience::endless, .give_up = old->deadline()});
   loop_.wait(hold, caller);
   hold.lock();
   auto const understood = !answer->failure && answer->reply.is_integer();
   auto const state = understood ? from->how().read_release(answer->reply) : found::mine;
-  auto const still_held = what->now() == held::state::held;
+  auto const still_held = old->now() == held::state::held;
   if (understood && still_held && state == found::mine) {
-    held_ptr const next{new held{to, terms_ptr{&what->how()}, what->number(), what->token()}};
-    next->set_deadline(deadline_of(answer->sent_at, what->options().ttl));
-    if (what->options().watchdog) next->renew_at = answer->sent_at + what->how().every;
-    next->renewals_left = what->renewals_left;
-    (void)finish_here(*what);
-    next->inherit(*what);
+    held_ptr next{new held{to, terms_ptr{&old->how()}, old->number(), old->token()}};
+    next->set_deadline(deadline_of(answer->sent_at, old->options().ttl));
+    if (old->options().watchdog) next->renew_at = answer->sent_at + old->how().every;
+    next->renewals_left = old->renewals_left;
+    (void)finish_here(*old);
+    next->inherit(*old);
     crowds_[to.get()].open(*next, boot_clock::now());
     ++stats_.held_now;
     renewer_.add(*next);
     if (!from->on_wire) ask_after_release(*from);
+    old.reset();
+    from.reset();
     loop_.leave(hold);
     return next;
   }
   if (still_held && state != found::mine) {
-    lose(*what, state == found::gone ? loss_cause::key_gone : loss_cause::taken_over);
+    lose(*old, state == found::gone ? loss_cause::key_gone : loss_cause::taken_over);
   } else if (still_held) {
-    release(*what, {});  // whether it was turned is unknown: both ends of it go
-    release_as(*to, *what);
+    release(*old, {});  // whether it was turned is unknown: both ends of it go
+    release_as(*to, *old);
   }
-  auto const cause = what->cause();
+  auto const cause = old->cause();
   std::shared_ptr<error const> const why =
       !understood && !answer->failure ? explain(answer->reply, *from, url()) : answer->failure;
+  auto const failure = why && cause == loss_cause::none ? error{*why} : lost_error(cause);
+  old.reset();
+  from.reset();
   loop_.leave(hold);
-  if (why && cause == loss_cause::none) throw error{*why};
-  throw error{lost_error(cause)};
+  throw error{failure};
 }
 
 held_ptr core::reenter(line_ptr const& at, held* what) {

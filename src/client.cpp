@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "engine/core.hpp"
-#include "net/url.hpp"
+#include "net/place.hpp"
 
 namespace holdfast {
 namespace {
@@ -64,7 +64,7 @@ void check(client_options const& options) {
 
 client::client(std::string const& url, client_options options) {
   check(options);
-  core_ = std::make_shared<engine::core>(net::parse_url(url), std::move(options));
+  core_ = std::make_shared<engine::core>(net::parse_place(url), std::move(options));
   std::lock_guard const hold{living().guard};
   living().cores.emplace(core_.get(), core_);
 }

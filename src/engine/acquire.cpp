@@ -82,7 +82,7 @@ void core::time_up(waiter& who) {
   } else if (mine != nullptr && mine->now == bid::state::asking) {
     // A server that couldn't be asked is no busy lock. One that was, and has yet to give its first answer,
     // decides.
-    who.failure = connection_.down_because();
+    who.failure = servers_->down_because();
     if (!who.failure && !mine->answered) {
       who.once = true;
       return;

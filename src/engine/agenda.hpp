@@ -43,6 +43,17 @@ class agenda {
 
   static void remove(held& one) noexcept { one.unlink(); }
 
+  /// Takes out any one; null: none is left.
+  [[nodiscard]] held* pop_any() noexcept {
+    for (auto& [span, list] : lists_) {
+      if (list.empty()) continue;
+      auto& first = list.front();
+      list.pop_front();
+      return &first;
+    }
+    return nullptr;
+  }
+
   /// When the next look is due; max() when nobody is there.
   [[nodiscard]] time_point earliest() noexcept {
     auto result = time_point::max();

@@ -4,7 +4,6 @@
 
 #include "engine/core.hpp"
 #include "engine/failure.hpp"
-#include "script/runner.hpp"
 
 namespace holdfast::engine {
 namespace {
@@ -126,16 +125,15 @@ void core::ask_for(line& at) {
   auto const while_down = mine.answered             ? net::patience::endless
                           : at.waiters.front().once ? net::patience::little
                                                     : net::patience::steady;
-  auto const what = at.how().acquire(at.name(), how);
   if (at.waiters.front().how->options.replicas > 0) {
-    ask_with_replicas(at, what, while_down);
+    ask_with_replicas(at, how, while_down);
     return;
   }
-  scripting::run(connection_, what,
-                 [this, pin = line_ptr{&at}, number = mine.number](net::answer&& answer) {
-                   on_asked(*pin, number, std::move(answer));
-                 },
-                 {.while_down = while_down});
+  servers_->acquire(at.how(), at.name(), how,
+                    [this, pin = line_ptr{&at}, number = mine.number](net::answer&& answer) {
+                      on_asked(*pin, number, std::move(answer));
+                    },
+                    {.while_down = while_down});
 }
 
 void core::on_asked(line& at, std::uint64_t number, net::answer&& how) {

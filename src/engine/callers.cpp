@@ -7,7 +7,6 @@
 #include "engine/core.hpp"
 #include "engine/failure.hpp"
 #include "resp/command.hpp"
-#include "script/runner.hpp"
 
 namespace holdfast::engine {
 namespace {
@@ -155,7 +154,7 @@ std::vector<net::answer> core::wait_for_answers(std::size_t count, Send send) {
 
 std::vector<net::answer> core::run_scripts(std::span<call const> scripts) {
   return wait_for_answers(scripts.size(), [&](std::size_t i, callback<void(net::answer&&)> done) {
-    scripting::run(connection_, scripts[i], std::move(done));
+    servers_->run(scripts[i], std::move(done));
   });
 }
 
@@ -179,7 +178,7 @@ resp::reply core::ask_server(std::span<std::string_view const> command) {
   auto answers = wait_for_answers(1, [&](std::size_t, callback<void(net::answer&&)> done) {
     std::string bytes;
     resp::append_command(bytes, command);
-    connection_.send({.bytes = std::move(bytes), .done = std::move(done)});
+    servers_->send({.bytes = std::move(bytes), .done = std::move(done)});
   });
   return std::move(answers.front().reply);
 }

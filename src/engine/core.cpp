@@ -6,6 +6,7 @@
 
 #include "base/fork.hpp"
 #include "base/ids.hpp"
+#include "engine/one_deployment.hpp"
 #include "resp/command.hpp"
 
 namespace holdfast::engine {
@@ -24,15 +25,18 @@ net::settings make_settings(net::endpoint server, client_options const& options)
 
 }  // namespace
 
-core::core(net::endpoint server, client_options options)
+core::core(net::place where, client_options options)
     : uuid_{make_uuid()},
       options_{std::move(options)},
-      settings_{make_settings(std::move(server), options_)},
+      where_{std::move(where)},
+      settings_{make_settings(where_.server, options_)},
       generation_{fork_generation()},
-      connection_{loop_, settings_, stats_},
-      renewer_{loop_, connection_, stats_, [this](held& what, loss_cause cause) { lose(what, cause); }},
-      messages_{loop_, settings_, stats_},
-      inbox_{messages_,
+      servers_{std::make_unique<one_deployment>(topology::make_deployment(
+          loop_, where_, settings_, stats_,
+          {.moved = [this](std::string const& now) { on_moved(now); },
+           .warning = [this](std::string message) { log(log_level::warning, std::move(message)); }}))},
+      renewer_{loop_, *servers_, stats_, [this](held& what, loss_cause cause) { lose(what, cause); }},
+      inbox_{*servers_,
              uuid_,
              {.woken = [this](std::uint64_t number) { on_woken(number); },
               .granted = [this](std::uint64_t number, granted const& what) { on_grant(number, what); },
@@ -40,13 +44,13 @@ core::core(net::endpoint server, client_options options)
               .open = [this] { ask_all_again(); },
               .refused = [this](std::string const& words) { on_inbox_refused(words); }}},
       broadcast_{loop_,
-                 messages_,
+                 *servers_,
                  {.woken = [this](std::uint64_t number) { on_woken(number); },
                   .open = [this](std::uint64_t number) { on_open(number); },
                   .refused = [this](std::string const& channel,
                                     std::string const& words) { on_channel_refused(channel, words); }}},
       presence_{loop_,
-                connection_,
+                *servers_,
                 {.uuid = uuid_, .label = options_.label},
                 [this] { return stats_.held_now != 0 || stats_.waiting_now != 0; },
                 [this] {
@@ -132,7 +136,7 @@ void core::warn(std::string message) noexcept {
 /// without a connection.
 void core::drain(reactor::lock& hold, std::chrono::nanoseconds bound) {
   auto const until = boot_clock::now() + bound;
-  while (!connection_.idle() && connection_.up() && boot_clock::now() < until) {
+  while (!servers_->idle() && servers_->up() && boot_clock::now() < until) {
     // Replies come in order, so this one comes after all the others. What they set off goes into the next
     // round.
     struct barrier {
@@ -148,7 +152,7 @@ void core::drain(reactor::lock& hold, std::chrono::nanoseconds bound) {
     loop_.arm(bell, until);
     std::string ping;
     resp::append_command(ping, {"PING"});
-    connection_.send({.bytes = std::move(ping), .done = [let_go](net::answer&&) { let_go(); }});
+    servers_->send({.bytes = std::move(ping), .done = [let_go](net::answer&&) { let_go(); }});
     loop_.wait(hold, here->caller);
     hold.lock();
     bell.disarm();
@@ -186,10 +190,8 @@ void core::shut() {
   release_all();
   reactor::lock hold{loop_.mutex()};
   loop_.stop(hold);
-  messages_.close();
   auto const why = std::make_shared<error const>(errc::closed, url() + ": the client has been shut down");
-  connection_.shut(why);
-  if (acknowledged_) acknowledged_->shut(why);
+  servers_->shut(why);
   // Releases that were to be sent again: somebody may wait for their outcome, which is known now.
   while (!delayed_.empty()) {
     auto now = std::move(delayed_.front().what);

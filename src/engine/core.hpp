@@ -18,9 +18,9 @@
 #include "engine/line.hpp"
 #include "engine/presence.hpp"
 #include "engine/renewer.hpp"
+#include "engine/servers.hpp"
 #include "engine/wake/broadcast.hpp"
 #include "engine/wake/inbox.hpp"
-#include "net/connection.hpp"
 #include "reactor/reactor.hpp"
 
 namespace holdfast::engine {
@@ -34,7 +34,7 @@ using patience_time = std::optional<std::chrono::nanoseconds>;
 
 class core : public std::enable_shared_from_this<core> {
  public:
-  core(net::endpoint server, client_options options);
+  core(net::place where, client_options options);
   ~core();
   core(core const&) = delete;
   core& operator=(core const&) = delete;
@@ -145,7 +145,7 @@ class core : public std::enable_shared_from_this<core> {
   [[nodiscard]] bool in_use(line const& at, std::uint64_t number) const noexcept;
 
   // replicas.cpp: acquisitions that replicas acknowledge. All under the lock.
-  void ask_with_replicas(line& at, call const& what, net::patience while_down);
+  void ask_with_replicas(line& at, ask const& how, net::patience while_down);
   struct acknowledgement;
   void send_wait(std::shared_ptr<acknowledgement> const& mine);
   void on_acknowledged(acknowledgement& what, net::answer const& count);
@@ -155,6 +155,7 @@ class core : public std::enable_shared_from_this<core> {
   void on_grant(std::uint64_t number, granted const& what);
   void on_asked_to_stop(std::uint64_t number);
   void ask_all_again();
+  void on_moved(std::string const& now);
   void on_open(std::uint64_t number);
   void on_inbox_refused(std::string const& words);
   void on_channel_refused(std::string const& channel, std::string const& words);
@@ -225,19 +226,18 @@ class core : public std::enable_shared_from_this<core> {
   // Constant after construction.
   std::string const uuid_;
   client_options const options_;
+  net::place const where_;
   net::settings const settings_;
   int const generation_;
 
   // Under the loop's lock.
   reactor::loop loop_;
   client_stats stats_;
-  net::connection connection_;
-  std::unique_ptr<net::connection> acknowledged_;  ///< for WAIT, which holds up whatever comes behind it
+  std::unique_ptr<servers> const servers_;
   std::unordered_set<line, line_hash, line_equal> lines_;
   std::unordered_map<std::uint64_t, line*> bids_;  ///< by owner number: who a message is for
   std::unordered_map<line const*, crowd> crowds_;  ///< of lines whose kind allows several leases at a time
   renewer renewer_;
-  net::subscriber messages_;
   inbox inbox_;
   broadcast broadcast_;
   presence presence_;

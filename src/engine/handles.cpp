@@ -6,7 +6,6 @@
 
 #include "engine/core.hpp"
 #include "engine/failure.hpp"
-#include "script/runner.hpp"
 
 namespace holdfast::engine {
 
@@ -122,7 +121,7 @@ void core::renew(held& what) {
     mine->failure = std::move(failure);
     loop_.finish(mine->caller);
   };
-  reactor::timer bell{[this, finish_with] { finish_with(connection_.down_because()); }};
+  reactor::timer bell{[this, finish_with] { finish_with(servers_->down_because()); }};
   if (what.now() == held::state::held) {
     loop_.arm(bell, what.deadline());
     renewer_.renew_now(what, [this, finish_with, at = line_ptr{&what.place()}](net::answer const& how) {
@@ -159,12 +158,12 @@ held_ptr core::become(held_ptr what, line_ptr const& to, call const& script) {
   renewer::remove(*old);
   std::optional<net::answer> answer;
   reactor::parked caller;
-  scripting::run(connection_, script,
-                 [&](net::answer&& how) {
-                   answer = std::move(how);
-                   loop_.finish(caller);
-                 },
-                 {.while_down = net::patience::endless, .give_up = old->deadline()});
+  servers_->run(script,
+                [&](net::answer&& how) {
+                  answer = std::move(how);
+                  loop_.finish(caller);
+                },
+                {.while_down = net::patience::endless, .give_up = old->deadline()});
   loop_.wait(hold, caller);
   hold.lock();
   auto const understood = !answer->failure && answer->reply.is_integer();

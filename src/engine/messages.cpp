@@ -72,6 +72,14 @@ void core::ask_all_again() {
   }
 }
 
+/// What the server that answers from now on knows may be older than what was acknowledged: see to it that
+/// what is lost is told at once, and that nobody waits for a message of the one before.
+void core::on_moved(std::string const& now) {
+  log(log_level::info, url() + ": served by " + now + " from now on");
+  renewer_.ask_about_all();
+  ask_all_again();
+}
+
 /// The same for the channels of one bid.
 void core::on_open(std::uint64_t number) {
   auto const known = bids_.find(number);

@@ -9,7 +9,6 @@
 
 #include "resp/command.hpp"
 #include "script/names.hpp"
-#include "script/runner.hpp"
 #include "scripts.hpp"
 
 namespace holdfast::engine {
@@ -31,10 +30,10 @@ process_info describe_self(std::string const& label) {
           .label = label};
 }
 
-presence::presence(reactor::loop& on, net::connection& line, identity who, std::function<bool()> wanted,
+presence::presence(reactor::loop& on, servers& whom, identity who, std::function<bool()> wanted,
                    std::function<void()> open)
     : on_{on},
-      line_{line},
+      whom_{whom},
       who_{std::move(who)},
       wanted_{std::move(wanted)},
       open_{std::move(open)},
@@ -59,15 +58,14 @@ void presence::announce() {
   auto const self = describe_self(who_.label);
   auto const record = names::client_record(who_.uuid);
   announced_ = true;
-  scripting::run(line_,
-                 scripts::client::announce{.record = {record},
-                                           .ttl_ms = std::max(record_ttl, stays).count(),
-                                           .host = self.host,
-                                           .pid = self.pid,
-                                           .program = self.program,
-                                           .label = self.label}(),
-                 [this](net::answer&& how) { refused_ = how.reply.is_error(); },
-                 {.give_up = boot_clock::now() + between_records});
+  whom_.run(scripts::client::announce{.record = {record},
+                                      .ttl_ms = std::max(record_ttl, stays).count(),
+                                      .host = self.host,
+                                      .pid = self.pid,
+                                      .program = self.program,
+                                      .label = self.label}(),
+            [this](net::answer&& how) { refused_ = how.reply.is_error(); },
+            {.give_up = boot_clock::now() + between_records});
 }
 
 void presence::end() {
@@ -80,7 +78,7 @@ void presence::end() {
   if (!std::exchange(announced_, false)) return;
   std::string bytes;
   resp::append_command(bytes, {"DEL", names::client_record(who_.uuid)});
-  line_.send({.bytes = std::move(bytes)});
+  whom_.send({.bytes = std::move(bytes)});
 }
 
 }  // namespace holdfast::engine

@@ -5,7 +5,7 @@
 #include <holdfast/who.hpp>
 #include <string>
 
-#include "net/connection.hpp"
+#include "engine/servers.hpp"
 
 namespace holdfast::engine {
 
@@ -24,7 +24,7 @@ class presence {
   };
 
   /// `wanted`: is there anything held or waited for? `open`: opens the inbox.
-  presence(reactor::loop& on, net::connection& line, identity who, std::function<bool()> wanted,
+  presence(reactor::loop& on, servers& whom, identity who, std::function<bool()> wanted,
            std::function<void()> open);
 
   /// Something is held, or waited for.
@@ -44,7 +44,7 @@ class presence {
   void announce();
 
   reactor::loop& on_;
-  net::connection& line_;
+  servers& whom_;
   identity who_;
   std::function<bool()> wanted_;
   std::function<void()> open_;

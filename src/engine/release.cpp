@@ -4,7 +4,6 @@
 
 #include "engine/core.hpp"
 #include "engine/failure.hpp"
-#include "script/runner.hpp"
 
 namespace holdfast::engine {
 namespace {
@@ -146,8 +145,8 @@ void core::set_last_ttl(held& what, milliseconds left, release_handler done) {
   auto const owner = owner_id(what.number());
   owned const mine{.name = what.place().name(), .owner = owner};
   auto const& how = what.place().how();
-  scripting::run(
-      connection_, (how.set_ttl != nullptr ? how.set_ttl : how.renew)(left, {&mine, 1}),
+  servers_->set_ttl(
+      how, left, mine,
       [this, at = line_ptr{&what.place()}, done = std::move(done)](net::answer&& answer) mutable {
         auto result = release_result::unknown;
         if (!answer.failure && answer.reply.is_array()) {
@@ -198,11 +197,11 @@ core::giving_back::giving_back(held const& what, handover terms)
 void core::send_release(giving_back const& what, release_handler done) {
   auto const& at = *what.place;
   auto const owner = owner_id(what.number);
-  scripting::run(connection_, at.how().release({.name = at.name(), .owner = owner}, what.how),
-                 [this, what, done = std::move(done)](net::answer&& answer) mutable {
-                   on_released(what, std::move(done), answer);
-                 },
-                 {.while_down = net::patience::endless, .give_up = what.deadline});
+  servers_->release(at.how(), {.name = at.name(), .owner = owner}, what.how,
+                    [this, what, done = std::move(done)](net::answer&& answer) mutable {
+                      on_released(what, std::move(done), answer);
+                    },
+                    {.while_down = net::patience::endless, .give_up = what.deadline});
 }
 
 void core::on_released(giving_back const& what, release_handler done, net::answer const& answer) {
@@ -243,38 +242,37 @@ void core::pass(line& at, held const& from, release_handler done) {
   mine.answered = true;
   auto const next = next_ask(at);
   auto const owner = owner_id(from.number());
-  scripting::run(connection_,
-                 at.how().pass({.name = at.name(), .owner = owner}, terms_of(from.options()), next),
-                 [this, pin = line_ptr{&at}, number, before = giving_back{from, terms_of(from.options())},
-                  done = std::move(done)](net::answer&& how) mutable {
-                   auto const mine_still = pin->on_wire && pin->on_wire->number == number;
-                   if (!mine_still) drop_orphan(*pin, number);
-                   if (how.failure || how.reply.is_error()) {
-                     if (how.reply.is_error()) {
-                       send_release(before, std::move(done));
-                     } else if (done) {
-                       done(release_result::unknown);
-                     }
-                     if (mine_still) on_trouble(*pin, how);
-                     return;
-                   }
-                   auto const result = pin->how().read_pass(how.reply);
-                   auto const ours = result.before == found::mine || how.resent;
-                   if (ours) ++stats_.released;
-                   if (done) done(ours ? release_result::released : release_result::lost);
-                   if (!mine_still) return;
-                   if (result.next.empty()) {
-                     if (pin->waiters.empty()) {
-                       pin->on_wire->now = bid::state::waiting;
-                       give_up_bid(*pin);
-                     } else {
-                       ask_for(*pin);
-                     }
-                   } else {
-                     on_verdict(*pin, result.next.front(), how.sent_at);
-                   }
-                 },
-                 {.while_down = net::patience::endless});
+  servers_->run(at.how().pass({.name = at.name(), .owner = owner}, terms_of(from.options()), next),
+                [this, pin = line_ptr{&at}, number, before = giving_back{from, terms_of(from.options())},
+                 done = std::move(done)](net::answer&& how) mutable {
+                  auto const mine_still = pin->on_wire && pin->on_wire->number == number;
+                  if (!mine_still) drop_orphan(*pin, number);
+                  if (how.failure || how.reply.is_error()) {
+                    if (how.reply.is_error()) {
+                      send_release(before, std::move(done));
+                    } else if (done) {
+                      done(release_result::unknown);
+                    }
+                    if (mine_still) on_trouble(*pin, how);
+                    return;
+                  }
+                  auto const result = pin->how().read_pass(how.reply);
+                  auto const ours = result.before == found::mine || how.resent;
+                  if (ours) ++stats_.released;
+                  if (done) done(ours ? release_result::released : release_result::lost);
+                  if (!mine_still) return;
+                  if (result.next.empty()) {
+                    if (pin->waiters.empty()) {
+                      pin->on_wire->now = bid::state::waiting;
+                      give_up_bid(*pin);
+                    } else {
+                      ask_for(*pin);
+                    }
+                  } else {
+                    on_verdict(*pin, result.next.front(), how.sent_at);
+                  }
+                },
+                {.while_down = net::patience::endless});
 }
 
 /// As whom the server may know it by now.
@@ -287,8 +285,8 @@ void core::release_as(line& at, held const& what) {
 void core::abandon(line const& at, std::uint64_t number, handover how) {
   if (at.how().abandon == nullptr) return;
   auto const owner = owner_id(number);
-  scripting::run(connection_, at.how().abandon({.name = at.name(), .owner = owner}, how), {},
-                 {.while_down = net::patience::endless, .give_up = boot_clock::now() + traces_last});
+  servers_->abandon(at.how(), {.name = at.name(), .owner = owner}, how,
+                    {.while_down = net::patience::endless, .give_up = boot_clock::now() + traces_last});
 }
 
 /// Once, at `when`.
@@ -311,8 +309,8 @@ void core::lose(held& what, loss_cause cause) {
   ++stats_.lost;
   if (auto tell = what.lose(cause)) loop_.defer(std::move(tell));
   auto why = "lease of " + at->title() + " lost: " + std::string{to_string(cause)};
-  if (cause == loss_cause::unreachable && connection_.down_because()) {
-    why += std::string{": "} + connection_.down_because()->what();
+  if (auto const down = servers_->down_because(); cause == loss_cause::unreachable && down) {
+    why += std::string{": "} + down->what();
   }
   log(log_level::warning, std::move(why));
   lose_sharers(what, cause);

@@ -5,7 +5,6 @@
 
 #include "base/ids.hpp"
 #include "engine/core.hpp"
-#include "script/runner.hpp"
 
 namespace holdfast::engine {
 namespace {
@@ -17,11 +16,15 @@ constexpr std::size_t batch_size = 256;
 /// Tries after an error, as a part of the time between renewals: several fit into what is left of the lease.
 constexpr int retries_per_interval = 8;
 
+loss_cause cause_of(found how) noexcept {
+  return how == found::gone ? loss_cause::key_gone : loss_cause::taken_over;
+}
+
 }  // namespace
 
-renewer::renewer(reactor::loop& on, net::connection& line, client_stats& counts, lost_handler lost)
+renewer::renewer(reactor::loop& on, servers& whom, client_stats& counts, lost_handler lost)
     : on_{on},
-      line_{line},
+      whom_{whom},
       counts_{counts},
       lost_{std::move(lost)},
       timer_{[this] { look(); }},
@@ -55,15 +58,17 @@ void renewer::consider(held& one, time_point now, std::vector<batch>& batches) {
     case lease_step::renew: {
       auto const& at = one.place();
       auto const keys = at.how().several == nullptr ? 1 : at.how().several->count(at.name());
-      auto const fits = [&one, &at, keys](batch const& those) {
+      auto const slot = whom_.slot_of(at.name());
+      auto const fits = [&one, &at, keys, slot](batch const& those) {
         auto const& first = *those.leases.front();
-        return those.keys + keys <= batch_size && first.options().ttl == one.options().ttl &&
-               &first.place().how() == &at.how();
+        return those.keys + keys <= batch_size && those.slot == slot &&
+               first.options().ttl == one.options().ttl && &first.place().how() == &at.how();
       };
       auto place = std::find_if(batches.rbegin(), batches.rend(), fits);
       if (place == batches.rend()) {
         batches.emplace_back().leases.reserve(16);
         place = batches.rbegin();
+        place->slot = slot;
       }
       place->leases.emplace_back(&one);
       place->keys += keys;
@@ -82,6 +87,38 @@ void renewer::consider(held& one, time_point now, std::vector<batch>& batches) {
       lost_(one, loss_cause::limit_reached);
       return;
   }
+}
+
+void renewer::ask_about_all() {
+  auto const now = boot_clock::now();
+  held_list all;
+  while (auto* const one = agenda_.pop_any()) all.emplace_back(one);
+  std::vector<batch> batches;
+  for (auto const& one : all) {
+    if (one->options().watchdog && one->renewals_left != 0) {
+      one->renew_at = now;
+      consider(*one, now, batches);
+    } else {
+      ask_about(*one, now);
+    }
+  }
+  for (auto& those : batches) send(std::move(those.leases));
+  set_timer();
+}
+
+/// By giving it the ttl that it has, which is a little less than that.
+void renewer::ask_about(held& one, time_point now) {
+  agenda_.put(one, plan_lease(one.times(), now).when, now);
+  auto const left = std::chrono::floor<milliseconds>(one.deadline() - now);
+  if (left.count() <= 0) return;
+  auto const owner = one.place().home().owner_id(one.number());
+  whom_.set_ttl(one.place().how(), left, {.name = one.place().name(), .owner = owner},
+                [this, what = held_ptr{&one}](net::answer&& how) {
+                  if (how.failure || !how.reply.is_array() || what->now() != held::state::held) return;
+                  auto const gone = what->place().how().read_renew(how.reply);
+                  if (!gone.empty()) lost_(*what, cause_of(gone.front().second));
+                },
+                {.while_down = net::patience::endless, .give_up = one.deadline()});
 }
 
 void renewer::renew_now(held& one, callback<void(net::answer const&)> done) {
@@ -103,14 +140,13 @@ void renewer::send(held_list leases, callback<void(net::answer const&)> done) {
     agenda_.put(*one, plan_lease(one->times(), now).when, now);
   }
   auto& first = *leases.front();
-  auto const what = first.place().how().renew(first.options().ttl, list);
-  scripting::run(line_, what,
-                 [this, leases = std::move(leases), done = std::move(done)](net::answer&& how) mutable {
-                   on_answer(leases, how);
-                   if (done) done(how);
-                   set_timer();
-                 },
-                 {.while_down = net::patience::endless, .give_up = give_up});
+  whom_.renew(first.place().how(), first.options().ttl, list,
+              [this, leases = std::move(leases), done = std::move(done)](net::answer&& how) mutable {
+                on_answer(leases, how);
+                if (done) done(how);
+                set_timer();
+              },
+              {.while_down = net::patience::endless, .give_up = give_up});
 }
 
 void renewer::on_answer(held_list const& leases, net::answer const& how) {
@@ -127,7 +163,7 @@ void renewer::on_answer(held_list const& leases, net::answer const& how) {
     if (!understood) {
       failed(*one);
     } else if (is_gone) {
-      lost_(*one, found_it == found::gone ? loss_cause::key_gone : loss_cause::taken_over);
+      lost_(*one, cause_of(found_it));
     } else {
       renewed(*one, how.sent_at);
     }

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "engine/agenda.hpp"
-#include "net/connection.hpp"
+#include "engine/servers.hpp"
 
 namespace holdfast::engine {
 
@@ -16,7 +16,7 @@ class renewer {
  public:
   using lost_handler = std::function<void(held&, loss_cause)>;
 
-  renewer(reactor::loop& on, net::connection& line, client_stats& counts, lost_handler lost);
+  renewer(reactor::loop& on, servers& whom, client_stats& counts, lost_handler lost);
 
   /// From now on. Its deadline and renew_at are set.
   void add(held& one);
@@ -27,11 +27,16 @@ class renewer {
   /// Now, out of turn; `done` gets what the server said about this one.
   void renew_now(held& one, callback<void(net::answer const&)> done);
 
+  /// All of them, now, so that those which the server doesn't know are lost at once. Those that aren't to be
+  /// renewed keep the ttl that they have.
+  void ask_about_all();
+
  private:
   using held_list = std::vector<held_ptr>;
   struct batch {
     held_list leases{};
     std::size_t keys = 0;
+    std::uint16_t slot = 0;
   };
 
   void look();
@@ -41,9 +46,10 @@ class renewer {
   void renewed(held& one, time_point sent_at);
   void failed(held& one);
   void set_timer();
+  void ask_about(held& one, time_point now);
 
   reactor::loop& on_;
-  net::connection& line_;
+  servers& whom_;
   client_stats& counts_;
   lost_handler lost_;
   agenda agenda_;

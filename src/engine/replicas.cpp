@@ -33,8 +33,7 @@ struct core::acknowledgement {
   std::optional<net::answer> acquired{};
 };
 
-void core::ask_with_replicas(line& at, call const& what, net::patience while_down) {
-  if (!acknowledged_) acknowledged_ = std::make_unique<net::connection>(loop_, settings_, stats_);
+void core::ask_with_replicas(line& at, ask const& how, net::patience while_down) {
   auto const& options = at.waiters.front().how->options;
   auto const mine = std::make_shared<acknowledgement>(
       acknowledgement{.place = line_ptr{&at},
@@ -42,19 +41,21 @@ void core::ask_with_replicas(line& at, call const& what, net::patience while_dow
                       .patience = time_to_acknowledge(options.ttl, options_),
                       .replicas = options.replicas,
                       .while_down = while_down});
-  scripting::run(*acknowledged_, what,
-                 [this, mine](net::answer&& answer) {
-                   auto const ours =
-                       !answer.failure && !answer.reply.is_error() &&
-                       std::holds_alternative<granted>(mine->place->how().read_acquire(answer.reply));
-                   if (!ours) {
-                     on_asked(*mine->place, mine->number, std::move(answer));
-                     return;
-                   }
-                   mine->acquired = std::move(answer);  // WAIT has the last word
-                   if (mine->counted_too_early) send_wait(mine);
-                 },
-                 {.while_down = while_down});
+  auto script = scripting::to_run(
+      at.how().acquire(at.name(), how),
+      [this, mine](net::answer&& answer) {
+        auto const ours = !answer.failure && !answer.reply.is_error() &&
+                          std::holds_alternative<granted>(mine->place->how().read_acquire(answer.reply));
+        if (!ours) {
+          on_asked(*mine->place, mine->number, std::move(answer));
+          return;
+        }
+        mine->acquired = std::move(answer);  // WAIT has the last word
+        if (mine->counted_too_early) send_wait(mine);
+      },
+      {.while_down = while_down});
+  script.over = net::lane::acknowledged;
+  servers_->send(std::move(script));
   send_wait(mine);
 }
 
@@ -62,16 +63,17 @@ void core::send_wait(std::shared_ptr<acknowledgement> const& mine) {
   std::string wait;
   resp::append_command(wait,
                        {"WAIT", std::to_string(mine->replicas), std::to_string(mine->patience.count())});
-  acknowledged_->send({.bytes = std::move(wait),
-                       .done =
-                           [this, mine](net::answer&& count) {
-                             if (mine->acquired) {
-                               on_acknowledged(*mine, count);
-                             } else {
-                               mine->counted_too_early = true;
-                             }
-                           },
-                       .while_down = mine->while_down});
+  servers_->send({.bytes = std::move(wait),
+                  .done =
+                      [this, mine](net::answer&& count) {
+                        if (mine->acquired) {
+                          on_acknowledged(*mine, count);
+                        } else {
+                          mine->counted_too_early = true;
+                        }
+                      },
+                  .while_down = mine->while_down,
+                  .over = net::lane::acknowledged});
 }
 
 /// Those whom so many replicas are enough get the lock; the others hear why not.

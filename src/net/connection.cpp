@@ -11,19 +11,25 @@ connection::connection(reactor::loop& on, settings const& how, client_stats& cou
       patience_timer_{[this] { fail_impatient(); }} {}
 
 void connection::send(request what) {
+  if (!shut_because_) ++counts().commands;
+  send({.what = std::move(what), .how = {}});
+}
+
+void connection::send(pipeline::finished one) {
   auto const now = boot_clock::now();
+  auto& what = one.what;
   if (shut_because_) {
-    if (what.done) what.done({.reply = {}, .failure = shut_because_});
+    one.how.failure = shut_because_;
+    if (what.done) what.done(std::move(one.how));
     return;
   }
-  ++counts().commands;
   if (!up() && down_because_) {
     auto const limit = limit_of(what, now);
     if (limit != time_point::max() && (!patience_timer_.armed() || limit < patience_timer_.when())) {
       on().arm(patience_timer_, limit);
     }
   }
-  pipeline_.add(std::move(what), now);
+  pipeline_.add(std::move(what), now, one.how.sent);
   update_interest();
   on().mark_dirty(*this);
   open();
@@ -57,6 +63,7 @@ void connection::on_reply(resp::reply&& reply) {
     return;
   }
   update_interest();
+  if (refused_ && one.how.reply.is_error() && refused_(one)) return;
   if (one.what.done) one.what.done(std::move(one.how));
 }
 
@@ -128,13 +135,19 @@ void connection::fail(std::vector<pipeline::finished>&& these, std::shared_ptr<e
   }
 }
 
-void connection::shut(std::shared_ptr<error const> const& why) {
-  shut_because_ = why;
+std::vector<pipeline::finished> connection::take_all() {
   close();
   pipeline_.restart();
   silence_timer_.disarm();
   patience_timer_.disarm();
-  fail(pipeline_.remove_if([](request const&, time_point) { return true; }), why);
+  auto all = pipeline_.remove_if([](request const&, time_point) { return true; });
+  update_interest();
+  return all;
+}
+
+void connection::shut(std::shared_ptr<error const> const& why) {
+  shut_because_ = why;
+  fail(take_all(), why);
 }
 
 void connection::update_interest() {

@@ -1,8 +1,10 @@
 /// The connection that requests go over.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "net/pipeline.hpp"
 #include "net/session.hpp"
@@ -19,6 +21,23 @@ class connection final : public session {
   /// Sends it as soon as it can be. `done` is called once, with the lock held, unless the connection is
   /// destroyed.
   void send(request what);
+
+  /// One that another connection had, and has given up. What was true of it stays true: that it was sent
+  /// before, say.
+  void send(pipeline::finished what);
+
+  /// Is asked about each refusal of the server's but NOSCRIPT, before whoever sent the request hears of it.
+  /// True: it has taken the request, and sees to its answer.
+  using refusal_handler = std::function<bool(pipeline::finished& what)>;
+  void on_refusal(refusal_handler f) { refused_ = std::move(f); }
+
+  /// Ends the line, as if it had broken; another is made when there is need of one.
+  void replace(std::string const& why) {
+    if (up()) drop(errc::unreachable, why);
+  }
+
+  /// Ends the line, and takes out all requests that have no answer yet, in their order.
+  [[nodiscard]] std::vector<pipeline::finished> take_all();
 
   /// Nothing sent, nothing to send.
   [[nodiscard]] bool idle() const noexcept { return pipeline_.empty(); }
@@ -44,6 +63,7 @@ class connection final : public session {
   void update_interest();
 
   pipeline pipeline_;
+  refusal_handler refused_;
   bool counted_ = false;  ///< in the loop's interest
   bool ever_up_ = false;
   /// Since when no reply has come through, however often a connection was made meanwhile: a proxy may hang up

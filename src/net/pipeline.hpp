@@ -2,10 +2,12 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <deque>
 #include <holdfast/error.hpp>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/callback.hpp"
@@ -32,6 +34,19 @@ enum class patience {
   endless,  ///< stays until it can be sent, or its time is up
 };
 
+/// Which of a server's connections a request goes over.
+enum class lane {
+  usual,
+  acknowledged,  ///< one for WAIT, which holds up whatever comes behind it
+};
+
+/// Where in a request its key stands, counted from the end, which is the same however its script is named. It
+/// decides which node of a cluster serves it; size 0: any does.
+struct key_place {
+  std::uint32_t from_end = 0;
+  std::uint32_t size = 0;
+};
+
 struct request {
   std::string bytes{};
   callback<void(answer&&)> done{};
@@ -41,6 +56,12 @@ struct request {
   void const* what = nullptr;
   patience while_down = patience::little;
   time_point give_up = time_point::max();  ///< with endless patience: fail then, if it isn't in flight
+  key_place key{};
+  lane over = lane::usual;
+
+  [[nodiscard]] std::string_view key_text() const noexcept {
+    return std::string_view{bytes}.substr(bytes.size() - key.from_end, key.size);
+  }
 };
 
 /// The requests of one connection, in order. All of ours may be sent again: the scripts are idempotent, so

@@ -8,18 +8,43 @@
 #include <optional>
 #include <utility>
 
+#include "net/url_text.hpp"
+
 namespace holdfast::net {
+
+// Messages quote only parts that can't be a piece of a password put in the wrong place: never port, path or
+// host.
+void url_text::bad(std::string const& why) { throw error{errc::bad_url, "URL: " + why}; }
+
+void url_text::check_at(std::string_view rest) {
+  auto const at = rest.find('@');
+  if (at == std::string_view::npos) return;
+  if (at > rest.find_first_of("/?#") || rest.find('@', at + 1) != std::string_view::npos) {
+    url_text::bad(
+        "'@' may stand only before the host; percent-encode @ / ? # % in user, password, paths and "
+        "parameters "
+        "(@ is %40, / is %2F, # is %23)");
+  }
+}
+
+bool url_text::to_bool(std::string const& name, std::string_view value) {
+  if (value == "yes" || value == "true" || value == "1") return true;
+  if (value == "no" || value == "false" || value == "0") return false;
+  bad("the parameter " + name + " must be yes or no");
+}
+
 namespace {
+
+using url_text::bad;
+using url_text::to_bool;
 
 namespace urls = boost::urls;
 using namespace std::string_literals;
 
-constexpr auto schemes = "redis://, rediss:// (TLS) or redis+unix:// (socket)";
+constexpr auto schemes =
+    "redis://, rediss:// (TLS), redis+unix:// (socket), redis+sentinel://, redis+cluster:// or "
+    "redis+quorum:// (several hosts)";
 constexpr std::size_t longest_socket_path = 107;  // sun_path, with its end
-
-// Messages quote only parts that can't be a piece of a password put in the wrong place: never port, path or
-// host.
-[[noreturn]] void bad(std::string const& why) { throw error{errc::bad_url, "URL: " + why}; }
 
 /// What was percent-encoded, as it was meant.
 std::string decoded(urls::pct_string_view part, std::string const& what) {
@@ -44,7 +69,7 @@ endpoint::scheme to_scheme(std::string_view text) {
   if (name == "redis+unix" || name == "unix") return endpoint::scheme::unix_socket;
   for (auto const* const later : {"sentinel", "cluster", "quorum"}) {
     if (name.starts_with("redis") && name.ends_with(later)) {
-      bad("this version doesn't support " + name + "://; it supports one server: " + schemes);
+      bad(name + ":// names several servers, and here one is needed: redis://host");
     }
   }
   auto const is_plain = [](char c) {
@@ -52,19 +77,6 @@ endpoint::scheme to_scheme(std::string_view text) {
   };
   if (name.empty() || !std::ranges::all_of(name, is_plain)) bad("it must begin with "s + schemes);
   bad("unknown scheme " + name + "://; allowed are " + schemes);
-}
-
-/// An '@' that isn't encoded belongs between password and host, once. Anywhere else it is most likely part of
-/// a password, or follows a password that holds a '/', '?' or '#': such text can't be taken apart, nor be
-/// shown.
-void check_at(std::string_view rest) {
-  auto const at = rest.find('@');
-  if (at == std::string_view::npos) return;
-  if (at > rest.find_first_of("/?#") || rest.find('@', at + 1) != std::string_view::npos) {
-    bad("'@' may stand only before the host; percent-encode @ / ? # % in user, password, paths and "
-        "parameters "
-        "(@ is %40, / is %2F, # is %23)");
-  }
 }
 
 urls::url_view parse(std::string_view text) {
@@ -122,12 +134,6 @@ void read_path_as_db(urls::url_view const& url, endpoint& to, bool& db_given) {
   db_given = true;
 }
 
-bool to_bool(std::string const& name, std::string_view value) {
-  if (value == "yes" || value == "true" || value == "1") return true;
-  if (value == "no" || value == "false" || value == "0") return false;
-  bad("the parameter " + name + " must be yes or no");
-}
-
 wire to_wire(std::string_view value) {
   if (value == "plain") return wire::plain;
   if (value == "redisson") return wire::redisson;
@@ -182,7 +188,7 @@ endpoint parse_url(std::string_view given) {
 
   endpoint to;
   to.how = to_scheme(std::string_view{text}.substr(0, scheme_end));
-  check_at(std::string_view{text}.substr(scheme_end + 3));
+  url_text::check_at(std::string_view{text}.substr(scheme_end + 3));
   if (text.find('#') != std::string::npos) {
     bad("'#' has no meaning here; in a password or parameter it is written %23");
   }

@@ -46,8 +46,8 @@ struct call {
     auto const key_count = keys.size() + more_keys.size();
     parts = 3 + key_count + args.size() + more_args.size();
     resp::append_integer_bulk(tail, static_cast<std::int64_t>(key_count));
-    for (auto const& one : keys) resp::append_bulk(tail, one.text);
-    for (auto const& one : more_keys) resp::append_bulk(tail, one.text);
+    for (auto const& one : keys) append(one);
+    for (auto const& one : more_keys) append(one);
     for (auto const& one : args) append(one);
     for (auto const& one : more_args) append(one);
   }
@@ -55,8 +55,16 @@ struct call {
   script const* source;
   std::size_t parts;  ///< of the whole command: EVALSHA, the script, the number of keys, keys and arguments
   std::string tail;   ///< the number of keys, the keys and the arguments
+  std::size_t first_key_end = 0;  ///< where in `tail` the text of the first key ends; 0: it has none
+  std::size_t first_key_size = 0;
 
  private:
+  void append(key const& one) {
+    resp::append_bulk(tail, one.text);
+    if (first_key_end != 0) return;
+    first_key_end = tail.size() - 2;  // before the line's end
+    first_key_size = one.text.size();
+  }
   void append(arg const& one) {
     if (one.is_number) {
       resp::append_integer_bulk(tail, one.number);

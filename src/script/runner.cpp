@@ -29,13 +29,16 @@ std::string in_full(std::string const& bytes, void const* what) {
 
 }  // namespace
 
-void run(net::connection& on, call const& what, callback<void(net::answer&&)> done, waiting how) {
-  on.send({.bytes = encode(what.parts, "EVALSHA", what.source->sha1, what.tail),
-           .done = std::move(done),
-           .in_full = in_full,
-           .what = what.source,
-           .while_down = how.while_down,
-           .give_up = how.give_up});
+net::request to_run(call const& what, callback<void(net::answer&&)> done, waiting how) {
+  return {.bytes = encode(what.parts, "EVALSHA", what.source->sha1, what.tail),
+          .done = std::move(done),
+          .in_full = in_full,
+          .what = what.source,
+          .while_down = how.while_down,
+          .give_up = how.give_up,
+          .key = {.from_end =
+                      static_cast<std::uint32_t>(what.tail.size() - what.first_key_end + what.first_key_size),
+                  .size = static_cast<std::uint32_t>(what.first_key_size)}};
 }
 
 }  // namespace holdfast::scripting

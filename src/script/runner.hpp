@@ -2,7 +2,7 @@
 #pragma once
 
 #include "base/callback.hpp"
-#include "net/connection.hpp"
+#include "net/pipeline.hpp"
 #include "script/call.hpp"
 
 namespace holdfast::scripting {
@@ -12,9 +12,9 @@ struct waiting {
   time_point give_up = time_point::max();
 };
 
-/// Sends EVALSHA. When the server answers NOSCRIPT (restarted, failed over, flushed) the same call is sent
-/// once more as EVAL, which teaches it the script again; several in one pipeline keep their order among
-/// themselves. One round trip, two after NOSCRIPT.
-void run(net::connection& on, call const& what, callback<void(net::answer&&)> done, waiting how = {});
+/// An EVALSHA, to be sent. When the server answers NOSCRIPT (restarted, failed over, flushed) the same call
+/// is sent once more as EVAL, which teaches it the script again; several in one pipeline keep their order
+/// among themselves. One round trip, two after NOSCRIPT.
+[[nodiscard]] net::request to_run(call const& what, callback<void(net::answer&&)> done, waiting how = {});
 
 }  // namespace holdfast::scripting

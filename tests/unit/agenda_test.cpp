@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "engine/core.hpp"
-#include "net/url.hpp"
+#include "net/place.hpp"
 #include "sync/exclusive.hpp"
 
 namespace {
@@ -33,7 +33,7 @@ class leases {
 
  private:
   std::shared_ptr<holdfast::engine::core> core_ = std::make_shared<holdfast::engine::core>(
-      holdfast::net::parse_url("redis://localhost"), holdfast::client_options{});
+      holdfast::net::parse_place("redis://localhost"), holdfast::client_options{});
   holdfast::engine::line_ptr place_ = core_->pin(holdfast::sync::exclusive, "orders:42");
   holdfast::engine::terms_ptr how_{new holdfast::engine::terms{holdfast::lock_options{}}};
   std::vector<held_ptr> all_;

@@ -34,8 +34,8 @@ class broadcast::channel final : public net::subscriber::listener {
   bool open_ = false;
 };
 
-broadcast::broadcast(reactor::loop& on, net::subscriber& line, events tell)
-    : on_{on}, line_{line}, tell_{std::move(tell)}, timer_{[this] { sweep(); }} {}
+broadcast::broadcast(reactor::loop& on, servers& whom, events tell)
+    : on_{on}, whom_{whom}, tell_{std::move(tell)}, timer_{[this] { sweep(); }} {}
 
 broadcast::~broadcast() = default;
 
@@ -46,7 +46,7 @@ bool broadcast::listen(std::uint64_t bid, std::vector<std::string> const& channe
       auto& place = channels_[name];
       if (!place) {
         place = std::make_unique<channel>(*this, name);
-        line_.listen(name, *place);
+        whom_.listen(name, topology::channel_of::lock, *place);
       }
       place->bids.push_back(bid);
       place->idle_since = time_point::max();
@@ -102,7 +102,7 @@ void broadcast::on_refused(std::string name, std::string const& words) {
 }
 
 void broadcast::drop(std::unordered_map<std::string, std::unique_ptr<channel>>::iterator which) {
-  line_.forget(which->first);
+  whom_.forget(which->first);
   channels_.erase(which);
 }
 

@@ -9,7 +9,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "net/subscriber.hpp"
+#include "engine/servers.hpp"
 #include "reactor/reactor.hpp"
 
 namespace holdfast::engine {
@@ -30,7 +30,7 @@ class broadcast {
     forget,  ///< it was one bid's own
   };
 
-  broadcast(reactor::loop& on, net::subscriber& line, events tell);
+  broadcast(reactor::loop& on, servers& whom, events tell);
   ~broadcast();
 
   /// Has the bid told of what these channels say. True: they are all open already.
@@ -53,7 +53,7 @@ class broadcast {
   void sweep();
 
   reactor::loop& on_;
-  net::subscriber& line_;
+  servers& whom_;
   events tell_;
   std::unordered_map<std::string, std::unique_ptr<channel>> channels_;
   std::unordered_map<std::uint64_t, std::vector<channel*>> bids_;

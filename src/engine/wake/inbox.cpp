@@ -25,8 +25,8 @@ bool number(std::string_view& text, Number& out) {
 
 }  // namespace
 
-inbox::inbox(net::subscriber& line, std::string const& uuid, events tell)
-    : tell_{std::move(tell)}, line_{line}, channel_{names::inbox(uuid)} {}
+inbox::inbox(servers& whom, std::string const& uuid, events tell)
+    : tell_{std::move(tell)}, whom_{whom}, channel_{names::inbox(uuid)} {}
 
 void inbox::on_refused(std::string const& words) {
   refused_ = true;

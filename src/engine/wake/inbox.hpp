@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "engine/recipe.hpp"
-#include "net/subscriber.hpp"
+#include "engine/servers.hpp"
 
 namespace holdfast::engine {
 
@@ -25,10 +25,10 @@ class inbox final : net::subscriber::listener {
     std::function<void(std::string const& words)> refused;
   };
 
-  inbox(net::subscriber& line, std::string const& uuid, events tell);
+  inbox(servers& whom, std::string const& uuid, events tell);
 
   void open() {
-    if (!refused_) line_.listen(channel_, *this);
+    if (!refused_) whom_.listen(channel_, topology::channel_of::client, *this);
   }
   [[nodiscard]] bool refused() const noexcept { return refused_; }
 
@@ -38,7 +38,7 @@ class inbox final : net::subscriber::listener {
   void on_refused(std::string const& words) override;
 
   events tell_;
-  net::subscriber& line_;
+  servers& whom_;
   std::string channel_;
   bool refused_ = false;
 };

@@ -1,0 +1,56 @@
+/// A deployment that has each key once: its answer is the answer.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "engine/servers.hpp"
+
+namespace holdfast::engine {
+
+class one_deployment final : public servers {
+ public:
+  explicit one_deployment(std::unique_ptr<topology::deployment> which) : which_{std::move(which)} {}
+
+  void acquire(recipe const& how, std::string_view name, ask const& what, handler done,
+               scripting::waiting patience) override {
+    run(how.acquire(name, what), std::move(done), patience);
+  }
+  void release(recipe const& how, owned what, handover terms, handler done,
+               scripting::waiting patience) override {
+    run(how.release(what, terms), std::move(done), patience);
+  }
+  void abandon(recipe const& how, owned what, handover terms, scripting::waiting patience) override {
+    run(how.abandon(what, terms), {}, patience);
+  }
+  void renew(recipe const& how, milliseconds ttl, std::span<owned const> leases, handler done,
+             scripting::waiting patience) override {
+    run(how.renew(ttl, leases), std::move(done), patience);
+  }
+  void set_ttl(recipe const& how, milliseconds ttl, owned what, handler done,
+               scripting::waiting patience) override {
+    run((how.set_ttl != nullptr ? how.set_ttl : how.renew)(ttl, {&what, 1}), std::move(done), patience);
+  }
+  void send(net::request what) override { which_->send(std::move(what)); }
+
+  [[nodiscard]] bool idle() const noexcept override { return which_->idle(); }
+  [[nodiscard]] bool up() const noexcept override { return which_->up(); }
+  [[nodiscard]] std::shared_ptr<error const> down_because() const noexcept override {
+    return which_->down_because();
+  }
+  void shut(std::shared_ptr<error const> const& why) override { which_->shut(why); }
+  void listen(std::string const& channel, topology::channel_of whose,
+              net::subscriber::listener& who) override {
+    which_->listen(channel, whose, who);
+  }
+  void forget(std::string_view channel) override { which_->forget(channel); }
+  [[nodiscard]] std::uint16_t slot_of(std::string_view name) const noexcept override {
+    return which_->slot_of(name);
+  }
+  [[nodiscard]] bool sharded() const noexcept override { return which_->sharded(); }
+
+ private:
+  std::unique_ptr<topology::deployment> which_;
+};
+
+}  // namespace holdfast::engine

@@ -1,0 +1,59 @@
+/// What the engine asks of Redis, in terms of locks, whatever it runs on. One deployment answers by itself
+/// (one_deployment.hpp); several masters that know nothing of each other vote.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "engine/recipe.hpp"
+#include "script/runner.hpp"
+#include "topology/deployment.hpp"
+
+namespace holdfast::engine {
+
+/// The answers are those that the recipe reads. All under the client's lock.
+class servers {
+ public:
+  using handler = callback<void(net::answer&&)>;
+
+  servers() = default;
+  servers(servers const&) = delete;
+  servers& operator=(servers const&) = delete;
+  virtual ~servers() = default;
+
+  virtual void acquire(recipe const& how, std::string_view name, ask const& what, handler done,
+                       scripting::waiting patience) = 0;
+  virtual void release(recipe const& how, owned what, handover terms, handler done,
+                       scripting::waiting patience) = 0;
+  virtual void abandon(recipe const& how, owned what, handover terms, scripting::waiting patience) = 0;
+  /// All in one request: see slot_of.
+  virtual void renew(recipe const& how, milliseconds ttl, std::span<owned const> leases, handler done,
+                     scripting::waiting patience) = 0;
+  /// The last ttl of one that is kept.
+  virtual void set_ttl(recipe const& how, milliseconds ttl, owned what, handler done,
+                       scripting::waiting patience) = 0;
+
+  /// What isn't about one of our leases, or is of a kind of lock that only one deployment has.
+  virtual void send(net::request what) = 0;
+  void run(call const& what, handler done, scripting::waiting patience = {}) {
+    send(scripting::to_run(what, std::move(done), patience));
+  }
+
+  [[nodiscard]] virtual bool idle() const noexcept = 0;
+  [[nodiscard]] virtual bool up() const noexcept = 0;
+  [[nodiscard]] virtual std::shared_ptr<error const> down_because() const noexcept = 0;
+  virtual void shut(std::shared_ptr<error const> const& why) = 0;
+
+  virtual void listen(std::string const& channel, topology::channel_of whose,
+                      net::subscriber::listener& who) = 0;
+  virtual void forget(std::string_view channel) = 0;
+
+  /// Only leases whose names have the same number can be renewed in one request.
+  [[nodiscard]] virtual std::uint16_t slot_of(std::string_view name) const noexcept = 0;
+  /// Messages about a lock go over channels of its slot.
+  [[nodiscard]] virtual bool sharded() const noexcept = 0;
+};
+
+}  // namespace holdfast::engine

@@ -1,0 +1,20 @@
+/// What all that read URLs have in common.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace holdfast::net::url_text {
+
+/// Throws error{errc::bad_url}.
+[[noreturn]] void bad(std::string const& why);
+
+/// An '@' that isn't encoded belongs between password and host, once. Anywhere else it is most likely part of
+/// a password, or follows a password that holds a '/', '?' or '#': such text can't be taken apart, nor be
+/// shown. `rest` is what follows the scheme.
+void check_at(std::string_view rest);
+
+/// The parameter `name`, which must be yes or no.
+[[nodiscard]] bool to_bool(std::string const& name, std::string_view value);
+
+}  // namespace holdfast::net::url_text

@@ -1,0 +1,21 @@
+#include "topology/deployment.hpp"
+
+#include <utility>
+
+#include "topology/single.hpp"
+
+namespace holdfast::topology {
+
+std::unique_ptr<deployment> make_deployment(reactor::loop& on, net::place const& where,
+                                            net::settings const& how, client_stats& counts, events /*tell*/) {
+  switch (where.what) {
+    case net::place::kind::single:
+    case net::place::kind::sentinel:
+    case net::place::kind::cluster:
+    case net::place::kind::quorum:
+      break;
+  }
+  return std::make_unique<single>(on, how, counts);
+}
+
+}  // namespace holdfast::topology

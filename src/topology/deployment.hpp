@@ -1,0 +1,71 @@
+/// What serves a client: one server, or several that share the keys or stand in for each other. Which
+/// connection a request goes over is decided here, and nothing above knows.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "net/connection.hpp"
+#include "net/place.hpp"
+#include "net/subscriber.hpp"
+#include "reactor/reactor.hpp"
+
+namespace holdfast::topology {
+
+/// Whose a channel is.
+enum class channel_of {
+  client,  ///< one of the client's own: whichever server publishes, all hear it
+  lock,  ///< of one lock, in its hash slot: told by the server that serves the lock, and heard from it alone
+};
+
+/// What a deployment says of itself, under the client's lock.
+struct events {
+  /// Another server than before serves all the keys, or some: what it knows may be older than what was
+  /// acknowledged, so all that is held or waited for is to be asked about.
+  std::function<void(std::string const& now)> moved;
+  /// Worth a line in the log.
+  std::function<void(std::string message)> warning;
+};
+
+/// All under the client's lock.
+class deployment {
+ public:
+  deployment() = default;
+  deployment(deployment const&) = delete;
+  deployment& operator=(deployment const&) = delete;
+  virtual ~deployment() = default;
+
+  /// Sends it, as soon as it can be, to the server that has its key. `done` is called once, unless the
+  /// deployment is destroyed. Requests about one key keep their order; those over one lane do.
+  virtual void send(net::request what) = 0;
+
+  /// Nothing sent, nothing to send.
+  [[nodiscard]] virtual bool idle() const noexcept = 0;
+  /// There is a connection that requests could go over.
+  [[nodiscard]] virtual bool up() const noexcept = 0;
+  /// Why there is none that requests can go over; null when there is, or none was needed yet.
+  [[nodiscard]] virtual std::shared_ptr<error const> down_because() const noexcept = 0;
+
+  /// Fails everything that waits, and whatever comes later; nothing is heard any more.
+  virtual void shut(std::shared_ptr<error const> const& why) = 0;
+
+  /// Subscribes the channel for its one listener, unless that is done or under way.
+  virtual void listen(std::string const& channel, channel_of whose, net::subscriber::listener& who) = 0;
+  /// Nobody listens to it any more.
+  virtual void forget(std::string_view channel) = 0;
+
+  /// Keys with different numbers can't be in one request.
+  [[nodiscard]] virtual std::uint16_t slot_of(std::string_view /*key*/) const noexcept { return 0; }
+  /// Messages about a lock go over channels of its slot (SPUBLISH, SSUBSCRIBE).
+  [[nodiscard]] virtual bool sharded() const noexcept { return false; }
+};
+
+/// The deployment that a URL names. `how` stays.
+[[nodiscard]] std::unique_ptr<deployment> make_deployment(reactor::loop& on, net::place const& where,
+                                                          net::settings const& how, client_stats& counts,
+                                                          events tell);
+
+}  // namespace holdfast::topology

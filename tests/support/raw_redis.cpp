@@ -63,7 +63,8 @@ raw_reply read(redisContext* context) {
 
 void raw_redis::closer::operator()(redisContext* context) const noexcept { redisFree(context); }
 
-raw_redis::raw_redis(std::string socket_path) : socket_path_{std::move(socket_path)} {}
+raw_redis::raw_redis(std::string socket_path, std::string password)
+    : socket_path_{std::move(socket_path)}, password_{std::move(password)} {}
 raw_redis::~raw_redis() = default;
 raw_redis::raw_redis(raw_redis&&) noexcept = default;
 raw_redis& raw_redis::operator=(raw_redis&&) noexcept = default;
@@ -78,6 +79,9 @@ void raw_redis::connect() {
   if (!context_ || context_->err != 0)
     throw std::runtime_error{"raw_redis: can't connect to " + socket_path_};
   redisSetTimeout(context_.get(), timeval{5, 0});
+  if (password_.empty()) return;
+  append(context_.get(), {"AUTH", password_});
+  if (read(context_.get()).is_error()) throw std::runtime_error{"raw_redis: wrong password"};
 }
 
 raw_reply raw_redis::command(std::vector<std::string> const& words) {

@@ -34,7 +34,8 @@ struct raw_reply {
 /// Throws std::runtime_error when the server can't be reached or doesn't answer within five seconds.
 class raw_redis {
  public:
-  explicit raw_redis(std::string socket_path);
+  /// `password` is the default user's; empty: the server asks for none.
+  explicit raw_redis(std::string socket_path, std::string password = {});
   ~raw_redis();
   raw_redis(raw_redis&&) noexcept;
   raw_redis& operator=(raw_redis&&) noexcept;
@@ -70,6 +71,7 @@ class raw_redis {
     void operator()(redisContext*) const noexcept;
   };
   std::string socket_path_;
+  std::string password_;
   std::unique_ptr<redisContext, closer> context_;
 };
 

@@ -10,6 +10,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <fstream>
+#include <random>
 #include <sstream>
 #include <stdexcept>
 #include <utility>
@@ -55,16 +56,21 @@ std::string contents(fs::path const& file) {
 }  // namespace
 
 std::uint16_t free_port() {
-  auto const socket = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t size = sizeof address;
-  auto* const generic = reinterpret_cast<sockaddr*>(&address);
-  auto const bound = ::bind(socket, generic, size) == 0 && ::getsockname(socket, generic, &size) == 0;
-  ::close(socket);
-  if (!bound) throw std::runtime_error{"no free port"};
-  return ntohs(address.sin_port);
+  // Below 32768, where the ports of outgoing connections begin.
+  static thread_local std::minstd_rand random{std::random_device{}()};
+  std::uniform_int_distribution<std::uint16_t> anywhere{10'000, 32'000};
+  for (auto tries = 0; tries < 1000; ++tries) {
+    auto const port = anywhere(random);
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    address.sin_port = htons(port);
+    auto const socket = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    auto const bound = ::bind(socket, reinterpret_cast<sockaddr const*>(&address), sizeof address) == 0;
+    ::close(socket);
+    if (bound) return port;
+  }
+  throw std::runtime_error{"no free port"};
 }
 
 redis_server::redis_server(std::vector<std::string> extra_args)
@@ -73,9 +79,11 @@ redis_server::redis_server(std::vector<std::string> extra_args)
 redis_server::redis_server(tag, server_options options)
     : options_{std::move(options)}, folder_{make_folder()} {
   if (options_.on == server_options::listen::tls) make_certificates();
+  if (!options_.config.empty()) std::ofstream{folder_ / "server.conf"} << options_.config;
   // Somebody else may take the port between our looking and the server's bind.
   for (auto tries = 0; tries < 5; ++tries) {
     if (options_.on != server_options::listen::unix_socket) port_ = free_port();
+    if (options_.cluster) bus_port_ = free_port();
     if (spawn_and_wait()) return;
   }
   auto const log = contents(folder_ / "log");
@@ -93,6 +101,8 @@ std::string redis_server::url() const {
   std::string login;
   if (!options_.user.empty() || !options_.password.empty())
     login = options_.user + ":" + options_.password + "@";
+  else if (!options_.requirepass.empty())
+    login = ":" + options_.requirepass + "@";
   switch (options_.on) {
     case server_options::listen::tcp:
       return "redis://" + login + "127.0.0.1:" + std::to_string(port_);
@@ -105,14 +115,13 @@ std::string redis_server::url() const {
 }
 
 std::vector<std::string> redis_server::arguments() const {
-  std::vector<std::string> words{"redis-server", "--unixsocket",   socket_path(),
-                                 "--dir",        folder_.string(), "--logfile",
-                                 "log",          "--save",         "",
-                                 "--bind",       "127.0.0.1",      "--databases",
-                                 "16",           "--daemonize",    "no"};
+  std::vector<std::string> words{"redis-server"};
   auto const add = [&words](std::vector<std::string> const& more) {
     words.insert(words.end(), more.begin(), more.end());
   };
+  if (!options_.config.empty()) add({(folder_ / "server.conf").string()});
+  add({"--unixsocket", socket_path(), "--dir", folder_.string(), "--logfile", "log", "--save", ""});
+  add({"--bind", "127.0.0.1", "--databases", "16", "--daemonize", "no"});
   auto const port = std::to_string(port_);
   add({"--port", options_.on == server_options::listen::tcp ? port : "0"});
   if (options_.on == server_options::listen::tls) {
@@ -120,6 +129,9 @@ std::vector<std::string> redis_server::arguments() const {
          "--tls-key-file", key_file(), "--tls-auth-clients", "optional"});
   }
   if (options_.persistent) add({"--appendonly", "yes", "--appendfsync", "always"});
+  if (!options_.requirepass.empty())
+    add({"--requirepass", options_.requirepass, "--masterauth", options_.requirepass});
+  if (options_.cluster) add({"--cluster-enabled", "yes", "--cluster-port", std::to_string(bus_port_)});
   add(options_.args);
   return words;
 }
@@ -156,6 +168,21 @@ void redis_server::end(int signal) {
     ::waitpid(pid_, nullptr, 0);
   }
   pid_ = 0;
+  frozen_ = false;
+}
+
+raw_reply redis_server::ask(std::vector<std::string> const& words) const {
+  if (!runs()) return {};
+  try {
+    return raw().command(words);
+  } catch (std::runtime_error const&) {
+    return {};
+  }
+}
+
+std::string redis_server::role() const {
+  auto const reply = ask({"ROLE"});
+  return reply.elements.empty() ? std::string{} : reply.elements[0].text;
 }
 
 void redis_server::stop() { end(SIGTERM); }
@@ -167,13 +194,17 @@ void redis_server::start() {
 }
 
 // waitid returns when the signal has taken effect: a stopped process takes a moment to stop.
-void redis_server::freeze() const {
+void redis_server::freeze() {
+  frozen_ = true;
   ::kill(pid_, SIGSTOP);
   siginfo_t info{};
   ::waitid(P_PID, static_cast<id_t>(pid_), &info, WSTOPPED | WNOWAIT);
 }
 
-void redis_server::thaw() const { ::kill(pid_, SIGCONT); }
+void redis_server::thaw() {
+  ::kill(pid_, SIGCONT);
+  frozen_ = false;
+}
 
 void redis_server::make_certificates() const {
   std::ofstream{folder_ / "san"} << "subjectAltName=IP:127.0.0.1,DNS:localhost\n";

@@ -5,7 +5,9 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <sys/types.h>
@@ -18,7 +20,11 @@ struct server_options {
   bool persistent = false;          ///< appendonly, each write synced: start() after a stop finds the data
   std::string user{};               ///< put into url()
   std::string password{};           ///< put into url()
+  std::string requirepass{};        ///< the server asks for it; url(), if nothing else, and raw() have it
   std::vector<std::string> args{};  ///< more arguments of redis-server: {"--maxmemory", "1mb"}
+  bool cluster = false;             ///< a node of a cluster, its bus on bus_port()
+  /// Lines of a file that the server reads before its arguments and writes what it learns into: a sentinel.
+  std::string config{};
 };
 
 /// Starts in the constructor and answers when that returns (else it throws). The child dies with the thread
@@ -29,6 +35,9 @@ class redis_server {
   [[nodiscard]] static redis_server with(server_options options) {
     return redis_server{tag{}, std::move(options)};
   }
+  [[nodiscard]] static std::unique_ptr<redis_server> make(server_options options) {
+    return std::unique_ptr<redis_server>{new redis_server{tag{}, std::move(options)}};
+  }
   ~redis_server();
   redis_server(redis_server const&) = delete;
   redis_server& operator=(redis_server const&) = delete;
@@ -37,16 +46,27 @@ class redis_server {
   [[nodiscard]] std::string socket_path() const { return (folder_ / "redis.sock").string(); }
   [[nodiscard]] std::filesystem::path const& folder() const { return folder_; }
   [[nodiscard]] std::uint16_t port() const { return port_; }
+  [[nodiscard]] std::uint16_t bus_port() const { return bus_port_; }
+  /// "127.0.0.1:port": as one of several in a URL.
+  [[nodiscard]] std::string address() const { return "127.0.0.1:" + std::to_string(port_); }
   [[nodiscard]] pid_t pid() const { return pid_; }
 
   /// An independent client of this server, over its unix socket.
-  [[nodiscard]] raw_redis raw() const { return raw_redis{socket_path()}; }
+  [[nodiscard]] raw_redis raw() const { return raw_redis{socket_path(), options_.requirepass}; }
 
-  void stop();          ///< SIGTERM, and SIGKILL after a grace; returns when it is gone
-  void kill9();         ///< SIGKILL; returns when it is gone
-  void start();         ///< again, on the same socket and port; empty unless `persistent`
-  void freeze() const;  ///< SIGSTOP
-  void thaw() const;    ///< SIGCONT
+  /// One command on a connection of its own; nil from a server that is frozen, gone or about to be another's
+  /// replica, which ends its connections.
+  [[nodiscard]] raw_reply ask(std::vector<std::string> const& words) const;
+  /// "master" or "slave"; empty when it doesn't say.
+  [[nodiscard]] std::string role() const;
+
+  void stop();    ///< SIGTERM, and SIGKILL after a grace; returns when it is gone
+  void kill9();   ///< SIGKILL; returns when it is gone
+  void start();   ///< again, on the same socket and ports; empty unless `persistent`
+  void freeze();  ///< SIGSTOP
+  void thaw();    ///< SIGCONT
+  /// Neither ended nor frozen: somebody who asks it gets an answer.
+  [[nodiscard]] bool runs() const { return pid_ != 0 && !frozen_; }
 
   /// For TLS: files made at the first use, with `openssl`, in the server's folder.
   [[nodiscard]] std::string ca_file() const { return (folder_ / "ca.crt").string(); }
@@ -65,10 +85,13 @@ class redis_server {
   server_options options_;
   std::filesystem::path folder_;
   std::uint16_t port_ = 0;
+  std::uint16_t bus_port_ = 0;
   pid_t pid_ = 0;
+  bool frozen_ = false;
 };
 
-/// A port of 127.0.0.1 that nobody listens on at this moment.
+/// A port of 127.0.0.1 that nobody listens on at this moment, and that no outgoing connection is given: a
+/// server that was ended finds it free again.
 [[nodiscard]] std::uint16_t free_port();
 
 }  // namespace holdfast::test

@@ -1,0 +1,94 @@
+/// The fixtures of several servers, tested without the library: what they claim to be, they are.
+#include "support/cluster_servers.hpp"
+#include "support/eventually.hpp"
+#include "support/independent_servers.hpp"
+#include "support/sentinel_servers.hpp"
+
+#include <gtest/gtest.h>
+
+namespace holdfast::test {
+namespace {
+
+TEST(sentinel_servers, are_a_master_and_replicas_that_follow) {
+  sentinel_servers servers;
+  EXPECT_EQ(&servers.master(), &servers.data(0));
+  servers.master().raw().command({"SET", "k", "v"});
+  ASSERT_TRUE(servers.wait_until_replicated());
+  for (std::size_t number = 0; number < servers.size(); ++number)
+    EXPECT_EQ(servers.data(number).raw().get("k"), "v");
+  EXPECT_EQ(servers.replica().role(), "slave");
+}
+
+TEST(sentinel_servers, fail_over_on_request) {
+  sentinel_servers servers;
+  auto const& old = servers.master();
+  servers.failover();
+  EXPECT_NE(&servers.master(), &old);
+  EXPECT_EQ(servers.master().role(), "master");
+  EXPECT_TRUE(eventually(20s, [&] { return old.role() == "slave"; }));
+}
+
+TEST(sentinel_servers, choose_another_master_when_it_is_frozen) {
+  sentinel_servers servers{{.password = "data", .sentinel_password = "watch"}};
+  EXPECT_NE(servers.url().find("redis+sentinel://:data@127.0.0.1:"), std::string::npos);
+  auto& old = servers.master();
+  old.freeze();
+  ASSERT_TRUE(servers.wait_for_another_master(old));
+  old.thaw();
+  EXPECT_TRUE(eventually(20s, [&] { return old.role() == "slave"; }));
+}
+
+TEST(cluster_servers, serve_all_slots_and_move_one) {
+  cluster_servers servers;
+  EXPECT_EQ(servers.masters().size(), 3u);
+  auto const slot = cluster_servers::slot_of("k");
+  auto& from = servers.master_of(slot);
+  auto& to = servers.another_master(slot);
+  from.raw().command({"SET", "k", "v"});
+
+  servers.begin_migration(slot, from, to);
+  EXPECT_EQ(from.raw().get("k"), "v") << "what hasn't moved is where it was";
+  servers.move_keys(slot, from, to);
+  EXPECT_EQ(from.raw().command({"GET", "k"}).text, "ASK " + std::to_string(slot) + " " + to.address());
+  servers.end_migration(slot, from, to);
+  EXPECT_EQ(from.raw().command({"GET", "k"}).text, "MOVED " + std::to_string(slot) + " " + to.address());
+  EXPECT_EQ(to.raw().get("k"), "v");
+  EXPECT_EQ(&servers.master_of("k"), &to);
+}
+
+TEST(cluster_servers, fail_over_on_request_and_when_a_master_dies) {
+  cluster_servers servers{{.password = "secret"}};
+  auto const slot = cluster_servers::slot_of("k");
+  auto& first = servers.master_of(slot);
+  first.raw().command({"SET", "k", "v"});
+  ASSERT_TRUE(servers.wait_until_replicated());
+  auto& second = servers.replica_of(first);
+  servers.failover(second);
+  EXPECT_EQ(second.raw().get("k"), "v");
+  ASSERT_TRUE(servers.wait_until_replicated());
+
+  second.kill9();
+  ASSERT_TRUE(servers.wait_for_another_master(slot, second));
+  EXPECT_EQ(&servers.master_of(slot), &first);
+  EXPECT_EQ(first.raw().get("k"), "v");
+  second.start();
+  EXPECT_TRUE(servers.wait_until_ok());
+}
+
+TEST(cluster_servers, may_be_one_node) {
+  cluster_servers servers{{.masters = 1, .replicas_each = 0}};
+  EXPECT_EQ(servers.masters().size(), 1u);
+  EXPECT_EQ(&servers.master_of("k"), &servers.node(0));
+}
+
+TEST(independent_servers, know_nothing_of_each_other) {
+  independent_servers servers;
+  ASSERT_EQ(servers.size(), 5u);
+  servers[0].raw().command({"SET", "k", "v"});
+  for (std::size_t number = 1; number < servers.size(); ++number)
+    EXPECT_FALSE(servers[number].raw().exists("k"));
+  EXPECT_EQ(servers.url().find("redis+quorum://127.0.0.1:"), 0u);
+}
+
+}  // namespace
+}  // namespace holdfast::test

@@ -1,0 +1,248 @@
+#include "cluster_servers.hpp"
+
+#include "base/hash_slot.hpp"
+#include "eventually.hpp"
+
+#include <algorithm>
+#include <map>
+#include <stdexcept>
+#include <utility>
+
+namespace holdfast::test {
+namespace {
+
+constexpr int slot_count = hash_slots;
+
+/// Throws when the node refuses: a fixture that goes on would fail elsewhere, for no visible reason.
+raw_reply must(redis_server const& node, std::vector<std::string> const& words) {
+  auto reply = node.raw().command(words);
+  if (!reply.is_error()) return reply;
+  std::string command;
+  for (auto const& word : words) command += word + " ";
+  throw std::runtime_error{node.address() + ": " + command + "→ " + reply.text};
+}
+
+bool in_step(redis_server const& replica, redis_server const& master) {
+  return replica.raw().info("replication", "master_link_status") == "up" &&
+         replica.raw().info("replication", "slave_repl_offset") ==
+             master.raw().info("replication", "master_repl_offset");
+}
+
+/// Port of the master that `node` names for the slot; 0 if it knows none.
+std::int64_t master_port(redis_server const& node, std::uint16_t slot) {
+  auto const shards = node.raw().command({"CLUSTER", "SLOTS"});
+  for (auto const& range : shards.elements) {
+    if (range.elements.size() < 3) continue;
+    if (range.elements[0].integer <= slot && slot <= range.elements[1].integer)
+      return range.elements[2].elements.at(1).integer;
+  }
+  return 0;
+}
+
+}  // namespace
+
+cluster_servers::cluster_servers(cluster_options options) : options_{std::move(options)} {
+  server_options how{.on = server_options::listen::tcp,
+                     .persistent = options_.persistent,
+                     .requirepass = options_.password,
+                     .args = {"--cluster-node-timeout", std::to_string(options_.node_timeout.count()),
+                              "--cluster-replica-validity-factor", "0", "--repl-diskless-sync-delay", "0",
+                              // A replica that was sent nothing yet isn't listed.
+                              "--repl-ping-replica-period", "1"},
+                     .cluster = true};
+  how.args.insert(how.args.end(), options_.args.begin(), options_.args.end());
+  auto const count = options_.masters * (1 + options_.replicas_each);
+  for (auto number = 0; number < count; ++number) nodes_.push_back(redis_server::make(how));
+  for (auto& one : nodes_) ids_.push_back(must(*one, {"CLUSTER", "MYID"}).text);
+  share_slots();
+  meet();
+  attach_replicas();
+  if (!wait_until_ok()) throw std::runtime_error{"the cluster doesn't come up"};
+  if (!wait_until_replicated()) throw std::runtime_error{"the replicas don't follow their masters"};
+}
+
+void cluster_servers::meet() {
+  // Each is introduced to each: gossip would get there too, later.
+  for (auto& one : nodes_) {
+    for (auto& other : nodes_) {
+      if (one == other) continue;
+      must(*one, {"CLUSTER", "MEET", "127.0.0.1", std::to_string(other->port()),
+                  std::to_string(other->bus_port())});
+    }
+  }
+}
+
+void cluster_servers::share_slots() {
+  for (auto number = 0; number < options_.masters; ++number) {
+    auto& one = *nodes_[static_cast<std::size_t>(number)];
+    auto const first = slot_count * number / options_.masters;
+    auto const last = slot_count * (number + 1) / options_.masters - 1;
+    // Two masters with one epoch would have to settle first who gets another.
+    must(one, {"CLUSTER", "SET-CONFIG-EPOCH", std::to_string(number + 1)});
+    must(one, {"CLUSTER", "ADDSLOTSRANGE", std::to_string(first), std::to_string(last)});
+  }
+}
+
+void cluster_servers::attach_replicas() {
+  for (auto number = static_cast<std::size_t>(options_.masters); number < nodes_.size(); ++number) {
+    auto const& master = ids_[number % static_cast<std::size_t>(options_.masters)];
+    auto const follows = [&] {  // refused until it has heard of that master
+      return !nodes_[number]->raw().command({"CLUSTER", "REPLICATE", master}).is_error();
+    };
+    if (!eventually(20s, follows)) throw std::runtime_error{"a node doesn't hear of its master"};
+  }
+  auto const all_told = [this] {
+    return std::all_of(nodes_.begin(), nodes_.end(), [this](auto& one) {
+      auto const range_count = static_cast<std::size_t>(options_.masters);
+      auto const ranges = one->raw().command({"CLUSTER", "SLOTS"}).elements;
+      auto const whole = static_cast<std::size_t>(3 + options_.replicas_each);
+      return ranges.size() == range_count &&
+             std::all_of(ranges.begin(), ranges.end(),
+                         [&](auto const& range) { return range.elements.size() == whole; });
+    });
+  };
+  if (!eventually(20s, all_told)) throw std::runtime_error{"not all nodes hear of all replicas"};
+}
+
+std::string cluster_servers::url() const {
+  std::string hosts;
+  for (std::size_t number = 0; number < std::min<std::size_t>(3, nodes_.size()); ++number)
+    hosts += (hosts.empty() ? "" : ",") + nodes_[number]->address();
+  auto const login = options_.password.empty() ? "" : ":" + options_.password + "@";
+  return "redis+cluster://" + login + hosts;
+}
+
+std::string const& cluster_servers::id_of(redis_server const& node) const {
+  for (std::size_t number = 0; number < nodes_.size(); ++number)
+    if (nodes_[number].get() == &node) return ids_[number];
+  throw std::runtime_error{"not a node of this cluster"};
+}
+
+std::uint16_t cluster_servers::slot_of(std::string const& key) { return hash_slot(key); }
+
+redis_server* cluster_servers::by_port(std::int64_t port) {
+  for (auto& one : nodes_)
+    if (one->port() == port) return one.get();
+  return nullptr;
+}
+
+redis_server& cluster_servers::master_of(std::uint16_t slot) {
+  std::map<std::int64_t, int> votes;
+  for (auto& one : nodes_)
+    if (one->runs()) ++votes[master_port(*one, slot)];
+  auto const most = std::max_element(votes.begin(), votes.end(),
+                                     [](auto const& a, auto const& b) { return a.second < b.second; });
+  auto* const found = most == votes.end() ? nullptr : by_port(most->first);
+  if (found == nullptr) throw std::runtime_error{"no node knows who serves that slot"};
+  return *found;
+}
+
+redis_server& cluster_servers::master_of(std::string const& key) { return master_of(slot_of(key)); }
+
+std::vector<redis_server*> cluster_servers::masters() {
+  std::vector<redis_server*> all;
+  for (auto& one : nodes_) {
+    if (!one->runs()) continue;
+    auto const ranges = one->raw().command({"CLUSTER", "SLOTS"}).elements;
+    auto const serves = std::any_of(ranges.begin(), ranges.end(), [&](auto const& range) {
+      return range.elements.at(2).elements.at(1).integer == one->port();
+    });
+    if (serves) all.push_back(one.get());
+  }
+  return all;
+}
+
+redis_server& cluster_servers::another_master(std::uint16_t slot) {
+  auto const& not_this = master_of(slot);
+  for (auto* one : masters())
+    if (one != &not_this) return *one;
+  throw std::runtime_error{"the cluster has one master"};
+}
+
+redis_server& cluster_servers::replica_of(redis_server const& master) {
+  for (auto& one : nodes_) {
+    if (!one->runs()) continue;
+    auto const role = one->raw().command({"ROLE"});
+    if (role.elements.at(0).text == "slave" && role.elements.at(2).integer == master.port()) return *one;
+  }
+  throw std::runtime_error{"no replica of that master runs"};
+}
+
+void cluster_servers::begin_migration(std::uint16_t slot, redis_server& from, redis_server& to) {
+  must(to, {"CLUSTER", "SETSLOT", std::to_string(slot), "IMPORTING", id_of(from)});
+  must(from, {"CLUSTER", "SETSLOT", std::to_string(slot), "MIGRATING", id_of(to)});
+}
+
+void cluster_servers::move_keys(std::uint16_t slot, redis_server& from, redis_server& to) {
+  for (;;) {
+    auto const keys = must(from, {"CLUSTER", "GETKEYSINSLOT", std::to_string(slot), "100"}).elements;
+    if (keys.empty()) return;
+    std::vector<std::string> words{"MIGRATE", "127.0.0.1", std::to_string(to.port()), "", "0", "5000"};
+    if (!options_.password.empty()) words.insert(words.end(), {"AUTH", options_.password});
+    words.emplace_back("KEYS");
+    for (auto const& key : keys) words.push_back(key.text);
+    must(from, words);
+  }
+}
+
+void cluster_servers::end_migration(std::uint16_t slot, redis_server& from, redis_server& to) {
+  // The target first: otherwise nobody would serve the slot for a moment.
+  std::vector<redis_server*> told{&to, &from};
+  for (auto* one : masters())
+    if (one != &to && one != &from) told.push_back(one);
+  for (auto* one : told) must(*one, {"CLUSTER", "SETSLOT", std::to_string(slot), "NODE", id_of(to)});
+}
+
+void cluster_servers::migrate_slot(std::uint16_t slot, redis_server& from, redis_server& to) {
+  begin_migration(slot, from, to);
+  move_keys(slot, from, to);
+  end_migration(slot, from, to);
+}
+
+bool cluster_servers::all_name(redis_server const& master, std::uint16_t slot) {
+  return std::all_of(nodes_.begin(), nodes_.end(),
+                     [&](auto& one) { return !one->runs() || master_port(*one, slot) == master.port(); });
+}
+
+void cluster_servers::failover(redis_server& replica) {
+  auto const master = replica.raw().command({"ROLE"}).elements.at(2).integer;
+  auto const ranges = replica.raw().command({"CLUSTER", "SLOTS"}).elements;
+  auto const theirs = std::find_if(ranges.begin(), ranges.end(), [&](auto const& range) {
+    return range.elements.at(2).elements.at(1).integer == master;
+  });
+  if (theirs == ranges.end()) throw std::runtime_error{"that replica's master serves nothing"};
+  auto const slot = static_cast<std::uint16_t>(theirs->elements.at(0).integer);
+  must(replica, {"CLUSTER", "FAILOVER"});
+  if (!eventually(20s, [&] { return all_name(replica, slot); })) throw std::runtime_error{"no failover"};
+}
+
+bool cluster_servers::wait_for_another_master(std::uint16_t slot, redis_server const& old,
+                                              std::chrono::milliseconds within) {
+  return eventually(within, [&] {
+    auto const& now = master_of(slot);
+    return &now != &old && now.role() == "master";
+  });
+}
+
+bool cluster_servers::wait_until_ok(std::chrono::milliseconds within) {
+  return eventually(within, [this] {
+    return std::all_of(nodes_.begin(), nodes_.end(), [](auto& one) {
+      return !one->runs() ||
+             one->raw().command({"CLUSTER", "INFO"}).text.find("cluster_state:ok") != std::string::npos;
+    });
+  });
+}
+
+bool cluster_servers::wait_until_replicated() {
+  return eventually(10s, [this] {
+    return std::all_of(nodes_.begin(), nodes_.end(), [this](auto& one) {
+      if (!one->runs()) return true;
+      auto const role = one->raw().command({"ROLE"});
+      if (role.elements.at(0).text == "master") return true;
+      auto* const master = by_port(role.elements.at(2).integer);
+      return master != nullptr && master->runs() && in_step(*one, *master);
+    });
+  });
+}
+
+}  // namespace holdfast::test

@@ -1,0 +1,77 @@
+/// A Redis Cluster as one object: masters with a replica each, real processes on loopback.
+#pragma once
+
+#include "redis_server.hpp"
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace holdfast::test {
+
+struct cluster_options {
+  int masters = 3;
+  int replicas_each = 1;
+  std::chrono::milliseconds node_timeout{1'000};  ///< of silence, and a node counts as failing
+  std::string password{};
+  bool persistent = false;
+  std::vector<std::string> args{};  ///< more of each node
+};
+
+/// Started when the constructor returns: all nodes know all slots, and the replicas are in step. That takes
+/// two seconds, since a node waits as long before it takes part. Dies with the thread that made it.
+class cluster_servers {
+ public:
+  explicit cluster_servers(cluster_options options = {});
+
+  /// redis+cluster://… with the first three nodes.
+  [[nodiscard]] std::string url() const;
+
+  /// The masters first, at the beginning; then the replicas, in the same order.
+  [[nodiscard]] std::size_t size() const { return nodes_.size(); }
+  [[nodiscard]] redis_server& node(std::size_t number) { return *nodes_[number]; }
+  [[nodiscard]] std::string const& id_of(redis_server const& node) const;
+
+  /// As most nodes that run see it now.
+  [[nodiscard]] redis_server& master_of(std::uint16_t slot);
+  [[nodiscard]] redis_server& master_of(std::string const& key);
+  [[nodiscard]] redis_server& replica_of(redis_server const& master);
+  [[nodiscard]] std::vector<redis_server*> masters();
+  /// A master that doesn't serve that slot.
+  [[nodiscard]] redis_server& another_master(std::uint16_t slot);
+
+  [[nodiscard]] static std::uint16_t slot_of(std::string const& key);
+
+  /// A slot moves in steps. Between the first and the last the source answers ASK for keys that it hasn't,
+  /// and TRYAGAIN for several of which it has some.
+  void begin_migration(std::uint16_t slot, redis_server& from, redis_server& to);
+  void move_keys(std::uint16_t slot, redis_server& from, redis_server& to);
+  void end_migration(std::uint16_t slot, redis_server& from, redis_server& to);
+  void migrate_slot(std::uint16_t slot, redis_server& from, redis_server& to);
+
+  /// The replica takes over while its master runs; returns when all nodes that run know it.
+  void failover(redis_server& replica);
+  /// Waits until most nodes name another master of that slot than `old`.
+  [[nodiscard]] bool wait_for_another_master(std::uint16_t slot, redis_server const& old,
+                                             std::chrono::milliseconds within = std::chrono::seconds{30});
+  /// All nodes that run say cluster_state:ok.
+  [[nodiscard]] bool wait_until_ok(std::chrono::milliseconds within = std::chrono::seconds{30});
+  /// All replicas that run have what their masters have.
+  [[nodiscard]] bool wait_until_replicated();
+
+ private:
+  void meet();
+  void share_slots();
+  void attach_replicas();
+  [[nodiscard]] redis_server* by_port(std::int64_t port);
+  [[nodiscard]] bool all_name(redis_server const& master, std::uint16_t slot);
+
+  cluster_options options_;
+  std::vector<std::unique_ptr<redis_server>> nodes_;
+  std::vector<std::string> ids_;
+};
+
+}  // namespace holdfast::test

@@ -1,0 +1,40 @@
+/// Several masters that know nothing of each other, on loopback: what a quorum is made of.
+#pragma once
+
+#include "redis_server.hpp"
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace holdfast::test {
+
+class independent_servers {
+ public:
+  /// All alike; they listen on TCP.
+  explicit independent_servers(int count = 5, server_options how = {}) {
+    how.on = server_options::listen::tcp;
+    for (auto number = 0; number < count; ++number) nodes_.push_back(redis_server::make(how));
+  }
+
+  /// redis+quorum://… with all of them, or the first `count`.
+  [[nodiscard]] std::string url() const { return url_of_first(nodes_.size()); }
+  [[nodiscard]] std::string url_of_first(std::size_t count) const {
+    auto const first = nodes_.front()->url();  // redis://login@127.0.0.1:port
+    auto hosts = first.substr(first.find("//") + 2);
+    for (std::size_t number = 1; number < count; ++number) hosts += "," + nodes_[number]->address();
+    return "redis+quorum://" + hosts;
+  }
+
+  [[nodiscard]] std::size_t size() const { return nodes_.size(); }
+  [[nodiscard]] redis_server& operator[](std::size_t number) { return *nodes_[number]; }
+  [[nodiscard]] auto begin() const { return nodes_.begin(); }
+  [[nodiscard]] auto end() const { return nodes_.end(); }
+
+ private:
+  std::vector<std::unique_ptr<redis_server>> nodes_;
+};
+
+}  // namespace holdfast::test

@@ -1,0 +1,66 @@
+/// A master with its replicas and the sentinels that watch them, as one object: real processes on loopback.
+#pragma once
+
+#include "redis_server.hpp"
+
+#include <chrono>
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace holdfast::test {
+
+struct sentinel_options {
+  int replicas = 2;
+  int sentinels = 3;                            ///< a majority of them has to agree
+  std::chrono::milliseconds down_after{1'000};  ///< of silence, and the master counts as down
+  std::string password{};                       ///< of the servers with data
+  std::string sentinel_password{};              ///< of the sentinels
+  bool persistent = false;                      ///< the servers with data
+  std::vector<std::string> args{};              ///< more of the servers with data
+};
+
+/// Started when the constructor returns: the replicas are in step, and all sentinels know them and each
+/// other. Dies with the thread that made it.
+class sentinel_servers {
+ public:
+  explicit sentinel_servers(sentinel_options options = {});
+
+  /// redis+sentinel://… with all sentinels and all passwords.
+  [[nodiscard]] std::string url() const;
+  [[nodiscard]] std::string const& name() const { return name_; }  ///< of the master, as the sentinels say
+
+  /// Those with data; number 0 is the master at first.
+  [[nodiscard]] std::size_t size() const { return data_.size(); }
+  [[nodiscard]] redis_server& data(std::size_t number) { return *data_[number]; }
+  [[nodiscard]] std::size_t sentinel_count() const { return sentinels_.size(); }
+  [[nodiscard]] redis_server& sentinel(std::size_t number) { return *sentinels_[number]; }
+
+  /// The one that most sentinels call the master now.
+  [[nodiscard]] redis_server& master();
+  /// A replica of the moment that runs.
+  [[nodiscard]] redis_server& replica();
+
+  /// All replicas that run have what the master has; false after ten seconds.
+  [[nodiscard]] bool wait_until_replicated();
+
+  /// SENTINEL FAILOVER, with nobody dead: returns when the new master is one and all sentinels name it.
+  void failover();
+  /// Waits until a majority of the sentinels names another master than `old`, and it takes writes.
+  [[nodiscard]] bool wait_for_another_master(redis_server const& old,
+                                             std::chrono::milliseconds within = std::chrono::seconds{30});
+
+ private:
+  void start_data();
+  void start_sentinels();
+  [[nodiscard]] bool all_know_all();
+  [[nodiscard]] std::uint16_t master_port_of(redis_server& sentinel) const;
+
+  std::string name_ = "mymaster";
+  sentinel_options options_;
+  std::vector<std::unique_ptr<redis_server>> data_;
+  std::vector<std::unique_ptr<redis_server>> sentinels_;
+};
+
+}  // namespace holdfast::test

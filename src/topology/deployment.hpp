@@ -7,6 +7,8 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "net/connection.hpp"
 #include "net/place.hpp"
@@ -41,6 +43,12 @@ class deployment {
   /// Sends it, as soon as it can be, to the server that has its key. `done` is called once, unless the
   /// deployment is destroyed. Requests about one key keep their order; those over one lane do.
   virtual void send(net::request what) = 0;
+
+  /// Those that each hold a part of the keys, as send_to takes them. None are known before a request was
+  /// answered.
+  [[nodiscard]] virtual std::vector<std::string> masters() const { return {std::string{}}; }
+  /// Sends it to one of these, whatever its key is, or fails it when that isn't one of them any more.
+  virtual void send_to(std::string const& /*master*/, net::request what) { send(std::move(what)); }
 
   /// Nothing sent, nothing to send.
   [[nodiscard]] virtual bool idle() const noexcept = 0;

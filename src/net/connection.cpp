@@ -135,6 +135,13 @@ void connection::fail(std::vector<pipeline::finished>&& these, std::shared_ptr<e
   }
 }
 
+void connection::start_over(pipeline::finished refused, std::string const& why) {
+  drop(errc::unreachable, why, end::elsewhere);
+  pipeline_.put_back(std::move(refused), boot_clock::now());
+  update_interest();
+  fail_impatient();  // which knows from now on of this one, too
+}
+
 std::vector<pipeline::finished> connection::take_all() {
   close();
   pipeline_.restart();

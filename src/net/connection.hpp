@@ -36,6 +36,10 @@ class connection final : public session {
     if (up()) drop(errc::unreachable, why);
   }
 
+  /// Ends the line, too; the request, whose refusal doesn't count, goes out over the next one, ahead of those
+  /// that came behind it. `how` says what is true of it all the same: whether it may have been carried out.
+  void start_over(pipeline::finished refused, std::string const& why);
+
   /// Ends the line, and takes out all requests that have no answer yet, in their order.
   [[nodiscard]] std::vector<pipeline::finished> take_all();
 

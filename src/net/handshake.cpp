@@ -6,11 +6,12 @@
 
 namespace holdfast::net {
 
-handshake::handshake(endpoint const& to, std::string client_name)
+handshake::handshake(endpoint const& to, std::string client_name, role expected)
     : to_{to}, client_name_{std::move(client_name)} {
   if (!to_.password.empty()) steps_.push_back(request::auth);
   if (to_.db != 0) steps_.push_back(request::select);
   if (!client_name_.empty()) steps_.push_back(request::set_name);
+  if (expected == role::master) steps_.push_back(request::role);
   steps_.push_back(request::ping);
 }
 
@@ -31,6 +32,9 @@ std::string handshake::commands() const {
       case request::set_name:
         resp::append_command(bytes, {"CLIENT", "SETNAME", client_name_});
         break;
+      case request::role:
+        resp::append_command(bytes, {"ROLE"});
+        break;
       case request::ping:
         resp::append_command(bytes, {"PING"});
         break;
@@ -45,6 +49,8 @@ handshake::step handshake::on_reply(resp::reply const& answer) {
   request const what = steps_[next_++];
   if (answer.is_error()) {
     if (step const outcome = refused(what, answer); outcome != step::more) return outcome;
+  } else if (what == request::role) {
+    if (step const outcome = wrong_role(answer); outcome != step::more) return outcome;
   } else if (!answer.is_text()) {
     return fail(errc::protocol, to_.display + " gave a strange answer when the connection was set up");
   }
@@ -71,12 +77,23 @@ handshake::step handshake::refused(request what, resp::reply const& answer) {
                 to_.display + " needs a password: put it in the URL, as in redis://user:password@host (" +
                     words + ")");
   }
-  if (what != request::select) return step::more;  // an old proxy, or an ACL without CLIENT or PING
+  if (what != request::select) return step::more;  // an old proxy, or an ACL without CLIENT, ROLE or PING
   if (code == "NOPERM") {
     return fail(errc::unauthorized,
                 to_.display + " doesn't let this user choose a database (+select): " + words);
   }
   return fail(errc::refused, to_.display + " has no database " + std::to_string(to_.db) + ": " + words);
+}
+
+/// `more` when it is the right one.
+handshake::step handshake::wrong_role(resp::reply const& answer) {
+  if (!answer.is_array() || answer.size() == 0 || !answer[0].is_text()) {
+    return fail(errc::protocol, to_.display + " gave a strange answer to ROLE");
+  }
+  if (answer[0].text == "master") return step::more;
+  fail(errc::unreachable, to_.display + " is a " + (answer[0].text == "slave" ? "replica" : answer[0].text) +
+                              " and not, or no more, the master");
+  return step::elsewhere;
 }
 
 handshake::step handshake::refused_login(std::string const& words) {

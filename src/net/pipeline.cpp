@@ -32,6 +32,11 @@ bool pipeline::match(resp::reply&& reply, finished& out) {
   return true;
 }
 
+void pipeline::put_back(finished one, time_point now) {
+  entries_.push_front(
+      {.what = std::move(one.what), .queued = now, .sent = one.how.sent, .resent = one.how.resent});
+}
+
 void pipeline::restart() noexcept { in_flight_ = 0; }
 
 }  // namespace holdfast::net

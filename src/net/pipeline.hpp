@@ -82,6 +82,10 @@ class pipeline {
   /// The reply for the oldest request in flight. False when there is none: the peer talks out of turn.
   [[nodiscard]] bool match(resp::reply&& reply, finished& out);
 
+  /// One whose answer doesn't count: it comes before all others. Only after restart(): nothing may be in
+  /// flight.
+  void put_back(finished one, time_point now);
+
   /// The connection is gone: everything is to be sent again.
   void restart() noexcept;
 

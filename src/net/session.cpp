@@ -26,6 +26,7 @@ session::session(reactor::loop& on, settings const& how, client_stats& counts)
     : on_{on},
       how_{how},
       counts_{counts},
+      to_{how.server},
       parser_{how.limits},
       pause_{first_pause, longest_pause},
       random_{static_cast<std::minstd_rand::result_type>(random_seed())},
@@ -39,6 +40,7 @@ session::session(reactor::loop& on, settings const& how, client_stats& counts)
       }} {}
 
 session::~session() {
+  if (how_.where != nullptr) how_.where->forget(*this);
   on_.forget(*this);
   retire_transport();
 }
@@ -55,15 +57,44 @@ void session::close() {
 }
 
 void session::connect() {
-  state_ = state::connecting;
+  state_ = state::locating;
+  on_.add_interest(1);  // somebody has to drive while this goes on
   on_.arm(connect_timer_, boot_clock::now() + how_.connect_timeout);
+  if (how_.where != nullptr) {
+    how_.where->locate(*this);
+  } else {
+    dial();
+  }
+}
+
+void session::found(endpoint const& to) {
+  if (state_ != state::locating) return;
+  to_ = to;
+  dial();
+}
+
+void session::not_found(errc code, std::string const& why, end how) {
+  if (state_ == state::locating) drop(code, why, how);
+}
+
+void session::move(std::string const& why) {
+  if (state_ == state::idle || state_ == state::locating) return;
+  if (state_ != state::pausing) drop(errc::unreachable, why, end::elsewhere);
+  if (state_ != state::pausing) return;  // those who heard of it have closed it, or begun anew
+  pause_.reset();
+  pause_timer_.disarm();
+  state_ = state::idle;
+  if (wanted()) connect();
+}
+
+void session::dial() {
+  state_ = state::connecting;
   try {
-    line_ = make_transport(on_.io(), how_.server);
+    line_ = make_transport(on_.io(), to_);
   } catch (error const& failure) {
     drop(errc::bad_url, failure.what(), end::final);
     return;
   }
-  on_.add_interest(1);  // somebody has to drive while this goes on
   line_->async_connect([this, generation = generation_](std::string const& failure) {
     std::lock_guard const hold{on_.mutex()};
     if (generation != generation_) return;
@@ -78,7 +109,8 @@ void session::connect() {
 void session::greet() {
   state_ = state::greeting;
   ++counts_.connects;
-  greeting_ = std::make_unique<handshake>(how_.server, how_.client_name);
+  greeting_ = std::make_unique<handshake>(
+      to_, how_.client_name, how_.where == nullptr ? handshake::role::any : handshake::role::master);
   greetings_left_ = greeting_->expected();
   out_ = greeting_->commands();
   on_.mark_dirty(*this);
@@ -97,16 +129,18 @@ void session::on_greeting(resp::reply const& reply) {
       on_.add_interest(-1);
       on_up();
       on_.mark_dirty(*this);
+      if (how_.where != nullptr) how_.where->on_reached(*this);
       return;
     case handshake::step::failed:
     case handshake::step::not_ready:
+    case handshake::step::elsewhere:
       auto const failure = greeting_->failure();
       auto const code = static_cast<errc>(failure.code().value());
-      if (step == handshake::step::not_ready) {
-        drop(code, failure.what(), end::not_ready);
-      } else {
-        drop(code, failure.what(), code == errc::unauthorized ? end::final : end::broken);
-      }
+      auto const how = step == handshake::step::not_ready   ? end::not_ready
+                       : step == handshake::step::elsewhere ? end::elsewhere
+                       : code == errc::unauthorized         ? end::final
+                                                            : end::broken;
+      drop(code, failure.what(), how);
       return;
   }
 }
@@ -187,10 +221,8 @@ void session::write_rest(std::size_t done) {
 
 void session::retire_transport() {
   ++generation_;
-  if (line_) {
-    line_->close();
-    if (state_ == state::connecting || state_ == state::greeting) on_.add_interest(-1);
-  }
+  if (on_its_way()) on_.add_interest(-1);
+  if (line_) line_->close();
   line_.reset();
   greeting_.reset();
   parser_.reset();

@@ -10,6 +10,7 @@
 
 #include "base/backoff.hpp"
 #include "net/handshake.hpp"
+#include "net/locator.hpp"
 #include "net/transport.hpp"
 #include "net/url.hpp"
 #include "reactor/reactor.hpp"
@@ -19,11 +20,12 @@ namespace holdfast::net {
 
 /// Where to, and how. Constant for a client's life.
 struct settings {
-  endpoint server;
+  endpoint server;  ///< with a locator only what messages call it
   std::string client_name;
   milliseconds connect_timeout{};
   milliseconds reply_timeout{};
   resp::limits limits;
+  locator* where = nullptr;  ///< whom to ask where to; null: `server`
 };
 
 /// One line to the server. All under the client's lock.
@@ -40,17 +42,29 @@ class session : public reactor::flushable {
 
   [[nodiscard]] bool up() const noexcept { return state_ == state::up; }
 
+  // For the locator.
+
+  /// How a connection ended.
+  enum class end {
+    broken,     ///< or couldn't be made
+    not_ready,  ///< the server is there, and says that it will serve us later
+    elsewhere,  ///< it isn't the one that serves us, or not any more: another try may find that one
+    final,      ///< another try would end the same way: a wrong password, say
+  };
+
+  /// It is there: connects to it.
+  void found(endpoint const& to);
+  void not_found(errc code, std::string const& why, end how);
+  /// Another one than `to()` serves us from now on: goes there without a pause, if it is wanted anywhere.
+  void move(std::string const& why);
+  /// The server that it is connected to, or tries, or tried last.
+  [[nodiscard]] endpoint const& to() const noexcept { return to_; }
+
   bool flush(bool driving) override;
 
  protected:
   /// The handshake is done.
   virtual void on_up() = 0;
-  /// How a connection ended.
-  enum class end {
-    broken,     ///< or couldn't be made
-    not_ready,  ///< the server is there, and says that it will serve us later
-    final,      ///< another try would end the same way: a wrong password, say
-  };
   virtual void on_down(std::shared_ptr<error const> why, end how) = 0;
   virtual void on_reply(resp::reply&& reply) = 0;
   /// Should a lost connection be made again?
@@ -68,20 +82,25 @@ class session : public reactor::flushable {
   [[nodiscard]] client_stats& counts() noexcept { return counts_; }
 
  private:
-  enum class state { idle, connecting, greeting, up, pausing };
+  enum class state { idle, locating, connecting, greeting, up, pausing };
 
   void connect();
+  void dial();
   void greet();
   void read();
   void on_bytes(std::size_t n);
   void on_greeting(resp::reply const& reply);
   void write_rest(std::size_t done);
   void retire_transport();
+  [[nodiscard]] bool on_its_way() const noexcept {
+    return state_ == state::locating || state_ == state::connecting || state_ == state::greeting;
+  }
 
   reactor::loop& on_;
   settings const& how_;
   client_stats& counts_;
   state state_ = state::idle;
+  endpoint to_;
   std::shared_ptr<transport> line_;
   std::uint64_t generation_ = 0;  ///< of the transport: handlers of an older one have nothing to say
   resp::parser parser_;

@@ -2,15 +2,17 @@
 
 #include <utility>
 
+#include "topology/sentinel.hpp"
 #include "topology/single.hpp"
 
 namespace holdfast::topology {
 
 std::unique_ptr<deployment> make_deployment(reactor::loop& on, net::place const& where,
-                                            net::settings const& how, client_stats& counts, events /*tell*/) {
+                                            net::settings const& how, client_stats& counts, events tell) {
   switch (where.what) {
-    case net::place::kind::single:
     case net::place::kind::sentinel:
+      return std::make_unique<sentinel>(on, where, how, counts, std::move(tell));
+    case net::place::kind::single:
     case net::place::kind::cluster:
     case net::place::kind::quorum:
       break;

@@ -4,15 +4,30 @@
 
 namespace holdfast::topology {
 
-single::single(reactor::loop& on, net::settings const& how, client_stats& counts)
-    : on_{on}, how_{how}, counts_{counts}, usual_{on, how, counts}, messages_{on, how, counts} {}
+single::single(reactor::loop& on, net::settings const& how, client_stats& counts, refusal_handler refused)
+    : on_{on},
+      how_{how},
+      counts_{counts},
+      refused_{std::move(refused)},
+      usual_{on, how, counts},
+      messages_{on, how, counts} {
+  watch(usual_);
+}
+
+void single::watch(net::connection& one) {
+  if (!refused_) return;
+  one.on_refusal([this, &one](net::pipeline::finished& what) { return refused_(one, what); });
+}
 
 void single::send(net::request what) {
   if (what.over == net::lane::usual) {
     usual_.send(std::move(what));
     return;
   }
-  if (!acknowledged_) acknowledged_ = std::make_unique<net::connection>(on_, how_, counts_);
+  if (!acknowledged_) {
+    acknowledged_ = std::make_unique<net::connection>(on_, how_, counts_);
+    watch(*acknowledged_);
+  }
   acknowledged_->send(std::move(what));
 }
 

@@ -1,6 +1,7 @@
 /// One server.
 #pragma once
 
+#include <functional>
 #include <memory>
 
 #include "topology/deployment.hpp"
@@ -11,7 +12,10 @@ namespace holdfast::topology {
 /// each made when it is first needed.
 class single : public deployment {
  public:
-  single(reactor::loop& on, net::settings const& how, client_stats& counts);
+  /// Asked about each refusal of the server's: see net::connection::on_refusal.
+  using refusal_handler = std::function<bool(net::connection& by, net::pipeline::finished& what)>;
+
+  single(reactor::loop& on, net::settings const& how, client_stats& counts, refusal_handler refused = {});
 
   void send(net::request what) override;
   [[nodiscard]] bool idle() const noexcept override { return usual_.idle(); }
@@ -24,9 +28,12 @@ class single : public deployment {
   void forget(std::string_view channel) override { messages_.forget(channel); }
 
  private:
+  void watch(net::connection& one);
+
   reactor::loop& on_;
   net::settings const& how_;
   client_stats& counts_;
+  refusal_handler refused_;
   net::connection usual_;
   std::unique_ptr<net::connection> acknowledged_;
   net::subscriber messages_;

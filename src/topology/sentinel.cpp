@@ -1,0 +1,70 @@
+#include "topology/sentinel.hpp"
+
+#include <string_view>
+#include <utility>
+
+namespace holdfast::topology {
+namespace {
+
+net::settings located_by(net::locator& where, net::settings how) {
+  how.where = &where;
+  return how;
+}
+
+/// What a refusal says of the server that we take for the master.
+enum class meaning {
+  nothing,
+  doubtful,           ///< it may have been replaced, or be cut off from the others
+  demoted,            ///< it is the master no more, and hasn't done what it was asked to
+  demoted_meanwhile,  ///< the same, and what was done before the request may be lost: it was about that
+};
+
+meaning meaning_of(resp::reply const& refusal) {
+  auto const has = [&refusal](std::string_view words) {
+    return refusal.text.find(words) != std::string::npos;
+  };
+  auto const code = refusal.error_code();
+  // Redis before 7 puts the words of what a script met into its own.
+  if (code == "READONLY" || code == "MASTERDOWN" || has("-READONLY ")) return meaning::demoted;
+  if (code == "UNBLOCKED" || has("WAIT cannot be used with replica") ||
+      has("WAITAOF cannot be used with replica")) {
+    return meaning::demoted_meanwhile;
+  }
+  return code == "LOADING" || code == "NOREPLICAS" ? meaning::doubtful : meaning::nothing;
+}
+
+}  // namespace
+
+sentinel::sentinel(reactor::loop& on, net::place const& where, net::settings const& how, client_stats& counts,
+                   events tell)
+    : which_{on, where, how, counts, std::move(tell)},
+      how_{located_by(which_, how)},
+      master_{on, how_, counts,
+              [this](net::connection& by, net::pipeline::finished& what) { return on_refusal(by, what); }} {}
+
+bool sentinel::on_refusal(net::connection& by, net::pipeline::finished& what) {
+  auto const says = meaning_of(what.how.reply);
+  switch (says) {
+    case meaning::nothing:
+      return false;
+    case meaning::doubtful:
+      which_.look_again();
+      return false;
+    case meaning::demoted:
+      what.how.sent = what.how.resent;  // this time nothing was done
+      break;
+    case meaning::demoted_meanwhile:
+      what.how.resent = true;
+      break;
+  }
+  auto const why = "this is the master no more: " + what.how.reply.text;
+  by.start_over(std::move(what), why);
+  return true;
+}
+
+void sentinel::shut(std::shared_ptr<error const> const& why) {
+  which_.shut();
+  master_.shut(why);
+}
+
+}  // namespace holdfast::topology

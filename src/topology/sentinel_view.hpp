@@ -1,0 +1,64 @@
+/// What sentinels say of a master, and what follows from it. No I/O.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "resp/reply.hpp"
+
+namespace holdfast::topology {
+
+struct address {
+  std::string host;
+  std::uint16_t port = 0;
+
+  friend bool operator==(address const&, address const&) = default;
+};
+
+/// One sentinel's word.
+struct sentinel_view {
+  struct peer {
+    std::string id;
+    address at;
+  };
+
+  std::string id{};                 ///< the sentinel's own; empty: it doesn't say (Redis before 6.2)
+  std::optional<address> master{};  ///< none: it knows no master of that name
+  /// Grows with each failover, and only a majority of the sentinels can make it grow: of two views the one
+  /// with the larger number is the newer one.
+  std::int64_t epoch = 0;
+  std::vector<peer> others{};  ///< sentinels of the same master
+};
+
+// Each reads one reply into `to`. False: that isn't what a sentinel answers.
+
+[[nodiscard]] bool read_id(resp::reply const& from, sentinel_view& to);       ///< SENTINEL MYID
+[[nodiscard]] bool read_address(resp::reply const& from, sentinel_view& to);  ///< get-master-addr-by-name
+[[nodiscard]] bool read_master(resp::reply const& from, sentinel_view& to);   ///< SENTINEL MASTER
+[[nodiscard]] bool read_others(resp::reply const& from, sentinel_view& to);   ///< SENTINEL SENTINELS
+[[nodiscard]] std::vector<std::string> read_names(resp::reply const& of_masters);  ///< SENTINEL MASTERS
+
+/// What a message of the channel +switch-master says of the master `name`: where it is now.
+[[nodiscard]] std::optional<address> read_switch(std::string_view message, std::string_view name);
+
+/// What several views come to.
+struct sentinel_verdict {
+  address master;
+  std::int64_t epoch = 0;
+  bool settled = false;  ///< a majority of all sentinels that there are says so
+};
+
+/// The newest that any of them says; of several such, what most of them say; of several such again, another
+/// one than `last`, which was tried and didn't serve. Nullopt: none of them knows the master.
+[[nodiscard]] std::optional<sentinel_verdict> verdict_of(std::span<sentinel_view const* const> views,
+                                                         std::optional<address> const& last);
+
+/// Two of them name different masters.
+[[nodiscard]] bool disagree(std::span<sentinel_view const* const> views);
+
+}  // namespace holdfast::topology

@@ -1,0 +1,304 @@
+#include "topology/sentinels.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace holdfast::topology {
+namespace {
+
+/// How long the rest of the sentinels may take once one has named a master.
+constexpr std::chrono::milliseconds grace{200};
+/// How long a round may take in which none has.
+constexpr std::chrono::milliseconds longest_round{1000};
+/// How long the connections that sentinels are asked over stay without a question.
+constexpr std::chrono::seconds idle_limit{5};
+/// News travels among sentinels in two seconds; if they still disagree then, somebody should know.
+constexpr std::chrono::seconds moment{4};
+/// How long a choice that nobody confirms stands against what the sentinels say: they may have been set up
+/// anew, and count from zero.
+constexpr std::chrono::seconds longest_doubt{10};
+/// A choice as young as this needs no second question.
+constexpr std::chrono::seconds fresh{1};
+/// More than anybody has.
+constexpr std::size_t most_sentinels = 32;
+
+net::endpoint sentinel_at(net::place const& where, address const& at) {
+  auto one = where.hosts.front();
+  auto const reached = where.announced(at.host, at.port);
+  one.host = reached.host;
+  one.port = reached.port;
+  one.display = reached.display;
+  return one;
+}
+
+bool same(net::endpoint const& a, net::endpoint const& b) { return a.host == b.host && a.port == b.port; }
+
+}  // namespace
+
+sentinels::sentinels(reactor::loop& on, net::place const& where, net::settings const& how,
+                     client_stats& counts, events tell)
+    : on_{on},
+      where_{where},
+      how_{how},
+      counts_{counts},
+      tell_{std::move(tell)},
+      round_timer_{[this] { end_round(); }},
+      rest_timer_{[this] { rest(); }},
+      agreement_timer_{[this] { check_again(); }} {
+  lines_.reserve(where.hosts.size());
+  for (auto const& host : where.hosts) add(host);
+}
+
+void sentinels::add(net::endpoint at) {
+  lines_.push_back(std::make_unique<sentinel_line>(
+      on_, std::move(at), how_, where_.master, counts_,
+      sentinel_line::events{
+          .answered = [this](sentinel_line& by) { on_answered(by); },
+          .hears = [](sentinel_line& by) { by.ask(); },
+          .switched = [this](sentinel_line& by, address const& master) { on_switched(by, master); },
+          .warning = [this](std::string message) { tell_.warning(std::move(message)); }}));
+}
+
+/// So that the list outlives the hosts of the URL.
+void sentinels::learn(sentinel_view const& from) {
+  for (auto const& other : from.others) {
+    auto at = sentinel_at(where_, other.at);
+    auto const known = std::ranges::any_of(lines_, [&](auto const& line) {
+      auto const* const said = line->view();
+      return same(line->at(), at) || (said != nullptr && !said->id.empty() && said->id == other.id);
+    });
+    if (known || lines_.size() == most_sentinels) continue;
+    add(std::move(at));
+    if (in_round_) lines_.back()->ask();
+    if (listening_) lines_.back()->listen();
+  }
+}
+
+sentinels::user& sentinels::user_of(net::session& who) {
+  auto const known = std::ranges::find(users_, &who, &user::who);
+  return known != users_.end() ? *known : users_.emplace_back(user{.who = &who});
+}
+
+bool sentinels::someone_is_there() const noexcept {
+  return std::ranges::any_of(
+      users_, [this](user const& one) { return one.who->up() && same(one.who->to(), chosen_->at); });
+}
+
+bool sentinels::anyone_waits() const noexcept { return std::ranges::any_of(users_, &user::waiting); }
+
+bool sentinels::anyone_is_asked() const noexcept {
+  return std::ranges::any_of(lines_, [](auto const& line) { return line->asking(); });
+}
+
+void sentinels::locate(net::session& who) {
+  auto& mine = user_of(who);
+  auto const known = chosen_ && mine.tried < chosen_->number &&
+                     (someone_is_there() || boot_clock::now() < chosen_->made + fresh);
+  if (known) {
+    mine.tried = chosen_->number;
+    who.found(chosen_->at);
+    return;
+  }
+  mine.waiting = true;
+  look_again();
+}
+
+void sentinels::look_again() {
+  if (shut_ || std::exchange(in_round_, true)) return;
+  on_.arm(round_timer_, boot_clock::now() + std::min(longest_round, how_.connect_timeout / 2));
+  ask_all();
+}
+
+void sentinels::ask_all() {
+  on_.arm(rest_timer_, boot_clock::now() + idle_limit);
+  // By number: an answer may come at once, and bring more of them.
+  for (std::size_t i = 0; i != lines_.size(); ++i) lines_[i]->ask();
+}
+
+std::vector<sentinel_view const*> sentinels::views() const {
+  std::vector<sentinel_view const*> all;
+  for (auto const& line : lines_) {
+    if (!line->asking() && line->view() != nullptr) all.push_back(line->view());
+  }
+  return all;
+}
+
+void sentinels::on_answered(sentinel_line& by) {
+  if (shut_) return;
+  on_.arm(rest_timer_, boot_clock::now() + idle_limit);
+  auto const* const said = by.view();
+  if (said != nullptr) {
+    learn(*said);
+    if (chosen_ && said->master == chosen_->master) chosen_->epoch = std::max(chosen_->epoch, said->epoch);
+    if (chosen_ && said->master && said->epoch > chosen_->epoch) take(*said->master, said->epoch);
+  }
+  check_agreement();
+  if (in_round_) conclude();
+}
+
+/// Ends the round if there is nothing left to wait for.
+void sentinels::conclude() {
+  auto const all = views();
+  auto const best = verdict_of(all, chosen_ ? std::optional{chosen_->master} : std::nullopt);
+  if ((best && best->settled) || !anyone_is_asked()) {
+    end_round();
+  } else if (best) {
+    auto const limit = boot_clock::now() + grace;
+    if (limit < round_timer_.when()) on_.arm(round_timer_, limit);
+  }
+}
+
+void sentinels::end_round() {
+  in_round_ = false;
+  round_timer_.disarm();
+  if (!anyone_waits()) return;  // what is newer was taken when it came
+  auto const all = views();
+  auto const best = verdict_of(all, chosen_ ? std::optional{chosen_->master} : std::nullopt);
+  if (!best) {
+    fail_waiting();
+  } else if (outvoted(*best)) {
+    take(chosen_->master, chosen_->epoch);
+  } else {
+    take(best->master, best->epoch);
+  }
+}
+
+/// The choice is newer than what those know that answered: they will hear of it.
+bool sentinels::outvoted(sentinel_verdict const& by) {
+  auto const now = boot_clock::now();
+  auto const older = chosen_ && by.master != chosen_->master && by.epoch < chosen_->epoch;
+  if (!older) {
+    outvoted_since_ = {};
+    return false;
+  }
+  if (outvoted_since_ == time_point{}) outvoted_since_ = now;
+  return now < outvoted_since_ + longest_doubt;
+}
+
+/// Whoever waits goes there, and so do those that are elsewhere.
+void sentinels::take(address const& master, std::int64_t epoch) {
+  auto const at = where_.announced(master.host, master.port);
+  auto const is_new = chosen_ && chosen_->master != master;
+  chosen_ =
+      choice{.master = master, .at = at, .epoch = epoch, .number = ++choices_, .made = boot_clock::now()};
+  // By number: whoever hears of a broken line may make another.
+  for (std::size_t i = 0; i != users_.size(); ++i) {
+    auto& who = *users_[i].who;
+    if (std::exchange(users_[i].waiting, false)) {
+      users_[i].tried = chosen_->number;
+      who.found(at);
+    } else if (is_new && !same(who.to(), at)) {
+      who.move("the sentinels name another master, " + net::host_and_port(at.host, at.port));
+    }
+  }
+  if (is_new) tell_.moved(net::host_and_port(at.host, at.port));
+}
+
+/// A failover is over. Others may not know yet, so this counts as newer than all that was known.
+void sentinels::on_switched(sentinel_line& by, address const& master) {
+  if (shut_) return;
+  if (chosen_ && chosen_->master != master) take(master, chosen_->epoch + 1);
+  by.ask();
+}
+
+void sentinels::on_reached(net::session& /*who*/) {
+  if (std::exchange(listening_, true)) return;
+  for (auto const& line : lines_) line->listen();
+}
+
+void sentinels::forget(net::session& who) noexcept {
+  std::erase_if(users_, [&who](user const& one) { return one.who == &who; });
+}
+
+std::string sentinels::who_says_what() const {
+  std::string all;
+  for (auto const& line : lines_) {
+    auto const name = net::host_and_port(line->at().host, line->at().port);
+    all += all.empty() ? "" : "; ";
+    if (line->asking()) {
+      all += name + " doesn't answer";
+    } else if (line->view() == nullptr) {
+      all += line->trouble() ? line->trouble()->what() : name + " wasn't asked";
+    } else if (auto const& master = line->view()->master; master) {
+      all += name + " says " + net::host_and_port(master->host, master->port);
+    } else {
+      all += name + " knows no such master";
+    }
+  }
+  return all;
+}
+
+/// No sentinel names a master.
+void sentinels::fail_waiting() {
+  std::vector<std::string> names;
+  auto answered = false;
+  auto code = errc::unreachable;
+  for (auto const& line : lines_) {
+    if (line->asking()) continue;
+    answered = answered || line->view() != nullptr;
+    for (auto const& name : line->names()) {
+      if (std::ranges::find(names, name) == names.end()) names.push_back(name);
+    }
+    if (line->trouble() && line->trouble()->code() != errc::unreachable)
+      code = static_cast<errc>(line->trouble()->code().value());
+  }
+  std::string why;
+  if (answered) {
+    std::string known;
+    for (auto const& name : names) known += (known.empty() ? "\"" : ", \"") + name + '"';
+    code = errc::bad_url;
+    why = "the sentinels know no master \"" + where_.master + "\"" +
+          (known.empty() ? ", nor any other: look at their configuration (sentinel monitor)"
+                         : "; they know " + known) +
+          " (" + who_says_what() + ")";
+  } else {
+    why = "no sentinel can say where the master is: " + who_says_what();
+  }
+  if (code != errc::unreachable) why = how_.server.display + ": " + why;  // otherwise the session says it
+  auto const how = code == errc::unauthorized ? net::session::end::final : net::session::end::broken;
+  for (std::size_t i = 0; i != users_.size(); ++i) {
+    if (std::exchange(users_[i].waiting, false)) users_[i].who->not_found(code, why, how);
+  }
+}
+
+/// In a failover they disagree for a moment.
+void sentinels::check_agreement() {
+  if (!disagree(views())) {
+    agreed_ = agreement::yes;
+    agreement_timer_.disarm();
+  } else if (agreed_ == agreement::yes) {
+    agreed_ = agreement::no;
+    on_.arm(agreement_timer_, boot_clock::now() + moment);
+  }
+}
+
+void sentinels::check_again() {
+  if (agreed_ == agreement::no) {
+    agreed_ = agreement::asked_again;
+    ask_all();
+    on_.arm(agreement_timer_, boot_clock::now() + longest_round);
+  } else if (agreed_ == agreement::asked_again) {
+    agreed_ = agreement::told;
+    tell_.warning(how_.server.display + ": the sentinels disagree on the master: " + who_says_what() +
+                  "; the newest word, or else that of most, counts: look at SENTINEL MASTERS on each");
+  }
+}
+
+void sentinels::rest() {
+  if (in_round_) {
+    on_.arm(rest_timer_, boot_clock::now() + idle_limit);
+    return;
+  }
+  for (auto const& line : lines_) line->rest();
+}
+
+void sentinels::shut() {
+  shut_ = true;
+  in_round_ = false;
+  round_timer_.disarm();
+  rest_timer_.disarm();
+  agreement_timer_.disarm();
+  for (auto const& line : lines_) line->shut();
+}
+
+}  // namespace holdfast::topology

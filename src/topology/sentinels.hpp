@@ -1,0 +1,94 @@
+/// Which server is the master, as its sentinels say.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "net/locator.hpp"
+#include "net/place.hpp"
+#include "net/session.hpp"
+#include "topology/deployment.hpp"
+#include "topology/sentinel_line.hpp"
+
+namespace holdfast::topology {
+
+/// Asks all sentinels at once and takes what the newest of their views says, or most of them where they are
+/// equally new, so that one that is dead, frozen or cut off costs nothing and misleads nobody. Others than
+/// the URL names are learned from them. Hears from all of them of failovers; the sessions then go to the new
+/// master at once. All under the client's lock.
+class sentinels final : public net::locator {
+ public:
+  sentinels(reactor::loop& on, net::place const& where, net::settings const& how, client_stats& counts,
+            events tell);
+
+  void locate(net::session& who) override;
+  void on_reached(net::session& who) override;
+  void forget(net::session& who) noexcept override;
+
+  /// There is reason to think that another server may be the master by now: asks, and moves the sessions if
+  /// so.
+  void look_again();
+
+  /// Asks and hears nothing any more.
+  void shut();
+
+ private:
+  /// A session of the client's, and the newest choice that it has tried.
+  struct user {
+    net::session* who;
+    std::uint64_t tried = 0;
+    bool waiting = false;
+  };
+  struct choice {
+    address master;    ///< as the sentinels call it
+    net::endpoint at;  ///< as it is reached from here
+    std::int64_t epoch = 0;
+    std::uint64_t number = 0;
+    time_point made{};
+  };
+  enum class agreement { yes, no, asked_again, told };
+
+  void add(net::endpoint at);
+  void learn(sentinel_view const& from);
+  void ask_all();
+  void on_answered(sentinel_line& by);
+  void on_switched(sentinel_line& by, address const& master);
+  void conclude();
+  void end_round();
+  void take(address const& master, std::int64_t epoch);
+  [[nodiscard]] bool outvoted(sentinel_verdict const& by);
+  void fail_waiting();
+  void check_agreement();
+  void check_again();
+  void rest();
+  [[nodiscard]] user& user_of(net::session& who);
+  [[nodiscard]] bool someone_is_there() const noexcept;
+  [[nodiscard]] bool anyone_waits() const noexcept;
+  [[nodiscard]] bool anyone_is_asked() const noexcept;
+  [[nodiscard]] std::vector<sentinel_view const*> views() const;
+  [[nodiscard]] std::string who_says_what() const;
+
+  reactor::loop& on_;
+  net::place const& where_;
+  net::settings const& how_;
+  client_stats& counts_;
+  events tell_;
+  std::vector<std::unique_ptr<sentinel_line>> lines_;
+  std::vector<user> users_;
+  std::optional<choice> chosen_;
+  std::uint64_t choices_ = 0;
+  bool listening_ = false;
+  bool in_round_ = false;
+  bool shut_ = false;
+  time_point outvoted_since_{};
+  agreement agreed_ = agreement::yes;
+  reactor::timer round_timer_;
+  reactor::timer rest_timer_;
+  reactor::timer agreement_timer_;
+};
+
+}  // namespace holdfast::topology

@@ -55,7 +55,8 @@ exclusive_commands plain_words(std::string const& name, std::string const& owner
                                             .queue{queue},
                                             .owner = owner,
                                             .starvation_us = 100'000,
-                                            .grant_ms = 2'000};
+                                            .grant_ms = 2'000,
+                                            .publish = "PUBLISH"};
   return {words_of(acquire()), words_of(release())};
 }
 

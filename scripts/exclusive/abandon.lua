@@ -7,6 +7,7 @@ local queue = KEYS[3]
 local owner = ARGV[1]
 local starvation_us = ARGV[2]
 local grant_ms = ARGV[3]
+local publish = ARGV[4]
 -- @include micros
 -- @include take_tokens
 -- @include wake_next

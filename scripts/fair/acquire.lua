@@ -15,6 +15,7 @@ local mode = ARGV[4]
 local ticket = ARGV[5]
 local waited_us = ARGV[6]
 local grant_ms = ARGV[7]
+local publish = ARGV[8]
 -- @include micros
 -- @include take_tokens
 -- @include join_queue

@@ -8,10 +8,11 @@ local counter = KEYS[2]
 local queue = KEYS[3]
 local owner = ARGV[1]
 local grant_ms = ARGV[2]
-local next = ARGV[3]
-local ttl_ms = ARGV[4]
-local tokens = ARGV[5]
-local waited_us = ARGV[6]
+local publish = ARGV[3]
+local next = ARGV[4]
+local ttl_ms = ARGV[5]
+local tokens = ARGV[6]
+local waited_us = ARGV[7]
 -- @include micros
 -- @include take_tokens
 -- @include join_queue

@@ -17,7 +17,7 @@ local function redisson_facts(lock, kind, text, pttl, most)
   local function prefixed(prefix) return tagged and prefix .. ':' .. lock or prefix .. ':{' .. lock .. '}' end
   local function suffixed(suffix) return (tagged and lock or '{' .. lock .. '}') .. ':' .. suffix end
   local function say_listeners(word, channel)
-    local reply = try('PUBSUB', 'NUMSUB', channel)
+    local reply = try('PUBSUB', publish == 'SPUBLISH' and 'SHARDNUMSUB' or 'NUMSUB', channel)
     local count = reply and tonumber(reply[2]) or 0
     if count > 0 then say(word, count) end
   end

@@ -1,8 +1,21 @@
+-- Puts a message into the inbox of a waiter's client. Returns how many heard it, or the error when the right to publish is
+-- missing. `publish` is PUBLISH; or SPUBLISH, in a cluster: each tag has an inbox of its own then, on the node that has the
+-- locks with that tag; or UNCOUNTED, in a cluster of which it isn't known, or which can't (below 7): both ways, and the
+-- message counts as heard, since PUBLISH doesn't count the listeners of other nodes, who hear it all the same.
+local function to_inbox(waiter, queue, message)
+  local inbox = 'holdfast_inbox:' .. string.sub(waiter, 1, 36)
+  if publish == 'PUBLISH' then return redis.pcall('PUBLISH', inbox, message) end
+  local heard = redis.pcall('SPUBLISH', inbox .. ':' .. string.match(queue, '{.-}'), message)
+  if publish == 'SPUBLISH' then return heard end
+  heard = redis.pcall('PUBLISH', inbox, message)
+  return type(heard) == 'table' and heard or 1
+end
+
 -- Tells the first waiter whose process can be reached, and takes it from the queue. One that has waited for
 -- `starvation_us` is given the lock here and now ('granted'), with 0 whatever the clocks say; any other is told to ask
 -- ('woken'); 'nobody' when there is none. `self`, if given, is who asks, and is told by the reply: 'self' when it is the
--- first. PUBLISH says how many heard it: 0 means that the process is gone, so the next one is told. Where the right to
--- publish is missing the waiters poll, and stay queued ('mute'). A grant brings tokens for a series of handoffs.
+-- first. When nobody heard it the process is gone, so the next one is told. Where the right to publish is missing the
+-- waiters poll, and stay queued ('mute'). A grant brings tokens for a series of handoffs.
 local function wake_next(lock, counter, queue, starvation_us, grant_ms, self)
   local limit = tonumber(starvation_us)
   while true do
@@ -10,15 +23,14 @@ local function wake_next(lock, counter, queue, starvation_us, grant_ms, self)
     local waiter, since = first[1], first[2]
     if not waiter then return 'nobody' end
     if waiter == self then return 'self' end
-    local inbox = 'holdfast_inbox:' .. string.sub(waiter, 1, 36)
     local number = string.sub(waiter, 38)
     local starved = limit <= 0 or micros() - since >= limit
     local heard
     if starved then
       local token, count = take_tokens(counter, redis.call('GET', counter), 65)
-      heard = redis.pcall('PUBLISH', inbox, string.format('granted %s %.0f %d %s', number, token, count, lock))
+      heard = to_inbox(waiter, queue, string.format('granted %s %.0f %d %s', number, token, count, lock))
     else
-      heard = redis.pcall('PUBLISH', inbox, 'woken ' .. number .. ' ' .. lock)
+      heard = to_inbox(waiter, queue, 'woken ' .. number .. ' ' .. lock)
     end
     if type(heard) == 'table' then
       redis.call('ZADD', queue, since, waiter)

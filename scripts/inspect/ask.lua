@@ -1,7 +1,7 @@
 -- Is the lock still `owner`'s, or one of its holds if it is one of Redisson's? With `mode` "ask", a message to the inbox of its
 -- client then asks to give it back; with "look", nothing is sent.
--- Reply: how many heard it (0 also for "look", and where the right to publish is missing); -1 the key is gone; -2 it is
--- somebody else's.
+-- Reply: how many heard it, of those who listen at this server (0 also for "look", and where the right to publish is missing);
+-- -1 the key is gone; -2 it is somebody else's.
 local lock = KEYS[1]
 local owner = ARGV[1]
 local mode = ARGV[2]

@@ -6,6 +6,7 @@ local counter = KEYS[2]
 local queue = KEYS[3]
 local owner = ARGV[1]
 local grant_ms = ARGV[2]
+local publish = ARGV[3]
 -- @include micros
 -- @include take_tokens
 -- @include wake_next

@@ -3,9 +3,11 @@
 -- Reply: how many; 0 there was none, or not that one; an error MISFIT when the keys hold something else.
 local counter = KEYS[1]
 local permits = KEYS[2]
-local channel = ARGV[1]
-local bytes = ARGV[2]
-local text = ARGV[3]
+local publish = ARGV[1]
+local channel = ARGV[2]
+local bytes = ARGV[3]
+local text = ARGV[4]
+-- @include tell
 local left = redis.pcall('GET', counter)
 if type(left) == 'table' or (left and not string.match(left, '^%-?%d+$')) then
   return redis.error_reply('MISFIT something that is no number, where the rest of a semaphore should be')
@@ -23,5 +25,5 @@ else
 end
 if taken == 0 then return 0 end
 left = redis.call('INCRBY', counter, taken)
-if left > 0 then redis.pcall('PUBLISH', channel, string.format('%.0f', left)) end
+if left > 0 then tell(channel, string.format('%.0f', left)) end
 return taken

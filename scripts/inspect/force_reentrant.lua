@@ -5,8 +5,10 @@ local lock = KEYS[1]
 local queue = KEYS[2]
 local timeouts = KEYS[3]
 local owner = ARGV[1]
-local channel = ARGV[2]
+local publish = ARGV[2]
+local channel = ARGV[3]
 -- @include micros
+-- @include tell
 local function first_alive()
   while true do
     local first = redis.call('LINDEX', queue, 0)
@@ -22,7 +24,7 @@ if kind ~= 'hash' or redis.call('HLEN', lock) ~= 1 or redis.call('HEXISTS', lock
 redis.call('DEL', lock)
 -- Should the queue be spoilt, or the right to publish be missing, the lock is free all the same; the waiters find out by
 -- themselves.
-redis.pcall('PUBLISH', channel, '0')
+tell(channel, '0')
 local fine, first = pcall(first_alive)
-if fine and first then redis.pcall('PUBLISH', channel .. ':' .. first, '0') end
+if fine and first then tell(channel .. ':' .. first, '0') end
 return 1

@@ -6,6 +6,7 @@ local lock = KEYS[1]
 local counter = KEYS[2]
 local queue = KEYS[3]
 local most = ARGV[1]
+local publish = ARGV[2]
 -- @include micros
 -- @include redisson_facts
 local function is(key, kind) return redis.call('TYPE', key).ok == kind end

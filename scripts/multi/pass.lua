@@ -7,9 +7,10 @@ local keys = {unpack(KEYS)}
 local owner = ARGV[1]
 local starvation_us = ARGV[2]
 local grant_ms = ARGV[3]
-local next = ARGV[4]
-local ttl_ms = ARGV[5]
-local tokens = ARGV[6]
+local publish = ARGV[4]
+local next = ARGV[5]
+local ttl_ms = ARGV[6]
+local tokens = ARGV[7]
 -- @include micros
 -- @include take_tokens
 -- @include join_queue

@@ -5,6 +5,7 @@ local keys = {unpack(KEYS)}
 local owner = ARGV[1]
 local starvation_us = ARGV[2]
 local grant_ms = ARGV[3]
+local publish = ARGV[4]
 -- @include micros
 -- @include take_tokens
 -- @include wake_next

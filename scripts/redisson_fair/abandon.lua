@@ -6,7 +6,8 @@ local queue = KEYS[2]
 local timeouts = KEYS[3]
 local owner = ARGV[1]
 local credit_ms = ARGV[2]
-local channel = ARGV[3]
+local publish = ARGV[3]
+local channel = ARGV[4]
 -- @include micros
 -- @include owner_hash
 -- @include tell

@@ -13,7 +13,8 @@ local ttl_ms = ARGV[2]
 local handoffs = ARGV[3]
 local mode = ARGV[4]
 local credit_ms = ARGV[5]
-local channel = ARGV[6]
+local publish = ARGV[6]
+local channel = ARGV[7]
 -- @include micros
 -- @include owner_hash
 -- @include hold_hash

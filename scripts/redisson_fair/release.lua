@@ -5,7 +5,8 @@ local lock = KEYS[1]
 local queue = KEYS[2]
 local timeouts = KEYS[3]
 local owner = ARGV[1]
-local channel = ARGV[2]
+local publish = ARGV[2]
+local channel = ARGV[3]
 -- @include micros
 -- @include owner_hash
 -- @include tell

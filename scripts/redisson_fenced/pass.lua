@@ -4,11 +4,12 @@
 local lock = KEYS[1]
 local counter = KEYS[2]
 local owner = ARGV[1]
-local channel = ARGV[2]
-local own_ears = ARGV[3]
-local next = ARGV[4]
-local ttl_ms = ARGV[5]
-local tokens = ARGV[6]
+local publish = ARGV[2]
+local channel = ARGV[3]
+local own_ears = ARGV[4]
+local next = ARGV[5]
+local ttl_ms = ARGV[6]
+local tokens = ARGV[7]
 -- @include owner_hash
 -- @include hold_hash
 -- @include take_hash

@@ -5,8 +5,9 @@ local counter = KEYS[1]
 local done = KEYS[2]
 local answered = {unpack(KEYS, 3)}
 local n = ARGV[1]
-local channel = ARGV[2]
-local done_ms = ARGV[3]
+local publish = ARGV[2]
+local channel = ARGV[3]
+local done_ms = ARGV[4]
 -- @include number_in
 -- @include once
 -- @include tell

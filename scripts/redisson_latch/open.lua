@@ -4,8 +4,9 @@
 local counter = KEYS[1]
 local done = KEYS[2]
 local answered = {unpack(KEYS, 3)}
-local channel = ARGV[1]
-local done_ms = ARGV[2]
+local publish = ARGV[1]
+local channel = ARGV[2]
+local done_ms = ARGV[3]
 -- @include number_in
 -- @include once
 -- @include tell

@@ -3,7 +3,8 @@
 -- Reply: 1 the lock was the caller's and is released; 0 it wasn't.
 local lock = KEYS[1]
 local owner = ARGV[1]
-local channel = ARGV[2]
+local publish = ARGV[2]
+local channel = ARGV[3]
 -- @include owner_hash
 -- @include tell
 if found_by(owner, lock) ~= 1 then return 0 end

@@ -5,11 +5,12 @@
 -- {1, 0, `handoffs`} `next` holds; {2, pttl to wait for, -1, 0, 0, '', -1} it is free.
 local lock = KEYS[1]
 local owner = ARGV[1]
-local channel = ARGV[2]
-local own_ears = ARGV[3]
-local next = ARGV[4]
-local ttl_ms = ARGV[5]
-local handoffs = ARGV[6]
+local publish = ARGV[2]
+local channel = ARGV[3]
+local own_ears = ARGV[4]
+local next = ARGV[5]
+local ttl_ms = ARGV[6]
+local handoffs = ARGV[7]
 -- @include owner_hash
 -- @include hold_hash
 -- @include take_hash

@@ -2,7 +2,8 @@
 -- Reply: 1 released; 0 the key was gone; -1 it is somebody else's.
 local lock = KEYS[1]
 local owner = ARGV[1]
-local channel = ARGV[2]
+local publish = ARGV[2]
+local channel = ARGV[3]
 -- @include tell
 -- The common case first, before more functions are defined: each costs the server a fraction of a command.
 if redis.pcall('HDEL', lock, owner) == 1 then

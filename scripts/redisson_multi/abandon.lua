@@ -2,7 +2,8 @@
 -- Reply: 1 some were, and are released; 0 none was.
 local locks = {unpack(KEYS)}
 local owner = ARGV[1]
-local channels = {unpack(ARGV, 2)}
+local publish = ARGV[2]
+local channels = {unpack(ARGV, 3)}
 -- @include owner_hash
 -- @include tell
 -- @include give_back_hashes

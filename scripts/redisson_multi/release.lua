@@ -3,7 +3,8 @@
 -- Reply: 1 released; 0 one of them (the first that was lost) was gone; -1 it is somebody else's.
 local locks = {unpack(KEYS)}
 local owner = ARGV[1]
-local channels = {unpack(ARGV, 2)}
+local publish = ARGV[2]
+local channels = {unpack(ARGV, 3)}
 -- @include owner_hash
 -- @include tell
 -- @include give_back_hashes

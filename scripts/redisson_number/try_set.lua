@@ -6,9 +6,10 @@ local done = KEYS[2]
 local answered = {unpack(KEYS, 3)}
 local number = ARGV[1]
 local message = ARGV[2]
-local channel = ARGV[3]
-local done_ms = ARGV[4]
-local what = ARGV[5]
+local publish = ARGV[3]
+local channel = ARGV[4]
+local done_ms = ARGV[5]
+local what = ARGV[6]
 -- @include number_in
 -- @include once
 -- @include tell

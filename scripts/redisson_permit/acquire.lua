@@ -6,7 +6,8 @@ local counter = KEYS[1]
 local permits = KEYS[2]
 local id = ARGV[1]
 local ttl_ms = ARGV[2]
-local channel = ARGV[3]
+local publish = ARGV[3]
+local channel = ARGV[4]
 -- @include micros
 -- @include number_in
 -- @include tell

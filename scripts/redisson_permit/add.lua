@@ -5,8 +5,9 @@ local permits = KEYS[2]
 local done = KEYS[3]
 local answered = {unpack(KEYS, 4)}
 local more = ARGV[1]
-local channel = ARGV[2]
-local done_ms = ARGV[3]
+local publish = ARGV[2]
+local channel = ARGV[3]
+local done_ms = ARGV[4]
 -- @include micros
 -- @include number_in
 -- @include once

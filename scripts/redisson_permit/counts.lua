@@ -2,7 +2,8 @@
 -- Reply: {how many are left, how many there are altogether, how many are out}; an error MISFIT when the keys hold something else.
 local counter = KEYS[1]
 local permits = KEYS[2]
-local channel = ARGV[1]
+local publish = ARGV[1]
+local channel = ARGV[2]
 -- @include micros
 -- @include number_in
 -- @include tell

@@ -4,7 +4,8 @@
 local counter = KEYS[1]
 local permits = KEYS[2]
 local id = ARGV[1]
-local channel = ARGV[2]
+local publish = ARGV[2]
+local channel = ARGV[3]
 -- @include micros
 -- @include number_in
 -- @include tell

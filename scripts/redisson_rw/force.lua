@@ -5,7 +5,8 @@
 local lock = KEYS[1]
 local field = ARGV[1]
 local lives = ARGV[2]
-local channel = ARGV[3]
+local publish = ARGV[3]
+local channel = ARGV[4]
 -- @include rw_look
 -- @include tell
 -- @include rw_settle

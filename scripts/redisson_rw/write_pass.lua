@@ -4,11 +4,12 @@
 -- {1} it was given back, and `next` has to ask.
 local lock = KEYS[1]
 local owner = ARGV[1]
-local channel = ARGV[2]
-local next = ARGV[3]
-local ttl_ms = ARGV[4]
-local tokens = ARGV[5]
-local own = ARGV[6]
+local publish = ARGV[2]
+local channel = ARGV[3]
+local next = ARGV[4]
+local ttl_ms = ARGV[5]
+local tokens = ARGV[6]
+local own = ARGV[7]
 -- @include rw_look
 -- @include tell
 local mode, left, misfit = rw_look(lock)

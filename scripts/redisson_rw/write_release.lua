@@ -3,7 +3,8 @@
 -- Reply: 1 it was the caller's; 0 the lock was gone; -1 others have it.
 local lock = KEYS[1]
 local owner = ARGV[1]
-local channel = ARGV[2]
+local publish = ARGV[2]
+local channel = ARGV[3]
 -- @include rw_look
 -- @include tell
 local mode, _, misfit = rw_look(lock)

@@ -2,8 +2,9 @@
 -- Reply: 1 it had some; 0 it had none.
 local counter = KEYS[1]
 local done = KEYS[2]
-local channel = ARGV[1]
-local done_ms = ARGV[2]
+local publish = ARGV[1]
+local channel = ARGV[2]
+local done_ms = ARGV[3]
 -- @include once
 -- @include tell
 -- @include tell_number

@@ -94,6 +94,12 @@ terms_ptr core::share(lock_options const& options) {
   return last_terms_;
 }
 
+publishing core::publishing_now() {
+  if (forked()) return publishing::counted;
+  reactor::lock const hold{loop_.mutex()};
+  return how_to_publish();
+}
+
 line_ptr core::pin(recipe const& how, std::string_view name) {
   if (forked()) check_usable();
   reactor::lock const hold{loop_.mutex()};

@@ -13,6 +13,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "base/hash_slot.hpp"
 #include "engine/crowd.hpp"
 #include "engine/held.hpp"
 #include "engine/line.hpp"
@@ -109,6 +110,15 @@ class core : public std::enable_shared_from_this<core> {
     return said == holdfast::wire::redisson ? said : holdfast::wire::plain;
   }
 
+  /// The keys are spread over several servers, each of which has some hash slots.
+  [[nodiscard]] bool clustered() const noexcept { return where_.what == net::place::kind::cluster; }
+  /// Only names with the same number can be in one request.
+  [[nodiscard]] std::uint16_t slot_of(std::string_view name) const noexcept {
+    return clustered() ? hash_slot(name) : 0;
+  }
+  /// How scripts beside the engine tell those who wait.
+  [[nodiscard]] publishing publishing_now();
+
   /// Under the lock: the last pointer to it was dropped.
   void erase(line& gone) noexcept;
 
@@ -191,6 +201,7 @@ class core : public std::enable_shared_from_this<core> {
   void lose(held& what, loss_cause cause);
   void lose_sharers(held const& what, loss_cause cause);
   [[nodiscard]] handover terms_of(lock_options const& options) const noexcept;
+  [[nodiscard]] publishing how_to_publish() const noexcept;
 
   template <class How>
   [[nodiscard]] std::shared_ptr<ending> begin_ending(held_ptr& what, How how);

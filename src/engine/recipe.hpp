@@ -19,6 +19,26 @@ using std::chrono::milliseconds;
 /// How long a lock that was granted by message holds before its first renewal: what a frozen waiter can cost.
 constexpr milliseconds grant_ttl{2000};
 
+/// How a script tells those who wait.
+enum class publishing : std::uint8_t {
+  counted,  ///< the server knows all who listen, and says how many heard it: none, and their process is gone
+  sharded,  ///< the same, in a cluster: over channels in the slot of the lock
+  uncounted,  ///< in a cluster that doesn't know such channels, or isn't known yet: nobody says who heard it
+};
+
+/// As the scripts know it.
+constexpr std::string_view word_of(publishing how) noexcept {
+  switch (how) {
+    case publishing::counted:
+      return "PUBLISH";
+    case publishing::sharded:
+      return "SPUBLISH";
+    case publishing::uncounted:
+      break;
+  }
+  return "UNCOUNTED";
+}
+
 /// Who is told at a release, and how.
 struct handover {
   std::chrono::microseconds starvation{};  ///< waited longer than this: it is granted the lock
@@ -26,6 +46,7 @@ struct handover {
   milliseconds
       credit{};  ///< how long a place in the queue outlives the last sign of life (Redisson's fair lock)
   bool quiet = false;  ///< tells nobody: the user chose to poll, perhaps since there is no pub/sub
+  publishing publish = publishing::counted;
 };
 
 /// A try to take the lock.

@@ -28,7 +28,14 @@ handover core::terms_of(lock_options const& options) const noexcept {
   auto const how = options.wake == wake::automatic ? options_.wake : options.wake;
   return {.starvation = options.starvation_limit,
           .credit = signs_of_life * options_.recheck,
-          .quiet = how == wake::poll};
+          .quiet = how == wake::poll,
+          .publish = how_to_publish()};
+}
+
+/// Until a cluster's nodes are known it tells in every way that may be heard.
+publishing core::how_to_publish() const noexcept {
+  if (!clustered()) return publishing::counted;
+  return servers_->sharded() ? publishing::sharded : publishing::uncounted;
 }
 
 /// A lease that was lost may still be ours on the server: at a limit, or when we were asked to let go; and of

@@ -48,9 +48,13 @@ void ask(engine::core& server, lock_state const& seen, std::span<petition> all, 
     questions.push_back(lua::ask{.lock = {seen.name}, .owner = one.who->who.owner, .mode = mode}());
   }
   auto const answers = inspection::ask_all(server, questions, seen.name);
+  // In a cluster the message reaches a holder wherever that listens, but only the listeners of one node are
+  // counted.
+  auto const uncounted = server.clustered() && mode == "ask";
   for (std::size_t i = 0; i != pending.size(); ++i) {
-    pending[i]->answer = answers[i].integer;
-    pending[i]->heard = pending[i]->heard || answers[i].integer > 0;
+    auto& one = *pending[i];
+    one.answer = answers[i].integer;
+    one.heard = one.heard || one.answer > 0 || (uncounted && one.expected && one.answer == 0);
   }
 }
 
@@ -73,56 +77,67 @@ std::vector<petition> ask_holders(engine::core& server, lock_state const& seen,
   }
 }
 
-call take_plain(lock_state const& seen) {
+call take_plain(lock_state const& seen, engine::publishing publish) {
   auto const counter = names::token_counter(seen.name);
   auto const queue = names::queue(seen.name);
   return lua::force{.lock = {seen.name},
                     .counter = {counter},
                     .queue = {queue},
                     .owner = seen.holder.owner,
-                    .grant_ms = engine::grant_ttl.count()}();
+                    .grant_ms = engine::grant_ttl.count(),
+                    .publish = word_of(publish)}();
 }
 
-call take_reentrant(lock_state const& seen, std::string_view owner) {
+call take_reentrant(lock_state const& seen, std::string_view owner, engine::publishing publish) {
   auto const queue = of_redisson::fair_queue(seen.name);
   auto const timeouts = of_redisson::fair_timeouts(seen.name);
   auto const channel = of_redisson::lock_channel(seen.name);
-  return lua::force_reentrant{
-      .lock = {seen.name}, .queue = {queue}, .timeouts = {timeouts}, .owner = owner, .channel = channel}();
+  return lua::force_reentrant{.lock = {seen.name},
+                              .queue = {queue},
+                              .timeouts = {timeouts},
+                              .owner = owner,
+                              .publish = word_of(publish),
+                              .channel = channel}();
 }
 
 /// `field`: as it stands in the hash; empty: all.
-call take_read_write(lock_state const& seen, std::string_view field) {
+call take_read_write(lock_state const& seen, std::string_view field, engine::publishing publish) {
   auto const lives = of_redisson::suffixed(seen.name, "");
   auto const channel = of_redisson::rw_channel(seen.name);
   return scripts::redisson_rw::force{
-      .lock = {seen.name}, .field = field, .lives = lives, .channel = channel}();
+      .lock = {seen.name}, .field = field, .lives = lives, .publish = word_of(publish), .channel = channel}();
 }
 
 /// `id`: as it is shown; empty: all.
-call take_permits(lock_state const& seen, std::string_view id) {
+call take_permits(lock_state const& seen, std::string_view id, engine::publishing publish) {
   auto const permits = of_redisson::permits(seen.name);
   auto const channel = of_redisson::semaphore_channel(seen.name);
   auto const bytes = sync::redisson::read_permit_id(id).value_or("");
-  return lua::force_permits{
-      .counter = {seen.name}, .permits = {permits}, .channel = channel, .bytes = bytes, .text = id}();
+  return lua::force_permits{.counter = {seen.name},
+                            .permits = {permits},
+                            .publish = word_of(publish),
+                            .channel = channel,
+                            .bytes = bytes,
+                            .text = id}();
 }
 
 /// What takes it from those who didn't let go: all of a crowd at once, if not all of it is known.
-std::vector<call> takings(lock_state const& seen, std::span<petition const> asked, bool whole) {
-  if (seen.kind == lock_kind::permits && whole) return {take_permits(seen, {})};
+std::vector<call> takings(lock_state const& seen, std::span<petition const> asked, bool whole,
+                          engine::publishing publish) {
+  if (seen.kind == lock_kind::permits && whole) return {take_permits(seen, {}, publish)};
   if (seen.kind == lock_kind::read_write && whole && seen.holding > std::ssize(seen.holders))
-    return {take_read_write(seen, {})};
-  if (seen.kind == lock_kind::foreign) return {take_plain(seen)};
+    return {take_read_write(seen, {}, publish)};
+  if (seen.kind == lock_kind::foreign) return {take_plain(seen, publish)};
   std::vector<call> all;
   for (auto const& one : asked) {
     auto const& owner = one.who->who.owner;
     if (one.answer < 0) continue;
-    if (seen.kind == lock_kind::exclusive) all.push_back(take_plain(seen));
-    if (seen.kind == lock_kind::reentrant) all.push_back(take_reentrant(seen, owner));
-    if (seen.kind == lock_kind::permits) all.push_back(take_permits(seen, owner));
+    if (seen.kind == lock_kind::exclusive) all.push_back(take_plain(seen, publish));
+    if (seen.kind == lock_kind::reentrant) all.push_back(take_reentrant(seen, owner, publish));
+    if (seen.kind == lock_kind::permits) all.push_back(take_permits(seen, owner, publish));
     if (seen.kind == lock_kind::read_write)
-      all.push_back(take_read_write(seen, one.who->side == hold_side::write ? owner + ":write" : owner));
+      all.push_back(
+          take_read_write(seen, one.who->side == hold_side::write ? owner + ":write" : owner, publish));
   }
   return all;
 }
@@ -181,7 +196,7 @@ force_result force_release(client& redis, std::string_view name, force_options o
   if (foreign && !options.foreign) return force_result::refused_foreign;
   auto const server = engine::access::core_of(redis);
   auto const asked = ask_holders(*server, seen, meant, options.grace);
-  auto const how = takings(seen, asked, whole);
+  auto const how = takings(seen, asked, whole, server->publishing_now());
   auto const answer = how.empty() ? std::int64_t{-1} : take_away(*server, seen, how);
   if (answer > 0) return force_result::deleted;
   if (std::ranges::any_of(asked, &petition::heard)) return force_result::released_by_holder;

@@ -14,7 +14,8 @@ lock_state look(client& redis, std::string_view name, std::int64_t queue_entries
   sync::check(!name.empty(), "a lock has a name: it is empty");
   auto const server = engine::access::core_of(redis);
   auto state = inspection::read_state(
-      name, inspection::ask_one(*server, inspection::look_at(name, queue_entries), name));
+      name,
+      inspection::ask_one(*server, inspection::look_at(name, server->publishing_now(), queue_entries), name));
   auto const named = queue_entries == 0 ? inspection::pipeline_length : state.holders.size();
   inspection::directory{*server}.complete({&state, 1}, name, named);
   return state;

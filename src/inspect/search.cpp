@@ -21,7 +21,8 @@ bool search::show(std::vector<std::string> names, bool (*wanted)(lock_state cons
     auto const now = rest.first(std::min(rest.size(), pipeline_length));
     rest = rest.subspan(now.size());
     std::vector<call> questions;
-    for (auto const& name : now) questions.push_back(look_at(name));
+    auto const publish = server_.publishing_now();
+    for (auto const& name : now) questions.push_back(look_at(name, publish));
     auto const replies = ask_all(server_, questions, now.front());
     std::vector<lock_state> locks;
     for (std::size_t i = 0; i != now.size(); ++i) {

@@ -78,10 +78,14 @@ resp::reply ask_one(engine::core& server, call const& script, std::string_view a
   return std::move(ask_all(server, {&script, 1}, about).front());
 }
 
-call look_at(std::string_view name, std::int64_t queue_entries) {
+call look_at(std::string_view name, engine::publishing publish, std::int64_t queue_entries) {
   auto const counter = names::token_counter(name);
   auto const queue = names::queue(name);
-  return lua::state{.lock = {name}, .counter = {counter}, .queue = {queue}, .most = queue_entries}();
+  return lua::state{.lock = {name},
+                    .counter = {counter},
+                    .queue = {queue},
+                    .most = queue_entries,
+                    .publish = word_of(publish)}();
 }
 
 lock_state read_state(std::string_view name, resp::reply const& reply) {

@@ -31,8 +31,9 @@ constexpr std::size_t pipeline_length = 8;
 
 [[nodiscard]] resp::reply ask_one(engine::core& server, call const& script, std::string_view about);
 
-/// `queue_entries`: how many of the queue to bring along.
-[[nodiscard]] call look_at(std::string_view name, std::int64_t queue_entries = 0);
+/// `queue_entries`: how many of the queue to bring along. `publish`: how those who wait are told, and
+/// counted.
+[[nodiscard]] call look_at(std::string_view name, engine::publishing publish, std::int64_t queue_entries = 0);
 
 /// The reply to look_at(). Of processes it has the owner ids only.
 [[nodiscard]] lock_state read_state(std::string_view name, resp::reply const& reply);

@@ -5,6 +5,8 @@
 #include <string>
 #include <string_view>
 
+#include "base/hash_slot.hpp"
+
 namespace holdfast::names {
 
 /// A key beside the lock's own, in the same hash slot wherever a tag can bring it there.
@@ -44,9 +46,20 @@ inline std::string client_record(std::string_view client_uuid) {
   return std::string{"holdfast_client:"}.append(client_uuid);
 }
 
+/// Do all keys of the name share its hash slot? Otherwise a cluster refuses every script on it, on either
+/// wire: a name with braces needs a tag in them.
+[[nodiscard]] constexpr bool fits_in_a_slot(std::string_view name) noexcept {
+  return name.find_first_of("{}") == std::string_view::npos || hash_tag(name).size() != name.size();
+}
+
 /// The channel on which one client is told.
 inline std::string inbox(std::string_view client_uuid) {
   return std::string{"holdfast_inbox:"}.append(client_uuid);
+}
+
+/// The same in a cluster that has channels in slots: of all locks with the tag of this one.
+inline std::string inbox(std::string_view client_uuid, std::string_view lock) {
+  return inbox(client_uuid).append(":{").append(hash_tag(lock)).append("}");
 }
 
 }  // namespace holdfast::names

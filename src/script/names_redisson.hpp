@@ -20,15 +20,6 @@ inline std::string suffixed(std::string_view name, std::string_view suffix) {
   return result.append(name).append(":").append(suffix);
 }
 
-/// Do all keys and channels of the name share its hash slot? Otherwise a release in a cluster fails with
-/// CROSSSLOT, and the lock can only expire.
-[[nodiscard]] inline bool fits_in_a_slot(std::string_view name) {
-  auto const open = name.find('{');
-  if (open == std::string_view::npos) return name.find('}') == std::string_view::npos;
-  auto const close = name.find('}', open);
-  return close != std::string_view::npos && close != open + 1;
-}
-
 inline std::string lock_channel(std::string_view name) { return prefixed("redisson_lock__channel", name); }
 
 /// Of one waiter of a fair lock.

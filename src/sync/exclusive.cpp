@@ -28,6 +28,7 @@ call pass(owned what, handover how, ask const& next) {
                    .queue = {k.queue},
                    .owner = what.owner,
                    .grant_ms = how.grant.count(),
+                   .publish = word_of(how.publish),
                    .next = next.owner,
                    .ttl_ms = next.ttl.count(),
                    .tokens = next.tokens}();
@@ -44,7 +45,8 @@ call release(owned what, handover how) {
                       .queue = {k.queue},
                       .owner = what.owner,
                       .starvation_us = how.starvation.count(),
-                      .grant_ms = how.grant.count()}();
+                      .grant_ms = how.grant.count(),
+                      .publish = word_of(how.publish)}();
 }
 
 call abandon(owned what, handover how) {
@@ -54,7 +56,8 @@ call abandon(owned what, handover how) {
                       .queue = {k.queue},
                       .owner = what.owner,
                       .starvation_us = how.starvation.count(),
-                      .grant_ms = how.grant.count()}();
+                      .grant_ms = how.grant.count(),
+                      .publish = word_of(how.publish)}();
 }
 
 call renew(milliseconds ttl, std::span<owned const> leases) {

@@ -31,8 +31,10 @@ struct expiring_semaphore::impl {
     std::int64_t out;
   };
   [[nodiscard]] counted count() {
-    auto const how =
-        permits.ask(lua::counts{.counter = {seat.name()}, .permits = {out}, .channel = permits.channel()}());
+    auto const how = permits.ask(lua::counts{.counter = {seat.name()},
+                                             .permits = {out},
+                                             .publish = permits.publish(),
+                                             .channel = permits.channel()}());
     return {how.reply[0].integer, how.reply[1].integer, how.reply[2].integer};
   }
 };
@@ -57,6 +59,7 @@ void expiring_semaphore::set_permits(std::int64_t permits) {
   (void)impl_->permits.ask(lua::set{.counter = {name()},
                                     .permits = {impl_->out},
                                     .altogether = permits,
+                                    .publish = impl_->permits.publish(),
                                     .channel = impl_->permits.channel()}());
 }
 
@@ -68,6 +71,7 @@ void expiring_semaphore::add_permits(std::int64_t permits) {
                                  .done = {},
                                  .answered = {},
                                  .more = permits,
+                                 .publish = impl_->permits.publish(),
                                  .channel = impl_->permits.channel(),
                                  .done_ms = sync::notes::kept_ms});
 }
@@ -98,8 +102,11 @@ release_result expiring_semaphore::release(std::string_view id) {
   auto const bytes = format::read_permit_id(id);
   sync::check(bytes.has_value(), "the id of a permit of \"" + name() + "\" is 32 hexadecimal digits, not \"" +
                                      std::string{id} + "\"");
-  auto const how = impl_->permits.ask(lua::release{
-      .counter = {name()}, .permits = {impl_->out}, .id = *bytes, .channel = impl_->permits.channel()}());
+  auto const how = impl_->permits.ask(lua::release{.counter = {name()},
+                                                   .permits = {impl_->out},
+                                                   .id = *bytes,
+                                                   .publish = impl_->permits.publish(),
+                                                   .channel = impl_->permits.channel()}());
   // Sent twice, and not out the second time: the first one did it.
   auto const given_back = sync::replies::read_release(how.reply) == engine::found::mine || how.resent;
   return given_back ? release_result::released : release_result::lost;

@@ -21,7 +21,8 @@ call acquire(std::string_view name, ask const& how) {
                       .mode = how.join ? "join" : "ask",
                       .ticket = how.ticket,
                       .waited_us = how.waited.count(),
-                      .grant_ms = grant_ttl.count()}();
+                      .grant_ms = grant_ttl.count(),
+                      .publish = word_of(how.terms.publish)}();
 }
 
 call pass(owned what, handover how, ask const& next) {
@@ -31,6 +32,7 @@ call pass(owned what, handover how, ask const& next) {
                    .queue = {k.queue},
                    .owner = what.owner,
                    .grant_ms = how.grant.count(),
+                   .publish = word_of(how.publish),
                    .next = next.owner,
                    .ttl_ms = next.ttl.count(),
                    .tokens = next.tokens,

@@ -55,6 +55,7 @@ void latch::count_down(std::int64_t n) {
                                       .done = {},
                                       .answered = {},
                                       .n = n,
+                                      .publish = impl_->count.publish(),
                                       .channel = impl_->count.channel(),
                                       .done_ms = sync::notes::kept_ms});
 }
@@ -82,6 +83,7 @@ bool latch::open() {
   return impl_->count.change(lua::open{.counter = {name()},
                                        .done = {},
                                        .answered = {},
+                                       .publish = impl_->count.publish(),
                                        .channel = impl_->count.channel(),
                                        .done_ms = sync::notes::kept_ms}) == 1;
 }

@@ -36,7 +36,8 @@ call acquire(std::string_view name, ask const& how) {
                       .mode = how.join ? "join" : "ask",
                       .ticket = how.ticket,
                       .starvation_us = how.terms.starvation.count(),
-                      .grant_ms = how.terms.grant.count()}();
+                      .grant_ms = how.terms.grant.count(),
+                      .publish = word_of(how.terms.publish)}();
 }
 
 call release(owned what, handover how) {
@@ -44,7 +45,8 @@ call release(owned what, handover how) {
   return lua::release{.keys = k.keys,
                       .owner = what.owner,
                       .starvation_us = how.starvation.count(),
-                      .grant_ms = how.grant.count()}();
+                      .grant_ms = how.grant.count(),
+                      .publish = word_of(how.publish)}();
 }
 
 call pass(owned what, handover how, ask const& next) {
@@ -53,6 +55,7 @@ call pass(owned what, handover how, ask const& next) {
                    .owner = what.owner,
                    .starvation_us = how.starvation.count(),
                    .grant_ms = how.grant.count(),
+                   .publish = word_of(how.publish),
                    .next = next.owner,
                    .ttl_ms = next.ttl.count(),
                    .tokens = next.tokens}();
@@ -63,7 +66,8 @@ call abandon(owned what, handover how) {
   return lua::abandon{.keys = k.keys,
                       .owner = what.owner,
                       .starvation_us = how.starvation.count(),
-                      .grant_ms = how.grant.count()}();
+                      .grant_ms = how.grant.count(),
+                      .publish = word_of(how.publish)}();
 }
 
 call renew(milliseconds ttl, std::span<owned const> leases) {

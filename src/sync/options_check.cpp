@@ -2,7 +2,7 @@
 
 #include <holdfast/error.hpp>
 
-#include "script/names_redisson.hpp"
+#include "script/names.hpp"
 
 namespace holdfast::sync {
 void check(bool fine, std::string const& what) {
@@ -34,7 +34,7 @@ void check(std::string const& name, lock_options const& options) {
 }
 
 void check_redisson_name(std::string_view name) {
-  check(names::redisson::fits_in_a_slot(name),
+  check(names::fits_in_a_slot(name),
         "the name \"" + std::string{name} +
             "\" can't be used on Redisson's wire: its first '{' needs a '}' behind it, and something between "
             "them; otherwise its channel is in another hash slot than its key, and a cluster that granted "

@@ -36,6 +36,7 @@ struct semaphore::impl {
                             .done = {},
                             .answered = {},
                             .permits = number,
+                            .publish = permits.publish(),
                             .channel = permits.channel(),
                             .done_ms = sync::notes::kept_ms});
   }

@@ -141,7 +141,8 @@ lease shared_mutex::downgrade(lease writing) {
       what != nullptr && &what->place() == seat.line().get(),
       "only a lease to write the lock \"" + name() + "\", of the same client, can become one to read it");
   auto const owner = seat.core()->owner_id(what->number());
-  auto const script = sync::redisson::downgrade({.name = name(), .owner = owner}, what->options().ttl);
+  auto const script = sync::redisson::downgrade({.name = name(), .owner = owner}, what->options().ttl,
+                                                seat.core()->publishing_now());
   return engine::held::handle(
       seat.core()->become(engine::held::take(std::move(writing)), impl_->readers.seat.line(), script));
 }

@@ -6,7 +6,6 @@
 #include "script/names.hpp"
 #include "script/names_redisson.hpp"
 #include "scripts.hpp"
-#include "support/eventually.hpp"
 #include "sync/multi.hpp"
 
 namespace {
@@ -24,6 +23,7 @@ namespace semaphore = holdfast::scripts::redisson_semaphore;
 namespace permit = holdfast::scripts::redisson_permit;
 namespace latch = holdfast::scripts::redisson_latch;
 namespace names = holdfast::names;
+using holdfast::engine::publishing;
 
 TEST(every_script, has_the_sha_1_that_script_load_replies) {
   auto raw = empty_server().raw();
@@ -37,7 +37,7 @@ constexpr std::string_view uuid = me.substr(0, 36);
 
 /// All on a lock of that name, through each of their ways, with a waiter told and one granted, and a key of
 /// that name behind a fence.
-void go_through(raw_redis& raw, std::string const& name) {
+void go_through(raw_redis& raw, std::string const& name, publishing publish) {
   auto const run = [&](holdfast::call const& what, testing::Matcher<raw_reply const&> const& wanted) {
     EXPECT_THAT(raw.command(eval(what)), wanted) << what.source->name << " of " << name;
   };
@@ -67,9 +67,17 @@ void go_through(raw_redis& raw, std::string const& name) {
   auto const queue = names::queue(name);
   run(acquire(asks(me), name), no_error);
   run(acquire(joins(anna), name), any_list);
-  run(look::state{.lock = {name}, .counter = {counter}, .queue = {queue}, .most = 10}(), no_error);
+  run(
+      look::state{
+          .lock = {name}, .counter = {counter}, .queue = {queue}, .most = 10, .publish = word_of(publish)}(),
+      no_error);
   run(look::ask{.lock = {name}, .owner = me, .mode = "ask"}(), is(0));
-  run(look::force{.lock = {name}, .counter = {counter}, .queue = {queue}, .owner = me, .grant_ms = 2000}(),
+  run(look::force{.lock = {name},
+                  .counter = {counter},
+                  .queue = {queue},
+                  .owner = me,
+                  .grant_ms = 2000,
+                  .publish = word_of(publish)}(),
       is(1));
   run(release(anna, name), is(1));
 
@@ -90,9 +98,9 @@ void go_through(raw_redis& raw, std::string const& name) {
 }
 
 /// The same of Redisson's wire.
-void go_through_redisson(raw_redis& raw, std::string const& name) {
+void go_through_redisson(raw_redis& raw, std::string const& name, publishing publish) {
   namespace recipes = holdfast::sync::redisson;
-  holdfast::engine::handover const terms{.credit = 10s};
+  holdfast::engine::handover const terms{.credit = 10s, .publish = publish};
   auto const of = [&](std::string_view owner) {
     return holdfast::engine::ask{.owner = owner, .ttl = 30s, .join = true, .terms = terms};
   };
@@ -154,7 +162,7 @@ void go_through_shared(raw_redis& raw, std::string const& name) {
 }
 
 /// A semaphore of each kind and a latch of that name, one after the other, on Redisson's wire.
-void go_through_numbers(raw_redis& raw, std::string const& name) {
+void go_through_numbers(raw_redis& raw, std::string const& name, publishing publish) {
   namespace format = holdfast::sync::redisson;
   namespace keys = names::redisson;
   auto const run = [&](holdfast::call const& what, testing::Matcher<raw_reply const&> const& wanted) {
@@ -174,6 +182,7 @@ void go_through_numbers(raw_redis& raw, std::string const& name) {
                         .answered = {},
                         .number = permits,
                         .message = permits,
+                        .publish = word_of(publish),
                         .channel = channel,
                         .done_ms = day,
                         .what = "a number"}(),
@@ -186,33 +195,50 @@ void go_through_numbers(raw_redis& raw, std::string const& name) {
                      .done = new_note(),
                      .answered = {{keys::done(name, "r1")}},
                      .permits = 1,
+                     .publish = word_of(publish),
                      .channel = channel,
                      .done_ms = day}(),
       is(1));
   run(semaphore::drain{.counter = {name}, .done = new_note(), .answered = {}, .done_ms = day}(), is(3));
   run(number::read{.counter = {name}, .what = "a number"}(), is(0));
 
-  run(permit::set{.counter = {name}, .permits = {out}, .altogether = 1, .channel = channel}(), is(1));
+  run(permit::set{.counter = {name},
+                  .permits = {out},
+                  .altogether = 1,
+                  .publish = word_of(publish),
+                  .channel = channel}(),
+      is(1));
   run(format::permit.acquire(name, {.owner = me, .ttl = 30s}), is_list({0, 1}));
   run(format::permit.renew(30s, std::vector<holdfast::engine::owned>{{name, me}}), is_list({}));
-  run(permit::counts{.counter = {name}, .permits = {out}, .channel = channel}(), is_list({0, 1, 1}));
+  run(permit::counts{.counter = {name}, .permits = {out}, .publish = word_of(publish), .channel = channel}(),
+      is_list({0, 1, 1}));
   run(format::permit.release({name, me}, {}), is(1));
   run(permit::add{.counter = {name},
                   .permits = {out},
                   .done = new_note(),
                   .answered = {},
                   .more = 1,
+                  .publish = word_of(publish),
                   .channel = channel,
                   .done_ms = day}(),
       is(1));
 
   auto const gate = keys::latch_channel(name);
   run(format::latch.acquire(name, {}), is_array({is_number(-1), _, _, _, _, _}));
-  run(
-      latch::count_down{
-          .counter = {name}, .done = new_note(), .answered = {}, .n = 1, .channel = gate, .done_ms = day}(),
+  run(latch::count_down{.counter = {name},
+                        .done = new_note(),
+                        .answered = {},
+                        .n = 1,
+                        .publish = word_of(publish),
+                        .channel = gate,
+                        .done_ms = day}(),
       is(1));
-  run(latch::open{.counter = {name}, .done = new_note(), .answered = {}, .channel = gate, .done_ms = day}(),
+  run(latch::open{.counter = {name},
+                  .done = new_note(),
+                  .answered = {},
+                  .publish = word_of(publish),
+                  .channel = gate,
+                  .done_ms = day}(),
       is(1));
 }
 
@@ -247,31 +273,30 @@ TEST(every_script, touches_no_key_but_its_own) {
     auto raw = server.raw();
     ears const inboxes{server, {anna, ben}};
     become_limited_to(raw, name);
-    go_through_redisson(raw, name);
+    go_through_redisson(raw, name, publishing::counted);
     go_through_shared(raw, name);
-    go_through(raw, name);
+    go_through(raw, name, publishing::counted);
     server.raw().command({"DEL", name});
-    go_through_numbers(raw, name);
+    go_through_numbers(raw, name, publishing::counted);
   }
 }
 
 TEST(every_script, keeps_to_one_slot_of_a_cluster) {
-  auto const port = holdfast::test::free_port();
-  auto const server = holdfast::test::redis_server::with(
-      {.on = holdfast::test::server_options::listen::tcp,
-       .args = {"--cluster-enabled", "yes", "--cluster-port", std::to_string(port)}});
+  auto& server = empty_cluster();
   auto raw = server.raw();
-  raw.command({"CLUSTER", "ADDSLOTSRANGE", "0", "16383"});
-  ASSERT_TRUE(holdfast::test::eventually(10s, [&raw] {
-    return raw.command({"CLUSTER", "INFO"}).text.find("cluster_state:ok") != std::string::npos;
-  }));
   for (std::string const name : {"a", "{x}b", "b{x}", "orders:42"}) {
-    ears const inboxes{server, {anna, ben}};
-    go_through_redisson(raw, name);
-    go_through_shared(raw, name);
-    go_through(raw, name);
-    raw.command({"DEL", name});
-    go_through_numbers(raw, name);
+    for (auto const how : {publishing::counted, publishing::sharded}) {
+      SCOPED_TRACE(word_of(how));
+      ears const inboxes{server, {anna, ben}};
+      ears const of_the_slot{server, {anna, ben}, name};
+      as_told const in_this_way{how};
+      go_through_redisson(raw, name, how);
+      go_through_shared(raw, name);
+      go_through(raw, name, how);
+      raw.command({"FLUSHALL"});
+      go_through_numbers(raw, name, how);
+      raw.command({"FLUSHALL"});
+    }
   }
   // The name, the slot of its key, and that of its channel.
   struct sample {
@@ -286,7 +311,7 @@ TEST(every_script, keeps_to_one_slot_of_a_cluster) {
                                            {"{}z", 2337, 12733}}) {
     EXPECT_THAT(raw.command({"CLUSTER", "KEYSLOT", name}), is(key));
     EXPECT_THAT(raw.command({"CLUSTER", "KEYSLOT", names::redisson::lock_channel(name)}), is(channel));
-    EXPECT_EQ(names::redisson::fits_in_a_slot(name), key == channel) << name;
+    EXPECT_EQ(names::fits_in_a_slot(name), key == channel) << name;
   }
 }
 

@@ -6,13 +6,14 @@
 #include <stdexcept>
 
 #include "script/names.hpp"
+#include "support/eventually.hpp"
 
 namespace holdfast::contract {
 namespace {
 
 using raw_kind = raw_reply::kind;
 
-constexpr engine::handover handover{.starvation = std::chrono::milliseconds{100}};
+engine::handover handover{.starvation = std::chrono::milliseconds{100}};
 
 std::string text(std::string_view view) { return std::string{view}; }
 
@@ -138,6 +139,7 @@ call renew(std::vector<engine::owned> const& leases) {
 
 call fair_acquire(engine::ask how, std::string_view name) {
   how.ttl = std::chrono::milliseconds{full_ttl};
+  how.terms.publish = handover.publish;
   return sync::fair.acquire(name, how);
 }
 
@@ -158,6 +160,9 @@ engine::ask joins_after(std::chrono::microseconds waited, std::string_view owner
 
 engine::ask asks(std::string_view owner, int tokens) { return {.owner = owner, .tokens = tokens}; }
 
+as_told::as_told(engine::publishing how) { handover.publish = how; }
+as_told::~as_told() { handover.publish = engine::publishing::counted; }
+
 words eval(call const& what) {
   words result{"EVAL", text(what.source->text)};
   for (std::string_view rest = what.tail; !rest.empty();) {
@@ -174,14 +179,25 @@ void ears::closer::operator()(redisContext* context) const noexcept { redisFree(
 
 ears::ears(test::redis_server const& on, std::vector<std::string_view> const& owners)
     : context_{redisConnectUnix(on.socket_path().c_str())} {
-  for (auto const owner : owners) {
-    redisAppendCommand(context_.get(), "SUBSCRIBE %s", names::inbox(owner.substr(0, 36)).c_str());
-    (void)read();
-  }
+  for (auto const owner : owners) open("SUBSCRIBE", names::inbox(owner.substr(0, 36)));
+}
+
+ears::ears(test::redis_server const& on, std::vector<std::string_view> const& owners, std::string_view name)
+    : context_{redisConnectUnix(on.socket_path().c_str())} {
+  for (auto const owner : owners) open("SSUBSCRIBE", names::inbox(owner.substr(0, 36), name));
 }
 
 ears::ears(test::redis_server const& on) : context_{redisConnectUnix(on.socket_path().c_str())} {
-  redisAppendCommand(context_.get(), "PSUBSCRIBE *");
+  open("PSUBSCRIBE", "*");
+}
+
+ears::ears(test::redis_server const& on, words const& channels)
+    : context_{redisConnectUnix(on.socket_path().c_str())} {
+  for (auto const& channel : channels) open("SSUBSCRIBE", channel);
+}
+
+void ears::open(std::string_view command, std::string const& channel) {
+  redisAppendCommand(context_.get(), "%b %b", command.data(), command.size(), channel.data(), channel.size());
   (void)read();
 }
 
@@ -213,6 +229,20 @@ std::vector<std::string> ears::take() {
 test::redis_server& empty_server() {
   static test::redis_server server;
   server.raw().command({"FLUSHALL"});
+  return server;
+}
+
+test::redis_server& empty_cluster() {
+  static auto server = test::redis_server::with(
+      {.on = test::server_options::listen::tcp,
+       .args = {"--cluster-enabled", "yes", "--cluster-port", std::to_string(test::free_port())}});
+  auto raw = server.raw();
+  raw.command({"CLUSTER", "ADDSLOTSRANGE", "0", "16383"});
+  auto const ready = test::eventually(std::chrono::seconds{30}, [&raw] {
+    return raw.command({"CLUSTER", "INFO"}).text.find("cluster_state:ok") != std::string::npos;
+  });
+  if (!ready) throw std::runtime_error{"the cluster of one node has not come up"};
+  raw.command({"FLUSHALL"});
   return server;
 }
 

@@ -118,6 +118,13 @@ engine::ask joins(std::string_view owner, std::string_view ticket = {});
 engine::ask joins_after(std::chrono::microseconds waited, std::string_view owner);  ///< the first time
 engine::ask asks(std::string_view owner, int tokens = 1);
 
+/// While it lives, these calls tell those who wait in this way.
+class as_told {
+ public:
+  explicit as_told(engine::publishing how);
+  ~as_told();
+};
+
 /// The command that sends it.
 words eval(call const& what);
 
@@ -125,12 +132,17 @@ words eval(call const& what);
 class ears {
  public:
   ears(test::redis_server const& on, std::vector<std::string_view> const& owners);
+  /// The same for messages of a cluster's, about this lock.
+  ears(test::redis_server const& on, std::vector<std::string_view> const& owners, std::string_view name);
   explicit ears(test::redis_server const& on);
+  /// To these channels, in their slots.
+  ears(test::redis_server const& on, words const& channels);
   ~ears();
   std::vector<std::string> take();
 
  private:
   words read();
+  void open(std::string_view command, std::string const& channel);
 
   struct closer {
     void operator()(redisContext*) const noexcept;
@@ -140,6 +152,9 @@ class ears {
 
 /// An empty server, the same one for all tests of this process.
 test::redis_server& empty_server();
+
+/// One that has all slots of a cluster of its own, and is empty.
+test::redis_server& empty_cluster();
 
 /// Brings the state about.
 void prepare(raw_redis& on, given const& state);

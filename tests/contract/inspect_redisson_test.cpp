@@ -20,7 +20,8 @@ class inspect_redisson_script : public testing::Test {
  protected:
   /// The last element of the reply, which only objects of Redisson's have.
   raw_reply facts() {
-    auto reply = raw_.command(eval(holdfast::inspection::look_at(lock_name, 10)));
+    auto reply = raw_.command(
+        eval(holdfast::inspection::look_at(lock_name, holdfast::engine::publishing::counted, 10)));
     EXPECT_EQ(reply.elements.size(), 8U);
     return reply.elements.empty() ? raw_reply{} : reply.elements.back();
   }
@@ -32,12 +33,14 @@ class inspect_redisson_script : public testing::Test {
                                                   .queue = {queue},
                                                   .timeouts = {timeouts},
                                                   .owner = owner,
+                                                  .publish = "PUBLISH",
                                                   .channel = channel}()));
   }
   raw_reply force_permits(std::string const& bytes, std::string const& text = {}) {
     auto const channel = of_redisson::semaphore_channel(lock_name);
     return raw_.command(eval(lua::force_permits{.counter = {lock_name},
                                                 .permits = {permits_key},
+                                                .publish = "PUBLISH",
                                                 .channel = channel,
                                                 .bytes = bytes,
                                                 .text = text}()));

@@ -22,7 +22,12 @@ holdfast::call force(std::string_view owner) {
                     .counter = {counter_key},
                     .queue = {queue_key},
                     .owner = owner,
-                    .grant_ms = 2000}();
+                    .grant_ms = 2000,
+                    .publish = "PUBLISH"}();
+}
+
+holdfast::call looks_at(std::int64_t queue_entries = 0) {
+  return holdfast::inspection::look_at(lock_name, holdfast::engine::publishing::counted, queue_entries);
 }
 
 std::string asked(std::string_view owner) {
@@ -48,29 +53,29 @@ INSTANTIATE_TEST_SUITE_P(
     contract, state_script,
     testing::ValuesIn(std::vector<row>{
         {.name = "shows_a_free_lock",
-         .call = holdfast::inspection::look_at(lock_name),
+         .call = looks_at(),
          .expect = {.reply = is_state("none", "", -2, last_token)}},
         {.name = "shows_that_there_never_was_one",
          .given = {.counter = {}},
-         .call = holdfast::inspection::look_at(lock_name),
+         .call = looks_at(),
          .expect = {.reply = is_state("none", "", -2, 0), .counter = {}}},
         {.name = "shows_a_held_lock",
          .given = {.lock = me},
-         .call = holdfast::inspection::look_at(lock_name),
+         .call = looks_at(),
          .expect = {.reply = is_state("string", me, nearly_20_s, last_token), .lock = me, .ttl = 20'000}},
         {.name = "shows_a_foreign_lock_without_a_ttl",
          .given = {.lock = "somebody", .ttl = no_ttl},
-         .call = holdfast::inspection::look_at(lock_name),
+         .call = looks_at(),
          .expect = {.reply = is_state("string", "somebody", -1, last_token),
                     .lock = "somebody",
                     .ttl = no_ttl}},
         {.name = "shows_a_key_that_is_no_lock",
          .given = {.also = {{"HSET", lock_key, "field", "value"}}},
-         .call = holdfast::inspection::look_at(lock_name, 10),
+         .call = looks_at(10),
          .expect = {.reply = is_state("hash", "", -1, last_token)}},
         {.name = "counts_the_queue_and_leaves_it_out",
          .given = {.lock = me, .queue = {{anna, 9}, {ben, 5}}, .listening = {anna}},
-         .call = holdfast::inspection::look_at(lock_name),
+         .call = looks_at(),
          .expect = {.reply = is_array({is_text("string"), is_text(me), is_number(nearly_20_s), is(last_token),
                                        is(2), clock_now, is_array({})}),
                     .lock = me,
@@ -78,7 +83,7 @@ INSTANTIATE_TEST_SUITE_P(
                     .queue = {anna, ben}}},
         {.name = "shows_the_first_of_the_queue",
          .given = {.lock = me, .queue = {{ben, 5}, {anna, 9}, {you, 1}}},
-         .call = holdfast::inspection::look_at(lock_name, 2),
+         .call = looks_at(2),
          .expect = {.reply = is_array({is_text("string"), is_text(me), is_number(nearly_20_s), is(last_token),
                                        is(3), clock_now,
                                        is_array({is_text(anna), testing::_, is_text(ben), testing::_})}),
@@ -91,23 +96,23 @@ INSTANTIATE_TEST_SUITE_P(
 TEST(state_script_alone, brings_no_more_of_a_long_string_than_a_lock_can_have) {
   auto raw = empty_server().raw();
   raw.command({"SET", lock_key, std::string(1'000'000, 'x')});
-  auto const reply = raw.command(eval(holdfast::inspection::look_at(lock_name)));
+  auto const reply = raw.command(eval(looks_at()));
   EXPECT_EQ(reply.elements.at(1).text, std::string(1024, 'x'));
 }
 
 TEST(state_script_alone, takes_a_counter_that_is_no_number_for_none) {
   auto raw = empty_server().raw();
   raw.command({"SET", counter_key, "many"});
-  EXPECT_THAT(raw.command(eval(holdfast::inspection::look_at(lock_name))), is_state("none", "", -2, 0));
+  EXPECT_THAT(raw.command(eval(looks_at())), is_state("none", "", -2, 0));
   raw.del(counter_key);
   raw.command({"RPUSH", counter_key, "1"});
-  EXPECT_THAT(raw.command(eval(holdfast::inspection::look_at(lock_name))), is_state("none", "", -2, 0));
+  EXPECT_THAT(raw.command(eval(looks_at())), is_state("none", "", -2, 0));
 }
 
 TEST(state_script_alone, takes_a_queue_of_another_type_for_an_empty_one) {
   auto raw = empty_server().raw();
   raw.command({"SET", queue_key, "full"});
-  EXPECT_THAT(raw.command(eval(holdfast::inspection::look_at(lock_name, 10))), is_state("none", "", -2, 0));
+  EXPECT_THAT(raw.command(eval(looks_at(10))), is_state("none", "", -2, 0));
 }
 
 TEST(record_script, replies_what_is_there_and_nothing_for_what_is_no_record) {

@@ -23,6 +23,7 @@ class redisson_latch : public redisson_numbers {
                            .answered = {},
                            .number = count,
                            .message = 1,
+                           .publish = "PUBLISH",
                            .channel = channel_,
                            .done_ms = day,
                            .what = format::count_of_a_latch}();
@@ -32,12 +33,17 @@ class redisson_latch : public redisson_numbers {
                            .done = {new_note()},
                            .answered = {},
                            .n = n,
+                           .publish = "PUBLISH",
                            .channel = channel_,
                            .done_ms = day}();
   }
   call open() {
-    return lua::open{
-        .counter = {name_}, .done = {new_note()}, .answered = {}, .channel = channel_, .done_ms = day}();
+    return lua::open{.counter = {name_},
+                     .done = {new_note()},
+                     .answered = {},
+                     .publish = "PUBLISH",
+                     .channel = channel_,
+                     .done_ms = day}();
   }
   [[nodiscard]] call read() const {
     return number::read{.counter = {name_}, .what = format::count_of_a_latch}();

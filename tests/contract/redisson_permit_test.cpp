@@ -29,11 +29,16 @@ class redisson_permit : public redisson_numbers {
   redisson_permit() : redisson_numbers{"redisson_sc:{orders}"} {}
 
   [[nodiscard]] call acquire(std::string const& id, std::int64_t ttl = 30'000) const {
-    return lua::acquire{
-        .counter = {name_}, .permits = {out_}, .id = id, .ttl_ms = ttl, .channel = channel_}();
+    return lua::acquire{.counter = {name_},
+                        .permits = {out_},
+                        .id = id,
+                        .ttl_ms = ttl,
+                        .publish = "PUBLISH",
+                        .channel = channel_}();
   }
   [[nodiscard]] call release(std::string const& id) const {
-    return lua::release{.counter = {name_}, .permits = {out_}, .id = id, .channel = channel_}();
+    return lua::release{
+        .counter = {name_}, .permits = {out_}, .id = id, .publish = "PUBLISH", .channel = channel_}();
   }
   [[nodiscard]] call renew(std::vector<std::string> const& ids, std::int64_t ttl = 30'000) const {
     lua::renew script{.all_permits = {}, .ttl_ms = ttl, .mode = "at least", .ids = {}};
@@ -44,10 +49,14 @@ class redisson_permit : public redisson_numbers {
     return script();
   }
   [[nodiscard]] call set(std::int64_t altogether) const {
-    return lua::set{.counter = {name_}, .permits = {out_}, .altogether = altogether, .channel = channel_}();
+    return lua::set{.counter = {name_},
+                    .permits = {out_},
+                    .altogether = altogether,
+                    .publish = "PUBLISH",
+                    .channel = channel_}();
   }
   [[nodiscard]] call counts() const {
-    return lua::counts{.counter = {name_}, .permits = {out_}, .channel = channel_}();
+    return lua::counts{.counter = {name_}, .permits = {out_}, .publish = "PUBLISH", .channel = channel_}();
   }
   call add(std::int64_t permits) {
     return lua::add{.counter = {name_},
@@ -55,6 +64,7 @@ class redisson_permit : public redisson_numbers {
                     .done = {new_note()},
                     .answered = {},
                     .more = permits,
+                    .publish = "PUBLISH",
                     .channel = channel_,
                     .done_ms = day}();
   }
@@ -64,6 +74,7 @@ class redisson_permit : public redisson_numbers {
                            .answered = {},
                            .number = permits,
                            .message = permits,
+                           .publish = "PUBLISH",
                            .channel = channel_,
                            .done_ms = day,
                            .what = format::permits_of_a_semaphore}();

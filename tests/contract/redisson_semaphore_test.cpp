@@ -29,6 +29,7 @@ class redisson_semaphore : public redisson_numbers {
                     .done = {new_note()},
                     .answered = {},
                     .permits = permits,
+                    .publish = "PUBLISH",
                     .channel = channel_,
                     .done_ms = day};
     for (auto const& one : answered) script.answered.push_back({one});
@@ -43,6 +44,7 @@ class redisson_semaphore : public redisson_numbers {
                            .answered = {},
                            .number = permits,
                            .message = permits,
+                           .publish = "PUBLISH",
                            .channel = channel_,
                            .done_ms = day,
                            .what = format::permits_of_a_semaphore}();

@@ -141,10 +141,13 @@ call goes_on_writing(std::vector<std::string_view> const& owners, std::int64_t t
 }
 
 call only_reads_now(std::string_view owner, std::int64_t ttl, std::string_view name) {
-  return sync::redisson::downgrade({.name = name, .owner = owner}, milliseconds{ttl});
+  return sync::redisson::downgrade({.name = name, .owner = owner}, milliseconds{ttl},
+                                   engine::publishing::counted);
 }
 
-call is_forced(std::string_view field, std::string_view name) { return sync::redisson::force(name, field); }
+call is_forced(std::string_view field, std::string_view name) {
+  return sync::redisson::force(name, engine::publishing::counted, field);
+}
 
 call quietly(call (*what)(engine::owned, engine::handover), std::string_view owner) {
   return what({.name = "rw", .owner = owner}, {.quiet = true});

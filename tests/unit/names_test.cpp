@@ -103,14 +103,14 @@ TEST(names, are_those_of_redisson_for_a_name_with_a_tag) {
 
 TEST(names, refuse_braces_that_take_a_channel_of_redisson_to_another_slot) {
   for (auto const* const fine : {"lk", "a{x}b", "{x}", "a}b{c}d", "a{x}b}{"})
-    EXPECT_TRUE(redisson::fits_in_a_slot(fine)) << fine;
+    EXPECT_TRUE(fits_in_a_slot(fine)) << fine;
   for (auto const* const wrong : {"a{b", "a}b", "{}z", "a{", "}", "a{}b{c}"})
-    EXPECT_FALSE(redisson::fits_in_a_slot(wrong)) << wrong;
+    EXPECT_FALSE(fits_in_a_slot(wrong)) << wrong;
 }
 
 RC_GTEST_PROP(names, of_redisson_share_a_slot_exactly_when_they_fit, ()) {
   auto const name = *any_name();
-  auto const fits = redisson::fits_in_a_slot(name);
+  auto const fits = fits_in_a_slot(name);
   for (auto const& key : {redisson::lock_channel(name), redisson::waiter_channel(name, owner),
                           redisson::fair_queue(name), redisson::fair_timeouts(name), redisson::token(name)}) {
     RC_ASSERT((hashed(key) == hashed(name)) == fits);

@@ -31,6 +31,7 @@ call acquire(std::string_view name, ask const& how) {
                       .handoffs = how.tokens,
                       .mode = how.join ? "join" : "ask",
                       .credit_ms = how.terms.credit.count(),
+                      .publish = word_of(how.terms.publish),
                       .channel = channel}();
 }
 
@@ -41,6 +42,7 @@ call release(owned what, handover how) {
                       .queue = {k.queue},
                       .timeouts = {k.timeouts},
                       .owner = what.owner,
+                      .publish = word_of(how.publish),
                       .channel = channel}();
 }
 
@@ -52,6 +54,7 @@ call abandon(owned what, handover how) {
                       .timeouts = {k.timeouts},
                       .owner = what.owner,
                       .credit_ms = how.credit.count(),
+                      .publish = word_of(how.publish),
                       .channel = channel}();
 }
 

@@ -29,13 +29,15 @@ call acquire_fenced(std::string_view name, ask const& how) {
 
 call release(owned what, handover how) {
   auto const channel = told_on(what.name, how);
-  return lua::release{.lock = {what.name}, .owner = what.owner, .channel = channel}();
+  return lua::release{
+      .lock = {what.name}, .owner = what.owner, .publish = word_of(how.publish), .channel = channel}();
 }
 
 call pass(owned what, handover how, ask const& next) {
   auto const channel = told_on(what.name, how);
   return lua::pass{.lock = {what.name},
                    .owner = what.owner,
+                   .publish = word_of(how.publish),
                    .channel = channel,
                    .own_ears = own_ears(next),
                    .next = next.owner,
@@ -49,6 +51,7 @@ call pass_fenced(owned what, handover how, ask const& next) {
   return lua_fenced::pass{.lock = {what.name},
                           .counter = {counter},
                           .owner = what.owner,
+                          .publish = word_of(how.publish),
                           .channel = channel,
                           .own_ears = own_ears(next),
                           .next = next.owner,
@@ -58,7 +61,8 @@ call pass_fenced(owned what, handover how, ask const& next) {
 
 call abandon(owned what, handover how) {
   auto const channel = told_on(what.name, how);
-  return lua::abandon{.lock = {what.name}, .owner = what.owner, .channel = channel}();
+  return lua::abandon{
+      .lock = {what.name}, .owner = what.owner, .publish = word_of(how.publish), .channel = channel}();
 }
 
 std::vector<std::string> channels(std::string_view name, std::string_view /*owner*/) {

@@ -32,7 +32,10 @@ call acquire(std::string_view name, ask const& how) {
 template <class Script>
 call give_back(owned what, handover how) {
   auto const told = how.quiet ? std::vector<std::string>{} : channels(what.name, what.owner);
-  return Script{.locks = keys_of(what.name), .owner = what.owner, .channels = {told.begin(), told.end()}}();
+  return Script{.locks = keys_of(what.name),
+                .owner = what.owner,
+                .publish = word_of(how.publish),
+                .channels = {told.begin(), told.end()}}();
 }
 
 call give_ttl(milliseconds ttl, std::string_view mode, std::span<owned const> leases) {

@@ -18,16 +18,24 @@ call acquire(std::string_view name, ask const& how) {
   auto const out = permits(name);
   auto const id = permit_id(how.owner);
   auto const channel = semaphore_channel(name);
-  return lua::acquire{
-      .counter = {name}, .permits = {out}, .id = id, .ttl_ms = how.ttl.count(), .channel = channel}();
+  return lua::acquire{.counter = {name},
+                      .permits = {out},
+                      .id = id,
+                      .ttl_ms = how.ttl.count(),
+                      .publish = word_of(how.terms.publish),
+                      .channel = channel}();
 }
 
 /// Also ends a bid: it may have a permit by now.
-call release(owned what, handover) {
+call release(owned what, handover how) {
   auto const out = permits(what.name);
   auto const id = permit_id(what.owner);
   auto const channel = semaphore_channel(what.name);
-  return lua::release{.counter = {what.name}, .permits = {out}, .id = id, .channel = channel}();
+  return lua::release{.counter = {what.name},
+                      .permits = {out},
+                      .id = id,
+                      .publish = word_of(how.publish),
+                      .channel = channel}();
 }
 
 call give_ttl(milliseconds ttl, std::string_view mode, std::span<owned const> leases) {

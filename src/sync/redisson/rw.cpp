@@ -38,8 +38,12 @@ call read_release(owned what, handover how) {
   auto const life = names::reader_timeout(what.name, what.owner);
   auto const lives = lives_of(what.name);
   auto const channel = channel_for(what.name, how);
-  return lua::read_release{
-      .lock = {what.name}, .life = {life}, .owner = what.owner, .lives = lives, .channel = channel}();
+  return lua::read_release{.lock = {what.name},
+                           .life = {life},
+                           .owner = what.owner,
+                           .lives = lives,
+                           .publish = word_of(how.publish),
+                           .channel = channel}();
 }
 
 call give_readers_ttl(milliseconds ttl, std::string_view mode, std::span<owned const> leases) {
@@ -71,13 +75,15 @@ call write_acquire(std::string_view name, ask const& how) {
 
 call write_release(owned what, handover how) {
   auto const channel = channel_for(what.name, how);
-  return lua::write_release{.lock = {what.name}, .owner = what.owner, .channel = channel}();
+  return lua::write_release{
+      .lock = {what.name}, .owner = what.owner, .publish = word_of(how.publish), .channel = channel}();
 }
 
 call write_pass(owned what, handover how, ask const& next) {
   auto const channel = channel_for(what.name, how);
   return lua::write_pass{.lock = {what.name},
                          .owner = what.owner,
+                         .publish = word_of(how.publish),
                          .channel = channel,
                          .next = next.owner,
                          .ttl_ms = next.ttl.count(),
@@ -108,8 +114,12 @@ call abandon(owned what, handover how) {
   auto const life = names::reader_timeout(what.name, what.owner);
   auto const lives = lives_of(what.name);
   auto const channel = channel_for(what.name, how);
-  return lua::abandon{
-      .lock = {what.name}, .life = {life}, .owner = what.owner, .lives = lives, .channel = channel}();
+  return lua::abandon{.lock = {what.name},
+                      .life = {life},
+                      .owner = what.owner,
+                      .lives = lives,
+                      .publish = word_of(how.publish),
+                      .channel = channel}();
 }
 
 std::vector<std::string> channels(std::string_view name, std::string_view) {
@@ -144,17 +154,22 @@ constinit engine::recipe const writer{.queues = false,
                                       .channels = channels,
                                       .id_of = writer_id};
 
-call downgrade(owned what, milliseconds ttl) {
+call downgrade(owned what, milliseconds ttl, publishing publish) {
   auto const life = names::reader_timeout(what.name, what.owner);
   auto const channel = names::rw_channel(what.name);
-  return lua::downgrade{
-      .lock = {what.name}, .life = {life}, .owner = what.owner, .ttl_ms = ttl.count(), .channel = channel}();
+  return lua::downgrade{.lock = {what.name},
+                        .life = {life},
+                        .owner = what.owner,
+                        .ttl_ms = ttl.count(),
+                        .publish = word_of(publish),
+                        .channel = channel}();
 }
 
-call force(std::string_view name, std::string_view field) {
+call force(std::string_view name, publishing publish, std::string_view field) {
   auto const lives = lives_of(name);
   auto const channel = names::rw_channel(name);
-  return lua::force{.lock = {name}, .field = field, .lives = lives, .channel = channel}();
+  return lua::force{
+      .lock = {name}, .field = field, .lives = lives, .publish = word_of(publish), .channel = channel}();
 }
 
 }  // namespace holdfast::sync::redisson

@@ -24,11 +24,14 @@ call acquire(std::string_view name, ask const& how) {
       .counter = {name}, .done = {note}, .amount = how.amount, .done_ms = bid_is_noted.count()}();
 }
 
-call abandon(owned what, handover) {
+call abandon(owned what, handover how) {
   auto const note = done(what.name, what.owner);
   auto const channel = names::redisson::semaphore_channel(what.name);
-  return lua::abandon{
-      .counter = {what.name}, .done = {note}, .channel = channel, .done_ms = bid_is_noted.count()}();
+  return lua::abandon{.counter = {what.name},
+                      .done = {note},
+                      .publish = word_of(how.publish),
+                      .channel = channel,
+                      .done_ms = bid_is_noted.count()}();
 }
 
 }  // namespace

@@ -44,6 +44,7 @@ bool tally::try_set(std::int64_t number, std::int64_t message) {
                              .answered = {},
                              .number = number,
                              .message = message,
+                             .publish = publish(),
                              .channel = channel_,
                              .done_ms = notes::kept_ms,
                              .what = what_}) == 1;

@@ -38,6 +38,8 @@ class tally {
 
   [[nodiscard]] std::string const& name() const noexcept { return name_; }
   [[nodiscard]] std::string const& channel() const noexcept { return channel_; }
+  /// How scripts tell those who listen to it.
+  [[nodiscard]] std::string_view publish() const { return engine::word_of(core_->publishing_now()); }
 
   /// Nothing when there is none.
   [[nodiscard]] std::optional<std::int64_t> read();

@@ -1,10 +1,12 @@
-/// The tools of the fault tests, tested without the library: what they claim to do to a server or network,
-/// they do.
+/// The tools of the fault tests: what they claim to do to a server or network, they do.
 #include "support/eventually.hpp"
 #include "support/flaky_proxy.hpp"
 #include "support/judge.hpp"
 #include "support/raw_redis.hpp"
 #include "support/redis_server.hpp"
+
+#include <holdfast/client.hpp>
+#include <holdfast/mutex.hpp>
 
 #include <gtest/gtest.h>
 
@@ -98,6 +100,34 @@ TEST(flaky_proxy, delays_replies_and_freezes) {
   }};
   EXPECT_EQ(redis.command({"SET", "k", "v"}).text, "OK");
   thawer.join();
+}
+
+TEST(flaky_proxy, cuts_one_way_only) {
+  redis_server const server;
+  flaky_proxy proxy{server.socket_path()};
+  raw_redis subscriber{path_in(proxy.url())};
+  raw_redis other{path_in(proxy.url())};
+  subscriber.command({"SUBSCRIBE", "c"});
+  other.command({"PING"});
+  proxy.freeze_requests();
+  server.raw().command({"PUBLISH", "c", "heard"});
+  EXPECT_TRUE(eventually(5s, [&] { return proxy.messages() == 1; }));
+  auto set = std::thread{[&] { EXPECT_EQ(other.command({"SET", "k", "v"}).text, "OK"); }};
+  EXPECT_TRUE(always(100ms, [&] { return !server.raw().exists("k"); }));
+  proxy.thaw();
+  set.join();
+  EXPECT_TRUE(server.raw().exists("k"));
+  EXPECT_EQ(subscriber.command({"PING"}).elements.at(2).text, "heard");
+}
+
+TEST(flaky_proxy, listens_on_a_port_too) {
+  redis_server const server;
+  flaky_proxy proxy{server.socket_path()};
+  client redis{"redis://" + proxy.address()};
+  mutex lock{redis, "orders"};
+  auto const mine = lock.acquire();
+  EXPECT_TRUE(server.raw().exists("orders"));
+  EXPECT_GE(proxy.count("EVALSHA") + proxy.count("EVAL"), 1u);
 }
 
 TEST(flaky_proxy, swallows_messages_only) {

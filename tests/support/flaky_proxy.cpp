@@ -2,6 +2,8 @@
 
 #include "resp_scan.hpp"
 
+#include <arpa/inet.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
@@ -58,7 +60,22 @@ flaky_proxy::flaky_proxy(std::string server_socket) : server_socket_{std::move(s
       ::listen(listener_, 1024) != 0) {
     throw std::runtime_error{"can't listen on " + path_};
   }
+  listen_on_port();
   thread_ = std::thread{[this] { run(); }};
+}
+
+void flaky_proxy::listen_on_port() {
+  tcp_listener_ = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof address;
+  auto* const generic = reinterpret_cast<sockaddr*>(&address);
+  if (::bind(tcp_listener_, generic, size) != 0 || ::listen(tcp_listener_, 1024) != 0 ||
+      ::getsockname(tcp_listener_, generic, &size) != 0) {
+    throw std::runtime_error{"can't listen on a port"};
+  }
+  port_ = ntohs(address.sin_port);
 }
 
 flaky_proxy::~flaky_proxy() {
@@ -70,6 +87,7 @@ flaky_proxy::~flaky_proxy() {
   thread_.join();
   for (auto& l : links_) drop(l);
   ::close(listener_);
+  ::close(tcp_listener_);
   ::close(wake_fd_);
   std::error_code ignored;
   std::filesystem::remove_all(folder_, ignored);
@@ -108,6 +126,11 @@ void flaky_proxy::refuse_connections(bool on) {
 void flaky_proxy::freeze() {
   std::scoped_lock const hold{mutex_};
   hold_requests_ = hold_replies_ = true;
+}
+
+void flaky_proxy::freeze_requests() {
+  std::scoped_lock const hold{mutex_};
+  hold_requests_ = true;
 }
 
 void flaky_proxy::freeze_replies() {
@@ -159,13 +182,15 @@ void flaky_proxy::forget() {
 void flaky_proxy::run() {
   std::vector<pollfd> polled;
   for (std::unique_lock hold{mutex_}; !stop_;) {
-    polled.assign({{wake_fd_, POLLIN, 0}, {listener_, POLLIN, 0}});
+    polled.assign({{wake_fd_, POLLIN, 0}, {listener_, POLLIN, 0}, {tcp_listener_, POLLIN, 0}});
     auto timeout = -1ms;
     auto const now = clock::now();
     for (auto& l : links_) {
       auto const blocked = !hold_replies_ && !l.to_client.empty() && l.to_client.front().due <= now;
-      short const replies_wanted = blocked ? POLLIN | POLLOUT : POLLIN;
-      polled.push_back({hold_requests_ ? -1 : l.client, replies_wanted, 0});
+      short const requests_wanted = hold_requests_ ? 0 : POLLIN;
+      short const room_wanted = blocked ? POLLOUT : 0;
+      auto const wanted = static_cast<short>(requests_wanted | room_wanted);
+      polled.push_back({wanted == 0 ? -1 : l.client, wanted, 0});
       polled.push_back({hold_replies_ ? -1 : l.server,
                         static_cast<short>(l.to_server.empty() ? POLLIN : POLLIN | POLLOUT), 0});
       if (!hold_replies_ && !blocked && !l.to_client.empty()) {
@@ -186,12 +211,13 @@ void flaky_proxy::run() {
       if (l.dead) drop(l);
     }
     links_.remove_if([](link const& l) { return l.dead; });
-    if ((polled[1].revents & POLLIN) != 0) accept_one();
+    if ((polled[1].revents & POLLIN) != 0) accept_one(listener_);
+    if ((polled[2].revents & POLLIN) != 0) accept_one(tcp_listener_);
   }
 }
 
-void flaky_proxy::accept_one() {
-  auto const client = ::accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
+void flaky_proxy::accept_one(int listener) {
+  auto const client = ::accept4(listener, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
   if (client < 0) return;
   auto const server = unix_socket();
   auto const address = address_of(server_socket_);
@@ -201,6 +227,8 @@ void flaky_proxy::accept_one() {
     ::close(server);
     return;
   }
+  auto const at_once = 1;  // a reply isn't held back for the one before; means nothing to a unix socket
+  ::setsockopt(client, IPPROTO_TCP, TCP_NODELAY, &at_once, sizeof at_once);
   auto& l = links_.emplace_back();
   l.id = ++last_id_;
   l.client = client;

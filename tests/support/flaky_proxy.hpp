@@ -49,8 +49,8 @@ struct fate {
   static fate delay_reply(std::chrono::milliseconds delay) { return {kind::delay_reply, {}, delay}; }
 };
 
-/// Listens on a unix socket of its own; each connection gets one to the server. All functions may be called
-/// from the test at any time. The decider runs in the proxy's thread.
+/// Listens on a unix socket of its own, and on a port of 127.0.0.1; each connection gets one to the server.
+/// All functions may be called from the test at any time. The decider runs in the proxy's thread.
 class flaky_proxy {
  public:
   using decider = std::function<fate(request const&)>;
@@ -61,6 +61,8 @@ class flaky_proxy {
   flaky_proxy& operator=(flaky_proxy const&) = delete;
 
   [[nodiscard]] std::string url() const { return "redis+unix://" + path_; }
+  /// "127.0.0.1:port": as one of several in a URL, or where `nat` says that a server is reached.
+  [[nodiscard]] std::string address() const { return "127.0.0.1:" + std::to_string(port_); }
 
   /// Asked about each request from now on; an empty one passes all.
   void decide(decider d);
@@ -71,7 +73,8 @@ class flaky_proxy {
   void refuse_pubsub();              ///< every (P|S)SUBSCRIBE: unknown command, as from twemproxy
   void refuse_connections(bool on);  ///< new ones are closed at once
   void freeze();                     ///< nothing passes either way
-  void freeze_replies();             ///< requests pass, nothing comes back
+  void freeze_requests();            ///< one way: what the server says still comes, nothing reaches it
+  void freeze_replies();             ///< the other way: requests pass, nothing comes back
   void thaw();
   void cut_all();  ///< ends the connections of this moment
 
@@ -107,7 +110,8 @@ class flaky_proxy {
 
   void run();
   void wake() const;
-  void accept_one();
+  void listen_on_port();
+  void accept_one(int listener);
   void read_client(link& l);
   void read_server(link& l);
   void take_requests(link& l);
@@ -121,6 +125,8 @@ class flaky_proxy {
   std::string folder_;
   std::string path_;
   int listener_ = -1;
+  int tcp_listener_ = -1;
+  std::uint16_t port_ = 0;
   int wake_fd_ = -1;
 
   mutable std::mutex mutex_;  // guards all below; not held in poll()

@@ -51,6 +51,7 @@ void connection::on_reply(resp::reply&& reply) {
     drop(errc::protocol, "a reply that nothing asked for", end::final);
     return;
   }
+  one.how.line = line();
   heard_ = boot_clock::now();
   trouble_since_ = {};
   if (one.what.in_full != nullptr && one.how.reply.is_error("NOSCRIPT")) {
@@ -68,7 +69,7 @@ void connection::on_reply(resp::reply&& reply) {
 }
 
 void connection::on_up() {
-  ever_up_ = true;
+  expected_ = true;
   down_because_.reset();
   patience_timer_.disarm();
 }
@@ -80,7 +81,7 @@ void connection::on_down(std::shared_ptr<error const> why, end how_ended) {
   down_because_ = why;
   pipeline_.restart();
   silence_timer_.disarm();
-  if (how_ended == end::final || (how_ended == end::broken && !ever_up_)) {
+  if (how_ended == end::final || (how_ended == end::broken && !expected_)) {
     auto const all = why->code() == errc::unauthorized;
     fail(pipeline_.remove_if(
              [all](request const& one, time_point) { return all || one.while_down != patience::endless; }),

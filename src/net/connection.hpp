@@ -31,6 +31,10 @@ class connection final : public session {
   using refusal_handler = std::function<bool(pipeline::finished& what)>;
   void on_refusal(refusal_handler f) { refused_ = std::move(f); }
 
+  /// Others say that the server is there: requests wait for it, by their patience, also when the first try
+  /// fails.
+  void expect() noexcept { expected_ = true; }
+
   /// Ends the line, as if it had broken; another is made when there is need of one.
   void replace(std::string const& why) {
     if (up()) drop(errc::unreachable, why);
@@ -68,8 +72,8 @@ class connection final : public session {
 
   pipeline pipeline_;
   refusal_handler refused_;
-  bool counted_ = false;  ///< in the loop's interest
-  bool ever_up_ = false;
+  bool counted_ = false;   ///< in the loop's interest
+  bool expected_ = false;  ///< it has been there
   /// Since when no reply has come through, however often a connection was made meanwhile: a proxy may hang up
   /// on a request each time. Zero: no trouble.
   time_point trouble_since_{};

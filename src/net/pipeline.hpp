@@ -6,6 +6,7 @@
 #include <deque>
 #include <holdfast/error.hpp>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,6 +25,8 @@ struct answer {
   time_point sent_at{};  ///< just before it was written, the last time it was
   bool sent = false;     ///< at least once: whatever it does may be done
   bool resent = false;   ///< more than once: an earlier copy may have been carried out, too
+  std::uint64_t line =
+      0;  ///< which of the client's connections the reply came over, counted through its life
 };
 
 /// What happens to a request while there is no connection.
@@ -58,6 +61,13 @@ struct request {
   time_point give_up = time_point::max();  ///< with endless patience: fail then, if it isn't in flight
   key_place key{};
   lane over = lane::usual;
+
+  // For a deployment of several servers.
+  std::optional<std::uint16_t> slot{};  ///< it has no key, and belongs to one that has (WAIT)
+  bool stays = false;           ///< is meant for this very server, and not sent to another in its place
+  std::uint16_t redirects = 0;  ///< how often in a row servers have sent it elsewhere
+  std::uint16_t pauses = 0;     ///< how often it was kept back for a while
+  time_point kept_since{};      ///< when it first could not go where it should
 
   [[nodiscard]] std::string_view key_text() const noexcept {
     return std::string_view{bytes}.substr(bytes.size() - key.from_end, key.size);

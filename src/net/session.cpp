@@ -95,20 +95,21 @@ void session::dial() {
     drop(errc::bad_url, failure.what(), end::final);
     return;
   }
-  line_->async_connect([this, generation = generation_](std::string const& failure) {
-    std::lock_guard const hold{on_.mutex()};
-    if (generation != generation_) return;
+  line_->owner = this;
+  line_->async_connect([line = line_.get(), &on = on_](std::string const& failure) {
+    std::lock_guard const hold{on.mutex()};
+    if (line->owner == nullptr) return;
     if (failure.empty()) {
-      greet();
+      line->owner->greet();
     } else {
-      drop(errc::unreachable, failure);
+      line->owner->drop(errc::unreachable, failure);
     }
   });
 }
 
 void session::greet() {
   state_ = state::greeting;
-  ++counts_.connects;
+  number_ = ++counts_.connects;
   greeting_ = std::make_unique<handshake>(
       to_, how_.client_name, how_.where == nullptr ? handshake::role::any : handshake::role::master);
   greetings_left_ = greeting_->expected();
@@ -126,6 +127,7 @@ void session::on_greeting(resp::reply const& reply) {
       greeting_.reset();
       connect_timer_.disarm();
       state_ = state::up;
+      ever_up_ = true;
       on_.add_interest(-1);
       on_up();
       on_.mark_dirty(*this);
@@ -147,19 +149,19 @@ void session::on_greeting(resp::reply const& reply) {
 
 void session::read() {
   auto const room = parser_.prepare(read_size);
-  line_->async_read_some(
-      room.data(), room.size(),
-      [this, generation = generation_](boost::system::error_code failure, std::size_t n) {
-        std::lock_guard const hold{on_.mutex()};
-        if (generation != generation_) return;
-        if (failure) {
-          auto const closed = failure == boost::asio::error::eof;
-          drop(errc::unreachable,
-               line_->peer() + (closed ? ": the server closed the connection" : ": " + failure.message()));
-        } else {
-          on_bytes(n);
-        }
-      });
+  line_->async_read_some(room.data(), room.size(),
+                         [line = line_.get(), &on = on_](boost::system::error_code failure, std::size_t n) {
+                           std::lock_guard const hold{on.mutex()};
+                           if (line->owner == nullptr) return;
+                           if (failure) {
+                             auto const closed = failure == boost::asio::error::eof;
+                             line->owner->drop(errc::unreachable,
+                                               line->peer() + (closed ? ": the server closed the connection"
+                                                                      : ": " + failure.message()));
+                           } else {
+                             line->owner->on_bytes(n);
+                           }
+                         });
 }
 
 void session::on_bytes(std::size_t n) {
@@ -211,18 +213,21 @@ bool session::flush(bool driving) {
 
 void session::write_rest(std::size_t done) {
   line_->async_write(std::string_view{writing_}.substr(done),
-                     [this, generation = generation_](boost::system::error_code failure, std::size_t) {
-                       std::lock_guard const hold{on_.mutex()};
-                       if (generation != generation_) return;
-                       writing_.clear();
-                       if (!failure) on_.mark_dirty(*this);
+                     [line = line_.get(), &on = on_](boost::system::error_code failure, std::size_t) {
+                       std::lock_guard const hold{on.mutex()};
+                       if (line->owner == nullptr) return;
+                       line->owner->writing_.clear();
+                       if (!failure) on.mark_dirty(*line->owner);
                      });
 }
 
 void session::retire_transport() {
   ++generation_;
   if (on_its_way()) on_.add_interest(-1);
-  if (line_) line_->close();
+  if (line_) {
+    line_->owner = nullptr;
+    line_->close();
+  }
   line_.reset();
   greeting_.reset();
   parser_.reset();
@@ -239,7 +244,9 @@ void session::drop(errc code, std::string const& why, end how) {
   on_.arm(pause_timer_, boot_clock::now() + pause_.next(random_));
   auto const prefix =
       code == errc::unreachable ? "cannot reach " + how_.server.display + ": " : std::string{};
-  on_down(std::make_shared<error const>(code, prefix + why), how);
+  auto const advice = code == errc::unreachable && !ever_up_ ? how_.advice : std::string{};
+  on_down(std::make_shared<error const>(code, prefix + why + advice), how);
+  if (troubled_) troubled_();
 }
 
 }  // namespace holdfast::net

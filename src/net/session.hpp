@@ -2,11 +2,13 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <holdfast/client.hpp>
 #include <memory>
 #include <random>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "base/backoff.hpp"
 #include "net/handshake.hpp"
@@ -26,9 +28,10 @@ struct settings {
   milliseconds reply_timeout{};
   resp::limits limits;
   locator* where = nullptr;  ///< whom to ask where to; null: `server`
+  std::string advice{};      ///< added to the error when the server has never been reached
 };
 
-/// One line to the server. All under the client's lock.
+/// One line to the server. All under the client's lock; it may be destroyed there, but not by what it calls.
 class session : public reactor::flushable {
  public:
   session(reactor::loop& on, settings const& how, client_stats& counts);
@@ -41,6 +44,9 @@ class session : public reactor::flushable {
   void close();
 
   [[nodiscard]] bool up() const noexcept { return state_ == state::up; }
+
+  /// Is called whenever the connection has broken, or couldn't be made; it must not destroy it.
+  void on_trouble(std::function<void()> f) { troubled_ = std::move(f); }
 
   // For the locator.
 
@@ -80,6 +86,8 @@ class session : public reactor::flushable {
   [[nodiscard]] reactor::loop& on() noexcept { return on_; }
   [[nodiscard]] settings const& how() const noexcept { return how_; }
   [[nodiscard]] client_stats& counts() noexcept { return counts_; }
+  /// Of this connection, among all that the client has made.
+  [[nodiscard]] std::uint64_t line() const noexcept { return number_; }
 
  private:
   enum class state { idle, locating, connecting, greeting, up, pausing };
@@ -102,7 +110,10 @@ class session : public reactor::flushable {
   state state_ = state::idle;
   endpoint to_;
   std::shared_ptr<transport> line_;
-  std::uint64_t generation_ = 0;  ///< of the transport: handlers of an older one have nothing to say
+  std::uint64_t number_ = 0;
+  bool ever_up_ = false;
+  std::function<void()> troubled_;
+  std::uint64_t generation_ = 0;  ///< of the transport: a reply may end the one that it came over
   resp::parser parser_;
   std::unique_ptr<handshake> greeting_;
   std::size_t greetings_left_ = 0;

@@ -16,8 +16,8 @@ constexpr std::chrono::seconds heartbeat{5};
 subscriber::subscriber(reactor::loop& on, settings const& how, client_stats& counts)
     : session{on, how, counts}, line_timer_{[this] { check_line(); }} {}
 
-void subscriber::listen(std::string const& channel, listener& who) {
-  auto const [place, is_new] = channels_.try_emplace(channel, subscription{.who = &who});
+void subscriber::listen(std::string const& channel, listener& who, kind how) {
+  auto const [place, is_new] = channels_.try_emplace(channel, subscription{.who = &who, .how = how});
   wanted_ = true;
   if (!up()) {
     open();
@@ -29,17 +29,22 @@ void subscriber::listen(std::string const& channel, listener& who) {
 void subscriber::forget(std::string_view channel) {
   auto const known = channels_.find(channel);
   if (known == channels_.end()) return;
+  auto const how = known->second.how;
+  asked_.push_back({.number = 0, .channel = known->first});
   channels_.erase(known);
-  if (!up()) return;
-  resp::append_command(to_send_, {"UNSUBSCRIBE", channel});
-  asked_.push_back({.number = 0, .channel = {}});
+  if (!up()) {
+    asked_.clear();
+    return;
+  }
+  resp::append_command(to_send_,
+                       {how == kind::sharded ? "SUNSUBSCRIBE" : "UNSUBSCRIBE", asked_.back().channel});
   on().mark_dirty(*this);
 }
 
 void subscriber::subscribe(std::string const& channel, subscription& what) {
   what.request = ++last_request_;
   asked_.push_back({.number = what.request, .channel = channel});
-  resp::append_command(to_send_, {"SUBSCRIBE", channel});
+  resp::append_command(to_send_, {what.how == kind::sharded ? "SSUBSCRIBE" : "SUBSCRIBE", channel});
   on().mark_dirty(*this);
 }
 
@@ -61,15 +66,39 @@ void subscriber::on_reply(resp::reply&& reply) {
     return;
   }
   if (!reply.is_array() || reply.size() < 2) return;
-  if (reply[0].is_text("message") && reply.size() == 3) {
+  auto const& what = reply[0];
+  if ((what.is_text("message") || what.is_text("smessage")) && reply.size() == 3) {
     ++counts().messages;
     auto const known = channels_.find(reply[1].text);
     if (known != channels_.end()) known->second.who->on_message(reply[2].text);
-  } else if (reply[0].is_text("subscribe")) {
+  } else if (what.is_text("subscribe") || what.is_text("ssubscribe")) {
     on_confirmed(reply[1].text);
-  } else if (reply[0].is_text("unsubscribe") && !asked_.empty()) {
-    asked_.pop_front();
+  } else if (what.is_text("unsubscribe") || what.is_text("sunsubscribe")) {
+    on_left(reply[1].text);
   }
+}
+
+/// What we asked for, or else the server has given the slot of the channel away.
+void subscriber::on_left(std::string_view channel) {
+  if (!asked_.empty() && asked_.front().number == 0 && asked_.front().channel == channel) {
+    asked_.pop_front();
+    return;
+  }
+  auto const known = channels_.find(channel);
+  if (known == channels_.end()) return;
+  auto& who = *known->second.who;
+  channels_.erase(known);
+  close_if_unused();
+  who.on_gone();
+}
+
+void subscriber::close_if_unused() {
+  if (!channels_.empty()) return;
+  wanted_ = false;
+  asked_.clear();
+  to_send_.clear();
+  line_timer_.disarm();
+  close();
 }
 
 /// A channel that was left and joined again meanwhile is confirmed by the answer to its newest request.
@@ -89,11 +118,7 @@ void subscriber::on_refused(std::string const& words) {
   if (known == channels_.end() || known->second.request != what.number) return;
   auto& who = *known->second.who;
   channels_.erase(known);
-  if (channels_.empty()) {
-    wanted_ = false;
-    line_timer_.disarm();
-    close();
-  }
+  close_if_unused();
   who.on_refused(words);
 }
 

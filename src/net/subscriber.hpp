@@ -25,6 +25,8 @@ class subscriber final : public session {
     virtual void on_message(std::string_view message) = 0;
     /// The server won't have it (no right to the channel, a proxy without pub/sub): it isn't tried again.
     virtual void on_refused(std::string const& words) = 0;
+    /// The server has ended it: another one serves the slot of the channel now. It isn't tried again.
+    virtual void on_gone() {}
 
     virtual ~listener() = default;
   };
@@ -32,15 +34,24 @@ class subscriber final : public session {
   subscriber(reactor::loop& on, settings const& how, client_stats& counts);
   ~subscriber() override = default;
 
+  enum class kind {
+    plain,    ///< SUBSCRIBE: all servers of a deployment tell each other what is said
+    sharded,  ///< SSUBSCRIBE: said and heard at the server that has the channel's slot
+  };
+
   /// Opens the connection, and subscribes the channel for its one listener, unless that is done or under way.
-  void listen(std::string const& channel, listener& who);
+  void listen(std::string const& channel, listener& who, kind how = kind::plain);
 
   /// Nobody listens to it any more.
   void forget(std::string_view channel);
 
+  /// There are channels, and no connection over which anything could be heard.
+  [[nodiscard]] bool deaf() const noexcept { return !channels_.empty() && !up(); }
+
  private:
   struct subscription {
     listener* who;
+    kind how;
     std::uint64_t request = 0;  ///< the newest SUBSCRIBE for it
   };
 
@@ -54,12 +65,14 @@ class subscriber final : public session {
   void subscribe(std::string const& channel, subscription& what);
   void on_confirmed(std::string_view channel);
   void on_refused(std::string const& words);
+  void on_left(std::string_view channel);
+  void close_if_unused();
   void check_line();
 
   std::map<std::string, subscription, std::less<>> channels_;
   struct request {
-    std::uint64_t number;
-    std::string channel;  ///< empty: UNSUBSCRIBE
+    std::uint64_t number;  ///< 0: UNSUBSCRIBE
+    std::string channel;
   };
   std::deque<request> asked_;  ///< unanswered; the server answers in order
   std::uint64_t last_request_ = 0;

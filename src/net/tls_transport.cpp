@@ -163,7 +163,9 @@ class tls_transport final : public transport, public std::enable_shared_from_thi
   }
 
   void abort(io_handler done) {
-    asio::post(io_, [done = std::move(done)] { done(asio::error::operation_aborted, 0); });
+    asio::post(io_, [self = shared_from_this(), done = std::move(done)] {
+      done(asio::error::operation_aborted, 0);
+    });
   }
 
   asio::io_context& io_;

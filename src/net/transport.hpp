@@ -13,6 +13,8 @@
 
 namespace holdfast::net {
 
+class session;
+
 /// One connection, used once: connect, read and write, close. Handlers run in whichever thread runs the
 /// io_context, never inside the call that started them, and keep the transport alive until they have run. No
 /// call but try_write may run at the same time as another: locking is the owner's job. No time-outs either:
@@ -49,6 +51,9 @@ class transport {
 
   /// "127.0.0.1:6379", "/run/redis.sock": who answers, or what is being tried.
   [[nodiscard]] virtual std::string peer() const = 0;
+
+  /// Whom it serves, for its handlers: the owner's own business, under its lock. Null: nobody any more.
+  session* owner = nullptr;
 };
 
 /// The transport for `to`. Throws error{errc::bad_url} for files of certificates or keys that can't be read.

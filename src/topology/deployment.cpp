@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "topology/cluster.hpp"
 #include "topology/sentinel.hpp"
 #include "topology/single.hpp"
 
@@ -12,8 +13,9 @@ std::unique_ptr<deployment> make_deployment(reactor::loop& on, net::place const&
   switch (where.what) {
     case net::place::kind::sentinel:
       return std::make_unique<sentinel>(on, where, how, counts, std::move(tell));
-    case net::place::kind::single:
     case net::place::kind::cluster:
+      return std::make_unique<cluster>(on, where, how, counts, std::move(tell));
+    case net::place::kind::single:
     case net::place::kind::quorum:
       break;
   }

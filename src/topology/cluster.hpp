@@ -1,0 +1,116 @@
+/// Several masters that share the keys by hash slot.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "base/hash_slot.hpp"
+#include "topology/cluster_channels.hpp"
+#include "topology/cluster_node.hpp"
+#include "topology/deployment.hpp"
+#include "topology/detours.hpp"
+#include "topology/scout.hpp"
+
+namespace holdfast::topology {
+
+/// Sends each request to the node that serves its key's slot, over connections of its own to each node, and
+/// learns from what nodes refuse. While no node serves the slot the request waits, by its patience, as it
+/// would for a single server.
+class cluster final : public deployment {
+ public:
+  /// `where` and `how` stay.
+  cluster(reactor::loop& on, net::place const& where, net::settings const& how, client_stats& counts,
+          events tell);
+  ~cluster() override;
+
+  void send(net::request what) override;
+  [[nodiscard]] std::vector<std::string> masters() const override;
+  void send_to(std::string const& master, net::request what) override;
+
+  [[nodiscard]] bool idle() const noexcept override;
+  [[nodiscard]] bool up() const noexcept override;
+  [[nodiscard]] std::shared_ptr<error const> down_because() const noexcept override;
+  void shut(std::shared_ptr<error const> const& why) override;
+
+  void listen(std::string const& channel, channel_of whose, net::subscriber::listener& who) override;
+  void forget(std::string_view channel) override { channels_.forget(channel); }
+
+  [[nodiscard]] std::uint16_t slot_of(std::string_view key) const noexcept override { return hash_slot(key); }
+  [[nodiscard]] bool sharded() const noexcept override { return sharded_; }
+
+ private:
+  using parcel = detours::parcel;
+  using finished = net::pipeline::finished;
+  using owners = std::array<cluster_node*, hash_slots>;
+
+  // cluster.cpp: requests.
+  [[nodiscard]] static std::optional<std::uint16_t> slot_for(net::request const& what) noexcept;
+  void dispatch(finished what);
+  void forward(std::uint16_t slot, parcel what);
+  void advance(std::uint16_t slot);
+  bool on_refused(cluster_node& by, net::lane over, finished& what);
+  void keep(std::uint16_t slot, parcel what);
+  void empty_lobby();
+  [[nodiscard]] cluster_node* any_node(cluster_node* before) const;
+
+  // cluster_waiting.cpp: those that wait, and for how long.
+  static void note_kept(parcel& one) noexcept;
+  void wake_by(time_point when);
+  void tick();
+  void check();
+  [[nodiscard]] bool unsettled() const noexcept;
+  [[nodiscard]] time_point limit_of(parcel const& one) const noexcept;
+  void fail_expired(time_point now);
+  void fail(finished what, std::shared_ptr<error const> why);
+  void fail_waiting(std::shared_ptr<error const> const& why);
+  [[nodiscard]] std::shared_ptr<error const> why_unserved(std::uint16_t slot, parcel const& one) const;
+  [[nodiscard]] std::shared_ptr<error const> why_no_node() const;
+  void on_troubled();
+
+  // cluster_map.cpp: which nodes there are.
+  cluster_node& node_at(net::endpoint where, std::string advice);
+  cluster_node& announced(node_address const& as, cluster_node const& by);
+  void learn(std::uint16_t slot, cluster_node& serves);
+  [[nodiscard]] std::vector<cluster_node*> candidates();
+  void on_found(cluster_node& by, scout::findings const& what);
+  void on_unknown(std::shared_ptr<error const> const& why);
+  [[nodiscard]] std::vector<cluster_node*> replace_owners(cluster_node const& by,
+                                                          scout::findings const& what);
+  void take_from(cluster_node& one, std::vector<finished>& into);
+  void resend(std::vector<finished> stranded);
+  void retire_unused();
+
+  reactor::loop& on_;
+  net::place const& where_;
+  net::settings const& how_;
+  client_stats& counts_;
+  events tell_;
+  cluster_node::events const node_events_;
+  std::minstd_rand random_;
+  std::map<std::string, std::unique_ptr<cluster_node>, std::less<>> nodes_;
+  std::vector<std::unique_ptr<cluster_node>> retired_;
+  time_point retired_at_{};  ///< the last of them
+  std::vector<cluster_node*> masters_;
+  std::vector<node_address> replicas_;
+  std::unique_ptr<owners> owners_ = std::make_unique<owners>();  ///< by slot; null: nobody that we know of
+  cluster_health health_{.ok = false};
+  std::optional<std::uint16_t> gap_;  ///< a slot that nobody serves
+  bool mapped_ = false;               ///< the slots have been told once
+  bool sharded_ = false;              ///< has channels in slots; not before it has said so
+  detours detours_;
+  std::deque<parcel> lobby_;                  ///< without a key, while there is no node that could be asked
+  std::shared_ptr<error const> why_unknown_;  ///< the last time nobody could tell the slots
+  std::shared_ptr<error const> shut_because_;
+  cluster_channels channels_;
+  scout scout_;
+  reactor::timer tick_;
+};
+
+}  // namespace holdfast::topology

@@ -1,0 +1,177 @@
+// Which nodes a cluster has, who serves what, and what becomes of requests when that changes.
+
+#include <algorithm>
+#include <utility>
+
+#include "topology/cluster.hpp"
+
+namespace holdfast::topology {
+namespace {
+
+/// With so many masters that answer, nobody else needs to be asked for the slots.
+constexpr std::ptrdiff_t masters_enough = 6;
+
+}  // namespace
+
+cluster_node& cluster::node_at(net::endpoint where, std::string advice) {
+  auto const name = net::host_and_port(where.host, where.port);
+  auto& place = nodes_[name];
+  if (!place) {
+    auto how = how_;
+    how.server = std::move(where);
+    how.advice = std::move(advice);
+    place = std::make_unique<cluster_node>(on_, std::move(how), counts_, name, node_events_);
+  }
+  return *place;
+}
+
+/// One that a node tells of; without a host it is at that node's.
+cluster_node& cluster::announced(node_address const& as, cluster_node const& by) {
+  auto const& host = as.host.empty() ? by.where().host : as.host;
+  auto const name = net::host_and_port(host, as.port);
+  auto& one = node_at(where_.announced(host, as.port),
+                      "; the cluster announces this node as " + name +
+                          ": where it has another address for clients, say so in the URL with nat=" + name +
+                          "/host:port");
+  one.expect();
+  return one;
+}
+
+/// From now on, as a node that gave the slot away says.
+void cluster::learn(std::uint16_t slot, cluster_node& serves) {
+  if ((*owners_)[slot] == &serves) return;
+  (*owners_)[slot] = &serves;
+  if (std::ranges::find(masters_, &serves) == masters_.end()) masters_.push_back(&serves);
+  scout_.look_at(serves);
+}
+
+/// Whom to ask for the slots: masters that are well, one chosen at random first; then all others.
+std::vector<cluster_node*> cluster::candidates() {
+  auto result = masters_;
+  std::ranges::shuffle(result, random_);
+  auto const ill = std::ranges::stable_partition(result, [](auto const* one) { return !one->missed(); });
+  if (ill.begin() - result.begin() >= masters_enough) return result;
+  auto const add = [&result](cluster_node& one) {
+    if (std::ranges::find(result, &one) == result.end()) result.push_back(&one);
+  };
+  if (!masters_.empty()) {
+    for (auto const& one : replicas_) add(announced(one, *masters_.front()));
+  }
+  for (auto const& one : where_.hosts) add(node_at(one, {}));
+  return result;
+}
+
+void cluster::on_unknown(std::shared_ptr<error const> const& why) {
+  if (shut_because_) return;
+  if (why) why_unknown_ = why;
+  if (why && !mapped_) fail_waiting(why);
+  check();
+}
+
+void cluster::on_found(cluster_node& by, scout::findings const& what) {
+  if (shut_because_) return;
+  if (what.sharded) sharded_ = *what.sharded;
+  health_ = what.health;
+  gap_ = first_unserved(what.slots);
+  why_unknown_.reset();
+  mapped_ = true;
+
+  auto const gone = replace_owners(by, what);
+  std::vector<finished> stranded;
+  for (auto* const one : gone) take_from(*one, stranded);
+  resend(std::move(stranded));
+  detours_.hurry([this](std::uint16_t slot) { return (*owners_)[slot] != nullptr; });
+  for (auto const slot : detours_.due(boot_clock::now())) advance(slot);
+  channels_.place_all();
+  empty_lobby();
+  auto const lost = std::ranges::find_if(
+      gone, [this](auto* one) { return std::ranges::find(masters_, one) == masters_.end(); });
+  if (lost != gone.end()) tell_.moved("other nodes than " + (*lost)->name());
+  retire_unused();
+  check();
+}
+
+/// Those that are no masters any more, or have lost slots while they are out of reach: what they were asked
+/// is to be asked of others.
+std::vector<cluster_node*> cluster::replace_owners(cluster_node const& by, scout::findings const& what) {
+  auto const before = std::make_unique<owners>(*owners_);
+  auto const old = std::exchange(masters_, {});
+  owners_->fill(nullptr);
+  replicas_.clear();
+  for (auto const& range : what.slots) {
+    auto& master = announced(range.master, by);
+    std::fill(owners_->begin() + range.first, owners_->begin() + range.last + 1, &master);
+    if (std::ranges::find(masters_, &master) == masters_.end()) masters_.push_back(&master);
+    for (auto const& one : range.replicas) {
+      if (std::ranges::find(replicas_, one) == replicas_.end()) replicas_.push_back(one);
+    }
+  }
+  std::vector<cluster_node*> gone;
+  for (auto* const one : old) {
+    auto const still = std::ranges::find(masters_, one) != masters_.end();
+    auto lost = !still;
+    if (still && one->missed()) {
+      for (std::size_t slot = 0; slot != hash_slots && !lost; ++slot) {
+        lost = (*before)[slot] == one && (*owners_)[slot] != one;
+      }
+    }
+    if (lost) gone.push_back(one);
+  }
+  return gone;
+}
+
+void cluster::take_from(cluster_node& one, std::vector<finished>& into) {
+  detours_.forget(one);
+  auto all = one.take_all();
+  into.insert(into.end(), std::make_move_iterator(all.begin()), std::make_move_iterator(all.end()));
+}
+
+/// What was under way to nodes that are gone, in its order. What is behind all that went before (`stays`)
+/// comes last: it opens slots.
+void cluster::resend(std::vector<finished> stranded) {
+  for (auto& one : stranded) {
+    if (one.what.stays) continue;
+    auto const slot = slot_for(one.what);
+    if (slot && detours_.closed(*slot)) {
+      parcel back{.what = std::move(one)};
+      note_kept(back);
+      wake_by(limit_of(back));
+      detours_.redirect(*slot, std::move(back));
+    } else {
+      dispatch(std::move(one));
+    }
+  }
+  auto const why = std::make_shared<error const>(
+      errc::unreachable, how_.server.display + ": the node that was asked is no master any more");
+  for (auto& one : stranded) {
+    if (one.what.stays) fail(std::move(one), why);
+  }
+}
+
+/// Closes what is open to nodes that are no masters, have nothing to do, and aren't to be asked. Of those
+/// that nobody mentions any more nothing stays, but they are destroyed a little later: one of them may be
+/// what has brought us here.
+void cluster::retire_unused() {
+  std::vector<std::string> mentioned;
+  for (auto const& one : where_.hosts) mentioned.push_back(net::host_and_port(one.host, one.port));
+  for (auto const& one : replicas_) {
+    auto const at = where_.announced(one.host, one.port);
+    mentioned.push_back(net::host_and_port(at.host, at.port));
+  }
+  for (auto next = nodes_.begin(); next != nodes_.end();) {
+    auto const here = next++;
+    auto& one = *here->second;
+    auto const needed =
+        std::ranges::find(masters_, &one) != masters_.end() || !one.idle() || scout_.needs(one);
+    if (needed) continue;
+    detours_.forget(one);
+    channels_.leave(one);
+    (void)one.take_all();
+    if (std::ranges::find(mentioned, here->first) != mentioned.end()) continue;
+    retired_.push_back(std::move(here->second));
+    retired_at_ = boot_clock::now();
+    nodes_.erase(here);
+  }
+}
+
+}  // namespace holdfast::topology

@@ -1,0 +1,80 @@
+/// One node of a cluster.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <unordered_set>
+#include <vector>
+
+#include "net/connection.hpp"
+#include "net/subscriber.hpp"
+#include "reactor/reactor.hpp"
+
+namespace holdfast::topology {
+
+/// Its connections, each made when it is first needed. All under the client's lock.
+class cluster_node {
+ public:
+  struct events {
+    /// True: it is seen to.
+    std::function<bool(cluster_node& by, net::lane over, net::pipeline::finished& what)> refused;
+    std::function<void(cluster_node&)> troubled;
+    std::function<void(std::uint16_t slot)> drained;
+  };
+
+  /// `name`: where it is reached, as host:port. `tell` stays.
+  cluster_node(reactor::loop& on, net::settings how, client_stats& counts, std::string name,
+               events const& tell);
+
+  [[nodiscard]] std::string const& name() const noexcept { return name_; }
+  [[nodiscard]] net::endpoint const& where() const noexcept { return how_.server; }
+
+  [[nodiscard]] net::connection& over(net::lane which) {
+    return which == net::lane::usual ? usual_ : acknowledged();
+  }
+  [[nodiscard]] net::subscriber& messages();
+
+  /// Has the slot called out when all that was sent before over this connection is answered, refused, or
+  /// taken back. False: that is to come already.
+  bool drain(std::uint16_t slot, net::lane over);
+
+  [[nodiscard]] bool idle() const noexcept;
+  [[nodiscard]] bool up() const noexcept { return usual_.up(); }
+  /// It can't be reached, although something is to be said or heard; or requests failed for that.
+  [[nodiscard]] bool missed() const noexcept;
+  [[nodiscard]] std::shared_ptr<error const> down_because() const noexcept;
+  /// The cluster says that it is there.
+  void expect();
+
+  /// Ends the connections for requests; all that is unanswered, in the order of each.
+  [[nodiscard]] std::vector<net::pipeline::finished> take_all();
+  void shut(std::shared_ptr<error const> const& why);
+
+ private:
+  net::connection& acknowledged();
+  void watch(net::connection& one, net::lane which);
+  void send_barrier(net::lane over);
+
+  reactor::loop& on_;
+  net::settings const how_;
+  client_stats& counts_;
+  std::string const name_;
+  events const& tell_;
+  bool expected_ = false;
+  net::connection usual_;
+  std::unique_ptr<net::connection> acknowledged_;
+  std::unique_ptr<net::subscriber> messages_;
+  /// Slots that are waiting for an answer behind all others, and those for which it is yet to be asked for: a
+  /// cluster that changes its masters refuses thousands at once.
+  struct draining {
+    std::unordered_set<std::uint16_t> now;
+    std::unordered_set<std::uint16_t> next;
+  };
+  draining usual_draining_;
+  draining acknowledged_draining_;
+  bool unheard_ = false;  ///< the connection for messages broke, or couldn't be made
+};
+
+}  // namespace holdfast::topology

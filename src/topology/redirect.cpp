@@ -1,0 +1,57 @@
+#include "topology/redirect.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+
+#include "base/hash_slot.hpp"
+
+namespace holdfast::topology {
+namespace {
+
+struct meaning {
+  std::string_view code;
+  refusal::kind what;
+};
+
+/// The last three come from a node that was a master a moment ago, or has lost its own.
+constexpr std::array<meaning, 8> meanings{{
+    {"MOVED", refusal::kind::moved},
+    {"ASK", refusal::kind::ask},
+    {"CLUSTERDOWN", refusal::kind::unserved},
+    {"TRYAGAIN", refusal::kind::not_yet},
+    {"LOADING", refusal::kind::not_yet},
+    {"MASTERDOWN", refusal::kind::unserved},
+    {"READONLY", refusal::kind::unserved},
+    {"UNBLOCKED", refusal::kind::unserved},
+}};
+
+template <class Number>
+bool to_number(std::string_view digits, Number& out) {
+  auto const [end, failure] = std::from_chars(digits.data(), digits.data() + digits.size(), out);
+  return failure == std::errc{} && end == digits.data() + digits.size();
+}
+
+/// "3999 10.0.0.1:6381", "3999 :6381", "3999 ::1:6381".
+bool read_target(std::string_view text, refusal& into) {
+  auto const space = text.find(' ');
+  auto const colon = text.rfind(':');
+  if (space == std::string_view::npos || colon == std::string_view::npos || colon <= space) return false;
+  into.host = text.substr(space + 1, colon - space - 1);
+  return to_number(text.substr(0, space), into.slot) && into.slot < hash_slots &&
+         to_number(text.substr(colon + 1), into.port) && into.port != 0;
+}
+
+}  // namespace
+
+refusal read_refusal(std::string_view words) {
+  auto const space = std::min(words.find(' '), words.size());
+  auto const* const known = std::ranges::find(meanings, words.substr(0, space), &meaning::code);
+  if (known == meanings.end()) return {};
+  refusal result{.what = known->what};
+  auto const elsewhere = result.what == refusal::kind::moved || result.what == refusal::kind::ask;
+  if (elsewhere && !read_target(words.substr(std::min(space + 1, words.size())), result)) return {};
+  return result;
+}
+
+}  // namespace holdfast::topology

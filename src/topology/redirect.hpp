@@ -1,0 +1,27 @@
+/// What an error of a cluster's node means for the request that met it. No I/O.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace holdfast::topology {
+
+struct refusal {
+  enum class kind {
+    other,     ///< it is for whoever asked
+    moved,     ///< another node serves the slot
+    ask,       ///< the slot is on its way to another node, and the key there already, or new
+    unserved,  ///< no node that this one knows of serves the slot at this moment
+    not_yet,   ///< the node will: some of the keys are on their way, or it is loading its data
+  };
+
+  kind what = kind::other;
+  std::uint16_t slot = 0;
+  std::string host{};  ///< where to, of moved and ask; empty: the host that says so
+  std::uint16_t port = 0;
+};
+
+[[nodiscard]] refusal read_refusal(std::string_view words);
+
+}  // namespace holdfast::topology

@@ -1,0 +1,78 @@
+#include "topology/slot_map.hpp"
+
+#include <algorithm>
+#include <charconv>
+
+#include "base/hash_slot.hpp"
+
+namespace holdfast::topology {
+namespace {
+
+bool is_slot(resp::reply const& one) {
+  return one.is_integer() && one.integer >= 0 && one.integer < hash_slots;
+}
+
+std::optional<node_address> read_node(resp::reply const& one, std::string const& asked) {
+  if (!one.is_array() || one.size() < 2 || !one[1].is_integer()) return std::nullopt;
+  auto const port = one[1].integer;
+  if (port < 1 || port > 65535 || !(one[0].is_text() || one[0].is_nil())) return std::nullopt;
+  auto const unsaid = one[0].is_nil() || one[0].text.empty() || one[0].text == "?";
+  return node_address{.host = unsaid ? asked : one[0].text, .port = static_cast<std::uint16_t>(port)};
+}
+
+std::optional<slot_range> read_range(resp::reply const& one, std::string const& asked) {
+  if (!one.is_array() || one.size() < 3 || !is_slot(one[0]) || !is_slot(one[1])) return std::nullopt;
+  auto const master = read_node(one[2], asked);
+  if (!master || one[0].integer > one[1].integer) return std::nullopt;
+  slot_range result{.first = static_cast<std::uint16_t>(one[0].integer),
+                    .last = static_cast<std::uint16_t>(one[1].integer),
+                    .master = *master};
+  for (std::size_t i = 3; i < one.size(); ++i) {
+    if (auto replica = read_node(one[i], asked)) result.replicas.push_back(*std::move(replica));
+  }
+  return result;
+}
+
+/// The value of a line "name:value".
+std::string_view field(std::string_view text, std::string_view name) {
+  auto const at = text.find(name);
+  if (at == std::string_view::npos) return {};
+  auto const value = text.substr(at + name.size());
+  return value.substr(0, value.find_first_of("\r\n"));
+}
+
+}  // namespace
+
+std::optional<std::vector<slot_range>> read_slots(resp::reply const& said, std::string const& asked) {
+  if (!said.is_array()) return std::nullopt;
+  std::vector<slot_range> result;
+  result.reserve(said.size());
+  for (auto const& one : said.elements) {
+    auto range = read_range(one, asked);
+    if (!range) return std::nullopt;
+    result.push_back(*std::move(range));
+  }
+  return result;
+}
+
+cluster_health read_health(resp::reply const& info) {
+  cluster_health result;
+  if (!info.is_text()) return result;
+  auto const state = field(info.text, "cluster_state:");
+  result.ok = state.empty() || state == "ok";
+  auto const epoch = field(info.text, "cluster_current_epoch:");
+  std::from_chars(epoch.data(), epoch.data() + epoch.size(), result.epoch);
+  return result;
+}
+
+std::optional<std::uint16_t> first_unserved(std::vector<slot_range> const& ranges) {
+  std::vector<bool> served(hash_slots);
+  for (auto const& one : ranges) {
+    std::fill(served.begin() + one.first, served.begin() + one.last + 1, true);
+  }
+  auto const gap = std::ranges::find(served, false);
+  if (gap == served.end()) return std::nullopt;
+  return static_cast<std::uint16_t>(gap - served.begin());
+}
+
+}  // namespace holdfast::topology

@@ -34,10 +34,7 @@ void core::start(waiter& who) {
   at.waiters.push_back(who);
   if (at.holder != nullptr) {
     ++stats_.waits;
-    // The release gets it in line behind callers elsewhere, where it should be reachable from the start.
-    if (at.how().order == order::strict && by_message(at) && at.how().channels == nullptr) {
-      inbox_.open();
-    }
+    listen_ahead(at);
   } else if (!at.on_wire) {
     open_bid(at);
     ask_for(at);

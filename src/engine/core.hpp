@@ -149,6 +149,10 @@ class core : public std::enable_shared_from_this<core> {
   void time_up(waiter& who);
   [[nodiscard]] ask next_ask(line& at);
   [[nodiscard]] wake wake_of(line const& at) const noexcept;
+  [[nodiscard]] broadcast const* ears_of(line const& at) const noexcept;
+  [[nodiscard]] broadcast* ears_of(line const& at) noexcept;
+  [[nodiscard]] std::vector<std::string> channels_of(line const& at, std::string_view owner) const;
+  void listen_ahead(line& at);
   [[nodiscard]] bool by_message(line const& at) const noexcept;
   [[nodiscard]] std::shared_ptr<error const> const& why_unheard(line const& at) const noexcept;
   void end_bid(line& at);
@@ -250,7 +254,8 @@ class core : public std::enable_shared_from_this<core> {
   std::unordered_map<line const*, crowd> crowds_;  ///< of lines whose kind allows several leases at a time
   renewer renewer_;
   inbox inbox_;
-  broadcast broadcast_;
+  broadcast broadcast_;    ///< channels that the recipes name
+  broadcast tag_inboxes_;  ///< in a cluster: the inbox, for each tag of the locks that are waited for
   presence presence_;
   std::uint64_t last_number_ = 0;
   terms_ptr last_terms_;

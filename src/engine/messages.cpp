@@ -99,13 +99,13 @@ void core::on_channel_refused(std::string const& channel, std::string const& wor
 /// Waiters that don't insist on messages ask again and again from now on.
 void core::fall_back_to_polling(std::shared_ptr<error const>& note, std::string const& channel,
                                 std::string const& pattern, std::string const& words) {
+  auto const rights = pattern + (servers_->sharded() ? " and +ssubscribe +subscribe" : " and +subscribe");
   note = std::make_shared<error const>(errc::unauthorized, url() + ": the server refuses " + channel + ": " +
-                                                               words + "; grant " + pattern +
-                                                               " and +subscribe, or use wake::automatic");
+                                                               words + "; grant " + rights +
+                                                               ", or use wake::automatic");
   if (options_.wake != wake::inbox) {
     log(log_level::warning, url() + ": the server refuses " + channel + " (" + words +
-                                "), so waiting is by polling; grant " + pattern +
-                                " and +subscribe to be woken instead");
+                                "), so waiting is by polling; grant " + rights + " to be woken instead");
   }
   ask_all_again();
 }

@@ -112,6 +112,8 @@ enum class order {
 /// one says no more than "ask again"; and when one is lost, the others are still there to be given back.
 struct several_names {
   std::size_t (*count)(std::string_view name);
+  std::string_view (*first)(std::string_view name);
+  std::vector<std::string_view> (*all)(std::string_view name);
   std::string (*title)(std::string_view name);  ///< what messages call the lock
 };
 

@@ -9,10 +9,6 @@
 namespace holdfast::engine {
 namespace {
 
-/// Keys in one command: enough to make the command's own cost vanish, and the server's pause (about 1.5 µs
-/// each) stay well under a millisecond.
-constexpr std::size_t batch_size = 256;
-
 /// Tries after an error, as a part of the time between renewals: several fit into what is left of the lease.
 constexpr int retries_per_interval = 8;
 
@@ -43,13 +39,13 @@ void renewer::add(held& one) {
 
 void renewer::look() {
   auto const now = boot_clock::now();
-  std::vector<batch> batches;
-  while (auto* const due = agenda_.pop(now)) consider(*due, now, batches);
-  for (auto& those : batches) send(std::move(those.leases));
+  batches due_now;
+  while (auto* const due = agenda_.pop(now)) consider(*due, now, due_now);
+  for (auto& those : due_now.take()) send(std::move(those));
   set_timer();
 }
 
-void renewer::consider(held& one, time_point now, std::vector<batch>& batches) {
+void renewer::consider(held& one, time_point now, batches& due_now) {
   auto const plan = plan_lease(one.times(), now, one.how().every / 64);
   switch (plan.step) {
     case lease_step::wait:
@@ -57,26 +53,13 @@ void renewer::consider(held& one, time_point now, std::vector<batch>& batches) {
       return;
     case lease_step::renew: {
       auto const& at = one.place();
-      auto const keys = at.how().several == nullptr ? 1 : at.how().several->count(at.name());
-      auto const slot = whom_.slot_of(at.name());
-      auto const fits = [&one, &at, keys, slot](batch const& those) {
-        auto const& first = *those.leases.front();
-        return those.keys + keys <= batch_size && those.slot == slot &&
-               first.options().ttl == one.options().ttl && &first.place().how() == &at.how();
-      };
-      auto place = std::find_if(batches.rbegin(), batches.rend(), fits);
-      if (place == batches.rend()) {
-        batches.emplace_back().leases.reserve(16);
-        place = batches.rbegin();
-        place->slot = slot;
-      }
-      place->leases.emplace_back(&one);
-      place->keys += keys;
+      due_now.add(
+          one, whom_.slot_of(at.how().several == nullptr ? at.name() : at.how().several->first(at.name())));
       return;
     }
     case lease_step::warn:
       if (auto warning = one.take_warning()) on_.defer(std::move(warning));
-      consider(one, now, batches);
+      consider(one, now, due_now);
       return;
     case lease_step::expired: {
       auto const could_renew = one.options().watchdog && one.renewals_left != 0;
@@ -93,16 +76,16 @@ void renewer::ask_about_all() {
   auto const now = boot_clock::now();
   held_list all;
   while (auto* const one = agenda_.pop_any()) all.emplace_back(one);
-  std::vector<batch> batches;
+  batches due_now;
   for (auto const& one : all) {
     if (one->options().watchdog && one->renewals_left != 0) {
       one->renew_at = now;
-      consider(*one, now, batches);
+      consider(*one, now, due_now);
     } else {
       ask_about(*one, now);
     }
   }
-  for (auto& those : batches) send(std::move(those.leases));
+  for (auto& those : due_now.take()) send(std::move(those));
   set_timer();
 }
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "engine/agenda.hpp"
+#include "engine/batches.hpp"
 #include "engine/servers.hpp"
 
 namespace holdfast::engine {
@@ -32,15 +33,10 @@ class renewer {
   void ask_about_all();
 
  private:
-  using held_list = std::vector<held_ptr>;
-  struct batch {
-    held_list leases{};
-    std::size_t keys = 0;
-    std::uint16_t slot = 0;
-  };
+  using held_list = batches::leases;
 
   void look();
-  void consider(held& one, time_point now, std::vector<batch>& batches);
+  void consider(held& one, time_point now, batches& due_now);
   void send(held_list leases, callback<void(net::answer const&)> done = {});
   void on_answer(held_list const& leases, net::answer const& how);
   void renewed(held& one, time_point sent_at);

@@ -13,6 +13,16 @@ namespace {
 using namespace engine;
 namespace lua = scripts::multi;
 
+/// Takes the first name off what join_names has made.
+std::string_view take_name(std::string_view& joined) {
+  std::size_t size = 0;
+  auto const end = std::from_chars(joined.data(), joined.data() + joined.size(), size).ptr;
+  joined.remove_prefix(static_cast<std::size_t>(end - joined.data()) + 1);
+  auto const name = joined.substr(0, size);
+  joined.remove_prefix(size);
+  return name;
+}
+
 /// Keys of all names. The strings must live as long as the call is being made.
 struct all_keys {
   explicit all_keys(std::string_view joined) {
@@ -80,9 +90,11 @@ std::string title(std::string_view joined) { return title_of(split_names(joined)
 
 std::size_t count(std::string_view joined) { return split_names(joined).size(); }
 
+std::string_view first(std::string_view joined) { return take_name(joined); }
+
 }  // namespace
 
-constinit several_names const several{.count = count, .title = title};
+constinit several_names const several{.count = count, .first = first, .all = split_names, .title = title};
 
 void add_leases(std::span<owned const> leases, std::vector<key>& locks, std::vector<arg>& owners) {
   for (auto const& one : leases) {
@@ -101,13 +113,7 @@ std::string join_names(std::span<std::string const> sorted) {
 
 std::vector<std::string_view> split_names(std::string_view joined) {
   std::vector<std::string_view> list;
-  while (!joined.empty()) {
-    std::size_t size = 0;
-    auto const end = std::from_chars(joined.data(), joined.data() + joined.size(), size).ptr;
-    joined.remove_prefix(static_cast<std::size_t>(end - joined.data()) + 1);
-    list.push_back(joined.substr(0, size));
-    joined.remove_prefix(size);
-  }
+  while (!joined.empty()) list.push_back(take_name(joined));
   return list;
 }
 

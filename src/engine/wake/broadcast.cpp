@@ -19,7 +19,7 @@ class broadcast::channel final : public net::subscriber::listener {
     open_ = true;
     home_.on_subscribed(*this);
   }
-  void on_message(std::string_view /*ignored*/) override { home_.on_message(*this); }
+  void on_message(std::string_view message) override { home_.on_message(*this, message); }
   void on_refused(std::string const& words) override { home_.on_refused(name_, words); }
 
   [[nodiscard]] std::string const& name() const noexcept { return name_; }
@@ -90,7 +90,11 @@ void broadcast::on_subscribed(channel const& which) {
   }
 }
 
-void broadcast::on_message(channel const& which) {
+void broadcast::on_message(channel const& which, std::string_view message) {
+  if (tell_.said) {
+    tell_.said(message);
+    return;
+  }
   auto const bids = which.bids;
   for (auto const bid : bids) tell_.woken(bid);
 }

@@ -14,12 +14,14 @@
 
 namespace holdfast::engine {
 
-/// The channels that the bids of one client listen to: each subscribed once, however many bids. What a
-/// message says doesn't matter: whoever hears it asks again. All under the client's lock.
+/// The channels that the bids of one client listen to: each subscribed once, however many bids. As a rule
+/// what a message says doesn't matter: whoever hears it asks again. All under the client's lock.
 class broadcast {
  public:
   struct events {
     std::function<void(std::uint64_t bid)> woken;
+    /// Reads the messages, in place of waking all bids; empty: they are all woken.
+    std::function<void(std::string_view message)> said;
     std::function<void(std::uint64_t bid)> open;  ///< all its channels are heard from now on; look again
     std::function<void(std::string const& channel, std::string const& words)> refused;
   };
@@ -47,7 +49,7 @@ class broadcast {
 
   [[nodiscard]] bool hears(std::uint64_t bid) const;
   void on_subscribed(channel const& which);
-  void on_message(channel const& which);
+  void on_message(channel const& which, std::string_view message);
   void on_refused(std::string name, std::string const& words);
   void drop(std::unordered_map<std::string, std::unique_ptr<channel>>::iterator which);
   void sweep();

@@ -34,7 +34,7 @@ void inbox::on_refused(std::string const& words) {
 }
 
 /// What can't be read is nothing to us: a newer Holdfast may send more kinds, and anybody may publish here.
-void inbox::on_message(std::string_view message) {
+void inbox::read(std::string_view message) const {
   auto const kind = word(message);
   std::uint64_t waiter = 0;
   granted what;

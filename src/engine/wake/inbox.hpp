@@ -32,9 +32,12 @@ class inbox final : net::subscriber::listener {
   }
   [[nodiscard]] bool refused() const noexcept { return refused_; }
 
+  /// Does what a message says, whichever way it came.
+  void read(std::string_view message) const;
+
  private:
   void on_subscribed() override { tell_.open(); }
-  void on_message(std::string_view message) override;
+  void on_message(std::string_view message) override { read(message); }
   void on_refused(std::string const& words) override;
 
   events tell_;

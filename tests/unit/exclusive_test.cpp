@@ -103,15 +103,16 @@ TEST(exclusive_recipe, says_whether_it_wants_to_wait) {
 TEST(exclusive_recipe, sends_the_starvation_limit_in_microseconds_and_the_grant_in_milliseconds) {
   auto const what =
       exclusive.release({.name = "a", .owner = "o"}, {.starvation = std::chrono::milliseconds{100}});
-  EXPECT_THAT(what.tail, testing::EndsWith("$1\r\no\r\n$6\r\n100000\r\n$4\r\n2000\r\n"));
+  EXPECT_THAT(what.tail, testing::EndsWith("$1\r\no\r\n$6\r\n100000\r\n$4\r\n2000\r\n$7\r\nPUBLISH\r\n"));
 }
 
 TEST(exclusive_recipe, passes_the_lock_on_without_a_starvation_limit) {
   auto const what =
       exclusive.pass({.name = "a", .owner = "o"}, {.starvation = std::chrono::milliseconds{100}},
                      {.owner = "p", .ttl = milliseconds{30'000}, .tokens = 65});
-  EXPECT_THAT(what.tail,
-              testing::EndsWith("$1\r\no\r\n$4\r\n2000\r\n$1\r\np\r\n$5\r\n30000\r\n$2\r\n65\r\n"));
+  EXPECT_THAT(
+      what.tail,
+      testing::EndsWith("$1\r\no\r\n$4\r\n2000\r\n$7\r\nPUBLISH\r\n$1\r\np\r\n$5\r\n30000\r\n$2\r\n65\r\n"));
 }
 
 TEST(exclusive_recipe, names_lock_counter_and_queue_in_this_order) {

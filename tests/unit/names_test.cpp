@@ -101,20 +101,36 @@ TEST(names, are_those_of_redisson_for_a_name_with_a_tag) {
   EXPECT_EQ(redisson::latch_channel("a{x}b"), "redisson_countdownlatch__channel__{a{x}b}");
 }
 
-TEST(names, refuse_braces_that_take_a_channel_of_redisson_to_another_slot) {
+TEST(names, refuse_braces_that_take_side_keys_to_another_slot) {
   for (auto const* const fine : {"lk", "a{x}b", "{x}", "a}b{c}d", "a{x}b}{"})
-    EXPECT_TRUE(fits_in_a_slot(fine)) << fine;
+    EXPECT_TRUE(names::fits_in_a_slot(fine)) << fine;
   for (auto const* const wrong : {"a{b", "a}b", "{}z", "a{", "}", "a{}b{c}"})
-    EXPECT_FALSE(fits_in_a_slot(wrong)) << wrong;
+    EXPECT_FALSE(names::fits_in_a_slot(wrong)) << wrong;
 }
 
 RC_GTEST_PROP(names, of_redisson_share_a_slot_exactly_when_they_fit, ()) {
   auto const name = *any_name();
-  auto const fits = fits_in_a_slot(name);
+  auto const fits = names::fits_in_a_slot(name);
   for (auto const& key : {redisson::lock_channel(name), redisson::waiter_channel(name, owner),
                           redisson::fair_queue(name), redisson::fair_timeouts(name), redisson::token(name)}) {
     RC_ASSERT((hashed(key) == hashed(name)) == fits);
   }
+}
+
+RC_GTEST_PROP(names, of_the_plain_wire_share_a_slot_exactly_when_they_fit, ()) {
+  auto const name = *any_name();
+  auto const fits = names::fits_in_a_slot(name);
+  for (auto const& key : {names::token_counter(name), names::queue(name), names::fence_mark(name),
+                          names::fence_done(name, uuid, 1)}) {
+    RC_ASSERT((hashed(key) == hashed(name)) == fits);
+  }
+  if (fits) RC_ASSERT(hashed(names::inbox(uuid, name)) == hashed(name));
+}
+
+TEST(names, of_one_tag_share_an_inbox) {
+  EXPECT_EQ(names::inbox(uuid, "orders"), "holdfast_inbox:11111111-1111-4111-8111-111111111111:{orders}");
+  for (auto const* const one : {"{orders}", "{orders}42", "all{orders}"})
+    EXPECT_EQ(names::inbox(uuid, one), names::inbox(uuid, "orders")) << one;
 }
 
 }  // namespace

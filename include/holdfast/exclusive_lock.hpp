@@ -21,8 +21,8 @@ namespace engine {
 struct exclusive_kind;
 }
 
-/// The operations of mutex, fair_mutex and recursive_mutex, in three styles: as a std::timed_mutex, as
-/// leases, and asynchronous. Only those three make one.
+/// The operations of mutex, fair_mutex, recursive_mutex and quorum_mutex, in three styles: as a
+/// std::timed_mutex, as leases, and asynchronous. Only those make one.
 ///
 /// *Threads.* One object may be used by many threads, like a std::mutex; several objects of one kind and name
 /// are the same lock. `lock`/`unlock` belong to threads: the thread that locked unlocks, and a thread that

@@ -15,21 +15,5 @@ local ticket = ARGV[5]
 -- @include take_tokens
 -- @include join_queue
 -- @include busy_reply
--- Before anything is written: side keys of another kind end the script here.
-local last = redis.call('GET', counter)
-local queued = redis.call('ZSCORE', queue, owner)
-if last and not tonumber(last) then return redis.error_reply('WRONGTYPE the token counter is no number') end
-if not redis.call('SET', lock, owner, 'NX', 'PX', ttl_ms) then
-  local holder = redis.pcall('GET', lock)
-  if type(holder) == 'table' then
-    return redis.error_reply('WRONGTYPE ' .. redis.call('TYPE', lock).ok)
-  end
-  if holder ~= owner then
-    if mode == 'ask' then return busy_reply(lock, holder, last, -1, 0) end
-    ticket = join_queue(queue, owner, ticket, 0)
-    return busy_reply(lock, holder, last, redis.call('ZRANK', queue, owner), ticket)
-  end
-  redis.call('PEXPIRE', lock, ttl_ms)
-end
-if queued then redis.call('ZREM', queue, owner) end
+-- @include take_exclusive
 return {take_tokens(counter, last, tokens)}

@@ -150,6 +150,7 @@ ask core::next_ask(line& at) {
           .listening = mine.listening,
           .ticket = mine.ticket,
           .waited = std::chrono::duration_cast<std::chrono::microseconds>(boot_clock::now() - first.since),
+          .newest = mine.counter,
           .terms = mine.terms};
 }
 

@@ -7,6 +7,7 @@
 #include "base/fork.hpp"
 #include "base/ids.hpp"
 #include "engine/one_deployment.hpp"
+#include "engine/quorum/quorum.hpp"
 #include "resp/command.hpp"
 
 namespace holdfast::engine {
@@ -31,10 +32,7 @@ core::core(net::place where, client_options options)
       where_{std::move(where)},
       settings_{make_settings(where_.server, options_)},
       generation_{fork_generation()},
-      servers_{std::make_unique<one_deployment>(topology::make_deployment(
-          loop_, where_, settings_, stats_,
-          {.moved = [this](std::string const& now) { on_moved(now); },
-           .warning = [this](std::string message) { log(log_level::warning, std::move(message)); }}))},
+      servers_{make_servers()},
       renewer_{loop_, *servers_, stats_, [this](held& what, loss_cause cause) { lose(what, cause); }},
       inbox_{*servers_,
              uuid_,
@@ -73,6 +71,28 @@ core::core(net::place where, client_options options)
 
 core::~core() = default;
 
+std::unique_ptr<servers> core::make_servers() {
+  topology::events tell{
+      .moved = [this](std::string const& now) { on_moved(now); },
+      .warning = [this](std::string message) { log(log_level::warning, std::move(message)); }};
+  if (is_quorum()) {
+    return std::make_unique<quorum>(loop_, where_.hosts, settings_, stats_, std::move(tell));
+  }
+  return std::make_unique<one_deployment>(
+      topology::make_deployment(loop_, where_, settings_, stats_, std::move(tell)));
+}
+
+void core::check_kind(bool of_quorum) const {
+  if (of_quorum == is_quorum()) return;
+  throw error{std::errc::invalid_argument,
+              is_quorum() ? url() +
+                                ": several servers that vote have quorum_mutex alone; use that, or the URL "
+                                "of one server, of its sentinels, or of a cluster"
+                          : url() +
+                                ": a quorum_mutex needs several servers that know nothing of each other; "
+                                "write redis+quorum://h1,h2,h3, or use a mutex"};
+}
+
 bool core::forked() const noexcept { return generation_ != fork_generation(); }
 
 void core::check_usable() const {
@@ -110,6 +130,7 @@ publishing core::publishing_now() {
 
 line_ptr core::pin(recipe const& how, std::string_view name) {
   if (forked()) check_usable();
+  check_kind(how.votes != nullptr);
   reactor::lock const hold{loop_.mutex()};
   check_usable();
   if (auto const known = lines_.find(line_key{how, name}); known != lines_.end())

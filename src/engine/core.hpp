@@ -97,6 +97,11 @@ class core : public std::enable_shared_from_this<core> {
   /// For the log hook, unless the client has gone.
   void warn(std::string message) noexcept;
 
+  /// The masters that the URL names vote.
+  [[nodiscard]] bool is_quorum() const noexcept { return where_.what == net::place::kind::quorum; }
+  /// Throws std::errc::invalid_argument unless what is to be made is for such a client.
+  void check_kind(bool of_quorum) const;
+
   /// This is a forked child, and all of it a copy.
   [[nodiscard]] bool forked() const noexcept;
   [[nodiscard]] std::string owner_id(std::uint64_t number) const {
@@ -216,6 +221,7 @@ class core : public std::enable_shared_from_this<core> {
   template <class Send>
   [[nodiscard]] std::vector<net::answer> wait_for_answers(std::size_t count, Send send);
   void check_usable() const;
+  [[nodiscard]] std::unique_ptr<servers> make_servers();
   void drain(reactor::lock& hold, std::chrono::nanoseconds bound);
   void log(log_level level, std::string message);
 

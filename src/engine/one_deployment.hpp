@@ -23,9 +23,16 @@ class one_deployment final : public servers {
   void abandon(recipe const& how, owned what, handover terms, scripting::waiting patience) override {
     run(how.abandon(what, terms), {}, patience);
   }
-  void renew(recipe const& how, milliseconds ttl, std::span<owned const> leases, handler done,
+  void renew(recipe const& how, milliseconds ttl, std::span<owned const> leases, renewal_handler done,
              scripting::waiting patience) override {
-    run(how.renew(ttl, leases), std::move(done), patience);
+    run(
+        how.renew(ttl, leases),
+        [read = how.read_renew, done = std::move(done)](net::answer&& answer) mutable {
+          renewal result{.how = std::move(answer), .others = {}};
+          if (!result.how.failure && result.how.reply.is_array()) result.others = read(result.how.reply);
+          done(std::move(result));
+        },
+        patience);
   }
   void set_ttl(recipe const& how, milliseconds ttl, owned what, handler done,
                scripting::waiting patience) override {

@@ -59,6 +59,7 @@ struct ask {
   bool listening = false;     ///< the channels of the bid are subscribed
   std::string_view ticket{};  ///< the place in the queue from an earlier ask; empty: none yet
   std::chrono::microseconds waited{};  ///< how long the caller has been waiting, by its own clock
+  std::int64_t newest = 0;             ///< the newest token it has seen; 0: none yet
   handover terms{};                    ///< when it goes short itself, and what others get that it gives back
 };
 
@@ -80,8 +81,8 @@ struct busy {
 
 using verdict = std::variant<granted, busy>;
 
-/// How a release found the lock.
-enum class found { mine, gone, foreign };
+/// How a release found the lock, or a renewal. Several masters may not know.
+enum class found { mine, gone, foreign, unknown };
 
 /// Giving the lock back and taking it for another owner of this process, in one request.
 struct passed {
@@ -117,6 +118,16 @@ struct several_names {
   std::string (*title)(std::string_view name);  ///< what messages call the lock
 };
 
+/// What else is needed where several masters vote, each of which has the lock for itself.
+struct voting {
+  /// Gives back a vote that isn't enough, and keeps the place in the queue, if there is a ticket. Tells
+  /// nobody.
+  call (*yield)(owned, std::string_view ticket);
+  /// Brings a token counter up to `token`, while the vote is the owner's. Replies the counter; 0: it isn't.
+  /// Null: it has no tokens.
+  call (*raise)(owned, std::int64_t token) = nullptr;
+};
+
 /// One kind of lock on one wire format. All calls may be sent twice: the second finds what the first did.
 struct recipe {
   engine::order order = order::barging;
@@ -136,6 +147,7 @@ struct recipe {
   /// The last ttl of one that is kept; null: renew. For kinds whose renewals never shorten a ttl.
   call (*set_ttl)(milliseconds ttl, std::span<owned const>) = nullptr;
   several_names const* several = nullptr;  ///< null: it has one name
+  voting const* votes = nullptr;           ///< null: one deployment has it, and its word is enough
   /// Where a waiter hears that it should ask again; null: the inbox of its client.
   std::vector<std::string> (*channels)(std::string_view name, std::string_view owner) = nullptr;
   /// What stands in Redis for an owner; null: the owner id itself.

@@ -124,31 +124,29 @@ void renewer::send(held_list leases, callback<void(net::answer const&)> done) {
   }
   auto& first = *leases.front();
   whom_.renew(first.place().how(), first.options().ttl, list,
-              [this, leases = std::move(leases), done = std::move(done)](net::answer&& how) mutable {
-                on_answer(leases, how);
-                if (done) done(how);
+              [this, leases = std::move(leases), done = std::move(done)](renewal&& result) mutable {
+                on_answer(leases, result);
+                if (done) done(result.how);
                 set_timer();
               },
               {.while_down = net::patience::endless, .give_up = give_up});
 }
 
-void renewer::on_answer(held_list const& leases, net::answer const& how) {
-  auto const understood = !how.failure && how.reply.is_array();
-  std::vector<std::pair<std::size_t, found>> gone;
-  if (understood) gone = leases.front()->place().how().read_renew(how.reply);
-  auto next_gone = gone.begin();
+void renewer::on_answer(held_list const& leases, renewal const& result) {
+  auto const understood = !result.how.failure && result.how.reply.is_array();
+  auto next_other = result.others.begin();
   for (std::size_t i = 0; i != leases.size(); ++i) {
     auto const one = leases[i]->latest();
-    auto const is_gone = next_gone != gone.end() && next_gone->first == i;
-    auto const found_it = is_gone ? next_gone++->second : found::mine;
+    auto const is_other = next_other != result.others.end() && next_other->first == i;
+    auto const found_it = is_other ? next_other++->second : found::mine;
     one->renewing = false;
     if (one->now() != held::state::held) continue;
-    if (!understood) {
+    if (!understood || found_it == found::unknown) {
       failed(*one);
-    } else if (is_gone) {
+    } else if (found_it != found::mine) {
       lost_(*one, cause_of(found_it));
     } else {
-      renewed(*one, how.sent_at);
+      renewed(*one, result.how.sent_at);
     }
   }
 }

@@ -38,7 +38,7 @@ class renewer {
   void look();
   void consider(held& one, time_point now, batches& due_now);
   void send(held_list leases, callback<void(net::answer const&)> done = {});
-  void on_answer(held_list const& leases, net::answer const& how);
+  void on_answer(held_list const& leases, renewal const& result);
   void renewed(held& one, time_point sent_at);
   void failed(held& one);
   void set_timer();

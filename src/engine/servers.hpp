@@ -6,6 +6,8 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "engine/recipe.hpp"
 #include "script/runner.hpp"
@@ -13,10 +15,17 @@
 
 namespace holdfast::engine {
 
+/// How a batch of renewals ended: all but `others` were renewed, unless there is no answer, or a refusal.
+struct renewal {
+  net::answer how{};
+  std::vector<std::pair<std::size_t, found>> others{};  ///< in order
+};
+
 /// The answers are those that the recipe reads. All under the client's lock.
 class servers {
  public:
   using handler = callback<void(net::answer&&)>;
+  using renewal_handler = callback<void(renewal&&)>;
 
   servers() = default;
   servers(servers const&) = delete;
@@ -29,7 +38,7 @@ class servers {
                        scripting::waiting patience) = 0;
   virtual void abandon(recipe const& how, owned what, handover terms, scripting::waiting patience) = 0;
   /// All in one request: see slot_of.
-  virtual void renew(recipe const& how, milliseconds ttl, std::span<owned const> leases, handler done,
+  virtual void renew(recipe const& how, milliseconds ttl, std::span<owned const> leases, renewal_handler done,
                      scripting::waiting patience) = 0;
   /// The last ttl of one that is kept.
   virtual void set_ttl(recipe const& how, milliseconds ttl, owned what, handler done,

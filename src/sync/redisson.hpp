@@ -7,6 +7,7 @@ namespace holdfast::sync::redisson {
 
 extern engine::recipe const lock;    ///< RLock
 extern engine::recipe const fenced;  ///< RFencedLock
+extern engine::recipe const quorum;  ///< RLocks of several servers: RedissonRedLock
 extern engine::recipe const fair;    ///< RFairLock
 extern engine::recipe const multi;   ///< RedissonMultiLock over RLocks of one server; names as sync::multi's
 extern engine::recipe const reader;  ///< RReadWriteLock

@@ -6,12 +6,14 @@
 #include "sync/fair.hpp"
 #include "sync/multi.hpp"
 #include "sync/options_check.hpp"
+#include "sync/quorum.hpp"
 #include "sync/redisson.hpp"
 
 namespace holdfast::sync {
 
 constexpr wires exclusive_wires{.plain = exclusive, .redisson = redisson::lock, .fenced = &redisson::fenced};
 constexpr wires fair_wires{.plain = fair, .redisson = redisson::fair, .fenced = nullptr};
+constexpr wires quorum_wires{.plain = quorum, .redisson = redisson::quorum, .fenced = nullptr};
 constexpr wires multi_wires{.plain = multi, .redisson = redisson::multi, .fenced = nullptr};
 constexpr wires lone_wires{.plain = exclusive, .redisson = redisson::lock, .fenced = nullptr};
 

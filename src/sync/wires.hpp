@@ -20,6 +20,7 @@ struct wires {
 extern wires const exclusive_wires;
 extern wires const fair_wires;
 extern wires const multi_wires;
+extern wires const quorum_wires;
 extern wires const lone_wires;  ///< of a multi_mutex with one name: the lines of a mutex
 
 /// Throws std::errc::invalid_argument when the kind doesn't have what is asked for on that wire, or one of

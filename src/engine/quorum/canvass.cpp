@@ -1,0 +1,60 @@
+#include "engine/quorum/canvass.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace holdfast::engine {
+namespace {
+
+/// Behind the end of a master's time: what it has sent by then is read first, should it be this process that
+/// is slow.
+constexpr std::chrono::milliseconds second_look{5};
+
+}  // namespace
+
+canvass::canvass(reactor::loop& on, quorum_nodes& whom)
+    : on_{on}, whom_{whom}, until_(whom.size(), time_point::max()), owed_(whom.size(), 0), timer_{[this] {
+        look();
+      }} {}
+
+void canvass::send(std::size_t who, net::request what, std::chrono::nanoseconds at_most) {
+  until_[who] = boot_clock::now() + std::min(at_most, node(who).limit());
+  ++owed_[who];
+  what.done = [me = shared_from_this(), who](net::answer&& how) {
+    me->node(who).heard(how);
+    auto const last = --me->owed_[who] == 0;
+    if (last) me->until_[who] = time_point::max();
+    if (std::ranges::all_of(me->until_, [](time_point one) { return one == time_point::max(); })) {
+      me->timer_.disarm();
+    }
+    if (last) me->answered(who, std::move(how));
+  };
+  if (!timer_.armed() || until_[who] < timer_.when()) on_.arm(timer_, until_[who]);
+  node(who).send(std::move(what));
+}
+
+void canvass::look() {
+  auto const me = shared_from_this();
+  auto const now = boot_clock::now();
+  if (!std::exchange(looked_, true)) {
+    on_.arm(timer_, now + second_look);
+    return;
+  }
+  looked_ = false;
+  std::vector<std::size_t> late;
+  for (std::size_t i = 0; i != masters(); ++i) {
+    if (until_[i] > now) continue;
+    until_[i] = time_point::max();
+    late.push_back(i);
+  }
+  set_timer();
+  for (auto const i : late) node(i).fell_silent();
+  for (auto const i : late) overdue(i);
+}
+
+void canvass::set_timer() {
+  auto const next = *std::ranges::min_element(until_);
+  if (next != time_point::max()) on_.arm(timer_, next);
+}
+
+}  // namespace holdfast::engine

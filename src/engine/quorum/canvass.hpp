@@ -1,0 +1,50 @@
+/// Asking several masters the same thing.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <vector>
+
+#include "engine/quorum/node.hpp"
+
+namespace holdfast::engine {
+
+using quorum_nodes = std::vector<std::unique_ptr<quorum_node>>;
+
+/// Sends requests to masters, one at a time to each, and tells of each what became of it: an answer, or that
+/// it didn't come in time. Lives as long as an answer is owed to it. All under the client's lock.
+class canvass : public std::enable_shared_from_this<canvass> {
+ public:
+  canvass(reactor::loop& on, quorum_nodes& whom);
+  canvass(canvass const&) = delete;
+  canvass& operator=(canvass const&) = delete;
+  virtual ~canvass() = default;
+
+ protected:
+  /// The answer of one that was asked; also when it was overdue before.
+  virtual void answered(std::size_t who, net::answer&& how) = 0;
+  /// It didn't answer in its time. It may yet do so.
+  virtual void overdue(std::size_t who) = 0;
+
+  /// Sends one request; its `done` is ours. No longer than `at_most` is waited for the answer.
+  void send(std::size_t who, net::request what,
+            std::chrono::nanoseconds at_most = std::chrono::nanoseconds::max());
+
+  [[nodiscard]] bool pending(std::size_t who) const noexcept { return until_[who] != time_point::max(); }
+  [[nodiscard]] quorum_node& node(std::size_t who) const noexcept { return *whom_[who]; }
+  [[nodiscard]] std::size_t masters() const noexcept { return whom_.size(); }
+  [[nodiscard]] reactor::loop& on() const noexcept { return on_; }
+
+ private:
+  void look();
+  void set_timer();
+
+  reactor::loop& on_;
+  quorum_nodes& whom_;
+  std::vector<time_point> until_;  ///< when each is overdue; max(): it isn't waited for
+  std::vector<int> owed_;          ///< answers, of each; only the last one is of interest
+  bool looked_ = false;            ///< at those overdue, once
+  reactor::timer timer_;
+};
+
+}  // namespace holdfast::engine

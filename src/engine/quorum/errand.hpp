@@ -1,0 +1,28 @@
+/// A request that isn't about a lease of ours, to all masters.
+#pragma once
+
+#include "engine/quorum/quorum.hpp"
+
+namespace holdfast::engine {
+
+/// Of the replies the one that says most is given; a majority must have answered. All that are there are
+/// waited for, within their time: what is said last should reach all.
+class quorum::errand final : public canvass {
+ public:
+  errand(quorum& home, net::request what);
+
+  void run();
+
+ private:
+  void answered(std::size_t who, net::answer&& how) override;
+  void overdue(std::size_t /*who*/) override { conclude(); }
+  void conclude();
+
+  quorum& home_;
+  net::request what_;
+  bool asked_ = false;
+  std::size_t answers_ = 0;
+  net::answer best_{};
+};
+
+}  // namespace holdfast::engine

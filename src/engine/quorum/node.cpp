@@ -1,0 +1,84 @@
+#include "engine/quorum/node.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "resp/command.hpp"
+
+namespace holdfast::engine {
+namespace {
+
+/// How long to wait for one that usually answers at once. Longer than a scheduler's whim.
+constexpr std::chrono::milliseconds least_limit{50};
+constexpr std::chrono::milliseconds most_limit{1000};
+/// The first answer has the making of a connection before it.
+constexpr std::chrono::milliseconds first_limit{500};
+constexpr int times_usual = 10;
+
+/// The value of one line of INFO.
+std::string field_of(std::string_view info, std::string_view name) {
+  auto const begin = info.find(name);
+  if (begin == std::string_view::npos) return {};
+  auto const rest = info.substr(begin + name.size());
+  return std::string{rest.substr(0, rest.find_first_of("\r\n"))};
+}
+
+}  // namespace
+
+quorum_node::quorum_node(reactor::loop& on, net::settings how, client_stats& counts, events tell)
+    : how_{std::move(how)}, server_{on, how_, counts}, tell_{std::move(tell)} {}
+
+bool quorum_node::present() {
+  if (!absent()) return true;
+  away_ = true;
+  probe();
+  return false;
+}
+
+void quorum_node::fell_silent() {
+  away_ = true;
+  probe();
+}
+
+void quorum_node::heard(net::answer const& how) {
+  if (how.failure) return;
+  auto const took =
+      std::max<std::chrono::nanoseconds>(boot_clock::now() - how.sent_at, std::chrono::microseconds{1});
+  // A silence that is over says nothing about what is usual.
+  if (!std::exchange(away_, false)) {
+    usual_ = usual_.count() == 0 ? took : usual_ + (took - usual_) / 8;
+    return;
+  }
+  if (usual_.count() == 0) usual_ = std::min<std::chrono::nanoseconds>(took, least_limit);
+  tell_.back();
+}
+
+std::chrono::nanoseconds quorum_node::limit() const noexcept {
+  if (!ever_heard()) return std::min<std::chrono::nanoseconds>(first_limit, how_.connect_timeout);
+  return std::clamp<std::chrono::nanoseconds>(times_usual * usual_, least_limit, most_limit);
+}
+
+void quorum_node::probe() {
+  if (std::exchange(probing_, true)) return;
+  std::string bytes;
+  resp::append_command(bytes, {"INFO", "server"});
+  server_.send({.bytes = std::move(bytes),
+                .done =
+                    [this](net::answer&& how) {
+                      probing_ = false;
+                      // One that may not say (an ACL without INFO) is there, too.
+                      if (!how.failure) {
+                        if (how.reply.is_text()) run_id_ = field_of(how.reply.text, "run_id:");
+                        tell_.known();
+                      }
+                      heard(how);
+                    },
+                .while_down = net::patience::endless});
+}
+
+std::string quorum_node::why_absent() const {
+  auto const down = server_.down_because();
+  return down ? std::string{down->what()} : title() + " does not answer";
+}
+
+}  // namespace holdfast::engine

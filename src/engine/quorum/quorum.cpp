@@ -1,0 +1,163 @@
+#include "engine/quorum/quorum.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <utility>
+
+#include "engine/quorum/ballot.hpp"
+#include "engine/quorum/errand.hpp"
+#include "engine/quorum/replies.hpp"
+#include "engine/quorum/round.hpp"
+#include "engine/quorum/tally.hpp"
+#include "script/runner.hpp"
+
+namespace holdfast::engine {
+namespace {
+
+/// How long a request that gives a vote back stays worth sending.
+constexpr std::chrono::minutes traces_last{1};
+
+net::settings settings_for(net::endpoint const& one, net::settings like) {
+  like.server = one;
+  return like;
+}
+
+/// Always in full: a script that the master has forgotten would be sent again behind what comes after it, and
+/// then give back a later vote, which counts.
+net::request in_full(net::request what) {
+  what.bytes = what.in_full(what.bytes, what.what);
+  what.in_full = nullptr;
+  return what;
+}
+
+std::string count_warning(std::string const& url, std::size_t masters) {
+  auto const why = masters == 1 ? "1 server is no quorum: it can be had as redis:// with all kinds of lock"
+                   : masters == 2
+                       ? "of 2 servers both are needed, so a lock fails as soon as one is down"
+                       : "of an even number of servers one more must be up than of one server less, "
+                         "and no more may fail";
+  return url + ": " + why + "; use 3 or 5";
+}
+
+}  // namespace
+
+quorum::quorum(reactor::loop& on, std::vector<net::endpoint> const& whom, net::settings const& how,
+               client_stats& counts, topology::events tell)
+    : on_{on}, how_{how}, tell_{std::move(tell)} {
+  nodes_.reserve(whom.size());
+  for (auto const& one : whom) {
+    nodes_.push_back(std::make_unique<quorum_node>(
+        on, settings_for(one, how), counts,
+        quorum_node::events{.back = [this] { on_back(); }, .known = [this] { on_known(); }}));
+  }
+  if (nodes_.size() % 2 == 0 || nodes_.size() < 3)
+    tell_.warning(count_warning(how_.server.display, nodes_.size()));
+}
+
+quorum::~quorum() = default;
+
+std::size_t quorum::majority() const noexcept { return majority_of(nodes_.size()); }
+
+std::uint64_t quorum::number_of(std::string_view owner) noexcept {
+  std::uint64_t number = 0;
+  auto const digits = owner.substr(std::min(owner.rfind(':') + 1, owner.size()));
+  std::from_chars(digits.data(), digits.data() + digits.size(), number);
+  return number;
+}
+
+/// Who they are is asked ahead of everything else, so it is known of each by the time it votes.
+void quorum::introduce() {
+  if (std::exchange(introduced_, true)) return;
+  for (auto const& one : nodes_) one->probe();
+}
+
+void quorum::on_known() {
+  if (unfit_) return;
+  for (auto one = nodes_.begin(); one != nodes_.end(); ++one) {
+    auto const& id = (*one)->run_id();
+    if (id.empty()) continue;
+    auto const twin =
+        std::find_if(one + 1, nodes_.end(), [&id](auto const& other) { return other->run_id() == id; });
+    if (twin == nodes_.end()) continue;
+    unfit_ = std::make_shared<error const>(
+        errc::bad_url, how_.server.display + ": " + (*one)->title() + " and " + (*twin)->title() +
+                           " are one server, and would have two votes; name different servers");
+    return;
+  }
+}
+
+std::size_t quorum::present() {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(nodes_, [](auto const& one) { return one->present(); }));
+}
+
+void quorum::on_back() {
+  if (resting_.empty() || present() < majority()) return;
+  std::vector<std::shared_ptr<round>> const all{resting_.begin(), resting_.end()};
+  for (auto const& one : all) one->resume();
+}
+
+void quorum::acquire(recipe const& how, std::string_view name, ask const& what, handler done,
+                     scripting::waiting patience) {
+  introduce();
+  std::make_shared<round>(*this, how, name, what, std::move(done), patience)->vote();
+}
+
+/// From here on no vote of this owner counts any more.
+void quorum::note_over(std::string_view owner) {
+  auto const number = number_of(owner);
+  renewing_.erase(number);
+  if (auto const known = asking_.find(number); known != asking_.end())
+    known->second.over_since = boot_clock::now();
+}
+
+void quorum::give_back(std::size_t who, recipe const& how, owned what, std::string_view ticket) {
+  nodes_[who]->send(in_full(
+      scripting::to_run(how.votes->yield(what, ticket), {},
+                        {.while_down = net::patience::endless, .give_up = boot_clock::now() + traces_last})));
+}
+
+void quorum::release(recipe const& how, owned what, handover terms, handler done,
+                     scripting::waiting patience) {
+  note_over(what.owner);
+  auto const read = [read = how.read_release](net::answer const& answer) {
+    if (!answer.reply.is_integer()) return std::vector<found>{};
+    // Sent twice, and not ours the second time: the first one did it.
+    return std::vector{answer.resent ? found::mine : read(answer.reply)};
+  };
+  auto const votes = std::make_shared<tally>(
+      *this, 1, read,
+      tally::events{.done =
+                        [this, done = std::move(done)](tally::result&& result) mutable {
+                          if (!done) return;
+                          net::answer answer{.sent_at = result.sent_at, .sent = true};
+                          if (result.leases.front() == found::unknown) {
+                            answer.failure =
+                                result.refusal.is_error()
+                                    ? std::make_shared<error const>(
+                                          errc::refused, how_.server.display + ": " + result.refusal.text)
+                                    : too_few();
+                          } else {
+                            answer.reply = quorum_replies::of_release(result.leases.front());
+                          }
+                          done(std::move(answer));
+                        },
+                    .gone = {}});
+  auto const script = how.release(what, terms);
+  auto const number = number_of(what.owner);
+  for (std::size_t i = 0; i != nodes_.size(); ++i) {
+    if (nodes_[i]->may_know(number)) votes->ask(i, script, patience);
+  }
+  votes->count();
+}
+
+void quorum::abandon(recipe const& how, owned what, handover terms, scripting::waiting patience) {
+  note_over(what.owner);
+  auto const script = how.abandon(what, terms);
+  auto const number = number_of(what.owner);
+  for (auto const& one : nodes_) {
+    if (one->may_know(number)) one->send(scripting::to_run(script, {}, patience));
+  }
+}
+
+}  // namespace holdfast::engine

@@ -1,0 +1,135 @@
+// Keeping a majority of votes.
+
+#include <algorithm>
+#include <utility>
+
+#include "engine/quorum/quorum.hpp"
+#include "engine/quorum/replies.hpp"
+#include "engine/quorum/tally.hpp"
+
+namespace holdfast::engine {
+namespace {
+
+/// The places of those that are lost, as one master tells them, for all of them.
+std::vector<found> spread(std::vector<std::pair<std::size_t, found>> const& lost, std::size_t leases) {
+  std::vector<found> result(leases, found::mine);
+  for (auto const& [place, how] : lost) {
+    if (place < leases) result[place] = how;
+  }
+  return result;
+}
+
+auto read_with(recipe const& how, std::size_t leases) {
+  return [read = how.read_renew, leases](net::answer const& answer) {
+    return answer.reply.is_array() ? spread(read(answer.reply), leases) : std::vector<found>{};
+  };
+}
+
+/// What a renewal of several leases needs to know of each later, should a master have lost one.
+struct lease_names {
+  struct names {
+    std::string name;
+    std::string owner;
+    std::uint64_t number;
+  };
+  std::vector<names> all{};
+};
+
+}  // namespace
+
+void quorum::renew(recipe const& how, milliseconds ttl, std::span<owned const> leases, renewal_handler done,
+                   scripting::waiting patience) {
+  // Forgets the leases when no master owes an answer any more.
+  auto const known = std::shared_ptr<lease_names>{new lease_names, [this](lease_names* over) {
+                                                    for (auto const& one : over->all) {
+                                                      auto const count = renewing_.find(one.number);
+                                                      if (count != renewing_.end() && --count->second == 0)
+                                                        renewing_.erase(count);
+                                                    }
+                                                    delete over;
+                                                  }};
+  known->all.reserve(leases.size());
+  for (auto const& one : leases) {
+    known->all.push_back({std::string{one.name}, std::string{one.owner}, number_of(one.owner)});
+    ++renewing_[known->all.back().number];
+  }
+  auto const votes = std::make_shared<tally>(
+      *this, leases.size(), read_with(how, leases.size()),
+      tally::events{.done =
+                        [this, done = std::move(done)](tally::result&& result) mutable {
+                          renewal all;
+                          all.how.sent = true;
+                          all.how.sent_at = result.sent_at;
+                          for (std::size_t i = 0; i != result.leases.size(); ++i) {
+                            if (result.leases[i] != found::mine) all.others.emplace_back(i, result.leases[i]);
+                          }
+                          auto const unknown = std::ranges::count(result.leases, found::unknown);
+                          if (std::cmp_less(unknown, result.leases.size())) {
+                            all.how.reply.what = resp::kind::array;
+                          } else if (result.refusal.is_error()) {
+                            all.how.reply = std::move(result.refusal);
+                          } else {
+                            all.how.failure = too_few();
+                          }
+                          done(std::move(all));
+                        },
+                    .gone =
+                        [this, &how, ttl, known](std::size_t who, std::size_t which) {
+                          auto const& one = known->all[which];
+                          if (renewing_.contains(one.number))
+                            heal(who, how, {.name = one.name, .owner = one.owner}, ttl);
+                        }});
+  auto const script = how.renew(ttl, leases);
+  for (std::size_t i = 0; i != nodes_.size(); ++i) {
+    if (nodes_[i]->present()) votes->ask(i, script, patience);
+  }
+  votes->count();
+}
+
+void quorum::set_ttl(recipe const& how, milliseconds ttl, owned what, handler done,
+                     scripting::waiting patience) {
+  renewing_.erase(number_of(what.owner));
+  auto const votes = std::make_shared<tally>(
+      *this, 1, read_with(how, 1),
+      tally::events{.done =
+                        [this, done = std::move(done)](tally::result&& result) mutable {
+                          net::answer answer{.sent_at = result.sent_at, .sent = true};
+                          auto const how_found = result.leases.front();
+                          if (how_found == found::unknown) {
+                            answer.failure = too_few();
+                          } else {
+                            answer.reply = quorum_replies::of_renewal(how_found);
+                          }
+                          done(std::move(answer));
+                        },
+                    .gone = {}});
+  auto const script = (how.set_ttl != nullptr ? how.set_ttl : how.renew)(ttl, {&what, 1});
+  for (std::size_t i = 0; i != nodes_.size(); ++i) {
+    if (nodes_[i]->present()) votes->ask(i, script, patience);
+  }
+  votes->count();
+}
+
+/// The lease is ours by a majority, so a master that is free, or was emptied, votes for us again: otherwise
+/// restarts one after the other would use the majority up.
+void quorum::heal(std::size_t who, recipe const& how, owned what, milliseconds ttl) {
+  auto const number = number_of(what.owner);
+  nodes_[who]->will_know(number);
+  auto& mine = asking_[number];
+  ++mine.owed;
+  nodes_[who]->send(scripting::to_run(
+      how.acquire(what.name, {.owner = what.owner, .ttl = ttl}),
+      [this, who, &how, number, name = std::string{what.name},
+       owner = std::string{what.owner}](net::answer&& answer) {
+        nodes_[who]->heard(answer);
+        auto const known = asking_.find(number);
+        auto const over = known->second.over_since <= answer.sent_at;  // overtaken by the release
+        if (--known->second.owed == 0) asking_.erase(known);
+        auto const taken = !answer.failure && !answer.reply.is_error() &&
+                           std::holds_alternative<granted>(how.read_acquire(answer.reply));
+        if (taken && over) give_back(who, how, {.name = name, .owner = owner}, {});
+      },
+      {.while_down = net::patience::endless, .give_up = boot_clock::now() + ttl}));
+}
+
+}  // namespace holdfast::engine

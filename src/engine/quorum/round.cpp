@@ -1,0 +1,308 @@
+#include "engine/quorum/round.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "engine/quorum/replies.hpp"
+
+namespace holdfast::engine {
+namespace {
+
+/// How often whoever is ahead in a split vote asks again before it makes way, too: a rival that doesn't
+/// answer any more keeps its votes for their ttl.
+constexpr int tries_ahead = 5;
+constexpr std::chrono::microseconds shortest_pause{100};
+constexpr std::chrono::milliseconds longest_pause{5};
+
+/// Before masters that didn't answer, and are there again, are asked once more.
+constexpr std::chrono::milliseconds back_again{20};
+
+/// A master's time to answer, as a part of the lease.
+constexpr int part_of_ttl = 10;
+constexpr std::chrono::milliseconds least_part{25};
+
+}  // namespace
+
+quorum::round::round(quorum& home, recipe const& how, std::string_view name, ask const& what, handler done,
+                     scripting::waiting patience)
+    : canvass{home.on_, home.nodes_},
+      home_{home},
+      how_{how},
+      name_{name},
+      owner_{what.owner},
+      ticket_{what.ticket},
+      what_{what},
+      number_{number_of(what.owner)},
+      done_{std::move(done)},
+      patience_{patience},
+      votes_{home.nodes_.size(), owner_},
+      void_since_(home.nodes_.size(), time_point::max()),
+      level_(home.nodes_.size()),
+      raising_(home.nodes_.size()),
+      bell_{[this] { resume(); }} {
+  what_.owner = owner_;
+  what_.ticket = ticket_;
+}
+
+void quorum::round::vote() {
+  if (auto const& why = home_.shut_why_ ? home_.shut_why_ : home_.unfit_) {
+    fail(why);
+    return;
+  }
+  now_ = phase::voting;
+  sending_ = true;
+  for (std::size_t i = 0; i != masters(); ++i) {
+    if (votes_.is_ours(i)) continue;
+    if (node(i).present()) {
+      ask_for_vote(i);
+    } else {
+      votes_.miss(i);
+    }
+  }
+  sending_ = false;
+  judge();
+}
+
+void quorum::round::ask_for_vote(std::size_t who) {
+  votes_.ask(who);
+  void_since_[who] = time_point::max();
+  raising_[who] = false;
+  node(who).will_know(number_);
+  auto& mine = home_.asking_[number_];
+  ++mine.owed;
+  mine.latest = this;
+  // Behind a line that breaks it is sent again, so that what gives it back stays behind it.
+  canvass::send(
+      who,
+      scripting::to_run(how_.acquire(name_, what_), {},
+                        {.while_down = net::patience::endless, .give_up = boot_clock::now() + what_.ttl}),
+      std::max<std::chrono::nanoseconds>(what_.ttl / part_of_ttl, least_part));
+}
+
+void quorum::round::answered(std::size_t who, net::answer&& how) {
+  if (raising_[who]) {
+    raising_[who] = false;
+    on_level(who, how.failure || !how.reply.is_integer() ? 0 : how.reply.integer);
+    return;
+  }
+  on_vote(who, how);
+}
+
+void quorum::round::on_vote(std::size_t who, net::answer& how) {
+  auto const yes = !how.failure && !how.reply.is_error();
+  auto what = yes ? how_.read_acquire(how.reply) : verdict{};
+  auto const* const ours = yes ? std::get_if<granted>(&what) : nullptr;
+  auto const known = home_.asking_.find(number_);
+  auto const over = known->second.over_since <= how.sent_at;
+  auto const newer = known->second.latest != this;
+  if (--known->second.owed == 0) home_.asking_.erase(known);
+
+  if (void_since_[who] != time_point::max()) {
+    // Given back already, unless the request was overtaken by that, when the master had forgotten the script.
+    votes_.miss(who);
+    if (ours != nullptr && !newer && void_since_[who] <= how.sent_at) home_.give_back(who, how_, whose(), {});
+  } else if (ours != nullptr) {
+    votes_.grant(who, *ours, how.sent_at);
+    if (over) {
+      home_.give_back(who, how_, whose(), {});  // overtaken in the same way
+    } else {
+      late_vote(who);
+    }
+  } else if (yes) {
+    votes_.deny(who, std::get<busy>(std::move(what)));
+  } else if (how.failure) {
+    votes_.miss(who);
+  } else {
+    votes_.refuse(who);
+    refusal_ = std::move(how.reply);
+  }
+  if (now_ == phase::voting && !sending_) judge();
+}
+
+/// One more than needed. It keeps up with the others, so that the next lease finds all on one level.
+void quorum::round::late_vote(std::size_t who) {
+  if (now_ != phase::levelling && now_ != phase::over) return;
+  auto const& its = votes_.tokens(who);
+  if (its.token + its.count - 1 >= last_token()) {
+    on_level(who, last_token());
+  } else {
+    raise(who);
+  }
+}
+
+void quorum::round::overdue(std::size_t who) {
+  if (raising_[who]) {
+    if (now_ == phase::levelling) level();
+    return;
+  }
+  votes_.miss(who);
+  if (now_ == phase::voting) judge();
+}
+
+void quorum::round::judge() {
+  auto const me = shared_from_this();
+  if (home_.unfit_) {
+    yield();
+    fail(home_.unfit_);
+    return;
+  }
+  switch (auto const result = votes_.count()) {
+    case ballot::outcome::open:
+      return;
+    case ballot::outcome::won:
+      block_ = votes_.block();
+      now_ = phase::levelling;
+      level_.assign(masters(), false);
+      for (std::size_t i = 0; i != masters(); ++i) {
+        if (!votes_.is_ours(i)) continue;
+        auto const& its = votes_.tokens(i);
+        level_[i] = how_.votes->raise == nullptr || its.token + its.count - 1 >= last_token();
+      }
+      level();
+      return;
+    case ballot::outcome::ahead:
+      retry_or_lose();
+      return;
+    case ballot::outcome::held:
+    case ballot::outcome::behind:
+      lose();
+      return;
+    case ballot::outcome::refused:
+    case ballot::outcome::unreachable:
+      on_too_few(result);
+      return;
+  }
+}
+
+/// The lease is handed out when no majority can give out a token of its block, or an older one, any more.
+void quorum::round::level() {
+  auto const reached = std::ranges::count(level_, true);
+  if (std::cmp_greater_equal(reached, home_.majority())) {
+    win();
+    return;
+  }
+  auto under_way = false;
+  for (std::size_t i = 0; i != masters(); ++i) {
+    if (level_[i]) continue;
+    if (votes_.is_ours(i) && !raising_[i]) raise(i);
+    under_way = under_way || pending(i);
+    if (now_ != phase::levelling) return;
+  }
+  if (under_way) return;
+  // Some have gone since they voted.
+  yield();
+  on_too_few(ballot::outcome::unreachable);
+}
+
+void quorum::round::raise(std::size_t who) {
+  if (how_.votes->raise == nullptr) return;
+  raising_[who] = true;
+  canvass::send(who, scripting::to_run(
+                         how_.votes->raise(whose(), last_token()), {},
+                         {.while_down = net::patience::endless, .give_up = boot_clock::now() + what_.ttl}));
+}
+
+void quorum::round::on_level(std::size_t who, std::int64_t counter) {
+  if (now_ != phase::levelling) return;
+  if (counter >= last_token()) {
+    level_[who] = true;
+  } else {
+    votes_.miss(who);  // not ours any more
+  }
+  level();
+}
+
+void quorum::round::win() {
+  finish({.reply = quorum_replies::of(block_), .sent_at = votes_.earliest(), .sent = true});
+}
+
+/// Nobody has a majority, and we have the best chance. The others make way meanwhile.
+void quorum::round::retry_or_lose() {
+  if (++tries_ >= tries_ahead) {
+    lose();
+    return;
+  }
+  too_few_ = false;
+  std::chrono::nanoseconds usual = shortest_pause;
+  for (std::size_t i = 0; i != masters(); ++i) {
+    if (votes_.is_ours(i)) usual = std::max(usual, node(i).usual());
+  }
+  rest(boot_clock::now() + std::min<std::chrono::nanoseconds>(usual * (1 << (tries_ - 1)), longest_pause));
+}
+
+void quorum::round::rest(time_point until) {
+  now_ = phase::resting;
+  home_.resting_.insert(std::static_pointer_cast<round>(shared_from_this()));
+  if (until != time_point::max()) on().arm(bell_, until);
+}
+
+void quorum::round::resume() {
+  if (now_ != phase::resting) return;
+  auto const me = std::static_pointer_cast<round>(shared_from_this());
+  bell_.disarm();
+  home_.resting_.erase(me);
+  if (too_few_ && boot_clock::now() >= limit()) {
+    fail(home_.too_few());
+  } else {
+    vote();
+  }
+}
+
+void quorum::round::lose() {
+  auto what = votes_.summary();
+  // Where nobody has a majority it isn't known when one can be had: soon. Those who are told by messages ask
+  // again one after the other, as they stand in line; those who poll by chance.
+  if (votes_.count() != ballot::outcome::held) what.pttl = milliseconds{what_.join ? 0 : -1};
+  yield();
+  finish({.reply = quorum_replies::of(what), .sent_at = begun_, .sent = true});
+}
+
+/// Until when it may go on without a majority to ask.
+time_point quorum::round::limit() const {
+  if (patience_.while_down == net::patience::endless) return patience_.give_up;
+  auto const ever = std::ranges::count_if(home_.nodes_, [](auto const& one) { return one->ever_heard(); });
+  if (std::cmp_less(ever, home_.majority())) return begun_;
+  return begun_ + home_.how_.connect_timeout;
+}
+
+void quorum::round::on_too_few(ballot::outcome why) {
+  yield();
+  if (home_.shut_why_) {
+    fail(home_.shut_why_);
+  } else if (why == ballot::outcome::refused) {
+    finish({.reply = std::move(refusal_), .sent_at = begun_, .sent = true});
+  } else if (boot_clock::now() >= limit()) {
+    fail(home_.too_few());
+  } else {
+    too_few_ = true;
+    auto const enough = home_.present() >= home_.majority();  // some went, and came back
+    rest(enough ? std::min(limit(), boot_clock::now() + back_again) : limit());
+  }
+}
+
+/// Gives back all that is ours, or may be: behind the requests that aren't answered.
+void quorum::round::yield() {
+  auto const place = what_.join ? std::to_string(votes_.summary().ticket) : std::string{};
+  for (std::size_t i = 0; i != masters(); ++i) {
+    auto const unknown = votes_.is_pending(i) || (!votes_.is_theirs(i) && node(i).may_know(number_));
+    if (!votes_.is_ours(i) && !unknown) continue;
+    home_.give_back(i, how_, whose(), place == "0" ? std::string_view{} : std::string_view{place});
+    if (votes_.is_pending(i) || pending(i)) void_since_[i] = boot_clock::now();
+    if (votes_.is_ours(i)) votes_.miss(i);
+  }
+}
+
+void quorum::round::fail(std::shared_ptr<error const> const& why) {
+  auto const sent =
+      std::ranges::any_of(home_.nodes_, [this](auto const& one) { return one->may_know(number_); });
+  finish({.failure = why, .sent_at = begun_, .sent = sent});
+}
+
+void quorum::round::finish(net::answer&& how) {
+  now_ = phase::over;
+  bell_.disarm();
+  home_.resting_.erase(std::static_pointer_cast<round>(shared_from_this()));
+  if (done_) std::exchange(done_, {})(std::move(how));
+}
+
+}  // namespace holdfast::engine

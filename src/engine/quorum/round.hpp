@@ -1,0 +1,73 @@
+/// One try to get a majority of votes.
+#pragma once
+
+#include <string>
+
+#include "engine/quorum/ballot.hpp"
+#include "engine/quorum/quorum.hpp"
+
+namespace holdfast::engine {
+
+/// All masters are asked at once. A majority of votes is brought to one level of tokens, and is the lock. A
+/// vote that was split leaves one contender ahead, which goes on while the others make way. Whoever doesn't
+/// get the lock has given back its votes, whatever is known of them, when it is told so.
+class quorum::round final : public canvass {
+ public:
+  round(quorum& home, recipe const& how, std::string_view name, ask const& what, handler done,
+        scripting::waiting patience);
+
+  void vote();
+  /// Masters that were away are there again.
+  void resume();
+  void fail(std::shared_ptr<error const> const& why);
+
+ private:
+  enum class phase { voting, levelling, resting, over };
+
+  void answered(std::size_t who, net::answer&& how) override;
+  void overdue(std::size_t who) override;
+
+  void ask_for_vote(std::size_t who);
+  void on_vote(std::size_t who, net::answer& how);
+  void judge();
+  void level();
+  void on_level(std::size_t who, std::int64_t counter);
+  void raise(std::size_t who);
+  void retry_or_lose();
+  void rest(time_point until);
+  void lose();
+  void on_too_few(ballot::outcome why);
+  void yield();
+  void win();
+  void finish(net::answer&& how);
+  void late_vote(std::size_t who);
+  [[nodiscard]] time_point limit() const;
+  [[nodiscard]] owned whose() const noexcept { return {.name = name_, .owner = owner_}; }
+  [[nodiscard]] std::int64_t last_token() const noexcept { return block_.token + block_.count - 1; }
+
+  quorum& home_;
+  recipe const& how_;
+  std::string const name_;
+  std::string const owner_;
+  std::string const ticket_;
+  ask what_;
+  std::uint64_t const number_;
+  handler done_;
+  scripting::waiting const patience_;
+  time_point const begun_ = boot_clock::now();
+
+  phase now_ = phase::voting;
+  bool sending_ = false;  ///< the votes are counted when all have been asked
+  bool too_few_ = false;  ///< it rests until more masters can be asked
+  int tries_ = 0;
+  ballot votes_;
+  granted block_{};  ///< of the lease, once there is a majority
+  /// When a vote that wasn't answered was given back: it doesn't count any more. max(): it wasn't.
+  std::vector<time_point> void_since_;
+  std::vector<bool> level_;    ///< masters whose counters are no lower than its end
+  std::vector<bool> raising_;  ///< those that are being brought there
+  resp::reply refusal_{};      ///< the last
+  reactor::timer bell_;
+};
+
+}  // namespace holdfast::engine

@@ -1,0 +1,67 @@
+// How the masters stand, and what goes to all of them.
+
+#include <algorithm>
+#include <utility>
+
+#include "engine/quorum/errand.hpp"
+#include "engine/quorum/quorum.hpp"
+#include "engine/quorum/round.hpp"
+
+namespace holdfast::engine {
+
+void quorum::send(net::request what) {
+  introduce();
+  std::make_shared<errand>(*this, std::move(what))->run();
+}
+
+bool quorum::idle() const noexcept {
+  return std::ranges::all_of(nodes_, [](auto const& one) { return one->silent() || one->server().idle(); });
+}
+
+bool quorum::up() const noexcept {
+  auto const there =
+      std::ranges::count_if(nodes_, [](auto const& one) { return !one->silent() && one->server().up(); });
+  return std::cmp_greater_equal(there, majority());
+}
+
+std::shared_ptr<error const> quorum::down_because() const noexcept {
+  auto const away = std::ranges::count_if(nodes_, [](auto const& one) { return one->absent(); });
+  return nodes_.size() - static_cast<std::size_t>(away) < majority() ? too_few() : nullptr;
+}
+
+std::shared_ptr<error const> quorum::too_few() const {
+  std::string reasons;
+  std::size_t away = 0;
+  for (auto const& one : nodes_) {
+    if (!one->absent()) continue;
+    ++away;
+    reasons += "; " + one->why_absent();
+  }
+  return std::make_shared<error const>(
+      errc::unreachable, how_.server.display + ": " + std::to_string(nodes_.size() - away) + " of " +
+                             std::to_string(nodes_.size()) + " servers can be asked, and " +
+                             std::to_string(majority()) + " are needed" + reasons);
+}
+
+void quorum::shut(std::shared_ptr<error const> const& why) {
+  shut_why_ = why;
+  ears_.clear();
+  for (auto const& one : nodes_) one->server().shut(why);
+  std::vector<std::shared_ptr<round>> const all{resting_.begin(), resting_.end()};
+  for (auto const& one : all) one->fail(why);
+}
+
+void quorum::listen(std::string const& channel, topology::channel_of whose, net::subscriber::listener& who) {
+  auto const known = ears_.find(channel);
+  if (known == ears_.end()) {
+    ears_.try_emplace(channel, nodes_, channel, whose, who);
+  } else {
+    known->second.listen();
+  }
+}
+
+void quorum::forget(std::string_view channel) {
+  if (auto const known = ears_.find(channel); known != ears_.end()) ears_.erase(known);
+}
+
+}  // namespace holdfast::engine

@@ -1,0 +1,72 @@
+#include "engine/quorum/tally.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace holdfast::engine {
+
+quorum::tally::tally(quorum& home, std::size_t leases, reader read, events tell)
+    : canvass{home.on_, home.nodes_}, read_{std::move(read)}, tell_{std::move(tell)}, leases_(leases) {}
+
+void quorum::tally::ask(std::size_t who, call const& what, scripting::waiting patience) {
+  canvass::send(who, scripting::to_run(what, {}, patience));
+}
+
+void quorum::tally::answered(std::size_t who, net::answer&& how) {
+  if (how.reply.is_error()) refusal_ = how.reply;
+  auto const said = how.failure || how.reply.is_error() ? std::vector<found>{} : read_(how);
+  for (std::size_t i = 0; i != said.size(); ++i) {
+    auto& one = leases_[i];
+    if (said[i] == found::mine) {
+      ++one.mine;
+    } else if (said[i] == found::foreign) {
+      ++one.foreign;
+    } else {
+      ++one.gone;
+      one.gone_at.push_back(who);
+    }
+  }
+  if (!said.empty()) sent_at_ = std::min(sent_at_, how.sent_at);
+  count();
+}
+
+found quorum::tally::say(lease const& what) const noexcept {
+  auto const needed = majority_of(masters());
+  if (what.mine >= needed) return found::mine;
+  if (masters() - what.gone - what.foreign >= needed) return found::unknown;
+  return what.gone >= what.foreign ? found::gone : found::foreign;
+}
+
+void quorum::tally::count() {
+  auto const me = shared_from_this();
+  if (!asked_) {
+    asked_ = true;
+    if (over_) return;
+  }
+  if (over_) {
+    tell_gone();
+    return;
+  }
+  auto waited_for = false;
+  for (std::size_t i = 0; i != masters(); ++i) waited_for = waited_for || pending(i);
+  auto const open =
+      std::ranges::any_of(leases_, [this](lease const& one) { return say(one) == found::unknown; });
+  if (open && waited_for) return;
+  over_ = true;
+  result all{.leases = {}, .sent_at = sent_at_, .refusal = std::move(refusal_)};
+  all.leases.reserve(leases_.size());
+  for (auto const& one : leases_) all.leases.push_back(say(one));
+  std::exchange(tell_.done, {})(std::move(all));
+  tell_gone();
+}
+
+/// Also of those that said so later.
+void quorum::tally::tell_gone() {
+  if (!tell_.gone) return;
+  for (std::size_t i = 0; i != leases_.size(); ++i) {
+    if (say(leases_[i]) != found::mine) continue;
+    for (auto const who : std::exchange(leases_[i].gone_at, {})) tell_.gone(who, i);
+  }
+}
+
+}  // namespace holdfast::engine

@@ -1,0 +1,59 @@
+/// What several masters say of leases that were released or renewed.
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "engine/quorum/ballot.hpp"
+#include "engine/quorum/quorum.hpp"
+
+namespace holdfast::engine {
+
+/// Over as soon as a majority has spoken for each lease, or can't be had; no later than the slowest master
+/// that is there has answered, or has let its time pass.
+class quorum::tally final : public canvass {
+ public:
+  /// How one master found each lease; empty: it didn't say.
+  using reader = std::function<std::vector<found>(net::answer const&)>;
+
+  struct result {
+    std::vector<found> leases{};
+    time_point sent_at = time_point::max();  ///< the earliest of the requests that count
+    resp::reply refusal{};                   ///< the last
+  };
+
+  /// `gone`: a master doesn't know a lease that a majority knows.
+  struct events {
+    callback<void(result&&)> done;
+    std::function<void(std::size_t who, std::size_t lease)> gone;
+  };
+
+  tally(quorum& home, std::size_t leases, reader read, events tell);
+
+  void ask(std::size_t who, call const& what, scripting::waiting patience);
+  /// All have been asked.
+  void count();
+
+ private:
+  struct lease {
+    std::size_t mine = 0;
+    std::size_t gone = 0;
+    std::size_t foreign = 0;
+    std::vector<std::size_t> gone_at{};
+  };
+
+  void answered(std::size_t who, net::answer&& how) override;
+  void overdue(std::size_t /*who*/) override { count(); }
+  [[nodiscard]] found say(lease const& what) const noexcept;
+  void tell_gone();
+
+  reader read_;
+  events tell_;
+  bool asked_ = false;
+  bool over_ = false;
+  std::vector<lease> leases_;
+  time_point sent_at_ = time_point::max();
+  resp::reply refusal_{};
+};
+
+}  // namespace holdfast::engine

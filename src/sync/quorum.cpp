@@ -1,0 +1,51 @@
+#include "sync/quorum.hpp"
+
+#include "scripts.hpp"
+#include "sync/exclusive.hpp"
+#include "sync/replies.hpp"
+
+namespace holdfast::sync {
+namespace {
+
+using namespace engine;
+namespace lua = scripts::quorum;
+
+call acquire(std::string_view name, ask const& how) {
+  plain::keys const k{name};
+  return lua::acquire{.lock = {k.lock},
+                      .counter = {k.counter},
+                      .queue = {k.queue},
+                      .owner = how.owner,
+                      .ttl_ms = how.ttl.count(),
+                      .tokens = how.tokens,
+                      .mode = how.join ? "join" : "ask",
+                      .ticket = how.ticket,
+                      .newest = how.newest}();
+}
+
+call yield(owned what, std::string_view ticket) {
+  plain::keys const k{what.name};
+  return lua::yield{.lock = {k.lock}, .queue = {k.queue}, .owner = what.owner, .ticket = ticket}();
+}
+
+call raise(owned what, std::int64_t token) {
+  plain::keys const k{what.name};
+  return lua::raise{.lock = {k.lock}, .counter = {k.counter}, .owner = what.owner, .token = token}();
+}
+
+constexpr voting by_votes{.yield = yield, .raise = raise};
+
+}  // namespace
+
+/// Without `pass`: the next caller of the process asks behind the release, at all masters alike.
+constinit engine::recipe const quorum{.order = order::barging,
+                                      .acquire = acquire,
+                                      .read_acquire = replies::read_acquire,
+                                      .release = plain::release,
+                                      .read_release = replies::read_release,
+                                      .abandon = plain::abandon,
+                                      .renew = plain::renew,
+                                      .read_renew = replies::read_renew,
+                                      .votes = &by_votes};
+
+}  // namespace holdfast::sync

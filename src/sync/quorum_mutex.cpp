@@ -1,0 +1,34 @@
+#include <holdfast/quorum_mutex.hpp>
+
+#include <utility>
+
+#include "sync/kind.hpp"
+#include "sync/options_check.hpp"
+
+namespace holdfast {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// A master that is slow may take a tenth of it, and that has to be more than a scheduler's whim.
+constexpr milliseconds shortest_ttl = 100ms;
+
+lock_options adjust(lock_options asked) {
+  sync::check(asked.ttl >= shortest_ttl, "ttl of a quorum_mutex must be at least " +
+                                             std::to_string(shortest_ttl.count()) + " ms, not " +
+                                             std::to_string(asked.ttl.count()) + " ms");
+  sync::check(asked.replicas == 0,
+              "a quorum_mutex has no replicas to wait for: each of its servers votes by itself; leave "
+              "lock_options::replicas out");
+  return asked;
+}
+
+constexpr engine::exclusive_kind by_majority{
+    .wires = sync::quorum_wires, .adjust = adjust, .again = engine::exclusive_kind::nesting::refused};
+
+}  // namespace
+
+quorum_mutex::quorum_mutex(client& redis, std::string name, lock_options options)
+    : exclusive_lock{redis, std::move(name), options, by_majority} {}
+
+}  // namespace holdfast

@@ -2,21 +2,24 @@
 #include "arguments.hpp"
 #include "command.hpp"
 #include "doctor_checks.hpp"
+#include "doctor_cluster_facts.hpp"
 #include "doctor_facts.hpp"
+#include "doctor_quorum_facts.hpp"
 #include "doctor_report.hpp"
+#include "doctor_sentinel_facts.hpp"
 #include "exit_codes.hpp"
 #include "server_choice.hpp"
-#include "server_session.hpp"
+#include "server_place.hpp"
 #include "standard_output.hpp"
 
 #include <holdfast/error.hpp>
 
 #include <CLI/CLI.hpp>
 
+#include <algorithm>
 #include <memory>
-#include <optional>
 #include <string>
-#include <utility>
+#include <system_error>
 #include <vector>
 
 namespace holdfast::cli {
@@ -29,6 +32,11 @@ constexpr auto footer =
   of this machine's, which takes about two seconds. Each finding is ok, advice, warning or problem, with why it
   matters for locks and what to do. What can't be found out (a managed Redis without CONFIG) is advice. It
   leaves nothing behind in Redis.
+  With a URL of several servers it asks each of them, and looks at what they are together. Sentinel: whether all
+  sentinels answer, know the master and agree where it is, how many they are and must agree for a failover, the
+  replicas and how far they are behind. Cluster: its state, slots that nobody serves or that are moving, nodes
+  that failed or can't be reached where they say that they are, masters without a replica. Quorum: how many
+  there are and answer, whether two are one, what each keeps through a restart, how far their clocks differ.
 
 Exit codes
   0    no problem (there may be warnings)
@@ -41,6 +49,7 @@ Exit codes
 Examples
   holdfast doctor
   holdfast doctor --url redis://jobs:secret@redis.example jobs:nightly   # may this user take that lock?
+  holdfast doctor --url redis+sentinel://s1,s2,s3/mymaster
   holdfast doctor --json | jq '.findings[] | select(.severity == "problem")')";
 
 struct doctor_options {
@@ -49,19 +58,63 @@ struct doctor_options {
   bool json = false;
 };
 
-int examine_and_report(doctor_options const& how) {
-  server_session server{find_server(how.common.url)};
-  std::vector<finding> findings;
-  std::optional<error> failure;
+struct diagnosis {
+  std::vector<finding> findings{};
+  std::error_code failed_with{};  ///< nobody could be asked
+};
+
+diagnosis of_one(server_place const& where, std::string const& lock) {
   try {
-    findings = judge(examine(server, how.name));
+    return {.findings = judge(examine(*where.to_server(), lock, deployment_kind::single))};
   } catch (error const& problem) {
-    failure = problem;
-    findings = {unreachable_finding(problem)};
+    return {{unreachable_finding(problem)}, problem.code()};
   }
-  print_line(how.json ? report_json(server.url(), findings) : report_text(findings));
-  if (failure) return code_of(failure->code());
-  return has_problem(findings) ? unfit : ok;
+}
+
+/// What all of them failed with, if they did.
+template <class Asked>
+std::error_code common_failure(std::vector<Asked> const& all) {
+  auto const failed = [](Asked const& one) { return static_cast<bool>(one.failed_with); };
+  return !all.empty() && std::ranges::all_of(all, failed) ? all.front().failed_with : std::error_code{};
+}
+
+diagnosis of_sentinels(server_place const& where, std::string const& lock) {
+  auto const facts = examine_sentinels(where, lock);
+  auto const nobody = common_failure(facts.sentinels);
+  return {judge(facts), nobody ? nobody : common_failure(facts.servers)};
+}
+
+diagnosis of_cluster(server_place const& where, std::string const& lock) {
+  auto const facts = examine_cluster(where, lock);
+  auto const nobody = common_failure(facts.hosts);
+  return {judge(facts), nobody ? nobody : common_failure(facts.servers)};
+}
+
+diagnosis of_quorum(server_place const& where, std::string const& lock) {
+  auto const facts = examine_quorum(where, lock);
+  return {judge(facts), common_failure(facts.servers)};
+}
+
+diagnosis examine_place(server_place const& where, std::string const& lock) {
+  switch (where.kind()) {
+    case deployment_kind::sentinel:
+      return of_sentinels(where, lock);
+    case deployment_kind::cluster:
+      return of_cluster(where, lock);
+    case deployment_kind::quorum:
+      return of_quorum(where, lock);
+    case deployment_kind::single:
+      break;
+  }
+  return of_one(where, lock);
+}
+
+int examine_and_report(doctor_options const& how) {
+  server_place const where{find_server(how.common.url)};
+  auto const seen = examine_place(where, how.name);
+  print_line(how.json ? report_json(where.url(), seen.findings) : report_text(seen.findings));
+  if (seen.failed_with) return code_of(seen.failed_with);
+  return has_problem(seen.findings) ? unfit : ok;
 }
 
 }  // namespace

@@ -12,14 +12,6 @@ namespace {
 using namespace std::chrono_literals;
 using std::chrono::microseconds;
 
-/// "85 µs", "1.2 ms", "3.4 s"
-std::string to_text(microseconds const time) {
-  auto const us = static_cast<double>(time.count());
-  if (time < 1ms) return fmt::format("{} µs", time.count());
-  if (time < 1s) return fmt::format("{:.1f} ms", us / 1e3);
-  return fmt::format("{:.1f} s", us / 1e6);
-}
-
 std::string_view to_text(line_kind const line) {
   switch (line) {
     case line_kind::plain:
@@ -33,6 +25,13 @@ std::string_view to_text(line_kind const line) {
 }
 
 }  // namespace
+
+std::string to_text(microseconds const time) {
+  auto const us = static_cast<double>(time.count());
+  if (time < 1ms) return fmt::format("{} µs", time.count());
+  if (time < 1s) return fmt::format("{:.1f} ms", us / 1e3);
+  return fmt::format("{:.1f} s", us / 1e6);
+}
 
 std::string_view to_string(severity const how) noexcept {
   switch (how) {
@@ -90,8 +89,9 @@ finding check_latency(server_facts const& facts) {
   auto const median = sorted.empty() ? microseconds{} : sorted[sorted.size() / 2];
   auto const worst = sorted.empty() ? microseconds{} : sorted.back();
   finding result{.check = "connection",
-                 .found = fmt::format("{} over {}; PING takes {}, at worst {} of {}", facts.url,
-                                      to_text(facts.line), to_text(median), to_text(worst), sorted.size())};
+                 .found = fmt::format("{}{}{}; PING takes {}, at worst {} of {}", facts.url,
+                                      facts.url.empty() ? "" : " over ", to_text(facts.line), to_text(median),
+                                      to_text(worst), sorted.size())};
   if (worst > 250ms) {
     result.how = severity::warning;
     result.why = "a renewal that is answered so late may come after the end of a short lease";
@@ -131,15 +131,23 @@ finding check_mode(server_facts const& facts) {
   if (!facts.info.value) return unknown("mode", facts.info.refusal);
   auto const mode = facts.info.value->text("redis_mode");
   if (mode.empty()) return unknown("mode", "INFO has no redis_mode");
-  finding result{.check = "mode", .found = std::string{mode}};
+  finding result{.check = "mode", .how = severity::problem, .found = std::string{mode}};
+  auto const in_cluster = facts.part_of == deployment_kind::cluster;
   if (mode == "sentinel") {
-    result.how = severity::problem;
     result.why = "a sentinel keeps no keys";
-    result.advice = "give the URL of the master: SENTINEL GET-MASTER-ADDR-BY-NAME says where it is";
-  } else if (mode == "cluster") {
-    result.how = severity::problem;
-    result.why = "this version of Holdfast asks one server, which has only some of a cluster's slots";
-    result.advice = "use a single server, with replicas if you like";
+    result.advice =
+        "give the sentinels and the name of the master that they watch (SENTINEL MASTERS lists them): "
+        "redis+sentinel://HOST,HOST,HOST/NAME";
+  } else if (mode == "cluster" && !in_cluster) {
+    result.why = "a cluster's node has only some of its slots: the locks of all others it refuses";
+    result.advice = facts.part_of == deployment_kind::quorum
+                        ? "a quorum's servers know nothing of each other: use servers that are in no cluster"
+                        : "write redis+cluster:// and some of its nodes";
+  } else if (mode != "cluster" && in_cluster) {
+    result.why = "it is in no cluster, so there are no slots to find locks by";
+    result.advice = "write redis:// (rediss:// with TLS) and this server";
+  } else {
+    result.how = severity::ok;
   }
   return result;
 }
@@ -150,15 +158,32 @@ finding check_role(server_facts const& facts) {
   auto const role = info.text("role");
   if (role.empty()) return unknown("role", "INFO has no role");
   if (role == "master") return {.check = "role", .found = "master"};
-  return {"role", severity::problem,
-          fmt::format("{}, of {}:{} (link {})", role == "slave" ? "replica" : role, info.text("master_host"),
-                      info.text("master_port"), info.text("master_link_status")),
-          "a replica refuses to take locks, and what it knows of them is late", "give the URL of the master"};
+  auto const master = fmt::format("{}:{}", info.text("master_host"), info.text("master_port"));
+  finding result{"role", severity::problem,
+                 fmt::format("{}, of {} (link {})", role == "slave" ? "replica" : role, master,
+                             info.text("master_link_status")),
+                 "a replica refuses to take locks, and what it knows of them is late"};
+  switch (facts.part_of) {
+    case deployment_kind::single:
+      result.advice = fmt::format(
+          "give the URL of the master, {}, or those of its sentinels: redis+sentinel://HOST,HOST,HOST/NAME",
+          master);
+      break;
+    case deployment_kind::sentinel:
+    case deployment_kind::cluster:
+      result.advice =
+          "it was named as a master: run the doctor again when the failover is over, or mend who names it";
+      break;
+    case deployment_kind::quorum:
+      result.advice = "a quorum's servers know nothing of each other: REPLICAOF NO ONE, or leave it out";
+      break;
+  }
+  return result;
 }
 
 finding check_clock(server_facts const& facts) {
   if (!facts.clock.value) return unknown("clock", facts.clock.refusal);
-  auto const& [ours, server, doubt] = *facts.clock.value;
+  auto const& [ours, server, doubt, ahead] = *facts.clock.value;
   auto const passed = static_cast<double>(std::max(ours, microseconds{1}).count());
   auto const rate = 100.0 * static_cast<double>((server - ours).count()) / passed;
   auto const shown = std::abs(rate) < 0.005 ? 0.0 : rate;  // no -0.00
@@ -194,6 +219,11 @@ finding check_keys(server_facts const& facts) {
 }
 
 std::vector<finding> judge(server_facts const& facts) {
+  auto const is = [&facts](std::string_view const mode) {
+    return facts.info.value && facts.info.value->text("redis_mode") == mode;
+  };
+  // Nothing else is worth a word there.
+  if (is("sentinel")) return {check_latency(facts), check_version(facts), check_mode(facts)};
   static constexpr finding (*all[])(server_facts const&){
       check_latency,      check_version,       check_mode,        check_role,
       check_rights,       check_writes,        check_scripts,     check_messages,

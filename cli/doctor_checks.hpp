@@ -2,7 +2,7 @@
 #pragma once
 
 #include "info_text.hpp"
-#include "server_session.hpp"
+#include "server_place.hpp"
 
 #include <holdfast/error.hpp>
 
@@ -30,6 +30,7 @@ struct clock_facts {
   std::chrono::microseconds ours{};    ///< time passed here
   std::chrono::microseconds server{};  ///< time passed there
   std::chrono::microseconds doubt{};   ///< how far `server` may be off, since answers take time
+  std::chrono::microseconds ahead{};   ///< of what this machine's own clock says, at the end
 };
 
 /// What a sample of the keys showed.
@@ -48,21 +49,25 @@ struct known {
   std::string refusal{};
 };
 
+using setting_map = std::map<std::string, std::string, std::less<>>;
+
 struct server_facts {
-  std::string url{};  ///< without its password
+  deployment_kind part_of = deployment_kind::single;
+  std::string url{};  ///< without its password; empty: the report says which server it is
   line_kind line = line_kind::plain;
   std::string user{};
   std::string lock{};  ///< whose rights were tried, too; empty: none
   std::vector<std::chrono::microseconds> pings{};
   known<info_text> info{};
   /// Settings by their names; one that is absent is not known to the server.
-  known<std::map<std::string, std::string, std::less<>>> config{};
+  known<setting_map> config{};
   std::vector<right_attempt> rights{};
   known<bool> writes{};    ///< a key with a ttl
   known<bool> scripts{};   ///< run, and run again from the cache
   known<bool> messages{};  ///< false: none came, and nobody said why
   known<clock_facts> clock{};
   known<key_facts> keys{};
+  bool shards_messages = false;  ///< has channels that belong to a slot
 };
 
 enum class severity : std::uint8_t {
@@ -79,6 +84,8 @@ struct finding {
   std::string found{};
   std::string why{};     ///< why it matters for locks; empty when all is well
   std::string advice{};  ///< what to do; empty when there is nothing to do
+  /// Of several servers those that it is about; empty: the only one, or what they are together.
+  std::vector<std::string> servers{};
 };
 
 /// All findings, one for each check at least, in the order in which one looks into them.
@@ -86,6 +93,15 @@ struct finding {
 
 /// Nothing else can be found out: why the server can't be asked.
 [[nodiscard]] finding unreachable_finding(error const&);
+
+/// A setting, if it is known.
+[[nodiscard]] std::optional<std::string_view> setting(server_facts const&, std::string_view name);
+[[nodiscard]] std::optional<std::int64_t> number_of(server_facts const&, std::string_view name);
+/// What keeps all acknowledged writes through a restart, whatever ends the server.
+[[nodiscard]] bool keeps_all(server_facts const&);
+
+/// "85 µs", "1.2 ms", "3.4 s"
+[[nodiscard]] std::string to_text(std::chrono::microseconds);
 
 /// "Redis 7.0.15", "Valkey 8.0.1"; empty without INFO.
 [[nodiscard]] std::string server_name(info_text const&);

@@ -36,23 +36,12 @@ std::vector<microseconds> measure_pings(server_session& server) {
   return times;
 }
 
-/// "no right to CONFIG (NOPERM …)"
-std::string refusal_of(std::string_view const what, answer const& how) {
-  return how.text.starts_with("NOPERM") ? fmt::format("no right to {} ({})", what, how.text)
-                                        : fmt::format("{}: {}", what, how.text);
-}
-
-known<info_text> read_info(server_session& server) {
-  auto const info = server.try_to_ask({"INFO"});
-  if (info.refused) return {.refusal = refusal_of("INFO", info)};
-  return {.value = info_text{info.text}};
-}
-
-known<std::map<std::string, std::string, std::less<>>> read_config(server_session& server) {
-  std::map<std::string, std::string, std::less<>> settings;
+known<setting_map> read_config(server_session& server) {
+  setting_map settings;
   // One by one: Redis before 7 takes one pattern at a time, and `*` would bring passwords.
-  for (auto const* const name : {"maxmemory-policy", "save", "appendfsync", "min-replicas-to-write",
-                                 "timeout", "client-output-buffer-limit"}) {
+  for (auto const* const name :
+       {"maxmemory-policy", "save", "appendfsync", "min-replicas-to-write", "min-replicas-max-lag", "timeout",
+        "client-output-buffer-limit", "cluster-node-timeout", "cluster-require-full-coverage"}) {
     auto const found = server.try_to_ask({"CONFIG", "GET", name});
     if (found.refused) return {.refusal = refusal_of("CONFIG GET", found)};
     if (found.parts.size() == 2) settings.emplace(found.parts[0].text, found.parts[1].text);
@@ -146,6 +135,11 @@ void try_all(server_session& server, std::string_view const lock, server_facts& 
   may.tried(always, "evalsha", {"EVALSHA", "0000000000000000000000000000000000000000", "0"});
   if (!lock.empty()) may.try_name(lock);
   may.tried(needed::for_messages, "publish", {"PUBLISH", names.channel, "nobody hears this"});
+  if (facts.part_of == deployment_kind::cluster) {
+    auto const told = server.try_to_ask({"SPUBLISH", names.sharded_channel, "nobody hears this"});
+    facts.shards_messages = told.text.find("unknown command") == std::string::npos;
+    if (facts.shards_messages) may.note(needed::for_messages, "spublish", told);
+  }
   may.tried(needed::for_replicas, "wait", {"WAIT", "0", "1"});
   may.tried(needed::for_tools, "getrange", {"GETRANGE", names.counter, "0", "0"});
   may.tried(needed::for_tools, "scan", {"SCAN", "0", "COUNT", "1"});
@@ -196,6 +190,12 @@ known<time_sample> sample_time(server_session& server) {
   return {.value = best};
 }
 
+/// What this machine's calendar said at a time of the boot clock.
+microseconds wall_time_at(microseconds const here) {
+  auto const now = std::chrono::system_clock::now().time_since_epoch();
+  return std::chrono::duration_cast<microseconds>(now) - since(here);
+}
+
 /// The second sample, long enough after the first to tell 1 % from the time that answers take.
 known<clock_facts> compare_clocks(server_session& server, known<time_sample> const& first) {
   if (!first.value) return {.refusal = first.refusal};
@@ -208,7 +208,8 @@ known<clock_facts> compare_clocks(server_session& server, known<time_sample> con
   auto const& after = *second.value;
   return {.value = clock_facts{.ours = after.here - before.here,
                                .server = after.there - before.there,
-                               .doubt = (before.round_trip + after.round_trip) / 2}};
+                               .doubt = (before.round_trip + after.round_trip) / 2,
+                               .ahead = after.there - wall_time_at(after.here)}};
 }
 
 known<key_facts> sample_keys(server_session& server) {
@@ -234,14 +235,28 @@ known<key_facts> sample_keys(server_session& server) {
 
 }  // namespace
 
-server_facts examine(server_session& server, std::string_view const lock) {
+std::string refusal_of(std::string_view const what, answer const& how) {
+  return how.text.starts_with("NOPERM") ? fmt::format("no right to {} ({})", what, how.text)
+                                        : fmt::format("{}: {}", what, how.text);
+}
+
+known<info_text> read_info(server_session& server) {
+  auto const info = server.try_to_ask({"INFO"});
+  if (info.refused) return {.refusal = refusal_of("INFO", info)};
+  return {.value = info_text{info.text}};
+}
+
+server_facts examine(server_session& server, std::string_view const lock, deployment_kind const part_of) {
   // By its words, a server that is busy or loading is there, and of no use.
   auto const pong = server.ask({"PING"});
   if (pong.refused && !pong.text.starts_with("NOPERM")) {
     throw error{errc::refused, fmt::format("{}: {}", server.url(), pong.text)};
   }
-  server_facts facts{
-      .url = server.url(), .line = server.line(), .user = server.user(), .lock = std::string{lock}};
+  server_facts facts{.part_of = part_of,
+                     .url = part_of == deployment_kind::single ? server.url() : std::string{},
+                     .line = server.line(),
+                     .user = server.user(),
+                     .lock = std::string{lock}};
   facts.pings = measure_pings(server);
   auto const clock_before = sample_time(server);
   facts.info = read_info(server);

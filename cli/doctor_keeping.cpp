@@ -9,19 +9,6 @@
 namespace holdfast::cli {
 namespace {
 
-/// A setting, if it is known.
-std::optional<std::string_view> setting(server_facts const& facts, std::string_view const name) {
-  if (!facts.config.value) return std::nullopt;
-  auto const found = facts.config.value->find(name);
-  if (found == facts.config.value->end()) return std::nullopt;
-  return found->second;
-}
-
-std::optional<std::int64_t> number(server_facts const& facts, std::string_view const name) {
-  auto const text = setting(facts, name);
-  return text ? whole_number(*text) : std::nullopt;
-}
-
 std::string config_refusal(server_facts const& facts) {
   return facts.config.refusal.empty() ? "the server doesn't have this setting" : facts.config.refusal;
 }
@@ -49,6 +36,23 @@ replica_state replicas_of(info_text const& info) {
 }
 
 }  // namespace
+
+std::optional<std::string_view> setting(server_facts const& facts, std::string_view const name) {
+  if (!facts.config.value) return std::nullopt;
+  auto const found = facts.config.value->find(name);
+  if (found == facts.config.value->end()) return std::nullopt;
+  return found->second;
+}
+
+std::optional<std::int64_t> number_of(server_facts const& facts, std::string_view const name) {
+  auto const text = setting(facts, name);
+  return text ? whole_number(*text) : std::nullopt;
+}
+
+bool keeps_all(server_facts const& facts) {
+  return facts.info.value && facts.info.value->text("aof_enabled") == "1" &&
+         setting(facts, "appendfsync") == "always";
+}
 
 finding check_eviction(server_facts const& facts) {
   std::string_view policy;
@@ -115,6 +119,16 @@ finding check_persistence(server_facts const& facts) {
     result.found += "; the last save failed";
     result.why = "a server that can't save may refuse all writes (MISCONF), and loses its locks at a restart";
     result.advice = "look at the server's log and disk, then BGSAVE or BGREWRITEAOF";
+  } else if (facts.part_of == deployment_kind::quorum && !keeps_all(facts)) {
+    result.how = aof ? severity::advice : severity::warning;
+    result.why =
+        "what it forgets in a restart it grants again, and with others two then have a majority: it must "
+        "stay "
+        "away from clients for the longest ttl before it comes back";
+    result.advice =
+        "keep to that (docs/quorum.md), or CONFIG SET appendonly yes and appendfsync always: then it may "
+        "come "
+        "back at once";
   } else if (!aof) {
     result.how = severity::warning;
     result.why =
@@ -136,19 +150,26 @@ finding check_replicas(server_facts const& facts) {
   if (!facts.info.value) return unknown("replicas", facts.info.refusal);
   auto const state = replicas_of(*facts.info.value);
   if (state.count == 0) return {.check = "replicas", .found = "none"};
-  auto const least = number(facts, "min-replicas-to-write");
+  auto const least = number_of(facts, "min-replicas-to-write");
+  auto const lag = number_of(facts, "min-replicas-max-lag");
+  auto const limit = !least       ? std::string{"unknown"}
+                     : least != 0 ? fmt::format("{} (max-lag {} s)", *least, lag.value_or(0))
+                                  : std::string{"0"};
   finding result{
       .check = "replicas",
       .found = fmt::format("{}, {} of them not online; at most {} bytes behind, last heard of {} s "
                            "ago; min-replicas-to-write {}",
-                           state.count, state.offline, state.bytes_behind, state.seconds_silent,
-                           least ? std::to_string(*least) : "unknown")};
+                           state.count, state.offline, state.bytes_behind, state.seconds_silent, limit)};
   constexpr std::int64_t far_behind = 1 << 20;
   constexpr std::int64_t long_silent = 10;
   if (state.offline > 0 || state.bytes_behind > far_behind || state.seconds_silent > long_silent) {
     result.how = severity::warning;
     result.why = "a failover to a replica that is behind loses the locks that it hasn't heard of";
     result.advice = "find out what holds the replica back: its network, its disk, or the output buffer limit";
+  } else if (least && *least != 0 && lag == 0) {
+    result.how = severity::advice;
+    result.why = "with a max-lag of 0 the server goes on without any replica: min-replicas-to-write is off";
+    result.advice = "CONFIG SET min-replicas-max-lag 10";
   } else if (least.value_or(0) == 0) {
     result.how = severity::advice;
     result.why =
@@ -156,13 +177,13 @@ finding check_replicas(server_facts const& facts) {
         "goes on giving them out";
     result.advice =
         "use the lock option `replicas`, pass fencing tokens along, and CONFIG SET "
-        "min-replicas-to-write 1";
+        "min-replicas-to-write 1 and min-replicas-max-lag 10";
   }
   return result;
 }
 
 finding check_idle_timeout(server_facts const& facts) {
-  auto const seconds = number(facts, "timeout");
+  auto const seconds = number_of(facts, "timeout");
   if (!seconds) return unknown("idle timeout", config_refusal(facts));
   if (*seconds == 0) return {.check = "idle timeout", .found = "none: idle connections stay open"};
   finding result{.check = "idle timeout",

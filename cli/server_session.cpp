@@ -1,6 +1,7 @@
-// The one file of the command that knows the library's inside.
+// With server_place.cpp all of the command that knows the library's inside.
 #include "server_session.hpp"
 
+#include "base/hash_slot.hpp"
 #include "base/ids.hpp"
 #include "net/connection.hpp"
 #include "net/subscriber.hpp"
@@ -10,6 +11,7 @@
 #include "script/runner.hpp"
 #include "scripts.hpp"
 
+#include <algorithm>
 #include <deque>
 #include <optional>
 #include <span>
@@ -35,8 +37,8 @@ answer converted(resp::reply&& from) {
   return to;
 }
 
-net::settings settings_for(std::string_view const url) {
-  return {.server = net::parse_url(url),
+net::settings settings_for(net::endpoint const& server) {
+  return {.server = server,
           .client_name = "holdfast",
           .connect_timeout = connect_time,
           .reply_timeout = reply_time,
@@ -104,13 +106,10 @@ class listener final : net::subscriber::listener {
 }  // namespace
 
 struct server_session::impl {
-  explicit impl(std::string_view const url) : how{settings_for(url)} {
-    auto const id = make_uuid();
-    probe.lock = "holdfast_doctor:" + id;
-    probe.counter = names::token_counter(probe.lock);
-    probe.queue = names::queue(probe.lock);
+  explicit impl(net::endpoint const& server) : how{settings_for(server)} {
     probe.record = names::client_record(id);
     probe.channel = names::inbox(id);
+    name_lock("holdfast_doctor:" + id);
   }
   impl(impl const&) = delete;
   impl& operator=(impl const&) = delete;
@@ -120,6 +119,13 @@ struct server_session::impl {
     if (inbox) inbox->close();
     connection.shut(std::make_shared<error const>(errc::closed, "the session is over"));
     loop.leave(hold);
+  }
+
+  void name_lock(std::string lock) {
+    probe.lock = std::move(lock);
+    probe.counter = names::token_counter(probe.lock);
+    probe.queue = names::queue(probe.lock);
+    probe.sharded_channel = names::beside(probe.channel, probe.lock);
   }
 
   /// `send` is given what to do with the answer.
@@ -138,6 +144,7 @@ struct server_session::impl {
   }
 
   net::settings const how;
+  std::string const id = make_uuid();
   probe_names probe;
   reactor::loop loop;
   client_stats counts;
@@ -145,7 +152,7 @@ struct server_session::impl {
   std::optional<listener> inbox;
 };
 
-server_session::server_session(std::string_view const url) : impl_{std::make_unique<impl>(url)} {}
+server_session::server_session(net::endpoint const& server) : impl_{std::make_unique<impl>(server)} {}
 server_session::~server_session() = default;
 
 std::string const& server_session::url() const noexcept { return impl_->how.server.display; }
@@ -167,6 +174,19 @@ line_kind server_session::line() const noexcept {
 }
 
 probe_names const& server_session::names() const noexcept { return impl_->probe; }
+
+void server_session::use_slots(std::vector<slot_range> const& own) {
+  if (own.empty()) return;
+  // Each number has its own slot, as good as at random: even a single slot is hit soon.
+  for (std::uint64_t number = 0;; ++number) {
+    auto lock = "holdfast_doctor:" + impl_->id + ":" + std::to_string(number);
+    auto const slot = hash_slot(lock);
+    auto const among = [slot](slot_range const& some) { return some.first <= slot && slot <= some.last; };
+    if (!std::ranges::any_of(own, among)) continue;
+    impl_->name_lock(std::move(lock));
+    return;
+  }
+}
 
 answer server_session::ask(std::initializer_list<std::string_view> const words) {
   return converted(impl_->wait_for_answer(

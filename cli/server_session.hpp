@@ -2,11 +2,16 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <initializer_list>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
+
+namespace holdfast::net {
+struct endpoint;
+}  // namespace holdfast::net
 
 namespace holdfast::cli {
 
@@ -28,6 +33,12 @@ struct delivery {
 /// What the connection goes over.
 enum class line_kind { plain, tls, local };
 
+/// Hash slots, both ends among them.
+struct slot_range {
+  std::uint16_t first = 0;
+  std::uint16_t last = 0;
+};
+
 /// The keys beside a lock, and the names that belong to this session.
 struct probe_names {
   std::string lock{};
@@ -35,14 +46,15 @@ struct probe_names {
   std::string queue{};
   std::string record{};
   std::string channel{};
+  std::string sharded_channel{};  ///< in the lock's slot
 };
 
 /// A connection of its own, like that of a client. Each question blocks until its answer is there, and throws
 /// errc::unreachable and the like when the server can't be asked. Not for several threads at once.
 class server_session {
  public:
-  /// Asks no server. Throws errc::bad_url.
-  explicit server_session(std::string_view url);
+  /// Asks no server.
+  explicit server_session(net::endpoint const& server);
   ~server_session();
   server_session(server_session const&) = delete;
   server_session& operator=(server_session const&) = delete;
@@ -54,6 +66,9 @@ class server_session {
   [[nodiscard]] line_kind line() const noexcept;
   /// Fresh names of the product's kinds, which nobody else uses.
   [[nodiscard]] probe_names const& names() const noexcept;
+  /// Of a cluster's node, which takes keys of some slots only: names() are in one of these from now on.
+  /// Without any they stay what they are.
+  void use_slots(std::vector<slot_range> const& own);
 
   [[nodiscard]] answer ask(std::initializer_list<std::string_view> words);
   /// For what a proxy may not know: one that hangs up on it counts as a refusal. Takes some seconds then.

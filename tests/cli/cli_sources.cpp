@@ -2,6 +2,7 @@
 #include "../../cli/doctor_access.cpp"
 #include "../../cli/doctor_checks.cpp"
 #include "../../cli/doctor_keeping.cpp"
+#include "../../cli/doctor_servers.cpp"
 #include "../../cli/duration.cpp"
 #include "../../cli/info_text.cpp"
 #include "../../cli/local_socket.cpp"

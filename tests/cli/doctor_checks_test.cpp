@@ -1,4 +1,4 @@
-#include "../../cli/doctor_checks.hpp"
+#include "facts_of_doctor.hpp"
 
 #include <gmock/gmock.h>
 
@@ -8,36 +8,11 @@
 namespace {
 
 using namespace holdfast::cli;
+using holdfast::test::healthy;
 using namespace std::chrono_literals;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
-
-constexpr auto info =
-    "# Server\r\nredis_version:7.0.15\r\nredis_mode:standalone\r\n# Memory\r\nused_memory:1048576\r\n"
-    "maxmemory:0\r\nmaxmemory_policy:noeviction\r\n# Persistence\r\nrdb_last_bgsave_status:ok\r\n"
-    "aof_enabled:1\r\naof_last_write_status:ok\r\n# Replication\r\nrole:master\r\nconnected_slaves:0\r\n"
-    "master_repl_offset:1000\r\n";
-
-/// A server without anything to complain about.
-server_facts healthy(std::string const& more_info = {}) {
-  server_facts facts{.url = "redis://host", .user = "default"};
-  facts.pings = {80us, 90us, 100us};
-  facts.info.value = info_text{info + more_info};
-  facts.config.value = {
-      {"save", ""},
-      {"appendfsync", "always"},
-      {"min-replicas-to-write", "0"},
-      {"timeout", "0"},
-      {"client-output-buffer-limit", "normal 0 0 0 slave 1 1 60 pubsub 33554432 8388608 60"}};
-  facts.rights = {{.rule = "+get"}, {.rule = "+set"}};
-  facts.writes.value = true;
-  facts.scripts.value = true;
-  facts.messages.value = true;
-  facts.clock.value = clock_facts{.ours = 1500ms, .server = 1500ms, .doubt = 100us};
-  facts.keys.value = key_facts{.keys = 7, .sampled = 7};
-  return facts;
-}
 
 TEST(doctor, finds_nothing_wrong_with_a_server_that_is_set_up_for_locks) {
   for (auto const& one : judge(healthy())) {
@@ -100,12 +75,36 @@ TEST(doctor, knows_the_kinds_of_server) {
             severity::advice);
 }
 
-TEST(doctor, does_not_take_a_sentinel_a_cluster_node_or_a_replica) {
-  EXPECT_EQ(check_mode(healthy("redis_mode:sentinel\r\n")).how, severity::problem);
-  EXPECT_EQ(check_mode(healthy("redis_mode:cluster\r\n")).how, severity::problem);
+TEST(doctor, does_not_take_a_sentinel_a_cluster_node_or_a_replica_and_says_which_url_to_write) {
+  auto const sentinel = check_mode(healthy("redis_mode:sentinel\r\n"));
+  EXPECT_EQ(sentinel.how, severity::problem);
+  EXPECT_THAT(sentinel.advice, HasSubstr("redis+sentinel://"));
+  auto const node = check_mode(healthy("redis_mode:cluster\r\n"));
+  EXPECT_EQ(node.how, severity::problem);
+  EXPECT_THAT(node.advice, HasSubstr("redis+cluster://"));
   auto const replica = check_role(healthy("role:slave\r\nmaster_host:10.0.0.1\r\nmaster_port:6379\r\n"));
   EXPECT_EQ(replica.how, severity::problem);
   EXPECT_THAT(replica.found, HasSubstr("10.0.0.1:6379"));
+  EXPECT_THAT(replica.advice, HasSubstr("10.0.0.1:6379"));
+}
+
+TEST(doctor, expects_of_a_server_what_its_deployment_needs) {
+  auto const mode_in = [](deployment_kind const part_of, std::string const& mode) {
+    auto facts = healthy("redis_mode:" + mode + "\r\n");
+    facts.part_of = part_of;
+    return check_mode(facts);
+  };
+  EXPECT_EQ(mode_in(deployment_kind::cluster, "cluster").how, severity::ok);
+  EXPECT_THAT(mode_in(deployment_kind::cluster, "standalone").advice, HasSubstr("write redis://"));
+  EXPECT_EQ(mode_in(deployment_kind::quorum, "standalone").how, severity::ok);
+  EXPECT_THAT(mode_in(deployment_kind::quorum, "cluster").advice, HasSubstr("know nothing of each other"));
+  EXPECT_EQ(mode_in(deployment_kind::sentinel, "standalone").how, severity::ok);
+}
+
+TEST(doctor, says_no_more_of_a_sentinel_than_what_it_is) {
+  auto const findings = judge(healthy("redis_mode:sentinel\r\n"));
+  ASSERT_EQ(findings.size(), 3U);
+  EXPECT_EQ(findings.back().check, "mode");
 }
 
 TEST(doctor, gives_the_rule_that_adds_the_missing_rights_each_once) {
@@ -163,6 +162,32 @@ TEST(doctor, looks_for_replicas_that_are_behind) {
   EXPECT_EQ(with("ip=10.0.0.2,port=6379,state=online,offset=1000,lag=0\r\n").how, severity::warning);
   EXPECT_EQ(with("ip=10.0.0.2,port=6379,state=online,offset=9000000,lag=30\r\n").how, severity::warning);
   EXPECT_EQ(with("ip=10.0.0.2,port=6379,state=wait_bgsave,offset=9000000,lag=0\r\n").how, severity::warning);
+}
+
+TEST(doctor, reads_when_a_master_without_replicas_stops) {
+  auto const with = [](std::string const& least, std::string const& lag) {
+    auto facts = healthy(
+        "connected_slaves:1\r\nmaster_repl_offset:9\r\nslave0:ip=h,port=1,state=online,offset=9,lag=0\r\n");
+    facts.config.value->insert_or_assign("min-replicas-to-write", least);
+    facts.config.value->insert_or_assign("min-replicas-max-lag", lag);
+    return check_replicas(facts);
+  };
+  EXPECT_EQ(with("1", "10").how, severity::ok);
+  EXPECT_THAT(with("1", "10").found, HasSubstr("min-replicas-to-write 1 (max-lag 10 s)"));
+  EXPECT_THAT(with("0", "10").advice, HasSubstr("min-replicas-to-write 1"));
+  EXPECT_THAT(with("1", "0").advice, HasSubstr("min-replicas-max-lag 10"));
+}
+
+TEST(doctor, asks_of_a_quorum_that_a_server_which_forgets_stays_away) {
+  auto facts = healthy("aof_enabled:0\r\n");
+  facts.part_of = deployment_kind::quorum;
+  EXPECT_EQ(check_persistence(facts).how, severity::warning);
+  EXPECT_THAT(check_persistence(facts).why, HasSubstr("stay away from clients for the longest ttl"));
+  facts = healthy();
+  facts.part_of = deployment_kind::quorum;
+  EXPECT_EQ(check_persistence(facts).how, severity::ok);
+  facts.config.value->at("appendfsync") = "everysec";
+  EXPECT_EQ(check_persistence(facts).how, severity::advice);
 }
 
 TEST(doctor, compares_clock_rates_within_what_round_trips_leave_in_doubt) {

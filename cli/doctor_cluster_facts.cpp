@@ -1,0 +1,114 @@
+#include "doctor_cluster_facts.hpp"
+
+#include "doctor_facts.hpp"
+
+#include <holdfast/error.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <functional>
+#include <map>
+#include <memory>
+#include <utility>
+
+namespace holdfast::cli {
+namespace {
+
+/// Where clients are sent, which need not be where nodes meet: by node id.
+void take_announced(answer const& slots, address const& asked, std::vector<cluster_node>& nodes) {
+  constexpr std::size_t first_node = 2;
+  for (auto const& range : slots.parts) {
+    for (std::size_t i = first_node; i < range.parts.size(); ++i) {
+      auto const& told = range.parts[i].parts;
+      if (told.size() < 3) continue;
+      auto const node = std::ranges::find(nodes, told[2].text, &cluster_node::id);
+      auto const port = whole_number(told[1].text);
+      if (node == nodes.end() || !port) continue;
+      // Without a host it is the one that was asked.
+      node->name = {told[0].text.empty() ? asked.host : told[0].text, static_cast<std::uint16_t>(*port)};
+    }
+  }
+}
+
+void ask(cluster_view& view, server_session& session) {
+  auto const info = session.ask({"CLUSTER", "INFO"});
+  if (info.refused) {
+    view.in_cluster = info.text.find("cluster support disabled") == std::string::npos &&
+                      info.text.find("unknown command") == std::string::npos;
+    view.failure = refusal_of("CLUSTER INFO", info);
+    return;
+  }
+  view.state = info_text{info.text}.text("cluster_state");
+  auto const nodes = session.ask({"CLUSTER", "NODES"});
+  auto const slots = session.ask({"CLUSTER", "SLOTS"});
+  if (nodes.refused || slots.refused) {
+    view.failure = nodes.refused ? refusal_of("CLUSTER NODES", nodes) : refusal_of("CLUSTER SLOTS", slots);
+    return;
+  }
+  view.nodes = read_nodes(nodes.text);
+  for (auto& node : view.nodes) {
+    if (node.name.host.empty() && node.asked_here)
+      node.name.host = view.name.host;  // it knows no address of its own
+  }
+  take_announced(slots, view.name, view.nodes);
+}
+
+std::vector<cluster_view> ask_all(std::vector<address> const& names,
+                                  std::vector<std::unique_ptr<server_session>> const& sessions) {
+  std::vector<cluster_view> views(names.size());
+  at_once(names.size(), [&](std::size_t const i) {
+    views[i].name = names[i];
+    try {
+      ask(views[i], *sessions[i]);
+    } catch (error const& problem) {
+      views[i].failure = problem.what();
+      views[i].failed_with = problem.code();
+    }
+  });
+  return views;
+}
+
+/// One that is cut off from the others knows less than they do.
+std::vector<cluster_node> best_of(std::vector<cluster_view> const& views) {
+  std::vector<cluster_node> best;
+  for (auto const& one : views) {
+    if (one.state == "ok") return one.nodes;
+    if (one.nodes.size() > best.size()) best = one.nodes;
+  }
+  return best;
+}
+
+server_duty duty_of(cluster_node const& node) {
+  if (!node.is_master) return server_duty::stand_by;
+  return node.slots.empty() ? server_duty::spare : server_duty::serving;
+}
+
+}  // namespace
+
+cluster_facts examine_cluster(server_place const& where, std::string_view const lock) {
+  std::vector<std::unique_ptr<server_session>> to_hosts;
+  for (std::size_t i = 0; i < where.hosts().size(); ++i) to_hosts.push_back(where.to_host(i));
+  cluster_facts facts{.hosts = ask_all(where.hosts(), to_hosts)};
+  facts.nodes = best_of(facts.hosts);
+
+  std::vector<address> names;
+  std::vector<std::unique_ptr<server_session>> sessions;
+  std::vector<server_duty> duties;
+  for (auto const& node : facts.nodes) {
+    if (node.how == cluster_node::health::failed || node.how == cluster_node::health::without_address)
+      continue;
+    names.push_back(node.name);
+    sessions.push_back(where.to_announced(node.name));
+    sessions.back()->use_slots(node.slots);
+    duties.push_back(duty_of(node));
+  }
+  facts.views = ask_all(names, sessions);
+  std::vector<server_to_examine> servers;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    servers.push_back({duties[i], names[i], std::move(sessions[i])});
+  }
+  facts.servers = examine_all(std::move(servers), lock, deployment_kind::cluster);
+  return facts;
+}
+
+}  // namespace holdfast::cli

@@ -1,0 +1,17 @@
+#include "doctor_quorum_facts.hpp"
+
+#include "doctor_facts.hpp"
+
+#include <utility>
+
+namespace holdfast::cli {
+
+quorum_facts examine_quorum(server_place const& where, std::string_view const lock) {
+  std::vector<server_to_examine> servers;
+  for (std::size_t i = 0; i < where.hosts().size(); ++i) {
+    servers.push_back({server_duty::serving, where.hosts()[i], where.to_host(i)});
+  }
+  return {.servers = examine_all(std::move(servers), lock, deployment_kind::quorum)};
+}
+
+}  // namespace holdfast::cli

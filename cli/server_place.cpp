@@ -1,0 +1,66 @@
+// With server_session.cpp all of the command that knows the library's inside.
+#include "server_place.hpp"
+
+#include "net/place.hpp"
+
+#include <utility>
+
+namespace holdfast::cli {
+namespace {
+
+deployment_kind kind_of(net::place::kind const what) noexcept {
+  switch (what) {
+    case net::place::kind::sentinel:
+      return deployment_kind::sentinel;
+    case net::place::kind::cluster:
+      return deployment_kind::cluster;
+    case net::place::kind::quorum:
+      return deployment_kind::quorum;
+    case net::place::kind::single:
+      break;
+  }
+  return deployment_kind::single;
+}
+
+}  // namespace
+
+struct server_place::impl {
+  explicit impl(std::string_view const url) : where{net::parse_place(url)} {
+    for (auto const& one : where.hosts) hosts.push_back({one.host, one.port});
+  }
+
+  net::place const where;
+  std::vector<address> hosts{};
+};
+
+server_place::server_place(std::string_view const url) : impl_{std::make_unique<impl>(url)} {}
+server_place::~server_place() = default;
+
+deployment_kind server_place::kind() const noexcept { return kind_of(impl_->where.what); }
+std::string const& server_place::url() const noexcept { return impl_->where.server.display; }
+std::string const& server_place::master() const noexcept { return impl_->where.master; }
+std::vector<address> const& server_place::hosts() const noexcept { return impl_->hosts; }
+
+std::unique_ptr<server_session> server_place::to_server() const {
+  return std::make_unique<server_session>(impl_->where.server);
+}
+
+std::unique_ptr<server_session> server_place::to_host(std::size_t const index) const {
+  return std::make_unique<server_session>(impl_->where.hosts.at(index));
+}
+
+std::unique_ptr<server_session> server_place::to_announced(address const& name) const {
+  return std::make_unique<server_session>(impl_->where.announced(name.host, name.port));
+}
+
+std::unique_ptr<server_session> server_place::to_sentinel(address const& name) const {
+  // Its address is mapped as any other; how it is talked to, it has in common with those of the URL.
+  auto const reached = impl_->where.announced(name.host, name.port);
+  auto to = impl_->where.hosts.front();
+  to.host = reached.host;
+  to.port = reached.port;
+  to.display = reached.display;
+  return std::make_unique<server_session>(to);
+}
+
+}  // namespace holdfast::cli

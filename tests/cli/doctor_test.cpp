@@ -1,10 +1,9 @@
-#include "holdfast_command.hpp"
+#include "doctor_report_of.hpp"
 #include "script/names.hpp"
 #include "support/flaky_proxy.hpp"
 #include "support/redis_server.hpp"
 
 #include <gmock/gmock.h>
-#include <nlohmann/json.hpp>
 
 #include <string>
 
@@ -13,29 +12,6 @@ namespace {
 using namespace holdfast::test;
 using testing::HasSubstr;
 using testing::IsEmpty;
-
-struct outcome {
-  int code = 0;
-  nlohmann::json report{};
-
-  [[nodiscard]] nlohmann::json of(std::string const& check) const {
-    for (auto const& one : report["findings"]) {
-      if (one["check"] == check) return one;
-    }
-    return {};
-  }
-  [[nodiscard]] std::string severity(std::string const& check) const {
-    return of(check).value("severity", "none");
-  }
-};
-
-outcome doctor(std::string const& url, words const& more = {}) {
-  words arguments{"doctor", "--json"};
-  arguments.insert(arguments.end(), more.begin(), more.end());
-  auto command = holdfast_command(arguments, {{"HOLDFAST_URL", url}});
-  auto const code = command.wait();
-  return {code, nlohmann::json::parse(command.out(), nullptr, false)};
-}
 
 TEST(doctor_command, examines_a_server_and_leaves_nothing_behind) {
   redis_server server{{"--save", "", "--appendonly", "yes", "--appendfsync", "always"}};

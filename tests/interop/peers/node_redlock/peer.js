@@ -1,4 +1,5 @@
-// Drives node-redlock by lines: ID THREAD KIND NAME VERB [ARG...] in, ID ANSWER out. Started with the port of Redis.
+// Drives node-redlock by lines: ID THREAD KIND NAME VERB [ARG...] in, ID ANSWER out. Started with where
+// Redis is, on 127.0.0.1: PORT; PORT,PORT,… for masters that know nothing of each other; cluster:PORT,….
 'use strict';
 
 const readline = require('readline');
@@ -8,11 +9,18 @@ const Redlock = require('redlock');
 const RETRY_DELAY = 5; // ms; redlock's own is 200, and tests have no time for that
 const FOR_EVER = -1; // redlock's word for retryCount
 
-const client = new Redis(Number(process.argv[2]));
+const connect = (where) => {
+  const [ports, isCluster] = where.split(':').reverse();
+  const hosts = ports.split(',').map((port) => ({host: '127.0.0.1', port: Number(port)}));
+  return isCluster ? [new Redis.Cluster(hosts)] : hosts.map((host) => new Redis(host));
+};
+const clients = connect(process.argv[2]);
+for (const one of clients) one.on('error', () => {}); // a server that goes down: what was asked of it fails
+const [client] = clients;
 
 const say = (id, text) => console.log(`${id} ${String(text).replace(/\s+/g, ' ')}`);
 
-const locks = (retryCount) => new Redlock([client], {retryCount, retryDelay: RETRY_DELAY, retryJitter: 1});
+const locks = (retryCount) => new Redlock(clients, {retryCount, retryDelay: RETRY_DELAY, retryJitter: 1});
 
 async function tryLock(held, name, wait, lease) {
   try {
@@ -50,7 +58,7 @@ async function answer(held, [kind, name, verb, ...args]) {
 }
 
 async function main() {
-  await client.ping();
+  await Promise.all(clients.map((one) => one.ping()));
   say(0, 'ready redlock');
   const threads = new Map(); // to {held, last}: what the thread holds, and the promise of its last request
   readline.createInterface({input: process.stdin})

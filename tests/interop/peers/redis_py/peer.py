@@ -1,4 +1,7 @@
-"""Drives redis-py's Lock by lines: ID THREAD KIND NAME VERB [ARG...] in, ID ANSWER out. Started with the port of Redis."""
+"""Drives redis-py's Lock by lines: ID THREAD KIND NAME VERB [ARG...] in, ID ANSWER out.
+
+Started with where Redis is, on 127.0.0.1: PORT, or cluster:PORT,….
+"""
 
 import os
 import queue
@@ -6,6 +9,7 @@ import sys
 import threading
 
 import redis
+from redis.cluster import ClusterNode, RedisCluster
 
 RETRY_DELAY = 0.005  # seconds; redis-py's own is 0.1, and tests have no time for that
 
@@ -17,11 +21,18 @@ def say(request, text):
         print(request, " ".join(str(text).split()), flush=True)
 
 
+def connect(where):
+    if not where.startswith("cluster:"):
+        return redis.Redis(port=int(where))
+    ports = where.removeprefix("cluster:").split(",")
+    return RedisCluster(startup_nodes=[ClusterNode("127.0.0.1", int(port)) for port in ports])
+
+
 class Holder:
     """What one logical thread holds."""
 
-    def __init__(self, port):
-        self.client = redis.Redis(port=port)
+    def __init__(self, where):
+        self.client = connect(where)
         self.held = {}
 
     def lock(self, name, lease):
@@ -61,15 +72,15 @@ class Holder:
 
 
 def main():
-    port = int(sys.argv[1])
-    redis.Redis(port=port).ping()
+    where = sys.argv[1]
+    connect(where).ping()
     say("0", f"ready {redis.__version__}")
     threads = {}
     for line in sys.stdin:
         request, thread, *words = line.split()
         if thread not in threads:
             threads[thread] = queue.Queue()
-            threading.Thread(target=Holder(port).serve, args=[threads[thread]], daemon=True).start()
+            threading.Thread(target=Holder(where).serve, args=[threads[thread]], daemon=True).start()
         threads[thread].put([request, *words])
     os._exit(0)  # releases nothing
 

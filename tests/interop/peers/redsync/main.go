@@ -1,4 +1,5 @@
-// Drives redsync by lines: ID THREAD KIND NAME VERB [ARG...] in, ID ANSWER out. Started with the port of Redis.
+// Drives redsync by lines: ID THREAD KIND NAME VERB [ARG...] in, ID ANSWER out. Started with where
+// Redis is, on 127.0.0.1: PORT; PORT,PORT,… for masters that know nothing of each other; cluster:PORT,….
 package main
 
 import (
@@ -13,6 +14,7 @@ import (
 	"time"
 
 	"github.com/go-redsync/redsync/v4"
+	pool "github.com/go-redsync/redsync/v4/redis"
 	"github.com/go-redsync/redsync/v4/redis/goredis/v9"
 	"github.com/redis/go-redis/v9"
 )
@@ -24,7 +26,7 @@ var ctx = context.Background()
 
 // What one logical thread holds.
 type holder struct {
-	client *redis.Client
+	client redis.UniversalClient // of the first master
 	locks  *redsync.Redsync
 	held   map[string]*redsync.Mutex
 }
@@ -126,13 +128,37 @@ func (h *holder) answer(kind, name, verb string, args []string) (string, error) 
 	return "unsupported", nil
 }
 
-func main() {
-	client := redis.NewClient(&redis.Options{Addr: "127.0.0.1:" + os.Args[1]})
-	if err := client.Ping(ctx).Err(); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
+func addresses(ports string) []string {
+	all := strings.Split(ports, ",")
+	for i, port := range all {
+		all[i] = "127.0.0.1:" + port
 	}
-	locks := redsync.New(goredis.NewPool(client))
+	return all
+}
+
+// A client for the cluster, or one for each master.
+func connect(where string) []redis.UniversalClient {
+	if nodes, isCluster := strings.CutPrefix(where, "cluster:"); isCluster {
+		return []redis.UniversalClient{redis.NewClusterClient(&redis.ClusterOptions{Addrs: addresses(nodes)})}
+	}
+	var all []redis.UniversalClient
+	for _, address := range addresses(where) {
+		all = append(all, redis.NewClient(&redis.Options{Addr: address}))
+	}
+	return all
+}
+
+func main() {
+	clients := connect(os.Args[1])
+	var pools []pool.Pool
+	for _, client := range clients {
+		if err := client.Ping(ctx).Err(); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		pools = append(pools, goredis.NewPool(client))
+	}
+	locks := redsync.New(pools...)
 	var one sync.Mutex
 	say := func(id, text string) {
 		one.Lock()
@@ -148,7 +174,7 @@ func main() {
 			requests = make(chan []string, 1000)
 			threads[words[1]] = requests
 			go func() {
-				h := &holder{client, locks, map[string]*redsync.Mutex{}}
+				h := &holder{clients[0], locks, map[string]*redsync.Mutex{}}
 				for words := range requests {
 					text, err := h.answer(words[2], words[3], words[4], words[5:])
 					if err != nil {

@@ -1,9 +1,11 @@
 package holdfast.peer;
 
 import java.util.Arrays;
+import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Supplier;
+import org.redisson.RedissonRedLock;
 import org.redisson.api.RCountDownLatch;
 import org.redisson.api.RFencedLock;
 import org.redisson.api.RLock;
@@ -16,11 +18,13 @@ import org.redisson.api.RedissonClient;
  * explicit lease, so a new one for each request would behave differently.
  */
 final class Objects {
-  private final RedissonClient client;
+  private final List<RedissonClient> clients; // one, or one for each of several masters
+  private final RedissonClient client; // the first: of all but what spans the masters
   private final Map<String, Object> known = new ConcurrentHashMap<>();
 
-  Objects(RedissonClient client) {
-    this.client = client;
+  Objects(List<RedissonClient> clients) {
+    this.clients = clients;
+    this.client = clients.get(0);
   }
 
   Object run(Request request) throws Exception {
@@ -47,6 +51,7 @@ final class Objects {
       case "read" -> (RLock) object(request, () -> client.getReadWriteLock(name).readLock());
       case "write" -> (RLock) object(request, () -> client.getReadWriteLock(name).writeLock());
       case "multi" -> (RLock) object(request, () -> client.getMultiLock(locks(name)));
+      case "red" -> (RLock) object(request, () -> redLock(name));
       case "non-reentrant" -> {
         var made = Newer.call(RedissonClient.class, client, "getNonReentrantLock", name);
         yield (RLock) object(request, () -> made);
@@ -57,6 +62,11 @@ final class Objects {
 
   private RLock[] locks(String names) {
     return Arrays.stream(names.split(",")).map(client::getLock).toArray(RLock[]::new);
+  }
+
+  @SuppressWarnings("deprecation") // it is what people have who want a majority
+  private RLock redLock(String name) {
+    return new RedissonRedLock(clients.stream().map(master -> master.getLock(name)).toArray(RLock[]::new));
   }
 
   private Object object(Request request, Supplier<Object> make) {

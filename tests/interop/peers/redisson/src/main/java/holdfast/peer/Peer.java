@@ -6,12 +6,12 @@ import java.io.InputStreamReader;
 import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import org.redisson.Redisson;
 import org.redisson.api.RedissonClient;
-import org.redisson.config.Config;
 
 /** Drives Redisson by lines: {@code ID THREAD KIND NAME VERB [ARG...]} in, {@code ID ANSWER} out. */
 public final class Peer {
@@ -20,19 +20,13 @@ public final class Peer {
   private final Map<String, ExecutorService> threads = new HashMap<>(); // touched only by the reader of lines
   private final Objects objects;
 
-  private Peer(RedissonClient client) {
-    objects = new Objects(client);
+  private Peer(List<RedissonClient> clients) {
+    objects = new Objects(clients);
   }
 
   public static void main(String[] args) throws IOException {
-    var config = new Config();
-    // Small, since tests start many of these on few cores; nothing of this is on the wire but the watchdog's time-out.
-    config.setThreads(4).setNettyThreads(2).setLockWatchdogTimeout(args.length > 1 ? Long.parseLong(args[1]) : 30_000);
-    config.useSingleServer()
-        .setAddress("redis://127.0.0.1:" + args[0])
-        .setConnectionMinimumIdleSize(1)
-        .setSubscriptionConnectionMinimumIdleSize(1);
-    var peer = new Peer(Redisson.create(config));
+    var watchdog = args.length > 1 ? Long.parseLong(args[1]) : 30_000;
+    var peer = new Peer(Deployment.connect(args[0], watchdog));
     say("0", "ready " + Redisson.class.getPackage().getImplementationVersion());
     try {
       peer.serve();

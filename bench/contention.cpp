@@ -62,11 +62,11 @@ void run_threads(int count, std::function<void(int thread)> const& body) {
 }
 
 template <class Lock>
-void take_turns(Lock& lock, int process, int thread, tally& counts) {
+void take_turns(Lock& lock, int process, int thread, tally& counts, std::chrono::microseconds work = {}) {
   counts.wait_for_start();
   while (!counts.stop.load(std::memory_order_relaxed)) {
     std::lock_guard hold{lock};
-    counts.visit(process, thread);
+    counts.visit(process, thread, work);
     counts.leave();
   }
 }
@@ -74,6 +74,7 @@ void take_turns(Lock& lock, int process, int thread, tally& counts) {
 struct moment {
   std::chrono::steady_clock::time_point at;
   call_counts calls;
+  std::int64_t turns;
   std::int64_t handoffs;
   std::int64_t process_handoffs;
 };
@@ -90,15 +91,16 @@ double median_gap_us(tally const& counts) {
   return known.empty() ? 0 : median(std::move(known));
 }
 
-moment now(redis_server const& server, tally const& counts) {
-  return {std::chrono::steady_clock::now(), server.calls(), counts.handoffs, counts.process_handoffs};
+moment now(place const& at, tally const& counts) {
+  return {std::chrono::steady_clock::now(), at.calls(), counts.acquisitions, counts.handoffs,
+          counts.process_handoffs};
 }
 
 }  // namespace
 
 void tally::leave() { left_at = nanoseconds_now(); }
 
-void tally::visit(int process, int thread) {
+void tally::visit(int process, int thread, std::chrono::microseconds work) {
   if (auto const before = left_at.exchange(0); before != 0) {
     gaps[static_cast<std::size_t>(acquisitions) % gaps.size()] = nanoseconds_now() - before;
   }
@@ -108,6 +110,7 @@ void tally::visit(int process, int thread) {
   if (before != me) ++handoffs;
   if (before >= 0 && before / 1000 != process) ++process_handoffs;
   ++acquisitions;
+  if (work != work.zero()) std::this_thread::sleep_for(work);
   inside.fetch_sub(1);
 }
 
@@ -128,18 +131,20 @@ contention contend(context const& run, int processes, int threads, contending_pr
   // Everybody has had a turn, or could have: the queues are as long as they get.
   wait_until(contenders, [&] { return counts->acquisitions >= contenders_in_all; });
 
-  auto const before = now(run.server, *counts);
+  auto const before = now(run.at, *counts);
   std::this_thread::sleep_for(run.measured_time());
-  auto const after = now(run.server, *counts);
+  auto const after = now(run.at, *counts);
   counts->stop = true;
   contenders.join();
   if (counts->overlaps != 0) throw std::runtime_error{"two contenders held the lock at once"};
 
   double const seconds = std::chrono::duration<double>(after.at - before.at).count();
-  return {static_cast<double>(after.handoffs - before.handoffs) / seconds,
+  return {static_cast<double>(after.turns - before.turns) / seconds,
+          static_cast<double>(after.handoffs - before.handoffs) / seconds,
           static_cast<double>(after.process_handoffs - before.process_handoffs) / seconds,
           requests_between(before.calls, after.calls) / seconds,
-          messages_between(before.calls, after.calls) / seconds, median_gap_us(*counts)};
+          messages_between(before.calls, after.calls) / seconds,
+          median_gap_us(*counts)};
 }
 
 contending_process holdfast_contenders(redis_server const& server, lock_options const& options) {

@@ -3,9 +3,11 @@
 
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <holdfast/options.hpp>
+#include <string>
 
 #include "process.hpp"
 #include "rows.hpp"
@@ -29,8 +31,8 @@ struct tally {
   /// Called by a holder just before it lets go.
   void leave();
 
-  /// Called by a contender while it holds.
-  void visit(int process, int thread);
+  /// Called by a contender while it holds; `work` is what it has to do meanwhile.
+  void visit(int process, int thread, std::chrono::microseconds work = {});
 
   /// Called by a contender that is about to begin.
   void wait_for_start();
@@ -38,6 +40,7 @@ struct tally {
 
 /// What one measurement of contention gave, per second.
 struct contention {
+  double turns = 0;
   double handoffs = 0;
   double process_handoffs = 0;
   double requests = 0;

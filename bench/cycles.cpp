@@ -24,23 +24,23 @@ struct moment {
   long completed;
 };
 
-moment now(redis_server const& server, std::atomic<long> const& completed) {
-  return {std::chrono::steady_clock::now(), cpu_seconds(), server.calls(), completed};
+moment now(place const& at, std::atomic<long> const& completed) {
+  return {std::chrono::steady_clock::now(), cpu_seconds(), at.calls(), completed};
 }
 
 /// How the counter grows, once it has reached `settled`.
 cycles measure(context const& run, std::atomic<long> const& completed, long settled) {
   while (completed < settled) std::this_thread::sleep_for(std::chrono::milliseconds{1});
-  auto const before = now(run.server, completed);
+  auto const before = now(run.at, completed);
   std::this_thread::sleep_for(run.measured_time());
-  auto const after = now(run.server, completed);
+  auto const after = now(run.at, completed);
   auto const done = static_cast<double>(after.completed - before.completed);
   return {done / std::chrono::duration<double>(after.at - before.at).count(),
           requests_between(before.calls, after.calls) / done, 1e6 * (after.cpu - before.cpu) / done};
 }
 
 cycles run_threads(context const& run, int count, lock_options const& options) {
-  client redis{run.server.url()};
+  client redis{run.at.url};
   redis.connect();
   std::atomic<long> completed{0};
   std::vector<std::jthread> threads;
@@ -88,7 +88,7 @@ class asynchronous_cycle {
 };
 
 cycles run_outstanding(context const& run, int count, std::function<acquirer(client&, int)> const& make) {
-  client redis{run.server.url()};
+  client redis{run.at.url};
   redis.connect();
   std::atomic<long> completed{0};
   std::atomic<int> running{count};

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "deployments.hpp"
 #include "process.hpp"
 #include "redis.hpp"
 #include "report.hpp"
@@ -21,9 +22,6 @@
 namespace {
 
 using namespace holdfast::bench;
-
-constexpr int server_core = 0;
-constexpr int client_core = 1;
 
 /// The command that was built beside this program.
 std::string built_command() {
@@ -45,7 +43,7 @@ int measure(settings const& options, std::vector<std::string> const& names, bool
                       : "not pinned";
   where.round_trip_us = ping_us(server.port());
 
-  context const run{options, server};
+  context const run{options, server, server.here()};
   std::vector<line> lines;
   for (auto const& each : all_rows()) {
     if (!chosen(each, names)) continue;
@@ -67,6 +65,7 @@ int main(int argc, char** argv) {
   settings options;
   options.command = built_command();
   options.redisson = HOLDFAST_PEERS "/redisson-current";
+  options.redsync = HOLDFAST_PEERS "/redsync";
   std::vector<std::string> names;
   bool as_json = false;
   std::vector<std::string> known;
@@ -99,6 +98,8 @@ int main(int argc, char** argv) {
                  "B11: the holdfast command; default: the one beside this program");
   app.add_option("--redisson", options.redisson,
                  "R2, R3: the folder with Redisson's program; default: where tools/prepare-peers puts it");
+  app.add_option("--redsync", options.redsync,
+                 "Q4: the folder with redsync's program; default: where tools/prepare-peers puts it");
   app.add_option("--warm-up", options.warm_up, "R2, R3: seconds that Redisson runs before it is measured")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();

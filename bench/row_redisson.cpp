@@ -8,9 +8,9 @@
 
 #include "contention.hpp"
 #include "cycles.hpp"
+#include "peer_load.hpp"
 #include "pipelined_floor.hpp"
 #include "process.hpp"
-#include "redisson.hpp"
 #include "rows.hpp"
 
 namespace holdfast::bench {
@@ -35,25 +35,25 @@ std::function<acquirer(client&, int)> readers() {
 /// Redisson under that load, and warm; nothing when only our side is measured.
 class warm_redisson {
  public:
-  using load = redisson_rates (redisson::*)(int, std::chrono::duration<double>);
-
-  warm_redisson(context const& run, load what) : run_{run}, what_{what} {
+  /// `what`: "one" name, or "different" ones.
+  warm_redisson(context const& run, char const* what) : run_{run}, what_{what} {
     if (run.options.measured == sides::ours) return;
-    java_ = std::make_unique<redisson>(run.options.redisson, run.server.port());
-    std::ignore = (*java_.*what)(threads, std::chrono::duration<double>{run.options.warm_up});
+    auto const command = redisson_program::command(run.options.redisson, run.server.port());
+    java_ = std::make_unique<peer_load>(command);
+    std::ignore = java_->run(what, threads, std::chrono::duration<double>{run.options.warm_up});
   }
 
-  [[nodiscard]] redisson_rates measure() { return (*java_.*what_)(threads, run_.measured_time()); }
+  [[nodiscard]] peer_rates measure() { return java_->run(what_, threads, run_.measured_time()); }
 
  private:
   context const& run_;
-  load what_;
-  std::unique_ptr<redisson> java_;
+  char const* what_;
+  std::unique_ptr<peer_load> java_;
 };
 
 /// The rows that need Redisson say why when it isn't there.
 bool left_out(context const& run) {
-  return run.options.measured != sides::ours && !redisson::is_in(run.options.redisson);
+  return run.options.measured != sides::ours && !redisson_program::is_in(run.options.redisson);
 }
 
 std::vector<line> reason(context const& run, std::string row) {
@@ -88,7 +88,7 @@ std::vector<line> redisson_different_names(context const& run) {
   line rate{"R2", "16 threads, different names, cycles/s; floor: Redisson",
             target{target::of::ratio, target::side::at_least, 5}};
   line cpu{"R2", "… client CPU, µs a cycle", target{target::of::ratio, target::side::at_most, 0.20}};
-  warm_redisson java{run, &redisson::different_names};
+  warm_redisson java{run, "different"};
   measure_in_turns(
       run, rate,
       [&] {
@@ -108,7 +108,7 @@ std::vector<line> redisson_one_name(context const& run) {
   if (left_out(run)) return reason(run, "R3");
   line rate{"R3", "16 threads of 1 process, 1 name, handoffs/s; floor: Redisson",
             target{target::of::ratio, target::side::at_least, 10}};
-  warm_redisson java{run, &redisson::one_name};
+  warm_redisson java{run, "one"};
   measure_in_turns(
       run, rate, [&] { return java.measure().handoffs; },
       [&] {

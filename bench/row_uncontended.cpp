@@ -3,34 +3,17 @@
 #include <fmt/format.h>
 
 #include <holdfast/mutex.hpp>
-#include <vector>
 
 #include "exclusive_commands.hpp"
 #include "process.hpp"
 #include "redis.hpp"
 #include "rows.hpp"
-#include "stats.hpp"
+#include "timing.hpp"
 
 namespace holdfast::bench {
 namespace {
 
 constexpr auto name = "bench:uncontended";
-
-template <class Cycle>
-double median_us(std::chrono::duration<double> time, Cycle const& cycle) {
-  using clock = std::chrono::steady_clock;
-  for (int warm_up = 0; warm_up < 200; ++warm_up) cycle();
-  std::vector<float> samples;
-  samples.reserve(1 << 18);
-  auto const end = clock::now() + time;
-  for (auto before = clock::now(); before < end;) {
-    cycle();
-    auto const after = clock::now();
-    samples.push_back(std::chrono::duration<float, std::micro>{after - before}.count());
-    before = after;
-  }
-  return static_cast<double>(median(std::move(samples)));
-}
 
 double floor_us(context const& run) {
   connection redis{run.server.port()};

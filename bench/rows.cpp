@@ -48,6 +48,8 @@ std::vector<row> const& all_rows() {
       {"R2", redisson_different_names},
       {"R3", redisson_one_name},
       {"R4", redisson_readers},
+      {"C1", cluster_node},
+      {"F1", sentinel_failover},
   };
   return rows;
 }

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "report.hpp"
@@ -23,6 +24,7 @@ struct settings {
   int processes = 512;     ///< B7: the largest number of waiting processes
   std::string command;     ///< B11: the holdfast program
   std::string redisson;    ///< R2, R3: the folder with Redisson's program
+  std::string redsync;     ///< Q4: the folder with redsync's program
   double warm_up = 15;     ///< R2, R3: seconds that it runs before it is measured
   bool pinned = true;
 };
@@ -30,6 +32,9 @@ struct settings {
 struct context {
   settings const& options;
   redis_server const& server;
+  place at = server.here();  ///< where our side is measured, unless a row says otherwise
+
+  [[nodiscard]] context elsewhere(place other) const { return {options, server, std::move(other)}; }
 
   [[nodiscard]] std::chrono::duration<double> measured_time() const {
     return std::chrono::duration<double>{options.seconds};
@@ -58,6 +63,9 @@ std::vector<line> redisson_many_asynchronous(context const&);  // R1
 std::vector<line> redisson_different_names(context const&);    // R2
 std::vector<line> redisson_one_name(context const&);           // R3
 std::vector<line> redisson_readers(context const&);            // R4
+
+std::vector<line> cluster_node(context const&);       // C1
+std::vector<line> sentinel_failover(context const&);  // F1
 
 struct row {
   std::string name;

@@ -4,6 +4,7 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 
@@ -11,6 +12,12 @@ namespace holdfast::bench {
 
 /// Calls so far by command name, as INFO commandstats counts them.
 using call_counts = std::map<std::string, std::int64_t>;
+
+/// What the clients of a measurement connect to, and what it has counted: one server, or all of several.
+struct place {
+  std::string url;
+  std::function<call_counts()> calls;
+};
 
 /// A private redis-server on a loopback port, without persistence; ends with this object.
 class redis_server {
@@ -26,6 +33,9 @@ class redis_server {
   [[nodiscard]] std::string url() const;
   [[nodiscard]] std::string version() const;
   [[nodiscard]] call_counts calls() const;
+  [[nodiscard]] place here() const {
+    return {url(), [this] { return calls(); }};
+  }
 
   /// Deletes all keys.
   void clear() const;

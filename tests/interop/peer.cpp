@@ -12,16 +12,35 @@ std::string launcher(std::string const& name) {
   return (std::filesystem::path{HOLDFAST_PEERS} / name / "run").string();
 }
 
-std::vector<std::string> command(std::string const& name, redis_server const& server,
+std::vector<std::string> command(std::string const& name, whereabouts const& redis,
                                  std::vector<std::string> arguments) {
-  if (server.port() == 0) throw std::logic_error{"peers reach Redis over TCP only"};
-  arguments.insert(arguments.begin(), {launcher(name), std::to_string(server.port())});
+  arguments.insert(arguments.begin(), {launcher(name), redis.words()});
   return arguments;
 }
 
 constexpr auto ready = std::string_view{"0 ready "};
 
 }  // namespace
+
+whereabouts::whereabouts(redis_server const& server) { add(server); }
+
+whereabouts::whereabouts(independent_servers const& masters) {
+  for (auto const& one : masters) add(*one);
+}
+
+whereabouts::whereabouts(cluster_servers& cluster) : words_{"cluster:"} {
+  for (std::size_t number = 0; number < cluster.size(); ++number) add(cluster.node(number));
+}
+
+whereabouts::whereabouts(sentinel_servers& watched) : words_{"sentinel:" + watched.name() + ":"} {
+  for (std::size_t number = 0; number < watched.sentinel_count(); ++number) add(watched.sentinel(number));
+}
+
+void whereabouts::add(redis_server const& server) {
+  if (server.port() == 0) throw std::logic_error{"peers reach Redis over TCP only"};
+  if (!words_.empty() && words_.back() != ':') words_ += ',';
+  words_ += std::to_string(server.port());
+}
 
 bool call::is_answered() const {
   std::scoped_lock const hold{answers_->guard};
@@ -42,8 +61,8 @@ std::ostream& operator<<(std::ostream& out, call const& c) {
 
 bool peer::is_prepared(std::string const& name) { return std::filesystem::exists(launcher(name)); }
 
-peer::peer(std::string const& name, redis_server const& server, std::vector<std::string> arguments)
-    : process_{command(name, server, std::move(arguments))} {
+peer::peer(std::string const& name, whereabouts const& redis, std::vector<std::string> arguments)
+    : process_{command(name, redis, std::move(arguments))} {
   auto const said = process_.hear(std::chrono::seconds{30});
   if (!said.starts_with(ready)) throw std::runtime_error{"the peer " + name + " says " + said};
   version_ = said.substr(ready.size());

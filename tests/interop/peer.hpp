@@ -1,8 +1,11 @@
 /// Other people's locks, each in a process of its own that a test drives; peers/README.md has the protocol.
 #pragma once
 
+#include "support/cluster_servers.hpp"
+#include "support/independent_servers.hpp"
 #include "support/line_process.hpp"
 #include "support/redis_server.hpp"
+#include "support/sentinel_servers.hpp"
 
 #include <chrono>
 #include <concepts>
@@ -50,13 +53,28 @@ class [[nodiscard]] call {
   std::string question_;
 };
 
+/// Where a peer finds Redis, in the words of peers/README.md. The servers must listen on TCP.
+class whereabouts {
+ public:
+  whereabouts(redis_server const& server);          // NOLINT(google-explicit-constructor): the usual case
+  whereabouts(independent_servers const& masters);  // NOLINT(google-explicit-constructor)
+  whereabouts(cluster_servers& cluster);            // NOLINT(google-explicit-constructor)
+  whereabouts(sentinel_servers& watched);           // NOLINT(google-explicit-constructor)
+
+  [[nodiscard]] std::string const& words() const { return words_; }
+
+ private:
+  void add(redis_server const& server);
+
+  std::string words_{};
+};
+
 class peer {
  public:
   [[nodiscard]] static bool is_prepared(std::string const& name);
 
-  /// `name` is that of its folder in build/peers. The server must listen on TCP. Returns when the peer is
-  /// ready.
-  peer(std::string const& name, redis_server const& server, std::vector<std::string> arguments = {});
+  /// `name` is that of its folder in build/peers. Returns when the peer is ready.
+  peer(std::string const& name, whereabouts const& redis, std::vector<std::string> arguments = {});
   ~peer();  ///< kills it
   peer(peer const&) = delete;
   peer& operator=(peer const&) = delete;

@@ -126,9 +126,9 @@ class their_latch : public their_object<their_latch> {
 
 class redisson : public peer {
  public:
-  redisson(redis_server const& server, redisson_version version,
+  redisson(whereabouts const& redis, redisson_version version,
            std::chrono::milliseconds watchdog = std::chrono::seconds{30})
-      : peer{folder_of(version), server, {std::to_string(watchdog.count())}} {}
+      : peer{folder_of(version), redis, {std::to_string(watchdog.count())}} {}
 
   [[nodiscard]] their_lock lock(std::string name) { return {*this, "lock", std::move(name)}; }
   [[nodiscard]] their_lock fair_lock(std::string name) { return {*this, "fair", std::move(name)}; }
@@ -141,6 +141,8 @@ class redisson : public peer {
   }
   /// RedissonMultiLock over ordinary locks: "a,b,c".
   [[nodiscard]] their_lock multi_lock(std::string names) { return {*this, "multi", std::move(names)}; }
+  /// RedissonRedLock over the locks of that name on all masters.
+  [[nodiscard]] their_lock red_lock(std::string name) { return {*this, "red", std::move(name)}; }
   [[nodiscard]] their_semaphore semaphore(std::string name) { return {*this, "semaphore", std::move(name)}; }
   [[nodiscard]] their_permits permits(std::string name) { return {*this, "permits", std::move(name)}; }
   [[nodiscard]] their_latch latch(std::string name) { return {*this, "latch", std::move(name)}; }

@@ -149,6 +149,10 @@ func connect(where string) []redis.UniversalClient {
 }
 
 func main() {
+	if os.Args[1] == "load" {
+		serveLoad(os.Args[2])
+		return
+	}
 	clients := connect(os.Args[1])
 	var pools []pool.Pool
 	for _, client := range clients {

@@ -78,20 +78,26 @@ class liberator {
  public:
   explicit liberator(test::sentinel_servers& servers) {
     for (std::size_t number = 0; number < servers.size(); ++number) {
-      if (&servers.data(number) != &servers.master()) replicas_.push_back(servers.data(number).raw());
+      if (&servers.data(number) != &servers.master()) replicas_.push_back(&servers.data(number));
     }
   }
   /// Whether it is free by now.
   [[nodiscard]] bool try_to() {
-    for (auto& replica : replicas_) {
-      free_ =
-          free_ || (replica.command({"ROLE"}).elements.at(0).text == "master" && replica.del(wanted_name));
-    }
+    for (auto const* replica : replicas_) free_ = free_ || freed_at(*replica);
     return free_;
   }
 
  private:
-  std::vector<test::raw_redis> replicas_;
+  [[nodiscard]] static bool freed_at(test::redis_server const& replica) {
+    try {
+      auto redis = replica.raw();  // anew, since a server whose role changes throws its clients out
+      return redis.command({"ROLE"}).elements.at(0).text == "master" && redis.del(wanted_name);
+    } catch (std::runtime_error const&) {
+      return false;
+    }
+  }
+
+  std::vector<test::redis_server const*> replicas_;
   bool free_ = false;
 };
 

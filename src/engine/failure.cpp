@@ -6,6 +6,7 @@
 #include <string>
 
 #include "engine/line.hpp"
+#include "net/place.hpp"
 #include "script/names.hpp"
 
 namespace holdfast::engine {
@@ -19,7 +20,9 @@ struct advice {
 };
 
 constexpr std::array<advice, 7> advices{{
-    {"READONLY", "this is a replica: give the URL of the master"},
+    {"READONLY",
+     "this is a replica: give the URL of the master, or, where sentinels say which one that is, "
+     "redis+sentinel://host:26379/NAME"},
     {"OOM", "the server is at maxmemory: free memory, or raise maxmemory; locks need policy noeviction"},
     {"MISCONF", "the server can't save its data and refuses writes: look at its disk and its log"},
     {"CLUSTERDOWN", "the cluster doesn't serve this slot: look at CLUSTER INFO"},
@@ -46,6 +49,9 @@ bool about_rights(resp::reply const& refusal) noexcept {
 }
 
 std::string_view advice_for(resp::reply const& refusal) noexcept {
+  if (refusal.text.find("unknown command") != std::string::npos &&
+      refusal.text.find("EVAL") != std::string::npos)
+    return net::advice_about_sentinels;
   auto const known = std::find_if(advices.begin(), advices.end(),
                                   [&refusal](advice const& a) { return refusal.is_error(a.code); });
   return known == advices.end() ? std::string_view{} : known->what_to_do;

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "net/place.hpp"
 #include "resp/command.hpp"
 
 namespace holdfast::net {
@@ -81,6 +82,10 @@ handshake::step handshake::refused(request what, resp::reply const& answer) {
   if (code == "NOPERM") {
     return fail(errc::unauthorized,
                 to_.display + " doesn't let this user choose a database (+select): " + words);
+  }
+  if (words.find("unknown command") != std::string::npos) {
+    return fail(errc::refused,
+                to_.display + " has no databases: " + words + "; " + std::string{advice_about_sentinels});
   }
   return fail(errc::refused, to_.display + " has no database " + std::to_string(to_.db) + ": " + words);
 }

@@ -41,6 +41,11 @@ struct place {
 /// allowed, and never shows a password.
 [[nodiscard]] place parse_place(std::string_view url);
 
+/// Advice about a server that doesn't know a command which each server with data knows.
+inline constexpr std::string_view advice_about_sentinels =
+    "it is no server that locks can be kept in; if it is a sentinel, the URL is "
+    "redis+sentinel://host:26379/NAME, with the name of a master that it watches";
+
 /// "host:port", an IPv6 address in brackets.
 [[nodiscard]] std::string host_and_port(std::string const& host, std::uint16_t port);
 

@@ -264,6 +264,7 @@ void sentinels::fail_waiting() {
 /// In a failover they disagree for a moment.
 void sentinels::check_agreement() {
   if (!disagree(views())) {
+    if (anyone_is_asked()) return;
     agreed_ = agreement::yes;
     agreement_timer_.disarm();
   } else if (agreed_ == agreement::yes) {
@@ -277,7 +278,9 @@ void sentinels::check_again() {
     agreed_ = agreement::asked_again;
     ask_all();
     on_.arm(agreement_timer_, boot_clock::now() + longest_round);
-  } else if (agreed_ == agreement::asked_again) {
+  } else if (!disagree(views())) {
+    agreed_ = agreement::yes;
+  } else {
     agreed_ = agreement::told;
     tell_.warning(how_.server.display + ": the sentinels disagree on the master: " + who_says_what() +
                   "; the newest word, or else that of most, counts: look at SENTINEL MASTERS on each");

@@ -130,4 +130,38 @@ TEST(handshake, refuses_answers_that_no_redis_gives) {
   EXPECT_EQ(greeting.failure().code(), errc::protocol);
 }
 
+reply role_of(std::string words) {
+  reply all{.what = kind::array, .integer = 0, .text = {}, .elements = {}};
+  all.elements.push_back({.what = kind::text, .integer = 0, .text = std::move(words), .elements = {}});
+  return all;
+}
+
+handshake to_master() { return {parse_url("redis://h"), "", handshake::role::master}; }
+
+TEST(handshake, asks_for_the_role_when_only_a_master_will_do) {
+  auto greeting = to_master();
+  EXPECT_EQ(greeting.commands(), "*1\r\n$4\r\nROLE\r\n*1\r\n$4\r\nPING\r\n");
+  EXPECT_EQ(greeting.on_reply(role_of("master")), step::more);
+  EXPECT_EQ(greeting.on_reply(ok()), step::done);
+}
+
+TEST(handshake, goes_elsewhere_from_a_replica) {
+  auto greeting = to_master();
+  EXPECT_EQ(greeting.on_reply(role_of("slave")), step::elsewhere);
+  EXPECT_EQ(greeting.failure().code(), errc::unreachable);
+  EXPECT_THAT(greeting.failure().what(), HasSubstr("is a replica"));
+}
+
+TEST(handshake, believes_the_sentinels_where_the_role_is_not_told) {
+  auto greeting = to_master();
+  EXPECT_EQ(greeting.on_reply(failed("NOPERM this user has no permissions to run the 'role' command")),
+            step::more);
+  EXPECT_EQ(greeting.on_reply(ok()), step::done);
+}
+
+TEST(handshake, advises_when_a_server_without_databases_may_be_a_sentinel) {
+  auto const failure = refused(to("redis://h/3", ""), "ERR unknown command 'SELECT', with args");
+  EXPECT_THAT(failure.what(), HasSubstr("redis+sentinel://"));
+}
+
 }  // namespace

@@ -150,4 +150,17 @@ TEST(pipeline, remembers_of_what_is_taken_out_whether_it_had_been_sent) {
   EXPECT_TRUE(line.empty());
 }
 
+TEST(pipeline, sends_what_is_put_back_ahead_of_what_came_behind_it) {
+  pipeline line;
+  for (auto const* const one : {"a", "b"}) add(line, one);
+  (void)sent(line);
+  auto refused = matched(line, "READONLY");
+  refused.how.sent = false;  // whoever refused it hasn't done it
+  line.restart();
+  line.put_back(std::move(refused), start);
+  EXPECT_EQ(sent(line), "ab");
+  EXPECT_FALSE(matched(line, "reply").how.resent);
+  EXPECT_TRUE(matched(line, "reply").how.resent) << "of that one nothing is known";
+}
+
 }  // namespace

@@ -1,0 +1,304 @@
+/// Locks on the master that sentinels name, while it is killed, frozen and replaced.
+#include "fault.hpp"
+
+#include "support/sentinel_servers.hpp"
+
+#include <holdfast/fair_mutex.hpp>
+
+#include <gmock/gmock.h>
+
+namespace holdfast::test {
+namespace {
+
+using testing::HasSubstr;
+using testing::SizeIs;
+
+lock_options const busy_watchdog{.ttl = 30s, .renew_every = 100ms};
+
+/// On a machine with more to do than it can, a failover takes its time.
+constexpr auto patience = 40s;
+
+class sentinel : public testing::Test {
+ protected:
+  explicit sentinel(sentinel_options options = {}) : servers_{std::move(options)} {}
+
+  /// Whatever is written from now on the replicas don't get, until they are thawed.
+  void stop_replication() {
+    auto& master = servers_.master();
+    for (std::size_t i = 0; i != servers_.size(); ++i) {
+      if (&servers_.data(i) != &master) servers_.data(i).freeze();
+    }
+    (void)master.raw().command({"CLIENT", "KILL", "TYPE", "replica"});
+  }
+  void thaw_replicas() {
+    for (std::size_t i = 0; i != servers_.size(); ++i) servers_.data(i).thaw();
+  }
+  [[nodiscard]] bool renews_again() {
+    auto const before = redis_.stats().renewals;
+    return eventually(patience, [&] { return redis_.stats().renewals > before + 2; });
+  }
+  /// By a client that has nothing to do with the others.
+  [[nodiscard]] bool is_busy(std::string const& name) {
+    client other{servers_.url()};
+    mutex m{other, name};
+    return !m.try_acquire().has_value();
+  }
+
+  sentinel_servers servers_;
+  log_lines lines_;
+  client redis_{servers_.url(), {.log = lines_.hook()}};
+};
+
+TEST_F(sentinel, lock_that_all_replicas_have_outlives_the_master) {
+  auto options = busy_watchdog;
+  options.replicas = 2;
+  mutex m{redis_, "orders", options};
+  auto const mine = m.acquire();
+  auto& old = servers_.master();
+  old.kill9();
+  ASSERT_TRUE(servers_.wait_for_another_master(old, patience));
+  EXPECT_TRUE(renews_again());
+  EXPECT_TRUE(mine.valid());
+  EXPECT_EQ(servers_.master().raw().get("orders"), mine.owner());
+  EXPECT_TRUE(is_busy("orders"));
+  EXPECT_EQ(redis_.stats().lost, 0u);
+}
+
+TEST_F(sentinel, frozen_master_is_left_and_not_believed_when_it_is_thawed) {
+  auto options = busy_watchdog;
+  options.replicas = 2;
+  mutex m{redis_, "orders", options};
+  auto mine = m.acquire();
+  auto const token = mine.token();
+  auto& old = servers_.master();
+  old.freeze();
+  ASSERT_TRUE(servers_.wait_for_another_master(old, patience));
+  EXPECT_TRUE(renews_again());
+  old.thaw();
+  EXPECT_TRUE(renews_again());
+  EXPECT_TRUE(mine.valid());
+  EXPECT_EQ(mine.release(), release_result::released);
+  mutex again{redis_, "orders"};
+  auto const next = again.acquire();
+  EXPECT_GT(next.token(), token);
+  EXPECT_EQ(servers_.master().raw().get("orders"), next.owner());
+}
+
+TEST_F(sentinel, waiters_go_on_waiting_at_the_new_master) {
+  client second{servers_.url()};
+  mutex m{redis_, "orders", busy_watchdog};
+  mutex theirs{second, "orders"};
+  fair_mutex in_order{redis_, "queue", busy_watchdog};
+  fair_mutex theirs_in_order{second, "queue"};
+  auto mine = m.acquire();
+  auto mine_in_order = in_order.acquire();
+  auto const before = mine.token();
+  waiter waits{theirs};
+  ASSERT_TRUE(eventually(5s, [&] { return second.stats().waits == 1; }));
+  ASSERT_TRUE(servers_.wait_until_replicated());
+  servers_.failover();
+  EXPECT_TRUE(renews_again());
+  EXPECT_TRUE(mine.valid());
+  EXPECT_FALSE(waits.done());
+  mine.release();
+  ASSERT_TRUE(eventually(patience, [&] { return waits.done(); }));
+  EXPECT_GT(waits.take().token(), before);
+  EXPECT_TRUE(mine_in_order.valid());
+  mine_in_order.release();
+  EXPECT_TRUE(theirs_in_order.try_acquire_for(patience).has_value());
+}
+
+TEST_F(sentinel, lock_that_no_replica_has_is_lost_and_told_and_tokens_grow_all_the_same) {
+  mutex m{redis_, "orders", busy_watchdog};
+  mutex once{redis_, "once", {.ttl = 10min, .watchdog = false}};
+  stop_replication();
+  auto const mine = m.acquire();
+  auto const unrenewed = once.acquire();
+  auto& old = servers_.master();
+  old.kill9();
+  thaw_replicas();
+  ASSERT_TRUE(servers_.wait_for_another_master(old, patience));
+  EXPECT_TRUE(eventually(patience,
+                         [&] { return mine.lost().stop_requested() && unrenewed.lost().stop_requested(); }));
+  EXPECT_EQ(mine.lost_because(), loss_cause::key_gone);
+  EXPECT_EQ(unrenewed.lost_because(), loss_cause::key_gone);
+  client other{servers_.url()};
+  mutex theirs{other, "orders"};
+  EXPECT_GT(theirs.acquire().token(), mine.token());
+}
+
+TEST_F(sentinel, waiter_of_a_lock_that_was_lost_with_the_master_gets_it) {
+  client second{servers_.url()};
+  mutex m{redis_, "orders", {.ttl = 10min}};
+  mutex theirs{second, "orders"};
+  stop_replication();
+  auto const mine = m.acquire();
+  waiter waits{theirs};
+  ASSERT_TRUE(eventually(5s, [&] { return second.stats().waits == 1; }));
+  auto& old = servers_.master();
+  old.kill9();
+  thaw_replicas();
+  ASSERT_TRUE(eventually(patience, [&] { return waits.done(); }));
+  EXPECT_GT(waits.take().token(), mine.token());
+  EXPECT_TRUE(eventually(patience, [&] { return mine.lost().stop_requested(); }))
+      << "by its first question to the new master, not by a renewal minutes later";
+}
+
+TEST_F(sentinel, dead_and_frozen_sentinels_are_done_without) {
+  servers_.sentinel(2).kill9();
+  client redis{servers_.url()};
+  mutex m{redis, "orders", busy_watchdog};
+  auto const mine = m.acquire();
+  ASSERT_TRUE(servers_.wait_until_replicated());
+  auto& old = servers_.master();
+  old.kill9();
+  ASSERT_TRUE(servers_.wait_for_another_master(old, patience));
+  EXPECT_TRUE(eventually(patience, [&] { return servers_.master().raw().pttl("orders") > 29'000; }));
+  EXPECT_TRUE(mine.valid());
+
+  servers_.sentinel(0).freeze();
+  EXPECT_TRUE(is_busy("orders")) << "by the word of the only one that is left";
+}
+
+TEST_F(sentinel, others_are_known_from_the_one_that_the_url_names) {
+  client redis{"redis+sentinel://" + servers_.sentinel(0).address() + "/" + servers_.name()};
+  mutex m{redis, "orders", busy_watchdog};
+  auto const mine = m.acquire();
+  ASSERT_TRUE(servers_.wait_until_replicated());
+  servers_.sentinel(0).kill9();
+  auto& old = servers_.master();
+  old.kill9();
+  ASSERT_TRUE(servers_.wait_for_another_master(old, patience));
+  EXPECT_TRUE(eventually(patience, [&] { return servers_.master().raw().pttl("orders") > 29'000; }));
+  EXPECT_TRUE(mine.valid());
+}
+
+TEST_F(sentinel, unknown_master_is_named_and_so_are_those_that_there_are) {
+  auto url = servers_.url();
+  url.replace(url.rfind('/') + 1, std::string::npos, "orders-db");
+  client redis{url};
+  auto const wrong = failure_of([&] { redis.connect(); });
+  EXPECT_EQ(wrong.code, errc::bad_url);
+  EXPECT_THAT(wrong.what, HasSubstr("the sentinels know no master \"orders-db\"; they know \"mymaster\""));
+}
+
+TEST_F(sentinel, url_of_a_sentinel_that_says_it_is_a_server_gets_advice) {
+  auto const to = servers_.sentinel(0).address();
+  client redis{"redis://" + to};
+  mutex m{redis, "orders"};
+  auto const wrong = failure_of([&] { (void)m.try_acquire(); });
+  EXPECT_THAT(wrong.what, HasSubstr("redis+sentinel://host:26379/NAME"));
+  auto const with_db = failure_of([&] { client{"redis://" + to + "/3"}.connect(); });
+  EXPECT_THAT(with_db.what, HasSubstr("redis+sentinel://host:26379/NAME"));
+}
+
+TEST_F(sentinel, replica_refuses_with_advice_how_to_find_the_master) {
+  client redis{"redis://" + servers_.replica().address()};
+  mutex m{redis, "orders"};
+  auto const wrong = failure_of([&] { (void)m.try_acquire(); });
+  EXPECT_EQ(wrong.code, errc::refused);
+  EXPECT_THAT(wrong.what, HasSubstr("redis+sentinel://"));
+}
+
+class guarded_sentinel : public sentinel {
+ protected:
+  guarded_sentinel() : sentinel{{.password = "data", .sentinel_password = "watch"}} {}
+};
+
+TEST_F(guarded_sentinel, passwords_of_both_are_told_apart) {
+  mutex m{redis_, "orders", busy_watchdog};
+  auto const mine = m.acquire();
+  ASSERT_TRUE(servers_.wait_until_replicated());
+  servers_.failover();
+  EXPECT_TRUE(renews_again());
+  EXPECT_TRUE(mine.valid());
+
+  auto const refused = [&](std::string from, std::string const& to) {
+    auto url = servers_.url();
+    url.replace(url.find(from), from.size(), to);
+    return failure_of([&] { client{url}.connect(); });
+  };
+  auto const of_sentinels = refused("sentinel_password=watch", "sentinel_password=wrong");
+  EXPECT_EQ(of_sentinels.code, errc::unauthorized);
+  EXPECT_THAT(of_sentinels.what, HasSubstr("sentinel_password="));
+  EXPECT_THAT(of_sentinels.what, testing::Not(HasSubstr("wrong;")));
+  auto const without = refused("?sentinel_password=watch", "");
+  EXPECT_EQ(without.code, errc::unauthorized);
+  EXPECT_THAT(without.what, HasSubstr("sentinel_password="));
+  EXPECT_EQ(refused(":data@", ":wrong@").code, errc::unauthorized);
+}
+
+TEST(sentinels, that_cannot_be_reached_are_listed) {
+  auto const one = std::to_string(free_port());
+  auto const other = std::to_string(free_port());
+  client redis{"redis+sentinel://127.0.0.1:" + one + ",127.0.0.1:" + other + "/mymaster"};
+  auto const wrong = failure_of([&] { redis.connect(); });
+  EXPECT_EQ(wrong.code, errc::unreachable);
+  EXPECT_THAT(wrong.what, HasSubstr("127.0.0.1:" + one));
+  EXPECT_THAT(wrong.what, HasSubstr("127.0.0.1:" + other));
+}
+
+TEST(sentinels, that_hold_data_are_none) {
+  auto const server = redis_server::with({.on = server_options::listen::tcp});
+  client redis{"redis+sentinel://" + server.address() + "/mymaster"};
+  auto const wrong = failure_of([&] { redis.connect(); });
+  EXPECT_EQ(wrong.code, errc::bad_url);
+  EXPECT_THAT(wrong.what, HasSubstr("is no sentinel but a server with data: use redis://127.0.0.1:"));
+}
+
+/// One sentinel that does as it is told, and two servers that know nothing of each other.
+class told_sentinel : public testing::Test {
+ protected:
+  static std::unique_ptr<redis_server> watching(redis_server const& master) {
+    return redis_server::make(
+        {.on = server_options::listen::tcp,
+         .args = {"--sentinel"},
+         .config = "sentinel monitor mymaster 127.0.0.1 " + std::to_string(master.port()) + " 1\n"});
+  }
+  static std::unique_ptr<redis_server> data() {
+    return redis_server::make(
+        {.on = server_options::listen::tcp, .args = {"--repl-diskless-sync-delay", "0"}});
+  }
+
+  std::unique_ptr<redis_server> first_ = data();
+  std::unique_ptr<redis_server> second_ = data();
+  std::unique_ptr<redis_server> sentinel_ = watching(*first_);
+  log_lines lines_;
+};
+
+TEST_F(told_sentinel, request_that_a_demoted_master_refuses_goes_to_the_new_one) {
+  client redis{"redis+sentinel://" + sentinel_->address() + "/mymaster", {.log = lines_.hook()}};
+  mutex m{redis, "orders", {.replicas = 0}};
+  auto held = mutex{redis, "other", {.ttl = 10min, .watchdog = false}}.acquire();
+  m.acquire().release();
+  auto const old = first_->raw().calls_of("evalsha");
+  ASSERT_FALSE(sentinel_->raw().command({"SENTINEL", "REMOVE", "mymaster"}).is_error());
+  ASSERT_FALSE(first_->raw().command({"REPLICAOF", "127.0.0.1", std::to_string(second_->port())}).is_error());
+  ASSERT_FALSE(
+      sentinel_->raw()
+          .command({"SENTINEL", "MONITOR", "mymaster", "127.0.0.1", std::to_string(second_->port()), "1"})
+          .is_error());
+  auto const mine = m.acquire();
+  EXPECT_TRUE(mine.valid());
+  EXPECT_EQ(second_->raw().get("orders"), mine.owner());
+  EXPECT_GT(first_->raw().calls_of("evalsha"), old) << "the old one was asked, and refused";
+  EXPECT_TRUE(eventually(10s, [&] { return held.lost().stop_requested(); }));
+  EXPECT_EQ(held.lost_because(), loss_cause::key_gone);
+}
+
+TEST_F(told_sentinel, sentinels_that_go_on_disagreeing_are_named) {
+  auto const another = watching(*second_);
+  client redis{"redis+sentinel://" + sentinel_->address() + "," + another->address() + "/mymaster",
+               {.log = lines_.hook()}};
+  mutex m{redis, "orders"};
+  auto const mine = m.acquire();
+  ASSERT_TRUE(eventually(30s, [&] { return !lines_.of(log_level::warning).empty(); }));
+  auto const line = lines_.of(log_level::warning).front();
+  EXPECT_THAT(line, HasSubstr("the sentinels disagree"));
+  EXPECT_THAT(line, HasSubstr(sentinel_->address() + " says " + first_->address()));
+  EXPECT_THAT(line, HasSubstr(another->address() + " says " + second_->address()));
+  EXPECT_TRUE(mine.valid());
+}
+
+}  // namespace
+}  // namespace holdfast::test

@@ -1,0 +1,128 @@
+#include "topology/sentinel_view.hpp"
+
+#include <gmock/gmock.h>
+
+namespace {
+
+using namespace holdfast::topology;
+using holdfast::resp::kind;
+using holdfast::resp::reply;
+
+reply text(std::string words) {
+  return {.what = kind::text, .integer = 0, .text = std::move(words), .elements = {}};
+}
+reply refused(std::string words) {
+  return {.what = kind::error, .integer = 0, .text = std::move(words), .elements = {}};
+}
+reply list(std::vector<std::string> const& words) {
+  reply all{.what = kind::array, .integer = 0, .text = {}, .elements = {}};
+  for (auto const& word : words) all.elements.push_back(text(word));
+  return all;
+}
+
+address const a{.host = "10.0.0.1", .port = 6379};
+address const b{.host = "10.0.0.2", .port = 6379};
+
+sentinel_view says(std::string id, address const& master, std::int64_t epoch, std::size_t sentinels = 3) {
+  sentinel_view view{.id = std::move(id), .master = master, .epoch = epoch};
+  view.others.resize(sentinels - 1);
+  return view;
+}
+
+std::optional<sentinel_verdict> verdict(std::vector<sentinel_view> const& views,
+                                        std::optional<address> const& last = {}) {
+  std::vector<sentinel_view const*> all;
+  all.reserve(views.size());
+  for (auto const& one : views) all.push_back(&one);
+  return verdict_of(all, last);
+}
+
+TEST(sentinel_view, reads_what_a_sentinel_says) {
+  sentinel_view view;
+  EXPECT_TRUE(read_id(text("abc"), view));
+  EXPECT_TRUE(read_address(list({"10.0.0.1", "6379"}), view));
+  EXPECT_TRUE(read_master(list({"name", "mymaster", "config-epoch", "7", "quorum", "2"}), view));
+  reply others{.what = kind::array, .integer = 0, .text = {}, .elements = {}};
+  others.elements.push_back(list({"name", "x", "ip", "10.0.0.9", "port", "26379", "runid", "def"}));
+  EXPECT_TRUE(read_others(others, view));
+  EXPECT_EQ(view.id, "abc");
+  EXPECT_EQ(view.master, a);
+  EXPECT_EQ(view.epoch, 7);
+  ASSERT_EQ(view.others.size(), 1u);
+  EXPECT_EQ(view.others[0].id, "def");
+  EXPECT_EQ(view.others[0].at, (address{.host = "10.0.0.9", .port = 26379}));
+}
+
+TEST(sentinel_view, knows_no_master_when_the_answer_is_nil) {
+  sentinel_view view = says("x", a, 1);
+  EXPECT_TRUE(read_address({}, view));
+  EXPECT_EQ(view.master, std::nullopt);
+  EXPECT_TRUE(read_master(refused("ERR No such master with that name"), view));
+  EXPECT_TRUE(read_others(refused("ERR No such master with that name"), view));
+}
+
+TEST(sentinel_view, is_not_made_of_what_no_sentinel_says) {
+  sentinel_view view;
+  EXPECT_TRUE(read_id(refused("ERR unknown subcommand 'MYID'"), view)) << "an old one doesn't say";
+  EXPECT_FALSE(read_address(refused("ERR unknown command 'SENTINEL'"), view));
+  EXPECT_FALSE(read_address(list({"10.0.0.1"}), view));
+  EXPECT_FALSE(read_address(list({"10.0.0.1", "port"}), view));
+  EXPECT_FALSE(read_address(list({"10.0.0.1", "70000"}), view));
+  EXPECT_FALSE(read_master(text("OK"), view));
+  EXPECT_FALSE(read_others(text("OK"), view));
+}
+
+TEST(sentinel_view, reads_where_the_master_is_from_a_switch_of_that_master) {
+  EXPECT_EQ(read_switch("mymaster 10.0.0.1 6379 10.0.0.2 6379", "mymaster"), b);
+  EXPECT_EQ(read_switch("other 10.0.0.1 6379 10.0.0.2 6379", "mymaster"), std::nullopt);
+  EXPECT_EQ(read_switch("mymaster 10.0.0.1 6379", "mymaster"), std::nullopt);
+  EXPECT_EQ(read_switch("mymaster 10.0.0.1 6379 10.0.0.2 x", "mymaster"), std::nullopt);
+  EXPECT_EQ(read_switch("", "mymaster"), std::nullopt);
+}
+
+TEST(sentinel_verdict, is_settled_by_a_majority_of_all_sentinels) {
+  EXPECT_EQ(verdict({}), std::nullopt);
+  auto const one = verdict({says("1", a, 0)});
+  ASSERT_TRUE(one);
+  EXPECT_FALSE(one->settled) << "one of three";
+  EXPECT_TRUE(verdict({says("1", a, 0), says("2", a, 0)})->settled);
+  EXPECT_TRUE(verdict({says("1", a, 0, 1)})->settled) << "it is the only one";
+}
+
+TEST(sentinel_verdict, counts_a_sentinel_once_under_two_names) {
+  EXPECT_FALSE(verdict({says("1", a, 0), says("1", a, 0)})->settled);
+}
+
+TEST(sentinel_verdict, is_the_newest_word_though_most_say_otherwise) {
+  auto const found = verdict({says("1", a, 3), says("2", b, 4), says("3", a, 3)});
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->master, b);
+  EXPECT_EQ(found->epoch, 4);
+  EXPECT_FALSE(found->settled);
+}
+
+TEST(sentinel_verdict, is_what_most_say_where_none_is_newer) {
+  EXPECT_EQ(verdict({says("1", b, 3), says("2", a, 3), says("3", a, 3)}, a)->master, a);
+}
+
+TEST(sentinel_verdict, is_another_one_than_was_tried_when_it_is_a_tie) {
+  EXPECT_EQ(verdict({says("1", a, 3, 2), says("2", b, 3, 2)}, a)->master, b);
+  EXPECT_EQ(verdict({says("1", a, 3, 2), says("2", b, 3, 2)}, b)->master, a);
+}
+
+TEST(sentinel_verdict, ignores_those_that_know_no_master) {
+  sentinel_view const ignorant{.id = "1", .epoch = 9};
+  EXPECT_EQ(verdict({ignorant, says("2", a, 0, 2)})->master, a);
+  EXPECT_EQ(verdict({ignorant}), std::nullopt);
+}
+
+TEST(sentinels, disagree_when_two_name_different_masters) {
+  auto const one = says("1", a, 0);
+  auto const same = says("2", a, 1);
+  auto const other = says("3", b, 1);
+  sentinel_view const ignorant{};
+  EXPECT_FALSE(disagree(std::vector{&one, &same, &ignorant}));
+  EXPECT_TRUE(disagree(std::vector{&one, &ignorant, &other}));
+}
+
+}  // namespace

@@ -19,14 +19,20 @@ struct advice {
   std::string_view what_to_do;
 };
 
-constexpr std::array<advice, 7> advices{{
+constexpr std::string_view one_node{
+    "this is a node of a cluster: put redis+cluster:// in place of redis:// in the URL (rediss+cluster:// "
+    "for "
+    "TLS)"};
+
+constexpr std::array<advice, 8> advices{{
     {"READONLY",
      "this is a replica: give the URL of the master, or, where sentinels say which one that is, "
      "redis+sentinel://host:26379/NAME"},
     {"OOM", "the server is at maxmemory: free memory, or raise maxmemory; locks need policy noeviction"},
     {"MISCONF", "the server can't save its data and refuses writes: look at its disk and its log"},
     {"CLUSTERDOWN", "the cluster doesn't serve this slot: look at CLUSTER INFO"},
-    {"MOVED", "this is a node of a cluster, and another node has the key"},
+    {"MOVED", one_node},
+    {"CROSSSLOT", "in a cluster the keys of one request have to be in one hash slot"},
     {"NOREPLICAS", "too few replicas are in touch for min-replicas-to-write"},
     {"LOADING", "it is loading its data: try again later"},
 }};
@@ -119,7 +125,10 @@ std::shared_ptr<error const> explain(resp::reply const& refusal, std::string con
             (name.empty() ? "of each name" : '~' + std::string{name}) +
             " ~holdfast_*; channels &holdfast_inbox:*");
   }
-  auto const advice = advice_for(refusal);
+  auto const of_a_cluster = server.find("+cluster://") != std::string_view::npos;
+  auto const only_clusters_say =
+      code == "MOVED" || code == "ASK" || code == "CROSSSLOT" || code == "CLUSTERDOWN" || code == "TRYAGAIN";
+  auto const advice = only_clusters_say && !of_a_cluster ? one_node : advice_for(refusal);
   auto const what_to_do = advice.empty() ? std::string{} : "; " + std::string{advice};
   return std::make_shared<error const>(errc::refused, where + "the server refused a request for the lock " +
                                                           title + ": " + refusal.text + what_to_do);

@@ -29,6 +29,7 @@ struct core::acknowledgement {
   milliseconds patience;
   int replicas;
   net::patience while_down;
+  std::uint16_t slot = 0;  ///< of its keys: WAIT goes where they are
   bool counted_too_early = false;
   std::optional<net::answer> acquired{};
 };
@@ -55,6 +56,7 @@ void core::ask_with_replicas(line& at, ask const& how, net::patience while_down)
       },
       {.while_down = while_down});
   script.over = net::lane::acknowledged;
+  mine->slot = servers_->slot_of(script.key_text());
   servers_->send(std::move(script));
   send_wait(mine);
 }
@@ -73,15 +75,19 @@ void core::send_wait(std::shared_ptr<acknowledgement> const& mine) {
                         }
                       },
                   .while_down = mine->while_down,
-                  .over = net::lane::acknowledged});
+                  .over = net::lane::acknowledged,
+                  .slot = mine->slot});
 }
 
 /// Those whom so many replicas are enough get the lock; the others hear why not.
 void core::on_acknowledged(acknowledgement& what, net::answer const& count) {
   auto& at = *what.place;
   auto const wanted = at.on_wire && at.on_wire->number == what.number;
-  if (wanted && count.resent && !at.waiters.empty()) {
-    ask_for(at);  // a new connection has written nothing yet, so its WAIT waits for nothing
+  // WAIT counts what its own connection has written: over another one than the acquisition's, to a new master
+  // perhaps, it waits for nothing.
+  auto const of_another = count.resent || (!count.failure && count.line != what.acquired->line);
+  if (wanted && of_another && !at.waiters.empty()) {
+    ask_for(at);
     return;
   }
   if (wanted) {

@@ -1,0 +1,386 @@
+/// A cluster whose slots move, whose masters die and come back, and which is reached in wrong ways.
+#include "fault.hpp"
+#include "support/cluster_servers.hpp"
+
+#include <algorithm>
+#include <thread>
+
+namespace holdfast::test {
+namespace {
+
+constexpr cluster_options masters_alone{.masters = 3, .replicas_each = 0};
+
+class clustered : public testing::Test {
+ protected:
+  explicit clustered(cluster_options how = masters_alone) : nodes_{std::move(how)} {}
+
+  [[nodiscard]] bool renews(client& redis, int times = 2) {
+    auto const before = redis.stats().renewals;
+    return eventually(15s, [&] { return redis.stats().renewals >= before + static_cast<unsigned>(times); });
+  }
+  [[nodiscard]] bool waits(client& redis) {
+    return eventually(5s, [&] { return redis.stats().waits > 0; });
+  }
+  /// Another master, for the slot to go to.
+  redis_server& elsewhere() { return nodes_.another_master(slot_); }
+  redis_server& home() { return nodes_.master_of(slot_); }
+
+  std::string const name_ = "orders";
+  std::uint16_t const slot_ = cluster_servers::slot_of(name_);
+  lock_options const brisk_{.ttl = 6s, .renew_every = 100ms};
+  cluster_servers nodes_;
+};
+
+TEST_F(clustered, locks_are_spread_over_its_masters) {
+  client redis{nodes_.url()};
+  redis.connect();
+  for (auto i = 0; i != 60; ++i) {
+    mutex m{redis, "orders:" + std::to_string(i)};
+    auto mine = m.acquire();
+    EXPECT_TRUE(mine.valid());
+    EXPECT_EQ(mine.release(), release_result::released);
+  }
+  for (auto* const node : nodes_.masters()) EXPECT_GT(node->raw().calls_of("evalsha"), 20U);
+}
+
+TEST_F(clustered, moves_the_lock_with_its_slot_while_it_is_held_and_waited_for) {
+  client redis{nodes_.url()};
+  client other{nodes_.url(), {.recheck = 500ms}};
+  mutex m{redis, name_, brisk_};
+  mutex theirs{other, name_, brisk_};
+  auto mine = m.acquire();
+  waiter next{theirs};
+  ASSERT_TRUE(waits(other));
+  auto& from = home();
+  auto& to = elsewhere();
+  nodes_.begin_migration(slot_, from, to);
+  EXPECT_TRUE(renews(redis, 5)) << "the keys are still where they were";
+  nodes_.move_keys(slot_, from, to);
+  EXPECT_TRUE(renews(redis, 5)) << "the keys are where only ASK leads";
+  EXPECT_FALSE(next.done());
+  nodes_.end_migration(slot_, from, to);
+  EXPECT_TRUE(renews(redis, 5));
+  EXPECT_TRUE(mine.valid());
+  auto const token = mine.token();
+  EXPECT_EQ(mine.release(), release_result::released);
+  ASSERT_TRUE(eventually(10s, [&] { return next.done(); }));
+  EXPECT_GT(next.take().token(), token);
+}
+
+TEST_F(clustered, gives_a_lock_back_that_is_on_its_way) {
+  client redis{nodes_.url()};
+  mutex m{redis, name_, brisk_};
+  auto mine = m.acquire();
+  auto& from = home();
+  auto& to = elsewhere();
+  nodes_.begin_migration(slot_, from, to);
+  nodes_.move_keys(slot_, from, to);
+  std::atomic<bool> released = false;
+  mine.async_release([&](release_result how) { released = how == release_result::released; });
+  EXPECT_FALSE(to.raw().command({"ASKING"}).is_error());
+  (void)always(300ms, [] { return true; });  // both what goes through now and what has to wait
+  nodes_.end_migration(slot_, from, to);
+  EXPECT_TRUE(eventually(10s, [&] { return released.load(); }));
+  EXPECT_FALSE(to.raw().exists(name_));
+}
+
+TEST_F(clustered, waits_with_a_new_lock_until_its_slot_has_moved) {
+  client redis{nodes_.url(), {.connect_timeout = 500ms}};
+  auto& from = home();
+  auto& to = elsewhere();
+  nodes_.begin_migration(slot_, from, to);
+  mutex m{redis, name_, brisk_};
+  auto const wrong = failure_of([&] { (void)m.try_acquire(); });
+  EXPECT_EQ(wrong.code, errc::refused);
+  EXPECT_TRUE(wrong.says("TRYAGAIN")) << wrong.what;
+  waiter patient{m};
+  EXPECT_TRUE(always(1500ms, [&] { return !patient.done(); })) << "it is told to try again, and does";
+  nodes_.end_migration(slot_, from, to);
+  ASSERT_TRUE(eventually(10s, [&] { return patient.done(); }));
+  EXPECT_TRUE(patient.take().valid());
+}
+
+TEST_F(clustered, teaches_its_scripts_to_a_node_that_may_only_be_asked) {
+  client redis{nodes_.url()};
+  mutex m{redis, name_, brisk_};
+  auto mine = m.acquire();
+  ASSERT_TRUE(renews(redis));
+  auto& from = home();
+  auto& to = elsewhere();
+  nodes_.begin_migration(slot_, from, to);
+  nodes_.move_keys(slot_, from, to);
+  EXPECT_TRUE(renews(redis));
+  for (auto i = 0; i != 3; ++i) {
+    to.raw().command({"SCRIPT", "FLUSH"});
+    EXPECT_TRUE(renews(redis)) << "NOSCRIPT behind ASKING";
+  }
+  EXPECT_GT(to.raw().calls_of("eval"), 2U);
+  EXPECT_TRUE(mine.valid());
+  nodes_.end_migration(slot_, from, to);
+  EXPECT_EQ(mine.release(), release_result::released);
+}
+
+TEST_F(clustered, lets_one_in_at_a_time_while_the_slot_goes_to_and_fro) {
+  client redis{nodes_.url()};
+  client other{nodes_.url()};
+  auto inside = 0;
+  std::atomic<int> rounds = 0;
+  std::atomic<bool> stop = false;
+  std::atomic<bool> overlapped = false;
+  std::vector<std::thread> threads;
+  for (auto i = 0; i != 8; ++i) {
+    threads.emplace_back([&, i] {
+      mutex m{i % 2 == 0 ? redis : other, name_, {.ttl = 20s}};
+      while (!stop) {
+        auto const mine = m.acquire();
+        if (++inside != 1) overlapped = true;
+        ++rounds;
+        --inside;
+      }
+    });
+  }
+  for (auto trip = 0; trip != 6; ++trip) {
+    auto& from = home();
+    auto& to = elsewhere();
+    auto const before = rounds.load();
+    nodes_.migrate_slot(slot_, from, to);
+    EXPECT_TRUE(eventually(20s, [&] { return rounds > before + 50; }));
+  }
+  stop = true;
+  for (auto& one : threads) one.join();
+  EXPECT_FALSE(overlapped);
+}
+
+/// The re-check is far off, so a message it must be.
+TEST_F(clustered, wakes_whom_it_should_by_the_channel_of_a_slot_that_has_moved) {
+  client redis{nodes_.url() + "?wire=redisson", {.recheck = 30s}};
+  client other{nodes_.url() + "?wire=redisson", {.recheck = 30s}};
+  mutex m{redis, name_, {.ttl = 60s}};
+  mutex theirs{other, name_, {.ttl = 60s}};
+  for (auto trip = 0; trip != 3; ++trip) {
+    auto mine = m.acquire();
+    auto const waits_before = other.stats().waits;
+    waiter next{theirs};
+    ASSERT_TRUE(eventually(5s, [&] { return other.stats().waits > waits_before; }));
+    auto const channel = "redisson_lock__channel:{" + name_ + "}";
+    auto const heard_at = [&](redis_server& node) {
+      auto const reply = node.raw().command({"PUBSUB", "SHARDNUMSUB", channel});
+      return reply.elements.size() == 2 && reply.elements[1].integer == 1;
+    };
+    ASSERT_TRUE(eventually(5s, [&] { return heard_at(home()); }));
+    auto& from = home();
+    auto& to = elsewhere();
+    nodes_.migrate_slot(slot_, from, to);
+    ASSERT_TRUE(eventually(10s, [&] { return heard_at(to); })) << "the subscription follows";
+    mine.release();
+    ASSERT_TRUE(eventually(10s, [&] { return next.done(); }));
+    next.take().release();
+  }
+}
+
+TEST_F(clustered, says_which_slot_nobody_serves) {
+  client redis{nodes_.url(), {.connect_timeout = 800ms}};
+  mutex m{redis, name_, brisk_};
+  m.acquire().release();
+  home().raw().command({"CLUSTER", "DELSLOTS", std::to_string(slot_)});
+  auto const wrong = failure_of([&] { (void)m.acquire(); });
+  EXPECT_EQ(wrong.code, errc::refused);
+  EXPECT_TRUE(wrong.says("no node serves the hash slot " + std::to_string(slot_))) << wrong.what;
+  EXPECT_TRUE(wrong.says("CLUSTER INFO")) << wrong.what;
+  client late{nodes_.url(), {.connect_timeout = 800ms}};
+  ASSERT_TRUE(eventually(10s, [&] {
+    return nodes_.node(1).raw().command({"CLUSTER", "INFO"}).text.starts_with("cluster_state:fail");
+  }));
+  auto const down = failure_of([&] { late.connect(); });
+  EXPECT_TRUE(down.says("cluster is down")) << down.what;
+}
+
+TEST_F(clustered, advises_the_right_url_to_who_names_one_node) {
+  client redis{home().url()};
+  std::optional<failure> wrong;
+  for (auto i = 0; i != 30 && !wrong; ++i) {
+    mutex m{redis, "orders:" + std::to_string(i), brisk_};
+    auto const what = failure_of([&] { (void)m.acquire(); });
+    if (what.code) wrong = what;
+  }
+  ASSERT_TRUE(wrong);
+  EXPECT_EQ(wrong->code, errc::refused);
+  EXPECT_TRUE(wrong->says("redis+cluster://")) << wrong->what;
+}
+
+TEST(cluster_url, to_a_server_that_is_no_cluster_is_answered_with_the_right_one) {
+  auto const server = redis_server::with({.on = server_options::listen::tcp});
+  client redis{"redis+cluster://127.0.0.1:" + std::to_string(server.port())};
+  for (auto const& wrong : {failure_of([&] { redis.connect(); }), failure_of([&] {
+                              mutex m{redis, "orders"};
+                              (void)m.acquire();
+                            })}) {
+    EXPECT_EQ(wrong.code, errc::refused);
+    EXPECT_TRUE(wrong.says("is no node of a cluster")) << wrong.what;
+    EXPECT_TRUE(wrong.says("use the URL redis://127.0.0.1:" + std::to_string(server.port()))) << wrong.what;
+  }
+}
+
+TEST(cluster_url, to_nobody_fails_as_that_of_one_server_does) {
+  auto const port = std::to_string(free_port());
+  client redis{"redis+cluster://127.0.0.1:" + port};
+  auto const wrong = failure_of([&] { redis.connect(); });
+  EXPECT_EQ(wrong.code, errc::unreachable);
+  EXPECT_TRUE(wrong.says("127.0.0.1:" + port)) << wrong.what;
+}
+
+/// All nodes are behind proxies, and announce what can't be reached from here.
+class cluster_behind_proxies : public clustered {
+ protected:
+  cluster_behind_proxies() {
+    for (std::size_t i = 0; i != nodes_.size(); ++i) {
+      proxies_.push_back(std::make_unique<flaky_proxy>(nodes_.node(i).socket_path()));
+    }
+  }
+  [[nodiscard]] std::string url() const {
+    std::string nat;
+    for (std::size_t i = 0; i != proxies_.size(); ++i) {
+      auto const port = std::to_string(const_cast<cluster_servers&>(nodes_).node(i).port());
+      nat += (i == 0 ? "" : ",") + ("127.0.0.1:" + port + "/" + proxies_[i]->address());
+    }
+    return "redis+cluster://" + proxies_[0]->address() + "," + proxies_[1]->address() + "?nat=" + nat;
+  }
+  flaky_proxy& proxy_of(redis_server const& node) {
+    for (std::size_t i = 0; i != nodes_.size(); ++i) {
+      if (&nodes_.node(i) == &node) return *proxies_[i];
+    }
+    throw std::runtime_error{"no such node"};
+  }
+
+  std::vector<std::unique_ptr<flaky_proxy>> proxies_;
+};
+
+TEST_F(cluster_behind_proxies, is_reached_where_the_url_says) {
+  client redis{url()};
+  for (auto i = 0; i != 20; ++i) {
+    mutex m{redis, "orders:" + std::to_string(i)};
+    EXPECT_EQ(m.acquire().release(), release_result::released);
+  }
+  for (auto const& one : proxies_) EXPECT_GT(one->count("EVALSHA") + one->count("EVAL"), 0U);
+}
+
+TEST_F(cluster_behind_proxies, names_the_address_that_it_cannot_reach_and_the_remedy) {
+  auto const dead = std::to_string(free_port());
+  auto const said = "127.0.0.1:" + std::to_string(home().port());
+  client redis{"redis+cluster://" + proxies_[0]->address() + "?nat=" + said + "/127.0.0.1:" + dead,
+               {.connect_timeout = 500ms}};
+  mutex m{redis, name_};
+  auto const wrong = failure_of([&] { (void)m.acquire(); });
+  EXPECT_EQ(wrong.code, errc::unreachable);
+  EXPECT_TRUE(wrong.says("announces this node as " + said)) << wrong.what;
+  EXPECT_TRUE(wrong.says("nat=" + said)) << wrong.what;
+}
+
+TEST_F(cluster_behind_proxies, a_node_that_is_cut_off_holds_up_its_own_locks_alone) {
+  client redis{url(), {.connect_timeout = 700ms, .reply_timeout = 700ms}};
+  mutex m{redis, name_, brisk_};
+  std::string elsewhere_name;
+  for (auto i = 0; elsewhere_name.empty(); ++i) {
+    auto const one = "other:" + std::to_string(i);
+    if (&nodes_.master_of(one) != &home()) elsewhere_name = one;
+  }
+  mutex others{redis, elsewhere_name, brisk_};
+  m.acquire().release();
+  others.acquire().release();
+  auto& cut = proxy_of(home());
+  cut.freeze();
+  waiter stuck{m};
+  for (auto i = 0; i != 20; ++i) EXPECT_EQ(others.acquire().release(), release_result::released);
+  ASSERT_TRUE(eventually(10s, [&] { return stuck.done(); }));
+  EXPECT_EQ(failure_of([&] { (void)stuck.take(); }).code, errc::unreachable);
+  cut.thaw();
+  EXPECT_TRUE(eventually(10s, [&] { return !failure_of([&] { m.acquire().release(); }).code; }));
+}
+
+class replicated_cluster : public clustered {
+ protected:
+  replicated_cluster() : clustered{cluster_options{}} {}
+};
+
+TEST_F(replicated_cluster, carries_a_lock_over_to_the_replica_of_a_master_that_dies) {
+  client redis{nodes_.url()};
+  client other{nodes_.url(), {.recheck = 500ms}};
+  mutex m{redis, name_, {.ttl = 60s, .renew_every = 200ms}};
+  mutex theirs{other, name_, {.ttl = 60s}};
+  auto mine = m.acquire();
+  waiter next{theirs};
+  ASSERT_TRUE(waits(other));
+  ASSERT_TRUE(nodes_.wait_until_replicated());
+  auto& dead = home();
+  dead.kill9();
+  ASSERT_TRUE(nodes_.wait_for_another_master(slot_, dead));
+  EXPECT_TRUE(renews(redis));
+  EXPECT_TRUE(mine.valid());
+  EXPECT_FALSE(next.done());
+  auto const token = mine.token();
+  EXPECT_EQ(mine.release(), release_result::released);
+  ASSERT_TRUE(eventually(15s, [&] { return next.done(); }));
+  EXPECT_GT(next.take().token(), token);
+}
+
+TEST_F(replicated_cluster, tells_what_the_new_master_does_not_know) {
+  client redis{nodes_.url()};
+  mutex m{redis, name_, {.ttl = 60s}};
+  m.acquire().release();
+  auto& dead = home();
+  auto& heir = nodes_.replica_of(dead);
+  heir.freeze();
+  auto mine = m.acquire();
+  // Where the replica will not look for it: what it was sent while it stood still is gone with the master.
+  dead.kill9();
+  heir.thaw();
+  heir.raw().command({"PING"});
+  ASSERT_TRUE(nodes_.wait_for_another_master(slot_, dead));
+  if (heir.raw().exists(name_)) GTEST_SKIP() << "the replica had it in its socket's buffer";
+  EXPECT_TRUE(eventually(15s, [&] { return mine.lost().stop_requested(); }))
+      << "long before the next renewal or the deadline";
+  EXPECT_EQ(mine.lost_because(), loss_cause::key_gone);
+}
+
+TEST_F(replicated_cluster, goes_on_beside_a_master_that_froze_and_comes_back) {
+  client redis{nodes_.url(), {.connect_timeout = 1s, .reply_timeout = 1s}};
+  mutex m{redis, name_, {.ttl = 60s, .renew_every = 200ms}};
+  auto mine = m.acquire();
+  ASSERT_TRUE(nodes_.wait_until_replicated());
+  auto& frozen = home();
+  frozen.freeze();
+  ASSERT_TRUE(nodes_.wait_for_another_master(slot_, frozen));
+  EXPECT_TRUE(renews(redis));
+  frozen.thaw();
+  ASSERT_TRUE(nodes_.wait_until_ok());
+  EXPECT_TRUE(renews(redis));
+  EXPECT_TRUE(mine.valid());
+  EXPECT_EQ(mine.release(), release_result::released);
+  EXPECT_TRUE(m.acquire().valid());
+}
+
+TEST_F(replicated_cluster, follows_a_change_of_masters_that_is_planned) {
+  client redis{nodes_.url()};
+  mutex m{redis, name_, brisk_};
+  auto mine = m.acquire();
+  auto& before = home();
+  nodes_.failover(nodes_.replica_of(before));
+  EXPECT_TRUE(renews(redis));
+  EXPECT_TRUE(mine.valid());
+  before.stop();
+  EXPECT_TRUE(renews(redis));
+  EXPECT_EQ(mine.release(), release_result::released);
+}
+
+TEST_F(replicated_cluster, believes_the_acknowledgement_of_the_replica_beside_the_master_alone) {
+  client redis{nodes_.url()};
+  mutex m{redis, name_, {.ttl = 20s, .replicas = 1}};
+  m.acquire().release();
+  nodes_.failover(nodes_.replica_of(home()));
+  ASSERT_TRUE(nodes_.wait_until_replicated());
+  auto const mine = m.acquire();
+  EXPECT_TRUE(nodes_.replica_of(home()).raw().exists(name_));
+}
+
+}  // namespace
+}  // namespace holdfast::test

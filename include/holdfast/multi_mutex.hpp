@@ -22,8 +22,9 @@ namespace holdfast {
 
 /// Owns one acquisition of all names of a multi_mutex. Move-only; releases in its destructor.
 ///
-/// It is made of a lease for each server, and is what they are together: valid while all are, lost with the
-/// first. All that is said of lease about threads, fork and what isn't guaranteed holds here.
+/// It is made of a lease for each server (of a cluster: for each hash slot of the names), and is what they
+/// are together: valid while all are, lost with the first. All that is said of lease about threads, fork and
+/// what isn't guaranteed holds here.
 class [[nodiscard]] multi_lease {
  public:
   /// No lease: valid() is false.

@@ -76,7 +76,7 @@ std::optional<busy_info> core::last_busy(line& at) {
   try {
     auto const key = names::client_record(uuid);
     std::string_view const command[]{"HGETALL", key};
-    holder = read_record(std::string{holder.owner}, ask_server(command));
+    holder = read_record(std::string{holder.owner}, ask_server(command, key));
   } catch (error const&) {
     return result;  // a message without a name is better than none
   }

@@ -174,11 +174,35 @@ resp::reply core::ask_server(call const& script, std::string_view about) {
   return reply;
 }
 
-resp::reply core::ask_server(std::span<std::string_view const> command) {
+resp::reply core::ask_server(std::span<std::string_view const> command, std::string_view key) {
   auto answers = wait_for_answers(1, [&](std::size_t, callback<void(net::answer&&)> done) {
-    std::string bytes;
-    resp::append_command(bytes, command);
-    servers_->send({.bytes = std::move(bytes), .done = std::move(done)});
+    net::request what{.done = std::move(done)};
+    resp::append_command(what.bytes, command);
+    if (!key.empty()) what.slot = servers_->slot_of(key);
+    servers_->send(std::move(what));
+  });
+  return std::move(answers.front().reply);
+}
+
+std::vector<std::string> core::masters() {
+  auto const known = [this] {
+    if (forked()) check_usable();
+    reactor::lock const hold{loop_.mutex()};
+    return servers_->masters();
+  };
+  auto all = known();
+  if (!all.empty()) return all;
+  connect();  // whoever answers has told who they are
+  all = known();
+  if (all.empty()) throw error{errc::unreachable, url() + ": no master is known; is it a cluster?"};
+  return all;
+}
+
+resp::reply core::ask_master(std::string const& which, std::span<std::string_view const> command) {
+  auto answers = wait_for_answers(1, [&](std::size_t, callback<void(net::answer&&)> done) {
+    net::request what{.done = std::move(done)};
+    resp::append_command(what.bytes, command);
+    servers_->send_to(which, std::move(what));
   });
   return std::move(answers.front().reply);
 }

@@ -176,18 +176,25 @@ void core::drain(reactor::lock& hold, std::chrono::nanoseconds bound) {
     // round.
     struct barrier {
       reactor::parked caller;
+      std::size_t left = 0;
       bool over = false;
     };
+    auto const all = servers_->masters();
     auto const here = std::make_shared<barrier>();
+    here->left = all.size();
     auto const let_go = [this, here] {
       if (std::exchange(here->over, true)) return;
       loop_.finish(here->caller);
     };
     reactor::timer bell{let_go};
     loop_.arm(bell, until);
-    std::string ping;
-    resp::append_command(ping, {"PING"});
-    servers_->send({.bytes = std::move(ping), .done = [let_go](net::answer&&) { let_go(); }});
+    for (auto const& one : all) {
+      net::request ping{.done = [let_go, here](net::answer&&) {
+        if (--here->left == 0) let_go();
+      }};
+      resp::append_command(ping.bytes, {"PING"});
+      servers_->send_to(one, std::move(ping));
+    }
     loop_.wait(hold, here->caller);
     hold.lock();
     bell.disarm();

@@ -81,8 +81,12 @@ class core : public std::enable_shared_from_this<core> {
   [[nodiscard]] net::answer ask_server(call const& script);
   /// One script, on behalf of `about`. Throws also what the server refuses.
   [[nodiscard]] resp::reply ask_server(call const& script, std::string_view about);
-  /// A plain command. What the server refuses is a reply, too.
-  [[nodiscard]] resp::reply ask_server(std::span<std::string_view const> command);
+  /// A plain command, about `key` if it is about one. What the server refuses is a reply, too.
+  [[nodiscard]] resp::reply ask_server(std::span<std::string_view const> command, std::string_view key = {});
+  /// Those servers that each hold a part of the keys; there is always one.
+  [[nodiscard]] std::vector<std::string> masters();
+  /// A plain command for one of them.
+  [[nodiscard]] resp::reply ask_master(std::string const& which, std::span<std::string_view const> command);
   [[nodiscard]] std::stop_token stop_token(held& what);
   void on_lost(held& what, std::function<void(loss_cause)> f);
   void on_limit_near(held& what, milliseconds before, std::function<void()> f);

@@ -39,6 +39,10 @@ class one_deployment final : public servers {
     run((how.set_ttl != nullptr ? how.set_ttl : how.renew)(ttl, {&what, 1}), std::move(done), patience);
   }
   void send(net::request what) override { which_->send(std::move(what)); }
+  [[nodiscard]] std::vector<std::string> masters() const override { return which_->masters(); }
+  void send_to(std::string const& master, net::request what) override {
+    which_->send_to(master, std::move(what));
+  }
 
   [[nodiscard]] bool idle() const noexcept override { return which_->idle(); }
   [[nodiscard]] bool up() const noexcept override { return which_->up(); }

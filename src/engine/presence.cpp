@@ -76,9 +76,10 @@ void presence::end() {
     return;
   }
   if (!std::exchange(announced_, false)) return;
-  std::string bytes;
-  resp::append_command(bytes, {"DEL", names::client_record(who_.uuid)});
-  whom_.send({.bytes = std::move(bytes)});
+  auto const record = names::client_record(who_.uuid);
+  net::request what{.slot = whom_.slot_of(record)};
+  resp::append_command(what.bytes, {"DEL", record});
+  whom_.send(std::move(what));
 }
 
 }  // namespace holdfast::engine

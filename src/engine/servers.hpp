@@ -46,6 +46,9 @@ class servers {
 
   /// What isn't about one of our leases, or is of a kind of lock that only one deployment has.
   virtual void send(net::request what) = 0;
+  /// As topology::deployment's.
+  [[nodiscard]] virtual std::vector<std::string> masters() const { return {std::string{}}; }
+  virtual void send_to(std::string const& /*master*/, net::request what) { send(std::move(what)); }
   void run(call const& what, handler done, scripting::waiting patience = {}) {
     send(scripting::to_run(what, std::move(done), patience));
   }

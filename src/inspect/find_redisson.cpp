@@ -1,5 +1,5 @@
 #include <algorithm>
-#include <array>
+#include <map>
 
 #include "inspect/glob.hpp"
 #include "inspect/search.hpp"
@@ -48,14 +48,18 @@ void add_names_of(std::string_view text, std::vector<std::string>& to) {
 
 bool find_hashes(search& what) {
   return what.scan(what.pattern(), "hash", [&what](search::keys const& hashes) {
-    std::vector<key> all;
-    all.reserve(hashes.size());
-    for (auto const& one : hashes) all.push_back({one});
-    auto const places = ask_one(what.server(), lua::sift{.hashes = std::move(all)}(), what.pattern());
+    std::map<std::uint16_t, std::vector<key>> by_slot;  // a script's keys are of one
+    for (auto const& one : hashes) by_slot[what.server().slot_of(one)].push_back({one});
+    std::vector<call> questions;
+    questions.reserve(by_slot.size());
+    for (auto const& [slot, some] : by_slot) questions.push_back(lua::sift{.hashes = some}());
+    auto const answers = ask_all(what.server(), questions, what.pattern());
     std::vector<std::string> names;
-    names.reserve(places.size());
-    for (auto const& place : places.elements)
-      names.push_back(hashes[static_cast<std::size_t>(place.integer) - 1]);
+    auto answer = answers.begin();
+    for (auto const& [slot, some] : by_slot) {
+      for (auto const& place : (answer++)->elements)
+        names.emplace_back(some[static_cast<std::size_t>(place.integer) - 1].text);
+    }
     return what.show(std::move(names), of_hash);
   });
 }
@@ -70,10 +74,8 @@ bool find_permits(search& what) {
 }
 
 bool find_waited_for(search& what) {
-  std::array<std::string_view, 3> const command{"PUBSUB", "CHANNELS", "redisson_*"};
   std::vector<std::string> names;
-  for (auto const& channel : what.ask(command).elements) {
-    std::string_view const text{channel.text};
+  for (std::string_view const text : what.channels("redisson_*")) {
     if (text.starts_with(of_semaphore)) add_names_of(text.substr(of_semaphore.size()), names);
     if (text.starts_with(of_latch) && text.ends_with('}'))
       names.emplace_back(text.substr(of_latch.size(), text.size() - of_latch.size() - 1));

@@ -39,22 +39,34 @@ bool search::show(std::vector<std::string> names, bool (*wanted)(lock_state cons
 
 bool search::scan(std::string_view filter, std::string_view type,
                   std::function<bool(keys const&)> const& each) {
-  std::string cursor{"0"};
-  do {
-    std::vector<std::string_view> command{"SCAN", cursor, "MATCH", filter, "COUNT", keys_a_step};
-    if (!type.empty()) command.insert(command.end(), {"TYPE", type});
-    auto reply = ask(command);
-    if (reply.size() != 2) throw error{errc::protocol, server_.url() + ": that is no answer to SCAN"};
-    cursor = reply[0].text;
-    keys page;
-    for (auto& key : reply.elements[1].elements) page.push_back(std::move(key.text));
-    if (!page.empty() && !each(page)) return false;
-  } while (cursor != "0");
+  for (auto const& master : server_.masters()) {
+    std::string cursor{"0"};
+    do {
+      std::vector<std::string_view> command{"SCAN", cursor, "MATCH", filter, "COUNT", keys_a_step};
+      if (!type.empty()) command.insert(command.end(), {"TYPE", type});
+      auto reply = ask(master, command);
+      if (reply.size() != 2) throw error{errc::protocol, server_.url() + ": that is no answer to SCAN"};
+      cursor = reply[0].text;
+      keys page;
+      for (auto& key : reply.elements[1].elements) page.push_back(std::move(key.text));
+      if (!page.empty() && !each(page)) return false;
+    } while (cursor != "0");
+  }
   return true;
 }
 
-resp::reply search::ask(std::span<std::string_view const> command) {
-  auto reply = server_.ask_server(command);
+search::keys search::channels(std::string_view filter) {
+  auto const in_slots = server_.publishing_now() == engine::publishing::sharded;
+  std::string_view const command[]{"PUBSUB", in_slots ? "SHARDCHANNELS" : "CHANNELS", filter};
+  keys all;
+  for (auto const& master : server_.masters()) {
+    for (auto& channel : ask(master, command).elements) all.push_back(std::move(channel.text));
+  }
+  return all;
+}
+
+resp::reply search::ask(std::string const& master, std::span<std::string_view const> command) {
+  auto reply = server_.ask_master(master, command);
   if (reply.is_error()) throw refused(reply, pattern_, server_.url());
   return reply;
 }

@@ -1,4 +1,4 @@
-/// Going through the keys of a server to find locks: what the searches on both wires have in common.
+/// Going through the keys of all servers to find locks: what the searches on both wires have in common.
 #pragma once
 
 #include <holdfast/inspect.hpp>
@@ -29,14 +29,17 @@ class search {
   /// has seen enough.
   bool show(std::vector<std::string> names, bool (*wanted)(lock_state const&));
 
-  /// Calls `each` with the keys that match `filter`, a page at a time, until it says that this is enough:
-  /// then false. `type`: as Redis calls it; empty for keys of all types.
+  /// Calls `each` with the keys that match `filter`, a page of one server's at a time, until it says that
+  /// this is enough: then false. `type`: as Redis calls it; empty for keys of all types.
   bool scan(std::string_view filter, std::string_view type, std::function<bool(keys const&)> const& each);
 
-  /// A plain command of the search. Throws what the server refuses.
-  [[nodiscard]] resp::reply ask(std::span<std::string_view const> command);
+  /// The channels that match `filter` and that somebody listens to.
+  [[nodiscard]] keys channels(std::string_view filter);
 
  private:
+  /// Throws what the server refuses.
+  [[nodiscard]] resp::reply ask(std::string const& master, std::span<std::string_view const> command);
+
   engine::core& server_;
   std::string_view pattern_;
   visitor const& f_;

@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/hash_slot.hpp"
 #include "engine/access.hpp"
 #include "engine/core.hpp"
 #include "engine/failure.hpp"
@@ -97,7 +98,9 @@ fence::fence(client& redis, std::string resource, fence_options options) {
       "the name of a fenced resource has at most 65536 bytes, not " + std::to_string(resource.size()));
   sync::check(options.remember.count() >= 0,
               "remember of the fence " + quoted(resource) + " must not be negative");
-  impl_ = std::make_unique<impl>(engine::access::core_of(redis), resource, names::fence_mark(resource),
+  auto core = engine::access::core_of(redis);
+  if (core->clustered()) sync::check_cluster_name(resource);
+  impl_ = std::make_unique<impl>(std::move(core), resource, names::fence_mark(resource),
                                  options.remember.count());
 }
 
@@ -114,6 +117,12 @@ fence_result fence::write(fence_token token, std::string_view command, std::stri
   me.check(token);
   sync::check(!command.empty() && !key.empty(),
               "a write fenced by " + quoted(me.resource) + " needs a command and a key: one is empty");
+  sync::check(
+      me.core->slot_of(key) == me.core->slot_of(me.mark),
+      "the key " + quoted(key) + " and the fence " + quoted(me.resource) +
+          " are in different slots of the cluster, which changes them together only in one: give both "
+          "the same tag, as in " +
+          quoted("{" + std::string{hash_tag(me.resource)} + "}" + std::string{key}));
   sync::check(key != me.mark, quoted(key) + " is the mark of the fence itself: write to another key");
   sync::check(arguments.size() <= most_arguments, "a write fenced by " + quoted(me.resource) +
                                                       " has at most 4000 arguments, not " +
@@ -148,7 +157,7 @@ fence_result fence::claim(fence_token token) {
 
 std::int64_t fence::newest() {
   std::string_view const command[]{"GET", impl_->mark};
-  auto const how = net::answer{.reply = impl_->core->ask_server(command)};
+  auto const how = net::answer{.reply = impl_->core->ask_server(command, impl_->mark)};
   if (how.reply.is_nil()) return 0;
   if (how.reply.is_error("WRONGTYPE")) impl_->refuse_mark();
   if (how.reply.is_error()) impl_->refuse(how, "GET", impl_->mark);

@@ -1,4 +1,4 @@
-/// Names of several clients, taken together: those of one client are a group, taken in one step.
+/// Names of several clients or hash slots, taken together: those of one slot are a group, taken in one step.
 #pragma once
 
 #include <memory>
@@ -12,7 +12,8 @@
 
 namespace holdfast::sync {
 
-/// One client's part. A line of one name is that of a mutex, so the two share what this process holds.
+/// One client's part, or of a cluster's client a slot's. A line of one name is that of a mutex, so the two
+/// share what this process holds.
 class group {
  public:
   group(std::shared_ptr<engine::core> core, std::span<std::string const> sorted, lock_options const& options);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "engine/access.hpp"
 #include "scripts.hpp"
 #include "sync/options_check.hpp"
 #include "sync/redisson.hpp"
@@ -37,6 +38,13 @@ struct latch::impl {
 latch::latch(client& redis, std::string name, waiting_options options) {
   format::check_name("latch", name);
   sync::check(name, sync::lock_options_of(options));
+  // Redisson puts braces round any name, and so a tag in the name doesn't count in the channel's.
+  auto const core = engine::access::core_of(redis);
+  sync::check(
+      core->slot_of(names::redisson::latch_channel(name)) == core->slot_of(name),
+      "the name \"" + name +
+          "\" of a latch can't be used in a cluster: with braces in it, its channel is in another hash slot "
+          "than its count. Leave the braces out");
   impl_ = std::make_unique<impl>(redis, name, options);
 }
 

@@ -47,10 +47,13 @@ std::string checked_title(places const& all, lock_options const& options) {
   return sync::title_of(names);
 }
 
-/// Cuts off those of the first client, for a group of their own.
+/// Cuts off those of the first client and hash slot, for a group of their own.
 std::vector<std::string> next_group(places& sorted, std::size_t part, std::vector<std::size_t>& part_of) {
   auto const* const core = sorted.front().core.get();
-  auto const end = std::ranges::find_if(sorted, [core](place const& one) { return one.core.get() != core; });
+  auto const slot = core->slot_of(sorted.front().name);
+  auto const end = std::ranges::find_if(sorted, [core, slot](place const& one) {
+    return one.core.get() != core || core->slot_of(one.name) != slot;
+  });
   std::vector<std::string> names;
   for (auto one = sorted.begin(); one != end; ++one) {
     part_of[one->given_as] = part;
@@ -94,8 +97,9 @@ struct multi_mutex::impl {
     for (auto const& one : all) contents->names.push_back(one.name);
     contents->part_of.resize(all.size());
     std::ranges::sort(
-        all, {}, [](place const& one) -> std::tuple<std::string_view, std::string_view, std::string_view> {
-          return {one.core->url(), one.core->uuid(), one.name};
+        all, {},
+        [](place const& one) -> std::tuple<std::string_view, std::string_view, int, std::string_view> {
+          return {one.core->url(), one.core->uuid(), one.core->slot_of(one.name), one.name};
         });
     std::vector<sync::group> made;
     while (!all.empty()) {

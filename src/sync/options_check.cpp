@@ -33,6 +33,14 @@ void check(std::string const& name, lock_options const& options) {
   check(options.poll_floor <= options.poll_cap, of("poll_floor") + " must be at most poll_cap");
 }
 
+void check_cluster_name(std::string_view name) {
+  check(names::fits_in_a_slot(name),
+        "the name \"" + std::string{name} +
+            "\" can't be used in a cluster: its first '{' needs a '}' behind it, and something between them; "
+            "otherwise the keys beside it are in another hash slot. Leave the braces out, or put a tag in "
+            "them, as in \"{orders}42\"");
+}
+
 void check_redisson_name(std::string_view name) {
   check(names::fits_in_a_slot(name),
         "the name \"" + std::string{name} +

@@ -17,6 +17,9 @@ void check(bool fine, std::string const& what);
 /// Throws std::errc::invalid_argument, naming the lock and the option.
 void check(std::string const& name, lock_options const& options);
 
+/// The same for a name whose side keys would be in other slots of a cluster than the lock itself.
+void check_cluster_name(std::string_view name);
+
 /// The same for a name that a cluster could lock on Redisson's wire, but not unlock.
 void check_redisson_name(std::string_view name);
 

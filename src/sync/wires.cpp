@@ -27,7 +27,12 @@ bool on_redisson(lock_options const& options, engine::core const& client) noexce
 
 engine::recipe const& choose(wires const& kind, std::span<std::string const> names,
                              lock_options const& options, engine::core const& client) {
-  if (!on_redisson(options, client)) return kind.plain;
+  if (!on_redisson(options, client)) {
+    if (client.clustered()) {
+      for (auto const& name : names) check_cluster_name(name);
+    }
+    return kind.plain;
+  }
   for (auto const& name : names) check_redisson_name(name);
   if (!options.fenced) return kind.redisson;
   if (kind.fenced == nullptr) {

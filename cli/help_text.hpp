@@ -48,8 +48,19 @@ Which Redis
   redis-server, started when needed in $XDG_RUNTIME_DIR/holdfast (or /run/user/UID, /tmp/holdfast-UID) and
   shared by all your processes on this machine only. It holds nothing but locks and stays until it is stopped:
     kill $(cat $XDG_RUNTIME_DIR/holdfast/redis.pid)
-  redis://[user[:password]@]host[:port][/db]   rediss://... for TLS   redis+unix:///path/to/socket
-  with ?wire=redisson: locks as Redisson has them
+    redis://[user:password@]host[:port][/db]     one server
+    redis+unix:///path/to/socket                 one server of this machine
+    redis+sentinel://s1,s2,s3/mymaster[/db]      the master that these sentinels name (port 26379)
+    redis+cluster://h1,h2                        a cluster, of which these are some nodes
+    redis+quorum://h1,h2,h3                      masters that know nothing of each other and vote; it goes
+                                                 with none of --fair --shared --exclusive --slots --replicas
+  With TLS they begin with rediss. After a ? come parameters, with & between them:
+    ca= cert= key= verify=yes|no   of TLS: files in PEM
+    wire=redisson                  locks as Redisson has them
+    nat=ANNOUNCED/REACHABLE,...    with Sentinel and clusters: where servers are reached from here, each
+                                   host:port, if not where they say that they are
+    sentinel_user= sentinel_password= sentinel_tls=yes|no   of the sentinels; user:password are the servers'
+  `holdfast doctor` finds out whether they are fit for locks.
 
 Environment of COMMAND
   HOLDFAST_NAME    the name of the lock
@@ -75,9 +86,11 @@ Examples
   holdfast run --no-wait cron:report -- report --daily     # skip it when another host has it
   holdfast run --once-per 1h --label 'hourly report' report -- report --hourly   # cron on several hosts
   holdfast run --slots 3 encoder -- ./encode                     # at most three hosts at a time
+  holdfast run --replicas 1 deploy:web -- ./deploy               # survives the loss of the master
   holdfast run --shared prices -- ./report                       # while nobody runs --exclusive prices
   holdfast run --wait 30s --ttl 10s deploy:web -- sh -c 'echo "token $HOLDFAST_TOKEN"; ./deploy'
-  HOLDFAST_URL=rediss://:secret@redis.example:6380 holdfast run migrate -- ./migrate)";
+  HOLDFAST_URL=rediss://:secret@redis.example:6380 holdfast run migrate -- ./migrate
+  holdfast run --url redis+sentinel://s1,s2,s3/mymaster nightly -- ./import.sh)";
 
 inline constexpr std::string_view completion_footer = R"(Examples
   holdfast completion bash > ~/.local/share/bash-completion/completions/holdfast

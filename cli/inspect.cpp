@@ -35,7 +35,7 @@ struct options {
 };
 
 int inspect(options const& what) {
-  client redis{find_server(what.common.url), {.name = "holdfast-inspect", .log = output::hook()}};
+  client redis{find_locks_server(what.common.url), {.name = "holdfast-inspect", .log = output::hook()}};
   auto const lock = holdfast::inspect(redis, what.name);
   if (what.json) {
     print_line(listing::one_line_of(listing::to_json_with_queue(lock)));

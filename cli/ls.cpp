@@ -64,7 +64,7 @@ bool print_name(std::string const& name) {
 }
 
 int ls(options const& what) {
-  client redis{find_server(what.common.url), {.name = "holdfast-ls", .log = output::hook()}};
+  client redis{find_locks_server(what.common.url), {.name = "holdfast-ls", .log = output::hook()}};
   auto table = listing::table_of_locks();
   bool any = false;
   std::size_t left_out = 0;

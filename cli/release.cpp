@@ -186,7 +186,7 @@ int conclude(force_result result, lock_state const& seen, options const& what) {
 }
 
 int release(options const& what) {
-  client redis{find_server(what.common.url), {.name = "holdfast-release", .log = output::hook()}};
+  client redis{find_locks_server(what.common.url), {.name = "holdfast-release", .log = output::hook()}};
   auto const seen = peek(redis, what.name);
   if (auto const result = settled(seen, what)) return conclude(*result, seen, what);
   force_options how{.grace = what.wait, .foreign = what.foreign, .owner = what.owner};

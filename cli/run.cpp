@@ -8,6 +8,7 @@
 #include "output.hpp"
 #include "run_lock.hpp"
 #include "server_choice.hpp"
+#include "server_place.hpp"
 #include "signals.hpp"
 #include "supervise.hpp"
 #include "terminal.hpp"
@@ -143,6 +144,7 @@ int run_under(run_lock& lock, std::string const& server, run_options const& opti
 int run(run_options const& options) {
   inherited_files const files;
   auto const url = choose_server(options.url);
+  check_fits(options, server_place{url}.kind());
   terminal const tty;
   signals const desk;
   client redis{url, {.name = "holdfast-run", .label = options.label, .log = output::hook()}};

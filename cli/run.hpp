@@ -1,6 +1,7 @@
 /// `holdfast run`: a command under a lock.
 #pragma once
 
+#include "deployment_kind.hpp"
 #include "loss_watch.hpp"
 
 #include <holdfast/options.hpp>
@@ -27,6 +28,7 @@ struct run_options {
   std::string label{};  ///< shown to those who find the lock busy
   run_side side = run_side::alone;
   std::int64_t slots = 0;  ///< how many there are, for one of them
+  int replicas = 0;        ///< that must have acknowledged the lock; 0: none is asked
   holdfast::wire wire = holdfast::wire::automatic;
   bool fair = false;  ///< first come, first served
   bool keep = false;  ///< at the end the lock is left to its ttl
@@ -35,6 +37,9 @@ struct run_options {
   std::chrono::milliseconds once_per{0};
   std::string url;  ///< empty: choose
 };
+
+/// Throws failure with exit_code::usage when such servers haven't got what the options ask for.
+void check_fits(run_options const&, deployment_kind servers);
 
 /// Returns what holdfast exits with. Throws failure and holdfast::error.
 [[nodiscard]] int run(run_options const&);

@@ -23,6 +23,7 @@ using namespace std::chrono_literals;
 
 constexpr auto shortest_ttl = 10ms;
 constexpr std::size_t longest_label = 200;  // client_options::label
+constexpr std::int64_t most_replicas = 1000;
 
 /// As they were typed; durations are read after CLI11 is done, so that their messages are ours.
 struct typed {
@@ -35,6 +36,7 @@ struct typed {
   std::string policy = "term";
   std::string label;
   std::optional<std::int64_t> slots;
+  std::optional<std::int64_t> replicas;
   std::string wire;
   bool no_wait = false;
   bool fair = false;
@@ -63,12 +65,33 @@ run_side side_of(typed const& from) {
   return from.exclusive ? run_side::exclusive : run_side::alone;
 }
 
+int replicas_of(typed const& from) {
+  if (!from.replicas) return 0;
+  if (*from.replicas < 1 || *from.replicas > most_replicas) {
+    throw failure{usage, fmt::format("--replicas: {} is no number of replicas; at least 1, at most {}",
+                                     *from.replicas, most_replicas)};
+  }
+  return static_cast<int>(*from.replicas);
+}
+
+std::string_view option_of(run_side const side) {
+  switch (side) {
+    case run_side::shared:
+      return "--shared";
+    case run_side::exclusive:
+      return "--exclusive";
+    case run_side::slot:
+      return "--slots";
+    case run_side::alone:
+      break;
+  }
+  return {};
+}
+
 /// What goes with all locks but not with those that only Redisson's wire has.
 void check_side(typed const& from, run_side side) {
   if (side == run_side::alone) return;
-  std::string_view const option = side == run_side::slot     ? "--slots"
-                                  : side == run_side::shared ? "--shared"
-                                                             : "--exclusive";
+  auto const option = option_of(side);
   if (from.fair) {
     throw failure{usage,
                   fmt::format("--fair: {} has no queue in Redis that could be served in order; leave one "
@@ -103,6 +126,7 @@ run_options checked(typed const& from, words_after const command) {
                   .label = from.label,
                   .side = side_of(from),
                   .slots = from.slots.value_or(0),
+                  .replicas = replicas_of(from),
                   .wire = wire_of(from.wire),
                   .fair = from.fair,
                   .keep = from.keep,
@@ -133,6 +157,27 @@ run_options checked(typed const& from, words_after const command) {
 
 }  // namespace
 
+void check_fits(run_options const& options, deployment_kind const servers) {
+  if (servers != deployment_kind::quorum) return;
+  constexpr auto instead = "leave it out, or use redis://, redis+sentinel:// or redis+cluster://";
+  if (options.side != run_side::alone) {
+    throw failure{usage,
+                  fmt::format("{}: the servers of redis+quorum:// vote about locks that one holds at a "
+                              "time; {}",
+                              option_of(options.side), instead)};
+  }
+  if (options.fair) {
+    throw failure{usage, fmt::format("--fair: the servers of redis+quorum:// know nothing of each other, so "
+                                     "they have no common queue; {}",
+                                     instead)};
+  }
+  if (options.replicas != 0) {
+    throw failure{usage, fmt::format("--replicas: with redis+quorum:// a majority of masters has the lock, "
+                                     "whatever their replicas do; {}",
+                                     instead)};
+  }
+}
+
 void add_run(CLI::App& app, action& chosen, words_after const command) {
   auto const to = std::make_shared<typed>();
   auto* const run = app.add_subcommand("run", "Run a command while holding a lock");
@@ -159,6 +204,9 @@ void add_run(CLI::App& app, action& chosen, words_after const command) {
   run->add_flag("--exclusive", to->exclusive,
                 "Write: alone; the other side of --shared. Without either NAME is a lock of another kind");
   run->add_option("--slots", to->slots, "Run on at most N hosts at a time; all callers should say the same N")
+      ->option_text("N");
+  run->add_option("--replicas", to->replicas,
+                  "Believe the lock when N replicas have it too; with fewer it is given back: exit code 69")
       ->option_text("N");
   add_wire(*run, to->wire, "plain|redisson", "How the lock looks in Redis (default: as the URL says)");
   auto* const keep =

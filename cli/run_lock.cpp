@@ -18,7 +18,11 @@ using patience = std::optional<std::chrono::milliseconds>;
 
 // The watch over max_hold is ours; the lease's own limit is there in case that we are stuck.
 lock_options terms_of(run_options const& how) {
-  return {.ttl = how.ttl, .renew_every = how.renew_every, .max_hold = how.max_hold, .wire = how.wire};
+  return {.ttl = how.ttl,
+          .renew_every = how.renew_every,
+          .max_hold = how.max_hold,
+          .replicas = how.replicas,
+          .wire = how.wire};
 }
 
 /// A mutex of any kind, or the writer of a shared_mutex.

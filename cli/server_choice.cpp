@@ -4,6 +4,7 @@
 #include "exit_codes.hpp"
 #include "local_socket.hpp"
 #include "output.hpp"
+#include "server_place.hpp"
 
 #include <fmt/format.h>
 
@@ -57,6 +58,16 @@ std::string find_server(std::string const& given) {
   }
   output::tell(said(*server));
   return server->url;
+}
+
+std::string find_locks_server(std::string const& given) {
+  auto url = find_server(given);
+  server_place const where{url};
+  if (where.kind() != deployment_kind::quorum) return url;
+  throw failure{
+      usage, fmt::format("the {} servers of {} know nothing of each other, and each has locks of its own to "
+                         "show: give one of them, as in --url redis://{}",
+                         where.hosts().size(), where.url(), to_string(where.hosts().front()))};
 }
 
 }  // namespace holdfast::cli

@@ -13,4 +13,8 @@ namespace holdfast::cli {
 /// in it. Throws failure with exit_code::unavailable when there is none.
 [[nodiscard]] std::string find_server(std::string const& given);
 
+/// The same for commands that look at locks as one deployment has them: masters that vote are several, of
+/// which each has its own. Throws failure with exit_code::usage for these.
+[[nodiscard]] std::string find_locks_server(std::string const& given);
+
 }  // namespace holdfast::cli

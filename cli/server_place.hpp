@@ -2,19 +2,16 @@
 #pragma once
 
 #include "address.hpp"
+#include "deployment_kind.hpp"
 #include "server_session.hpp"
 
 #include <cstddef>
-#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace holdfast::cli {
-
-/// What the servers of a URL are to each other.
-enum class deployment_kind : std::uint8_t { single, sentinel, cluster, quorum };
 
 /// Asks nobody; the sessions that it makes do.
 class server_place {

@@ -60,7 +60,7 @@ struct top_options {
 };
 
 int print_snapshots(top_options const& how) {
-  client redis{find_server(how.common.url), {.name = "holdfast-top", .log = output::hook()}};
+  client redis{find_locks_server(how.common.url), {.name = "holdfast-top", .log = output::hook()}};
   do {
     auto const rows = top_watch::look_for(redis, how.pattern, how.wire, how.interval);
     if (how.json) {
@@ -82,7 +82,8 @@ int print_snapshots(top_options const& how) {
 class top_session {
  public:
   explicit top_session(top_options const& how)
-      : interval_{how.interval}, watch_{find_server(how.common.url), how.pattern, how.wire, how.interval} {
+      : interval_{how.interval},
+        watch_{find_locks_server(how.common.url), how.pattern, how.wire, how.interval} {
     state_.server = watch_.server();
   }
 

@@ -160,7 +160,7 @@ std::optional<lock_state> look_again(client& redis, std::string const& name, std
 }
 
 int watch(options const& what) {
-  client redis{find_server(what.common.url), {.name = "holdfast-watch", .log = output::hook()}};
+  client redis{find_locks_server(what.common.url), {.name = "holdfast-watch", .log = output::hook()}};
   reporter const report{what};
   auto const start = clock::now();
   auto last_at = start;

@@ -1,0 +1,32 @@
+// `holdfast run --replicas`: a lock that counts only when replicas have it too.
+#include "holdfast_command.hpp"
+#include "support/redis_server.hpp"
+#include "support/sentinel_servers.hpp"
+
+#include <gmock/gmock.h>
+
+namespace {
+
+using namespace holdfast::test;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+TEST(run_replicas, holds_a_lock_that_replicas_have_too) {
+  sentinel_servers servers{{.sentinels = 1}};
+  auto const replica = servers.replica().socket_path();
+  auto run = holdfast_run(servers.master().url(), {"--replicas", "2", "--wait", "20s"}, "job",
+                          shell("redis-cli -s " + replica + " exists job"));
+  EXPECT_EQ(run.wait(), 0) << run.err();
+  EXPECT_EQ(run.out(), "1\n");
+}
+
+TEST(run_replicas, gives_a_lock_back_that_too_few_have) {
+  redis_server const server;
+  auto run = holdfast_run(server.url(), {"--replicas", "1"}, "job", {"echo", "it", "ran"});
+  EXPECT_EQ(run.wait(), 69);
+  EXPECT_THAT(run.out(), IsEmpty());
+  EXPECT_THAT(run.err(), HasSubstr("0 of 1"));
+  EXPECT_FALSE(server.raw().exists("job"));
+}
+
+}  // namespace

@@ -8,7 +8,7 @@ namespace holdfast::test {
 namespace {
 
 TEST(callback, that_throws_is_logged_and_harms_nobody) {
-  redis_server server;
+  served server;
   std::atomic<int> complaints = 0;
   client redis{server.url(), {.log = [&](log_level level, std::string_view) {
                  if (level == log_level::error) ++complaints;
@@ -20,7 +20,7 @@ TEST(callback, that_throws_is_logged_and_harms_nobody) {
 }
 
 TEST(callback, may_use_the_client_and_wait_for_it) {
-  redis_server server;
+  served server;
   client redis{server.url()};
   mutex outer{redis, "outer"};
   mutex inner{redis, "inner"};

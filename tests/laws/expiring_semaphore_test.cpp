@@ -143,6 +143,7 @@ TEST_F(licensing, gives_nothing_to_a_waiter_that_was_cancelled) {
 }
 
 TEST_F(licensing, gets_a_permit_within_recheck_when_every_message_is_lost) {
+  HOLDFAST_ON_ONE_SERVER("the proxy that loses messages stands before one");
   flaky_proxy proxy{server_.socket_path()};
   proxy.swallow_messages(true);
   client deaf{proxy.url(), {.recheck = 500ms}};

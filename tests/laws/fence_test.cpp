@@ -12,8 +12,8 @@ constexpr auto refused_lost = fence_result::refused_lost;
 
 class fenced : public testing::Test {
  protected:
-  redis_server server_{};
-  raw_redis raw_ = server_.raw();
+  served server_{};
+  raw_servers raw_ = server_.raw();
   client redis_{server_.url()};
   mutex lock_{redis_, "orders"};
   fence orders_{redis_, "orders"};

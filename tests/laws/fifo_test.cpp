@@ -25,8 +25,8 @@ class fifo : public law {
   }
 
   [[nodiscard]] bool can_be_told(std::string const& uuid) {
-    auto const found = raw_.command({"PUBSUB", "NUMSUB", "holdfast_inbox:" + uuid});
-    return found.elements.size() == 2 && found.elements[1].integer == 1;
+    auto const channel = "holdfast_inbox:" + uuid;
+    return raw_.listeners(topology_under_test() == topology::cluster ? channel + ":{orders}" : channel) == 1;
   }
 
   /// A caller that waits. When this returns it is queued, or behind another of its client that is or that

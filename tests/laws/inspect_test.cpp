@@ -52,8 +52,8 @@ class inspection : public testing::Test {
     }
   }
 
-  redis_server server_{};
-  raw_redis raw_ = server_.raw();
+  served server_{};
+  raw_servers raw_ = server_.raw();
   client viewer_{server_.url()};
 };
 

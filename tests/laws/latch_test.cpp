@@ -115,6 +115,7 @@ TEST_F(closing, lets_through_within_recheck_when_its_key_is_deleted_by_hand) {
 }
 
 TEST_F(closing, lets_through_within_recheck_when_every_message_is_lost) {
+  HOLDFAST_ON_ONE_SERVER("the proxy that loses messages stands before one");
   flaky_proxy proxy{server_.socket_path()};
   proxy.swallow_messages(true);
   client deaf{proxy.url(), {.recheck = 400ms}};
@@ -143,7 +144,7 @@ TEST_F(closing, is_not_opened_by_messages_that_say_so_without_being_true) {
   passing waiting;
   here_.async_wait(waiting.handler());
   ASSERT_TRUE(waits_for(one_, channel));
-  for (auto const* const words : {"0", "1", "", "open!"}) raw_.command({"PUBLISH", channel, words});
+  for (auto const* const words : {"0", "1", "", "open!"}) raw_.publish(channel, words);
   EXPECT_TRUE(always(100ms, [&] { return !waiting.done(); }));
   there_.count_down();
   EXPECT_TRUE(eventually(5s, [&] { return waiting.got(); }));

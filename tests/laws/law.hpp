@@ -1,4 +1,4 @@
-/// What every law starts from: a server of its own, clients, and the synchronizer under test.
+/// What every law starts from: what serves it, clients, and the synchronizer under test.
 #pragma once
 
 #include "support/eventually.hpp"
@@ -6,6 +6,7 @@
 #include "support/judge.hpp"
 #include "support/redis_server.hpp"
 #include "support/registry.hpp"
+#include "support/served.hpp"
 #include "support/worker.hpp"
 
 #include <gtest/gtest.h>
@@ -75,8 +76,8 @@ class law : public testing::TestWithParam<subject> {
     return GetParam().on_redisson() && GetParam().passing == handoff::by_server;
   }
 
-  redis_server server_{};
-  raw_redis raw_ = server_.raw();
+  served server_{};
+  raw_servers raw_ = server_.raw();
 };
 
 /// How many of the requests that a proxy saw were for locks: not what connections begin with, nor the record

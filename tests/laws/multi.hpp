@@ -24,8 +24,8 @@ class multi : public testing::Test {
         std::move(stop));
   }
 
-  redis_server server_{};
-  raw_redis raw_ = server_.raw();
+  served server_{};
+  raw_servers raw_ = server_.raw();
   client redis_{server_.url()};
 };
 

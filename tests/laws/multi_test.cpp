@@ -8,6 +8,7 @@ namespace holdfast::test {
 namespace {
 
 TEST_F(multi, takes_and_releases_16_names_with_one_request_each) {
+  HOLDFAST_ON_ONE_SERVER("the proxy that counts requests stands before one");
   flaky_proxy proxy{server_.socket_path()};
   client redis{proxy.url()};
   std::vector<std::string> names;

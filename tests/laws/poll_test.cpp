@@ -7,9 +7,9 @@ namespace {
 
 class poll : public testing::Test {
  protected:
-  redis_server server_{};
+  served server_{};
   flaky_proxy proxy_{server_.socket_path()};
-  raw_redis raw_ = server_.raw();
+  raw_servers raw_ = server_.raw();
 };
 
 TEST_F(poll, is_chosen_for_one_lock_of_a_client_whose_others_are_woken) {

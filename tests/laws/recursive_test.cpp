@@ -8,8 +8,8 @@ namespace {
 
 class recursive : public testing::Test {
  protected:
-  redis_server server_{};
-  raw_redis raw_ = server_.raw();
+  served server_{};
+  raw_servers raw_ = server_.raw();
   client redis_{server_.url()};
 };
 

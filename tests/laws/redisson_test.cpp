@@ -28,8 +28,8 @@ class on_wire : public testing::Test {
     return raw_.command({"TYPE", key}).text;
   }
 
-  redis_server server_{};
-  raw_redis raw_ = server_.raw();
+  served server_{};
+  raw_servers raw_ = server_.raw();
 };
 
 /// What constructing or using a lock is refused with.

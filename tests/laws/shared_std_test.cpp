@@ -36,8 +36,8 @@ class std_shared_mutex : public testing::Test {
     std::jthread{std::move(f)}.join();
   }
 
-  redis_server server_{};
-  raw_redis raw_ = server_.raw();
+  served server_{};
+  raw_servers raw_ = server_.raw();
   client redis_{server_.url()};
   shared_mutex m_{redis_, "m"};
 };

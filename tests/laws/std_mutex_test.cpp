@@ -8,7 +8,7 @@ namespace {
 
 class std_mutex : public testing::Test {
  protected:
-  redis_server server_{};
+  served server_{};
   client redis_{server_.url()};
 };
 

@@ -19,8 +19,8 @@ class under_lock : public testing::Test {
  protected:
   [[nodiscard]] bool is_held() { return raw_.exists("orders"); }
 
-  redis_server server_{};
-  raw_redis raw_ = server_.raw();
+  served server_{};
+  raw_servers raw_ = server_.raw();
   client redis_{server_.url()};
   mutex lock_{redis_, "orders"};
 };

@@ -17,8 +17,8 @@ class thread_end : public testing::Test {
     return warnings_;
   }
 
-  redis_server server_{};
-  raw_redis raw_ = server_.raw();
+  served server_{};
+  raw_servers raw_ = server_.raw();
   std::mutex guard_;
   std::vector<std::string> warnings_;
   client redis_{server_.url(), {.log = [this](log_level level, std::string_view message) {

@@ -33,14 +33,11 @@ class apart : public testing::Test {
  protected:
   /// Somebody of that client waits, and its channel is heard.
   [[nodiscard]] bool waits_for(client& who, std::string const& channel) {
-    return eventually(5s, [&] {
-      auto const heard = raw_.command({"PUBSUB", "NUMSUB", channel});
-      return who.stats().waits >= 1 && heard.elements.size() == 2 && heard.elements[1].integer >= 1;
-    });
+    return eventually(5s, [&] { return who.stats().waits >= 1 && raw_.listeners(channel) >= 1; });
   }
 
-  redis_server server_{};
-  raw_redis raw_ = server_.raw();
+  served server_{};
+  raw_servers raw_ = server_.raw();
   client one_{server_.url(), {.recheck = 30s}};
   client two_{server_.url(), {.recheck = 30s}};
 };

@@ -19,8 +19,8 @@ class who : public testing::Test {
     return raw_.command({"HGET", record_of(redis), name}).text;
   }
 
-  redis_server server_{};
-  raw_redis raw_ = server_.raw();
+  served server_{};
+  raw_servers raw_ = server_.raw();
 };
 
 TEST_F(who, is_written_down_for_as_long_as_there_is_anything_to_do_with_locks) {
@@ -45,6 +45,7 @@ TEST_F(who, is_written_down_for_as_long_as_there_is_anything_to_do_with_locks) {
 }
 
 TEST_F(who, is_not_written_down_for_short_work) {
+  HOLDFAST_ON_ONE_SERVER("the proxy that counts requests stands before one");
   flaky_proxy proxy{server_.socket_path()};
   client redis{proxy.url()};
   mutex m{redis, "orders"};

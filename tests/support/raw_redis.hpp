@@ -36,14 +36,14 @@ class raw_redis {
  public:
   /// `password` is the default user's; empty: the server asks for none.
   explicit raw_redis(std::string socket_path, std::string password = {});
-  ~raw_redis();
+  virtual ~raw_redis();
   raw_redis(raw_redis&&) noexcept;
   raw_redis& operator=(raw_redis&&) noexcept;
 
-  raw_reply command(std::vector<std::string> const& words);
+  virtual raw_reply command(std::vector<std::string> const& words);
 
   /// Sends all at once, then reads all replies: for filling a server.
-  void pipeline(std::vector<std::vector<std::string>> const& commands);
+  virtual void pipeline(std::vector<std::vector<std::string>> const& commands);
 
   std::optional<std::string> get(std::string const& key);
   std::int64_t pttl(std::string const& key);

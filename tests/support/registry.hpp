@@ -1,5 +1,5 @@
 /// The synchronizers that the laws are run over, each with each way of being woken. Adding one is one line
-/// below.
+/// in registry.cpp.
 #pragma once
 
 #include <holdfast/client.hpp>
@@ -7,6 +7,7 @@
 #include <holdfast/fair_mutex.hpp>
 #include <holdfast/multi_mutex.hpp>
 #include <holdfast/mutex.hpp>
+#include <holdfast/quorum_mutex.hpp>
 #include <holdfast/recursive_mutex.hpp>
 #include <holdfast/shared_mutex.hpp>
 
@@ -30,85 +31,6 @@ class any_lock {
   virtual std::optional<lease> try_acquire_for(std::chrono::nanoseconds wait, std::stop_token stop = {}) = 0;
   virtual void async_acquire(exclusive_lock::acquire_handler done, std::stop_token stop = {}) = 0;
 };
-
-template <class Lock>
-class lock_of final : public any_lock {
- public:
-  lock_of(client& redis, std::string name, lock_options options) : lock_{redis, std::move(name), options} {}
-  lease acquire(std::stop_token stop) override { return lock_.acquire(std::move(stop)); }
-  std::optional<lease> try_acquire_for(std::chrono::nanoseconds wait, std::stop_token stop) override {
-    return lock_.try_acquire_for(wait, std::move(stop));
-  }
-  void async_acquire(exclusive_lock::acquire_handler done, std::stop_token stop) override {
-    lock_.async_acquire(std::move(done), std::move(stop));
-  }
-
- private:
-  Lock lock_;
-};
-
-/// Three names at once, of which the first is the one that the laws look at. On one server, so its lease has
-/// one part, which is a lease like any other.
-class several_names final : public any_lock {
- public:
-  several_names(client& redis, std::string const& name, lock_options options)
-      : lock_{redis, {name + ":c", name, name + ":b"}, options} {}
-  lease acquire(std::stop_token stop) override { return part_of(lock_.acquire(std::move(stop))); }
-  std::optional<lease> try_acquire_for(std::chrono::nanoseconds wait, std::stop_token stop) override {
-    auto got = lock_.try_acquire_for(wait, std::move(stop));
-    return got ? std::optional{part_of(std::move(*got))} : std::nullopt;
-  }
-  void async_acquire(mutex::acquire_handler done, std::stop_token stop) override {
-    lock_.async_acquire(
-        [done = std::move(done)](std::optional<multi_lease> got, std::exception_ptr failure) {
-          done(got ? std::optional{part_of(std::move(*got))} : std::nullopt, std::move(failure));
-        },
-        std::move(stop));
-  }
-
- private:
-  static lease part_of(multi_lease whole) { return std::move(whole.parts().front()); }
-
-  multi_mutex lock_;
-};
-
-inline std::unique_ptr<any_lock> make_several_names(client& redis, std::string name, lock_options options) {
-  return std::make_unique<several_names>(redis, name, options);
-}
-
-template <class Lock>
-std::unique_ptr<any_lock> make_lock(client& redis, std::string name, lock_options options) {
-  return std::make_unique<lock_of<Lock>>(redis, std::move(name), options);
-}
-
-/// The readers of a shared_mutex, for workers: they don't exclude one another, so no law of exclusion is for
-/// them.
-class reading final : public any_lock {
- public:
-  reading(client& redis, std::string name, lock_options options) : lock_{redis, std::move(name), options} {}
-  lease acquire(std::stop_token stop) override { return lock_.acquire_shared(std::move(stop)); }
-  std::optional<lease> try_acquire_for(std::chrono::nanoseconds wait, std::stop_token stop) override {
-    return lock_.try_acquire_shared_for(wait, std::move(stop));
-  }
-  void async_acquire(exclusive_lock::acquire_handler done, std::stop_token stop) override {
-    lock_.async_acquire_shared(std::move(done), std::move(stop));
-  }
-
- private:
-  shared_mutex lock_;
-};
-
-inline std::unique_ptr<any_lock> make_reading(client& redis, std::string name, lock_options options) {
-  return std::make_unique<reading>(redis, std::move(name), options);
-}
-
-/// The same on Redisson's wire, with tokens or without.
-template <auto Make, bool Fenced = false>
-std::unique_ptr<any_lock> on_redisson(client& redis, std::string name, lock_options options) {
-  options.wire = wire::redisson;
-  options.fenced = Fenced;
-  return Make(redis, std::move(name), options);
-}
 
 /// How the lock goes from one caller of a client to the next.
 enum class handoff {
@@ -137,44 +59,14 @@ struct subject {
   friend std::ostream& operator<<(std::ostream& out, subject const& s) { return out << s.title; }
 };
 
-inline std::vector<subject> const& registry() {
-  static std::vector<subject> const all{
-      {"mutex_inbox", wake::inbox, make_lock<mutex>},
-      {"mutex_poll", wake::poll, make_lock<mutex>},
-      {"fair_mutex_inbox", wake::inbox, make_lock<fair_mutex>, handoff::by_server},
-      {"fair_mutex_poll", wake::poll, make_lock<fair_mutex>, handoff::by_server},
-      {"recursive_mutex_inbox", wake::inbox, make_lock<recursive_mutex>},
-      {"recursive_mutex_poll", wake::poll, make_lock<recursive_mutex>},
-      {"multi_mutex_inbox", wake::inbox, make_several_names},
-      {"multi_mutex_poll", wake::poll, make_several_names},
-      {"mutex_redisson", wake::inbox, on_redisson<make_lock<mutex>, true>, handoff::in_process,
-       layout::owner_field},
-      {"mutex_redisson_poll", wake::poll, on_redisson<make_lock<mutex>>, handoff::in_process,
-       layout::owner_field},
-      {"fair_mutex_redisson", wake::inbox, on_redisson<make_lock<fair_mutex>>, handoff::by_server,
-       layout::owner_field},
-      {"recursive_mutex_redisson", wake::inbox, on_redisson<make_lock<recursive_mutex>>, handoff::in_process,
-       layout::owner_field},
-      {"shared_mutex_inbox", wake::inbox, make_lock<shared_mutex>, handoff::in_process, layout::read_write},
-      {"shared_mutex_poll", wake::poll, make_lock<shared_mutex>, handoff::in_process, layout::read_write},
-      {"multi_mutex_redisson", wake::inbox, on_redisson<make_several_names>, handoff::in_process,
-       layout::owner_field},
-  };
-  return all;
-}
+/// Those that are run on what is under test: of all, or the one kind that several masters vote about.
+std::vector<subject> const& registry();
 
 /// What a worker can hold besides: not exclusive, so the laws don't apply.
-inline subject const shared_reader{"shared_mutex_reader", wake::inbox, make_reading};
-inline subject const a_permit{"expiring_semaphore", wake::automatic, make_lock<expiring_semaphore>};
+extern subject const shared_reader;
+extern subject const a_permit;
 
-inline subject const& subject_titled(std::string_view title) {
-  for (auto const& s : registry()) {
-    if (s.title == title) return s;
-  }
-  for (auto const* const s : {&shared_reader, &a_permit}) {
-    if (s->title == title) return *s;
-  }
-  throw std::invalid_argument{"no such subject: " + std::string{title}};
-}
+/// Of any.
+subject const& subject_titled(std::string_view title);
 
 }  // namespace holdfast::test

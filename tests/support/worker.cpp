@@ -11,6 +11,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <functional>
 #include <iostream>
 #include <sstream>
 #include <stdexcept>
@@ -36,6 +37,7 @@ void answer(std::string const& line) { write_line(STDOUT_FILENO, line); }
 std::unique_ptr<client> redis;
 std::unique_ptr<any_lock> lock;
 std::unique_ptr<recursive_mutex> of_thread;
+std::function<std::unique_ptr<recursive_mutex>()> make_of_thread;
 lease held;
 
 void connect(std::string const& url, std::string const& title, std::string const& name,
@@ -43,7 +45,10 @@ void connect(std::string const& url, std::string const& title, std::string const
   auto const& what = subject_titled(title);
   redis = std::make_unique<client>(url, client_options{.name = "worker", .wake = what.wake});
   lock = what.make(*redis, name, {.ttl = number(ttl)});
-  of_thread = std::make_unique<recursive_mutex>(*redis, name, lock_options{.ttl = number(ttl)});
+  // Not on a client that has only one kind of lock.
+  make_of_thread = [name, ttl = number(ttl)] {
+    return std::make_unique<recursive_mutex>(*redis, name, lock_options{.ttl = ttl});
+  };
 }
 
 void spin() {
@@ -85,6 +90,7 @@ void obey(std::string const& line) {
     if (got) held = std::move(*got);
     answer(got ? "held " + std::to_string(held.token()) : "busy");
   } else if (line == "lock") {
+    if (!of_thread) of_thread = make_of_thread();
     of_thread->lock();
     answer("locked");
   } else if (line == "fork") {

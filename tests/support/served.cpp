@@ -1,0 +1,212 @@
+#include "served.hpp"
+
+#include "cluster_servers.hpp"
+#include "eventually.hpp"
+#include "independent_servers.hpp"
+#include "sentinel_servers.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <memory>
+#include <set>
+#include <stdexcept>
+#include <utility>
+
+namespace holdfast::test {
+namespace {
+
+topology chosen = topology::single;
+
+// Started by the first test that needs one, ended with the program.
+sentinel_servers& shared_sentinels() {
+  static sentinel_servers all;
+  return all;
+}
+cluster_servers& shared_cluster() {
+  static cluster_servers all;
+  return all;
+}
+independent_servers& shared_masters() {
+  static independent_servers all;
+  return all;
+}
+
+/// The key that a command is about; empty when it is about none.
+std::string key_of(std::vector<std::string> const& words) {
+  static std::set<std::string> const about_none{"ACL", "CLIENT", "CONFIG", "INFO", "PING", "PUBSUB", "TIME"};
+  if (words.size() < 2 || about_none.contains(words[0])) return {};
+  if (words[0] == "EVAL") return words.at(2) == "0" ? std::string{} : words.at(3);
+  return words[1];
+}
+
+bool same(raw_reply const& a, raw_reply const& b) {
+  return a.what == b.what && a.integer == b.integer && a.text == b.text &&
+         std::equal(a.elements.begin(), a.elements.end(), b.elements.begin(), b.elements.end(), same);
+}
+
+}  // namespace
+
+topology topology_under_test() { return chosen; }
+
+void choose_topology(int& argc, char** argv) {
+  static std::map<std::string, topology> const names{
+      {"sentinel", topology::sentinel}, {"cluster", topology::cluster}, {"quorum", topology::quorum}};
+  constexpr std::string_view option = "--on=";
+  for (auto at = 1; at < argc; ++at) {
+    auto const word = std::string_view{argv[at]};
+    if (!word.starts_with(option)) continue;
+    auto const known = names.find(std::string{word.substr(option.size())});
+    if (known == names.end()) {
+      std::fprintf(stderr, "%s: sentinel, cluster or quorum\n", argv[at]);
+      std::exit(2);
+    }
+    chosen = known->second;
+    std::copy(argv + at + 1, argv + argc + 1, argv + at);
+    --argc;
+    return;
+  }
+}
+
+raw_servers::raw_servers(topology what, std::vector<redis_server*> masters, redis_server& home)
+    : raw_redis{home.raw()}, what_{what}, masters_{std::move(masters)} {
+  for (auto const* one : masters_) clients_.push_back(one->raw());
+}
+
+raw_reply raw_servers::command(std::vector<std::string> const& words) {
+  if (what_ == topology::quorum) return words[0] == "KEYS" ? keys_when_settled(words) : from_most(words);
+  if (what_ == topology::cluster) {
+    if (words[0] == "KEYS") return keys_of_all(words);
+    if (words[0] == "FLUSHALL") return from_most(words);
+    if (auto const key = key_of(words); !key.empty()) return at(cluster_servers::slot_of(key)).command(words);
+  }
+  return raw_redis::command(words);
+}
+
+void raw_servers::pipeline(std::vector<std::vector<std::string>> const& commands) {
+  if (what_ == topology::single || what_ == topology::sentinel) return raw_redis::pipeline(commands);
+  for (auto const& words : commands) command(words);
+}
+
+raw_redis& raw_servers::at(std::uint16_t slot) {
+  auto const [known, is_new] = place_of_.try_emplace(slot);
+  if (is_new) {
+    auto const& server = shared_cluster().master_of(slot);
+    auto const found = std::find(masters_.begin(), masters_.end(), &server);
+    if (found == masters_.end()) throw std::runtime_error{"a slot has moved to a master that wasn't one"};
+    known->second = static_cast<std::size_t>(found - masters_.begin());
+  }
+  return clients_[known->second];
+}
+
+raw_reply raw_servers::from_most(std::vector<std::string> const& words) {
+  std::vector<raw_reply> replies;
+  for (auto& one : clients_) replies.push_back(one.command(words));
+  // What all say in their own words, such as how long a key lives, is in the middle of what they say.
+  std::sort(replies.begin(), replies.end(),
+            [](auto const& a, auto const& b) { return a.integer < b.integer; });
+  auto best = replies.size() / 2;
+  std::ptrdiff_t votes = 1;
+  for (std::size_t i = 0; i < replies.size(); ++i) {
+    auto const alike = std::count_if(replies.begin(), replies.end(),
+                                     [&](auto const& other) { return same(replies[i], other); });
+    if (alike <= votes) continue;
+    best = i;
+    votes = alike;
+  }
+  return std::move(replies[best]);
+}
+
+raw_reply raw_servers::keys_of_all(std::vector<std::string> const& words) {
+  raw_reply all{.what = raw_reply::kind::array};
+  for (auto& one : clients_) {
+    auto reply = one.command(words);
+    std::move(reply.elements.begin(), reply.elements.end(), std::back_inserter(all.elements));
+  }
+  return all;
+}
+
+// Nobody waits for the last nodes of a vote, so what they still have to do takes a moment.
+raw_reply raw_servers::keys_when_settled(std::vector<std::string> const& words) {
+  raw_reply all;
+  (void)eventually(2s, [&] {
+    std::map<std::string, std::size_t> found;
+    all = keys_of_all(words);
+    for (auto const& key : all.elements) ++found[key.text];
+    return std::all_of(found.begin(), found.end(),
+                       [&](auto const& key) { return key.second == clients_.size(); });
+  });
+  std::set<std::string> seen;
+  std::erase_if(all.elements, [&](auto const& key) { return !seen.insert(key.text).second; });
+  return all;
+}
+
+std::int64_t raw_servers::listeners(std::string const& channel) {
+  std::int64_t count = 0;
+  for (auto& one : clients_) {
+    for (auto const* const how : {"NUMSUB", "SHARDNUMSUB"}) {
+      auto const reply = one.command({"PUBSUB", how, channel});
+      if (reply.elements.size() == 2) count += reply.elements[1].integer;
+    }
+  }
+  return count;
+}
+
+void raw_servers::publish(std::string const& channel, std::string const& message) {
+  if (what_ == topology::cluster && channel.find('{') != std::string::npos)
+    at(cluster_servers::slot_of(channel)).command({"SPUBLISH", channel, message});
+  else
+    command({"PUBLISH", channel, message});
+}
+
+served::served() {
+  switch (chosen) {
+    case topology::single:
+      own_ = std::make_unique<redis_server>();
+      masters_ = {own_.get()};
+      break;
+    case topology::sentinel:
+      masters_ = {&shared_sentinels().master()};
+      break;
+    case topology::cluster:
+      home_ = &shared_cluster().master_of("orders");
+      masters_ = shared_cluster().masters();
+      break;
+    case topology::quorum:
+      for (auto const& one : shared_masters()) masters_.push_back(one.get());
+      break;
+  }
+  if (home_ == nullptr) home_ = masters_.front();
+  if (own_) return;
+  // What the tests before left.
+  for (auto const* one : masters_) {
+    auto raw = one->raw();
+    raw.command({"FLUSHALL"});
+    raw.command({"CONFIG", "RESETSTAT"});
+  }
+  for (auto const* const name : {"history", "counter"}) std::filesystem::remove(folder() / name);
+}
+
+std::string served::url() const {
+  switch (chosen) {
+    case topology::sentinel:
+      return shared_sentinels().url();
+    case topology::cluster:
+      return shared_cluster().url();
+    case topology::quorum:
+      return shared_masters().url();
+    case topology::single:
+      break;
+  }
+  return own_->url();
+}
+
+raw_servers served::raw() const { return raw_servers{chosen, masters_, *home_}; }
+
+redis_server& served::only() const {
+  if (!own_) throw std::logic_error{"a test of one server, where there are several"};
+  return *own_;
+}
+
+}  // namespace holdfast::test

@@ -50,6 +50,10 @@ class quorum_mutex : public exclusive_lock {
   /// empty name, one of over 64 KiB, or an option out of range. Two masters that turn out to be one server
   /// are refused by the first acquisition that has met both: errc::bad_url.
   quorum_mutex(client& redis, std::string name, lock_options options = {});
+
+  /// Whether the client's URL names masters that vote: then this is the one kind of lock that it has, and
+  /// otherwise one that it hasn't.
+  [[nodiscard]] static bool is_for(client const& redis) noexcept;
 };
 
 }  // namespace holdfast

@@ -82,12 +82,12 @@ std::unique_ptr<servers> core::make_servers() {
       topology::make_deployment(loop_, where_, settings_, stats_, std::move(tell)));
 }
 
-void core::check_kind(bool of_quorum) const {
-  if (of_quorum == is_quorum()) return;
+void core::check_kind(votes needed) const {
+  if ((needed == votes::majority) == is_quorum()) return;
   throw error{std::errc::invalid_argument,
               is_quorum() ? url() +
-                                ": several servers that vote have quorum_mutex alone; use that, or the URL "
-                                "of one server, of its sentinels, or of a cluster"
+                                ": several servers that vote have quorum_mutex alone; for anything else "
+                                "give the URL of one server, of its sentinels, or of a cluster"
                           : url() +
                                 ": a quorum_mutex needs several servers that know nothing of each other; "
                                 "write redis+quorum://h1,h2,h3, or use a mutex"};
@@ -130,7 +130,7 @@ publishing core::publishing_now() {
 
 line_ptr core::pin(recipe const& how, std::string_view name) {
   if (forked()) check_usable();
-  check_kind(how.votes != nullptr);
+  check_kind(how.votes != nullptr ? votes::majority : votes::none);
   reactor::lock const hold{loop_.mutex()};
   check_usable();
   if (auto const known = lines_.find(line_key{how, name}); known != lines_.end())

@@ -30,6 +30,12 @@ namespace holdfast::engine {
 using acquire_handler = callback<void(held_ptr, std::shared_ptr<error const>)>;
 using release_handler = callback<void(release_result)>;
 
+/// What a kind of lock, or whatever else is asked for, needs.
+enum class votes {
+  none,      ///< a deployment whose word is enough
+  majority,  ///< several masters that vote
+};
+
 /// How long a caller waits; nullopt: as long as it takes. Zero or less: it only tries.
 using patience_time = std::optional<std::chrono::nanoseconds>;
 
@@ -104,7 +110,7 @@ class core : public std::enable_shared_from_this<core> {
   /// The masters that the URL names vote.
   [[nodiscard]] bool is_quorum() const noexcept { return where_.what == net::place::kind::quorum; }
   /// Throws std::errc::invalid_argument unless what is to be made is for such a client.
-  void check_kind(bool of_quorum) const;
+  void check_kind(votes needed) const;
 
   /// This is a forked child, and all of it a copy.
   [[nodiscard]] bool forked() const noexcept;

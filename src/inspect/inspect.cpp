@@ -13,6 +13,7 @@ constexpr std::int64_t longest_queue = 1000;
 lock_state look(client& redis, std::string_view name, std::int64_t queue_entries) {
   sync::check(!name.empty(), "a lock has a name: it is empty");
   auto const server = engine::access::core_of(redis);
+  server->check_kind(engine::votes::none);
   auto state = inspection::read_state(
       name,
       inspection::ask_one(*server, inspection::look_at(name, server->publishing_now(), queue_entries), name));

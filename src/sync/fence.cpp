@@ -99,6 +99,7 @@ fence::fence(client& redis, std::string resource, fence_options options) {
   sync::check(options.remember.count() >= 0,
               "remember of the fence " + quoted(resource) + " must not be negative");
   auto core = engine::access::core_of(redis);
+  core->check_kind(engine::votes::none);
   if (core->clustered()) sync::check_cluster_name(resource);
   impl_ = std::make_unique<impl>(std::move(core), resource, names::fence_mark(resource),
                                  options.remember.count());

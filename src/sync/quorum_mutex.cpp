@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "engine/access.hpp"
+#include "engine/core.hpp"
 #include "sync/kind.hpp"
 #include "sync/options_check.hpp"
 
@@ -30,5 +32,9 @@ constexpr engine::exclusive_kind by_majority{
 
 quorum_mutex::quorum_mutex(client& redis, std::string name, lock_options options)
     : exclusive_lock{redis, std::move(name), options, by_majority} {}
+
+bool quorum_mutex::is_for(client const& redis) noexcept {
+  return engine::access::core_of(redis)->is_quorum();
+}
 
 }  // namespace holdfast

@@ -7,6 +7,7 @@
 #include "script/names_redisson.hpp"
 #include "scripts.hpp"
 #include "sync/multi.hpp"
+#include "sync/quorum.hpp"
 
 namespace {
 
@@ -62,6 +63,13 @@ void go_through(raw_redis& raw, std::string const& name, publishing publish) {
   run(fair_pass(me, sibling, 0s, name), no_error);
   run(fair_pass(anna, me, 1h, name), is_list({1, _, _}));
   run(release(me, name), is(1));
+
+  namespace sync = holdfast::sync;
+  run(sync::quorum.acquire(name, {.owner = me, .ttl = 30s}), no_error);
+  run(sync::quorum.acquire(name, {.owner = you, .ttl = 30s, .join = true}), any_list);
+  run(sync::quorum.votes->raise({name, me}, 1), no_error);
+  run(sync::quorum.votes->yield({name, me}, "1000"), is(1));
+  for (auto const who : {me, you}) run(abandon(who, name), is(0));
 
   auto const counter = names::token_counter(name);
   auto const queue = names::queue(name);

@@ -47,7 +47,7 @@ class fault : public testing::Test {
 /// A waiting acquisition; see what came of it.
 class waiter {
  public:
-  explicit waiter(mutex& m, std::stop_token stop = {}) {
+  explicit waiter(exclusive_lock& m, std::stop_token stop = {}) {
     m.async_acquire(
         [state = state_](std::optional<lease> got, std::exception_ptr failure) {
           std::scoped_lock const hold{state->guard};

@@ -17,20 +17,20 @@ canvass::canvass(reactor::loop& on, quorum_nodes& whom)
         look();
       }} {}
 
-void canvass::send(std::size_t who, net::request what, std::chrono::nanoseconds at_most) {
+void canvass::send(question what, net::request request, std::chrono::nanoseconds at_most) {
+  auto const who = what.who;
   until_[who] = boot_clock::now() + std::min(at_most, node(who).limit());
   ++owed_[who];
-  what.done = [me = shared_from_this(), who](net::answer&& how) {
-    me->node(who).heard(how);
-    auto const last = --me->owed_[who] == 0;
-    if (last) me->until_[who] = time_point::max();
+  request.done = [me = shared_from_this(), what](net::answer&& how) {
+    me->node(what.who).heard(how);
+    if (--me->owed_[what.who] == 0) me->until_[what.who] = time_point::max();
     if (std::ranges::all_of(me->until_, [](time_point one) { return one == time_point::max(); })) {
       me->timer_.disarm();
     }
-    if (last) me->answered(who, std::move(how));
+    me->answered(what, std::move(how));
   };
   if (!timer_.armed() || until_[who] < timer_.when()) on_.arm(timer_, until_[who]);
-  node(who).send(std::move(what));
+  node(who).send(std::move(request));
 }
 
 void canvass::look() {

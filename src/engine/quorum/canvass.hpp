@@ -11,8 +11,8 @@ namespace holdfast::engine {
 
 using quorum_nodes = std::vector<std::unique_ptr<quorum_node>>;
 
-/// Sends requests to masters, one at a time to each, and tells of each what became of it: an answer, or that
-/// it didn't come in time. Lives as long as an answer is owed to it. All under the client's lock.
+/// Sends requests to masters, and tells of each what became of it: an answer, or that it didn't come in time.
+/// Lives as long as an answer is owed to it. All under the client's lock.
 class canvass : public std::enable_shared_from_this<canvass> {
  public:
   canvass(reactor::loop& on, quorum_nodes& whom);
@@ -21,16 +21,24 @@ class canvass : public std::enable_shared_from_this<canvass> {
   virtual ~canvass() = default;
 
  protected:
-  /// The answer of one that was asked; also when it was overdue before.
-  virtual void answered(std::size_t who, net::answer&& how) = 0;
+  struct question {
+    std::size_t who;
+    int about = 0;  ///< whatever tells one kind from another
+  };
+
+  /// Also when it was overdue before. An answer is out of date when the same master owes another one.
+  virtual void answered(question what, net::answer&& how) = 0;
   /// It didn't answer in its time. It may yet do so.
   virtual void overdue(std::size_t who) = 0;
 
   /// Sends one request; its `done` is ours. No longer than `at_most` is waited for the answer.
-  void send(std::size_t who, net::request what,
+  void send(question what, net::request request,
             std::chrono::nanoseconds at_most = std::chrono::nanoseconds::max());
 
+  /// It is waited for.
   [[nodiscard]] bool pending(std::size_t who) const noexcept { return until_[who] != time_point::max(); }
+  /// There are answers of it to come, in time or not.
+  [[nodiscard]] bool owes(std::size_t who) const noexcept { return owed_[who] > 0; }
   [[nodiscard]] quorum_node& node(std::size_t who) const noexcept { return *whom_[who]; }
   [[nodiscard]] std::size_t masters() const noexcept { return whom_.size(); }
   [[nodiscard]] reactor::loop& on() const noexcept { return on_; }
@@ -42,7 +50,7 @@ class canvass : public std::enable_shared_from_this<canvass> {
   reactor::loop& on_;
   quorum_nodes& whom_;
   std::vector<time_point> until_;  ///< when each is overdue; max(): it isn't waited for
-  std::vector<int> owed_;          ///< answers, of each; only the last one is of interest
+  std::vector<int> owed_;          ///< answers, of each
   bool looked_ = false;            ///< at those overdue, once
   reactor::timer timer_;
 };

@@ -19,20 +19,20 @@ quorum::errand::errand(quorum& home, net::request what)
 void quorum::errand::run() {
   for (std::size_t i = 0; i != masters(); ++i) {
     if (!node(i).present()) continue;
-    canvass::send(i, {.bytes = what_.bytes,
-                      .done = {},
-                      .in_full = what_.in_full,
-                      .what = what_.what,
-                      .while_down = what_.while_down,
-                      .give_up = what_.give_up,
-                      .key = what_.key,
-                      .over = what_.over});
+    canvass::send({.who = i}, {.bytes = what_.bytes,
+                               .done = {},
+                               .in_full = what_.in_full,
+                               .what = what_.what,
+                               .while_down = what_.while_down,
+                               .give_up = what_.give_up,
+                               .key = what_.key,
+                               .over = what_.over});
   }
   asked_ = true;
   conclude();
 }
 
-void quorum::errand::answered(std::size_t /*who*/, net::answer&& how) {
+void quorum::errand::answered(question /*what*/, net::answer&& how) {
   if (!how.failure) {
     ++answers_;
     if (answers_ == 1 || weight(how.reply) > weight(best_.reply)) best_ = std::move(how);

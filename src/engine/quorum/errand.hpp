@@ -14,7 +14,7 @@ class quorum::errand final : public canvass {
   void run();
 
  private:
-  void answered(std::size_t who, net::answer&& how) override;
+  void answered(question what, net::answer&& how) override;
   void overdue(std::size_t /*who*/) override { conclude(); }
   void conclude();
 

@@ -28,7 +28,6 @@ class quorum_node {
   [[nodiscard]] bool absent() const noexcept {
     return away_ || (!server_.up() && server_.down_because() != nullptr);
   }
-  [[nodiscard]] bool silent() const noexcept { return away_; }
   /// Whoever waits for it has waited long enough.
   void fell_silent();
   /// An answer to any request, or that there is none.

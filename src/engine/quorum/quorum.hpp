@@ -77,10 +77,11 @@ class quorum final : public servers {
   reactor::loop& on_;
   net::settings const& how_;
   topology::events tell_;
-  quorum_nodes nodes_;
   std::unordered_map<std::uint64_t, asking> asking_;
   std::unordered_map<std::uint64_t, int>
       renewing_;  ///< leases that aren't over, and their renewals under way
+  // Those that are behind go before them: the requests of masters know the ones above.
+  quorum_nodes nodes_;
   std::unordered_set<std::shared_ptr<round>> resting_;  ///< rounds that wait for a while, or for masters
   std::map<std::string, quorum_ears, std::less<>> ears_;
   bool introduced_ = false;

@@ -36,6 +36,7 @@ quorum::round::round(quorum& home, recipe const& how, std::string_view name, ask
       done_{std::move(done)},
       patience_{patience},
       votes_{home.nodes_.size(), owner_},
+      taken_(home.nodes_.size()),
       void_since_(home.nodes_.size(), time_point::max()),
       level_(home.nodes_.size()),
       raising_(home.nodes_.size()),
@@ -65,6 +66,7 @@ void quorum::round::vote() {
 
 void quorum::round::ask_for_vote(std::size_t who) {
   votes_.ask(who);
+  taken_[who] = true;
   void_since_[who] = time_point::max();
   raising_[who] = false;
   node(who).will_know(number_);
@@ -73,46 +75,54 @@ void quorum::round::ask_for_vote(std::size_t who) {
   mine.latest = this;
   // Behind a line that breaks it is sent again, so that what gives it back stays behind it.
   canvass::send(
-      who,
+      {.who = who, .about = a_vote},
       scripting::to_run(how_.acquire(name_, what_), {},
                         {.while_down = net::patience::endless, .give_up = boot_clock::now() + what_.ttl}),
       std::max<std::chrono::nanoseconds>(what_.ttl / part_of_ttl, least_part));
 }
 
-void quorum::round::answered(std::size_t who, net::answer&& how) {
-  if (raising_[who]) {
-    raising_[who] = false;
-    on_level(who, how.failure || !how.reply.is_integer() ? 0 : how.reply.integer);
-    return;
+void quorum::round::answered(question what, net::answer&& how) {
+  auto const out_of_date = owes(what.who);
+  if (what.about == a_vote) {
+    auto const now = note_answer(how.sent_at);
+    if (!out_of_date) on_vote(what.who, how, now);
+  } else if (!out_of_date) {
+    raising_[what.who] = false;
+    on_level(what.who, how.failure || !how.reply.is_integer() ? 0 : how.reply.integer);
   }
-  on_vote(who, how);
 }
 
-void quorum::round::on_vote(std::size_t who, net::answer& how) {
+quorum::round::standing quorum::round::note_answer(time_point sent_at) {
+  auto const known = home_.asking_.find(number_);
+  standing const now{.over = known->second.over_since <= sent_at, .newer = known->second.latest != this};
+  if (--known->second.owed == 0) home_.asking_.erase(known);
+  return now;
+}
+
+void quorum::round::on_vote(std::size_t who, net::answer& how, standing now) {
   auto const yes = !how.failure && !how.reply.is_error();
   auto what = yes ? how_.read_acquire(how.reply) : verdict{};
   auto const* const ours = yes ? std::get_if<granted>(&what) : nullptr;
-  auto const known = home_.asking_.find(number_);
-  auto const over = known->second.over_since <= how.sent_at;
-  auto const newer = known->second.latest != this;
-  if (--known->second.owed == 0) home_.asking_.erase(known);
-
   if (void_since_[who] != time_point::max()) {
     // Given back already, unless the request was overtaken by that, when the master had forgotten the script.
     votes_.miss(who);
-    if (ours != nullptr && !newer && void_since_[who] <= how.sent_at) home_.give_back(who, how_, whose(), {});
+    if (ours != nullptr && !now.newer && void_since_[who] <= how.sent_at)
+      home_.give_back(who, how_, whose(), {});
   } else if (ours != nullptr) {
     votes_.grant(who, *ours, how.sent_at);
-    if (over) {
+    if (now.over) {
       home_.give_back(who, how_, whose(), {});  // overtaken in the same way
     } else {
       late_vote(who);
     }
   } else if (yes) {
+    taken_[who] = false;
     votes_.deny(who, std::get<busy>(std::move(what)));
   } else if (how.failure) {
+    taken_[who] = how.sent;
     votes_.miss(who);
   } else {
+    taken_[who] = false;
     votes_.refuse(who);
     refusal_ = std::move(how.reply);
   }
@@ -197,9 +207,10 @@ void quorum::round::level() {
 void quorum::round::raise(std::size_t who) {
   if (how_.votes->raise == nullptr) return;
   raising_[who] = true;
-  canvass::send(who, scripting::to_run(
-                         how_.votes->raise(whose(), last_token()), {},
-                         {.while_down = net::patience::endless, .give_up = boot_clock::now() + what_.ttl}));
+  canvass::send(
+      {.who = who, .about = a_level},
+      scripting::to_run(how_.votes->raise(whose(), last_token()), {},
+                        {.while_down = net::patience::endless, .give_up = boot_clock::now() + what_.ttl}));
 }
 
 void quorum::round::on_level(std::size_t who, std::int64_t counter) {
@@ -282,12 +293,13 @@ void quorum::round::on_too_few(ballot::outcome why) {
 
 /// Gives back all that is ours, or may be: behind the requests that aren't answered.
 void quorum::round::yield() {
-  auto const place = what_.join ? std::to_string(votes_.summary().ticket) : std::string{};
+  auto const ticket = votes_.summary().ticket;
+  auto const place = what_.join && ticket != 0 ? std::to_string(ticket) : std::string{};
   for (std::size_t i = 0; i != masters(); ++i) {
-    auto const unknown = votes_.is_pending(i) || (!votes_.is_theirs(i) && node(i).may_know(number_));
-    if (!votes_.is_ours(i) && !unknown) continue;
-    home_.give_back(i, how_, whose(), place == "0" ? std::string_view{} : std::string_view{place});
-    if (votes_.is_pending(i) || pending(i)) void_since_[i] = boot_clock::now();
+    if (!taken_[i]) continue;
+    taken_[i] = false;
+    home_.give_back(i, how_, whose(), place);
+    if (owes(i)) void_since_[i] = boot_clock::now();
     if (votes_.is_ours(i)) votes_.miss(i);
   }
 }

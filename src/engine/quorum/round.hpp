@@ -23,12 +23,20 @@ class quorum::round final : public canvass {
 
  private:
   enum class phase { voting, levelling, resting, over };
+  static constexpr int a_vote = 0;
+  static constexpr int a_level = 1;
 
-  void answered(std::size_t who, net::answer&& how) override;
+  void answered(question what, net::answer&& how) override;
   void overdue(std::size_t who) override;
 
   void ask_for_vote(std::size_t who);
-  void on_vote(std::size_t who, net::answer& how);
+  /// What has become of the owner since a request for its vote was sent.
+  struct standing {
+    bool over;   ///< released, or given up, before
+    bool newer;  ///< another round asks for it
+  };
+  [[nodiscard]] standing note_answer(time_point sent_at);
+  void on_vote(std::size_t who, net::answer& how, standing now);
   void judge();
   void level();
   void on_level(std::size_t who, std::int64_t counter);
@@ -61,7 +69,8 @@ class quorum::round final : public canvass {
   bool too_few_ = false;  ///< it rests until more masters can be asked
   int tries_ = 0;
   ballot votes_;
-  granted block_{};  ///< of the lease, once there is a majority
+  granted block_{};          ///< of the lease, once there is a majority
+  std::vector<bool> taken_;  ///< masters whose votes may be ours: asked for, and not denied or given back
   /// When a vote that wasn't answered was given back: it doesn't count any more. max(): it wasn't.
   std::vector<time_point> void_since_;
   std::vector<bool> level_;    ///< masters whose counters are no lower than its end

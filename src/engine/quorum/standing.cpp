@@ -14,13 +14,14 @@ void quorum::send(net::request what) {
   std::make_shared<errand>(*this, std::move(what))->run();
 }
 
+/// Those that aren't there would have it never end.
 bool quorum::idle() const noexcept {
-  return std::ranges::all_of(nodes_, [](auto const& one) { return one->silent() || one->server().idle(); });
+  return std::ranges::all_of(nodes_, [](auto const& one) { return one->absent() || one->server().idle(); });
 }
 
 bool quorum::up() const noexcept {
   auto const there =
-      std::ranges::count_if(nodes_, [](auto const& one) { return !one->silent() && one->server().up(); });
+      std::ranges::count_if(nodes_, [](auto const& one) { return !one->absent() && one->server().up(); });
   return std::cmp_greater_equal(there, majority());
 }
 

@@ -9,10 +9,10 @@ quorum::tally::tally(quorum& home, std::size_t leases, reader read, events tell)
     : canvass{home.on_, home.nodes_}, read_{std::move(read)}, tell_{std::move(tell)}, leases_(leases) {}
 
 void quorum::tally::ask(std::size_t who, call const& what, scripting::waiting patience) {
-  canvass::send(who, scripting::to_run(what, {}, patience));
+  canvass::send({.who = who}, scripting::to_run(what, {}, patience));
 }
 
-void quorum::tally::answered(std::size_t who, net::answer&& how) {
+void quorum::tally::answered(question what, net::answer&& how) {
   if (how.reply.is_error()) refusal_ = how.reply;
   auto const said = how.failure || how.reply.is_error() ? std::vector<found>{} : read_(how);
   for (std::size_t i = 0; i != said.size(); ++i) {
@@ -23,7 +23,7 @@ void quorum::tally::answered(std::size_t who, net::answer&& how) {
       ++one.foreign;
     } else {
       ++one.gone;
-      one.gone_at.push_back(who);
+      one.gone_at.push_back(what.who);
     }
   }
   if (!said.empty()) sent_at_ = std::min(sent_at_, how.sent_at);

@@ -42,7 +42,7 @@ class quorum::tally final : public canvass {
     std::vector<std::size_t> gone_at{};
   };
 
-  void answered(std::size_t who, net::answer&& how) override;
+  void answered(question what, net::answer&& how) override;
   void overdue(std::size_t /*who*/) override { count(); }
   [[nodiscard]] found say(lease const& what) const noexcept;
   void tell_gone();

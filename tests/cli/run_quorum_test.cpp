@@ -1,0 +1,51 @@
+#include "holdfast_command.hpp"
+#include "support/independent_servers.hpp"
+
+#include <gmock/gmock.h>
+
+namespace {
+
+using namespace holdfast::test;
+using testing::HasSubstr;
+
+class run_quorum : public testing::Test {
+ protected:
+  process start(words const& options, words const& command) {
+    return holdfast_run(masters.url(), options, "job", command);
+  }
+
+  independent_servers masters{3};
+};
+
+TEST_F(run_quorum, runs_the_command_under_a_majority_of_votes) {
+  auto job = start({}, shell("test -n \"$HOLDFAST_TOKEN\""));
+  EXPECT_EQ(job.wait(), 0) << job.err();
+  for (auto const& one : masters) EXPECT_FALSE(one->raw().exists("job"));
+}
+
+TEST_F(run_quorum, works_with_a_minority_gone) {
+  masters[1].kill9();
+  auto job = start({}, {"true"});
+  EXPECT_EQ(job.wait(), 0) << job.err();
+}
+
+TEST_F(run_quorum, says_which_servers_are_missing_when_too_few_are_there) {
+  masters[0].kill9();
+  masters[2].kill9();
+  auto job = start({}, {"true"});
+  EXPECT_EQ(job.wait(), 69);
+  auto const said = job.err();
+  EXPECT_THAT(said, HasSubstr("1 of 3 servers can be asked, and 2 are needed"));
+  EXPECT_THAT(said, HasSubstr(masters[0].address()));
+  EXPECT_THAT(said, HasSubstr(masters[2].address()));
+}
+
+TEST_F(run_quorum, refuses_what_servers_that_vote_dont_have) {
+  for (auto const& options : {words{"--shared"}, words{"--slots", "2"}, words{"--fair"}}) {
+    auto job = start(options, {"true"});
+    EXPECT_EQ(job.wait(), 64);
+    EXPECT_THAT(job.err(), HasSubstr("servers that vote"));
+  }
+}
+
+}  // namespace

@@ -1,0 +1,93 @@
+/// The scripts of a master that votes.
+#include "sync/quorum.hpp"
+#include "contract/contract.hpp"
+
+namespace {
+
+using namespace holdfast::contract;
+using namespace std::chrono_literals;
+using testing::_;
+
+auto const& recipe = holdfast::sync::quorum;
+
+call votes(std::string_view owner, std::string_view ticket = {}, std::int64_t newest = 0, int tokens = 1) {
+  return recipe.acquire(lock_name, {.owner = owner,
+                                    .ttl = 30s,
+                                    .tokens = tokens,
+                                    .join = !ticket.empty(),
+                                    .ticket = ticket,
+                                    .newest = newest});
+}
+call yields(std::string_view owner, std::string_view ticket = {}) {
+  return recipe.votes->yield({lock_name, owner}, ticket);
+}
+call raises(std::string_view owner, std::int64_t token) {
+  return recipe.votes->raise({lock_name, owner}, token);
+}
+
+/// Long before the server's clock.
+constexpr std::int64_t early = 1'000'000;
+
+class quorum_scripts : public testing::TestWithParam<row> {};
+TEST_P(quorum_scripts, keep_their_contract) { check(GetParam()); }
+
+INSTANTIATE_TEST_SUITE_P(
+    contract, quorum_scripts,
+    testing::ValuesIn(std::vector<row>{
+        {.name = "a_vote_takes_the_tokens_behind_the_counter",
+         .given = {.counter = early},
+         .call = votes(me, {}, 0, 65),
+         .expect = {.reply = is_list({early + 1, 65}), .lock = me, .counter = early + 65},
+         .again = expect{.reply = is_list({early + 66, 65}), .lock = me}},
+        {.name = "a_vote_takes_the_tokens_behind_the_newest_one_of_elsewhere",
+         .given = {.counter = early},
+         .call = votes(me, {}, early + 1'000, 65),
+         .expect = {.reply = is_list({early + 1'001, 65}), .lock = me, .counter = early + 1'065},
+         .again = expect{.reply = is_list({early + 1'066, 65}), .lock = me}},
+        {.name = "a_vote_takes_one_token_where_the_counter_is_ahead_of_the_clock",
+         .given = {},
+         .call = votes(me, {}, early, 65),
+         .expect = {.reply = is_list({last_token + 1, 1}), .lock = me, .counter = last_token + 1},
+         .again = expect{.reply = is_list({last_token + 2, 1}), .lock = me}},
+        {.name = "a_vote_is_denied_while_the_lock_is_held",
+         .given = {.lock = you},
+         .call = votes(me),
+         .expect = {.reply = is_busy(_, -1, 0, you), .lock = you, .ttl = 20'000}},
+        {.name = "a_vote_that_is_denied_keeps_the_place_that_it_brings",
+         .given = {.lock = you, .queue = {{anna, 5'000}}},
+         .call = votes(me, "1000"),
+         .expect = {.reply = is_busy(_, 0, 1'000, you), .lock = you, .ttl = 20'000, .queue = {me, anna}}},
+        {.name = "a_counter_is_raised",
+         .given = {.lock = me, .counter = early},
+         .call = raises(me, early + 500),
+         .expect = {.reply = is(early + 500), .lock = me, .ttl = 20'000, .counter = early + 500}},
+        {.name = "a_counter_is_never_lowered",
+         .given = {.lock = me},
+         .call = raises(me, early),
+         .expect = {.reply = is(last_token), .lock = me, .ttl = 20'000}},
+        {.name = "a_counter_that_is_gone_is_made_again",
+         .given = {.lock = me, .counter = std::nullopt},
+         .call = raises(me, last_token),
+         .expect = {.reply = is(last_token), .lock = me, .ttl = 20'000}},
+        {.name = "a_counter_is_raised_by_nobody_who_doesnt_have_the_vote",
+         .given = {.lock = you, .counter = early},
+         .call = raises(me, early + 500),
+         .expect = {.reply = is(0), .lock = you, .ttl = 20'000, .counter = early}},
+        {.name = "a_vote_is_given_back_and_nobody_told",
+         .given = {.lock = me, .queue = {{anna, 5'000}}, .listening = {anna}},
+         .call = yields(me),
+         .expect = {.reply = is(1), .queue = {anna}},
+         .again = expect{.reply = is(0), .queue = {anna}}},
+        {.name = "a_vote_is_given_back_for_the_place_in_the_queue",
+         .given = {.lock = me, .queue = {{anna, 5'000}}, .listening = {anna, me}},
+         .call = yields(me, "1000"),
+         .expect = {.reply = is(1), .queue = {me, anna}},
+         .again = expect{.reply = is(0), .queue = {me, anna}}},
+        {.name = "a_vote_of_somebody_else_is_left_alone",
+         .given = {.lock = you, .queue = {{anna}}},
+         .call = yields(me, "1000"),
+         .expect = {.reply = is(0), .lock = you, .ttl = 20'000, .queue = {anna}}},
+    }),
+    name_of);
+
+}  // namespace

@@ -1,0 +1,276 @@
+/// Several masters that vote, with some of them ended, frozen, slow, cut off one way, and emptied.
+#include "quorum.hpp"
+
+#include <holdfast/fair_mutex.hpp>
+
+namespace holdfast::test {
+namespace {
+
+using quorum = five_masters;
+using quorum_network = five_networks;
+
+TEST_F(quorum, lock_is_held_at_a_majority_and_leaves_nothing) {
+  client redis{masters_.url()};
+  quorum_mutex m{redis, "orders"};
+  {
+    auto const mine = m.acquire();
+    EXPECT_GE(holding("orders", mine.owner()), 3u);
+    EXPECT_GT(mine.token(), 0);
+    client other{masters_.url()};
+    EXPECT_FALSE(quorum_mutex(other, "orders").try_acquire());
+  }
+  EXPECT_TRUE(comes_clean());
+}
+
+TEST_F(quorum, waiter_gets_the_lock_when_it_is_released) {
+  client redis{masters_.url()};
+  client other{masters_.url()};
+  quorum_mutex m{redis, "orders"};
+  quorum_mutex theirs{other, "orders"};
+  auto mine = m.acquire();
+  waiter next{theirs};
+  EXPECT_TRUE(always(200ms, [&] { return !next.done(); }));
+  auto const token = mine.token();
+  EXPECT_EQ(mine.release(), release_result::released);
+  ASSERT_TRUE(eventually(10s, [&] { return next.done(); }));
+  auto got = next.take();
+  EXPECT_GT(got.token(), token);
+  EXPECT_EQ(got.release(), release_result::released);
+  EXPECT_TRUE(comes_clean());
+}
+
+TEST_F(quorum, two_of_five_that_are_gone_are_no_hindrance) {
+  client redis{masters_.url()};
+  quorum_mutex m{redis, "orders"};
+  (void)m.acquire().release();
+  masters_[1].kill9();
+  masters_[3].kill9();
+  for (auto i = 0; i < 20; ++i) {
+    auto mine = m.acquire();
+    EXPECT_TRUE(mine.valid());
+    EXPECT_EQ(mine.release(), release_result::released);
+  }
+  client late{masters_.url()};  // one that never met them
+  EXPECT_TRUE(quorum_mutex(late, "orders").try_acquire());
+  masters_[1].start();
+  masters_[3].start();
+  EXPECT_TRUE(comes_clean());
+}
+
+TEST_F(quorum, two_of_five_that_are_frozen_are_no_hindrance_and_keep_nothing) {
+  client redis{masters_.url()};
+  quorum_mutex m{redis, "orders"};
+  (void)m.acquire().release();
+  masters_[0].freeze();
+  masters_[4].freeze();
+  for (auto i = 0; i < 20; ++i) EXPECT_EQ(m.acquire().release(), release_result::released);
+  masters_[0].thaw();
+  masters_[4].thaw();
+  EXPECT_TRUE(comes_clean());
+}
+
+TEST_F(quorum, too_few_masters_are_an_error_that_names_those_missing) {
+  client redis{masters_.url(), {.connect_timeout = 500ms}};
+  quorum_mutex m{redis, "orders"};
+  (void)m.acquire().release();
+  for (auto const i : {0u, 2u, 4u}) masters_[i].kill9();
+  auto const wrong = failure_of([&] { (void)m.acquire(); });
+  EXPECT_EQ(wrong.code, errc::unreachable);
+  EXPECT_TRUE(wrong.says("2 of 5 servers can be asked, and 3 are needed")) << wrong.what;
+  for (auto const i : {0u, 2u, 4u}) EXPECT_TRUE(wrong.says(masters_[i].address())) << wrong.what;
+  client late{masters_.url(), {.connect_timeout = 500ms}};
+  EXPECT_EQ(failure_of([&] { (void)quorum_mutex(late, "orders").try_acquire(); }).code, errc::unreachable);
+  EXPECT_EQ(failure_of([&] { late.connect(); }).code, errc::unreachable);
+  for (auto const i : {0u, 2u, 4u}) masters_[i].start();
+  EXPECT_TRUE(comes_clean());
+}
+
+TEST_F(quorum, waiter_outlives_an_outage_of_the_majority) {
+  client redis{masters_.url()};
+  client other{masters_.url()};
+  quorum_mutex m{redis, "orders", {.ttl = 20s}};
+  quorum_mutex theirs{other, "orders"};
+  auto mine = m.acquire();
+  waiter next{theirs};
+  EXPECT_TRUE(always(200ms, [&] { return !next.done(); }));
+  for (auto const i : {0u, 1u, 2u}) masters_[i].freeze();
+  EXPECT_TRUE(always(300ms, [&] { return !next.done(); }));
+  for (auto const i : {0u, 1u, 2u}) masters_[i].thaw();
+  EXPECT_EQ(mine.release(), release_result::released);
+  ASSERT_TRUE(eventually(10s, [&] { return next.done(); }));
+  EXPECT_EQ(next.take().release(), release_result::released);
+  EXPECT_TRUE(comes_clean());
+}
+
+TEST_F(quorum, holder_that_loses_its_majority_is_told_by_its_deadline) {
+  client redis{masters_.url()};
+  quorum_mutex m{redis, "orders", {.ttl = 2s}};
+  auto const mine = m.acquire();
+  for (auto const i : {0u, 1u, 2u}) masters_[i].freeze();
+  ASSERT_TRUE(eventually(10s, [&] { return mine.lost().stop_requested(); }));
+  EXPECT_FALSE(mine.valid());
+  EXPECT_EQ(mine.lost_because(), loss_cause::unreachable);
+  for (auto const i : {0u, 1u, 2u}) masters_[i].thaw();
+}
+
+TEST_F(quorum, lease_outlives_the_loss_of_a_minority) {
+  client redis{masters_.url()};
+  quorum_mutex m{redis, "orders", {.ttl = 1s}};
+  auto mine = m.acquire();
+  masters_[0].freeze();
+  masters_[1].kill9();
+  EXPECT_TRUE(always(2500ms, [&] { return mine.valid(); }));
+  EXPECT_EQ(mine.release(), release_result::released);
+  masters_[0].thaw();
+  masters_[1].start();
+  EXPECT_TRUE(comes_clean());
+}
+
+TEST_F(quorum, lease_taken_from_a_majority_is_lost_at_the_next_renewal) {
+  client redis{masters_.url()};
+  quorum_mutex m{redis, "orders", {.ttl = 3s}};
+  auto const mine = m.acquire();
+  for (auto const i : {0u, 1u, 2u}) masters_[i].raw().del("orders");
+  ASSERT_TRUE(eventually(10s, [&] { return mine.lost().stop_requested(); }));
+  EXPECT_EQ(mine.lost_because(), loss_cause::key_gone);
+}
+
+TEST_F(quorum, masters_emptied_one_after_the_other_vote_for_the_lease_again) {
+  client redis{masters_.url()};
+  quorum_mutex m{redis, "orders", {.ttl = 2s}};
+  auto mine = m.acquire();
+  auto const token = mine.token();
+  for (std::size_t i = 0; i != masters_.size(); ++i) {
+    masters_[i].stop();
+    masters_[i].start();
+    EXPECT_TRUE(eventually(15s, [&] { return masters_[i].raw().get("orders") == mine.owner(); })) << i;
+  }
+  EXPECT_TRUE(mine.valid());
+  EXPECT_EQ(mine.release(), release_result::released);
+  EXPECT_GT(m.acquire().token(), token);
+  EXPECT_TRUE(comes_clean());
+}
+
+TEST_F(quorum, one_server_under_two_names_is_refused) {
+  auto const port = std::to_string(masters_[0].port());
+  client redis{"redis+quorum://" + masters_[0].address() + "," + masters_[1].address() +
+               ",localhost:" + port};
+  quorum_mutex m{redis, "orders"};
+  masters_[1].freeze();  // so that both votes of the one would be needed
+  auto const wrong = failure_of([&] { (void)m.acquire(); });
+  EXPECT_EQ(wrong.code, errc::bad_url);
+  EXPECT_TRUE(wrong.says("are one server")) << wrong.what;
+  masters_[1].thaw();
+  EXPECT_TRUE(comes_clean());
+}
+
+TEST_F(quorum, waits_that_end_without_the_lock_leave_nothing) {
+  client redis{masters_.url()};
+  client other{masters_.url()};
+  quorum_mutex m{redis, "orders"};
+  quorum_mutex theirs{other, "orders"};
+  auto mine = m.acquire();
+  EXPECT_FALSE(theirs.try_acquire());
+  EXPECT_FALSE(theirs.try_acquire_for(100ms));
+  std::stop_source stop;
+  waiter cancelled{theirs, stop.get_token()};
+  EXPECT_TRUE(eventually(5s, [&] { return residue().size() > 6; }));  // in the queues
+  stop.request_stop();
+  ASSERT_TRUE(eventually(5s, [&] { return cancelled.done(); }));
+  EXPECT_EQ(mine.release(), release_result::released);
+  EXPECT_TRUE(comes_clean());
+}
+
+TEST_F(quorum, contenders_of_many_processes_exclude_each_other_while_masters_come_and_go) {
+  std::atomic<int> inside = 0;
+  std::atomic<int> overlaps = 0;
+  std::atomic<int> leases = 0;
+  std::atomic<bool> over = false;
+  std::vector<std::jthread> contenders;
+  for (auto i = 0; i < 6; ++i) {
+    contenders.emplace_back([&] {
+      client redis{masters_.url()};
+      quorum_mutex m{redis, "orders", {.ttl = 5s}};
+      while (!over) {
+        auto mine = m.try_acquire_for(1s);
+        if (!mine) continue;
+        if (inside.fetch_add(1) != 0 && mine->valid()) ++overlaps;
+        ++leases;
+        inside.fetch_sub(1);
+        (void)mine->release();
+      }
+    });
+  }
+  for (std::size_t round = 0; round != 6; ++round) {
+    auto const before = leases.load();
+    masters_[round % 5].freeze();
+    masters_[(round + 2) % 5].freeze();
+    EXPECT_TRUE(eventually(15s, [&] { return leases > before + 5; }));
+    masters_[round % 5].thaw();
+    masters_[(round + 2) % 5].thaw();
+  }
+  over = true;
+  contenders.clear();
+  EXPECT_EQ(overlaps, 0);
+  EXPECT_TRUE(comes_clean());
+}
+
+TEST_F(quorum_network, slow_master_holds_nobody_up) {
+  networks_[2]->decide([](request const&) { return fate::delay_reply(700ms); });
+  client redis{url_};
+  quorum_mutex m{redis, "orders"};
+  for (auto i = 0; i < 10; ++i) EXPECT_EQ(m.acquire().release(), release_result::released);
+  networks_[2]->decide({});
+  EXPECT_TRUE(comes_clean());
+}
+
+TEST_F(quorum_network, what_was_taken_without_an_answer_is_given_back) {
+  client redis{url_, {.connect_timeout = 500ms, .reply_timeout = 500ms}};
+  quorum_mutex m{redis, "orders"};
+  (void)m.acquire().release();
+  for (auto const i : {0u, 1u, 2u}) networks_[i]->freeze_replies();
+  EXPECT_EQ(failure_of([&] { (void)m.try_acquire_for(2s); }).code, errc::unreachable);
+  for (auto const i : {0u, 1u, 2u}) networks_[i]->thaw();
+  EXPECT_TRUE(comes_clean());
+  EXPECT_EQ(m.acquire().release(), release_result::released);
+}
+
+TEST_F(quorum_network, every_harm_to_a_minority_leaves_the_lock_working_and_nothing_behind) {
+  for (auto const& [title, what] : harms) {
+    SCOPED_TRACE(title);
+    client redis{url_, {.connect_timeout = 500ms, .reply_timeout = 500ms}};
+    quorum_mutex m{redis, "orders"};
+    (void)m.acquire().release();
+    for (auto const i : {1u, 3u})
+      networks_[i]->once([](request const& r) { return r.name == "EVALSHA"; }, what);
+    auto mine = m.acquire();
+    EXPECT_TRUE(mine.valid());
+    EXPECT_EQ(mine.release(), release_result::released);
+    EXPECT_EQ(m.acquire().release(), release_result::released);
+    EXPECT_TRUE(comes_clean());
+  }
+}
+
+TEST_F(quorum, even_numbers_of_masters_are_warned_of) {
+  log_lines log;
+  client redis{masters_.url_of_first(4), {.log = log.hook()}};
+  EXPECT_TRUE(quorum_mutex(redis, "orders").try_acquire());
+  auto const warnings = log.of(log_level::warning);
+  ASSERT_EQ(warnings.size(), 1u);
+  EXPECT_NE(warnings.front().find("use 3 or 5"), std::string::npos) << warnings.front();
+}
+
+TEST(quorum_client, has_quorum_mutex_alone) {
+  client redis{"redis+quorum://127.0.0.1:1,127.0.0.1:2,127.0.0.1:3"};
+  auto const other = failure_of([&] { mutex{redis, "orders"}; });
+  EXPECT_EQ(other.code, std::errc::invalid_argument);
+  EXPECT_TRUE(other.says("quorum_mutex")) << other.what;
+  EXPECT_EQ(failure_of([&] { fair_mutex{redis, "orders"}; }).code, std::errc::invalid_argument);
+  client single{"redis://127.0.0.1:1"};
+  EXPECT_TRUE(failure_of([&] { quorum_mutex{single, "orders"}; }).says("redis+quorum://"));
+  EXPECT_TRUE(failure_of([&] { quorum_mutex{redis, "orders", {.ttl = 50ms}}; }).says("at least 100 ms"));
+  EXPECT_TRUE(failure_of([&] { quorum_mutex{redis, "orders", {.replicas = 1}}; }).says("no replicas"));
+}
+
+}  // namespace
+}  // namespace holdfast::test

@@ -1,0 +1,94 @@
+/// Tokens of several masters grow from lease to lease, whichever majority gives them out.
+#include "quorum.hpp"
+
+#include "base/ids.hpp"
+
+#include <random>
+
+namespace holdfast::test {
+namespace {
+
+/// Masters that keep what they acknowledge, whatever happens to them.
+class quorum_tokens : public five_masters {
+ protected:
+  quorum_tokens() : five_masters{{.persistent = true}} {}
+
+  /// The counters have come apart, as after long outages: each master has another one, in any order.
+  void spread_counters(std::minstd_rand& random) {
+    std::vector<int> steps{0, 3'000, 70'000, 500'000, 9'000'000};
+    std::ranges::shuffle(steps, random);
+    for (std::size_t i = 0; i != masters_.size(); ++i) {
+      masters_[i].raw().command({"SET", "holdfast_token:{orders}", std::to_string(1'000'000 + steps[i])});
+    }
+  }
+};
+
+TEST_F(quorum_tokens, grow_when_the_majorities_have_one_master_in_common) {
+  std::minstd_rand random{static_cast<std::minstd_rand::result_type>(random_seed())};
+  spread_counters(random);
+  std::int64_t last = 0;
+  std::vector<std::size_t> order{0, 1, 2, 3, 4};
+  for (auto i = 0; i < 8; ++i) {
+    std::ranges::shuffle(order, random);
+    masters_[order[0]].freeze();
+    masters_[order[1]].freeze();
+    {
+      client redis{masters_.url()};  // one that knows nothing of the tokens before
+      auto mine = quorum_mutex(redis, "orders", {.ttl = 5s}).acquire();
+      EXPECT_GT(mine.token(), last);
+      last = mine.token();
+      EXPECT_EQ(mine.release(), release_result::released);
+    }
+    masters_[order[0]].thaw();
+    masters_[order[1]].thaw();
+  }
+}
+
+TEST_F(quorum_tokens, grow_strictly_while_masters_are_frozen_and_restarted) {
+  auto const seed = static_cast<std::minstd_rand::result_type>(random_seed());
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  std::minstd_rand random{seed};
+  spread_counters(random);
+
+  std::atomic<std::int64_t> newest = 0;
+  std::atomic<int> leases = 0;
+  std::atomic<int> older = 0;
+  std::atomic<bool> over = false;
+  std::vector<std::jthread> contenders;
+  for (auto i = 0; i < 4; ++i) {
+    contenders.emplace_back([&] {
+      while (!over) {
+        client redis{masters_.url(), {.reply_timeout = 1s}};
+        quorum_mutex m{redis, "orders", {.ttl = 4s}};
+        for (auto times = 0; times < 20 && !over; ++times) {
+          try {
+            auto mine = m.try_acquire_for(500ms);
+            if (!mine) continue;
+            auto const before = newest.exchange(mine->token());
+            if (mine->valid() && mine->token() <= before) ++older;
+            ++leases;
+            (void)mine->release();
+          } catch (error const&) {  // too few masters at this moment
+          }
+        }
+      }
+    });
+  }
+  std::uniform_int_distribution<std::size_t> any{0, 4};
+  for (auto round = 0; round < 10; ++round) {
+    auto const one = any(random);
+    auto const other = any(random);
+    auto const before = leases.load();
+    masters_[one].freeze();
+    if (other != one) masters_[other].kill9();
+    EXPECT_TRUE(eventually(20s, [&] { return leases > before + 3; }));
+    masters_[one].thaw();
+    if (other != one) masters_[other].start();
+  }
+  over = true;
+  contenders.clear();
+  EXPECT_EQ(older, 0) << "of " << leases;
+}
+
+}  // namespace
+}  // namespace holdfast::test

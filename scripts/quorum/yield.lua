@@ -1,5 +1,7 @@
--- Gives back a vote that isn't enough. Nobody is told: it wasn't anybody's to wait for, and all who ask ask again soon.
--- Effects when it is the caller's: the key is gone, and the caller is in line with `ticket`, unless that is ''.
+-- Gives back a vote that isn't enough, or a place in the queue of a master that wasn't needed. Nobody is told: the vote wasn't
+-- anybody's to wait for, and all who ask ask again soon.
+-- Effects when the vote is the caller's: the key is gone, and the caller is in line with `ticket`, unless that is ''.
+-- Otherwise, without a ticket: the caller is out of the queue.
 -- Reply: 1 given back; 0 it wasn't the caller's.
 local lock = KEYS[1]
 local queue = KEYS[2]
@@ -7,7 +9,10 @@ local owner = ARGV[1]
 local ticket = ARGV[2]
 -- @include micros
 -- @include join_queue
-if redis.pcall('GET', lock) ~= owner then return 0 end
+if redis.pcall('GET', lock) ~= owner then
+  if ticket == '' then redis.call('ZREM', queue, owner) end
+  return 0
+end
 redis.call('DEL', lock)
 if ticket ~= '' then join_queue(queue, owner, ticket, 0) end
 return 1

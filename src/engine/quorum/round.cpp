@@ -118,6 +118,7 @@ void quorum::round::on_vote(std::size_t who, net::answer& how, standing now) {
   } else if (yes) {
     taken_[who] = false;
     votes_.deny(who, std::get<busy>(std::move(what)));
+    if (now.over || (now_ == phase::over && won_)) leave_queue(who);
   } else if (how.failure) {
     taken_[who] = how.sent;
     votes_.miss(who);
@@ -223,7 +224,17 @@ void quorum::round::on_level(std::size_t who, std::int64_t counter) {
   level();
 }
 
+/// At masters that voted for others, also in an earlier round: their releases would wake nobody, or grant the
+/// lock to nobody.
+void quorum::round::leave_queue(std::size_t who) {
+  if (what_.join && how_.queues) home_.give_back(who, how_, whose(), {});
+}
+
 void quorum::round::win() {
+  won_ = true;
+  for (std::size_t i = 0; i != masters(); ++i) {
+    if (!votes_.is_ours(i) && !owes(i) && node(i).may_know(number_)) leave_queue(i);
+  }
   finish({.reply = quorum_replies::of(block_), .sent_at = votes_.earliest(), .sent = true});
 }
 

@@ -47,6 +47,7 @@ class quorum::round final : public canvass {
   void on_too_few(ballot::outcome why);
   void yield();
   void win();
+  void leave_queue(std::size_t who);
   void finish(net::answer&& how);
   void late_vote(std::size_t who);
   [[nodiscard]] time_point limit() const;
@@ -66,6 +67,7 @@ class quorum::round final : public canvass {
 
   phase now_ = phase::voting;
   bool sending_ = false;  ///< the votes are counted when all have been asked
+  bool won_ = false;
   bool too_few_ = false;  ///< it rests until more masters can be asked
   int tries_ = 0;
   ballot votes_;

@@ -8,11 +8,9 @@
 namespace holdfast::test {
 namespace {
 
-constexpr cluster_options masters_alone{.masters = 3, .replicas_each = 0};
-
 class clustered : public testing::Test {
  protected:
-  explicit clustered(cluster_options how = masters_alone) : nodes_{std::move(how)} {}
+  explicit clustered(cluster_options how = {.masters = 3, .replicas_each = 0}) : nodes_{std::move(how)} {}
 
   [[nodiscard]] bool renews(client& redis, int times = 2) {
     auto const before = redis.stats().renewals;
@@ -232,6 +230,37 @@ TEST(cluster_url, to_nobody_fails_as_that_of_one_server_does) {
   auto const wrong = failure_of([&] { redis.connect(); });
   EXPECT_EQ(wrong.code, errc::unreachable);
   EXPECT_TRUE(wrong.says("127.0.0.1:" + port)) << wrong.what;
+}
+
+/// A master that has given its last slot away stays one.
+class cluster_with_guests : public clustered {
+ protected:
+  cluster_with_guests()
+      : clustered{{.masters = 3, .replicas_each = 0, .args = {"--cluster-allow-replica-migration", "no"}}} {}
+};
+
+TEST_F(cluster_with_guests, uses_a_node_that_joins_and_forgets_one_that_leaves) {
+  auto& guest = nodes_.node(2);
+  for (auto const number : {2U, 0U, 1U}) {  // it stops claiming them first
+    nodes_.node(number).raw().command({"CLUSTER", "DELSLOTSRANGE", "10922", "16383"});
+  }
+  ASSERT_FALSE(nodes_.node(0).raw().command({"CLUSTER", "ADDSLOTSRANGE", "10922", "16383"}).is_error());
+  ASSERT_TRUE(nodes_.wait_until_ok());
+  client redis{"redis+cluster://" + nodes_.node(0).address()};
+  mutex m{redis, name_, brisk_};
+  auto const mine = m.acquire();
+  ASSERT_TRUE(renews(redis));
+  ASSERT_EQ(guest.raw().client_ids("normal").size(), 0U) << "it has nothing to be asked for";
+  auto const go = [&](redis_server& to) { nodes_.migrate_slot(slot_, home(), to); };
+  go(guest);
+  EXPECT_TRUE(renews(redis));
+  EXPECT_GT(guest.raw().calls_of("pexpire"), 0U);
+  go(nodes_.node(1));
+  EXPECT_TRUE(renews(redis));
+  EXPECT_TRUE(eventually(10s, [&] { return guest.raw().client_ids("normal").empty(); })) << "nor has it now";
+  guest.kill9();
+  EXPECT_TRUE(always(1500ms, [&] { return mine.valid(); }));
+  EXPECT_TRUE(renews(redis));
 }
 
 /// All nodes are behind proxies, and announce what can't be reached from here.

@@ -88,11 +88,11 @@ void subscriber::on_left(std::string_view channel) {
   if (known == channels_.end()) return;
   auto& who = *known->second.who;
   channels_.erase(known);
-  close_if_unused();
+  close_unused();
   who.on_gone();
 }
 
-void subscriber::close_if_unused() {
+void subscriber::close_unused() {
   if (!channels_.empty()) return;
   wanted_ = false;
   asked_.clear();
@@ -118,7 +118,7 @@ void subscriber::on_refused(std::string const& words) {
   if (known == channels_.end() || known->second.request != what.number) return;
   auto& who = *known->second.who;
   channels_.erase(known);
-  close_if_unused();
+  close_unused();
   who.on_refused(words);
 }
 

@@ -45,6 +45,9 @@ class subscriber final : public session {
   /// Nobody listens to it any more.
   void forget(std::string_view channel);
 
+  /// Ends the connection, unless somebody listens.
+  void close_unused();
+
   /// There are channels, and no connection over which anything could be heard.
   [[nodiscard]] bool deaf() const noexcept { return !channels_.empty() && !up(); }
 
@@ -66,7 +69,6 @@ class subscriber final : public session {
   void on_confirmed(std::string_view channel);
   void on_refused(std::string const& words);
   void on_left(std::string_view channel);
-  void close_if_unused();
   void check_line();
 
   std::map<std::string, subscription, std::less<>> channels_;

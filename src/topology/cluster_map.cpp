@@ -166,7 +166,7 @@ void cluster::retire_unused() {
     if (needed) continue;
     detours_.forget(one);
     channels_.leave(one);
-    (void)one.take_all();
+    (void)one.rest();
     if (std::ranges::find(mentioned, here->first) != mentioned.end()) continue;
     retired_.push_back(std::move(here->second));
     retired_at_ = boot_clock::now();

@@ -56,11 +56,10 @@ void cluster_node::send_barrier(net::lane over_which) {
   those.now = std::exchange(those.next, {});
   net::request ping;
   resp::append_command(ping.bytes, {"PING"});
-  ping.while_down = net::patience::endless;
   ping.stays = true;
-  ping.done = [this, &those, over_which](net::answer&& how) {
+  ping.done = [this, &those, over_which](net::answer const& how) {
     auto const drained = std::exchange(those.now, {});
-    auto const lost = how.failure != nullptr;  // taken back: nothing is under way here
+    auto const lost = how.failure != nullptr;  // taken back, or the node is out of reach: nothing comes soon
     if (!those.next.empty() && !lost) send_barrier(over_which);
     auto const also = lost ? std::exchange(those.next, {}) : std::unordered_set<std::uint16_t>{};
     for (auto const slot : drained) tell_.drained(slot);
@@ -97,6 +96,11 @@ std::vector<net::pipeline::finished> cluster_node::take_all() {
     all.insert(all.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
   }
   return all;
+}
+
+std::vector<net::pipeline::finished> cluster_node::rest() {
+  if (messages_) messages_->close_unused();
+  return take_all();
 }
 
 void cluster_node::shut(std::shared_ptr<error const> const& why) {

@@ -50,6 +50,8 @@ class cluster_node {
 
   /// Ends the connections for requests; all that is unanswered, in the order of each.
   [[nodiscard]] std::vector<net::pipeline::finished> take_all();
+  /// And that for messages, if nobody listens.
+  [[nodiscard]] std::vector<net::pipeline::finished> rest();
   void shut(std::shared_ptr<error const> const& why);
 
  private:

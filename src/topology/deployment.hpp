@@ -41,7 +41,8 @@ class deployment {
   virtual ~deployment() = default;
 
   /// Sends it, as soon as it can be, to the server that has its key. `done` is called once, unless the
-  /// deployment is destroyed. Requests about one key keep their order; those over one lane do.
+  /// deployment is destroyed. Requests about one key that go over one lane keep their order, but for those
+  /// that a cluster keeps for another try (see detours).
   virtual void send(net::request what) = 0;
 
   /// Those that each hold a part of the keys, as send_to takes them. None are known before a request was

@@ -16,7 +16,7 @@ constexpr std::chrono::milliseconds patience_with_them{200};
 
 /// Between rounds, as long as something is amiss.
 constexpr std::chrono::milliseconds first_pause{50};
-constexpr std::chrono::milliseconds longest_pause{1000};
+constexpr std::chrono::milliseconds longest_pause{500};
 
 net::request command(std::initializer_list<std::string_view> words, callback<void(net::answer&&)> done) {
   net::request result;

@@ -10,7 +10,8 @@ using testing::_;
 
 auto const& recipe = holdfast::sync::quorum;
 
-call votes(std::string_view owner, std::string_view ticket = {}, std::int64_t newest = 0, int tokens = 1) {
+holdfast::call votes(std::string_view owner, std::string_view ticket = {}, std::int64_t newest = 0,
+                     int tokens = 1) {
   return recipe.acquire(lock_name, {.owner = owner,
                                     .ttl = 30s,
                                     .tokens = tokens,
@@ -18,10 +19,10 @@ call votes(std::string_view owner, std::string_view ticket = {}, std::int64_t ne
                                     .ticket = ticket,
                                     .newest = newest});
 }
-call yields(std::string_view owner, std::string_view ticket = {}) {
+holdfast::call yields(std::string_view owner, std::string_view ticket = {}) {
   return recipe.votes->yield({lock_name, owner}, ticket);
 }
-call raises(std::string_view owner, std::int64_t token) {
+holdfast::call raises(std::string_view owner, std::int64_t token) {
   return recipe.votes->raise({lock_name, owner}, token);
 }
 

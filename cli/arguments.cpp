@@ -81,7 +81,9 @@ wire wire_of(std::string_view const text) {
 }
 
 void add_common(CLI::App& command, common_options& to) {
-  command.add_option("--url", to.url, "The Redis to use; $HOLDFAST_URL keeps a password out of `ps`")
+  command
+      .add_option("--url", to.url,
+                  "The Redis to use, see `holdfast help run`; $HOLDFAST_URL keeps a password out of `ps`")
       ->option_text("URL");
   command.add_flag("-v,--verbose", to.verbose, "Say what happens");
 }

@@ -101,9 +101,11 @@ finding check_messages(server_facts const& facts) {
                               ? std::string{"a message to our own inbox did not arrive in time"}
                               : "a message to our own inbox was refused: " + messages.refusal};
   result.why = "waiters are woken by messages; without them they ask again and again, or each second";
-  result.advice = messages.refusal.empty()
-                      ? "look for a proxy that keeps messages back; wake::poll fits one without pub/sub"
-                      : "allow SUBSCRIBE, PUBLISH and &holdfast_inbox:*, or go past the proxy";
+  result.advice =
+      messages.refusal.empty()
+          ? "look for a proxy that keeps messages back; wake::poll fits one without pub/sub"
+          : "allow SUBSCRIBE, PUBLISH (SSUBSCRIBE, SPUBLISH in a cluster) and &holdfast_inbox:*, or go past "
+            "the proxy";
   return result;
 }
 

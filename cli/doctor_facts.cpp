@@ -7,7 +7,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <initializer_list>
 #include <string>
 #include <thread>
@@ -18,7 +17,6 @@ namespace {
 
 using namespace std::chrono_literals;
 using std::chrono::microseconds;
-using needed = right_attempt::needed;
 
 constexpr auto ping_count = 100;
 
@@ -47,121 +45,6 @@ known<setting_map> read_config(server_session& server) {
     if (found.parts.size() == 2) settings.emplace(found.parts[0].text, found.parts[1].text);
   }
   return {.value = std::move(settings)};
-}
-
-/// Tries commands, and keeps what each was refused for.
-class rights {
- public:
-  explicit rights(server_session& server) : server_{server} {}
-
-  /// The server's answer, unless the command is what it refuses.
-  answer tried(needed const by, std::string_view const command,
-               std::initializer_list<std::string_view> const words) {
-    auto how = server_.try_to_ask(words);
-    note(by, command, how);
-    return how;
-  }
-
-  void note(needed const by, std::string_view const command, answer const& how) {
-    right_attempt one{.rule = fmt::format("+{}", command), .by = by};
-    if (how.refused && how.text.starts_with("NOPERM")) {
-      auto const has = [&how](char const* const words) { return how.text.find(words) != std::string::npos; };
-      // "… to run the 'get' command", "… to access one of the keys used as arguments", "… a channel"
-      if (!has("to run the") && has("channel")) {
-        one.rule = "&holdfast_inbox:*";
-        one.by = needed::for_messages;
-      } else if (!has("to run the") && has("key")) {
-        one.rule = "~holdfast_*";
-      }
-      one.refusal = how.text;
-    } else if (how.hung_up || (how.refused && how.text.find("unknown command") != std::string::npos)) {
-      one.refusal = how.text;
-    }
-    attempts_.push_back(std::move(one));
-  }
-
-  /// Whether a lock of this name can be touched, without touching it.
-  void try_name(std::string_view const lock) {
-    auto const how = server_.try_to_ask({"ZREM", lock, server_.names().lock});
-    auto const refused =
-        how.refused && how.text.starts_with("NOPERM") && how.text.find("to run the") == std::string::npos;
-    attempts_.push_back({.rule = fmt::format("~{}", lock),
-                         .refusal = refused ? how.text : std::string{},
-                         .by = needed::always});
-  }
-
-  [[nodiscard]] std::vector<right_attempt> take() { return std::move(attempts_); }
-
- private:
-  server_session& server_;
-  std::vector<right_attempt> attempts_{};
-};
-
-/// Fills in rights, scripts, messages and writing.
-void try_all(server_session& server, std::string_view const lock, server_facts& facts) {
-  auto const& names = server.names();
-  rights may{server};
-  auto const always = needed::always;
-  may.tried(always, "ping", {"PING"});
-  auto const written = may.tried(always, "set", {"SET", names.counter, "0", "PX", "30000"});
-  if (written.refused) {
-    facts.writes.refusal = written.text;
-  } else {
-    facts.writes.value = true;
-  }
-  // None of these has an effect: XX adds nothing, a hash's values come in pairs, and the key holds text.
-  may.tried(always, "zadd", {"ZADD", names.queue, "XX", "0", "x"});
-  auto const hash = may.tried(always, "hset", {"HSET", names.record, "x", "0", "odd"});
-  if (written.refused) {
-    may.note(always, "hsetnx", hash);  // it can't be tried without an effect; rights to both come together
-  } else {
-    may.tried(always, "hsetnx", {"HSETNX", names.counter, "x", "0"});
-  }
-  may.tried(always, "get", {"GET", names.counter});
-  may.tried(always, "exists", {"EXISTS", names.queue});
-  may.tried(always, "type", {"TYPE", names.counter});
-  may.tried(always, "pttl", {"PTTL", names.counter});
-  may.tried(always, "pexpire", {"PEXPIRE", names.counter, "30000"});
-  may.tried(always, "zcard", {"ZCARD", names.queue});
-  may.tried(always, "zrange", {"ZRANGE", names.queue, "0", "0"});
-  may.tried(always, "zrank", {"ZRANK", names.queue, "x"});
-  may.tried(always, "zrem", {"ZREM", names.queue, "x"});
-  may.tried(always, "zpopmin", {"ZPOPMIN", names.queue, "0"});
-  may.tried(always, "zscore", {"ZSCORE", names.queue, "x"});
-  may.tried(always, "hgetall", {"HGETALL", names.record});
-  may.tried(always, "time", {"TIME"});
-  may.tried(always, "del", {"DEL", names.counter});
-  may.tried(always, "eval", {"EVAL", "return 1", "0"});
-  may.tried(always, "evalsha", {"EVALSHA", "0000000000000000000000000000000000000000", "0"});
-  if (!lock.empty()) may.try_name(lock);
-  may.tried(needed::for_messages, "publish", {"PUBLISH", names.channel, "nobody hears this"});
-  if (facts.part_of == deployment_kind::cluster) {
-    auto const told = server.try_to_ask({"SPUBLISH", names.sharded_channel, "nobody hears this"});
-    facts.shards_messages = told.text.find("unknown command") == std::string::npos;
-    if (facts.shards_messages) may.note(needed::for_messages, "spublish", told);
-  }
-  may.tried(needed::for_replicas, "wait", {"WAIT", "0", "1"});
-  may.tried(needed::for_tools, "getrange", {"GETRANGE", names.counter, "0", "0"});
-  may.tried(needed::for_tools, "scan", {"SCAN", "0", "COUNT", "1"});
-
-  auto const script = server.run_script();
-  if (script.refused) {
-    facts.scripts.refusal = script.text;
-  } else {
-    facts.scripts.value = true;
-  }
-
-  auto const message = server.message_to_itself();
-  using outcome = delivery::outcome;
-  auto const refused = message.how == outcome::not_subscribed || message.how == outcome::not_published;
-  answer const how{.refused = refused, .text = message.words};
-  if (message.how == outcome::not_subscribed) may.note(needed::for_messages, "subscribe", how);
-  if (refused) {
-    facts.messages.refusal = message.words;
-  } else {
-    facts.messages.value = message.how == outcome::received;
-  }
-  facts.rights = may.take();
 }
 
 /// What TIME said, and when that was here.
@@ -261,7 +144,7 @@ server_facts examine(server_session& server, std::string_view const lock, deploy
   auto const clock_before = sample_time(server);
   facts.info = read_info(server);
   facts.config = read_config(server);
-  try_all(server, lock, facts);
+  try_all(server, facts);
   facts.keys = sample_keys(server);
   facts.clock = compare_clocks(server, clock_before);
   return facts;

@@ -35,6 +35,9 @@ struct server_to_examine {
 /// all are done.
 void at_once(std::size_t count, std::function<void(std::size_t)> const& one);
 
+/// Fills in rights, scripts, messages and writing.
+void try_all(server_session& server, server_facts& facts);
+
 /// "no right to CONFIG GET (NOPERM …)"
 [[nodiscard]] std::string refusal_of(std::string_view what, answer const& how);
 

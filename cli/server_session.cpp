@@ -61,14 +61,16 @@ class listener final : net::subscriber::listener {
     std::string text{};
   };
 
-  listener(reactor::loop& on, net::settings const& how, client_stats& counts, std::string channel)
-      : on_{on}, channel_{std::move(channel)}, line_{on, how, counts} {}
+  using kind = net::subscriber::kind;
+
+  listener(reactor::loop& on, net::settings const& how, client_stats& counts, std::string channel, kind of)
+      : on_{on}, channel_{std::move(channel)}, kind_{of}, line_{on, how, counts} {}
   /// Under the lock, when the loop has stopped.
   void close() { line_.close(); }
 
   [[nodiscard]] event next(std::chrono::nanoseconds const within) {
     reactor::lock hold{on_.mutex()};
-    line_.listen(channel_, *this);
+    line_.listen(channel_, *this, kind_);
     if (events_.empty()) {
       reactor::parked caller;
       waiting_ = &caller;
@@ -88,6 +90,7 @@ class listener final : net::subscriber::listener {
   void on_subscribed() override { say(news::subscribed, {}); }
   void on_message(std::string_view const text) override { say(news::message, text); }
   void on_refused(std::string const& words) override { say(news::refused, words); }
+  void on_gone() override { say(news::refused, "another node serves the slot of the channel now"); }
   void say(news const what, std::string_view const text) {
     events_.push_back({what, std::string{text}});
     wake();
@@ -100,6 +103,7 @@ class listener final : net::subscriber::listener {
   std::deque<event> events_{};
   reactor::parked* waiting_ = nullptr;
   std::string const channel_;
+  kind const kind_;
   net::subscriber line_;
 };
 
@@ -117,6 +121,7 @@ struct server_session::impl {
     reactor::lock hold{loop.mutex()};
     loop.stop(hold);
     if (inbox) inbox->close();
+    if (shard) shard->close();
     connection.shut(std::make_shared<error const>(errc::closed, "the session is over"));
     loop.leave(hold);
   }
@@ -150,6 +155,7 @@ struct server_session::impl {
   client_stats counts;
   net::connection connection{loop, how, counts};
   std::optional<listener> inbox;
+  std::optional<listener> shard;
 };
 
 server_session::server_session(net::endpoint const& server) : impl_{std::make_unique<impl>(server)} {}
@@ -219,17 +225,22 @@ answer server_session::run_script() {
   return ask({"EVALSHA", renew::source.sha1, "1", impl_->probe.lock, "10", "nobody"});
 }
 
-delivery server_session::message_to_itself() {
+delivery server_session::message_to_itself(message_reach const reach) {
   using outcome = delivery::outcome;
   using news = listener::news;
-  auto& inbox = impl_->inbox;
-  if (!inbox) inbox.emplace(impl_->loop, impl_->how, impl_->counts, impl_->probe.channel);
-  auto const first = inbox->next(connect_time + delivery_time);
+  auto const sharded = reach == message_reach::slot;
+  auto const& channel = sharded ? impl_->probe.sharded_channel : impl_->probe.channel;
+  auto& ear = sharded ? impl_->shard : impl_->inbox;
+  if (!ear) {
+    ear.emplace(impl_->loop, impl_->how, impl_->counts, channel,
+                sharded ? listener::kind::sharded : listener::kind::plain);
+  }
+  auto const first = ear->next(connect_time + delivery_time);
   if (first.what == news::refused) return {outcome::not_subscribed, first.text};
   if (first.what != news::subscribed) return {};
-  auto published = ask({"PUBLISH", impl_->probe.channel, "doctor"});
+  auto published = ask({sharded ? "SPUBLISH" : "PUBLISH", channel, "doctor"});
   if (published.refused) return {outcome::not_published, std::move(published.text)};
-  return {.how = inbox->next(delivery_time).what == news::message ? outcome::received : outcome::silent};
+  return {.how = ear->next(delivery_time).what == news::message ? outcome::received : outcome::silent};
 }
 
 }  // namespace holdfast::cli

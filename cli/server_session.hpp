@@ -30,6 +30,12 @@ struct delivery {
   std::string words{};  ///< of who refused
 };
 
+/// Who hears a message.
+enum class message_reach : std::uint8_t {
+  everywhere,  ///< all servers that belong together
+  slot,        ///< of a cluster the node that has the channel's slot
+};
+
 /// What the connection goes over.
 enum class line_kind { plain, tls, local };
 
@@ -78,7 +84,7 @@ class server_session {
   /// holds the lock of names(). A refusal is the first of either.
   [[nodiscard]] answer run_script();
   /// Subscribes a channel on one more connection, publishes to it, and waits for the message.
-  [[nodiscard]] delivery message_to_itself();
+  [[nodiscard]] delivery message_to_itself(message_reach reach);
 
  private:
   struct impl;

@@ -1,0 +1,119 @@
+// The commands on deployments of several servers, as users write them.
+#include "holdfast_command.hpp"
+#include "support/cluster_servers.hpp"
+#include "support/eventually.hpp"
+#include "support/independent_servers.hpp"
+#include "support/sentinel_servers.hpp"
+
+#include <gmock/gmock.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <set>
+#include <string>
+
+namespace {
+
+using namespace holdfast::test;
+using namespace std::chrono_literals;
+using testing::IsEmpty;
+
+/// What `holdfast COMMAND… --url URL` prints.
+std::string said(words command, std::string const& url) {
+  command.insert(command.end(), {"--url", url});
+  auto run = holdfast_command(command);
+  EXPECT_EQ(run.wait(), 0) << run.err();
+  return run.out();
+}
+
+/// A command that runs until the test says so.
+class held_command {
+ public:
+  held_command(std::string const& url, words const& options, std::string const& name)
+      : run_{holdfast_run(
+            url, options, name,
+            shell("touch " + started() + "; while [ ! -e " + may_end() + " ]; do sleep 0.05; done"))} {}
+
+  [[nodiscard]] bool runs() {
+    return eventually(20s, [&] { return std::filesystem::exists(started()); });
+  }
+  /// Its exit code, and what it complained of.
+  [[nodiscard]] int end() {
+    std::ofstream{may_end()} << '\n';
+    return run_.wait();
+  }
+  [[nodiscard]] int wait() { return run_.wait(); }
+  [[nodiscard]] std::string err() const { return run_.err(); }
+
+ private:
+  [[nodiscard]] std::string started() const { return folder_ / "started"; }
+  [[nodiscard]] std::string may_end() const { return folder_ / "may_end"; }
+
+  temporary_folder folder_;
+  process run_;
+};
+
+TEST(on_sentinels, a_lock_is_held_through_a_failover_and_given_back_to_the_new_master) {
+  sentinel_servers servers;
+  held_command job{servers.url(), {"--replicas", "2", "--ttl", "30s"}, "job"};
+  ASSERT_TRUE(job.runs());
+  servers.failover();
+  auto busy = holdfast_run(servers.url(), {"--no-wait"}, "job", {"true"});
+  EXPECT_EQ(busy.wait(), 75);
+  EXPECT_EQ(job.end(), 0) << job.err();
+  EXPECT_FALSE(servers.master().raw().exists("job"));
+}
+
+TEST(on_sentinels, locks_are_listed_inspected_and_released_by_force) {
+  sentinel_servers servers{{.replicas = 1, .sentinels = 1, .password = "data", .sentinel_password = "watch"}};
+  auto const url = servers.url();
+  held_command job{url, {}, "job"};
+  ASSERT_TRUE(job.runs());
+  EXPECT_EQ(said({"ls", "--names"}, url), "job\n");
+  EXPECT_EQ(nlohmann::json::parse(said({"inspect", "--json", "job"}, url))["kind"], "exclusive");
+  static_cast<void>(said({"release", "--force", "--yes", "job"}, url));
+  EXPECT_EQ(job.wait(), 79) << job.err();
+}
+
+TEST(on_a_cluster, locks_of_all_slots_are_listed_inspected_and_released_by_force) {
+  cluster_servers servers;
+  auto const url = servers.url();
+  std::set<redis_server*> masters;
+  for (auto const* const name : {"a", "b", "c"}) masters.insert(&servers.master_of(name));
+  ASSERT_EQ(masters.size(), 3U);
+  held_command one{url, {}, "a"};
+  held_command two{url, {"--fair"}, "b"};
+  held_command three{url, {}, "c"};
+  ASSERT_TRUE(one.runs() && two.runs() && three.runs());
+  auto const names = said({"ls", "--names"}, url);
+  EXPECT_EQ(std::ranges::count(names, '\n'), 3) << names;
+  EXPECT_EQ(nlohmann::json::parse(said({"inspect", "--json", "b"}, url))["kind"], "exclusive");
+  auto const top = nlohmann::json::parse(said({"top", "--once", "--json", "--interval", "300ms"}, url));
+  EXPECT_EQ(top["locks"].size(), 3U) << top.dump(2);
+  static_cast<void>(said({"release", "--force", "--yes", "c"}, url));
+  EXPECT_EQ(three.wait(), 79) << three.err();
+  EXPECT_EQ(one.end(), 0) << one.err();
+  EXPECT_EQ(two.end(), 0) << two.err();
+  EXPECT_THAT(said({"ls", "--names"}, url), IsEmpty());
+}
+
+TEST(on_a_quorum, a_lock_is_had_while_a_majority_answers) {
+  independent_servers servers{3};
+  held_command job{servers.url(), {}, "job"};
+  ASSERT_TRUE(job.runs());
+  auto busy = holdfast_run(servers.url(), {"--no-wait"}, "job", {"true"});
+  EXPECT_EQ(busy.wait(), 75);
+  servers[0].kill9();
+  EXPECT_EQ(job.end(), 0) << job.err();
+  auto again = holdfast_run(servers.url(), {"--wait", "10s"}, "job", shell("echo $HOLDFAST_TOKEN"));
+  EXPECT_EQ(again.wait(), 0) << again.err();
+  EXPECT_GT(std::stoll("0" + again.out()), 0);
+  servers[1].kill9();
+  auto none = holdfast_run(servers.url(), {"--wait", "1s"}, "job", {"true"});
+  EXPECT_EQ(none.wait(), 69) << none.err();
+}
+
+}  // namespace

@@ -23,7 +23,8 @@ enum class errc {
   closed,           ///< The client is shut down.
   forked,           ///< The client belongs to the parent of this forked process.
   busy,             ///< synchronized() was told to fail when the lock is busy.
-  unreplicated,  ///< Fewer replicas than lock_options::replicas acknowledged in time; what() says how many.
+  unreplicated,     ///< Fewer replicas than lock_options::replicas acknowledged in time, or the disk didn't
+                    ///< (lock_options::fsynced); what() says how many.
 };
 
 /// The category of errc. Never fails; safe from all threads.

@@ -55,6 +55,12 @@ struct lock_options {
   /// before. With `ttl` = 1 h and no watchdog: "at most once per hour". See lease::keep_until_expiry.
   bool keep = false;
 
+  /// Believe an acquisition only when it is on the disk of the server, and of as many replicas as `replicas`
+  /// says: WAITAOF, of Redis 7.2 or later with appendonly, where `replicas` alone means WAIT. Not so within a
+  /// quarter of the ttl, at most 1.5 s: given back, errc::unreplicated. Costs what `appendfsync` makes of it:
+  /// a moment with `always`, up to a second with `everysec`.
+  bool fsynced = false;
+
   /// How many replicas must have acknowledged an acquisition before it is believed; 0 asks none. Too few
   /// within a quarter of the ttl, at most a second: the lock is given back, and the caller gets
   /// errc::unreplicated. One more request (WAIT), on a connection of its own.

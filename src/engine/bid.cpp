@@ -164,8 +164,8 @@ void core::ask_for(line& at) {
   auto const while_down = mine.answered             ? net::patience::endless
                           : at.waiters.front().once ? net::patience::little
                                                     : net::patience::steady;
-  if (at.waiters.front().how->options.replicas > 0) {
-    ask_with_replicas(at, how, while_down);
+  if (at.waiters.front().how->acknowledged()) {
+    ask_acknowledged(at, how, while_down);
     return;
   }
   servers_->acquire(at.how(), at.name(), how,

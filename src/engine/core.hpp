@@ -173,8 +173,8 @@ class core : public std::enable_shared_from_this<core> {
   void end_bid(line& at);
   [[nodiscard]] bool in_use(line const& at, std::uint64_t number) const noexcept;
 
-  // replicas.cpp: acquisitions that replicas acknowledge. All under the lock.
-  void ask_with_replicas(line& at, ask const& how, net::patience while_down);
+  // replicas.cpp: acquisitions that replicas or disks acknowledge. All under the lock.
+  void ask_acknowledged(line& at, ask const& how, net::patience while_down);
   struct acknowledgement;
   void send_wait(std::shared_ptr<acknowledgement> const& mine);
   void on_acknowledged(acknowledgement& what, net::answer const& count);

@@ -6,7 +6,7 @@ namespace {
 /// Each lease would have to count for itself what the acquisition may do only so often, or for so long.
 bool may_be_shared(lock_options const& options) noexcept {
   return options.watchdog && options.max_renewals == 0 && options.max_hold.count() == 0 && !options.keep &&
-         options.replicas == 0;
+         options.replicas == 0 && !options.fsynced;
 }
 
 }  // namespace

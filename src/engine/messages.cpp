@@ -35,7 +35,7 @@ void core::on_grant(std::uint64_t number, granted const& what) {
   // And where replicas have to acknowledge, only asking has them do so.
   // Of several names this is but one; of several masters, one vote.
   auto const certain = at.how().several == nullptr && at.how().votes == nullptr && !at.waiters.empty() &&
-                       at.waiters.front().how->options.replicas == 0 && mine.asked_at != time_point{} &&
+                       !at.waiters.front().how->acknowledged() && mine.asked_at != time_point{} &&
                        what.token > mine.counter &&
                        deadline_of(mine.asked_at, grant_ttl) > boot_clock::now() + grant_reserve;
   if (!certain) {

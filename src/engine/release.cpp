@@ -74,7 +74,7 @@ void core::release(held& what, release_handler done) {
   if (!last || hand_over(at, what)) {
     if (done) done(release_result::released);
   } else if (!at.waiters.empty() && !at.on_wire && at.how().pass != nullptr && by_message(at) &&
-             at.waiters.front().how->options.replicas == 0) {
+             !at.waiters.front().how->acknowledged()) {
     pass(at, what, std::move(done));
   } else {
     // Where the order is strict the next one has to be in line by the time the release looks who is the
@@ -179,7 +179,8 @@ bool core::hand_over(line& at, held& from) {
   if (std::cmp_greater_equal(at.handoffs, options.handoff_limit) || now - at.since >= options.handoff_time)
     return false;
   if (!options.watchdog || !from.options().watchdog || options.ttl != from.options().ttl) return false;
-  if (options.replicas > from.options().replicas) return false;
+  if (options.replicas > from.options().replicas || (options.fsynced && !from.options().fsynced))
+    return false;
   // A lease granted by message starts out short; any other that is short has a renewal that isn't answered.
   auto const left = from.deadline() - now;
   if (left < options.ttl / 2 &&

@@ -1,4 +1,5 @@
-// Acquisitions that replicas have to acknowledge: the script, and behind it on the same connection a WAIT.
+// Acquisitions that replicas, or disks, have to acknowledge: the script, and behind it on the same connection
+// a WAIT or WAITAOF.
 
 #include <algorithm>
 #include <utility>
@@ -12,11 +13,58 @@ namespace holdfast::engine {
 namespace {
 
 constexpr std::chrono::milliseconds longest_wait{1000};
+/// A disk that is synced each second takes longer than that.
+constexpr std::chrono::milliseconds longest_wait_for_disks{1500};
 
 /// Long enough for a replica that is there, short enough to leave most of the lease; and an answer before the
 /// connection is taken for dead.
-milliseconds time_to_acknowledge(milliseconds ttl, client_options const& options) {
-  return std::max(std::min({ttl / 4, longest_wait, options.reply_timeout / 2}), milliseconds{1});
+milliseconds time_to_acknowledge(lock_options const& lock, client_options const& options) {
+  auto const longest = lock.fsynced ? longest_wait_for_disks : longest_wait;
+  auto const before_silence = lock.fsynced ? options.reply_timeout * 3 / 4 : options.reply_timeout / 2;
+  return std::max(std::min({lock.ttl / 4, longest, before_silence}), milliseconds{1});
+}
+
+/// What WAIT or WAITAOF says.
+struct copies {
+  std::int64_t replicas = 0;
+  bool on_disk = false;  ///< here, and the replicas' are on theirs
+};
+
+copies read_copies(resp::reply const& from) {
+  if (from.is_integer()) return {.replicas = from.integer};
+  if (from.size() == 2 && from[0].is_integer() && from[1].is_integer())
+    return {.replicas = from[1].integer, .on_disk = from[0].integer > 0};
+  return {};
+}
+
+bool enough(copies const& had, lock_options const& wanted) noexcept {
+  return std::cmp_less_equal(wanted.replicas, had.replicas) && (!wanted.fsynced || had.on_disk);
+}
+
+std::string advice_for_disks(resp::reply const& refusal) {
+  if (refusal.text.find("unknown command") != std::string::npos)
+    return "; lock_options::fsynced needs Redis 7.2 or later";
+  if (refusal.text.find("appendonly") != std::string::npos)
+    return "; lock_options::fsynced needs `appendonly yes` there";
+  return {};
+}
+
+/// `title` as messages call the lock.
+std::string explain_lack(std::string const& title, lock_options const& wanted, copies const& had,
+                         milliseconds patience, net::answer const& count) {
+  std::string lack;
+  if (wanted.fsynced) lack = had.on_disk ? "on the server's disk" : "not on the server's disk";
+  if (wanted.replicas > 0) {
+    lack += (lack.empty() ? "" : " and ") + ("acknowledged by " + std::to_string(had.replicas)) + " of " +
+            std::to_string(wanted.replicas) + " replicas";
+  }
+  auto why = ": the lock " + title + " was " + lack + " within " + std::to_string(patience.count()) +
+             " ms, so it was given back; look at INFO " + (wanted.fsynced ? "persistence and " : "") +
+             "replication";
+  if (count.reply.is_error())
+    why += " (the server says: " + count.reply.text + advice_for_disks(count.reply) + ")";
+  if (count.failure) why += std::string{" ("} + count.failure->what() + ")";
+  return why;
 }
 
 }  // namespace
@@ -26,22 +74,22 @@ milliseconds time_to_acknowledge(milliseconds ttl, client_options const& options
 struct core::acknowledgement {
   line_ptr place;
   std::uint64_t number;
+  lock_options wanted;  ///< by the first in line
   milliseconds patience;
-  int replicas;
   net::patience while_down;
   std::uint16_t slot = 0;  ///< of its keys: WAIT goes where they are
   bool counted_too_early = false;
   std::optional<net::answer> acquired{};
 };
 
-void core::ask_with_replicas(line& at, ask const& how, net::patience while_down) {
+void core::ask_acknowledged(line& at, ask const& how, net::patience while_down) {
   auto const& options = at.waiters.front().how->options;
-  auto const mine = std::make_shared<acknowledgement>(
-      acknowledgement{.place = line_ptr{&at},
-                      .number = at.on_wire->number,
-                      .patience = time_to_acknowledge(options.ttl, options_),
-                      .replicas = options.replicas,
-                      .while_down = while_down});
+  auto const mine =
+      std::make_shared<acknowledgement>(acknowledgement{.place = line_ptr{&at},
+                                                        .number = at.on_wire->number,
+                                                        .wanted = options,
+                                                        .patience = time_to_acknowledge(options, options_),
+                                                        .while_down = while_down});
   auto script = scripting::to_run(
       at.how().acquire(at.name(), how),
       [this, mine](net::answer&& answer) {
@@ -63,8 +111,13 @@ void core::ask_with_replicas(line& at, ask const& how, net::patience while_down)
 
 void core::send_wait(std::shared_ptr<acknowledgement> const& mine) {
   std::string wait;
-  resp::append_command(wait,
-                       {"WAIT", std::to_string(mine->replicas), std::to_string(mine->patience.count())});
+  auto const replicas = std::to_string(mine->wanted.replicas);
+  auto const patience = std::to_string(mine->patience.count());
+  if (mine->wanted.fsynced) {
+    resp::append_command(wait, {"WAITAOF", "1", replicas, patience});
+  } else {
+    resp::append_command(wait, {"WAIT", replicas, patience});
+  }
   servers_->send({.bytes = std::move(wait),
                   .done =
                       [this, mine](net::answer&& count) {
@@ -91,19 +144,19 @@ void core::on_acknowledged(acknowledgement& what, net::answer const& count) {
     return;
   }
   if (wanted) {
-    auto const had = count.reply.is_integer() ? count.reply.integer : 0;
+    auto const had = read_copies(count.reply);
     for (auto next = at.waiters.begin(); next != at.waiters.end();) {
       auto& who = *next++;
       auto const& options = who.how->options;
-      if (std::cmp_less_equal(options.replicas, had)) continue;
-      auto why = url() + ": the lock " + at.title() + " was acknowledged by " + std::to_string(had) + " of " +
-                 std::to_string(options.replicas) + " replicas within " +
-                 std::to_string(what.patience.count()) +
-                 " ms, so it was given back; look at INFO replication";
-      if (count.reply.is_error()) why += " (the server says: " + count.reply.text + ")";
-      if (count.failure) why += std::string{" ("} + count.failure->what() + ")";
-      who.failure = std::make_shared<error const>(errc::unreplicated, why);
+      // Of disks nothing is known when none was asked about.
+      if (enough(had, options) || (options.fsynced && !what.wanted.fsynced)) continue;
+      who.failure = std::make_shared<error const>(
+          errc::unreplicated, url() + explain_lack(at.title(), options, had, what.patience, count));
       finish(who);
+    }
+    if (!at.waiters.empty() && !enough(had, at.waiters.front().how->options)) {
+      ask_for(at);  // as its owner, and about disks this time
+      return;
     }
   }
   on_asked(at, what.number, std::move(*what.acquired));  // nobody left: it is given back

@@ -16,6 +16,9 @@ struct terms : boost::intrusive_ref_counter<terms, boost::thread_safe_counter> {
   explicit terms(lock_options const& asked)
       : options{asked}, every{asked.renew_every.count() > 0 ? asked.renew_every : asked.ttl / 3} {}
 
+  /// An acquisition counts when others than the server's memory have it, too.
+  [[nodiscard]] bool acknowledged() const noexcept { return options.replicas > 0 || options.fsynced; }
+
   lock_options options;
   std::chrono::nanoseconds every;  ///< between renewals
 };

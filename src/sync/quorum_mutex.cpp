@@ -19,9 +19,9 @@ lock_options adjust(lock_options asked) {
   sync::check(asked.ttl >= shortest_ttl, "ttl of a quorum_mutex must be at least " +
                                              std::to_string(shortest_ttl.count()) + " ms, not " +
                                              std::to_string(asked.ttl.count()) + " ms");
-  sync::check(asked.replicas == 0,
+  sync::check(asked.replicas == 0 && !asked.fsynced,
               "a quorum_mutex has no replicas to wait for: each of its servers votes by itself; leave "
-              "lock_options::replicas out");
+              "lock_options::replicas and fsynced out");
   return asked;
 }
 

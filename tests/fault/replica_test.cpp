@@ -106,6 +106,83 @@ TEST_F(replicated, waiter_that_is_woken_or_passed_the_lock_has_it_acknowledged_t
   EXPECT_TRUE(comes_clean());
 }
 
+TEST_F(replicated, lock_on_the_wire_of_redisson_is_acknowledged_too) {
+  mutex m{redis_, "orders", {.ttl = 4s, .replicas = 1, .wire = wire::redisson}};
+  ASSERT_TRUE(acknowledges(m));
+  {
+    auto const mine = m.acquire();
+    EXPECT_EQ(copy_.command({"HLEN", "orders"}).integer, 1);
+  }
+  mutex more{redis_, "orders", {.ttl = 4s, .replicas = 2, .wire = wire::redisson}};
+  EXPECT_EQ(failure_of([&] { (void)more.acquire(); }).code, errc::unreplicated);
+  EXPECT_TRUE(comes_clean());
+}
+
+/// What WAITAOF says, and WAIT with it, is the proxy's: not every server here knows the command.
+class synced : public replicated {
+ protected:
+  [[nodiscard]] static std::string counts(int here, int there) {
+    return "*2\r\n:" + std::to_string(here) + "\r\n:" + std::to_string(there) + "\r\n";
+  }
+  void waitaof_says(std::string const& words) {
+    proxy_.decide(
+        [words](request const& r) { return r.name == "WAITAOF" ? fate::answer(words) : fate::pass(); });
+  }
+
+  flaky_proxy proxy_{server_.socket_path()};
+  client through_{proxy_.url()};
+};
+
+TEST_F(synced, lock_is_believed_when_the_disks_have_it) {
+  waitaof_says(counts(1, 2));
+  mutex m{through_, "orders", {.ttl = 4s, .fsynced = true, .replicas = 2}};
+  EXPECT_TRUE(m.acquire().valid());
+  auto const asked = proxy_.requests();
+  auto const waits =
+      std::find_if(asked.begin(), asked.end(), [](request const& r) { return r.name == "WAITAOF"; });
+  ASSERT_NE(waits, asked.end());
+  EXPECT_EQ(waits->words, (std::vector<std::string>{"WAITAOF", "1", "2", "1000"}));
+  EXPECT_TRUE(comes_clean());
+}
+
+TEST_F(synced, lock_is_given_back_when_a_disk_does_not_have_it) {
+  waitaof_says(counts(1, 1));
+  mutex m{through_, "orders", {.ttl = 4s, .fsynced = true, .replicas = 2}};
+  auto const of_replica = failure_of([&] { (void)m.acquire(); });
+  EXPECT_EQ(of_replica.code, errc::unreplicated);
+  EXPECT_TRUE(of_replica.says("on the server's disk and acknowledged by 1 of 2 replicas")) << of_replica.what;
+  waitaof_says(counts(0, 2));
+  auto const of_server = failure_of([&] { (void)m.acquire(); });
+  EXPECT_TRUE(of_server.says("was not on the server's disk")) << of_server.what;
+  EXPECT_TRUE(comes_clean());
+}
+
+TEST_F(synced, lock_is_given_back_by_a_server_that_syncs_nothing) {
+  waitaof_says("-ERR WAITAOF cannot be used when numlocal is set but appendonly is disabled.\r\n");
+  mutex m{through_, "orders", {.ttl = 4s, .fsynced = true}};
+  auto const wrong = failure_of([&] { (void)m.acquire(); });
+  EXPECT_EQ(wrong.code, errc::unreplicated);
+  EXPECT_TRUE(wrong.says("needs `appendonly yes`")) << wrong.what;
+  waitaof_says("-ERR unknown command 'WAITAOF', with args beginning with: '1' '0' '1000'\r\n");
+  auto const too_old = failure_of([&] { (void)m.acquire(); });
+  EXPECT_TRUE(too_old.says("needs Redis 7.2")) << too_old.what;
+  EXPECT_TRUE(comes_clean());
+}
+
+TEST_F(synced, caller_that_asks_for_disks_is_not_content_with_memory) {
+  waitaof_says(counts(1, 1));
+  mutex first{through_, "orders", {.ttl = 4s, .replicas = 2}};
+  mutex second{through_, "orders", {.ttl = 4s, .fsynced = true, .replicas = 1}};
+  proxy_.freeze();
+  waiter one{first};
+  waiter other{second};
+  proxy_.thaw();
+  ASSERT_TRUE(eventually(20s, [&] { return one.done() && other.done(); }));
+  EXPECT_EQ(failure_of([&] { (void)one.take(); }).code, errc::unreplicated);
+  EXPECT_TRUE(other.take().valid());
+  EXPECT_EQ(proxy_.count("WAITAOF"), 1u);
+}
+
 TEST(replicas, that_nobody_has_are_missed) {
   redis_server server;
   client redis{server.url()};

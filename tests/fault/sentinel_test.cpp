@@ -84,6 +84,20 @@ TEST_F(sentinel, frozen_master_is_left_and_not_believed_when_it_is_thawed) {
   EXPECT_EQ(servers_.master().raw().get("orders"), next.owner());
 }
 
+TEST_F(sentinel, failover_is_heard_of_though_the_line_to_the_old_master_just_says_nothing) {
+  client patient{servers_.url(), {.reply_timeout = 10min, .wake = wake::poll}};  // nothing else would tell
+  mutex m{patient, "orders", busy_watchdog};
+  auto const mine = m.acquire();
+  ASSERT_TRUE(servers_.wait_until_replicated());
+  auto& old = servers_.master();
+  old.freeze();
+  ASSERT_TRUE(servers_.wait_for_another_master(old, patience));
+  auto const before = patient.stats().renewals;
+  EXPECT_TRUE(eventually(patience, [&] { return patient.stats().renewals > before; }));
+  EXPECT_TRUE(mine.valid());
+  old.thaw();
+}
+
 TEST_F(sentinel, waiters_go_on_waiting_at_the_new_master) {
   client second{servers_.url()};
   mutex m{redis_, "orders", busy_watchdog};
@@ -284,6 +298,17 @@ TEST_F(told_sentinel, request_that_a_demoted_master_refuses_goes_to_the_new_one)
   EXPECT_GT(first_->raw().calls_of("evalsha"), old) << "the old one was asked, and refused";
   EXPECT_TRUE(eventually(10s, [&] { return held.lost().stop_requested(); }));
   EXPECT_EQ(held.lost_because(), loss_cause::key_gone);
+}
+
+TEST_F(told_sentinel, replica_that_is_called_the_master_is_not_believed) {
+  auto const wrong_one =
+      redis_server::make({.on = server_options::listen::tcp,
+                          .args = {"--replicaof", "127.0.0.1 " + std::to_string(first_->port())}});
+  auto const misled = watching(*wrong_one);
+  client redis{"redis+sentinel://" + misled->address() + "/mymaster", {.connect_timeout = 500ms}};
+  auto const wrong = failure_of([&] { redis.connect(); });
+  EXPECT_EQ(wrong.code, errc::unreachable);
+  EXPECT_THAT(wrong.what, HasSubstr(wrong_one->address() + " is a replica and not, or no more, the master"));
 }
 
 TEST_F(told_sentinel, sentinels_that_go_on_disagreeing_are_named) {

@@ -126,7 +126,8 @@ void cluster::advance(std::uint16_t slot) {
   for (auto& one : detours_.take(slot, boot_clock::now())) forward(slot, std::move(one));
 }
 
-/// What a node refuses it hasn't done: whether an earlier copy was carried out is as unknown as before.
+/// What a node refuses it hasn't done, as a rule: whether an earlier copy was carried out is as unknown as
+/// before.
 bool cluster::on_refused(cluster_node& by, net::lane over, finished& what) {
   auto const slot = slot_for(what.what);
   if (shut_because_ || what.what.stays || !slot) return false;
@@ -134,7 +135,7 @@ bool cluster::on_refused(cluster_node& by, net::lane over, finished& what) {
   auto const elsewhere = said.what == refusal::kind::moved || said.what == refusal::kind::ask;
   if (said.what == refusal::kind::other || (elsewhere && said.slot != *slot)) return false;
 
-  what.how.sent = what.how.resent;
+  if (!said.halfway) what.how.sent = what.how.resent;
   parcel one{.what = std::move(what), .why = said.what};
   note_kept(one);
   cluster_node* to = nullptr;

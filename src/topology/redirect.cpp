@@ -26,6 +26,9 @@ constexpr std::array<meaning, 8> meanings{{
     {"UNBLOCKED", refusal::kind::unserved},
 }};
 
+/// In the middle of a script, from Redis 6, 7 and Valkey.
+constexpr std::string_view not_here{"non local key in a cluster node"};
+
 template <class Number>
 bool to_number(std::string_view digits, Number& out) {
   auto const [end, failure] = std::from_chars(digits.data(), digits.data() + digits.size(), out);
@@ -47,7 +50,10 @@ bool read_target(std::string_view text, refusal& into) {
 refusal read_refusal(std::string_view words) {
   auto const space = std::min(words.find(' '), words.size());
   auto const* const known = std::ranges::find(meanings, words.substr(0, space), &meaning::code);
-  if (known == meanings.end()) return {};
+  if (known == meanings.end()) {
+    if (words.find(not_here) == std::string_view::npos) return {};
+    return {.what = refusal::kind::not_yet, .halfway = true};
+  }
   refusal result{.what = known->what};
   auto const elsewhere = result.what == refusal::kind::moved || result.what == refusal::kind::ask;
   if (elsewhere && !read_target(words.substr(std::min(space + 1, words.size())), result)) return {};

@@ -17,6 +17,9 @@ struct refusal {
   };
 
   kind what = kind::other;
+  /// A script was stopped at a key that it had deleted itself, while its slot is on its way: what it did
+  /// before is done, so it is as if the answer had been lost.
+  bool halfway = false;
   std::uint16_t slot = 0;
   std::string host{};  ///< where to, of moved and ask; empty: the host that says so
   std::uint16_t port = 0;

@@ -121,19 +121,21 @@ TEST_F(clustered, teaches_its_scripts_to_a_node_that_may_only_be_asked) {
 TEST_F(clustered, lets_one_in_at_a_time_while_the_slot_goes_to_and_fro) {
   client redis{nodes_.url()};
   client other{nodes_.url()};
-  auto inside = 0;
+  std::atomic<int> inside = 0;
   std::atomic<int> rounds = 0;
-  std::atomic<bool> stop = false;
   std::atomic<bool> overlapped = false;
-  std::vector<std::thread> threads;
+  std::vector<std::jthread> threads;
   for (auto i = 0; i != 8; ++i) {
-    threads.emplace_back([&, i] {
+    threads.emplace_back([&, i](std::stop_token const& stop) {
       mutex m{i % 2 == 0 ? redis : other, name_, {.ttl = 20s}};
-      while (!stop) {
-        auto const mine = m.acquire();
-        if (++inside != 1) overlapped = true;
-        ++rounds;
-        --inside;
+      while (!stop.stop_requested()) {
+        auto const wrong = failure_of([&] {
+          auto const mine = m.acquire();
+          if (++inside != 1) overlapped = true;
+          ++rounds;
+          --inside;
+        });
+        EXPECT_FALSE(wrong.code) << wrong.what;
       }
     });
   }
@@ -144,8 +146,7 @@ TEST_F(clustered, lets_one_in_at_a_time_while_the_slot_goes_to_and_fro) {
     nodes_.migrate_slot(slot_, from, to);
     EXPECT_TRUE(eventually(20s, [&] { return rounds > before + 50; }));
   }
-  stop = true;
-  for (auto& one : threads) one.join();
+  threads.clear();
   EXPECT_FALSE(overlapped);
 }
 
@@ -222,6 +223,20 @@ TEST(cluster_url, to_a_server_that_is_no_cluster_is_answered_with_the_right_one)
     EXPECT_TRUE(wrong.says("is no node of a cluster")) << wrong.what;
     EXPECT_TRUE(wrong.says("use the URL redis://127.0.0.1:" + std::to_string(server.port()))) << wrong.what;
   }
+}
+
+TEST(cluster_url, has_the_password_of_all_nodes) {
+  cluster_servers nodes{{.masters = 3, .replicas_each = 0, .password = "secret"}};
+  client redis{nodes.url()};
+  for (auto i = 0; i != 20; ++i) {
+    mutex m{redis, "orders:" + std::to_string(i)};
+    EXPECT_EQ(m.acquire().release(), release_result::released);
+  }
+  auto url = nodes.url();
+  client stranger{url.replace(url.find("secret"), 6, "wrong")};
+  auto const wrong = failure_of([&] { stranger.connect(); });
+  EXPECT_EQ(wrong.code, errc::unauthorized);
+  EXPECT_FALSE(wrong.says("wrong@")) << "no password in messages: " << wrong.what;
 }
 
 TEST(cluster_url, to_nobody_fails_as_that_of_one_server_does) {

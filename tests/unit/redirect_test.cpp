@@ -38,5 +38,17 @@ TEST(redirect, tells_what_passes_by_itself_from_what_needs_another_node) {
   EXPECT_EQ(read_refusal("").what, refusal::kind::other);
 }
 
+TEST(redirect, knows_a_script_that_was_stopped_halfway) {
+  for (auto const* const words :
+       {"ERR Script attempted to access a non local key in a cluster node script: 0a91, on @user_script:97.",
+        "ERR Error running script (call to f_0a91): @user_script:97: @user_script: 97: Lua script attempted "
+        "to "
+        "access a non local key in a cluster node"}) {
+    EXPECT_EQ(read_refusal(words).what, refusal::kind::not_yet) << words;
+    EXPECT_TRUE(read_refusal(words).halfway) << words;
+  }
+  EXPECT_FALSE(read_refusal("TRYAGAIN Multiple keys request during rehashing of slot").halfway);
+}
+
 }  // namespace
 }  // namespace holdfast::topology

@@ -72,7 +72,7 @@ class cluster_kinds : public testing::Test {
 class each_kind : public cluster_kinds, public testing::WithParamInterface<subject> {};
 
 TEST_P(each_kind, is_passed_to_a_waiter_of_another_client) {
-  auto const name = "{" + std::string{GetParam().title} + "}";
+  std::string const name{GetParam().title};
   lock_options const options{.ttl = 60s, .wake = GetParam().wake};
   auto const mine = GetParam().make(here_, name, options);
   auto const its = GetParam().make(there_, name, options);

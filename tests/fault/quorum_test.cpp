@@ -218,6 +218,56 @@ TEST_F(quorum, contenders_of_many_processes_exclude_each_other_while_masters_com
   EXPECT_TRUE(comes_clean());
 }
 
+TEST_F(quorum, redissons_wire_is_voted_on_too) {
+  client redis{masters_.url() + "?wire=redisson"};
+  client other{masters_.url() + "?wire=redisson"};
+  quorum_mutex m{redis, "orders"};
+  quorum_mutex theirs{other, "orders"};
+  auto mine = m.acquire();
+  EXPECT_EQ(mine.token(), 0);
+  std::size_t votes = 0;
+  for (auto const& one : masters_) {
+    auto raw = one->raw();
+    if (raw.command({"HGET", "orders", mine.owner()}).text == "1") ++votes;
+  }
+  EXPECT_GE(votes, 3u);
+  EXPECT_FALSE(theirs.try_acquire());
+  waiter next{theirs};
+  EXPECT_TRUE(always(100ms, [&] { return !next.done(); }));
+  EXPECT_EQ(mine.release(), release_result::released);
+  ASSERT_TRUE(eventually(10s, [&] { return next.done(); }));
+  EXPECT_EQ(next.take().release(), release_result::released);
+  EXPECT_TRUE(comes_clean());
+}
+
+TEST_F(quorum, votes_of_others_are_no_lock_until_they_are_a_majority) {
+  for (auto const i : {0u, 3u}) masters_[i].raw().command({"SET", "orders", "somebody", "PX", "20000"});
+  client redis{masters_.url()};
+  quorum_mutex m{redis, "orders"};
+  EXPECT_EQ(m.acquire().release(), release_result::released);
+  masters_[1].raw().command({"SET", "orders", "somebody", "PX", "20000"});
+  EXPECT_FALSE(m.try_acquire());
+  ASSERT_TRUE(m.last_busy());
+  EXPECT_EQ(m.last_busy()->holder.owner, "somebody");
+  for (auto const i : {0u, 1u, 3u}) masters_[i].raw().del("orders");
+  EXPECT_TRUE(comes_clean());
+}
+
+TEST_F(quorum, scripts_that_masters_have_forgotten_leave_nothing_behind) {
+  client redis{masters_.url()};
+  client other{masters_.url()};
+  quorum_mutex m{redis, "orders"};
+  quorum_mutex theirs{other, "orders"};
+  for (auto i = 0; i < 10; ++i) {
+    for (auto const& one : masters_) one->raw().command({"SCRIPT", "FLUSH"});
+    auto mine = m.acquire();
+    for (auto const& one : masters_) one->raw().command({"SCRIPT", "FLUSH"});
+    EXPECT_FALSE(theirs.try_acquire_for(5ms));
+    EXPECT_EQ(mine.release(), release_result::released);
+  }
+  EXPECT_TRUE(comes_clean());
+}
+
 TEST_F(quorum_network, slow_master_holds_nobody_up) {
   networks_[2]->decide([](request const&) { return fate::delay_reply(700ms); });
   client redis{url_};

@@ -159,6 +159,7 @@ TEST_F(inspection, refuses_an_empty_name) {
 }
 
 TEST_F(inspection, says_that_the_server_is_gone) {
+  HOLDFAST_ON_ONE_SERVER("it stops the one");
   (void)peek(viewer_, "orders");
   server_.stop();
   expect_error(errc::unreachable, [&] { (void)peek(viewer_, "orders"); });
@@ -202,6 +203,7 @@ TEST_F(inspection, takes_no_other_keys_for_token_counters) {
 }
 
 TEST_F(inspection, finds_all_of_many_locks_among_many_other_keys_and_asks_for_each_client_once) {
+  HOLDFAST_ON_ONE_SERVER("it counts the commands of the one");
   std::vector<std::vector<std::string>> all;
   std::set<std::string> names_of_all;
   for (int i = 0; i < 20'000; ++i) all.push_back({"SET", "session:" + std::to_string(i), "x"});
@@ -252,6 +254,7 @@ TEST_F(inspection, says_which_rights_it_needs) {
 }
 
 TEST_F(inspection, needs_no_right_to_write) {
+  HOLDFAST_ON_ONE_SERVER("it logs in to the one as somebody else");
   hold("orders");
   raw_.command({"ZADD", names::queue("orders"), "1", std::string{uuid} + ":2"});
   raw_.command({"HSET", names::client_record(uuid), "host", "web-3"});
@@ -359,6 +362,7 @@ TEST_F(release_by_force, leaves_alone_who_takes_the_lock_while_the_holder_is_ask
 }
 
 TEST_F(release_by_force, asks_again_through_a_connection_that_broke) {
+  HOLDFAST_ON_ONE_SERVER("the proxy that breaks connections stands before one");
   flaky_proxy proxy{server_.socket_path()};
   client viewer{proxy.url()};
   auto held = lock_.acquire();
@@ -368,6 +372,7 @@ TEST_F(release_by_force, asks_again_through_a_connection_that_broke) {
 }
 
 TEST_F(release_by_force, knows_that_it_deleted_the_lock_when_the_answer_is_lost) {
+  HOLDFAST_ON_ONE_SERVER("the proxy that loses answers stands before one");
   flaky_proxy proxy{server_.socket_path()};
   client viewer{proxy.url()};
   hold("orders");

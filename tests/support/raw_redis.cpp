@@ -143,7 +143,9 @@ std::vector<std::string> raw_redis::client_ids(std::string const& type) {
   std::istringstream lines{command({"CLIENT", "LIST", "TYPE", type}).text};
   std::vector<std::string> ids;
   for (std::string line; std::getline(lines, line);) {
-    if (line.rfind("id=", 0) != 0 || line.find(" name= ") != std::string::npos) continue;
+    auto const nobodys = line.find(" name= ") != std::string::npos;
+    auto const a_sentinels = line.find(" name=sentinel-") != std::string::npos;
+    if (line.rfind("id=", 0) != 0 || nobodys || a_sentinels) continue;
     ids.push_back(line.substr(3, line.find(' ') - 3));
   }
   return ids;

@@ -59,8 +59,8 @@ class raw_redis {
   /// A field of INFO; empty when there is none.
   std::string info(std::string const& section, std::string const& field);
 
-  /// The ids of the connections that have a name, as those of Holdfast do and this one doesn't: "normal" or
-  /// "pubsub".
+  /// The ids of connections, "normal" or "pubsub": of those with a name, as Holdfast's have and this one
+  /// hasn't, but not of sentinels'.
   std::vector<std::string> client_ids(std::string const& type);
   void kill_clients(std::string const& type);
 

@@ -182,6 +182,7 @@ served::served() {
   // What the tests before left.
   for (auto const* one : masters_) {
     auto raw = one->raw();
+    raw.command({"ACL", "SETUSER", "default", "on", "nopass", "+@all", "~*", "&*"});
     raw.command({"FLUSHALL"});
     raw.command({"CONFIG", "RESETSTAT"});
   }

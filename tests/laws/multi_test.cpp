@@ -201,6 +201,8 @@ TEST_F(multi, lets_every_philosopher_eat) {
 }
 
 TEST_F(multi, gets_its_turn_though_its_names_are_never_free_together) {
+  if (topology_under_test() == topology::cluster)
+    GTEST_SKIP() << "it is about names that are taken together, and these are in different slots";
   // Two take turns so that one of the names is always held.
   client barging{server_.url()};
   std::atomic<bool> enough = false;
@@ -226,6 +228,8 @@ TEST_F(multi, gets_its_turn_though_its_names_are_never_free_together) {
 }
 
 TEST_F(multi, holds_up_but_never_deadlocks_a_program_that_takes_the_names_in_another_order) {
+  if (topology_under_test() == topology::cluster)
+    GTEST_SKIP() << "it is about names that are taken together, and these are in different slots";
   client other{server_.url()};
   mutex a{other, "a"};
   mutex b{other, "b"};
@@ -245,6 +249,8 @@ TEST_F(multi, holds_up_but_never_deadlocks_a_program_that_takes_the_names_in_ano
 }
 
 TEST_F(multi, leaves_nothing_when_it_gives_up_while_it_keeps_some) {
+  if (topology_under_test() == topology::cluster)
+    GTEST_SKIP() << "it is about names that are taken together, and these are in different slots";
   client other{server_.url()};
   mutex b{other, "b"};
   multi_mutex both{redis_, {"a", "b"}, {.starvation_limit = 20ms}};
@@ -279,6 +285,8 @@ TEST_F(multi, is_lost_with_one_of_its_names_and_gives_the_others_back) {
 }
 
 TEST_F(multi, names_in_its_errors_the_key_and_itself) {
+  if (topology_under_test() == topology::cluster)
+    GTEST_SKIP() << "it is about names that are taken together, and these are in different slots";
   raw_.command({"RPUSH", "b", "1"});
   multi_mutex m{redis_, {"a", "b", "c"}};
   try {

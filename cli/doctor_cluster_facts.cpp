@@ -6,8 +6,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <functional>
-#include <map>
 #include <memory>
 #include <utility>
 

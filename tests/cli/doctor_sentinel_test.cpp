@@ -3,6 +3,8 @@
 
 #include <gmock/gmock.h>
 
+#include <utility>
+
 namespace {
 
 using namespace holdfast::cli;
@@ -65,11 +67,15 @@ TEST(doctor_of_sentinels, warns_of_one_that_does_not_know_the_name) {
 
 TEST(doctor_of_sentinels, names_who_says_what_when_they_disagree) {
   auto facts = fine();
-  facts.sentinels[0].master = address{"10.0.0.1", 6380};
+  facts.sentinels[2].master = address{"10.0.0.1", 6380};
   EXPECT_EQ(agreed_master(facts.sentinels), the_master);
   auto const found = worst(judge(facts), "agreement");
   EXPECT_EQ(found.how, severity::warning);
-  EXPECT_THAT(found.found, HasSubstr("10.0.0.9:1 names 10.0.0.1:6380, 10.0.0.9:2 names 10.0.0.1:6379"));
+  EXPECT_THAT(found.found, HasSubstr("10.0.0.9:2 names 10.0.0.1:6379 and 10.0.0.9:3 names 10.0.0.1:6380"));
+  facts.sentinels[0].master = address{"10.0.0.1", 6381};
+  std::swap(facts.sentinels[0], facts.sentinels[1]);
+  facts.sentinels.push_back(view(4));
+  EXPECT_EQ(agreed_master(facts.sentinels), the_master);
 }
 
 TEST(doctor_of_sentinels, tells_one_that_is_down_from_one_that_is_none) {

@@ -4,6 +4,7 @@
 #include <deque>
 #include <holdfast/fair_mutex.hpp>
 #include <holdfast/mutex.hpp>
+#include <holdfast/quorum_mutex.hpp>
 #include <mutex>
 #include <stdexcept>
 #include <thread>
@@ -181,6 +182,15 @@ contending_process fair_holdfast_contenders(redis_server const& server) {
     redis.connect();
     fair_mutex lock{redis, contended_name};
     run_threads(threads, [&](int thread) { take_turns(lock, process, thread, counts); });
+  };
+}
+
+contending_process quorum_contenders(std::string const& url, std::chrono::microseconds work) {
+  return [url, work](int process, int threads, tally& counts) {
+    client redis{url};
+    redis.connect();
+    quorum_mutex lock{redis, contended_name};
+    run_threads(threads, [&](int thread) { take_turns(lock, process, thread, counts, work); });
   };
 }
 

@@ -68,6 +68,10 @@ using contending_process = std::function<void(int process, int threads, tally&)>
 /// Holdfast's fair lock: one client and one fair_mutex a process.
 [[nodiscard]] contending_process fair_holdfast_contenders(redis_server const& server);
 
+/// Holdfast's lock of several masters: one client and one quorum_mutex a process, which works for so long
+/// each time.
+[[nodiscard]] contending_process quorum_contenders(std::string const& url, std::chrono::microseconds work);
+
 /// The best simple design: a list that holds one token; BLPOP takes it, RPUSH gives it back. One connection a
 /// thread.
 [[nodiscard]] contending_process blpop_contenders(redis_server const& server);

@@ -49,6 +49,10 @@ std::vector<row> const& all_rows() {
       {"R3", redisson_one_name},
       {"R4", redisson_readers},
       {"C1", cluster_node},
+      {"Q1", quorum_uncontended},
+      {"Q2", quorum_one_frozen},
+      {"Q3", quorum_two_dead},
+      {"Q4", quorum_contended},
       {"F1", sentinel_failover},
   };
   return rows;

@@ -64,8 +64,12 @@ std::vector<line> redisson_different_names(context const&);    // R2
 std::vector<line> redisson_one_name(context const&);           // R3
 std::vector<line> redisson_readers(context const&);            // R4
 
-std::vector<line> cluster_node(context const&);       // C1
-std::vector<line> sentinel_failover(context const&);  // F1
+std::vector<line> cluster_node(context const&);        // C1
+std::vector<line> quorum_uncontended(context const&);  // Q1
+std::vector<line> quorum_one_frozen(context const&);   // Q2
+std::vector<line> quorum_two_dead(context const&);     // Q3
+std::vector<line> quorum_contended(context const&);    // Q4
+std::vector<line> sentinel_failover(context const&);   // F1
 
 struct row {
   std::string name;

@@ -12,7 +12,10 @@ const FOR_EVER = -1; // redlock's word for retryCount
 const connect = (where) => {
   const [ports, isCluster] = where.split(':').reverse();
   const hosts = ports.split(',').map((port) => ({host: '127.0.0.1', port: Number(port)}));
-  return isCluster ? [new Redis.Cluster(hosts)] : hosts.map((host) => new Redis(host));
+  if (isCluster) return [new Redis.Cluster(hosts)];
+  // What is asked of one of several that is down fails soon. By default ioredis keeps it for later, and redlock waits.
+  const several = {maxRetriesPerRequest: 0, retryStrategy: () => 50};
+  return hosts.map((host) => new Redis({...host, ...(hosts.length > 1 ? several : {})}));
 };
 const clients = connect(process.argv[2]);
 for (const one of clients) one.on('error', () => {}); // a server that goes down: what was asked of it fails

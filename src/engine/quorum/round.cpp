@@ -78,7 +78,13 @@ void quorum::round::ask_for_vote(std::size_t who) {
       {.who = who, .about = a_vote},
       scripting::to_run(how_.acquire(name_, what_), {},
                         {.while_down = net::patience::endless, .give_up = boot_clock::now() + what_.ttl}),
-      std::max<std::chrono::nanoseconds>(what_.ttl / part_of_ttl, least_part));
+      time_to_answer(who));
+}
+
+/// A short lease has no time to wait for long, but a network that is slow as a rule isn't silent.
+std::chrono::nanoseconds quorum::round::time_to_answer(std::size_t who) const noexcept {
+  if (!node(who).ever_heard()) return node(who).limit();
+  return std::max<std::chrono::nanoseconds>({what_.ttl / part_of_ttl, least_part, 2 * node(who).usual()});
 }
 
 void quorum::round::answered(question what, net::answer&& how) {
@@ -282,8 +288,10 @@ void quorum::round::lose() {
 /// Until when it may go on without a majority to ask.
 time_point quorum::round::limit() const {
   if (patience_.while_down == net::patience::endless) return patience_.give_up;
-  auto const ever = std::ranges::count_if(home_.nodes_, [](auto const& one) { return one->ever_heard(); });
-  if (std::cmp_less(ever, home_.majority())) return begun_;
+  // Those that can't be reached at the first try are no outage: most likely the URL is wrong.
+  auto const hopeful = std::ranges::count_if(
+      home_.nodes_, [](auto const& one) { return one->ever_heard() || !one->server().down_because(); });
+  if (std::cmp_less(hopeful, home_.majority())) return begun_;
   return begun_ + home_.how_.connect_timeout;
 }
 

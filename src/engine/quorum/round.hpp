@@ -30,6 +30,7 @@ class quorum::round final : public canvass {
   void overdue(std::size_t who) override;
 
   void ask_for_vote(std::size_t who);
+  [[nodiscard]] std::chrono::nanoseconds time_to_answer(std::size_t who) const noexcept;
   /// What has become of the owner since a request for its vote was sent.
   struct standing {
     bool over;   ///< released, or given up, before

@@ -38,6 +38,11 @@ std::shared_ptr<error const> quorum::too_few() const {
     ++away;
     reasons += "; " + one->why_absent();
   }
+  if (nodes_.size() - away >= majority()) {
+    return std::make_shared<error const>(
+        errc::unreachable, how_.server.display + ": fewer than " + std::to_string(majority()) + " of " +
+                               std::to_string(nodes_.size()) + " servers answered in time" + reasons);
+  }
   return std::make_shared<error const>(
       errc::unreachable, how_.server.display + ": " + std::to_string(nodes_.size() - away) + " of " +
                              std::to_string(nodes_.size()) + " servers can be asked, and " +

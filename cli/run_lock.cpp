@@ -1,6 +1,5 @@
 #include "run_lock.hpp"
 
-#include "exit_codes.hpp"
 #include "output.hpp"
 
 #include <holdfast/expiring_semaphore.hpp>
@@ -96,14 +95,7 @@ class slot_run : public run_lock {
 }  // namespace
 
 std::unique_ptr<run_lock> make_run_lock(client& redis, run_options const& how) {
-  if (quorum_mutex::is_for(redis)) {
-    if (how.side != run_side::alone || how.fair) {
-      throw failure{usage, fmt::format("{}: servers that vote have neither --shared, --exclusive, --fair nor "
-                                       "--slots; leave it out, or give the URL of one server",
-                                       redis.url())};
-    }
-    return std::make_unique<exclusive_run<quorum_mutex>>(redis, how);
-  }
+  if (quorum_mutex::is_for(redis)) return std::make_unique<exclusive_run<quorum_mutex>>(redis, how);
   switch (how.side) {
     case run_side::shared:
       return std::make_unique<shared_run>(redis, how);

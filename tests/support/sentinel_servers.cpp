@@ -24,8 +24,10 @@ sentinel_servers::sentinel_servers(sentinel_options options) : options_{std::mov
   start_sentinels();
   if (!eventually(30s, [this] { return all_know_all(); }))
     throw std::runtime_error{"the sentinels don't find each other"};
-  // A sentinel that isn't told of a promotion within four of those periods takes it back.
-  for (auto& one : sentinels_) (void)one->ask({"SENTINEL", "DEBUG", "PUBLISH-PERIOD", "1000"});
+  // A sentinel that isn't told of a promotion within four of those periods takes it back. And while a master
+  // is down it asks the replicas once a second, and promotes only one that it has heard of within five pings.
+  for (auto& one : sentinels_)
+    (void)one->ask({"SENTINEL", "DEBUG", "PUBLISH-PERIOD", "1000", "PING-PERIOD", "1000"});
 }
 
 void sentinel_servers::start_data() {

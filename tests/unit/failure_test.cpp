@@ -90,7 +90,7 @@ TEST(failure, says_what_to_do_about_a_server_that_refuses) {
       {"READONLY You can't write against a read only replica.", "URL of the master"},
       {"OOM command not allowed when used memory > 'maxmemory'.", "raise maxmemory"},
       {"MISCONF Redis is configured to save RDB snapshots", "disk"},
-      {"CLUSTERDOWN Hash slot not served", "CLUSTER INFO"},
+      {"CLUSTERDOWN Hash slot not served", "redis+cluster://"},
       {"MOVED 1 127.0.0.1:7000", "node of a cluster"},
       {"NOREPLICAS Not enough good replicas to write.", "min-replicas-to-write"},
       {"LOADING Redis is loading the dataset in memory", "try again"},

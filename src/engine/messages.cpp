@@ -33,8 +33,11 @@ void core::on_grant(std::uint64_t number, granted const& what) {
   // counts from there at the earliest. An older one, whose message was held up, may have ended long ago: then
   // only asking tells.
   // And where replicas have to acknowledge, only asking has them do so.
-  // Of several names this is but one; of several masters, one vote.
-  auto const certain = at.how().several == nullptr && at.how().votes == nullptr && !at.waiters.empty() &&
+  // Of several names this is but one; of several masters, one vote. Where a replica may take over, it may be
+  // a replica that says so, on what was the master a moment ago: messages are replicated, and the master,
+  // which counts those who hear it itself, has gone on to the next waiter.
+  auto const one_server = where_.what == net::place::kind::single;
+  auto const certain = one_server && at.how().several == nullptr && !at.waiters.empty() &&
                        !at.waiters.front().how->acknowledged() && mine.asked_at != time_point{} &&
                        what.token > mine.counter &&
                        deadline_of(mine.asked_at, grant_ttl) > boot_clock::now() + grant_reserve;

@@ -309,7 +309,7 @@ TEST_F(release_by_force, lets_the_next_waiter_have_it) {
   ASSERT_TRUE(eventually(5s, [&] { return raw_.client_ids("pubsub").size() == 1; }));
   EXPECT_EQ(force_release(viewer_, "orders", {.grace = 10ms}), force_result::deleted);
   EXPECT_TRUE(eventually(5s, [&] { return next.done(); }));
-  EXPECT_EQ(redis_.stats().granted, 1U);
+  EXPECT_EQ(redis_.stats().granted, grants_are_believed() ? 1U : 0U);
 }
 
 TEST_F(release_by_force, counts_as_given_back_when_a_waiter_has_it_at_once) {

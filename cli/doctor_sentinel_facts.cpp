@@ -99,8 +99,10 @@ void ask_all(std::vector<asked_sentinel>& sentinels, std::string_view const mast
 std::vector<asked_sentinel> not_in_url(server_place const& where, std::vector<asked_sentinel> const& in_url) {
   std::vector<asked_sentinel> result;
   for (auto const& teller : in_url) {
-    for (auto const& [id, name] : teller.others) {
-      auto const same = [&id = id, &name = name](asked_sentinel const& known) {
+    for (auto const& other : teller.others) {
+      auto const& id = other.first;
+      auto const& name = other.second;
+      auto const same = [&id, &name](asked_sentinel const& known) {
         return known.view.name == name || (!id.empty() && known.id == id);
       };
       if (std::ranges::any_of(in_url, same) || std::ranges::any_of(result, same)) continue;

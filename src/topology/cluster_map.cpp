@@ -49,7 +49,7 @@ void cluster::learn(std::uint16_t slot, cluster_node& serves) {
 std::vector<cluster_node*> cluster::candidates() {
   auto result = masters_;
   std::ranges::shuffle(result, random_);
-  auto const ill = std::ranges::stable_partition(result, [](auto const* one) { return !one->missed(); });
+  auto const ill = std::ranges::partition(result, [](auto const* one) { return !one->missed(); });
   if (ill.begin() - result.begin() >= masters_enough) return result;
   auto const add = [&result](cluster_node& one) {
     if (std::ranges::find(result, &one) == result.end()) result.push_back(&one);

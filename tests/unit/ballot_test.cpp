@@ -98,7 +98,7 @@ TEST_F(a_ballot, is_about_reaching_masters_when_too_few_answer) {
 }
 
 TEST_F(a_ballot, counts_the_lease_from_the_earliest_request_of_the_majority) {
-  for (std::size_t const i : {4, 1, 3}) mine(i);
+  for (auto const i : {4U, 1U, 3U}) mine(i);
   EXPECT_EQ(all_.earliest(), time_point{101ms});
 }
 

@@ -44,9 +44,11 @@ struct client_stats {
 ///
 /// *Cost.* The constructor sends nothing; the first request connects. One connection while nothing is
 /// contended; a second one, for the inbox, opens with the first wait, or half a second after the first lease
-/// of a busy time was taken: by then others may want to tell its holder something. With it goes the client's
-/// record (`holdfast_client:<uuid>`: host, pid, program, label), one request in 20 s for as long as leases
-/// are held or waited for. One thread, which sleeps while callers drive the loop themselves.
+/// of a busy time was taken: by then others may want to tell its holder something. In a cluster these are for
+/// each node that has a lock of ours, with a quorum for each master; Sentinel takes two more for each
+/// sentinel. With it goes the client's record (`holdfast_client:<uuid>`: host, pid, program, label), one
+/// request in 20 s for as long as leases are held or waited for. One thread, which sleeps while callers drive
+/// the loop themselves.
 ///
 /// *Threads.* All functions may be called from all threads. Callbacks are called without any lock of the
 /// client held and may call back into it, but should be short: replies wait behind them.
@@ -59,10 +61,21 @@ struct client_stats {
 /// destructors do nothing.
 class client {
  public:
-  /// `url`: redis://[user[:password]@]host[:port][/db], rediss://… (TLS; ?ca=FILE cert=FILE key=FILE
-  /// verify=yes|no), redis+unix://[user[:password]@]/path/to/socket[?db=N], or host[:port]; with all of them
-  /// ?wire=plain|redisson, unless client_options::wire says how locks look. Throws errc::bad_url, or
-  /// std::errc::invalid_argument for an option out of range; asks no server.
+  /// `url`, of one server: redis://[user[:password]@]host[:port][/db], rediss://… (TLS; ?ca=FILE cert=FILE
+  /// key=FILE verify=yes|no), redis+unix://[user[:password]@]/path/to/socket[?db=N], or host[:port].
+  ///
+  /// Of several, with commas between (rediss+… for TLS):
+  /// - redis+sentinel://h1,h2,h3/mymaster[/db]: the master that the sentinels name, whichever that is.
+  ///   User and password are those of the servers; `?sentinel_user= sentinel_password= sentinel_tls=yes|no`
+  ///   are for the sentinels.
+  /// - redis+cluster://h1,h2: some nodes of a cluster; the others are learnt from them.
+  /// - redis+quorum://h1,h2,h3: masters that know nothing of each other, for quorum_mutex alone.
+  ///
+  /// `?nat=announced/reachable,…` (each host:port) says where the servers of a Sentinel deployment or a
+  /// cluster are reached that announce an address of their own network. With all of them
+  /// ?wire=plain|redisson, unless client_options::wire says how locks look.
+  ///
+  /// Throws errc::bad_url, or std::errc::invalid_argument for an option out of range; asks no server.
   explicit client(std::string const& url, client_options options = {});
   ~client();
   client(client&&) noexcept;

@@ -88,6 +88,14 @@ TEST_F(a_ballot, makes_way_for_one_that_may_have_a_majority_with_those_unheard) 
   EXPECT_EQ(all_.count(), outcome::behind);
 }
 
+TEST_F(a_ballot, is_held_by_several_together_where_no_vote_is_ours) {
+  for (std::size_t i = 0; i != 3; ++i) of("z:" + std::to_string(i), i);
+  EXPECT_EQ(all_.count(), outcome::open);  // the last two may be ours
+  of("z:3", 3);
+  all_.miss(4);
+  EXPECT_EQ(all_.count(), outcome::held);
+}
+
 TEST_F(a_ballot, is_about_reaching_masters_when_too_few_answer) {
   mine(0);
   mine(1);

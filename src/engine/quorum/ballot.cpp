@@ -35,6 +35,9 @@ ballot::outcome ballot::count() const {
   if (ours + with(vote::theirs) < needed) {
     return with(vote::refused) > 0 ? outcome::refused : outcome::unreachable;
   }
+  // With no vote at all there is nothing to decide: others do, or have it together. (Redisson's RedLock is
+  // another owner at each master.)
+  if (ours == 0 && with(vote::theirs) >= needed) return outcome::held;
   // All who ask at the same time see the same, as a rule, so one of them goes on and the others make way.
   auto const stronger = std::pair{ours, std::string_view{us_}} > std::pair{best.votes, best.owner};
   return ours > 0 && stronger ? outcome::ahead : outcome::behind;

@@ -21,7 +21,7 @@ class ballot {
   enum class outcome {
     open,         ///< some haven't answered, and may decide it
     won,          ///< a majority is ours
-    held,         ///< a majority is somebody else's
+    held,         ///< a majority is somebody else's, or of several others, and no vote is ours
     ahead,        ///< nobody has a majority, and of those who ask at the same time we are the one to get it
     behind,       ///< the same, but another one is; or one who may have a majority with those unheard
     refused,      ///< too many masters can't answer, and some of them say why

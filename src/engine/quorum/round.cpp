@@ -14,6 +14,10 @@ constexpr int tries_ahead = 5;
 constexpr std::chrono::microseconds shortest_pause{100};
 constexpr std::chrono::milliseconds longest_pause{5};
 
+/// Without a queue, whoever made way asks again after this, and so many milliseconds more at the most.
+constexpr milliseconds least_detour{20};
+constexpr std::uint64_t detours = 32;
+
 /// Before masters that didn't answer, and are there again, are asked once more.
 constexpr std::chrono::milliseconds back_again{20};
 
@@ -280,9 +284,18 @@ void quorum::round::lose() {
   auto what = votes_.summary();
   // Where nobody has a majority it isn't known when one can be had: soon. Those who are told by messages ask
   // again one after the other, as they stand in line; those who poll by chance.
-  if (votes_.count() != ballot::outcome::held) what.pttl = milliseconds{what_.join ? 0 : -1};
+  // But votes of others that stay through all tries aren't on their way to anybody.
+  if (votes_.count() != ballot::outcome::held && tries_ < tries_ahead)
+    what.pttl = what_.join ? soon() : milliseconds{-1};
   yield();
   finish({.reply = quorum_replies::of(what), .sent_at = begun_, .sent = true});
+}
+
+/// When whoever made way in a split vote asks again. Where the masters have queues, its place there says
+/// when; elsewhere they are spread by their number, and leave time to those who have a vote here and there
+/// for long.
+milliseconds quorum::round::soon() const noexcept {
+  return how_.queues ? milliseconds{0} : least_detour + milliseconds{number_ % detours};
 }
 
 /// Until when it may go on without a majority to ask.

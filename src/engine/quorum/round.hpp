@@ -45,6 +45,7 @@ class quorum::round final : public canvass {
   void retry_or_lose();
   void rest(time_point until);
   void lose();
+  [[nodiscard]] milliseconds soon() const noexcept;
   void on_too_few(ballot::outcome why);
   void yield();
   void win();

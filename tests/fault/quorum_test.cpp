@@ -130,6 +130,8 @@ TEST_F(quorum, lease_taken_from_a_majority_is_lost_at_the_next_renewal) {
   client redis{masters_.url()};
   quorum_mutex m{redis, "orders", {.ttl = 3s}};
   auto const mine = m.acquire();
+  ASSERT_TRUE(eventually(5s, [&] { return holding("orders", mine.owner()) == 5; }))
+      << "votes that come late would make up for those taken";
   for (auto const i : {0u, 1u, 2u}) masters_[i].raw().del("orders");
   ASSERT_TRUE(eventually(10s, [&] { return mine.lost().stop_requested(); }));
   EXPECT_EQ(mine.lost_because(), loss_cause::key_gone);

@@ -22,9 +22,10 @@ namespace holdfast {
 /// A lease ends, and its holder is told, when a majority can't be had any more. What is left behind when a
 /// wait ends is nothing, also at masters that didn't answer in time: it is given back behind the request.
 ///
-/// *Not guaranteed.* Order between processes. And a master that comes back *without its data* has forgotten
-/// its vote: keep it away for longer than the longest ttl (delayed rejoin), or have it write each change to
-/// disk (`appendonly yes`, `appendfsync always`); `holdfast doctor` looks at that.
+/// *Not guaranteed.* Order between processes, strictly: a release keeps the lock for the first waiter for
+/// half a second, but the masters may disagree who that is. And a master that comes back *without its data*
+/// has forgotten its vote: keep it away for longer than the longest ttl (delayed rejoin), or have it write
+/// each change to disk (`appendonly yes`, `appendfsync always`); `holdfast doctor` looks at that.
 ///
 /// *Clocks.* Rates must differ by less than 1 %, as for all locks. The masters' times of day matter only for
 /// a master that lost its data: they must differ by less than the time it is kept away for.
@@ -41,7 +42,8 @@ namespace holdfast {
 /// when the masters' token counters have come apart (after one was away, say). Waiting costs one message per
 /// master and handoff. One connection to each master, and one more for messages once it has to wait.
 ///
-/// *Options.* `ttl` at least 100 ms. `replicas` and `fenced` are refused: see above.
+/// *Options.* `ttl` at least 100 ms. `starvation_limit` has no effect: each release keeps the lock for the
+/// first waiter (with wire::redisson none does). `replicas` and `fenced` are refused: see above.
 ///
 /// *Operations and threads.* See exclusive_lock.
 class quorum_mutex : public exclusive_lock {

@@ -11,9 +11,4 @@ local publish = ARGV[4]
 -- @include micros
 -- @include take_tokens
 -- @include wake_next
-local queued = redis.call('ZREM', queue, owner) == 1
-local holder = redis.pcall('GET', lock)
-local mine = holder == owner
-if mine then redis.call('DEL', lock) end
-if mine or (not queued and not holder) then wake_next(lock, counter, queue, starvation_us, grant_ms) end
-return mine and 1 or 0
+-- @include abandon_exclusive

@@ -12,9 +12,4 @@ local publish = ARGV[4]
 -- @include micros
 -- @include take_tokens
 -- @include wake_next
-local holder = redis.pcall('GET', lock)
-if holder ~= owner then return holder and -1 or 0 end
--- Should a side key be spoilt, the lock is free all the same; the waiters find out by themselves.
-local fine, outcome = pcall(wake_next, lock, counter, queue, starvation_us, grant_ms)
-if not fine or outcome ~= 'granted' then redis.call('DEL', lock) end
-return 1
+-- @include release_exclusive

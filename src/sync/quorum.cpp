@@ -23,6 +23,31 @@ call acquire(std::string_view name, ask const& how) {
                       .newest = how.newest}();
 }
 
+/// How long a vote is kept for the waiter that is told to come and ask: what a frozen one can cost.
+constexpr milliseconds kept_for{500};
+
+call release(owned what, handover how) {
+  plain::keys const k{what.name};
+  return lua::release{.lock = {k.lock},
+                      .counter = {k.counter},
+                      .queue = {k.queue},
+                      .owner = what.owner,
+                      .starvation_us = 0,
+                      .grant_ms = kept_for.count(),
+                      .publish = word_of(how.publish)}();
+}
+
+call abandon(owned what, handover how) {
+  plain::keys const k{what.name};
+  return lua::abandon{.lock = {k.lock},
+                      .counter = {k.counter},
+                      .queue = {k.queue},
+                      .owner = what.owner,
+                      .starvation_us = 0,
+                      .grant_ms = kept_for.count(),
+                      .publish = word_of(how.publish)}();
+}
+
 call yield(owned what, std::string_view ticket) {
   plain::keys const k{what.name};
   return lua::yield{.lock = {k.lock}, .queue = {k.queue}, .owner = what.owner, .ticket = ticket}();
@@ -41,9 +66,9 @@ constexpr voting by_votes{.yield = yield, .raise = raise};
 constinit engine::recipe const quorum{.order = order::barging,
                                       .acquire = acquire,
                                       .read_acquire = replies::read_acquire,
-                                      .release = plain::release,
+                                      .release = release,
                                       .read_release = replies::read_release,
-                                      .abandon = plain::abandon,
+                                      .abandon = abandon,
                                       .renew = plain::renew,
                                       .read_renew = replies::read_renew,
                                       .votes = &by_votes};

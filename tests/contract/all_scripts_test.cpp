@@ -69,7 +69,12 @@ void go_through(raw_redis& raw, std::string const& name, publishing publish) {
   run(sync::quorum.acquire(name, {.owner = you, .ttl = 30s, .join = true}), any_list);
   run(sync::quorum.votes->raise({name, me}, 1), no_error);
   run(sync::quorum.votes->yield({name, me}, "1000"), is(1));
-  for (auto const who : {me, you}) run(abandon(who, name), is(0));
+  run(sync::quorum.acquire(name, {.owner = me, .ttl = 30s}), no_error);
+  run(sync::quorum.release({name, me}, {.publish = publish}), is(1));
+  for (auto const who : {me, you}) {
+    run(sync::quorum.abandon({name, who}, {.publish = publish}), testing::_);
+    run(abandon(who, name), is(0));
+  }
 
   auto const counter = names::token_counter(name);
   auto const queue = names::queue(name);

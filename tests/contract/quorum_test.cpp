@@ -26,6 +26,9 @@ holdfast::call raises(std::string_view owner, std::int64_t token) {
   return recipe.votes->raise({lock_name, owner}, token);
 }
 
+holdfast::call releases(std::string_view owner) { return recipe.release({lock_name, owner}, {}); }
+holdfast::call abandons(std::string_view owner) { return recipe.abandon({lock_name, owner}, {}); }
+
 /// Long before the server's clock.
 constexpr std::int64_t early = 1'000'000;
 
@@ -91,6 +94,32 @@ INSTANTIATE_TEST_SUITE_P(
         {.name = "a_vote_of_somebody_else_is_left_alone",
          .given = {.lock = you, .queue = {{anna}}},
          .call = yields(me, "1000"),
+         .expect = {.reply = is(0), .lock = you, .ttl = 20'000, .queue = {anna}}},
+        {.name = "a_vote_that_is_released_is_kept_without_tokens_for_the_first_who_hears_it",
+         .given = {.lock = me, .queue = {{you, 3}, {anna, 2}, {ben, 1}}, .listening = {anna, ben}},
+         .call = releases(me),
+         .expect =
+             {.reply = is(1), .lock = anna, .ttl = 500, .queue = {ben}, .messages = {granted(anna, 0, 0)}},
+         .again = expect{.reply = is(-1), .lock = anna, .ttl = 500, .queue = {ben}}},
+        {.name = "a_vote_that_is_released_with_nobody_waiting_is_free",
+         .given = {.lock = me},
+         .call = releases(me),
+         .expect = {.reply = is(1)},
+         .again = expect{.reply = is(0)}},
+        {.name = "a_vote_that_was_kept_is_taken_with_its_tokens",
+         .given = {.lock = anna, .counter = early},
+         .call = votes(anna, {}, early + 65, 65),
+         .expect = {.reply = is_list({early + 66, 65}), .lock = anna, .counter = early + 130},
+         .again = expect{.reply = is_list({early + 131, 65}), .lock = anna}},
+        {.name = "a_vote_that_was_kept_goes_to_the_next_one_when_its_waiter_leaves",
+         .given = {.lock = me, .queue = {{anna, 2}, {ben, 1}}, .listening = {anna, ben}},
+         .call = abandons(me),
+         .expect =
+             {.reply = is(1), .lock = anna, .ttl = 500, .queue = {ben}, .messages = {granted(anna, 0, 0)}},
+         .again = expect{.reply = is(0), .lock = anna, .ttl = 500, .queue = {ben}}},
+        {.name = "a_waiter_that_leaves_takes_nothing_from_others",
+         .given = {.lock = you, .queue = {{me, 2}, {anna, 1}}, .listening = {anna}},
+         .call = abandons(me),
          .expect = {.reply = is(0), .lock = you, .ttl = 20'000, .queue = {anna}}},
     }),
     name_of);

@@ -60,7 +60,7 @@ void quorum::shut(std::shared_ptr<error const> const& why) {
 void quorum::listen(std::string const& channel, topology::channel_of whose, net::subscriber::listener& who) {
   auto const known = ears_.find(channel);
   if (known == ears_.end()) {
-    ears_.try_emplace(channel, nodes_, channel, whose, who);
+    ears_.try_emplace(channel, on_, nodes_, channel, whose, who);
   } else {
     known->second.listen();
   }

@@ -1,0 +1,8 @@
+-- How a wait for the exclusive lock of the plain wire ends, step by step (see take_exclusive). Needs lock, counter, queue, owner,
+-- starvation_us, grant_ms and wake_next; ends the script.
+local queued = redis.call('ZREM', queue, owner) == 1
+local holder = redis.pcall('GET', lock)
+local mine = holder == owner
+if mine then redis.call('DEL', lock) end
+if mine or (not queued and not holder) then wake_next(lock, counter, queue, starvation_us, grant_ms) end
+return mine and 1 or 0

@@ -1,0 +1,8 @@
+-- How a release of the exclusive lock of the plain wire ends, step by step (see take_exclusive). Needs lock, counter, queue, owner,
+-- starvation_us, grant_ms and wake_next; ends the script.
+local holder = redis.pcall('GET', lock)
+if holder ~= owner then return holder and -1 or 0 end
+-- Should a side key be spoilt, the lock is free all the same; the waiters find out by themselves.
+local fine, outcome = pcall(wake_next, lock, counter, queue, starvation_us, grant_ms)
+if not fine or outcome ~= 'granted' then redis.call('DEL', lock) end
+return 1

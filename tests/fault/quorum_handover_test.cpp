@@ -1,0 +1,61 @@
+/// How a lock of several masters goes from its holder to those who wait for it.
+#include "quorum.hpp"
+
+namespace holdfast::test {
+namespace {
+
+constexpr auto queue = "holdfast_queue:{orders}";
+constexpr auto never = 30s;
+
+class quorum_handover : public five_masters {
+ protected:
+  [[nodiscard]] bool wait_everywhere(std::int64_t count) {
+    return eventually(10s, [&] {
+      return std::ranges::all_of(
+          masters_, [&](auto const& one) { return one->raw().command({"ZCARD", queue}).integer == count; });
+    });
+  }
+
+  client redis_{masters_.url()};
+  quorum_mutex lock_{redis_, "orders"};
+};
+
+TEST_F(quorum_handover, goes_to_who_waits_and_to_no_newcomer) {
+  client patient{masters_.url(), {.recheck = never}};
+  client hasty{masters_.url()};
+  quorum_mutex theirs{patient, "orders"};
+  quorum_mutex newcomers{hasty, "orders"};
+  for (auto turn = 0; turn < 20; ++turn) {
+    auto mine = lock_.acquire();
+    waiter next{theirs};
+    ASSERT_TRUE(wait_everywhere(1));
+    EXPECT_EQ(mine.release(), release_result::released);
+    EXPECT_FALSE(newcomers.try_acquire()) << turn;
+    ASSERT_TRUE(eventually(10s, [&] { return next.done(); }));
+    EXPECT_EQ(next.take().release(), release_result::released);
+  }
+  EXPECT_TRUE(comes_clean());
+}
+
+TEST_F(quorum_handover, needs_no_more_than_the_word_of_one_master) {
+  client patient{masters_.url(), {.recheck = never}};
+  quorum_mutex theirs{patient, "orders"};
+  for (auto const& one : masters_) one->raw().command({"SET", "orders", "somebody", "PX", "600000"});
+  waiter next{theirs};
+  ASSERT_TRUE(wait_everywhere(1));
+  for (auto const& one : masters_) one->raw().del("orders");
+  auto raw = masters_[3].raw();
+  auto const owner = raw.command({"ZRANGE", queue, "0", "-1"}).elements.at(0).text;
+  auto const split = owner.find(':');
+  EXPECT_FALSE(next.done());
+  EXPECT_EQ(raw.command({"PUBLISH", "holdfast_inbox:" + owner.substr(0, split),
+                         "woken " + owner.substr(split + 1) + " orders"})
+                .integer,
+            1);
+  ASSERT_TRUE(eventually(10s, [&] { return next.done(); }));
+  EXPECT_EQ(next.take().release(), release_result::released);
+  EXPECT_TRUE(comes_clean());
+}
+
+}  // namespace
+}  // namespace holdfast::test

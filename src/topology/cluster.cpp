@@ -144,7 +144,7 @@ bool cluster::on_refused(cluster_node& by, net::lane over, finished& what) {
   // WAIT counts what its own connection has written, and has no part in asking.
   auto const later = said.what == refusal::kind::ask && over == net::lane::acknowledged;
   if (!elsewhere || later || ++one.what.what.redirects > most_redirects) {
-    if (elsewhere) one.why = refusal::kind::not_yet;
+    if (later) one.why = refusal::kind::not_yet;  // nodes that disagree may do so for ever
     keep(*slot, std::move(one));
     return true;
   }

@@ -16,9 +16,12 @@ constexpr std::chrono::seconds retirement{1};
 
 }  // namespace
 
+/// For who waits as long as the server says "later", the time starts anew each time that it does: the refusal
+/// may turn into another one that doesn't pass, or into a detour.
 void cluster::note_kept(parcel& one) noexcept {
-  auto& since = one.what.what.kept_since;
-  if (since == time_point{}) since = boot_clock::now();
+  auto& what = one.what.what;
+  auto const put_off = one.why == refusal::kind::not_yet && what.while_down == net::patience::steady;
+  if (what.kept_since == time_point{} || put_off) what.kept_since = boot_clock::now();
 }
 
 void cluster::wake_by(time_point when) {
@@ -123,17 +126,20 @@ std::shared_ptr<error const> cluster::why_unserved(std::uint16_t slot, parcel co
   if (one.why == refusal::kind::not_yet) return nullptr;
   auto const& server = how_.server.display;
   auto const of_slot = "the hash slot " + std::to_string(slot);
+  auto const& said = one.what.how.reply;
+  auto const words = said.is_error() ? " (" + said.text + ")" : std::string{};
   if (one.why == refusal::kind::unserved) {
     if (!mapped_) return why_no_node();
-    auto const words = one.what.how.reply.is_error() ? " (" + one.what.how.reply.text + ")" : std::string{};
     return std::make_shared<error const>(
         errc::refused, server + ": no node serves " + of_slot + words + "; look at CLUSTER INFO");
   }
   if (auto const* const owner = (*owners_)[slot]; owner != nullptr && owner->down_because()) {
     return owner->down_because();
   }
-  return std::make_shared<error const>(errc::unreachable,
-                                       server + ": " + of_slot + " is on its way from one node to another");
+  auto const or_else =
+      words.empty() ? words : ", or they don't agree whose it is" + words + "; compare their CLUSTER NODES";
+  return std::make_shared<error const>(
+      errc::unreachable, server + ": " + of_slot + " is on its way from one node to another" + or_else);
 }
 
 /// Why what has no key waits.

@@ -98,6 +98,42 @@ TEST_F(clustered, waits_with_a_new_lock_until_its_slot_has_moved) {
   EXPECT_TRUE(patient.take().valid());
 }
 
+/// As when only the source is told that its slot has moved.
+TEST_F(clustered, bears_nodes_that_send_it_to_each_other_after_it_was_told_to_try_again) {
+  client redis{nodes_.url(), {.connect_timeout = 2s}};
+  auto& from = home();
+  auto& to = elsewhere();
+  nodes_.begin_migration(slot_, from, to);
+  mutex m{redis, name_, brisk_};
+  waiter patient{m};
+  EXPECT_TRUE(always(2500ms, [&] { return !patient.done(); })) << "TRYAGAIN, for longer than connect_timeout";
+  from.raw().command({"CLUSTER", "SETSLOT", std::to_string(slot_), "NODE", nodes_.id_of(to)});
+  EXPECT_TRUE(always(700ms, [&] { return !patient.done(); })) << "MOVED, and it hasn't lasted for so long";
+  nodes_.end_migration(slot_, from, to);
+  ASSERT_TRUE(eventually(10s, [&] { return patient.done(); }));
+  EXPECT_TRUE(patient.take().valid());
+}
+
+TEST_F(clustered, tells_of_nodes_that_do_not_agree_who_serves_a_slot) {
+  client redis{nodes_.url(), {.connect_timeout = 500ms}};
+  mutex m{redis, name_, brisk_};
+  auto& one = home();
+  auto& other = elsewhere();
+  auto const says = [&](redis_server const& whose) {
+    one.raw().command({"CLUSTER", "SETSLOT", std::to_string(slot_), "NODE", nodes_.id_of(whose)});
+  };
+  says(other);
+  waiter patient{m};
+  ASSERT_TRUE(eventually(10s, [&] { return patient.done(); }));
+  auto const wrong = failure_of([&] { (void)patient.take(); });
+  EXPECT_EQ(wrong.code, errc::unreachable);
+  EXPECT_TRUE(wrong.says("hash slot " + std::to_string(slot_))) << wrong.what;
+  EXPECT_TRUE(wrong.says("don't agree whose it is (MOVED")) << wrong.what;
+  EXPECT_TRUE(wrong.says("CLUSTER NODES")) << wrong.what;
+  says(one);
+  EXPECT_TRUE(m.acquire().valid());
+}
+
 TEST_F(clustered, teaches_its_scripts_to_a_node_that_may_only_be_asked) {
   client redis{nodes_.url()};
   mutex m{redis, name_, brisk_};

@@ -4,7 +4,9 @@
 #include "eventually.hpp"
 
 #include <algorithm>
+#include <array>
 #include <map>
+#include <sstream>
 #include <stdexcept>
 #include <utility>
 
@@ -37,6 +39,18 @@ std::int64_t master_port(redis_server const& node, std::uint16_t slot) {
       return range.elements[2].elements.at(1).integer;
   }
   return 0;
+}
+
+/// Configuration epoch of a node, as `node` knows it; empty if it doesn't.
+std::string epoch_of(redis_server const& node, std::string const& id) {
+  std::istringstream lines{node.raw().command({"CLUSTER", "NODES"}).text};
+  for (std::string line; std::getline(lines, line);) {
+    std::istringstream fields{line};
+    std::array<std::string, 7> first;  // id, address, flags, master, ping, pong, epoch
+    for (auto& one : first) fields >> one;
+    if (first[0] == id) return first[6];
+  }
+  return {};
 }
 
 }  // namespace
@@ -191,12 +205,22 @@ void cluster_servers::end_migration(std::uint16_t slot, redis_server& from, redi
   for (auto* one : masters())
     if (one != &to && one != &from) told.push_back(one);
   for (auto* one : told) must(*one, {"CLUSTER", "SETSLOT", std::to_string(slot), "NODE", id_of(to)});
+  if (!eventually(20s, [&] { return all_name(to, slot) && all_know_epoch_of(to); }))
+    throw std::runtime_error{"not all nodes hear that the slot has moved"};
 }
 
 void cluster_servers::migrate_slot(std::uint16_t slot, redis_server& from, redis_server& to) {
   begin_migration(slot, from, to);
   move_keys(slot, from, to);
   end_migration(slot, from, to);
+}
+
+/// A node that doesn't takes a slot back without a newer epoch of its own: what that master said before then
+/// counts for more, and in the end each of the two names the other, for ever.
+bool cluster_servers::all_know_epoch_of(redis_server const& master) {
+  auto const epoch = epoch_of(master, id_of(master));
+  return std::all_of(nodes_.begin(), nodes_.end(),
+                     [&](auto& one) { return !one->runs() || epoch_of(*one, id_of(master)) == epoch; });
 }
 
 bool cluster_servers::all_name(redis_server const& master, std::uint16_t slot) {

@@ -49,6 +49,7 @@ class cluster_servers {
   /// and TRYAGAIN for several of which it has some.
   void begin_migration(std::uint16_t slot, redis_server& from, redis_server& to);
   void move_keys(std::uint16_t slot, redis_server& from, redis_server& to);
+  /// Returns when all nodes have heard of it.
   void end_migration(std::uint16_t slot, redis_server& from, redis_server& to);
   void migrate_slot(std::uint16_t slot, redis_server& from, redis_server& to);
 
@@ -68,6 +69,7 @@ class cluster_servers {
   void attach_replicas();
   [[nodiscard]] redis_server* by_port(std::int64_t port);
   [[nodiscard]] bool all_name(redis_server const& master, std::uint16_t slot);
+  [[nodiscard]] bool all_know_epoch_of(redis_server const& master);
 
   cluster_options options_;
   std::vector<std::unique_ptr<redis_server>> nodes_;

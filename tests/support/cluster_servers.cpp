@@ -76,14 +76,21 @@ cluster_servers::cluster_servers(cluster_options options) : options_{std::move(o
 }
 
 void cluster_servers::meet() {
-  // Each is introduced to each: gossip would get there too, later.
-  for (auto& one : nodes_) {
-    for (auto& other : nodes_) {
-      if (one == other) continue;
-      must(*one, {"CLUSTER", "MEET", "127.0.0.1", std::to_string(other->port()),
-                  std::to_string(other->bus_port())});
+  // Each is introduced to each: gossip would get there too, later. And again, if need be: where two introduce
+  // themselves to each other at once on a busy machine, both may give up.
+  auto const all_met = [this] {
+    auto all = true;
+    for (auto& one : nodes_) {
+      for (auto& other : nodes_) {
+        if (one == other || !epoch_of(*one, id_of(*other)).empty()) continue;
+        must(*one, {"CLUSTER", "MEET", "127.0.0.1", std::to_string(other->port()),
+                    std::to_string(other->bus_port())});
+        all = false;
+      }
     }
-  }
+    return all;
+  };
+  if (!eventually(20s, all_met)) throw std::runtime_error{"the nodes don't get to know each other"};
 }
 
 void cluster_servers::share_slots() {

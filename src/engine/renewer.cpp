@@ -129,10 +129,16 @@ void renewer::send(held_list leases, callback<void(net::answer const&)> done) {
                 if (done) done(result.how);
                 set_timer();
               },
-              {.while_down = net::patience::endless, .give_up = give_up});
+              {.while_down = net::patience::endless, .give_up = give_up, .divisible = list.size() > 1});
 }
 
 void renewer::on_answer(held_list const& leases, renewal const& result) {
+  if (leases.size() > 1 && result.how.reply.is_error("TRYAGAIN")) {
+    // Their hash slot is on its way, perhaps for longer than they last, and some of them are there already. A
+    // single name is found on either side.
+    for (auto const& each : leases) send_alone(*each->latest());
+    return;
+  }
   auto const understood = !result.how.failure && result.how.reply.is_array();
   auto next_other = result.others.begin();
   for (std::size_t i = 0; i != leases.size(); ++i) {
@@ -158,6 +164,11 @@ void renewer::renewed(held& one, time_point sent_at) {
   auto const again = one.options().watchdog && one.renewals_left != 0;
   one.renew_at = again ? sent_at + one.how().every : time_point::max();
   add(one);
+}
+
+void renewer::send_alone(held& one) {
+  one.renewing = false;
+  if (one.now() == held::state::held) send({held_ptr{&one}});
 }
 
 /// The lease stays what it is until its deadline; the next try comes sooner than a regular one.

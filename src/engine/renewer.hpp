@@ -39,6 +39,7 @@ class renewer {
   void consider(held& one, time_point now, batches& due_now);
   void send(held_list leases, callback<void(net::answer const&)> done = {});
   void on_answer(held_list const& leases, renewal const& result);
+  void send_alone(held& one);
   void renewed(held& one, time_point sent_at);
   void failed(held& one);
   void set_timer();

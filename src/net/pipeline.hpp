@@ -59,6 +59,7 @@ struct request {
   void const* what = nullptr;
   patience while_down = patience::little;
   time_point give_up = time_point::max();  ///< with endless patience: fail then, if it isn't in flight
+  bool divisible = false;  ///< it may be asked for each of its keys: wants to hear TRYAGAIN at once
   key_place key{};
   lane over = lane::usual;
 

@@ -36,6 +36,7 @@ net::request to_run(call const& what, callback<void(net::answer&&)> done, waitin
           .what = what.source,
           .while_down = how.while_down,
           .give_up = how.give_up,
+          .divisible = how.divisible,
           .key = {.from_end =
                       static_cast<std::uint32_t>(what.tail.size() - what.first_key_end + what.first_key_size),
                   .size = static_cast<std::uint32_t>(what.first_key_size)}};

@@ -10,6 +10,7 @@ namespace holdfast::scripting {
 struct waiting {
   net::patience while_down = net::patience::little;
   time_point give_up = time_point::max();
+  bool divisible = false;  ///< see net::request
 };
 
 /// An EVALSHA, to be sent. When the server answers NOSCRIPT (restarted, failed over, flushed) the same call

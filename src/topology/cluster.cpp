@@ -131,6 +131,7 @@ void cluster::advance(std::uint16_t slot) {
 bool cluster::on_refused(cluster_node& by, net::lane over, finished& what) {
   auto const slot = slot_for(what.what);
   if (shut_because_ || what.what.stays || !slot) return false;
+  if (what.what.divisible && what.how.reply.is_error("TRYAGAIN")) return false;
   auto const said = read_refusal(what.how.reply.text);
   auto const elsewhere = said.what == refusal::kind::moved || said.what == refusal::kind::ask;
   if (said.what == refusal::kind::other || (elsewhere && said.slot != *slot)) return false;

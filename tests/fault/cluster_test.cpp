@@ -98,6 +98,32 @@ TEST_F(clustered, waits_with_a_new_lock_until_its_slot_has_moved) {
   EXPECT_TRUE(patient.take().valid());
 }
 
+TEST_F(clustered, keeps_locks_of_one_slot_that_are_on_both_sides_for_longer_than_their_ttl) {
+  client redis{nodes_.url()};
+  lock_options const how{.ttl = 3s, .renew_every = 500ms};
+  std::vector<std::string> names;
+  std::vector<lease> mine;
+  for (auto i = 0; i != 6; ++i) {
+    names.push_back('{' + name_ + "}:" + std::to_string(i));
+    mine.push_back(mutex{redis, names.back(), how}.acquire());
+  }
+  auto& from = home();
+  auto& to = elsewhere();
+  nodes_.begin_migration(slot_, from, to);
+  for (auto i = 0U; i != 3; ++i) {
+    auto const moved =
+        from.raw().command({"MIGRATE", "127.0.0.1", std::to_string(to.port()), names[i], "0", "5000"});
+    ASSERT_EQ(moved.text, "OK");
+  }
+  auto const all_valid = [&] { return std::ranges::all_of(mine, &lease::valid); };
+  EXPECT_TRUE(always(5s, all_valid)) << "together they are told to try again";
+  nodes_.move_keys(slot_, from, to);
+  nodes_.end_migration(slot_, from, to);
+  EXPECT_TRUE(renews(redis, 6));
+  EXPECT_TRUE(all_valid());
+  for (auto& one : mine) EXPECT_EQ(one.release(), release_result::released);
+}
+
 /// As when only the source is told that its slot has moved.
 TEST_F(clustered, bears_nodes_that_send_it_to_each_other_after_it_was_told_to_try_again) {
   client redis{nodes_.url(), {.connect_timeout = 2s}};

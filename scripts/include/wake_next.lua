@@ -28,10 +28,13 @@ local function wake_next(lock, counter, queue, starvation_us, grant_ms, self)
     local heard
     if starved then
       local token, count = take_tokens(counter, redis.call('GET', counter), 65)
+      -- Before it is told: where the slot is on its way to another node the script may end here, if it has deleted the lock.
+      redis.call('SET', lock, waiter, 'PX', grant_ms)
       heard = to_inbox(waiter, queue, string.format('granted %s %.0f %d %s', number, token, count, lock))
     else
       heard = to_inbox(waiter, queue, 'woken ' .. number .. ' ' .. lock)
     end
+    if starved and (type(heard) == 'table' or heard == 0) then redis.call('DEL', lock) end
     if type(heard) == 'table' then
       redis.call('ZADD', queue, since, waiter)
       redis.call('PEXPIRE', queue, 60000)
@@ -39,7 +42,6 @@ local function wake_next(lock, counter, queue, starvation_us, grant_ms, self)
     end
     if heard > 0 then
       if not starved then return 'woken' end
-      redis.call('SET', lock, waiter, 'PX', grant_ms)
       return 'granted'
     end
   end

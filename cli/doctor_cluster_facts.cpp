@@ -85,6 +85,7 @@ server_duty duty_of(cluster_node const& node) {
 
 cluster_facts examine_cluster(server_place const& where, std::string_view const lock) {
   std::vector<std::unique_ptr<server_session>> to_hosts;
+  to_hosts.reserve(where.hosts().size());
   for (std::size_t i = 0; i < where.hosts().size(); ++i) to_hosts.push_back(where.to_host(i));
   cluster_facts facts{.hosts = ask_all(where.hosts(), to_hosts)};
   facts.nodes = best_of(facts.hosts);
@@ -102,6 +103,7 @@ cluster_facts examine_cluster(server_place const& where, std::string_view const 
   }
   facts.views = ask_all(names, sessions);
   std::vector<server_to_examine> servers;
+  servers.reserve(names.size());
   for (std::size_t i = 0; i < names.size(); ++i) {
     servers.push_back({duties[i], names[i], std::move(sessions[i])});
   }

@@ -87,6 +87,7 @@ finding check_agreement(sentinel_facts const& facts, address const& agreed) {
     return {.check = "agreement", .found = fmt::format("all name {}", to_string(agreed))};
   }
   std::vector<std::string> said;
+  said.reserve(know.size());
   for (auto const& one : know)
     said.push_back(fmt::format("{} names {}", to_string(one.name), to_string(*one.master)));
   return {"agreement", severity::warning, listed(said),

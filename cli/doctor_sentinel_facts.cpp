@@ -117,6 +117,7 @@ std::vector<asked_sentinel> not_in_url(server_place const& where, std::vector<as
 
 sentinel_facts examine_sentinels(server_place const& where, std::string_view const lock) {
   std::vector<asked_sentinel> sentinels;
+  sentinels.reserve(where.hosts().size());
   for (std::size_t i = 0; i < where.hosts().size(); ++i) {
     sentinels.push_back({.view = {.name = where.hosts()[i]}, .session = where.to_host(i)});
   }

@@ -112,6 +112,7 @@ finding check_same_version(std::span<examined const> const servers) {
   if (kinds.empty()) return unknown("versions", "no server told its own");
   if (kinds.size() == 1) return {.check = "versions", .found = fmt::format("one: {}", kinds.front().found)};
   std::vector<std::string> told;
+  told.reserve(kinds.size());
   for (auto const& one : kinds) told.push_back(fmt::format("{} ({})", one.found, listed(one.servers)));
   return {"versions", severity::advice, listed(told),
           "what works at one may not work, or work differently, at the next that serves",

@@ -9,10 +9,14 @@ constexpr auto never = 30s;
 
 class quorum_handover : public five_masters {
  protected:
-  [[nodiscard]] bool wait_everywhere(std::int64_t count) {
+  /// It is in line at each master, and can be told by each.
+  [[nodiscard]] bool waits_everywhere(client const& who) {
     return eventually(10s, [&] {
-      return std::ranges::all_of(
-          masters_, [&](auto const& one) { return one->raw().command({"ZCARD", queue}).integer == count; });
+      return std::ranges::all_of(masters_, [&](auto const& one) {
+        auto raw = one->raw();
+        auto const ears = raw.command({"PUBSUB", "NUMSUB", "holdfast_inbox:" + who.uuid()});
+        return raw.command({"ZCARD", queue}).integer == 1 && ears.elements.at(1).integer == 1;
+      });
     });
   }
 
@@ -28,7 +32,7 @@ TEST_F(quorum_handover, goes_to_who_waits_and_to_no_newcomer) {
   for (auto turn = 0; turn < 20; ++turn) {
     auto mine = lock_.acquire();
     waiter next{theirs};
-    ASSERT_TRUE(wait_everywhere(1));
+    ASSERT_TRUE(waits_everywhere(patient));
     EXPECT_EQ(mine.release(), release_result::released);
     EXPECT_FALSE(newcomers.try_acquire()) << turn;
     ASSERT_TRUE(eventually(10s, [&] { return next.done(); }));
@@ -42,7 +46,7 @@ TEST_F(quorum_handover, needs_no_more_than_the_word_of_one_master) {
   quorum_mutex theirs{patient, "orders"};
   for (auto const& one : masters_) one->raw().command({"SET", "orders", "somebody", "PX", "600000"});
   waiter next{theirs};
-  ASSERT_TRUE(wait_everywhere(1));
+  ASSERT_TRUE(waits_everywhere(patient));
   for (auto const& one : masters_) one->raw().del("orders");
   auto raw = masters_[3].raw();
   auto const owner = raw.command({"ZRANGE", queue, "0", "-1"}).elements.at(0).text;

@@ -153,6 +153,7 @@ void cluster::resend(std::vector<finished> stranded) {
 /// what has brought us here.
 void cluster::retire_unused() {
   std::vector<std::string> mentioned;
+  mentioned.reserve(where_.hosts.size() + replicas_.size());
   for (auto const& one : where_.hosts) mentioned.push_back(net::host_and_port(one.host, one.port));
   for (auto const& one : replicas_) {
     auto const at = where_.announced(one.host, one.port);

@@ -17,8 +17,9 @@ local function redisson_facts(lock, kind, text, pttl, most)
   local function prefixed(prefix) return tagged and prefix .. ':' .. lock or prefix .. ':{' .. lock .. '}' end
   local function suffixed(suffix) return (tagged and lock or '{' .. lock .. '}') .. ':' .. suffix end
   local function say_listeners(word, channel)
-    local reply = try('PUBSUB', publish == 'SPUBLISH' and 'SHARDNUMSUB' or 'NUMSUB', channel)
-    local count = reply and tonumber(reply[2]) or 0
+    local in_slot = publish == 'SPUBLISH' and try('PUBSUB', 'SHARDNUMSUB', channel) or {}
+    local plain = try('PUBSUB', 'NUMSUB', channel) or {}
+    local count = (in_slot[2] or 0) + (plain[2] or 0)
     if count > 0 then say(word, count) end
   end
   local function say_counter_listeners()

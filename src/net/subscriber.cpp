@@ -17,21 +17,20 @@ subscriber::subscriber(reactor::loop& on, settings const& how, client_stats& cou
     : session{on, how, counts}, line_timer_{[this] { check_line(); }} {}
 
 void subscriber::listen(std::string const& channel, listener& who, kind how) {
-  auto const [place, is_new] = channels_.try_emplace(channel, subscription{.who = &who, .how = how});
+  auto const [place, is_new] = all(how).try_emplace(channel, subscription{.who = &who});
   wanted_ = true;
   if (!up()) {
     open();
   } else if (is_new) {
-    subscribe(channel, place->second);
+    subscribe(how, channel, place->second);
   }
 }
 
-void subscriber::forget(std::string_view channel) {
-  auto const known = channels_.find(channel);
-  if (known == channels_.end()) return;
-  auto const how = known->second.how;
-  asked_.push_back({.number = 0, .channel = known->first});
-  channels_.erase(known);
+void subscriber::forget(std::string_view channel, kind how) {
+  auto const known = all(how).find(channel);
+  if (known == all(how).end()) return;
+  asked_.push_back({.number = 0, .how = how, .channel = known->first});
+  all(how).erase(known);
   if (!up()) {
     asked_.clear();
     return;
@@ -41,15 +40,17 @@ void subscriber::forget(std::string_view channel) {
   on().mark_dirty(*this);
 }
 
-void subscriber::subscribe(std::string const& channel, subscription& what) {
+void subscriber::subscribe(kind how, std::string const& channel, subscription& what) {
   what.request = ++last_request_;
-  asked_.push_back({.number = what.request, .channel = channel});
-  resp::append_command(to_send_, {what.how == kind::sharded ? "SSUBSCRIBE" : "SUBSCRIBE", channel});
+  asked_.push_back({.number = what.request, .how = how, .channel = channel});
+  resp::append_command(to_send_, {how == kind::sharded ? "SSUBSCRIBE" : "SUBSCRIBE", channel});
   on().mark_dirty(*this);
 }
 
 void subscriber::on_up() {
-  for (auto& [channel, what] : channels_) subscribe(channel, what);
+  for (auto const how : {kind::plain, kind::sharded}) {
+    for (auto& [channel, what] : all(how)) subscribe(how, channel, what);
+  }
   heard_ = boot_clock::now();
   on().arm(line_timer_, heard_ + heartbeat);
 }
@@ -66,34 +67,41 @@ void subscriber::on_reply(resp::reply&& reply) {
     return;
   }
   if (!reply.is_array() || reply.size() < 2) return;
-  auto const& what = reply[0];
-  if ((what.is_text("message") || what.is_text("smessage")) && reply.size() == 3) {
-    ++counts().messages;
-    auto const known = channels_.find(reply[1].text);
-    if (known != channels_.end()) known->second.who->on_message(reply[2].text);
-  } else if (what.is_text("subscribe") || what.is_text("ssubscribe")) {
-    on_confirmed(reply[1].text);
-  } else if (what.is_text("unsubscribe") || what.is_text("sunsubscribe")) {
-    on_left(reply[1].text);
+  auto const what = std::string_view{reply[0].text};  // of a sharded channel: the same words after an s
+  auto const how = what.starts_with("s") && what != "subscribe" ? kind::sharded : kind::plain;
+  auto const said = what.substr(how == kind::sharded ? 1 : 0);
+  if (said == "message" && reply.size() == 3) {
+    on_message(how, reply);
+  } else if (said == "subscribe") {
+    on_confirmed(how, reply[1].text);
+  } else if (said == "unsubscribe") {
+    on_left(how, reply[1].text);
   }
 }
 
+void subscriber::on_message(kind how, resp::reply const& reply) {
+  ++counts().messages;
+  auto const known = all(how).find(reply[1].text);
+  if (known != all(how).end()) known->second.who->on_message(reply[2].text);
+}
+
 /// What we asked for, or else the server has given the slot of the channel away.
-void subscriber::on_left(std::string_view channel) {
-  if (!asked_.empty() && asked_.front().number == 0 && asked_.front().channel == channel) {
+void subscriber::on_left(kind how, std::string_view channel) {
+  if (!asked_.empty() && asked_.front().number == 0 && asked_.front().how == how &&
+      asked_.front().channel == channel) {
     asked_.pop_front();
     return;
   }
-  auto const known = channels_.find(channel);
-  if (known == channels_.end()) return;
+  auto const known = all(how).find(channel);
+  if (known == all(how).end()) return;
   auto& who = *known->second.who;
-  channels_.erase(known);
+  all(how).erase(known);
   close_unused();
   who.on_gone();
 }
 
 void subscriber::close_unused() {
-  if (!channels_.empty()) return;
+  if (!unused()) return;
   wanted_ = false;
   asked_.clear();
   to_send_.clear();
@@ -102,22 +110,23 @@ void subscriber::close_unused() {
 }
 
 /// A channel that was left and joined again meanwhile is confirmed by the answer to its newest request.
-void subscriber::on_confirmed(std::string_view channel) {
+void subscriber::on_confirmed(kind how, std::string_view channel) {
   if (asked_.empty()) return;
   auto const number = asked_.front().number;
   asked_.pop_front();
-  auto const known = channels_.find(channel);
-  if (known != channels_.end() && known->second.request == number) known->second.who->on_subscribed();
+  auto const known = all(how).find(channel);
+  if (known != all(how).end() && known->second.request == number) known->second.who->on_subscribed();
 }
 
 void subscriber::on_refused(std::string const& words) {
   if (asked_.empty()) return;  // an answer to PING: the line is alive
   auto const what = std::move(asked_.front());
   asked_.pop_front();
-  auto const known = channels_.find(what.channel);
-  if (known == channels_.end() || known->second.request != what.number) return;
+  auto& all_such = all(what.how);
+  auto const known = all_such.find(what.channel);
+  if (known == all_such.end() || known->second.request != what.number) return;
   auto& who = *known->second.who;
-  channels_.erase(known);
+  all_such.erase(known);
   close_unused();
   who.on_refused(words);
 }

@@ -40,40 +40,47 @@ class subscriber final : public session {
   };
 
   /// Opens the connection, and subscribes the channel for its one listener, unless that is done or under way.
+  /// A plain channel and a sharded one of the same name are two.
   void listen(std::string const& channel, listener& who, kind how = kind::plain);
 
   /// Nobody listens to it any more.
-  void forget(std::string_view channel);
+  void forget(std::string_view channel, kind how = kind::plain);
 
   /// Ends the connection, unless somebody listens.
   void close_unused();
 
   /// There are channels, and no connection over which anything could be heard.
-  [[nodiscard]] bool deaf() const noexcept { return !channels_.empty() && !up(); }
+  [[nodiscard]] bool deaf() const noexcept { return !unused() && !up(); }
 
  private:
   struct subscription {
     listener* who;
-    kind how;
     std::uint64_t request = 0;  ///< the newest SUBSCRIBE for it
   };
 
   void on_up() override;
   void on_down(std::shared_ptr<error const> why, end how) override;
   void on_reply(resp::reply&& reply) override;
-  [[nodiscard]] bool wanted() const override { return wanted_ && !channels_.empty(); }
+  [[nodiscard]] bool wanted() const override { return wanted_ && !unused(); }
   void gather(std::string& out) override;
   [[nodiscard]] std::size_t outstanding() const override { return 0; }
 
-  void subscribe(std::string const& channel, subscription& what);
-  void on_confirmed(std::string_view channel);
+  using subscriptions = std::map<std::string, subscription, std::less<>>;
+
+  [[nodiscard]] subscriptions& all(kind how) noexcept { return how == kind::sharded ? sharded_ : plain_; }
+  [[nodiscard]] bool unused() const noexcept { return plain_.empty() && sharded_.empty(); }
+  void subscribe(kind how, std::string const& channel, subscription& what);
+  void on_message(kind how, resp::reply const& reply);
+  void on_confirmed(kind how, std::string_view channel);
   void on_refused(std::string const& words);
-  void on_left(std::string_view channel);
+  void on_left(kind how, std::string_view channel);
   void check_line();
 
-  std::map<std::string, subscription, std::less<>> channels_;
+  subscriptions plain_;
+  subscriptions sharded_;
   struct request {
     std::uint64_t number;  ///< 0: UNSUBSCRIBE
+    kind how;
     std::string channel;
   };
   std::deque<request> asked_;  ///< unanswered; the server answers in order

@@ -44,7 +44,7 @@ cluster::cluster(reactor::loop& on, net::place const& where, net::settings const
                        }},
       random_{static_cast<std::minstd_rand::result_type>(random_seed())},
       channels_{{.server_of = [this](std::uint16_t slot) { return (*owners_)[slot]; },
-                 .any = [this](cluster_node* before) { return any_node(before); },
+                 .any = [this](cluster_node* before, cluster_node* last) { return any_node(before, last); },
                  .sharded = [this] { return sharded_; },
                  .displaced =
                      [this](cluster_node& by, refusal const& why) {
@@ -81,7 +81,7 @@ void cluster::dispatch(finished what) {
     return;
   }
   auto const slot = slot_for(what.what);
-  auto* const any = !slot && mapped_ && health_.ok ? any_node(nullptr) : nullptr;
+  auto* const any = !slot && mapped_ && health_.ok ? any_node(nullptr, nullptr) : nullptr;
   parcel one{.what = std::move(what), .why = slot ? refusal::kind::other : refusal::kind::unserved};
   if (any != nullptr) {
     any->over(one.what.what.over).send(std::move(one.what));
@@ -177,9 +177,11 @@ void cluster::empty_lobby() {
 }
 
 /// One that is in use already if there is any: its answer tells that what went before is answered, too.
-cluster_node* cluster::any_node(cluster_node* before) const {
-  auto const rank = [before](cluster_node const* one) {
-    return one->missed() ? 0 : one == before ? 4 : !one->up() ? 1 : one->idle() ? 2 : 3;
+cluster_node* cluster::any_node(cluster_node* before, cluster_node* last) const {
+  auto const rank = [before, last](cluster_node const* one) {
+    if (one->missed()) return 0;
+    if (one == last) return 1;
+    return one == before ? 5 : !one->up() ? 2 : one->idle() ? 3 : 4;
   };
   auto const best = std::ranges::max_element(masters_, {}, rank);
   return best == masters_.end() ? nullptr : *best;

@@ -58,7 +58,7 @@ class cluster final : public deployment {
   bool on_refused(cluster_node& by, net::lane over, finished& what);
   void keep(std::uint16_t slot, parcel what);
   void empty_lobby();
-  [[nodiscard]] cluster_node* any_node(cluster_node* before) const;
+  [[nodiscard]] cluster_node* any_node(cluster_node* before, cluster_node* last) const;
 
   // cluster_waiting.cpp: those that wait, and for how long.
   static void note_kept(parcel& one) noexcept;

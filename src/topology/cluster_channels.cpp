@@ -7,105 +7,123 @@
 
 namespace holdfast::topology {
 
-/// One channel, and where it is subscribed.
-class cluster_channels::ticket final : public net::subscriber::listener {
+using net::subscriber;
+
+/// A channel, and where it is subscribed.
+class cluster_channels::ticket final : public subscriber::listener {
  public:
-  ticket(cluster_channels& home, std::string channel, channel_of whose, listener& who)
-      : home_{home}, channel_{std::move(channel)}, whose_{whose}, who_{who} {}
+  ticket(cluster_channels& home, std::string name, channel_of owner, listener& told)
+      : who{told}, channel{std::move(name)}, whose{owner}, home_{home} {}
 
   // Whoever is told may forget the channel, and this with it.
-  void on_subscribed() override { who_.on_subscribed(); }
-  void on_message(std::string_view message) override { who_.on_message(message); }
+  void on_subscribed() override { who.on_subscribed(); }
+  void on_message(std::string_view message) override { who.on_message(message); }
   void on_gone() override { home_.on_displaced(*this, {.what = refusal::kind::not_yet}); }
   void on_refused(std::string const& words) override {
     auto const why = read_refusal(words);
     if (why.what != refusal::kind::other) {
       home_.on_displaced(*this, why);
-      return;
+    } else {
+      at = nullptr;  // the subscriber has forgotten it already
+      home_.on_refused(*this, words);
     }
-    auto& who = who_;
-    home_.drop(*this);
-    who.on_refused(words);
   }
 
-  void settle(cluster_node* where, net::subscriber::kind how) {
+  void settle(cluster_node* where, subscriber::kind how) {
     if (where == at && (at == nullptr || how == how_)) return;
-    if (at != nullptr) at->messages().forget(channel_);
+    leave();
     at = where;
     how_ = how;
     listen();
   }
+  void leave() {
+    if (auto* const before = std::exchange(at, nullptr)) before->messages().forget(channel, how_);
+  }
   void listen() {
-    if (at != nullptr) at->messages().listen(channel_, *this, how_);
+    if (at != nullptr) at->messages().listen(channel, *this, how_);
   }
 
-  [[nodiscard]] std::string const& channel() const noexcept { return channel_; }
-  [[nodiscard]] channel_of whose() const noexcept { return whose_; }
-
+  listener& who;
+  std::string const channel;
+  channel_of const whose;
   cluster_node* at = nullptr;
 
  private:
   cluster_channels& home_;
-  std::string const channel_;
-  channel_of const whose_;
-  listener& who_;
-  net::subscriber::kind how_ = net::subscriber::kind::plain;
+  subscriber::kind how_ = subscriber::kind::plain;
 };
 
 cluster_channels::cluster_channels(events tell) : tell_{std::move(tell)} {}
 
 cluster_channels::~cluster_channels() = default;
 
-bool cluster_channels::listen(std::string const& channel, channel_of whose, net::subscriber::listener& who) {
-  auto& place_of = tickets_[channel];
-  if (!place_of) place_of = std::make_unique<ticket>(*this, channel, whose, who);
-  if (place_of->at != nullptr) {
-    place_of->listen();
-  } else {
-    place(*place_of);
+bool cluster_channels::listen(std::string const& channel, channel_of whose, subscriber::listener& who) {
+  auto& one = all_[channel];
+  if (!one.own) {
+    one.own = std::make_unique<ticket>(*this, channel, whose, who);
+    if (whose == channel_of::object) one.beside = std::make_unique<ticket>(*this, channel, whose, who);
   }
-  return place_of->at != nullptr;
+  if (unplaced(one)) place(one);
+  one.own->listen();
+  if (one.beside) one.beside->listen();
+  return !unplaced(one);
 }
 
 void cluster_channels::forget(std::string_view channel) {
-  auto const known = tickets_.find(channel);
-  if (known == tickets_.end()) return;
-  known->second->settle(nullptr, net::subscriber::kind::plain);
-  tickets_.erase(known);
+  auto const known = all_.find(channel);
+  if (known == all_.end()) return;
+  known->second.own->leave();
+  if (known->second.beside) known->second.beside->leave();
+  all_.erase(known);
 }
 
-void cluster_channels::place(ticket& one) {
-  if (one.whose() == channel_of::lock && tell_.sharded()) {
-    one.settle(tell_.server_of(hash_slot(one.channel())), net::subscriber::kind::sharded);
-  } else {
-    home_ = tell_.any(home_);
-    one.settle(home_, net::subscriber::kind::plain);
+void cluster_channels::place(subscription const& one) {
+  auto& own = *one.own;
+  if (own.whose == channel_of::client || !tell_.sharded()) {
+    if (one.beside) one.beside->leave();
+    home_ = tell_.any(home_, nullptr);
+    own.settle(home_, subscriber::kind::plain);
+    return;
   }
+  auto* const server = tell_.server_of(hash_slot(own.channel));
+  own.settle(server, subscriber::kind::sharded);
+  // The server of the slot can tell then, by who listens there, whether anybody has to be told in that way.
+  if (one.beside) one.beside->settle(tell_.any(one.beside->at, server), subscriber::kind::plain);
 }
 
 void cluster_channels::place_all() {
-  for (auto& [channel, one] : tickets_) place(*one);
+  for (auto& [channel, one] : all_) place(one);
+}
+
+bool cluster_channels::unplaced(subscription const& one) const noexcept {
+  return one.own->at == nullptr || (one.beside && one.beside->at == nullptr && tell_.sharded());
 }
 
 bool cluster_channels::any_unplaced() const noexcept {
-  return std::ranges::any_of(tickets_, [](auto const& one) { return one.second->at == nullptr; });
+  return std::ranges::any_of(all_, [this](auto const& one) { return unplaced(one.second); });
 }
 
 void cluster_channels::leave(cluster_node const& gone) {
   if (home_ == &gone) home_ = nullptr;
-  for (auto& [channel, one] : tickets_) {
-    if (one->at == &gone) one->settle(nullptr, net::subscriber::kind::plain);
+  for (auto& [channel, one] : all_) {
+    for (auto* const each : {one.own.get(), one.beside.get()}) {
+      if (each != nullptr && each->at == &gone) each->leave();
+    }
   }
 }
 
-void cluster_channels::shut() { tickets_.clear(); }
+void cluster_channels::shut() { all_.clear(); }
 
 void cluster_channels::on_displaced(ticket& one, refusal const& why) {
   auto* const by = std::exchange(one.at, nullptr);
   if (by != nullptr) tell_.displaced(*by, why);
 }
 
-/// The subscriber has forgotten it already.
-void cluster_channels::drop(ticket const& one) { tickets_.erase(one.channel()); }
+/// Both ways, then: who listens is to know that it may be told in vain.
+void cluster_channels::on_refused(ticket const& one, std::string const& words) {
+  auto& who = one.who;
+  forget(std::string{one.channel});
+  who.on_refused(words);
+}
 
 }  // namespace holdfast::topology

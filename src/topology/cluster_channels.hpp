@@ -15,12 +15,14 @@
 namespace holdfast::topology {
 
 /// Those of a lock at the node that serves its slot, and along with the slot when that moves; all others at
-/// any one node, since what is said at one is heard at all. All under the client's lock.
+/// any one node, since what is said at one is heard at all. Those of an object are listened to in both ways.
+/// All under the client's lock.
 class cluster_channels {
  public:
   struct events {
     std::function<cluster_node*(std::uint16_t slot)> server_of;  ///< null: not known
-    std::function<cluster_node*(cluster_node* before)> any;      ///< `before`, if that will do
+    /// `before`, if that will do; `last` only if there is no other.
+    std::function<cluster_node*(cluster_node* before, cluster_node* last)> any;
     std::function<bool()> sharded;
     /// A node sends it elsewhere, or has given it up: place_all() is to come soon.
     std::function<void(cluster_node& by, refusal const& why)> displaced;
@@ -44,13 +46,20 @@ class cluster_channels {
  private:
   class ticket;
 
-  void place(ticket& one);
+  /// What is subscribed of one channel.
+  struct subscription {
+    std::unique_ptr<ticket> own;
+    std::unique_ptr<ticket> beside;  ///< what is said of an object to all, beside what is said in its slot
+  };
+
+  void place(subscription const& one);
+  [[nodiscard]] bool unplaced(subscription const& one) const noexcept;
   void on_displaced(ticket& one, refusal const& why);
-  void drop(ticket const& one);
+  void on_refused(ticket const& one, std::string const& words);
 
   events tell_;
   cluster_node* home_ = nullptr;  ///< of those that are heard everywhere
-  std::map<std::string, std::unique_ptr<ticket>, std::less<>> tickets_;
+  std::map<std::string, subscription, std::less<>> all_;
 };
 
 }  // namespace holdfast::topology

@@ -21,6 +21,7 @@ namespace holdfast::topology {
 enum class channel_of {
   client,  ///< one of the client's own: whichever server publishes, all hear it
   lock,  ///< of one lock, in its hash slot: told by the server that serves the lock, and heard from it alone
+  object,  ///< the same; but others than Holdfast may tell it so that all hear it
 };
 
 /// What a deployment says of itself, under the client's lock.

@@ -191,9 +191,9 @@ ears::ears(test::redis_server const& on) : context_{redisConnectUnix(on.socket_p
   open("PSUBSCRIBE", "*");
 }
 
-ears::ears(test::redis_server const& on, words const& channels)
+ears::ears(test::redis_server const& on, words const& channels, std::string_view command)
     : context_{redisConnectUnix(on.socket_path().c_str())} {
-  for (auto const& channel : channels) open("SSUBSCRIBE", channel);
+  for (auto const& channel : channels) open(command, channel);
 }
 
 void ears::open(std::string_view command, std::string const& channel) {

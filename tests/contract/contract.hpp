@@ -135,8 +135,8 @@ class ears {
   /// The same for messages of a cluster's, about this lock.
   ears(test::redis_server const& on, std::vector<std::string_view> const& owners, std::string_view name);
   explicit ears(test::redis_server const& on);
-  /// To these channels, in their slots.
-  ears(test::redis_server const& on, words const& channels);
+  /// To these channels: in their slots, or with SUBSCRIBE to what is said to all nodes.
+  ears(test::redis_server const& on, words const& channels, std::string_view command = "SSUBSCRIBE");
   ~ears();
   std::vector<std::string> take();
 

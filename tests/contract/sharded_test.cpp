@@ -103,6 +103,25 @@ TEST_F(sharded_redisson, tells_only_those_who_listen_in_the_slot) {
   EXPECT_THAT(elsewhere.take(), IsEmpty());
 }
 
+// Redisson may, if it is old, was told to, or has asked the wrong node what the cluster can do.
+TEST_F(sharded_redisson, tells_all_nodes_too_if_somebody_listens_here_for_that) {
+  ears in_slot{server_, words{channel_}};
+  ears in_all_nodes{server_, words{channel_}, "SUBSCRIBE"};
+  EXPECT_THAT(raw_.command(eval(format::lock.release({name, me}, {.publish = publishing::sharded}))), is(1));
+  EXPECT_THAT(in_slot.take(), ElementsAre(channel_ + " 0"));
+  EXPECT_THAT(in_all_nodes.take(), ElementsAre(channel_ + " 0"));
+}
+
+// Who listens in either way comes before the next caller of the same client.
+TEST_F(sharded_redisson, does_not_pass_the_lock_on_while_somebody_listens_to_what_all_nodes_hear) {
+  ears const in_slot{server_, words{channel_}};
+  ears const in_all_nodes{server_, words{channel_}, "SUBSCRIBE"};
+  EXPECT_THAT(raw_.command(eval(format::lock.pass({name, me}, {.publish = publishing::sharded},
+                                                  {.owner = sibling, .ttl = 30s, .listening = true}))),
+              testing::Field("elements", &raw_reply::elements, testing::SizeIs(testing::Gt(1U))));
+  EXPECT_FALSE(raw_.command({"EXISTS", std::string{name}}).integer);
+}
+
 TEST_F(sharded_redisson, is_told_in_both_ways_by_one_who_does_not_know) {
   ears in_slot{server_, words{channel_}};
   ears elsewhere{server_};

@@ -36,6 +36,12 @@ whereabouts::whereabouts(sentinel_servers& watched) : words_{"sentinel:" + watch
   for (std::size_t number = 0; number < watched.sentinel_count(); ++number) add(watched.sentinel(number));
 }
 
+whereabouts whereabouts::without_shards() const {
+  auto other = *this;
+  other.words_.insert(std::string_view{"cluster"}.size(), "-without-shards");
+  return other;
+}
+
 void whereabouts::add(redis_server const& server) {
   if (server.port() == 0) throw std::logic_error{"peers reach Redis over TCP only"};
   if (!words_.empty() && words_.back() != ':') words_ += ',';

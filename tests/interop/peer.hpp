@@ -61,6 +61,9 @@ class whereabouts {
   whereabouts(cluster_servers& cluster);            // NOLINT(google-explicit-constructor)
   whereabouts(sentinel_servers& watched);           // NOLINT(google-explicit-constructor)
 
+  /// A cluster, where messages go to all nodes (Redisson's ShardedSubscriptionMode.OFF, and before 3.22).
+  [[nodiscard]] whereabouts without_shards() const;
+
   [[nodiscard]] std::string const& words() const { return words_; }
 
  private:

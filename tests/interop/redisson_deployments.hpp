@@ -26,15 +26,6 @@ namespace holdfast::test {
   return running;
 }
 
-/// Where messages about a lock go: in a cluster to the shard of the lock.
-[[nodiscard]] constexpr std::string_view count_of_subscribers(cluster_servers const&) {
-  return "SHARDNUMSUB";
-}
-template <class Servers>
-[[nodiscard]] constexpr std::string_view count_of_subscribers(Servers const&) {
-  return "NUMSUB";
-}
-
 /// Skipped where Redisson's peers aren't there; `Other` is what else a test has as its parameter.
 template <class Servers, class Parameter>
 class redisson_on : public testing::TestWithParam<Parameter> {
@@ -53,6 +44,17 @@ class redisson_on : public testing::TestWithParam<Parameter> {
   /// So many processes listen, whether or not they ask meanwhile.
   [[nodiscard]] bool are_subscribed(std::string const& channel, std::int64_t processes = 1) {
     return eventually(patience, [&] { return fewest_subscribers(channel) >= processes; });
+  }
+
+  /// One of ours waits, and sleeps. Half a second after it began to wait its client opens its inbox, and
+  /// looks once more: only from then on nothing but a message wakes it.
+  [[nodiscard]] bool we_sleep() {
+    auto const inbox_is_open = [&] {
+      return std::ranges::any_of(masters_of(servers_), [](auto* const master) {
+        return !master->raw().command({"PUBSUB", "CHANNELS", "holdfast_inbox:*"}).elements.empty();
+      });
+    };
+    return eventually(patience, inbox_is_open) && all_is_quiet();
   }
 
   /// Nobody looks for its lock any more: who waits, sleeps.
@@ -82,15 +84,17 @@ class redisson_on : public testing::TestWithParam<Parameter> {
                     {.recheck = 30s}};  ///< wakes by messages: what it would see by itself comes too late
 
  private:
+  /// In a cluster messages about a lock go to the server that has it, or to all, who then all hear them.
   [[nodiscard]] std::int64_t fewest_subscribers(std::string const& channel) {
+    constexpr auto in_slots = std::is_same_v<Servers, cluster_servers>;
     std::vector<std::int64_t> counts;
     for (auto* const master : masters_of(servers_)) {
-      auto const reply =
-          master->raw().command({"PUBSUB", std::string{count_of_subscribers(servers_)}, channel});
-      counts.push_back(reply.elements.at(1).integer);
+      auto const count = [&](std::string kind) {
+        return master->raw().command({"PUBSUB", std::move(kind), channel}).elements.at(1).integer;
+      };
+      counts.push_back(count("NUMSUB") + (in_slots ? count("SHARDNUMSUB") : 0));
     }
-    if constexpr (std::is_same_v<Servers, cluster_servers>) return *std::ranges::max_element(counts);
-    return *std::ranges::min_element(counts);
+    return in_slots ? *std::ranges::max_element(counts) : *std::ranges::min_element(counts);
   }
 
   /// Servers talk with each other, too; locks are taken and given back by scripts only.

@@ -33,6 +33,7 @@ TEST_P(redisson_sentinel, has_either_wait_for_the_other) {
   EXPECT_FALSE(ours.try_acquire());
   auto waiting = meanwhile([&] { return ours.try_acquire_for(long_enough); });
   EXPECT_TRUE(listen(channel));
+  EXPECT_TRUE(we_sleep());
   EXPECT_FALSE(is_over(waiting));
   EXPECT_EQ(theirs.unlock(), "ok");
   auto mine = soon(waiting);
@@ -49,13 +50,16 @@ TEST_P(redisson_sentinel, has_either_wait_for_the_other) {
 
 TEST_P(redisson_sentinel, that_we_hold_is_theirs_after_a_failover_and_our_release) {
   redisson java{servers_, version()};
-  auto mine = mutex{redis_, "orders"}.acquire();
+  auto mine = mutex{redis_, "orders", {.ttl = 6s}}.acquire();
   auto const waiting = java.lock("orders").lock();
   EXPECT_TRUE(listen(channel));
   fail_over();
   EXPECT_FALSE(waiting.is_answered());
   EXPECT_TRUE(mine.valid());
-  EXPECT_TRUE(listen(channel)) << "at the new master";
+  // 3.27.2 doesn't, as a rule: whoever waits there looks again when the ttl that it saw is over.
+  if (version() == redisson_version::current) {
+    EXPECT_TRUE(listen(channel)) << "at the new master";
+  }
   EXPECT_EQ(mine.release(), release_result::released);
   EXPECT_EQ(waiting, "ok");
   EXPECT_EQ(java.lock("orders").unlock(), "ok");

@@ -34,8 +34,8 @@ class broadcast::channel final : public net::subscriber::listener {
   bool open_ = false;
 };
 
-broadcast::broadcast(reactor::loop& on, servers& whom, events tell)
-    : on_{on}, whom_{whom}, tell_{std::move(tell)}, timer_{[this] { sweep(); }} {}
+broadcast::broadcast(reactor::loop& on, servers& whom, topology::channel_of whose, events tell)
+    : on_{on}, whom_{whom}, whose_{whose}, tell_{std::move(tell)}, timer_{[this] { sweep(); }} {}
 
 broadcast::~broadcast() = default;
 
@@ -46,7 +46,7 @@ bool broadcast::listen(std::uint64_t bid, std::vector<std::string> const& channe
       auto& place = channels_[name];
       if (!place) {
         place = std::make_unique<channel>(*this, name);
-        whom_.listen(name, topology::channel_of::lock, *place);
+        whom_.listen(name, whose_, *place);
       }
       place->bids.push_back(bid);
       place->idle_since = time_point::max();

@@ -32,7 +32,8 @@ class broadcast {
     forget,  ///< it was one bid's own
   };
 
-  broadcast(reactor::loop& on, servers& whom, events tell);
+  /// `whose`: all the channels that it will be given.
+  broadcast(reactor::loop& on, servers& whom, topology::channel_of whose, events tell);
   ~broadcast();
 
   /// Has the bid told of what these channels say. True: they are all open already.
@@ -56,6 +57,7 @@ class broadcast {
 
   reactor::loop& on_;
   servers& whom_;
+  topology::channel_of const whose_;
   events tell_;
   std::unordered_map<std::string, std::unique_ptr<channel>> channels_;
   std::unordered_map<std::uint64_t, std::vector<channel*>> bids_;

@@ -5,12 +5,14 @@ import java.util.List;
 import org.redisson.Redisson;
 import org.redisson.api.RedissonClient;
 import org.redisson.config.BaseMasterSlaveServersConfig;
+import org.redisson.config.ClusterServersConfig;
 import org.redisson.config.Config;
 import org.redisson.config.ReadMode;
 
 /**
  * Where Redis is, on 127.0.0.1: {@code PORT}, one server; {@code PORT,PORT,…}, masters that know nothing of each
- * other, with a client for each; {@code cluster:PORT,…}; {@code sentinel:MASTER:PORT,…}.
+ * other, with a client for each; {@code cluster:PORT,…}; {@code cluster-without-shards:PORT,…}, whose messages
+ * go to all nodes; {@code sentinel:MASTER:PORT,…}.
  */
 final class Deployment {
   private static final int SCAN_MS = 500; // of roles and slots; the default of 1 s or more is long for a test
@@ -21,12 +23,13 @@ final class Deployment {
     this.watchdog = watchdog;
   }
 
-  static List<RedissonClient> connect(String where, long watchdog) {
+  static List<RedissonClient> connect(String where, long watchdog) throws Exception {
     var deployment = new Deployment(watchdog);
     var words = where.split(":");
     var ports = words[words.length - 1].split(",");
     return switch (words.length == 1 ? "masters" : words[0]) {
-      case "cluster" -> List.of(deployment.cluster(ports));
+      case "cluster" -> List.of(deployment.cluster("AUTO", ports));
+      case "cluster-without-shards" -> List.of(deployment.cluster("OFF", ports));
       case "sentinel" -> List.of(deployment.sentinel(words[1], ports));
       case "masters" -> Arrays.stream(ports).map(port -> deployment.single(port, ports.length)).toList();
       default -> throw new IllegalArgumentException("what is " + where + "?");
@@ -44,10 +47,14 @@ final class Deployment {
     return Redisson.create(config);
   }
 
-  private RedissonClient cluster(String... ports) {
+  private RedissonClient cluster(String shardedSubscriptions, String... ports) throws Exception {
     var config = config();
     var nodes = small(config.useClusterServers()).setScanInterval(SCAN_MS);
     nodes.addNodeAddress(addresses(ports));
+    if (!shardedSubscriptions.equals("AUTO")) {
+      var mode = Newer.constant("org.redisson.config.ShardedSubscriptionMode", shardedSubscriptions);
+      Newer.call(ClusterServersConfig.class, nodes, "setShardedSubscriptionMode", mode);
+    }
     return Redisson.create(config);
   }
 

@@ -21,6 +21,13 @@ final class Newer {
     }
   }
 
+  static Object constant(String type, String name) throws ClassNotFoundException {
+    return Arrays.stream(Class.forName(type).getEnumConstants())
+        .filter(constant -> constant.toString().equals(name))
+        .findFirst()
+        .orElseThrow(() -> new IllegalArgumentException(type + " has no " + name));
+  }
+
   private static boolean takes(Class<?>[] types, Object[] arguments) {
     if (types.length != arguments.length) return false;
     for (int i = 0; i < types.length; ++i) {

@@ -24,7 +24,7 @@ public final class Peer {
     objects = new Objects(clients);
   }
 
-  public static void main(String[] args) throws IOException {
+  public static void main(String[] args) throws Exception {
     var watchdog = args.length > 1 ? Long.parseLong(args[1]) : 30_000;
     var peer = new Peer(Deployment.connect(args[0], watchdog));
     say("0", "ready " + Redisson.class.getPackage().getImplementationVersion());

@@ -21,8 +21,3 @@ local function found_by(owner, lock)
   if type(redis.pcall('HGET', lock, owner)) == 'string' then return 1 end
   return redis.call('EXISTS', lock) == 1 and -1 or 0
 end
-
--- Never shortens what it has, unless `mode` is "exactly"; one without a ttl gets one.
-local function prolong(lock, ttl_ms, mode)
-  if mode == 'exactly' or redis.call('PTTL', lock) < tonumber(ttl_ms) then redis.call('PEXPIRE', lock, ttl_ms) end
-end

@@ -17,6 +17,7 @@ local publish = ARGV[6]
 local channel = ARGV[7]
 -- @include micros
 -- @include owner_hash
+-- @include prolong
 -- @include hold_hash
 -- @include take_hash
 -- @include misfit_beside

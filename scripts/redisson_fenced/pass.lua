@@ -11,6 +11,7 @@ local next = ARGV[5]
 local ttl_ms = ARGV[6]
 local tokens = ARGV[7]
 -- @include owner_hash
+-- @include prolong
 -- @include hold_hash
 -- @include take_hash
 -- @include tell

@@ -13,5 +13,6 @@ if redis.pcall('HLEN', lock) == 0 then
   return tonumber(handoffs)
 end
 -- @include owner_hash
+-- @include prolong
 -- @include take_hash
 return take(lock, owner, ttl_ms) or tonumber(handoffs)

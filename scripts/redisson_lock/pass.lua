@@ -12,6 +12,7 @@ local next = ARGV[5]
 local ttl_ms = ARGV[6]
 local handoffs = ARGV[7]
 -- @include owner_hash
+-- @include prolong
 -- @include hold_hash
 -- @include take_hash
 -- @include tell

@@ -5,6 +5,7 @@ local ttl_ms = ARGV[1]
 local mode = ARGV[2]
 local owners = {unpack(ARGV, 3)}
 -- @include owner_hash
+-- @include prolong
 local lost = {}
 for n, lock in ipairs(locks) do
   local found = found_by(owners[n], lock)

@@ -6,6 +6,7 @@ local ttl_ms = ARGV[1]
 local mode = ARGV[2]
 local leases = {unpack(ARGV, 3)}
 -- @include owner_hash
+-- @include prolong
 local lost, last = {}, 0
 for n = 1, #leases / 2 do
   local owner, first = leases[2 * n - 1], last + 1

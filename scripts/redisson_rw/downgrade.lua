@@ -8,7 +8,7 @@ local ttl_ms = ARGV[2]
 local publish = ARGV[3]
 local channel = ARGV[4]
 -- @include rw_look
--- @include rw_raise
+-- @include prolong
 -- @include tell
 local mode, _, misfit = rw_look(lock)
 if misfit then return -1 end
@@ -17,11 +17,11 @@ if mode == 'write' then
   if redis.call('HDEL', lock, owner .. ':write') == 0 then return -1 end
   redis.call('HSET', lock, 'mode', 'read', owner, 1)
   redis.call('SET', life, 1, 'PX', ttl_ms)
-  rw_raise(lock, ttl_ms)
+  prolong(lock, ttl_ms)
   tell(channel, '1')
   return 1
 end
 if redis.call('HEXISTS', lock, owner) == 0 or redis.call('EXISTS', life) == 0 then return -1 end
-rw_raise(life, ttl_ms)
-rw_raise(lock, ttl_ms)
+prolong(life, ttl_ms)
+prolong(lock, ttl_ms)
 return 1

@@ -9,7 +9,7 @@ local ttl_ms = ARGV[2]
 local tokens = ARGV[3]
 -- @include rw_look
 -- @include rw_busy
--- @include rw_raise
+-- @include prolong
 local mode, left, misfit = rw_look(lock)
 if misfit then return misfit end
 if mode == 'write' and redis.call('HEXISTS', lock, owner .. ':write') == 0 then return rw_busy(lock, left) end
@@ -18,7 +18,7 @@ if not mode then redis.call('HSET', lock, 'mode', 'read') end
 if new or redis.call('EXISTS', life) == 0 then
   redis.call('SET', life, 1, 'PX', ttl_ms)
 else
-  rw_raise(life, ttl_ms)
+  prolong(life, ttl_ms)
 end
 if left < tonumber(ttl_ms) then redis.call('PEXPIRE', lock, ttl_ms) end
 return {0, tonumber(tokens)}

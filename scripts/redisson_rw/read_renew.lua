@@ -6,15 +6,15 @@ local keys = {unpack(KEYS)}
 local ttl_ms = ARGV[1]
 local mode = ARGV[2]
 local owners = {unpack(ARGV, 3)}
--- @include rw_raise
+-- @include prolong
 local lost = {}
 for n, owner in ipairs(owners) do
   local lock, life = keys[n], keys[#owners + n]
   local is_in = redis.pcall('HEXISTS', lock, owner) == 1
   if is_in and redis.call('EXISTS', life) == 1 then
     local alone = redis.call('HLEN', lock) == 2
-    if mode == 'exactly' then redis.call('PEXPIRE', life, ttl_ms) else rw_raise(life, ttl_ms) end
-    if mode == 'exactly' and alone then redis.call('PEXPIRE', lock, ttl_ms) else rw_raise(lock, ttl_ms) end
+    prolong(life, ttl_ms, mode)
+    prolong(lock, ttl_ms, alone and mode)
   else
     local others = not is_in and redis.call('EXISTS', lock) == 1
     lost[#lost + 1] = others and -n or n

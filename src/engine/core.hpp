@@ -163,6 +163,7 @@ class core : public std::enable_shared_from_this<core> {
   void give_up_bid(line& at);
   void time_up(waiter& who);
   [[nodiscard]] ask next_ask(line& at);
+  [[nodiscard]] wake wake_of(lock_options const& of) const noexcept;
   [[nodiscard]] wake wake_of(line const& at) const noexcept;
   [[nodiscard]] broadcast const* ears_of(line const& at) const noexcept;
   [[nodiscard]] broadcast* ears_of(line const& at) noexcept;

@@ -25,10 +25,9 @@ constexpr std::chrono::minutes traces_last{1};
 }  // namespace
 
 handover core::terms_of(lock_options const& options) const noexcept {
-  auto const how = options.wake == wake::automatic ? options_.wake : options.wake;
   return {.starvation = options.starvation_limit,
           .credit = signs_of_life * options_.recheck,
-          .quiet = how == wake::poll,
+          .quiet = wake_of(options) == wake::poll,
           .publish = how_to_publish()};
 }
 

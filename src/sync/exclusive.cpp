@@ -38,27 +38,9 @@ call pass(owned what, handover how, ask const& next) {
 
 namespace plain {
 
-call release(owned what, handover how) {
-  plain::keys const k{what.name};
-  return lua::release{.lock = {k.lock},
-                      .counter = {k.counter},
-                      .queue = {k.queue},
-                      .owner = what.owner,
-                      .starvation_us = how.starvation.count(),
-                      .grant_ms = how.grant.count(),
-                      .publish = word_of(how.publish)}();
-}
+call release(owned what, handover how) { return give_back<lua::release>(what, how); }
 
-call abandon(owned what, handover how) {
-  plain::keys const k{what.name};
-  return lua::abandon{.lock = {k.lock},
-                      .counter = {k.counter},
-                      .queue = {k.queue},
-                      .owner = what.owner,
-                      .starvation_us = how.starvation.count(),
-                      .grant_ms = how.grant.count(),
-                      .publish = word_of(how.publish)}();
-}
+call abandon(owned what, handover how) { return give_back<lua::abandon>(what, how); }
 
 call renew(milliseconds ttl, std::span<owned const> leases) {
   lua::renew script{.locks = {}, .ttl_ms = ttl.count(), .owners = {}};

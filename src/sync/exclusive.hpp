@@ -23,6 +23,19 @@ struct keys {
   std::string queue;
 };
 
+/// With one of the scripts that end a hold, or a wait.
+template <class Script>
+call give_back(engine::owned what, engine::handover how) {
+  keys const k{what.name};
+  return Script{.lock = {k.lock},
+                .counter = {k.counter},
+                .queue = {k.queue},
+                .owner = what.owner,
+                .starvation_us = how.starvation.count(),
+                .grant_ms = how.grant.count(),
+                .publish = word_of(how.publish)}();
+}
+
 call release(engine::owned what, engine::handover how);
 call abandon(engine::owned what, engine::handover how);
 call renew(engine::milliseconds ttl, std::span<engine::owned const> leases);

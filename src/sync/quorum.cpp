@@ -23,30 +23,17 @@ call acquire(std::string_view name, ask const& how) {
                       .newest = how.newest}();
 }
 
-/// How long a vote is kept for the waiter that is told to come and ask: what a frozen one can cost.
-constexpr milliseconds kept_for{500};
-
-call release(owned what, handover how) {
-  plain::keys const k{what.name};
-  return lua::release{.lock = {k.lock},
-                      .counter = {k.counter},
-                      .queue = {k.queue},
-                      .owner = what.owner,
-                      .starvation_us = 0,
-                      .grant_ms = kept_for.count(),
-                      .publish = word_of(how.publish)}();
+/// The vote is kept for so long for the waiter that is told to come and ask, however long that one has waited:
+/// what a frozen one can cost.
+handover kept(handover how) {
+  how.starvation = {};
+  how.grant = milliseconds{500};
+  return how;
 }
 
-call abandon(owned what, handover how) {
-  plain::keys const k{what.name};
-  return lua::abandon{.lock = {k.lock},
-                      .counter = {k.counter},
-                      .queue = {k.queue},
-                      .owner = what.owner,
-                      .starvation_us = 0,
-                      .grant_ms = kept_for.count(),
-                      .publish = word_of(how.publish)}();
-}
+call release(owned what, handover how) { return plain::give_back<lua::release>(what, kept(how)); }
+
+call abandon(owned what, handover how) { return plain::give_back<lua::abandon>(what, kept(how)); }
 
 call yield(owned what, std::string_view ticket) {
   plain::keys const k{what.name};

@@ -183,19 +183,25 @@ void core::drain(reactor::lock& hold, std::chrono::nanoseconds bound) {
     };
     auto const all = servers_->masters();
     auto const here = std::make_shared<barrier>();
-    here->left = all.size();
+    here->left = all.size() * (acknowledged_ ? 2 : 1);
     auto const let_go = [this, here] {
       if (std::exchange(here->over, true)) return;
       loop_.finish(here->caller);
     };
     reactor::timer bell{let_go};
     loop_.arm(bell, until);
+    auto const ping = [&](std::string const& one, net::lane over) {
+      net::request behind_all{.done =
+                                  [let_go, here](net::answer&&) {
+                                    if (--here->left == 0) let_go();
+                                  },
+                              .over = over};
+      resp::append_command(behind_all.bytes, {"PING"});
+      servers_->send_to(one, std::move(behind_all));
+    };
     for (auto const& one : all) {
-      net::request ping{.done = [let_go, here](net::answer&&) {
-        if (--here->left == 0) let_go();
-      }};
-      resp::append_command(ping.bytes, {"PING"});
-      servers_->send_to(one, std::move(ping));
+      ping(one, net::lane::usual);
+      if (acknowledged_) ping(one, net::lane::acknowledged);
     }
     loop_.wait(hold, here->caller);
     hold.lock();

@@ -83,6 +83,7 @@ struct core::acknowledgement {
 };
 
 void core::ask_acknowledged(line& at, ask const& how, net::patience while_down) {
+  acknowledged_ = true;
   auto const& options = at.waiters.front().how->options;
   auto const mine =
       std::make_shared<acknowledgement>(acknowledgement{.place = line_ptr{&at},

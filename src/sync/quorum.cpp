@@ -23,8 +23,8 @@ call acquire(std::string_view name, ask const& how) {
                       .newest = how.newest}();
 }
 
-/// The vote is kept for so long for the waiter that is told to come and ask, however long that one has waited:
-/// what a frozen one can cost.
+/// The vote is kept for so long for the waiter that is told to come and ask, however long that one has
+/// waited: what a frozen one can cost.
 handover kept(handover how) {
   how.starvation = {};
   how.grant = milliseconds{500};

@@ -41,7 +41,7 @@ class cluster_node {
   bool drain(std::uint16_t slot, net::lane over);
 
   [[nodiscard]] bool idle() const noexcept;
-  [[nodiscard]] bool up() const noexcept { return usual_.up(); }
+  [[nodiscard]] bool up() const noexcept { return usual_.up() || (acknowledged_ && acknowledged_->up()); }
   /// It can't be reached, although something is to be said or heard; or requests failed for that.
   [[nodiscard]] bool missed() const noexcept;
   [[nodiscard]] std::shared_ptr<error const> down_because() const noexcept;

@@ -18,8 +18,12 @@ class single : public deployment {
   single(reactor::loop& on, net::settings const& how, client_stats& counts, refusal_handler refused = {});
 
   void send(net::request what) override;
-  [[nodiscard]] bool idle() const noexcept override { return usual_.idle(); }
-  [[nodiscard]] bool up() const noexcept override { return usual_.up(); }
+  [[nodiscard]] bool idle() const noexcept override {
+    return usual_.idle() && (!acknowledged_ || acknowledged_->idle());
+  }
+  [[nodiscard]] bool up() const noexcept override {
+    return usual_.up() || (acknowledged_ && acknowledged_->up());
+  }
   [[nodiscard]] std::shared_ptr<error const> down_because() const noexcept override {
     return usual_.down_because();
   }

@@ -6,7 +6,9 @@ namespace {
 
 class replicated : public fault {
  protected:
-  replicated() : fault{{.on = server_options::listen::tcp}} { EXPECT_TRUE(in_touch()); }
+  replicated() : fault{{.on = server_options::listen::tcp, .args = {"--repl-diskless-sync-delay", "0"}}} {
+    EXPECT_TRUE(in_touch());
+  }
 
   bool in_touch() {
     return eventually(15s, [&] {
@@ -27,8 +29,7 @@ class replicated : public fault {
   }
 
   redis_server replica_ =
-      redis_server::with({.args = {"--replicaof", "127.0.0.1", std::to_string(server_.port()),
-                                   "--repl-diskless-sync-delay", "0"}});
+      redis_server::with({.args = {"--replicaof", "127.0.0.1", std::to_string(server_.port())}});
   raw_redis copy_ = replica_.raw();
   client redis_{server_.url()};
 };
@@ -47,6 +48,27 @@ TEST_F(replicated, lock_is_given_back_when_too_few_acknowledge_it) {
   EXPECT_EQ(wrong.code, errc::unreplicated);
   EXPECT_TRUE(wrong.says("\"orders\" was acknowledged by 1 of 2 replicas within 1000 ms")) << wrong.what;
   EXPECT_TRUE(comes_clean());
+}
+
+TEST_F(replicated, lock_that_too_few_have_does_not_outlive_its_client) {
+  for (auto i = 0; i < 5; ++i) {
+    {
+      client brief{server_.url()};
+      mutex m{brief, "orders", {.ttl = 800ms, .replicas = 2}};
+      EXPECT_EQ(failure_of([&] { (void)m.acquire(); }).code, errc::unreplicated);
+    }
+    EXPECT_FALSE(raw_.exists("orders"));
+  }
+}
+
+TEST_F(replicated, lock_that_is_being_acknowledged_does_not_outlive_its_client) {
+  {
+    client brief{server_.url()};
+    mutex m{brief, "orders", {.ttl = 2s, .replicas = 2}};
+    (void)failure_of([&] { (void)m.acquire(); });  // the server knows the script from now on
+    EXPECT_FALSE(m.try_acquire_for(100ms));
+  }
+  EXPECT_FALSE(raw_.exists("orders"));
 }
 
 TEST_F(replicated, lock_is_given_back_when_the_replica_is_frozen) {

@@ -19,15 +19,18 @@ class objects_of_java : public locks_of_others {
   static constexpr char const* never = "922337203685477";
 
   void lock(std::string const& name, std::string const& owner = java, int count = 1) {
+    at_once const all{redis};
     redis.command({"HSET", name, owner, std::to_string(count)});
     redis.command({"PEXPIRE", name, "30000"});
   }
   void wait_in_fair_queue(std::string const& name, std::string const& owner, std::int64_t credit_ms) {
+    auto const score = std::to_string(millis_in(credit_ms));
+    at_once const all{redis};
     redis.command({"RPUSH", names::redisson::fair_queue(name), owner});
-    redis.command(
-        {"ZADD", names::redisson::fair_timeouts(name), std::to_string(millis_in(credit_ms)), owner});
+    redis.command({"ZADD", names::redisson::fair_timeouts(name), score, owner});
   }
   void read(std::string const& name, std::string const& owner, int count = 1, int ttl = 20'000) {
+    at_once const all{redis};
     redis.command({"HSETNX", name, "mode", "read"});
     redis.command({"HSET", name, owner, std::to_string(count)});
     redis.command({"PEXPIRE", name, "30000"});
@@ -35,6 +38,7 @@ class objects_of_java : public locks_of_others {
       redis.command({"SET", names::redisson::reader_timeout(name, owner, i), "1", "PX", std::to_string(ttl)});
   }
   void write(std::string const& name, std::string const& owner, int count = 1) {
+    at_once const all{redis};
     redis.command({"HSET", name, "mode", "write", owner + ":write", std::to_string(count)});
     redis.command({"PEXPIRE", name, "30000"});
   }
@@ -63,6 +67,18 @@ class objects_of_java : public locks_of_others {
   }
 
  private:
+  /// Whoever watches sees all that is done meanwhile, or nothing.
+  class at_once {
+   public:
+    explicit at_once(raw_redis& on) : on_{on} { on_.command({"MULTI"}); }
+    ~at_once() { on_.command({"EXEC"}); }
+    at_once(at_once const&) = delete;
+    at_once& operator=(at_once const&) = delete;
+
+   private:
+    raw_redis& on_;
+  };
+
   std::list<raw_redis> listeners_;
 };
 

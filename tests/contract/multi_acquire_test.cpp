@@ -68,7 +68,7 @@ INSTANTIATE_TEST_SUITE_P(
          .expect = {.reply = is_busy(nearly_20_s, 0, Gt(0), sibling),
                     .then = {one_name{.lock = sibling, .queue = {{me}}}, nobodys(), nobodys()}}},
         {.name = "moves_with_its_age_to_the_queue_of_what_is_busy_now",
-         .given = {yours({{anna, 20}, {ben, 5}}), yours({{me, 10}}), nobodys()},
+         .given = {yours({{anna, 4'000}, {ben, 5}}), yours({{me, 2'000}}), nobodys()},
          .call = acquire_all(joins(me)),
          .expect = {.reply = is_busy(nearly_20_s, 1, Gt(0), you),
                     .then = {yours({{anna}, {me}, {ben}}), yours(), nobodys()}}},

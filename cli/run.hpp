@@ -29,6 +29,7 @@ struct run_options {
   run_side side = run_side::alone;
   std::int64_t slots = 0;  ///< how many there are, for one of them
   int replicas = 0;        ///< that must have acknowledged the lock; 0: none is asked
+  bool fsynced = false;    ///< it must be on disk, there and on the replicas
   holdfast::wire wire = holdfast::wire::automatic;
   bool fair = false;  ///< first come, first served
   bool keep = false;  ///< at the end the lock is left to its ttl

@@ -39,6 +39,7 @@ struct typed {
   std::optional<std::int64_t> replicas;
   std::string wire;
   bool no_wait = false;
+  bool fsynced = false;
   bool fair = false;
   bool keep = false;
   bool shared = false;
@@ -127,6 +128,7 @@ run_options checked(typed const& from, words_after const command) {
                   .side = side_of(from),
                   .slots = from.slots.value_or(0),
                   .replicas = replicas_of(from),
+                  .fsynced = from.fsynced,
                   .wire = wire_of(from.wire),
                   .fair = from.fair,
                   .keep = from.keep,
@@ -171,10 +173,10 @@ void check_fits(run_options const& options, deployment_kind const servers) {
                                      "they have no common queue; {}",
                                      instead)};
   }
-  if (options.replicas != 0) {
-    throw failure{usage, fmt::format("--replicas: with redis+quorum:// a majority of masters has the lock, "
-                                     "whatever their replicas do; {}",
-                                     instead)};
+  if (options.replicas != 0 || options.fsynced) {
+    throw failure{usage, fmt::format("{}: with redis+quorum:// a majority of masters has the lock, "
+                                     "whatever their replicas and disks do; {}",
+                                     options.replicas != 0 ? "--replicas" : "--fsynced", instead)};
   }
 }
 
@@ -208,6 +210,9 @@ void add_run(CLI::App& app, action& chosen, words_after const command) {
   run->add_option("--replicas", to->replicas,
                   "Believe the lock when N replicas have it too; with fewer it is given back: exit code 69")
       ->option_text("N");
+  run->add_flag("--fsynced", to->fsynced,
+                "Believe the lock when it is on disk too, there and on the N replicas (Redis 7.2, appendonly "
+                "yes)");
   add_wire(*run, to->wire, "plain|redisson", "How the lock looks in Redis (default: as the URL says)");
   auto* const keep =
       run->add_flag("--keep", to->keep, "Leave the lock to its ttl at the end instead of giving it back");

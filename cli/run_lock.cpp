@@ -22,6 +22,7 @@ lock_options terms_of(run_options const& how) {
   return {.ttl = how.ttl,
           .renew_every = how.renew_every,
           .max_hold = how.max_hold,
+          .fsynced = how.fsynced,
           .replicas = how.replicas,
           .wire = how.wire};
 }

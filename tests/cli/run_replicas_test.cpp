@@ -1,5 +1,6 @@
-// `holdfast run --replicas`: a lock that counts only when replicas have it too.
+// `holdfast run --replicas` and `--fsynced`: a lock that counts only when replicas, or disks, have it too.
 #include "holdfast_command.hpp"
+#include "support/flaky_proxy.hpp"
 #include "support/redis_server.hpp"
 #include "support/sentinel_servers.hpp"
 
@@ -26,6 +27,26 @@ TEST(run_replicas, gives_a_lock_back_that_too_few_have) {
   EXPECT_EQ(run.wait(), 69);
   EXPECT_THAT(run.out(), IsEmpty());
   EXPECT_THAT(run.err(), HasSubstr("0 of 1"));
+  EXPECT_FALSE(server.raw().exists("job"));
+}
+
+// Not every server here knows WAITAOF: the proxy answers.
+TEST(run_replicas, asks_for_disks_too) {
+  redis_server const server;
+  flaky_proxy proxy{server.socket_path()};
+  auto const disks = [&](std::string const& words) {
+    proxy.decide(
+        [words](request const& r) { return r.name == "WAITAOF" ? fate::answer(words) : fate::pass(); });
+  };
+  disks("*2\r\n:1\r\n:0\r\n");
+  auto run = holdfast_run(proxy.url(), {"--fsynced"}, "job", {"echo", "it", "ran"});
+  EXPECT_EQ(run.wait(), 0) << run.err();
+  EXPECT_EQ(run.out(), "it ran\n");
+  disks("*2\r\n:0\r\n:0\r\n");
+  auto in_vain = holdfast_run(proxy.url(), {"--fsynced"}, "job", {"echo", "it", "ran"});
+  EXPECT_EQ(in_vain.wait(), 69);
+  EXPECT_THAT(in_vain.out(), IsEmpty());
+  EXPECT_THAT(in_vain.err(), HasSubstr("not on the server's disk"));
   EXPECT_FALSE(server.raw().exists("job"));
 }
 

@@ -75,10 +75,10 @@ void raw_redis::connect() {
     auto poller = pollfd{context_->fd, POLLRDHUP, 0};
     if (::poll(&poller, 1, 0) == 0) return;
   }
-  context_.reset(redisConnectUnixWithTimeout(socket_path_.c_str(), timeval{2, 0}));
+  context_.reset(redisConnectUnixWithTimeout(socket_path_.c_str(), timeval{10, 0}));
   if (!context_ || context_->err != 0)
     throw std::runtime_error{"raw_redis: can't connect to " + socket_path_};
-  redisSetTimeout(context_.get(), timeval{5, 0});
+  redisSetTimeout(context_.get(), timeval{20, 0});
   if (password_.empty()) return;
   append(context_.get(), {"AUTH", password_});
   if (read(context_.get()).is_error()) throw std::runtime_error{"raw_redis: wrong password"};

@@ -30,15 +30,18 @@ bool in_step(redis_server const& replica, redis_server const& master) {
              master.raw().info("replication", "master_repl_offset");
 }
 
-/// Port of the master that `node` names for the slot; 0 if it knows none.
-std::int64_t master_port(redis_server const& node, std::uint16_t slot) {
+/// Of a range of CLUSTER SLOTS. Not its port: a node with TLS tells whom it isn't spoken to with TLS, as over
+/// its unix socket, the port without, which is 0.
+std::string const& master_in(raw_reply const& range) { return range.elements.at(2).elements.at(2).text; }
+
+/// Id of the master that `node` names for the slot; empty if it knows none.
+std::string master_id(redis_server const& node, std::uint16_t slot) {
   auto const shards = node.raw().command({"CLUSTER", "SLOTS"});
   for (auto const& range : shards.elements) {
     if (range.elements.size() < 3) continue;
-    if (range.elements[0].integer <= slot && slot <= range.elements[1].integer)
-      return range.elements[2].elements.at(1).integer;
+    if (range.elements[0].integer <= slot && slot <= range.elements[1].integer) return master_in(range);
   }
-  return 0;
+  return {};
 }
 
 /// Configuration epoch of a node, as `node` knows it; empty if it doesn't.
@@ -56,7 +59,7 @@ std::string epoch_of(redis_server const& node, std::string const& id) {
 }  // namespace
 
 cluster_servers::cluster_servers(cluster_options options) : options_{std::move(options)} {
-  server_options how{.on = server_options::listen::tcp,
+  server_options how{.on = options_.tls ? server_options::listen::tls : server_options::listen::tcp,
                      .persistent = options_.persistent,
                      .requirepass = options_.password,
                      .args = {"--cluster-node-timeout", std::to_string(options_.node_timeout.count()),
@@ -66,7 +69,10 @@ cluster_servers::cluster_servers(cluster_options options) : options_{std::move(o
                      .cluster = true};
   how.args.insert(how.args.end(), options_.args.begin(), options_.args.end());
   auto const count = options_.masters * (1 + options_.replicas_each);
-  for (auto number = 0; number < count; ++number) nodes_.push_back(redis_server::make(how));
+  for (auto number = 0; number < count; ++number) {
+    nodes_.push_back(redis_server::make(how));
+    how.certificates = nodes_[0]->folder();
+  }
   for (auto& one : nodes_) ids_.push_back(must(*one, {"CLUSTER", "MYID"}).text);
   share_slots();
   meet();
@@ -129,8 +135,7 @@ std::string cluster_servers::url() const {
   std::string hosts;
   for (std::size_t number = 0; number < std::min<std::size_t>(3, nodes_.size()); ++number)
     hosts += (hosts.empty() ? "" : ",") + nodes_[number]->address();
-  auto const login = options_.password.empty() ? "" : ":" + options_.password + "@";
-  return "redis+cluster://" + login + hosts;
+  return nodes_[0]->url_of_several("cluster", hosts);
 }
 
 std::string const& cluster_servers::id_of(redis_server const& node) const {
@@ -147,13 +152,18 @@ redis_server* cluster_servers::by_port(std::int64_t port) {
   return nullptr;
 }
 
+redis_server* cluster_servers::by_id(std::string const& id) {
+  auto const found = std::find(ids_.begin(), ids_.end(), id);
+  return found == ids_.end() ? nullptr : nodes_[static_cast<std::size_t>(found - ids_.begin())].get();
+}
+
 redis_server& cluster_servers::master_of(std::uint16_t slot) {
-  std::map<std::int64_t, int> votes;
+  std::map<std::string, int> votes;
   for (auto& one : nodes_)
-    if (one->runs()) ++votes[master_port(*one, slot)];
+    if (one->runs()) ++votes[master_id(*one, slot)];
   auto const most = std::max_element(votes.begin(), votes.end(),
                                      [](auto const& a, auto const& b) { return a.second < b.second; });
-  auto* const found = most == votes.end() ? nullptr : by_port(most->first);
+  auto* const found = most == votes.end() ? nullptr : by_id(most->first);
   if (found == nullptr) throw std::runtime_error{"no node knows who serves that slot"};
   return *found;
 }
@@ -165,9 +175,8 @@ std::vector<redis_server*> cluster_servers::masters() {
   for (auto& one : nodes_) {
     if (!one->runs()) continue;
     auto const ranges = one->raw().command({"CLUSTER", "SLOTS"}).elements;
-    auto const serves = std::any_of(ranges.begin(), ranges.end(), [&](auto const& range) {
-      return range.elements.at(2).elements.at(1).integer == one->port();
-    });
+    auto const serves = std::any_of(ranges.begin(), ranges.end(),
+                                    [&](auto const& range) { return master_in(range) == id_of(*one); });
     if (serves) all.push_back(one.get());
   }
   return all;
@@ -232,15 +241,15 @@ bool cluster_servers::all_know_epoch_of(redis_server const& master) {
 
 bool cluster_servers::all_name(redis_server const& master, std::uint16_t slot) {
   return std::all_of(nodes_.begin(), nodes_.end(),
-                     [&](auto& one) { return !one->runs() || master_port(*one, slot) == master.port(); });
+                     [&](auto& one) { return !one->runs() || master_id(*one, slot) == id_of(master); });
 }
 
 void cluster_servers::failover(redis_server& replica) {
-  auto const master = replica.raw().command({"ROLE"}).elements.at(2).integer;
+  auto const* const master = by_port(replica.raw().command({"ROLE"}).elements.at(2).integer);
+  if (master == nullptr) throw std::runtime_error{"that replica follows nobody"};
   auto const ranges = replica.raw().command({"CLUSTER", "SLOTS"}).elements;
-  auto const theirs = std::find_if(ranges.begin(), ranges.end(), [&](auto const& range) {
-    return range.elements.at(2).elements.at(1).integer == master;
-  });
+  auto const theirs = std::find_if(ranges.begin(), ranges.end(),
+                                   [&](auto const& range) { return master_in(range) == id_of(*master); });
   if (theirs == ranges.end()) throw std::runtime_error{"that replica's master serves nothing"};
   auto const slot = static_cast<std::uint16_t>(theirs->elements.at(0).integer);
   must(replica, {"CLUSTER", "FAILOVER"});

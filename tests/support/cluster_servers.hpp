@@ -19,6 +19,7 @@ struct cluster_options {
   std::string password{};
   bool persistent = false;
   std::vector<std::string> args{};  ///< more of each node
+  bool tls = false;                 ///< clients and the bus
 };
 
 /// Started when the constructor returns: all nodes know all slots, and the replicas are in step. That takes
@@ -27,7 +28,7 @@ class cluster_servers {
  public:
   explicit cluster_servers(cluster_options options = {});
 
-  /// redis+cluster://… with the first three nodes.
+  /// redis+cluster://…, or rediss+cluster://…, with the first three nodes.
   [[nodiscard]] std::string url() const;
 
   /// The masters first, at the beginning; then the replicas, in the same order.
@@ -68,6 +69,7 @@ class cluster_servers {
   void share_slots();
   void attach_replicas();
   [[nodiscard]] redis_server* by_port(std::int64_t port);
+  [[nodiscard]] redis_server* by_id(std::string const& id);
   [[nodiscard]] bool all_name(redis_server const& master, std::uint16_t slot);
   [[nodiscard]] bool all_know_epoch_of(redis_server const& master);
 

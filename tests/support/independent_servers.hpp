@@ -13,19 +13,22 @@ namespace holdfast::test {
 
 class independent_servers {
  public:
-  /// All alike; they listen on TCP.
+  /// All alike; they listen on TCP, or with TLS, where one authority vouches for all.
   explicit independent_servers(int count = 5, server_options how = {}) {
-    how.on = server_options::listen::tcp;
-    for (auto number = 0; number < count; ++number) nodes_.push_back(redis_server::make(how));
+    if (how.on == server_options::listen::unix_socket) how.on = server_options::listen::tcp;
+    for (auto number = 0; number < count; ++number) {
+      nodes_.push_back(redis_server::make(how));
+      how.certificates = nodes_.front()->folder();
+    }
   }
 
-  /// redis+quorum://… with all of them, or the first `count`.
+  /// redis+quorum://…, or rediss+quorum://…, with all of them, or the first `count`.
   [[nodiscard]] std::string url() const { return url_of_first(nodes_.size()); }
   [[nodiscard]] std::string url_of_first(std::size_t count) const {
-    auto const first = nodes_.front()->url();  // redis://login@127.0.0.1:port
-    auto hosts = first.substr(first.find("//") + 2);
-    for (std::size_t number = 1; number < count; ++number) hosts += "," + nodes_[number]->address();
-    return "redis+quorum://" + hosts;
+    std::string hosts;
+    for (std::size_t number = 0; number < count; ++number)
+      hosts += (hosts.empty() ? "" : ",") + nodes_[number]->address();
+    return nodes_.front()->url_of_several("quorum", hosts);
   }
 
   [[nodiscard]] std::size_t size() const { return nodes_.size(); }

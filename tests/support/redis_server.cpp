@@ -78,7 +78,7 @@ redis_server::redis_server(std::vector<std::string> extra_args)
 
 redis_server::redis_server(tag, server_options options)
     : options_{std::move(options)}, folder_{make_folder()} {
-  if (options_.on == server_options::listen::tls) make_certificates();
+  if (options_.on == server_options::listen::tls && options_.certificates.empty()) make_certificates();
   if (!options_.config.empty()) std::ofstream{folder_ / "server.conf"} << options_.config;
   // Somebody else may take the port between our looking and the server's bind.
   for (auto tries = 0; tries < 5; ++tries) {
@@ -97,21 +97,29 @@ redis_server::~redis_server() {
   fs::remove_all(folder_, ignored);
 }
 
-std::string redis_server::url() const {
-  std::string login;
+std::string redis_server::login() const {
   if (!options_.user.empty() || !options_.password.empty())
-    login = options_.user + ":" + options_.password + "@";
-  else if (!options_.requirepass.empty())
-    login = ":" + options_.requirepass + "@";
+    return options_.user + ":" + options_.password + "@";
+  return options_.requirepass.empty() ? std::string{} : ":" + options_.requirepass + "@";
+}
+
+std::string redis_server::url() const {
   switch (options_.on) {
     case server_options::listen::tcp:
-      return "redis://" + login + "127.0.0.1:" + std::to_string(port_);
+      return "redis://" + login() + address();
     case server_options::listen::tls:
-      return "rediss://" + login + "127.0.0.1:" + std::to_string(port_) + "?ca=" + ca_file();
+      return "rediss://" + login() + address() + "?ca=" + ca_file();
     case server_options::listen::unix_socket:
       break;
   }
-  return "redis+unix://" + login + socket_path();
+  return "redis+unix://" + login() + socket_path();
+}
+
+std::string redis_server::url_of_several(std::string const& kind, std::string const& hosts,
+                                         std::string const& path) const {
+  auto const tls = options_.on == server_options::listen::tls;
+  return (tls ? "rediss+" : "redis+") + kind + "://" + login() + hosts + path +
+         (tls ? "?ca=" + ca_file() : std::string{});
 }
 
 std::vector<std::string> redis_server::arguments() const {
@@ -127,11 +135,15 @@ std::vector<std::string> redis_server::arguments() const {
   if (options_.on == server_options::listen::tls) {
     add({"--tls-port", port, "--tls-ca-cert-file", ca_file(), "--tls-cert-file", cert_file(),
          "--tls-key-file", key_file(), "--tls-auth-clients", "optional"});
+    add({"--tls-replication", "yes"});  // also what sentinels go by
   }
   if (options_.persistent) add({"--appendonly", "yes", "--appendfsync", "always"});
   if (!options_.requirepass.empty())
     add({"--requirepass", options_.requirepass, "--masterauth", options_.requirepass});
-  if (options_.cluster) add({"--cluster-enabled", "yes", "--cluster-port", std::to_string(bus_port_)});
+  if (options_.cluster) {
+    add({"--cluster-enabled", "yes", "--cluster-port", std::to_string(bus_port_)});
+    if (options_.on == server_options::listen::tls) add({"--tls-cluster", "yes"});
+  }
   add(options_.args);
   return words;
 }

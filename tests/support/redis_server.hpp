@@ -25,6 +25,8 @@ struct server_options {
   bool cluster = false;             ///< a node of a cluster, its bus on bus_port()
   /// Lines of a file that the server reads before its arguments and writes what it learns into: a sentinel.
   std::string config{};
+  /// Of a server whose certificates this one shows, too, so that the two trust each other; empty: its own.
+  std::filesystem::path certificates{};
 };
 
 /// Starts in the constructor and answers when that returns (else it throws). The child dies with the thread
@@ -43,6 +45,9 @@ class redis_server {
   redis_server& operator=(redis_server const&) = delete;
 
   [[nodiscard]] std::string url() const;
+  /// redis+KIND://login@hosts/path, or rediss+KIND://…?ca=… : of several that are as this one.
+  [[nodiscard]] std::string url_of_several(std::string const& kind, std::string const& hosts,
+                                           std::string const& path = {}) const;
   [[nodiscard]] std::string socket_path() const { return (folder_ / "redis.sock").string(); }
   [[nodiscard]] std::filesystem::path const& folder() const { return folder_; }
   [[nodiscard]] std::uint16_t port() const { return port_; }
@@ -68,16 +73,20 @@ class redis_server {
   /// Neither ended nor frozen: somebody who asks it gets an answer.
   [[nodiscard]] bool runs() const { return pid_ != 0 && !frozen_; }
 
-  /// For TLS: files made at the first use, with `openssl`, in the server's folder.
-  [[nodiscard]] std::string ca_file() const { return (folder_ / "ca.crt").string(); }
-  [[nodiscard]] std::string cert_file() const { return (folder_ / "peer.crt").string(); }
-  [[nodiscard]] std::string key_file() const { return (folder_ / "peer.key").string(); }
+  /// For TLS: files made at the first use, with `openssl`, in the server's folder, or that server's.
+  [[nodiscard]] std::string ca_file() const { return (certificates() / "ca.crt").string(); }
+  [[nodiscard]] std::string cert_file() const { return (certificates() / "peer.crt").string(); }
+  [[nodiscard]] std::string key_file() const { return (certificates() / "peer.key").string(); }
 
  private:
   struct tag {};
   redis_server(tag, server_options options);
 
   void make_certificates() const;
+  [[nodiscard]] std::filesystem::path const& certificates() const {
+    return options_.certificates.empty() ? folder_ : options_.certificates;
+  }
+  [[nodiscard]] std::string login() const;
   [[nodiscard]] std::vector<std::string> arguments() const;
   [[nodiscard]] bool spawn_and_wait();
   void end(int signal);

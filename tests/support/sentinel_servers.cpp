@@ -30,12 +30,18 @@ sentinel_servers::sentinel_servers(sentinel_options options) : options_{std::mov
     (void)one->ask({"SENTINEL", "DEBUG", "PUBLISH-PERIOD", "1000", "PING-PERIOD", "1000"});
 }
 
+server_options sentinel_servers::like_all() const {
+  server_options how{.on = options_.tls ? server_options::listen::tls : server_options::listen::tcp};
+  if (!data_.empty()) how.certificates = data_[0]->folder();
+  return how;
+}
+
 void sentinel_servers::start_data() {
   for (auto number = 0; number <= options_.replicas; ++number) {
-    server_options how{.on = server_options::listen::tcp,
-                       .persistent = options_.persistent,
-                       .requirepass = options_.password,
-                       .args = {"--repl-diskless-sync-delay", "0"}};
+    auto how = like_all();
+    how.persistent = options_.persistent;
+    how.requirepass = options_.password;
+    how.args = {"--repl-diskless-sync-delay", "0"};
     if (number > 0) {
       auto const port = std::to_string(data_[0]->port());
       how.args.insert(how.args.end(), {"--replicaof", "127.0.0.1 " + port});
@@ -62,10 +68,11 @@ void sentinel_servers::start_sentinels() {
   if (!options_.sentinel_password.empty())
     config += "sentinel sentinel-pass " + options_.sentinel_password + "\n";
   for (auto number = 0; number < options_.sentinels; ++number) {
-    sentinels_.push_back(redis_server::make(server_options{.on = server_options::listen::tcp,
-                                                           .requirepass = options_.sentinel_password,
-                                                           .args = {"--sentinel"},
-                                                           .config = config}));
+    auto how = like_all();
+    how.requirepass = options_.sentinel_password;
+    how.args = {"--sentinel"};
+    how.config = config;
+    sentinels_.push_back(redis_server::make(std::move(how)));
     // They tell each other every two seconds otherwise, and look at the servers every ten.
     (void)sentinels_.back()->ask({"SENTINEL", "DEBUG", "PUBLISH-PERIOD", "100", "INFO-PERIOD", "200",
                                   "PING-PERIOD", "100", "ASK-PERIOD", "100"});
@@ -84,10 +91,9 @@ bool sentinel_servers::all_know_all() {
 std::string sentinel_servers::url() const {
   std::string hosts;
   for (auto const& one : sentinels_) hosts += (hosts.empty() ? "" : ",") + one->address();
-  auto const login = options_.password.empty() ? "" : ":" + options_.password + "@";
-  auto const more =
-      options_.sentinel_password.empty() ? "" : "?sentinel_password=" + options_.sentinel_password;
-  return "redis+sentinel://" + login + hosts + "/" + name_ + more;
+  auto const url = data_[0]->url_of_several("sentinel", hosts, "/" + name_);
+  if (options_.sentinel_password.empty()) return url;
+  return url + (options_.tls ? "&" : "?") + "sentinel_password=" + options_.sentinel_password;
 }
 
 std::uint16_t sentinel_servers::master_port_of(redis_server& sentinel) const {

@@ -19,6 +19,7 @@ struct sentinel_options {
   std::string sentinel_password{};              ///< of the sentinels
   bool persistent = false;                      ///< the servers with data
   std::vector<std::string> args{};              ///< more of the servers with data
+  bool tls = false;                             ///< all of them, also with each other
 };
 
 /// Started when the constructor returns: the replicas are in step, and all sentinels know them and each
@@ -27,7 +28,7 @@ class sentinel_servers {
  public:
   explicit sentinel_servers(sentinel_options options = {});
 
-  /// redis+sentinel://… with all sentinels and all passwords.
+  /// redis+sentinel://…, or rediss+sentinel://…, with all sentinels and all passwords.
   [[nodiscard]] std::string url() const;
   [[nodiscard]] std::string const& name() const { return name_; }  ///< of the master, as the sentinels say
 
@@ -52,6 +53,8 @@ class sentinel_servers {
                                              std::chrono::milliseconds within = std::chrono::seconds{30});
 
  private:
+  /// What servers and sentinels have in common.
+  [[nodiscard]] server_options like_all() const;
   void start_data();
   void start_sentinels();
   [[nodiscard]] bool all_know_all();

@@ -68,6 +68,7 @@ class tls_transport final : public transport, public std::enable_shared_from_thi
       : io_{io},
         host_{to.host},
         verify_{to.tls.verify},
+        ca_{to.tls.ca},
         context_{make_context(to.tls)},
         dial_{std::make_shared<dial>(io, to)} {}
 
@@ -158,8 +159,27 @@ class tls_transport final : public transport, public std::enable_shared_from_thi
     }
     auto const verdict = stream_ ? ::SSL_get_verify_result(stream_->native_handle()) : X509_V_OK;
     if (verify_ && verdict != X509_V_OK)
-      why += " (" + std::string{::X509_verify_cert_error_string(verdict)} + ")";
+      why += " (" + std::string{::X509_verify_cert_error_string(verdict)} + ")" + advice_on(verdict);
     return why;
+  }
+
+  /// What to do about a certificate that isn't trusted.
+  [[nodiscard]] std::string advice_on(long verdict) const {
+    switch (verdict) {
+      case X509_V_ERR_HOSTNAME_MISMATCH:
+      case X509_V_ERR_IP_ADDRESS_MISMATCH:
+        return "; the certificate has to name " + host_;
+      case X509_V_ERR_DEPTH_ZERO_SELF_SIGNED_CERT:
+      case X509_V_ERR_SELF_SIGNED_CERT_IN_CHAIN:
+      case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT:
+      case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT_LOCALLY:
+      case X509_V_ERR_UNABLE_TO_VERIFY_LEAF_SIGNATURE:
+      case X509_V_ERR_CERT_SIGNATURE_FAILURE:
+        return ca_.empty() ? "; name the file of its authority in the URL: ca=FILE"
+                           : "; ca=" + ca_ + " in the URL isn't the file of its authority";
+      default:
+        return {};
+    }
   }
 
   void abort(io_handler done) {
@@ -171,6 +191,7 @@ class tls_transport final : public transport, public std::enable_shared_from_thi
   asio::io_context& io_;
   std::string const host_;
   bool const verify_;
+  std::string const ca_;
   asio::ssl::context context_;
   std::shared_ptr<dial> const dial_;
   std::optional<asio::ssl::stream<stream_socket>> stream_;

@@ -190,21 +190,32 @@ TEST_F(tls_transport, refuses_an_unknown_authority) {
   serve(identity{"IP:127.0.0.1"});
   EXPECT_EQ(
       connect("rediss://127.0.0.1:" + port()),
-      "TLS handshake with 127.0.0.1:" + port() + ": certificate verify failed (self-signed certificate)");
+      "TLS handshake with 127.0.0.1:" + port() +
+          ": certificate verify failed (self-signed certificate); name the file of its authority in the "
+          "URL: ca=FILE");
+}
+
+TEST_F(tls_transport, refuses_another_authority_than_that_of_the_url) {
+  serve(identity{"IP:127.0.0.1"});
+  auto const ca = file("ca", identity{"IP:127.0.0.1"}.cert);
+  EXPECT_THAT(connect("rediss://127.0.0.1:" + port() + "?ca=" + ca),
+              AllOf(HasSubstr("certificate verify failed"),
+                    HasSubstr("; ca=" + ca + " in the URL isn't the file of its authority")));
 }
 
 TEST_F(tls_transport, refuses_a_certificate_for_another_host) {
   identity const self{"DNS:elsewhere.example"};
   serve(self);
   EXPECT_THAT(connect("rediss://localhost:" + port() + "?ca=" + file("ca", self.cert)),
-              AllOf(StartsWith("TLS handshake with 127.0.0.1:" + port()), HasSubstr("ostname mismatch")));
+              AllOf(StartsWith("TLS handshake with 127.0.0.1:" + port()), HasSubstr("ostname mismatch"),
+                    HasSubstr("; the certificate has to name localhost")));
 }
 
 TEST_F(tls_transport, refuses_a_certificate_for_another_address) {
   identity const self{"IP:10.0.0.1"};
   serve(self);
   EXPECT_THAT(connect("rediss://127.0.0.1:" + port() + "?ca=" + file("ca", self.cert)),
-              HasSubstr("IP address mismatch"));
+              HasSubstr("IP address mismatch); the certificate has to name 127.0.0.1"));
 }
 
 TEST_F(tls_transport, takes_any_certificate_when_told_not_to_verify) {

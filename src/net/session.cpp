@@ -154,14 +154,22 @@ void session::read() {
                            std::lock_guard const hold{on.mutex()};
                            if (line->owner == nullptr) return;
                            if (failure) {
-                             auto const closed = failure == boost::asio::error::eof;
-                             line->owner->drop(errc::unreachable,
-                                               line->peer() + (closed ? ": the server closed the connection"
-                                                                      : ": " + failure.message()));
+                             line->owner->on_cut(failure);
                            } else {
                              line->owner->on_bytes(n);
                            }
                          });
+}
+
+void session::on_cut(boost::system::error_code failure) {
+  auto const closed = failure == boost::asio::error::eof;
+  auto why = line_->peer() + ": " + (closed ? "the server closed the connection" : failure.message());
+  // That is all that a TLS port has to say to whom it doesn't understand.
+  auto const hung_up = closed || failure == boost::asio::error::connection_reset;
+  if (hung_up && state_ == state::greeting && to_.how == endpoint::scheme::tcp) {
+    why += " (is that a TLS port? The URL begins with rediss then)";
+  }
+  drop(errc::unreachable, why);
 }
 
 void session::on_bytes(std::size_t n) {

@@ -96,6 +96,7 @@ class session : public reactor::flushable {
   void dial();
   void greet();
   void read();
+  void on_cut(boost::system::error_code failure);
   void on_bytes(std::size_t n);
   void on_greeting(resp::reply const& reply);
   void write_rest(std::size_t done);

@@ -67,6 +67,20 @@ TEST(on_sentinels, a_lock_is_held_through_a_failover_and_given_back_to_the_new_m
   EXPECT_FALSE(servers.master().raw().exists("job"));
 }
 
+TEST(on_sentinels, a_lock_is_held_through_a_failover_with_tls_everywhere) {
+  sentinel_servers servers{{.password = "data", .sentinel_password = "watch", .tls = true}};
+  auto const url = servers.url();
+  ASSERT_TRUE(url.starts_with("rediss+sentinel://"));
+  held_command job{url, {"--replicas", "2", "--ttl", "30s"}, "job"};
+  ASSERT_TRUE(job.runs());
+  servers.failover();
+  auto busy = holdfast_run(url, {"--no-wait"}, "job", {"true"});
+  EXPECT_EQ(busy.wait(), 75);
+  EXPECT_EQ(said({"ls", "--names"}, url), "job\n");
+  EXPECT_EQ(job.end(), 0) << job.err();
+  EXPECT_FALSE(servers.master().raw().exists("job"));
+}
+
 TEST(on_sentinels, locks_are_listed_inspected_and_released_by_force) {
   sentinel_servers servers{{.replicas = 1, .sentinels = 1, .password = "data", .sentinel_password = "watch"}};
   auto const url = servers.url();

@@ -14,7 +14,7 @@ using testing::AllOf;
 using testing::HasSubstr;
 
 /// On a machine with more to do than it can, a failover takes its time.
-constexpr auto patience = 40s;
+constexpr auto patience = 60s;
 /// Nothing but a message wakes who waits: neither the end of the ttl nor the re-check comes in time.
 lock_options const lasting{.ttl = 10min, .renew_every = 100ms};
 client_options const told_by_message{.recheck = 30s};
@@ -96,7 +96,8 @@ TEST_F(tls_sentinel, failover_with_nobody_dead_is_heard_of_and_followed) {
 }
 
 TEST_F(tls_sentinel, others_are_known_and_spoken_to_from_the_one_that_the_url_names) {
-  client redis{servers_.data(0).url_of_several("sentinel", servers_.sentinel(0).address(), "/mymaster")};
+  client redis{servers_.data(0).url_of_several("sentinel", servers_.sentinel(0).address(), "/mymaster"),
+               {.connect_timeout = patience}};
   mutex m{redis, "orders", lasting};
   auto const mine = m.acquire();
   ASSERT_TRUE(servers_.wait_until_replicated());
@@ -148,10 +149,15 @@ class tls_clustered : public clustered {
  protected:
   explicit tls_clustered(cluster_options how = {.masters = 3, .replicas_each = 0, .tls = true})
       : clustered{std::move(how)} {}
+
+  /// Of all other nodes a client hears from this one.
+  [[nodiscard]] std::string url() {
+    return nodes_.node(0).url_of_several("cluster", nodes_.node(0).address());
+  }
 };
 
 TEST_F(tls_clustered, locks_are_spread_over_its_masters) {
-  client redis{nodes_.url()};
+  client redis{url()};
   std::set<redis_server*> used;
   for (auto i = 0; i != 30; ++i) {
     auto const name = "orders:" + std::to_string(i);
@@ -168,7 +174,7 @@ TEST_F(tls_clustered, locks_are_spread_over_its_masters) {
 TEST_F(tls_clustered, follows_a_slot_that_moves_while_its_lock_is_held_and_waited_for) {
   for (auto const* const wire : {"plain", "redisson"}) {
     SCOPED_TRACE(wire);
-    handover orders{nodes_.url() + "&wire=" + wire, name_};
+    handover orders{url() + "&wire=" + wire, name_};
     orders.hold();
     ASSERT_TRUE(orders.is_waited_for());
     auto& from = home();
@@ -185,10 +191,10 @@ TEST_F(tls_clustered, follows_a_slot_that_moves_while_its_lock_is_held_and_waite
 TEST_F(tls_clustered, shows_its_own_certificate_to_nodes_that_ask_for_one) {
   for (auto* const node : nodes_.masters())
     EXPECT_EQ(node->raw().command({"CONFIG", "SET", "tls-auth-clients", "yes"}).text, "OK");
-  auto const without = failure_to_connect(nodes_.url());
+  auto const without = failure_to_connect(url());
   EXPECT_EQ(without.code, errc::unreachable) << without;
   auto const& node = nodes_.node(0);
-  client redis{nodes_.url() + "&cert=" + node.cert_file() + "&key=" + node.key_file()};
+  client redis{url() + "&cert=" + node.cert_file() + "&key=" + node.key_file()};
   for (auto i = 0; i != 10; ++i) {
     mutex m{redis, "orders:" + std::to_string(i)};
     EXPECT_EQ(m.acquire().release(), release_result::released);
@@ -212,7 +218,7 @@ class tls_clustered_replicas : public tls_clustered {
 };
 
 TEST_F(tls_clustered_replicas, take_over_while_a_lock_is_held_and_waited_for) {
-  handover orders{nodes_.url(), name_};
+  handover orders{url(), name_};
   orders.hold();
   ASSERT_TRUE(orders.is_waited_for());
   ASSERT_TRUE(nodes_.wait_until_replicated());

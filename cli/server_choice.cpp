@@ -65,9 +65,11 @@ std::string find_locks_server(std::string const& given) {
   server_place const where{url};
   if (where.kind() != deployment_kind::quorum) return url;
   throw failure{
-      usage, fmt::format("the {} servers of {} know nothing of each other, and each has locks of its own to "
-                         "show: give one of them, as in --url redis://{}",
-                         where.hosts().size(), where.url(), to_string(where.hosts().front()))};
+      usage,
+      fmt::format("the {} servers of {} know nothing of each other, and each has locks of its own to "
+                  "show: give one of them, as in --url {}://{}",
+                  where.hosts().size(), where.url(), where.url().starts_with("rediss") ? "rediss" : "redis",
+                  to_string(where.hosts().front()))};
 }
 
 }  // namespace holdfast::cli

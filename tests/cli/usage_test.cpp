@@ -69,6 +69,7 @@ TEST(usage, errors_exit_with_64_and_say_what_is_allowed) {
       {{"run", "--url", "redis+quorum://h1,h2,h3", "--fsynced", "job", "--", "true"}, "--fsynced: with"},
       {{"run", "--url", "redis+quorum://h1,h1,h3", "job", "--", "true"}, "h1:6379 is given twice"},
       {{"ls", "--url", "redis+quorum://:secret@h1,h2,h3"}, "give one of them, as in --url redis://h1:6379"},
+      {{"ls", "--url", "rediss+quorum://h1,h2,h3"}, "give one of them, as in --url rediss://h1:6379"},
       {{"inspect", "--url", "redis+quorum://h1,h2,h3", "job"},
        "3 servers of redis+quorum://h1,h2,h3 know nothing"},
       {{"release", "--force", "--yes", "--url", "redis+quorum://h1,h2,h3", "job"}, "give one of them"},

@@ -129,7 +129,7 @@ TEST_P(wake_up, passes_a_frozen_waiter_by_within_its_grace) {
   wanted->async_acquire(p.handler());
   ASSERT_TRUE(eventually(5s, [&] { return redis.stats().waits == 1; }));
   mine.release();
-  ASSERT_TRUE(eventually(6s, [&] { return p.done(); }));
+  ASSERT_TRUE(eventually(15s, [&] { return p.done(); }));
   p.take()->release();
   frozen.thaw();
   EXPECT_EQ(frozen.hear().rfind("held ", 0), 0u) << "a waiter that was frozen still gets its turn";

@@ -21,7 +21,7 @@ topology chosen = topology::single;
 
 // Started by the first test that needs one, ended with the program.
 sentinel_servers& shared_sentinels() {
-  static sentinel_servers all;
+  static sentinel_servers all{{.down_after = 60s}};  // no master dies here, however busy the machine
   return all;
 }
 cluster_servers& shared_cluster() {

@@ -18,8 +18,11 @@ compadd() {
 }
 tell_end() { print '<the end>' }
 comppostfuncs=(tell_end)
+zle-line-init() { print '<ready>' }
+zle -N zle-line-init
 RC
 zpty shell zsh -i
+zpty -r shell said '*<ready>*'  # what is typed before isn't always for the line editor
 zpty -w -n shell "$2"$'\t'
 zpty -r shell said '*<the end>*'
 zpty -d shell

@@ -240,7 +240,7 @@ TEST_F(shared, tells_of_the_loss_of_what_it_has_become_those_who_watched_the_wri
   EXPECT_FALSE(stop.stop_requested());
   raw_.del("m");
   EXPECT_EQ(code_of([&] { reading.renew(); }), errc::lost);
-  EXPECT_TRUE(stop.stop_requested());
+  EXPECT_TRUE(eventually(5s, [&] { return stop.stop_requested(); }));
   EXPECT_TRUE(eventually(5s, [&] { return told.load(); }));
 }
 

@@ -19,11 +19,11 @@ constexpr std::chrono::milliseconds expiry_slack{2};
 
 }  // namespace
 
-/// How callers of this lock are told, as the first of them wants it.
 wake core::wake_of(lock_options const& of) const noexcept {
   return of.wake == wake::automatic ? options_.wake : of.wake;
 }
 
+/// How callers of this lock are told, as the first of them wants it.
 wake core::wake_of(line const& at) const noexcept { return wake_of(at.waiters.front().how->options); }
 
 /// It is told by messages, as far as the server allows them.

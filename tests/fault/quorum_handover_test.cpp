@@ -14,16 +14,11 @@ class quorum_handover : public five_masters {
     auto const ears = raw.command({"PUBSUB", "NUMSUB", "holdfast_inbox:" + who.uuid()});
     return raw.command({"ZCARD", queue}).integer == 1 && ears.elements.at(1).integer == 1;
   }
-  /// It is in line at each master, and can be told by each.
-  [[nodiscard]] bool waits_everywhere(client const& who) {
+  /// It is in line at so many masters, and can be told by them.
+  [[nodiscard]] bool waits(client const& who, std::ptrdiff_t at_least) {
     return eventually(10s, [&] {
-      return std::ranges::all_of(masters_, [&](auto const& one) { return waits_at(*one, who); });
-    });
-  }
-  /// At most of them: where the holder's own request was late, its vote was the waiter's for a moment.
-  [[nodiscard]] bool waits_at_most(client const& who) {
-    return eventually(10s, [&] {
-      return std::ranges::count_if(masters_, [&](auto const& one) { return waits_at(*one, who); }) >= 3;
+      return std::ranges::count_if(masters_, [&](auto const& one) { return waits_at(*one, who); }) >=
+             at_least;
     });
   }
 
@@ -41,7 +36,8 @@ TEST_F(quorum_handover, goes_to_who_waits_and_to_no_newcomer) {
   for (auto turn = 0; turn < 20; ++turn) {
     auto mine = lock_.acquire();
     waiter next{theirs};
-    ASSERT_TRUE(waits_at_most(patient));
+    // Where the holder's own request was late, its vote was the waiter's for a moment.
+    ASSERT_TRUE(waits(patient, 3));
     EXPECT_EQ(mine.release(), release_result::released);
     if (newcomers.try_acquire()) ++overtaken;
     ASSERT_TRUE(eventually(10s, [&] { return next.done(); }));
@@ -56,7 +52,7 @@ TEST_F(quorum_handover, needs_no_more_than_the_word_of_one_master) {
   quorum_mutex theirs{patient, "orders"};
   for (auto const& one : masters_) one->raw().command({"SET", "orders", "somebody", "PX", "600000"});
   waiter next{theirs};
-  ASSERT_TRUE(waits_everywhere(patient));
+  ASSERT_TRUE(waits(patient, 5));
   for (auto const& one : masters_) one->raw().del("orders");
   auto raw = masters_[3].raw();
   auto const owner = raw.command({"ZRANGE", queue, "0", "-1"}).elements.at(0).text;

@@ -139,16 +139,10 @@ void sentinel_servers::failover() {
     return master_port_of(*sentinels_[0]) != old.port() ||
            !sentinels_[0]->ask({"SENTINEL", "FAILOVER", name_}).is_error();
   };
-  auto const named_by_all = [&] {
-    auto const port = master_port_of(*sentinels_[0]);
-    return port != old.port() && std::all_of(sentinels_.begin(), sentinels_.end(), [&](auto& one) {
-             return !one->runs() || master_port_of(*one) == port;
-           });
-  };
   // On a busy machine it gives up after some seconds: no replica says in time that it is the master.
   for (auto attempt = 0; attempt < 6; ++attempt) {
     if (!eventually(20s, begun)) throw std::runtime_error{"the sentinel refuses to fail over"};
-    if (eventually(8s, named_by_all) && wait_for_another_master(old)) return;
+    if (wait_for_another_master(old, 8s)) return;
   }
   throw std::runtime_error{"no failover"};
 }
@@ -156,7 +150,9 @@ void sentinel_servers::failover() {
 bool sentinel_servers::wait_for_another_master(redis_server const& old, std::chrono::milliseconds within) {
   return eventually(within, [&] {
     auto const& now = master();
-    return &now != &old && now.role() == "master";
+    return &now != &old && now.role() == "master" &&
+           std::all_of(sentinels_.begin(), sentinels_.end(),
+                       [&](auto& one) { return !one->runs() || master_port_of(*one) == now.port(); });
   });
 }
 

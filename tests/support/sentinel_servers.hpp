@@ -48,7 +48,7 @@ class sentinel_servers {
 
   /// SENTINEL FAILOVER, with nobody dead: returns when the new master is one and all sentinels name it.
   void failover();
-  /// Waits until a majority of the sentinels names another master than `old`, and it takes writes.
+  /// Waits until all sentinels that run name another master than `old`, and it takes writes.
   [[nodiscard]] bool wait_for_another_master(redis_server const& old,
                                              std::chrono::milliseconds within = std::chrono::seconds{30});
 

@@ -92,6 +92,17 @@ inline std::size_t requests_for_locks(flaky_proxy const& proxy) {
   }));
 }
 
+/// How many requests that client has sent, once it sends no more by itself: opening its connections takes a
+/// few, and finding the master, some of them after the first answer.
+inline std::uint64_t commands_at_rest(client const& of) {
+  auto sent = of.stats().commands;
+  EXPECT_TRUE(eventually(5s, [&] {
+    sent = of.stats().commands;
+    return always(100ms, [&] { return of.stats().commands == sent; });
+  }));
+  return sent;
+}
+
 /// The outcome of one asynchronous acquisition. Outlives the handler that fills it in.
 class pending {
  public:

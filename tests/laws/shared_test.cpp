@@ -61,7 +61,7 @@ TEST_F(shared, has_readers_of_one_process_that_come_together_share_what_the_serv
   std::vector<lease> readers;
   shared_mutex patient{one_, "m", {.handoff_limit = 100, .handoff_time = 10s}};
   readers.push_back(patient.acquire_shared());
-  auto const commands = one_.stats().commands;
+  auto const commands = commands_at_rest(one_);
   for (auto i = 0; i < 100; ++i) readers.push_back(patient.acquire_shared());
   EXPECT_LE(one_.stats().commands, commands + 1) << "where it takes half a second: the client's record";
   for (auto const& one : readers) EXPECT_EQ(one.owner(), readers.front().owner());
@@ -140,7 +140,7 @@ TEST_F(shared, needs_no_messages_where_it_polls) {
   pending next;
   m_.async_acquire(next.handler());
   ASSERT_TRUE(waits(one_));
-  EXPECT_TRUE(eventually(5s, [&] { return raw_.listeners("redisson_rwlock:{m}") == 1; }));
+  EXPECT_TRUE(eventually(5s, [&] { return raw_.listeners("redisson_rwlock:{m}") >= 1; }));
   EXPECT_FALSE(two_.stats().messages) << "who polls hears nothing";
 }
 

@@ -27,7 +27,8 @@ element read_set(std::string_view pattern, char c) {
   for (; at < pattern.size() && pattern[at] != ']'; ++at) {
     auto const rest = pattern.size() - at;
     if (pattern[at] == '\\' && rest >= 2) {
-      found = found || pattern[++at] == c;
+      ++at;
+      found = found || pattern[at] == c;
     } else if (rest >= 3 && pattern[at + 1] == '-') {
       found = found || within(c, pattern[at], pattern[at + 2]);
       at += 2;

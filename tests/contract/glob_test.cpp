@@ -83,6 +83,8 @@ TEST(glob, knows_ranges_in_either_direction_and_what_is_left_open) {
   EXPECT_TRUE(matches("job:[c-a]", "job:b"));
   EXPECT_FALSE(matches("job:[^a-c]", "job:b"));
   EXPECT_TRUE(matches("job:[ab", "job:b"));
+  EXPECT_TRUE(matches(R"(job:[a-c\]d])", "job:b")) << "what comes behind a match is still part of the set";
+  EXPECT_FALSE(matches(R"(job:[a-c\]d])", "job:bd]"));
   EXPECT_FALSE(matches("job:", "job:1"));
 }
 

@@ -8,9 +8,9 @@
 #include <unordered_set>
 #include <vector>
 
-#include "net/connection.hpp"
 #include "net/subscriber.hpp"
 #include "reactor/reactor.hpp"
+#include "topology/lanes.hpp"
 
 namespace holdfast::topology {
 
@@ -31,32 +31,30 @@ class cluster_node {
   [[nodiscard]] std::string const& name() const noexcept { return name_; }
   [[nodiscard]] net::endpoint const& where() const noexcept { return how_.server; }
 
-  [[nodiscard]] net::connection& over(net::lane which) {
-    return which == net::lane::usual ? usual_ : acknowledged();
-  }
+  [[nodiscard]] net::connection& over(net::lane which) { return requests_.over(which); }
   [[nodiscard]] net::subscriber& messages();
 
   /// Has the slot called out when all that was sent before over this connection is answered, refused, or
   /// taken back. False: that is to come already.
   bool drain(std::uint16_t slot, net::lane over);
 
-  [[nodiscard]] bool idle() const noexcept;
-  [[nodiscard]] bool up() const noexcept { return usual_.up() || (acknowledged_ && acknowledged_->up()); }
+  [[nodiscard]] bool idle() const noexcept { return requests_.idle(); }
+  [[nodiscard]] bool up() const noexcept { return requests_.up(); }
   /// It can't be reached, although something is to be said or heard; or requests failed for that.
   [[nodiscard]] bool missed() const noexcept;
-  [[nodiscard]] std::shared_ptr<error const> down_because() const noexcept;
+  [[nodiscard]] std::shared_ptr<error const> down_because() const noexcept {
+    return requests_.down_because();
+  }
   /// The cluster says that it is there.
-  void expect();
+  void expect() { requests_.expect(); }
 
   /// Ends the connections for requests; all that is unanswered, in the order of each.
-  [[nodiscard]] std::vector<net::pipeline::finished> take_all();
+  [[nodiscard]] std::vector<net::pipeline::finished> take_all() { return requests_.take_all(); }
   /// And that for messages, if nobody listens.
   [[nodiscard]] std::vector<net::pipeline::finished> rest();
   void shut(std::shared_ptr<error const> const& why);
 
  private:
-  net::connection& acknowledged();
-  void watch(net::connection& one, net::lane which);
   void send_barrier(net::lane over);
 
   reactor::loop& on_;
@@ -64,9 +62,7 @@ class cluster_node {
   client_stats& counts_;
   std::string const name_;
   events const& tell_;
-  bool expected_ = false;
-  net::connection usual_;
-  std::unique_ptr<net::connection> acknowledged_;
+  lanes requests_;
   std::unique_ptr<net::subscriber> messages_;
   /// Slots that are waiting for an answer behind all others, and those for which it is yet to be asked for: a
   /// cluster that changes its masters refuses thousands at once.
@@ -74,6 +70,9 @@ class cluster_node {
     std::unordered_set<std::uint16_t> now;
     std::unordered_set<std::uint16_t> next;
   };
+  [[nodiscard]] draining& draining_over(net::lane which) noexcept {
+    return which == net::lane::usual ? usual_draining_ : acknowledged_draining_;
+  }
   draining usual_draining_;
   draining acknowledged_draining_;
   bool unheard_ = false;  ///< the connection for messages broke, or couldn't be made

@@ -39,10 +39,14 @@ sentinel::sentinel(reactor::loop& on, net::place const& where, net::settings con
                    events tell)
     : which_{on, where, how, counts, std::move(tell)},
       how_{located_by(which_, how)},
-      master_{on, how_, counts,
-              [this](net::connection& by, net::pipeline::finished& what) { return on_refusal(by, what); }} {}
+      master_{on,
+              how_,
+              counts,
+              {.refused = [this](net::lane over,
+                                 net::pipeline::finished& what) { return on_refusal(over, what); },
+               .troubled = {}}} {}
 
-bool sentinel::on_refusal(net::connection& by, net::pipeline::finished& what) {
+bool sentinel::on_refusal(net::lane over, net::pipeline::finished& what) {
   auto const says = meaning_of(what.how.reply);
   switch (says) {
     case meaning::nothing:
@@ -58,7 +62,7 @@ bool sentinel::on_refusal(net::connection& by, net::pipeline::finished& what) {
       break;
   }
   auto const why = "this is the master no more: " + what.how.reply.text;
-  by.start_over(std::move(what), why);
+  master_.over(over).start_over(std::move(what), why);
   return true;
 }
 

@@ -29,7 +29,7 @@ class sentinel final : public deployment {
   void forget(std::string_view channel) override { master_.forget(channel); }
 
  private:
-  [[nodiscard]] bool on_refusal(net::connection& by, net::pipeline::finished& what);
+  [[nodiscard]] bool on_refusal(net::lane over, net::pipeline::finished& what);
 
   sentinels which_;
   net::settings const how_;  ///< as given, and `which_` says where

@@ -1,10 +1,10 @@
 /// One server.
 #pragma once
 
-#include <functional>
 #include <memory>
 
 #include "topology/deployment.hpp"
+#include "topology/lanes.hpp"
 
 namespace holdfast::topology {
 
@@ -12,34 +12,28 @@ namespace holdfast::topology {
 /// each made when it is first needed.
 class single : public deployment {
  public:
-  /// Asked about each refusal of the server's: see net::connection::on_refusal.
-  using refusal_handler = std::function<bool(net::connection& by, net::pipeline::finished& what)>;
+  single(reactor::loop& on, net::settings const& how, client_stats& counts, lanes::events tell = {})
+      : requests_{on, how, counts, std::move(tell)}, messages_{on, how, counts} {}
 
-  single(reactor::loop& on, net::settings const& how, client_stats& counts, refusal_handler refused = {});
-
-  void send(net::request what) override;
-  [[nodiscard]] bool idle() const noexcept override {
-    return usual_.idle() && (!acknowledged_ || acknowledged_->idle());
-  }
-  [[nodiscard]] bool up() const noexcept override {
-    return usual_.up() || (acknowledged_ && acknowledged_->up());
-  }
+  void send(net::request what) override { requests_.over(what.over).send(std::move(what)); }
+  [[nodiscard]] bool idle() const noexcept override { return requests_.idle(); }
+  [[nodiscard]] bool up() const noexcept override { return requests_.up(); }
   [[nodiscard]] std::shared_ptr<error const> down_because() const noexcept override {
-    return usual_.down_because();
+    return requests_.down_because();
   }
-  void shut(std::shared_ptr<error const> const& why) override;
-  void listen(std::string const& channel, channel_of whose, net::subscriber::listener& who) override;
+  void shut(std::shared_ptr<error const> const& why) override {
+    messages_.close();
+    requests_.shut(why);
+  }
+  void listen(std::string const& channel, channel_of /*whose*/, net::subscriber::listener& who) override {
+    messages_.listen(channel, who);
+  }
   void forget(std::string_view channel) override { messages_.forget(channel); }
 
- private:
-  void watch(net::connection& one);
+  [[nodiscard]] net::connection& over(net::lane which) { return requests_.over(which); }
 
-  reactor::loop& on_;
-  net::settings const& how_;
-  client_stats& counts_;
-  refusal_handler refused_;
-  net::connection usual_;
-  std::unique_ptr<net::connection> acknowledged_;
+ private:
+  lanes requests_;
   net::subscriber messages_;
 };
 

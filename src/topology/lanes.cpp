@@ -1,0 +1,63 @@
+#include "topology/lanes.hpp"
+
+#include <iterator>
+#include <utility>
+
+namespace holdfast::topology {
+
+lanes::lanes(reactor::loop& on, net::settings const& how, client_stats& counts, events tell)
+    : on_{on}, how_{how}, counts_{counts}, tell_{std::move(tell)}, usual_{on, how, counts} {
+  watch(usual_, net::lane::usual);
+}
+
+void lanes::watch(net::connection& one, net::lane which) {
+  if (expected_) one.expect();
+  if (tell_.refused)
+    one.on_refusal([this, which](net::pipeline::finished& what) { return tell_.refused(which, what); });
+  if (tell_.troubled) one.on_trouble(tell_.troubled);
+}
+
+net::connection& lanes::over(net::lane which) {
+  if (which == net::lane::usual) return usual_;
+  if (!acknowledged_) {
+    acknowledged_ = std::make_unique<net::connection>(on_, how_, counts_);
+    watch(*acknowledged_, which);
+  }
+  return *acknowledged_;
+}
+
+bool lanes::idle() const noexcept { return usual_.idle() && (!acknowledged_ || acknowledged_->idle()); }
+
+bool lanes::up() const noexcept { return usual_.up() || (acknowledged_ && acknowledged_->up()); }
+
+bool lanes::in_vain() const noexcept {
+  auto const vain = [](net::connection const& one) { return one.down_because() && !one.idle(); };
+  return vain(usual_) || (acknowledged_ && vain(*acknowledged_));
+}
+
+std::shared_ptr<error const> lanes::down_because() const noexcept {
+  if (usual_.down_because() || !acknowledged_) return usual_.down_because();
+  return acknowledged_->down_because();
+}
+
+void lanes::expect() {
+  expected_ = true;
+  usual_.expect();
+  if (acknowledged_) acknowledged_->expect();
+}
+
+std::vector<net::pipeline::finished> lanes::take_all() {
+  auto all = usual_.take_all();
+  if (acknowledged_) {
+    auto more = acknowledged_->take_all();
+    all.insert(all.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
+  }
+  return all;
+}
+
+void lanes::shut(std::shared_ptr<error const> const& why) {
+  usual_.shut(why);
+  if (acknowledged_) acknowledged_->shut(why);
+}
+
+}  // namespace holdfast::topology

@@ -1,0 +1,55 @@
+/// The connections that requests to one server go over.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "net/connection.hpp"
+#include "reactor/reactor.hpp"
+
+namespace holdfast::topology {
+
+/// One for each lane, made when it is first needed. All under the client's lock.
+class lanes {
+ public:
+  struct events {
+    /// See net::connection::on_refusal; null: no refusal is seen to.
+    std::function<bool(net::lane over, net::pipeline::finished& what)> refused;
+    /// See net::session::on_trouble.
+    std::function<void()> troubled;
+  };
+
+  /// `how` and `counts` stay.
+  lanes(reactor::loop& on, net::settings const& how, client_stats& counts, events tell);
+
+  [[nodiscard]] net::connection& over(net::lane which);
+
+  /// Nothing sent, nothing to send.
+  [[nodiscard]] bool idle() const noexcept;
+  /// There is a connection that requests could go over.
+  [[nodiscard]] bool up() const noexcept;
+  /// There is something to send over one that can't be made.
+  [[nodiscard]] bool in_vain() const noexcept;
+  /// Why there is none; null when there is one for each that was needed.
+  [[nodiscard]] std::shared_ptr<error const> down_because() const noexcept;
+  /// Others say that the server is there: see net::connection::expect.
+  void expect();
+
+  /// Ends them; all that is unanswered, in the order of each.
+  [[nodiscard]] std::vector<net::pipeline::finished> take_all();
+  void shut(std::shared_ptr<error const> const& why);
+
+ private:
+  void watch(net::connection& one, net::lane which);
+
+  reactor::loop& on_;
+  net::settings const& how_;
+  client_stats& counts_;
+  events const tell_;
+  bool expected_ = false;
+  net::connection usual_;
+  std::unique_ptr<net::connection> acknowledged_;
+};
+
+}  // namespace holdfast::topology

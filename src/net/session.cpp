@@ -163,7 +163,7 @@ void session::read() {
 
 void session::on_cut(boost::system::error_code failure) {
   auto const closed = failure == boost::asio::error::eof;
-  auto why = line_->peer() + ": " + (closed ? "the server closed the connection" : failure.message());
+  auto why = line_->peer() + ": " + (closed ? "the server closed the connection" : line_->words_for(failure));
   // That is all that a TLS port has to say to whom it doesn't understand.
   auto const hung_up = closed || failure == boost::asio::error::connection_reset;
   if (hung_up && state_ == state::greeting && to_.how == endpoint::scheme::tcp) {

@@ -25,10 +25,19 @@ namespace {
 namespace asio = boost::asio;
 using boost::system::error_code;
 
+unsigned long openssl_code_of(error_code const& failure) {
+  return static_cast<unsigned int>(failure.value());
+}
+
+/// 0: it isn't an error of TLS.
+int tls_reason_of(error_code const& failure) {
+  auto const of_tls = failure.category() == asio::error::get_ssl_category();
+  return of_tls ? ERR_GET_REASON(openssl_code_of(failure)) : 0;
+}
+
 std::string reason_of(error_code const& failure) {
   if (failure.category() != asio::error::get_ssl_category()) return failure.message();
-  auto const code = static_cast<unsigned long>(static_cast<unsigned int>(failure.value()));
-  char const* const reason = ::ERR_reason_error_string(code);
+  char const* const reason = ::ERR_reason_error_string(openssl_code_of(failure));
   return reason ? reason : failure.message();
 }
 
@@ -69,6 +78,7 @@ class tls_transport final : public transport, public std::enable_shared_from_thi
         host_{to.host},
         verify_{to.tls.verify},
         ca_{to.tls.ca},
+        cert_{to.tls.cert},
         context_{make_context(to.tls)},
         dial_{std::make_shared<dial>(io, to)} {}
 
@@ -125,6 +135,11 @@ class tls_transport final : public transport, public std::enable_shared_from_thi
 
   [[nodiscard]] std::string peer() const override { return dial_->peer(); }
 
+  /// With TLS 1.3 a server says what it has against our certificate when the handshake is over for us.
+  [[nodiscard]] std::string words_for(error_code const& failure) const override {
+    return reason_of(failure) + advice_on_ours(failure);
+  }
+
  private:
   void shake_hands(stream_socket socket, connect_handler done) {
     stream_.emplace(std::move(socket), context_);
@@ -152,15 +167,26 @@ class tls_transport final : public transport, public std::enable_shared_from_thi
     if (failure == asio::ssl::error::stream_truncated || failure == asio::error::eof) {
       return why + "the server hung up (is that a TLS port?)";
     }
-    why += reason_of(failure);
-    if (failure.category() == asio::error::get_ssl_category() &&
-        ERR_GET_REASON(static_cast<unsigned long>(failure.value())) == SSL_R_WRONG_VERSION_NUMBER) {
-      return why + " (is that a TLS port?)";
-    }
+    why += words_for(failure);
+    if (tls_reason_of(failure) == SSL_R_WRONG_VERSION_NUMBER) return why + " (is that a TLS port?)";
     auto const verdict = stream_ ? ::SSL_get_verify_result(stream_->native_handle()) : X509_V_OK;
     if (verify_ && verdict != X509_V_OK)
       why += " (" + std::string{::X509_verify_cert_error_string(verdict)} + ")" + advice_on(verdict);
     return why;
+  }
+
+  /// What to do when the server refuses our certificate, or that there is none.
+  [[nodiscard]] std::string advice_on_ours(error_code const& failure) const {
+    auto const reason = tls_reason_of(failure);
+    if (cert_.empty()) {
+      return reason == SSL_R_TLSV13_ALERT_CERTIFICATE_REQUIRED ||
+                     reason == SSL_R_SSLV3_ALERT_HANDSHAKE_FAILURE
+                 ? "; if it asks for a certificate of ours, name it in the URL: cert=FILE&key=FILE"
+                 : "";
+    }
+    return reason == SSL_R_TLSV1_ALERT_UNKNOWN_CA || reason == SSL_R_SSLV3_ALERT_BAD_CERTIFICATE
+               ? "; it doesn't trust cert=" + cert_ + " in the URL"
+               : "";
   }
 
   /// What to do about a certificate that isn't trusted.
@@ -192,6 +218,7 @@ class tls_transport final : public transport, public std::enable_shared_from_thi
   std::string const host_;
   bool const verify_;
   std::string const ca_;
+  std::string const cert_;
   asio::ssl::context context_;
   std::shared_ptr<dial> const dial_;
   std::optional<asio::ssl::stream<stream_socket>> stream_;

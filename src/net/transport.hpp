@@ -52,6 +52,11 @@ class transport {
   /// "127.0.0.1:6379", "/run/redis.sock": who answers, or what is being tried.
   [[nodiscard]] virtual std::string peer() const = 0;
 
+  /// What an error of reading or writing says to people.
+  [[nodiscard]] virtual std::string words_for(boost::system::error_code const& failure) const {
+    return failure.message();
+  }
+
   /// Whom it serves, for its handlers: the owner's own business, under its lock. Null: nobody any more.
   session* owner = nullptr;
 };

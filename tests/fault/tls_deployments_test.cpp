@@ -193,6 +193,7 @@ TEST_F(tls_clustered, shows_its_own_certificate_to_nodes_that_ask_for_one) {
     EXPECT_EQ(node->raw().command({"CONFIG", "SET", "tls-auth-clients", "yes"}).text, "OK");
   auto const without = failure_to_connect(url());
   EXPECT_EQ(without.code, errc::unreachable) << without;
+  EXPECT_THAT(without.what, HasSubstr("cert=FILE&key=FILE"));
   auto const& node = nodes_.node(0);
   client redis{url() + "&cert=" + node.cert_file() + "&key=" + node.key_file()};
   for (auto i = 0; i != 10; ++i) {

@@ -64,11 +64,21 @@ TEST_F(tls, accepts_any_certificate_when_told_not_to_verify) {
 
 TEST_F(tls, shows_its_own_certificate_to_a_server_that_asks_for_one) {
   raw_.command({"CONFIG", "SET", "tls-auth-clients", "yes"});
-  auto const without = try_to_connect(server_.url());
-  EXPECT_EQ(without.code, errc::unreachable) << without;
-  auto const with =
-      try_to_connect(server_.url() + "&cert=" + server_.cert_file() + "&key=" + server_.key_file());
-  EXPECT_EQ(with.code, std::error_code{}) << with;
+  auto const stranger = redis_server::with({.on = server_options::listen::tls});
+  for (auto const* const version : {"TLSv1.3", "TLSv1.2"}) {
+    SCOPED_TRACE(version);
+    raw_.command({"CONFIG", "SET", "tls-protocols", version});
+    auto const without = try_to_connect(server_.url());
+    EXPECT_EQ(without.code, errc::unreachable) << without;
+    EXPECT_TRUE(without.says("cert=FILE&key=FILE")) << without;
+    auto const wrong =
+        try_to_connect(server_.url() + "&cert=" + stranger.cert_file() + "&key=" + stranger.key_file());
+    EXPECT_EQ(wrong.code, errc::unreachable) << wrong;
+    EXPECT_TRUE(wrong.says("doesn't trust cert=" + stranger.cert_file())) << wrong;
+    auto const with =
+        try_to_connect(server_.url() + "&cert=" + server_.cert_file() + "&key=" + server_.key_file());
+    EXPECT_EQ(with.code, std::error_code{}) << with;
+  }
 }
 
 TEST_F(tls, names_a_file_that_cannot_be_read) {

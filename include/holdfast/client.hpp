@@ -55,7 +55,8 @@ struct client_stats {
 ///
 /// *Life.* Make it before its locks and destroy it after them, and not inside one of its callbacks. Its
 /// destructor releases what is still held, waits for the server at most one second, and lets waiting callers
-/// go with errc::closed. Leases that outlive it are lost (cause closed).
+/// go with errc::closed; while the server waits for the replicas of an acquisition (lock_options::replicas,
+/// fsynced), up to twice as long as that may take besides. Leases that outlive it are lost (cause closed).
 ///
 /// *Fork.* The child of a fork can't use its parent's client: every function throws errc::forked,
 /// destructors do nothing.

@@ -183,7 +183,8 @@ void core::drain(reactor::lock& hold, std::chrono::nanoseconds bound) {
     };
     auto const all = servers_->masters();
     auto const here = std::make_shared<barrier>();
-    here->left = all.size() * (acknowledged_ ? 2 : 1);
+    auto const both_lanes = acknowledging_.longest > milliseconds{0};
+    here->left = all.size() * (both_lanes ? 2 : 1);
     auto const let_go = [this, here] {
       if (std::exchange(here->over, true)) return;
       loop_.finish(here->caller);
@@ -201,7 +202,7 @@ void core::drain(reactor::lock& hold, std::chrono::nanoseconds bound) {
     };
     for (auto const& one : all) {
       ping(one, net::lane::usual);
-      if (acknowledged_) ping(one, net::lane::acknowledged);
+      if (both_lanes) ping(one, net::lane::acknowledged);
     }
     loop_.wait(hold, here->caller);
     hold.lock();
@@ -224,7 +225,9 @@ void core::release_all() noexcept {
     if (!keeps && !in_use(*back.place, back.number)) send_release(back, {});
   }
   presence_.end();
-  drain(hold, farewell);
+  // The connection stands still while the server waits for replicas, and what comes behind may be what took
+  // the lock: one that asked as it was told, and its WAIT.
+  drain(hold, farewell + (acknowledging_.open > 0 ? 2 * acknowledging_.longest : milliseconds{0}));
 }
 
 void core::shut() {

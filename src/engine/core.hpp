@@ -286,7 +286,11 @@ class core : public std::enable_shared_from_this<core> {
   std::shared_ptr<error const> no_broadcast_;  ///< the same
   process_info known_;                         ///< the last record that was asked for
   bool closing_ = false;
-  bool acknowledged_ = false;   ///< some acquisitions were to be acknowledged, over a connection of their own
+  /// WAITs behind acquisitions, over a connection of their own.
+  struct {
+    std::size_t open = 0;     ///< not answered
+    milliseconds longest{0};  ///< that one of them could take so far; 0: there were none
+  } acknowledging_;
   std::shared_ptr<core> self_;  ///< while there are lines: leases and locks may outlive the client
 };
 

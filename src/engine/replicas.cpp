@@ -83,7 +83,6 @@ struct core::acknowledgement {
 };
 
 void core::ask_acknowledged(line& at, ask const& how, net::patience while_down) {
-  acknowledged_ = true;
   auto const& options = at.waiters.front().how->options;
   auto const mine =
       std::make_shared<acknowledgement>(acknowledgement{.place = line_ptr{&at},
@@ -119,9 +118,12 @@ void core::send_wait(std::shared_ptr<acknowledgement> const& mine) {
   } else {
     resp::append_command(wait, {"WAIT", replicas, patience});
   }
+  ++acknowledging_.open;
+  acknowledging_.longest = std::max(acknowledging_.longest, mine->patience);
   servers_->send({.bytes = std::move(wait),
                   .done =
                       [this, mine](net::answer&& count) {
+                        --acknowledging_.open;
                         if (mine->acquired) {
                           on_acknowledged(*mine, count);
                         } else {

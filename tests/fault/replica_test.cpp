@@ -71,6 +71,26 @@ TEST_F(replicated, lock_that_is_being_acknowledged_does_not_outlive_its_client) 
   EXPECT_FALSE(raw_.exists("orders"));
 }
 
+TEST_F(replicated, lock_that_is_asked_for_behind_a_wait_does_not_outlive_its_client) {
+  auto theirs = mutex{redis_, "orders"}.acquire();
+  {
+    client brief{server_.url()};
+    mutex m{brief, "orders", {.ttl = 4s, .replicas = 2}};
+    // In line, which replicas are to acknowledge, too: that takes a second. The lock is asked for behind it.
+    m.async_acquire([](std::optional<lease> const&, std::exception_ptr const&) {});
+    ASSERT_TRUE(
+        eventually(5s, [&] { return raw_.command({"ZCARD", "holdfast_queue:{orders}"}).integer == 1; }));
+    ASSERT_TRUE(eventually(5s, [&] {
+      auto const ears = raw_.command({"PUBSUB", "NUMSUB", "holdfast_inbox:" + brief.uuid()});
+      return ears.elements.at(1).integer == 1;
+    }));
+    theirs.release();
+    ASSERT_TRUE(eventually(5s, [&] { return brief.stats().messages == 1; }));
+    EXPECT_TRUE(always(300ms, [&] { return !raw_.exists("orders"); }));
+  }
+  EXPECT_FALSE(raw_.exists("orders"));
+}
+
 TEST_F(replicated, lock_is_given_back_when_the_replica_is_frozen) {
   mutex m{redis_, "orders", {.ttl = 2s, .replicas = 1}};
   ASSERT_TRUE(acknowledges(m));

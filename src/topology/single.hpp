@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <utility>
 
 #include "topology/deployment.hpp"
 #include "topology/lanes.hpp"

@@ -25,20 +25,17 @@ namespace {
 namespace asio = boost::asio;
 using boost::system::error_code;
 
+/// 0: it isn't an error of TLS.
 unsigned long openssl_code_of(error_code const& failure) {
-  return static_cast<unsigned int>(failure.value());
+  auto const of_tls = failure.category() == asio::error::get_ssl_category();
+  return of_tls ? static_cast<unsigned int>(failure.value()) : 0;
 }
 
-/// 0: it isn't an error of TLS.
-int tls_reason_of(error_code const& failure) {
-  auto const of_tls = failure.category() == asio::error::get_ssl_category();
-  return of_tls ? ERR_GET_REASON(openssl_code_of(failure)) : 0;
-}
+int tls_reason_of(error_code const& failure) { return ERR_GET_REASON(openssl_code_of(failure)); }
 
 std::string reason_of(error_code const& failure) {
-  if (failure.category() != asio::error::get_ssl_category()) return failure.message();
   char const* const reason = ::ERR_reason_error_string(openssl_code_of(failure));
-  return reason ? reason : failure.message();
+  return reason != nullptr ? reason : failure.message();
 }
 
 void check_file(error_code const& failure, std::string const& parameter, std::string const& file) {
@@ -47,12 +44,22 @@ void check_file(error_code const& failure, std::string const& parameter, std::st
               "URL: the parameter " + parameter + ": can't use the file " + file + ": " + reason_of(failure)};
 }
 
+/// Read once and never freed: a hundred and more certificates take longer to read than a server to reach.
+X509_STORE* authorities_of_the_system() {
+  static auto* const store = [] {
+    auto* const made = ::X509_STORE_new();
+    if (made != nullptr) ::X509_STORE_set_default_paths(made);
+    return made;
+  }();
+  return store;
+}
+
 asio::ssl::context make_context(tls_options const& options) {
   asio::ssl::context context{asio::ssl::context::tls_client};
   ::SSL_CTX_set_min_proto_version(context.native_handle(), TLS1_2_VERSION);
   error_code failure;
   if (options.ca.empty()) {
-    context.set_default_verify_paths(failure);
+    if (options.verify) ::SSL_CTX_set1_cert_store(context.native_handle(), authorities_of_the_system());
   } else {
     context.load_verify_file(options.ca, failure);
     check_file(failure, "ca", options.ca);

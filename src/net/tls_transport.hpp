@@ -1,4 +1,6 @@
 /// TLS over TCP, with OpenSSL. Nothing of OpenSSL is set up before the first of these is made.
+/// The files that a URL names are read for each connection, so that renewed ones are used; the authorities of
+/// the system once in a process.
 #pragma once
 
 #include <memory>

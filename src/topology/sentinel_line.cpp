@@ -10,13 +10,13 @@ namespace {
 
 constexpr std::string_view switches = "+switch-master";
 
-/// A sentinel that takes longer than this isn't waited for: there are others.
+/// A sentinel that takes longer to answer isn't waited for: there are others.
 constexpr std::chrono::milliseconds longest_question{1000};
 
 net::settings settings_for(net::endpoint at, net::settings like) {
   like.server = std::move(at);
   like.where = nullptr;
-  like.connect_timeout = std::min(like.connect_timeout, longest_question);
+  like.connect_timeout /= 2;  // the rest is for the master
   like.reply_timeout = std::min(like.reply_timeout, longest_question);
   return like;
 }

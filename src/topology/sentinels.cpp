@@ -8,12 +8,12 @@ namespace {
 
 /// How long the rest of the sentinels may take once one has named a master.
 constexpr std::chrono::milliseconds grace{200};
-/// How long a round may take in which none has.
-constexpr std::chrono::milliseconds longest_round{1000};
 /// How long the connections that sentinels are asked over stay without a question.
 constexpr std::chrono::seconds idle_limit{5};
 /// News travels among sentinels in two seconds; if they still disagree then, somebody should know.
 constexpr std::chrono::seconds moment{4};
+/// How long they have to say it again.
+constexpr std::chrono::seconds second_look{1};
 /// How long a choice that nobody confirms stands against what the sentinels say: they may have been set up
 /// anew, and count from zero.
 constexpr std::chrono::seconds longest_doubt{10};
@@ -105,7 +105,7 @@ void sentinels::locate(net::session& who) {
 
 void sentinels::look_again() {
   if (shut_ || std::exchange(in_round_, true)) return;
-  on_.arm(round_timer_, boot_clock::now() + std::min(longest_round, how_.connect_timeout / 2));
+  on_.arm(round_timer_, boot_clock::now() + how_.connect_timeout / 2);  // the rest is for the master
   ask_all();
 }
 
@@ -277,7 +277,7 @@ void sentinels::check_again() {
   if (agreed_ == agreement::no) {
     agreed_ = agreement::asked_again;
     ask_all();
-    on_.arm(agreement_timer_, boot_clock::now() + longest_round);
+    on_.arm(agreement_timer_, boot_clock::now() + second_look);
   } else if (!disagree(views())) {
     agreed_ = agreement::yes;
   } else {

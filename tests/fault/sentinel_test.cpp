@@ -311,6 +311,14 @@ TEST_F(told_sentinel, replica_that_is_called_the_master_is_not_believed) {
   EXPECT_THAT(wrong.what, HasSubstr(wrong_one->address() + " is a replica and not, or no more, the master"));
 }
 
+TEST_F(told_sentinel, sentinel_that_takes_long_to_reach_is_given_the_time_for_it) {
+  flaky_proxy slow{sentinel_->socket_path()};
+  auto const of_handshake = [](request const& r) { return r.has("SETNAME"); };
+  slow.decide([=](request const& r) { return of_handshake(r) ? fate::delay_reply(1500ms) : fate::pass(); });
+  client redis{"redis+sentinel://" + slow.address() + "/mymaster", {.connect_timeout = 20s}};
+  EXPECT_TRUE(mutex(redis, "orders").acquire().valid());
+}
+
 TEST_F(told_sentinel, sentinels_that_go_on_disagreeing_are_named) {
   auto const another = watching(*second_);
   client redis{"redis+sentinel://" + sentinel_->address() + "," + another->address() + "/mymaster",

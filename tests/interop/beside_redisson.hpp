@@ -65,7 +65,7 @@ class beside_redisson : public interop {
     auto const opened = [&] { return listening_.stats().waiting_now == 0 || subscribers(inbox) == 1; };
     return eventually(patience, opened) && eventually(patience, [&] {
              auto const before = commands_run();
-             return always(200ms, [&] { return commands_run() == before; });
+             return always(500ms, [&] { return commands_run() == before; });
            });
   }
 

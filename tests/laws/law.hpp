@@ -98,7 +98,7 @@ inline std::uint64_t commands_at_rest(client const& of) {
   auto sent = of.stats().commands;
   EXPECT_TRUE(eventually(5s, [&] {
     sent = of.stats().commands;
-    return always(100ms, [&] { return of.stats().commands == sent; });
+    return always(250ms, [&] { return of.stats().commands == sent; });
   }));
   return sent;
 }

@@ -179,14 +179,17 @@ class waking_by_messages : public law {
       locks.push_back(lock(clients.back()));
       locks.back()->async_acquire(p.handler());
     }
+    auto const all_wait = [&] {
+      return std::ranges::all_of(clients, [](client const& c) { return c.stats().waits == 1; });
+    };
+    EXPECT_TRUE(eventually(20s, all_wait));
     // Quiet: nobody has anything more to say until the release.
     auto seen = std::size_t{0};
     auto const quiet = [&] {
       seen = requests_for_locks(proxy);
-      return always(150ms, [&] { return requests_for_locks(proxy) == seen; });
+      return always(500ms, [&] { return requests_for_locks(proxy) == seen; });
     };
     EXPECT_TRUE(eventually(20s, quiet));
-    for (auto& c : clients) EXPECT_EQ(c.stats().waits, 1u);
     proxy.forget();
     mine.release();
     auto const in = [&] {

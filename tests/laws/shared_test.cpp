@@ -152,8 +152,9 @@ TEST_F(shared, says_who_was_in_the_way) {
 }
 
 TEST_F(shared, tells_a_reader_whose_lock_was_deleted) {
-  auto reading = m_.acquire_shared();
-  auto neighbour = m_.acquire_shared();
+  shared_mutex patient{one_, "m", {.handoff_time = 10s}};
+  auto reading = patient.acquire_shared();
+  auto neighbour = patient.acquire_shared();
   raw_.del("m");
   EXPECT_EQ(code_of([&] { reading.renew(); }), errc::lost);
   EXPECT_EQ(reading.lost_because(), loss_cause::key_gone);

@@ -282,6 +282,18 @@ TEST_F(quorum_network, slow_master_holds_nobody_up) {
   EXPECT_TRUE(comes_clean());
 }
 
+TEST_F(quorum_network, release_waits_for_a_majority_that_is_silent_for_a_moment) {
+  client redis{url_, {.reply_timeout = 20s}};
+  quorum_mutex m{redis, "orders"};
+  auto mine = m.acquire();
+  for (auto i = 0; i != 3; ++i) networks_[i]->freeze_replies();
+  std::atomic<int> outcome = -1;
+  mine.async_release([&](release_result how) { outcome = static_cast<int>(how); });
+  EXPECT_TRUE(always(700ms, [&] { return outcome == -1; }));
+  for (auto i = 0; i != 3; ++i) networks_[i]->thaw();
+  EXPECT_TRUE(eventually(10s, [&] { return outcome == static_cast<int>(release_result::released); }));
+}
+
 TEST_F(quorum_network, what_was_taken_without_an_answer_is_given_back) {
   client redis{url_, {.connect_timeout = 500ms, .reply_timeout = 500ms}};
   quorum_mutex m{redis, "orders"};

@@ -29,8 +29,13 @@ void canvass::send(question what, net::request request, std::chrono::nanoseconds
     }
     me->answered(what, std::move(how));
   };
-  if (!timer_.armed() || until_[who] < timer_.when()) on_.arm(timer_, until_[who]);
+  set_timer(until_[who]);
   node(who).send(std::move(request));
+}
+
+void canvass::wait_on(std::size_t who, time_point until) {
+  until_[who] = until;
+  set_timer(until);
 }
 
 void canvass::look() {
@@ -47,14 +52,14 @@ void canvass::look() {
     until_[i] = time_point::max();
     late.push_back(i);
   }
-  set_timer();
+  auto const next = *std::ranges::min_element(until_);
+  if (next != time_point::max()) on_.arm(timer_, next);
   for (auto const i : late) node(i).fell_silent();
   for (auto const i : late) overdue(i);
 }
 
-void canvass::set_timer() {
-  auto const next = *std::ranges::min_element(until_);
-  if (next != time_point::max()) on_.arm(timer_, next);
+void canvass::set_timer(time_point at_most) {
+  if (!timer_.armed() || at_most < timer_.when()) on_.arm(timer_, at_most);
 }
 
 }  // namespace holdfast::engine

@@ -35,6 +35,9 @@ class canvass : public std::enable_shared_from_this<canvass> {
   void send(question what, net::request request,
             std::chrono::nanoseconds at_most = std::chrono::nanoseconds::max());
 
+  /// Waits for its answer until then after all.
+  void wait_on(std::size_t who, time_point until);
+
   /// It is waited for.
   [[nodiscard]] bool pending(std::size_t who) const noexcept { return until_[who] != time_point::max(); }
   /// There are answers of it to come, in time or not.
@@ -45,7 +48,7 @@ class canvass : public std::enable_shared_from_this<canvass> {
 
  private:
   void look();
-  void set_timer();
+  void set_timer(time_point at_most);
 
   reactor::loop& on_;
   quorum_nodes& whom_;

@@ -126,7 +126,7 @@ void quorum::release(recipe const& how, owned what, handover terms, handler done
     return std::vector{answer.resent ? found::mine : read(answer.reply)};
   };
   auto const votes = std::make_shared<tally>(
-      *this, 1, read,
+      *this, 1, tally::word::last, read,
       tally::events{.done =
                         [this, done = std::move(done)](tally::result&& result) mutable {
                           if (!done) return;

@@ -54,7 +54,7 @@ void quorum::renew(recipe const& how, milliseconds ttl, std::span<owned const> l
     ++renewing_[known->all.back().number];
   }
   auto const votes = std::make_shared<tally>(
-      *this, leases.size(), read_with(how, leases.size()),
+      *this, leases.size(), tally::word::one_of_many, read_with(how, leases.size()),
       tally::events{.done =
                         [this, done = std::move(done)](tally::result&& result) mutable {
                           renewal all;
@@ -90,7 +90,7 @@ void quorum::set_ttl(recipe const& how, milliseconds ttl, owned what, handler do
                      scripting::waiting patience) {
   renewing_.erase(number_of(what.owner));
   auto const votes = std::make_shared<tally>(
-      *this, 1, read_with(how, 1),
+      *this, 1, tally::word::last, read_with(how, 1),
       tally::events{.done =
                         [this, done = std::move(done)](tally::result&& result) mutable {
                           net::answer answer{.sent_at = result.sent_at, .sent = true};

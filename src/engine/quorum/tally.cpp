@@ -5,10 +5,17 @@
 
 namespace holdfast::engine {
 
-quorum::tally::tally(quorum& home, std::size_t leases, reader read, events tell)
-    : canvass{home.on_, home.nodes_}, read_{std::move(read)}, tell_{std::move(tell)}, leases_(leases) {}
+quorum::tally::tally(quorum& home, std::size_t leases, word which, reader read, events tell)
+    : canvass{home.on_, home.nodes_},
+      home_{home},
+      which_{which},
+      read_{std::move(read)},
+      tell_{std::move(tell)},
+      expected_(home.nodes_.size()),
+      leases_(leases) {}
 
 void quorum::tally::ask(std::size_t who, call const& what, scripting::waiting patience) {
+  expected_[who] = which_ == word::last && !node(who).absent();
   canvass::send({.who = who}, scripting::to_run(what, {}, patience));
 }
 
@@ -28,6 +35,16 @@ void quorum::tally::answered(question what, net::answer&& how) {
   }
   if (!said.empty()) sent_at_ = std::min(sent_at_, how.sent_at);
   count();
+}
+
+void quorum::tally::overdue(std::size_t who) {
+  auto const wait = expected_[who] && owes(who) && node(who).server().down_because() == nullptr && !over_;
+  expected_[who] = false;
+  if (wait) {
+    wait_on(who, begun_ + home_.how_.reply_timeout);
+  } else {
+    count();
+  }
 }
 
 found quorum::tally::say(lease const& what) const noexcept {

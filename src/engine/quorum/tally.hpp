@@ -10,7 +10,8 @@
 namespace holdfast::engine {
 
 /// Over as soon as a majority has spoken for each lease, or can't be had; no later than the slowest master
-/// that is there has answered, or has let its time pass.
+/// that is there has answered, or has let its time pass. Of a last word, which isn't asked for again, more
+/// depends: whoever falls silent then is waited for as long as a single server would be.
 class quorum::tally final : public canvass {
  public:
   /// How one master found each lease; empty: it didn't say.
@@ -28,7 +29,9 @@ class quorum::tally final : public canvass {
     std::function<void(std::size_t who, std::size_t lease)> gone;
   };
 
-  tally(quorum& home, std::size_t leases, reader read, events tell);
+  enum class word { one_of_many, last };
+
+  tally(quorum& home, std::size_t leases, word which, reader read, events tell);
 
   void ask(std::size_t who, call const& what, scripting::waiting patience);
   /// All have been asked.
@@ -43,12 +46,16 @@ class quorum::tally final : public canvass {
   };
 
   void answered(question what, net::answer&& how) override;
-  void overdue(std::size_t /*who*/) override { count(); }
+  void overdue(std::size_t who) override;
   [[nodiscard]] found say(lease const& what) const noexcept;
   void tell_gone();
 
+  quorum& home_;
+  word const which_;
   reader read_;
   events tell_;
+  time_point const begun_ = boot_clock::now();
+  std::vector<bool> expected_;  ///< masters that were there when they were asked, and have time left
   bool asked_ = false;
   bool over_ = false;
   std::vector<lease> leases_;

@@ -17,16 +17,7 @@ local tokens = ARGV[6]
 -- @include join_queue
 -- @include wake_next
 -- @include busy_reply
-local holder = redis.pcall('GET', lock)
-if holder == next then
-  redis.call('PEXPIRE', lock, ttl_ms)
-  return {1, take_tokens(counter, redis.call('GET', counter), tokens)}
-end
-if holder ~= owner then return {holder and -1 or 0} end
--- Side keys of another kind end the script here, before anything is written.
-redis.call('ZCARD', queue)
-local last = redis.call('GET', counter)
-if last and not tonumber(last) then return redis.error_reply('WRONGTYPE the token counter is no number') end
+-- @include pass_exclusive
 redis.call('DEL', lock)
 if wake_next(lock, counter, queue, 0, grant_ms) == 'granted' then
   local ticket = join_queue(queue, next, '', 0)

@@ -17,17 +17,7 @@ class redisson_latch : public redisson_numbers {
   redisson_latch() : redisson_numbers{"redisson_countdownlatch__channel__{orders}"} {}
 
   [[nodiscard]] call look() const { return format::latch.acquire(name_, {.owner = me}); }
-  call try_set(std::int64_t count) {
-    return number::try_set{.counter = {name_},
-                           .done = {new_note()},
-                           .answered = {},
-                           .number = count,
-                           .message = 1,
-                           .publish = "PUBLISH",
-                           .channel = channel_,
-                           .done_ms = day,
-                           .what = format::count_of_a_latch}();
-  }
+  call try_set(std::int64_t count) { return redisson_numbers::try_set(count, 1, format::count_of_a_latch); }
   call count_down(std::int64_t n = 1) {
     return lua::count_down{.counter = {name_},
                            .done = {new_note()},

@@ -40,6 +40,18 @@ std::int64_t redisson_numbers::now_ms() {
   return std::stoll(time.elements.at(0).text) * 1'000 + std::stoll(time.elements.at(1).text) / 1'000;
 }
 
+call redisson_numbers::try_set(std::int64_t number, std::int64_t message, std::string_view what) {
+  return scripts::redisson_number::try_set{.counter = {name_},
+                                           .done = {new_note()},
+                                           .answered = {},
+                                           .number = number,
+                                           .message = message,
+                                           .publish = "PUBLISH",
+                                           .channel = channel_,
+                                           .done_ms = day,
+                                           .what = what}();
+}
+
 std::string const& redisson_numbers::new_note() {
   auto const number = std::to_string(notes_.size() + 1);
   return *notes_.insert(names::redisson::done(name_, std::string{me.substr(0, 36)} + ":r" + number)).first;

@@ -35,6 +35,9 @@ class redisson_numbers : public testing::Test {
   [[nodiscard]] std::int64_t now_ms();
   void command(words const& what) { ASSERT_FALSE(raw_.command(what).is_error()) << what.front(); }
 
+  /// Gives a number that isn't there yet its first value, and tells `message`.
+  call try_set(std::int64_t number, std::int64_t message, std::string_view what);
+
   /// The note of a new request.
   [[nodiscard]] std::string const& new_note();
 

@@ -12,7 +12,6 @@ using testing::AllOf;
 using testing::Gt;
 using testing::Le;
 namespace lua = holdfast::scripts::redisson_permit;
-namespace number = holdfast::scripts::redisson_number;
 namespace names = holdfast::names::redisson;
 namespace format = holdfast::sync::redisson;
 using holdfast::call;
@@ -69,15 +68,7 @@ class redisson_permit : public redisson_numbers {
                     .done_ms = day}();
   }
   call try_set(std::int64_t permits) {
-    return number::try_set{.counter = {name_},
-                           .done = {new_note()},
-                           .answered = {},
-                           .number = permits,
-                           .message = permits,
-                           .publish = "PUBLISH",
-                           .channel = channel_,
-                           .done_ms = day,
-                           .what = format::permits_of_a_semaphore}();
+    return redisson_numbers::try_set(permits, permits, format::permits_of_a_semaphore);
   }
 
   /// As Java would have taken it, until then; ours never are for ever.

@@ -39,15 +39,7 @@ class redisson_semaphore : public redisson_numbers {
     return lua::drain{.counter = {name_}, .done = {new_note()}, .answered = {}, .done_ms = day}();
   }
   call try_set(std::int64_t permits) {
-    return number::try_set{.counter = {name_},
-                           .done = {new_note()},
-                           .answered = {},
-                           .number = permits,
-                           .message = permits,
-                           .publish = "PUBLISH",
-                           .channel = channel_,
-                           .done_ms = day,
-                           .what = format::permits_of_a_semaphore}();
+    return redisson_numbers::try_set(permits, permits, format::permits_of_a_semaphore);
   }
   [[nodiscard]] call read() const {
     return number::read{.counter = {name_}, .what = format::permits_of_a_semaphore}();

@@ -34,8 +34,8 @@ template <class Result>
 
 /// What came of it, long before whoever waits would have looked by itself. Throws when nothing did.
 template <class Result>
-Result soon(std::future<Result>& waiting) {
-  if (waiting.wait_for(patience) != std::future_status::ready) throw std::runtime_error{"it waits still"};
+Result soon(std::future<Result>& waiting, std::chrono::seconds at_most = patience) {
+  if (waiting.wait_for(at_most) != std::future_status::ready) throw std::runtime_error{"it waits still"};
   return waiting.get();
 }
 
@@ -59,13 +59,14 @@ class beside_redisson : public interop {
   }
 
   /// Whoever waits looks once more when it listens: here nobody does so any more, and only a message or the
-  /// end of a time wakes it.
+  /// end of a time wakes it. The silence is shorter than that between two that are heard once in a second
+  /// each: a renewal, and a recheck, may go on.
   [[nodiscard]] bool all_is_quiet() {
     auto const inbox = "holdfast_inbox:" + listening_.uuid();  // at its opening a client looks, too
     auto const opened = [&] { return listening_.stats().waiting_now == 0 || subscribers(inbox) == 1; };
     return eventually(patience, opened) && eventually(patience, [&] {
              auto const before = commands_run();
-             return always(500ms, [&] { return commands_run() == before; });
+             return always(300ms, [&] { return commands_run() == before; });
            });
   }
 

@@ -61,7 +61,7 @@ class redisson_on : public testing::TestWithParam<Parameter> {
   [[nodiscard]] bool all_is_quiet() {
     return eventually(patience, [&] {
       auto const before = scripts_run();
-      return always(500ms, [&] { return scripts_run() == before; });
+      return always(300ms, [&] { return scripts_run() == before; });
     });
   }
 

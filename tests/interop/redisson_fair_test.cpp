@@ -16,9 +16,10 @@ class redisson_fair : public beside_each_redisson {
  protected:
   [[nodiscard]] std::vector<std::string> queue() { return list("redisson_lock_queue:{orders}"); }
   [[nodiscard]] std::vector<std::string> timeouts() { return sorted_set("redisson_lock_timeout:{orders}"); }
-  [[nodiscard]] bool wait(std::size_t callers) {
-    return eventually(patience, [&] { return queue().size() == callers; }) && all_is_quiet();
+  [[nodiscard]] bool are_queued(std::size_t callers) {
+    return eventually(patience, [&] { return queue().size() == callers; });
   }
+  [[nodiscard]] bool wait(std::size_t callers) { return are_queued(callers) && all_is_quiet(); }
   [[nodiscard]] static std::future<std::optional<lease>> waiting_in(
       fair_mutex& ours, std::chrono::milliseconds time = long_enough) {
     return meanwhile([&ours, time] { return ours.try_acquire_for(time); });
@@ -128,17 +129,17 @@ TEST_P(redisson_fair, goes_past_the_dead_of_both_in_its_queue) {
   auto mine = fair_mutex{redis_, "orders", {.ttl = 3s}}.acquire();
   auto first = our_process("fair_mutex_inbox", "orders", 3s);
   first.say("acquire");
-  ASSERT_TRUE(wait(1));
+  ASSERT_TRUE(are_queued(1));
   first.kill9();
   auto const second = killed.fair_lock("orders").try_lock(5s);
-  ASSERT_TRUE(wait(2));
+  ASSERT_TRUE(are_queued(2));
   killed.kill9();
   auto third = waiting_in(b_);
-  ASSERT_TRUE(wait(3));
+  ASSERT_TRUE(are_queued(3));
   auto const fourth = java.fair_lock("orders").lock();
-  ASSERT_TRUE(wait(4));
+  ASSERT_TRUE(are_queued(4));
   EXPECT_EQ(mine.release(), release_result::released);
-  auto third_lease = soon(third);
+  auto third_lease = soon(third, 2 * patience);  // up to 18 s for the dead
   ASSERT_TRUE(third_lease);
   EXPECT_FALSE(fourth.is_answered());
   EXPECT_EQ(third_lease->release(), release_result::released);

@@ -1,6 +1,6 @@
 module holdfast/peer
 
-go 1.18
+go 1.19
 
 require (
 	github.com/go-redsync/redsync/v4 v4.9.4

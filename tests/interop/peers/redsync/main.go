@@ -138,7 +138,7 @@ func addresses(ports string) []string {
 
 // A client for the cluster, or one for each master.
 func connect(where string) []redis.UniversalClient {
-	if nodes, isCluster := strings.CutPrefix(where, "cluster:"); isCluster {
+	if nodes := strings.TrimPrefix(where, "cluster:"); nodes != where {
 		return []redis.UniversalClient{redis.NewClusterClient(&redis.ClusterOptions{Addrs: addresses(nodes)})}
 	}
 	var all []redis.UniversalClient

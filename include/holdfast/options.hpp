@@ -63,8 +63,8 @@ struct lock_options {
 
   /// How many replicas must have acknowledged an acquisition before it is believed; 0 asks none. Too few
   /// within a quarter of the ttl, at most a second: the lock is given back, and the caller gets
-  /// errc::unreplicated, also one whose own time was up meanwhile. One more request (WAIT), on a connection
-  /// of its own.
+  /// errc::unreplicated; one whose own time is up before may hear that, late, or leave with nothing. One
+  /// more request (WAIT), on a connection of its own.
   int replicas = 0;
 
   /// How the lock looks in Redis. On Redisson's wire the name must keep its side keys and channels in one

@@ -94,6 +94,7 @@ TEST_F(embedded_server, is_started_again_after_it_was_killed) {
   EXPECT_EQ(start({}, {"true"}).wait(), 0);
   auto const pid = std::stoi(content_of(runtime / "holdfast/redis.pid"));
   kill(pid, SIGKILL);
+  ASSERT_TRUE(eventually(5s, [&] { return !is_alive(pid); }));
   // Its process may count as dead a moment before its socket is closed.
   ASSERT_TRUE(
       eventually(5s, [&] { return !holdfast::cli::answers_on_unix(runtime / "holdfast/redis.sock"); }));

@@ -9,7 +9,7 @@ if(PROJECT_IS_TOP_LEVEL AND NOT DEFINED CMAKE_CXX_COMPILER_LAUNCHER)
 endif()
 
 # Whoever includes Asio through our private headers must agree on these.
-set(HOLDFAST_ASIO_DEFINITIONS BOOST_ASIO_SEPARATE_COMPILATION BOOST_ASIO_NO_DEPRECATED)
+set(HOLDFAST_ASIO_DEFINITIONS BOOST_ASIO_NO_DEPRECATED)
 
 function(holdfast_compile_options target)
   target_compile_features(${target} PUBLIC cxx_std_20)

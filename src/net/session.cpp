@@ -1,5 +1,6 @@
 #include "net/session.hpp"
 
+#include <boost/asio/error.hpp>
 #include <utility>
 
 #include "base/ids.hpp"

@@ -1,7 +1,6 @@
 /// A byte stream to a server: TCP, unix socket or TLS.
 #pragma once
 
-#include <boost/asio/io_context.hpp>
 #include <boost/system/error_code.hpp>
 #include <cstddef>
 #include <functional>
@@ -10,6 +9,7 @@
 #include <string_view>
 
 #include "net/url.hpp"
+#include "reactor/io_context.hpp"
 
 namespace holdfast::net {
 

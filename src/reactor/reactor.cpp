@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
 #include <csignal>
 
@@ -34,7 +35,9 @@ std::thread start_quiet_thread(F f) {
 
 }  // namespace
 
-loop::loop() = default;
+loop::loop() : io_{std::make_unique<boost::asio::io_context>(1)}, timers_{*io_, mutex_} {
+  io_->get_executor().on_work_started();  // so that run_one() waits also when nobody has asked for anything
+}
 
 loop::~loop() {
   lock hold{mutex_};
@@ -135,8 +138,8 @@ void loop::turn(lock& hold) {
   flush_all(true);
   interrupted_ = false;
   unlock(hold);
-  io_.run_one();
-  io_.poll();
+  io_->run_one();
+  io_->poll();
   hold.lock();
   flush_all(true);
 }
@@ -197,7 +200,7 @@ void loop::wake_keeper() {
 void loop::interrupt() {
   if (interrupted_) return;
   interrupted_ = true;
-  boost::asio::post(io_, [] {});
+  boost::asio::post(*io_, [] {});
 }
 
 void loop::keep() {

@@ -2,10 +2,10 @@
 #pragma once
 
 #include <atomic>
-#include <boost/asio/executor_work_guard.hpp>
-#include <boost/asio/io_context.hpp>
 #include <condition_variable>
+#include <cstdint>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <thread>
@@ -13,6 +13,7 @@
 
 #include "base/callback.hpp"
 #include "base/clock.hpp"
+#include "reactor/io_context.hpp"
 #include "reactor/timers.hpp"
 
 namespace holdfast::reactor {
@@ -71,7 +72,7 @@ class loop {
   loop(loop const&) = delete;
   loop& operator=(loop const&) = delete;
 
-  [[nodiscard]] boost::asio::io_context& io() noexcept { return io_; }
+  [[nodiscard]] boost::asio::io_context& io() noexcept { return *io_; }
   [[nodiscard]] std::mutex& mutex() noexcept { return mutex_; }
 
   // All of the following are called with the lock held; those that take it as an argument may let go of it
@@ -116,10 +117,9 @@ class loop {
   void interrupt();
   [[nodiscard]] bool need_keeper() const noexcept;
 
-  boost::asio::io_context io_{1};
-  boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work_{io_.get_executor()};
+  std::unique_ptr<boost::asio::io_context> io_;
   std::mutex mutex_;
-  timers timers_{io_, mutex_};
+  timers timers_;
 
   bool polling_ = false;      ///< somebody drives
   std::thread::id driver_{};  ///< who

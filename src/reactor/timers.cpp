@@ -4,6 +4,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
 #include <cerrno>
 #include <system_error>
 
@@ -18,9 +20,16 @@ int make_timerfd() {
 
 }  // namespace
 
-timers::timers(boost::asio::io_context& io, std::mutex& guard) : guard_{guard}, fd_{io, make_timerfd()} {
+struct timers::descriptor : boost::asio::posix::basic_stream_descriptor<> {
+  using basic_stream_descriptor::basic_stream_descriptor;
+};
+
+timers::timers(boost::asio::io_context& io, std::mutex& guard)
+    : guard_{guard}, fd_{std::make_unique<descriptor>(io, make_timerfd())} {
   watch();
 }
+
+timers::~timers() = default;
 
 void timers::arm(timer& one, time_point when) {
   one.unlink();
@@ -35,7 +44,7 @@ time_point timers::earliest() const noexcept {
 
 void timers::close() noexcept {
   boost::system::error_code ignored;
-  fd_.close(ignored);
+  fd_->close(ignored);
 }
 
 void timers::set(time_point when) {
@@ -46,18 +55,19 @@ void timers::set(time_point when) {
   itimerspec value{};
   value.it_value.tv_sec = seconds.count();
   value.it_value.tv_nsec = (since_boot - seconds).count();
-  ::timerfd_settime(fd_.native_handle(), TFD_TIMER_ABSTIME, &value, nullptr);
+  ::timerfd_settime(fd_->native_handle(), TFD_TIMER_ABSTIME, &value, nullptr);
 }
 
 void timers::watch() {
-  fd_.async_wait(boost::asio::posix::stream_descriptor::wait_read, [this](boost::system::error_code failure) {
-    if (failure) return;
-    std::lock_guard const hold{guard_};
-    std::uint64_t expirations = 0;
-    [[maybe_unused]] auto const read = ::read(fd_.native_handle(), &expirations, sizeof expirations);
-    fire_due();
-    watch();
-  });
+  fd_->async_wait(
+      boost::asio::posix::stream_descriptor::wait_read, [this](boost::system::error_code failure) {
+        if (failure) return;
+        std::lock_guard const hold{guard_};
+        std::uint64_t expirations = 0;
+        [[maybe_unused]] auto const read = ::read(fd_->native_handle(), &expirations, sizeof expirations);
+        fire_due();
+        watch();
+      });
 }
 
 void timers::fire_due() {

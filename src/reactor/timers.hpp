@@ -1,13 +1,13 @@
 /// Things to do at a time, and the one kernel timer behind them.
 #pragma once
 
-#include <boost/asio/io_context.hpp>
-#include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/intrusive/set.hpp>
 #include <functional>
+#include <memory>
 #include <mutex>
 
 #include "base/clock.hpp"
+#include "reactor/io_context.hpp"
 
 namespace holdfast::reactor {
 
@@ -39,6 +39,9 @@ class timer
 class timers {
  public:
   timers(boost::asio::io_context& io, std::mutex& guard);
+  timers(timers const&) = delete;
+  timers& operator=(timers const&) = delete;
+  ~timers();
 
   /// Calls the timer's function at `when`, from the thread that drives the loop, with the lock held. Replaces
   /// what it was armed for.
@@ -57,7 +60,8 @@ class timers {
   using set_type = boost::intrusive::multiset<timer, boost::intrusive::constant_time_size<false>>;
 
   std::mutex& guard_;
-  boost::asio::posix::stream_descriptor fd_;
+  struct descriptor;
+  std::unique_ptr<descriptor> fd_;
   set_type queue_;
   time_point set_for_ = time_point::max();
 };

@@ -8,7 +8,7 @@
 
 #include "script/names.hpp"
 #include "script/names_redisson.hpp"
-#include "scripts.hpp"
+#include "scripts/exclusive.hpp"
 
 namespace holdfast::bench {
 namespace {

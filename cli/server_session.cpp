@@ -9,7 +9,7 @@
 #include "reactor/reactor.hpp"
 #include "script/names.hpp"
 #include "script/runner.hpp"
-#include "scripts.hpp"
+#include "scripts/exclusive.hpp"
 
 #include <algorithm>
 #include <deque>

@@ -1,5 +1,6 @@
 # Turns each scripts/<family>/<verb>.lua into a C++ struct with one named, typed field per key and argument, so that a
-# call that swaps two of them doesn't compile. Run at build time: cmake -DSRC=<scripts> -DOUT=<header> -P EmbedLua.cmake
+# call that swaps two of them doesn't compile. Each family has a header, <family>.hpp; all.hpp lists every script.
+# Run at build time: cmake -DSRC=<scripts> -DOUT=<folder of the headers> -P EmbedLua.cmake
 #
 # After its comment a script names what it is given, in order:
 #   local lock   = KEYS[1]               a field `key lock`
@@ -167,9 +168,21 @@ function(append_struct)
   set(out "${out}" PARENT_SCOPE)
 endfunction()
 
-string(CONCAT out "// Generated from scripts/ by cmake/EmbedLua.cmake. Do not edit.\n#pragma once\n\n#include <vector>\n\n"
-  "#include \"script/call.hpp\"\n\nnamespace holdfast::scripts {\n")
-set(all "")
+# Writes a header of the folder `OUT`, unless it is as it should be: those who include it are then not compiled again.
+function(write_header name includes body)
+  string(CONCAT text "// Generated from scripts/ by cmake/EmbedLua.cmake. Do not edit.\n#pragma once\n\n"
+    "${includes}\nnamespace holdfast::scripts {\n${body}\n}  // namespace holdfast::scripts\n")
+  set(path "${OUT}/${name}.hpp")
+  if(EXISTS "${path}")
+    file(READ "${path}" before)
+  endif()
+  if(NOT "${before}" STREQUAL "${text}")
+    file(WRITE "${path}" "${text}")
+  endif()
+endfunction()
+
+set(all_includes "")
+set(all_sources "")
 file(GLOB families LIST_DIRECTORIES true "${SRC}/*")
 foreach(folder IN LISTS families)
   cmake_path(GET folder FILENAME family)
@@ -178,7 +191,10 @@ foreach(folder IN LISTS families)
   endif()
   set(path "${folder}")
   check_name(family "${family}")
-  string(APPEND out "\nnamespace ${family} {\n\n")
+  if(family STREQUAL "all")
+    refuse("all.hpp is the list of every family, so none can have that name")
+  endif()
+  set(out "\nnamespace ${family} {\n\n")
   file(GLOB scripts "${folder}/*.lua")
   foreach(path IN LISTS scripts)
     cmake_path(GET path STEM verb)
@@ -191,9 +207,10 @@ foreach(folder IN LISTS families)
     read_declarations()
     append_struct()
     string(APPEND out "\n")
-    string(APPEND all "    &${family}::${verb}::source,\n")
+    string(APPEND all_sources "    &${family}::${verb}::source,\n")
   endforeach()
   string(APPEND out "}  // namespace ${family}\n")
+  write_header("${family}" "#include <vector>\n\n#include \"script/call.hpp\"\n" "${out}")
+  string(APPEND all_includes "#include \"${family}.hpp\"\n")
 endforeach()
-string(APPEND out "\ninline constexpr script const* all[]{\n${all}};\n\n}  // namespace holdfast::scripts\n")
-file(WRITE "${OUT}" "${out}")
+write_header(all "${all_includes}" "\ninline constexpr script const* all[]{\n${all_sources}};\n")

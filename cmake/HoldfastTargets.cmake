@@ -8,9 +8,6 @@ if(PROJECT_IS_TOP_LEVEL AND NOT DEFINED CMAKE_CXX_COMPILER_LAUNCHER)
   endif()
 endif()
 
-# Whoever includes Asio through our private headers must agree on these.
-set(HOLDFAST_ASIO_DEFINITIONS BOOST_ASIO_NO_DEPRECATED)
-
 function(holdfast_compile_options target)
   target_compile_features(${target} PUBLIC cxx_std_20)
   set_target_properties(${target} PROPERTIES CXX_EXTENSIONS OFF)
@@ -28,4 +25,26 @@ function(holdfast_executable target)
   add_executable(${target} ${ARGN})
   holdfast_compile_options(${target})
   target_link_libraries(${target} PRIVATE holdfast::holdfast)
+endfunction()
+
+# Embeds the Lua scripts below `folder`: a header for each family of them, and all.hpp, in `out` (EmbedLua.cmake).
+function(holdfast_embed_lua variable folder out)
+  file(GLOB_RECURSE scripts CONFIGURE_DEPENDS "${folder}/*.lua")
+  set(headers "${out}/all.hpp")
+  foreach(script IN LISTS scripts)
+    cmake_path(GET script PARENT_PATH family)
+    cmake_path(GET family FILENAME family)
+    if(NOT family STREQUAL "include")
+      list(APPEND headers "${out}/${family}.hpp")
+    endif()
+  endforeach()
+  list(REMOVE_DUPLICATES headers)
+  set(embed "${PROJECT_SOURCE_DIR}/cmake/EmbedLua.cmake")
+  add_custom_command(
+    OUTPUT ${headers}
+    COMMAND "${CMAKE_COMMAND}" "-DSRC=${folder}" "-DOUT=${out}" -P "${embed}"
+    DEPENDS ${scripts} "${embed}"
+    COMMENT "Embedding the Lua scripts of ${folder}"
+    VERBATIM)
+  set(${variable} ${headers} PARENT_SCOPE)
 endfunction()

@@ -9,7 +9,7 @@
 
 #include "resp/command.hpp"
 #include "script/names.hpp"
-#include "scripts.hpp"
+#include "scripts/client.hpp"
 
 namespace holdfast::engine {
 namespace {

@@ -3,7 +3,7 @@
 
 #include "inspect/glob.hpp"
 #include "inspect/search.hpp"
-#include "scripts.hpp"
+#include "scripts/inspect.hpp"
 
 namespace holdfast::inspection {
 namespace {
@@ -12,8 +12,8 @@ namespace lua = scripts::inspect;
 
 // As in names_redisson.hpp, for taking names apart.
 constexpr std::string_view of_permit_set{":timeout"};
-constexpr std::string_view of_semaphore{"redisson_sc:"};
-constexpr std::string_view of_latch{"redisson_countdownlatch__channel__{"};
+constexpr std::string_view semaphore_prefix{"redisson_sc:"};
+constexpr std::string_view latch_prefix{"redisson_countdownlatch__channel__{"};
 
 bool held_or_waited_for(lock_state const& state) {
   return state.wire == wire::redisson && (state.holding > 0 || state.waiting > 0);
@@ -76,9 +76,9 @@ bool find_permits(search& what) {
 bool find_waited_for(search& what) {
   std::vector<std::string> names;
   for (std::string_view const text : what.channels("redisson_*")) {
-    if (text.starts_with(of_semaphore)) add_names_of(text.substr(of_semaphore.size()), names);
-    if (text.starts_with(of_latch) && text.ends_with('}'))
-      names.emplace_back(text.substr(of_latch.size(), text.size() - of_latch.size() - 1));
+    if (text.starts_with(semaphore_prefix)) add_names_of(text.substr(semaphore_prefix.size()), names);
+    if (text.starts_with(latch_prefix) && text.ends_with('}'))
+      names.emplace_back(text.substr(latch_prefix.size(), text.size() - latch_prefix.size() - 1));
   }
   std::ranges::sort(names);
   names.erase(std::ranges::unique(names).begin(), names.end());

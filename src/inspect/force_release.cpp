@@ -10,7 +10,8 @@
 #include "inspect/view.hpp"
 #include "script/names.hpp"
 #include "script/names_redisson.hpp"
-#include "scripts.hpp"
+#include "scripts/inspect.hpp"
+#include "scripts/redisson_rw.hpp"
 #include "sync/options_check.hpp"
 #include "sync/redisson/permit_id.hpp"
 
@@ -39,7 +40,7 @@ struct petition {
   [[nodiscard]] bool pending() const { return answer >= 0 && (expected || heard); }
 };
 
-void ask(engine::core& server, lock_state const& seen, std::span<petition> all, std::string_view mode) {
+void ask_holders(engine::core& server, lock_state const& seen, std::span<petition> all, std::string_view mode) {
   std::vector<petition*> pending;
   std::vector<call> questions;
   for (auto& one : all) {
@@ -70,7 +71,7 @@ std::vector<petition> ask_holders(engine::core& server, lock_state const& seen,
   for (;;) {
     bool const asks = clock::now() >= next_ask;
     if (asks) next_ask += ask_every;
-    ask(server, seen, all, asks ? "ask" : "look");
+    ask_holders(server, seen, all, asks ? "ask" : "look");
     auto const left = end - clock::now();
     if (left <= 0ms || std::ranges::none_of(all, &petition::pending)) return all;
     std::this_thread::sleep_for(std::min<clock::duration>(left, look_every));

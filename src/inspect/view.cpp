@@ -7,7 +7,7 @@
 #include "engine/record.hpp"
 #include "inspect/redisson_facts.hpp"
 #include "script/names.hpp"
-#include "scripts.hpp"
+#include "scripts/inspect.hpp"
 
 namespace holdfast::inspection {
 namespace {

@@ -41,7 +41,7 @@ using url_text::to_bool;
 namespace urls = boost::urls;
 using namespace std::string_literals;
 
-constexpr auto schemes =
+constexpr auto allowed_schemes =
     "redis://, rediss:// (TLS), redis+unix:// (socket), redis+sentinel://, redis+cluster:// or "
     "redis+quorum:// (several hosts)";
 constexpr std::size_t longest_socket_path = 107;  // sun_path, with its end
@@ -75,8 +75,8 @@ endpoint::scheme to_scheme(std::string_view text) {
   auto const is_plain = [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '+' || c == '.' || c == '-';
   };
-  if (name.empty() || !std::ranges::all_of(name, is_plain)) bad("it must begin with "s + schemes);
-  bad("unknown scheme " + name + "://; allowed are " + schemes);
+  if (name.empty() || !std::ranges::all_of(name, is_plain)) bad("it must begin with "s + allowed_schemes);
+  bad("unknown scheme " + name + "://; allowed are " + allowed_schemes);
 }
 
 urls::url_view parse(std::string_view text) {

@@ -1,6 +1,6 @@
 #include "sync/exclusive.hpp"
 
-#include "scripts.hpp"
+#include "scripts/exclusive.hpp"
 #include "sync/replies.hpp"
 
 namespace holdfast::sync {

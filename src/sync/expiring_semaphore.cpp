@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "scripts.hpp"
+#include "scripts/redisson_permit.hpp"
 #include "sync/options_check.hpp"
 #include "sync/redisson.hpp"
 #include "sync/redisson/permit_id.hpp"
@@ -13,7 +13,6 @@
 namespace holdfast {
 
 namespace format = sync::redisson;
-namespace lua = scripts::redisson_permit;
 
 struct expiring_semaphore::impl {
   sync::seat seat;
@@ -31,10 +30,10 @@ struct expiring_semaphore::impl {
     std::int64_t out;
   };
   [[nodiscard]] counted count() {
-    auto const how = permits.ask(lua::counts{.counter = {seat.name()},
-                                             .permits = {out},
-                                             .publish = permits.publish(),
-                                             .channel = permits.channel()}());
+    auto const how = permits.ask(scripts::redisson_permit::counts{.counter = {seat.name()},
+                                                                  .permits = {out},
+                                                                  .publish = permits.publish(),
+                                                                  .channel = permits.channel()}());
     return {how.reply[0].integer, how.reply[1].integer, how.reply[2].integer};
   }
 };
@@ -56,24 +55,24 @@ bool expiring_semaphore::try_set_permits(std::int64_t permits) {
 
 void expiring_semaphore::set_permits(std::int64_t permits) {
   format::check_number("the number of permits of", name(), permits, 0, format::most_permits);
-  (void)impl_->permits.ask(lua::set{.counter = {name()},
-                                    .permits = {impl_->out},
-                                    .altogether = permits,
-                                    .publish = impl_->permits.publish(),
-                                    .channel = impl_->permits.channel()}());
+  (void)impl_->permits.ask(scripts::redisson_permit::set{.counter = {name()},
+                                                         .permits = {impl_->out},
+                                                         .altogether = permits,
+                                                         .publish = impl_->permits.publish(),
+                                                         .channel = impl_->permits.channel()}());
 }
 
 void expiring_semaphore::add_permits(std::int64_t permits) {
   format::check_number("the number of permits to add to", name(), permits, -format::most_permits,
                        format::most_permits);
-  impl_->permits.change(lua::add{.counter = {name()},
-                                 .permits = {impl_->out},
-                                 .done = {},
-                                 .answered = {},
-                                 .more = permits,
-                                 .publish = impl_->permits.publish(),
-                                 .channel = impl_->permits.channel(),
-                                 .done_ms = sync::notes::kept_ms});
+  impl_->permits.change(scripts::redisson_permit::add{.counter = {name()},
+                                                      .permits = {impl_->out},
+                                                      .done = {},
+                                                      .answered = {},
+                                                      .more = permits,
+                                                      .publish = impl_->permits.publish(),
+                                                      .channel = impl_->permits.channel(),
+                                                      .done_ms = sync::notes::kept_ms});
 }
 
 lease expiring_semaphore::acquire(std::stop_token stop) {
@@ -102,11 +101,12 @@ release_result expiring_semaphore::release(std::string_view id) {
   auto const bytes = format::read_permit_id(id);
   sync::check(bytes.has_value(), "the id of a permit of \"" + name() + "\" is 32 hexadecimal digits, not \"" +
                                      std::string{id} + "\"");
-  auto const how = impl_->permits.ask(lua::release{.counter = {name()},
-                                                   .permits = {impl_->out},
-                                                   .id = *bytes,
-                                                   .publish = impl_->permits.publish(),
-                                                   .channel = impl_->permits.channel()}());
+  auto const how =
+      impl_->permits.ask(scripts::redisson_permit::release{.counter = {name()},
+                                                           .permits = {impl_->out},
+                                                           .id = *bytes,
+                                                           .publish = impl_->permits.publish(),
+                                                           .channel = impl_->permits.channel()}());
   // Sent twice, and not out the second time: the first one did it.
   auto const given_back = sync::replies::read_release(how.reply) == engine::found::mine || how.resent;
   return given_back ? release_result::released : release_result::lost;

@@ -1,11 +1,12 @@
 #include "sync/fair.hpp"
 
-#include "scripts.hpp"
+#include "scripts/fair.hpp"
 #include "sync/exclusive.hpp"
 #include "sync/replies.hpp"
 
 namespace holdfast::sync {
 namespace {
+namespace fair_calls {
 
 using namespace engine;
 namespace lua = scripts::fair;
@@ -39,14 +40,15 @@ call pass(owned what, handover how, ask const& next) {
                    .waited_us = next.waited.count()}();
 }
 
+}  // namespace fair_calls
 }  // namespace
 
 constinit engine::recipe const fair{.order = order::strict,
-                                    .acquire = acquire,
+                                    .acquire = fair_calls::acquire,
                                     .read_acquire = replies::read_acquire,
                                     .release = plain::release,
                                     .read_release = replies::read_release,
-                                    .pass = pass,
+                                    .pass = fair_calls::pass,
                                     .read_pass = replies::read_pass,
                                     .abandon = plain::abandon,
                                     .renew = plain::renew,

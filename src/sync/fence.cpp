@@ -9,7 +9,7 @@
 #include "engine/core.hpp"
 #include "engine/failure.hpp"
 #include "script/names.hpp"
-#include "scripts.hpp"
+#include "scripts/fence.hpp"
 #include "sync/notes.hpp"
 #include "sync/options_check.hpp"
 

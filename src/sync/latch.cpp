@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "engine/access.hpp"
-#include "scripts.hpp"
+#include "scripts/redisson_latch.hpp"
 #include "sync/options_check.hpp"
 #include "sync/redisson.hpp"
 #include "sync/redisson/tally.hpp"
@@ -14,7 +14,6 @@
 namespace holdfast {
 
 namespace format = sync::redisson;
-namespace lua = scripts::redisson_latch;
 
 namespace {
 
@@ -59,13 +58,13 @@ bool latch::try_set_count(std::int64_t count) {
 
 void latch::count_down(std::int64_t n) {
   format::check_number("the number to count down", name(), n, 1, highest_count);
-  impl_->count.change(lua::count_down{.counter = {name()},
-                                      .done = {},
-                                      .answered = {},
-                                      .n = n,
-                                      .publish = impl_->count.publish(),
-                                      .channel = impl_->count.channel(),
-                                      .done_ms = sync::notes::kept_ms});
+  impl_->count.change(scripts::redisson_latch::count_down{.counter = {name()},
+                                                          .done = {},
+                                                          .answered = {},
+                                                          .n = n,
+                                                          .publish = impl_->count.publish(),
+                                                          .channel = impl_->count.channel(),
+                                                          .done_ms = sync::notes::kept_ms});
 }
 
 std::int64_t latch::count() { return std::max<std::int64_t>(impl_->count.read().value_or(0), 0); }
@@ -88,12 +87,12 @@ void latch::async_wait(wait_handler done, std::stop_token stop) {
 }
 
 bool latch::open() {
-  return impl_->count.change(lua::open{.counter = {name()},
-                                       .done = {},
-                                       .answered = {},
-                                       .publish = impl_->count.publish(),
-                                       .channel = impl_->count.channel(),
-                                       .done_ms = sync::notes::kept_ms}) == 1;
+  return impl_->count.change(scripts::redisson_latch::open{.counter = {name()},
+                                                           .done = {},
+                                                           .answered = {},
+                                                           .publish = impl_->count.publish(),
+                                                           .channel = impl_->count.channel(),
+                                                           .done_ms = sync::notes::kept_ms}) == 1;
 }
 
 }  // namespace holdfast

@@ -3,12 +3,13 @@
 #include <charconv>
 
 #include "script/names.hpp"
-#include "scripts.hpp"
+#include "scripts/multi.hpp"
 #include "sync/exclusive.hpp"
 #include "sync/replies.hpp"
 
 namespace holdfast::sync {
 namespace {
+namespace multi_calls {
 
 using namespace engine;
 namespace lua = scripts::multi;
@@ -92,9 +93,13 @@ std::size_t count(std::string_view joined) { return split_names(joined).size(); 
 
 std::string_view first(std::string_view joined) { return take_name(joined); }
 
+}  // namespace multi_calls
 }  // namespace
 
-constinit several_names const several{.count = count, .first = first, .all = split_names, .title = title};
+constinit several_names const several{.count = multi_calls::count,
+                                      .first = multi_calls::first,
+                                      .all = split_names,
+                                      .title = multi_calls::title};
 
 void add_leases(std::span<owned const> leases, std::vector<key>& locks, std::vector<arg>& owners) {
   for (auto const& one : leases) {
@@ -113,7 +118,7 @@ std::string join_names(std::span<std::string const> sorted) {
 
 std::vector<std::string_view> split_names(std::string_view joined) {
   std::vector<std::string_view> list;
-  while (!joined.empty()) list.push_back(take_name(joined));
+  while (!joined.empty()) list.push_back(multi_calls::take_name(joined));
   return list;
 }
 
@@ -130,14 +135,14 @@ std::string title_of(std::span<std::string_view const> names) {
 }
 
 constinit engine::recipe const multi{.order = order::barging,
-                                     .acquire = acquire,
+                                     .acquire = multi_calls::acquire,
                                      .read_acquire = replies::read_acquire,
-                                     .release = release,
+                                     .release = multi_calls::release,
                                      .read_release = replies::read_release,
-                                     .pass = pass,
+                                     .pass = multi_calls::pass,
                                      .read_pass = replies::read_pass,
-                                     .abandon = abandon,
-                                     .renew = renew,
+                                     .abandon = multi_calls::abandon,
+                                     .renew = multi_calls::renew,
                                      .read_renew = replies::read_renew,
                                      .several = &several};
 

@@ -1,11 +1,12 @@
 #include "sync/quorum.hpp"
 
-#include "scripts.hpp"
+#include "scripts/quorum.hpp"
 #include "sync/exclusive.hpp"
 #include "sync/replies.hpp"
 
 namespace holdfast::sync {
 namespace {
+namespace quorum_calls {
 
 using namespace engine;
 namespace lua = scripts::quorum;
@@ -47,17 +48,18 @@ call raise(owned what, std::int64_t token) {
 
 constexpr voting by_votes{.yield = yield, .raise = raise};
 
+}  // namespace quorum_calls
 }  // namespace
 
 /// Without `pass`: the next caller of the process asks behind the release, at all masters alike.
 constinit engine::recipe const quorum{.order = order::barging,
-                                      .acquire = acquire,
+                                      .acquire = quorum_calls::acquire,
                                       .read_acquire = replies::read_acquire,
-                                      .release = release,
+                                      .release = quorum_calls::release,
                                       .read_release = replies::read_release,
-                                      .abandon = abandon,
+                                      .abandon = quorum_calls::abandon,
                                       .renew = plain::renew,
                                       .read_renew = replies::read_renew,
-                                      .votes = &by_votes};
+                                      .votes = &quorum_calls::by_votes};
 
 }  // namespace holdfast::sync

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "scripts.hpp"
+#include "scripts/redisson_semaphore.hpp"
 #include "sync/options_check.hpp"
 #include "sync/redisson.hpp"
 #include "sync/redisson/tally.hpp"
@@ -12,7 +12,6 @@
 namespace holdfast {
 
 namespace format = sync::redisson;
-namespace lua = scripts::redisson_semaphore;
 
 struct semaphore::impl {
   sync::seat seat;
@@ -32,13 +31,13 @@ struct semaphore::impl {
   }
 
   void add(std::int64_t number) {
-    permits.change(lua::add{.counter = {seat.name()},
-                            .done = {},
-                            .answered = {},
-                            .permits = number,
-                            .publish = permits.publish(),
-                            .channel = permits.channel(),
-                            .done_ms = sync::notes::kept_ms});
+    permits.change(scripts::redisson_semaphore::add{.counter = {seat.name()},
+                                                    .done = {},
+                                                    .answered = {},
+                                                    .permits = number,
+                                                    .publish = permits.publish(),
+                                                    .channel = permits.channel(),
+                                                    .done_ms = sync::notes::kept_ms});
   }
 };
 
@@ -88,8 +87,8 @@ void semaphore::add_permits(std::int64_t permits) {
 }
 
 std::int64_t semaphore::drain() {
-  return impl_->permits.change(
-      lua::drain{.counter = {name()}, .done = {}, .answered = {}, .done_ms = sync::notes::kept_ms});
+  return impl_->permits.change(scripts::redisson_semaphore::drain{
+      .counter = {name()}, .done = {}, .answered = {}, .done_ms = sync::notes::kept_ms});
 }
 
 std::int64_t semaphore::available() { return impl_->permits.read().value_or(0); }

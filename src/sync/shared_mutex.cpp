@@ -14,43 +14,43 @@ namespace {
 
 using nesting = engine::exclusive_kind::nesting;
 
-/// Those who write, or those who read: each has a line of its own, and the server keeps them apart.
-struct side {
-  sync::seat seat;
-  sync::std_shape<lease> shape;
-
-  side(client& redis, std::string const& name, lock_options const& options, engine::recipe const& kind,
-       std::string const& title, nesting again)
-      : seat{redis, name, options, kind},
-        shape{title, again, [on = seat.core(), title](lease mine) {
-                on->warn("a thread ended without unlocking " + title + "; it is given back");
-                mine.async_release({});
-              }} {}
-
-  [[nodiscard]] lease acquire(std::stop_token const& stop) const {
-    return std::move(*seat.acquire(std::nullopt, stop));
-  }
-  [[nodiscard]] std::optional<lease> try_acquire_within(std::chrono::nanoseconds wait,
-                                                        std::stop_token const& stop) const {
-    seat.check_wait(wait);
-    return seat.acquire(wait, stop);
-  }
-  void async_try_acquire_within(std::chrono::nanoseconds wait, shared_mutex::acquire_handler done,
-                                std::stop_token stop) const {
-    seat.check_wait(wait);
-    seat.async_acquire(wait, std::move(done), std::move(stop));
-  }
-  void lock() {
-    shape.lock([this] { return acquire({}); });
-  }
-  [[nodiscard]] bool try_lock_within(std::chrono::nanoseconds wait) {
-    return shape.try_lock([this, wait] { return seat.acquire(wait, {}); });
-  }
-};
-
 }  // namespace
 
 struct shared_mutex::impl {
+  /// Those who write, or those who read: each has a line of its own, and the server keeps them apart.
+  struct side {
+    sync::seat seat;
+    sync::std_shape<lease> shape;
+
+    side(client& redis, std::string const& name, lock_options const& options, engine::recipe const& kind,
+         std::string const& title, nesting again)
+        : seat{redis, name, options, kind},
+          shape{title, again, [on = seat.core(), title](lease mine) {
+                  on->warn("a thread ended without unlocking " + title + "; it is given back");
+                  mine.async_release({});
+                }} {}
+
+    [[nodiscard]] lease acquire(std::stop_token const& stop) const {
+      return std::move(*seat.acquire(std::nullopt, stop));
+    }
+    [[nodiscard]] std::optional<lease> try_acquire_within(std::chrono::nanoseconds wait,
+                                                          std::stop_token const& stop) const {
+      seat.check_wait(wait);
+      return seat.acquire(wait, stop);
+    }
+    void async_try_acquire_within(std::chrono::nanoseconds wait, shared_mutex::acquire_handler done,
+                                  std::stop_token stop) const {
+      seat.check_wait(wait);
+      seat.async_acquire(wait, std::move(done), std::move(stop));
+    }
+    void lock() {
+      shape.lock([this] { return acquire({}); });
+    }
+    [[nodiscard]] bool try_lock_within(std::chrono::nanoseconds wait) {
+      return shape.try_lock([this, wait] { return seat.acquire(wait, {}); });
+    }
+  };
+
   side writers;
   side readers;
   std::atomic<release_result> last{release_result::released};

@@ -9,13 +9,13 @@
 namespace holdfast::topology {
 namespace {
 
-struct meaning {
+struct code_meaning {
   std::string_view code;
   refusal::kind what;
 };
 
 /// The last three come from a node that was a master a moment ago, or has lost its own.
-constexpr std::array<meaning, 8> meanings{{
+constexpr std::array<code_meaning, 8> meanings{{
     {"MOVED", refusal::kind::moved},
     {"ASK", refusal::kind::ask},
     {"CLUSTERDOWN", refusal::kind::unserved},
@@ -49,7 +49,7 @@ bool read_target(std::string_view text, refusal& into) {
 
 refusal read_refusal(std::string_view words) {
   auto const space = std::min(words.find(' '), words.size());
-  auto const* const known = std::ranges::find(meanings, words.substr(0, space), &meaning::code);
+  auto const* const known = std::ranges::find(meanings, words.substr(0, space), &code_meaning::code);
   if (known == meanings.end()) {
     if (words.find(not_here) == std::string_view::npos) return {};
     return {.what = refusal::kind::not_yet, .halfway = true};

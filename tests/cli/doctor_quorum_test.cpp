@@ -18,27 +18,27 @@ server_facts voter(std::string const& run_id, std::string const& more_info = {})
 }
 
 /// Nothing to complain about, unless there are too few or an even number.
-quorum_facts fine(std::uint16_t const count = 5) {
+quorum_facts fine_quorum(std::uint16_t const count = 5) {
   quorum_facts facts;
   for (std::uint16_t i = 1; i <= count; ++i) facts.servers.push_back(well(i, voter("r" + std::to_string(i))));
   return facts;
 }
 
 TEST(doctor_of_quorum, finds_nothing_wrong_with_what_is_set_up_well) {
-  for (auto const& one : judge(fine())) {
+  for (auto const& one : judge(fine_quorum())) {
     EXPECT_EQ(one.how, severity::ok) << one.check << ": " << one.found;
   }
 }
 
 TEST(doctor_of_quorum, warns_of_too_few_and_of_an_even_number) {
-  EXPECT_EQ(worst(judge(fine(3)), "servers").how, severity::ok);
+  EXPECT_EQ(worst(judge(fine_quorum(3)), "servers").how, severity::ok);
   for (auto const count : std::vector<std::uint16_t>{1, 2, 4}) {
-    EXPECT_EQ(worst(judge(fine(count)), "servers").how, severity::warning) << count;
+    EXPECT_EQ(worst(judge(fine_quorum(count)), "servers").how, severity::warning) << count;
   }
 }
 
 TEST(doctor_of_quorum, tells_a_minority_that_is_down_from_a_majority) {
-  auto facts = fine();
+  auto facts = fine_quorum();
   facts.servers[0] = gone(1);
   facts.servers[1] = gone(2);
   EXPECT_EQ(worst(judge(facts), "majority").how, severity::warning);
@@ -50,7 +50,7 @@ TEST(doctor_of_quorum, tells_a_minority_that_is_down_from_a_majority) {
 }
 
 TEST(doctor_of_quorum, finds_one_server_behind_two_addresses) {
-  auto facts = fine();
+  auto facts = fine_quorum();
   facts.servers[3] = well(4, voter("r2"));
   auto const found = worst(judge(facts), "distinct");
   EXPECT_EQ(found.how, severity::problem);
@@ -58,7 +58,7 @@ TEST(doctor_of_quorum, finds_one_server_behind_two_addresses) {
 }
 
 TEST(doctor_of_quorum, refuses_a_replica_and_a_node_of_a_cluster) {
-  auto facts = fine();
+  auto facts = fine_quorum();
   facts.servers[0] = well(1, voter("r1", "role:slave\r\nmaster_host:h\r\nmaster_port:1\r\n"));
   facts.servers[1] = well(2, voter("r2", "redis_mode:cluster\r\n"));
   auto const findings = judge(facts);
@@ -68,7 +68,7 @@ TEST(doctor_of_quorum, refuses_a_replica_and_a_node_of_a_cluster) {
 }
 
 TEST(doctor_of_quorum, warns_of_a_restart_that_may_have_forgotten_locks) {
-  auto facts = fine();
+  auto facts = fine_quorum();
   facts.servers[0] = well(1, voter("r1", "uptime_in_seconds:3\r\n"));
   EXPECT_EQ(worst(judge(facts), "restarts").how, severity::ok);  // it keeps all
   facts.servers[0].facts->config.value->at("appendfsync") = "everysec";
@@ -80,7 +80,7 @@ TEST(doctor_of_quorum, warns_of_a_restart_that_may_have_forgotten_locks) {
 
 TEST(doctor_of_quorum, compares_the_clocks_of_all) {
   auto const spread = [](std::chrono::microseconds const server, std::chrono::microseconds const doubt) {
-    auto facts = fine();
+    auto facts = fine_quorum();
     facts.servers[0].facts->clock.value = clock_facts{.ours = 2s, .server = 2s - 12ms, .doubt = doubt};
     facts.servers[1].facts->clock.value = clock_facts{.ours = 2s, .server = server, .doubt = doubt};
     return worst(judge(facts), "clock spread").how;
@@ -91,7 +91,7 @@ TEST(doctor_of_quorum, compares_the_clocks_of_all) {
 }
 
 TEST(doctor_of_quorum, notes_times_that_are_far_apart) {
-  auto facts = fine();
+  auto facts = fine_quorum();
   facts.servers[0].facts->clock.value->ahead = 5s;
   auto const found = worst(judge(facts), "clock spread");
   EXPECT_EQ(found.how, severity::advice);

@@ -24,7 +24,7 @@ sentinel_view view(std::uint16_t const port) {
 }
 
 /// Nothing to complain about: three sentinels, a master and two replicas.
-sentinel_facts fine() {
+sentinel_facts fine_sentinels() {
   auto master = healthy(
       "connected_slaves:2\r\nslave0:ip=h,port=1,state=online,offset=1000,lag=0\r\n"
       "slave1:ip=h,port=2,state=online,offset=1000,lag=1\r\n");
@@ -39,13 +39,13 @@ sentinel_facts fine() {
 }
 
 TEST(doctor_of_sentinels, finds_nothing_wrong_with_what_is_set_up_well) {
-  for (auto const& one : judge(fine())) {
+  for (auto const& one : judge(fine_sentinels())) {
     EXPECT_EQ(one.how, severity::ok) << one.check << ": " << one.found;
   }
 }
 
 TEST(doctor_of_sentinels, lists_the_names_they_know_when_ours_is_unknown) {
-  auto facts = fine();
+  auto facts = fine_sentinels();
   facts.servers.clear();
   for (auto& one : facts.sentinels) {
     one.master.reset();
@@ -58,7 +58,7 @@ TEST(doctor_of_sentinels, lists_the_names_they_know_when_ours_is_unknown) {
 }
 
 TEST(doctor_of_sentinels, warns_of_one_that_does_not_know_the_name) {
-  auto facts = fine();
+  auto facts = fine_sentinels();
   facts.sentinels[1].master.reset();
   auto const found = worst(judge(facts), "master name");
   EXPECT_EQ(found.how, severity::warning);
@@ -66,7 +66,7 @@ TEST(doctor_of_sentinels, warns_of_one_that_does_not_know_the_name) {
 }
 
 TEST(doctor_of_sentinels, names_who_says_what_when_they_disagree) {
-  auto facts = fine();
+  auto facts = fine_sentinels();
   facts.sentinels[2].master = address{"10.0.0.1", 6380};
   EXPECT_EQ(agreed_master(facts.sentinels), the_master);
   auto const found = worst(judge(facts), "agreement");
@@ -79,7 +79,7 @@ TEST(doctor_of_sentinels, names_who_says_what_when_they_disagree) {
 }
 
 TEST(doctor_of_sentinels, tells_one_that_is_down_from_one_that_is_none) {
-  auto facts = fine();
+  auto facts = fine_sentinels();
   facts.sentinels[2].failure = "connection refused";
   EXPECT_EQ(worst(judge(facts), "sentinels").how, severity::warning);
   for (auto& one : facts.sentinels) {
@@ -92,7 +92,7 @@ TEST(doctor_of_sentinels, tells_one_that_is_down_from_one_that_is_none) {
 }
 
 TEST(doctor_of_sentinels, advises_to_put_all_of_them_into_the_url) {
-  auto facts = fine();
+  auto facts = fine_sentinels();
   facts.sentinels[2].in_url = false;
   auto const found = worst(judge(facts), "sentinels");
   EXPECT_EQ(found.how, severity::advice);
@@ -101,7 +101,7 @@ TEST(doctor_of_sentinels, advises_to_put_all_of_them_into_the_url) {
 
 TEST(doctor_of_sentinels, weighs_their_number_and_their_quorum) {
   auto const with = [](std::int64_t const others, std::int64_t const quorum) {
-    auto facts = fine();
+    auto facts = fine_sentinels();
     for (auto& one : facts.sentinels) {
       one.others = others;
       one.quorum = quorum;
@@ -118,7 +118,7 @@ TEST(doctor_of_sentinels, weighs_their_number_and_their_quorum) {
 }
 
 TEST(doctor_of_sentinels, warns_when_a_failover_could_not_be_agreed_on) {
-  auto facts = fine();
+  auto facts = fine_sentinels();
   facts.sentinels[0].check = {.refusal = "NOQUORUM 1 usable Sentinels."};
   auto const found = worst(judge(facts), "quorum");
   EXPECT_EQ(found.how, severity::warning);
@@ -126,7 +126,7 @@ TEST(doctor_of_sentinels, warns_when_a_failover_could_not_be_agreed_on) {
 }
 
 TEST(doctor_of_sentinels, advises_a_failover_that_begins_before_a_lease_ends) {
-  auto facts = fine();
+  auto facts = fine_sentinels();
   for (auto& one : facts.sentinels) one.down_after_ms = 30'000;
   auto const found = worst(judge(facts), "failover");
   EXPECT_EQ(found.how, severity::advice);
@@ -134,7 +134,7 @@ TEST(doctor_of_sentinels, advises_a_failover_that_begins_before_a_lease_ends) {
 }
 
 TEST(doctor_of_sentinels, advises_nat_when_the_master_is_not_where_they_say) {
-  auto facts = fine();
+  auto facts = fine_sentinels();
   facts.servers[0] = gone(6379);
   auto const found = worst(judge(facts), "master");
   EXPECT_EQ(found.how, severity::problem);
@@ -142,7 +142,7 @@ TEST(doctor_of_sentinels, advises_nat_when_the_master_is_not_where_they_say) {
 }
 
 TEST(doctor_of_sentinels, warns_of_replicas_that_are_missing_or_not_reached) {
-  auto facts = fine();
+  auto facts = fine_sentinels();
   facts.servers[1] = gone(6380, server_duty::stand_by);
   EXPECT_EQ(worst(judge(facts), "stand-by").how, severity::warning);
   facts.servers.resize(1);
@@ -150,7 +150,7 @@ TEST(doctor_of_sentinels, warns_of_replicas_that_are_missing_or_not_reached) {
 }
 
 TEST(doctor_of_sentinels, says_that_a_replica_was_named_as_the_master) {
-  auto facts = fine();
+  auto facts = fine_sentinels();
   facts.servers[0] = well(6379, healthy("role:slave\r\nmaster_host:h\r\nmaster_port:1\r\n"));
   facts.servers[0].facts->part_of = deployment_kind::sentinel;
   EXPECT_EQ(worst(judge(facts), "role").how, severity::problem);

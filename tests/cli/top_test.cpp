@@ -188,7 +188,8 @@ TEST_F(top, shows_nothing_new_while_it_is_paused) {
   window->type("p");
   ASSERT_TRUE(redrawn_shows("PAUSED")) << window->seen();
   hold("nightly");
-  EXPECT_TRUE(always(500ms, [&] { return window->seen().find("nightly") == std::string::npos; }));
+  EXPECT_TRUE(
+      holdfast::test::always(500ms, [&] { return window->seen().find("nightly") == std::string::npos; }));
   window->type("p");
   EXPECT_TRUE(window->shows("nightly"));
 }

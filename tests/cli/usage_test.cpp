@@ -11,7 +11,7 @@ namespace {
 using namespace holdfast::test;
 using testing::HasSubstr;
 
-struct row {
+struct wrong_usage {
   words arguments;
   std::string says;
 };
@@ -19,7 +19,7 @@ struct row {
 TEST(usage, errors_exit_with_64_and_say_what_is_allowed) {
   // Nothing listens there: each of these must be found before anything is sent.
   environment const nowhere{{"HOLDFAST_URL", "redis+unix:///nowhere/redis.sock"}};
-  std::vector<row> const rows{
+  std::vector<wrong_usage> const rows{
       {{}, "there are: run, ls, inspect, "},
       {{"walk"}, "no command \"walk\"; there are: run, ls, inspect, "},
       {{"walk", "job", "--json"}, "no command \"walk\"; there are: "},

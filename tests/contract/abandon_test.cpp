@@ -1,8 +1,6 @@
 #include "contract/contract.hpp"
 
-namespace {
-
-using namespace holdfast::contract;
+namespace holdfast::contract::abandon_test {
 
 constexpr std::int64_t starved = 5'000;
 
@@ -65,4 +63,4 @@ INSTANTIATE_TEST_SUITE_P(
     }),
     name_of);
 
-}  // namespace
+}  // namespace holdfast::contract::abandon_test

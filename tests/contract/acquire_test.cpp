@@ -1,9 +1,8 @@
 #include "contract/contract.hpp"
 #include "script/names.hpp"
 
-namespace {
+namespace holdfast::contract::acquire_test {
 
-using namespace holdfast::contract;
 namespace names = holdfast::names;
 using testing::_;
 using testing::AllOf;
@@ -248,4 +247,4 @@ TEST(acquire_script_alone, leaves_nothing_else_behind) {
               testing::UnorderedElementsAre(std::string{lock_name}, names::token_counter(lock_name)));
 }
 
-}  // namespace
+}  // namespace holdfast::contract::acquire_test

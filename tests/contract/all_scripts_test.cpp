@@ -5,13 +5,12 @@
 #include "contract/rw.hpp"
 #include "script/names.hpp"
 #include "script/names_redisson.hpp"
-#include "scripts.hpp"
+#include "scripts/all.hpp"
 #include "sync/multi.hpp"
 #include "sync/quorum.hpp"
 
-namespace {
+namespace holdfast::contract::all_scripts_test {
 
-using namespace holdfast::contract;
 using namespace std::chrono_literals;
 using testing::_;
 namespace lua = holdfast::scripts::exclusive;
@@ -328,4 +327,4 @@ TEST(every_script, keeps_to_one_slot_of_a_cluster) {
   }
 }
 
-}  // namespace
+}  // namespace holdfast::contract::all_scripts_test

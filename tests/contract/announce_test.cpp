@@ -1,10 +1,9 @@
 #include "contract/contract.hpp"
 #include "script/names.hpp"
-#include "scripts.hpp"
+#include "scripts/client.hpp"
 
-namespace {
+namespace holdfast::contract::announce_test {
 
-using namespace holdfast::contract;
 namespace names = holdfast::names;
 using testing::AllOf;
 using testing::Gt;
@@ -53,4 +52,4 @@ TEST(announce_script, leaves_a_key_of_another_type_alone) {
   EXPECT_EQ(raw.get(record), "spoilt");
 }
 
-}  // namespace
+}  // namespace holdfast::contract::announce_test

@@ -1,9 +1,8 @@
 #include "contract/contract.hpp"
 #include "script/names.hpp"
 
-namespace {
+namespace holdfast::contract::fair_acquire_test {
 
-using namespace holdfast::contract;
 using namespace std::chrono_literals;
 namespace names = holdfast::names;
 using testing::AllOf;
@@ -180,4 +179,4 @@ TEST(fair_acquire_script_alone, leaves_nothing_else_behind) {
               testing::UnorderedElementsAre(std::string{lock_name}, names::token_counter(lock_name)));
 }
 
-}  // namespace
+}  // namespace holdfast::contract::fair_acquire_test

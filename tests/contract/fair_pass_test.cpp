@@ -1,9 +1,8 @@
 #include "contract/contract.hpp"
 #include "script/names.hpp"
 
-namespace {
+namespace holdfast::contract::fair_pass_test {
 
-using namespace holdfast::contract;
 using namespace std::chrono_literals;
 using testing::Gt;
 namespace names = holdfast::names;
@@ -105,4 +104,4 @@ TEST(fair_pass_script_alone, changes_nothing_when_a_side_key_is_something_else) 
   }
 }
 
-}  // namespace
+}  // namespace holdfast::contract::fair_pass_test

@@ -4,11 +4,10 @@
 
 #include "contract/contract.hpp"
 #include "script/names.hpp"
-#include "scripts.hpp"
+#include "scripts/fence.hpp"
 
-namespace {
+namespace holdfast::contract::fence_test {
 
-using namespace holdfast::contract;
 namespace lua = holdfast::scripts::fence;
 namespace names = holdfast::names;
 using state = std::map<std::string, std::string>;
@@ -276,4 +275,4 @@ TEST(fence_scripts, change_nothing_when_the_server_has_no_memory) {
   EXPECT_THAT(raw.keys(), testing::IsEmpty());
 }
 
-}  // namespace
+}  // namespace holdfast::contract::fence_test

@@ -11,9 +11,8 @@
 
 #include "contract/contract.hpp"
 
-namespace {
+namespace holdfast::contract::glob_test {
 
-using namespace holdfast::contract;
 using holdfast::inspection::escaped;
 using holdfast::inspection::matches;
 using holdfast::inspection::start_of;
@@ -94,4 +93,4 @@ TEST(glob, is_not_slow_with_many_stars) {
   EXPECT_FALSE(matches(pattern + "b", std::string(10'000, 'a')));
 }
 
-}  // namespace
+}  // namespace holdfast::contract::glob_test

@@ -2,11 +2,10 @@
 #include "contract/contract.hpp"
 #include "inspect/view.hpp"
 #include "script/names_redisson.hpp"
-#include "scripts.hpp"
+#include "scripts/inspect.hpp"
 
-namespace {
+namespace holdfast::contract::inspect_redisson_test {
 
-using namespace holdfast::contract;
 using testing::ElementsAre;
 using testing::IsEmpty;
 namespace lua = holdfast::scripts::inspect;
@@ -176,4 +175,4 @@ TEST_F(inspect_redisson_script, asks_a_holder_on_either_side) {
   EXPECT_EQ(inboxes.take().size(), 2U);
 }
 
-}  // namespace
+}  // namespace holdfast::contract::inspect_redisson_test

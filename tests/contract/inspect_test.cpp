@@ -1,11 +1,10 @@
+#include "scripts/inspect.hpp"
 #include "contract/contract.hpp"
 #include "inspect/view.hpp"
 #include "script/names.hpp"
-#include "scripts.hpp"
 
-namespace {
+namespace holdfast::contract::inspect_test {
 
-using namespace holdfast::contract;
 namespace lua = holdfast::scripts::inspect;
 namespace names = holdfast::names;
 
@@ -226,4 +225,4 @@ INSTANTIATE_TEST_SUITE_P(
     }),
     name_of);
 
-}  // namespace
+}  // namespace holdfast::contract::inspect_test

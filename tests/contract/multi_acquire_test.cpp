@@ -1,9 +1,8 @@
 #include "contract/several.hpp"
 #include "script/names.hpp"
 
-namespace {
+namespace holdfast::contract::multi_acquire_test {
 
-using namespace holdfast::contract;
 using testing::_;
 using testing::AllOf;
 using testing::Gt;
@@ -162,4 +161,4 @@ TEST_F(multi_acquire_script_alone, takes_a_block_of_tokens_that_ends_at_the_serv
   for (auto const name : three_names) EXPECT_EQ(raw.get(names::token_counter(name)), last) << name;
 }
 
-}  // namespace
+}  // namespace holdfast::contract::multi_acquire_test

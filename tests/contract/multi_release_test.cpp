@@ -2,9 +2,8 @@
 
 #include "contract/several.hpp"
 
-namespace {
+namespace holdfast::contract::multi_release_test {
 
-using namespace holdfast::contract;
 using testing::AllOf;
 using testing::Gt;
 using testing::Le;
@@ -176,4 +175,4 @@ TEST_F(multi_renew_script, tells_which_leases_have_lost_a_name_and_renews_none_o
   EXPECT_FALSE(raw_.exists("b"));
 }
 
-}  // namespace
+}  // namespace holdfast::contract::multi_release_test

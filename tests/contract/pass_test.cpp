@@ -1,9 +1,8 @@
 #include "contract/contract.hpp"
 #include "script/names.hpp"
 
-namespace {
+namespace holdfast::contract::pass_test {
 
-using namespace holdfast::contract;
 using testing::Gt;
 namespace names = holdfast::names;
 
@@ -89,4 +88,4 @@ TEST(pass_script_alone, gives_the_lock_to_the_next_without_the_right_to_publish)
   EXPECT_EQ(raw.command({"ZCARD", names::queue(lock_name)}).integer, 1);
 }
 
-}  // namespace
+}  // namespace holdfast::contract::pass_test

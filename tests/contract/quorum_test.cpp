@@ -2,9 +2,8 @@
 #include "sync/quorum.hpp"
 #include "contract/contract.hpp"
 
-namespace {
+namespace holdfast::contract::quorum_test {
 
-using namespace holdfast::contract;
 using namespace std::chrono_literals;
 using testing::_;
 
@@ -124,4 +123,4 @@ INSTANTIATE_TEST_SUITE_P(
     }),
     name_of);
 
-}  // namespace
+}  // namespace holdfast::contract::quorum_test

@@ -2,10 +2,9 @@
 
 #include "contract/redisson.hpp"
 
-namespace {
+namespace holdfast::contract::redisson_fair_test {
 
 using namespace holdfast::contract::redisson;
-using namespace holdfast::contract;
 using namespace std::chrono_literals;
 using std::chrono::milliseconds;
 using testing::ElementsAre;
@@ -309,4 +308,4 @@ TEST_F(redisson_fair_lock, has_a_channel_for_each_waiter) {
               ElementsAre("redisson_lock__channel:{fl}:11111111-1111-1111-1111-111111111111:1"));
 }
 
-}  // namespace
+}  // namespace holdfast::contract::redisson_fair_test

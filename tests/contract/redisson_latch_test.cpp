@@ -1,12 +1,13 @@
 // The scripts of Redisson's RCountDownLatch. Its own differ on purpose where a test says so.
 
+#include "scripts/redisson_latch.hpp"
 #include "contract/redisson_numbers.hpp"
+#include "scripts/redisson_number.hpp"
 #include "sync/redisson.hpp"
 #include "sync/redisson/tally.hpp"
 
-namespace {
+namespace holdfast::contract::redisson_latch_test {
 
-using namespace holdfast::contract;
 namespace lua = holdfast::scripts::redisson_latch;
 namespace number = holdfast::scripts::redisson_number;
 namespace format = holdfast::sync::redisson;
@@ -104,4 +105,4 @@ TEST_F(redisson_latch, says_what_it_found_instead_of_a_count) {
   EXPECT_THAT(messages_.take(), testing::IsEmpty());
 }
 
-}  // namespace
+}  // namespace holdfast::contract::redisson_latch_test

@@ -2,10 +2,9 @@
 
 #include "contract/redisson.hpp"
 
-namespace {
+namespace holdfast::contract::redisson_lock_test {
 
 using namespace holdfast::contract::redisson;
-using namespace holdfast::contract;
 using namespace std::chrono_literals;
 using testing::ElementsAre;
 using testing::IsEmpty;
@@ -308,4 +307,4 @@ TEST_F(redisson_fenced_lock, says_what_else_stands_in_its_keys_and_takes_nothing
   EXPECT_THAT(keys(), ElementsAre("mylock x ttl -1"));
 }
 
-}  // namespace
+}  // namespace holdfast::contract::redisson_lock_test

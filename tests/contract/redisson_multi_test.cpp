@@ -3,10 +3,9 @@
 #include "contract/redisson.hpp"
 #include "sync/multi.hpp"
 
-namespace {
+namespace holdfast::contract::redisson_multi_test {
 
 using namespace holdfast::contract::redisson;
-using namespace holdfast::contract;
 using namespace std::chrono_literals;
 using testing::ElementsAre;
 using testing::IsEmpty;
@@ -129,4 +128,4 @@ TEST_F(redisson_multi_lock, hears_the_channel_of_each_name) {
               ElementsAre("redisson_lock__channel:{m1}", "redisson_lock__channel:{m2}"));
 }
 
-}  // namespace
+}  // namespace holdfast::contract::redisson_multi_test

@@ -1,5 +1,6 @@
 #include "contract/redisson_numbers.hpp"
 
+#include "scripts/redisson_number.hpp"
 #include "sync/redisson/permit_id.hpp"
 
 namespace holdfast::contract {

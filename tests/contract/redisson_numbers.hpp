@@ -7,7 +7,6 @@
 
 #include "contract/contract.hpp"
 #include "script/names_redisson.hpp"
-#include "scripts.hpp"
 #include "sync/notes.hpp"
 
 namespace holdfast::contract {

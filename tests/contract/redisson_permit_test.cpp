@@ -1,13 +1,13 @@
 // The scripts of Redisson's RPermitExpirableSemaphore. Its own differ on purpose where a test says so.
 
+#include "scripts/redisson_permit.hpp"
 #include "contract/redisson_numbers.hpp"
 #include "sync/redisson.hpp"
 #include "sync/redisson/permit_id.hpp"
 #include "sync/redisson/tally.hpp"
 
-namespace {
+namespace holdfast::contract::redisson_permit_test {
 
-using namespace holdfast::contract;
 using testing::AllOf;
 using testing::Gt;
 using testing::Le;
@@ -294,4 +294,4 @@ TEST_F(redisson_permit, says_what_it_found_instead) {
   EXPECT_THAT(messages_.take(), testing::IsEmpty());
 }
 
-}  // namespace
+}  // namespace holdfast::contract::redisson_permit_test

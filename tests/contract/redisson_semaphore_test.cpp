@@ -1,12 +1,13 @@
 // The scripts of Redisson's RSemaphore. Its own differ on purpose where a test says so.
 
+#include "scripts/redisson_semaphore.hpp"
 #include "contract/redisson_numbers.hpp"
+#include "scripts/redisson_number.hpp"
 #include "sync/redisson.hpp"
 #include "sync/redisson/tally.hpp"
 
-namespace {
+namespace holdfast::contract::redisson_semaphore_test {
 
-using namespace holdfast::contract;
 using testing::_;
 namespace lua = holdfast::scripts::redisson_semaphore;
 namespace number = holdfast::scripts::redisson_number;
@@ -196,4 +197,4 @@ TEST_F(redisson_semaphore, takes_nothing_when_the_server_has_no_memory) {
   EXPECT_EQ(state(), left("5"));
 }
 
-}  // namespace
+}  // namespace holdfast::contract::redisson_semaphore_test

@@ -1,9 +1,8 @@
 #include "contract/contract.hpp"
 #include "script/names.hpp"
 
-namespace {
+namespace holdfast::contract::release_test {
 
-using namespace holdfast::contract;
 namespace names = holdfast::names;
 
 constexpr std::int64_t starved = 5'000;  // milliseconds in the queue, far beyond the limit of 100
@@ -105,4 +104,4 @@ TEST(release_script_alone, frees_the_lock_and_leaves_the_waiters_queued_without_
   }
 }
 
-}  // namespace
+}  // namespace holdfast::contract::release_test

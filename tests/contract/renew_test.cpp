@@ -1,8 +1,7 @@
 #include "contract/contract.hpp"
 
-namespace {
+namespace holdfast::contract::renew_test {
 
-using namespace holdfast::contract;
 using testing::AllOf;
 using testing::Gt;
 using testing::Le;
@@ -75,4 +74,4 @@ TEST(renew_script_alone, renews_a_full_batch) {
   for (auto const& name : names) EXPECT_THAT(raw.pttl(name), is_full) << name;
 }
 
-}  // namespace
+}  // namespace holdfast::contract::renew_test

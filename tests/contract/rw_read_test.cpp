@@ -4,9 +4,8 @@
 #include "script/names_redisson.hpp"
 #include "sync/redisson.hpp"
 
-namespace {
+namespace holdfast::contract::rw::rw_read_test {
 
-using namespace holdfast::contract;
 using namespace holdfast::contract::rw;
 namespace names = holdfast::names::redisson;
 using testing::AnyOf;
@@ -190,4 +189,4 @@ TEST(rw_read_script_alone, renews_a_full_batch) {
   for (auto const& owner : owners) EXPECT_GT(at.raw().pttl(names::reader_timeout("rw", owner)), 20'000);
 }
 
-}  // namespace
+}  // namespace holdfast::contract::rw::rw_read_test

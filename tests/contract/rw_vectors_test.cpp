@@ -6,9 +6,8 @@
 #include "script/names_redisson.hpp"
 #include "support/eventually.hpp"
 
-namespace {
+namespace holdfast::contract::rw::rw_vectors_test {
 
-using namespace holdfast::contract;
 using namespace holdfast::contract::rw;
 using namespace std::chrono_literals;
 namespace names = holdfast::names::redisson;
@@ -148,4 +147,4 @@ TEST(rw_vectors, names_of_the_keys_and_the_channel) {
   EXPECT_EQ(hold_of(a, 2, "a{x}b"), "a{x}b:11111111-1111-1111-1111-111111111111:1:rwlock_timeout:2");
 }
 
-}  // namespace
+}  // namespace holdfast::contract::rw::rw_vectors_test

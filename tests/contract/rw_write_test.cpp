@@ -3,9 +3,8 @@
 #include "contract/rw.hpp"
 #include "sync/redisson.hpp"
 
-namespace {
+namespace holdfast::contract::rw::rw_write_test {
 
-using namespace holdfast::contract;
 using namespace holdfast::contract::rw;
 
 constexpr std::string_view sibling_of_a = "11111111-1111-1111-1111-111111111111:2";
@@ -295,4 +294,4 @@ TEST(rw_scripts, free_the_lock_without_the_right_to_publish) {
   }
 }
 
-}  // namespace
+}  // namespace holdfast::contract::rw::rw_write_test

@@ -5,9 +5,8 @@
 #include "script/names_redisson.hpp"
 #include "sync/redisson.hpp"
 
-namespace {
+namespace holdfast::contract::sharded_test {
 
-using namespace holdfast::contract;
 using namespace std::chrono_literals;
 using holdfast::engine::publishing;
 using testing::ElementsAre;
@@ -154,4 +153,4 @@ TEST_F(sharded_redisson, tells_the_waiter_of_a_fair_lock) {
   EXPECT_THAT(elsewhere.take(), IsEmpty());
 }
 
-}  // namespace
+}  // namespace holdfast::contract::sharded_test

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "embedded_fixture.hpp"
+#include "scripts/family.hpp"
 
 namespace holdfast {
 namespace {

@@ -2,7 +2,7 @@
 #include <holdfast/fence.hpp>
 
 #include "fault.hpp"
-#include "scripts.hpp"
+#include "scripts/fence.hpp"
 
 namespace holdfast::test {
 namespace {

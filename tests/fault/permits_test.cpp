@@ -8,7 +8,10 @@
 
 #include <thread>
 
-#include "scripts.hpp"
+#include "scripts/redisson_latch.hpp"
+#include "scripts/redisson_number.hpp"
+#include "scripts/redisson_permit.hpp"
+#include "scripts/redisson_semaphore.hpp"
 
 namespace holdfast::test {
 namespace {

@@ -5,7 +5,7 @@ namespace holdfast::test {
 namespace {
 
 constexpr auto queue = "holdfast_queue:{orders}";
-constexpr auto never = 30s;
+constexpr auto never_by_itself = 30s;
 
 class quorum_handover : public five_masters {
  protected:
@@ -28,7 +28,7 @@ class quorum_handover : public five_masters {
 
 // Unless it takes longer to come than its votes are kept for it.
 TEST_F(quorum_handover, goes_to_who_waits_and_to_no_newcomer) {
-  client patient{masters_.url(), {.recheck = never}};
+  client patient{masters_.url(), {.recheck = never_by_itself}};
   client hasty{masters_.url()};
   quorum_mutex theirs{patient, "orders"};
   quorum_mutex newcomers{hasty, "orders"};
@@ -48,7 +48,7 @@ TEST_F(quorum_handover, goes_to_who_waits_and_to_no_newcomer) {
 }
 
 TEST_F(quorum_handover, needs_no_more_than_the_word_of_one_master) {
-  client patient{masters_.url(), {.recheck = never}};
+  client patient{masters_.url(), {.recheck = never_by_itself}};
   quorum_mutex theirs{patient, "orders"};
   for (auto const& one : masters_) one->raw().command({"SET", "orders", "somebody", "PX", "600000"});
   waiter next{theirs};

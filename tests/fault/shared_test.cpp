@@ -4,12 +4,12 @@
 
 #include <holdfast/shared_mutex.hpp>
 
-#include "scripts.hpp"
+#include "scripts/redisson_rw.hpp"
 
 namespace holdfast::test {
 namespace {
 
-namespace lua = scripts::redisson_rw;
+namespace rw_scripts = scripts::redisson_rw;
 
 class shared_fault : public fault {
  protected:
@@ -48,7 +48,7 @@ class shared_fault : public fault {
 };
 
 TEST_F(shared_fault, lets_a_reader_in_once) {
-  at_every_harm(lua::read_acquire::source, [this] {
+  at_every_harm(rw_scripts::read_acquire::source, [this] {
     auto mine = m_.acquire_shared();
     EXPECT_TRUE(mine.valid());
     EXPECT_EQ(count_of(mine), "1");
@@ -58,7 +58,7 @@ TEST_F(shared_fault, lets_a_reader_in_once) {
 }
 
 TEST_F(shared_fault, lets_a_writer_in_once) {
-  at_every_harm(lua::write_acquire::source, [this] {
+  at_every_harm(rw_scripts::write_acquire::source, [this] {
     auto mine = m_.acquire();
     EXPECT_TRUE(mine.valid());
     EXPECT_EQ(count_of(mine), "1");
@@ -67,18 +67,18 @@ TEST_F(shared_fault, lets_a_writer_in_once) {
 }
 
 TEST_F(shared_fault, lets_them_out) {
-  at_every_harm(lua::read_release::source, [this] {
+  at_every_harm(rw_scripts::read_release::source, [this] {
     auto mine = m_.acquire_shared();
     release(mine);
   });
-  at_every_harm(lua::write_release::source, [this] {
+  at_every_harm(rw_scripts::write_release::source, [this] {
     auto mine = m_.acquire();
     release(mine);
   });
 }
 
 TEST_F(shared_fault, makes_a_reader_of_a_writer_all_the_same) {
-  at_every_harm(lua::downgrade::source, [this] {
+  at_every_harm(rw_scripts::downgrade::source, [this] {
     auto mine = m_.downgrade(m_.acquire());
     EXPECT_TRUE(mine.valid());
     EXPECT_EQ(count_of(mine), "1");

@@ -14,7 +14,7 @@ using testing::AllOf;
 using testing::HasSubstr;
 
 /// On a machine with more to do than it can, a failover takes its time.
-constexpr auto patience = 60s;
+constexpr auto tls_patience = 60s;
 /// Nothing but a message wakes who waits: neither the end of the ttl nor the re-check comes in time.
 lock_options const lasting{.ttl = 10min, .renew_every = 100ms};
 client_options const told_by_message{.recheck = 30s};
@@ -22,7 +22,7 @@ constexpr auto before_recheck = 20s;
 
 [[nodiscard]] bool renews_again(client& redis) {
   auto const before = redis.stats().renewals;
-  return eventually(patience, [&] { return redis.stats().renewals > before + 2; });
+  return eventually(tls_patience, [&] { return redis.stats().renewals > before + 2; });
 }
 
 [[nodiscard]] failure failure_to_connect(std::string const& url) {
@@ -79,7 +79,7 @@ TEST_F(tls_sentinel, lock_is_held_renewed_and_waited_for_while_its_master_dies) 
   ASSERT_TRUE(servers_.wait_until_replicated());
   auto& old = servers_.master();
   old.kill9();
-  ASSERT_TRUE(servers_.wait_for_another_master(old, patience));
+  ASSERT_TRUE(servers_.wait_for_another_master(old, tls_patience));
   EXPECT_TRUE(orders.goes_on());
   EXPECT_EQ(servers_.master().raw().get("orders"), orders.held().owner());
   EXPECT_TRUE(orders.passes_on());
@@ -97,14 +97,14 @@ TEST_F(tls_sentinel, failover_with_nobody_dead_is_heard_of_and_followed) {
 
 TEST_F(tls_sentinel, others_are_known_and_spoken_to_from_the_one_that_the_url_names) {
   client redis{servers_.data(0).url_of_several("sentinel", servers_.sentinel(0).address(), "/mymaster"),
-               {.connect_timeout = patience}};
+               {.connect_timeout = tls_patience}};
   mutex m{redis, "orders", lasting};
   auto const mine = m.acquire();
   ASSERT_TRUE(servers_.wait_until_replicated());
   servers_.sentinel(0).kill9();
   auto& old = servers_.master();
   old.kill9();
-  ASSERT_TRUE(servers_.wait_for_another_master(old, patience));
+  ASSERT_TRUE(servers_.wait_for_another_master(old, tls_patience));
   EXPECT_TRUE(renews_again(redis));
   EXPECT_TRUE(mine.valid());
 }
@@ -225,7 +225,7 @@ TEST_F(tls_clustered_replicas, take_over_while_a_lock_is_held_and_waited_for) {
   ASSERT_TRUE(nodes_.wait_until_replicated());
   auto& old = home();
   old.kill9();
-  ASSERT_TRUE(nodes_.wait_for_another_master(slot_, old, patience));
+  ASSERT_TRUE(nodes_.wait_for_another_master(slot_, old, tls_patience));
   EXPECT_TRUE(orders.goes_on());
   EXPECT_EQ(home().raw().get(name_), orders.held().owner());
   EXPECT_TRUE(orders.passes_on());

@@ -9,12 +9,20 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <string>
 #include <vector>
 
 namespace holdfast::test {
+
+/// For the titles of tests, which take no dash.
+inline std::string name_of_peer(testing::TestParamInfo<std::string> const& of) {
+  auto name = of.param;
+  std::replace(name.begin(), name.end(), '-', '_');
+  return name;
+}
 
 inline constexpr auto not_prepared =
     "tools/prepare-peers has not built what this needs; ./check interop does";

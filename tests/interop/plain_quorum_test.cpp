@@ -26,12 +26,6 @@ class plain_quorum : public testing::TestWithParam<std::string> {
   client redis_{servers_.url()};
 };
 
-std::string name_of_peer(testing::TestParamInfo<std::string> const& of) {
-  auto name = of.param;
-  std::replace(name.begin(), name.end(), '-', '_');
-  return name;
-}
-
 INSTANTIATE_TEST_SUITE_P(with, plain_quorum, testing::Values("redsync", "node-redlock"), name_of_peer);
 
 TEST_P(plain_quorum, keeps_them_out_while_we_hold) {

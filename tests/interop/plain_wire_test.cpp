@@ -4,7 +4,6 @@
 #include <holdfast/client.hpp>
 #include <holdfast/mutex.hpp>
 
-#include <algorithm>
 #include <memory>
 
 namespace holdfast::test {
@@ -16,12 +15,6 @@ class plain_wire : public interop, public testing::WithParamInterface<std::strin
     if (!peer::is_prepared(GetParam())) GTEST_SKIP() << not_prepared;
   }
 };
-
-std::string name_of_peer(testing::TestParamInfo<std::string> const& of) {
-  auto name = of.param;
-  std::replace(name.begin(), name.end(), '-', '_');
-  return name;
-}
 
 INSTANTIATE_TEST_SUITE_P(with, plain_wire, testing::Values("redsync", "redis-py", "node-redlock"),
                          name_of_peer);

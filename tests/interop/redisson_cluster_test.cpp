@@ -11,18 +11,20 @@ namespace {
 
 using testing::IsEmpty;
 
-struct kind {
+struct cluster_kind {
   std::string_view title;
   their_lock (redisson::*theirs)(std::string name);
   std::string_view ours;      ///< a title of the registry
   std::string_view shown_in;  ///< the channel of those who wait; for a fair lock each has its own
 
-  friend std::ostream& operator<<(std::ostream& out, kind const& k) { return out << k.title; }
+  friend std::ostream& operator<<(std::ostream& out, cluster_kind const& k) { return out << k.title; }
 };
 
-constexpr kind plain{"RLock", &redisson::lock, "mutex_inbox", "redisson_lock__channel:{orders}"};
-constexpr kind fair{"RFairLock", &redisson::fair_lock, "fair_mutex_inbox", ""};
-constexpr kind writer{"RWriteLock", &redisson::write_lock, "shared_mutex_inbox", "redisson_rwlock:{orders}"};
+constexpr cluster_kind cluster_plain{"RLock", &redisson::lock, "mutex_inbox",
+                                     "redisson_lock__channel:{orders}"};
+constexpr cluster_kind cluster_fair{"RFairLock", &redisson::fair_lock, "fair_mutex_inbox", ""};
+constexpr cluster_kind cluster_writer{"RWriteLock", &redisson::write_lock, "shared_mutex_inbox",
+                                      "redisson_rwlock:{orders}"};
 
 /// How Redisson sends messages, and which it hears.
 enum class messages : std::uint8_t {
@@ -31,10 +33,11 @@ enum class messages : std::uint8_t {
   to_all,
 };
 
-class redisson_cluster : public redisson_on<cluster_servers, std::tuple<redisson_version, kind, messages>> {
+class redisson_cluster
+    : public redisson_on<cluster_servers, std::tuple<redisson_version, cluster_kind, messages>> {
  protected:
   [[nodiscard]] redisson_version version() const override { return std::get<0>(GetParam()); }
-  [[nodiscard]] static kind const& what() { return std::get<1>(GetParam()); }
+  [[nodiscard]] static cluster_kind const& what() { return std::get<1>(GetParam()); }
 
   [[nodiscard]] whereabouts where() {
     whereabouts const usual{servers_};
@@ -57,7 +60,7 @@ class redisson_cluster : public redisson_on<cluster_servers, std::tuple<redisson
   }
 };
 
-std::string name_of(testing::TestParamInfo<std::tuple<redisson_version, kind, messages>> const& of) {
+std::string name_of(testing::TestParamInfo<std::tuple<redisson_version, cluster_kind, messages>> const& of) {
   return std::string{std::get<1>(of.param).title} +
          (std::get<0>(of.param) == redisson_version::current ? "_current" : "_v3_27_2") +
          (std::get<2>(of.param) == messages::to_all ? "_that_tells_all" : "");
@@ -65,11 +68,12 @@ std::string name_of(testing::TestParamInfo<std::tuple<redisson_version, kind, me
 
 INSTANTIATE_TEST_SUITE_P(current, redisson_cluster,
                          testing::Combine(testing::Values(redisson_version::current),
-                                          testing::Values(plain, fair, writer),
+                                          testing::Values(cluster_plain, cluster_fair, cluster_writer),
                                           testing::Values(messages::as_probed, messages::to_all)),
                          name_of);
 INSTANTIATE_TEST_SUITE_P(old, redisson_cluster,
-                         testing::Combine(testing::Values(redisson_version::v3_27_2), testing::Values(plain),
+                         testing::Combine(testing::Values(redisson_version::v3_27_2),
+                                          testing::Values(cluster_plain),
                                           testing::Values(messages::as_probed)),
                          name_of);
 

@@ -11,26 +11,28 @@ namespace {
 using testing::AnyOf;
 using testing::IsEmpty;
 
-struct kind {
+struct exclusive_kind {
   std::string_view title;
   their_lock (redisson::*theirs)(std::string name);
   std::string_view ours;      ///< a title of the registry
   std::string_view shown_in;  ///< the channel or queue of those who wait; empty: there is neither
 
-  friend std::ostream& operator<<(std::ostream& out, kind const& k) { return out << k.title; }
+  friend std::ostream& operator<<(std::ostream& out, exclusive_kind const& k) { return out << k.title; }
 };
 
-constexpr kind plain{"RLock", &redisson::lock, "mutex_inbox", "redisson_lock__channel:{orders}"};
-constexpr kind fair{"RFairLock", &redisson::fair_lock, "fair_mutex_inbox", "redisson_lock_queue:{orders}"};
-constexpr kind writer{"RWriteLock", &redisson::write_lock, "shared_mutex_inbox", "redisson_rwlock:{orders}"};
-constexpr kind spinning{"RSpinLock", &redisson::spin_lock, "mutex_poll", ""};
+constexpr exclusive_kind plain{"RLock", &redisson::lock, "mutex_inbox", "redisson_lock__channel:{orders}"};
+constexpr exclusive_kind fair{"RFairLock", &redisson::fair_lock, "fair_mutex_inbox",
+                              "redisson_lock_queue:{orders}"};
+constexpr exclusive_kind writer{"RWriteLock", &redisson::write_lock, "shared_mutex_inbox",
+                                "redisson_rwlock:{orders}"};
+constexpr exclusive_kind spinning{"RSpinLock", &redisson::spin_lock, "mutex_poll", ""};
 
-using versioned_kind = std::tuple<redisson_version, kind>;
+using versioned_kind = std::tuple<redisson_version, exclusive_kind>;
 
 class redisson_exclusive : public beside_redisson, public testing::WithParamInterface<versioned_kind> {
  protected:
   [[nodiscard]] redisson_version version() const override { return std::get<0>(GetParam()); }
-  [[nodiscard]] static kind const& what() { return std::get<1>(GetParam()); }
+  [[nodiscard]] static exclusive_kind const& what() { return std::get<1>(GetParam()); }
 
   [[nodiscard]] their_lock theirs(redisson& java, std::string name = "orders") {
     return (java.*what().theirs)(std::move(name));

@@ -8,7 +8,7 @@ namespace {
 
 using testing::IsEmpty;
 
-constexpr auto channel = "redisson_countdownlatch__channel__{ready}";
+constexpr auto latch_channel = "redisson_countdownlatch__channel__{ready}";
 
 class redisson_latch : public beside_each_redisson {
  protected:
@@ -31,7 +31,7 @@ TEST_P(redisson_latch, opens_for_both_when_they_count_last) {
   EXPECT_EQ(theirs.set(5), "false");
   auto const they = theirs.await();
   auto we = we_wait();
-  EXPECT_TRUE(listen(channel, 2));
+  EXPECT_TRUE(listen(latch_channel, 2));
   ours_.count_down(2);
   EXPECT_EQ(theirs.by(2).count(), "1");
   EXPECT_TRUE(always(300ms, [&] { return !they.is_answered() && !is_over(we); }));
@@ -53,7 +53,7 @@ TEST_P(redisson_latch, opens_for_both_when_we_count_last) {
   auto const second = theirs.by(2).await();
   auto const third = other.latch("ready").await(60s);
   auto we = we_wait();
-  EXPECT_TRUE(listen(channel, 3));
+  EXPECT_TRUE(listen(latch_channel, 3));
   EXPECT_EQ(theirs.by(3).count_down(), "ok");
   EXPECT_EQ(ours_.count(), 2);
   EXPECT_FALSE(ours_.wait_for(50ms));
@@ -70,7 +70,7 @@ TEST_P(redisson_latch, is_where_both_meet) {
   auto const theirs = java.latch("ready");
   EXPECT_TRUE(ours_.try_set_count(2));
   auto we = meanwhile([&] { listening_one_.arrive_and_wait(); });
-  EXPECT_TRUE(listen(channel));
+  EXPECT_TRUE(listen(latch_channel));
   EXPECT_EQ(theirs.await(1s), "false");
   EXPECT_EQ(theirs.count_down(), "ok");
   EXPECT_EQ(theirs.await(), "ok");
@@ -92,7 +92,7 @@ TEST_P(redisson_latch, stays_open_whoever_counts_below_zero_and_can_be_set_again
   EXPECT_TRUE(ours_.try_set_count(1));
   EXPECT_EQ(theirs.await(1s), "false");
   auto const they = theirs.await();
-  EXPECT_TRUE(listen(channel));
+  EXPECT_TRUE(listen(latch_channel));
   ours_.count_down();
   EXPECT_EQ(they, "ok");
 }
@@ -102,13 +102,13 @@ TEST_P(redisson_latch, that_we_open_wakes_them_and_that_they_delete_lets_us_go_o
   auto const theirs = java.latch("ready");
   EXPECT_EQ(theirs.set(7), "true");
   auto const they = theirs.await();
-  EXPECT_TRUE(listen(channel));
+  EXPECT_TRUE(listen(latch_channel));
   EXPECT_TRUE(ours_.open());
   EXPECT_EQ(they, "ok");
 
   EXPECT_TRUE(ours_.try_set_count(7));
   auto we = meanwhile([&] { return ours_.wait_for(long_enough); });
-  EXPECT_TRUE(listen(channel));
+  EXPECT_TRUE(listen(latch_channel));
   EXPECT_EQ(theirs.remove(), "true");  // its message says that the latch is closed
   EXPECT_TRUE(soon(we));
   EXPECT_FALSE(raw_.exists("ready"));
@@ -121,7 +121,7 @@ TEST_P(redisson_latch, opens_for_the_others_when_one_of_either_side_was_killed_w
   auto const dead = killed.latch("ready").await();
   auto const they = java.latch("ready").await();
   auto we = we_wait();
-  EXPECT_TRUE(listen(channel, 3));
+  EXPECT_TRUE(listen(latch_channel, 3));
   killed.kill9();
   ours_.count_down();
   EXPECT_EQ(they, "ok");

@@ -14,7 +14,7 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::Pair;
 
-constexpr auto channel = "redisson_lock__channel:{orders}";
+constexpr auto mutex_channel = "redisson_lock__channel:{orders}";
 
 class redisson_mutex : public beside_each_redisson {};
 
@@ -29,7 +29,7 @@ TEST_P(redisson_mutex, that_our_thread_holds_twice_is_theirs_after_both_unlocks)
   ours.lock();
   EXPECT_EQ(hash("orders").size(), 1u);
   auto const waiting = java.lock("orders").lock();
-  EXPECT_TRUE(listen(channel));
+  EXPECT_TRUE(listen(mutex_channel));
   ours.unlock();
   EXPECT_TRUE(always(300ms, [&] { return !waiting.is_answered(); }));
   ours.unlock();
@@ -67,7 +67,7 @@ TEST_P(redisson_mutex, wakes_all_processes_that_wait_one_after_the_other) {
   auto const they = java.lock("orders").increment("counter", 1);
   auto const others = other.lock("orders").increment("counter", 1);
   auto const second_of_others = other.lock("orders").by(2).increment("counter", 1);
-  EXPECT_TRUE(listen(channel, 3));
+  EXPECT_TRUE(listen(mutex_channel, 3));
   EXPECT_EQ(mine.release(), release_result::released);
   EXPECT_TRUE(soon(we));
   EXPECT_EQ(they, "ok");
@@ -83,7 +83,7 @@ TEST_P(redisson_mutex, that_is_fenced_has_tokens_that_grow_across_both) {
   mutex ours{listening_, "orders", {.fenced = true}};
   auto const first = theirs.lock_token().number();
   auto waiting = meanwhile([&] { return ours.try_acquire_for(long_enough); });
-  EXPECT_TRUE(listen(channel));
+  EXPECT_TRUE(listen(mutex_channel));
   EXPECT_EQ(theirs.unlock(), "ok");
   auto mine = soon(waiting);
   ASSERT_TRUE(mine);

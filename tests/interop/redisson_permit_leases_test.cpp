@@ -13,7 +13,7 @@ using testing::Eq;
 using testing::Ne;
 using testing::SizeIs;
 
-constexpr auto channel = "redisson_sc:{license}";
+constexpr auto permit_channel = "redisson_sc:{license}";
 
 class redisson_permit_leases : public beside_each_redisson {
  protected:
@@ -53,7 +53,7 @@ TEST_P(redisson_permit_leases, of_theirs_are_given_back_by_us_and_wake_them) {
   EXPECT_EQ(theirs.set(1), "true");
   auto const id = theirs.acquire().answer();
   auto const waiting = theirs.by(2).acquire();
-  EXPECT_TRUE(listen(channel));
+  EXPECT_TRUE(listen(permit_channel));
   EXPECT_EQ(ours_.release(id), release_result::released);
   EXPECT_THAT(waiting.answer(), SizeIs(32));
   EXPECT_EQ(ours_.release(id), release_result::lost);
@@ -69,7 +69,7 @@ TEST_P(redisson_permit_leases, of_ours_are_given_back_by_them_and_we_are_told) {
   auto permit = mine.acquire();
   ASSERT_THAT(permit.owner(), SizeIs(32));
   auto waiting = we_wait();
-  EXPECT_TRUE(listen(channel));
+  EXPECT_TRUE(listen(permit_channel));
   EXPECT_EQ(theirs.release(permit.owner()), "ok");
   auto const next = soon(waiting);
   ASSERT_TRUE(next);
@@ -86,7 +86,7 @@ TEST_P(redisson_permit_leases, wake_us_when_they_release) {
   EXPECT_TRUE(ours_.try_set_permits(1));
   auto const id = theirs.acquire().answer();
   auto waiting = we_wait();
-  EXPECT_TRUE(listen(channel));
+  EXPECT_TRUE(listen(permit_channel));
   EXPECT_FALSE(is_over(waiting));
   EXPECT_EQ(theirs.release(id), "ok");
   EXPECT_TRUE(soon(waiting));
@@ -100,7 +100,7 @@ TEST_P(redisson_permit_leases, wake_them_when_we_release) {
   auto two = ours_.acquire();
   auto const they = java.permits("license").acquire();
   auto const others = other.permits("license").try_acquire(60s);
-  EXPECT_TRUE(listen(channel, 2));
+  EXPECT_TRUE(listen(permit_channel, 2));
   EXPECT_FALSE(they.is_answered() || others.is_answered());
   EXPECT_EQ(one.release(), release_result::released);
   EXPECT_EQ(two.release(), release_result::released);
@@ -125,7 +125,7 @@ TEST_P(redisson_permit_leases, of_theirs_that_died_come_back_to_us) {
   EXPECT_TRUE(ours_.try_set_permits(1));
   auto const id = killed.permits("license").acquire(2s).answer();
   auto waiting = we_wait();
-  EXPECT_TRUE(listen(channel));
+  EXPECT_TRUE(listen(permit_channel));
   killed.kill9();
   auto permit = soon(waiting);
   ASSERT_TRUE(permit);
@@ -140,7 +140,7 @@ TEST_P(redisson_permit_leases, of_ours_that_died_come_back_to_them) {
   auto dead = our_process(a_permit.title, "license", 2s);
   EXPECT_EQ(dead.ask("acquire").rfind("held ", 0), 0u);
   auto const they_wait = java.permits("license").acquire();
-  EXPECT_TRUE(listen(channel));
+  EXPECT_TRUE(listen(permit_channel));
   dead.kill9();
   EXPECT_THAT(they_wait.answer(), SizeIs(32));
   EXPECT_EQ(ours_.available(), 0);
@@ -155,7 +155,7 @@ TEST_P(redisson_permit_leases, are_not_kept_for_the_dead_who_waited) {
   auto our_dead = our_process(a_permit.title, "license", 30s);
   our_dead.say("acquire");
   auto const waiting = java.permits("license").acquire();
-  EXPECT_TRUE(listen(channel, 3));
+  EXPECT_TRUE(listen(permit_channel, 3));
   killed.kill9();
   our_dead.kill9();
   EXPECT_EQ(permit.release(), release_result::released);
@@ -169,7 +169,7 @@ TEST_P(redisson_permit_leases, that_we_take_by_force_wake_them) {
   auto const id = theirs.acquire().answer();
   auto const kept = theirs.acquire().answer();
   auto const waiting = theirs.by(2).acquire();
-  EXPECT_TRUE(listen(channel));
+  EXPECT_TRUE(listen(permit_channel));
   EXPECT_EQ(force_release(redis_, "license", {.owner = id}), force_result::deleted);
   EXPECT_THAT(waiting.answer(), SizeIs(32));
   EXPECT_EQ(theirs.try_release(id), "false");

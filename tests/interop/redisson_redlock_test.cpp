@@ -8,7 +8,7 @@ namespace {
 
 using testing::IsEmpty;
 
-constexpr auto channel = "redisson_lock__channel:{orders}";
+constexpr auto redlock_channel = "redisson_lock__channel:{orders}";
 
 class redisson_redlock : public redisson_on<independent_servers, redisson_version> {
  protected:
@@ -33,7 +33,7 @@ TEST_P(redisson_redlock, is_ours_as_soon_as_they_unlock) {
   EXPECT_EQ(masters_that_have_it(), servers_.size());
   EXPECT_FALSE(ours.try_acquire());
   auto waiting = meanwhile([&] { return ours.try_acquire_for(long_enough); });
-  EXPECT_TRUE(listen(channel));
+  EXPECT_TRUE(listen(redlock_channel));
   EXPECT_FALSE(is_over(waiting));
   EXPECT_EQ(theirs.unlock(), "ok");
   auto const mine = soon(waiting);
@@ -82,7 +82,7 @@ TEST_P(redisson_redlock, goes_from_one_to_the_other_while_a_master_is_down) {
   EXPECT_EQ(masters_that_have_it(), 4U);
   EXPECT_FALSE(ours.try_acquire());
   auto waiting = meanwhile([&] { return ours.try_acquire_for(long_enough); });
-  EXPECT_TRUE(listen(channel));
+  EXPECT_TRUE(listen(redlock_channel));
   EXPECT_EQ(theirs.unlock(), "ok");
   auto mine = soon(waiting);
   ASSERT_TRUE(mine);

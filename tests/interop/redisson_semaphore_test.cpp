@@ -6,7 +6,7 @@
 namespace holdfast::test {
 namespace {
 
-constexpr auto channel = "redisson_sc:{uploads}";
+constexpr auto semaphore_channel = "redisson_sc:{uploads}";
 
 class redisson_semaphore : public beside_each_redisson {
  protected:
@@ -52,7 +52,7 @@ TEST_P(redisson_semaphore, wakes_us_when_they_release) {
   EXPECT_EQ(theirs.acquire(2), "ok");
   auto one = we_wait();
   auto two = we_wait();
-  EXPECT_TRUE(listen(channel));
+  EXPECT_TRUE(listen(semaphore_channel));
   EXPECT_FALSE(is_over(one) || is_over(two));
   EXPECT_EQ(theirs.release(2), "ok");
   EXPECT_TRUE(soon(one));
@@ -69,7 +69,7 @@ TEST_P(redisson_semaphore, wakes_them_when_we_release) {
   auto const first = java.semaphore("uploads").acquire();
   auto const second = java.semaphore("uploads").by(2).acquire();
   auto const third = other.semaphore("uploads").try_acquire(1, 60s);
-  EXPECT_TRUE(listen(channel, 2));
+  EXPECT_TRUE(listen(semaphore_channel, 2));
   EXPECT_TRUE(always(300ms, [&] { return !first.is_answered() && !second.is_answered(); }));
   ours_.release(3);
   EXPECT_EQ(first, "ok");
@@ -82,13 +82,13 @@ TEST_P(redisson_semaphore, gives_many_permits_to_who_wants_many_when_they_came_o
   auto const theirs = java.semaphore("uploads");
   EXPECT_TRUE(ours_.try_set_permits(0));
   auto const they = theirs.acquire(2);
-  EXPECT_TRUE(listen(channel));
+  EXPECT_TRUE(listen(semaphore_channel));
   ours_.release();
   EXPECT_TRUE(always(300ms, [&] { return !they.is_answered(); }));
   ours_.release();
   EXPECT_EQ(they, "ok");
   auto we = we_wait(2);
-  EXPECT_TRUE(listen(channel));
+  EXPECT_TRUE(listen(semaphore_channel));
   EXPECT_EQ(theirs.release(), "ok");
   EXPECT_TRUE(always(300ms, [&] { return !is_over(we); }));
   EXPECT_EQ(theirs.release(), "ok");
@@ -101,12 +101,12 @@ TEST_P(redisson_semaphore, never_given_permits_wakes_who_waits_when_the_other_si
   EXPECT_EQ(theirs.try_acquire(1, 1s), "false");
   EXPECT_FALSE(ours_.try_acquire_for(50ms));
   auto const they = theirs.acquire();
-  EXPECT_TRUE(listen(channel));
+  EXPECT_TRUE(listen(semaphore_channel));
   EXPECT_TRUE(ours_.try_set_permits(1));
   EXPECT_EQ(they, "ok");
   EXPECT_EQ(theirs.remove(), "true");
   auto we = we_wait();
-  EXPECT_TRUE(listen(channel));
+  EXPECT_TRUE(listen(semaphore_channel));
   EXPECT_EQ(theirs.set(1), "true");
   EXPECT_TRUE(soon(we));
 }
@@ -117,7 +117,7 @@ TEST_P(redisson_semaphore, goes_below_zero_by_either_and_both_wait_until_it_is_a
   EXPECT_TRUE(ours_.try_set_permits(0));
   auto const they = theirs.acquire();
   auto we = we_wait();
-  EXPECT_TRUE(listen(channel, 2));
+  EXPECT_TRUE(listen(semaphore_channel, 2));
   ours_.add_permits(-1);
   EXPECT_EQ(theirs.by(2).add(-1), "ok");  // a message that says -2
   EXPECT_EQ(theirs.by(2).available(), "-2");
@@ -136,7 +136,7 @@ TEST_P(redisson_semaphore, gives_nothing_to_the_dead_who_waited) {
   auto const dead = killed.semaphore("uploads").acquire();
   auto const they = java.semaphore("uploads").acquire();
   auto we = we_wait();
-  EXPECT_TRUE(listen(channel, 3));
+  EXPECT_TRUE(listen(semaphore_channel, 3));
   killed.kill9();
   ours_.release();
   java.semaphore("uploads").by(2).release().answer();

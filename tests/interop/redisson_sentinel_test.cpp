@@ -9,7 +9,7 @@ namespace {
 
 using testing::IsEmpty;
 
-constexpr auto channel = "redisson_lock__channel:{orders}";
+constexpr auto sentinel_lock_channel = "redisson_lock__channel:{orders}";
 
 class redisson_sentinel : public redisson_on<sentinel_servers, redisson_version> {
  protected:
@@ -32,7 +32,7 @@ TEST_P(redisson_sentinel, has_either_wait_for_the_other) {
   EXPECT_EQ(theirs.lock(), "ok");
   EXPECT_FALSE(ours.try_acquire());
   auto waiting = meanwhile([&] { return ours.try_acquire_for(long_enough); });
-  EXPECT_TRUE(listen(channel));
+  EXPECT_TRUE(listen(sentinel_lock_channel));
   EXPECT_TRUE(we_sleep());
   EXPECT_FALSE(is_over(waiting));
   EXPECT_EQ(theirs.unlock(), "ok");
@@ -40,7 +40,7 @@ TEST_P(redisson_sentinel, has_either_wait_for_the_other) {
   ASSERT_TRUE(mine);
   EXPECT_EQ(theirs.try_lock(), "false");
   auto const they_wait = theirs.lock();
-  EXPECT_TRUE(listen(channel));
+  EXPECT_TRUE(listen(sentinel_lock_channel));
   EXPECT_FALSE(they_wait.is_answered());
   EXPECT_EQ(mine->release(), release_result::released);
   EXPECT_EQ(they_wait, "ok");
@@ -52,13 +52,13 @@ TEST_P(redisson_sentinel, that_we_hold_is_theirs_after_a_failover_and_our_releas
   redisson java{servers_, version()};
   auto mine = mutex{redis_, "orders", {.ttl = 6s}}.acquire();
   auto const waiting = java.lock("orders").lock();
-  EXPECT_TRUE(listen(channel));
+  EXPECT_TRUE(listen(sentinel_lock_channel));
   fail_over();
   EXPECT_FALSE(waiting.is_answered());
   EXPECT_TRUE(mine.valid());
   // 3.27.2 doesn't, as a rule: whoever waits there looks again when the ttl that it saw is over.
   if (version() == redisson_version::current) {
-    EXPECT_TRUE(listen(channel)) << "at the new master";
+    EXPECT_TRUE(listen(sentinel_lock_channel)) << "at the new master";
   }
   EXPECT_EQ(mine.release(), release_result::released);
   EXPECT_EQ(waiting, "ok");
@@ -71,9 +71,9 @@ TEST_P(redisson_sentinel, that_they_hold_is_ours_after_a_failover_and_their_unlo
   EXPECT_EQ(java.lock("orders").lock(), "ok");
   mutex ours{listening_, "orders"};
   auto waiting = meanwhile([&] { return ours.try_acquire_for(long_enough); });
-  EXPECT_TRUE(listen(channel));
+  EXPECT_TRUE(listen(sentinel_lock_channel));
   fail_over();
-  EXPECT_TRUE(listen(channel)) << "at the new master";
+  EXPECT_TRUE(listen(sentinel_lock_channel)) << "at the new master";
   EXPECT_FALSE(is_over(waiting));
   EXPECT_EQ(java.lock("orders").is_held(), "true");
   EXPECT_EQ(java.lock("orders").unlock(), "ok");

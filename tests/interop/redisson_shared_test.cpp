@@ -13,7 +13,7 @@ using testing::IsEmpty;
 using testing::Pair;
 using testing::UnorderedElementsAre;
 
-constexpr auto channel = "redisson_rwlock:{prices}";
+constexpr auto shared_channel = "redisson_rwlock:{prices}";
 
 class redisson_shared : public beside_each_redisson {
  protected:
@@ -57,7 +57,7 @@ TEST_P(redisson_shared, is_written_by_us_when_their_last_reader_has_gone) {
   EXPECT_EQ(their_reader(java).by(2).lock(), "ok");
   EXPECT_EQ(their_reader(java).hold_count(), "2");
   auto waiting = we_wait_to_write();
-  EXPECT_TRUE(listen(channel));
+  EXPECT_TRUE(listen(shared_channel));
   EXPECT_EQ(their_reader(java).unlock(), "ok");
   EXPECT_EQ(their_reader(java).unlock(), "ok");
   EXPECT_TRUE(always(300ms, [&] { return !is_over(waiting); }));
@@ -71,7 +71,7 @@ TEST_P(redisson_shared, is_written_by_them_when_our_last_reader_has_gone) {
   auto first = ours_.acquire_shared();
   auto second = other_of_ours_.acquire_shared();
   auto const waiting = their_writer(java).lock();
-  EXPECT_TRUE(listen(channel));
+  EXPECT_TRUE(listen(shared_channel));
   EXPECT_EQ(first.release(), release_result::released);
   EXPECT_TRUE(always(300ms, [&] { return !waiting.is_answered(); }));
   EXPECT_EQ(second.release(), release_result::released);
@@ -86,7 +86,7 @@ TEST_P(redisson_shared, is_read_by_all_of_us_when_their_writer_has_gone) {
   EXPECT_EQ(their_writer(java).lock(), "ok");
   auto first = we_wait_to_read();
   auto second = we_wait_to_read();
-  EXPECT_TRUE(listen(channel));
+  EXPECT_TRUE(listen(shared_channel));
   EXPECT_FALSE(is_over(first) || is_over(second));
   EXPECT_EQ(their_writer(java).unlock(), "ok");
   auto const one = soon(first);
@@ -101,7 +101,7 @@ TEST_P(redisson_shared, is_read_by_all_of_them_when_our_writer_has_gone) {
   auto const first = their_reader(java).lock();
   auto const second = their_reader(java).by(2).lock();
   auto const third = their_reader(other).lock();
-  EXPECT_TRUE(listen(channel, 2));
+  EXPECT_TRUE(listen(shared_channel, 2));
   EXPECT_TRUE(always(300ms, [&] { return !second.is_answered(); }));
   EXPECT_EQ(mine.release(), release_result::released);
   EXPECT_EQ(first, "ok");
@@ -114,12 +114,12 @@ TEST_P(redisson_shared, that_we_downgrade_lets_their_readers_in_at_once_and_no_w
   redisson other{server_, GetParam()};
   auto writing = ours_.acquire();
   auto const they_read = their_reader(java).lock();
-  EXPECT_TRUE(listen(channel));
+  EXPECT_TRUE(listen(shared_channel));
   auto reading = ours_.downgrade(std::move(writing));
   EXPECT_EQ(they_read, "ok");
   EXPECT_EQ(their_writer(java).by(3).try_lock(), "false");
   auto const they_write = their_writer(other).lock();
-  EXPECT_TRUE(listen(channel));
+  EXPECT_TRUE(listen(shared_channel));
   EXPECT_EQ(their_reader(java).unlock(), "ok");
   EXPECT_EQ(reading.release(), release_result::released);
   EXPECT_EQ(they_write, "ok");
@@ -130,7 +130,7 @@ TEST_P(redisson_shared, that_they_downgrade_lets_our_readers_in_long_before_the_
   redisson java{server_, GetParam()};
   EXPECT_EQ(their_writer(java).lock(), "ok");
   auto waiting = meanwhile([&] { return other_of_ours_.try_acquire_shared_for(long_enough); });
-  EXPECT_TRUE(listen(channel));
+  EXPECT_TRUE(listen(shared_channel));
   EXPECT_EQ(their_reader(java).lock(), "ok");
   EXPECT_FALSE(is_over(waiting));
   EXPECT_EQ(their_writer(java).unlock(), "ok");
@@ -154,7 +154,7 @@ TEST_P(redisson_shared, is_written_by_us_when_the_ttl_is_over_of_a_reader_of_the
   redisson java{server_, GetParam(), 3s};
   EXPECT_EQ(their_reader(java).lock(), "ok");
   auto waiting = meanwhile([&] { return other_of_ours_.try_acquire_for(long_enough); });
-  EXPECT_TRUE(listen(channel));
+  EXPECT_TRUE(listen(shared_channel));
   java.kill9();
   EXPECT_TRUE(soon(waiting));
 }
@@ -164,7 +164,7 @@ TEST_P(redisson_shared, is_written_by_them_when_the_ttl_is_over_of_a_reader_of_o
   auto mine = our_process(shared_reader.title, "prices", 3s);
   EXPECT_EQ(mine.ask("acquire").rfind("held ", 0), 0u);
   auto const waiting = their_writer(java).lock();
-  EXPECT_TRUE(listen(channel));
+  EXPECT_TRUE(listen(shared_channel));
   mine.kill9();
   EXPECT_EQ(waiting, "ok");
 }
@@ -205,7 +205,7 @@ TEST_P(redisson_shared, whose_readers_we_force_out_one_by_one_is_written_then) {
   auto const first = their_reader(java).owner();
   auto const second = their_reader(java).by(2).owner();
   auto const waiting = their_writer(java).by(3).lock();
-  EXPECT_TRUE(listen(channel));
+  EXPECT_TRUE(listen(shared_channel));
   EXPECT_EQ(force_release(redis_, "prices", {.owner = first}), force_result::deleted);
   EXPECT_TRUE(always(300ms, [&] { return !waiting.is_answered(); }));
   EXPECT_EQ(force_release(redis_, "prices", {.owner = second}), force_result::deleted);

@@ -9,7 +9,7 @@
 namespace holdfast::test {
 namespace {
 
-std::string const channel = "redisson_countdownlatch__channel__{ready}";
+std::string const latch_channel = "redisson_countdownlatch__channel__{ready}";
 
 class closing : public apart {
  protected:
@@ -21,7 +21,7 @@ TEST_F(closing, opens_for_all_when_two_clients_have_counted_it_down) {
   EXPECT_TRUE(here_.try_set_count(3));
   std::vector<passing> all(6);
   for (std::size_t i = 0; i < all.size(); ++i) (i % 2 == 0 ? here_ : there_).async_wait(all[i].handler());
-  ASSERT_TRUE(waits_for(one_, channel) && waits_for(two_, channel));
+  ASSERT_TRUE(waits_for(one_, latch_channel) && waits_for(two_, latch_channel));
   here_.count_down();
   there_.count_down();
   EXPECT_EQ(here_.count(), 1);
@@ -93,7 +93,7 @@ TEST_F(closing, is_opened_whatever_its_count) {
   here_.try_set_count(100);
   passing waiting;
   here_.async_wait(waiting.handler());
-  ASSERT_TRUE(waits_for(one_, channel));
+  ASSERT_TRUE(waits_for(one_, latch_channel));
   EXPECT_TRUE(there_.open());
   EXPECT_TRUE(eventually(5s, [&] { return waiting.got(); }));
   EXPECT_FALSE(raw_.exists("ready"));
@@ -107,7 +107,7 @@ TEST_F(closing, lets_through_within_recheck_when_its_key_is_deleted_by_hand) {
     raw_.command({"SET", "ready", "7"});
     passing waiting;
     closed.async_wait(waiting.handler());
-    ASSERT_TRUE(waits_for(redis, channel));
+    ASSERT_TRUE(waits_for(redis, latch_channel));
     EXPECT_TRUE(always(50ms, [&] { return !waiting.done(); }));
     raw_.command(deletion);
     EXPECT_TRUE(eventually(3s, [&] { return waiting.got(); }));
@@ -123,7 +123,7 @@ TEST_F(closing, lets_through_within_recheck_when_every_message_is_lost) {
   here_.try_set_count(1);
   passing waiting;
   closed.async_wait(waiting.handler());
-  ASSERT_TRUE(waits_for(deaf, channel));
+  ASSERT_TRUE(waits_for(deaf, latch_channel));
   here_.count_down();
   EXPECT_TRUE(eventually(3s, [&] { return waiting.got(); }));
 }
@@ -143,8 +143,8 @@ TEST_F(closing, is_not_opened_by_messages_that_say_so_without_being_true) {
   here_.try_set_count(1);
   passing waiting;
   here_.async_wait(waiting.handler());
-  ASSERT_TRUE(waits_for(one_, channel));
-  for (auto const* const words : {"0", "1", "", "open!"}) raw_.publish(channel, words);
+  ASSERT_TRUE(waits_for(one_, latch_channel));
+  for (auto const* const words : {"0", "1", "", "open!"}) raw_.publish(latch_channel, words);
   EXPECT_TRUE(always(100ms, [&] { return !waiting.done(); }));
   there_.count_down();
   EXPECT_TRUE(eventually(5s, [&] { return waiting.got(); }));
@@ -155,7 +155,7 @@ TEST_F(closing, lets_a_waiter_go_that_is_cancelled) {
   std::stop_source stop;
   passing waiting;
   here_.async_wait(waiting.handler(), stop.get_token());
-  ASSERT_TRUE(waits_for(one_, channel));
+  ASSERT_TRUE(waits_for(one_, latch_channel));
   stop.request_stop();
   EXPECT_TRUE(eventually(5s, [&] { return waiting.failed(); }));
   EXPECT_EQ(code_of([&] { here_.wait(stop.get_token()); }), errc::cancelled);

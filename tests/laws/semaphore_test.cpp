@@ -8,7 +8,7 @@
 namespace holdfast::test {
 namespace {
 
-std::string const channel = "redisson_sc:{uploads}";
+std::string const semaphore_channel = "redisson_sc:{uploads}";
 
 class counting : public apart {
  protected:
@@ -42,7 +42,7 @@ TEST_F(counting, wakes_a_waiter_of_another_client_by_message) {
   here_.acquire(2);
   passing waiting;
   there_.async_acquire(waiting.handler(), 2);
-  ASSERT_TRUE(waits_for(two_, channel));
+  ASSERT_TRUE(waits_for(two_, semaphore_channel));
   here_.release();
   EXPECT_TRUE(always(100ms, [&] { return !waiting.done(); }));
   here_.release();
@@ -54,7 +54,7 @@ TEST_F(counting, lets_in_as_many_as_are_told_at_once) {
   here_.try_set_permits(0);
   std::vector<passing> all(8);
   for (std::size_t i = 0; i < all.size(); ++i) (i % 2 == 0 ? here_ : there_).async_acquire(all[i].handler());
-  ASSERT_TRUE(waits_for(one_, channel) && waits_for(two_, channel));
+  ASSERT_TRUE(waits_for(one_, semaphore_channel) && waits_for(two_, semaphore_channel));
   client third{server_.url()};
   semaphore giver{third, "uploads"};
   giver.release(6);
@@ -72,11 +72,12 @@ TEST_F(counting, is_woken_by_what_java_sends) {
   here_.try_set_permits(0);
   passing waiting;
   here_.async_acquire(waiting.handler());
-  ASSERT_TRUE(waits_for(one_, channel));
-  for (auto const* const words : {"", "-3", "hello", "9999999999999999999999"}) raw_.publish(channel, words);
+  ASSERT_TRUE(waits_for(one_, semaphore_channel));
+  for (auto const* const words : {"", "-3", "hello", "9999999999999999999999"})
+    raw_.publish(semaphore_channel, words);
   EXPECT_TRUE(always(100ms, [&] { return !waiting.done(); }));
   raw_.command({"INCRBY", "uploads", "1"});
-  raw_.publish(channel, "1");
+  raw_.publish(semaphore_channel, "1");
   EXPECT_TRUE(eventually(5s, [&] { return waiting.got(); }));
 }
 
@@ -85,7 +86,7 @@ TEST_F(counting, does_not_let_a_small_wish_overtake_a_big_one_of_its_process) {
   passing big;
   passing small;
   here_.async_acquire(big.handler(), 3);
-  ASSERT_TRUE(waits_for(one_, channel));
+  ASSERT_TRUE(waits_for(one_, semaphore_channel));
   here_.async_acquire(small.handler(), 1);
   EXPECT_FALSE(here_.try_acquire());
   EXPECT_TRUE(always(100ms, [&] { return !big.done() && !small.done(); }));
@@ -111,7 +112,7 @@ TEST_F(counting, gives_nothing_to_a_waiter_that_was_cancelled) {
   passing cancelled;
   passing patient;
   here_.async_acquire(cancelled.handler(), 2, stop.get_token());
-  ASSERT_TRUE(waits_for(one_, channel));
+  ASSERT_TRUE(waits_for(one_, semaphore_channel));
   here_.async_acquire(patient.handler(), 1);
   stop.request_stop();
   ASSERT_TRUE(eventually(5s, [&] { return cancelled.failed(); }));
@@ -144,7 +145,7 @@ TEST_F(counting, gets_its_permits_within_recheck_when_every_message_is_lost) {
   semaphore wanted{deaf, "uploads"};
   passing waiting;
   wanted.async_acquire(waiting.handler());
-  ASSERT_TRUE(waits_for(deaf, channel));
+  ASSERT_TRUE(waits_for(deaf, semaphore_channel));
   here_.release();
   EXPECT_TRUE(eventually(3s, [&] { return waiting.got(); }));
 }
@@ -155,7 +156,7 @@ TEST_F(counting, gets_its_permits_by_polling) {
   passing waiting;
   wanted.async_acquire(waiting.handler());
   ASSERT_TRUE(eventually(5s, [&] { return polling.stats().rechecks >= 3; }));
-  EXPECT_EQ(raw_.listeners(channel), 0);
+  EXPECT_EQ(raw_.listeners(semaphore_channel), 0);
   here_.release();
   EXPECT_TRUE(eventually(5s, [&] { return waiting.got(); }));
 }
@@ -166,7 +167,7 @@ TEST_F(counting, goes_on_when_the_server_has_lost_its_data) {
   here_.try_set_permits(0);
   passing waiting;
   wanted.async_acquire(waiting.handler());
-  ASSERT_TRUE(waits_for(redis, channel));
+  ASSERT_TRUE(waits_for(redis, semaphore_channel));
   raw_.command({"FLUSHALL"});
   raw_.command({"SET", "uploads", "1"});
   EXPECT_TRUE(eventually(3s, [&] { return waiting.got(); }));

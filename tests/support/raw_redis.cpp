@@ -50,7 +50,7 @@ void append(redisContext* context, std::vector<std::string> const& words) {
   redisAppendCommandArgv(context, static_cast<int>(words.size()), texts.data(), lengths.data());
 }
 
-raw_reply read(redisContext* context) {
+raw_reply read_reply(redisContext* context) {
   void* reply = nullptr;
   if (redisGetReply(context, &reply) != REDIS_OK || reply == nullptr) {
     throw std::runtime_error{std::string{"raw_redis: "} + context->errstr};
@@ -81,19 +81,19 @@ void raw_redis::connect() {
   redisSetTimeout(context_.get(), timeval{20, 0});
   if (password_.empty()) return;
   append(context_.get(), {"AUTH", password_});
-  if (read(context_.get()).is_error()) throw std::runtime_error{"raw_redis: wrong password"};
+  if (read_reply(context_.get()).is_error()) throw std::runtime_error{"raw_redis: wrong password"};
 }
 
 raw_reply raw_redis::command(std::vector<std::string> const& words) {
   connect();
   append(context_.get(), words);
-  return read(context_.get());
+  return read_reply(context_.get());
 }
 
 void raw_redis::pipeline(std::vector<std::vector<std::string>> const& commands) {
   connect();
   for (auto const& words : commands) append(context_.get(), words);
-  for (std::size_t i = 0; i < commands.size(); ++i) read(context_.get());
+  for (std::size_t i = 0; i < commands.size(); ++i) read_reply(context_.get());
 }
 
 std::optional<std::string> raw_redis::get(std::string const& key) {

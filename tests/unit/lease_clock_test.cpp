@@ -14,91 +14,91 @@ using holdfast::engine::lease_times;
 using holdfast::engine::plan_lease;
 using std::chrono::milliseconds;
 
-constexpr time_point start{1h};
-constexpr lease_times regular{.deadline = start + 30s, .renew_at = start + 10s};
+constexpr time_point granted_at{1h};
+constexpr lease_times regular{.deadline = granted_at + 30s, .renew_at = granted_at + 10s};
 
 TEST(lease_clock, ends_a_lease_before_the_server_does_by_the_drift_allowance) {
-  EXPECT_EQ(deadline_of(start, 10s), start + 10s - 100ms - 2ms);
+  EXPECT_EQ(deadline_of(granted_at, 10s), granted_at + 10s - 100ms - 2ms);
   EXPECT_EQ(drift_allowance(1s), 12ms);
 }
 
 TEST(lease_clock, waits_for_the_time_of_renewal) {
-  auto const plan = plan_lease(regular, start);
+  auto const plan = plan_lease(regular, granted_at);
   EXPECT_EQ(plan.step, lease_step::wait);
-  EXPECT_EQ(plan.when, start + 10s);
+  EXPECT_EQ(plan.when, granted_at + 10s);
 }
 
 TEST(lease_clock, renews_when_it_is_time) {
-  EXPECT_EQ(plan_lease(regular, start + 10s - 1ns).step, lease_step::wait);
-  EXPECT_EQ(plan_lease(regular, start + 10s).step, lease_step::renew);
-  EXPECT_EQ(plan_lease(regular, start + 30s - 1ns).step, lease_step::renew);
+  EXPECT_EQ(plan_lease(regular, granted_at + 10s - 1ns).step, lease_step::wait);
+  EXPECT_EQ(plan_lease(regular, granted_at + 10s).step, lease_step::renew);
+  EXPECT_EQ(plan_lease(regular, granted_at + 30s - 1ns).step, lease_step::renew);
 }
 
 TEST(lease_clock, warns_when_it_is_time_ahead_of_a_renewal_but_not_of_the_end) {
   auto times = regular;
-  times.warn_at = start + 5s;
-  EXPECT_EQ(plan_lease(times, start).when, start + 5s);
-  EXPECT_EQ(plan_lease(times, start + 5s).step, lease_step::warn);
-  EXPECT_EQ(plan_lease(times, start + 12s).step, lease_step::warn);
-  EXPECT_EQ(plan_lease(times, start + 30s).step, lease_step::expired);
+  times.warn_at = granted_at + 5s;
+  EXPECT_EQ(plan_lease(times, granted_at).when, granted_at + 5s);
+  EXPECT_EQ(plan_lease(times, granted_at + 5s).step, lease_step::warn);
+  EXPECT_EQ(plan_lease(times, granted_at + 12s).step, lease_step::warn);
+  EXPECT_EQ(plan_lease(times, granted_at + 30s).step, lease_step::expired);
 }
 
 TEST(lease_clock, renews_a_little_early_in_company) {
-  EXPECT_EQ(plan_lease(regular, start + 9s, 1s).step, lease_step::renew);
-  EXPECT_EQ(plan_lease(regular, start + 9s - 1ns, 1s).step, lease_step::wait);
+  EXPECT_EQ(plan_lease(regular, granted_at + 9s, 1s).step, lease_step::renew);
+  EXPECT_EQ(plan_lease(regular, granted_at + 9s - 1ns, 1s).step, lease_step::wait);
 }
 
 TEST(lease_clock, gives_up_at_the_deadline_whatever_is_under_way) {
   for (auto const renewing : {false, true}) {
     auto times = regular;
     times.renewing = renewing;
-    EXPECT_EQ(plan_lease(times, start + 30s).step, lease_step::expired);
-    EXPECT_EQ(plan_lease(times, start + 31s).step, lease_step::expired);
+    EXPECT_EQ(plan_lease(times, granted_at + 30s).step, lease_step::expired);
+    EXPECT_EQ(plan_lease(times, granted_at + 31s).step, lease_step::expired);
   }
 }
 
 TEST(lease_clock, does_not_end_a_lease_early_by_slack) {
   auto times = regular;
   times.renew_at = time_point::max();
-  auto const plan = plan_lease(times, start + 29s, 5s);
+  auto const plan = plan_lease(times, granted_at + 29s, 5s);
   EXPECT_EQ(plan.step, lease_step::wait);
-  EXPECT_EQ(plan.when, start + 30s);
+  EXPECT_EQ(plan.when, granted_at + 30s);
 }
 
 TEST(lease_clock, waits_for_the_deadline_while_a_renewal_is_unanswered) {
   auto times = regular;
   times.renewing = true;
-  auto const plan = plan_lease(times, start + 15s);
+  auto const plan = plan_lease(times, granted_at + 15s);
   EXPECT_EQ(plan.step, lease_step::wait);
-  EXPECT_EQ(plan.when, start + 30s);
+  EXPECT_EQ(plan.when, granted_at + 30s);
 }
 
 TEST(lease_clock, ends_a_lease_at_its_limit) {
   auto times = regular;
-  times.limit = start + 5s;
-  EXPECT_EQ(plan_lease(times, start).when, start + 5s);
-  EXPECT_EQ(plan_lease(times, start).step, lease_step::wait);
-  EXPECT_EQ(plan_lease(times, start + 5s).step, lease_step::limit_reached);
+  times.limit = granted_at + 5s;
+  EXPECT_EQ(plan_lease(times, granted_at).when, granted_at + 5s);
+  EXPECT_EQ(plan_lease(times, granted_at).step, lease_step::wait);
+  EXPECT_EQ(plan_lease(times, granted_at + 5s).step, lease_step::limit_reached);
 }
 
 TEST(lease_clock, renews_before_a_limit_that_is_later) {
   auto times = regular;
-  times.limit = start + 20s;
-  EXPECT_EQ(plan_lease(times, start).when, start + 10s);
-  EXPECT_EQ(plan_lease(times, start + 10s).step, lease_step::renew);
-  EXPECT_EQ(plan_lease(times, start + 20s).step, lease_step::limit_reached);
+  times.limit = granted_at + 20s;
+  EXPECT_EQ(plan_lease(times, granted_at).when, granted_at + 10s);
+  EXPECT_EQ(plan_lease(times, granted_at + 10s).step, lease_step::renew);
+  EXPECT_EQ(plan_lease(times, granted_at + 20s).step, lease_step::limit_reached);
 }
 
 TEST(lease_clock, takes_an_expired_lease_for_expired_also_behind_its_limit) {
   auto times = regular;
-  times.limit = start + 30s;
-  EXPECT_EQ(plan_lease(times, start + 30s).step, lease_step::expired);
+  times.limit = granted_at + 30s;
+  EXPECT_EQ(plan_lease(times, granted_at + 30s).step, lease_step::expired);
 }
 
 TEST(lease_clock, never_renews_a_lease_without_watchdog) {
-  lease_times const times{.deadline = start + 30s};
-  for (auto age = 0s; age < 30s; ++age) EXPECT_EQ(plan_lease(times, start + age).step, lease_step::wait);
-  EXPECT_EQ(plan_lease(times, start + 30s).step, lease_step::expired);
+  lease_times const times{.deadline = granted_at + 30s};
+  for (auto age = 0s; age < 30s; ++age) EXPECT_EQ(plan_lease(times, granted_at + age).step, lease_step::wait);
+  EXPECT_EQ(plan_lease(times, granted_at + 30s).step, lease_step::expired);
 }
 
 RC_GTEST_PROP(lease_clock, ends_each_lease_after_it_began_and_before_the_server_does, ()) {

@@ -18,10 +18,10 @@ using testing::Not;
 reply integer(std::int64_t value) {
   return {.what = kind::integer, .integer = value, .text = {}, .elements = {}};
 }
-reply text(std::string value) {
+reply text_reply(std::string value) {
   return {.what = kind::text, .integer = 0, .text = std::move(value), .elements = {}};
 }
-reply failed(std::string words) {
+reply error_reply(std::string words) {
   return {.what = kind::error, .integer = 0, .text = std::move(words), .elements = {}};
 }
 reply array(std::vector<reply> of) {
@@ -47,7 +47,7 @@ result parse(std::vector<std::string_view> const& pieces, limits most = {}) {
   for (auto const piece : pieces) {
     feed(under_test, piece);
     for (;;) {
-      reply next = failed("left from before");
+      reply next = error_reply("left from before");
       auto const outcome = under_test.next(next);
       if (outcome == parser::outcome::broken) all.why = under_test.why();
       if (outcome != parser::outcome::reply) break;
@@ -71,21 +71,22 @@ struct vector {
 };
 
 std::vector<vector> const vectors{
-    {"+OK\r\n", {text("OK")}},
-    {"+\r\n", {text("")}},
-    {"-ERR wrong kind\r\n", {failed("ERR wrong kind")}},
+    {"+OK\r\n", {text_reply("OK")}},
+    {"+\r\n", {text_reply("")}},
+    {"-ERR wrong kind\r\n", {error_reply("ERR wrong kind")}},
     {":0\r\n:-42\r\n:+7\r\n", {integer(0), integer(-42), integer(7)}},
     {":9223372036854775807\r\n:-9223372036854775808\r\n",
      {integer(std::numeric_limits<std::int64_t>::max()), integer(std::numeric_limits<std::int64_t>::min())}},
-    {"$5\r\nhello\r\n$0\r\n\r\n$-1\r\n", {text("hello"), text(""), reply{}}},
-    {"$6\r\na\r\nb\0c\r\n"s, {text("a\r\nb\0c"s)}},
-    {"$4\r\n\r\n\r\n\r\n", {text("\r\n\r\n")}},
+    {"$5\r\nhello\r\n$0\r\n\r\n$-1\r\n", {text_reply("hello"), text_reply(""), reply{}}},
+    {"$6\r\na\r\nb\0c\r\n"s, {text_reply("a\r\nb\0c"s)}},
+    {"$4\r\n\r\n\r\n\r\n", {text_reply("\r\n\r\n")}},
     {"*0\r\n*-1\r\n", {array({}), reply{}}},
-    {"*3\r\n:1\r\n$1\r\nx\r\n$-1\r\n+next\r\n", {array({integer(1), text("x"), reply{}}), text("next")}},
+    {"*3\r\n:1\r\n$1\r\nx\r\n$-1\r\n+next\r\n",
+     {array({integer(1), text_reply("x"), reply{}}), text_reply("next")}},
     {"*2\r\n*2\r\n:1\r\n*1\r\n:2\r\n*2\r\n*0\r\n-E\r\n",
-     {array({array({integer(1), array({integer(2)})}), array({array({}), failed("E")})})}},
+     {array({array({integer(1), array({integer(2)})}), array({array({}), error_reply("E")})})}},
     {"*3\r\n$7\r\nmessage\r\n$1\r\nc\r\n$5\r\na\r\nbc\r\n",
-     {array({text("message"), text("c"), text("a\r\nbc")})}},
+     {array({text_reply("message"), text_reply("c"), text_reply("a\r\nbc")})}},
 };
 
 TEST(parser, reads_every_kind_of_reply) {
@@ -204,7 +205,7 @@ TEST(parser, forgets_half_a_reply_when_it_is_reset) {
   under_test.reset();
   feed(under_test, "+OK\r\n");
   EXPECT_EQ(under_test.next(next), parser::outcome::reply);
-  EXPECT_EQ(next, text("OK"));
+  EXPECT_EQ(next, text_reply("OK"));
 }
 
 TEST(parser, needs_no_more_memory_than_a_few_times_the_limit) {
@@ -230,7 +231,7 @@ TEST(parser, gives_the_memory_of_a_large_reply_back) {
   feed(under_test, " and half\r\n");
   EXPECT_LT(under_test.capacity(), 200'000u);
   EXPECT_EQ(under_test.next(next), parser::outcome::reply);
-  EXPECT_EQ(next, text("half and half"));
+  EXPECT_EQ(next, text_reply("half and half"));
 }
 
 TEST(parser, keeps_a_small_buffer_through_endless_traffic) {
@@ -268,8 +269,8 @@ std::string encoded(reply const& value) {
 rc::Gen<reply> any_reply(int depth) {
   auto const leaf =
       rc::gen::oneOf(rc::gen::just(reply{}), rc::gen::map(rc::gen::arbitrary<std::int64_t>(), integer),
-                     rc::gen::map(rc::gen::arbitrary<std::string>(), text),
-                     rc::gen::map(rc::gen::container<std::string>(rc::gen::inRange('a', 'z')), failed));
+                     rc::gen::map(rc::gen::arbitrary<std::string>(), text_reply),
+                     rc::gen::map(rc::gen::container<std::string>(rc::gen::inRange('a', 'z')), error_reply));
   if (depth == 0) return leaf;
   auto const nested =
       rc::gen::map(rc::gen::scale(0.3, rc::gen::container<std::vector<reply>>(any_reply(depth - 1))), array);

@@ -9,17 +9,17 @@ namespace {
 
 using namespace holdfast::sync::redisson;
 
-constexpr std::string_view uuid = "00112233-4455-4677-8899-aabbccddeeff";
+constexpr std::string_view client_uuid = "00112233-4455-4677-8899-aabbccddeeff";
 
 std::string of(std::string_view number) {
-  return shown(permit_id(std::string{uuid} + ":" + std::string{number}));
+  return shown(permit_id(std::string{client_uuid} + ":" + std::string{number}));
 }
 
 TEST(permit_id, is_the_uuid_of_the_client_plus_the_number_of_the_owner) {
   EXPECT_EQ(of("0"), "00112233445546778899aabbccddeeff");
   EXPECT_EQ(of("1"), "00112233445546778899aabbccddef00");
   EXPECT_EQ(of("4660"), "00112233445546778899aabbccde0133");
-  EXPECT_EQ(permit_id(std::string{uuid} + ":7").size(), 16u);
+  EXPECT_EQ(permit_id(std::string{client_uuid} + ":7").size(), 16u);
 }
 
 TEST(permit_id, starts_again_at_the_end_of_its_last_eight_bytes) {
@@ -32,9 +32,9 @@ TEST(permit_id, is_another_one_for_each_owner_of_a_client) {
 }
 
 TEST(permit_id, is_read_as_it_is_shown) {
-  auto const id = permit_id(std::string{uuid} + ":99");
+  auto const id = permit_id(std::string{client_uuid} + ":99");
   EXPECT_EQ(read_permit_id(shown(id)), id);
-  EXPECT_EQ(read_permit_id("00112233445546778899AABBCCDDEEFF"), permit_id(std::string{uuid} + ":0"));
+  EXPECT_EQ(read_permit_id("00112233445546778899AABBCCDDEEFF"), permit_id(std::string{client_uuid} + ":0"));
 }
 
 TEST(permit_id, is_nothing_but_32_hexadecimal_digits) {

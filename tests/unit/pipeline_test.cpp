@@ -16,23 +16,23 @@ using holdfast::net::request;
 using holdfast::resp::kind;
 using holdfast::resp::reply;
 
-constexpr time_point start{1h};
+constexpr time_point opened_at{1h};
 
-void add(pipeline& to, std::string bytes, time_point when = start) {
+void add(pipeline& to, std::string bytes, time_point when = opened_at) {
   to.add({.bytes = std::move(bytes), .done = {}}, when);
 }
 
-std::string sent(pipeline& from, time_point when = start) {
+std::string sent(pipeline& from, time_point when = opened_at) {
   std::string bytes;
   (void)from.send_to(bytes, when);
   return bytes;
 }
 
-reply text(std::string words) { return {.what = kind::text, .text = std::move(words), .elements = {}}; }
+reply reply_of(std::string words) { return {.what = kind::text, .text = std::move(words), .elements = {}}; }
 
 pipeline::finished matched(pipeline& by, std::string words) {
   pipeline::finished result;
-  EXPECT_TRUE(by.match(text(std::move(words)), result));
+  EXPECT_TRUE(by.match(reply_of(std::move(words)), result));
   return result;
 }
 
@@ -64,9 +64,9 @@ TEST(pipeline, sends_many_in_one_write_and_each_once) {
 TEST(pipeline, has_no_request_for_a_reply_that_nobody_asked_for) {
   pipeline line;
   pipeline::finished nothing;
-  EXPECT_FALSE(line.match(text("hello"), nothing));
+  EXPECT_FALSE(line.match(reply_of("hello"), nothing));
   add(line, "not sent yet");
-  EXPECT_FALSE(line.match(text("hello"), nothing));
+  EXPECT_FALSE(line.match(reply_of("hello"), nothing));
   EXPECT_EQ(line.unsent(), 1u);
 }
 
@@ -79,7 +79,7 @@ TEST(pipeline, sends_everything_again_after_a_drop_in_the_old_order_ahead_of_wha
   add(line, "d");
   EXPECT_EQ(line.in_flight(), 0u);
   std::string bytes;
-  EXPECT_EQ(line.send_to(bytes, start), 2u);  // of them a second time
+  EXPECT_EQ(line.send_to(bytes, opened_at), 2u);  // of them a second time
   EXPECT_EQ(bytes, "bcd");
   EXPECT_EQ(matched(line, "reply").what.bytes, "b");
 }
@@ -100,7 +100,7 @@ TEST(pipeline, says_which_were_sent_more_than_once) {
 
 TEST(pipeline, believes_that_an_earlier_copy_was_sent_elsewhere) {
   pipeline line;
-  line.add({.bytes = "a", .done = {}}, start, true);
+  line.add({.bytes = "a", .done = {}}, opened_at, true);
   (void)sent(line);
   EXPECT_TRUE(matched(line, "").how.resent);
 }
@@ -108,12 +108,12 @@ TEST(pipeline, believes_that_an_earlier_copy_was_sent_elsewhere) {
 TEST(pipeline, counts_the_time_of_sending_from_the_last_copy) {
   pipeline line;
   add(line, "a");
-  (void)sent(line, start + 1s);
-  EXPECT_EQ(line.oldest(), start + 1s);
+  (void)sent(line, opened_at + 1s);
+  EXPECT_EQ(line.oldest(), opened_at + 1s);
   line.restart();
-  (void)sent(line, start + 5s);
-  EXPECT_EQ(line.oldest(), start + 5s);
-  EXPECT_EQ(matched(line, "").how.sent_at, start + 5s);
+  (void)sent(line, opened_at + 5s);
+  EXPECT_EQ(line.oldest(), opened_at + 5s);
+  EXPECT_EQ(matched(line, "").how.sent_at, opened_at + 5s);
 }
 
 TEST(pipeline, takes_out_what_is_asked_for_and_keeps_the_order_of_the_rest) {
@@ -129,9 +129,9 @@ TEST(pipeline, takes_out_what_is_asked_for_and_keeps_the_order_of_the_rest) {
 
 TEST(pipeline, takes_out_by_the_time_of_queueing) {
   pipeline line;
-  add(line, "old", start);
-  add(line, "new", start + 2s);
-  auto const out = line.remove_if([](request const&, time_point queued) { return queued < start + 1s; });
+  add(line, "old", opened_at);
+  add(line, "new", opened_at + 2s);
+  auto const out = line.remove_if([](request const&, time_point queued) { return queued < opened_at + 1s; });
   ASSERT_EQ(out.size(), 1u);
   EXPECT_EQ(out[0].what.bytes, "old");
 }
@@ -139,13 +139,13 @@ TEST(pipeline, takes_out_by_the_time_of_queueing) {
 TEST(pipeline, remembers_of_what_is_taken_out_whether_it_had_been_sent) {
   pipeline line;
   add(line, "sent");
-  (void)sent(line, start + 1s);
+  (void)sent(line, opened_at + 1s);
   line.restart();
   add(line, "never sent");
   auto const out = line.remove_if([](request const&, time_point) { return true; });
   ASSERT_EQ(out.size(), 2u);
   EXPECT_TRUE(out[0].how.sent);
-  EXPECT_EQ(out[0].how.sent_at, start + 1s);
+  EXPECT_EQ(out[0].how.sent_at, opened_at + 1s);
   EXPECT_FALSE(out[1].how.sent);
   EXPECT_TRUE(line.empty());
 }
@@ -157,7 +157,7 @@ TEST(pipeline, sends_what_is_put_back_ahead_of_what_came_behind_it) {
   auto refused = matched(line, "READONLY");
   refused.how.sent = false;  // whoever refused it hasn't done it
   line.restart();
-  line.put_back(std::move(refused), start);
+  line.put_back(std::move(refused), opened_at);
   EXPECT_EQ(sent(line), "ab");
   EXPECT_FALSE(matched(line, "reply").how.resent);
   EXPECT_TRUE(matched(line, "reply").how.resent) << "of that one nothing is known";

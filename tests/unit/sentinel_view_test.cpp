@@ -14,7 +14,7 @@ reply text(std::string words) {
 reply refused(std::string words) {
   return {.what = kind::error, .integer = 0, .text = std::move(words), .elements = {}};
 }
-reply list(std::vector<std::string> const& words) {
+reply list_reply(std::vector<std::string> const& words) {
   reply all{.what = kind::array, .integer = 0, .text = {}, .elements = {}};
   for (auto const& word : words) all.elements.push_back(text(word));
   return all;
@@ -40,10 +40,10 @@ std::optional<sentinel_verdict> verdict(std::vector<sentinel_view> const& views,
 TEST(sentinel_view, reads_what_a_sentinel_says) {
   sentinel_view view;
   EXPECT_TRUE(read_id(text("abc"), view));
-  EXPECT_TRUE(read_address(list({"10.0.0.1", "6379"}), view));
-  EXPECT_TRUE(read_master(list({"name", "mymaster", "config-epoch", "7", "quorum", "2"}), view));
+  EXPECT_TRUE(read_address(list_reply({"10.0.0.1", "6379"}), view));
+  EXPECT_TRUE(read_master(list_reply({"name", "mymaster", "config-epoch", "7", "quorum", "2"}), view));
   reply others{.what = kind::array, .integer = 0, .text = {}, .elements = {}};
-  others.elements.push_back(list({"name", "x", "ip", "10.0.0.9", "port", "26379", "runid", "def"}));
+  others.elements.push_back(list_reply({"name", "x", "ip", "10.0.0.9", "port", "26379", "runid", "def"}));
   EXPECT_TRUE(read_others(others, view));
   EXPECT_EQ(view.id, "abc");
   EXPECT_EQ(view.master, a);
@@ -65,9 +65,9 @@ TEST(sentinel_view, is_not_made_of_what_no_sentinel_says) {
   sentinel_view view;
   EXPECT_TRUE(read_id(refused("ERR unknown subcommand 'MYID'"), view)) << "an old one doesn't say";
   EXPECT_FALSE(read_address(refused("ERR unknown command 'SENTINEL'"), view));
-  EXPECT_FALSE(read_address(list({"10.0.0.1"}), view));
-  EXPECT_FALSE(read_address(list({"10.0.0.1", "port"}), view));
-  EXPECT_FALSE(read_address(list({"10.0.0.1", "70000"}), view));
+  EXPECT_FALSE(read_address(list_reply({"10.0.0.1"}), view));
+  EXPECT_FALSE(read_address(list_reply({"10.0.0.1", "port"}), view));
+  EXPECT_FALSE(read_address(list_reply({"10.0.0.1", "70000"}), view));
   EXPECT_FALSE(read_master(text("OK"), view));
   EXPECT_FALSE(read_others(text("OK"), view));
 }

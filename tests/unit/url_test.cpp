@@ -16,7 +16,7 @@ using testing::Not;
 using scheme = endpoint::scheme;
 
 /// What parse_url says is wrong; empty when it takes the URL.
-std::string complaint(std::string_view url) {
+std::string complaint_about(std::string_view url) {
   try {
     (void)parse_url(url);
   } catch (error const& failure) {
@@ -50,7 +50,7 @@ TEST(url, takes_ipv6_in_brackets) {
   EXPECT_EQ(parse_url("redis://[::1]:7000").host, "::1");
   EXPECT_EQ(parse_url("[::1]:7000").port, 7000);
   EXPECT_EQ(parse_url("[fe80::1]").host, "fe80::1");
-  EXPECT_NE(complaint("::1"), "");
+  EXPECT_NE(complaint_about("::1"), "");
 }
 
 TEST(url, takes_user_and_password_and_decodes_them) {
@@ -142,14 +142,14 @@ TEST(url, names_the_wrong_part_and_what_is_allowed) {
            {"redis://h%00", "host", "zero byte"},
            {"redis+unix:///a%00b", "path", "zero byte"},
        }) {
-    EXPECT_THAT(complaint(url), AllOf(HasSubstr(part), HasSubstr(allowed))) << url;
+    EXPECT_THAT(complaint_about(url), AllOf(HasSubstr(part), HasSubstr(allowed))) << url;
   }
-  EXPECT_THAT(complaint("unix:///" + std::string(107, 'x')), HasSubstr("107 bytes"));
+  EXPECT_THAT(complaint_about("unix:///" + std::string(107, 'x')), HasSubstr("107 bytes"));
 }
 
 TEST(url, of_several_servers_is_refused_where_one_is_needed) {
   for (auto const* const name : {"redis+sentinel", "redis+cluster", "redis+quorum", "rediss+cluster"}) {
-    EXPECT_THAT(complaint(std::string{name} + "://h1,h2/0"),
+    EXPECT_THAT(complaint_about(std::string{name} + "://h1,h2/0"),
                 AllOf(HasSubstr("names several servers"), HasSubstr(name)));
   }
 }
@@ -160,7 +160,7 @@ TEST(url, never_shows_a_password_in_an_error) {
         "redis://:se@secret@h", "redis://:se/secret@h", "redis://:se?secret@h", "redis://:se?secret=1@h",
         "redis://:se#secret@h", "redis://:se cret-secret@h", "redis://u:%zzsecret@h", "u:secret://@h",
         "http://u:secret@h", "redis://:secret@h/x", "redis://:secret@h?x=y", "redis+unix://:secret@h/x"}) {
-    EXPECT_THAT(complaint(url), AllOf(Not(""), Not(HasSubstr("secret")))) << url;
+    EXPECT_THAT(complaint_about(url), AllOf(Not(""), Not(HasSubstr("secret")))) << url;
   }
 }
 

@@ -13,7 +13,7 @@ constexpr std::chrono::milliseconds least_limit{50};
 constexpr std::chrono::milliseconds most_limit{1000};
 /// The first answer has the making of a connection before it.
 constexpr std::chrono::milliseconds first_limit{500};
-constexpr int times_usual = 10;
+constexpr int times_usual_answer = 10;
 
 /// The value of one line of INFO.
 std::string field_of(std::string_view info, std::string_view name) {
@@ -55,7 +55,7 @@ void quorum_node::heard(net::answer const& how) {
 
 std::chrono::nanoseconds quorum_node::limit() const noexcept {
   if (!ever_heard()) return std::min<std::chrono::nanoseconds>(first_limit, how_.connect_timeout);
-  return std::clamp<std::chrono::nanoseconds>(times_usual * usual_, least_limit, most_limit);
+  return std::clamp<std::chrono::nanoseconds>(times_usual_answer * usual_, least_limit, most_limit);
 }
 
 void quorum_node::probe() {

@@ -1,10 +1,11 @@
-#include "scripts.hpp"
+#include "scripts/redisson_fair.hpp"
 #include "sync/redisson.hpp"
 #include "sync/redisson/owner_hash.hpp"
 #include "sync/replies.hpp"
 
 namespace holdfast::sync::redisson {
 namespace {
+namespace fair_calls {
 
 using namespace engine;
 namespace lua = scripts::redisson_fair;
@@ -62,17 +63,18 @@ std::vector<std::string> channels(std::string_view name, std::string_view owner)
   return {names::redisson::waiter_channel(name, owner)};
 }
 
+}  // namespace fair_calls
 }  // namespace
 
 constinit recipe const fair{.order = order::strict,
-                            .acquire = acquire,
+                            .acquire = fair_calls::acquire,
                             .read_acquire = replies::read_acquire,
-                            .release = release,
+                            .release = fair_calls::release,
                             .read_release = replies::read_release,
-                            .abandon = abandon,
+                            .abandon = fair_calls::abandon,
                             .renew = renew,
                             .read_renew = replies::read_renew,
                             .set_ttl = set_ttl,
-                            .channels = channels};
+                            .channels = fair_calls::channels};
 
 }  // namespace holdfast::sync::redisson

@@ -1,10 +1,11 @@
 #include "script/names_redisson.hpp"
-#include "scripts.hpp"
+#include "scripts/redisson_latch.hpp"
 #include "sync/redisson.hpp"
 #include "sync/replies.hpp"
 
 namespace holdfast::sync::redisson {
 namespace {
+namespace latch_calls {
 
 using namespace engine;
 
@@ -14,13 +15,14 @@ std::vector<std::string> channels(std::string_view name, std::string_view) {
   return {names::redisson::latch_channel(name)};
 }
 
+}  // namespace latch_calls
 }  // namespace
 
 constinit engine::recipe const latch{.sharing = sharing::gate,
                                      .leased = false,
                                      .queues = false,
-                                     .acquire = look,
+                                     .acquire = latch_calls::look,
                                      .read_acquire = replies::read_acquire,
-                                     .channels = channels};
+                                     .channels = latch_calls::channels};
 
 }  // namespace holdfast::sync::redisson

@@ -1,4 +1,5 @@
-#include "scripts.hpp"
+#include "scripts/redisson_fenced.hpp"
+#include "scripts/redisson_lock.hpp"
 #include "sync/redisson.hpp"
 #include "sync/redisson/owner_hash.hpp"
 #include "sync/replies.hpp"

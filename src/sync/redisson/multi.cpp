@@ -1,12 +1,13 @@
 #include "sync/multi.hpp"
 
-#include "scripts.hpp"
+#include "scripts/redisson_multi.hpp"
 #include "sync/redisson.hpp"
 #include "sync/redisson/owner_hash.hpp"
 #include "sync/replies.hpp"
 
 namespace holdfast::sync::redisson {
 namespace {
+namespace multi_calls {
 
 using namespace engine;
 namespace lua = scripts::redisson_multi;
@@ -49,19 +50,20 @@ call set_ttl_of_all(milliseconds ttl, std::span<owned const> leases) {
   return give_ttl(ttl, exactly, leases);
 }
 
+}  // namespace multi_calls
 }  // namespace
 
 constexpr recipe multi{.order = order::barging,
                        .queues = false,
-                       .acquire = acquire,
+                       .acquire = multi_calls::acquire,
                        .read_acquire = replies::read_acquire,
-                       .release = give_back<lua::release>,
+                       .release = multi_calls::give_back<multi_calls::lua::release>,
                        .read_release = replies::read_release,
-                       .abandon = give_back<lua::abandon>,
-                       .renew = renew_all,
+                       .abandon = multi_calls::give_back<multi_calls::lua::abandon>,
+                       .renew = multi_calls::renew_all,
                        .read_renew = replies::read_renew,
-                       .set_ttl = set_ttl_of_all,
+                       .set_ttl = multi_calls::set_ttl_of_all,
                        .several = &several,
-                       .channels = channels};
+                       .channels = multi_calls::channels};
 
 }  // namespace holdfast::sync::redisson

@@ -1,5 +1,5 @@
 #include "script/names_redisson.hpp"
-#include "scripts.hpp"
+#include "scripts/redisson_permit.hpp"
 #include "sync/redisson.hpp"
 #include "sync/redisson/permit_id.hpp"
 #include "sync/redisson/tally.hpp"
@@ -8,6 +8,7 @@
 
 namespace holdfast::sync::redisson {
 namespace {
+namespace permit_calls {
 
 using namespace engine;
 using names::redisson::permits;
@@ -56,19 +57,20 @@ call set_ttl(milliseconds ttl, std::span<owned const> leases) { return give_ttl(
 
 std::string id_of(std::string_view owner) { return shown(permit_id(owner)); }
 
+}  // namespace permit_calls
 }  // namespace
 
 constinit engine::recipe const permit{.sharing = sharing::many,
                                       .queues = false,
-                                      .acquire = acquire,
+                                      .acquire = permit_calls::acquire,
                                       .read_acquire = replies::read_acquire,
-                                      .release = release,
+                                      .release = permit_calls::release,
                                       .read_release = replies::read_release,
-                                      .abandon = release,
-                                      .renew = renew,
+                                      .abandon = permit_calls::release,
+                                      .renew = permit_calls::renew,
                                       .read_renew = replies::read_renew,
-                                      .set_ttl = set_ttl,
+                                      .set_ttl = permit_calls::set_ttl,
                                       .channels = semaphore_channels,
-                                      .id_of = id_of};
+                                      .id_of = permit_calls::id_of};
 
 }  // namespace holdfast::sync::redisson

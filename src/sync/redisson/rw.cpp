@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "script/names_redisson.hpp"
-#include "scripts.hpp"
+#include "scripts/redisson_rw.hpp"
 #include "sync/redisson.hpp"
 #include "sync/redisson/owner_hash.hpp"
 #include "sync/redisson/rw.hpp"
@@ -13,6 +13,7 @@
 
 namespace holdfast::sync::redisson {
 namespace {
+namespace rw_calls {
 
 using namespace engine;
 namespace lua = scripts::redisson_rw;
@@ -126,49 +127,50 @@ std::vector<std::string> channels(std::string_view name, std::string_view) {
   return {names::rw_channel(name)};
 }
 
+}  // namespace rw_calls
 }  // namespace
 
 constinit engine::recipe const reader{.sharing = sharing::crew,
                                       .queues = false,
-                                      .acquire = read_acquire,
+                                      .acquire = rw_calls::read_acquire,
                                       .read_acquire = replies::read_acquire,
-                                      .release = read_release,
+                                      .release = rw_calls::read_release,
                                       .read_release = replies::read_release,
-                                      .abandon = abandon,
-                                      .renew = read_renew,
+                                      .abandon = rw_calls::abandon,
+                                      .renew = rw_calls::read_renew,
                                       .read_renew = replies::read_renew,
-                                      .set_ttl = set_readers_ttl,
-                                      .channels = channels};
+                                      .set_ttl = rw_calls::set_readers_ttl,
+                                      .channels = rw_calls::channels};
 
 constinit engine::recipe const writer{.queues = false,
-                                      .acquire = write_acquire,
+                                      .acquire = rw_calls::write_acquire,
                                       .read_acquire = replies::read_acquire,
-                                      .release = write_release,
+                                      .release = rw_calls::write_release,
                                       .read_release = replies::read_release,
-                                      .pass = write_pass,
+                                      .pass = rw_calls::write_pass,
                                       .read_pass = replies::read_pass,
-                                      .abandon = abandon,
-                                      .renew = write_renew,
+                                      .abandon = rw_calls::abandon,
+                                      .renew = rw_calls::write_renew,
                                       .read_renew = replies::read_renew,
-                                      .set_ttl = set_writers_ttl,
-                                      .channels = channels,
-                                      .id_of = writer_id};
+                                      .set_ttl = rw_calls::set_writers_ttl,
+                                      .channels = rw_calls::channels,
+                                      .id_of = rw_calls::writer_id};
 
 call downgrade(owned what, milliseconds ttl, publishing publish) {
-  auto const life = names::reader_timeout(what.name, what.owner);
-  auto const channel = names::rw_channel(what.name);
-  return lua::downgrade{.lock = {what.name},
-                        .life = {life},
-                        .owner = what.owner,
-                        .ttl_ms = ttl.count(),
-                        .publish = word_of(publish),
-                        .channel = channel}();
+  auto const life = rw_calls::names::reader_timeout(what.name, what.owner);
+  auto const channel = rw_calls::names::rw_channel(what.name);
+  return rw_calls::lua::downgrade{.lock = {what.name},
+                                  .life = {life},
+                                  .owner = what.owner,
+                                  .ttl_ms = ttl.count(),
+                                  .publish = word_of(publish),
+                                  .channel = channel}();
 }
 
 call force(std::string_view name, publishing publish, std::string_view field) {
-  auto const lives = lives_of(name);
-  auto const channel = names::rw_channel(name);
-  return lua::force{
+  auto const lives = rw_calls::lives_of(name);
+  auto const channel = rw_calls::names::rw_channel(name);
+  return rw_calls::lua::force{
       .lock = {name}, .field = field, .lives = lives, .publish = word_of(publish), .channel = channel}();
 }
 

@@ -1,13 +1,14 @@
 #include <chrono>
 
 #include "script/names_redisson.hpp"
-#include "scripts.hpp"
+#include "scripts/redisson_semaphore.hpp"
 #include "sync/redisson.hpp"
 #include "sync/redisson/tally.hpp"
 #include "sync/replies.hpp"
 
 namespace holdfast::sync::redisson {
 namespace {
+namespace semaphore_calls {
 
 using namespace engine;
 using names::redisson::done;
@@ -34,14 +35,15 @@ call abandon(owned what, handover how) {
                       .done_ms = bid_is_noted.count()}();
 }
 
+}  // namespace semaphore_calls
 }  // namespace
 
 constinit engine::recipe const semaphore{.sharing = sharing::many,
                                          .leased = false,
                                          .queues = false,
-                                         .acquire = acquire,
+                                         .acquire = semaphore_calls::acquire,
                                          .read_acquire = replies::read_acquire,
-                                         .abandon = abandon,
+                                         .abandon = semaphore_calls::abandon,
                                          .channels = semaphore_channels};
 
 }  // namespace holdfast::sync::redisson

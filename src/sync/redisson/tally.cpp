@@ -3,12 +3,10 @@
 #include <utility>
 
 #include "engine/failure.hpp"
-#include "scripts.hpp"
+#include "scripts/redisson_number.hpp"
 #include "sync/options_check.hpp"
 
 namespace holdfast::sync::redisson {
-
-namespace lua = scripts::redisson_number;
 
 std::vector<std::string> semaphore_channels(std::string_view name, std::string_view) {
   return {names::redisson::semaphore_channel(name)};
@@ -33,21 +31,21 @@ tally::tally(std::shared_ptr<engine::core> core, std::string name, std::string_v
     : core_{std::move(core)}, name_{std::move(name)}, what_{what}, channel_{std::move(channel)} {}
 
 std::optional<std::int64_t> tally::read() {
-  auto const how = ask(lua::read{.counter = {name_}, .what = what_}());
+  auto const how = ask(scripts::redisson_number::read{.counter = {name_}, .what = what_}());
   if (how.reply.is_nil()) return std::nullopt;
   return how.reply.integer;
 }
 
 bool tally::try_set(std::int64_t number, std::int64_t message) {
-  return change(lua::try_set{.counter = {name_},
-                             .done = {},
-                             .answered = {},
-                             .number = number,
-                             .message = message,
-                             .publish = publish(),
-                             .channel = channel_,
-                             .done_ms = notes::kept_ms,
-                             .what = what_}) == 1;
+  return change(scripts::redisson_number::try_set{.counter = {name_},
+                                                  .done = {},
+                                                  .answered = {},
+                                                  .number = number,
+                                                  .message = message,
+                                                  .publish = publish(),
+                                                  .channel = channel_,
+                                                  .done_ms = notes::kept_ms,
+                                                  .what = what_}) == 1;
 }
 
 net::answer tally::ask(call const& what) {

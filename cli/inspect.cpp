@@ -1,13 +1,12 @@
 /// `holdfast inspect`: all about one lock.
 #include "arguments.hpp"
+#include "json_lines.hpp"
 #include "listing.hpp"
 #include "output.hpp"
 #include "server_choice.hpp"
 #include "standard_output.hpp"
 
 #include <holdfast/inspect.hpp>
-
-#include <nlohmann/json.hpp>
 
 #include <memory>
 #include <string>
@@ -38,7 +37,7 @@ int inspect(options const& what) {
   client redis{find_locks_server(what.common.url), {.name = "holdfast-inspect", .log = output::hook()}};
   auto const lock = holdfast::inspect(redis, what.name);
   if (what.json) {
-    print_line(listing::one_line_of(listing::to_json_with_queue(lock)));
+    print_line(json_line::of_lock_and_queue(lock));
   } else {
     for (auto const& line : listing::page(lock)) print_line(line);
   }
@@ -47,15 +46,15 @@ int inspect(options const& what) {
 
 }  // namespace
 
-void add_inspect(CLI::App& app, action& chosen) {
+void add_inspect(command_line& line, action& chosen) {
   auto const to = std::make_shared<options>();
-  auto* const command = app.add_subcommand("inspect", "Show who holds a lock and who waits for it");
-  command->formatter(std::make_shared<usage_line>("holdfast inspect [OPTIONS] NAME"));
-  add_name(*command, to->name);
-  add_json(*command, to->json);
-  add_common(*command, to->common);
-  command->footer(footer);
-  command->final_callback([to, &chosen] {
+  auto command = line.add_command("inspect", "Show who holds a lock and who waits for it");
+  command.usage("holdfast inspect [OPTIONS] NAME");
+  add_name(command, to->name);
+  add_json(command, to->json);
+  add_common(command, to->common);
+  command.footer(footer);
+  command.when_read([to, &chosen] {
     require(!to->name.empty(), "NAME is empty: say which lock");
     chosen = [to] {
       set_up(to->common);

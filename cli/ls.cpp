@@ -1,5 +1,6 @@
 /// `holdfast ls`: the locks that are held or waited for, as they are found.
 #include "arguments.hpp"
+#include "json_lines.hpp"
 #include "listing.hpp"
 #include "lock_search.hpp"
 #include "output.hpp"
@@ -9,7 +10,6 @@
 #include <holdfast/inspect.hpp>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <memory>
 #include <string>
@@ -70,7 +70,7 @@ int ls(options const& what) {
   std::size_t left_out = 0;
   find_locks(redis, what.pattern, what.wire, [&](lock_state const& lock) {
     if (what.json) {
-      print_line(listing::one_line_of(listing::to_json(lock)));
+      print_line(json_line::of_lock(lock));
     } else if (what.names) {
       if (!print_name(lock.name)) ++left_out;
     } else {
@@ -93,18 +93,18 @@ int ls(options const& what) {
 
 }  // namespace
 
-void add_ls(CLI::App& app, action& chosen) {
+void add_ls(command_line& line, action& chosen) {
   auto const to = std::make_shared<options>();
-  auto* const command = app.add_subcommand("ls", "List the locks that are held or waited for");
-  command->formatter(std::make_shared<usage_line>("holdfast ls [OPTIONS] [PATTERN]"));
-  command->add_option("PATTERN", to->pattern, "Only names that match, like 'orders:*'")->option_text(" ");
-  add_searched_wire(*command, to->wire);
-  add_json(*command, to->json);
-  command->add_flag("--names", to->names, "Print only the names, one per line")
-      ->excludes(command->get_option("--json"));
-  add_common(*command, to->common);
-  command->footer(footer);
-  command->final_callback([to, &chosen] {
+  auto command = line.add_command("ls", "List the locks that are held or waited for");
+  command.usage("holdfast ls [OPTIONS] [PATTERN]");
+  command.operand("PATTERN", to->pattern, "Only names that match, like 'orders:*'");
+  add_searched_wire(command, to->wire);
+  add_json(command, to->json);
+  command.flag("--names", to->names, "Print only the names, one per line");
+  command.excludes("--names", "--json");
+  add_common(command, to->common);
+  command.footer(footer);
+  command.when_read([to, &chosen] {
     require(!to->pattern.empty(), "PATTERN is empty: leave it out for all locks");
     chosen = [to] {
       set_up(to->common);

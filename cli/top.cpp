@@ -3,7 +3,7 @@
 #include "boot_time.hpp"
 #include "command.hpp"
 #include "exit_codes.hpp"
-#include "listing.hpp"
+#include "json_lines.hpp"
 #include "lock_search.hpp"
 #include "output.hpp"
 #include "server_choice.hpp"
@@ -12,9 +12,6 @@
 #include "top_signals.hpp"
 #include "top_view.hpp"
 #include "top_watch.hpp"
-
-#include <CLI/CLI.hpp>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <memory>
@@ -64,13 +61,7 @@ int print_snapshots(top_options const& how) {
   do {
     auto const rows = top_watch::look_for(redis, how.pattern, how.wire, how.interval);
     if (how.json) {
-      auto locks = nlohmann::ordered_json::array();
-      for (auto const& row : rows) {
-        auto lock = listing::to_json(row.lock);
-        lock["acquired_per_s"] = row.rate;
-        locks.push_back(std::move(lock));
-      }
-      print_line(listing::one_line_of({{"server", redis.url()}, {"locks", std::move(locks)}}));
+      print_line(json_line::of_top(redis.url(), rows));
     } else {
       for (auto const& line : table_lines(rows)) print_line(line);
     }
@@ -192,20 +183,19 @@ int top(top_options const& how) {
 
 }  // namespace
 
-void add_top(CLI::App& app, action& chosen) {
+void add_top(command_line& line, action& chosen) {
   auto const to = std::make_shared<top_options>();
-  auto* const command = app.add_subcommand("top", "Show the most contended locks, live");
-  command->formatter(std::make_shared<usage_line>("holdfast top [OPTIONS] [PATTERN]"));
-  command->add_option("PATTERN", to->pattern, "Only names that match, like 'orders:*'")->option_text(" ");
-  command
-      ->add_option("--interval", to->interval_text, "Look again after so long (default: 1s, at least 100ms)")
-      ->option_text("DURATION");
-  command->add_flag("--once", to->once, "Print one table and exit");
-  add_searched_wire(*command, to->wire);
-  add_json(*command, to->json);
-  add_common(*command, to->common);
-  command->footer(footer);
-  command->final_callback([to, &chosen] {
+  auto command = line.add_command("top", "Show the most contended locks, live");
+  command.usage("holdfast top [OPTIONS] [PATTERN]");
+  command.operand("PATTERN", to->pattern, "Only names that match, like 'orders:*'");
+  command.value("--interval", to->interval_text, "Look again after so long (default: 1s, at least 100ms)",
+                "DURATION");
+  command.flag("--once", to->once, "Print one table and exit");
+  add_searched_wire(command, to->wire);
+  add_json(command, to->json);
+  add_common(command, to->common);
+  command.footer(footer);
+  command.when_read([to, &chosen] {
     require(!to->pattern.empty(), "PATTERN is empty: leave it out for all locks");
     to->interval = duration_of("--interval", to->interval_text);
     require(to->interval >= 100ms, "--interval: at least 100ms");

@@ -1,6 +1,7 @@
 /// `holdfast watch`: what happens to a lock, as it happens.
 #include "arguments.hpp"
 #include "exit_codes.hpp"
+#include "json_lines.hpp"
 #include "listing.hpp"
 #include "output.hpp"
 #include "server_choice.hpp"
@@ -9,12 +10,12 @@
 
 #include <holdfast/inspect.hpp>
 
-#include <fmt/chrono.h>
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
+#include <ctime>
 #include <memory>
 #include <optional>
 #include <string>
@@ -24,7 +25,6 @@ namespace holdfast::cli {
 namespace {
 
 using namespace std::chrono_literals;
-using json = nlohmann::ordered_json;
 using clock = std::chrono::steady_clock;
 using wall_clock = std::chrono::system_clock;
 
@@ -60,7 +60,12 @@ struct options {
 std::string time_now() {
   auto const now = std::chrono::floor<std::chrono::milliseconds>(wall_clock::now());
   auto const second = std::chrono::floor<std::chrono::seconds>(now);
-  return fmt::format("{:%FT%T}.{:03}Z", fmt::gmtime(wall_clock::to_time_t(second)), (now - second).count());
+  auto const seconds = wall_clock::to_time_t(second);
+  std::tm parts{};
+  gmtime_r(&seconds, &parts);
+  std::array<char, 32> text{};
+  std::strftime(text.data(), text.size(), "%FT%T", &parts);
+  return fmt::format("{}.{:03}Z", text.data(), (now - second).count());
 }
 
 std::string waiting_words(lock_state const& now) {
@@ -129,17 +134,12 @@ class reporter {
 
   void operator()(event const& one, lock_state const& now) const {
     if (!what_.json) return line(words_of(one, now));
-    json all{{"event", to_string(one.what)}, {"at", time_now()}};
-    all.update(listing::to_json(now));
-    all["before"] = listing::to_json(one.before);
-    all["who"] = listing::to_json(one.who.who);
-    print_line(listing::one_line_of(all));
+    print_line(json_line::of_event(one, time_now(), now));
   }
 
   void unreachable(std::string const& why) const {
     if (!what_.json) return line(why);
-    print_line(listing::one_line_of(
-        {{"event", "unreachable"}, {"at", time_now()}, {"name", what_.name}, {"error", why}}));
+    print_line(json_line::of_unreachable(time_now(), what_.name, why));
   }
 
  private:
@@ -191,18 +191,18 @@ int watch(options const& what) {
 
 }  // namespace
 
-void add_watch(CLI::App& app, action& chosen) {
+void add_watch(command_line& line, action& chosen) {
   auto const to = std::make_shared<options>();
-  auto* const command = app.add_subcommand("watch", "Show what happens to a lock, as it happens");
-  command->formatter(std::make_shared<usage_line>("holdfast watch [OPTIONS] NAME"));
-  add_name(*command, to->name);
-  command->add_option("--interval", to->interval_text, "How often to look (default: 100ms, at least 10ms)")
-      ->option_text("DURATION");
-  command->add_option("--for", to->for_text, "End after so long (default: never)")->option_text("DURATION");
-  add_json(*command, to->json);
-  add_common(*command, to->common);
-  command->footer(footer);
-  command->final_callback([to, &chosen] {
+  auto command = line.add_command("watch", "Show what happens to a lock, as it happens");
+  command.usage("holdfast watch [OPTIONS] NAME");
+  add_name(command, to->name);
+  command.value("--interval", to->interval_text, "How often to look (default: 100ms, at least 10ms)",
+                "DURATION");
+  command.value("--for", to->for_text, "End after so long (default: never)", "DURATION");
+  add_json(command, to->json);
+  add_common(command, to->common);
+  command.footer(footer);
+  command.when_read([to, &chosen] {
     require(!to->name.empty(), "NAME is empty: say which lock");
     to->interval = duration_of("--interval", to->interval_text);
     require(to->interval >= shortest_interval, "--interval: at least 10ms");

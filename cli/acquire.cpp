@@ -25,7 +25,7 @@ using namespace std::chrono_literals;
 constexpr auto leave_limit = 3s;
 
 /// Filled in by the client's thread.
-class answer {
+class first_answer {
  public:
   void set(std::optional<lease> held, std::exception_ptr error) {
     {
@@ -54,7 +54,7 @@ class answer {
   std::exception_ptr error_;
 };
 
-acquisition interrupted(answer& result, bool const answered, int const by, std::string const& name) {
+acquisition interrupted(first_answer& result, bool const answered, int const by, std::string const& name) {
   try {
     // It may have been granted at the same moment.
     if (answered) {
@@ -80,7 +80,7 @@ acquisition busy_after(run_lock& lock, run_options const& how, std::string const
 
 acquisition acquire(run_lock& lock, run_options const& how, signals const& desk, std::string const& server) {
   auto const name = title_of(how);
-  auto const result = std::make_shared<answer>();
+  auto const result = std::make_shared<first_answer>();
   std::stop_source stop;
   output::tell(fmt::format("waiting for {} on {}", name, server));
   lock.acquire(

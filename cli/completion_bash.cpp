@@ -6,10 +6,11 @@
 namespace holdfast::cli::completion {
 namespace {
 
-constexpr std::string_view head = R"(# Completion of holdfast for bash, written by `holdfast completion bash`.
+constexpr std::string_view bash_head =
+    R"(# Completion of holdfast for bash, written by `holdfast completion bash`.
 )";
 
-constexpr std::string_view tail = R"(
+constexpr std::string_view bash_tail = R"(
 # The words up to the cursor as they were typed, into `words`: bash splits at = and : too.
 _holdfast_read_words() {
   local line=${COMP_LINE:0:COMP_POINT} i word rest
@@ -177,8 +178,8 @@ std::string operands_function(model const& from) {
 }  // namespace
 
 std::string bash_script(model const& from) {
-  return std::string{head} + options_function(from) + values_function(from) + choices_function(from) +
-         operands_function(from) + filled(tail, {{"@RUN@", runs_a_command}});
+  return std::string{bash_head} + options_function(from) + values_function(from) + choices_function(from) +
+         operands_function(from) + filled(bash_tail, {{"@RUN@", runs_a_command}});
 }
 
 }  // namespace holdfast::cli::completion

@@ -6,7 +6,8 @@
 namespace holdfast::cli::completion {
 namespace {
 
-constexpr std::string_view head = R"(# Completion of holdfast for fish, written by `holdfast completion fish`.
+constexpr std::string_view fish_head =
+    R"(# Completion of holdfast for fish, written by `holdfast completion fish`.
 
 # Succeeds where the words of command $argv[1] are typed, before a --; without an argument: where a command is.
 function __holdfast_at
@@ -69,7 +70,7 @@ complete -c holdfast -f
 complete -c holdfast -n __holdfast_behind_separator -a '(__holdfast_command)'
 )";
 
-std::string quoted(std::string_view const text) {
+std::string fish_quoted(std::string_view const text) {
   std::string result = "'";
   for (char const c : text) {
     if (c == '\'' || c == '\\') result += '\\';
@@ -78,7 +79,8 @@ std::string quoted(std::string_view const text) {
   return result + '\'';
 }
 
-void add_options(std::string& script, std::string_view const command, std::vector<option> const& options) {
+void add_fish_options(std::string& script, std::string_view const command,
+                      std::vector<option> const& options) {
   for (auto const& one : options) {
     script += fmt::format("complete -c holdfast -n '__holdfast_at {}'", command);
     for (std::string_view name : one.names) {
@@ -88,7 +90,7 @@ void add_options(std::string& script, std::string_view const command, std::vecto
     }
     if (!one.value.empty()) script += " -x";
     if (!one.choices.empty()) script += fmt::format(" -a '{}'", fmt::join(one.choices, " "));
-    script += fmt::format(" -d {}\n", quoted(one.text));
+    script += fmt::format(" -d {}\n", fish_quoted(one.text));
   }
 }
 
@@ -105,13 +107,13 @@ void add_argument(std::string& script, command const& command) {
 }  // namespace
 
 std::string fish_script(model const& from) {
-  auto script = filled(head, {{"@LIST@", list_locks}, {"@RUN@", runs_a_command}});
+  auto script = filled(fish_head, {{"@LIST@", list_locks}, {"@RUN@", runs_a_command}});
   script += "\n";
-  add_options(script, "", from.options);
+  add_fish_options(script, "", from.options);
   for (auto const& command : from.commands) {
     script += fmt::format("\ncomplete -c holdfast -n __holdfast_at -a {} -d {}\n", command.name,
-                          quoted(command.text));
-    add_options(script, command.name, command.options);
+                          fish_quoted(command.text));
+    add_fish_options(script, command.name, command.options);
     add_argument(script, command);
   }
   return script;

@@ -6,7 +6,7 @@
 namespace holdfast::cli::completion {
 namespace {
 
-constexpr std::string_view head = R"zsh(#compdef holdfast
+constexpr std::string_view zsh_head = R"zsh(#compdef holdfast
 # Completion of holdfast for zsh, written by `holdfast completion zsh`.
 
 # Names of locks that are held or waited for.
@@ -19,7 +19,7 @@ _holdfast_locks() {
 }
 )zsh";
 
-constexpr std::string_view tail = R"zsh(
+constexpr std::string_view zsh_tail = R"zsh(
 _holdfast() {
   local curcontext=$curcontext context state state_descr line
   local -A opt_args
@@ -91,7 +91,7 @@ std::string argument_of(command const& command) {
 }  // namespace
 
 std::string zsh_script(model const& from) {
-  auto script = filled(head, {{"@LIST@", list_locks}});
+  auto script = filled(zsh_head, {{"@LIST@", list_locks}});
   script += "\n_holdfast_commands() {\n  local -a commands=(\n";
   for (auto const& command : from.commands) {
     script += "    " + single_quoted(command.name + ':' + escaped(command.text, ":\\")) + '\n';
@@ -102,7 +102,7 @@ std::string zsh_script(model const& from) {
     lines.resize(lines.size() - std::string_view{" \\\n"}.size());
     script += fmt::format("\n_holdfast_{}() {{\n  _arguments -s \\\n{}\n}}\n", command.name, lines);
   }
-  return script + filled(tail, {{"@RUN@", runs_a_command}, {"@OPTIONS@", specifications(from.options)}});
+  return script + filled(zsh_tail, {{"@RUN@", runs_a_command}, {"@OPTIONS@", specifications(from.options)}});
 }
 
 }  // namespace holdfast::cli::completion

@@ -23,7 +23,7 @@
 namespace holdfast::cli {
 namespace {
 
-constexpr auto footer =
+constexpr auto doctor_footer =
     R"(What it looks at
   The connection and its latency; version, mode and role; the rights of this user, by trying them; scripts,
   messages; eviction, memory, persistence, replicas, time-outs; and whether the server's clock goes at the rate
@@ -124,7 +124,7 @@ void add_doctor(command_line& line, action& chosen) {
   doctor.operand("NAME", to->name, "Also check that this user may touch the lock NAME");
   add_json(doctor, to->json);
   add_common(doctor, to->common);
-  doctor.footer(footer);
+  doctor.footer(doctor_footer);
   doctor.when_read([to, &chosen] {
     chosen = [to] {
       set_up(to->common);

@@ -90,8 +90,8 @@ finding check_latency(server_facts const& facts) {
   auto const worst = sorted.empty() ? microseconds{} : sorted.back();
   finding result{.check = "connection",
                  .found = fmt::format("{}{}{}; PING takes {}, at worst {} of {}", facts.url,
-                                      facts.url.empty() ? "" : " over ", name_of(facts.line),
-                                      to_text(median), to_text(worst), sorted.size())};
+                                      facts.url.empty() ? "" : " over ", name_of(facts.line), to_text(median),
+                                      to_text(worst), sorted.size())};
   if (worst > 250ms) {
     result.how = severity::warning;
     result.why = "a renewal that is answered so late may come after the end of a short lease";

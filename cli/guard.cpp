@@ -25,8 +25,8 @@ namespace {
 using std::chrono::nanoseconds;
 
 /// Waits until the time or until the lifeline has something to say. Async-signal-safe.
-enum class event { time_is_up, lifeline };
-event wait_until(nanoseconds const time, int const timer, int const lifeline) noexcept {
+enum class guard_event { time_is_up, lifeline };
+guard_event wait_until(nanoseconds const time, int const timer, int const lifeline) noexcept {
   auto const positive = std::max(time, nanoseconds{1});
   auto const seconds = std::chrono::floor<std::chrono::seconds>(positive);
   itimerspec when{};
@@ -38,7 +38,7 @@ event wait_until(nanoseconds const time, int const timer, int const lifeline) no
       {{.fd = timer, .events = POLLIN, .revents = 0}, {.fd = lifeline, .events = POLLIN, .revents = 0}}};
   while (poll(files.data(), files.size(), -1) < 0) {
   }
-  return files[1].revents != 0 ? event::lifeline : event::time_is_up;
+  return files[1].revents != 0 ? guard_event::lifeline : guard_event::time_is_up;
 }
 
 [[noreturn]] void kill_group(pid_t const group) noexcept {
@@ -97,7 +97,7 @@ void guard::watch(int const lifeline, pid_t const group, on_lost const policy, n
   for (;;) {
     nanoseconds const time{kill_at.load(std::memory_order_relaxed)};
     if (time <= boot_time()) kill_group(group);
-    if (wait_until(time, timer, lifeline) == event::time_is_up) continue;
+    if (wait_until(time, timer, lifeline) == guard_event::time_is_up) continue;
     char word = 0;
     if (read(lifeline, &word, 1) == 1) _exit(ok);
     if (policy == on_lost::kill) kill_group(group);

@@ -14,7 +14,7 @@
 namespace holdfast::cli {
 namespace {
 
-constexpr auto footer =
+constexpr auto inspect_footer =
     R"(Shows who holds the lock NAME, for how long, and who waits for it, first come first. Any key may
 be asked about: one that another library locks, or that is no lock at all, is called so. Nothing is
 changed.
@@ -27,13 +27,13 @@ Examples
   holdfast inspect nightly-import
   holdfast inspect --json deploy:web | jq '.holder.host, .held_ms, .queue[].waited_ms')";
 
-struct options {
+struct inspect_options {
   common_options common;
   std::string name;
   bool json = false;
 };
 
-int inspect(options const& what) {
+int inspect(inspect_options const& what) {
   client redis{find_locks_server(what.common.url), {.name = "holdfast-inspect", .log = output::hook()}};
   auto const lock = holdfast::inspect(redis, what.name);
   if (what.json) {
@@ -47,13 +47,13 @@ int inspect(options const& what) {
 }  // namespace
 
 void add_inspect(command_line& line, action& chosen) {
-  auto const to = std::make_shared<options>();
+  auto const to = std::make_shared<inspect_options>();
   auto command = line.add_command("inspect", "Show who holds a lock and who waits for it");
   command.usage("holdfast inspect [OPTIONS] NAME");
   add_name(command, to->name);
   add_json(command, to->json);
   add_common(command, to->common);
-  command.footer(footer);
+  command.footer(inspect_footer);
   command.when_read([to, &chosen] {
     require(!to->name.empty(), "NAME is empty: say which lock");
     chosen = [to] {

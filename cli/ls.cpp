@@ -17,7 +17,7 @@
 namespace holdfast::cli {
 namespace {
 
-constexpr auto footer =
+constexpr auto ls_footer =
     R"(PATTERN is one of Redis's, for whole names: * for any text, ? for any character, [a-c] for one of
 some, \ before one that is meant itself. Without it: all. Quote it, so that the shell leaves it alone.
 On the plain wire only names that Holdfast knows are found: those that a client of it has held in the last day.
@@ -47,7 +47,7 @@ Examples
   holdfast ls --wire all
   holdfast ls --json | jq -r 'select(.waiting > 5) | .name')";
 
-struct options {
+struct ls_options {
   common_options common;
   std::string pattern = "*";
   std::string wire;
@@ -63,7 +63,7 @@ bool print_name(std::string const& name) {
   return true;
 }
 
-int ls(options const& what) {
+int ls(ls_options const& what) {
   client redis{find_locks_server(what.common.url), {.name = "holdfast-ls", .log = output::hook()}};
   auto table = listing::table_of_locks();
   bool any = false;
@@ -94,7 +94,7 @@ int ls(options const& what) {
 }  // namespace
 
 void add_ls(command_line& line, action& chosen) {
-  auto const to = std::make_shared<options>();
+  auto const to = std::make_shared<ls_options>();
   auto command = line.add_command("ls", "List the locks that are held or waited for");
   command.usage("holdfast ls [OPTIONS] [PATTERN]");
   command.operand("PATTERN", to->pattern, "Only names that match, like 'orders:*'");
@@ -103,7 +103,7 @@ void add_ls(command_line& line, action& chosen) {
   command.flag("--names", to->names, "Print only the names, one per line");
   command.excludes("--names", "--json");
   add_common(command, to->common);
-  command.footer(footer);
+  command.footer(ls_footer);
   command.when_read([to, &chosen] {
     require(!to->pattern.empty(), "PATTERN is empty: leave it out for all locks");
     chosen = [to] {

@@ -21,7 +21,7 @@
 namespace holdfast::cli {
 namespace {
 
-constexpr auto footer =
+constexpr auto release_footer =
     R"(For a holder that hangs, or was forgotten. The holder is told, so that it can stop what it does:
 `holdfast run` ends its command, a program finds its lease lost. If it hasn't given the lock back after
 --grace, the lock is deleted under it, and two may be at work at once: writes that carry the fencing
@@ -48,7 +48,7 @@ Examples
   holdfast release --force --yes --grace 10s nightly-import
   holdfast release --force --owner 00112233445566778899aabbccddeeff licenses   # one permit)";
 
-struct options {
+struct release_options {
   common_options common;
   std::string name;
   std::string owner;
@@ -61,12 +61,12 @@ struct options {
 };
 
 /// What `result` is in JSON, and what it exits with.
-struct outcome {
+struct release_outcome {
   std::string_view word;
   exit_code code;
 };
 
-outcome outcome_of(force_result result) {
+release_outcome outcome_of(force_result result) {
   switch (result) {
     case force_result::not_held:
       return {"not_held", ok};
@@ -91,7 +91,7 @@ bool is_crowd(lock_state const& seen) {
 }
 
 /// Whose hold is meant: "unknown (…)", or "all 3 holders".
-std::string whose(lock_state const& seen, options const& what) {
+std::string whose(lock_state const& seen, release_options const& what) {
   if (!is_crowd(seen)) return output::one_line(seen.holder.to_string());
   if (what.owner.empty())
     return seen.holding == 1 ? "its only holder" : fmt::format("all {} holders", seen.holding);
@@ -101,7 +101,7 @@ std::string whose(lock_state const& seen, options const& what) {
   return output::one_line(what.owner);
 }
 
-std::string deleted(lock_state const& seen, options const& what) {
+std::string deleted(lock_state const& seen, release_options const& what) {
   auto const name = output::quoted(seen.name);
   if (seen.kind == lock_kind::foreign) return fmt::format("the foreign lock {} was deleted", name);
   if (seen.wire == wire::plain || seen.holder.pid != 0) {
@@ -114,7 +114,7 @@ std::string deleted(lock_state const& seen, options const& what) {
       name, whose(seen, what));
 }
 
-std::string told(force_result result, lock_state const& seen, options const& what) {
+std::string told(force_result result, lock_state const& seen, release_options const& what) {
   auto const name = output::quoted(seen.name);
   switch (result) {
     case force_result::not_held:
@@ -143,7 +143,7 @@ std::string told(force_result result, lock_state const& seen, options const& wha
 }
 
 /// What the key can be told to be without trying; empty: it can be released.
-std::optional<force_result> settled(lock_state const& seen, options const& what) {
+std::optional<force_result> settled(lock_state const& seen, release_options const& what) {
   if (seen.kind == lock_kind::free) return force_result::not_held;
   if (seen.kind == lock_kind::other) return force_result::refused_other;
   if (seen.kind == lock_kind::counter) return force_result::refused_counter;
@@ -151,7 +151,7 @@ std::optional<force_result> settled(lock_state const& seen, options const& what)
   return std::nullopt;
 }
 
-bool confirmed(lock_state const& seen, options const& what) {
+bool confirmed(lock_state const& seen, release_options const& what) {
   if (isatty(STDIN_FILENO) != 1) {
     throw failure{usage,
                   "stdin is no terminal, so that nobody can be asked: add --yes to release it all the same"};
@@ -166,7 +166,8 @@ bool confirmed(lock_state const& seen, options const& what) {
   return answer == "y" || answer == "Y" || answer == "yes";
 }
 
-int conclude(outcome const& how, std::string const& message, lock_state const& seen, options const& what) {
+int conclude(release_outcome const& how, std::string const& message, lock_state const& seen,
+             release_options const& what) {
   auto const [word, code] = how;
   if (what.json) {
     print_line(json_line::of_release(seen, word));
@@ -180,11 +181,11 @@ int conclude(outcome const& how, std::string const& message, lock_state const& s
   return code;
 }
 
-int conclude(force_result result, lock_state const& seen, options const& what) {
+int conclude(force_result result, lock_state const& seen, release_options const& what) {
   return conclude(outcome_of(result), told(result, seen, what), seen, what);
 }
 
-int release(options const& what) {
+int release(release_options const& what) {
   client redis{find_locks_server(what.common.url), {.name = "holdfast-release", .log = output::hook()}};
   auto const seen = peek(redis, what.name);
   if (auto const result = settled(seen, what)) return conclude(*result, seen, what);
@@ -201,7 +202,7 @@ int release(options const& what) {
 }  // namespace
 
 void add_release(command_line& line, action& chosen) {
-  auto const to = std::make_shared<options>();
+  auto const to = std::make_shared<release_options>();
   auto command = line.add_command("release", "Take a lock from whoever holds it (--force)");
   command.usage("holdfast release --force [OPTIONS] NAME");
   add_name(command, to->name);
@@ -215,7 +216,7 @@ void add_release(command_line& line, action& chosen) {
                 "ID");
   add_json(command, to->json);
   add_common(command, to->common);
-  command.footer(footer);
+  command.footer(release_footer);
   command.when_read([to, &chosen] {
     require(!to->name.empty(), "NAME is empty: say which lock");
     require(to->force,

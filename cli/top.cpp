@@ -24,7 +24,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr auto footer =
+constexpr auto top_footer =
     R"(Sorted by contention: most waiting processes first, then most acquisitions a second, then longest held.
 PATTERN and --wire are as for `holdfast ls`. The 1000 most contended locks are kept in view.
 
@@ -194,7 +194,7 @@ void add_top(command_line& line, action& chosen) {
   add_searched_wire(command, to->wire);
   add_json(command, to->json);
   add_common(command, to->common);
-  command.footer(footer);
+  command.footer(top_footer);
   command.when_read([to, &chosen] {
     require(!to->pattern.empty(), "PATTERN is empty: leave it out for all locks");
     to->interval = duration_of("--interval", to->interval_text);

@@ -15,7 +15,7 @@ namespace {
 using namespace std::chrono_literals;
 
 /// Short, since whoever looks at a screen wants to be told.
-constexpr auto patience = 1s;
+constexpr auto watch_patience = 1s;
 /// More would take too long, one after the other.
 constexpr std::size_t refreshed_at_once = 100;
 /// When there is one interval to estimate rates from.
@@ -25,7 +25,7 @@ constexpr auto idle_time = 5s;
 constexpr auto longest_rest = 60s;
 
 client_options options() {
-  return {.name = "holdfast-top", .connect_timeout = patience, .reply_timeout = patience};
+  return {.name = "holdfast-top", .connect_timeout = watch_patience, .reply_timeout = watch_patience};
 }
 
 }  // namespace

@@ -28,7 +28,7 @@ using namespace std::chrono_literals;
 using clock = std::chrono::steady_clock;
 using wall_clock = std::chrono::system_clock;
 
-constexpr auto footer =
+constexpr auto watch_footer =
     R"(Says first who holds the lock NAME, and then a line for each change: acquired, released, expired,
 handed over, how many wait; of several that hold it, who comes and who leaves; of semaphores and latches, their
 numbers. It looks every --interval and so may miss what is shorter; if a lock that is
@@ -46,7 +46,7 @@ Examples
 
 constexpr auto shortest_interval = 10ms;
 
-struct options {
+struct watch_options {
   common_options common;
   std::string name;
   std::string interval_text = "100ms";
@@ -130,7 +130,7 @@ std::string words_of(event const& one, lock_state const& now) {
 
 class reporter {
  public:
-  explicit reporter(options const& what) : what_{what} {}
+  explicit reporter(watch_options const& what) : what_{what} {}
 
   void operator()(event const& one, lock_state const& now) const {
     if (!what_.json) return line(words_of(one, now));
@@ -145,7 +145,7 @@ class reporter {
  private:
   static void line(std::string const& text) { print_line(time_now() + "  " + output::one_line(text)); }
 
-  options const& what_;
+  watch_options const& what_;
 };
 
 /// Nullopt when it can't be reached just now: `why` says so.
@@ -159,7 +159,7 @@ std::optional<lock_state> look_again(client& redis, std::string const& name, std
   }
 }
 
-int watch(options const& what) {
+int watch(watch_options const& what) {
   client redis{find_locks_server(what.common.url), {.name = "holdfast-watch", .log = output::hook()}};
   reporter const report{what};
   auto const start = clock::now();
@@ -192,7 +192,7 @@ int watch(options const& what) {
 }  // namespace
 
 void add_watch(command_line& line, action& chosen) {
-  auto const to = std::make_shared<options>();
+  auto const to = std::make_shared<watch_options>();
   auto command = line.add_command("watch", "Show what happens to a lock, as it happens");
   command.usage("holdfast watch [OPTIONS] NAME");
   add_name(command, to->name);
@@ -201,7 +201,7 @@ void add_watch(command_line& line, action& chosen) {
   command.value("--for", to->for_text, "End after so long (default: never)", "DURATION");
   add_json(command, to->json);
   add_common(command, to->common);
-  command.footer(footer);
+  command.footer(watch_footer);
   command.when_read([to, &chosen] {
     require(!to->name.empty(), "NAME is empty: say which lock");
     to->interval = duration_of("--interval", to->interval_text);

@@ -6,9 +6,11 @@
 
 namespace holdfast::sync {
 namespace {
-namespace fair_calls {
 
 using namespace engine;
+
+namespace fair_calls {
+
 namespace lua = scripts::fair;
 
 call acquire(std::string_view name, ask const& how) {

@@ -9,9 +9,11 @@
 
 namespace holdfast::sync {
 namespace {
-namespace multi_calls {
 
 using namespace engine;
+
+namespace multi_calls {
+
 namespace lua = scripts::multi;
 
 /// Takes the first name off what join_names has made.

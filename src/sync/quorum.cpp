@@ -6,9 +6,11 @@
 
 namespace holdfast::sync {
 namespace {
-namespace quorum_calls {
 
 using namespace engine;
+
+namespace quorum_calls {
+
 namespace lua = scripts::quorum;
 
 call acquire(std::string_view name, ask const& how) {

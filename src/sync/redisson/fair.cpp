@@ -5,9 +5,11 @@
 
 namespace holdfast::sync::redisson {
 namespace {
-namespace fair_calls {
 
 using namespace engine;
+
+namespace fair_calls {
+
 namespace lua = scripts::redisson_fair;
 
 /// Keys of one lock. The strings must live as long as the call is being made.

@@ -5,9 +5,10 @@
 
 namespace holdfast::sync::redisson {
 namespace {
-namespace latch_calls {
 
 using namespace engine;
+
+namespace latch_calls {
 
 call look(std::string_view name, ask const&) { return scripts::redisson_latch::look{.counter = {name}}(); }
 

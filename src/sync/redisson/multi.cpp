@@ -7,9 +7,11 @@
 
 namespace holdfast::sync::redisson {
 namespace {
-namespace multi_calls {
 
 using namespace engine;
+
+namespace multi_calls {
+
 namespace lua = scripts::redisson_multi;
 
 std::vector<key> keys_of(std::string_view joined) {

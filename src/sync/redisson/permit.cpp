@@ -8,9 +8,11 @@
 
 namespace holdfast::sync::redisson {
 namespace {
-namespace permit_calls {
 
 using namespace engine;
+
+namespace permit_calls {
+
 using names::redisson::permits;
 using names::redisson::semaphore_channel;
 namespace lua = scripts::redisson_permit;

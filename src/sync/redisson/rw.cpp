@@ -13,9 +13,11 @@
 
 namespace holdfast::sync::redisson {
 namespace {
-namespace rw_calls {
 
 using namespace engine;
+
+namespace rw_calls {
+
 namespace lua = scripts::redisson_rw;
 namespace names = names::redisson;
 

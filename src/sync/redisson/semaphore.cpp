@@ -8,9 +8,11 @@
 
 namespace holdfast::sync::redisson {
 namespace {
-namespace semaphore_calls {
 
 using namespace engine;
+
+namespace semaphore_calls {
+
 using names::redisson::done;
 namespace lua = scripts::redisson_semaphore;
 

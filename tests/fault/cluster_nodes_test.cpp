@@ -32,7 +32,7 @@ TEST_F(cluster_with_guests, uses_a_node_that_joins_and_forgets_one_that_leaves) 
   EXPECT_GT(guest.raw().calls_of("pexpire"), 0U);
   go(nodes_.node(1));
   EXPECT_TRUE(renews(redis));
-  EXPECT_TRUE(eventually(10s, [&] { return guest.raw().client_ids("normal").empty(); })) << "nor has it now";
+  EXPECT_TRUE(eventually([&] { return guest.raw().client_ids("normal").empty(); })) << "nor has it now";
   guest.kill9();
   EXPECT_TRUE(always(1500ms, [&] { return mine.valid(); }));
   EXPECT_TRUE(renews(redis));
@@ -74,10 +74,11 @@ TEST_F(cluster_behind_proxies, is_reached_where_the_url_says) {
 }
 
 TEST_F(cluster_behind_proxies, names_the_address_that_it_cannot_reach_and_the_remedy) {
-  auto const dead = std::to_string(free_port());
+  closed_port const nobody;
+  auto const dead = std::to_string(nobody.number());
   auto const said = "127.0.0.1:" + std::to_string(home().port());
   client redis{"redis+cluster://" + proxies_[0]->address() + "?nat=" + said + "/127.0.0.1:" + dead,
-               {.connect_timeout = 500ms}};
+               {.connect_timeout = 3s}};
   mutex m{redis, name_};
   auto const wrong = failure_of([&] { (void)m.acquire(); });
   EXPECT_EQ(wrong.code, errc::unreachable);
@@ -86,7 +87,7 @@ TEST_F(cluster_behind_proxies, names_the_address_that_it_cannot_reach_and_the_re
 }
 
 TEST_F(cluster_behind_proxies, a_node_that_is_cut_off_holds_up_its_own_locks_alone) {
-  client redis{url(), {.connect_timeout = 700ms, .reply_timeout = 700ms}};
+  client redis{url(), {.connect_timeout = 3s, .reply_timeout = 3s}};
   mutex m{redis, name_, brisk_};
   std::string elsewhere_name;
   for (auto i = 0; elsewhere_name.empty(); ++i) {
@@ -100,10 +101,10 @@ TEST_F(cluster_behind_proxies, a_node_that_is_cut_off_holds_up_its_own_locks_alo
   cut.freeze();
   waiter stuck{m};
   for (auto i = 0; i != 20; ++i) EXPECT_EQ(others.acquire().release(), release_result::released);
-  ASSERT_TRUE(eventually(10s, [&] { return stuck.done(); }));
+  ASSERT_TRUE(eventually([&] { return stuck.done(); }));
   EXPECT_EQ(failure_of([&] { (void)stuck.take(); }).code, errc::unreachable);
   cut.thaw();
-  EXPECT_TRUE(eventually(10s, [&] { return !failure_of([&] { m.acquire().release(); }).code; }));
+  EXPECT_TRUE(eventually([&] { return !failure_of([&] { m.acquire().release(); }).code; }));
 }
 
 class replicated_cluster : public clustered {
@@ -128,7 +129,7 @@ TEST_F(replicated_cluster, carries_a_lock_over_to_the_replica_of_a_master_that_d
   EXPECT_FALSE(next.done());
   auto const token = mine.token();
   EXPECT_EQ(mine.release(), release_result::released);
-  ASSERT_TRUE(eventually(15s, [&] { return next.done(); }));
+  ASSERT_TRUE(eventually([&] { return next.done(); }));
   EXPECT_GT(next.take().token(), token);
 }
 
@@ -145,7 +146,7 @@ TEST_F(replicated_cluster, tells_what_the_new_master_does_not_know) {
   dead.kill9();
   heir.thaw();
   ASSERT_TRUE(nodes_.wait_for_another_master(slot_, dead));
-  EXPECT_TRUE(eventually(15s, [&] { return mine.lost().stop_requested(); }))
+  EXPECT_TRUE(eventually([&] { return mine.lost().stop_requested(); }))
       << "long before the next renewal or the deadline";
   EXPECT_EQ(mine.lost_because(), loss_cause::key_gone);
 }

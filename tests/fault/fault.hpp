@@ -5,6 +5,8 @@
 #include "support/flaky_proxy.hpp"
 #include "support/judge.hpp"
 #include "support/redis_server.hpp"
+#include "support/rounds.hpp"
+#include "support/unhurried.hpp"
 #include "support/worker.hpp"
 
 #include <holdfast/client.hpp>
@@ -34,7 +36,7 @@ class fault : public testing::Test {
     return left;
   }
   [[nodiscard]] bool comes_clean() {
-    auto const clean = eventually(4s, [this] { return residue().empty(); });
+    auto const clean = eventually([this] { return residue().empty(); });
     for (auto const& key : residue())
       ADD_FAILURE() << "left behind: " << key << " with ttl " << raw_.pttl(key);
     return clean;
@@ -121,6 +123,18 @@ class log_lines {
   std::shared_ptr<lines> lines_ = std::make_shared<lines>();
 };
 
+/// Takes a lock that replicas have to acknowledge: again, where they take longer than the second that they
+/// are given.
+inline lease acknowledged(mutex& m) {
+  for (auto tries = 20;; --tries) {
+    try {
+      return m.acquire();
+    } catch (error const& e) {
+      if (tries == 0 || e.code() != errc::unreplicated) throw;
+    }
+  }
+}
+
 /// What can become of one request.
 struct harm {
   char const* title;
@@ -157,7 +171,7 @@ inline operations learn(redis_server const& server) {
     auto mine = m.acquire();
     found.acquire = kind_of(proxy.requests().back());
     proxy.forget();
-    EXPECT_TRUE(eventually(5s, [&] { return proxy.requests().size() >= 2; }));
+    EXPECT_TRUE(eventually([&] { return proxy.requests().size() >= 2; }));
     found.renew = kind_of(proxy.requests().back());
     mine.release();
     found.release = kind_of(proxy.requests().back());

@@ -17,7 +17,7 @@ class fence_fault : public fault {
   void harm_next_write(fate f) { proxy_.once(writes, std::move(f)); }
 
   flaky_proxy proxy_{server_.socket_path()};
-  client redis_{proxy_.url(), {.reply_timeout = 300ms}};
+  client redis_{proxy_.url(), unhurried({.reply_timeout = 300ms})};
   fence orders_{redis_, "orders"};
 };
 
@@ -70,7 +70,7 @@ TEST_F(fence_fault, does_not_double_a_write_when_the_scripts_were_lost_together_
 
 TEST_F(fence_fault, knows_that_it_has_written_although_a_newer_token_came_before_its_request_was_sent_again) {
   EXPECT_EQ(orders_.append("log", "a", 7), written);
-  client elsewhere{server_.url()};
+  client elsewhere{server_.url(), unhurried()};
   fence theirs{elsewhere, "orders"};
   proxy_.decide([&theirs, cut = false, overtaken = false](request const& r) mutable {
     if (cut && !overtaken) {

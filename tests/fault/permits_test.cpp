@@ -38,7 +38,7 @@ class permits_fault : public fault {
   }
 
   flaky_proxy proxy_{server_.socket_path()};
-  client redis_{proxy_.url(), {.reply_timeout = 500ms}};
+  client redis_{proxy_.url(), unhurried({.reply_timeout = 500ms})};
   semaphore uploads_{redis_, "uploads"};
   expiring_semaphore license_{redis_, "license"};
   latch ready_{redis_, "ready"};
@@ -48,7 +48,7 @@ TEST_F(permits_fault, takes_permits_once) {
   uploads_.try_set_permits(100);
   auto left = 100;
   under_each_harm(scripts::redisson_semaphore::acquire::source, [&] {
-    EXPECT_TRUE(uploads_.try_acquire_for(10s, 3));
+    EXPECT_TRUE(uploads_.try_acquire_for(20s, 3));
     left -= 3;
     EXPECT_EQ(raw_.get("uploads"), std::to_string(left));
   });
@@ -103,7 +103,7 @@ TEST_F(permits_fault, takes_an_expiring_permit_once) {
   license_.try_set_permits(100);
   std::vector<lease> held;
   under_each_harm(scripts::redisson_permit::acquire::source, [&] {
-    auto mine = license_.try_acquire_for(10s);
+    auto mine = license_.try_acquire_for(20s);
     ASSERT_TRUE(mine);
     EXPECT_TRUE(mine->valid());
     held.push_back(std::move(*mine));
@@ -118,12 +118,12 @@ TEST_F(permits_fault, gives_an_expiring_permit_back_once) {
   under_each_harm(scripts::redisson_permit::release::source, [&] {
     auto mine = license_.acquire();
     EXPECT_NE(mine.release(), release_result::lost);
-    EXPECT_TRUE(eventually(8s, back));
+    EXPECT_TRUE(eventually(back));
   });
   under_each_harm(scripts::redisson_permit::release::source, [&] {
     auto mine = license_.acquire();
     EXPECT_EQ(license_.release(mine.owner()), release_result::released);
-    EXPECT_TRUE(eventually(8s, back));
+    EXPECT_TRUE(eventually(back));
   });
 }
 
@@ -162,11 +162,11 @@ TEST_F(permits_fault, gives_back_what_came_for_a_caller_that_had_gone) {
             ended_too = true;
           },
           stop.get_token());
-      ASSERT_TRUE(eventually(5s, [&] { return met.load(); }));
+      ASSERT_TRUE(eventually([&] { return met.load(); }));
       stop.request_stop();
-      ASSERT_TRUE(eventually(8s, [&] { return ended && ended_too; }));
+      ASSERT_TRUE(eventually([&] { return ended && ended_too; }));
       if (took) uploads_.release(3);
-      EXPECT_TRUE(eventually(8s, all_back))
+      EXPECT_TRUE(eventually(all_back))
           << raw_.get("uploads").value_or("") << raw_.get("license").value_or("");
       proxy_.decide({});
     }
@@ -181,7 +181,7 @@ TEST_F(permits_fault, counts_right_over_a_server_that_is_killed_with_its_data_ke
   s.acquire(2);
   durable.kill9();
   durable.start();
-  EXPECT_TRUE(s.try_acquire_for(10s));
+  EXPECT_TRUE(s.try_acquire_for(20s));
   s.release(3);
   EXPECT_EQ(s.available(), 3);
 }
@@ -212,13 +212,13 @@ TEST_F(permits_fault, keeps_count_while_connections_break_under_many_threads) {
     }
     for (auto cut = 0; cut < 10; ++cut) {
       auto const before = rounds.load();
-      EXPECT_TRUE(eventually(10s, [&] { return rounds > before + 5; }));
+      EXPECT_TRUE(eventually([&] { return rounds > before + 5; }));
       proxy_.cut_all();
     }
     stop = true;
   }
   EXPECT_LE(most, 2);
-  EXPECT_TRUE(eventually(8s, [&] { return raw_.get("uploads") == "2" && raw_.get("license") == "2"; }))
+  EXPECT_TRUE(eventually([&] { return raw_.get("uploads") == "2" && raw_.get("license") == "2"; }))
       << raw_.get("uploads").value_or("") << " and " << raw_.get("license").value_or("");
 }
 

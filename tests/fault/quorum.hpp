@@ -38,7 +38,7 @@ class five_masters : public testing::Test {
   }
   /// Well before any ttl is over.
   [[nodiscard]] bool comes_clean() {
-    auto const clean = eventually(8s, [this] { return residue().empty(); });
+    auto const clean = eventually([this] { return residue().empty(); });
     for (auto const& key : residue()) ADD_FAILURE() << "left behind: " << key;
     return clean;
   }

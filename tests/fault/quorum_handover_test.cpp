@@ -16,7 +16,7 @@ class quorum_handover : public five_masters {
   }
   /// It is in line at so many masters, and can be told by them.
   [[nodiscard]] bool waits(client const& who, std::ptrdiff_t at_least) {
-    return eventually(10s, [&] {
+    return eventually([&] {
       return std::ranges::count_if(masters_, [&](auto const& one) { return waits_at(*one, who); }) >=
              at_least;
     });
@@ -39,8 +39,10 @@ TEST_F(quorum_handover, goes_to_who_waits_and_to_no_newcomer) {
     // Where the holder's own request was late, its vote was the waiter's for a moment.
     ASSERT_TRUE(waits(patient, 3));
     EXPECT_EQ(mine.release(), release_result::released);
-    if (newcomers.try_acquire()) ++overtaken;
-    ASSERT_TRUE(eventually(10s, [&] { return next.done(); }));
+    auto const released = boot_now();
+    auto const was_faster = newcomers.try_acquire().has_value();
+    ASSERT_TRUE(eventually([&] { return next.done(); }));
+    if (was_faster && boot_now() - released < 1'000'000'000) ++overtaken;
     EXPECT_EQ(next.take().release(), release_result::released);
   }
   EXPECT_LE(overtaken, 5);
@@ -53,6 +55,11 @@ TEST_F(quorum_handover, needs_no_more_than_the_word_of_one_master) {
   for (auto const& one : masters_) one->raw().command({"SET", "orders", "somebody", "PX", "600000"});
   waiter next{theirs};
   ASSERT_TRUE(waits(patient, 5));
+  // What it asks when its inboxes are open is answered before the lock comes free.
+  for (auto const& one : masters_)
+    one->raw().command({"PUBLISH", "holdfast_inbox:" + patient.uuid(), "hello"});
+  ASSERT_TRUE(eventually([&] { return patient.stats().messages >= 5; }));
+  patient.connect();
   for (auto const& one : masters_) one->raw().del("orders");
   auto raw = masters_[3].raw();
   auto const owner = raw.command({"ZRANGE", queue, "0", "-1"}).elements.at(0).text;
@@ -62,7 +69,7 @@ TEST_F(quorum_handover, needs_no_more_than_the_word_of_one_master) {
                          "woken " + owner.substr(split + 1) + " orders"})
                 .integer,
             1);
-  ASSERT_TRUE(eventually(10s, [&] { return next.done(); }));
+  ASSERT_TRUE(eventually([&] { return next.done(); }));
   EXPECT_EQ(next.take().release(), release_result::released);
   EXPECT_TRUE(comes_clean());
 }

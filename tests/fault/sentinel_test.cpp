@@ -53,7 +53,7 @@ TEST_F(sentinel, lock_that_all_replicas_have_outlives_the_master) {
   auto options = busy_watchdog;
   options.replicas = 2;
   mutex m{redis_, "orders", options};
-  auto const mine = m.acquire();
+  auto const mine = acknowledged(m);
   auto& old = servers_.master();
   old.kill9();
   ASSERT_TRUE(servers_.wait_for_another_master(old, patience));
@@ -68,7 +68,7 @@ TEST_F(sentinel, frozen_master_is_left_and_not_believed_when_it_is_thawed) {
   auto options = busy_watchdog;
   options.replicas = 2;
   mutex m{redis_, "orders", options};
-  auto mine = m.acquire();
+  auto mine = acknowledged(m);
   auto const token = mine.token();
   auto& old = servers_.master();
   old.freeze();
@@ -108,7 +108,7 @@ TEST_F(sentinel, waiters_go_on_waiting_at_the_new_master) {
   auto mine_in_order = in_order.acquire();
   auto const before = mine.token();
   waiter waits{theirs};
-  ASSERT_TRUE(eventually(5s, [&] { return second.stats().waits == 1; }));
+  ASSERT_TRUE(eventually([&] { return second.stats().waits == 1; }));
   ASSERT_TRUE(servers_.wait_until_replicated());
   servers_.failover();
   EXPECT_TRUE(renews_again());
@@ -148,7 +148,7 @@ TEST_F(sentinel, waiter_of_a_lock_that_was_lost_with_the_master_gets_it) {
   stop_replication();
   auto const mine = m.acquire();
   waiter waits{theirs};
-  ASSERT_TRUE(eventually(5s, [&] { return second.stats().waits == 1; }));
+  ASSERT_TRUE(eventually([&] { return second.stats().waits == 1; }));
   auto& old = servers_.master();
   old.kill9();
   thaw_replicas();
@@ -243,8 +243,10 @@ TEST_F(guarded_sentinel, passwords_of_both_are_told_apart) {
 }
 
 TEST(sentinels, that_cannot_be_reached_are_listed) {
-  auto const one = std::to_string(free_port());
-  auto const other = std::to_string(free_port());
+  closed_port const nobody;
+  closed_port const nobody_either;
+  auto const one = std::to_string(nobody.number());
+  auto const other = std::to_string(nobody_either.number());
   client redis{"redis+sentinel://127.0.0.1:" + one + ",127.0.0.1:" + other + "/mymaster"};
   auto const wrong = failure_of([&] { redis.connect(); });
   EXPECT_EQ(wrong.code, errc::unreachable);
@@ -296,7 +298,7 @@ TEST_F(told_sentinel, request_that_a_demoted_master_refuses_goes_to_the_new_one)
   EXPECT_TRUE(mine.valid());
   EXPECT_EQ(second_->raw().get("orders"), mine.owner());
   EXPECT_GT(first_->raw().calls_of("evalsha"), old) << "the old one was asked, and refused";
-  EXPECT_TRUE(eventually(10s, [&] { return held.lost().stop_requested(); }));
+  EXPECT_TRUE(eventually([&] { return held.lost().stop_requested(); }));
   EXPECT_EQ(held.lost_because(), loss_cause::key_gone);
 }
 
@@ -305,7 +307,7 @@ TEST_F(told_sentinel, replica_that_is_called_the_master_is_not_believed) {
       redis_server::make({.on = server_options::listen::tcp,
                           .args = {"--replicaof", "127.0.0.1 " + std::to_string(first_->port())}});
   auto const misled = watching(*wrong_one);
-  client redis{"redis+sentinel://" + misled->address() + "/mymaster", {.connect_timeout = 500ms}};
+  client redis{"redis+sentinel://" + misled->address() + "/mymaster", {.connect_timeout = 3s}};
   auto const wrong = failure_of([&] { redis.connect(); });
   EXPECT_EQ(wrong.code, errc::unreachable);
   EXPECT_THAT(wrong.what, HasSubstr(wrong_one->address() + " is a replica and not, or no more, the master"));

@@ -25,7 +25,7 @@ TEST(sentinel_servers, fail_over_on_request) {
   servers.failover();
   EXPECT_NE(&servers.master(), &old);
   EXPECT_EQ(servers.master().role(), "master");
-  EXPECT_TRUE(eventually(20s, [&] { return old.role() == "slave"; }));
+  EXPECT_TRUE(eventually([&] { return old.role() == "slave"; }));
 }
 
 TEST(sentinel_servers, choose_another_master_when_it_is_frozen) {
@@ -35,7 +35,7 @@ TEST(sentinel_servers, choose_another_master_when_it_is_frozen) {
   old.freeze();
   ASSERT_TRUE(servers.wait_for_another_master(old));
   old.thaw();
-  EXPECT_TRUE(eventually(20s, [&] { return old.role() == "slave"; }));
+  EXPECT_TRUE(eventually([&] { return old.role() == "slave"; }));
 }
 
 TEST(cluster_servers, serve_all_slots_and_move_one) {

@@ -26,7 +26,7 @@ constexpr auto before_recheck = 20s;
 }
 
 [[nodiscard]] failure failure_to_connect(std::string const& url) {
-  return failure_of([&] { client{url, {.connect_timeout = 3s}}.connect(); });
+  return failure_of([&] { client{url, {.connect_timeout = 5s}}.connect(); });
 }
 
 /// The same URL with a server's own authority in place of that which vouches for it; none: with the system's.
@@ -44,7 +44,7 @@ class handover {
   void hold() { lease_ = mine_.acquire(); }
   [[nodiscard]] bool is_waited_for() {
     next_.emplace(theirs_);
-    return eventually(10s, [&] { return other_.stats().waits == 1; });
+    return eventually([&] { return other_.stats().waits == 1; });
   }
   [[nodiscard]] lease const& held() const { return lease_; }
   /// Still held, renewed where it is now, and still waited for.
@@ -240,7 +240,7 @@ TEST_F(tls_quorum, tokens_grow_whichever_master_is_down) {
   std::int64_t last = 0;
   for (auto const& down : masters_) {
     down->freeze();
-    client redis{masters_.url()};  // one that knows nothing of the tokens before
+    client redis{masters_.url(), {.connect_timeout = 20s}};  // one that knows nothing of the tokens before
     quorum_mutex m{redis, "orders"};
     auto mine = m.acquire();
     EXPECT_GT(mine.token(), last);
@@ -257,7 +257,7 @@ TEST_F(tls_quorum, lock_is_renewed_and_handed_over_by_message) {
   quorum_mutex theirs{other, "orders"};
   auto mine = m.acquire();
   waiter next{theirs};
-  ASSERT_TRUE(eventually(10s, [&] { return other.stats().waits == 1; }));
+  ASSERT_TRUE(eventually([&] { return other.stats().waits == 1; }));
   EXPECT_TRUE(renews_again(redis));
   EXPECT_FALSE(next.done());
   EXPECT_EQ(mine.release(), release_result::released);

@@ -13,29 +13,29 @@ class tls : public fault {
   [[nodiscard]] std::string url(std::string const& host, std::string const& parameters) const {
     return "rediss://" + host + ":" + std::to_string(server_.port()) + parameters;
   }
-  static failure try_to_connect(std::string const& url) {
+  static failure try_to_connect(std::string const& url, std::chrono::milliseconds within = 5s) {
     return failure_of([&] {
-      client redis{url, {.connect_timeout = 3s}};
+      client redis{url, {.connect_timeout = within}};
       redis.connect();
     });
   }
 };
 
 TEST_F(tls, locks_and_hands_over) {
-  client one{server_.url()};
-  client two{url("localhost", "?ca=" + server_.ca_file())};
+  client one{server_.url(), unhurried()};
+  client two{url("localhost", "?ca=" + server_.ca_file()), unhurried()};
   mutex first{one, "orders"};
   mutex second{two, "orders"};
   auto mine = first.acquire();
   waiter next{second};
-  ASSERT_TRUE(eventually(5s, [&] { return two.stats().waits == 1; }));
+  ASSERT_TRUE(eventually([&] { return two.stats().waits == 1; }));
   EXPECT_EQ(mine.release(), release_result::released);
-  ASSERT_TRUE(eventually(5s, [&] { return next.done(); }));
+  ASSERT_TRUE(eventually([&] { return next.done(); }));
   EXPECT_EQ(next.take().release(), release_result::released);
 }
 
 TEST_F(tls, serves_many_threads_on_one_connection) {
-  client redis{server_.url()};
+  client redis{server_.url(), unhurried()};
   std::vector<std::jthread> threads;
   for (auto i = 0; i < 6; ++i) {
     threads.emplace_back([&, i] {
@@ -59,7 +59,7 @@ TEST_F(tls, refuses_a_certificate_for_another_host) {
 }
 
 TEST_F(tls, accepts_any_certificate_when_told_not_to_verify) {
-  EXPECT_EQ(try_to_connect(url("127.0.0.1", "?verify=no")).code, std::error_code{});
+  EXPECT_EQ(try_to_connect(url("127.0.0.1", "?verify=no"), 20s).code, std::error_code{});
 }
 
 TEST_F(tls, shows_its_own_certificate_to_a_server_that_asks_for_one) {
@@ -76,7 +76,7 @@ TEST_F(tls, shows_its_own_certificate_to_a_server_that_asks_for_one) {
     EXPECT_EQ(wrong.code, errc::unreachable) << wrong;
     EXPECT_TRUE(wrong.says("doesn't trust cert=" + stranger.cert_file())) << wrong;
     auto const with =
-        try_to_connect(server_.url() + "&cert=" + server_.cert_file() + "&key=" + server_.key_file());
+        try_to_connect(server_.url() + "&cert=" + server_.cert_file() + "&key=" + server_.key_file(), 20s);
     EXPECT_EQ(with.code, std::error_code{}) << with;
   }
 }
@@ -95,7 +95,7 @@ TEST_F(tls, fails_against_a_server_without_it) {
 }
 
 TEST_F(tls, survives_the_end_of_its_connections) {
-  client redis{server_.url()};
+  client redis{server_.url(), unhurried()};
   mutex m{redis, "orders"};
   for (auto round = 0; round < 5; ++round) {
     auto mine = m.acquire();

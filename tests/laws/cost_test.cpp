@@ -20,9 +20,12 @@ TEST_P(cost, of_an_uncontended_lock_and_unlock_is_two_requests) {
   auto const served = std::stoull(raw_.info("stats", "total_commands_processed"));
   proxy_.forget();
   for (auto i = 0; i < 25; ++i) wanted->acquire().release();
-  EXPECT_GE(redis.stats().commands - commands, 50u);
-  EXPECT_LE(redis.stats().commands - commands, 51u) << "where it takes half a second: the client's record";
+  auto const sent = redis.stats().commands - commands;
   EXPECT_EQ(requests_for_locks(proxy_), 50u);
+  // Where it takes half a second: the client's record, which may be on its way to the proxy.
+  auto const records = proxy_.requests().size() - requests_for_locks(proxy_) + 1;
+  EXPECT_GE(sent, 50u);
+  EXPECT_LE(sent, 50u + records);
   RecordProperty("server_commands",
                  std::to_string(std::stoull(raw_.info("stats", "total_commands_processed")) - served));
 }
@@ -38,11 +41,11 @@ TEST_P(cost, of_a_handoff_inside_the_process_is_no_request_or_one_where_the_serv
         if (got) got->async_release([&](release_result) { ++served; });
       });
     }
-    EXPECT_TRUE(eventually(5s, [&] { return redis.stats().waiting_now == 20; }));
+    EXPECT_TRUE(eventually([&] { return redis.stats().waiting_now == 20; }));
     proxy_.forget();
     auto const before = redis.stats().handed_over;
     mine.release();
-    EXPECT_TRUE(eventually(20s, [&] { return served == 20; }));
+    EXPECT_TRUE(eventually([&] { return served == 20; }));
     if (!measured || GetParam().wake == wake::poll) continue;
     if (GetParam().passing == handoff::by_server) {
       // There a release grants nothing: the next one joins the queue, it is given back, and the next one
@@ -74,19 +77,22 @@ TEST_P(cost, of_renewals_is_shared_by_the_leases_that_are_due) {
   auto redis = connect_to(proxy_.url());
   std::vector<std::unique_ptr<any_lock>> locks;
   std::vector<pending> acquired(200);
+  auto const begin = boot_now();
   for (auto& p : acquired) {
-    locks.push_back(lock(redis, {.ttl = 3s}, "orders:" + std::to_string(locks.size())));
+    locks.push_back(lock(redis, {.ttl = 60s, .renew_every = 1s}, "orders:" + std::to_string(locks.size())));
     locks.back()->async_acquire(p.handler());
   }
   std::vector<lease> held;
   for (auto& p : acquired) {
-    ASSERT_TRUE(eventually(5s, [&] { return p.done(); }));
+    ASSERT_TRUE(eventually([&] { return p.done(); }));
     held.push_back(*p.take());
   }
+  // Those are due together that were asked for within a 64th of the time between renewals.
+  auto const groups = static_cast<std::size_t>((boot_now() - begin) / (1'000'000'000 / 64) + 1);
   auto const renewals = redis.stats().renewals;
   proxy_.forget();
-  ASSERT_TRUE(eventually(10s, [&] { return redis.stats().renewals - renewals >= 400; }));
-  EXPECT_LE(requests_for_locks(proxy_), 80u) << "for 400 renewals";
+  ASSERT_TRUE(eventually(60s, [&] { return redis.stats().renewals - renewals >= 400; }));
+  EXPECT_LE(requests_for_locks(proxy_), std::max<std::size_t>(80, 4 * groups)) << "for 400 renewals";
   for (auto const& l : held) EXPECT_TRUE(l.valid());
   EXPECT_EQ(redis.stats().held_now, 200u);
 }
@@ -106,15 +112,16 @@ TEST_P(cost_of_waiting, for_a_thousand_callers_in_one_process_is_that_of_one) {
       if (got) got->async_release({});
     });
   }
-  ASSERT_TRUE(
-      eventually(10s, [&] { return redis.stats().waiting_now == 1000 && redis.stats().rechecks >= 1; }));
+  ASSERT_TRUE(eventually([&] { return redis.stats().waiting_now == 1000; }));
+  settle(redis, raw_);
   auto const rechecks = redis.stats().rechecks;
   proxy_.forget();
-  ASSERT_TRUE(eventually(10s, [&] { return redis.stats().rechecks - rechecks >= 3; }));
+  ASSERT_TRUE(eventually([&] { return redis.stats().rechecks - rechecks >= 3; }));
+  // One asks for all, each time that its pause is over; when the count began, one request was under way.
   auto const requests = requests_for_locks(proxy_);
   EXPECT_LE(requests, redis.stats().rechecks - rechecks + 1);
   mine.release();
-  EXPECT_TRUE(eventually(20s, [&] { return served == 1000; }));
+  EXPECT_TRUE(eventually([&] { return served == 1000; }));
 }
 
 TEST_P(cost_of_waiting, is_one_connection_more_from_the_first_wait_on) {
@@ -126,8 +133,14 @@ TEST_P(cost_of_waiting, is_one_connection_more_from_the_first_wait_on) {
     auto const mine = lock(holder)->acquire();
     EXPECT_FALSE(wanted->try_acquire_for(0ns));
     EXPECT_EQ(proxy_.connections(), 1);
-    EXPECT_FALSE(wanted->try_acquire_for(100ms));
+    pending waiting;
+    std::stop_source stop;
+    wanted->async_acquire(waiting.handler(), stop.get_token());
+    EXPECT_TRUE(eventually([&] { return proxy_.connections() == 2; }));
+    settle(redis, raw_);
     EXPECT_EQ(proxy_.connections(), 2);
+    stop.request_stop();
+    EXPECT_TRUE(eventually([&] { return waiting.done(); }));
   }
 }
 

@@ -45,7 +45,7 @@ TEST_F(licensing, wakes_a_waiter_of_another_client_by_message) {
   there_.async_acquire(waiting.handler());
   ASSERT_TRUE(waits_for(two_, channel));
   EXPECT_EQ(mine.release(), release_result::released);
-  ASSERT_TRUE(eventually(5s, [&] { return waiting.done(); }));
+  ASSERT_TRUE(eventually([&] { return waiting.done(); }));
   EXPECT_TRUE(waiting.take()->valid());
 }
 
@@ -57,20 +57,20 @@ TEST_F(licensing, serves_the_waiters_of_its_process_while_it_holds_permits_itsel
   for (auto& p : waiting) here_.async_acquire(p.handler());
   ASSERT_TRUE(waits_for(one_, channel));
   one.release();
-  EXPECT_TRUE(eventually(5s, [&] { return waiting[0].done(); }));
+  EXPECT_TRUE(eventually([&] { return waiting[0].done(); }));
   two.release();
-  EXPECT_TRUE(eventually(5s, [&] { return waiting[1].done(); }));
+  EXPECT_TRUE(eventually([&] { return waiting[1].done(); }));
   EXPECT_FALSE(waiting[2].done());
   waiting[0].take()->release();
-  EXPECT_TRUE(eventually(5s, [&] { return waiting[2].done(); }));
+  EXPECT_TRUE(eventually([&] { return waiting[2].done(); }));
 }
 
 TEST_F(licensing, is_renewed_past_two_ttls) {
   here_.try_set_permits(2);
-  expiring_semaphore brief{one_, "license", {.ttl = 400ms}};
+  expiring_semaphore brief{one_, "license", {.ttl = 3s, .renew_every = 100ms}};
   auto const first = brief.acquire();
   auto const second = brief.acquire();
-  EXPECT_TRUE(always(1'000ms, [&] { return first.valid() && second.valid(); }));
+  EXPECT_TRUE(always(6500ms, [&] { return first.valid() && second.valid(); }));
   EXPECT_FALSE(there_.try_acquire());
   EXPECT_EQ(there_.acquired(), 2);
 }
@@ -81,11 +81,10 @@ TEST_F(licensing, tells_the_holder_when_a_fixed_ttl_is_over_and_gives_the_permit
   auto mine = fixed.acquire();
   pending waiting;
   there_.async_acquire(waiting.handler());
-  ASSERT_TRUE(waits_for(two_, channel));
-  ASSERT_TRUE(eventually(5s, [&] { return waiting.done(); })) << "nobody tells it: it knows when to look";
+  ASSERT_TRUE(eventually([&] { return waiting.done(); })) << "nobody tells it: it knows when to look";
   auto theirs = waiting.take();
   EXPECT_FALSE(mine.valid());
-  EXPECT_TRUE(mine.lost().stop_requested());
+  EXPECT_TRUE(eventually([&] { return mine.lost().stop_requested(); }));
   EXPECT_EQ(mine.lost_because(), loss_cause::limit_reached);
   EXPECT_EQ(mine.release(), release_result::lost);
   EXPECT_EQ(there_.available(), 0) << "the same permit was given back twice";
@@ -99,7 +98,7 @@ TEST_F(licensing, is_given_back_by_its_id_from_elsewhere_and_the_holder_is_told)
   auto mine = watched.acquire();
   EXPECT_EQ(there_.release(mine.owner()), release_result::released);
   EXPECT_EQ(there_.release(mine.owner()), release_result::lost);
-  EXPECT_TRUE(eventually(5s, [&] { return mine.lost().stop_requested(); }));
+  EXPECT_TRUE(eventually([&] { return mine.lost().stop_requested(); }));
   EXPECT_EQ(mine.lost_because(), loss_cause::key_gone);
   EXPECT_EQ(mine.release(), release_result::lost);
   EXPECT_EQ(there_.available(), 1);
@@ -134,10 +133,10 @@ TEST_F(licensing, gives_nothing_to_a_waiter_that_was_cancelled) {
   there_.async_acquire(waiting.handler(), stop.get_token());
   ASSERT_TRUE(waits_for(two_, channel));
   stop.request_stop();
-  EXPECT_TRUE(eventually(5s, [&] { return waiting.done(); }));
+  EXPECT_TRUE(eventually([&] { return waiting.done(); }));
   EXPECT_EQ(code_of([&] { (void)waiting.take(); }), errc::cancelled);
   mine.release();
-  EXPECT_TRUE(eventually(5s, [&] { return here_.available() == 1; }));
+  EXPECT_TRUE(eventually([&] { return here_.available() == 1; }));
   EXPECT_EQ(here_.acquired(), 0);
   EXPECT_FALSE(raw_.exists(out));
 }
@@ -146,7 +145,7 @@ TEST_F(licensing, gets_a_permit_within_recheck_when_every_message_is_lost) {
   HOLDFAST_ON_ONE_SERVER("the proxy that loses messages stands before one");
   flaky_proxy proxy{server_.socket_path()};
   proxy.swallow_messages(true);
-  client deaf{proxy.url(), {.recheck = 500ms}};
+  client deaf{proxy.url(), unhurried({.recheck = 500ms})};
   expiring_semaphore wanted{deaf, "license"};
   here_.try_set_permits(1);
   auto mine = here_.acquire();
@@ -154,19 +153,19 @@ TEST_F(licensing, gets_a_permit_within_recheck_when_every_message_is_lost) {
   wanted.async_acquire(waiting.handler());
   ASSERT_TRUE(waits_for(deaf, channel));
   mine.release();
-  EXPECT_TRUE(eventually(3s, [&] { return waiting.done(); }));
+  EXPECT_TRUE(eventually([&] { return waiting.done(); }));
 }
 
 TEST_F(licensing, gets_a_permit_by_polling) {
-  client polling{server_.url()};
+  client polling{server_.url(), unhurried()};
   expiring_semaphore wanted{polling, "license", {.wake = wake::poll}};
   here_.try_set_permits(1);
   auto mine = here_.acquire();
   pending waiting;
   wanted.async_acquire(waiting.handler());
-  ASSERT_TRUE(eventually(5s, [&] { return polling.stats().rechecks >= 3; }));
+  ASSERT_TRUE(eventually([&] { return polling.stats().rechecks >= 3; }));
   mine.release();
-  EXPECT_TRUE(eventually(5s, [&] { return waiting.done(); }));
+  EXPECT_TRUE(eventually([&] { return waiting.done(); }));
 }
 
 TEST_F(licensing, comes_back_by_itself_when_its_holder_is_killed) {
@@ -175,9 +174,10 @@ TEST_F(licensing, comes_back_by_itself_when_its_holder_is_killed) {
   ASSERT_EQ(dead.ask("acquire").rfind("held ", 0), 0u);
   pending waiting;
   there_.async_acquire(waiting.handler());
-  ASSERT_TRUE(waits_for(two_, channel));
+  // Where the holder stood still it may have lost the permit already.
+  ASSERT_TRUE(eventually([&] { return two_.stats().waits >= 1 || waiting.done(); }));
   dead.kill9();
-  ASSERT_TRUE(eventually(1s + 3s, [&] { return waiting.done(); }));
+  ASSERT_TRUE(eventually([&] { return waiting.done(); }));
   EXPECT_TRUE(waiting.take()->valid());
   EXPECT_EQ(here_.permits(), 1);
 }

@@ -30,7 +30,7 @@ TEST_F(closing, opens_for_all_when_two_clients_have_counted_it_down) {
   }));
   there_.count_down();
   EXPECT_TRUE(eventually(
-      5s, [&] { return std::all_of(all.begin(), all.end(), [](passing const& p) { return p.got(); }); }));
+      [&] { return std::all_of(all.begin(), all.end(), [](passing const& p) { return p.got(); }); }));
   EXPECT_FALSE(raw_.exists("ready"));
 }
 
@@ -81,7 +81,7 @@ TEST_F(closing, brings_threads_of_two_clients_together) {
         ++through;
       });
     }
-    EXPECT_TRUE(eventually(5s, [&] { return there_.count() == 1; }));
+    EXPECT_TRUE(eventually([&] { return there_.count() == 1; }));
     EXPECT_EQ(through, 0);
     there_.arrive_and_wait();
   }
@@ -95,12 +95,12 @@ TEST_F(closing, is_opened_whatever_its_count) {
   here_.async_wait(waiting.handler());
   ASSERT_TRUE(waits_for(one_, latch_channel));
   EXPECT_TRUE(there_.open());
-  EXPECT_TRUE(eventually(5s, [&] { return waiting.got(); }));
+  EXPECT_TRUE(eventually([&] { return waiting.got(); }));
   EXPECT_FALSE(raw_.exists("ready"));
 }
 
 TEST_F(closing, lets_through_within_recheck_when_its_key_is_deleted_by_hand) {
-  client redis{server_.url(), {.recheck = 400ms}};
+  client redis{server_.url(), unhurried({.recheck = 400ms})};
   latch closed{redis, "ready"};
   for (auto const& deletion :
        std::vector<std::vector<std::string>>{{"DEL", "ready"}, {"FLUSHALL"}, {"SET", "ready", "0"}}) {
@@ -110,7 +110,7 @@ TEST_F(closing, lets_through_within_recheck_when_its_key_is_deleted_by_hand) {
     ASSERT_TRUE(waits_for(redis, latch_channel));
     EXPECT_TRUE(always(50ms, [&] { return !waiting.done(); }));
     raw_.command(deletion);
-    EXPECT_TRUE(eventually(3s, [&] { return waiting.got(); }));
+    EXPECT_TRUE(eventually([&] { return waiting.got(); }));
   }
 }
 
@@ -118,25 +118,25 @@ TEST_F(closing, lets_through_within_recheck_when_every_message_is_lost) {
   HOLDFAST_ON_ONE_SERVER("the proxy that loses messages stands before one");
   flaky_proxy proxy{server_.socket_path()};
   proxy.swallow_messages(true);
-  client deaf{proxy.url(), {.recheck = 400ms}};
+  client deaf{proxy.url(), unhurried({.recheck = 400ms})};
   latch closed{deaf, "ready"};
   here_.try_set_count(1);
   passing waiting;
   closed.async_wait(waiting.handler());
   ASSERT_TRUE(waits_for(deaf, latch_channel));
   here_.count_down();
-  EXPECT_TRUE(eventually(3s, [&] { return waiting.got(); }));
+  EXPECT_TRUE(eventually([&] { return waiting.got(); }));
 }
 
 TEST_F(closing, lets_through_by_polling) {
-  client polling{server_.url()};
+  client polling{server_.url(), unhurried()};
   latch closed{polling, "ready", {.wake = wake::poll}};
   here_.try_set_count(1);
   passing waiting;
   closed.async_wait(waiting.handler());
-  ASSERT_TRUE(eventually(5s, [&] { return polling.stats().rechecks >= 3; }));
+  ASSERT_TRUE(eventually([&] { return polling.stats().rechecks >= 3; }));
   here_.count_down();
-  EXPECT_TRUE(eventually(5s, [&] { return waiting.got(); }));
+  EXPECT_TRUE(eventually([&] { return waiting.got(); }));
 }
 
 TEST_F(closing, is_not_opened_by_messages_that_say_so_without_being_true) {
@@ -147,7 +147,7 @@ TEST_F(closing, is_not_opened_by_messages_that_say_so_without_being_true) {
   for (auto const* const words : {"0", "1", "", "open!"}) raw_.publish(latch_channel, words);
   EXPECT_TRUE(always(100ms, [&] { return !waiting.done(); }));
   there_.count_down();
-  EXPECT_TRUE(eventually(5s, [&] { return waiting.got(); }));
+  EXPECT_TRUE(eventually([&] { return waiting.got(); }));
 }
 
 TEST_F(closing, lets_a_waiter_go_that_is_cancelled) {
@@ -157,7 +157,7 @@ TEST_F(closing, lets_a_waiter_go_that_is_cancelled) {
   here_.async_wait(waiting.handler(), stop.get_token());
   ASSERT_TRUE(waits_for(one_, latch_channel));
   stop.request_stop();
-  EXPECT_TRUE(eventually(5s, [&] { return waiting.failed(); }));
+  EXPECT_TRUE(eventually([&] { return waiting.failed(); }));
   EXPECT_EQ(code_of([&] { here_.wait(stop.get_token()); }), errc::cancelled);
   EXPECT_EQ(here_.count(), 1);
 }

@@ -6,7 +6,9 @@
 #include "support/judge.hpp"
 #include "support/redis_server.hpp"
 #include "support/registry.hpp"
+#include "support/rounds.hpp"
 #include "support/served.hpp"
+#include "support/unhurried.hpp"
 #include "support/worker.hpp"
 
 #include <gtest/gtest.h>
@@ -28,7 +30,7 @@ class law : public testing::TestWithParam<subject> {
   }
   [[nodiscard]] client connect_to(std::string const& url, client_options options = {}) const {
     options.wake = GetParam().wake;
-    return client{url, std::move(options)};
+    return client{url, unhurried(std::move(options))};
   }
   [[nodiscard]] std::unique_ptr<any_lock> lock(client& redis, lock_options options = {},
                                                std::string name = "orders") const {
@@ -96,11 +98,31 @@ inline std::size_t requests_for_locks(flaky_proxy const& proxy) {
 /// few, and finding the master, some of them after the first answer.
 inline std::uint64_t commands_at_rest(client const& of) {
   auto sent = of.stats().commands;
-  EXPECT_TRUE(eventually(5s, [&] {
+  EXPECT_TRUE(eventually([&] {
     sent = of.stats().commands;
     return always(250ms, [&] { return of.stats().commands == sent; });
   }));
   return sent;
+}
+
+/// The same of a client that holds a lease: half a second after the first one it writes its record, which it
+/// does once in 20 s.
+inline std::uint64_t commands_at_rest(client const& of, raw_redis& raw) {
+  EXPECT_TRUE(eventually([&] { return raw.exists("holdfast_client:" + of.uuid()); }));
+  return commands_at_rest(of);
+}
+
+/// Who waits has looked for the last time by itself: what it asks when its channel is open is answered, and
+/// from here on a message wakes it, or the end of a time. Not for those that poll.
+inline void settle(client& waiting, raw_servers& raw) {
+  auto const inbox = "holdfast_inbox:" + waiting.uuid();
+  EXPECT_TRUE(eventually([&] { return raw.listeners(inbox) >= 1; }));
+  // What comes over a connection is heard in order, so the client knows by now that it is subscribed; and
+  // answers come in order, so none is due after that of connect().
+  auto const before = waiting.stats().messages;
+  raw.publish(inbox, "woken 0 orders");
+  EXPECT_TRUE(eventually([&] { return waiting.stats().messages > before; }));
+  waiting.connect();
 }
 
 /// The outcome of one asynchronous acquisition. Outlives the handler that fills it in.

@@ -26,7 +26,7 @@ class multi : public testing::Test {
 
   served server_{};
   raw_servers raw_ = server_.raw();
-  client redis_{server_.url()};
+  client redis_{server_.url(), unhurried()};
 };
 
 }  // namespace holdfast::test

@@ -18,13 +18,13 @@ TEST_P(ownership, makes_a_release_without_effect_when_the_key_is_somebody_elses)
 TEST_P(ownership, makes_a_renewal_without_effect_when_the_key_is_somebody_elses) {
   auto redis = connect();
   auto mine = lock(redis)->acquire();
-  auto const other = occupy("somebody", 5s);
+  auto const other = occupy("somebody", 20s);  // less than a renewal would make of it
   EXPECT_EQ(code_of([&] { mine.renew(); }), errc::lost);
   EXPECT_FALSE(mine.valid());
-  EXPECT_TRUE(mine.lost().stop_requested());
+  EXPECT_TRUE(eventually([&] { return mine.lost().stop_requested(); }));
   EXPECT_EQ(mine.lost_because(), loss_cause::taken_over);
   EXPECT_EQ(holder(), other);
-  EXPECT_LE(raw_.pttl("orders"), 5000);
+  EXPECT_LE(raw_.pttl("orders"), 20'000);
 }
 
 TEST_P(ownership, makes_a_stale_release_without_effect_on_the_next_holder) {
@@ -33,7 +33,7 @@ TEST_P(ownership, makes_a_stale_release_without_effect_on_the_next_holder) {
   auto stale = lock(redis, {.ttl = 500ms, .watchdog = false})->acquire();
   auto fresh = lock(other)->acquire();
   EXPECT_FALSE(stale.valid());
-  EXPECT_TRUE(eventually(5s, [&] { return stale.lost_because() == loss_cause::limit_reached; }));
+  EXPECT_TRUE(eventually([&] { return stale.lost_because() == loss_cause::limit_reached; }));
   EXPECT_EQ(stale.release(), release_result::lost);
   EXPECT_TRUE(fresh.valid());
   EXPECT_EQ(holder(), fresh.owner());
@@ -48,7 +48,11 @@ TEST_P(ownership, shows_a_ttl_on_every_key_at_every_look) {
         worker::loop(server_.url(), std::string{GetParam().title}, "orders", 5s, 1500ms, 200us, file));
   }
   auto looks = 0;
-  EXPECT_TRUE(always(1500ms, [&] {
+  auto const begin = boot_now();
+  auto const seen_enough = [&] {
+    return looks > 10 && boot_now() - begin > 1'500'000'000 && read_history(file).size() >= 6;
+  };
+  EXPECT_TRUE(eventually(60s, [&] {
     // One script, so that no key can go between its being listed and being asked.
     auto const immortal =
         raw_.command({"EVAL",
@@ -58,21 +62,20 @@ TEST_P(ownership, shows_a_ttl_on_every_key_at_every_look) {
     ++looks;
     // The queue of Redisson's fair lock has none, so that Java's clients may trust it, and goes with its last
     // waiter; the token of its fenced lock stays.
-    return std::ranges::all_of(immortal.elements, [](raw_reply const& key) {
+    for (auto const& key : immortal.elements) {
       auto const of_redisson = key.text == "redisson_lock_queue:{orders}" ||
                                key.text == "redisson_lock_timeout:{orders}" ||
                                key.text == "redisson_lock_token:{orders}";
-      if (!of_redisson) ADD_FAILURE() << "no ttl: " << key.text;
-      return of_redisson;
-    });
+      EXPECT_TRUE(of_redisson) << "no ttl: " << key.text;
+    }
+    return HasFailure() || seen_enough();
   }));
-  EXPECT_GT(looks, 10);
 }
 
 TEST_P(ownership, renews_for_as_long_as_it_is_held_and_not_longer) {
   auto redis = connect();
-  auto mine = lock(redis, {.ttl = 600ms})->acquire();
-  EXPECT_TRUE(always(1500ms, [&] { return mine.valid() && raw_.exists("orders"); }));
+  auto mine = lock(redis, {.ttl = 4s})->acquire();
+  EXPECT_TRUE(always(5s, [&] { return mine.valid() && raw_.exists("orders"); }));
   EXPECT_GE(redis.stats().renewals, 2u);
   mine.release();
   auto const renewals = redis.stats().renewals;
@@ -83,21 +86,20 @@ TEST_P(ownership, renews_for_as_long_as_it_is_held_and_not_longer) {
 TEST_P(ownership, ends_at_max_hold_and_says_why) {
   auto redis = connect();
   auto const start = boot_now();
-  auto mine = lock(redis, {.ttl = 600ms, .max_hold = 1s})->acquire();
-  EXPECT_TRUE(eventually(5s, [&] { return mine.lost().stop_requested(); }));
-  EXPECT_LT(boot_now() - start, 3'000'000'000);
-  EXPECT_GE(boot_now() - start, 800'000'000);
+  auto mine = lock(redis, {.ttl = 4s, .renew_every = 100ms, .max_hold = 1s})->acquire();
+  EXPECT_TRUE(eventually([&] { return mine.lost().stop_requested(); }));
+  EXPECT_GE(boot_now() - start, 1'000'000'000);
   EXPECT_EQ(mine.lost_because(), loss_cause::limit_reached);
-  EXPECT_TRUE(eventually(3s, [&] { return residue().empty(); }));
+  EXPECT_TRUE(eventually([&] { return residue().empty(); })) << "it is renewed still";
 }
 
 TEST_P(ownership, ends_after_max_renewals_and_says_why) {
   auto redis = connect();
-  auto mine = lock(redis, {.ttl = 600ms, .max_renewals = 2})->acquire();
-  EXPECT_TRUE(eventually(5s, [&] { return mine.lost().stop_requested(); }));
+  auto mine = lock(redis, {.ttl = 4s, .renew_every = 100ms, .max_renewals = 2})->acquire();
+  EXPECT_TRUE(eventually([&] { return mine.lost().stop_requested(); }));
   EXPECT_EQ(redis.stats().renewals, 2u);
   EXPECT_EQ(mine.lost_because(), loss_cause::limit_reached);
-  EXPECT_TRUE(eventually(3s, [&] { return residue().empty(); }));
+  EXPECT_TRUE(eventually([&] { return residue().empty(); }));
 }
 
 TEST_P(ownership, gives_the_key_the_ttl_asked_for_and_the_holder_an_earlier_deadline) {
@@ -108,7 +110,8 @@ TEST_P(ownership, gives_the_key_the_ttl_asked_for_and_the_holder_an_earlier_dead
   EXPECT_LE(pttl, 20s);
   EXPECT_GT(pttl, 15s);
   EXPECT_LT(remaining, 20s);
-  EXPECT_LT(mine.remaining(), std::chrono::milliseconds{raw_.pttl("orders")});
+  auto const of_key = std::chrono::milliseconds{raw_.pttl("orders")};
+  EXPECT_LT(mine.remaining(), of_key) << "looked at later, and with less left";
 }
 
 }  // namespace

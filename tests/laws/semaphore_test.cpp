@@ -46,7 +46,7 @@ TEST_F(counting, wakes_a_waiter_of_another_client_by_message) {
   here_.release();
   EXPECT_TRUE(always(100ms, [&] { return !waiting.done(); }));
   here_.release();
-  EXPECT_TRUE(eventually(5s, [&] { return waiting.got(); }));
+  EXPECT_TRUE(eventually([&] { return waiting.got(); }));
   EXPECT_EQ(here_.available(), 0);
 }
 
@@ -55,16 +55,16 @@ TEST_F(counting, lets_in_as_many_as_are_told_at_once) {
   std::vector<passing> all(8);
   for (std::size_t i = 0; i < all.size(); ++i) (i % 2 == 0 ? here_ : there_).async_acquire(all[i].handler());
   ASSERT_TRUE(waits_for(one_, semaphore_channel) && waits_for(two_, semaphore_channel));
-  client third{server_.url()};
+  client third{server_.url(), unhurried()};
   semaphore giver{third, "uploads"};
   giver.release(6);
   auto const in = [&] {
     return std::count_if(all.begin(), all.end(), [](passing const& p) { return p.got(); });
   };
-  EXPECT_TRUE(eventually(5s, [&] { return in() == 6; }));
+  EXPECT_TRUE(eventually([&] { return in() == 6; }));
   EXPECT_TRUE(always(100ms, [&] { return in() == 6; }));
   giver.release(2);
-  EXPECT_TRUE(eventually(5s, [&] { return in() == 8; }));
+  EXPECT_TRUE(eventually([&] { return in() == 8; }));
   EXPECT_EQ(giver.available(), 0);
 }
 
@@ -73,12 +73,11 @@ TEST_F(counting, is_woken_by_what_java_sends) {
   passing waiting;
   here_.async_acquire(waiting.handler());
   ASSERT_TRUE(waits_for(one_, semaphore_channel));
-  for (auto const* const words : {"", "-3", "hello", "9999999999999999999999"})
-    raw_.publish(semaphore_channel, words);
+  for (auto const* const words : {"", "-3", "hello", "9999999999999999999999"}) raw_.publish(semaphore_channel, words);
   EXPECT_TRUE(always(100ms, [&] { return !waiting.done(); }));
   raw_.command({"INCRBY", "uploads", "1"});
   raw_.publish(semaphore_channel, "1");
-  EXPECT_TRUE(eventually(5s, [&] { return waiting.got(); }));
+  EXPECT_TRUE(eventually([&] { return waiting.got(); }));
 }
 
 TEST_F(counting, does_not_let_a_small_wish_overtake_a_big_one_of_its_process) {
@@ -91,10 +90,10 @@ TEST_F(counting, does_not_let_a_small_wish_overtake_a_big_one_of_its_process) {
   EXPECT_FALSE(here_.try_acquire());
   EXPECT_TRUE(always(100ms, [&] { return !big.done() && !small.done(); }));
   there_.release(2);
-  EXPECT_TRUE(eventually(5s, [&] { return big.got(); }));
+  EXPECT_TRUE(eventually([&] { return big.got(); }));
   EXPECT_TRUE(always(100ms, [&] { return !small.done(); }));
   there_.release();
-  EXPECT_TRUE(eventually(5s, [&] { return small.got(); }));
+  EXPECT_TRUE(eventually([&] { return small.got(); }));
 }
 
 TEST_F(counting, waits_its_time_when_it_was_never_given_permits) {
@@ -115,9 +114,9 @@ TEST_F(counting, gives_nothing_to_a_waiter_that_was_cancelled) {
   ASSERT_TRUE(waits_for(one_, semaphore_channel));
   here_.async_acquire(patient.handler(), 1);
   stop.request_stop();
-  ASSERT_TRUE(eventually(5s, [&] { return cancelled.failed(); }));
+  ASSERT_TRUE(eventually([&] { return cancelled.failed(); }));
   there_.release(2);
-  EXPECT_TRUE(eventually(5s, [&] { return patient.got(); }));
+  EXPECT_TRUE(eventually([&] { return patient.got(); }));
   EXPECT_EQ(there_.available(), 1);
   EXPECT_EQ(code_of([&] { here_.acquire(1, stop.get_token()); }), errc::cancelled);
   EXPECT_EQ(there_.available(), 1);
@@ -141,28 +140,28 @@ TEST_F(counting, gets_its_permits_within_recheck_when_every_message_is_lost) {
   HOLDFAST_ON_ONE_SERVER("the proxy that loses messages stands before one");
   flaky_proxy proxy{server_.socket_path()};
   proxy.swallow_messages(true);
-  client deaf{proxy.url(), {.recheck = 500ms}};
+  client deaf{proxy.url(), unhurried({.recheck = 500ms})};
   semaphore wanted{deaf, "uploads"};
   passing waiting;
   wanted.async_acquire(waiting.handler());
   ASSERT_TRUE(waits_for(deaf, semaphore_channel));
   here_.release();
-  EXPECT_TRUE(eventually(3s, [&] { return waiting.got(); }));
+  EXPECT_TRUE(eventually([&] { return waiting.got(); }));
 }
 
 TEST_F(counting, gets_its_permits_by_polling) {
-  client polling{server_.url()};
+  client polling{server_.url(), unhurried()};
   semaphore wanted{polling, "uploads", {.wake = wake::poll}};
   passing waiting;
   wanted.async_acquire(waiting.handler());
-  ASSERT_TRUE(eventually(5s, [&] { return polling.stats().rechecks >= 3; }));
+  ASSERT_TRUE(eventually([&] { return polling.stats().rechecks >= 3; }));
   EXPECT_EQ(raw_.listeners(semaphore_channel), 0);
   here_.release();
-  EXPECT_TRUE(eventually(5s, [&] { return waiting.got(); }));
+  EXPECT_TRUE(eventually([&] { return waiting.got(); }));
 }
 
 TEST_F(counting, goes_on_when_the_server_has_lost_its_data) {
-  client redis{server_.url(), {.recheck = 300ms}};
+  client redis{server_.url(), unhurried({.recheck = 300ms})};
   semaphore wanted{redis, "uploads"};
   here_.try_set_permits(0);
   passing waiting;
@@ -170,7 +169,7 @@ TEST_F(counting, goes_on_when_the_server_has_lost_its_data) {
   ASSERT_TRUE(waits_for(redis, semaphore_channel));
   raw_.command({"FLUSHALL"});
   raw_.command({"SET", "uploads", "1"});
-  EXPECT_TRUE(eventually(3s, [&] { return waiting.got(); }));
+  EXPECT_TRUE(eventually([&] { return waiting.got(); }));
 }
 
 TEST_F(counting, leaves_but_notes_behind_that_run_out) {

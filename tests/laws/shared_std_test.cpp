@@ -38,7 +38,7 @@ class std_shared_mutex : public testing::Test {
 
   served server_{};
   raw_servers raw_ = server_.raw();
-  client redis_{server_.url()};
+  client redis_{server_.url(), unhurried()};
   shared_mutex m_{redis_, "m"};
 };
 
@@ -54,7 +54,7 @@ TEST_F(std_shared_mutex, works_with_the_guards_of_the_standard_library) {
   }
   EXPECT_EQ(m_.last_release(), release_result::released);
   {
-    std::unique_lock const writing{m_, std::chrono::steady_clock::now() + 5s};
+    std::unique_lock const writing{m_, std::chrono::steady_clock::now() + 20s};
     EXPECT_TRUE(writing.owns_lock());
     in_a_thread([&] {
       std::shared_lock const reading{m_, 20ms};
@@ -90,7 +90,7 @@ TEST_F(std_shared_mutex, has_many_threads_read_at_the_same_time) {
 
 TEST_F(std_shared_mutex, counts_how_often_a_thread_reads) {
   m_.lock_shared();
-  auto const commands = commands_at_rest(redis_);
+  auto const commands = commands_at_rest(redis_, raw_);
   m_.lock_shared();
   EXPECT_TRUE(m_.try_lock_shared());
   m_.unlock_shared();
@@ -172,9 +172,9 @@ TEST_F(std_shared_mutex, gives_back_what_a_thread_read_or_wrote_when_it_ends) {
     m_.lock_shared();
     m_.lock_shared();
   });
-  EXPECT_TRUE(eventually(5s, [&] { return !raw_.exists("m"); }));
+  EXPECT_TRUE(eventually([&] { return !raw_.exists("m"); }));
   in_a_thread([&] { m_.lock(); });
-  EXPECT_TRUE(eventually(5s, [&] { return !raw_.exists("m"); }));
+  EXPECT_TRUE(eventually([&] { return !raw_.exists("m"); }));
 }
 
 TEST_F(std_shared_mutex, unlocks_in_its_destructor_what_threads_left_locked) {
@@ -187,14 +187,14 @@ TEST_F(std_shared_mutex, unlocks_in_its_destructor_what_threads_left_locked) {
 }
 
 TEST_F(std_shared_mutex, never_pretends_that_a_lost_lock_could_be_read_again) {
-  shared_mutex brief{redis_, "brief", {.ttl = 300ms}};
+  shared_mutex brief{redis_, "brief", {.ttl = 60s, .renew_every = 100ms}};
   brief.lock_shared();
   raw_.del("brief");
   auto depth = 1;
   auto const refused = [&] {
     return code_of([&] { brief.lock_shared(); }) == errc::lost || (++depth, false);
   };
-  EXPECT_TRUE(eventually(5s, refused));
+  EXPECT_TRUE(eventually(refused));
   for (; depth > 0; --depth) EXPECT_EQ(code_of([&] { brief.unlock_shared(); }), std::error_code{});
   EXPECT_EQ(brief.last_release(), release_result::lost);
 }

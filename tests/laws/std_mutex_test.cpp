@@ -9,7 +9,7 @@ namespace {
 class std_mutex : public testing::Test {
  protected:
   served server_{};
-  client redis_{server_.url()};
+  client redis_{server_.url(), unhurried()};
 };
 
 TEST_F(std_mutex, works_with_the_guards_of_the_standard_library) {
@@ -25,9 +25,9 @@ TEST_F(std_mutex, works_with_the_guards_of_the_standard_library) {
     std::unique_lock hold{a, std::defer_lock};
     EXPECT_TRUE(hold.try_lock());
     hold.unlock();
-    EXPECT_TRUE(hold.try_lock_for(1s));
+    EXPECT_TRUE(hold.try_lock_for(20s));
     hold.unlock();
-    EXPECT_TRUE(hold.try_lock_until(std::chrono::system_clock::now() + 1s));
+    EXPECT_TRUE(hold.try_lock_until(std::chrono::system_clock::now() + 20s));
   }
   EXPECT_EQ(a.last_release(), release_result::released);
   EXPECT_TRUE(server_.raw().keys("[ab]").empty());
@@ -90,19 +90,19 @@ TEST_F(std_mutex, unlocks_in_its_destructor_what_a_thread_left_locked) {
 }
 
 TEST_F(std_mutex, lets_a_thread_unlock_what_another_thread_of_the_process_has_got_meanwhile) {
-  mutex m{redis_, "m", {.ttl = 300ms}};
+  mutex m{redis_, "m", {.ttl = 60s, .renew_every = 100ms}};
   std::atomic<bool> taken = false;
   std::atomic<bool> enough = false;
   m.lock();
   std::jthread next{[&] {
     m.lock();
     taken = true;
-    EXPECT_TRUE(eventually(10s, [&] { return enough.load(); }));
+    EXPECT_TRUE(eventually([&] { return enough.load(); }));
     m.unlock();
     EXPECT_EQ(m.last_release(), release_result::released);
   }};
   server_.raw().del("m");
-  EXPECT_TRUE(eventually(10s, [&] { return taken.load(); }));
+  EXPECT_TRUE(eventually([&] { return taken.load(); }));
   EXPECT_EQ(code_of([&] { m.lock(); }), std::errc::resource_deadlock_would_occur);
   EXPECT_EQ(code_of([&] { m.unlock(); }), std::error_code{});
   EXPECT_EQ(m.last_release(), release_result::lost);

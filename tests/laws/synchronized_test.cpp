@@ -21,7 +21,7 @@ class under_lock : public testing::Test {
 
   served server_{};
   raw_servers raw_ = server_.raw();
-  client redis_{server_.url()};
+  client redis_{server_.url(), unhurried()};
   mutex lock_{redis_, "orders"};
 };
 
@@ -34,7 +34,7 @@ TEST_F(under_lock, runs_a_function_and_returns_its_result) {
 
 TEST_F(under_lock, runs_a_function_without_a_result) {
   auto held = false;
-  synchronized(redis_, "orders", {.lock = {.ttl = 5s}, .wait = 2s}, [&] { held = is_held(); });
+  synchronized(redis_, "orders", {.lock = {.ttl = 20s}, .wait = 20s}, [&] { held = is_held(); });
   EXPECT_TRUE(held);
 }
 
@@ -92,10 +92,10 @@ TEST_F(under_lock, waits_for_the_holder) {
   auto mine = lock_.acquire();
   std::atomic<bool> ran = false;
   std::jthread const other{[&] { synchronized(redis_, "orders", {}, [&] { ran = true; }); }};
-  EXPECT_TRUE(eventually(5s, [&] { return redis_.stats().waiting_now == 1; }));
+  EXPECT_TRUE(eventually([&] { return redis_.stats().waiting_now == 1; }));
   EXPECT_FALSE(ran);
   mine.release();
-  EXPECT_TRUE(eventually(5s, [&] { return ran.load(); }));
+  EXPECT_TRUE(eventually([&] { return ran.load(); }));
 }
 
 TEST_F(under_lock, fails_when_the_lock_stays_busy_and_does_not_call_the_function) {
@@ -142,8 +142,8 @@ TEST_F(under_lock, drops_the_result_when_the_lock_was_lost_meanwhile) {
 
 TEST_F(under_lock, says_why_the_lock_was_lost) {
   try {
-    synchronized(redis_, "orders", {.lock = {.ttl = 100ms, .watchdog = false}}, [](lease const& mine) {
-      EXPECT_TRUE(eventually(5s, [&] { return mine.lost().stop_requested(); }));
+    synchronized(redis_, "orders", {.lock = {.ttl = 300ms, .watchdog = false}}, [](lease const& mine) {
+      EXPECT_TRUE(eventually([&] { return mine.lost().stop_requested(); }));
     });
     FAIL() << "no exception";
   } catch (error const& e) {
@@ -162,8 +162,8 @@ TEST_F(under_lock, returns_the_result_in_spite_of_a_loss_that_is_to_be_ignored) 
 }
 
 TEST_F(under_lock, renews_for_as_long_as_the_function_runs) {
-  auto const kept = synchronized(redis_, "orders", {.lock = {.ttl = 300ms}},
-                                 [&] { return always(800ms, [&] { return is_held(); }); });
+  auto const kept = synchronized(redis_, "orders", {.lock = {.ttl = 3s, .renew_every = 100ms}},
+                                 [&] { return always(3500ms, [&] { return is_held(); }); });
   EXPECT_TRUE(kept);
 }
 

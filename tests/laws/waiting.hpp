@@ -33,13 +33,13 @@ class apart : public testing::Test {
  protected:
   /// Somebody of that client waits, and its channel is heard.
   [[nodiscard]] bool waits_for(client& who, std::string const& channel) {
-    return eventually(5s, [&] { return who.stats().waits >= 1 && raw_.listeners(channel) >= 1; });
+    return eventually([&] { return who.stats().waits >= 1 && raw_.listeners(channel) >= 1; });
   }
 
   served server_{};
   raw_servers raw_ = server_.raw();
-  client one_{server_.url(), {.recheck = 30s}};
-  client two_{server_.url(), {.recheck = 30s}};
+  client one_{server_.url(), unhurried({.recheck = 30s})};
+  client two_{server_.url(), unhurried({.recheck = 30s})};
 };
 
 /// What a failing call said.

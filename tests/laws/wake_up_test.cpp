@@ -2,6 +2,8 @@
 /// holders.
 #include "law.hpp"
 
+#include "scripts.hpp"
+
 #include <deque>
 
 namespace holdfast::test {
@@ -31,7 +33,7 @@ TEST_P(wake_up, lets_waiters_of_one_process_in_first_come_first_served) {
       std::scoped_lock const hold{guard};
       return order.size() == 12;
     };
-    ASSERT_TRUE(eventually(15s, all));
+    ASSERT_TRUE(eventually(all));
     EXPECT_TRUE(std::is_sorted(order.begin(), order.end()));
   }
 }
@@ -42,18 +44,19 @@ TEST_P(wake_up, takes_a_free_lock_within_recheck_when_every_message_is_lost) {
   proxy.swallow_messages(true);
   auto holder = connect();
   auto deaf = connect_to(proxy.url(), {.recheck = 600ms});
-  auto const held = lock(holder);
+  auto const held = lock(holder, {.ttl = 10min});  // nobody waits for its end
   auto const wanted = lock(deaf);
   for (auto round = 0; round < 3; ++round) {
     auto mine = held->acquire();
     pending p;
     auto const waits = deaf.stats().waits;
     wanted->async_acquire(p.handler());
-    ASSERT_TRUE(eventually(5s, [&] { return deaf.stats().waits > waits; }));
+    ASSERT_TRUE(eventually([&] { return deaf.stats().waits > waits; }));
     mine.release();
-    ASSERT_TRUE(eventually(600ms + 1s, [&] { return p.done(); }));
+    ASSERT_TRUE(eventually([&] { return p.done(); }));
     ASSERT_TRUE(p.take());
   }
+  EXPECT_EQ(deaf.stats().messages, 0u);
 }
 
 TEST_P(wake_up, takes_a_dead_holders_lock_shortly_after_its_expiry_among_200000_expiring_keys) {
@@ -65,13 +68,15 @@ TEST_P(wake_up, takes_a_dead_holders_lock_shortly_after_its_expiry_among_200000_
   }
   auto redis = connect({.recheck = 30s});
   auto const wanted = lock(redis);
-  (void)occupy("the dead", 1500ms);
-  auto const expiry = boot_now() + 1'500'000'000;
-  auto const mine = wanted->try_acquire_for(20s);
-  auto const late_us = (boot_now() - expiry) / 1'000;
-  RecordProperty("late_us", std::to_string(late_us));
-  ASSERT_TRUE(mine);
-  EXPECT_LT(late_us, 1'000'000);
+  in_one_round_of(5, [&] {
+    (void)occupy("the dead", 1500ms);
+    auto const expiry = boot_now() + 1'500'000'000;
+    auto const mine = wanted->try_acquire_for(20s);
+    auto const late_us = (boot_now() - expiry) / 1'000;
+    RecordProperty("late_us", std::to_string(late_us));
+    ASSERT_TRUE(mine);
+    EXPECT_LT(late_us, 1'000'000);
+  });
 }
 
 TEST_P(wake_up, hands_a_killed_process_s_lock_to_a_waiter_after_its_ttl) {
@@ -81,9 +86,10 @@ TEST_P(wake_up, hands_a_killed_process_s_lock_to_a_waiter_after_its_ttl) {
   pending p;
   auto const wanted = lock(redis);
   wanted->async_acquire(p.handler());
-  ASSERT_TRUE(eventually(5s, [&] { return redis.stats().waits == 1; }));
+  // Where the holder stood still it may have lost the lock already.
+  ASSERT_TRUE(eventually([&] { return redis.stats().waits >= 1 || p.done(); }));
   dead.kill9();
-  ASSERT_TRUE(eventually(1s + 2s, [&] { return p.done(); }));
+  ASSERT_TRUE(eventually([&] { return p.done(); })) << "when its ttl was over, and not at the re-check";
   auto const mine = p.take();
   ASSERT_TRUE(mine);
   if (!GetParam().on_redisson()) {
@@ -101,16 +107,16 @@ TEST_P(wake_up, is_not_held_up_by_killed_waiters_ahead) {
       ahead.push_back(worker::session(server_.url(), std::string{GetParam().title}, "orders", 5s));
       ahead.back().say("acquire");
     }
-    ASSERT_TRUE(eventually(10s, [&] { return raw_.client_ids("normal").size() >= 4; }));
+    ASSERT_TRUE(eventually([&] { return raw_.client_ids("normal").size() >= 4; }));
     // Dead without a word when this block ends.
   }
   auto redis = connect({.recheck = 30s});
   pending p;
   auto const wanted = lock(redis);
   wanted->async_acquire(p.handler());
-  ASSERT_TRUE(eventually(5s, [&] { return redis.stats().waits == 1; }));
+  ASSERT_TRUE(eventually([&] { return redis.stats().waits == 1; }));
   mine.release();
-  EXPECT_TRUE(eventually(2s, [&] { return p.done(); }));
+  EXPECT_TRUE(eventually([&] { return p.done(); }));
 }
 
 TEST_P(wake_up, passes_a_frozen_waiter_by_within_its_grace) {
@@ -121,15 +127,15 @@ TEST_P(wake_up, passes_a_frozen_waiter_by_within_its_grace) {
   EXPECT_EQ(frozen.ask("try 50"), "busy");
   frozen.say("acquire");
   // It is in the queue (or polling) once the server has seen its second acquisition answered busy.
-  EXPECT_TRUE(eventually(5s, [&] { return raw_.client_ids("normal").size() >= 2; }));
+  EXPECT_TRUE(eventually([&] { return raw_.client_ids("normal").size() >= 2; }));
   frozen.freeze();
   auto redis = connect();
   pending p;
   auto const wanted = lock(redis);
   wanted->async_acquire(p.handler());
-  ASSERT_TRUE(eventually(5s, [&] { return redis.stats().waits == 1; }));
+  ASSERT_TRUE(eventually([&] { return redis.stats().waits == 1; }));
   mine.release();
-  ASSERT_TRUE(eventually(15s, [&] { return p.done(); }));
+  ASSERT_TRUE(eventually([&] { return p.done(); }));
   p.take()->release();
   frozen.thaw();
   EXPECT_EQ(frozen.hear().rfind("held ", 0), 0u) << "a waiter that was frozen still gets its turn";
@@ -148,8 +154,8 @@ TEST_P(wake_up, gives_a_waiter_of_another_process_its_turn_in_spite_of_barging_n
       }
     });
   }
-  ASSERT_TRUE(eventually(5s, [&] { return barging.stats().acquired > 20; }));
-  auto const got = lock(patient)->try_acquire_for(10s);
+  ASSERT_TRUE(eventually([&] { return barging.stats().acquired > 20; }));
+  auto const got = lock(patient)->try_acquire_for(60s);
   stop = true;
   EXPECT_TRUE(got);
 }
@@ -159,17 +165,27 @@ class waking_by_messages : public law {
   struct cost {
     std::uint64_t requests = 0;
     std::uint64_t messages = 0;
-    friend bool operator==(cost const&, cost const&) = default;
     friend std::ostream& operator<<(std::ostream& out, cost const& c) {
       return out << c.requests << " requests, " << c.messages << " messages";
     }
   };
 
+  /// Who is handed the lock has it for a short time only, and renews it soon.
+  static std::uint64_t requests_but_renewals(flaky_proxy const& proxy) {
+    auto const all = proxy.requests();
+    auto const renewals = std::ranges::count_if(all, [](request const& r) {
+      return std::ranges::any_of(
+          scripts::all, [&](script const* one) { return one->name.ends_with("renew") && r.has(one->sha1); });
+    });
+    return requests_for_locks(proxy) - static_cast<std::uint64_t>(renewals);
+  }
+
   /// What one handoff costs when so many clients wait.
   cost of_handoff(int waiting) {
     flaky_proxy proxy{server_.socket_path()};
     auto holder = connect_to(proxy.url(), {.recheck = 30s});
-    auto const held = lock(holder);
+    // Nobody looks for its end, and its release hands the lock to whoever waits.
+    auto const held = lock(holder, {.ttl = 10min, .starvation_limit = 0ms});
     auto mine = held->acquire();
     std::deque<client> clients;
     std::vector<std::unique_ptr<any_lock>> locks;
@@ -182,22 +198,17 @@ class waking_by_messages : public law {
     auto const all_wait = [&] {
       return std::ranges::all_of(clients, [](client const& c) { return c.stats().waits == 1; });
     };
-    EXPECT_TRUE(eventually(20s, all_wait));
+    EXPECT_TRUE(eventually(all_wait));
     // Quiet: nobody has anything more to say until the release.
-    auto seen = std::size_t{0};
-    auto const quiet = [&] {
-      seen = requests_for_locks(proxy);
-      return always(500ms, [&] { return requests_for_locks(proxy) == seen; });
-    };
-    EXPECT_TRUE(eventually(20s, quiet));
+    for (auto& one : clients) settle(one, raw_);
     proxy.forget();
     mine.release();
     auto const in = [&] {
       return std::count_if(waiters.begin(), waiters.end(), [](auto& p) { return p.done(); });
     };
-    EXPECT_TRUE(eventually(5s, [&] { return in() == 1; }));
+    EXPECT_TRUE(eventually([&] { return in() == 1; }));
     EXPECT_TRUE(always(200ms, [&] { return in() == 1; }));
-    auto const spent = cost{requests_for_locks(proxy), proxy.messages()};
+    auto const spent = cost{requests_but_renewals(proxy), proxy.messages()};
     for (auto& p : waiters) {
       if (p.done()) p.take()->async_release({});
     }
@@ -210,10 +221,14 @@ TEST_P(waking_by_messages, wakes_one_waiter_at_a_cost_that_does_not_grow_with_th
   HOLDFAST_ON_ONE_SERVER("the proxy that counts requests stands before one");
   (void)of_handoff(1);  // teaches the server the scripts
   auto const few = of_handoff(1);
-  EXPECT_LE(few.requests, 2u) << "a release and an acquisition";
-  EXPECT_EQ(few.messages, 1u);
+  // A release; and an acquisition, where the waiter has asked so long ago that it doesn't believe the
+  // message.
+  EXPECT_LE(few.requests, 2u) << few;
+  EXPECT_EQ(few.messages, 1u) << few;
   raw_.command({"FLUSHALL"});
-  EXPECT_EQ(of_handoff(32), few);
+  auto const many = of_handoff(32);
+  EXPECT_LE(many.requests, 2u) << many;
+  EXPECT_EQ(many.messages, 1u) << many;
 }
 
 }  // namespace

@@ -96,7 +96,7 @@ void cluster_servers::meet() {
     }
     return all;
   };
-  if (!eventually(20s, all_met)) throw std::runtime_error{"the nodes don't get to know each other"};
+  if (!eventually(60s, all_met)) throw std::runtime_error{"the nodes don't get to know each other"};
 }
 
 void cluster_servers::share_slots() {
@@ -116,7 +116,7 @@ void cluster_servers::attach_replicas() {
     auto const follows = [&] {  // refused until it has heard of that master
       return !nodes_[number]->raw().command({"CLUSTER", "REPLICATE", master}).is_error();
     };
-    if (!eventually(20s, follows)) throw std::runtime_error{"a node doesn't hear of its master"};
+    if (!eventually(60s, follows)) throw std::runtime_error{"a node doesn't hear of its master"};
   }
   auto const all_told = [this] {
     return std::all_of(nodes_.begin(), nodes_.end(), [this](auto& one) {
@@ -128,7 +128,7 @@ void cluster_servers::attach_replicas() {
                          [&](auto const& range) { return range.elements.size() == whole; });
     });
   };
-  if (!eventually(20s, all_told)) throw std::runtime_error{"not all nodes hear of all replicas"};
+  if (!eventually(60s, all_told)) throw std::runtime_error{"not all nodes hear of all replicas"};
 }
 
 std::string cluster_servers::url() const {
@@ -221,7 +221,7 @@ void cluster_servers::end_migration(std::uint16_t slot, redis_server& from, redi
   for (auto* one : masters())
     if (one != &to && one != &from) told.push_back(one);
   for (auto* one : told) must(*one, {"CLUSTER", "SETSLOT", std::to_string(slot), "NODE", id_of(to)});
-  if (!eventually(20s, [&] { return all_name(to, slot) && all_know_epoch_of(to); }))
+  if (!eventually(60s, [&] { return all_name(to, slot) && all_know_epoch_of(to); }))
     throw std::runtime_error{"not all nodes hear that the slot has moved"};
 }
 
@@ -255,7 +255,7 @@ void cluster_servers::failover(redis_server& replica) {
   must(replica, {"CLUSTER", "FAILOVER"});
   // On a busy machine it gives up after five seconds.
   for (auto attempt = 0; attempt < 6; ++attempt) {
-    if (eventually(7s, [&] { return all_name(replica, slot); })) return;
+    if (came_within(7s, [&] { return all_name(replica, slot); })) return;
     if (replica.role() == "slave") (void)replica.raw().command({"CLUSTER", "FAILOVER"});
   }
   throw std::runtime_error{"no failover"};
@@ -263,7 +263,7 @@ void cluster_servers::failover(redis_server& replica) {
 
 bool cluster_servers::wait_for_another_master(std::uint16_t slot, redis_server const& old,
                                               std::chrono::milliseconds within) {
-  return eventually(within, [&] {
+  return came_within(within, [&] {
     auto const& now = master_of(slot);
     return &now != &old && now.role() == "master";
   });
@@ -279,7 +279,7 @@ bool cluster_servers::wait_until_ok(std::chrono::milliseconds within) {
 }
 
 bool cluster_servers::wait_until_replicated() {
-  return eventually(10s, [this] {
+  return eventually([this] {
     return std::all_of(nodes_.begin(), nodes_.end(), [this](auto& one) {
       if (!one->runs()) return true;
       auto const role = one->raw().command({"ROLE"});

@@ -58,9 +58,9 @@ class cluster_servers {
   void failover(redis_server& replica);
   /// Waits until most nodes name another master of that slot than `old`.
   [[nodiscard]] bool wait_for_another_master(std::uint16_t slot, redis_server const& old,
-                                             std::chrono::milliseconds within = std::chrono::seconds{30});
+                                             std::chrono::milliseconds within = std::chrono::seconds{40});
   /// All nodes that run say cluster_state:ok.
-  [[nodiscard]] bool wait_until_ok(std::chrono::milliseconds within = std::chrono::seconds{30});
+  [[nodiscard]] bool wait_until_ok(std::chrono::milliseconds within = std::chrono::seconds{40});
   /// All replicas that run have what their masters have.
   [[nodiscard]] bool wait_until_replicated();
 

@@ -19,14 +19,14 @@ class line_process {
 
   void say(std::string const& line) const;
   /// The next line that it wrote. Throws std::runtime_error when none comes in time or it has ended.
-  std::string hear(std::chrono::milliseconds within = std::chrono::seconds{10});
-  std::string ask(std::string const& line, std::chrono::milliseconds within = std::chrono::seconds{10});
+  std::string hear(std::chrono::milliseconds within = std::chrono::seconds{30});
+  std::string ask(std::string const& line, std::chrono::milliseconds within = std::chrono::seconds{30});
 
   void freeze() const;  ///< SIGSTOP; returns when it has stopped
   void thaw() const;
   void kill9();
   /// Waits for its end. The exit code, or -signal. Throws when it doesn't end in time.
-  int wait(std::chrono::milliseconds within = std::chrono::seconds{20});
+  int wait(std::chrono::milliseconds within = std::chrono::seconds{40});
   [[nodiscard]] pid_t pid() const { return pid_; }
 
  private:

@@ -38,7 +38,7 @@ class process {
   /// Its exit code, or 128 + the signal that ended it; empty while it runs.
   [[nodiscard]] std::optional<int> exit_code();
   /// Waits for its end; throws when it is late.
-  int wait(std::chrono::nanoseconds within = std::chrono::seconds{20});
+  int wait(std::chrono::nanoseconds within = std::chrono::seconds{40});
 
   [[nodiscard]] std::string out() const { return content(out_); }
   [[nodiscard]] std::string err() const { return content(err_); }

@@ -73,6 +73,19 @@ std::uint16_t free_port() {
   throw std::runtime_error{"no free port"};
 }
 
+closed_port::closed_port() : socket_{::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)} {
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof address;
+  auto* const generic = reinterpret_cast<sockaddr*>(&address);
+  if (::bind(socket_, generic, size) != 0 || ::getsockname(socket_, generic, &size) != 0)
+    throw std::runtime_error{"no port to be had"};
+  number_ = ntohs(address.sin_port);
+}
+
+closed_port::~closed_port() { ::close(socket_); }
+
 redis_server::redis_server(std::vector<std::string> extra_args)
     : redis_server{tag{}, server_options{.args = std::move(extra_args)}} {}
 
@@ -166,7 +179,7 @@ bool redis_server::spawn_and_wait() {
       return false;
     }
   };
-  if (eventually(10s, answers) && !gone) return true;
+  if (eventually(answers) && !gone) return true;
   end(SIGKILL);
   return false;
 }
@@ -175,7 +188,7 @@ void redis_server::end(int signal) {
   if (pid_ == 0) return;
   ::kill(pid_, SIGCONT);
   ::kill(pid_, signal);
-  if (!eventually(5s, [this] { return ::waitpid(pid_, nullptr, WNOHANG) == pid_; })) {
+  if (!eventually([this] { return ::waitpid(pid_, nullptr, WNOHANG) == pid_; })) {
     ::kill(pid_, SIGKILL);
     ::waitpid(pid_, nullptr, 0);
   }

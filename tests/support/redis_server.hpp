@@ -103,4 +103,18 @@ class redis_server {
 /// server that was ended finds it free again.
 [[nodiscard]] std::uint16_t free_port();
 
+/// A port that refuses connections, and that nobody else is given meanwhile.
+class closed_port {
+ public:
+  closed_port();
+  ~closed_port();
+  closed_port(closed_port const&) = delete;
+  closed_port& operator=(closed_port const&) = delete;
+  [[nodiscard]] std::uint16_t number() const { return number_; }
+
+ private:
+  int socket_ = -1;
+  std::uint16_t number_ = 0;
+};
+
 }  // namespace holdfast::test

@@ -22,7 +22,7 @@ std::string field(raw_reply const& reply, std::string const& name) {
 sentinel_servers::sentinel_servers(sentinel_options options) : options_{std::move(options)} {
   start_data();
   start_sentinels();
-  if (!eventually(30s, [this] { return all_know_all(); }))
+  if (!eventually(60s, [this] { return all_know_all(); }))
     throw std::runtime_error{"the sentinels don't find each other"};
   // A sentinel that isn't told of a promotion within four of those periods takes it back. And while a master
   // is down it asks the replicas once a second, and promotes only one that it has heard of within five pings.
@@ -54,7 +54,7 @@ void sentinel_servers::start_data() {
       return one->raw().info("replication", "master_link_status") == "up";
     });
   };
-  if (!eventually(20s, linked)) throw std::runtime_error{"the replicas don't follow their master"};
+  if (!eventually(60s, linked)) throw std::runtime_error{"the replicas don't follow their master"};
 }
 
 void sentinel_servers::start_sentinels() {
@@ -122,7 +122,7 @@ redis_server& sentinel_servers::replica() {
 
 bool sentinel_servers::wait_until_replicated() {
   auto& from = master();
-  return eventually(10s, [&] {
+  return eventually([&] {
     auto const offset = from.raw().info("replication", "master_repl_offset");
     return std::all_of(data_.begin(), data_.end(), [&](auto& one) {
       return one.get() == &from || !one->runs() ||
@@ -141,14 +141,14 @@ void sentinel_servers::failover() {
   };
   // On a busy machine it gives up after some seconds: no replica says in time that it is the master.
   for (auto attempt = 0; attempt < 6; ++attempt) {
-    if (!eventually(20s, begun)) throw std::runtime_error{"the sentinel refuses to fail over"};
+    if (!eventually(begun)) throw std::runtime_error{"the sentinel refuses to fail over"};
     if (wait_for_another_master(old, 8s)) return;
   }
   throw std::runtime_error{"no failover"};
 }
 
 bool sentinel_servers::wait_for_another_master(redis_server const& old, std::chrono::milliseconds within) {
-  return eventually(within, [&] {
+  return came_within(within, [&] {
     auto const& now = master();
     return &now != &old && now.role() == "master" &&
            std::all_of(sentinels_.begin(), sentinels_.end(),

@@ -43,14 +43,14 @@ class sentinel_servers {
   /// A replica of the moment that runs.
   [[nodiscard]] redis_server& replica();
 
-  /// All replicas that run have what the master has; false after ten seconds.
+  /// All replicas that run have what the master has; false when they hang.
   [[nodiscard]] bool wait_until_replicated();
 
   /// SENTINEL FAILOVER, with nobody dead: returns when the new master is one and all sentinels name it.
   void failover();
   /// Waits until all sentinels that run name another master than `old`, and it takes writes.
   [[nodiscard]] bool wait_for_another_master(redis_server const& old,
-                                             std::chrono::milliseconds within = std::chrono::seconds{30});
+                                             std::chrono::milliseconds within = std::chrono::seconds{40});
 
  private:
   /// What servers and sentinels have in common.

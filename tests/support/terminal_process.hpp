@@ -24,7 +24,7 @@ class terminal_process {
   /// All that it has shown so far.
   [[nodiscard]] std::string const& shown();
   /// Its exit code, or 128 + the signal that ended it; throws when it is late.
-  int wait(std::chrono::nanoseconds within = std::chrono::seconds{20});
+  int wait(std::chrono::nanoseconds within = std::chrono::seconds{40});
 
  private:
   pid_t pid_ = -1;

@@ -83,7 +83,7 @@ std::string const& terminal_window::seen() {
 }
 
 bool terminal_window::shows(std::string_view const text, std::chrono::nanoseconds const within) {
-  return eventually(within, [&] { return seen().find(text) != std::string::npos; });
+  return came_within(within, [&] { return seen().find(text) != std::string::npos; });
 }
 
 void terminal_window::forget() {

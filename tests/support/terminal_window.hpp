@@ -33,11 +33,11 @@ class terminal_window {
   /// All that was written to it since the start, or forget(), with the control sequences.
   [[nodiscard]] std::string const& seen();
   /// Waits until `text` was written.
-  [[nodiscard]] bool shows(std::string_view text, std::chrono::nanoseconds within = std::chrono::seconds{10});
+  [[nodiscard]] bool shows(std::string_view text, std::chrono::nanoseconds within = std::chrono::seconds{20});
   void forget();
 
   /// Its exit code, or 128 + the signal that ended it; throws when it is late.
-  int wait(std::chrono::nanoseconds within = std::chrono::seconds{20});
+  int wait(std::chrono::nanoseconds within = std::chrono::seconds{40});
 
   /// How the terminal is set, as text for comparison.
   [[nodiscard]] std::string modes() const;

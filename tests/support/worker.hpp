@@ -26,8 +26,9 @@ class worker : public line_process {
   /// main thread. `increment` is of a counter in Redis, and each time under the lock.
   static worker session(std::string const& url, std::string const& subject, std::string const& name,
                         std::chrono::milliseconds ttl);
-  /// Takes, holds and releases over and over until `time` is over, and writes each lease to `history` (see
-  /// judge.hpp). With a `counter` file: increments the number in it, unguarded but for the lock.
+  /// Takes, holds and releases over and over, twice at least, until `time` is over, and writes each lease to
+  /// `history` (see judge.hpp). With a `counter` file: increments the number in it, unguarded but for the
+  /// lock.
   static worker loop(std::string const& url, std::string const& subject, std::string const& name,
                      std::chrono::milliseconds ttl, std::chrono::milliseconds time,
                      std::chrono::microseconds hold, std::string const& history,

@@ -29,7 +29,7 @@ class embedded_server : public testing::Test {
     auto const pid = content_of(runtime / "holdfast/redis.pid");
     if (pid.empty()) return;
     kill(std::stoi(pid), SIGTERM);
-    EXPECT_TRUE(eventually(10s, [&] { return !is_alive(std::stoi(pid)); }));
+    EXPECT_TRUE(eventually([&] { return !is_alive(std::stoi(pid)); }));
   }
 
   process start(words const& options, words const& command) {
@@ -94,10 +94,9 @@ TEST_F(embedded_server, is_started_again_after_it_was_killed) {
   EXPECT_EQ(start({}, {"true"}).wait(), 0);
   auto const pid = std::stoi(content_of(runtime / "holdfast/redis.pid"));
   kill(pid, SIGKILL);
-  ASSERT_TRUE(eventually(5s, [&] { return !is_alive(pid); }));
+  ASSERT_TRUE(eventually([&] { return !is_alive(pid); }));
   // Its process may count as dead a moment before its socket is closed.
-  ASSERT_TRUE(
-      eventually(5s, [&] { return !holdfast::cli::answers_on_unix(runtime / "holdfast/redis.sock"); }));
+  ASSERT_TRUE(eventually([&] { return !holdfast::cli::answers_on_unix(runtime / "holdfast/redis.sock"); }));
   auto next = start({}, {"true"});
   EXPECT_EQ(next.wait(), 0) << next.err();
   EXPECT_THAT(next.err(), HasSubstr("using a private one"));

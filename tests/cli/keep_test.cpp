@@ -41,8 +41,8 @@ TEST_F(keep, leaves_the_lock_to_its_ttl) {
 }
 
 TEST_F(keep, lets_others_in_when_the_ttl_is_over) {
-  EXPECT_EQ(said({"--keep", "--ttl", "300ms"}), "ran\n");
-  EXPECT_EQ(said({"--wait", "10s"}), "ran\n");
+  EXPECT_EQ(said({"--keep", "--ttl", "3s"}), "ran\n");
+  EXPECT_EQ(said({"--wait", "20s"}), "ran\n");
 }
 
 TEST_F(keep, gives_back_what_was_taken_for_nothing) {
@@ -84,7 +84,7 @@ TEST_F(once_per, does_not_count_a_command_that_can_not_be_started) {
 
 TEST_F(once_per, counts_a_run_that_was_killed) {
   auto job = start({"--once-per", "1h"}, "echo ready; exec sleep 60");
-  ASSERT_TRUE(eventually(10s, [&] { return job.out() == "ready\n"; })) << job.err();
+  ASSERT_TRUE(eventually([&] { return job.out() == "ready\n"; })) << job.err();
   job.signal(SIGKILL);
   EXPECT_EQ(job.wait(), 128 + SIGKILL);
   EXPECT_GT(redis.pttl("job"), 3'500'000);
@@ -92,12 +92,12 @@ TEST_F(once_per, counts_a_run_that_was_killed) {
 
 TEST_F(once_per, waits_for_the_end_of_the_period_if_told_to_wait) {
   EXPECT_EQ(said({"--once-per", "300ms"}), "ran\n");
-  EXPECT_EQ(said({"--once-per", "300ms", "--wait", "10s"}), "ran\n");
+  EXPECT_EQ(said({"--once-per", "300ms", "--wait", "20s"}), "ran\n");
 }
 
 TEST_F(once_per, notices_a_loss_as_soon_as_without_it) {
-  auto job = start({"--once-per", "1h", "--ttl", "300ms"}, "echo ready; exec sleep 60");
-  ASSERT_TRUE(eventually(10s, [&] { return job.out() == "ready\n"; })) << job.err();
+  auto job = start({"--once-per", "1h", "--ttl", "3s"}, "echo ready; exec sleep 60");
+  ASSERT_TRUE(eventually([&] { return job.out() == "ready\n"; })) << job.err();
   redis.del("job");
   EXPECT_EQ(job.wait(), 79);
 }

@@ -50,8 +50,8 @@ TEST_F(release, is_heard_by_holdfast_run) {
   temporary_folder folder;
   auto job =
       holdfast_run(server.url(), {}, "orders", shell("echo $$ > " + (folder / "pid") + "; exec sleep 60"));
-  ASSERT_TRUE(eventually(10s, [&] { return content_of(folder / "pid").ends_with('\n'); }));
-  auto command = force({"--yes", "--grace", "15s", "orders"});
+  ASSERT_TRUE(eventually([&] { return content_of(folder / "pid").ends_with('\n'); }));
+  auto command = force({"--yes", "--grace", "60s", "orders"});
   EXPECT_EQ(command.wait(), 0);
   EXPECT_THAT(command.err(), HasSubstr("which was asked to stop"));
   EXPECT_EQ(job.wait(), 79);
@@ -103,7 +103,7 @@ TEST_F(release, asks_on_a_terminal_and_does_what_it_is_told) {
   for (std::string const yes : {"y\n", "Y\n", "yes\n"}) {
     hold("orders");
     terminal_process command{on_terminal()};
-    ASSERT_TRUE(eventually(10s, [&] { return command.shown().ends_with("? [y/N] "); }));
+    ASSERT_TRUE(eventually([&] { return command.shown().ends_with("? [y/N] "); }));
     EXPECT_THAT(
         command.shown(),
         testing::MatchesRegex("Release \"orders\", held for 4. s by web-3 pid 812 'nightly import'\\? .*"));
@@ -115,7 +115,7 @@ TEST_F(release, asks_on_a_terminal_and_does_what_it_is_told) {
   for (std::string const no : {"\n", "n\n", "what?\n", "\x04"}) {
     hold("orders");
     terminal_process command{on_terminal()};
-    ASSERT_TRUE(eventually(10s, [&] { return command.shown().find("[y/N]") != std::string::npos; }));
+    ASSERT_TRUE(eventually([&] { return command.shown().find("[y/N]") != std::string::npos; }));
     command.type(no);
     EXPECT_EQ(command.wait(), 75);
     EXPECT_THAT(command.shown(), HasSubstr("was left alone"));
@@ -126,7 +126,7 @@ TEST_F(release, asks_on_a_terminal_and_does_what_it_is_told) {
 TEST_F(release, means_the_holder_that_it_asked_about) {
   hold("orders");
   terminal_process command{on_terminal()};
-  ASSERT_TRUE(eventually(10s, [&] { return command.shown().find("[y/N]") != std::string::npos; }));
+  ASSERT_TRUE(eventually([&] { return command.shown().find("[y/N]") != std::string::npos; }));
   hold("orders", std::string{other_uuid} + ":1");
   command.type("y\n");
   EXPECT_EQ(command.wait(), 75);
@@ -138,7 +138,7 @@ TEST_F(release, shows_names_and_labels_that_can_do_nothing_to_the_terminal) {
   hold("orders");
   redis.command({"HSET", holdfast::names::client_record(uuid), "label", "\x1b]0;owned\x07"});
   terminal_process command{on_terminal()};
-  ASSERT_TRUE(eventually(10s, [&] { return command.shown().find("[y/N]") != std::string::npos; }));
+  ASSERT_TRUE(eventually([&] { return command.shown().find("[y/N]") != std::string::npos; }));
   EXPECT_EQ(command.shown().find('\x1b'), std::string::npos);
   command.type("n\n");
   EXPECT_EQ(command.wait(), 75);

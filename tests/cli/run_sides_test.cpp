@@ -22,7 +22,7 @@ class run_sides : public objects_of_java {
     return holdfast_run(server.url(), options, "prices", shell(script));
   }
   bool held_by(std::int64_t count) {
-    return eventually(std::chrono::seconds{10}, [&] { return inspected("prices").at("holding") == count; });
+    return eventually([&] { return inspected("prices").at("holding") == count; });
   }
 };
 
@@ -48,10 +48,10 @@ TEST_F(run_sides, lets_readers_run_together_and_a_writer_alone) {
 TEST_F(run_sides, waits_for_java_and_is_waited_for) {
   write("prices", java);
   auto reader = holding({"--shared"});
-  ASSERT_TRUE(eventually(std::chrono::seconds{10}, [&] { return inspected("prices").at("waiting") == 1; }));
+  ASSERT_TRUE(eventually([&] { return inspected("prices").at("waiting") == 1; }));
   redis.del("prices");
   redis.command({"PUBLISH", of_redisson::rw_channel("prices"), "1"});
-  ASSERT_TRUE(eventually(std::chrono::seconds{10}, [&] { return inspected("prices").at("holding") == 1; }));
+  ASSERT_TRUE(eventually([&] { return inspected("prices").at("holding") == 1; }));
   EXPECT_EQ(redis.command({"HGET", "prices", "mode"}).text, "read");
 }
 
@@ -73,7 +73,7 @@ TEST_F(run_sides, runs_in_as_many_slots_as_there_are) {
   EXPECT_EQ(third.wait(), 75);
   EXPECT_THAT(third.err(), AllOf(HasSubstr("slot of \"prices\" on"), HasSubstr("all 2 slots are taken")));
   auto waiting = brief({"--slots", "2"});
-  ASSERT_TRUE(eventually(std::chrono::seconds{10}, [&] { return inspected("prices").at("waiting") == 1; }));
+  ASSERT_TRUE(eventually([&] { return inspected("prices").at("waiting") == 1; }));
   one.signal(SIGTERM);
   EXPECT_EQ(waiting.wait(), 7);
   EXPECT_EQ(waiting.err(), "");
@@ -90,11 +90,11 @@ TEST_F(run_sides, changes_the_number_of_slots_and_says_so) {
 
 TEST_F(run_sides, ends_the_command_when_its_side_or_slot_is_taken_by_force) {
   for (words const& options : {words{"--shared"}, words{"--exclusive"}, words{"--slots", "1"}}) {
-    words all{"--ttl", "3s"};
+    words all{"--ttl", "6s"};
     all.insert(all.end(), options.begin(), options.end());
     auto job = holding(all);
     ASSERT_TRUE(held_by(1));
-    auto command = start({"release", "--force", "--yes", "--grace", "15s", "prices"});
+    auto command = start({"release", "--force", "--yes", "--grace", "60s", "prices"});
     EXPECT_EQ(command.wait(), 0) << command.err();
     EXPECT_EQ(job.wait(), 79) << options.front() << job.err();
     redis.command({"FLUSHALL"});
@@ -105,8 +105,7 @@ TEST_F(run_sides, locks_as_java_does_on_its_wire) {
   for (words const& options :
        {words{"--wire", "redisson"}, words{"--url", server.url() + "?wire=redisson"}}) {
     auto job = holding(options);
-    ASSERT_TRUE(
-        eventually(std::chrono::seconds{10}, [&] { return inspected("prices").at("kind") == "reentrant"; }));
+    ASSERT_TRUE(eventually([&] { return inspected("prices").at("kind") == "reentrant"; }));
     words no_wait{"--no-wait"};
     no_wait.insert(no_wait.end(), options.begin(), options.end());
     EXPECT_EQ(brief(no_wait).wait(), 75);

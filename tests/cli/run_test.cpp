@@ -72,7 +72,7 @@ TEST_F(run, gives_the_command_name_token_and_owner) {
 
 TEST_F(run, puts_the_owner_that_it_tells_into_the_key) {
   auto job = start({}, shell("echo $HOLDFAST_OWNER; exec sleep 60"));
-  ASSERT_TRUE(eventually(10s, [&] { return job.out().ends_with('\n'); }));
+  ASSERT_TRUE(eventually([&] { return job.out().ends_with('\n'); }));
   EXPECT_EQ(redis.get("job").value_or("") + '\n', job.out());
   EXPECT_GT(redis.pttl("job"), 0);
   job.signal(SIGTERM);
@@ -127,7 +127,7 @@ TEST_F(run, passes_signals_on_to_the_group_of_the_command) {
   for (int const number : {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2}) {
     auto job = start({}, shell("trap 'echo got; exit 9' HUP INT QUIT TERM USR1 USR2; echo ready; "
                                "while :; do sleep 0.02; done"));
-    ASSERT_TRUE(eventually(10s, [&] { return job.out() == "ready\n"; })) << job.err();
+    ASSERT_TRUE(eventually([&] { return job.out() == "ready\n"; })) << job.err();
     job.signal(number);
     EXPECT_EQ(job.wait(), 9);
     EXPECT_EQ(job.out(), "ready\ngot\n") << number;
@@ -140,7 +140,7 @@ TEST_F(run, leaves_a_signal_ignored_that_was_ignored_before) {
                       "--",    "sh",         "-c",  "echo ready; read line < " + (folder / "go")};
   ASSERT_EQ(mkfifo((folder / "go").c_str(), 0600), 0);
   process job{command, {{"HOLDFAST_URL", server.url()}}};
-  ASSERT_TRUE(eventually(10s, [&] { return job.out() == "ready\n"; })) << job.err();
+  ASSERT_TRUE(eventually([&] { return job.out() == "ready\n"; })) << job.err();
   job.signal(SIGHUP);
   process release{shell("echo go > " + (folder / "go"))};
   EXPECT_EQ(job.wait(), 0);

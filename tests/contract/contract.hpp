@@ -80,6 +80,10 @@ struct row {
 
 inline std::ostream& operator<<(std::ostream& out, row const& one) { return out << one.name; }
 
+/// Of a ttl that was given since the server was emptied for this test: at the most so much, and nearly so
+/// much, less the time that has gone by.
+testing::Matcher<std::int64_t> left_of(std::int64_t ttl);
+
 // Replies.
 testing::Matcher<raw_reply const&> is(std::int64_t n);
 testing::Matcher<raw_reply const&> is_number(testing::Matcher<std::int64_t> const& number);

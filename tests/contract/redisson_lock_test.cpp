@@ -208,14 +208,14 @@ TEST_F(redisson_lock, is_renewed_for_its_owner_only_and_never_shortened) {
   given({"HSET", "l3", std::string{A}, "2"});
   given({"HSET", "l5", std::string{A}, "1"});
   given({"SET", "l6", std::string{A}});
-  given({"PEXPIRE", "l1", "5000"});
-  given({"PEXPIRE", "l2", "5000"});
+  given({"PEXPIRE", "l1", "10000"});
+  given({"PEXPIRE", "l2", "10000"});
   given({"PEXPIRE", "l3", "600000"});
   auto const renewal = recipes::lock.renew(
       30s, std::vector<engine::owned>{{"l1", A}, {"l2", A}, {"l3", A}, {"l4", A}, {"l5", A}, {"l6", A}});
   for (auto round = 0; round < 2; ++round) {
     EXPECT_THAT(run(renewal), is_list({-2, 4, -6}));
-    EXPECT_THAT(keys(), ElementsAre("l1 {A:1} 30000-", "l2 {B:1} 5000-", "l3 {A:2} 600000-",
+    EXPECT_THAT(keys(), ElementsAre("l1 {A:1} 30000-", "l2 {B:1} 10000-", "l3 {A:2} 600000-",
                                     "l5 {A:1} 30000-", "l6 A ttl -1"));
   }
   EXPECT_THAT(messages(), IsEmpty());
@@ -224,8 +224,8 @@ TEST_F(redisson_lock, is_renewed_for_its_owner_only_and_never_shortened) {
 TEST_F(redisson_lock, has_the_ttl_that_its_owner_leaves_it_with) {
   given_lock(A, "600000");
   for (auto const& [owner, reply] : {std::pair{A, is_list({})}, {B, is_list({-1})}})
-    EXPECT_THAT(run(recipes::lock.set_ttl(5s, std::vector<engine::owned>{{name, owner}})), reply);
-  EXPECT_THAT(keys(), ElementsAre("mylock {A:1} 5000-"));
+    EXPECT_THAT(run(recipes::lock.set_ttl(10s, std::vector<engine::owned>{{name, owner}})), reply);
+  EXPECT_THAT(keys(), ElementsAre("mylock {A:1} 10000-"));
 }
 
 constexpr std::string_view counter = "redisson_lock_token:{mylock}";

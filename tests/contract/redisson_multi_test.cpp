@@ -17,7 +17,7 @@ std::string const both = holdfast::sync::join_names(words{"m1", "m2"});
 class redisson_multi_lock : public wire {
  protected:
   raw_reply acquire(std::string_view owner, int handoffs = 1) {
-    return run(recipes::multi.acquire(both, {.owner = owner, .ttl = 7s, .tokens = handoffs, .join = true}));
+    return run(recipes::multi.acquire(both, {.owner = owner, .ttl = 40s, .tokens = handoffs, .join = true}));
   }
   raw_reply release(std::string_view owner, engine::handover how = {}) {
     return run(recipes::multi.release({both, owner}, how));
@@ -34,7 +34,7 @@ class redisson_multi_lock : public wire {
 TEST_F(redisson_multi_lock, takes_all_and_gives_all_back) {
   for (auto round = 0; round < 2; ++round) {  // sent twice
     EXPECT_THAT(acquire(A, 5), is_granted(0, 5));
-    EXPECT_THAT(keys(), ElementsAre("m1 {A:1} 7000-", "m2 {A:1} 7000-"));
+    EXPECT_THAT(keys(), ElementsAre("m1 {A:1} 40000-", "m2 {A:1} 40000-"));
   }
   EXPECT_THAT(messages(), IsEmpty());
   EXPECT_THAT(release(A), is(1));
@@ -48,17 +48,17 @@ TEST_F(redisson_multi_lock, takes_none_when_one_is_busy) {
   given_lock("m2", B);
   EXPECT_THAT(acquire(A), is_busy(about(20'000), B));
   EXPECT_THAT(keys(), ElementsAre("m2 {B:1} 20000-"));
-  given_lock("m1", C, "5000");
-  EXPECT_THAT(acquire(A), is_busy(about(5'000), C));
+  given_lock("m1", C, "10000");
+  EXPECT_THAT(acquire(A), is_busy(about(10'000), C));
   EXPECT_THAT(release(A), is(-1));
-  EXPECT_THAT(keys(), ElementsAre("m1 {C:1} 5000-", "m2 {B:1} 20000-"));
+  EXPECT_THAT(keys(), ElementsAre("m1 {C:1} 10000-", "m2 {B:1} 20000-"));
   EXPECT_THAT(messages(), IsEmpty());
 }
 
 TEST_F(redisson_multi_lock, keeps_what_it_has_of_them) {
   given_lock("m1", A, "600000");
   EXPECT_THAT(acquire(A), is_granted());
-  EXPECT_THAT(keys(), ElementsAre("m1 {A:1} 600000-", "m2 {A:1} 7000-"));
+  EXPECT_THAT(keys(), ElementsAre("m1 {A:1} 600000-", "m2 {A:1} 40000-"));
 }
 
 TEST_F(redisson_multi_lock, gives_the_others_back_when_one_is_lost) {
@@ -96,24 +96,24 @@ TEST_F(redisson_multi_lock, tells_nobody_when_it_is_polled_for) {
 TEST_F(redisson_multi_lock, renews_leases_that_are_whole) {
   auto const m3 = holdfast::sync::join_names(words{"m3", "m4"});
   auto const m5 = holdfast::sync::join_names(words{"m5", "m6"});
-  given_lock("m1", A, "5000");
+  given_lock("m1", A, "10000");
   given_lock("m2", A, "600000");
-  given_lock("m3", A, "5000");
-  given_lock("m4", B, "5000");
-  given_lock("m5", A, "5000");
+  given_lock("m3", A, "10000");
+  given_lock("m4", B, "10000");
+  given_lock("m5", A, "10000");
   auto const renewal = recipes::multi.renew(30s, std::vector<engine::owned>{{both, A}, {m3, A}, {m5, A}});
   for (auto round = 0; round < 2; ++round) {
     EXPECT_THAT(run(renewal), is_list({-2, 3}));
-    EXPECT_THAT(keys(), ElementsAre("m1 {A:1} 30000-", "m2 {A:1} 600000-", "m3 {A:1} 5000-", "m4 {B:1} 5000-",
-                                    "m5 {A:1} 5000-"));
+    EXPECT_THAT(keys(), ElementsAre("m1 {A:1} 30000-", "m2 {A:1} 600000-", "m3 {A:1} 10000-",
+                                    "m4 {B:1} 10000-", "m5 {A:1} 10000-"));
   }
 }
 
 TEST_F(redisson_multi_lock, has_the_ttl_that_its_owner_leaves_it_with) {
   given_lock("m1", A);
   given_lock("m2", A, "600000");
-  EXPECT_THAT(run(recipes::multi.set_ttl(5s, std::vector<engine::owned>{{both, A}})), is_list({}));
-  EXPECT_THAT(keys(), ElementsAre("m1 {A:1} 5000-", "m2 {A:1} 5000-"));
+  EXPECT_THAT(run(recipes::multi.set_ttl(10s, std::vector<engine::owned>{{both, A}})), is_list({}));
+  EXPECT_THAT(keys(), ElementsAre("m1 {A:1} 10000-", "m2 {A:1} 10000-"));
 }
 
 TEST_F(redisson_multi_lock, says_which_key_is_something_else) {

@@ -1,6 +1,9 @@
 #include "contract/several.hpp"
 
+#include <chrono>
+
 #include "script/names.hpp"
+#include "support/rounds.hpp"
 #include "sync/multi.hpp"
 
 namespace holdfast::contract {
@@ -19,8 +22,8 @@ void check_names(raw_redis& server, all_names const& wanted) {
     SCOPED_TRACE("name " + name);
     EXPECT_EQ(server.get(name).value_or("nobody"), wanted[i].lock.empty() ? "nobody" : wanted[i].lock);
     if (!wanted[i].lock.empty()) {
-      EXPECT_THAT(server.pttl(name),
-                  testing::AllOf(testing::Gt(wanted[i].ttl / 2), testing::Le(wanted[i].ttl)));
+      auto const left = server.pttl(name);
+      EXPECT_THAT(left, left_of(wanted[i].ttl));
     }
     std::vector<std::string_view> owners;
     for (auto const& one : wanted[i].queue) owners.push_back(one.owner);
@@ -74,7 +77,7 @@ call renew_all(std::vector<std::pair<std::vector<std::string>, std::string_view>
   return sync::multi.renew(std::chrono::milliseconds{full_ttl}, all);
 }
 
-void check(several_row const& one) {
+static void check_once(several_row const& one) {
   auto& server = empty_server();
   auto raw = server.raw();
   for (std::size_t i = 0; i < three_names.size(); ++i) {
@@ -104,6 +107,10 @@ void check(several_row const& one) {
   check_names(raw, one.again.value_or(one.expect).then);
   EXPECT_THAT(inboxes.take(),
               testing::ElementsAreArray(one.again ? one.again->messages : std::vector<std::string>{}));
+}
+
+void check(several_row const& one) {
+  test::unless_it_takes(std::chrono::seconds{1}, [&] { check_once(one); });
 }
 
 }  // namespace holdfast::contract

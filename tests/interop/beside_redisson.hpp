@@ -3,6 +3,7 @@
 
 #include "interop.hpp"
 #include "support/registry.hpp"
+#include "support/unhurried.hpp"
 
 #include <holdfast/client.hpp>
 
@@ -80,9 +81,9 @@ class beside_redisson : public interop {
   }
 
   std::string url_ = server_.url() + "?wire=redisson";
-  client redis_{url_};
-  client listening_{url_,
-                    {.recheck = 30s}};  ///< wakes by messages: what it would see by itself comes too late
+  client redis_{url_, unhurried()};
+  /// Wakes by messages: what it would see by itself comes too late.
+  client listening_{url_, unhurried({.recheck = 30s})};
 };
 
 /// Run with each version.

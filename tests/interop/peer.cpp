@@ -69,7 +69,7 @@ bool peer::is_prepared(std::string const& name) { return std::filesystem::exists
 
 peer::peer(std::string const& name, whereabouts const& redis, std::vector<std::string> arguments)
     : process_{command(name, redis, std::move(arguments))} {
-  auto const said = process_.hear(std::chrono::seconds{30});
+  auto const said = process_.hear(std::chrono::seconds{60});
   if (!said.starts_with(ready)) throw std::runtime_error{"the peer " + name + " says " + said};
   version_ = said.substr(ready.size());
   listener_ = std::jthread{[this] { listen(); }};

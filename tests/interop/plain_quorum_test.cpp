@@ -39,7 +39,7 @@ TEST_P(plain_quorum, keeps_them_out_while_we_hold) {
   EXPECT_EQ(waiting.answer(30s), "true");
   EXPECT_FALSE(quorum_mutex(redis_, "orders").try_acquire());
   EXPECT_EQ(plain_lock(them, "orders", 2).unlock(), "ok");
-  EXPECT_TRUE(eventually(10s, [&] { return is_gone(); }));
+  EXPECT_TRUE(eventually([&] { return is_gone(); }));
 }
 
 TEST_P(plain_quorum, keeps_us_out_while_they_hold) {
@@ -51,7 +51,7 @@ TEST_P(plain_quorum, keeps_us_out_while_they_hold) {
   EXPECT_FALSE(ours.try_acquire_for(200ms));
   EXPECT_EQ(theirs.unlock(), "ok");
   EXPECT_TRUE(ours.try_acquire_for(20s));
-  EXPECT_TRUE(eventually(10s, [&] { return is_gone(); }));
+  EXPECT_TRUE(eventually([&] { return is_gone(); }));
 }
 
 TEST_P(plain_quorum, goes_from_one_to_the_other_while_two_masters_are_down) {
@@ -69,7 +69,7 @@ TEST_P(plain_quorum, goes_from_one_to_the_other_while_two_masters_are_down) {
   EXPECT_FALSE(ours.try_acquire_for(200ms));
   EXPECT_EQ(theirs.unlock(), "ok");
   EXPECT_TRUE(ours.try_acquire_for(20s));
-  EXPECT_TRUE(eventually(10s, [&] { return is_gone(); }));
+  EXPECT_TRUE(eventually([&] { return is_gone(); }));
 }
 
 TEST_P(plain_quorum, loses_no_increment_of_a_counter_to_a_mixed_crowd) {

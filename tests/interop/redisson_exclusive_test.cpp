@@ -151,11 +151,11 @@ TEST_P(redisson_exclusive, loses_no_increment_of_a_counter_to_a_mixed_crowd) {
 }
 
 TEST_P(redisson_exclusive, is_renewed_by_both_sides_past_two_ttls) {
-  redisson java{server_, version(), 3s};
-  auto const mine = ours(redis_, 3s, "ours")->acquire();
+  redisson java{server_, version(), 5s};
+  auto const mine = ours(redis_, 5s, "ours")->acquire();
   EXPECT_EQ(theirs(java, "theirs").lock(), "ok");
-  auto const they_wait = theirs(java, "ours").by(2).try_lock(6500ms);
-  EXPECT_FALSE(ours(redis_, 3s, "theirs")->try_acquire_for(6500ms));
+  auto const they_wait = theirs(java, "ours").by(2).try_lock(10500ms);
+  EXPECT_FALSE(ours(redis_, 5s, "theirs")->try_acquire_for(10500ms));
   EXPECT_EQ(they_wait, "false");
   EXPECT_TRUE(mine.valid());
   EXPECT_EQ(theirs(java, "theirs").is_held(), "true");

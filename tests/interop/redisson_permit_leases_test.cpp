@@ -110,10 +110,10 @@ TEST_P(redisson_permit_leases, wake_them_when_we_release) {
 
 TEST_P(redisson_permit_leases, of_ours_are_renewed_past_two_ttls) {
   redisson java{server_, GetParam()};
-  expiring_semaphore mine{redis_, "license", {.ttl = 3s}};
+  expiring_semaphore mine{redis_, "license", {.ttl = 5s}};
   EXPECT_TRUE(mine.try_set_permits(1));
   auto permit = mine.acquire();
-  EXPECT_EQ(java.permits("license").try_acquire(6500ms), "none");
+  EXPECT_EQ(java.permits("license").try_acquire(10500ms), "none");
   EXPECT_TRUE(permit.valid());
   EXPECT_EQ(permit.release(), release_result::released);
   EXPECT_EQ(java.permits("license").available(), "1");

@@ -50,7 +50,7 @@ TEST_P(redisson_sentinel, has_either_wait_for_the_other) {
 
 TEST_P(redisson_sentinel, that_we_hold_is_theirs_after_a_failover_and_our_release) {
   redisson java{servers_, version()};
-  auto mine = mutex{redis_, "orders", {.ttl = 6s}}.acquire();
+  auto mine = mutex{redis_, "orders", {.ttl = 15s}}.acquire();
   auto const waiting = java.lock("orders").lock();
   EXPECT_TRUE(listen(sentinel_lock_channel));
   fail_over();

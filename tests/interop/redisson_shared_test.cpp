@@ -139,12 +139,12 @@ TEST_P(redisson_shared, that_they_downgrade_lets_our_readers_in_long_before_the_
 }
 
 TEST_P(redisson_shared, has_its_readers_renewed_by_both_sides_past_two_ttls) {
-  redisson java{server_, GetParam(), 3s};
-  auto const mine = shared_mutex{redis_, "prices", {.ttl = 3s}}.acquire_shared();
+  redisson java{server_, GetParam(), 5s};
+  auto const mine = shared_mutex{redis_, "prices", {.ttl = 5s}}.acquire_shared();
   EXPECT_EQ(their_reader(java).lock(), "ok");
   EXPECT_EQ(java.read_lock("theirs").lock(), "ok");
-  auto const they_wait = their_writer(java).by(2).try_lock(6500ms);
-  EXPECT_FALSE(shared_mutex(redis_, "theirs").try_acquire_for(6500ms));
+  auto const they_wait = their_writer(java).by(2).try_lock(10500ms);
+  EXPECT_FALSE(shared_mutex(redis_, "theirs").try_acquire_for(10500ms));
   EXPECT_EQ(they_wait, "false");
   EXPECT_TRUE(mine.valid());
   EXPECT_EQ(their_reader(java).is_held(), "true");
@@ -171,9 +171,9 @@ TEST_P(redisson_shared, is_written_by_them_when_the_ttl_is_over_of_a_reader_of_o
 
 TEST_P(redisson_shared, goes_on_with_the_readers_that_are_left_when_one_of_either_side_is_killed) {
   redisson killed{server_, GetParam(), 3s};
-  redisson java{server_, GetParam(), 3s};
+  redisson java{server_, GetParam(), 5s};
   auto dead = our_process(shared_reader.title, "prices", 3s);
-  auto mine = shared_mutex{redis_, "prices", {.ttl = 3s}}.acquire_shared();
+  auto mine = shared_mutex{redis_, "prices", {.ttl = 5s}}.acquire_shared();
   EXPECT_EQ(their_reader(java).lock(), "ok");
   EXPECT_EQ(their_reader(killed).lock(), "ok");
   EXPECT_EQ(dead.ask("acquire").rfind("held ", 0), 0u);

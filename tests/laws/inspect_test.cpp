@@ -102,10 +102,8 @@ TEST_F(inspection, shows_the_queue_in_order_with_the_time_that_each_has_waited) 
     ASSERT_TRUE(
         eventually([&] { return peek(viewer_, "orders").waiting == static_cast<std::int64_t>(i) + 1; }));
   }
-  ASSERT_TRUE(eventually([&] {
-    return std::ranges::none_of(inspect(viewer_, "orders").queue,
-                                [](auto const& one) { return one.who.label.empty(); });
-  }));
+  auto const unknown = [](auto const& one) { return one.who.label.empty(); };
+  ASSERT_TRUE(eventually([&] { return std::ranges::none_of(inspect(viewer_, "orders").queue, unknown); }));
   auto const state = inspect(viewer_, "orders");
   ASSERT_EQ(state.queue.size(), 3U);
   for (std::size_t i = 0; i != 3; ++i) {

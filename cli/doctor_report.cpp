@@ -1,11 +1,10 @@
 #include "doctor_report.hpp"
 
 #include "doctor_servers.hpp"
-#include "listing.hpp"
+#include "json_lines.hpp"
 #include "output.hpp"
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -78,18 +77,9 @@ std::string report_text(std::vector<finding> const& findings) {
 }
 
 std::string report_json(std::string_view const server, std::vector<finding> const& findings) {
-  auto list = nlohmann::ordered_json::array();
-  for (auto const& one : findings) {
-    list.push_back({{"check", one.check},
-                    {"severity", to_string(one.how)},
-                    {"found", one.found},
-                    {"why", one.why},
-                    {"advice", one.advice},
-                    {"servers", one.servers}});
-  }
-  nlohmann::ordered_json counts;
-  for (auto const how : from_worst) counts[to_string(how)] = count_of(findings, how);
-  return listing::one_line_of({{"server", server}, {"counts", counts}, {"findings", list}});
+  json_line::severity_counts counts;
+  for (auto const how : from_worst) counts.emplace_back(how, count_of(findings, how));
+  return json_line::of_findings(server, counts, findings);
 }
 
 }  // namespace holdfast::cli

@@ -1,13 +1,12 @@
 /// `holdfast inspect`: all about one lock.
 #include "arguments.hpp"
+#include "json_lines.hpp"
 #include "listing.hpp"
 #include "output.hpp"
 #include "server_choice.hpp"
 #include "standard_output.hpp"
 
 #include <holdfast/inspect.hpp>
-
-#include <nlohmann/json.hpp>
 
 #include <memory>
 #include <string>
@@ -38,7 +37,7 @@ int inspect(options const& what) {
   client redis{find_locks_server(what.common.url), {.name = "holdfast-inspect", .log = output::hook()}};
   auto const lock = holdfast::inspect(redis, what.name);
   if (what.json) {
-    print_line(listing::one_line_of(listing::to_json_with_queue(lock)));
+    print_line(json_line::of_lock_and_queue(lock));
   } else {
     for (auto const& line : listing::page(lock)) print_line(line);
   }

@@ -4,7 +4,6 @@
 #include "output.hpp"
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 
@@ -12,27 +11,9 @@ namespace holdfast::cli::listing {
 namespace {
 
 using namespace std::chrono;
-using json = nlohmann::ordered_json;
 using output::one_line;
 
 constexpr std::size_t shown_of_foreign = 24;
-
-json text_or_null(std::string const& text) { return text.empty() ? json{} : json(text); }
-json number_or_null(std::int64_t number) { return number == 0 ? json{} : json(number); }
-
-json number_or_null(std::optional<std::int64_t> number) { return number ? json(*number) : json{}; }
-
-json to_json(std::optional<milliseconds> const time) {
-  return number_or_null(time ? std::optional{time->count()} : std::nullopt);
-}
-
-json to_json(hold_info const& hold) {
-  auto one = listing::to_json(hold.who);
-  one["side"] = to_string(hold.side);
-  one["count"] = hold.count;
-  one["ttl_ms"] = to_json(hold.ttl_left);
-  return one;
-}
 
 /// How many places it takes: a character of UTF-8 is one byte that doesn't continue another.
 std::size_t places(std::string_view text) {
@@ -47,57 +28,6 @@ std::string shortened(std::string const& text) {
 std::string number_or_dash(std::int64_t number) { return number == 0 ? "-" : std::to_string(number); }
 
 }  // namespace
-
-json to_json(process_info const& who) {
-  if (who.owner.empty()) return {};
-  return {{"owner", who.owner},
-          {"host", text_or_null(who.host)},
-          {"pid", number_or_null(who.pid)},
-          {"program", text_or_null(who.program)},
-          {"label", text_or_null(who.label)}};
-}
-
-json to_json(std::optional<microseconds> const time) {
-  return time ? json(duration_cast<milliseconds>(*time).count()) : json{};
-}
-
-json to_json(lock_state const& state) {
-  auto holders = json::array();
-  for (auto const& one : state.holders) holders.push_back(to_json(one));
-  return {{"name", state.name},
-          {"kind", to_string(state.kind)},
-          {"type", state.type},
-          {"holder", to_json(state.holder)},
-          {"held_ms", to_json(state.held_for)},
-          {"ttl_ms", to_json(state.ttl_left)},
-          {"token", number_or_null(state.token)},
-          {"waiting", state.waiting},
-          {"wire", state.wire == wire::redisson ? "redisson" : "plain"},
-          {"holding", state.holding},
-          {"holders", std::move(holders)},
-          {"fair", state.fair},
-          {"available", number_or_null(state.available)},
-          {"permits", number_or_null(state.permits)},
-          {"counts", state.counts == counter_use::unknown ? json{} : json(to_string(state.counts))},
-          {"misfit", text_or_null(state.misfit)}};
-}
-
-json to_json_with_queue(lock_state const& state) {
-  auto all = to_json(state);
-  auto queue = json::array();
-  for (auto const& waiter : state.queue) {
-    auto entry = to_json(waiter.who);
-    entry["waited_ms"] = to_json(waiter.waited);
-    entry["credit_ms"] = to_json(waiter.credit_left);
-    queue.push_back(std::move(entry));
-  }
-  all["queue"] = std::move(queue);
-  return all;
-}
-
-std::string one_line_of(json const& value) {
-  return value.dump(-1, ' ', false, json::error_handler_t::replace);
-}
 
 std::string cell(std::optional<microseconds> const time) {
   return time ? to_string(duration_cast<milliseconds>(*time)) : "-";

@@ -1,10 +1,8 @@
-/// How locks are shown: as rows of a table, as a page about one, or as JSON (docs/cli-json.md). All commands
-/// that show any do it by these.
+/// How locks are shown: as rows of a table, or as a page about one. All commands that show any do it by
+/// these; as JSON by json_lines.
 #pragma once
 
 #include <holdfast/inspect.hpp>
-
-#include <nlohmann/json_fwd.hpp>
 
 #include <chrono>
 #include <cstdint>
@@ -15,16 +13,6 @@
 #include <vector>
 
 namespace holdfast::cli::listing {
-
-/// null for nobody.
-[[nodiscard]] nlohmann::ordered_json to_json(process_info const&);
-/// Without its queue.
-[[nodiscard]] nlohmann::ordered_json to_json(lock_state const&);
-[[nodiscard]] nlohmann::ordered_json to_json_with_queue(lock_state const&);
-/// In whole milliseconds; null for unknown.
-[[nodiscard]] nlohmann::ordered_json to_json(std::optional<std::chrono::microseconds>);
-/// On one line. What is no UTF-8 becomes U+FFFD.
-[[nodiscard]] std::string one_line_of(nlohmann::ordered_json const&);
 
 /// Text for a table or a page: "-" for unknown.
 [[nodiscard]] std::string cell(std::optional<std::chrono::microseconds>);

@@ -1,5 +1,6 @@
 /// `holdfast ls`: the locks that are held or waited for, as they are found.
 #include "arguments.hpp"
+#include "json_lines.hpp"
 #include "listing.hpp"
 #include "lock_search.hpp"
 #include "output.hpp"
@@ -9,7 +10,6 @@
 #include <holdfast/inspect.hpp>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <memory>
 #include <string>
@@ -70,7 +70,7 @@ int ls(options const& what) {
   std::size_t left_out = 0;
   find_locks(redis, what.pattern, what.wire, [&](lock_state const& lock) {
     if (what.json) {
-      print_line(listing::one_line_of(listing::to_json(lock)));
+      print_line(json_line::of_lock(lock));
     } else if (what.names) {
       if (!print_name(lock.name)) ++left_out;
     } else {

@@ -2,6 +2,7 @@
 #include "arguments.hpp"
 #include "duration.hpp"
 #include "exit_codes.hpp"
+#include "json_lines.hpp"
 #include "listing.hpp"
 #include "output.hpp"
 #include "server_choice.hpp"
@@ -11,7 +12,6 @@
 
 #include <fmt/format.h>
 #include <unistd.h>
-#include <nlohmann/json.hpp>
 
 #include <cstdio>
 #include <iostream>
@@ -169,8 +169,7 @@ bool confirmed(lock_state const& seen, options const& what) {
 int conclude(outcome const& how, std::string const& message, lock_state const& seen, options const& what) {
   auto const [word, code] = how;
   if (what.json) {
-    print_line(listing::one_line_of(
-        {{"name", seen.name}, {"result", word}, {"holder", listing::to_json(seen.holder)}}));
+    print_line(json_line::of_release(seen, word));
     return code;
   }
   if (code == ok) {

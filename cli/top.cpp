@@ -3,7 +3,7 @@
 #include "boot_time.hpp"
 #include "command.hpp"
 #include "exit_codes.hpp"
-#include "listing.hpp"
+#include "json_lines.hpp"
 #include "lock_search.hpp"
 #include "output.hpp"
 #include "server_choice.hpp"
@@ -14,7 +14,6 @@
 #include "top_watch.hpp"
 
 #include <CLI/CLI.hpp>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <memory>
@@ -64,13 +63,7 @@ int print_snapshots(top_options const& how) {
   do {
     auto const rows = top_watch::look_for(redis, how.pattern, how.wire, how.interval);
     if (how.json) {
-      auto locks = nlohmann::ordered_json::array();
-      for (auto const& row : rows) {
-        auto lock = listing::to_json(row.lock);
-        lock["acquired_per_s"] = row.rate;
-        locks.push_back(std::move(lock));
-      }
-      print_line(listing::one_line_of({{"server", redis.url()}, {"locks", std::move(locks)}}));
+      print_line(json_line::of_top(redis.url(), rows));
     } else {
       for (auto const& line : table_lines(rows)) print_line(line);
     }

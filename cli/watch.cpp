@@ -1,6 +1,7 @@
 /// `holdfast watch`: what happens to a lock, as it happens.
 #include "arguments.hpp"
 #include "exit_codes.hpp"
+#include "json_lines.hpp"
 #include "listing.hpp"
 #include "output.hpp"
 #include "server_choice.hpp"
@@ -11,7 +12,6 @@
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -24,7 +24,6 @@ namespace holdfast::cli {
 namespace {
 
 using namespace std::chrono_literals;
-using json = nlohmann::ordered_json;
 using clock = std::chrono::steady_clock;
 using wall_clock = std::chrono::system_clock;
 
@@ -129,17 +128,12 @@ class reporter {
 
   void operator()(event const& one, lock_state const& now) const {
     if (!what_.json) return line(words_of(one, now));
-    json all{{"event", to_string(one.what)}, {"at", time_now()}};
-    all.update(listing::to_json(now));
-    all["before"] = listing::to_json(one.before);
-    all["who"] = listing::to_json(one.who.who);
-    print_line(listing::one_line_of(all));
+    print_line(json_line::of_event(one, time_now(), now));
   }
 
   void unreachable(std::string const& why) const {
     if (!what_.json) return line(why);
-    print_line(listing::one_line_of(
-        {{"event", "unreachable"}, {"at", time_now()}, {"name", what_.name}, {"error", why}}));
+    print_line(json_line::of_unreachable(time_now(), what_.name, why));
   }
 
  private:

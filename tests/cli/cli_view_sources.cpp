@@ -1,4 +1,5 @@
 // What the command shows, as text, for the tests that need no process.
+#include "../../cli/json_lines.cpp"
 #include "../../cli/listing.cpp"
 #include "../../cli/listing_page.cpp"
 #include "../../cli/output.cpp"

@@ -1,0 +1,134 @@
+#include "json_lines.hpp"
+
+#include "doctor_checks.hpp"
+#include "top_model.hpp"
+#include "watch_events.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <utility>
+
+namespace holdfast::cli::json_line {
+namespace {
+
+using json = nlohmann::ordered_json;
+using std::chrono::microseconds;
+using std::chrono::milliseconds;
+
+std::string line_of(json const& value) { return value.dump(-1, ' ', false, json::error_handler_t::replace); }
+
+json text_or_null(std::string const& text) { return text.empty() ? json{} : json(text); }
+json number_or_null(std::int64_t number) { return number == 0 ? json{} : json(number); }
+
+json number_or_null(std::optional<std::int64_t> number) { return number ? json(*number) : json{}; }
+
+json to_json(std::optional<milliseconds> const time) {
+  return number_or_null(time ? std::optional{time->count()} : std::nullopt);
+}
+
+/// In whole milliseconds; null for unknown.
+json to_json(std::optional<microseconds> const time) {
+  return time ? json(std::chrono::duration_cast<milliseconds>(*time).count()) : json{};
+}
+
+/// null for nobody.
+json to_json(process_info const& who) {
+  if (who.owner.empty()) return {};
+  return {{"owner", who.owner},
+          {"host", text_or_null(who.host)},
+          {"pid", number_or_null(who.pid)},
+          {"program", text_or_null(who.program)},
+          {"label", text_or_null(who.label)}};
+}
+
+json to_json(hold_info const& hold) {
+  auto one = to_json(hold.who);
+  one["side"] = to_string(hold.side);
+  one["count"] = hold.count;
+  one["ttl_ms"] = to_json(hold.ttl_left);
+  return one;
+}
+
+json to_json(lock_state const& state) {
+  auto holders = json::array();
+  for (auto const& one : state.holders) holders.push_back(to_json(one));
+  return {{"name", state.name},
+          {"kind", to_string(state.kind)},
+          {"type", state.type},
+          {"holder", to_json(state.holder)},
+          {"held_ms", to_json(state.held_for)},
+          {"ttl_ms", to_json(state.ttl_left)},
+          {"token", number_or_null(state.token)},
+          {"waiting", state.waiting},
+          {"wire", state.wire == wire::redisson ? "redisson" : "plain"},
+          {"holding", state.holding},
+          {"holders", std::move(holders)},
+          {"fair", state.fair},
+          {"available", number_or_null(state.available)},
+          {"permits", number_or_null(state.permits)},
+          {"counts", state.counts == counter_use::unknown ? json{} : json(to_string(state.counts))},
+          {"misfit", text_or_null(state.misfit)}};
+}
+
+json to_json(finding const& found) {
+  return {{"check", found.check}, {"severity", to_string(found.how)}, {"found", found.found},
+          {"why", found.why},     {"advice", found.advice},           {"servers", found.servers}};
+}
+
+}  // namespace
+
+std::string of_lock(lock_state const& state) { return line_of(to_json(state)); }
+
+std::string of_lock_and_queue(lock_state const& state) {
+  auto all = to_json(state);
+  auto queue = json::array();
+  for (auto const& waiter : state.queue) {
+    auto entry = to_json(waiter.who);
+    entry["waited_ms"] = to_json(waiter.waited);
+    entry["credit_ms"] = to_json(waiter.credit_left);
+    queue.push_back(std::move(entry));
+  }
+  all["queue"] = std::move(queue);
+  return line_of(all);
+}
+
+std::string of_top(std::string_view const server, std::vector<top_row> const& rows) {
+  auto locks = json::array();
+  for (auto const& row : rows) {
+    auto lock = to_json(row.lock);
+    lock["acquired_per_s"] = row.rate;
+    locks.push_back(std::move(lock));
+  }
+  return line_of({{"server", server}, {"locks", std::move(locks)}});
+}
+
+std::string of_event(event const& happened, std::string_view const at, lock_state const& now) {
+  json all{{"event", to_string(happened.what)}, {"at", at}};
+  all.update(to_json(now));
+  all["before"] = to_json(happened.before);
+  all["who"] = to_json(happened.who.who);
+  return line_of(all);
+}
+
+std::string of_unreachable(std::string_view const at, std::string_view const name,
+                           std::string_view const error) {
+  return line_of({{"event", "unreachable"}, {"at", at}, {"name", name}, {"error", error}});
+}
+
+std::string of_release(lock_state const& seen, std::string_view const result) {
+  return line_of({{"name", seen.name}, {"result", result}, {"holder", to_json(seen.holder)}});
+}
+
+std::string of_findings(std::string_view const server, severity_counts const& counts,
+                        std::vector<finding> const& findings) {
+  json by_severity;
+  for (auto const& [how, count] : counts) by_severity[to_string(how)] = count;
+  auto list = json::array();
+  for (auto const& found : findings) list.push_back(to_json(found));
+  return line_of({{"server", server}, {"counts", by_severity}, {"findings", list}});
+}
+
+}  // namespace holdfast::cli::json_line

@@ -5,8 +5,6 @@
 
 #include <holdfast/options.hpp>
 
-#include <CLI/CLI.hpp>
-
 #include <chrono>
 #include <string>
 #include <string_view>
@@ -32,15 +30,5 @@ void require(bool fine, std::string const& what);
 
 /// As much talk as was asked for.
 void set_up(common_options const& how);
-
-/// A usage line of our own: CLI11 knows nothing of what comes after the --.
-class usage_line : public CLI::Formatter {
- public:
-  explicit usage_line(std::string text) : text_{std::move(text)} {}
-  std::string make_usage(CLI::App const*, std::string) const override { return "Usage: " + text_ + "\n"; }
-
- private:
-  std::string text_;
-};
 
 }  // namespace holdfast::cli

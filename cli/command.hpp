@@ -1,7 +1,7 @@
 /// How a command of holdfast is added: one file per command, which declares its options and does its work.
 #pragma once
 
-#include "cli11.hpp"
+#include "command_line.hpp"
 
 #include <functional>
 #include <span>
@@ -16,15 +16,15 @@ using action = std::function<int()>;
 /// What stands after the first `--` on the command line.
 using words_after = std::span<char* const>;
 
-// Each adds its subcommand to `app`; if that is given, `chosen` is what it does. The options live as long as
+// Each adds its command to `line`; if that is given, `chosen` is what it does. The options live as long as
 // the action.
-void add_run(CLI::App& app, action& chosen, words_after command);
-void add_ls(CLI::App& app, action& chosen);
-void add_inspect(CLI::App& app, action& chosen);
-void add_release(CLI::App& app, action& chosen);
-void add_watch(CLI::App& app, action& chosen);
-void add_doctor(CLI::App& app, action& chosen);
-void add_top(CLI::App& app, action& chosen);
+void add_run(command_line& line, action& chosen, words_after command);
+void add_ls(command_line& line, action& chosen);
+void add_inspect(command_line& line, action& chosen);
+void add_release(command_line& line, action& chosen);
+void add_watch(command_line& line, action& chosen);
+void add_doctor(command_line& line, action& chosen);
+void add_top(command_line& line, action& chosen);
 
 /// Options that all commands have in common.
 struct common_options {
@@ -33,14 +33,14 @@ struct common_options {
 };
 
 /// --url and --verbose.
-void add_common(CLI::App& command, common_options& to);
+void add_common(command_options& command, common_options& to);
 
 // What many have: --json, and the name of a lock.
-void add_json(CLI::App& command, bool& to);
-void add_name(CLI::App& command, std::string& to);
+void add_json(command_options& command, bool& to);
+void add_name(command_options& command, std::string& to);
 
-/// --wire, with some of plain, redisson and all as `choices`, parted by |; CLI11 refuses anything else.
+/// --wire, with some of plain, redisson and all as `choices`, parted by |; anything else is refused.
 /// Empty: it wasn't given.
-void add_wire(CLI::App& command, std::string& to, std::string const& choices, std::string const& text);
+void add_wire(command_options& command, std::string& to, std::string const& choices, std::string const& text);
 
 }  // namespace holdfast::cli

@@ -1,71 +1,51 @@
 #include "completion.hpp"
 
-#include "arguments.hpp"
 #include "help_text.hpp"
-
-#include <CLI/CLI.hpp>
 
 #include <algorithm>
 #include <array>
-#include <memory>
 #include <utility>
 
 namespace holdfast::cli {
 namespace completion {
 namespace {
 
-/// The words of "term|kill|warn": that is how the help of all our options names a choice.
-std::vector<std::string> choices_in(std::string const& text) {
-  auto words = CLI::detail::split(text, '|');
-  return words.size() > 1 ? words : std::vector<std::string>{};
+option option_of(declared_value const& from) {
+  return {.names = from.names, .text = from.text, .value = from.shown, .choices = choices_in(from.shown)};
 }
 
-option option_of(CLI::Option const& from) {
-  option made;
-  for (auto const& name : from.get_snames()) made.names.push_back('-' + name);
-  for (auto const& name : from.get_lnames()) made.names.push_back("--" + name);
-  made.text = from.get_description();
-  if (from.get_items_expected_max() > 0) made.value = from.get_option_text();
-  made.choices = choices_in(made.value);
+std::vector<option> options_of(std::vector<declared_value> const& all) {
+  std::vector<option> made;
+  made.reserve(all.size());
+  for (auto const& one : all) made.push_back(option_of(one));
   return made;
 }
 
-std::vector<CLI::App const*> commands_of(CLI::App const& app) {
-  return app.get_subcommands([](CLI::App const*) { return true; });
-}
-
-operand operand_of(CLI::Option const& from, CLI::App const& of, CLI::App const& app) {
-  operand made{.name = from.get_name(true), .is_lock = false, .choices = choices_in(from.get_option_text())};
-  if (made.name == "COMMAND") {
-    for (auto const* const command : commands_of(app)) made.choices.push_back(command->get_name());
-  }
+operand operand_of(declared_value const& from, declared_command const& of, command_line const& line) {
+  operand made{.name = from.names.front(), .is_lock = false, .choices = choices_in(from.shown)};
+  if (made.name == "COMMAND") made.choices = line.command_names();
   // A command is run under a lock that is to come; all others look at one that is there.
-  made.is_lock = made.name == "NAME" && of.get_name() != runs_a_command;
+  made.is_lock = made.name == "NAME" && of.name != runs_a_command;
   return made;
 }
 
-bool is_shown(CLI::Option const* const one) { return !one->get_group().empty(); }
-
-std::vector<option> options_of(CLI::App const& app) {
-  std::vector<option> options;
-  for (auto const* const one : app.get_options(is_shown)) {
-    if (one->nonpositional()) options.push_back(option_of(*one));
+std::string replaced(std::string text, std::string_view const mark, std::string_view const with) {
+  for (auto at = text.find(mark); at != std::string::npos; at = text.find(mark, at + with.size())) {
+    text.replace(at, mark.size(), with);
   }
-  return options;
+  return text;
 }
 
 }  // namespace
 
-model model_of(CLI::App const& app) {
-  model made{.options = options_of(app), .commands = {}};
-  for (auto const* const one : commands_of(app)) {
+model model_of(command_line const& line) {
+  model made{.options = options_of(line.options()), .commands = {}};
+  for (auto const& declared : line.commands()) {
     auto& command = made.commands.emplace_back();
-    command.name = one->get_name();
-    command.text = one->get_description();
-    command.options = options_of(*one);
-    for (auto const* const argument : one->get_options(is_shown)) {
-      if (argument->get_positional()) command.argument = operand_of(*argument, *one, app);
-    }
+    command.name = declared.name;
+    command.text = declared.text;
+    command.options = options_of(declared.options);
+    for (auto const& argument : declared.operands) command.argument = operand_of(argument, declared, line);
   }
   return made;
 }
@@ -73,14 +53,12 @@ model model_of(CLI::App const& app) {
 std::string filled(std::string_view const text,
                    std::initializer_list<std::pair<std::string_view, std::string_view>> const marks) {
   std::string result{text};
-  for (auto const& [mark, with] : marks) {
-    result = CLI::detail::find_and_replace(std::move(result), std::string{mark}, std::string{with});
-  }
+  for (auto const& [mark, with] : marks) result = replaced(std::move(result), mark, with);
   return result;
 }
 
 std::string single_quoted(std::string_view const text) {
-  return '\'' + CLI::detail::find_and_replace(std::string{text}, "'", R"('\'')") + '\'';
+  return '\'' + replaced(std::string{text}, "'", R"('\'')") + '\'';
 }
 
 std::vector<std::string> names_with_value(std::vector<option> const& options) {
@@ -101,23 +79,19 @@ constexpr std::array<std::pair<std::string_view, writer>, 3> shells{
 
 }  // namespace
 
-CLI::App* add_completion(CLI::App& app, std::string& shell) {
-  auto* const command = app.add_subcommand("completion", "Print the completion script for a shell");
-  command->formatter(std::make_shared<usage_line>("holdfast completion SHELL"));
-  std::vector<std::string> names;
-  names.reserve(shells.size());
-  for (auto const& [name, write] : shells) names.emplace_back(name);
-  command->add_option("SHELL", shell, "Which shell")
-      ->required()
-      ->check(CLI::IsMember(names).description(""))
-      ->option_text(CLI::detail::join(names, "|"));
-  command->footer(std::string{completion_footer});
-  return command;
+void add_completion(command_line& line, std::string& shell) {
+  auto command = line.add_command("completion", "Print the completion script for a shell");
+  command.usage("holdfast completion SHELL");
+  std::string names;
+  for (auto const& [name, write] : shells) names.append(names.empty() ? "" : "|").append(name);
+  command.choice("SHELL", shell, "Which shell", names);
+  command.required("SHELL");
+  command.footer(completion_footer);
 }
 
-std::string completion_script(CLI::App const& app, std::string_view const shell) {
+std::string completion_script(command_line const& line, std::string_view const shell) {
   auto const* const found = std::ranges::find(shells, shell, &decltype(shells)::value_type::first);
-  return found->second(completion::model_of(app));
+  return found->second(completion::model_of(line));
 }
 
 }  // namespace holdfast::cli

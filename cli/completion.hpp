@@ -1,8 +1,7 @@
-/// Completion for the shells: scripts made from CLI11's model of the command line, so that they can't drift
-/// from it.
+/// Completion for the shells: scripts made from what the commands declare, so that they can't drift from it.
 #pragma once
 
-#include "cli11.hpp"
+#include "command_line.hpp"
 
 #include <initializer_list>
 #include <optional>
@@ -13,11 +12,11 @@
 
 namespace holdfast::cli {
 
-/// Adds the subcommand, which reads its one argument into `shell`.
-CLI::App* add_completion(CLI::App& app, std::string& shell);
+/// Adds the command, which reads its one argument into `shell`.
+void add_completion(command_line& line, std::string& shell);
 
-/// The script for `shell`, one of those that the subcommand takes, for all commands of `app`.
-[[nodiscard]] std::string completion_script(CLI::App const& app, std::string_view shell);
+/// The script for `shell`, one of those that the command takes, for all commands of `line`.
+[[nodiscard]] std::string completion_script(command_line const& line, std::string_view shell);
 
 namespace completion {
 
@@ -54,7 +53,7 @@ inline constexpr std::string_view runs_a_command = "run";
 /// The text for the shells that lists the names of locks, one per line, and never takes long.
 inline constexpr std::string_view list_locks = "timeout 1 holdfast ls --names";
 
-[[nodiscard]] model model_of(CLI::App const& app);
+[[nodiscard]] model model_of(command_line const& line);
 
 /// `text` with each mark replaced; not fmt's, since shells are full of braces.
 [[nodiscard]] std::string filled(std::string_view text,

@@ -14,8 +14,6 @@
 
 #include <holdfast/error.hpp>
 
-#include <CLI/CLI.hpp>
-
 #include <algorithm>
 #include <memory>
 #include <string>
@@ -119,15 +117,15 @@ int examine_and_report(doctor_options const& how) {
 
 }  // namespace
 
-void add_doctor(CLI::App& app, action& chosen) {
+void add_doctor(command_line& line, action& chosen) {
   auto const to = std::make_shared<doctor_options>();
-  auto* const doctor = app.add_subcommand("doctor", "Find out whether a server is fit for locks");
-  doctor->formatter(std::make_shared<usage_line>("holdfast doctor [OPTIONS] [NAME]"));
-  doctor->add_option("NAME", to->name, "Also check that this user may touch the lock NAME")->option_text(" ");
-  add_json(*doctor, to->json);
-  add_common(*doctor, to->common);
-  doctor->footer(footer);
-  doctor->final_callback([to, &chosen] {
+  auto doctor = line.add_command("doctor", "Find out whether a server is fit for locks");
+  doctor.usage("holdfast doctor [OPTIONS] [NAME]");
+  doctor.operand("NAME", to->name, "Also check that this user may touch the lock NAME");
+  add_json(doctor, to->json);
+  add_common(doctor, to->common);
+  doctor.footer(footer);
+  doctor.when_read([to, &chosen] {
     chosen = [to] {
       set_up(to->common);
       return examine_and_report(*to);

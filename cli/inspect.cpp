@@ -46,15 +46,15 @@ int inspect(options const& what) {
 
 }  // namespace
 
-void add_inspect(CLI::App& app, action& chosen) {
+void add_inspect(command_line& line, action& chosen) {
   auto const to = std::make_shared<options>();
-  auto* const command = app.add_subcommand("inspect", "Show who holds a lock and who waits for it");
-  command->formatter(std::make_shared<usage_line>("holdfast inspect [OPTIONS] NAME"));
-  add_name(*command, to->name);
-  add_json(*command, to->json);
-  add_common(*command, to->common);
-  command->footer(footer);
-  command->final_callback([to, &chosen] {
+  auto command = line.add_command("inspect", "Show who holds a lock and who waits for it");
+  command.usage("holdfast inspect [OPTIONS] NAME");
+  add_name(command, to->name);
+  add_json(command, to->json);
+  add_common(command, to->common);
+  command.footer(footer);
+  command.when_read([to, &chosen] {
     require(!to->name.empty(), "NAME is empty: say which lock");
     chosen = [to] {
       set_up(to->common);

@@ -4,7 +4,7 @@
 
 namespace holdfast::cli {
 
-void add_searched_wire(CLI::App& command, std::string& to) {
+void add_searched_wire(command_options& command, std::string& to) {
   add_wire(command, to, "plain|redisson|all", "Locks of which format (default: as the URL says)");
 }
 

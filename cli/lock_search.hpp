@@ -1,7 +1,7 @@
 /// Finding locks, for the commands that show many.
 #pragma once
 
-#include "cli11.hpp"
+#include "command_line.hpp"
 
 #include <holdfast/inspect.hpp>
 
@@ -12,7 +12,7 @@
 namespace holdfast::cli {
 
 /// --wire, as these commands have it.
-void add_searched_wire(CLI::App& command, std::string& to);
+void add_searched_wire(command_options& command, std::string& to);
 
 /// The locks that match, on the wire that was typed: all means one after the other.
 void find_locks(client& redis, std::string_view pattern, std::string_view on,

@@ -93,18 +93,18 @@ int ls(options const& what) {
 
 }  // namespace
 
-void add_ls(CLI::App& app, action& chosen) {
+void add_ls(command_line& line, action& chosen) {
   auto const to = std::make_shared<options>();
-  auto* const command = app.add_subcommand("ls", "List the locks that are held or waited for");
-  command->formatter(std::make_shared<usage_line>("holdfast ls [OPTIONS] [PATTERN]"));
-  command->add_option("PATTERN", to->pattern, "Only names that match, like 'orders:*'")->option_text(" ");
-  add_searched_wire(*command, to->wire);
-  add_json(*command, to->json);
-  command->add_flag("--names", to->names, "Print only the names, one per line")
-      ->excludes(command->get_option("--json"));
-  add_common(*command, to->common);
-  command->footer(footer);
-  command->final_callback([to, &chosen] {
+  auto command = line.add_command("ls", "List the locks that are held or waited for");
+  command.usage("holdfast ls [OPTIONS] [PATTERN]");
+  command.operand("PATTERN", to->pattern, "Only names that match, like 'orders:*'");
+  add_searched_wire(command, to->wire);
+  add_json(command, to->json);
+  command.flag("--names", to->names, "Print only the names, one per line");
+  command.excludes("--names", "--json");
+  add_common(command, to->common);
+  command.footer(footer);
+  command.when_read([to, &chosen] {
     require(!to->pattern.empty(), "PATTERN is empty: leave it out for all locks");
     chosen = [to] {
       set_up(to->common);

@@ -200,25 +200,23 @@ int release(options const& what) {
 
 }  // namespace
 
-void add_release(CLI::App& app, action& chosen) {
+void add_release(command_line& line, action& chosen) {
   auto const to = std::make_shared<options>();
-  auto* const command = app.add_subcommand("release", "Take a lock from whoever holds it (--force)");
-  command->formatter(std::make_shared<usage_line>("holdfast release --force [OPTIONS] NAME"));
-  add_name(*command, to->name);
-  command->add_flag("--force", to->force, "Required: this takes the lock from somebody who may be at work");
-  command->add_flag("-y,--yes", to->yes, "Don't ask; needed where stdin is no terminal");
-  command
-      ->add_option("--grace", to->grace,
-                   "How long the holder has to stop and give it back before it is deleted (default: 2s)")
-      ->option_text("DURATION");
-  command->add_flag("--foreign", to->foreign, "Also delete a string that Holdfast did not write");
-  command
-      ->add_option("--owner", to->owner, "Only the hold with this owner id, as `holdfast inspect` shows it")
-      ->option_text("ID");
-  add_json(*command, to->json);
-  add_common(*command, to->common);
-  command->footer(footer);
-  command->final_callback([to, &chosen] {
+  auto command = line.add_command("release", "Take a lock from whoever holds it (--force)");
+  command.usage("holdfast release --force [OPTIONS] NAME");
+  add_name(command, to->name);
+  command.flag("--force", to->force, "Required: this takes the lock from somebody who may be at work");
+  command.flag("-y,--yes", to->yes, "Don't ask; needed where stdin is no terminal");
+  command.value("--grace", to->grace,
+                "How long the holder has to stop and give it back before it is deleted (default: 2s)",
+                "DURATION");
+  command.flag("--foreign", to->foreign, "Also delete a string that Holdfast did not write");
+  command.value("--owner", to->owner, "Only the hold with this owner id, as `holdfast inspect` shows it",
+                "ID");
+  add_json(command, to->json);
+  add_common(command, to->common);
+  command.footer(footer);
+  command.when_read([to, &chosen] {
     require(!to->name.empty(), "NAME is empty: say which lock");
     require(to->force,
             "a lock is given back by whoever holds it; to take it from them, add --force (`holdfast inspect "

@@ -6,7 +6,6 @@
 #include "run.hpp"
 
 #include <fmt/format.h>
-#include <CLI/CLI.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -180,53 +179,46 @@ void check_fits(run_options const& options, deployment_kind const servers) {
   }
 }
 
-void add_run(CLI::App& app, action& chosen, words_after const command) {
+void add_run(command_line& line, action& chosen, words_after const command) {
   auto const to = std::make_shared<typed>();
-  auto* const run = app.add_subcommand("run", "Run a command while holding a lock");
-  run->formatter(std::make_shared<usage_line>("holdfast run [OPTIONS] NAME -- COMMAND [ARG...]"));
-  run->add_option("NAME", to->name, "What is locked: any text; the key in Redis")
-      ->required()
-      ->option_text(" ");
-  auto* const wait =
-      run->add_option("--wait", to->wait, "Wait for a busy lock at most so long (default: for ever)")
-          ->option_text("DURATION");
-  run->add_flag("--no-wait", to->no_wait, "Don't wait for a busy lock")->excludes(wait);
-  run->add_option("--ttl", to->ttl,
-                  "How long the lock outlives a holder that dies; renewed while the command runs "
-                  "(default: 30s, at least 10ms)")
-      ->option_text("DURATION");
-  run->add_option("--max-hold", to->max_hold,
-                  "Hold the lock no longer; the command is ended as if it were lost")
-      ->option_text("DURATION");
-  run->add_option("--on-lost", to->policy, "What a lost lock means for the command (default: term)")
-      ->option_text("term|kill|warn");
-  run->add_flag("--fair", to->fair,
-                "First come, first served, over all hosts; without it a newcomer may overtake for a moment");
-  run->add_flag("--shared", to->shared, "Read: together with other readers, but not with an --exclusive one");
-  run->add_flag("--exclusive", to->exclusive,
-                "Write: alone; the other side of --shared. Without either NAME is a lock of another kind");
-  run->add_option("--slots", to->slots, "Run on at most N hosts at a time; all callers should say the same N")
-      ->option_text("N");
-  run->add_option("--replicas", to->replicas,
-                  "Believe the lock when N replicas have it too; with fewer it is given back: exit code 69")
-      ->option_text("N");
-  run->add_flag("--fsynced", to->fsynced,
-                "Believe the lock when it is on disk too, there and on the N replicas (Redis 7.2, appendonly "
-                "yes)");
-  add_wire(*run, to->wire, "plain|redisson", "How the lock looks in Redis (default: as the URL says)");
-  auto* const keep =
-      run->add_flag("--keep", to->keep, "Leave the lock to its ttl at the end instead of giving it back");
-  run->add_option(
-         "--once-per", to->once_per,
-         "Run at most once in so long, on whatever host; a busy lock then means that it's done: exit "
-         "code 0 (implies --no-wait unless --wait is given)")
-      ->option_text("DURATION")
-      ->excludes(keep);
-  run->add_option("--label", to->label, "What this is, for those who find the lock busy (at most 200 bytes)")
-      ->option_text("TEXT");
-  add_common(*run, to->common);
-  run->footer(std::string{run_footer});
-  run->final_callback([to, command, &chosen] {
+  auto run = line.add_command("run", "Run a command while holding a lock");
+  run.usage("holdfast run [OPTIONS] NAME -- COMMAND [ARG...]");
+  run.operand("NAME", to->name, "What is locked: any text; the key in Redis");
+  run.required("NAME");
+  run.value("--wait", to->wait, "Wait for a busy lock at most so long (default: for ever)", "DURATION");
+  run.flag("--no-wait", to->no_wait, "Don't wait for a busy lock");
+  run.excludes("--no-wait", "--wait");
+  run.value("--ttl", to->ttl,
+            "How long the lock outlives a holder that dies; renewed while the command runs "
+            "(default: 30s, at least 10ms)",
+            "DURATION");
+  run.value("--max-hold", to->max_hold, "Hold the lock no longer; the command is ended as if it were lost",
+            "DURATION");
+  run.value("--on-lost", to->policy, "What a lost lock means for the command (default: term)",
+            "term|kill|warn");
+  run.flag("--fair", to->fair,
+           "First come, first served, over all hosts; without it a newcomer may overtake for a moment");
+  run.flag("--shared", to->shared, "Read: together with other readers, but not with an --exclusive one");
+  run.flag("--exclusive", to->exclusive,
+           "Write: alone; the other side of --shared. Without either NAME is a lock of another kind");
+  run.value("--slots", to->slots, "Run on at most N hosts at a time; all callers should say the same N", "N");
+  run.value("--replicas", to->replicas,
+            "Believe the lock when N replicas have it too; with fewer it is given back: exit code 69", "N");
+  run.flag(
+      "--fsynced", to->fsynced,
+      "Believe the lock when it is on disk too, there and on the N replicas (Redis 7.2, appendonly yes)");
+  add_wire(run, to->wire, "plain|redisson", "How the lock looks in Redis (default: as the URL says)");
+  run.flag("--keep", to->keep, "Leave the lock to its ttl at the end instead of giving it back");
+  run.value("--once-per", to->once_per,
+            "Run at most once in so long, on whatever host; a busy lock then means that it's done: exit "
+            "code 0 (implies --no-wait unless --wait is given)",
+            "DURATION");
+  run.excludes("--once-per", "--keep");
+  run.value("--label", to->label, "What this is, for those who find the lock busy (at most 200 bytes)",
+            "TEXT");
+  add_common(run, to->common);
+  run.footer(run_footer);
+  run.when_read([to, command, &chosen] {
     chosen = [options = checked(*to, command), how = to->common] {
       set_up(how);
       return cli::run(options);

@@ -13,8 +13,6 @@
 #include "top_view.hpp"
 #include "top_watch.hpp"
 
-#include <CLI/CLI.hpp>
-
 #include <algorithm>
 #include <memory>
 #include <optional>
@@ -185,20 +183,19 @@ int top(top_options const& how) {
 
 }  // namespace
 
-void add_top(CLI::App& app, action& chosen) {
+void add_top(command_line& line, action& chosen) {
   auto const to = std::make_shared<top_options>();
-  auto* const command = app.add_subcommand("top", "Show the most contended locks, live");
-  command->formatter(std::make_shared<usage_line>("holdfast top [OPTIONS] [PATTERN]"));
-  command->add_option("PATTERN", to->pattern, "Only names that match, like 'orders:*'")->option_text(" ");
-  command
-      ->add_option("--interval", to->interval_text, "Look again after so long (default: 1s, at least 100ms)")
-      ->option_text("DURATION");
-  command->add_flag("--once", to->once, "Print one table and exit");
-  add_searched_wire(*command, to->wire);
-  add_json(*command, to->json);
-  add_common(*command, to->common);
-  command->footer(footer);
-  command->final_callback([to, &chosen] {
+  auto command = line.add_command("top", "Show the most contended locks, live");
+  command.usage("holdfast top [OPTIONS] [PATTERN]");
+  command.operand("PATTERN", to->pattern, "Only names that match, like 'orders:*'");
+  command.value("--interval", to->interval_text, "Look again after so long (default: 1s, at least 100ms)",
+                "DURATION");
+  command.flag("--once", to->once, "Print one table and exit");
+  add_searched_wire(command, to->wire);
+  add_json(command, to->json);
+  add_common(command, to->common);
+  command.footer(footer);
+  command.when_read([to, &chosen] {
     require(!to->pattern.empty(), "PATTERN is empty: leave it out for all locks");
     to->interval = duration_of("--interval", to->interval_text);
     require(to->interval >= 100ms, "--interval: at least 100ms");

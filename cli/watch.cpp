@@ -185,18 +185,18 @@ int watch(options const& what) {
 
 }  // namespace
 
-void add_watch(CLI::App& app, action& chosen) {
+void add_watch(command_line& line, action& chosen) {
   auto const to = std::make_shared<options>();
-  auto* const command = app.add_subcommand("watch", "Show what happens to a lock, as it happens");
-  command->formatter(std::make_shared<usage_line>("holdfast watch [OPTIONS] NAME"));
-  add_name(*command, to->name);
-  command->add_option("--interval", to->interval_text, "How often to look (default: 100ms, at least 10ms)")
-      ->option_text("DURATION");
-  command->add_option("--for", to->for_text, "End after so long (default: never)")->option_text("DURATION");
-  add_json(*command, to->json);
-  add_common(*command, to->common);
-  command->footer(footer);
-  command->final_callback([to, &chosen] {
+  auto command = line.add_command("watch", "Show what happens to a lock, as it happens");
+  command.usage("holdfast watch [OPTIONS] NAME");
+  add_name(command, to->name);
+  command.value("--interval", to->interval_text, "How often to look (default: 100ms, at least 10ms)",
+                "DURATION");
+  command.value("--for", to->for_text, "End after so long (default: never)", "DURATION");
+  add_json(command, to->json);
+  add_common(command, to->common);
+  command.footer(footer);
+  command.when_read([to, &chosen] {
     require(!to->name.empty(), "NAME is empty: say which lock");
     to->interval = duration_of("--interval", to->interval_text);
     require(to->interval >= shortest_interval, "--interval: at least 10ms");

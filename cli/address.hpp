@@ -1,8 +1,6 @@
 /// Where a server says that it is.
 #pragma once
 
-#include <fmt/format.h>
-
 #include <cstdint>
 #include <string>
 
@@ -18,7 +16,7 @@ struct address {
 /// "host:port", an IPv6 address in brackets.
 [[nodiscard]] inline std::string to_string(address const& where) {
   auto const v6 = where.host.find(':') != std::string::npos;
-  return v6 ? fmt::format("[{}]:{}", where.host, where.port) : fmt::format("{}:{}", where.host, where.port);
+  return (v6 ? '[' + where.host + ']' : where.host) + ':' + std::to_string(where.port);
 }
 
 }  // namespace holdfast::cli

@@ -1,8 +1,6 @@
 // What the server lets us do, by trying it.
 #include "doctor_facts.hpp"
 
-#include <fmt/format.h>
-
 #include <initializer_list>
 #include <string>
 #include <string_view>
@@ -28,7 +26,7 @@ class rights {
   }
 
   void note(needed const by, std::string_view const command, answer const& how) {
-    right_attempt one{.rule = fmt::format("+{}", command), .by = by};
+    right_attempt one{.rule = std::string{"+"}.append(command), .by = by};
     if (how.refused && how.text.starts_with("NOPERM")) {
       auto const has = [&how](char const* const words) { return how.text.find(words) != std::string::npos; };
       // "… to run the 'get' command", "… to access one of the keys used as arguments", "… a channel"
@@ -50,7 +48,7 @@ class rights {
     auto const how = server_.try_to_ask({"ZREM", lock, server_.names().lock});
     auto const refused =
         how.refused && how.text.starts_with("NOPERM") && how.text.find("to run the") == std::string::npos;
-    attempts_.push_back({.rule = fmt::format("~{}", lock),
+    attempts_.push_back({.rule = std::string{"~"}.append(lock),
                          .refusal = refused ? how.text : std::string{},
                          .by = needed::always});
   }

@@ -2,10 +2,9 @@
 // `id host:port@bus-port[,hostname[,…]] flags master ping pong epoch link slots…`
 #include "doctor_cluster.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <optional>
+#include <string>
 #include <utility>
 
 namespace holdfast::cli {
@@ -54,7 +53,7 @@ std::string moving_slot(std::string_view text) {
   auto const slot = text.substr(0, at);
   auto const rest = at == std::string_view::npos ? std::string_view{} : text.substr(at + 1);
   auto const other = rest.substr(std::min<std::size_t>(rest.find('-'), rest.size() - 1) + 1);
-  return fmt::format("{} {} {}", slot, rest.starts_with('<') ? "from" : "to", other);
+  return std::string{slot}.append(rest.starts_with('<') ? " from " : " to ").append(other);
 }
 
 void read_slot(std::string_view const text, cluster_node& to) {

@@ -5,7 +5,6 @@
 #include "exit_codes.hpp"
 
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/mman.h>
@@ -18,6 +17,7 @@
 #include <cerrno>
 #include <cstring>
 #include <new>
+#include <string>
 
 namespace holdfast::cli {
 namespace {
@@ -51,7 +51,8 @@ event wait_until(nanoseconds const time, int const timer, int const lifeline) no
 guard::guard(pid_t const group, on_lost const policy, nanoseconds const grace, nanoseconds const kill_at) {
   if (policy == on_lost::warn) return;
   auto const fail = [](char const* what) {
-    throw failure{internal, fmt::format("the command can't be guarded: {}: {}", what, std::strerror(errno))};
+    char const* const why = std::strerror(errno);
+    throw failure{internal, std::string{"the command can't be guarded: "} + what + ": " + why};
   };
   void* const memory =
       mmap(nullptr, sizeof(shared_time), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);

@@ -35,10 +35,9 @@ bool answers(Address const& address, int const family) {
 
 }  // namespace
 
-bool answers_on_unix(std::filesystem::path const& socket) {
+bool answers_on_unix(std::string const& path) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
-  auto const& path = socket.native();
   if (path.size() > longest_unix_path) return false;
   std::ranges::copy(path, address.sun_path);
   return answers(address, AF_UNIX);

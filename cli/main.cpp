@@ -6,10 +6,9 @@
 
 #include <holdfast/error.hpp>
 
-#include <fmt/format.h>
-
 #include <csignal>
 #include <exception>
+#include <string>
 
 namespace {
 
@@ -41,7 +40,7 @@ int main(int argc, char** argv) {
     output::error(problem.what());
     return code_of(problem.code());
   } catch (std::exception const& problem) {
-    output::error(fmt::format("internal error: {}", problem.what()));
+    output::error(std::string{"internal error: "} + problem.what());
     return internal;
   }
 }

@@ -3,13 +3,13 @@
 #include "exit_codes.hpp"
 
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <poll.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <string>
 
 namespace holdfast::cli {
 
@@ -26,7 +26,8 @@ void print_line(std::string_view const text) {
                        std::fputc('\n', stdout) != EOF && std::fflush(stdout) == 0;
   if (written) return;
   if (errno == EPIPE) throw output_closed{};
-  throw failure{internal, fmt::format("can't write to stdout: {}", std::strerror(errno))};
+  char const* const why = std::strerror(errno);
+  throw failure{internal, std::string{"can't write to stdout: "} + why};
 }
 
 void check_reader() {

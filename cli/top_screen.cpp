@@ -9,11 +9,10 @@
 #include <clocale>
 #include <cstdio>
 #include <cstdlib>
+#include <string>
 
 #define NCURSES_NOMACROS  // `move`, `clear`, `timeout` …
 #include <curses.h>
-
-#include <fmt/format.h>
 
 namespace holdfast::cli {
 namespace {
@@ -45,10 +44,8 @@ top_screen::top_screen() : terminal_{nullptr} {
   char const* const type = std::getenv("TERM");
   if (can_be_drawn_on(type)) terminal_ = newterm(nullptr, stdout, stdin);
   if (terminal_ == nullptr) {
-    throw failure{usage,
-                  fmt::format("can't draw on a terminal of the type \"{}\"; set TERM, or use `holdfast "
-                              "top --once`",
-                              type == nullptr ? "" : type)};
+    throw failure{usage, std::string{"can't draw on a terminal of the type \""} +
+                             (type == nullptr ? "" : type) + "\"; set TERM, or use `holdfast top --once`"};
   }
   cbreak();
   noecho();

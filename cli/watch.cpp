@@ -10,11 +10,12 @@
 
 #include <holdfast/inspect.hpp>
 
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
+#include <ctime>
 #include <memory>
 #include <optional>
 #include <string>
@@ -59,7 +60,12 @@ struct options {
 std::string time_now() {
   auto const now = std::chrono::floor<std::chrono::milliseconds>(wall_clock::now());
   auto const second = std::chrono::floor<std::chrono::seconds>(now);
-  return fmt::format("{:%FT%T}.{:03}Z", fmt::gmtime(wall_clock::to_time_t(second)), (now - second).count());
+  auto const seconds = wall_clock::to_time_t(second);
+  std::tm parts{};
+  gmtime_r(&seconds, &parts);
+  std::array<char, 32> text{};
+  std::strftime(text.data(), text.size(), "%FT%T", &parts);
+  return fmt::format("{}.{:03}Z", text.data(), (now - second).count());
 }
 
 std::string waiting_words(lock_state const& now) {

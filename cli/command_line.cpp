@@ -39,13 +39,11 @@ taker into(Text& to) {
   };
 }
 
-/// As CLI11 reads numbers: 0x10 is 16, and one that is too large becomes the largest.
 bool read_number(std::string const& word, std::optional<std::int64_t>& to) {
   to.reset();
   if (word.empty()) return true;
-  char* end = nullptr;
-  auto const number = std::strtoll(word.c_str(), &end, 0);
-  if (end != word.c_str() + word.size()) return false;
+  std::int64_t number = 0;
+  if (!CLI::detail::lexical_cast(word, number)) return false;
   to = number;
   return true;
 }

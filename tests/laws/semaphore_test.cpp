@@ -73,7 +73,8 @@ TEST_F(counting, is_woken_by_what_java_sends) {
   passing waiting;
   here_.async_acquire(waiting.handler());
   ASSERT_TRUE(waits_for(one_, semaphore_channel));
-  for (auto const* const words : {"", "-3", "hello", "9999999999999999999999"}) raw_.publish(semaphore_channel, words);
+  for (auto const* const words : {"", "-3", "hello", "9999999999999999999999"})
+    raw_.publish(semaphore_channel, words);
   EXPECT_TRUE(always(100ms, [&] { return !waiting.done(); }));
   raw_.command({"INCRBY", "uploads", "1"});
   raw_.publish(semaphore_channel, "1");

@@ -2,7 +2,7 @@
 /// holders.
 #include "law.hpp"
 
-#include "scripts.hpp"
+#include "scripts/all.hpp"
 
 #include <deque>
 

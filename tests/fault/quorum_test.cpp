@@ -293,11 +293,11 @@ TEST_F(quorum_network, release_waits_for_a_majority_that_is_silent_for_a_moment)
   client redis{url_, {.reply_timeout = 20s}};
   quorum_mutex m{redis, "orders"};
   auto mine = m.acquire();
-  for (auto i = 0; i != 3; ++i) networks_[i]->freeze_replies();
+  for (std::size_t i = 0; i != 3; ++i) networks_[i]->freeze_replies();
   std::atomic<int> outcome = -1;
   mine.async_release([&](release_result how) { outcome = static_cast<int>(how); });
   EXPECT_TRUE(always(700ms, [&] { return outcome == -1; }));
-  for (auto i = 0; i != 3; ++i) networks_[i]->thaw();
+  for (std::size_t i = 0; i != 3; ++i) networks_[i]->thaw();
   EXPECT_TRUE(eventually([&] { return outcome == static_cast<int>(release_result::released); }));
 }
 

@@ -200,7 +200,7 @@ TEST_F(synced, lock_is_believed_when_the_disks_have_it) {
   auto const waits =
       std::find_if(asked.begin(), asked.end(), [](request const& r) { return r.name == "WAITAOF"; });
   ASSERT_NE(waits, asked.end());
-  EXPECT_EQ(waits->words, (std::vector<std::string>{"WAITAOF", "1", "2", "1000"}));
+  EXPECT_EQ(waits->words, (std::vector<std::string>{"WAITAOF", "1", "2", "1500"}));
   EXPECT_TRUE(comes_clean());
 }
 

@@ -15,7 +15,7 @@ namespace holdfast::engine {
 namespace {
 
 /// How long a request that gives a vote back stays worth sending.
-constexpr std::chrono::minutes returned_votes_matter{1};
+constexpr std::chrono::minutes returned_vote_lifetime{1};
 
 net::settings settings_for(net::endpoint const& one, net::settings like) {
   like.server = one;
@@ -112,9 +112,9 @@ void quorum::note_over(std::string_view owner) {
 }
 
 void quorum::give_back(std::size_t who, recipe const& how, owned what, std::string_view ticket) {
-  nodes_[who]->send(in_full(
-      scripting::to_run(how.votes->yield(what, ticket), {},
-                        {.while_down = net::patience::endless, .give_up = boot_clock::now() + returned_votes_matter})));
+  nodes_[who]->send(in_full(scripting::to_run(
+      how.votes->yield(what, ticket), {},
+      {.while_down = net::patience::endless, .give_up = boot_clock::now() + returned_vote_lifetime})));
 }
 
 void quorum::release(recipe const& how, owned what, handover terms, handler done,

@@ -167,12 +167,14 @@ TEST_F(loss, to_a_frozen_server_ends_the_command_before_the_key_expires) {
 }
 
 TEST_F(loss, at_the_limit_ends_the_command_and_frees_the_lock) {
-  auto const start_time = std::chrono::steady_clock::now();
-  auto job = start({"--max-hold", "3s"}, stubborn);
-  EXPECT_EQ(job.wait(), 79);
-  EXPECT_GE(std::chrono::steady_clock::now() - start_time, 2400ms);
-  EXPECT_THAT(job.err(), HasSubstr("reached --max-hold 3s"));
-  EXPECT_TRUE(eventually([&] { return !redis.exists("job"); }));
+  in_one_round_of(5, [&] {  // in which it looks between its grace and the limit
+    auto const start_time = std::chrono::steady_clock::now();
+    auto job = start({"--max-hold", "3s"}, stubborn);
+    EXPECT_EQ(job.wait(), 79);
+    EXPECT_GE(std::chrono::steady_clock::now() - start_time, 2400ms);
+    EXPECT_THAT(job.err(), HasSubstr("reached --max-hold 3s"));
+    EXPECT_TRUE(eventually([&] { return !redis.exists("job"); }));
+  });
 }
 
 TEST_F(loss, of_a_frozen_holdfast_ends_the_command_before_the_key_expires) {

@@ -106,6 +106,7 @@ TEST_F(refusal, because_the_server_is_loading_does_not_make_a_release_ask_withou
   auto const asked = proxy_.requests().size();
   EXPECT_LE(asked, 100u * static_cast<std::size_t>((boot_now() - begin) / 500'000'000 + 1));
   loading = false;
+  EXPECT_TRUE(eventually([&] { return outcome >= 0; }));
   EXPECT_TRUE(comes_clean());
 }
 

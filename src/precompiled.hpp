@@ -1,5 +1,5 @@
-// What most sources of the library include, parsed once for all of them (CMake's precompiled headers). Sources include
-// what they use all the same: the preset `clang` builds without this.
+// What most sources of the library include, parsed once for all of them (CMake's precompiled headers).
+// Sources include what they use all the same: the preset `clang` builds without this.
 #include <algorithm>
 #include <array>
 #include <atomic>

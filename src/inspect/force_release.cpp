@@ -40,7 +40,8 @@ struct petition {
   [[nodiscard]] bool pending() const { return answer >= 0 && (expected || heard); }
 };
 
-void ask_holders(engine::core& server, lock_state const& seen, std::span<petition> all, std::string_view mode) {
+void ask_holders(engine::core& server, lock_state const& seen, std::span<petition> all,
+                 std::string_view mode) {
   std::vector<petition*> pending;
   std::vector<call> questions;
   for (auto& one : all) {

@@ -1,4 +1,5 @@
-/// Asio's event loop by name, for headers that pass it on: what includes Asio itself takes seconds to compile.
+/// Asio's event loop by name, for headers that pass it on: what includes Asio itself takes seconds to
+/// compile.
 #pragma once
 
 // NOLINTNEXTLINE(modernize-concat-nested-namespaces): named by Boost

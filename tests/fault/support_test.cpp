@@ -4,6 +4,7 @@
 #include "support/judge.hpp"
 #include "support/raw_redis.hpp"
 #include "support/redis_server.hpp"
+#include "support/rounds.hpp"
 
 #include <holdfast/client.hpp>
 #include <holdfast/mutex.hpp>
@@ -141,6 +142,32 @@ TEST(flaky_proxy, swallows_messages_only) {
   proxy.swallow_messages(false);
   server.raw().command({"PUBLISH", "c", "found"});
   EXPECT_EQ(subscriber.command({"PING"}).elements.at(2).text, "found");
+}
+
+TEST(rounds, pass_with_one_that_is_fine_and_fail_with_none) {
+  auto rounds = 0;
+  in_one_round_of(5, [&] { EXPECT_EQ(++rounds, 3); });
+  EXPECT_EQ(rounds, 3);
+  auto const never_fine = [&] { in_one_round_of(5, [&] { ASSERT_EQ(++rounds, 0); }); };
+  round_results const results{never_fine};
+  EXPECT_FALSE(results.fine());
+  EXPECT_EQ(rounds, 8);
+}
+
+TEST(rounds, are_repeated_only_if_they_take_too_long) {
+  auto rounds = 0;
+  auto const quick = [&] { unless_it_takes(1h, [&] { EXPECT_EQ(++rounds, 2); }); };
+  round_results const results{quick};
+  EXPECT_FALSE(results.fine());
+  EXPECT_EQ(rounds, 1);
+  unless_it_takes(0s, [&] { EXPECT_EQ(++rounds, 3); });
+  EXPECT_EQ(rounds, 3);
+}
+
+TEST(closed_port, refuses_connections) {
+  closed_port const nobody;
+  client redis{"redis://127.0.0.1:" + std::to_string(nobody.number()), {.connect_timeout = 100ms}};
+  EXPECT_THROW(redis.connect(), error);
 }
 
 TEST(judge, finds_overlap_and_token_disorder_only_where_they_are) {

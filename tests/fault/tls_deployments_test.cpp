@@ -26,7 +26,7 @@ constexpr auto before_recheck = 20s;
 }
 
 [[nodiscard]] failure failure_to_connect(std::string const& url) {
-  return failure_of([&] { client{url, {.connect_timeout = 5s}}.connect(); });
+  return failure_of([&] { client{url, {.connect_timeout = tls_patience}}.connect(); });
 }
 
 /// The same URL with a server's own authority in place of that which vouches for it; none: with the system's.

@@ -330,6 +330,16 @@ TEST_F(told_sentinel, request_that_a_demoted_master_refuses_goes_to_the_new_one)
   EXPECT_EQ(held.lost_because(), loss_cause::key_gone);
 }
 
+TEST_F(told_sentinel, master_that_comes_back_empty_is_noticed_at_once) {
+  client redis{"redis+sentinel://" + sentinel_->address() + "/mymaster"};
+  mutex m{redis, "orders", {.ttl = 10min}};
+  auto const mine = m.acquire();
+  first_->kill9();
+  first_->start();  // before the sentinel, which is alone, has missed it
+  EXPECT_TRUE(eventually([&] { return mine.lost().stop_requested(); }));
+  EXPECT_EQ(mine.lost_because(), loss_cause::key_gone);
+}
+
 TEST_F(told_sentinel, replica_that_is_called_the_master_is_not_believed) {
   in_one_round_of(5, [&] {  // in which it is asked before the sentinel has found out
     auto const wrong_one =

@@ -27,14 +27,15 @@ constexpr auto doctor_footer =
     R"(What it looks at
   The connection and its latency; version, mode and role; the rights of this user, by trying them; scripts,
   messages; eviction, memory, persistence, replicas, time-outs; and whether the server's clock goes at the rate
-  of this machine's, which takes about two seconds. Each finding is ok, advice, warning or problem, with why it
-  matters for locks and what to do. What can't be found out (a managed Redis without CONFIG) is advice. It
-  leaves nothing behind in Redis.
+  of this machine's and doesn't jump, which takes about two seconds. Each finding is ok, advice, warning or
+  problem, with why it matters for locks and what to do. What can't be found out (a managed Redis without
+  CONFIG) is advice. It leaves nothing behind in Redis.
   With a URL of several servers it asks each of them, and looks at what they are together. Sentinel: whether all
   sentinels answer, know the master and agree where it is, how many they are and must agree for a failover, the
   replicas and how far they are behind. Cluster: its state, slots that nobody serves or that are moving, nodes
-  that failed or can't be reached where they say that they are, masters without a replica. Quorum: how many
-  there are and answer, whether two are one, what each keeps through a restart, how far their clocks differ.
+  that failed or can't be reached where they say that they are, masters without a replica. Of both: how far the
+  times of day of those are apart who may take over from each other. Quorum: how many there are and answer,
+  whether two are one, what each keeps through a restart, how far their clocks differ.
 
 Exit codes
   0    no problem (there may be warnings)

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <utility>
 
 namespace holdfast::cli {
@@ -177,34 +176,6 @@ finding check_role(server_facts const& facts) {
     case deployment_kind::quorum:
       result.advice = "a quorum's servers know nothing of each other: REPLICAOF NO ONE, or leave it out";
       break;
-  }
-  return result;
-}
-
-finding check_clock(server_facts const& facts) {
-  if (!facts.clock.value) return unknown("clock", facts.clock.refusal);
-  auto const& [ours, server, doubt, ahead] = *facts.clock.value;
-  auto const passed = static_cast<double>(std::max(ours, microseconds{1}).count());
-  auto const rate = 100.0 * static_cast<double>((server - ours).count()) / passed;
-  auto const shown = std::abs(rate) < 0.005 ? 0.0 : rate;  // no -0.00
-  auto const error = 100.0 * static_cast<double>(doubt.count()) / passed;
-  finding result{
-      .check = "clock",
-      .found = fmt::format("the server's clock goes {:+.2f} % (± {:.2f} %) against this machine's, "
-                           "in {}",
-                           shown, error, to_text(ours))};
-  constexpr double promised = 1.0;
-  if (std::abs(rate) - error >= promised) {
-    result.how = severity::problem;
-    result.why =
-        "a holder counts on rates that differ by less than 1 %: else the server may give the lock to another "
-        "while the holder still takes it for its own";
-    result.advice = "mend the time of both machines (chronyc tracking); nothing may step or stop a clock";
-  } else if (std::abs(rate) + error >= promised) {
-    result.how = severity::advice;
-    result.why =
-        "holders count on rates that differ by less than 1 %; answers took too long to say that here";
-    result.advice = "run the doctor again, nearer to the server or when the network is quiet";
   }
   return result;
 }

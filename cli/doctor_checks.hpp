@@ -11,6 +11,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -25,13 +26,25 @@ struct right_attempt {
   needed by = needed::always;
 };
 
+/// What TIME said, and when that was here, by the clock that counts the time since this machine started.
+struct clock_sample {
+  std::chrono::microseconds here{};
+  std::chrono::microseconds there{};
+  std::chrono::microseconds round_trip = std::chrono::microseconds::max();
+};
+
 /// How two clocks went beside each other.
 struct clock_facts {
   std::chrono::microseconds ours{};    ///< time passed here
   std::chrono::microseconds server{};  ///< time passed there
   std::chrono::microseconds doubt{};   ///< how far `server` may be off, since answers take time
   std::chrono::microseconds ahead{};   ///< of what this machine's own clock says, at the end
+  std::chrono::microseconds step{};  ///< by which it jumped there, which isn't part of `server`; 0: it didn't
+  std::chrono::microseconds now{};   ///< time of day there, at the end; 0: not known
 };
+
+/// At least two, in their order.
+[[nodiscard]] clock_facts compare(std::span<clock_sample const> samples);
 
 /// What a sample of the keys showed.
 struct key_facts {
@@ -106,7 +119,7 @@ struct finding {
 /// "Redis 7.0.15", "Valkey 8.0.1"; empty without INFO.
 [[nodiscard]] std::string server_name(info_text const&);
 
-// The checks themselves, in three files.
+// The checks themselves, in four files.
 
 [[nodiscard]] finding check_latency(server_facts const&);
 [[nodiscard]] finding check_version(server_facts const&);

@@ -20,6 +20,11 @@ using std::chrono::microseconds;
 
 constexpr auto ping_count = 100;
 
+// Of TIME: for the rate, and in between.
+constexpr auto best_of = 20;
+constexpr auto best_of_few = 3;
+constexpr auto between_looks = 100ms;
+
 microseconds since(std::chrono::nanoseconds const start) {
   return std::chrono::duration_cast<microseconds>(boot_time() - start);
 }
@@ -47,17 +52,10 @@ known<setting_map> read_config(server_session& server) {
   return {.value = std::move(settings)};
 }
 
-/// What TIME said, and when that was here.
-struct time_sample {
-  microseconds here{};
-  microseconds there{};
-  microseconds round_trip = microseconds::max();
-};
-
 /// The best of several: the shorter the round trip, the less doubt.
-known<time_sample> sample_time(server_session& server) {
-  time_sample best;
-  for (int i = 0; i < 20; ++i) {
+known<clock_sample> sample_time(server_session& server, int const tries) {
+  clock_sample best;
+  for (int i = 0; i < tries; ++i) {
     auto const start = boot_time();
     auto const time = server.try_to_ask({"TIME"});
     auto const taken = since(start);
@@ -79,20 +77,22 @@ microseconds wall_time_at(microseconds const here) {
   return std::chrono::duration_cast<microseconds>(now) - since(here);
 }
 
-/// The second sample, long enough after the first to tell 1 % from the time that answers take.
-known<clock_facts> compare_clocks(server_session& server, known<time_sample> const& first) {
+/// Looks at it now and then, so that a step shows as one, until long enough after the first time to tell 1 %
+/// from the time that answers take.
+known<clock_facts> watch_clock(server_session& server, known<clock_sample> const& first) {
   if (!first.value) return {.refusal = first.refusal};
-  auto const& before = *first.value;
-  auto const long_enough = std::clamp<microseconds>(before.round_trip * 400, 1500ms, 5s);
-  auto const passed = since(before.here);
-  if (passed < long_enough) std::this_thread::sleep_for(long_enough - passed);
-  auto const second = sample_time(server);
-  if (!second.value) return {.refusal = second.refusal};
-  auto const& after = *second.value;
-  return {.value = clock_facts{.ours = after.here - before.here,
-                               .server = after.there - before.there,
-                               .doubt = (before.round_trip + after.round_trip) / 2,
-                               .ahead = after.there - wall_time_at(after.here)}};
+  std::vector samples{*first.value};
+  auto const long_enough = std::clamp<microseconds>(first.value->round_trip * 400, 1500ms, 5s);
+  for (auto last = false; !last;) {
+    last = since(first.value->here) >= long_enough;
+    auto const next = sample_time(server, last ? best_of : best_of_few);
+    if (!next.value) return {.refusal = next.refusal};
+    samples.push_back(*next.value);
+    if (!last) std::this_thread::sleep_for(between_looks);
+  }
+  auto facts = compare(samples);
+  facts.ahead = facts.now - wall_time_at(samples.back().here);
+  return {.value = facts};
 }
 
 known<key_facts> sample_keys(server_session& server) {
@@ -141,12 +141,12 @@ server_facts examine(server_session& server, std::string_view const lock, deploy
                      .user = server.user(),
                      .lock = std::string{lock}};
   facts.pings = measure_pings(server);
-  auto const clock_before = sample_time(server);
+  auto const clock_before = sample_time(server, best_of);
   facts.info = read_info(server);
   facts.config = read_config(server);
   try_all(server, facts);
   facts.keys = sample_keys(server);
-  facts.clock = compare_clocks(server, clock_before);
+  facts.clock = watch_clock(server, clock_before);
   return facts;
 }
 

@@ -201,6 +201,7 @@ std::vector<finding> judge(sentinel_facts const& facts) {
   append(findings, check_down_after(facts));
   append(findings, check_servers(facts));
   findings.push_back(check_same_version(facts.servers));
+  append(findings, check_times(facts.servers));
   findings = grouped(std::move(findings));
   append(findings, judge_all(facts.servers));
   return findings;

@@ -37,6 +37,10 @@ struct examined {
 /// Those that could be asked run different versions.
 [[nodiscard]] finding check_same_version(std::span<examined const>);
 
+/// How far their times of day are apart, which matters where one may take over from another. Empty: fewer
+/// than two told.
+[[nodiscard]] std::vector<finding> check_times(std::span<examined const>);
+
 /// A server that others name at an address where it can't be reached from here.
 [[nodiscard]] finding unreachable_at(std::string_view topic, examined const& server, severity how);
 

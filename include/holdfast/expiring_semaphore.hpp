@@ -52,7 +52,8 @@ class expiring_semaphore {
 
   [[nodiscard]] std::string const& name() const noexcept;
 
-  /// Gives it `permits` (0 or more) unless it has been given some before: `false` then. One request.
+  /// Gives it `permits` (0 or more) unless it has been given some before: `false` then. One request. In a
+  /// cluster it waits for as long as the slot is on its way from one node to another.
   bool try_set_permits(std::int64_t permits);
 
   /// Makes it so many altogether, with those that are out: available() is negative when more are. One

@@ -63,7 +63,8 @@ class semaphore {
 
   [[nodiscard]] std::string const& name() const noexcept;
 
-  /// Gives it `permits` (0 or more) unless it has been given some before: `false` then. One request.
+  /// Gives it `permits` (0 or more) unless it has been given some before: `false` then. One request. In a
+  /// cluster it waits for as long as the slot is on its way from one node to another.
   bool try_set_permits(std::int64_t permits);
 
   /// Waits for so many permits and takes them, all at once. One request when they are there. Throws

@@ -38,9 +38,14 @@ void core::start(waiter& who) {
   } else if (!at.on_wire) {
     open_bid(at);
     ask_for(at);
-  } else if (at.on_wire->now == bid::state::leaving) {
-    at.on_wire->now = bid::state::asking;
-    (void)renew_bid(at);
+  } else {
+    if (at.on_wire->now == bid::state::leaving) {
+      at.on_wire->now = bid::state::asking;
+      (void)renew_bid(at);
+    }
+    // The request under way may be somebody's who waits through outages.
+    if (who.once && !who.done)
+      loop_.arm(who.time_up, who.since + options_.connect_timeout + options_.reply_timeout);
   }
 }
 
@@ -78,9 +83,9 @@ void core::time_up(waiter& who) {
     who.failure = mine->trouble;
   } else if (mine != nullptr && mine->now == bid::state::asking) {
     // A server that couldn't be asked is no busy lock. One that was, and has yet to give its first answer,
-    // decides.
+    // decides, unless it may take as long as an outage.
     who.failure = servers_->down_because();
-    if (!who.failure && !mine->answered) {
+    if (!who.failure && !mine->answered && !who.steadfast && !who.once) {
       who.once = true;
       return;
     }
@@ -96,6 +101,17 @@ void core::finish_tries(line& at, std::shared_ptr<error const> const& why) {
     who.failure = why;
     finish(who);
   }
+}
+
+/// Those who don't wait through outages from the start. True: others are left.
+bool core::fail_impatient(line& at, std::shared_ptr<error const> const& why) {
+  for (auto next = at.waiters.begin(); next != at.waiters.end();) {
+    auto& who = *next++;
+    if (who.steadfast && !who.once) continue;
+    who.failure = why;
+    finish(who);
+  }
+  return !at.waiters.empty();
 }
 
 void core::fail_all(line& at, std::shared_ptr<error const> const& why) {

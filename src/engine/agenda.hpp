@@ -1,6 +1,7 @@
 /// Which lease is looked at next: a queue for a million of them. No I/O, no clock.
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <boost/intrusive/list.hpp>
 #include <chrono>
@@ -43,26 +44,37 @@ class agenda {
 
   static void remove(held& one) noexcept { one.unlink(); }
 
-  /// Takes out any one; null: none is left.
-  [[nodiscard]] held* pop_any() noexcept {
+  /// Marks all that are in it now, in a few pointer writes. One that is put again is marked no more.
+  void mark_all() {
     for (auto& [span, list] : lists_) {
-      if (list.empty()) continue;
-      auto& first = list.front();
-      list.pop_front();
-      return &first;
+      marked_[span].merge(list, [](held const& a, held const& b) { return a.due < b.due; });
+    }
+  }
+
+  /// Takes out any that is marked; null: none is left.
+  [[nodiscard]] held* pop_marked() noexcept {
+    while (!marked_.empty()) {
+      auto& list = marked_.begin()->second;
+      if (!list.empty()) return &take_first(list);
+      marked_.erase(marked_.begin());
     }
     return nullptr;
+  }
+  [[nodiscard]] bool any_marked() const noexcept {
+    return std::ranges::any_of(marked_, [](auto const& one) { return !one.second.empty(); });
   }
 
   /// When the next look is due; max() when nobody is there.
   [[nodiscard]] time_point earliest() noexcept {
     auto result = time_point::max();
-    for (auto list = lists_.begin(); list != lists_.end();) {
-      if (list->second.empty()) {
-        list = lists_.erase(list);
-      } else {
-        result = std::min(result, list->second.front().due);
-        ++list;
+    for (auto* const all : {&lists_, &marked_}) {
+      for (auto list = all->begin(); list != all->end();) {
+        if (list->second.empty()) {
+          list = all->erase(list);
+        } else {
+          result = std::min(result, list->second.front().due);
+          ++list;
+        }
       }
     }
     return result;
@@ -72,13 +84,12 @@ class agenda {
   /// so in the shortest list, where whoever finds one too early would put it back, to find it again. Null:
   /// none is.
   [[nodiscard]] held* pop(time_point now) noexcept {
-    for (auto& [span, list] : lists_) {
-      auto const early =
-          std::chrono::nanoseconds{static_cast<std::uint64_t>(span) > smallest ? span / 64 : 0};
-      if (list.empty() || list.front().due > now + early) continue;
-      auto& first = list.front();
-      list.pop_front();
-      return &first;
+    for (auto* const all : {&lists_, &marked_}) {
+      for (auto& [span, list] : *all) {
+        auto const early =
+            std::chrono::nanoseconds{static_cast<std::uint64_t>(span) > smallest ? span / 64 : 0};
+        if (!list.empty() && list.front().due <= now + early) return &take_first(list);
+      }
     }
     return nullptr;
   }
@@ -93,8 +104,16 @@ class agenda {
     one.due = due;
     list.push_back(one);
   }
+  static held& take_first(list_type& list) noexcept {
+    auto& first = list.front();
+    list.pop_front();
+    return first;
+  }
 
-  std::map<std::chrono::nanoseconds::rep, list_type> lists_;
+  using lists = std::map<std::chrono::nanoseconds::rep, list_type>;
+
+  lists lists_;
+  lists marked_;  ///< the same, of those that are marked
 };
 
 }  // namespace holdfast::engine

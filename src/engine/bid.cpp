@@ -162,9 +162,11 @@ void core::ask_for(line& at) {
   mine.retry.disarm();
   auto const how = next_ask(at);
   mine.joined = mine.joined || (how.join && at.how().queues);
-  auto const while_down = mine.answered             ? net::patience::endless
-                          : at.waiters.front().once ? net::patience::little
-                                                    : net::patience::steady;
+  auto const& first = at.waiters.front();
+  auto const while_down = mine.answered || (first.steadfast && !first.once) ? net::patience::endless
+                          : first.once                                      ? net::patience::little
+                                                                            : net::patience::steady;
+  mine.endless = while_down == net::patience::endless;
   if (at.waiters.front().how->acknowledged()) {
     ask_acknowledged(at, how, while_down);
     return;
@@ -197,7 +199,12 @@ void core::on_trouble(line& at, net::answer const& how) {
   if (how.failure) {
     // Whether the request was carried out is unknown: giving the bid up makes sure that nothing of it stays.
     mine.joined = mine.answered || how.sent;
-    fail_all(at, how.failure);
+    line_ptr const pin{&at};
+    if (!mine.endless && fail_impatient(at, how.failure)) {
+      ask_for(at);  // the one for whom it was asked had less patience than others
+    } else {
+      fail_all(at, how.failure);
+    }
     return;
   }
   mine.joined = mine.answered && mine.joined;

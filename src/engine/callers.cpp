@@ -53,7 +53,7 @@ struct called_waiter final : waiter {
 }  // namespace
 
 held_ptr core::acquire(line_ptr const& at, terms_ptr const& how, patience_time wait,
-                       std::stop_token const& stop, int amount) {
+                       std::stop_token const& stop, int amount, outages in_outage) {
   if (forked()) check_usable();
   if (stop.stop_requested()) throw error{*cancelled_error(*at)};
   auto const end = wait ? boot_clock::now() + *wait : time_point::max();
@@ -62,6 +62,7 @@ held_ptr core::acquire(line_ptr const& at, terms_ptr const& how, patience_time w
   blocked_waiter who{loop_, at, how, [this, &who] { time_up(who); }};
   who.once = wait && wait->count() <= 0;
   who.amount = amount;
+  who.steadfast = in_outage == outages::waited_out;
   if (wait) who.last_look = last_look_before(end, *wait);
   start(who);
   if (!who.done && wait && !who.once) loop_.arm(who.time_up, end);
@@ -84,7 +85,7 @@ held_ptr core::acquire(line_ptr const& at, terms_ptr const& how, patience_time w
 }
 
 void core::async_acquire(line_ptr const& at, terms_ptr const& how, patience_time wait, std::stop_token stop,
-                         acquire_handler done, int amount) {
+                         acquire_handler done, int amount, outages in_outage) {
   if (forked()) check_usable();
   reactor::lock hold{loop_.mutex()};
   check_usable();
@@ -93,6 +94,7 @@ void core::async_acquire(line_ptr const& at, terms_ptr const& how, patience_time
   who->self = who;
   who->once = wait && wait->count() <= 0;
   who->amount = amount;
+  who->steadfast = in_outage == outages::waited_out;
   loop_.add_interest(1);
   auto const end = wait ? boot_clock::now() + *wait : time_point::max();
   if (wait) who->last_look = last_look_before(end, *wait);
@@ -152,9 +154,9 @@ std::vector<net::answer> core::wait_for_answers(std::size_t count, Send send) {
   return answers;
 }
 
-std::vector<net::answer> core::run_scripts(std::span<call const> scripts) {
+std::vector<net::answer> core::run_scripts(std::span<call const> scripts, scripting::waiting patience) {
   return wait_for_answers(scripts.size(), [&](std::size_t i, callback<void(net::answer&&)> done) {
-    servers_->run(scripts[i], std::move(done));
+    servers_->run(scripts[i], std::move(done), patience);
   });
 }
 
@@ -166,7 +168,9 @@ std::vector<resp::reply> core::ask_server(std::span<call const> scripts) {
   return replies;
 }
 
-net::answer core::ask_server(call const& script) { return std::move(run_scripts({&script, 1}).front()); }
+net::answer core::ask_server(call const& script, scripting::waiting patience) {
+  return std::move(run_scripts({&script, 1}, patience).front());
+}
 
 resp::reply core::ask_server(call const& script, std::string_view about) {
   auto reply = ask_server(script).reply;

@@ -76,6 +76,7 @@ core::~core() = default;
 std::unique_ptr<servers> core::make_servers() {
   topology::events tell{
       .moved = [this](std::string const& now) { on_moved(now); },
+      .broken = [this] { renewer_.ask_about_all(); },
       .warning = [this](std::string message) { log(log_level::warning, std::move(message)); }};
   if (is_quorum()) {
     return std::make_unique<quorum>(loop_, where_.hosts, settings_, stats_, std::move(tell));

@@ -39,6 +39,13 @@ enum class votes {
 /// How long a caller waits; nullopt: as long as it takes. Zero or less: it only tries.
 using patience_time = std::optional<std::chrono::nanoseconds>;
 
+/// What a caller that waits wants of a server that can't be reached before it has answered. Once it has, all
+/// wait.
+enum class outages {
+  told_of,     ///< to be told after connect_timeout
+  waited_out,  ///< nothing, until its time is up: it knows that the server is there
+};
+
 class core : public std::enable_shared_from_this<core> {
  public:
   core(net::place where, client_options options);
@@ -60,9 +67,10 @@ class core : public std::enable_shared_from_this<core> {
   void unpin(line_ptr& place) noexcept;
   /// `amount`: how many permits. What isn't leased is granted with a lease that is over already.
   [[nodiscard]] held_ptr acquire(line_ptr const& at, terms_ptr const& how, patience_time wait,
-                                 std::stop_token const& stop, int amount = 1);
+                                 std::stop_token const& stop, int amount = 1,
+                                 outages in_outage = outages::told_of);
   void async_acquire(line_ptr const& at, terms_ptr const& how, patience_time wait, std::stop_token stop,
-                     acquire_handler done, int amount = 1);
+                     acquire_handler done, int amount = 1, outages in_outage = outages::told_of);
   /// Lets go of what was granted and isn't leased. It points at its line, whose count the lock guards.
   void forget(held_ptr& what) noexcept;
   release_result release(held_ptr& what) noexcept;
@@ -84,7 +92,7 @@ class core : public std::enable_shared_from_this<core> {
   [[nodiscard]] std::vector<resp::reply> ask_server(std::span<call const> scripts);
   /// One script; the answer says, too, whether an earlier copy of the request may have been carried out.
   /// Throws when the server can't be asked; what it refuses is a reply.
-  [[nodiscard]] net::answer ask_server(call const& script);
+  [[nodiscard]] net::answer ask_server(call const& script, scripting::waiting patience = {});
   /// One script, on behalf of `about`. Throws also what the server refuses.
   [[nodiscard]] resp::reply ask_server(call const& script, std::string_view about);
   /// A plain command, about `key` if it is about one. What the server refuses is a reply, too.
@@ -143,6 +151,7 @@ class core : public std::enable_shared_from_this<core> {
   void leave(waiter& who);
   void finish(waiter& who);
   void fail_all(line& at, std::shared_ptr<error const> const& why);
+  bool fail_impatient(line& at, std::shared_ptr<error const> const& why);
   void finish_tries(line& at, std::shared_ptr<error const> const& why);
   bid& open_bid(line& at);
   void ask_for(line& at);
@@ -228,7 +237,8 @@ class core : public std::enable_shared_from_this<core> {
   [[nodiscard]] release_result wait_for_end(reactor::lock& hold, std::shared_ptr<ending> const& begun);
   template <class How>
   release_result finish_lease(held_ptr& what, How how) noexcept;
-  [[nodiscard]] std::vector<net::answer> run_scripts(std::span<call const> scripts);
+  [[nodiscard]] std::vector<net::answer> run_scripts(std::span<call const> scripts,
+                                                     scripting::waiting patience = {});
   template <class Send>
   [[nodiscard]] std::vector<net::answer> wait_for_answers(std::size_t count, Send send);
   void check_usable() const;

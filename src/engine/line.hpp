@@ -44,6 +44,7 @@ class waiter : public boost::intrusive::list_base_hook<> {
   time_point since{};                        ///< when it asked
   int amount = 1;                            ///< permits wished for
   bool once = false;                         ///< it tries, and doesn't wait
+  bool steadfast = false;                    ///< if it waits, it waits through outages from the start
   time_point last_look = time_point::max();  ///< ask once more then, just before the time is up
   bool done = false;
   held_ptr lease;
@@ -76,6 +77,7 @@ struct bid {
   bool listening = false;      ///< its channels are open
   bool joined = false;         ///< it may be in the queue
   bool woken = false;          ///< a message came while a request was under way
+  bool endless = false;        ///< asked for last so that only the end of an outage ends it
   bool answered = false;       ///< the server has been asked once: outages are waited out from now on
   time_point asked_at{};       ///< when the last ask was sent that was answered "busy"
   std::int64_t counter{};      ///< the newest token at that ask: a grant with an older one is over already

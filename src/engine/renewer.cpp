@@ -12,6 +12,11 @@ namespace {
 /// Tries after an error, as a part of the time between renewals: several fit into what is left of the lease.
 constexpr int retries_per_interval = 8;
 
+/// Of those that are asked about out of turn: 16 commands, some 10 ms of the server's time and less of ours.
+constexpr std::size_t at_a_time = 4096;
+/// An answer to those may be a failover away, and the others live on other nodes.
+constexpr std::chrono::seconds longest_part{1};
+
 loss_cause cause_of(found how) noexcept {
   return how == found::gone ? loss_cause::key_gone : loss_cause::taken_over;
 }
@@ -42,6 +47,7 @@ void renewer::look() {
   batches due_now;
   while (auto* const due = agenda_.pop(now)) consider(*due, now, due_now);
   for (auto& those : due_now.take()) send(std::move(those));
+  if (agenda_.any_marked() && (unanswered_ == 0 || go_on_ <= now)) ask_about_some(now);
   set_timer();
 }
 
@@ -73,35 +79,64 @@ void renewer::consider(held& one, time_point now, batches& due_now) {
 }
 
 void renewer::ask_about_all() {
-  auto const now = boot_clock::now();
-  held_list all;
-  while (auto* const one = agenda_.pop_any()) all.emplace_back(one);
-  batches due_now;
-  for (auto const& one : all) {
-    if (one->options().watchdog && one->renewals_left != 0) {
+  agenda_.mark_all();
+  if (!agenda_.any_marked()) return;
+  go_on_ = boot_clock::now();
+  on_.arm(timer_, go_on_);
+}
+
+/// The next of those that are marked. One for which a request is under way is asked about by that.
+void renewer::ask_about_some(time_point now) {
+  go_on_ = now + longest_part;
+  batches some;
+  for (std::size_t n = 0; n != at_a_time; ++n) {
+    auto* const one = agenda_.pop_marked();
+    if (one == nullptr) break;
+    if (one->renewing) {
+      agenda_.put(*one, plan_lease(one->times(), now).when, now);
+    } else if (one->options().watchdog && one->renewals_left < 0) {
       one->renew_at = now;
-      consider(*one, now, due_now);
+      consider(*one, now, some);
     } else {
       ask_about(*one, now);
     }
   }
-  for (auto& those : due_now.take()) send(std::move(those));
-  set_timer();
+  for (auto& those : some.take()) {
+    ++unanswered_;
+    send(std::move(those), [this](net::answer const&) { on_some_answered(); });
+  }
+}
+
+void renewer::on_some_answered() {
+  if (--unanswered_ == 0 && agenda_.any_marked()) on_.arm(timer_, boot_clock::now());
 }
 
 /// By giving it the ttl that it has, which is a little less than that.
 void renewer::ask_about(held& one, time_point now) {
-  agenda_.put(one, plan_lease(one.times(), now).when, now);
   auto const left = std::chrono::floor<milliseconds>(one.deadline() - now);
-  if (left.count() <= 0) return;
+  one.renewing = left.count() > 0;
+  agenda_.put(one, plan_lease(one.times(), now).when, now);
+  if (!one.renewing) return;
   auto const owner = one.place().home().owner_id(one.number());
+  ++unanswered_;
   whom_.set_ttl(one.place().how(), left, {.name = one.place().name(), .owner = owner},
                 [this, what = held_ptr{&one}](net::answer&& how) {
-                  if (how.failure || !how.reply.is_array() || what->now() != held::state::held) return;
-                  auto const gone = what->place().how().read_renew(how.reply);
-                  if (!gone.empty()) lost_(*what, cause_of(gone.front().second));
+                  on_some_answered();
+                  on_asked(*what->latest(), how);
                 },
                 {.while_down = net::patience::endless, .give_up = one.deadline()});
+}
+
+void renewer::on_asked(held& one, net::answer const& how) {
+  one.renewing = false;
+  if (one.now() != held::state::held) return;
+  auto const understood = !how.failure && how.reply.is_array();
+  auto const gone = understood ? one.place().how().read_renew(how.reply) : decltype(renewal::others){};
+  if (gone.empty()) {
+    add(one);
+  } else {
+    lost_(one, cause_of(gone.front().second));
+  }
 }
 
 void renewer::renew_now(held& one, callback<void(net::answer const&)> done) {
@@ -183,7 +218,8 @@ void renewer::failed(held& one) {
 }
 
 void renewer::set_timer() {
-  auto const next = agenda_.earliest();
+  auto next = agenda_.earliest();
+  if (agenda_.any_marked()) next = std::min(next, go_on_);
   if (next != time_point::max() && (!timer_.armed() || next < timer_.when())) on_.arm(timer_, next);
 }
 

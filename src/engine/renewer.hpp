@@ -28,8 +28,9 @@ class renewer {
   /// Now, out of turn; `done` gets what the server said about this one.
   void renew_now(held& one, callback<void(net::answer const&)> done);
 
-  /// All of them, now, so that those which the server doesn't know are lost at once. Those that aren't to be
-  /// renewed keep the ttl that they have.
+  /// All of them, from now on, so that those which the server doesn't know are lost soon: so many at a time
+  /// that neither this process nor the server stands still for a million. Those that are renewed a number of
+  /// times, or not at all, keep the ttl that they have.
   void ask_about_all();
 
  private:
@@ -43,7 +44,10 @@ class renewer {
   void renewed(held& one, time_point sent_at);
   void failed(held& one);
   void set_timer();
+  void ask_about_some(time_point now);
   void ask_about(held& one, time_point now);
+  void on_asked(held& one, net::answer const& how);
+  void on_some_answered();
 
   reactor::loop& on_;
   servers& whom_;
@@ -52,6 +56,8 @@ class renewer {
   agenda agenda_;
   reactor::timer timer_;
   std::minstd_rand random_;
+  std::size_t unanswered_ = 0;  ///< requests about those that were marked
+  time_point go_on_{};          ///< with the next of those, answered or not
 };
 
 }  // namespace holdfast::engine

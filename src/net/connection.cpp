@@ -70,6 +70,7 @@ void connection::on_reply(resp::reply&& reply) {
 
 void connection::on_up() {
   expected_ = true;
+  was_up_ = true;
   down_because_.reset();
   patience_timer_.disarm();
 }
@@ -88,6 +89,7 @@ void connection::on_down(std::shared_ptr<error const> why, end how_ended) {
          why);
   }
   fail_impatient();
+  if (std::exchange(was_up_, false) && broken_) broken_();
 }
 
 /// When a request that was queued at `queued` has waited long enough for a connection.
@@ -145,6 +147,7 @@ void connection::start_over(pipeline::finished refused, std::string const& why) 
 
 std::vector<pipeline::finished> connection::take_all() {
   close();
+  was_up_ = false;
   pipeline_.restart();
   silence_timer_.disarm();
   patience_timer_.disarm();

@@ -31,6 +31,10 @@ class connection final : public session {
   using refusal_handler = std::function<bool(pipeline::finished& what)>;
   void on_refusal(refusal_handler f) { refused_ = std::move(f); }
 
+  /// Is called when the line has broken after it was up: the server that it leads to when it is made again
+  /// may have lost what it acknowledged. Requests may be sent from there.
+  void on_broken(std::function<void()> f) { broken_ = std::move(f); }
+
   /// Others say that the server is there: requests wait for it, by their patience, also when the first try
   /// fails.
   void expect() noexcept { expected_ = true; }
@@ -72,6 +76,8 @@ class connection final : public session {
 
   pipeline pipeline_;
   refusal_handler refused_;
+  std::function<void()> broken_;
+  bool was_up_ = false;    ///< when it last changed
   bool counted_ = false;   ///< in the loop's interest
   bool expected_ = false;  ///< it has been there
   /// Since when no reply has come through, however often a connection was made meanwhile: a proxy may hang up

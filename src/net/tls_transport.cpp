@@ -48,32 +48,65 @@ void check_file(error_code const& failure, std::string const& parameter, std::st
 X509_STORE* authorities_of_the_system() {
   static auto* const store = [] {
     auto* const made = ::X509_STORE_new();
-    if (made != nullptr) ::X509_STORE_set_default_paths(made);
+    if (made != nullptr) ::X509_STORE_set_default_paths(made);  // without them no certificate is trusted
     return made;
   }();
   return store;
 }
 
+/// What OpenSSL didn't let us ask for it doesn't do either: then there is no connection.
+void must(bool done, char const* what) {
+  if (!done) throw error{errc::unreachable, std::string{"TLS: "} + what};
+}
+
 asio::ssl::context make_context(tls_options const& options) {
   asio::ssl::context context{asio::ssl::context::tls_client};
-  ::SSL_CTX_set_min_proto_version(context.native_handle(), TLS1_2_VERSION);
+  must(::SSL_CTX_set_min_proto_version(context.native_handle(), TLS1_2_VERSION) == 1,
+       "OpenSSL has no TLS 1.2");
   error_code failure;
   if (options.ca.empty()) {
-    if (options.verify) ::SSL_CTX_set1_cert_store(context.native_handle(), authorities_of_the_system());
+    if (options.verify) {
+      auto* const known = authorities_of_the_system();
+      must(known != nullptr, "no memory for the authorities of the system");
+      ::SSL_CTX_set1_cert_store(context.native_handle(), known);
+    }
   } else {
     context.load_verify_file(options.ca, failure);
     check_file(failure, "ca", options.ca);
   }
   // Without this OpenSSL asks for the passphrase of an encrypted key on the terminal.
-  context.set_password_callback([](std::size_t, auto) { return std::string{}; }, failure);
+  context.set_password_callback([](std::size_t, auto) { return std::string{}; });
   if (!options.cert.empty()) {
     context.use_certificate_chain_file(options.cert, failure);
     check_file(failure, "cert", options.cert);
     context.use_private_key_file(options.key, asio::ssl::context::pem, failure);
     check_file(failure, "key", options.key);
   }
-  context.set_verify_mode(options.verify ? asio::ssl::verify_peer : asio::ssl::verify_none, failure);
+  context.set_verify_mode(options.verify ? asio::ssl::verify_peer : asio::ssl::verify_none);
   return context;
+}
+
+/// Has the server told whom we want, and its certificate checked for that name or address. False: OpenSSL
+/// doesn't take it, and then it would take any certificate.
+bool set_name(SSL* ssl, std::string const& host, tls_options const& how) {
+  error_code not_numeric;
+  auto const ip = asio::ip::make_address(host, not_numeric);
+  auto* const checks = ::SSL_get0_param(ssl);
+  if (not_numeric) {
+    // OpenSSL takes an empty name for none at all, and one that begins with a dot for all names below it.
+    if (host.empty() || host.front() == '.' || host.find('\0') != std::string::npos) return !how.verify;
+    if (::SSL_set_tlsext_host_name(ssl, host.c_str()) != 1) return false;
+    if (!how.verify) return true;
+    ::X509_VERIFY_PARAM_set_hostflags(checks, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
+    return ::X509_VERIFY_PARAM_set1_host(checks, host.data(), host.size()) == 1;
+  }
+  if (!how.verify) return true;
+  // The address without its scope ("fe80::1%eth0"): that names an interface of this machine, and no
+  // certificate does.
+  auto const set = [checks](auto const& bytes) {
+    return ::X509_VERIFY_PARAM_set1_ip(checks, bytes.data(), bytes.size()) == 1;
+  };
+  return ip.is_v6() ? set(ip.to_v6().to_bytes()) : set(ip.to_v4().to_bytes());
 }
 
 /// Everything happens in the loop's thread, since an SSL object bears no other: calls from elsewhere go there
@@ -83,9 +116,7 @@ class tls_transport final : public transport, public std::enable_shared_from_thi
   tls_transport(asio::io_context& io, endpoint const& to)
       : io_{io},
         host_{to.host},
-        verify_{to.tls.verify},
-        ca_{to.tls.ca},
-        cert_{to.tls.cert},
+        how_{to.tls},
         context_{make_context(to.tls)},
         dial_{std::make_shared<dial>(io, to)} {}
 
@@ -150,18 +181,10 @@ class tls_transport final : public transport, public std::enable_shared_from_thi
  private:
   void shake_hands(stream_socket socket, connect_handler done) {
     stream_.emplace(std::move(socket), context_);
-    auto* const ssl = stream_->native_handle();
-    error_code not_numeric;
-    asio::ip::make_address(host_, not_numeric);
-    if (not_numeric) ::SSL_set_tlsext_host_name(ssl, host_.c_str());
-    if (verify_) {
-      auto* const checks = ::SSL_get0_param(ssl);
-      ::X509_VERIFY_PARAM_set_hostflags(checks, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
-      if (not_numeric) {
-        ::X509_VERIFY_PARAM_set1_host(checks, host_.c_str(), host_.size());
-      } else {
-        ::X509_VERIFY_PARAM_set1_ip_asc(checks, host_.c_str());
-      }
+    if (!set_name(stream_->native_handle(), host_, how_)) {
+      done("TLS handshake with " + dial_->peer() + ": no certificate can be checked for the name \"" +
+           std::string{host_.c_str()} + "\"");
+      return;
     }
     stream_->async_handshake(asio::ssl::stream_base::client,
                              [self = shared_from_this(), done = std::move(done)](error_code failure) {
@@ -177,7 +200,7 @@ class tls_transport final : public transport, public std::enable_shared_from_thi
     why += words_for(failure);
     if (tls_reason_of(failure) == SSL_R_WRONG_VERSION_NUMBER) return why + " (is that a TLS port?)";
     auto const verdict = stream_ ? ::SSL_get_verify_result(stream_->native_handle()) : X509_V_OK;
-    if (verify_ && verdict != X509_V_OK)
+    if (how_.verify && verdict != X509_V_OK)
       why += " (" + std::string{::X509_verify_cert_error_string(verdict)} + ")" + advice_on(verdict);
     return why;
   }
@@ -185,14 +208,14 @@ class tls_transport final : public transport, public std::enable_shared_from_thi
   /// What to do when the server refuses our certificate, or that there is none.
   [[nodiscard]] std::string advice_on_ours(error_code const& failure) const {
     auto const reason = tls_reason_of(failure);
-    if (cert_.empty()) {
+    if (how_.cert.empty()) {
       return reason == SSL_R_TLSV13_ALERT_CERTIFICATE_REQUIRED ||
                      reason == SSL_R_SSLV3_ALERT_HANDSHAKE_FAILURE
                  ? "; if it asks for a certificate of ours, name it in the URL: cert=FILE&key=FILE"
                  : "";
     }
     return reason == SSL_R_TLSV1_ALERT_UNKNOWN_CA || reason == SSL_R_SSLV3_ALERT_BAD_CERTIFICATE
-               ? "; it doesn't trust cert=" + cert_ + " in the URL"
+               ? "; it doesn't trust cert=" + how_.cert + " in the URL"
                : "";
   }
 
@@ -208,8 +231,8 @@ class tls_transport final : public transport, public std::enable_shared_from_thi
       case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT_LOCALLY:
       case X509_V_ERR_UNABLE_TO_VERIFY_LEAF_SIGNATURE:
       case X509_V_ERR_CERT_SIGNATURE_FAILURE:
-        return ca_.empty() ? "; name the file of its authority in the URL: ca=FILE"
-                           : "; ca=" + ca_ + " in the URL isn't the file of its authority";
+        return how_.ca.empty() ? "; name the file of its authority in the URL: ca=FILE"
+                               : "; ca=" + how_.ca + " in the URL isn't the file of its authority";
       default:
         return {};
     }
@@ -223,9 +246,7 @@ class tls_transport final : public transport, public std::enable_shared_from_thi
 
   asio::io_context& io_;
   std::string const host_;
-  bool const verify_;
-  std::string const ca_;
-  std::string const cert_;
+  tls_options const how_;
   asio::ssl::context context_;
   std::shared_ptr<dial> const dial_;
   std::optional<asio::ssl::stream<stream_socket>> stream_;

@@ -27,6 +27,7 @@ class progress {
   progress(groups all, engine::patience_time wait)
       : all_{std::move(all)},
         end_{wait ? boot_clock::now() + *wait : time_point::max()},
+        only_tries_{wait && wait->count() <= 0},
         turns_{all_->size()},
         taken_(all_->size()) {}
 
@@ -40,8 +41,16 @@ class progress {
     return std::max<std::chrono::nanoseconds>(end_ - boot_clock::now(), std::chrono::nanoseconds{0});
   }
 
+  /// As who waits for a single lock, this waits through outages once it has been answered; but not for a
+  /// server that nobody has ever reached.
+  [[nodiscard]] engine::outages outages() const {
+    return begun_ && next().core().stats().connects > 0 ? engine::outages::waited_out
+                                                        : engine::outages::told_of;
+  }
+
   /// What became of the next one. The result: the pause before the next round; nullopt when there is none.
   std::optional<std::chrono::nanoseconds> got(engine::held_ptr one) {
+    begun_ = true;
     if (one) {
       taken_[turns_.next()] = engine::held::handle(std::move(one));
       turns_.got();
@@ -54,11 +63,22 @@ class progress {
       give_back();
       turns_.busy();
     }
-    auto const left = end_ - boot_clock::now();
-    given_up_ = given_up_ || left.count() <= 0;
-    if (given_up_) return std::nullopt;
-    if (!random_) random_.emplace(static_cast<std::minstd_rand::result_type>(random_seed()));
-    return std::min<std::chrono::nanoseconds>(pause_.next(*random_), left);
+    auto const pause = pause_before_next();
+    given_up_ = given_up_ || !pause;
+    return given_up_ ? std::nullopt : pause;
+  }
+
+  /// The next one couldn't be asked. What a server says to one that only tries may pass; so the others are
+  /// given back, and this one is waited for, which tells. The result as above; nullopt: that has been done,
+  /// or nobody waits, and the failure is the caller's.
+  std::optional<std::chrono::nanoseconds> failed(error const& why) {
+    auto const may_pass = why.code() == errc::unreachable || why.code() == errc::refused;
+    if (!may_pass || only_tries_ || turns_.may_wait()) return std::nullopt;
+    auto const pause = pause_before_next();
+    if (!pause) return std::nullopt;
+    give_back();
+    turns_.busy();
+    return pause;
   }
 
   /// The time is up.
@@ -72,8 +92,18 @@ class progress {
   [[nodiscard]] std::vector<lease> take() noexcept { return std::move(taken_); }
 
  private:
+  /// Nullopt: the time is up.
+  std::optional<std::chrono::nanoseconds> pause_before_next() {
+    auto const left = end_ - boot_clock::now();
+    if (left.count() <= 0) return std::nullopt;
+    if (!random_) random_.emplace(static_cast<std::minstd_rand::result_type>(random_seed()));
+    return std::min<std::chrono::nanoseconds>(pause_.next(*random_), left);
+  }
+
   groups all_;
   time_point end_;
+  bool only_tries_;
+  bool begun_ = false;  ///< one of them has been answered
   turns turns_;
   std::vector<lease> taken_;
   bool given_up_ = false;
@@ -100,11 +130,12 @@ class attempt : public std::enable_shared_from_this<attempt> {
         one.place(), one.how(), progress_.patience(), stop_,
         [me = shared_from_this()](engine::held_ptr of, std::shared_ptr<error const> const& failure) {
           if (failure) {
-            me->fail(std::make_exception_ptr(*failure));
+            me->put_off(*failure);
           } else {
             me->go_on(std::move(of));
           }
-        });
+        },
+        1, progress_.outages());
   }
 
  private:
@@ -114,16 +145,26 @@ class attempt : public std::enable_shared_from_this<attempt> {
       done_(progress_.take(), nullptr);
     } else if (progress_.given_up()) {
       done_({}, nullptr);
+    } else if (pause) {
+      ask_after(*pause);
     } else {
-      unless_it_fails([this, pause] {
-        if (pause) {
-          progress_.next().core().async_pause(
-              *pause, [me = shared_from_this()] { me->unless_it_fails([&me] { me->ask(); }); });
-        } else {
-          ask();
-        }
-      });
+      unless_it_fails([this] { ask(); });
     }
+  }
+
+  void put_off(error const& failure) {
+    if (auto const pause = progress_.failed(failure)) {
+      ask_after(*pause);
+    } else {
+      fail(std::make_exception_ptr(failure));
+    }
+  }
+
+  void ask_after(std::chrono::nanoseconds pause) {
+    unless_it_fails([this, pause] {
+      progress_.next().core().async_pause(
+          pause, [me = shared_from_this()] { me->unless_it_fails([&me] { me->ask(); }); });
+    });
   }
 
   /// A client may be shut down between two steps.
@@ -162,7 +203,14 @@ std::vector<lease> take_together(groups const& all, engine::patience_time wait, 
   progress so_far{all, wait};
   for (;;) {
     auto const& one = so_far.next();
-    auto const pause = so_far.got(one.core().acquire(one.place(), one.how(), so_far.patience(), stop));
+    std::optional<std::chrono::nanoseconds> pause;
+    try {
+      pause = so_far.got(
+          one.core().acquire(one.place(), one.how(), so_far.patience(), stop, 1, so_far.outages()));
+    } catch (error const& failure) {
+      pause = so_far.failed(failure);
+      if (!pause) throw;
+    }
     if (so_far.complete()) return so_far.take();
     if (so_far.given_up()) return {};
     if (pause) sleep(*pause, stop);

@@ -37,6 +37,7 @@ cluster::cluster(reactor::loop& on, net::place const& where, net::settings const
       node_events_{.refused = [this](cluster_node& by, net::lane over,
                                      finished& what) { return on_refused(by, over, what); },
                    .troubled = [this](cluster_node&) { on_troubled(); },
+                   .broken = tell_.broken,
                    .drained =
                        [this](std::uint16_t slot) {
                          detours_.open(slot);

@@ -19,7 +19,8 @@ cluster_node::cluster_node(reactor::loop& on, net::settings how, client_stats& c
           counts,
           {.refused = [this](net::lane over,
                              net::pipeline::finished& what) { return tell_.refused(*this, over, what); },
-           .troubled = [this] { tell_.troubled(*this); }}} {}
+           .troubled = [this] { tell_.troubled(*this); },
+           .broken = tell_.broken}} {}
 
 net::subscriber& cluster_node::messages() {
   if (!messages_) {

@@ -21,6 +21,7 @@ class cluster_node {
     /// True: it is seen to.
     std::function<bool(cluster_node& by, net::lane over, net::pipeline::finished& what)> refused;
     std::function<void(cluster_node&)> troubled;
+    std::function<void()> broken;  ///< see net::connection::on_broken
     std::function<void(std::uint16_t slot)> drained;
   };
 

@@ -15,6 +15,7 @@ void lanes::watch(net::connection& one, net::lane which) {
   if (tell_.refused)
     one.on_refusal([this, which](net::pipeline::finished& what) { return tell_.refused(which, what); });
   if (tell_.troubled) one.on_trouble(tell_.troubled);
+  if (tell_.broken) one.on_broken(tell_.broken);
 }
 
 net::connection& lanes::over(net::lane which) {

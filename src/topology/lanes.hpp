@@ -18,6 +18,8 @@ class lanes {
     std::function<bool(net::lane over, net::pipeline::finished& what)> refused;
     /// See net::session::on_trouble.
     std::function<void()> troubled;
+    /// See net::connection::on_broken.
+    std::function<void()> broken;
   };
 
   /// `how` and `counts` stay.

@@ -37,14 +37,15 @@ meaning meaning_of(resp::reply const& refusal) {
 
 sentinel::sentinel(reactor::loop& on, net::place const& where, net::settings const& how, client_stats& counts,
                    events tell)
-    : which_{on, where, how, counts, std::move(tell)},
+    : which_{on, where, how, counts, tell},
       how_{located_by(which_, how)},
       master_{on,
               how_,
               counts,
               {.refused = [this](net::lane over,
                                  net::pipeline::finished& what) { return on_refusal(over, what); },
-               .troubled = {}}} {}
+               .troubled = {},
+               .broken = std::move(tell.broken)}} {}
 
 bool sentinel::on_refusal(net::lane over, net::pipeline::finished& what) {
   auto const says = meaning_of(what.how.reply);

@@ -66,9 +66,11 @@ void sentinel_line::ask() {
   next_trouble_.reset();
   names_.clear();
   send({"SENTINEL", "MYID"}, [this](net::answer&& how) { read(how, &read_id); });
+  // In this order: if a failover ends in between, a new address has an old number, and not the other way
+  // round, which would count as newer than the truth.
+  send({"SENTINEL", "MASTER", master_}, [this](net::answer&& how) { read(how, &read_master); });
   send({"SENTINEL", "GET-MASTER-ADDR-BY-NAME", master_},
        [this](net::answer&& how) { read(how, &read_address); });
-  send({"SENTINEL", "MASTER", master_}, [this](net::answer&& how) { read(how, &read_master); });
   send({"SENTINEL", "SENTINELS", master_}, [this](net::answer&& how) {
     read(how, &read_others);
     if (!next_trouble_ && !next_.master) {
@@ -77,6 +79,11 @@ void sentinel_line::ask() {
       finish();
     }
   });
+}
+
+void sentinel_line::ask_anew() {
+  again_ = asking_;
+  ask();
 }
 
 void sentinel_line::read(net::answer const& how, reader into) {
@@ -103,12 +110,16 @@ void sentinel_line::finish() {
   trouble_ = std::move(next_trouble_);
   view_.reset();
   if (!trouble_) view_ = std::move(next_);
+  changed_ = view_ && word_ != std::pair{view_->master, view_->epoch};
+  if (view_) word_ = {view_->master, view_->epoch};
   tell_.answered(*this);
+  if (std::exchange(again_, false)) ask();
 }
 
 void sentinel_line::listen() { news_.listen(std::string{switches}, *this); }
 
 void sentinel_line::rest() {
+  again_ = false;
   if (std::exchange(asking_, false)) {
     trouble_ = std::make_shared<error const>(errc::unreachable, at().display + " doesn't answer");
     view_.reset();
@@ -124,7 +135,7 @@ void sentinel_line::shut() {
 void sentinel_line::on_subscribed() { tell_.hears(*this); }
 
 void sentinel_line::on_message(std::string_view message) {
-  if (auto const now = read_switch(message, master_)) tell_.switched(*this, *now);
+  if (is_switch(message, master_)) tell_.switched(*this);
 }
 
 void sentinel_line::on_refused(std::string const& words) {

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "net/connection.hpp"
@@ -23,7 +24,8 @@ class sentinel_line final : net::subscriber::listener {
     std::function<void(sentinel_line& by)> answered;
     /// What it announces is heard from now on; what it announced before was not.
     std::function<void(sentinel_line& by)> hears;
-    std::function<void(sentinel_line& by, address const& master)> switched;
+    /// It announces that another master was chosen, now or a while ago: only asking tells.
+    std::function<void(sentinel_line& by)> switched;
     std::function<void(std::string message)> warning;
   };
 
@@ -32,6 +34,8 @@ class sentinel_line final : net::subscriber::listener {
 
   /// Asks it for all it knows, unless that is under way.
   void ask();
+  /// The same; what is under way is too old for an answer, and is followed by another question.
+  void ask_anew();
   [[nodiscard]] bool asking() const noexcept { return asking_; }
   /// Hears of failovers, from soon on and for as long as it lives.
   void listen();
@@ -43,6 +47,8 @@ class sentinel_line final : net::subscriber::listener {
   [[nodiscard]] net::endpoint const& at() const noexcept { return how_.server; }
   /// What it said last; null when it couldn't be asked.
   [[nodiscard]] sentinel_view const* view() const noexcept { return view_ ? &*view_ : nullptr; }
+  /// It didn't say that the time before, or says something for the first time.
+  [[nodiscard]] bool says_something_else() const noexcept { return changed_; }
   /// Why it couldn't be asked, or what is wrong with what it said; null when it answered, or never was asked.
   [[nodiscard]] std::shared_ptr<error const> const& trouble() const noexcept { return trouble_; }
   /// The masters that it knows; asked for when it doesn't know ours.
@@ -67,8 +73,11 @@ class sentinel_line final : net::subscriber::listener {
   net::connection questions_;
   net::subscriber news_;
   bool asking_ = false;
+  bool again_ = false;  ///< asked anew while a question was under way
   std::optional<sentinel_view> view_;
-  sentinel_view next_;  ///< being read
+  std::optional<std::pair<std::optional<address>, std::int64_t>> word_;  ///< where, and from which failover
+  bool changed_ = false;                                                 ///< since the time before
+  sentinel_view next_;                                                   ///< being read
   std::vector<std::string> names_;
   std::shared_ptr<error const> trouble_;
   std::shared_ptr<error const> next_trouble_;

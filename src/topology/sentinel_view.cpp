@@ -86,21 +86,13 @@ std::vector<std::string> read_names(resp::reply const& of_masters) {
   return names;
 }
 
-std::optional<address> read_switch(std::string_view message, std::string_view name) {
-  std::vector<std::string_view> words;
-  words.reserve(5);
-  for (std::size_t begin = 0; begin <= message.size();) {
-    auto const end = std::min(message.find(' ', begin), message.size());
-    words.push_back(message.substr(begin, end - begin));
-    begin = end + 1;
-  }
-  // "<name> <old host> <old port> <new host> <new port>"
-  if (words.size() != 5 || words[0] != name) return std::nullopt;
-  return to_address(words[3], words[4]);
+// "<name> <old host> <old port> <new host> <new port>"
+bool is_switch(std::string_view message, std::string_view name) {
+  return message.size() > name.size() && message.starts_with(name) && message[name.size()] == ' ';
 }
 
 std::optional<sentinel_verdict> verdict_of(std::span<sentinel_view const* const> views,
-                                           std::optional<address> const& last) {
+                                           std::optional<address> const& last, tie of_equals) {
   sentinel_view const* best = nullptr;
   std::size_t votes = 0;
   std::size_t all = 1;
@@ -108,8 +100,8 @@ std::optional<sentinel_verdict> verdict_of(std::span<sentinel_view const* const>
     if (!one->master) continue;
     all = std::max(all, one->others.size() + 1);
     auto const mine = votes_for(*one->master, one->epoch, views);
-    auto const rank = [&last](sentinel_view const& of, std::size_t count) {
-      return std::tuple{of.epoch, count, of.master != last};
+    auto const rank = [&](sentinel_view const& of, std::size_t count) {
+      return std::tuple{of.epoch, count, (of.master == last) == (of_equals == tie::stay)};
     };
     if (best != nullptr && rank(*one, mine) <= rank(*best, votes)) continue;
     best = one;

@@ -43,8 +43,8 @@ struct sentinel_view {
 [[nodiscard]] bool read_others(resp::reply const& from, sentinel_view& to);   ///< SENTINEL SENTINELS
 [[nodiscard]] std::vector<std::string> read_names(resp::reply const& of_masters);  ///< SENTINEL MASTERS
 
-/// What a message of the channel +switch-master says of the master `name`: where it is now.
-[[nodiscard]] std::optional<address> read_switch(std::string_view message, std::string_view name);
+/// A message of the channel +switch-master: is it about the master `name`?
+[[nodiscard]] bool is_switch(std::string_view message, std::string_view name);
 
 /// What several views come to.
 struct sentinel_verdict {
@@ -53,10 +53,16 @@ struct sentinel_verdict {
   bool settled = false;  ///< a majority of all sentinels that there are says so
 };
 
-/// The newest that any of them says; of several such, what most of them say; of several such again, another
-/// one than `last`, which was tried and didn't serve. Nullopt: none of them knows the master.
+/// Where as many say one thing as another.
+enum class tie {
+  leave,  ///< another one than the last, which was tried and didn't serve
+  stay,   ///< the last
+};
+
+/// The newest that any of them says; of several such, what most of them say; of several such again, see tie.
+/// Nullopt: none of them knows the master.
 [[nodiscard]] std::optional<sentinel_verdict> verdict_of(std::span<sentinel_view const* const> views,
-                                                         std::optional<address> const& last);
+                                                         std::optional<address> const& last, tie of_equals);
 
 /// Two of them name different masters.
 [[nodiscard]] bool disagree(std::span<sentinel_view const* const> views);

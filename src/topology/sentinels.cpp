@@ -14,9 +14,8 @@ constexpr std::chrono::seconds idle_limit{5};
 constexpr std::chrono::seconds moment{4};
 /// How long they have to say it again.
 constexpr std::chrono::seconds second_look{1};
-/// How long a choice that nobody confirms stands against what the sentinels say: they may have been set up
-/// anew, and count from zero.
-constexpr std::chrono::seconds longest_doubt{10};
+/// Until those are asked again who say something older than what is known.
+constexpr std::chrono::seconds shortest_doubt{1};
 /// A choice as young as this needs no second question.
 constexpr std::chrono::seconds fresh{1};
 /// More than anybody has.
@@ -44,6 +43,7 @@ sentinels::sentinels(reactor::loop& on, net::place const& where, net::settings c
       tell_{std::move(tell)},
       round_timer_{[this] { end_round(); }},
       rest_timer_{[this] { rest(); }},
+      doubt_timer_{[this] { look_again(); }},
       agreement_timer_{[this] { check_again(); }} {
   lines_.reserve(where.hosts.size());
   for (auto const& host : where.hosts) add(host);
@@ -52,11 +52,10 @@ sentinels::sentinels(reactor::loop& on, net::place const& where, net::settings c
 void sentinels::add(net::endpoint at) {
   lines_.push_back(std::make_unique<sentinel_line>(
       on_, std::move(at), how_, where_.master, counts_,
-      sentinel_line::events{
-          .answered = [this](sentinel_line& by) { on_answered(by); },
-          .hears = [](sentinel_line& by) { by.ask(); },
-          .switched = [this](sentinel_line& by, address const& master) { on_switched(by, master); },
-          .warning = [this](std::string message) { tell_.warning(std::move(message)); }}));
+      sentinel_line::events{.answered = [this](sentinel_line& by) { on_answered(by); },
+                            .hears = [](sentinel_line& by) { by.ask_anew(); },
+                            .switched = [this](sentinel_line& by) { on_switched(by); },
+                            .warning = [this](std::string message) { tell_.warning(std::move(message)); }}));
 }
 
 /// So that the list outlives the hosts of the URL.
@@ -100,7 +99,11 @@ void sentinels::locate(net::session& who) {
     return;
   }
   mine.waiting = true;
-  look_again();
+  if (in_round_) {
+    conclude();
+  } else {
+    look_again();
+  }
 }
 
 void sentinels::look_again() {
@@ -129,8 +132,11 @@ void sentinels::on_answered(sentinel_line& by) {
   auto const* const said = by.view();
   if (said != nullptr) {
     learn(*said);
-    if (chosen_ && said->master == chosen_->master) chosen_->epoch = std::max(chosen_->epoch, said->epoch);
-    if (chosen_ && said->master && said->epoch > chosen_->epoch) take(*said->master, said->epoch);
+    if (known_.hear(*said)) {
+      go_there();
+    } else if (chosen_ && said->master && *said->master != chosen_->master && by.says_something_else()) {
+      look_again();  // it may be one of most who say so by now
+    }
   }
   check_agreement();
   if (in_round_) conclude();
@@ -138,11 +144,10 @@ void sentinels::on_answered(sentinel_line& by) {
 
 /// Ends the round if there is nothing left to wait for.
 void sentinels::conclude() {
-  auto const all = views();
-  auto const best = verdict_of(all, chosen_ ? std::optional{chosen_->master} : std::nullopt);
+  auto const best = verdict();
   if ((best && best->settled) || !anyone_is_asked()) {
     end_round();
-  } else if (best) {
+  } else if (best && anyone_waits()) {
     auto const limit = boot_clock::now() + grace;
     if (limit < round_timer_.when()) on_.arm(round_timer_, limit);
   }
@@ -151,36 +156,33 @@ void sentinels::conclude() {
 void sentinels::end_round() {
   in_round_ = false;
   round_timer_.disarm();
-  if (!anyone_waits()) return;  // what is newer was taken when it came
-  auto const all = views();
-  auto const best = verdict_of(all, chosen_ ? std::optional{chosen_->master} : std::nullopt);
+  auto const best = verdict();
   if (!best) {
     fail_waiting();
-  } else if (outvoted(*best)) {
-    take(chosen_->master, chosen_->epoch);
-  } else {
-    take(best->master, best->epoch);
+    return;
   }
-}
-
-/// The choice is newer than what those know that answered: they will hear of it.
-bool sentinels::outvoted(sentinel_verdict const& by) {
   auto const now = boot_clock::now();
-  auto const older = chosen_ && by.master != chosen_->master && by.epoch < chosen_->epoch;
-  if (!older) {
-    outvoted_since_ = {};
-    return false;
+  // What is newer was believed when it came; else only most of them make anybody leave what serves.
+  auto const counts = best->settled || !serves();
+  if (counts && !known_.weigh(*best, now) && known_.doubted_until() != time_point::max()) {
+    on_.arm(doubt_timer_, std::max(known_.doubted_until(), now + shortest_doubt));
   }
-  if (outvoted_since_ == time_point{}) outvoted_since_ = now;
-  return now < outvoted_since_ + longest_doubt;
+  if (anyone_waits() || (chosen_ && chosen_->master != *known_.where())) go_there();
 }
 
-/// Whoever waits goes there, and so do those that are elsewhere.
-void sentinels::take(address const& master, std::int64_t epoch) {
+/// The last choice does: whoever waits had no luck with it, unless others have.
+bool sentinels::serves() const noexcept { return chosen_ && (!anyone_waits() || someone_is_there()); }
+
+std::optional<sentinel_verdict> sentinels::verdict() const {
+  return verdict_of(views(), known_.where(), serves() ? tie::stay : tie::leave);
+}
+
+/// To the master that is known: whoever waits, and those that are elsewhere.
+void sentinels::go_there() {
+  auto const& master = *known_.where();
   auto const at = where_.announced(master.host, master.port);
   auto const is_new = chosen_ && chosen_->master != master;
-  chosen_ =
-      choice{.master = master, .at = at, .epoch = epoch, .number = ++choices_, .made = boot_clock::now()};
+  chosen_ = choice{.master = master, .at = at, .number = ++choices_, .made = boot_clock::now()};
   // By number: whoever hears of a broken line may make another.
   for (std::size_t i = 0; i != users_.size(); ++i) {
     auto& who = *users_[i].who;
@@ -194,11 +196,12 @@ void sentinels::take(address const& master, std::int64_t epoch) {
   if (is_new) tell_.moved(net::host_and_port(at.host, at.port));
 }
 
-/// A failover is over. Others may not know yet, so this counts as newer than all that was known.
-void sentinels::on_switched(sentinel_line& by, address const& master) {
+/// A failover is over, or was long ago: what was held up on its way to us looks just as new. So it isn't
+/// believed; the sentinel is asked, which says, too, which failover its word is from.
+void sentinels::on_switched(sentinel_line& by) {
   if (shut_) return;
-  if (chosen_ && chosen_->master != master) take(master, chosen_->epoch + 1);
-  by.ask();
+  on_.arm(rest_timer_, boot_clock::now() + idle_limit);
+  by.ask_anew();
 }
 
 void sentinels::on_reached(net::session& /*who*/) {
@@ -276,7 +279,7 @@ void sentinels::check_agreement() {
 void sentinels::check_again() {
   if (agreed_ == agreement::no) {
     agreed_ = agreement::asked_again;
-    ask_all();
+    look_again();
     on_.arm(agreement_timer_, boot_clock::now() + second_look);
   } else if (!disagree(views())) {
     agreed_ = agreement::yes;
@@ -300,6 +303,7 @@ void sentinels::shut() {
   in_round_ = false;
   round_timer_.disarm();
   rest_timer_.disarm();
+  doubt_timer_.disarm();
   agreement_timer_.disarm();
   for (auto const& line : lines_) line->shut();
 }

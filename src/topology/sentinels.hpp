@@ -12,14 +12,16 @@
 #include "net/place.hpp"
 #include "net/session.hpp"
 #include "topology/deployment.hpp"
+#include "topology/known_master.hpp"
 #include "topology/sentinel_line.hpp"
 
 namespace holdfast::topology {
 
 /// Asks all sentinels at once and takes what the newest of their views says, or most of them where they are
 /// equally new, so that one that is dead, frozen or cut off costs nothing and misleads nobody. Others than
-/// the URL names are learned from them. Hears from all of them of failovers; the sessions then go to the new
-/// master at once. All under the client's lock.
+/// the URL names are learned from them. Hears from all of them of failovers, and asks whoever announces one;
+/// the sessions then go to the new master at once. Whenever the word of one of them changes all are asked
+/// again. All under the client's lock.
 class sentinels final : public net::locator {
  public:
   sentinels(reactor::loop& on, net::place const& where, net::settings const& how, client_stats& counts,
@@ -46,7 +48,6 @@ class sentinels final : public net::locator {
   struct choice {
     address master;    ///< as the sentinels call it
     net::endpoint at;  ///< as it is reached from here
-    std::int64_t epoch = 0;
     std::uint64_t number = 0;
     time_point made{};
   };
@@ -56,11 +57,12 @@ class sentinels final : public net::locator {
   void learn(sentinel_view const& from);
   void ask_all();
   void on_answered(sentinel_line& by);
-  void on_switched(sentinel_line& by, address const& master);
+  void on_switched(sentinel_line& by);
   void conclude();
   void end_round();
-  void take(address const& master, std::int64_t epoch);
-  [[nodiscard]] bool outvoted(sentinel_verdict const& by);
+  [[nodiscard]] bool serves() const noexcept;
+  [[nodiscard]] std::optional<sentinel_verdict> verdict() const;
+  void go_there();
   void fail_waiting();
   void check_agreement();
   void check_again();
@@ -79,15 +81,16 @@ class sentinels final : public net::locator {
   events tell_;
   std::vector<std::unique_ptr<sentinel_line>> lines_;
   std::vector<user> users_;
-  std::optional<choice> chosen_;
+  known_master known_;
+  std::optional<choice> chosen_;  ///< what was known when it was last gone to
   std::uint64_t choices_ = 0;
   bool listening_ = false;
   bool in_round_ = false;
   bool shut_ = false;
-  time_point outvoted_since_{};
   agreement agreed_ = agreement::yes;
   reactor::timer round_timer_;
   reactor::timer rest_timer_;
+  reactor::timer doubt_timer_;
   reactor::timer agreement_timer_;
 };
 

@@ -1,6 +1,7 @@
 // The parts of the command that decide without doing I/O, for the tests that need no process.
 #include "../../cli/doctor_access.cpp"
 #include "../../cli/doctor_checks.cpp"
+#include "../../cli/doctor_clock.cpp"
 #include "../../cli/doctor_keeping.cpp"
 #include "../../cli/doctor_servers.cpp"
 #include "../../cli/duration.cpp"

@@ -4,15 +4,19 @@
 
 #include <algorithm>
 #include <string>
+#include <vector>
 
 namespace {
 
 using namespace holdfast::cli;
+using holdfast::test::gone;
 using holdfast::test::healthy;
+using holdfast::test::well;
 using namespace std::chrono_literals;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
+using testing::SizeIs;
 
 TEST(doctor, finds_nothing_wrong_with_a_server_that_is_set_up_for_locks) {
   for (auto const& one : judge(healthy())) {
@@ -201,6 +205,61 @@ TEST(doctor, compares_clock_rates_within_what_round_trips_leave_in_doubt) {
   EXPECT_EQ(with(2s - 30ms, 1ms), severity::problem);
   EXPECT_EQ(with(2s + 10ms, 15ms), severity::advice);  // 0.5 % ± 0.75 %
   EXPECT_EQ(with(2s + 30ms, 15ms), severity::advice);  // 1.5 % ± 0.75 %
+}
+
+/// A sample every 100 ms, of a clock that gains so much in each and jumps once.
+std::vector<clock_sample> clock_that_jumps(std::chrono::microseconds const by,
+                                           std::chrono::microseconds const gains = {}) {
+  std::vector<clock_sample> samples;
+  for (int i = 0; i != 20; ++i) {
+    samples.push_back({.here = i * 100ms,
+                       .there = 1'000'000s + i * (100ms + gains) + (i < 7 ? 0us : by),
+                       .round_trip = 200us});
+  }
+  return samples;
+}
+
+TEST(doctor, tells_a_step_of_the_clock_from_its_rate) {
+  for (auto const by : {1s, -1s, 60s}) {
+    auto const seen = compare(clock_that_jumps(by, 1ms));
+    EXPECT_EQ(seen.step, by);
+    EXPECT_EQ(seen.server - seen.ours, 19ms);
+  }
+  EXPECT_EQ(compare(clock_that_jumps(5ms)).step, 0us) << "too little to matter";
+  EXPECT_EQ(compare(clock_that_jumps(0s, 20ms)).step, 0us) << "one that goes too fast";
+  auto slow = clock_that_jumps(50ms);
+  slow[7].round_trip = 200ms;
+  EXPECT_EQ(compare(slow).step, 0us) << "the answer took so long";
+}
+
+TEST(doctor, takes_a_step_of_the_clock_for_a_problem) {
+  auto facts = healthy();
+  facts.clock.value = compare(clock_that_jumps(-1500ms));
+  auto const found = check_clock(facts);
+  EXPECT_EQ(found.how, severity::problem);
+  EXPECT_THAT(found.found, HasSubstr("jumped by -1.5 s"));
+}
+
+TEST(doctor, sees_that_the_clock_was_set_back_before) {
+  auto facts = healthy("rdb_last_save_time:1000037\r\n");
+  facts.clock.value->now = 1'000'000s;
+  EXPECT_EQ(check_clock(facts).how, severity::warning);
+  EXPECT_THAT(check_clock(facts).found, HasSubstr("37.0 s from now"));
+  facts.clock.value->now = 1'000'036s;
+  EXPECT_EQ(check_clock(facts).how, severity::ok);
+}
+
+TEST(doctor, compares_times_of_day_where_one_may_take_over) {
+  auto const seen = [](std::chrono::microseconds const ahead) {
+    std::vector all{well(1, healthy()), well(2, healthy(), server_duty::stand_by)};
+    all[1].facts->clock.value->ahead = ahead;
+    return check_times(all).at(0);
+  };
+  EXPECT_EQ(seen(50ms).how, severity::ok);
+  EXPECT_EQ(seen(-300ms).how, severity::warning);
+  EXPECT_THAT(seen(300ms).found, HasSubstr("differ by 300.0 ms"));
+  EXPECT_THAT(seen(300ms).servers, SizeIs(2));
+  EXPECT_TRUE(check_times(std::vector{well(1, healthy()), gone(2)}).empty());
 }
 
 TEST(doctor, reads_info_with_whatever_else_is_in_it) {

@@ -1,6 +1,9 @@
 /// A cluster whose slots move, and which is reached in wrong ways.
 #include "clustered.hpp"
 
+#include <holdfast/expiring_semaphore.hpp>
+#include <holdfast/multi_mutex.hpp>
+
 #include <algorithm>
 #include <thread>
 
@@ -74,6 +77,44 @@ TEST_F(clustered, waits_with_a_new_lock_until_its_slot_has_moved) {
   nodes_.end_migration(slot_, from, to);
   ASSERT_TRUE(eventually([&] { return patient.done(); }));
   EXPECT_TRUE(patient.take().valid());
+}
+
+TEST_F(clustered, waits_with_several_new_locks_until_the_slot_of_the_last_has_moved) {
+  client redis{nodes_.url(), {.connect_timeout = 1s}};
+  std::string before;
+  for (auto i = 0; before.empty() || cluster_servers::slot_of(before) >= slot_; ++i)
+    before = "before" + std::to_string(i);
+  auto& from = home();
+  auto& to = elsewhere();
+  nodes_.begin_migration(slot_, from, to);
+  multi_mutex m{redis, {before, name_}, brisk_};
+  std::atomic<int> served = 0;
+  std::atomic<int> failed = 0;
+  m.async_acquire(
+      [&](std::optional<multi_lease> got, std::exception_ptr const&) { ++(got ? served : failed); });
+  std::jthread const thread{[&] { ++(failure_of([&] { m.acquire().release(); }).code ? failed : served); }};
+  EXPECT_TRUE(always(4s, [&] { return served + failed == 0; })) << "told to try again, and waits";
+  mutex alone{redis, before};
+  EXPECT_TRUE(alone.try_acquire_for(20s).has_value()) << "and nothing is held meanwhile";
+  nodes_.end_migration(slot_, from, to);
+  EXPECT_TRUE(eventually([&] { return served == 2; }));
+  EXPECT_EQ(failed, 0);
+}
+
+TEST_F(clustered, gives_a_semaphore_its_permits_when_the_slot_has_moved) {
+  client redis{nodes_.url(), {.connect_timeout = 1s}};
+  expiring_semaphore licenses{redis, name_};
+  auto& from = home();
+  auto& to = elsewhere();
+  nodes_.begin_migration(slot_, from, to);
+  std::atomic<bool> set = false;
+  std::atomic<bool> failed = false;
+  std::jthread const thread{
+      [&] { failed = failure_of([&] { set = licenses.try_set_permits(3); }).code != std::error_code{}; }};
+  EXPECT_TRUE(always(3s, [&] { return !set && !failed; }));
+  nodes_.end_migration(slot_, from, to);
+  EXPECT_TRUE(eventually([&] { return set.load(); }));
+  EXPECT_EQ(licenses.available(), 3);
 }
 
 TEST_F(clustered, keeps_locks_of_one_slot_that_are_on_both_sides_for_longer_than_their_ttl) {

@@ -1,5 +1,6 @@
 /// Locks on the master that sentinels name, while it is killed, frozen and replaced.
 #include "fault.hpp"
+#include "scripted_sentinel.hpp"
 
 #include "support/sentinel_servers.hpp"
 
@@ -174,6 +175,33 @@ TEST_F(sentinel, dead_and_frozen_sentinels_are_done_without) {
   EXPECT_TRUE(is_busy("orders")) << "by the word of the only one that is left";
 }
 
+/// It hears of both in their order when it is thawed, and announces each.
+TEST_F(sentinel, that_was_frozen_through_two_failovers_takes_nobody_back) {
+  auto options = busy_watchdog;
+  options.replicas = 2;
+  mutex m{redis_, "orders", options};
+  auto const mine = acknowledged(m);
+  servers_.sentinel(2).freeze();
+  servers_.failover();
+  EXPECT_TRUE(renews_again());
+  ASSERT_TRUE(servers_.wait_until_replicated());
+  servers_.failover();
+  EXPECT_TRUE(renews_again());
+  auto& now = servers_.master();
+  auto const moves = lines_.of(log_level::info).size();
+  auto& late = servers_.sentinel(2);
+  late.thaw();
+  ASSERT_TRUE(eventually(patience, [&] {
+    auto const said = late.ask({"SENTINEL", "GET-MASTER-ADDR-BY-NAME", servers_.name()});
+    return said.elements.size() == 2 && said.elements[1].text == std::to_string(now.port());
+  }));
+  EXPECT_TRUE(renews_again());
+  EXPECT_TRUE(mine.valid());
+  EXPECT_EQ(redis_.stats().lost, 0u);
+  EXPECT_EQ(now.raw().get("orders"), mine.owner());
+  EXPECT_THAT(lines_.of(log_level::info), SizeIs(moves)) << "nobody went anywhere";
+}
+
 TEST_F(sentinel, others_are_known_from_the_one_that_the_url_names) {
   client redis{"redis+sentinel://" + servers_.sentinel(0).address() + "/" + servers_.name()};
   mutex m{redis, "orders", busy_watchdog};
@@ -302,6 +330,16 @@ TEST_F(told_sentinel, request_that_a_demoted_master_refuses_goes_to_the_new_one)
   EXPECT_EQ(held.lost_because(), loss_cause::key_gone);
 }
 
+TEST_F(told_sentinel, master_that_comes_back_empty_is_noticed_at_once) {
+  client redis{"redis+sentinel://" + sentinel_->address() + "/mymaster"};
+  mutex m{redis, "orders", {.ttl = 10min}};
+  auto const mine = m.acquire();
+  first_->kill9();
+  first_->start();  // before the sentinel, which is alone, has missed it
+  EXPECT_TRUE(eventually([&] { return mine.lost().stop_requested(); }));
+  EXPECT_EQ(mine.lost_because(), loss_cause::key_gone);
+}
+
 TEST_F(told_sentinel, replica_that_is_called_the_master_is_not_believed) {
   in_one_round_of(5, [&] {  // in which it is asked before the sentinel has found out
     auto const wrong_one =
@@ -322,6 +360,120 @@ TEST_F(told_sentinel, sentinel_that_takes_long_to_reach_is_given_the_time_for_it
   slow.decide([=](request const& r) { return of_handshake(r) ? fate::delay_reply(1500ms) : fate::pass(); });
   client redis{"redis+sentinel://" + slow.address() + "/mymaster", {.connect_timeout = 20s}};
   EXPECT_TRUE(mutex(redis, "orders").acquire().valid());
+}
+
+/// Three sentinels that say what they are told to, of three servers that know nothing of each other.
+class late_sentinel : public told_sentinel {
+ protected:
+  late_sentinel() {
+    for (auto* const one : all_) {
+      std::vector<std::string> others;
+      for (auto const* const other : all_) {
+        if (other != one) others.push_back(other->address());
+      }
+      one->meet(std::move(others));
+    }
+  }
+  static scripted_sentinel::word is(redis_server const& master, int epoch) {
+    return {.port = master.port(), .epoch = epoch};
+  }
+  /// The first two take part in both failovers, of which the second is announced.
+  void fail_over_twice() {
+    for (auto* const one : {&one_, &two_}) one->say(is(*third_, 2));
+    one_.announce(second_->address(), third_->address());
+  }
+  [[nodiscard]] bool is_at(client& redis, redis_server const& server) {
+    mutex m{redis, "where", {.ttl = 10min}};
+    auto const mine = m.acquire();
+    return server.raw().get("where") == mine.owner();
+  }
+  [[nodiscard]] bool comes_to(client& redis, redis_server const& server) {
+    return eventually([&] { return is_at(redis, server); });
+  }
+  /// All answers to what the sentinel has caused us to ask have come.
+  [[nodiscard]] bool has_been_asked(scripted_sentinel const& who, std::size_t before) {
+    return eventually([&] { return who.asked() > before; });
+  }
+
+  std::unique_ptr<redis_server> third_ = data();
+  scripted_sentinel one_{is(*first_, 0), "1"};
+  scripted_sentinel two_{is(*first_, 0), "2"};
+  scripted_sentinel late_{is(*first_, 0), "3"};
+  std::vector<scripted_sentinel*> const all_{&one_, &two_, &late_};
+  std::string const url_ =
+      "redis+sentinel://" + one_.address() + "," + two_.address() + "," + late_.address() + "/mymaster";
+  client redis_{url_, unhurried({.log = lines_.hook()})};
+};
+
+TEST_F(late_sentinel, failover_is_followed_as_soon_as_it_is_announced) {
+  EXPECT_TRUE(is_at(redis_, *first_));
+  mutex m{redis_, "orders", {.ttl = 10min}};
+  auto const mine = m.acquire();
+  fail_over_twice();
+  EXPECT_TRUE(eventually([&] { return mine.lost().stop_requested(); }));
+  EXPECT_EQ(mine.lost_because(), loss_cause::key_gone);
+  EXPECT_TRUE(is_at(redis_, *third_));
+}
+
+TEST_F(late_sentinel, old_news_of_one_that_was_cut_off_are_not_believed) {
+  EXPECT_TRUE(is_at(redis_, *first_));
+  fail_over_twice();
+  ASSERT_TRUE(comes_to(redis_, *third_));
+  mutex m{redis_, "orders", {.ttl = 10min}};
+  auto const mine = m.acquire();
+
+  late_.say(is(*second_, 1));
+  auto before = late_.asked();
+  late_.announce(first_->address(), second_->address());
+  ASSERT_TRUE(has_been_asked(late_, before));
+  // The choice comes back, but not by this: the number of a failover says when it was.
+  before = late_.asked();
+  late_.announce(third_->address(), second_->address());
+  ASSERT_TRUE(has_been_asked(late_, before));
+  EXPECT_TRUE(is_at(redis_, *third_));
+  EXPECT_TRUE(mine.valid());
+  EXPECT_EQ(second_->raw().calls_of("evalsha"), 0u);
+
+  for (auto* const one : all_) one->say(is(*first_, 3));
+  one_.announce(third_->address(), first_->address());
+  EXPECT_TRUE(comes_to(redis_, *first_)) << "what is newer is believed all the same";
+}
+
+TEST_F(late_sentinel, old_news_are_not_believed_when_the_connection_is_made_again) {
+  EXPECT_TRUE(is_at(redis_, *first_));
+  fail_over_twice();
+  ASSERT_TRUE(comes_to(redis_, *third_));
+  late_.say(is(*second_, 1));
+  auto const before = late_.asked();
+  late_.announce(first_->address(), second_->address());
+  ASSERT_TRUE(has_been_asked(late_, before));
+  third_->raw().kill_clients("normal");
+  EXPECT_TRUE(is_at(redis_, *third_));
+  EXPECT_EQ(second_->raw().calls_of("evalsha"), 0u);
+}
+
+/// No number is known where the user may not ask for it: what most say counts, also for who is up.
+TEST_F(late_sentinel, change_of_mind_of_most_is_followed_by_who_is_up) {
+  EXPECT_TRUE(is_at(redis_, *first_));
+  one_.say(is(*second_, 0));
+  auto const before = one_.asked();
+  one_.announce(first_->address(), second_->address());
+  ASSERT_TRUE(has_been_asked(one_, before));
+  EXPECT_TRUE(is_at(redis_, *first_)) << "one of three";
+  late_.say(is(*second_, 0));
+  late_.announce(first_->address(), second_->address());
+  EXPECT_TRUE(comes_to(redis_, *second_));
+}
+
+/// Their numbers begin at zero again.
+TEST_F(late_sentinel, sentinels_that_were_set_up_anew_are_believed_in_the_end) {
+  EXPECT_TRUE(is_at(redis_, *first_));
+  fail_over_twice();
+  ASSERT_TRUE(comes_to(redis_, *third_));
+  for (auto* const one : all_) one->say(is(*second_, 0));
+  one_.announce(third_->address(), second_->address());
+  EXPECT_TRUE(is_at(redis_, *third_)) << "not yet";
+  EXPECT_TRUE(eventually(patience, [&] { return is_at(redis_, *second_); })) << "though nobody's line broke";
 }
 
 TEST_F(told_sentinel, sentinels_that_go_on_disagreeing_are_named) {

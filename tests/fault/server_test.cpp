@@ -86,6 +86,64 @@ TEST_F(server_fault, tells_that_the_key_is_gone_after_an_empty_restart) {
   EXPECT_EQ(mine.lost_because(), loss_cause::key_gone);
 }
 
+/// Long before anything would be renewed.
+TEST_F(server_fault, tells_all_that_is_gone_as_soon_as_an_empty_server_is_back) {
+  mutex renewed{redis_, "orders", {.ttl = 10min}};
+  mutex limited{redis_, "twice", {.ttl = 10min, .max_renewals = 2}};
+  mutex fixed{redis_, "once", {.ttl = 10min, .watchdog = false}};
+  auto const one = renewed.acquire();
+  auto const two = limited.acquire();
+  auto const three = fixed.acquire();
+  server_.kill9();
+  server_.start();
+  for (auto const* const mine : {&one, &two, &three}) {
+    EXPECT_TRUE(eventually([&] { return mine->lost().stop_requested(); }));
+    EXPECT_EQ(mine->lost_because(), loss_cause::key_gone);
+  }
+}
+
+TEST_F(server_fault, asks_about_what_is_held_whenever_its_connection_broke) {
+  mutex renewed{redis_, "orders", {.ttl = 10min}};
+  mutex limited{redis_, "twice", {.ttl = 10min, .max_renewals = 2}};
+  auto mine = renewed.acquire();
+  auto also = limited.acquire();
+  for (std::uint64_t round = 1; round <= 3; ++round) {
+    raw_.kill_clients("normal");
+    EXPECT_TRUE(eventually([&] { return redis_.stats().renewals == round; })) << "which doesn't use up two";
+  }
+  EXPECT_TRUE(mine.valid());
+  EXPECT_TRUE(also.valid());
+  EXPECT_EQ(mine.release(), release_result::released);
+  EXPECT_EQ(also.release(), release_result::released);
+}
+
+/// Thousands at a time, in commands of hundreds.
+TEST_F(server_fault, asks_about_many_leases_in_few_requests) {
+  constexpr std::size_t many = 10'000;
+  flaky_proxy proxy{server_.socket_path()};
+  client redis{proxy.url(), unhurried()};
+  std::mutex guard;
+  std::vector<lease> all;
+  std::vector<std::unique_ptr<mutex>> locks;
+  for (std::size_t i = 0; i != many; ++i) {
+    locks.push_back(
+        std::make_unique<mutex>(redis, "orders:" + std::to_string(i), lock_options{.ttl = 10min}));
+    locks.back()->async_acquire([&](std::optional<lease> got, std::exception_ptr) {
+      std::scoped_lock const hold{guard};
+      if (got) all.push_back(std::move(*got));
+    });
+  }
+  ASSERT_TRUE(eventually(60s, [&] {
+    std::scoped_lock const hold{guard};
+    return all.size() == many;
+  }));
+  proxy.forget();
+  proxy.cut_all();
+  EXPECT_TRUE(eventually(60s, [&] { return redis.stats().renewals == many; }));
+  EXPECT_LE(proxy.count("EVALSHA"), many / 100) << "of which many / 256 had to be";
+  EXPECT_EQ(redis.stats().lost, 0u);
+}
+
 TEST_F(server_fault, lets_a_waiter_wait_through_an_empty_restart) {
   client holder{server_.url()};
   mutex held{holder, "orders", {.ttl = 60s}};

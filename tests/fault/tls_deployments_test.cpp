@@ -1,9 +1,13 @@
 /// Several servers that speak nothing but TLS, with clients and with each other.
 #include "clustered.hpp"
 #include "quorum.hpp"
+#include "scripted_sentinel.hpp"
 #include "support/sentinel_servers.hpp"
 
 #include <gmock/gmock.h>
+
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include <set>
 
@@ -143,6 +147,22 @@ TEST(plain_sentinel, of_a_master_with_tls_is_spoken_to_as_the_url_says) {
   auto const wrong = failure_to_connect(with_ca(url, stranger.ca_file()) + "&sentinel_tls=no");
   EXPECT_EQ(wrong.code, errc::unreachable) << wrong;
   EXPECT_THAT(wrong.what, AllOf(HasSubstr(master.address()), HasSubstr("certificate verify failed")));
+}
+
+/// With a scope an address is none that OpenSSL reads: a server for which no name was checked was taken for
+/// any.
+TEST(plain_sentinel, that_announces_an_address_with_a_scope_gets_no_other_server_accepted_for_it) {
+  auto const six = ::socket(AF_INET6, SOCK_STREAM, 0);
+  if (six < 0) GTEST_SKIP() << "no IPv6 here";
+  ::close(six);
+  auto const master = redis_server::with({.on = server_options::listen::tls});
+  scripted_sentinel watching{{.host = "::ffff:127.0.0.1%1", .port = master.port()}};
+  auto const url = master.url_of_several("sentinel", watching.address(), "/mymaster") + "&sentinel_tls=no";
+  auto const wrong = failure_to_connect(url);
+  EXPECT_EQ(wrong.code, errc::unreachable) << wrong;
+  EXPECT_THAT(wrong.what, AllOf(HasSubstr("IP address mismatch"), HasSubstr("::ffff:127.0.0.1%1")));
+  watching.say({.port = master.port()});
+  EXPECT_EQ(failure_to_connect(url).code, std::error_code{});
 }
 
 class tls_clustered : public clustered {

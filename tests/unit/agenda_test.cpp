@@ -158,6 +158,62 @@ TEST(agenda, forgets_a_lease_that_is_gone) {
   EXPECT_EQ(list.earliest(), time_point::max());
 }
 
+/// The numbers of those that are marked, in the order they come out.
+std::vector<std::uint64_t> marked(agenda& list) {
+  std::vector<std::uint64_t> numbers;
+  while (auto* const one = list.pop_marked()) numbers.push_back(one->number());
+  return numbers;
+}
+
+TEST(agenda, marks_all_that_are_in_it_and_none_that_come_later) {
+  leases some;
+  agenda list;
+  list.put_regular(some[0], start + 10s, 10s, start);
+  list.put(some[1], start + 3s, start);
+  EXPECT_FALSE(list.any_marked());
+  list.mark_all();
+  list.put_regular(some[2], start + 11s, 10s, start + 1s);
+  EXPECT_TRUE(list.any_marked());
+  EXPECT_THAT(marked(list), testing::UnorderedElementsAre(1, 2));
+  EXPECT_FALSE(list.any_marked());
+  EXPECT_THAT(due(list, start + 60s), testing::ElementsAre(3));
+}
+
+TEST(agenda, looks_at_what_is_marked_when_it_is_due) {
+  leases some;
+  agenda list;
+  for (std::size_t i = 0; i < 3; ++i) list.put_regular(some[i], start + 10s + i * 1s, 10s, start);
+  list.mark_all();
+  EXPECT_EQ(list.earliest(), start + 10s);
+  EXPECT_THAT(due(list, start + 11s), testing::ElementsAre(1, 2));
+  EXPECT_EQ(list.earliest(), start + 12s);
+  EXPECT_THAT(marked(list), testing::ElementsAre(3));
+  EXPECT_EQ(list.earliest(), time_point::max());
+}
+
+TEST(agenda, marks_no_more_what_is_put_again_or_removed) {
+  leases some;
+  agenda list;
+  for (std::size_t i = 0; i < 3; ++i) list.put_regular(some[i], start + 10s, 10s, start);
+  list.mark_all();
+  list.put_regular(some[0], start + 12s, 10s, start + 2s);
+  agenda::remove(some[1]);
+  EXPECT_THAT(marked(list), testing::ElementsAre(3));
+  EXPECT_THAT(due(list, start + 12s), testing::ElementsAre(1));
+}
+
+TEST(agenda, keeps_the_order_of_those_that_are_marked_one_after_the_other) {
+  leases some;
+  agenda list;
+  list.put_regular(some[0], start + 12s, 10s, start + 2s);
+  list.mark_all();
+  list.put_regular(some[1], start + 11s, 10s, start + 3s);
+  list.put_regular(some[2], start + 13s, 10s, start + 3s);
+  list.mark_all();
+  EXPECT_EQ(list.earliest(), start + 11s);
+  EXPECT_THAT(due(list, start + 12s), testing::ElementsAre(2, 1));
+}
+
 TEST(agenda, bears_a_time_that_has_passed) {
   leases some;
   agenda list;

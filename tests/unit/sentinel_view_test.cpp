@@ -30,11 +30,11 @@ sentinel_view says(std::string id, address const& master, std::int64_t epoch, st
 }
 
 std::optional<sentinel_verdict> verdict(std::vector<sentinel_view> const& views,
-                                        std::optional<address> const& last = {}) {
+                                        std::optional<address> const& last = {}, tie of_equals = tie::leave) {
   std::vector<sentinel_view const*> all;
   all.reserve(views.size());
   for (auto const& one : views) all.push_back(&one);
-  return verdict_of(all, last);
+  return verdict_of(all, last, of_equals);
 }
 
 TEST(sentinel_view, reads_what_a_sentinel_says) {
@@ -72,12 +72,12 @@ TEST(sentinel_view, is_not_made_of_what_no_sentinel_says) {
   EXPECT_FALSE(read_others(text("OK"), view));
 }
 
-TEST(sentinel_view, reads_where_the_master_is_from_a_switch_of_that_master) {
-  EXPECT_EQ(read_switch("mymaster 10.0.0.1 6379 10.0.0.2 6379", "mymaster"), b);
-  EXPECT_EQ(read_switch("other 10.0.0.1 6379 10.0.0.2 6379", "mymaster"), std::nullopt);
-  EXPECT_EQ(read_switch("mymaster 10.0.0.1 6379", "mymaster"), std::nullopt);
-  EXPECT_EQ(read_switch("mymaster 10.0.0.1 6379 10.0.0.2 x", "mymaster"), std::nullopt);
-  EXPECT_EQ(read_switch("", "mymaster"), std::nullopt);
+TEST(sentinel_view, tells_a_switch_of_its_master_from_those_of_others) {
+  EXPECT_TRUE(is_switch("mymaster 10.0.0.1 6379 10.0.0.2 6379", "mymaster"));
+  EXPECT_FALSE(is_switch("other 10.0.0.1 6379 10.0.0.2 6379", "mymaster"));
+  EXPECT_FALSE(is_switch("mymaster2 10.0.0.1 6379 10.0.0.2 6379", "mymaster"));
+  EXPECT_FALSE(is_switch("mymaster", "mymaster"));
+  EXPECT_FALSE(is_switch("", "mymaster"));
 }
 
 TEST(sentinel_verdict, is_settled_by_a_majority_of_all_sentinels) {
@@ -108,6 +108,13 @@ TEST(sentinel_verdict, is_what_most_say_where_none_is_newer) {
 TEST(sentinel_verdict, is_another_one_than_was_tried_when_it_is_a_tie) {
   EXPECT_EQ(verdict({says("1", a, 3, 2), says("2", b, 3, 2)}, a)->master, b);
   EXPECT_EQ(verdict({says("1", a, 3, 2), says("2", b, 3, 2)}, b)->master, a);
+}
+
+TEST(sentinel_verdict, is_the_one_that_serves_when_it_is_a_tie) {
+  EXPECT_EQ(verdict({says("1", a, 3, 2), says("2", b, 3, 2)}, a, tie::stay)->master, a);
+  EXPECT_EQ(verdict({says("1", a, 3, 2), says("2", b, 3, 2)}, b, tie::stay)->master, b);
+  EXPECT_EQ(verdict({says("1", a, 3), says("2", b, 3), says("3", b, 3)}, a, tie::stay)->master, b)
+      << "no tie";
 }
 
 TEST(sentinel_verdict, ignores_those_that_know_no_master) {

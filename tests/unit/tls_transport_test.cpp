@@ -218,6 +218,53 @@ TEST_F(tls_transport, refuses_a_certificate_for_another_address) {
               HasSubstr("IP address mismatch); the certificate has to name 127.0.0.1"));
 }
 
+/// A name, or an address with a scope, as no URL has it; a sentinel may announce any.
+struct announced_to_tls : tls_transport {
+  holdfast::net::endpoint at(std::string host, identity const& known) const {
+    auto to = parse_url("rediss://h:" + port() + "?ca=" + file("ca", known.cert));
+    to.host = std::move(host);
+    return to;
+  }
+  bool has_ipv6() {
+    error_code none;
+    tcp::socket probe{io};
+    probe.open(tcp::v6(), none);
+    return !none;
+  }
+};
+
+TEST_F(announced_to_tls, address_with_a_scope_is_checked_without_it) {
+  if (!has_ipv6()) GTEST_SKIP() << "no IPv6 here";
+  identity const elsewhere{"DNS:elsewhere.example,IP:10.0.0.1"};
+  serve(elsewhere);
+  EXPECT_THAT(connect(*make_transport(io, at("::ffff:127.0.0.1%1", elsewhere))),
+              HasSubstr("IP address mismatch); the certificate has to name ::ffff:127.0.0.1%1"));
+}
+
+TEST_F(announced_to_tls, address_with_a_scope_is_that_of_the_certificate_without_one) {
+  if (!has_ipv6()) GTEST_SKIP() << "no IPv6 here";
+  identity const self{"IP:0:0:0:0:0:ffff:7f00:1"};
+  serve(self);
+  EXPECT_EQ(connect(*make_transport(io, at("::ffff:127.0.0.1%1", self))), "");
+}
+
+TEST_F(announced_to_tls, name_that_cannot_be_checked_is_refused) {
+  identity const elsewhere{"DNS:elsewhere.example"};
+  serve(elsewhere);
+  // The name service reads it up to the zero, and finds the machine.
+  auto const to = at(std::string{"127.1\0.example", 14}, elsewhere);
+  EXPECT_THAT(connect(*make_transport(io, to)),
+              HasSubstr("no certificate can be checked for the name \"127.1\""));
+}
+
+TEST_F(announced_to_tls, name_that_cannot_be_checked_will_do_when_told_not_to_verify) {
+  identity const elsewhere{"DNS:elsewhere.example"};
+  serve(elsewhere);
+  auto to = at(std::string{"127.1\0.example", 14}, elsewhere);
+  to.tls.verify = false;
+  EXPECT_EQ(connect(*make_transport(io, to)), "");
+}
+
 TEST_F(tls_transport, takes_any_certificate_when_told_not_to_verify) {
   serve(identity{"DNS:elsewhere.example"});
   EXPECT_EQ(connect("rediss://127.0.0.1:" + port() + "?verify=no"), "");

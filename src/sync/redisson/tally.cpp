@@ -49,7 +49,8 @@ bool tally::try_set(std::int64_t number, std::int64_t message) {
 }
 
 net::answer tally::ask(call const& what) {
-  auto how = core_->ask_server(what);
+  // As one that waits for a lock: through the time in which a slot moves, or a server loads its data.
+  auto how = core_->ask_server(what, {.while_down = net::patience::steady});
   if (how.reply.is_error()) throw error{*engine::explain(how.reply, name_, core_->url())};
   return how;
 }

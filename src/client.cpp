@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/ranges.hpp"
 #include "engine/core.hpp"
 #include "net/place.hpp"
 
@@ -50,13 +51,10 @@ void check(bool fine, char const* what) {
 }
 
 void check(client_options const& options) {
-  using namespace std::chrono_literals;
   check(options.name.find_first_of(" \n") == std::string::npos, "client_options::name must not have spaces");
   check(options.label.size() <= 200, "client_options::label must have at most 200 bytes");
-  check(options.connect_timeout > 0ms, "client_options::connect_timeout must be positive");
-  check(options.reply_timeout >= 10ms, "client_options::reply_timeout must be at least 10 ms");
-  check(options.recheck >= 10ms && options.recheck <= 30s,
-        "client_options::recheck must be from 10 ms to 30 s");
+  ranges::check(options, ranges::of_clients,
+                [](char const* option) { return std::string{"client_options::"} + option; });
   check(options.max_reply_bytes >= 65536, "client_options::max_reply_bytes must be at least 65536");
 }
 

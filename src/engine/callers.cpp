@@ -1,6 +1,7 @@
 // Where threads and callbacks meet the engine: each function takes the client's lock, says what it wants, and
 // waits or leaves.
 
+#include <holdfast/wait_time.hpp>
 #include <optional>
 #include <utility>
 
@@ -218,7 +219,7 @@ void core::on_limit_near(held& what, milliseconds before, std::function<void()> 
   {
     reactor::lock hold{loop_.mutex()};
     if (what.now() != held::state::held || what.limit() == time_point::max()) return;
-    auto const when = what.limit() - before;
+    auto const when = what.limit() - to_wait(before);
     if (when > boot_clock::now()) {
       what.set_warning(when, std::move(f));
       renewer_.add(what);

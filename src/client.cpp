@@ -1,9 +1,11 @@
 // The one file that knows every layer: it makes an engine of a URL.
 
+#include <boost/system/system_error.hpp>
 #include <cstdlib>
 #include <holdfast/client.hpp>
 #include <memory>
 #include <mutex>
+#include <system_error>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -62,11 +64,35 @@ void check(client_options const& options) {
   check(options.max_reply_bytes >= 65536, "client_options::max_reply_bytes must be at least 65536");
 }
 
+/// What a client is made of takes a few descriptors. Whatever can't be had is an error of ours, and not of
+/// the library that asked for it.
+std::shared_ptr<engine::core> make_core(net::place where, client_options options) {
+  auto const url = where.server.display;
+  auto const refused = [&url](std::error_code why) {
+    auto const descriptors =
+        why == std::errc::too_many_files_open || why == std::errc::too_many_files_open_in_system;
+    return error{why, url + ": the client can't be made (" + why.message() + ")" +
+                          (descriptors ? "; raise the number of files that this process may have open "
+                                         "(ulimit -n), or close others: it takes four, and one for each "
+                                         "connection"
+                                       : "")};
+  };
+  try {
+    return std::make_shared<engine::core>(std::move(where), std::move(options));
+  } catch (error const&) {
+    throw;
+  } catch (std::system_error const& why) {
+    throw refused(why.code());
+  } catch (boost::system::system_error const& why) {
+    throw refused(why.code());
+  }
+}
+
 }  // namespace
 
 client::client(std::string const& url, client_options options) {
   check(options);
-  core_ = std::make_shared<engine::core>(net::parse_place(url), std::move(options));
+  core_ = make_core(net::parse_place(url), std::move(options));
   std::lock_guard const hold{registry_guard()};
   living().cores.emplace(core_.get(), core_);
 }

@@ -3,8 +3,10 @@
 
 #include <holdfast/wait_time.hpp>
 #include <optional>
+#include <system_error>
 #include <utility>
 
+#include "base/quiet_thread.hpp"
 #include "engine/core.hpp"
 #include "engine/failure.hpp"
 #include "resp/command.hpp"
@@ -53,13 +55,23 @@ struct called_waiter final : waiter {
 
 }  // namespace
 
+void core::prepare() {
+  check_usable();
+  try {
+    loop_.start_keeper();
+  } catch (std::system_error const& why) {
+    throw error{why.code(), url() + ": the thread of the client can't be started (" + why.code().message() +
+                                "), so nothing was sent; " + advice_about_threads};
+  }
+}
+
 held_ptr core::acquire(line_ptr const& at, terms_ptr const& how, patience_time wait,
                        std::stop_token const& stop, int amount) {
   if (forked()) check_usable();
   if (stop.stop_requested()) throw error{*cancelled_error(*at)};
   auto const end = wait ? boot_clock::now() + *wait : time_point::max();
   reactor::lock hold{loop_.mutex()};
-  check_usable();
+  prepare();
   blocked_waiter who{loop_, at, how, [this, &who] { time_up(who); }};
   who.once = wait && wait->count() <= 0;
   who.amount = amount;
@@ -88,7 +100,7 @@ void core::async_acquire(line_ptr const& at, terms_ptr const& how, patience_time
                          acquire_handler done, int amount) {
   if (forked()) check_usable();
   reactor::lock hold{loop_.mutex()};
-  check_usable();
+  prepare();
   auto who = std::make_shared<called_waiter>(loop_, at, how, std::function<void()>{}, std::move(done));
   who->time_up.set([this, raw = who.get()] { time_up(*raw); });
   who->self = who;
@@ -121,7 +133,7 @@ void core::async_acquire(line_ptr const& at, terms_ptr const& how, patience_time
 void core::async_pause(std::chrono::nanoseconds time, callback<void()> done) {
   if (forked()) check_usable();
   reactor::lock hold{loop_.mutex()};
-  check_usable();
+  prepare();
   loop_.add_interest(1);
   later(boot_clock::now() + time, [this, done = std::move(done)]() mutable {
     loop_.add_interest(-1);
@@ -135,7 +147,7 @@ template <class Send>
 std::vector<net::answer> core::wait_for_answers(std::size_t count, Send send) {
   if (forked()) check_usable();
   reactor::lock hold{loop_.mutex()};
-  check_usable();
+  prepare();
   std::vector<net::answer> answers{count};
   if (count == 0) return answers;
   reactor::parked caller;

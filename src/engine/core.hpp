@@ -232,6 +232,8 @@ class core : public std::enable_shared_from_this<core> {
   template <class Send>
   [[nodiscard]] std::vector<net::answer> wait_for_answers(std::size_t count, Send send);
   void check_usable() const;
+  /// Under the lock, before anything is begun: what finishes it is there.
+  void prepare();
   [[nodiscard]] std::unique_ptr<servers> make_servers();
   void drain(reactor::lock& hold, std::chrono::nanoseconds bound);
   void log(log_level level, std::string message);

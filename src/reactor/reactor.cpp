@@ -1,13 +1,11 @@
 #include "reactor/reactor.hpp"
 
-#include <pthread.h>
-
 #include <algorithm>
 #include <array>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
-#include <csignal>
 
+#include "base/quiet_thread.hpp"
 #include "reactor/futex.hpp"
 
 namespace holdfast::reactor {
@@ -20,18 +18,6 @@ constexpr std::chrono::milliseconds longest_nap{64};
 
 /// The loop whose callbacks this thread is running: they are not run inside one another.
 thread_local loop const* in_callbacks_of = nullptr;
-
-/// Starts a thread that no signal of the program's is delivered to.
-template <class F>
-std::thread start_quiet_thread(F f) {
-  sigset_t all{};
-  sigset_t before{};
-  ::sigfillset(&all);
-  ::pthread_sigmask(SIG_SETMASK, &all, &before);
-  std::thread result{std::move(f)};
-  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  return result;
-}
 
 }  // namespace
 
@@ -189,10 +175,13 @@ bool loop::need_keeper() const noexcept {
   return parked_ > 0 || interest_ > 0 || !dirty_.empty() || timers_.earliest() < keeper_back_;
 }
 
+void loop::start_keeper() {
+  if (stopping_ || keeper_.joinable()) return;
+  keeper_ = start_quiet_thread([this] { keep(); });
+}
+
 void loop::wake_keeper() {
-  if (stopping_) return;
-  if (!keeper_.joinable()) keeper_ = start_quiet_thread([this] { keep(); });
-  if (keeper_wanted_) return;
+  if (stopping_ || keeper_wanted_) return;
   keeper_wanted_ = true;
   keeper_cv_.notify_one();
 }

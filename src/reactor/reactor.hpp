@@ -78,6 +78,10 @@ class loop {
   // All of the following are called with the lock held; those that take it as an argument may let go of it
   // for a while.
 
+  /// Before the first thing is begun that may have to go on when nobody waits: once there is a keeper nothing
+  /// needs a thread any more that may not be had. Throws std::system_error.
+  void start_keeper();
+
   /// Lets go of the lock, and blocks until finish(one) was called, driving the loop if nobody else does.
   void wait(lock& hold, parked& one);
 

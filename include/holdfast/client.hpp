@@ -56,7 +56,10 @@ struct client_stats {
 /// runs nothing needs another one, but for resolving host names.
 ///
 /// *Threads.* All functions may be called from all threads. Callbacks are called without any lock of the
-/// client held and may call back into it, but should be short: replies wait behind them.
+/// client held and may call back into it, but should be short: replies wait behind them. Callbacks of one
+/// client don't run inside one another. One that waits for a lock (lock(), acquire(), try_…_for()) lets those
+/// behind it go on in another thread, which is started for it where it is the client's own that waits; when
+/// 32 wait so already, or no thread can be started, it gets std::errc::resource_deadlock_would_occur at once.
 ///
 /// *Life.* Make it before its locks and destroy it after them, and not inside one of its callbacks. Its
 /// destructor releases what is still held, waits for the server at most one second, and lets waiting callers

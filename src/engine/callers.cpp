@@ -70,10 +70,17 @@ held_ptr core::acquire(line_ptr const& at, terms_ptr const& how, patience_time w
   if (forked()) check_usable();
   if (stop.stop_requested()) throw error{*cancelled_error(*at)};
   auto const end = wait ? boot_clock::now() + *wait : time_point::max();
+  auto const once = wait && wait->count() <= 0;
+  if (!once && !reactor::loop::may_wait()) {
+    throw error{std::errc::resource_deadlock_would_occur,
+                "a callback can't wait for " + at->title() +
+                    ": too many wait already, and those behind it may be what it would wait for; use "
+                    "async_acquire there, or try"};
+  }
   reactor::lock hold{loop_.mutex()};
   prepare();
   blocked_waiter who{loop_, at, how, [this, &who] { time_up(who); }};
-  who.once = wait && wait->count() <= 0;
+  who.once = once;
   who.amount = amount;
   if (wait) who.last_look = last_look_before(end, *wait);
   start(who);

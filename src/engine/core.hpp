@@ -219,7 +219,7 @@ class core : public std::enable_shared_from_this<core> {
   void abandon(line const& at, std::uint64_t number, handover how);
   void later(time_point when, callback<void()> f);
   void lose(held& what, loss_cause cause);
-  void lose_sharers(held const& what, loss_cause cause);
+  void lose_alone(held& what, loss_cause cause);
   [[nodiscard]] handover terms_of(lock_options const& options) const noexcept;
   [[nodiscard]] publishing how_to_publish() const noexcept;
 

@@ -27,8 +27,8 @@ class thread_guest {
   virtual void thread_ends() noexcept = 0;
 };
 
-/// This thread holds something: `who` is told if it ends so. Costs two atomic operations, and no allocation
-/// but for the first few.
+/// This thread holds something: `who` is told if it ends so. Costs two atomic operations, however much it
+/// holds, and an allocation only where it holds more than before.
 void note_hold(std::shared_ptr<thread_guest> const& who);
 
 /// It doesn't hold it any longer.

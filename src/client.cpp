@@ -1,48 +1,55 @@
 // The one file that knows every layer: it makes an engine of a URL.
 
+#include <boost/system/system_error.hpp>
+#include <cstdlib>
 #include <holdfast/client.hpp>
 #include <memory>
 #include <mutex>
+#include <system_error>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
+#include "base/fork.hpp"
+#include "base/ranges.hpp"
 #include "engine/core.hpp"
 #include "net/place.hpp"
 
 namespace holdfast {
 namespace {
 
-/// All clients of the process, for exit(). Never destroyed: it is used when everything else is.
+/// All clients of the process, for exit(), and in a forked child those of its parent, which are kept where
+/// they can be found, and never destroyed. Made with the first client and never destroyed: it is used when
+/// everything else is. No static of a function: a child that is forked while another thread makes one would
+/// wait for it for ever.
 struct registry {
-  std::mutex guard;
   std::unordered_map<engine::core const*, std::weak_ptr<engine::core>> cores;
+  std::vector<std::shared_ptr<engine::core>> of_parent;
 };
+constinit registry* all_clients = nullptr;
 
-registry& living() {
-  static auto* const all = [] {
-    std::atexit([] {
-      // Nobody destroys what exit() leaves on the stacks: give the locks back here, so that others needn't
-      // wait for the ttl.
-      // Shared: another thread may be destroying its client.
-      std::vector<std::shared_ptr<engine::core>> cores;
-      {
-        std::lock_guard const hold{living().guard};
-        for (auto const& [key, core] : living().cores) {
-          if (auto still = core.lock()) cores.push_back(std::move(still));
-        }
-      }
-      for (auto const& core : cores) core->release_all();
-    });
-    return new registry;
-  }();
-  return *all;
+std::mutex& registry_guard() noexcept { return guard_across_fork(&all_clients); }
+
+/// Nobody destroys what exit() leaves on the stacks: gives the locks back, so that others needn't wait for
+/// the ttl.
+void release_at_exit() {
+  std::vector<std::shared_ptr<engine::core>> cores;  // shared: another thread may be destroying its client
+  {
+    std::lock_guard const hold{registry_guard()};
+    for (auto const& [key, core] : all_clients->cores) {
+      if (auto still = core.lock()) cores.push_back(std::move(still));
+    }
+  }
+  for (auto const& core : cores) core->release_all();
 }
 
-/// What a forked child has of its parent's: kept where it can be found, and never destroyed.
-std::vector<std::shared_ptr<engine::core>>& untouched() {
-  static auto* const all = new std::vector<std::shared_ptr<engine::core>>;
-  return *all;
+/// Under the guard.
+registry& living() {
+  if (all_clients == nullptr) {
+    all_clients = new registry;
+    std::atexit(release_at_exit);
+  }
+  return *all_clients;
 }
 
 void check(bool fine, char const* what) {
@@ -50,22 +57,43 @@ void check(bool fine, char const* what) {
 }
 
 void check(client_options const& options) {
-  using namespace std::chrono_literals;
   check(options.name.find_first_of(" \n") == std::string::npos, "client_options::name must not have spaces");
   check(options.label.size() <= 200, "client_options::label must have at most 200 bytes");
-  check(options.connect_timeout > 0ms, "client_options::connect_timeout must be positive");
-  check(options.reply_timeout >= 10ms, "client_options::reply_timeout must be at least 10 ms");
-  check(options.recheck >= 10ms && options.recheck <= 30s,
-        "client_options::recheck must be from 10 ms to 30 s");
+  ranges::check(options, ranges::of_clients,
+                [](char const* option) { return std::string{"client_options::"} + option; });
   check(options.max_reply_bytes >= 65536, "client_options::max_reply_bytes must be at least 65536");
+}
+
+/// What a client is made of takes a few descriptors. Whatever can't be had is an error of ours, and not of
+/// the library that asked for it.
+std::shared_ptr<engine::core> make_core(net::place where, client_options options) {
+  auto const url = where.server.display;
+  auto const refused = [&url](std::error_code why) {
+    auto const descriptors =
+        why == std::errc::too_many_files_open || why == std::errc::too_many_files_open_in_system;
+    return error{why, url + ": the client can't be made (" + why.message() + ")" +
+                          (descriptors ? "; raise the number of files that this process may have open "
+                                         "(ulimit -n), or close others: it takes four, and one for each "
+                                         "connection"
+                                       : "")};
+  };
+  try {
+    return std::make_shared<engine::core>(std::move(where), std::move(options));
+  } catch (error const&) {
+    throw;
+  } catch (std::system_error const& why) {
+    throw refused(why.code());
+  } catch (boost::system::system_error const& why) {
+    throw refused(why.code());
+  }
 }
 
 }  // namespace
 
 client::client(std::string const& url, client_options options) {
   check(options);
-  core_ = std::make_shared<engine::core>(net::parse_place(url), std::move(options));
-  std::lock_guard const hold{living().guard};
+  core_ = make_core(net::parse_place(url), std::move(options));
+  std::lock_guard const hold{registry_guard()};
   living().cores.emplace(core_.get(), core_);
 }
 
@@ -73,11 +101,12 @@ client::~client() {
   if (!core_) return;
   if (core_->forked()) {
     // A copy of the parent's, with its connections: to touch any of it would disturb the parent.
-    untouched().push_back(std::move(core_));
+    std::lock_guard const hold{registry_guard()};
+    living().of_parent.push_back(std::move(core_));
     return;
   }
   {
-    std::lock_guard const hold{living().guard};
+    std::lock_guard const hold{registry_guard()};
     living().cores.erase(core_.get());
   }
   core_->shut();

@@ -48,10 +48,18 @@ struct client_stats {
 /// each node that has a lock of ours, with a quorum for each master; Sentinel takes two more for each
 /// sentinel. With it goes the client's record (`holdfast_client:<uuid>`: host, pid, program, label), one
 /// request in 20 s for as long as leases are held or waited for. One thread, which sleeps while callers drive
-/// the loop themselves.
+/// the loop themselves; it is started by the first call that asks the server. Four descriptors, and one for
+/// each connection.
+///
+/// *At the limits of the process.* When the thread can't be started, that call throws
+/// std::errc::resource_unavailable_try_again, and nothing has been sent; the next one tries again. Once it
+/// runs nothing needs another one, but for resolving host names.
 ///
 /// *Threads.* All functions may be called from all threads. Callbacks are called without any lock of the
-/// client held and may call back into it, but should be short: replies wait behind them.
+/// client held and may call back into it, but should be short: replies wait behind them. Callbacks of one
+/// client don't run inside one another. One that waits for a lock (lock(), acquire(), try_…_for()) lets those
+/// behind it go on in another thread, which is started for it where it is the client's own that waits; when
+/// 32 wait so already, or no thread can be started, it gets std::errc::resource_deadlock_would_occur at once.
 ///
 /// *Life.* Make it before its locks and destroy it after them, and not inside one of its callbacks. Its
 /// destructor releases what is still held, waits for the server at most one second, and lets waiting callers
@@ -76,7 +84,8 @@ class client {
   /// cluster are reached that announce an address of their own network. With all of them
   /// ?wire=plain|redisson, unless client_options::wire says how locks look.
   ///
-  /// Throws errc::bad_url, or std::errc::invalid_argument for an option out of range; asks no server.
+  /// Throws errc::bad_url, std::errc::invalid_argument for an option out of range, or
+  /// std::errc::too_many_files_open; asks no server.
   explicit client(std::string const& url, client_options options = {});
   ~client();
   client(client&&) noexcept;

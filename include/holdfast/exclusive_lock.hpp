@@ -57,7 +57,7 @@ class exclusive_lock {
   }
   template <class Clock, class Duration>
   [[nodiscard]] bool try_lock_until(std::chrono::time_point<Clock, Duration> const& time) {
-    return try_lock_for(time - Clock::now());
+    return try_lock_for(to_wait(time));
   }
 
   /// Gives the lock back. Throws std::errc::operation_not_permitted when this thread doesn't hold it. A lock

@@ -47,6 +47,7 @@ using fence_field = std::pair<std::string_view, std::string_view>;
 struct fence_options {
   /// How long the newest token is remembered after the last write; 0: for ever. A holder that was frozen for
   /// longer than that could write again. Without an end each resource ever fenced would leave a key behind.
+  /// At most a century.
   std::chrono::milliseconds remember = std::chrono::hours{7 * 24};
 };
 
@@ -77,7 +78,7 @@ struct fence_options {
 class fence {
  public:
   /// Asks no server. Throws std::errc::invalid_argument for a resource that is empty or longer than 64 KiB,
-  /// or a negative time.
+  /// or a time out of range.
   fence(client& redis, std::string resource, fence_options options = {});
   ~fence();
   fence(fence&&) noexcept;

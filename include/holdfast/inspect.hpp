@@ -132,7 +132,7 @@ enum class force_result : std::uint8_t {
 [[nodiscard]] std::string_view to_string(force_result) noexcept;
 
 struct force_options {
-  /// How long the holder has to stop and to give the lock back before it is deleted under it.
+  /// How long the holder has to stop and to give the lock back before it is deleted under it; at most a year.
   std::chrono::milliseconds grace{2'000};
   /// Also delete a string key that no Holdfast wrote: it can't be asked, so it is deleted at once.
   bool foreign = false;

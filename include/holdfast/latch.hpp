@@ -69,7 +69,7 @@ class latch {
   }
   template <class Clock, class Duration>
   [[nodiscard]] bool wait_until(std::chrono::time_point<Clock, Duration> const& time) {
-    return wait_for(time - Clock::now());
+    return wait_for(to_wait(time));
   }
 
   /// Counts down by `n` and waits.

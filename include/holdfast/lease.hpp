@@ -99,7 +99,8 @@ class [[nodiscard]] lease {
 
   /// Calls f once when only `before` is left of lock_options::max_hold: time to come to an end. At once, in
   /// this thread, when that time has come; never without max_hold, and never for a lease that is released or
-  /// lost before. Called as on_lost's; a later call replaces the earlier one.
+  /// lost before. Called as on_lost's; a later call replaces the earlier one. Of a time before the limit that
+  /// is over a century, a century counts; so for keep_for.
   void on_limit_near(std::chrono::milliseconds before, std::function<void()> f);
 
   /// Asks the server for a full ttl now, instead of at the next renewal. One request.

@@ -157,7 +157,7 @@ class multi_mutex {
   }
   template <class Clock, class Duration>
   [[nodiscard]] bool try_lock_until(std::chrono::time_point<Clock, Duration> const& time) {
-    return try_lock_for(time - Clock::now());
+    return try_lock_for(to_wait(time));
   }
   void unlock();
   [[nodiscard]] release_result last_release() const noexcept;

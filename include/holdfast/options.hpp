@@ -3,7 +3,8 @@
 ///     holdfast::mutex m{redis, "orders:42", {.ttl = 10s}};
 ///
 /// Every time is a std::chrono duration. Values out of range are refused by the constructor that takes them,
-/// with std::errc::invalid_argument, before anything is sent.
+/// with std::errc::invalid_argument, before anything is sent: negative times, and those of more than a year
+/// (of max_hold, a century) too.
 #pragma once
 
 #include <chrono>
@@ -33,7 +34,7 @@ enum class wire {
 /// Options of one lock. The defaults suit most programs; each line says when to leave it alone.
 struct lock_options {
   /// How long the server keeps the lock after the last renewal: how long others wait when this process dies.
-  /// At least 10 ms. Shorter recovers sooner from a crash; longer survives longer outages of the server.
+  /// 10 ms to a year. Shorter recovers sooner from a crash; longer survives longer outages of the server.
   milliseconds ttl{30'000};
 
   /// Renew the lease in the background for as long as it is held. Without it the lease ends `ttl` after it

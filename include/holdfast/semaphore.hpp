@@ -83,7 +83,7 @@ class semaphore {
   template <class Clock, class Duration>
   [[nodiscard]] bool try_acquire_until(std::chrono::time_point<Clock, Duration> const& time,
                                        std::int64_t permits = 1) {
-    return try_acquire_for(time - Clock::now(), permits);
+    return try_acquire_for(to_wait(time), permits);
   }
 
   /// The same, asynchronous: `done` is called once, from the client's thread or one that is inside a call of

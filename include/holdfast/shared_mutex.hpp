@@ -70,7 +70,7 @@ class shared_mutex {
   }
   template <class Clock, class Duration>
   [[nodiscard]] bool try_lock_until(std::chrono::time_point<Clock, Duration> const& time) {
-    return try_lock_for(time - Clock::now());
+    return try_lock_for(to_wait(time));
   }
   void unlock();
 
@@ -84,7 +84,7 @@ class shared_mutex {
   }
   template <class Clock, class Duration>
   [[nodiscard]] bool try_lock_shared_until(std::chrono::time_point<Clock, Duration> const& time) {
-    return try_lock_shared_for(time - Clock::now());
+    return try_lock_shared_for(to_wait(time));
   }
   void unlock_shared();
 

@@ -1,17 +1,33 @@
-/// How long to wait, whatever duration the caller says it in.
+/// How long to wait, whatever duration or point in time the caller says it in.
 #pragma once
 
 #include <chrono>
 
 namespace holdfast {
 
+namespace detail {
+inline constexpr std::chrono::nanoseconds century = std::chrono::hours{24 * 365 * 100};
+}  // namespace detail
+
 /// Rounds up, and never overflows: a century is as good as for ever.
 template <class Rep, class Period>
 [[nodiscard]] std::chrono::nanoseconds to_wait(std::chrono::duration<Rep, Period> const& wait) {
-  constexpr auto century = std::chrono::hours{24 * 365 * 100};
-  if (wait >= century) return century;
-  if (wait <= -century) return -century;
+  // Compared in floating point: either may be too much for the integers that count in the other's unit. What
+  // isn't a number counts as the past.
+  std::chrono::duration<long double> const seconds{wait};
+  if (seconds >= detail::century) return detail::century;
+  if (!(seconds > -detail::century)) return -detail::century;
   return std::chrono::ceil<std::chrono::nanoseconds>(wait);
+}
+
+/// The time that is left until then.
+template <class Clock, class Duration>
+[[nodiscard]] std::chrono::nanoseconds to_wait(std::chrono::time_point<Clock, Duration> const& until) {
+  using seconds = std::chrono::duration<long double>;
+  auto const now = Clock::now();
+  auto const about = to_wait(seconds{until.time_since_epoch()} - seconds{now.time_since_epoch()});
+  auto const far = about == detail::century || about == -detail::century;
+  return far ? about : to_wait(until - now);
 }
 
 }  // namespace holdfast

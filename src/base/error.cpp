@@ -38,12 +38,12 @@ class category final : public std::error_category {
   }
 };
 
+// No static of the function, which another thread may be making when this process forks.
+constinit category const instance{};
+
 }  // namespace
 
-std::error_category const& error_category() noexcept {
-  static category const instance;
-  return instance;
-}
+std::error_category const& error_category() noexcept { return instance; }
 
 std::error_code make_error_code(errc code) noexcept { return {static_cast<int>(code), error_category()}; }
 

@@ -1,9 +1,12 @@
 // Where threads and callbacks meet the engine: each function takes the client's lock, says what it wants, and
 // waits or leaves.
 
+#include <holdfast/wait_time.hpp>
 #include <optional>
+#include <system_error>
 #include <utility>
 
+#include "base/quiet_thread.hpp"
 #include "engine/core.hpp"
 #include "engine/failure.hpp"
 #include "resp/command.hpp"
@@ -52,15 +55,32 @@ struct called_waiter final : waiter {
 
 }  // namespace
 
+void core::prepare() {
+  check_usable();
+  try {
+    loop_.start_keeper();
+  } catch (std::system_error const& why) {
+    throw error{why.code(), url() + ": the thread of the client can't be started (" + why.code().message() +
+                                "), so nothing was sent; " + advice_about_threads};
+  }
+}
+
 held_ptr core::acquire(line_ptr const& at, terms_ptr const& how, patience_time wait,
                        std::stop_token const& stop, int amount, outages in_outage) {
   if (forked()) check_usable();
   if (stop.stop_requested()) throw error{*cancelled_error(*at)};
   auto const end = wait ? boot_clock::now() + *wait : time_point::max();
+  auto const once = wait && wait->count() <= 0;
+  if (!once && !reactor::loop::may_wait()) {
+    throw error{std::errc::resource_deadlock_would_occur,
+                "a callback can't wait for " + at->title() +
+                    ": too many wait already, and those behind it may be what it would wait for; use "
+                    "async_acquire there, or try"};
+  }
   reactor::lock hold{loop_.mutex()};
-  check_usable();
+  prepare();
   blocked_waiter who{loop_, at, how, [this, &who] { time_up(who); }};
-  who.once = wait && wait->count() <= 0;
+  who.once = once;
   who.amount = amount;
   who.steadfast = in_outage == outages::waited_out;
   if (wait) who.last_look = last_look_before(end, *wait);
@@ -88,7 +108,7 @@ void core::async_acquire(line_ptr const& at, terms_ptr const& how, patience_time
                          acquire_handler done, int amount, outages in_outage) {
   if (forked()) check_usable();
   reactor::lock hold{loop_.mutex()};
-  check_usable();
+  prepare();
   auto who = std::make_shared<called_waiter>(loop_, at, how, std::function<void()>{}, std::move(done));
   who->time_up.set([this, raw = who.get()] { time_up(*raw); });
   who->self = who;
@@ -122,7 +142,7 @@ void core::async_acquire(line_ptr const& at, terms_ptr const& how, patience_time
 void core::async_pause(std::chrono::nanoseconds time, callback<void()> done) {
   if (forked()) check_usable();
   reactor::lock hold{loop_.mutex()};
-  check_usable();
+  prepare();
   loop_.add_interest(1);
   later(boot_clock::now() + time, [this, done = std::move(done)]() mutable {
     loop_.add_interest(-1);
@@ -136,7 +156,7 @@ template <class Send>
 std::vector<net::answer> core::wait_for_answers(std::size_t count, Send send) {
   if (forked()) check_usable();
   reactor::lock hold{loop_.mutex()};
-  check_usable();
+  prepare();
   std::vector<net::answer> answers{count};
   if (count == 0) return answers;
   reactor::parked caller;
@@ -222,7 +242,7 @@ void core::on_limit_near(held& what, milliseconds before, std::function<void()> 
   {
     reactor::lock hold{loop_.mutex()};
     if (what.now() != held::state::held || what.limit() == time_point::max()) return;
-    auto const when = what.limit() - before;
+    auto const when = what.limit() - to_wait(before);
     if (when > boot_clock::now()) {
       what.set_warning(when, std::move(f));
       renewer_.add(what);

@@ -228,7 +228,7 @@ class core : public std::enable_shared_from_this<core> {
   void abandon(line const& at, std::uint64_t number, handover how);
   void later(time_point when, callback<void()> f);
   void lose(held& what, loss_cause cause);
-  void lose_sharers(held const& what, loss_cause cause);
+  void lose_alone(held& what, loss_cause cause);
   [[nodiscard]] handover terms_of(lock_options const& options) const noexcept;
   [[nodiscard]] publishing how_to_publish() const noexcept;
 
@@ -242,6 +242,8 @@ class core : public std::enable_shared_from_this<core> {
   template <class Send>
   [[nodiscard]] std::vector<net::answer> wait_for_answers(std::size_t count, Send send);
   void check_usable() const;
+  /// Under the lock, before anything is begun: what finishes it is there.
+  void prepare();
   [[nodiscard]] std::unique_ptr<servers> make_servers();
   void drain(reactor::lock& hold, std::chrono::nanoseconds bound);
   void log(log_level level, std::string message);

@@ -1,6 +1,7 @@
 // Where those that have a lease meet the engine: each function takes the client's lock, says what it wants,
 // and waits or leaves.
 
+#include <holdfast/wait_time.hpp>
 #include <optional>
 #include <utility>
 
@@ -70,6 +71,7 @@ release_result core::release(held_ptr& what) noexcept {
 
 release_result core::keep(held_ptr& what, std::optional<milliseconds> left) noexcept {
   if (left && left->count() <= 0) return release(what);
+  if (left) left = std::chrono::duration_cast<milliseconds>(to_wait(*left));
   return finish_lease(what,
                       [this, left](held& mine, release_handler done) { keep(mine, left, std::move(done)); });
 }

@@ -309,33 +309,32 @@ void core::later(time_point when, callback<void()> f) {
   loop_.arm(place->bell, when);
 }
 
+/// What the server has taken from one lease it has taken from all that share its acquisition.
 void core::lose(held& what, loss_cause cause) {
   held_ptr const pin{&what};
   line_ptr const at{&what.place()};
   auto const was_holder = at->how().sharing != sharing::one || at->holder == &what;
-  (void)leave_here(what);
-  ++stats_.lost;
-  if (auto tell = what.lose(cause)) loop_.defer(std::move(tell));
-  auto why = "lease of " + at->title() + " lost: " + std::string{to_string(cause)};
-  if (auto const down = servers_->down_because(); cause == loss_cause::unreachable && down) {
-    why += std::string{": "} + down->what();
-  }
-  log(log_level::warning, std::move(why));
-  lose_sharers(what, cause);
+  std::vector<held_ptr> sharers;
+  auto const by_server =
+      cause == loss_cause::taken_over || cause == loss_cause::key_gone || cause == loss_cause::forced;
+  if (auto const known = crowds_.find(at.get()); by_server && known != crowds_.end())
+    sharers = known->second.of(what.number(), &what);
+  lose_alone(what, cause);
+  for (auto const& one : sharers) lose_alone(*one, cause);
   if (!was_holder || at->waiters.empty() || at->on_wire) return;
   open_bid(*at);
   ask_for(*at);
 }
 
-/// What the server has taken from one lease it has taken from all that share its acquisition.
-void core::lose_sharers(held const& what, loss_cause cause) {
-  auto const by_server =
-      cause == loss_cause::taken_over || cause == loss_cause::key_gone || cause == loss_cause::forced;
-  if (!by_server) return;
-  auto const known = crowds_.find(&what.place());
-  if (known == crowds_.end()) return;
-  auto const others = known->second.of(what.number(), &what);
-  if (!others.empty()) lose(*others.front(), cause);  // which goes on with the rest
+void core::lose_alone(held& what, loss_cause cause) {
+  (void)leave_here(what);
+  ++stats_.lost;
+  if (auto tell = what.lose(cause)) loop_.defer(std::move(tell));
+  auto why = "lease of " + what.place().title() + " lost: " + std::string{to_string(cause)};
+  if (auto const down = servers_->down_because(); cause == loss_cause::unreachable && down) {
+    why += std::string{": "} + down->what();
+  }
+  log(log_level::warning, std::move(why));
 }
 
 }  // namespace holdfast::engine

@@ -6,6 +6,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/ranges.hpp"
 #include "engine/access.hpp"
 #include "inspect/view.hpp"
 #include "script/names.hpp"
@@ -184,7 +185,8 @@ std::string_view to_string(force_result result) noexcept {
 }
 
 force_result force_release(client& redis, std::string_view name, force_options options) {
-  sync::check(options.grace >= 0ms, "force_options::grace must not be negative");
+  ranges::check(options, ranges::of_force,
+                [](char const* option) { return std::string{"force_options::"} + option; });
   auto seen = peek(redis, name);
   if (seen.holding > std::ssize(seen.holders)) seen = inspect(redis, name);
   if (seen.kind == lock_kind::free || (seen.kind == lock_kind::permits && seen.holding == 0))

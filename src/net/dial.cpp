@@ -80,6 +80,8 @@ void dial::connected(boost::system::error_code failure) {
       if (!failures_.empty()) failures_ += "; ";
       if (text != name_) failures_ += text + ": ";
       failures_ += failure.message();
+      if (failure == boost::system::errc::too_many_files_open)
+        failures_ += " (raise the number of files that this process may have open: ulimit -n)";
       if (next_ + 1 < addresses_.size()) {
         ++next_;
         return try_next();

@@ -1,7 +1,6 @@
 #include "net/resolve.hpp"
 
 #include <netdb.h>
-#include <signal.h>
 
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/ip/address.hpp>
@@ -14,6 +13,8 @@
 #include <system_error>
 #include <thread>
 #include <utility>
+
+#include "base/quiet_thread.hpp"
 
 namespace holdfast::net {
 namespace {
@@ -62,19 +63,13 @@ class threaded_resolution final : public resolution,
       : io_{&io}, work_{asio::make_work_guard(io)}, done_{std::move(done)} {}
 
   void start(std::string host, std::uint16_t port) {
-    // The program's signals are for its own threads.
-    sigset_t all;
-    sigset_t before;
-    ::sigfillset(&all);
-    ::pthread_sigmask(SIG_SETMASK, &all, &before);
     try {
-      std::thread{[self = shared_from_this(), host = std::move(host), port] {
+      start_quiet_thread([self = shared_from_this(), host = std::move(host), port] {
         self->deliver(ask(host, port));
-      }}.detach();
+      }).detach();
     } catch (std::system_error const& failure) {
-      deliver({failure.what(), {}});
+      deliver({std::string{"no thread to ask in ("} + failure.what() + "); " + advice_about_threads, {}});
     }
-    ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
   }
 
   void cancel() noexcept override {

@@ -14,9 +14,11 @@
 #include <boost/asio/ssl/stream.hpp>
 #include <boost/asio/write.hpp>
 #include <holdfast/error.hpp>
+#include <mutex>
 #include <optional>
 #include <utility>
 
+#include "base/fork.hpp"
 #include "net/dial.hpp"
 
 namespace holdfast::net {
@@ -44,13 +46,15 @@ void check_file(error_code const& failure, std::string const& parameter, std::st
               "URL: the parameter " + parameter + ": can't use the file " + file + ": " + reason_of(failure)};
 }
 
-/// Read once and never freed: a hundred and more certificates take longer to read than a server to reach.
+/// Read once and never freed: a hundred and more certificates take longer to read than a server to reach. No
+/// static of the function: a child that is forked meanwhile would wait for it for ever.
 X509_STORE* authorities_of_the_system() {
-  static auto* const store = [] {
-    auto* const made = ::X509_STORE_new();
-    if (made != nullptr) ::X509_STORE_set_default_paths(made);  // without them no certificate is trusted
-    return made;
-  }();
+  static constinit X509_STORE* store = nullptr;
+  std::lock_guard const hold{guard_across_fork(&store)};
+  if (store == nullptr) {
+    store = ::X509_STORE_new();
+    if (store != nullptr) ::X509_STORE_set_default_paths(store);  // without them no certificate is trusted
+  }
   return store;
 }
 

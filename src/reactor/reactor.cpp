@@ -1,13 +1,14 @@
 #include "reactor/reactor.hpp"
 
-#include <pthread.h>
-
 #include <algorithm>
 #include <array>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
-#include <csignal>
+#include <iterator>
+#include <system_error>
+#include <utility>
 
+#include "base/quiet_thread.hpp"
 #include "reactor/futex.hpp"
 
 namespace holdfast::reactor {
@@ -18,22 +19,22 @@ namespace {
 constexpr std::chrono::milliseconds shortest_nap{2};
 constexpr std::chrono::milliseconds longest_nap{64};
 
-/// The loop whose callbacks this thread is running: they are not run inside one another.
-thread_local loop const* in_callbacks_of = nullptr;
-
-/// Starts a thread that no signal of the program's is delivered to.
-template <class F>
-std::thread start_quiet_thread(F f) {
-  sigset_t all{};
-  sigset_t before{};
-  ::sigfillset(&all);
-  ::pthread_sigmask(SIG_SETMASK, &all, &before);
-  std::thread result{std::move(f)};
-  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  return result;
-}
+/// So many callbacks of one client may wait at a time, each on a thread that was its keeper.
+constexpr int most_relieved = 32;
 
 }  // namespace
+
+/// Of a thread; one for each client whose callbacks it is inside of.
+struct loop::callbacks {
+  loop& of;
+  callbacks* outer;
+  std::vector<callback<void()>> batch{};
+  std::size_t next = 0;  ///< behind the one that runs
+
+  static constinit thread_local callbacks* innermost;
+};
+
+constinit thread_local loop::callbacks* loop::callbacks::innermost = nullptr;
 
 loop::loop() : io_{std::make_unique<boost::asio::io_context>(1)}, timers_{*io_, mutex_} {
   io_->get_executor().on_work_started();  // so that run_one() waits also when nobody has asked for anything
@@ -102,11 +103,11 @@ void loop::unlock(lock& hold) {
 }
 
 void loop::leave(lock& hold) {
-  auto const inside_callback = in_callbacks_of == this;
+  auto const inside_callback = in_callbacks();
   // Inside one, bytes are collected for the end of all callbacks; but others may have gone to sleep
   // meanwhile.
   if (!inside_callback) flush_all(false);
-  auto const by_keeper = inside_callback && std::this_thread::get_id() == keeper_.get_id();
+  auto const by_keeper = inside_callback && is_keeper();
   if (!polling_ && !by_keeper && need_keeper()) wake_keeper();
   run_deferred(hold);
   unlock(hold);
@@ -131,6 +132,7 @@ void loop::stop(lock& hold) {
   unlock(hold);
   keeper_.join();
   hold.lock();
+  keeper_cv_.wait(hold, [this] { return relieved_ == 0; });
 }
 
 /// Blocks until something happens and handles all that did.
@@ -154,14 +156,16 @@ void loop::flush_all(bool driving) {
 }
 
 void loop::run_deferred(lock& hold) {
-  if (deferred_.empty() || in_callbacks_of == this) return;
-  auto const* const outer = in_callbacks_of;
-  in_callbacks_of = this;
+  if (deferred_.empty() || in_callbacks()) return;
+  callbacks mine{.of = *this, .outer = callbacks::innermost};
+  callbacks::innermost = &mine;
   while (!deferred_.empty()) {
-    std::vector<callback<void()>> now;
-    now.swap(deferred_);
+    mine.batch.clear();
+    mine.batch.swap(deferred_);
+    mine.next = 0;
     unlock(hold);
-    for (auto& f : now) {
+    while (mine.next != mine.batch.size()) {
+      auto& f = mine.batch[mine.next++];
       try {
         f();
       } catch (std::exception const& thrown) {
@@ -173,26 +177,84 @@ void loop::run_deferred(lock& hold) {
     }
     hold.lock();
   }
-  in_callbacks_of = outer;
+  callbacks::innermost = mine.outer;
   flush_all(false);
+}
+
+/// Of this client, perhaps with callbacks of others inside them.
+bool loop::in_callbacks() const noexcept {
+  for (auto const* one = callbacks::innermost; one != nullptr; one = one->outer) {
+    if (&one->of == this) return true;
+  }
+  return false;
+}
+
+bool loop::may_wait() {
+  for (auto* one = callbacks::innermost; one != nullptr; one = one->outer) {
+    if (!one->of.pass_on(*one)) return false;
+  }
+  return true;
+}
+
+bool loop::pass_on(callbacks& rest) {
+  lock const hold{mutex_};
+  auto const first = rest.batch.begin() + static_cast<std::ptrdiff_t>(rest.next);
+  deferred_.insert(deferred_.begin(), std::make_move_iterator(first),
+                   std::make_move_iterator(rest.batch.end()));
+  rest.batch.erase(first, rest.batch.end());
+  if (stopping_) return true;  // nothing is waited for any more
+  if (is_keeper() && !relieve()) return false;
+  leave_to_keeper();
+  return true;
+}
+
+/// Makes another thread the keeper in place of this one.
+bool loop::relieve() {
+  if (relieved_ == most_relieved) return false;
+  try {
+    auto next = start_quiet_thread([this] { keep(); });
+    keeper_.swap(next);
+    next.detach();
+  } catch (std::system_error const&) {
+    return false;
+  }
+  ++relieved_;
+  return true;
+}
+
+/// What is deferred, since this thread waits in a callback and can't run it.
+void loop::leave_to_keeper() {
+  if (deferred_.empty()) return;
+  passed_on_ = true;
+  if (polling_) {
+    interrupt();  // whoever drives comes back and runs them
+  } else {
+    wake_keeper();
+  }
 }
 
 void loop::let_go() {
   polling_ = false;
   driver_ = {};
   driver_waits_ = nullptr;
-  // Callbacks may take their time: let somebody else drive meanwhile.
-  if (!deferred_.empty() && std::this_thread::get_id() != keeper_.get_id() && need_keeper()) wake_keeper();
+  if (in_callbacks()) {
+    leave_to_keeper();
+  } else if (!deferred_.empty() && !is_keeper() && need_keeper()) {
+    wake_keeper();  // callbacks may take their time: let somebody else drive meanwhile
+  }
 }
 
 bool loop::need_keeper() const noexcept {
   return parked_ > 0 || interest_ > 0 || !dirty_.empty() || timers_.earliest() < keeper_back_;
 }
 
+void loop::start_keeper() {
+  if (stopping_ || keeper_.joinable()) return;
+  keeper_ = start_quiet_thread([this] { keep(); });
+}
+
 void loop::wake_keeper() {
-  if (stopping_) return;
-  if (!keeper_.joinable()) keeper_ = start_quiet_thread([this] { keep(); });
-  if (keeper_wanted_) return;
+  if (stopping_ || keeper_wanted_) return;
   keeper_wanted_ = true;
   keeper_cv_.notify_one();
 }
@@ -206,7 +268,7 @@ void loop::interrupt() {
 void loop::keep() {
   lock hold{mutex_};
   auto nap = shortest_nap;
-  while (!stopping_) {
+  while (!stopping_ && is_keeper()) {
     auto const before = drives_;
     keeper_back_ = boot_clock::now() + nap;
     if (!wakes_.empty()) {
@@ -215,6 +277,8 @@ void loop::keep() {
     }
     keeper_cv_.wait_for(hold, nap, [this] { return keeper_wanted_ || stopping_; });
     keeper_back_ = time_point::max();
+    if (std::exchange(passed_on_, false)) run_deferred(hold);
+    if (!is_keeper()) break;
     if (polling_ || (!keeper_wanted_ && drives_ != before)) {  // stay out of the callers' way
       keeper_wanted_ = false;
       nap = std::min(nap * 2, longest_nap);
@@ -222,7 +286,7 @@ void loop::keep() {
     }
     nap = shortest_nap;
     auto served_alone = false;
-    while (!stopping_ && !polling_ && !served_alone) {
+    while (!stopping_ && !polling_ && !served_alone && is_keeper()) {
       polling_ = true;
       driver_ = std::this_thread::get_id();
       auto const served = served_;
@@ -233,8 +297,11 @@ void loop::keep() {
       let_go();
       run_deferred(hold);
     }
-    keeper_wanted_ = false;
+    if (is_keeper()) keeper_wanted_ = false;
   }
+  if (is_keeper()) return;
+  --relieved_;
+  keeper_cv_.notify_all();
 }
 
 }  // namespace holdfast::reactor

@@ -62,6 +62,8 @@ class flushable {
 /// under way
 ///   and none of them drives, or when nothing has happened for a while (renewals, messages). It leaves when
 ///   the last of several callers is served, so that the next one drives itself.
+/// - Callbacks of one client don't run inside one another. One that waits passes those behind it on to the
+///   keeper; if it runs on the keeper itself, to a new one, and this thread ends when it has gone through.
 ///
 /// Commands leave in one write per turn: what a turn's handlers and callbacks add is written at its end. A
 /// caller beside the driver writes by itself while little is under way; otherwise the driver collects.
@@ -77,6 +79,10 @@ class loop {
 
   // All of the following are called with the lock held; those that take it as an argument may let go of it
   // for a while.
+
+  /// Before the first thing is begun that may have to go on when nobody waits: once there is a keeper nothing
+  /// needs a thread any more that may not be had. Throws std::system_error.
+  void start_keeper();
 
   /// Lets go of the lock, and blocks until finish(one) was called, driving the loop if nobody else does.
   void wait(lock& hold, parked& one);
@@ -106,13 +112,25 @@ class loop {
   /// Ends the keeper, waiting for it. Afterwards only wait() drives. Not from a callback.
   void stop(lock& hold);
 
+  /// Asked without any lock by a thread that is about to wait for what a callback may have to bring, such as
+  /// a lease that another one has got: if it is inside callbacks itself, those that stand behind are another
+  /// thread's from now on. False: there is no thread for them, so it might wait for ever.
+  [[nodiscard]] static bool may_wait();
+
  private:
+  struct callbacks;  ///< what a thread runs of them at the moment
+
   void turn(lock& hold);
   void unlock(lock& hold);
   void flush_all(bool driving);
   void run_deferred(lock& hold);
+  [[nodiscard]] bool in_callbacks() const noexcept;
+  [[nodiscard]] bool pass_on(callbacks& rest);
+  [[nodiscard]] bool relieve();
+  void leave_to_keeper();
   void let_go();
   void keep();
+  [[nodiscard]] bool is_keeper() const noexcept { return std::this_thread::get_id() == keeper_.get_id(); }
   void wake_keeper();
   void interrupt();
   [[nodiscard]] bool need_keeper() const noexcept;
@@ -136,8 +154,10 @@ class loop {
       wakes_;  ///< threads that are finished and asleep: woken when the lock is free again
 
   std::thread keeper_;
+  int relieved_ = 0;  ///< threads that were the keeper, and wait in a callback
   std::condition_variable keeper_cv_;
   bool keeper_wanted_ = false;
+  bool passed_on_ = false;  ///< it is to run what is deferred
   bool stopping_ = false;
   time_point keeper_back_ = time_point::max();  ///< when a keeper that sleeps looks again
 };

@@ -25,7 +25,14 @@ struct timers::descriptor : boost::asio::posix::basic_stream_descriptor<> {
 };
 
 timers::timers(boost::asio::io_context& io, std::mutex& guard)
-    : guard_{guard}, fd_{std::make_unique<descriptor>(io, make_timerfd())} {
+    : guard_{guard}, fd_{std::make_unique<descriptor>(io)} {
+  auto const fd = make_timerfd();
+  boost::system::error_code failure;
+  fd_->assign(fd, failure);
+  if (failure) {
+    ::close(fd);
+    throw std::system_error{failure};
+  }
   watch();
 }
 

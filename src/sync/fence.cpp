@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/hash_slot.hpp"
+#include "base/ranges.hpp"
 #include "engine/access.hpp"
 #include "engine/core.hpp"
 #include "engine/failure.hpp"
@@ -96,8 +97,9 @@ fence::fence(client& redis, std::string resource, fence_options options) {
   sync::check(
       resource.size() <= sync::longest_name,
       "the name of a fenced resource has at most 65536 bytes, not " + std::to_string(resource.size()));
-  sync::check(options.remember.count() >= 0,
-              "remember of the fence " + quoted(resource) + " must not be negative");
+  ranges::check(options, ranges::of_fences, [&resource](char const* option) {
+    return std::string{option} + " of the fence " + quoted(resource);
+  });
   auto core = engine::access::core_of(redis);
   core->check_kind(engine::votes::none);
   if (core->clustered()) sync::check_cluster_name(resource);
@@ -176,7 +178,9 @@ fence_result fence::set(std::string_view key, std::string_view value, fence_toke
 
 fence_result fence::set(std::string_view key, std::string_view value, fence_token token,
                         std::chrono::milliseconds ttl) {
-  sync::check(ttl.count() > 0, "the ttl of " + quoted(key) + " must be at least 1 ms");
+  sync::check(ttl.count() > 0 && ttl <= ranges::century,
+              "the ttl of " + quoted(key) + " must be from 1 ms to " + ranges::in_words(ranges::century) +
+                  ", not " + ranges::in_words(ttl));
   return write(token, "SET", key, value, "PX", std::to_string(ttl.count()));
 }
 

@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/fork.hpp"
+
 namespace holdfast::sync {
 
 /// Never twice the same in a process; with the client's uuid, nowhere.
@@ -24,16 +26,15 @@ class notes {
 
   /// Keys of requests that no copy is left of.
   [[nodiscard]] std::vector<std::string> take_answered() {
-    std::scoped_lock const hold{guard_};
+    std::lock_guard const hold{guard_across_fork(this)};
     return std::exchange(answered_, {});
   }
   void add_answered(std::string key) {
-    std::scoped_lock const hold{guard_};
+    std::lock_guard const hold{guard_across_fork(this)};
     answered_.push_back(std::move(key));
   }
 
  private:
-  std::mutex guard_;
   std::vector<std::string> answered_;  ///< under the guard
 };
 

@@ -2,34 +2,27 @@
 
 #include <holdfast/error.hpp>
 
+#include "base/ranges.hpp"
 #include "script/names.hpp"
 
 namespace holdfast::sync {
+
 void check(bool fine, std::string const& what) {
   if (!fine) throw error{std::errc::invalid_argument, what};
 }
 
 void check(std::string const& name, lock_options const& options) {
-  using namespace std::chrono_literals;
   check(!name.empty(), "a lock needs a name: it is empty");
   check(name.size() <= longest_name,
         "the name of a lock has at most 65536 bytes, not " + std::to_string(name.size()));
   auto const of = [&name](char const* option) { return std::string{option} + " of lock \"" + name + "\""; };
-  auto const in_ms = [](milliseconds time) { return std::to_string(time.count()) + " ms"; };
-  check(options.ttl >= 10ms, of("ttl") + " must be at least 10 ms, not " + in_ms(options.ttl));
-  check(options.ttl <= 365 * 24h, of("ttl") + " must be at most a year");
-  check(options.renew_every >= 0ms, of("renew_every") + " must not be negative");
+  ranges::check(options, ranges::of_locks, of);
   check(options.renew_every <= options.ttl / 2,
         of("renew_every") + " must be at most half the ttl, so that one renewal can fail");
   check(options.max_renewals >= 0, of("max_renewals") + " must not be negative");
-  check(options.max_hold >= 0ms, of("max_hold") + " must not be negative");
-  check(options.starvation_limit >= 0ms, of("starvation_limit") + " must not be negative");
   check(options.handoff_limit >= 0 && options.handoff_limit <= 4096,
         of("handoff_limit") + " must be from 0 to 4096");
-  check(options.handoff_time >= 0ms, of("handoff_time") + " must not be negative");
   check(options.replicas >= 0, of("replicas") + " must not be negative");
-  check(options.poll_floor >= 1ms,
-        of("poll_floor") + " must be at least 1 ms, not " + in_ms(options.poll_floor));
   check(options.poll_floor <= options.poll_cap, of("poll_floor") + " must be at most poll_cap");
 }
 

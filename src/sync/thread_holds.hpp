@@ -27,8 +27,8 @@ class thread_guest {
   virtual void thread_ends() noexcept = 0;
 };
 
-/// This thread holds something: `who` is told if it ends so. Costs two atomic operations, and no allocation
-/// but for the first few.
+/// This thread holds something: `who` is told if it ends so. Costs two atomic operations, however much it
+/// holds, and an allocation only where it holds more than before.
 void note_hold(std::shared_ptr<thread_guest> const& who);
 
 /// It doesn't hold it any longer.
@@ -57,14 +57,14 @@ class thread_holds final : public thread_guest, public std::enable_shared_from_t
     auto const me = std::this_thread::get_id();
     if (owner_.load(std::memory_order_relaxed) == me) return true;
     if (!any_others_.load(std::memory_order_relaxed)) return false;
-    std::lock_guard const alone{guard_};
+    std::lock_guard const alone{guard()};
     return find(me) != nullptr;
   }
 
   /// This thread holds it from now on.
   void keep(Lease held) {
     note_hold(this->shared_from_this());
-    std::lock_guard const alone{guard_};
+    std::lock_guard const alone{guard()};
     if (now_.by != std::thread::id{}) {
       others_.push_back(std::move(now_));
       any_others_.store(true, std::memory_order_relaxed);
@@ -75,7 +75,7 @@ class thread_holds final : public thread_guest, public std::enable_shared_from_t
 
   /// This thread, which holds it, holds it once more.
   [[nodiscard]] nested again() noexcept {
-    std::lock_guard const alone{guard_};
+    std::lock_guard const alone{guard()};
     auto& hold_of_mine = *find(std::this_thread::get_id());
     if (!hold_of_mine.held.valid()) return nested::lost;
     if (hold_of_mine.depth == deepest) return nested::too_deep;
@@ -86,7 +86,7 @@ class thread_holds final : public thread_guest, public std::enable_shared_from_t
   /// This thread holds it once less; after the last time `what` is what it held.
   [[nodiscard]] left leave(Lease& what) noexcept {
     {
-      std::lock_guard const alone{guard_};
+      std::lock_guard const alone{guard()};
       auto* const hold_of_mine = find(std::this_thread::get_id());
       if (hold_of_mine == nullptr) return left::nothing;
       if (--hold_of_mine->depth > 0) return left::nested;
@@ -101,9 +101,7 @@ class thread_holds final : public thread_guest, public std::enable_shared_from_t
     forget_hold(*this);
     hold now;
     std::vector<hold> others;
-    std::unique_lock alone{guard_, std::defer_lock};  // destroyed first: releasing takes its time
-    // A forked child has this thread only, and perhaps a guard that another one of its parent had.
-    if (generation_ == fork_generation()) alone.lock();
+    std::lock_guard const alone{guard()};  // destroyed first: releasing takes its time
     std::swap(now, now_);
     std::swap(others, others_);
     owner_.store({}, std::memory_order_relaxed);
@@ -113,7 +111,7 @@ class thread_holds final : public thread_guest, public std::enable_shared_from_t
   void thread_ends() noexcept override {
     Lease left_behind;
     {
-      std::lock_guard const alone{guard_};
+      std::lock_guard const alone{guard()};
       auto* const hold_of_mine = find(std::this_thread::get_id());
       if (hold_of_mine == nullptr) return;
       left_behind = take(*hold_of_mine);
@@ -127,6 +125,8 @@ class thread_holds final : public thread_guest, public std::enable_shared_from_t
     Lease held{};
     std::int32_t depth = 1;
   };
+
+  [[nodiscard]] std::mutex& guard() const noexcept { return guard_across_fork(this); }
 
   hold* find(std::thread::id by) noexcept {
     if (now_.by == by) return &now_;
@@ -149,10 +149,10 @@ class thread_holds final : public thread_guest, public std::enable_shared_from_t
   }
 
   std::function<void(Lease)> const abandoned_;
-  int const generation_ = fork_generation();
-  std::mutex guard_;  ///< of the next two
+  // Under the guard.
   hold now_{};
   std::vector<hold> others_{};
+
   std::atomic<std::thread::id> owner_{};  ///< now_.by
   std::atomic<bool> any_others_{false};
 };

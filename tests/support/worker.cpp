@@ -5,14 +5,17 @@
 #include "registry.hpp"
 
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <atomic>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <functional>
 #include <iostream>
+#include <memory>
 #include <sstream>
 #include <stdexcept>
 #include <utility>
@@ -71,6 +74,33 @@ std::string exit_of_forked_child() {
   return std::to_string(WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status));
 }
 
+/// No thread can be started any more, or they can again. The superuser, whom no limit stops, becomes nobody.
+bool limit_threads(bool none) {
+  constexpr auto nobody = 65534;
+  if (none && ::geteuid() == 0 && ::setresuid(nobody, nobody, nobody) != 0) return false;
+  rlimit limit{};
+  ::getrlimit(RLIMIT_NPROC, &limit);
+  limit.rlim_cur = none ? 0 : limit.rlim_max;
+  return ::setrlimit(RLIMIT_NPROC, &limit) == 0;
+}
+
+/// How an asynchronous acquisition begins, and how often it calls if it doesn't.
+std::string begin_async() {
+  auto const calls = std::make_shared<std::atomic<int>>(0);
+  try {
+    lock->async_acquire([calls](std::optional<lease>, std::exception_ptr const&) { ++*calls; });
+  } catch (error const&) {
+    return "refused, called " + std::to_string(calls->load());
+  }
+  return "taken";
+}
+
+bool signals_are_open() {
+  sigset_t blocked{};
+  ::pthread_sigmask(SIG_SETMASK, nullptr, &blocked);
+  return ::sigismember(&blocked, SIGTERM) == 0;
+}
+
 /// Of a counter in Redis, with two commands, unguarded but for the lock.
 void increment(std::string const& socket, std::string const& counter, int times) {
   raw_redis raw{socket};
@@ -107,6 +137,12 @@ void obey(std::string const& line) {
     answer("ok");
   } else if (line == "status") {
     answer(std::string{held.valid() ? "valid " : "invalid "} + code_word(held.lost_because()));
+  } else if (line == "no threads" || line == "threads") {
+    answer(limit_threads(line == "no threads") ? "ok" : "refused");
+  } else if (line == "async") {
+    answer(begin_async());
+  } else if (line == "signals") {
+    answer(signals_are_open() ? "open" : "blocked");
   } else if (line == "spin") {
     spin();
   } else if (line == "exit") {

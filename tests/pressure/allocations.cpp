@@ -1,0 +1,51 @@
+#include "allocations.hpp"
+
+#include <atomic>
+#include <cstdlib>
+#include <new>
+#include <utility>
+
+namespace holdfast::test {
+namespace {
+
+std::atomic<std::int64_t> to_go{-1};  ///< before the one that is meant; negative: none is, or it has been
+std::atomic<std::function<void()> const*> what_happens{nullptr};
+thread_local bool is_left_alone = false;
+
+void look_at_allocation() {
+  if (is_left_alone || to_go.load() < 0) return;
+  auto const* const happening = what_happens.load();
+  if (to_go.fetch_sub(1) != 0 || happening == nullptr) return;
+  left_alone const meanwhile;
+  (*happening)();
+}
+
+}  // namespace
+
+nth_allocation::nth_allocation(std::int64_t n, std::function<void()> happening)
+    : happening_{std::move(happening)} {
+  what_happens = &happening_;
+  to_go = n;
+}
+
+nth_allocation::~nth_allocation() {
+  to_go = -1;
+  what_happens = nullptr;
+}
+
+bool nth_allocation::happened() const noexcept { return to_go.load() < 0; }
+
+left_alone::left_alone() noexcept : before_{is_left_alone} { is_left_alone = true; }
+
+left_alone::~left_alone() { is_left_alone = before_; }
+
+}  // namespace holdfast::test
+
+void* operator new(std::size_t size) {
+  holdfast::test::look_at_allocation();
+  if (auto* const memory = std::malloc(size == 0 ? 1 : size)) return memory;
+  throw std::bad_alloc{};
+}
+
+void operator delete(void* memory) noexcept { std::free(memory); }
+void operator delete(void* memory, std::size_t /*size*/) noexcept { std::free(memory); }

@@ -1,0 +1,71 @@
+/// A process forks while another of its threads is at anything.
+#include "allocations.hpp"
+
+#include "support/eventually.hpp"
+
+#include <holdfast/client.hpp>
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <thread>
+
+namespace holdfast::test {
+namespace {
+
+constexpr auto nowhere = "redis+unix:///nonexistent/redis.sock";
+
+/// Forks a child that makes a client, destroys it and ends as most programs do.
+bool child_with_a_client_ends_well() {
+  std::fflush(nullptr);  // or the child writes it, too
+  auto const child = ::fork();
+  if (child == 0) {
+    {
+      client const own{nowhere};
+    }
+    std::exit(0);
+  }
+  auto status = 0;
+  if (eventually([&] { return ::waitpid(child, &status, WNOHANG) == child; }))
+    return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+  ::kill(child, SIGKILL);
+  ::waitpid(child, &status, 0);
+  return false;
+}
+
+TEST(fork, lets_a_child_make_a_client_whatever_another_thread_is_at) {
+#ifdef __SANITIZE_ADDRESS__
+  GTEST_SKIP() << "a thread of the parent may hold a lock of AddressSanitizer's allocator at the fork";
+#endif
+  left_alone const this_thread;
+  // Where it holds a lock it allocates, too: each allocation lasts until the child is there, or until the
+  // fork has had time to begin, since it may wait for the lock.
+  for (auto n = 0;; ++n) {
+    std::atomic<bool> stands = false;
+    std::atomic<bool> forked = false;
+    std::atomic<bool> over = false;
+    nth_allocation const here{n, [&] {
+                                stands = true;
+                                (void)came_within(100ms, [&] { return forked.load(); });
+                              }};
+    std::jthread const maker{[&] {
+      {
+        client const made{nowhere};
+      }
+      over = true;
+    }};
+    ASSERT_TRUE(eventually([&] { return stands || over; }));
+    if (!stands) break;
+    EXPECT_TRUE(child_with_a_client_ends_well()) << "forked at allocation " << n;
+    forked = true;
+    if (HasFailure()) break;
+  }
+}
+
+}  // namespace
+}  // namespace holdfast::test

@@ -25,6 +25,10 @@ void core::start(waiter& who) {
   auto& at = *who.place;
   who.since = boot_clock::now();
   ++stats_.waiting_now;
+  if (exiting_elsewhere()) {
+    if (who.once) finish(who);
+    return;
+  }
   auto const known_busy = at.holder != nullptr || (at.on_wire && at.on_wire->now == bid::state::waiting);
   if (who.once && known_busy) {
     finish(who);

@@ -210,9 +210,24 @@ void core::drain(reactor::lock& hold, std::chrono::nanoseconds bound) {
   }
 }
 
+/// The process ends: what it gives back here is for other processes. Those that wait in this one wait on,
+/// until their time is up, they are cancelled, or it is over; a thread that doesn't expect an exception would
+/// end the process in another way than it was to end.
+void core::set_waiters_aside() noexcept {
+  exiting_ = std::this_thread::get_id();
+  std::vector<line_ptr> all;
+  all.reserve(lines_.size());
+  for (auto const& place : lines_) all.emplace_back(const_cast<line*>(&place));
+  for (auto const& place : all) {
+    place->waiters.clear();
+    if (place->on_wire) give_up_bid(*place);
+  }
+}
+
 void core::release_all() noexcept {
   if (forked()) return;
   reactor::lock hold{loop_.mutex()};
+  if (!closing_) set_waiters_aside();
   std::vector<held_ptr> all;
   for (auto const& place : lines_) {
     if (place.holder != nullptr) all.emplace_back(place.holder);

@@ -10,6 +10,7 @@
 #include <span>
 #include <stop_token>
 #include <string>
+#include <thread>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -51,7 +52,8 @@ class core : public std::enable_shared_from_this<core> {
   void connect();
   /// Ends it all, within a bound: releases what is held, lets waiters go.
   void shut();
-  /// What exit() can still do: releases what is held, within a bound.
+  /// What exit() can still do: releases what is held, within a bound. No other thread gets a lock from then
+  /// on.
   void release_all() noexcept;
   [[nodiscard]] client_stats stats();
   /// The options as all locks with the same ones share them.
@@ -232,6 +234,10 @@ class core : public std::enable_shared_from_this<core> {
   template <class Send>
   [[nodiscard]] std::vector<net::answer> wait_for_answers(std::size_t count, Send send);
   void check_usable() const;
+  void set_waiters_aside() noexcept;
+  [[nodiscard]] bool exiting_elsewhere() const noexcept {
+    return exiting_ != std::thread::id{} && exiting_ != std::this_thread::get_id();
+  }
   [[nodiscard]] std::unique_ptr<servers> make_servers();
   void drain(reactor::lock& hold, std::chrono::nanoseconds bound);
   void log(log_level level, std::string message);
@@ -286,6 +292,7 @@ class core : public std::enable_shared_from_this<core> {
   std::shared_ptr<error const> no_broadcast_;  ///< the same
   process_info known_;                         ///< the last record that was asked for
   bool closing_ = false;
+  std::thread::id exiting_;  ///< who has called exit()
   /// WAITs behind acquisitions, over a connection of their own.
   struct {
     std::size_t open = 0;     ///< not answered

@@ -15,6 +15,7 @@
 #include <iostream>
 #include <sstream>
 #include <stdexcept>
+#include <thread>
 #include <utility>
 
 namespace holdfast::test {
@@ -38,13 +39,15 @@ std::unique_ptr<client> redis;
 std::unique_ptr<any_lock> lock;
 std::unique_ptr<recursive_mutex> of_thread;
 std::function<std::unique_ptr<recursive_mutex>()> make_of_thread;
+std::function<std::unique_ptr<any_lock>()> make_lock_again;
 lease held;
 
 void connect(std::string const& url, std::string const& title, std::string const& name,
              std::string const& ttl) {
   auto const& what = subject_titled(title);
   redis = std::make_unique<client>(url, client_options{.name = "worker", .wake = what.wake});
-  lock = what.make(*redis, name, {.ttl = number(ttl)});
+  make_lock_again = [&what, name, ttl = number(ttl)] { return what.make(*redis, name, {.ttl = ttl}); };
+  lock = make_lock_again();
   // Not on a client that has only one kind of lock.
   make_of_thread = [name, ttl = number(ttl)] {
     return std::make_unique<recursive_mutex>(*redis, name, lock_options{.ttl = ttl});
@@ -71,6 +74,38 @@ std::string exit_of_forked_child() {
   return std::to_string(WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status));
 }
 
+/// Another thread, for as long as the process lives, with a lock that exit() doesn't destroy under it.
+template <class Work>
+void start_thread(Work work) {
+  std::thread{[work, own = make_lock_again().release()] {
+    work(*own);
+    ::pause();
+  }}.detach();
+}
+
+/// Says when it has got the lock, if it ever does.
+void wait_in_another_thread() {
+  start_thread([](any_lock& own) {
+    auto const mine = own.acquire();
+    answer("entered");
+    ::pause();
+  });
+  while (redis->stats().waiting_now == 0) std::this_thread::yield();
+}
+
+/// Takes the lock and gives it back, over and over.
+void cycle_in_another_thread() {
+  auto const before = redis->stats().acquired;
+  start_thread([](any_lock& own) {
+    try {
+      for (;;) own.acquire().release();
+    } catch (error const&) {
+      return;  // the client has been destroyed
+    }
+  });
+  while (redis->stats().acquired < before + 3) std::this_thread::yield();
+}
+
 /// Of a counter in Redis, with two commands, unguarded but for the lock.
 void increment(std::string const& socket, std::string const& counter, int times) {
   raw_redis raw{socket};
@@ -93,6 +128,12 @@ void obey(std::string const& line) {
     if (!of_thread) of_thread = make_of_thread();
     of_thread->lock();
     answer("locked");
+  } else if (line == "wait") {
+    wait_in_another_thread();
+    answer("waiting");
+  } else if (line == "cycle") {
+    cycle_in_another_thread();
+    answer("cycling");
   } else if (line == "fork") {
     answer("ended " + exit_of_forked_child());
   } else if (line == "release") {

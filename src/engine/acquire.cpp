@@ -124,7 +124,6 @@ void core::on_granted(line& at, granted const& what, time_point sent_at, millise
   line_ptr const pin{&at};
   auto& mine = *at.on_wire;
   if (at.waiters.empty()) {
-    mine.now = bid::state::waiting;
     mine.joined = true;  // there is something to give back
     give_up_bid(at);
     return;
@@ -141,7 +140,6 @@ void core::on_granted(line& at, granted const& what, time_point sent_at, millise
   }
   auto const deadline = deadline_of(sent_at, ttl);
   if (now >= deadline && ++mine.late >= too_late) {
-    mine.now = bid::state::waiting;
     mine.joined = true;
     fail_all(at, std::make_shared<error const>(
                      errc::unreachable, url() + ": the server's answers for " + at.title() +
@@ -149,10 +147,17 @@ void core::on_granted(line& at, granted const& what, time_point sent_at, millise
                                             " ms): use a longer one"));
     return;
   }
+  auto const by_message = mine.now == bid::state::asking;  // while a request is under way
   if (now >= deadline || (ttl != first.how->options.ttl && !first.how->options.watchdog)) {
-    ask_for(at);  // too late, or not for so long as this caller wants: as its owner we can ask again
+    // Too late, or not for so long as this caller wants: as its owner we can ask again.
+    if (by_message) {
+      mine.woken = true;
+    } else {
+      ask_for(at);
+    }
     return;
   }
+  if (by_message) outrun_.emplace(mine.number, time_point{});
   held_ptr const lease{new held{pin, first.how, mine.number, what.token}};
   lease->set_deadline(deadline);
   lease->tokens_left = what.count - 1;

@@ -237,7 +237,11 @@ void core::release_all() noexcept {
     giving_back const back{*one, terms_of(one->options())};
     auto const keeps = one->options().keep;
     lose(*one, loss_cause::closed);
-    if (!keeps && !in_use(*back.place, back.number)) send_release(back, {});
+    if (keeps) {
+      leave_key(*one, std::nullopt, {});
+    } else if (!in_use(*back.place, back.number)) {
+      send_release(back, {});
+    }
   }
   presence_.end();
   // The connection stands still while the server waits for replicas, and what comes behind may be what took

@@ -203,6 +203,7 @@ class core : public std::enable_shared_from_this<core> {
   bool finish_here(held& what);
   bool leave_here(held& what);
   void ask_after_release(line& at);
+  void leave_key(held& what, std::optional<milliseconds> left, release_handler done);
   void set_last_ttl(held& what, milliseconds left, release_handler done);
   [[nodiscard]] static bool still_to_release(held const& what) noexcept;
   bool hand_over(line& at, held& from);
@@ -274,6 +275,9 @@ class core : public std::enable_shared_from_this<core> {
   std::unique_ptr<servers> const servers_;
   std::unordered_set<line, line_hash, line_equal> lines_;
   std::unordered_map<std::uint64_t, line*> bids_;  ///< by owner number: who a message is for
+  /// Owners whose lock came by message while a request for it was under way, until that is answered; with the
+  /// time until which they have kept the key since, max() being what its ttl says.
+  std::unordered_map<std::uint64_t, time_point> outrun_;
   std::unordered_map<line const*, crowd> crowds_;  ///< of lines whose kind allows several leases at a time
   renewer renewer_;
   inbox inbox_;

@@ -136,15 +136,22 @@ void core::keep(held& what, std::optional<milliseconds> left, release_handler do
     return;
   }
   (void)finish_here(what);
-  presence_.stay_until(left ? boot_clock::now() + *left : what.deadline());
+  leave_key(what, left, std::move(done));
+  if (at->waiters.empty() || at->on_wire) return;
+  open_bid(*at);
+  ask_for(*at);
+}
+
+/// To its ttl, or to one of `left`.
+void core::leave_key(held& what, std::optional<milliseconds> left, release_handler done) {
+  auto const until = left ? boot_clock::now() + *left : time_point::max();
+  if (auto const late = outrun_.find(what.number()); late != outrun_.end()) late->second = until;
+  presence_.stay_until(left ? until : what.deadline());
   if (left) {
     set_last_ttl(what, *left, std::move(done));
   } else if (done) {
     done(release_result::kept);
   }
-  if (at->waiters.empty() || at->on_wire) return;
-  open_bid(*at);
-  ask_for(*at);
 }
 
 /// A renewal that is the last one, and may be shorter than what is left.
@@ -269,9 +276,9 @@ void core::pass(line& at, held const& from, release_handler done) {
                   if (ours) ++stats_.released;
                   if (done) done(ours ? release_result::released : release_result::lost);
                   if (!mine_still) return;
+                  pin->on_wire->now = bid::state::waiting;
                   if (result.next.empty()) {
                     if (pin->waiters.empty()) {
-                      pin->on_wire->now = bid::state::waiting;
                       give_up_bid(*pin);
                     } else {
                       ask_for(*pin);

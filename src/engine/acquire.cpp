@@ -161,6 +161,7 @@ void core::on_granted(line& at, granted const& what, time_point sent_at, millise
   held_ptr const lease{new held{pin, first.how, mine.number, what.token}};
   lease->set_deadline(deadline);
   lease->tokens_left = what.count - 1;
+  lease->provisional = ttl != first.how->options.ttl;
   if (first.how->options.watchdog) {
     lease->renew_at = std::min(sent_at + lease->how().every, now + (deadline - now) / 2);
   }

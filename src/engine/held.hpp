@@ -94,6 +94,7 @@ class held : public boost::intrusive_ref_counter<held, boost::thread_safe_counte
   time_point due{};                 ///< when it is looked at next
   std::int32_t renewals_left = -1;  ///< negative: no limit
   bool renewing = false;
+  bool provisional = false;  ///< granted by message: the server has another ttl for it until it is renewed
 
  private:
   // Here, where they fill a gap: a lease has to be small.

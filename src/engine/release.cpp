@@ -144,6 +144,7 @@ void core::keep(held& what, std::optional<milliseconds> left, release_handler do
 
 /// To its ttl, or to one of `left`.
 void core::leave_key(held& what, std::optional<milliseconds> left, release_handler done) {
+  if (!left && what.provisional) left = what.options().ttl;
   auto const until = left ? boot_clock::now() + *left : time_point::max();
   if (auto const late = outrun_.find(what.number()); late != outrun_.end()) late->second = until;
   presence_.stay_until(left ? until : what.deadline());
@@ -198,6 +199,7 @@ bool core::hand_over(line& at, held& from) {
   heir->set_deadline(from.deadline());
   heir->renew_at = from.renew_at;
   heir->renewing = from.renewing;
+  heir->provisional = from.provisional;
   heir->tokens_left = from.tokens_left - 1;
   if (from.renewing) from.set_heir(heir);
   ++at.handoffs;

@@ -159,6 +159,7 @@ void renewer::on_answer(held_list const& leases, renewal const& result) {
 
 void renewer::renewed(held& one, time_point sent_at) {
   ++counts_.renewals;
+  one.provisional = false;
   if (one.renewals_left > 0) --one.renewals_left;
   one.set_deadline(std::max(one.deadline(), deadline_of(sent_at, one.options().ttl)));
   auto const again = one.options().watchdog && one.renewals_left != 0;

@@ -70,10 +70,10 @@ TEST(grant, that_is_over_already_when_its_message_comes_is_not_believed) {
 /// One who holds a lock, and one who waits for it and is granted it by message.
 class handed_over : public test::fault {
  protected:
-  [[nodiscard]] bool waits_and_listens() {
-    return test::eventually([this] {
+  [[nodiscard]] bool waits_and_listens(client const& who) {
+    return test::eventually([&] {
       return raw_.command({"ZCARD", "holdfast_queue:{orders}"}).integer == 1 &&
-             !raw_.client_ids("pubsub").empty();
+             raw_.command({"PUBSUB", "NUMSUB", "holdfast_inbox:" + who.uuid()}).elements.at(1).integer == 1;
     });
   }
 
@@ -89,7 +89,7 @@ TEST_F(handed_over, and_kept_it_is_not_given_back_for_the_answer_to_an_earlier_r
     mutex wanted{winner, "orders", {.ttl = 60s}};
     auto theirs = held_.acquire();
     test::waiter waiting{wanted};
-    ASSERT_TRUE(waits_and_listens());
+    ASSERT_TRUE(waits_and_listens(winner));
     std::atomic<bool> held_up = false;
     proxy.decide([&](test::request const& r) {
       if (held_up || test::kind_of(r) != known.acquire) return test::fate::pass();
@@ -106,6 +106,28 @@ TEST_F(handed_over, and_kept_it_is_not_given_back_for_the_answer_to_an_earlier_r
     EXPECT_LE(raw_.pttl("orders"), 50'000);
     raw_.del("orders");
   });
+}
+
+TEST_F(handed_over, and_kept_at_once_it_has_its_ttl_and_not_that_of_the_grant) {
+  for (auto const end : {"keep_until_expiry", "keep", "the client's end"}) {
+    auto winner = std::make_unique<client>(server_.url(), test::unhurried());
+    mutex wanted{*winner, "orders", {.ttl = 60s, .keep = true}};
+    auto theirs = held_.acquire();
+    test::waiter waiting{wanted};
+    ASSERT_TRUE(waits_and_listens(*winner));
+    theirs.release();
+    ASSERT_TRUE(test::eventually([&] { return waiting.done(); }));
+    auto mine = waiting.take();
+    if (end == std::string_view{"keep"}) {
+      EXPECT_EQ(mine.release(), release_result::kept);
+    } else if (end == std::string_view{"keep_until_expiry"}) {
+      EXPECT_EQ(mine.keep_until_expiry(), release_result::kept);
+    } else {
+      winner.reset();
+    }
+    EXPECT_GT(raw_.pttl("orders"), 30'000) << end;
+    raw_.command({"FLUSHALL"});
+  }
 }
 
 }  // namespace

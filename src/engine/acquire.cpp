@@ -138,6 +138,10 @@ void core::on_granted(line& at, granted const& what, time_point sent_at, millise
     }
     return;
   }
+  if (first.how->acknowledged() && !mine.acknowledged) {
+    ask_for(at);  // it was asked for, or passed on, to somebody who left, or who needs no replicas
+    return;
+  }
   auto const deadline = deadline_of(sent_at, ttl);
   if (now >= deadline && ++mine.late >= too_late) {
     mine.joined = true;

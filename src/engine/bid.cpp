@@ -170,6 +170,7 @@ void core::ask_for(line& at) {
   auto& mine = *at.on_wire;
   mine.now = bid::state::asking;
   mine.woken = false;
+  mine.acknowledged = false;
   mine.retry.disarm();
   auto const how = next_ask(at);
   mine.joined = mine.joined || (how.join && at.how().queues);

@@ -76,6 +76,7 @@ struct bid {
   bool listening = false;      ///< its channels are open
   bool joined = false;         ///< it may be in the queue
   bool woken = false;          ///< a message came while a request was under way
+  bool acknowledged = false;   ///< by as many as the first caller wants; since it asked last
   bool answered = false;       ///< the server has been asked once: outages are waited out from now on
   time_point asked_at{};       ///< when the last ask was sent that was answered "busy"
   std::int64_t counter{};      ///< the newest token at that ask: a grant with an older one is over already

@@ -242,6 +242,46 @@ TEST_F(synced, caller_that_asks_for_disks_is_not_content_with_memory) {
   EXPECT_EQ(proxy_.count("WAITAOF"), 1u);
 }
 
+/// Somebody who needs no replicas has asked, and leaves; who is next in line needs one, and there is none.
+class inherited : public fault {
+ protected:
+  void expect_unreplicated(waiter& one) {
+    ASSERT_TRUE(eventually([&] { return one.done(); }));
+    EXPECT_EQ(failure_of([&] { (void)one.take(); }).code, errc::unreplicated);
+    EXPECT_TRUE(comes_clean());
+  }
+
+  flaky_proxy proxy_{server_.socket_path()};
+  client redis_{proxy_.url(), unhurried()};
+  mutex careful_{redis_, "orders", {.ttl = 60s, .replicas = 1}};
+  std::stop_source enough_;
+};
+
+TEST_F(inherited, lock_that_was_asked_for_without_replicas_is_not_believed) {
+  mutex plain{redis_, "orders", {.ttl = 60s}};
+  redis_.connect();
+  proxy_.freeze();
+  waiter first{plain, enough_.get_token()};
+  waiter second{careful_};
+  enough_.request_stop();
+  ASSERT_TRUE(eventually([&] { return first.done(); }));
+  proxy_.thaw();
+  expect_unreplicated(second);
+}
+
+TEST_F(inherited, lock_that_was_passed_on_without_replicas_is_not_believed) {
+  mutex plain{redis_, "orders", {.ttl = 60s, .handoff_limit = 0}};
+  auto mine = plain.acquire();
+  waiter first{plain, enough_.get_token()};
+  waiter second{careful_};
+  proxy_.freeze();
+  mine.async_release({});
+  enough_.request_stop();
+  ASSERT_TRUE(eventually([&] { return first.done(); }));
+  proxy_.thaw();
+  expect_unreplicated(second);
+}
+
 TEST(replicas, that_nobody_has_are_missed) {
   redis_server server;
   client redis{server.url()};

@@ -82,10 +82,13 @@ void core::time_up(waiter& who) {
     who.failure = mine->trouble;
   } else if (mine != nullptr && mine->now == bid::state::asking) {
     // A server that couldn't be asked is no busy lock. One that was, and has yet to give its first answer,
-    // decides.
+    // decides; and where replicas have to acknowledge, whether they do decides each time.
     who.failure = servers_->down_because();
-    if (!who.failure && !mine->answered) {
+    if (!who.failure && !who.once && (!mine->answered || who.how->acknowledged())) {
       who.once = true;
+      // Once it has answered, outages are waited out: not by this one.
+      if (mine->answered)
+        loop_.arm(who.time_up, boot_clock::now() + options_.reply_timeout + options_.connect_timeout);
       return;
     }
   }

@@ -1,6 +1,9 @@
 /// Acquisitions that replicas acknowledge, with a replica that is there, frozen and gone.
 #include "fault.hpp"
 
+#include <random>
+#include <thread>
+
 namespace holdfast::test {
 namespace {
 
@@ -289,6 +292,35 @@ TEST(replicas, that_nobody_has_are_missed) {
   auto const wrong = failure_of([&] { m.lock(); });
   EXPECT_EQ(wrong.code, errc::unreplicated);
   EXPECT_TRUE(wrong.says("0 of 1")) << wrong.what;
+}
+
+/// Whatever its time is, and whenever the lock comes free meanwhile.
+TEST(replicas, that_nobody_has_are_missed_by_whoever_was_given_the_lock_and_by_nobody_else) {
+  redis_server server;
+  auto raw = server.raw();
+  client redis{server.url(), unhurried({.recheck = 20ms})};
+  mutex m{redis, "orders", {.ttl = 400ms, .replicas = 1}};
+  std::string const counter = "holdfast_token:{orders}";  // it is there when the lock was given to anybody
+  auto const seed = std::random_device{}();
+  std::minstd_rand random{seed};
+  std::uniform_int_distribution<int> some_time{1, 400};
+  auto given_times = 0;
+  for (auto round = 0; round < 20; ++round) {
+    raw.del(counter);
+    raw.command({"SET", "orders", "somebody else", "PX", "60000"});
+    std::chrono::milliseconds const wait{some_time(random)};
+    auto const comes_free = boot_now() + std::int64_t{some_time(random)} * 1'000'000;
+    std::jthread const holder{[&, theirs = server.raw()]() mutable {
+      (void)came_within(1min, [&] { return boot_now() >= comes_free; });
+      theirs.del("orders");
+    }};
+    auto const wrong = failure_of([&] { EXPECT_FALSE(m.try_acquire_for(wait)); });
+    auto const given = raw.exists(counter);
+    EXPECT_EQ(wrong.code, given ? make_error_code(errc::unreplicated) : std::error_code{})
+        << "round " << round << ", seed " << seed << ", after " << wait.count() << " ms: " << wrong.what;
+    if (given) ++given_times;
+  }
+  EXPECT_GT(given_times, 0);
 }
 
 }  // namespace

@@ -36,6 +36,7 @@ void core::start(waiter& who) {
   }
   if (at.waiters.empty() && join(who)) return;
   at.waiters.push_back(who);
+  if (who.once) only_try(who);
   if (at.holder != nullptr) {
     ++stats_.waits;
     listen_ahead(at);
@@ -51,7 +52,12 @@ void core::start(waiter& who) {
 /// Lets a caller go with whatever is in place. It isn't in the line any more afterwards.
 void core::finish(waiter& who) {
   if (!who.lease && !who.failure) note_busy(who);
-  if (who.is_linked()) who.place->waiters.erase(waiter_list::s_iterator_to(who));
+  auto& at = *who.place;
+  if (who.in_line()) at.waiters.erase(waiter_list::s_iterator_to(who));
+  if (who.among_tries()) {
+    who.try_hook::unlink();
+    if (at.tries->empty()) at.tries.reset();
+  }
   who.time_up.disarm();
   who.done = true;
   --stats_.waiting_now;
@@ -77,7 +83,7 @@ void core::leave(waiter& who) {
 }
 
 void core::time_up(waiter& who) {
-  auto const* const mine = who.place->on_wire.get();
+  auto const* const mine = who.in_line() ? who.place->on_wire.get() : nullptr;
   if (mine != nullptr && mine->trouble) {
     who.failure = mine->trouble;
   } else if (mine != nullptr && mine->now == bid::state::asking) {
@@ -85,7 +91,7 @@ void core::time_up(waiter& who) {
     // decides; and where replicas have to acknowledge, whether they do decides each time.
     who.failure = servers_->down_because();
     if (!who.failure && !who.once && (!mine->answered || who.how->acknowledged())) {
-      who.once = true;
+      only_try(who);
       // Once it has answered, outages are waited out: not by this one.
       if (mine->answered)
         loop_.arm(who.time_up, boot_clock::now() + options_.reply_timeout + options_.connect_timeout);
@@ -95,13 +101,21 @@ void core::time_up(waiter& who) {
   leave(who);
 }
 
-/// Those that only try have their answer: it's somebody else's.
+/// It is in line, and doesn't wait beyond the next answer.
+void core::only_try(waiter& who) {
+  who.once = true;
+  auto& tries = who.place->tries;
+  if (!tries) tries = std::make_unique<try_list>();
+  tries->push_back(who);
+}
+
+/// Those that only try have their answer: it's somebody else's. Those that wait are not looked at: a process
+/// may have a million of them.
 void core::finish_tries(line& at, std::shared_ptr<error const> const& why) {
-  for (auto next = at.waiters.begin(); next != at.waiters.end();) {
-    auto& who = *next++;
-    if (!who.once) continue;
+  while (at.tries) {
+    auto& who = at.tries->front();
     who.failure = why;
-    finish(who);
+    finish(who);  // the last one takes the list with it
   }
 }
 

@@ -220,6 +220,7 @@ void core::set_waiters_aside() noexcept {
   for (auto const& place : lines_) all.emplace_back(const_cast<line*>(&place));
   for (auto const& place : all) {
     place->waiters.clear();
+    place->tries.reset();
     if (place->on_wire) give_up_bid(*place);
   }
 }

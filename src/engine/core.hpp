@@ -145,6 +145,7 @@ class core : public std::enable_shared_from_this<core> {
   void leave(waiter& who);
   void finish(waiter& who);
   void fail_all(line& at, std::shared_ptr<error const> const& why);
+  static void only_try(waiter& who);
   void finish_tries(line& at, std::shared_ptr<error const> const& why);
   bid& open_bid(line& at);
   void ask_for(line& at);

@@ -15,6 +15,7 @@
 #include <unordered_set>
 
 #include "base/hash_slot.hpp"
+#include "engine/batches.hpp"
 #include "engine/crowd.hpp"
 #include "engine/held.hpp"
 #include "engine/line.hpp"
@@ -218,6 +219,7 @@ class core : public std::enable_shared_from_this<core> {
   };
   void send_release(giving_back const& what, release_handler done);
   void release_as(line& at, held const& what);
+  void release_together(batches::leases those);
   void on_released(giving_back const& what, release_handler done, net::answer const& answer);
   void pass(line& at, held const& from, release_handler done);
   void abandon(line const& at, std::uint64_t number, handover how);
@@ -296,6 +298,8 @@ class core : public std::enable_shared_from_this<core> {
   std::shared_ptr<error const> no_inbox_;      ///< the server refuses it: those who insist on it can't wait
   std::shared_ptr<error const> no_broadcast_;  ///< the same
   process_info known_;                         ///< the last record that was asked for
+  std::size_t releasing_ = 0;     ///< leases given back of which the server has yet to say that they are
+  bool told_unreleased_ = false;  ///< how many that were at the end has been logged: not one by one any more
   bool closing_ = false;
   std::thread::id exiting_;  ///< who has called exit()
   /// WAITs behind acquisitions, over a connection of their own.

@@ -206,7 +206,7 @@ class core : public std::enable_shared_from_this<core> {
   bool leave_here(held& what);
   void ask_after_release(line& at);
   void leave_key(held& what, std::optional<milliseconds> left, release_handler done);
-  void set_last_ttl(held& what, milliseconds left, release_handler done);
+  void set_last_ttl(held& what, time_point until, release_handler done);
   [[nodiscard]] static bool still_to_release(held const& what) noexcept;
   bool hand_over(line& at, held& from);
   /// What is given back to the server, for as long as it can be ours.

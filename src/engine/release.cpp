@@ -1,5 +1,6 @@
 // How a lease ends: given back, handed on, or lost.
 
+#include <algorithm>
 #include <utility>
 
 #include "engine/core.hpp"
@@ -152,14 +153,17 @@ void core::leave_key(held& what, std::optional<milliseconds> left, release_handl
   if (auto const late = outrun_.find(what.number()); late != outrun_.end()) late->second = until;
   presence_.stay_until(left ? until : what.deadline());
   if (left) {
-    set_last_ttl(what, *left, std::move(done));
+    what.when_settled([this, pin = held_ptr{&what}, until, done = std::move(done)]() mutable {
+      set_last_ttl(*pin, until, std::move(done));
+    });
   } else if (done) {
     done(release_result::kept);
   }
 }
 
 /// A renewal that is the last one, and may be shorter than what is left.
-void core::set_last_ttl(held& what, milliseconds left, release_handler done) {
+void core::set_last_ttl(held& what, time_point until, release_handler done) {
+  auto const left = std::max(std::chrono::ceil<milliseconds>(until - boot_clock::now()), milliseconds{1});
   auto const owner = owner_id(what.number());
   owned const mine{.name = what.place().name(), .owner = owner};
   auto const& how = what.place().how();

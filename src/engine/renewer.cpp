@@ -89,23 +89,35 @@ void renewer::ask_about_all() {
   set_timer();
 }
 
-/// By giving it the ttl that it has, which is a little less than that.
+/// By giving it the ttl that it has, which is a little less than that: not beside a renewal, which tells as
+/// much, and which it would cut short.
 void renewer::ask_about(held& one, time_point now) {
-  agenda_.put(one, plan_lease(one.times(), now).when, now);
   auto const left = std::chrono::floor<milliseconds>(one.deadline() - now);
-  if (left.count() <= 0) return;
+  auto const asked = one.renewing || left.count() <= 0;
+  if (!asked) one.renewing = true;
+  agenda_.put(one, plan_lease(one.times(), now).when, now);
+  if (asked) return;
   auto const owner = one.place().home().owner_id(one.number());
   whom_.set_ttl(one.place().how(), left, {.name = one.place().name(), .owner = owner},
                 [this, what = held_ptr{&one}](net::answer&& how) {
-                  if (how.failure || !how.reply.is_array() || what->now() != held::state::held) return;
-                  auto const gone = what->place().how().read_renew(how.reply);
-                  if (!gone.empty()) lost_(*what, cause_of(gone.front().second));
+                  auto const now_held = what->latest();
+                  if (!how.failure && how.reply.is_array() && now_held->now() == held::state::held) {
+                    auto const gone = now_held->place().how().read_renew(how.reply);
+                    if (!gone.empty()) lost_(*now_held, cause_of(gone.front().second));
+                  }
+                  now_held->settle();
                 },
                 {.while_down = net::patience::endless, .give_up = one.deadline()});
 }
 
 void renewer::renew_now(held& one, callback<void(net::answer const&)> done) {
-  send({held_ptr{&one}}, std::move(done));
+  one.when_settled([this, what = held_ptr{&one}, done = std::move(done)]() mutable {
+    if (what->now() == held::state::held) {
+      send({what}, std::move(done));
+    } else {
+      done({});
+    }
+  });
 }
 
 void renewer::send(held_list leases, callback<void(net::answer const&)> done) {
@@ -146,14 +158,16 @@ void renewer::on_answer(held_list const& leases, renewal const& result) {
     auto const is_other = next_other != result.others.end() && next_other->first == i;
     auto const found_it = is_other ? next_other++->second : found::mine;
     one->renewing = false;
-    if (one->now() != held::state::held) continue;
-    if (!understood || found_it == found::unknown) {
-      failed(*one);
-    } else if (found_it != found::mine) {
-      lost_(*one, cause_of(found_it));
-    } else {
-      renewed(*one, result.how.sent_at);
+    if (one->now() == held::state::held) {
+      if (!understood || found_it == found::unknown) {
+        failed(*one);
+      } else if (found_it != found::mine) {
+        lost_(*one, cause_of(found_it));
+      } else {
+        renewed(*one, result.how.sent_at);
+      }
     }
+    one->settle();
   }
 }
 
@@ -168,8 +182,11 @@ void renewer::renewed(held& one, time_point sent_at) {
 }
 
 void renewer::send_alone(held& one) {
-  one.renewing = false;
-  if (one.now() == held::state::held) send({held_ptr{&one}});
+  if (one.now() == held::state::held) {
+    send({held_ptr{&one}});
+  } else {
+    one.settle();
+  }
 }
 
 /// The lease stays what it is until its deadline; the next try comes sooner than a regular one.

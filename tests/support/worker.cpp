@@ -39,15 +39,19 @@ std::unique_ptr<client> redis;
 std::unique_ptr<any_lock> lock;
 std::unique_ptr<recursive_mutex> of_thread;
 std::function<std::unique_ptr<recursive_mutex>()> make_of_thread;
-std::function<std::unique_ptr<any_lock>()> make_lock_again;
+std::function<std::unique_ptr<any_lock>(client&)> make_lock_of;
+std::function<client*()> make_client_again;
 lease held;
 
 void connect(std::string const& url, std::string const& title, std::string const& name,
              std::string const& ttl) {
   auto const& what = subject_titled(title);
-  redis = std::make_unique<client>(url, client_options{.name = "worker", .wake = what.wake});
-  make_lock_again = [&what, name, ttl = number(ttl)] { return what.make(*redis, name, {.ttl = ttl}); };
-  lock = make_lock_again();
+  make_client_again = [&what, url] {
+    return new client{url, client_options{.name = "worker", .wake = what.wake}};
+  };
+  redis.reset(make_client_again());
+  make_lock_of = [&what, name, ttl = number(ttl)](client& of) { return what.make(of, name, {.ttl = ttl}); };
+  lock = make_lock_of(*redis);
   // Not on a client that has only one kind of lock.
   make_of_thread = [name, ttl = number(ttl)] {
     return std::make_unique<recursive_mutex>(*redis, name, lock_options{.ttl = ttl});
@@ -76,8 +80,8 @@ std::string exit_of_forked_child() {
 
 /// Another thread, for as long as the process lives, with a lock that exit() doesn't destroy under it.
 template <class Work>
-void start_thread(Work work) {
-  std::thread{[work, own = make_lock_again().release()] {
+void start_thread(client& with, Work work) {
+  std::thread{[work, own = make_lock_of(with).release()] {
     work(*own);
     ::pause();
   }}.detach();
@@ -85,7 +89,7 @@ void start_thread(Work work) {
 
 /// Says when it has got the lock, if it ever does.
 void wait_in_another_thread() {
-  start_thread([](any_lock& own) {
+  start_thread(*redis, [](any_lock& own) {
     auto const mine = own.acquire();
     answer("entered");
     ::pause();
@@ -93,17 +97,13 @@ void wait_in_another_thread() {
   while (redis->stats().waiting_now == 0) std::this_thread::yield();
 }
 
-/// Takes the lock and gives it back, over and over.
+/// Takes the lock and gives it back, over and over, with a client that nobody destroys.
 void cycle_in_another_thread() {
-  auto const before = redis->stats().acquired;
-  start_thread([](any_lock& own) {
-    try {
-      for (;;) own.acquire().release();
-    } catch (error const&) {
-      return;  // the client has been destroyed
-    }
+  auto& own_client = *make_client_again();
+  start_thread(own_client, [](any_lock& own) {
+    for (;;) own.acquire().release();
   });
-  while (redis->stats().acquired < before + 3) std::this_thread::yield();
+  while (own_client.stats().acquired < 3) std::this_thread::yield();
 }
 
 /// Of a counter in Redis, with two commands, unguarded but for the lock.

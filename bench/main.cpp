@@ -88,6 +88,9 @@ int main(int argc, char** argv) {
   app.add_option("--callers", options.callers, "B10: callers waiting")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
+  app.add_option("--crowd", options.crowd, "B13: callers waiting")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
   app.add_option("--watch", options.watch_seconds, "B8: seconds watched; B10: a third of it")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();

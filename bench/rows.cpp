@@ -43,6 +43,7 @@ std::vector<row> const& all_rows() {
       {"B8", held_leases},
       {"B10", waiting_callers},
       {"B11", command_line},
+      {"B13", waiting_crowd},
       {"L3", unluckiest},
       {"R1", redisson_many_asynchronous},
       {"R2", redisson_different_names},

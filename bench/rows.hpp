@@ -21,6 +21,7 @@ struct settings {
   int leases = 1'000'000;  ///< B8
   int watch_seconds = 30;  ///< how long B8 watches its leases, and B10, for a third of it, its waiters
   int callers = 10'000;    ///< B10
+  int crowd = 1'000'000;   ///< B13: callers waiting
   int processes = 512;     ///< B7: the largest number of waiting processes
   std::string command;     ///< B11: the holdfast program
   std::string redisson;    ///< R2, R3: the folder with Redisson's program
@@ -57,6 +58,7 @@ std::vector<line> waiting_processes(context const&);  // B7
 std::vector<line> held_leases(context const&);        // B8
 std::vector<line> waiting_callers(context const&);    // B10
 std::vector<line> command_line(context const&);       // B11
+std::vector<line> waiting_crowd(context const&);      // B13
 std::vector<line> unluckiest(context const&);         // L3
 
 std::vector<line> redisson_many_asynchronous(context const&);  // R1

@@ -62,9 +62,15 @@ struct client_stats {
 /// 32 wait so already, or no thread can be started, it gets std::errc::resource_deadlock_would_occur at once.
 ///
 /// *Life.* Make it before its locks and destroy it after them, and not inside one of its callbacks. Its
-/// destructor releases what is still held, waits for the server at most one second, and lets waiting callers
-/// go with errc::closed; while the server waits for the replicas of an acquisition (lock_options::replicas,
-/// fsynced), up to twice as long as that may take besides. Leases that outlive it are lost (cause closed).
+/// destructor releases what is still held, many leases in few requests, waits for the server at most one
+/// second, says in one line of the log how many are not given back by then, and lets waiting callers go with
+/// errc::closed; while the server waits for the replicas of an acquisition (lock_options::replicas, fsynced),
+/// up to twice as long as that may take besides. Leases that outlive it are lost (cause closed).
+///
+/// *Exit.* exit() gives back what is held, within the same bound, though nobody destroys the client; leases
+/// are lost then. Other threads get no lock from there on, and no exception either: those that wait do so
+/// until their time is up, they are cancelled or the process is over, and those that only try find the lock
+/// busy.
 ///
 /// *Fork.* The child of a fork can't use its parent's client: every function throws errc::forked,
 /// destructors do nothing.

@@ -118,8 +118,9 @@ class [[nodiscard]] lease {
   void async_release(std::function<void(release_result)> done) noexcept;
 
   /// Finishes without giving the lock back: renewal stops, and the key runs out by itself, so that nobody has
-  /// the lock before. No request. `kept`, or `lost` when it was lost before. What release() and the
-  /// destructor do under lock_options::keep.
+  /// the lock before. No request, but for a lease that a message brought and that hasn't been renewed yet:
+  /// one, which gives the key its ttl, waiting as release() does. `kept`, or `lost` when it was lost before.
+  /// What release() and the destructor do under lock_options::keep.
   release_result keep_until_expiry() noexcept;
 
   /// The same, with so much time left from now on, instead of what is left of the ttl: one request, waiting

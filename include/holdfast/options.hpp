@@ -64,8 +64,9 @@ struct lock_options {
 
   /// How many replicas must have acknowledged an acquisition before it is believed; 0 asks none. Too few
   /// within a quarter of the ttl, at most a second: the lock is given back, and the caller gets
-  /// errc::unreplicated; one whose own time is up before may hear that, late, or leave with nothing. One
-  /// more request (WAIT), on a connection of its own.
+  /// errc::unreplicated; also if its own time is up meanwhile: whoever was given the lock, or has asked for
+  /// it once more, waits for the outcome, up to twice as long as that. Who has found it busy leaves in time.
+  /// One more request (WAIT), on a connection of its own.
   int replicas = 0;
 
   /// How the lock looks in Redis. On Redisson's wire the name must keep its side keys and channels in one

@@ -30,7 +30,7 @@ struct busy_info {
   std::optional<std::chrono::microseconds> held_for{};
   /// What was left of its ttl; nullopt: it had none.
   std::optional<std::chrono::milliseconds> ttl_left{};
-  /// How many were ahead in the queue: other processes, and callers of this one; -1: unknown.
+  /// How many were ahead in the queue: other processes, and callers of this one, up to 1000; -1: unknown.
   std::int64_t ahead = -1;
 
   /// "held for 41 s by web-3 pid 812 'nightly import', 5 ahead of you".

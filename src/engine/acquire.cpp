@@ -25,6 +25,10 @@ void core::start(waiter& who) {
   auto& at = *who.place;
   who.since = boot_clock::now();
   ++stats_.waiting_now;
+  if (exiting_elsewhere()) {
+    if (who.once) finish(who);
+    return;
+  }
   auto const known_busy = at.holder != nullptr || (at.on_wire && at.on_wire->now == bid::state::waiting);
   if (who.once && known_busy) {
     finish(who);
@@ -32,6 +36,7 @@ void core::start(waiter& who) {
   }
   if (at.waiters.empty() && join(who)) return;
   at.waiters.push_back(who);
+  if (who.once) only_try(who);
   if (at.holder != nullptr) {
     ++stats_.waits;
     listen_ahead(at);
@@ -52,7 +57,12 @@ void core::start(waiter& who) {
 /// Lets a caller go with whatever is in place. It isn't in the line any more afterwards.
 void core::finish(waiter& who) {
   if (!who.lease && !who.failure) note_busy(who);
-  if (who.is_linked()) who.place->waiters.erase(waiter_list::s_iterator_to(who));
+  auto& at = *who.place;
+  if (who.in_line()) at.waiters.erase(waiter_list::s_iterator_to(who));
+  if (who.among_tries()) {
+    who.try_hook::unlink();
+    if (at.tries->empty()) at.tries.reset();
+  }
   who.time_up.disarm();
   who.done = true;
   --stats_.waiting_now;
@@ -78,28 +88,41 @@ void core::leave(waiter& who) {
 }
 
 void core::time_up(waiter& who) {
-  auto const* const mine = who.place->on_wire.get();
+  auto const* const mine = who.in_line() ? who.place->on_wire.get() : nullptr;
   if (mine != nullptr && mine->trouble) {
     who.failure = mine->trouble;
   } else if (mine != nullptr && mine->now == bid::state::asking) {
     // A server that couldn't be asked is no busy lock. One that was, and has yet to give its first answer,
-    // decides, unless it may take as long as an outage.
+    // decides, unless it may take as long as an outage; and where replicas have to acknowledge, whether they do
+    // decides each time.
     who.failure = servers_->down_because();
-    if (!who.failure && !mine->answered && !who.steadfast && !who.once) {
-      who.once = true;
+    auto const first_answer = !mine->answered && !who.steadfast;
+    if (!who.failure && !who.once && (first_answer || who.how->acknowledged())) {
+      only_try(who);
+      // Once it has answered, outages are waited out: not by this one.
+      if (mine->answered)
+        loop_.arm(who.time_up, boot_clock::now() + options_.reply_timeout + options_.connect_timeout);
       return;
     }
   }
   leave(who);
 }
 
-/// Those that only try have their answer: it's somebody else's.
+/// It is in line, and doesn't wait beyond the next answer.
+void core::only_try(waiter& who) {
+  who.once = true;
+  auto& tries = who.place->tries;
+  if (!tries) tries = std::make_unique<try_list>();
+  tries->push_back(who);
+}
+
+/// Those that only try have their answer: it's somebody else's. Those that wait are not looked at: a process
+/// may have a million of them.
 void core::finish_tries(line& at, std::shared_ptr<error const> const& why) {
-  for (auto next = at.waiters.begin(); next != at.waiters.end();) {
-    auto& who = *next++;
-    if (!who.once) continue;
+  while (at.tries) {
+    auto& who = at.tries->front();
     who.failure = why;
-    finish(who);
+    finish(who);  // the last one takes the list with it
   }
 }
 
@@ -136,7 +159,6 @@ void core::on_granted(line& at, granted const& what, time_point sent_at, millise
   line_ptr const pin{&at};
   auto& mine = *at.on_wire;
   if (at.waiters.empty()) {
-    mine.now = bid::state::waiting;
     mine.joined = true;  // there is something to give back
     give_up_bid(at);
     return;
@@ -151,9 +173,12 @@ void core::on_granted(line& at, granted const& what, time_point sent_at, millise
     }
     return;
   }
+  if (first.how->acknowledged() && !mine.acknowledged) {
+    ask_for(at);  // it was asked for, or passed on, to somebody who left, or who needs no replicas
+    return;
+  }
   auto const deadline = deadline_of(sent_at, ttl);
   if (now >= deadline && ++mine.late >= too_late) {
-    mine.now = bid::state::waiting;
     mine.joined = true;
     fail_all(at, std::make_shared<error const>(
                      errc::unreachable, url() + ": the server's answers for " + at.title() +
@@ -161,13 +186,21 @@ void core::on_granted(line& at, granted const& what, time_point sent_at, millise
                                             " ms): use a longer one"));
     return;
   }
+  auto const by_message = mine.now == bid::state::asking;  // while a request is under way
   if (now >= deadline || (ttl != first.how->options.ttl && !first.how->options.watchdog)) {
-    ask_for(at);  // too late, or not for so long as this caller wants: as its owner we can ask again
+    // Too late, or not for so long as this caller wants: as its owner we can ask again.
+    if (by_message) {
+      mine.woken = true;
+    } else {
+      ask_for(at);
+    }
     return;
   }
+  if (by_message) outrun_.emplace(mine.number, time_point{});
   held_ptr const lease{new held{pin, first.how, mine.number, what.token}};
   lease->set_deadline(deadline);
   lease->tokens_left = what.count - 1;
+  lease->provisional = ttl != first.how->options.ttl;
   if (first.how->options.watchdog) {
     lease->renew_at = std::min(sent_at + lease->how().every, now + (deadline - now) / 2);
   }

@@ -121,11 +121,22 @@ bool core::renew_bid(line& at) {
 }
 
 /// An answer to a bid that is over. A message brought the lock first, or the caller left and another made a
-/// bid of its own. Unless the lock is in use, the request may have left something: taken it for nobody, also
-/// when it was overtaken by the release (they may trade places when the server has lost its scripts), or got
-/// in line.
+/// bid of its own. Unless the lock is in use, or kept, the request may have left something: taken it for
+/// nobody, also when it was overtaken by the release (they may trade places when the server has lost its
+/// scripts), or got in line.
 void core::drop_orphan(line const& at, std::uint64_t number) {
-  if (!in_use(at, number)) abandon(at, number, terms_of({}));
+  auto const late = outrun_.extract(number);
+  auto const kept_until = late ? late.mapped() : time_point{};
+  if (kept_until == time_point{}) {
+    if (!in_use(at, number)) abandon(at, number, terms_of({}));
+    return;
+  }
+  // Overtaken by the last ttl, in the same way, it has given the key its usual one.
+  auto const left = std::chrono::floor<milliseconds>(kept_until - boot_clock::now());
+  if (kept_until == time_point::max() || left.count() <= 0) return;
+  auto const owner = owner_id(number);
+  servers_->set_ttl(at.how(), left, {.name = at.name(), .owner = owner}, {},
+                    {.while_down = net::patience::endless, .give_up = kept_until});
 }
 
 bool core::in_use(line const& at, std::uint64_t number) const noexcept {
@@ -159,6 +170,7 @@ void core::ask_for(line& at) {
   auto& mine = *at.on_wire;
   mine.now = bid::state::asking;
   mine.woken = false;
+  mine.acknowledged = false;
   mine.retry.disarm();
   auto const how = next_ask(at);
   mine.joined = mine.joined || (how.join && at.how().queues);
@@ -188,6 +200,7 @@ void core::on_asked(line& at, std::uint64_t number, net::answer&& how) {
     return;
   }
   auto& mine = *at.on_wire;
+  mine.now = bid::state::waiting;
   mine.answered = true;
   mine.trouble.reset();
   on_verdict(at, at.how().read_acquire(how.reply), how.sent_at);

@@ -10,6 +10,9 @@
 namespace holdfast::engine {
 namespace {
 
+/// Callers of this process that are counted as ahead: what a try costs mustn't grow with those that wait.
+constexpr std::int64_t most_counted = 1000;
+
 std::chrono::microseconds rounded(std::chrono::nanoseconds time) {
   return std::chrono::duration_cast<std::chrono::microseconds>(time);
 }
@@ -22,7 +25,7 @@ void core::note_busy(waiter const& who) {
   auto& at = *who.place;
   auto ahead = std::int64_t{0};
   for (auto const& other : at.waiters) {
-    if (&other == &who) break;
+    if (&other == &who || ahead == most_counted) break;
     ++ahead;
   }
   busy_info how{.ahead = ahead};

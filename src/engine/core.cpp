@@ -211,24 +211,55 @@ void core::drain(reactor::lock& hold, std::chrono::nanoseconds bound) {
   }
 }
 
+/// The process ends: what it gives back here is for other processes. Those that wait in this one wait on,
+/// until their time is up, they are cancelled, or it is over; a thread that doesn't expect an exception would
+/// end the process in another way than it was to end.
+void core::set_waiters_aside() noexcept {
+  exiting_ = std::this_thread::get_id();
+  std::vector<line_ptr> all;
+  all.reserve(lines_.size());
+  for (auto const& place : lines_) all.emplace_back(const_cast<line*>(&place));
+  for (auto const& place : all) {
+    place->waiters.clear();
+    place->tries.reset();
+    if (place->on_wire) give_up_bid(*place);
+  }
+}
+
 void core::release_all() noexcept {
   if (forked()) return;
   reactor::lock hold{loop_.mutex()};
+  if (!closing_) set_waiters_aside();
   std::vector<held_ptr> all;
   for (auto const& place : lines_) {
     if (place.holder != nullptr) all.emplace_back(place.holder);
   }
   for (auto const& [place, those] : crowds_) std::ranges::copy(those.all(), std::back_inserter(all));
+  batches together;
   for (auto const& one : all) {
-    giving_back const back{*one, terms_of(one->options())};
+    auto const& at = one->place();
     auto const keeps = one->options().keep;
     lose(*one, loss_cause::closed);
-    if (!keeps && !in_use(*back.place, back.number)) send_release(back, {});
+    if (keeps) {
+      leave_key(*one, std::nullopt, {});
+    } else if (at.how().release_unwanted != nullptr) {
+      together.add(*one, servers_->slot_of(at.name()));
+    } else if (!in_use(at, one->number())) {
+      send_release({*one, terms_of(one->options())}, {});
+    }
   }
+  for (auto& those : together.take()) release_together(std::move(those));
   presence_.end();
   // The connection stands still while the server waits for replicas, and what comes behind may be what took
   // the lock: one that asked as it was told, and its WAIT.
   drain(hold, farewell + (acknowledging_.open > 0 ? 2 * acknowledging_.longest : milliseconds{0}));
+  told_unreleased_ = true;
+  if (releasing_ > 0) {
+    log(log_level::warning, url() + ": the server hasn't confirmed in time that " +
+                                std::to_string(releasing_) +
+                                " locks are given back; each is free at the end of its ttl at the latest");
+  }
+  loop_.leave(hold);
 }
 
 void core::shut() {

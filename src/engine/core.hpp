@@ -10,10 +10,12 @@
 #include <span>
 #include <stop_token>
 #include <string>
+#include <thread>
 #include <unordered_map>
 #include <unordered_set>
 
 #include "base/hash_slot.hpp"
+#include "engine/batches.hpp"
 #include "engine/crowd.hpp"
 #include "engine/held.hpp"
 #include "engine/line.hpp"
@@ -58,7 +60,8 @@ class core : public std::enable_shared_from_this<core> {
   void connect();
   /// Ends it all, within a bound: releases what is held, lets waiters go.
   void shut();
-  /// What exit() can still do: releases what is held, within a bound.
+  /// What exit() can still do: releases what is held, within a bound. No other thread gets a lock from then
+  /// on.
   void release_all() noexcept;
   [[nodiscard]] client_stats stats();
   /// The options as all locks with the same ones share them.
@@ -152,6 +155,7 @@ class core : public std::enable_shared_from_this<core> {
   void finish(waiter& who);
   void fail_all(line& at, std::shared_ptr<error const> const& why);
   bool fail_impatient(line& at, std::shared_ptr<error const> const& why);
+  static void only_try(waiter& who);
   void finish_tries(line& at, std::shared_ptr<error const> const& why);
   bid& open_bid(line& at);
   void ask_for(line& at);
@@ -210,7 +214,8 @@ class core : public std::enable_shared_from_this<core> {
   bool finish_here(held& what);
   bool leave_here(held& what);
   void ask_after_release(line& at);
-  void set_last_ttl(held& what, milliseconds left, release_handler done);
+  void leave_key(held& what, std::optional<milliseconds> left, release_handler done);
+  void set_last_ttl(held& what, time_point until, release_handler done);
   [[nodiscard]] static bool still_to_release(held const& what) noexcept;
   bool hand_over(line& at, held& from);
   /// What is given back to the server, for as long as it can be ours.
@@ -223,6 +228,7 @@ class core : public std::enable_shared_from_this<core> {
   };
   void send_release(giving_back const& what, release_handler done);
   void release_as(line& at, held const& what);
+  void release_together(batches::leases those);
   void on_released(giving_back const& what, release_handler done, net::answer const& answer);
   void pass(line& at, held const& from, release_handler done);
   void abandon(line const& at, std::uint64_t number, handover how);
@@ -244,6 +250,10 @@ class core : public std::enable_shared_from_this<core> {
   void check_usable() const;
   /// Under the lock, before anything is begun: what finishes it is there.
   void prepare();
+  void set_waiters_aside() noexcept;
+  [[nodiscard]] bool exiting_elsewhere() const noexcept {
+    return exiting_ != std::thread::id{} && exiting_ != std::this_thread::get_id();
+  }
   [[nodiscard]] std::unique_ptr<servers> make_servers();
   void drain(reactor::lock& hold, std::chrono::nanoseconds bound);
   void log(log_level level, std::string message);
@@ -280,6 +290,9 @@ class core : public std::enable_shared_from_this<core> {
   std::unique_ptr<servers> const servers_;
   std::unordered_set<line, line_hash, line_equal> lines_;
   std::unordered_map<std::uint64_t, line*> bids_;  ///< by owner number: who a message is for
+  /// Owners whose lock came by message while a request for it was under way, until that is answered; with the
+  /// time until which they have kept the key since, max() being what its ttl says.
+  std::unordered_map<std::uint64_t, time_point> outrun_;
   std::unordered_map<line const*, crowd> crowds_;  ///< of lines whose kind allows several leases at a time
   renewer renewer_;
   inbox inbox_;
@@ -297,7 +310,10 @@ class core : public std::enable_shared_from_this<core> {
   std::shared_ptr<error const> no_inbox_;      ///< the server refuses it: those who insist on it can't wait
   std::shared_ptr<error const> no_broadcast_;  ///< the same
   process_info known_;                         ///< the last record that was asked for
+  std::size_t releasing_ = 0;     ///< leases given back of which the server has yet to say that they are
+  bool told_unreleased_ = false;  ///< how many that were at the end has been logged: not one by one any more
   bool closing_ = false;
+  std::thread::id exiting_;  ///< who has called exit()
   /// WAITs behind acquisitions, over a connection of their own.
   struct {
     std::size_t open = 0;     ///< not answered

@@ -11,6 +11,7 @@
 #include <stop_token>
 #include <vector>
 
+#include "base/callback.hpp"
 #include "engine/lease_clock.hpp"
 #include "engine/line.hpp"
 #include "engine/terms.hpp"
@@ -83,7 +84,26 @@ class held : public boost::intrusive_ref_counter<held, boost::thread_safe_counte
 
   /// The lease that took over inside this process, if any did: a renewal under way is that one's now.
   [[nodiscard]] held_ptr latest();
-  void set_heir(held_ptr heir) { more().heir = std::move(heir); }
+  void set_heir(held_ptr heir) {
+    if (!more().behind.empty()) heir->more().behind = std::exchange(extras_->behind, {});
+    extras_->heir = std::move(heir);
+  }
+
+  /// Calls `f` when no request is under way that gives it a ttl. Such requests may overtake each other, where
+  /// a server sends them elsewhere or has forgotten its scripts, and the last one decides.
+  void when_settled(callback<void()> f) {
+    if (renewing) {
+      more().behind.push_back(std::move(f));
+    } else {
+      f();
+    }
+  }
+  /// That request is answered: the next one may go. What came of it has been noted.
+  void settle() {
+    renewing = false;
+    if (!extras_ || extras_->behind.empty()) return;
+    for (auto& next : std::exchange(extras_->behind, {})) when_settled(std::move(next));
+  }
 
   /// Takes over who is told of the loss of `other`, which is over.
   void inherit(held& other) { extras_ = std::move(other.extras_); }
@@ -93,7 +113,8 @@ class held : public boost::intrusive_ref_counter<held, boost::thread_safe_counte
   time_point renew_at = time_point::max();
   time_point due{};                 ///< when it is looked at next
   std::int32_t renewals_left = -1;  ///< negative: no limit
-  bool renewing = false;
+  bool renewing = false;            ///< a request is under way that gives it a ttl
+  bool provisional = false;  ///< granted by message: the server has another ttl for it until it is renewed
 
  private:
   // Here, where they fill a gap: a lease has to be small.
@@ -124,6 +145,7 @@ class held : public boost::intrusive_ref_counter<held, boost::thread_safe_counte
     std::stop_source stop{std::nostopstate};
     std::vector<std::function<void(loss_cause)>> listeners;
     held_ptr heir;
+    std::vector<callback<void()>> behind;  ///< what goes when it isn't `renewing` any more
     std::uint32_t more_handles = 0;
   };
   extras& more() {

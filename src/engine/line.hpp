@@ -26,9 +26,15 @@ class line;
 using held_ptr = boost::intrusive_ptr<held>;
 using line_ptr = boost::intrusive_ptr<line>;
 
+/// Of those in line, in their order.
+using line_hook = boost::intrusive::list_base_hook<boost::intrusive::tag<struct in_line_tag>>;
+/// Of those among them that go at the next answer, whatever it is.
+using try_hook = boost::intrusive::list_base_hook<boost::intrusive::tag<struct only_tries_tag>,
+                                                  boost::intrusive::link_mode<boost::intrusive::auto_unlink>>;
+
 /// A caller that wants the lock. Finished once: with a lease, with an error, or with neither when its time
 /// was up.
-class waiter : public boost::intrusive::list_base_hook<> {
+class waiter : public line_hook, public try_hook {
  public:
   /// `finished` is called under the client's lock, with the results in place.
   waiter(line_ptr at, terms_ptr terms, std::function<void()> time_up);
@@ -38,6 +44,9 @@ class waiter : public boost::intrusive::list_base_hook<> {
 
   /// The results are in place; with the client's lock held.
   virtual void finished() = 0;
+
+  [[nodiscard]] bool in_line() const noexcept { return line_hook::is_linked(); }
+  [[nodiscard]] bool among_tries() const noexcept { return try_hook::is_linked(); }
 
   line_ptr place;
   terms_ptr how;
@@ -78,6 +87,7 @@ struct bid {
   bool joined = false;         ///< it may be in the queue
   bool woken = false;          ///< a message came while a request was under way
   bool endless = false;        ///< asked for last so that only the end of an outage ends it
+  bool acknowledged = false;   ///< by as many as the first caller wants; since it asked last
   bool answered = false;       ///< the server has been asked once: outages are waited out from now on
   time_point asked_at{};       ///< when the last ask was sent that was answered "busy"
   std::int64_t counter{};      ///< the newest token at that ask: a grant with an older one is over already
@@ -91,7 +101,10 @@ struct bid {
   backoff pause;
 };
 
-using waiter_list = boost::intrusive::list<waiter, boost::intrusive::constant_time_size<false>>;
+using waiter_list = boost::intrusive::list<waiter, boost::intrusive::base_hook<line_hook>,
+                                           boost::intrusive::constant_time_size<false>>;
+using try_list = boost::intrusive::list<waiter, boost::intrusive::base_hook<try_hook>,
+                                        boost::intrusive::constant_time_size<false>>;
 
 /// All under the client's lock. Lives as long as somebody points at it.
 class line {
@@ -117,6 +130,8 @@ class line {
   void set_in_the_way(obstacle what) { in_the_way_ = std::make_unique<obstacle>(std::move(what)); }
 
   waiter_list waiters;  ///< first come, first served
+  /// Those among them that only try, so that an answer costs nothing for the others; null: there are none.
+  std::unique_ptr<try_list> tries;
   held* holder =
       nullptr;  ///< the lease of this process, if any; where there may be several they are in a crowd
   std::unique_ptr<bid> on_wire;

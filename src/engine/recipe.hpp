@@ -138,6 +138,10 @@ struct recipe {
   verdict (*read_acquire)(resp::reply const&);
   call (*release)(owned, handover) = nullptr;  ///< null, as renew: a grant isn't held
   found (*read_release)(resp::reply const&) = nullptr;
+  /// Of many, those that nobody waits for, in one request; null: there is no such request.
+  call (*release_unwanted)(std::span<owned const>) = nullptr;
+  /// The places of those that somebody waits for.
+  std::vector<std::size_t> (*read_wanted)(resp::reply const&) = nullptr;
   call (*pass)(owned, handover, ask const& next) = nullptr;  ///< null: there is no such request
   passed (*read_pass)(resp::reply const&) = nullptr;
   call (*abandon)(owned, handover) = nullptr;  ///< null: an ask leaves no traces

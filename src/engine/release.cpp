@@ -1,5 +1,6 @@
 // How a lease ends: given back, handed on, or lost.
 
+#include <algorithm>
 #include <utility>
 
 #include "engine/core.hpp"
@@ -17,6 +18,9 @@ constexpr std::chrono::milliseconds shortest_handover{500};
 
 /// A waiter asks again in each client_options::recheck: so many may be missed before it counts as dead.
 constexpr int signs_of_life = 10;
+
+/// Fewer leases than that are given back one by one: those who wait for them hear of it in one round trip.
+constexpr std::size_t worth_a_batch = 16;
 
 /// How long a request that cleans up stays worth sending: the queue of a lock nobody asks for is gone by
 /// then.
@@ -136,19 +140,30 @@ void core::keep(held& what, std::optional<milliseconds> left, release_handler do
     return;
   }
   (void)finish_here(what);
-  presence_.stay_until(left ? boot_clock::now() + *left : what.deadline());
-  if (left) {
-    set_last_ttl(what, *left, std::move(done));
-  } else if (done) {
-    done(release_result::kept);
-  }
+  leave_key(what, left, std::move(done));
   if (at->waiters.empty() || at->on_wire) return;
   open_bid(*at);
   ask_for(*at);
 }
 
+/// To its ttl, or to one of `left`.
+void core::leave_key(held& what, std::optional<milliseconds> left, release_handler done) {
+  if (!left && what.provisional) left = what.options().ttl;
+  auto const until = left ? boot_clock::now() + *left : time_point::max();
+  if (auto const late = outrun_.find(what.number()); late != outrun_.end()) late->second = until;
+  presence_.stay_until(left ? until : what.deadline());
+  if (left) {
+    what.when_settled([this, pin = held_ptr{&what}, until, done = std::move(done)]() mutable {
+      set_last_ttl(*pin, until, std::move(done));
+    });
+  } else if (done) {
+    done(release_result::kept);
+  }
+}
+
 /// A renewal that is the last one, and may be shorter than what is left.
-void core::set_last_ttl(held& what, milliseconds left, release_handler done) {
+void core::set_last_ttl(held& what, time_point until, release_handler done) {
+  auto const left = std::max(std::chrono::ceil<milliseconds>(until - boot_clock::now()), milliseconds{1});
   auto const owner = owner_id(what.number());
   owned const mine{.name = what.place().name(), .owner = owner};
   auto const& how = what.place().how();
@@ -191,6 +206,7 @@ bool core::hand_over(line& at, held& from) {
   heir->set_deadline(from.deadline());
   heir->renew_at = from.renew_at;
   heir->renewing = from.renewing;
+  heir->provisional = from.provisional;
   heir->tokens_left = from.tokens_left - 1;
   if (from.renewing) from.set_heir(heir);
   ++at.handoffs;
@@ -205,6 +221,7 @@ core::giving_back::giving_back(held const& what, handover terms)
 void core::send_release(giving_back const& what, release_handler done) {
   auto const& at = *what.place;
   auto const owner = owner_id(what.number);
+  ++releasing_;
   servers_->release(at.how(), {.name = at.name(), .owner = owner}, what.how,
                     [this, what, done = std::move(done)](net::answer&& answer) mutable {
                       on_released(what, std::move(done), answer);
@@ -214,6 +231,7 @@ void core::send_release(giving_back const& what, release_handler done) {
 
 void core::on_released(giving_back const& what, release_handler done, net::answer const& answer) {
   auto& at = *what.place;
+  --releasing_;
   if (answer.reply.is_integer()) {
     // Sent twice, and not ours the second time: the first one did it.
     auto const mine = at.how().read_release(answer.reply) == found::mine || answer.resent;
@@ -223,9 +241,11 @@ void core::on_released(giving_back const& what, release_handler done, net::answe
   }
   auto const now = boot_clock::now();
   if (answer.failure || now >= what.deadline) {
-    log(log_level::warning, "release of " + at.title() + " is not confirmed: " +
-                                (answer.failure ? answer.failure->what() : answer.reply.text) +
-                                "; the lock is free at the end of its ttl at the latest");
+    if (!told_unreleased_) {
+      log(log_level::warning, "release of " + at.title() + " is not confirmed: " +
+                                  (answer.failure ? answer.failure->what() : answer.reply.text) +
+                                  "; the lock is free at the end of its ttl at the latest");
+    }
     if (done) done(release_result::unknown);
     return;
   }
@@ -237,8 +257,51 @@ void core::on_released(giving_back const& what, release_handler done, net::answe
     log(log_level::warning, explain(answer.reply, at, url())->what());
     if (done) std::exchange(done, {})(release_result::unknown);
   }
-  later(std::min(now + pause, what.deadline),
-        [this, what, done = std::move(done)]() mutable { send_release(what, std::move(done)); });
+  ++releasing_;
+  later(std::min(now + pause, what.deadline), [this, what, done = std::move(done)]() mutable {
+    --releasing_;
+    send_release(what, std::move(done));
+  });
+}
+
+/// At the end of the client, which may have very many; they are lost already. One by one, but in the same
+/// write, those that somebody waits for.
+void core::release_together(batches::leases those) {
+  auto const one_by_one = [this](batches::leases const& leases) {
+    for (auto const& one : leases) send_release({*one, terms_of(one->options())}, {});
+  };
+  if (those.size() < worth_a_batch) {
+    one_by_one(those);
+    return;
+  }
+  std::vector<std::string> owners;
+  std::vector<owned> list;
+  owners.reserve(those.size());
+  list.reserve(those.size());
+  auto give_up = time_point::min();
+  for (auto const& one : those) {
+    owners.push_back(owner_id(one->number()));
+    list.push_back({.name = one->place().name(), .owner = owners.back()});
+    give_up = std::max(give_up, one->deadline());
+  }
+  releasing_ += those.size();
+  auto const& how = those.front()->place().how();
+  servers_->run(how.release_unwanted(list),
+                [this, one_by_one, read = how.read_wanted, those = std::move(those)](net::answer&& answer) {
+                  if (answer.failure) return;  // the client has ended meanwhile
+                  releasing_ -= those.size();
+                  if (!answer.reply.is_array()) {
+                    one_by_one(those);
+                    return;
+                  }
+                  batches::leases wanted;
+                  for (auto const place : read(answer.reply)) {
+                    if (place < those.size()) wanted.push_back(those[place]);
+                  }
+                  stats_.released += those.size() - wanted.size();
+                  one_by_one(wanted);
+                },
+                {.while_down = net::patience::endless, .give_up = give_up, .divisible = true});
 }
 
 /// Back to the server, with the next caller of this process in line behind those who wait elsewhere: one
@@ -269,9 +332,9 @@ void core::pass(line& at, held const& from, release_handler done) {
                   if (ours) ++stats_.released;
                   if (done) done(ours ? release_result::released : release_result::lost);
                   if (!mine_still) return;
+                  pin->on_wire->now = bid::state::waiting;
                   if (result.next.empty()) {
                     if (pin->waiters.empty()) {
-                      pin->on_wire->now = bid::state::waiting;
                       give_up_bid(*pin);
                     } else {
                       ask_for(*pin);

@@ -111,7 +111,8 @@ void renewer::on_some_answered() {
   if (--unanswered_ == 0 && agenda_.any_marked()) on_.arm(timer_, boot_clock::now());
 }
 
-/// By giving it the ttl that it has, which is a little less than that.
+/// By giving it the ttl that it has, which is a little less than that: not beside a renewal, which tells as
+/// much, and which it would cut short.
 void renewer::ask_about(held& one, time_point now) {
   auto const left = std::chrono::floor<milliseconds>(one.deadline() - now);
   one.renewing = left.count() > 0;
@@ -129,18 +130,26 @@ void renewer::ask_about(held& one, time_point now) {
 
 void renewer::on_asked(held& one, net::answer const& how) {
   one.renewing = false;
-  if (one.now() != held::state::held) return;
-  auto const understood = !how.failure && how.reply.is_array();
-  auto const gone = understood ? one.place().how().read_renew(how.reply) : decltype(renewal::others){};
-  if (gone.empty()) {
-    add(one);
-  } else {
-    lost_(one, cause_of(gone.front().second));
+  if (one.now() == held::state::held) {
+    auto const understood = !how.failure && how.reply.is_array();
+    auto const gone = understood ? one.place().how().read_renew(how.reply) : decltype(renewal::others){};
+    if (gone.empty()) {
+      add(one);
+    } else {
+      lost_(one, cause_of(gone.front().second));
+    }
   }
+  one.settle();
 }
 
 void renewer::renew_now(held& one, callback<void(net::answer const&)> done) {
-  send({held_ptr{&one}}, std::move(done));
+  one.when_settled([this, what = held_ptr{&one}, done = std::move(done)]() mutable {
+    if (what->now() == held::state::held) {
+      send({what}, std::move(done));
+    } else {
+      done({});
+    }
+  });
 }
 
 void renewer::send(held_list leases, callback<void(net::answer const&)> done) {
@@ -181,19 +190,22 @@ void renewer::on_answer(held_list const& leases, renewal const& result) {
     auto const is_other = next_other != result.others.end() && next_other->first == i;
     auto const found_it = is_other ? next_other++->second : found::mine;
     one->renewing = false;
-    if (one->now() != held::state::held) continue;
-    if (!understood || found_it == found::unknown) {
-      failed(*one);
-    } else if (found_it != found::mine) {
-      lost_(*one, cause_of(found_it));
-    } else {
-      renewed(*one, result.how.sent_at);
+    if (one->now() == held::state::held) {
+      if (!understood || found_it == found::unknown) {
+        failed(*one);
+      } else if (found_it != found::mine) {
+        lost_(*one, cause_of(found_it));
+      } else {
+        renewed(*one, result.how.sent_at);
+      }
     }
+    one->settle();
   }
 }
 
 void renewer::renewed(held& one, time_point sent_at) {
   ++counts_.renewals;
+  one.provisional = false;
   if (one.renewals_left > 0) --one.renewals_left;
   one.set_deadline(std::max(one.deadline(), deadline_of(sent_at, one.options().ttl)));
   auto const again = one.options().watchdog && one.renewals_left != 0;
@@ -202,8 +214,11 @@ void renewer::renewed(held& one, time_point sent_at) {
 }
 
 void renewer::send_alone(held& one) {
-  one.renewing = false;
-  if (one.now() == held::state::held) send({held_ptr{&one}});
+  if (one.now() == held::state::held) {
+    send({held_ptr{&one}});
+  } else {
+    one.settle();
+  }
 }
 
 /// The lease stays what it is until its deadline; the next try comes sooner than a regular one.

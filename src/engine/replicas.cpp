@@ -161,6 +161,7 @@ void core::on_acknowledged(acknowledgement& what, net::answer const& count) {
       ask_for(at);  // as its owner, and about disks this time
       return;
     }
+    at.on_wire->acknowledged = true;
   }
   on_asked(at, what.number, std::move(*what.acquired));  // nobody left: it is given back
 }

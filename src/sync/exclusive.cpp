@@ -40,6 +40,21 @@ namespace plain {
 
 call release(owned what, handover how) { return give_back<lua::release>(what, how); }
 
+call release_unwanted(std::span<owned const> leases) {
+  std::vector<std::string> queues;
+  queues.reserve(leases.size());
+  lua::release_unwanted script{.keys = {}, .owners = {}};
+  script.keys.reserve(2 * leases.size());
+  script.owners.reserve(leases.size());
+  for (auto const& one : leases) {
+    queues.push_back(names::queue(one.name));
+    script.keys.push_back({one.name});
+    script.keys.push_back({queues.back()});
+    script.owners.emplace_back(one.owner);
+  }
+  return script();
+}
+
 call abandon(owned what, handover how) { return give_back<lua::abandon>(what, how); }
 
 call renew(milliseconds ttl, std::span<owned const> leases) {
@@ -60,6 +75,8 @@ constinit engine::recipe const exclusive{.order = order::barging,
                                          .read_acquire = replies::read_acquire,
                                          .release = plain::release,
                                          .read_release = replies::read_release,
+                                         .release_unwanted = plain::release_unwanted,
+                                         .read_wanted = replies::read_wanted,
                                          .pass = pass,
                                          .read_pass = replies::read_pass,
                                          .abandon = plain::abandon,

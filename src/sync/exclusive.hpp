@@ -37,6 +37,7 @@ call give_back(engine::owned what, engine::handover how) {
 }
 
 call release(engine::owned what, engine::handover how);
+call release_unwanted(std::span<engine::owned const> leases);
 call abandon(engine::owned what, engine::handover how);
 call renew(engine::milliseconds ttl, std::span<engine::owned const> leases);
 

@@ -34,6 +34,13 @@ verdict read_acquire(resp::reply const& reply) {
 
 found read_release(resp::reply const& reply) { return read_found(reply.integer); }
 
+std::vector<std::size_t> read_wanted(resp::reply const& reply) {
+  std::vector<std::size_t> places;
+  places.reserve(reply.size());
+  for (auto const& place : reply.elements) places.push_back(static_cast<std::size_t>(place.integer) - 1);
+  return places;
+}
+
 passed read_pass(resp::reply const& reply) {
   if (!reply.is_array() || reply.size() == 0) return {.before = found::gone};
   if (reply[0].integer == 1 && reply.size() == 3) return {.next = {read_granted(reply, 1)}};

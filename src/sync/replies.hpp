@@ -15,6 +15,9 @@ namespace holdfast::sync::replies {
 /// 1 it was ours and is free now; 0 it was gone; -1 it is somebody else's.
 [[nodiscard]] engine::found read_release(resp::reply const& reply);
 
+/// The places (from 1) of those that are still to be released.
+[[nodiscard]] std::vector<std::size_t> read_wanted(resp::reply const& reply);
+
 /// {0} or {-1} as a release; {1, and what acquire grants}; {2, and what acquire says when it is busy}.
 [[nodiscard]] engine::passed read_pass(resp::reply const& reply);
 

@@ -62,6 +62,9 @@ void go_through(raw_redis& raw, std::string const& name, publishing publish) {
   run(fair_pass(me, sibling, 0s, name), no_error);
   run(fair_pass(anna, me, 1h, name), is_list({1, _, _}));
   run(release(me, name), is(1));
+  run(acquire(asks(me), name), no_error);
+  run(holdfast::sync::exclusive.release_unwanted(std::vector<holdfast::engine::owned>{{name, me}}),
+      is_list({}));
 
   namespace sync = holdfast::sync;
   run(sync::quorum.acquire(name, {.owner = me, .ttl = 30s}), no_error);

@@ -104,4 +104,23 @@ TEST(release_script_alone, frees_the_lock_and_leaves_the_waiters_queued_without_
   }
 }
 
+TEST(release_unwanted_script_alone, deletes_its_own_that_nobody_waits_for_and_says_which_are_left) {
+  auto raw = empty_server().raw();
+  for (auto const* const name : {"mine", "wanted", "mine, too"}) raw.command({"SET", name, std::string{me}});
+  raw.command({"SET", "foreign", std::string{you}});
+  raw.command({"SET", "a sibling's", std::string{sibling}});
+  raw.command({"LPUSH", "a list", "1"});
+  raw.command({"ZADD", names::queue("wanted"), "1", std::string{anna}});
+  std::vector<holdfast::engine::owned> const leases{{"gone", me},     {"mine", me},   {"wanted", me},
+                                                    {"foreign", me},  {"a list", me}, {"a sibling's", me},
+                                                    {"mine, too", me}};
+  for (auto sent = 0; sent < 2; ++sent) {
+    EXPECT_THAT(raw.command(eval(sync::exclusive.release_unwanted(leases))), is_list({3}));
+    EXPECT_FALSE(raw.exists("mine") || raw.exists("mine, too") || raw.exists("gone"));
+    EXPECT_TRUE(raw.exists("wanted") && raw.exists("foreign") && raw.exists("a list") &&
+                raw.exists("a sibling's"));
+    EXPECT_EQ(raw.command({"ZCARD", names::queue("wanted")}).integer, 1);
+  }
+}
+
 }  // namespace holdfast::contract::release_test

@@ -1,12 +1,6 @@
-#include <gtest/gtest.h>
-
 #include <future>
-#include <holdfast/client.hpp>
-#include <holdfast/mutex.hpp>
 
-#include "support/eventually.hpp"
-#include "support/redis_server.hpp"
-#include "support/rounds.hpp"
+#include "fault.hpp"
 
 namespace {
 
@@ -71,6 +65,69 @@ TEST(grant, that_is_over_already_when_its_message_comes_is_not_believed) {
   enough.request_stop();
   EXPECT_FALSE(waiting.get());
   EXPECT_EQ(redis.stats().granted, 0u);
+}
+
+/// One who holds a lock, and one who waits for it and is granted it by message.
+class handed_over : public test::fault {
+ protected:
+  [[nodiscard]] bool waits_and_listens(client const& who) {
+    return test::eventually([&] {
+      return raw_.command({"ZCARD", "holdfast_queue:{orders}"}).integer == 1 &&
+             raw_.command({"PUBSUB", "NUMSUB", "holdfast_inbox:" + who.uuid()}).elements.at(1).integer == 1;
+    });
+  }
+
+  client holder_{server_.url(), test::unhurried()};
+  mutex held_{holder_, "orders", {.starvation_limit = 0ms}};
+};
+
+TEST_F(handed_over, and_kept_it_is_not_given_back_for_the_answer_to_an_earlier_request) {
+  auto const known = test::learn(server_);
+  test::in_one_round_of(5, [&] {  // in which the message comes soon enough to be believed
+    test::flaky_proxy proxy{server_.socket_path()};
+    client winner{proxy.url(), test::unhurried({.recheck = 200ms})};
+    mutex wanted{winner, "orders", {.ttl = 60s}};
+    auto theirs = held_.acquire();
+    test::waiter waiting{wanted};
+    ASSERT_TRUE(waits_and_listens(winner));
+    std::atomic<bool> held_up = false;
+    proxy.decide([&](test::request const& r) {
+      if (held_up || test::kind_of(r) != known.acquire) return test::fate::pass();
+      held_up = true;
+      return test::fate::delay_reply(3s);
+    });
+    ASSERT_TRUE(test::eventually([&] { return held_up.load(); }));
+    theirs.release();
+    ASSERT_TRUE(test::eventually([&] { return waiting.done(); }));
+    EXPECT_EQ(waiting.take().keep_for(50s), release_result::kept);
+    EXPECT_EQ(winner.stats().granted, 1u);
+    winner.connect();  // behind whatever the late answer has set off
+    EXPECT_GT(raw_.pttl("orders"), 20'000);
+    EXPECT_LE(raw_.pttl("orders"), 50'000);
+    raw_.del("orders");
+  });
+}
+
+TEST_F(handed_over, and_kept_at_once_it_has_its_ttl_and_not_that_of_the_grant) {
+  for (auto const end : {"keep_until_expiry", "keep", "the client's end"}) {
+    auto winner = std::make_unique<client>(server_.url(), test::unhurried());
+    mutex wanted{*winner, "orders", {.ttl = 60s, .keep = true}};
+    auto theirs = held_.acquire();
+    test::waiter waiting{wanted};
+    ASSERT_TRUE(waits_and_listens(*winner));
+    theirs.release();
+    ASSERT_TRUE(test::eventually([&] { return waiting.done(); }));
+    auto mine = waiting.take();
+    if (end == std::string_view{"keep"}) {
+      EXPECT_EQ(mine.release(), release_result::kept);
+    } else if (end == std::string_view{"keep_until_expiry"}) {
+      EXPECT_EQ(mine.keep_until_expiry(), release_result::kept);
+    } else {
+      winner.reset();
+    }
+    EXPECT_GT(raw_.pttl("orders"), 30'000) << end;
+    raw_.command({"FLUSHALL"});
+  }
 }
 
 }  // namespace

@@ -92,6 +92,31 @@ TEST_F(process_fault, releases_at_exit_what_the_main_thread_has_locked) {
   EXPECT_TRUE(comes_clean());
 }
 
+TEST_F(process_fault, gives_the_lock_to_none_of_its_threads_at_exit) {
+  for (auto const* const kind :
+       {"mutex_inbox", "mutex_poll", "fair_mutex_inbox", "fair_mutex_poll", "recursive_mutex_inbox",
+        "multi_mutex_inbox", "mutex_redisson", "fair_mutex_redisson", "shared_mutex_inbox"}) {
+    auto holder = worker::session(server_.url(), kind, "orders", 60s);
+    EXPECT_EQ(holder.ask("acquire").rfind("held ", 0), 0u) << kind;
+    EXPECT_EQ(holder.ask("wait"), "waiting") << kind;
+    holder.say("exit");
+    EXPECT_EQ(holder.wait(), 0) << kind;
+    EXPECT_THROW((void)holder.hear(), std::runtime_error) << kind << ": its other thread got the lock";
+    EXPECT_TRUE(comes_clean()) << kind;
+    raw_.command({"FLUSHALL"});
+  }
+}
+
+TEST_F(process_fault, leaves_no_lock_behind_at_exit_though_another_thread_goes_on_taking_it) {
+  for (auto round = 0; round < 5; ++round) {
+    auto holder = start(60s);
+    EXPECT_EQ(holder.ask("cycle"), "cycling");
+    holder.say("exit");
+    EXPECT_EQ(holder.wait(), 0);
+    ASSERT_TRUE(comes_clean()) << "round " << round;
+  }
+}
+
 TEST_F(process_fault, ends_within_a_bound_at_exit_with_a_locked_lock_when_the_server_does_not_answer) {
   auto holder = start(30s);
   holder.ask("lock");

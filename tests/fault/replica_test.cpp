@@ -1,6 +1,9 @@
 /// Acquisitions that replicas acknowledge, with a replica that is there, frozen and gone.
 #include "fault.hpp"
 
+#include <random>
+#include <thread>
+
 namespace holdfast::test {
 namespace {
 
@@ -242,6 +245,46 @@ TEST_F(synced, caller_that_asks_for_disks_is_not_content_with_memory) {
   EXPECT_EQ(proxy_.count("WAITAOF"), 1u);
 }
 
+/// Somebody who needs no replicas has asked, and leaves; who is next in line needs one, and there is none.
+class inherited : public fault {
+ protected:
+  void expect_unreplicated(waiter& one) {
+    ASSERT_TRUE(eventually([&] { return one.done(); }));
+    EXPECT_EQ(failure_of([&] { (void)one.take(); }).code, errc::unreplicated);
+    EXPECT_TRUE(comes_clean());
+  }
+
+  flaky_proxy proxy_{server_.socket_path()};
+  client redis_{proxy_.url(), unhurried()};
+  mutex careful_{redis_, "orders", {.ttl = 60s, .replicas = 1}};
+  std::stop_source enough_;
+};
+
+TEST_F(inherited, lock_that_was_asked_for_without_replicas_is_not_believed) {
+  mutex plain{redis_, "orders", {.ttl = 60s}};
+  redis_.connect();
+  proxy_.freeze();
+  waiter first{plain, enough_.get_token()};
+  waiter second{careful_};
+  enough_.request_stop();
+  ASSERT_TRUE(eventually([&] { return first.done(); }));
+  proxy_.thaw();
+  expect_unreplicated(second);
+}
+
+TEST_F(inherited, lock_that_was_passed_on_without_replicas_is_not_believed) {
+  mutex plain{redis_, "orders", {.ttl = 60s, .handoff_limit = 0}};
+  auto mine = plain.acquire();
+  waiter first{plain, enough_.get_token()};
+  waiter second{careful_};
+  proxy_.freeze();
+  mine.async_release({});
+  enough_.request_stop();
+  ASSERT_TRUE(eventually([&] { return first.done(); }));
+  proxy_.thaw();
+  expect_unreplicated(second);
+}
+
 TEST(replicas, that_nobody_has_are_missed) {
   redis_server server;
   client redis{server.url()};
@@ -249,6 +292,35 @@ TEST(replicas, that_nobody_has_are_missed) {
   auto const wrong = failure_of([&] { m.lock(); });
   EXPECT_EQ(wrong.code, errc::unreplicated);
   EXPECT_TRUE(wrong.says("0 of 1")) << wrong.what;
+}
+
+/// Whatever its time is, and whenever the lock comes free meanwhile.
+TEST(replicas, that_nobody_has_are_missed_by_whoever_was_given_the_lock_and_by_nobody_else) {
+  redis_server server;
+  auto raw = server.raw();
+  client redis{server.url(), unhurried({.recheck = 20ms})};
+  mutex m{redis, "orders", {.ttl = 400ms, .replicas = 1}};
+  std::string const counter = "holdfast_token:{orders}";  // it is there when the lock was given to anybody
+  auto const seed = std::random_device{}();
+  std::minstd_rand random{seed};
+  std::uniform_int_distribution<int> some_time{1, 400};
+  auto given_times = 0;
+  for (auto round = 0; round < 20; ++round) {
+    raw.del(counter);
+    raw.command({"SET", "orders", "somebody else", "PX", "60000"});
+    std::chrono::milliseconds const wait{some_time(random)};
+    auto const comes_free = boot_now() + std::int64_t{some_time(random)} * 1'000'000;
+    std::jthread const holder{[&, theirs = server.raw()]() mutable {
+      (void)came_within(1min, [&] { return boot_now() >= comes_free; });
+      theirs.del("orders");
+    }};
+    auto const wrong = failure_of([&] { EXPECT_FALSE(m.try_acquire_for(wait)); });
+    auto const given = raw.exists(counter);
+    EXPECT_EQ(wrong.code, given ? make_error_code(errc::unreplicated) : std::error_code{})
+        << "round " << round << ", seed " << seed << ", after " << wait.count() << " ms: " << wrong.what;
+    if (given) ++given_times;
+  }
+  EXPECT_GT(given_times, 0);
 }
 
 }  // namespace

@@ -18,6 +18,7 @@
 #include <memory>
 #include <sstream>
 #include <stdexcept>
+#include <thread>
 #include <utility>
 
 namespace holdfast::test {
@@ -41,13 +42,19 @@ std::unique_ptr<client> redis;
 std::unique_ptr<any_lock> lock;
 std::unique_ptr<recursive_mutex> of_thread;
 std::function<std::unique_ptr<recursive_mutex>()> make_of_thread;
+std::function<std::unique_ptr<any_lock>(client&)> make_lock_of;
+std::function<client*()> make_client_again;
 lease held;
 
 void connect(std::string const& url, std::string const& title, std::string const& name,
              std::string const& ttl) {
   auto const& what = subject_titled(title);
-  redis = std::make_unique<client>(url, client_options{.name = "worker", .wake = what.wake});
-  lock = what.make(*redis, name, {.ttl = number(ttl)});
+  make_client_again = [&what, url] {
+    return new client{url, client_options{.name = "worker", .wake = what.wake}};
+  };
+  redis.reset(make_client_again());
+  make_lock_of = [&what, name, ttl = number(ttl)](client& of) { return what.make(of, name, {.ttl = ttl}); };
+  lock = make_lock_of(*redis);
   // Not on a client that has only one kind of lock.
   make_of_thread = [name, ttl = number(ttl)] {
     return std::make_unique<recursive_mutex>(*redis, name, lock_options{.ttl = ttl});
@@ -101,6 +108,34 @@ bool signals_are_open() {
   return ::sigismember(&blocked, SIGTERM) == 0;
 }
 
+/// Another thread, for as long as the process lives, with a lock that exit() doesn't destroy under it.
+template <class Work>
+void start_thread(client& with, Work work) {
+  std::thread{[work, own = make_lock_of(with).release()] {
+    work(*own);
+    ::pause();
+  }}.detach();
+}
+
+/// Says when it has got the lock, if it ever does.
+void wait_in_another_thread() {
+  start_thread(*redis, [](any_lock& own) {
+    auto const mine = own.acquire();
+    answer("entered");
+    ::pause();
+  });
+  while (redis->stats().waiting_now == 0) std::this_thread::yield();
+}
+
+/// Takes the lock and gives it back, over and over, with a client that nobody destroys.
+void cycle_in_another_thread() {
+  auto& own_client = *make_client_again();
+  start_thread(own_client, [](any_lock& own) {
+    for (;;) own.acquire().release();
+  });
+  while (own_client.stats().acquired < 3) std::this_thread::yield();
+}
+
 /// Of a counter in Redis, with two commands, unguarded but for the lock.
 void increment(std::string const& socket, std::string const& counter, int times) {
   raw_redis raw{socket};
@@ -123,6 +158,12 @@ void obey(std::string const& line) {
     if (!of_thread) of_thread = make_of_thread();
     of_thread->lock();
     answer("locked");
+  } else if (line == "wait") {
+    wait_in_another_thread();
+    answer("waiting");
+  } else if (line == "cycle") {
+    cycle_in_another_thread();
+    answer("cycling");
   } else if (line == "fork") {
     answer("ended " + exit_of_forked_child());
   } else if (line == "release") {

@@ -1,0 +1,37 @@
+/// The ttl of a lock that is kept.
+#include "fault.hpp"
+
+#include <future>
+
+namespace holdfast::test {
+namespace {
+
+class last_ttl : public fault {};
+
+TEST_F(last_ttl, is_not_overtaken_by_a_renewal_that_comes_late) {
+  auto const known = learn(server_);
+  flaky_proxy proxy{server_.socket_path()};
+  client redis{proxy.url(), unhurried()};
+  mutex m{redis, "orders", {.ttl = 30s, .renew_every = 100ms}};
+  std::atomic<bool> refused = false;  // a renewal, as by a server that has lost its scripts: it is sent again
+  proxy.decide([&](request const& r) {
+    if (refused || kind_of(r) != known.renew) return fate::pass();
+    refused = true;
+    return fate::error("NOSCRIPT No matching script. Please use EVAL.");
+  });
+  auto mine = m.acquire();
+  proxy.freeze_replies();
+  ASSERT_TRUE(eventually([&] { return refused.load(); }));
+  auto kept = std::async(std::launch::async, [&] { return mine.keep_for(1h); });
+  (void)came_within(500ms, [&] {  // what would go out behind it
+    auto const all = proxy.requests();
+    return std::ranges::count(all, known.renew, kind_of) >= 2;
+  });
+  proxy.thaw();
+  EXPECT_EQ(kept.get(), release_result::kept);
+  redis.connect();
+  EXPECT_GT(raw_.pttl("orders"), 1'000'000);
+}
+
+}  // namespace
+}  // namespace holdfast::test

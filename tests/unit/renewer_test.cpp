@@ -1,0 +1,134 @@
+#include "engine/renewer.hpp"
+
+#include <gtest/gtest.h>
+
+#include <deque>
+#include <string>
+#include <vector>
+
+#include "engine/core.hpp"
+#include "net/place.hpp"
+#include "sync/exclusive.hpp"
+
+namespace holdfast::engine {
+namespace {
+
+using namespace std::chrono_literals;
+using words = std::vector<std::string>;
+
+/// Answers when the test says so.
+class scripted_servers final : public servers {
+ public:
+  void renew(recipe const&, milliseconds, std::span<owned const>, renewal_handler done,
+             scripting::waiting) override {
+    sent.emplace_back("renew");
+    unanswered_.emplace_back(
+        [done = std::move(done)](net::answer&& how) mutable { done({.how = std::move(how), .others = {}}); });
+  }
+  void set_ttl(recipe const&, milliseconds, owned, handler done, scripting::waiting) override {
+    sent.emplace_back("set_ttl");
+    unanswered_.push_back(std::move(done));
+  }
+  /// The oldest; `lost`: the places of those that are.
+  void answer(std::vector<std::int64_t> const& lost = {}) {
+    net::answer how{.sent_at = boot_clock::now(), .sent = true};
+    how.reply.what = resp::kind::array;
+    for (auto const place : lost) {
+      auto& one = how.reply.elements.emplace_back();
+      one.what = resp::kind::integer;
+      one.integer = place;
+    }
+    auto done = std::move(unanswered_.front());
+    unanswered_.pop_front();
+    done(std::move(how));
+  }
+
+  words sent;
+
+  void acquire(recipe const&, std::string_view, ask const&, handler, scripting::waiting) override {}
+  void release(recipe const&, owned, handover, handler, scripting::waiting) override {}
+  void abandon(recipe const&, owned, handover, scripting::waiting) override {}
+  void send(net::request) override {}
+  [[nodiscard]] bool idle() const noexcept override { return unanswered_.empty(); }
+  [[nodiscard]] bool up() const noexcept override { return true; }
+  [[nodiscard]] std::shared_ptr<error const> down_because() const noexcept override { return nullptr; }
+  void shut(std::shared_ptr<error const> const&) override {}
+  void listen(std::string const&, topology::channel_of, net::subscriber::listener&) override {}
+  void forget(std::string_view) override {}
+  [[nodiscard]] std::uint16_t slot_of(std::string_view) const noexcept override { return 0; }
+  [[nodiscard]] bool sharded() const noexcept override { return false; }
+
+ private:
+  std::deque<handler> unanswered_;
+};
+
+class renewer_of_a_fixed_lease : public testing::Test {
+ protected:
+  renewer_of_a_fixed_lease() {
+    lease_->set_deadline(deadline_of(boot_clock::now(), 10s));
+    renewer_.add(*lease_);
+  }
+  void renew() {
+    renewer_.renew_now(*lease_, [this](net::answer const&) { renewed_ = true; });
+  }
+  [[nodiscard]] bool has_its_full_ttl() const { return lease_->remaining() > 15s; }
+
+  std::shared_ptr<core> home_ =
+      std::make_shared<core>(net::parse_place("redis://127.0.0.1:1"), client_options{});
+  line_ptr line_ = home_->pin(sync::exclusive, "orders");
+  held_ptr lease_{new held{line_, home_->share({.ttl = 20s, .watchdog = false}), 1, 1}};
+  reactor::loop loop_;
+  scripted_servers servers_;
+  client_stats stats_;
+  renewer renewer_{loop_, servers_, stats_, [](held& one, loss_cause cause) {
+                     renewer::remove(one);
+                     (void)one.lose(cause);
+                   }};
+  bool renewed_ = false;
+};
+
+TEST_F(renewer_of_a_fixed_lease, waits_for_the_answer_to_a_question_that_would_cut_the_renewal_short) {
+  renewer_.ask_about_all();
+  renew();
+  EXPECT_EQ(servers_.sent, words{"set_ttl"});
+  servers_.answer();
+  EXPECT_EQ(servers_.sent, (words{"set_ttl", "renew"}));
+  EXPECT_FALSE(renewed_ || has_its_full_ttl());
+  servers_.answer();
+  EXPECT_TRUE(renewed_ && has_its_full_ttl());
+}
+
+TEST_F(renewer_of_a_fixed_lease, asks_nothing_while_a_renewal_is_under_way) {
+  renew();
+  renewer_.ask_about_all();
+  EXPECT_EQ(servers_.sent, words{"renew"});
+  servers_.answer();
+  EXPECT_TRUE(renewed_ && has_its_full_ttl());
+  renewer_.ask_about_all();
+  EXPECT_EQ(servers_.sent, (words{"renew", "set_ttl"}));
+}
+
+TEST_F(renewer_of_a_fixed_lease, does_not_renew_what_was_lost_meanwhile) {
+  renewer_.ask_about_all();
+  renew();
+  servers_.answer({1});
+  EXPECT_EQ(servers_.sent, words{"set_ttl"});
+  EXPECT_TRUE(renewed_) << "whoever asked for it hears of it";
+  EXPECT_EQ(lease_->cause(), loss_cause::key_gone);
+}
+
+TEST_F(renewer_of_a_fixed_lease, sends_one_renewal_after_the_other) {
+  renew();
+  renew();
+  renew();
+  EXPECT_EQ(servers_.sent.size(), 1u);
+  servers_.answer();
+  EXPECT_EQ(servers_.sent.size(), 2u);
+  servers_.answer();
+  servers_.answer();
+  EXPECT_TRUE(servers_.idle());
+  EXPECT_EQ(servers_.sent.size(), 3u);
+}
+
+}  // namespace
+}  // namespace holdfast::engine

@@ -43,7 +43,7 @@ session::session(reactor::loop& on, settings const& how, client_stats& counts)
 session::~session() {
   if (how_.where != nullptr) how_.where->forget(*this);
   on_.forget(*this);
-  retire_transport();
+  retire_transport(ending::closed);
 }
 
 void session::open() {
@@ -51,7 +51,16 @@ void session::open() {
 }
 
 void session::close() {
-  retire_transport();
+  retire_transport(ending::closed);
+  stand_still();
+}
+
+void session::cut() {
+  retire_transport(ending::reset);
+  stand_still();
+}
+
+void session::stand_still() {
   connect_timer_.disarm();
   pause_timer_.disarm();
   state_ = state::idle;
@@ -230,12 +239,16 @@ void session::write_rest(std::size_t done) {
                      });
 }
 
-void session::retire_transport() {
+void session::retire_transport(ending how) {
   ++generation_;
   if (on_its_way()) on_.add_interest(-1);
   if (line_) {
     line_->owner = nullptr;
-    line_->close();
+    if (how == ending::reset) {
+      line_->reset();
+    } else {
+      line_->close();
+    }
   }
   line_.reset();
   greeting_.reset();
@@ -247,7 +260,7 @@ void session::retire_transport() {
 void session::drop(errc code, std::string const& why, end how) {
   auto const was_up = state_ == state::up;
   if (was_up) ++counts_.disconnects;
-  retire_transport();
+  retire_transport(ending::reset);
   connect_timer_.disarm();
   state_ = state::pausing;
   on_.arm(pause_timer_, boot_clock::now() + pause_.next(random_));

@@ -40,7 +40,7 @@ class session : public reactor::flushable {
   /// Connects, unless that is under way.
   void open();
 
-  /// Ends the connection without another try.
+  /// Ends the connection without another try. What is on its way still arrives.
   void close();
 
   [[nodiscard]] bool up() const noexcept { return state_ == state::up; }
@@ -80,7 +80,10 @@ class session : public reactor::flushable {
   /// Replies that are waited for: with many of them, writing is left to the driver.
   [[nodiscard]] virtual std::size_t outstanding() const = 0;
 
-  /// Treats the connection as broken.
+  /// The same, but what is on its way will be sent again: it is reset.
+  void cut();
+
+  /// Treats the connection as broken, and what is on its way as cut() does.
   void drop(errc code, std::string const& why, end how = end::broken);
 
   [[nodiscard]] reactor::loop& on() noexcept { return on_; }
@@ -92,6 +95,7 @@ class session : public reactor::flushable {
  private:
   enum class state { idle, locating, connecting, greeting, up, pausing };
 
+  void stand_still();
   void connect();
   void dial();
   void greet();
@@ -100,7 +104,8 @@ class session : public reactor::flushable {
   void on_bytes(std::size_t n);
   void on_greeting(resp::reply const& reply);
   void write_rest(std::size_t done);
-  void retire_transport();
+  enum class ending { closed, reset };
+  void retire_transport(ending how);
   [[nodiscard]] bool on_its_way() const noexcept {
     return state_ == state::locating || state_ == state::connecting || state_ == state::greeting;
   }

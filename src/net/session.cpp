@@ -56,6 +56,7 @@ void session::close() {
 }
 
 void session::cut() {
+  note_unanswered();
   retire_transport(ending::reset);
   stand_still();
 }
@@ -120,9 +121,11 @@ void session::dial() {
 void session::greet() {
   state_ = state::greeting;
   number_ = ++counts_.connects;
+  greeted_at_ = boot_clock::now();
   greeting_ = std::make_unique<handshake>(
-      to_, how_.client_name, how_.where == nullptr ? handshake::role::any : handshake::role::master);
-  greetings_left_ = greeting_->expected();
+      to_, how_.client_name, how_.where == nullptr ? handshake::role::any : handshake::role::master,
+      how_.unended == nullptr ? handshake::identity::unasked : handshake::identity::asked);
+  if (how_.unended != nullptr) greeting_->end_first(how_.unended->at(to_), greeted_at_);
   out_ = greeting_->commands();
   on_.mark_dirty(*this);
   read();
@@ -133,7 +136,13 @@ void session::on_greeting(resp::reply const& reply) {
   switch (step) {
     case handshake::step::more:
       return;
+    case handshake::step::send:
+      out_ += greeting_->commands();
+      on_.mark_dirty(*this);
+      return;
     case handshake::step::done:
+      id_ = greeting_->ours();
+      if (!greeting_->ended().empty()) how_.unended->settle(greeting_->ended(), greeting_->not_ended());
       greeting_.reset();
       connect_timer_.disarm();
       state_ = state::up;
@@ -239,6 +248,13 @@ void session::write_rest(std::size_t done) {
                      });
 }
 
+/// A reset ends what this machine still has of it; what is in the network, in a proxy, or unread at the
+/// server only the server can.
+void session::note_unanswered() {
+  if (state_ != state::up || outstanding() == 0 || how_.unended == nullptr) return;
+  how_.unended->add({.at = to_, .id = id_, .since = greeted_at_});
+}
+
 void session::retire_transport(ending how) {
   ++generation_;
   if (on_its_way()) on_.add_interest(-1);
@@ -260,6 +276,7 @@ void session::retire_transport(ending how) {
 void session::drop(errc code, std::string const& why, end how) {
   auto const was_up = state_ == state::up;
   if (was_up) ++counts_.disconnects;
+  note_unanswered();
   retire_transport(ending::reset);
   connect_timer_.disarm();
   state_ = state::pausing;

@@ -13,6 +13,7 @@
 #include "base/backoff.hpp"
 #include "net/handshake.hpp"
 #include "net/locator.hpp"
+#include "net/loose_ends.hpp"
 #include "net/transport.hpp"
 #include "net/url.hpp"
 #include "reactor/reactor.hpp"
@@ -29,6 +30,8 @@ struct settings {
   resp::limits limits;
   locator* where = nullptr;  ///< whom to ask where to; null: `server`
   std::string advice{};      ///< added to the error when the server has never been reached
+  /// Where connections are noted that broke before all was answered; null: late copies do no harm there.
+  loose_ends* unended = nullptr;
 };
 
 /// One line to the server. All under the client's lock; it may be destroyed there, but not by what it calls.
@@ -106,6 +109,7 @@ class session : public reactor::flushable {
   void write_rest(std::size_t done);
   enum class ending { closed, reset };
   void retire_transport(ending how);
+  void note_unanswered();
   [[nodiscard]] bool on_its_way() const noexcept {
     return state_ == state::locating || state_ == state::connecting || state_ == state::greeting;
   }
@@ -122,7 +126,8 @@ class session : public reactor::flushable {
   std::uint64_t generation_ = 0;  ///< of the transport: a reply may end the one that it came over
   resp::parser parser_;
   std::unique_ptr<handshake> greeting_;
-  std::size_t greetings_left_ = 0;
+  connection_id id_;  ///< of this connection, once it is up
+  time_point greeted_at_{};
   std::string out_;      ///< to be written
   std::string writing_;  ///< being written; empty: nothing is
   backoff pause_;

@@ -61,6 +61,12 @@ finding check_rights(server_facts const& facts) {
     result.how = severity::warning;
     result.why =
         "without its channel a waiter isn't woken but asks again and again: later, and with more requests";
+  } else if (all.any(needed::for_order)) {
+    result.how = severity::advice;
+    result.why =
+        "a connection that broke can't be ended at the server: what a proxy has kept of it may be carried "
+        "out "
+        "late, and a lock be held by nobody for a ttl; these rights are over all connections, though";
   } else {
     result.how = severity::advice;
     result.why = all.any(needed::for_replicas)

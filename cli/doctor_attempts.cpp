@@ -12,6 +12,9 @@ namespace {
 
 using needed = right_attempt::needed;
 
+/// A number that no connection has.
+constexpr std::string_view no_connection{"9223372036854775807"};
+
 /// Tries commands, and keeps what each was refused for.
 class rights {
  public:
@@ -37,7 +40,8 @@ class rights {
         one.rule = "~holdfast_*";
       }
       one.refusal = how.text;
-    } else if (how.hung_up || (how.refused && how.text.find("unknown command") != std::string::npos)) {
+    } else if (how.hung_up || (how.refused && (how.text.find("unknown command") != std::string::npos ||
+                                               how.text.find("nknown subcommand") != std::string::npos))) {
       one.refusal = how.text;
     }
     attempts_.push_back(std::move(one));
@@ -120,6 +124,9 @@ void try_all(server_session& server, server_facts& facts) {
   if (!facts.lock.empty()) may.try_name(facts.lock);
   may.tried(needed::for_messages, "publish", {"PUBLISH", names.channel, "nobody hears this"});
   auto const has_slots = facts.part_of == deployment_kind::cluster && try_shards(server, may, facts);
+  may.tried(needed::for_order, "client|info", {"CLIENT", "INFO"});
+  may.tried(needed::for_order, "client|list", {"CLIENT", "LIST", "ID", no_connection});
+  may.tried(needed::for_order, "client|kill", {"CLIENT", "KILL", "ID", no_connection, "ADDR", "nowhere:1"});
   may.tried(needed::for_replicas, "wait", {"WAIT", "0", "1"});
   may.tried(needed::for_tools, "getrange", {"GETRANGE", names.counter, "0", "0"});
   may.tried(needed::for_tools, "scan", {"SCAN", "0", "COUNT", "1"});

@@ -20,7 +20,7 @@ namespace holdfast::cli {
 
 /// One right that was tried.
 struct right_attempt {
-  enum class needed { always, for_messages, for_replicas, for_tools };
+  enum class needed { always, for_messages, for_order, for_replicas, for_tools };
   std::string rule{};     ///< as ACL SETUSER has it: "+zadd", "~holdfast_*"
   std::string refusal{};  ///< the server's words; empty: it works
   needed by = needed::always;

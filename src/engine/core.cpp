@@ -16,12 +16,19 @@ namespace {
 /// What the end of a client, or of the process, waits at the most for releases to be confirmed.
 constexpr std::chrono::seconds farewell{1};
 
-net::settings make_settings(net::endpoint server, client_options const& options) {
+net::settings make_settings(net::endpoint server, client_options const& options, net::loose_ends& unended) {
   return {.server = std::move(server),
           .client_name = options.name.empty() ? "holdfast" : options.name,
           .connect_timeout = options.connect_timeout,
           .reply_timeout = options.reply_timeout,
-          .limits = {.max_bytes = options.max_reply_bytes}};
+          .limits = {.max_bytes = options.max_reply_bytes},
+          .unended = &unended};
+}
+
+std::string explain_late_copies(std::string const& why) {
+  return why +
+         "; so it doesn't end a connection that broke, and may carry out late what a proxy has kept of that "
+         "(docs/guarantees.md, \"Late copies\"); Holdfast needs +client|info +client|list +client|kill";
 }
 
 }  // namespace
@@ -30,7 +37,8 @@ core::core(net::place where, client_options options)
     : uuid_{make_uuid()},
       options_{std::move(options)},
       where_{std::move(where)},
-      settings_{make_settings(where_.server, options_)},
+      unended_{[this](std::string const& why) { log(log_level::warning, explain_late_copies(why)); }},
+      settings_{make_settings(where_.server, options_, unended_)},
       generation_{fork_generation()},
       servers_{make_servers()},
       renewer_{loop_, *servers_, stats_, [this](held& what, loss_cause cause) { lose(what, cause); }},

@@ -24,6 +24,7 @@
 #include "engine/servers.hpp"
 #include "engine/wake/broadcast.hpp"
 #include "engine/wake/inbox.hpp"
+#include "net/loose_ends.hpp"
 #include "reactor/reactor.hpp"
 
 namespace holdfast::engine {
@@ -281,6 +282,7 @@ class core : public std::enable_shared_from_this<core> {
   std::string const uuid_;
   client_options const options_;
   net::place const where_;
+  net::loose_ends unended_;  ///< under the loop's lock
   net::settings const settings_;
   int const generation_;
 

@@ -118,8 +118,8 @@ std::shared_ptr<error const> explain(resp::reply const& refusal, std::string con
     return std::make_shared<error const>(
         errc::unauthorized,
         where + "not allowed, for the lock " + title + ": " + refusal.text +
-            "; Holdfast needs the rights +eval +evalsha +ping +client|setname +select +subscribe and, inside "
-            "its scripts, "
+            "; Holdfast needs the rights +eval +evalsha +ping +client|setname +client|info +client|list "
+            "+client|kill +select +subscribe and, inside its scripts, "
             "+get +set +exists +del +pexpire +pttl +type +time +zadd +zcard +zpopmin +zrange +zrank +zrem "
             "+zscore +hset +hsetnx +publish; keys " +
             (name.empty() ? "of each name" : '~' + std::string{name}) +

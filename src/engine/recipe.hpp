@@ -60,6 +60,7 @@ struct ask {
   std::string_view ticket{};  ///< the place in the queue from an earlier ask; empty: none yet
   std::chrono::microseconds waited{};  ///< how long the caller has been waiting, by its own clock
   std::int64_t newest = 0;             ///< the newest token it has seen; 0: none yet
+  std::uint64_t number = 0;            ///< of a vote: see quorum::number_to
   handover terms{};                    ///< when it goes short itself, and what others get that it gives back
 };
 
@@ -121,8 +122,8 @@ struct several_names {
 /// What else is needed where several masters vote, each of which has the lock for itself.
 struct voting {
   /// Gives back a vote that isn't enough, and keeps the place in the queue, if there is a ticket. Tells
-  /// nobody.
-  call (*yield)(owned, std::string_view ticket);
+  /// nobody. The number is that of a newer ask than the vote's, and of an older one than any that follows.
+  call (*yield)(owned, std::string_view ticket, std::uint64_t number);
   /// Brings a token counter up to `token`, while the vote is the owner's. Replies the counter; 0: it isn't.
   /// Null: it has no tokens.
   call (*raise)(owned, std::int64_t token) = nullptr;

@@ -146,8 +146,12 @@ void connection::start_over(pipeline::finished refused, std::string const& why) 
 }
 
 std::vector<pipeline::finished> connection::take_all() {
-  close();
+  cut();
   was_up_ = false;
+  return take_unanswered();
+}
+
+std::vector<pipeline::finished> connection::take_unanswered() {
   pipeline_.restart();
   silence_timer_.disarm();
   patience_timer_.disarm();
@@ -158,7 +162,8 @@ std::vector<pipeline::finished> connection::take_all() {
 
 void connection::shut(std::shared_ptr<error const> const& why) {
   shut_because_ = why;
-  fail(take_all(), why);
+  close();
+  fail(take_unanswered(), why);
 }
 
 void connection::update_interest() {

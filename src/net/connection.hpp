@@ -48,7 +48,7 @@ class connection final : public session {
   /// that came behind it. `how` says what is true of it all the same: whether it may have been carried out.
   void start_over(pipeline::finished refused, std::string const& why);
 
-  /// Ends the line, and takes out all requests that have no answer yet, in their order.
+  /// Ends the line, and takes out all requests that have no answer yet, in their order: to be sent elsewhere.
   [[nodiscard]] std::vector<pipeline::finished> take_all();
 
   /// Nothing sent, nothing to send.
@@ -57,7 +57,7 @@ class connection final : public session {
   /// Why there is no connection; null when there is one, or none was needed yet.
   [[nodiscard]] std::shared_ptr<error const> const& down_because() const noexcept { return down_because_; }
 
-  /// Fails everything that waits, and whatever comes later.
+  /// Fails everything that waits, and whatever comes later. What is on its way still arrives.
   void shut(std::shared_ptr<error const> const& why);
 
  private:
@@ -68,6 +68,8 @@ class connection final : public session {
   void gather(std::string& out) override;
   [[nodiscard]] std::size_t outstanding() const override { return pipeline_.in_flight(); }
 
+  /// The line has been ended; all that has no answer yet.
+  [[nodiscard]] std::vector<pipeline::finished> take_unanswered();
   void fail(std::vector<pipeline::finished>&& these, std::shared_ptr<error const> const& why);
   void fail_impatient();
   [[nodiscard]] time_point limit_of(request const& one, time_point queued) const;

@@ -4,6 +4,7 @@
 #include <boost/asio/error.hpp>
 #include <boost/asio/generic/stream_protocol.hpp>
 #include <boost/asio/io_context.hpp>
+#include <boost/asio/socket_base.hpp>
 #include <boost/system/error_code.hpp>
 #include <cstddef>
 #include <functional>
@@ -23,6 +24,13 @@ using stream_socket = boost::asio::generic::stream_protocol::socket;
 /// aborted, one begun afterwards would have a bad descriptor.
 [[nodiscard]] inline boost::system::error_code as_aborted(boost::system::error_code failure) noexcept {
   return failure == boost::asio::error::bad_descriptor ? boost::asio::error::operation_aborted : failure;
+}
+
+/// What the other side hasn't got when the socket is closed is thrown away, and the other side told that the
+/// connection is broken (TCP's RST). A unix socket has no bytes on their way.
+inline void throw_away_unsent(stream_socket& socket) noexcept {
+  boost::system::error_code ignored;
+  socket.set_option(boost::asio::socket_base::linger{true, 0}, ignored);
 }
 
 /// Resolves the host and tries its addresses one after the other. Used once. All calls are thread-safe.

@@ -43,7 +43,7 @@ session::session(reactor::loop& on, settings const& how, client_stats& counts)
 session::~session() {
   if (how_.where != nullptr) how_.where->forget(*this);
   on_.forget(*this);
-  retire_transport();
+  retire_transport(ending::closed);
 }
 
 void session::open() {
@@ -51,7 +51,17 @@ void session::open() {
 }
 
 void session::close() {
-  retire_transport();
+  retire_transport(ending::closed);
+  stand_still();
+}
+
+void session::cut() {
+  note_unanswered();
+  retire_transport(ending::reset);
+  stand_still();
+}
+
+void session::stand_still() {
   connect_timer_.disarm();
   pause_timer_.disarm();
   state_ = state::idle;
@@ -111,9 +121,11 @@ void session::dial() {
 void session::greet() {
   state_ = state::greeting;
   number_ = ++counts_.connects;
+  greeted_at_ = boot_clock::now();
   greeting_ = std::make_unique<handshake>(
-      to_, how_.client_name, how_.where == nullptr ? handshake::role::any : handshake::role::master);
-  greetings_left_ = greeting_->expected();
+      to_, how_.client_name, how_.where == nullptr ? handshake::role::any : handshake::role::master,
+      how_.unended == nullptr ? handshake::identity::unasked : handshake::identity::asked);
+  if (how_.unended != nullptr) greeting_->end_first(how_.unended->at(to_), greeted_at_);
   out_ = greeting_->commands();
   on_.mark_dirty(*this);
   read();
@@ -124,7 +136,13 @@ void session::on_greeting(resp::reply const& reply) {
   switch (step) {
     case handshake::step::more:
       return;
+    case handshake::step::send:
+      out_ += greeting_->commands();
+      on_.mark_dirty(*this);
+      return;
     case handshake::step::done:
+      id_ = greeting_->ours();
+      if (!greeting_->ended().empty()) how_.unended->settle(greeting_->ended(), greeting_->not_ended());
       greeting_.reset();
       connect_timer_.disarm();
       state_ = state::up;
@@ -230,12 +248,23 @@ void session::write_rest(std::size_t done) {
                      });
 }
 
-void session::retire_transport() {
+/// A reset ends what this machine still has of it; what is in the network, in a proxy, or unread at the
+/// server only the server can.
+void session::note_unanswered() {
+  if (state_ != state::up || outstanding() == 0 || how_.unended == nullptr) return;
+  how_.unended->add({.at = to_, .id = id_, .since = greeted_at_});
+}
+
+void session::retire_transport(ending how) {
   ++generation_;
   if (on_its_way()) on_.add_interest(-1);
   if (line_) {
     line_->owner = nullptr;
-    line_->close();
+    if (how == ending::reset) {
+      line_->reset();
+    } else {
+      line_->close();
+    }
   }
   line_.reset();
   greeting_.reset();
@@ -247,7 +276,8 @@ void session::retire_transport() {
 void session::drop(errc code, std::string const& why, end how) {
   auto const was_up = state_ == state::up;
   if (was_up) ++counts_.disconnects;
-  retire_transport();
+  note_unanswered();
+  retire_transport(ending::reset);
   connect_timer_.disarm();
   state_ = state::pausing;
   on_.arm(pause_timer_, boot_clock::now() + pause_.next(random_));

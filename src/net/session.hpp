@@ -13,6 +13,7 @@
 #include "base/backoff.hpp"
 #include "net/handshake.hpp"
 #include "net/locator.hpp"
+#include "net/loose_ends.hpp"
 #include "net/transport.hpp"
 #include "net/url.hpp"
 #include "reactor/reactor.hpp"
@@ -29,6 +30,8 @@ struct settings {
   resp::limits limits;
   locator* where = nullptr;  ///< whom to ask where to; null: `server`
   std::string advice{};      ///< added to the error when the server has never been reached
+  /// Where connections are noted that broke before all was answered; null: late copies do no harm there.
+  loose_ends* unended = nullptr;
 };
 
 /// One line to the server. All under the client's lock; it may be destroyed there, but not by what it calls.
@@ -40,7 +43,7 @@ class session : public reactor::flushable {
   /// Connects, unless that is under way.
   void open();
 
-  /// Ends the connection without another try.
+  /// Ends the connection without another try. What is on its way still arrives.
   void close();
 
   [[nodiscard]] bool up() const noexcept { return state_ == state::up; }
@@ -80,7 +83,10 @@ class session : public reactor::flushable {
   /// Replies that are waited for: with many of them, writing is left to the driver.
   [[nodiscard]] virtual std::size_t outstanding() const = 0;
 
-  /// Treats the connection as broken.
+  /// The same, but what is on its way will be sent again: it is reset.
+  void cut();
+
+  /// Treats the connection as broken, and what is on its way as cut() does.
   void drop(errc code, std::string const& why, end how = end::broken);
 
   [[nodiscard]] reactor::loop& on() noexcept { return on_; }
@@ -92,6 +98,7 @@ class session : public reactor::flushable {
  private:
   enum class state { idle, locating, connecting, greeting, up, pausing };
 
+  void stand_still();
   void connect();
   void dial();
   void greet();
@@ -100,7 +107,9 @@ class session : public reactor::flushable {
   void on_bytes(std::size_t n);
   void on_greeting(resp::reply const& reply);
   void write_rest(std::size_t done);
-  void retire_transport();
+  enum class ending { closed, reset };
+  void retire_transport(ending how);
+  void note_unanswered();
   [[nodiscard]] bool on_its_way() const noexcept {
     return state_ == state::locating || state_ == state::connecting || state_ == state::greeting;
   }
@@ -117,7 +126,8 @@ class session : public reactor::flushable {
   std::uint64_t generation_ = 0;  ///< of the transport: a reply may end the one that it came over
   resp::parser parser_;
   std::unique_ptr<handshake> greeting_;
-  std::size_t greetings_left_ = 0;
+  connection_id id_;  ///< of this connection, once it is up
+  time_point greeted_at_{};
   std::string out_;      ///< to be written
   std::string writing_;  ///< being written; empty: nothing is
   backoff pause_;

@@ -168,10 +168,14 @@ class tls_transport final : public transport, public std::enable_shared_from_thi
 
   void close() noexcept override {
     dial_->cancel();
+    asio::dispatch(io_, [self = shared_from_this()] { self->close_socket(); });
+  }
+
+  void reset() noexcept override {
+    dial_->cancel();
     asio::dispatch(io_, [self = shared_from_this()] {
-      self->closed_ = true;
-      error_code ignored;
-      if (self->stream_) self->stream_->lowest_layer().close(ignored);
+      if (self->stream_) throw_away_unsent(self->stream_->next_layer());
+      self->close_socket();
     });
   }
 
@@ -183,6 +187,13 @@ class tls_transport final : public transport, public std::enable_shared_from_thi
   }
 
  private:
+  /// In the loop's thread.
+  void close_socket() noexcept {
+    closed_ = true;
+    error_code ignored;
+    if (stream_) stream_->lowest_layer().close(ignored);
+  }
+
   void shake_hands(stream_socket socket, connect_handler done) {
     stream_.emplace(std::move(socket), context_);
     if (!set_name(stream_->native_handle(), host_, how_)) {

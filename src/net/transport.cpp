@@ -62,14 +62,26 @@ class plain_transport final : public transport, public std::enable_shared_from_t
   void close() noexcept override {
     dial_->cancel();
     std::lock_guard const hold{mutex_};
-    closed_ = true;
-    error_code ignored;
-    socket_.close(ignored);
+    close_socket();
+  }
+
+  void reset() noexcept override {
+    dial_->cancel();
+    std::lock_guard const hold{mutex_};
+    throw_away_unsent(socket_);
+    close_socket();
   }
 
   [[nodiscard]] std::string peer() const override { return dial_->peer(); }
 
  private:
+  /// Under the mutex.
+  void close_socket() noexcept {
+    closed_ = true;
+    error_code ignored;
+    socket_.close(ignored);
+  }
+
   /// Not asio::async_write, whose steps would use the socket without the mutex.
   void write(std::string_view rest, std::size_t before, io_handler done) {
     std::lock_guard const hold{mutex_};

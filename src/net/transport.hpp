@@ -46,8 +46,13 @@ class transport {
   /// Is try_write of use? Not with TLS: its state may be touched only by the thread that runs the loop.
   [[nodiscard]] virtual bool direct() const noexcept = 0;
 
-  /// Ends everything; handlers under way get operation_aborted. May be called again.
+  /// Ends everything; handlers under way get operation_aborted. What was written still arrives, if it can.
+  /// May be called again.
   virtual void close() noexcept = 0;
+
+  /// The same, but what was written and has not arrived never will, as far as it is up to this machine: no
+  /// copy comes behind one that is sent again over another connection.
+  virtual void reset() noexcept = 0;
 
   /// "127.0.0.1:6379", "/run/redis.sock": who answers, or what is being tried.
   [[nodiscard]] virtual std::string peer() const = 0;

@@ -29,6 +29,9 @@ inline std::string token_counter(std::string_view name) { return beside("holdfas
 /// The waiting owners: a sorted set, scored by the ticket that says since when each waits.
 inline std::string queue(std::string_view name) { return beside("holdfast_queue", name); }
 
+/// Of a master that votes: who got its vote by asking again, and which ask that was.
+inline std::string newest_ask(std::string_view name) { return beside("holdfast_asked", name); }
+
 /// The newest token that came with a write to a fenced resource.
 inline std::string fence_mark(std::string_view resource) { return beside("holdfast_fence", resource); }
 

@@ -1,5 +1,6 @@
 #include "sync/quorum.hpp"
 
+#include "script/names.hpp"
 #include "scripts/quorum.hpp"
 #include "sync/exclusive.hpp"
 #include "sync/replies.hpp"
@@ -15,15 +16,18 @@ namespace lua = scripts::quorum;
 
 call acquire(std::string_view name, ask const& how) {
   plain::keys const k{name};
+  auto const mark = names::newest_ask(name);
   return lua::acquire{.lock = {k.lock},
                       .counter = {k.counter},
                       .queue = {k.queue},
+                      .mark = {mark},
                       .owner = how.owner,
                       .ttl_ms = how.ttl.count(),
                       .tokens = how.tokens,
                       .mode = how.join ? "join" : "ask",
                       .ticket = how.ticket,
-                      .newest = how.newest}();
+                      .newest = how.newest,
+                      .number = static_cast<std::int64_t>(how.number)}();
 }
 
 /// The vote is kept for so long for the waiter that is told to come and ask, however long that one has
@@ -38,9 +42,15 @@ call release(owned what, handover how) { return plain::give_back<lua::release>(w
 
 call abandon(owned what, handover how) { return plain::give_back<lua::abandon>(what, kept(how)); }
 
-call yield(owned what, std::string_view ticket) {
+call yield(owned what, std::string_view ticket, std::uint64_t number) {
   plain::keys const k{what.name};
-  return lua::yield{.lock = {k.lock}, .queue = {k.queue}, .owner = what.owner, .ticket = ticket}();
+  auto const mark = names::newest_ask(what.name);
+  return lua::yield{.lock = {k.lock},
+                    .queue = {k.queue},
+                    .mark = {mark},
+                    .owner = what.owner,
+                    .ticket = ticket,
+                    .number = static_cast<std::int64_t>(number)}();
 }
 
 call raise(owned what, std::int64_t token) {

@@ -16,6 +16,7 @@ constexpr std::chrono::milliseconds longest_question{1000};
 net::settings settings_for(net::endpoint at, net::settings like) {
   like.server = std::move(at);
   like.where = nullptr;
+  like.unended = nullptr;     // it is only asked
   like.connect_timeout /= 2;  // the rest is for the master
   like.reply_timeout = std::min(like.reply_timeout, longest_question);
   return like;

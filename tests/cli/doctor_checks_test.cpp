@@ -132,6 +132,7 @@ TEST(doctor, weighs_a_missing_right_by_what_needs_it) {
   };
   EXPECT_EQ(weight(needed::always), severity::problem);
   EXPECT_EQ(weight(needed::for_messages), severity::warning);
+  EXPECT_EQ(weight(needed::for_order), severity::advice);
   EXPECT_EQ(weight(needed::for_replicas), severity::advice);
   EXPECT_EQ(weight(needed::for_tools), severity::advice);
 }

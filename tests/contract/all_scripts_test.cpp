@@ -70,7 +70,7 @@ void go_through(raw_redis& raw, std::string const& name, publishing publish) {
   run(sync::quorum.acquire(name, {.owner = me, .ttl = 30s}), no_error);
   run(sync::quorum.acquire(name, {.owner = you, .ttl = 30s, .join = true}), any_list);
   run(sync::quorum.votes->raise({name, me}, 1), no_error);
-  run(sync::quorum.votes->yield({name, me}, "1000"), is(1));
+  run(sync::quorum.votes->yield({name, me}, "1000", 1), is(1));
   run(sync::quorum.acquire(name, {.owner = me, .ttl = 30s}), no_error);
   run(sync::quorum.release({name, me}, {.publish = publish}), is(1));
   for (auto const who : {me, you}) {
@@ -268,6 +268,7 @@ void become_limited_to(raw_redis& raw, std::string const& name) {
                "~" + name,
                "~" + names::token_counter(name),
                "~" + names::queue(name),
+               "~" + names::newest_ask(name),
                "~" + names::fence_mark(name),
                "~" + names::redisson::fair_queue(name),
                "~" + names::redisson::fair_timeouts(name),

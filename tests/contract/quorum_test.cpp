@@ -1,6 +1,7 @@
 /// The scripts of a master that votes.
 #include "sync/quorum.hpp"
 #include "contract/contract.hpp"
+#include "script/names.hpp"
 
 namespace holdfast::contract::quorum_test {
 
@@ -10,16 +11,21 @@ using testing::_;
 auto const& recipe = holdfast::sync::quorum;
 
 holdfast::call votes(std::string_view owner, std::string_view ticket = {}, std::int64_t newest = 0,
-                     int tokens = 1) {
+                     int tokens = 1, std::uint64_t number = 0) {
   return recipe.acquire(lock_name, {.owner = owner,
                                     .ttl = 30s,
                                     .tokens = tokens,
                                     .join = !ticket.empty(),
                                     .ticket = ticket,
-                                    .newest = newest});
+                                    .newest = newest,
+                                    .number = number});
 }
-holdfast::call yields(std::string_view owner, std::string_view ticket = {}) {
-  return recipe.votes->yield({lock_name, owner}, ticket);
+holdfast::call yields(std::string_view owner, std::string_view ticket = {}, std::uint64_t number = 1) {
+  return recipe.votes->yield({lock_name, owner}, ticket, number);
+}
+/// An earlier ask of that number has been granted.
+words marked(std::string_view owner, int number) {
+  return {"SET", names::newest_ask(lock_name), std::string{owner} + ' ' + std::to_string(number)};
 }
 holdfast::call raises(std::string_view owner, std::int64_t token) {
   return recipe.votes->raise({lock_name, owner}, token);
@@ -90,6 +96,37 @@ INSTANTIATE_TEST_SUITE_P(
          .given = {.lock = you, .queue = {{me, 6'000}, {anna, 5'000}}, .listening = {anna}},
          .call = yields(me),
          .expect = {.reply = is(0), .lock = you, .ttl = 20'000, .queue = {anna}}},
+        {.name = "a_vote_is_given_back_by_a_newer_request_than_took_it",
+         .given = {.lock = me, .also = {marked(me, 7)}},
+         .call = yields(me, {}, 8),
+         .expect = {.reply = is(1)},
+         .again = expect{.reply = is(0)}},
+        {.name = "a_vote_that_was_taken_again_is_not_given_back_by_a_late_copy",
+         .given = {.lock = me, .queue = {{anna, 5'000}}, .also = {marked(me, 7)}},
+         .call = yields(me, {}, 6),
+         .expect = {.reply = is(0), .lock = me, .ttl = 20'000, .queue = {anna}}},
+        {.name = "a_place_that_was_taken_again_is_not_given_up_by_a_late_copy",
+         .given = {.lock = you, .queue = {{me, 6'000}}, .also = {marked(me, 7)}},
+         .call = yields(me, {}, 6),
+         .expect = {.reply = is(0), .lock = you, .ttl = 20'000, .queue = {me}}},
+        {.name = "a_vote_is_given_back_whatever_others_asked",
+         .given = {.lock = me, .also = {marked(you, 7)}},
+         .call = yields(me, {}, 6),
+         .expect = {.reply = is(1)},
+         .again = expect{.reply = is(0)}},
+        {.name = "a_vote_is_not_taken_again_by_a_late_copy_of_an_ask",
+         .given = {.also = {marked(me, 7)}},
+         .call = votes(me, {}, 0, 1, 6),
+         .expect = {.reply = is_busy(-2, -1, 0, me, -1, 0)}},
+        {.name = "a_place_is_not_taken_again_by_a_late_copy_of_an_ask",
+         .given = {.lock = you, .also = {marked(me, 7)}},
+         .call = votes(me, "1000", 0, 1, 0),
+         .expect = {.reply = is_busy(_, -1, 0, me, -1, 0), .lock = you, .ttl = 20'000}},
+        {.name = "a_vote_is_taken_by_the_same_ask_sent_again",
+         .given = {.counter = early, .also = {marked(me, 7)}},
+         .call = votes(me, {}, 0, 1, 7),
+         .expect = {.reply = is_list({early + 1, 1}), .lock = me, .counter = early + 1},
+         .again = expect{.reply = is_list({early + 2, 1}), .lock = me}},
         {.name = "a_vote_of_somebody_else_is_left_alone",
          .given = {.lock = you, .queue = {{anna}}},
          .call = yields(me, "1000"),

@@ -147,6 +147,7 @@ inline std::vector<harm> const harms{
     {"reply swallowed", fate::swallow_reply()},
     {"reply delayed", fate::delay_reply(250ms)},
     {"reply delayed beyond the time-out", fate::delay_reply(800ms)},
+    {"request delivered when the connection is long gone", fate::hold_back(100ms)},
 };
 
 /// What a request is, apart from its arguments: its name, and which script it runs.

@@ -11,6 +11,8 @@
 
 #include <gtest/gtest.h>
 
+#include <thread>
+
 namespace holdfast::test {
 namespace {
 
@@ -73,6 +75,43 @@ TEST(flaky_proxy, cuts_before_or_after_the_server_has_run_the_request) {
   proxy.once(is_set, fate::cut_after());
   EXPECT_ANY_THROW(redis.command({"SET", "after", "1"}));
   EXPECT_TRUE(server.raw().exists("after"));
+}
+
+TEST(flaky_proxy, delivers_late_what_a_connection_carried_that_has_ended) {
+  redis_server const server;
+  flaky_proxy proxy{server.socket_path()};
+  raw_redis redis{path_in(proxy.url())};
+  auto direct = server.raw();
+  for (auto const& what : {fate::hold_back(), fate::hold_back(100ms)}) {
+    direct.del("k");
+    proxy.once([](request const& r) { return r.name == "SET"; }, what);
+    EXPECT_THROW(redis.command({"SET", "k", "v"}), std::runtime_error);
+    if (what.delay > 1s) {
+      EXPECT_EQ(proxy.held_back(), 1);
+      EXPECT_FALSE(direct.exists("k"));
+      proxy.deliver();
+    }
+    EXPECT_TRUE(eventually([&] { return proxy.held_back() == 0; }));
+    EXPECT_EQ(direct.get("k"), "v");
+  }
+}
+
+TEST(flaky_proxy, keeps_what_comes_behind_a_request_with_it) {
+  redis_server const server;
+  flaky_proxy proxy{server.socket_path()};
+  raw_redis redis{path_in(proxy.url())};
+  auto direct = server.raw();
+  redis.command({"PING"});
+  proxy.once([](request const& r) { return r.name == "SET"; }, fate::keep());
+  std::jthread const caller{
+      [&] { EXPECT_THROW(redis.pipeline({{"SET", "k", "v"}, {"SET", "l", "w"}}), std::runtime_error); }};
+  EXPECT_TRUE(eventually([&] { return proxy.count("SET") == 2; }));
+  EXPECT_FALSE(direct.exists("k"));
+  proxy.hold_back_all();
+  EXPECT_TRUE(eventually([&] { return proxy.connections() == 0; }));
+  proxy.deliver();
+  EXPECT_TRUE(eventually([&] { return proxy.held_back() == 0; }));
+  EXPECT_EQ(direct.get("l"), "w");
 }
 
 TEST(flaky_proxy, answers_in_the_place_of_the_server_and_in_order) {

@@ -27,6 +27,7 @@ TEST_F(traffic, never_overlaps_under_random_faults) {
     if (one_in(own, 150)) return fate::cut_after();
     if (one_in(own, 50)) return fate::delay_reply(milliseconds{own() % 100});
     if (one_in(own, 800)) return fate::swallow_reply();
+    if (one_in(own, 200)) return fate::hold_back(milliseconds{own() % 1000});
     return fate::pass();
   });
 

@@ -152,6 +152,29 @@ void flaky_proxy::cut_all() {
   wake();
 }
 
+void flaky_proxy::hold_back_all() {
+  std::scoped_lock const hold{mutex_};
+  for (auto& l : links_) {
+    if (l.dead || l.held_back) continue;
+    hold_back(l, std::chrono::milliseconds::max());
+  }
+  wake();
+}
+
+void flaky_proxy::deliver() {
+  std::scoped_lock const hold{mutex_};
+  for (auto& l : links_) {
+    if (l.held_back) l.late_at = clock::now();
+  }
+  wake();
+}
+
+int flaky_proxy::held_back() const {
+  std::scoped_lock const hold{mutex_};
+  return static_cast<int>(
+      std::count_if(links_.begin(), links_.end(), [](link const& l) { return l.held_back && !l.dead; }));
+}
+
 std::vector<request> flaky_proxy::requests() const {
   std::scoped_lock const hold{mutex_};
   return requests_;
@@ -170,7 +193,8 @@ std::size_t flaky_proxy::messages() const {
 
 int flaky_proxy::connections() const {
   std::scoped_lock const hold{mutex_};
-  return static_cast<int>(links_.size());
+  return static_cast<int>(
+      std::count_if(links_.begin(), links_.end(), [](link const& l) { return !l.held_back; }));
 }
 
 void flaky_proxy::forget() {
@@ -187,14 +211,16 @@ void flaky_proxy::run() {
     auto const now = clock::now();
     for (auto& l : links_) {
       auto const blocked = !hold_replies_ && !l.to_client.empty() && l.to_client.front().due <= now;
-      short const requests_wanted = hold_requests_ ? 0 : POLLIN;
+      short const requests_wanted = hold_requests_ || l.held_back ? 0 : POLLIN;
       short const room_wanted = blocked ? POLLOUT : 0;
       auto const wanted = static_cast<short>(requests_wanted | room_wanted);
       polled.push_back({wanted == 0 ? -1 : l.client, wanted, 0});
       polled.push_back({hold_replies_ ? -1 : l.server,
                         static_cast<short>(l.to_server.empty() ? POLLIN : POLLIN | POLLOUT), 0});
-      if (!hold_replies_ && !blocked && !l.to_client.empty()) {
-        auto const left = std::chrono::ceil<std::chrono::milliseconds>(l.to_client.front().due - now);
+      auto next = l.late_at;
+      if (!hold_replies_ && !blocked && !l.to_client.empty()) next = std::min(next, l.to_client.front().due);
+      if (next != clock::time_point::max()) {
+        auto const left = std::max(0ms, std::chrono::ceil<std::chrono::milliseconds>(next - now));
         timeout = timeout < 0ms ? left : std::min(timeout, left);
       }
     }
@@ -205,7 +231,8 @@ void flaky_proxy::run() {
     eventfd_t ignored = 0;
     ::eventfd_read(wake_fd_, &ignored);
     for (auto& l : links_) {
-      if (!hold_requests_ && !l.dead) read_client(l);
+      if (l.late_at <= clock::now()) send_late(l);
+      if (!hold_requests_ && !l.held_back && !l.dead) read_client(l);
       if (!hold_replies_ && !l.dead) read_server(l);
       if (!l.dead) write_out(l);
       if (l.dead) drop(l);
@@ -259,6 +286,13 @@ void flaky_proxy::take_requests(link& l) {
     auto const what = a.what.what;
     if (what == fate::kind::cut_before) {
       l.dead = true;
+      return;
+    }
+    if (l.keeps || what == fate::kind::keep || what == fate::kind::hold_back) {
+      l.keeps = true;
+      l.late += bytes;
+      if (what != fate::kind::hold_back) continue;
+      hold_back(l, a.what.delay);
       return;
     }
     if (what != fate::kind::answer && what != fate::kind::swallow) l.to_server += bytes;
@@ -326,6 +360,10 @@ void flaky_proxy::write_out(link& l) {
     else if (errno != EAGAIN)
       l.dead = true;
   }
+  if (l.ends && l.to_server.empty()) {
+    ::shutdown(l.server, SHUT_WR);
+    l.ends = false;
+  }
   while (!hold_replies_ && !l.to_client.empty() && l.to_client.front().due <= clock::now()) {
     auto& bytes = l.to_client.front().bytes;
     auto const sent = ::send(l.client, bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
@@ -337,6 +375,21 @@ void flaky_proxy::write_out(link& l) {
     if (!bytes.empty()) return;
     l.to_client.pop_front();
   }
+}
+
+void flaky_proxy::hold_back(link& l, std::chrono::milliseconds delay) {
+  ::close(std::exchange(l.client, -1));
+  l.held_back = l.silent = true;
+  l.to_client.clear();
+  l.late += std::exchange(l.from_client, {});
+  if (delay != std::chrono::milliseconds::max()) l.late_at = clock::now() + delay;
+}
+
+/// Behind it the server finds the end of the stream, and hangs up when it has done all.
+void flaky_proxy::send_late(link& l) {
+  l.late_at = clock::time_point::max();
+  l.to_server += std::exchange(l.late, {});
+  l.ends = true;
 }
 
 void flaky_proxy::drop(link& l) {

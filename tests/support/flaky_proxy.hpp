@@ -34,6 +34,9 @@ struct fate {
     swallow,        ///< the server never sees it, and the connection stays silent from here on
     swallow_reply,  ///< the server gets and runs it, and the connection stays silent from here on
     delay_reply,    ///< the reply, and what comes after it, is held back for `delay`
+    keep,       ///< the server doesn't see it yet, nor what comes behind it on that connection: see deliver()
+    hold_back,  ///< the same, and the connection ends for the client; delivered after `delay`, if there is
+                ///< one
   };
   kind what = kind::pass;
   std::string text{};
@@ -46,6 +49,9 @@ struct fate {
   static fate cut_after() { return {kind::cut_after, {}, {}}; }
   static fate swallow() { return {kind::swallow, {}, {}}; }
   static fate swallow_reply() { return {kind::swallow_reply, {}, {}}; }
+  static fate keep() { return {kind::keep, {}, {}}; }
+  static fate hold_back() { return {kind::hold_back, {}, std::chrono::milliseconds::max()}; }
+  static fate hold_back(std::chrono::milliseconds delay) { return {kind::hold_back, {}, delay}; }
   static fate delay_reply(std::chrono::milliseconds delay) { return {kind::delay_reply, {}, delay}; }
 };
 
@@ -77,6 +83,11 @@ class flaky_proxy {
   void freeze_replies();             ///< the other way: requests pass, nothing comes back
   void thaw();
   void cut_all();  ///< ends the connections of this moment
+  /// Ends them for the clients. What was kept of them stays for deliver(), and the server's side open.
+  void hold_back_all();
+  void deliver();  ///< what is held back of connections that ended, to the server, if its side is still there
+  /// Connections of which the server's side alone is there.
+  [[nodiscard]] int held_back() const;
 
   [[nodiscard]] std::vector<request> requests() const;  ///< all since the start or forget()
   [[nodiscard]] std::size_t count(std::string_view name) const;
@@ -105,6 +116,11 @@ class flaky_proxy {
     std::list<awaited> owed{};
     std::list<outgoing> to_client{};
     bool silent = false;
+    bool keeps = false;
+    bool held_back = false;
+    bool ends = false;   ///< for the server, behind what is to be written
+    std::string late{};  ///< what is kept
+    clock::time_point late_at = clock::time_point::max();
     bool dead = false;
   };
 
@@ -118,6 +134,8 @@ class flaky_proxy {
   void take_replies(link& l);
   void answer_injected(link& l);
   void write_out(link& l);
+  void hold_back(link& l, std::chrono::milliseconds delay);
+  void send_late(link& l);
   void emit(link& l, std::string bytes, std::chrono::milliseconds delay);
   static void drop(link& l);
 

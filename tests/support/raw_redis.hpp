@@ -12,11 +12,11 @@ struct redisContext;
 
 namespace holdfast::test {
 
-/// Keys that stay on purpose when a lock is gone: its token counter, for a day, and the record of a client,
-/// until that ends.
+/// Keys that stay on purpose when a lock is gone: its token counter and the newest ask of a quorum's, for a
+/// day, and the record of a client, until that ends.
 inline bool outlives_locks(std::string const& key) {
-  return key.starts_with("holdfast_token:") || key.starts_with("holdfast_client:") ||
-         key.starts_with("redisson_lock_token:");
+  return key.starts_with("holdfast_token:") || key.starts_with("holdfast_asked:") ||
+         key.starts_with("holdfast_client:") || key.starts_with("redisson_lock_token:");
 }
 
 struct raw_reply {

@@ -4,7 +4,9 @@
 
 namespace {
 
+using namespace std::chrono_literals;
 using holdfast::errc;
+using holdfast::net::connection_id;
 using holdfast::net::endpoint;
 using holdfast::net::handshake;
 using holdfast::net::parse_url;
@@ -157,6 +159,96 @@ TEST(handshake, believes_the_sentinels_where_the_role_is_not_told) {
   EXPECT_EQ(greeting.on_reply(failed("NOPERM this user has no permissions to run the 'role' command")),
             step::more);
   EXPECT_EQ(greeting.on_reply(ok()), step::done);
+}
+
+holdfast::time_point clock_at(std::chrono::seconds time) { return holdfast::time_point{time}; }
+
+reply said(std::string words) {
+  return {.what = kind::text, .integer = 0, .text = std::move(words), .elements = {}};
+}
+reply counted(std::int64_t n) { return {.what = kind::integer, .integer = n, .text = {}, .elements = {}}; }
+
+/// A connection that follows one that was greeted 100 s ago, and broke.
+struct follower {
+  explicit follower(connection_id before) {
+    greeting.end_first({{.at = parse_url("redis://h"), .id = std::move(before), .since = clock_at(1000s)}},
+                       clock_at(1100s));
+    EXPECT_EQ(greeting.commands(), "*2\r\n$6\r\nCLIENT\r\n$4\r\nINFO\r\n*1\r\n$4\r\nPING\r\n");
+  }
+  /// What comes of it when the server knows this connection as number 9.
+  step learn(std::string const& address = "10.0.0.7:50009") {
+    EXPECT_EQ(greeting.on_reply(said("id=9 addr=" + address + " laddr=10.0.0.1:6379 fd=8 name= age=0\n")),
+              step::more);
+    return greeting.on_reply(ok());
+  }
+
+  handshake greeting{parse_url("redis://h"), "", handshake::role::any, handshake::identity::asked};
+};
+
+constexpr auto list_7 = "*4\r\n$6\r\nCLIENT\r\n$4\r\nLIST\r\n$2\r\nID\r\n$1\r\n7\r\n";
+
+TEST(handshake, learns_as_what_the_server_knows_the_connection) {
+  handshake greeting{parse_url("redis://h"), "", handshake::role::any, handshake::identity::asked};
+  (void)greeting.commands();
+  EXPECT_EQ(greeting.on_reply(said("id=9 addr=[::1]:50009 laddr=[::1]:6379 fd=8 name=a age=0\n")),
+            step::more);
+  EXPECT_EQ(greeting.on_reply(ok()), step::done);
+  EXPECT_EQ(greeting.ours(), (connection_id{.number = 9, .address = "[::1]:50009"}));
+}
+
+TEST(handshake, ends_the_connection_before_it) {
+  follower next{{.number = 7, .address = "10.0.0.7:50007"}};
+  ASSERT_EQ(next.learn(), step::send);
+  EXPECT_EQ(next.greeting.commands(),
+            "*6\r\n$6\r\nCLIENT\r\n$4\r\nKILL\r\n$2\r\nID\r\n$1\r\n7\r\n"
+            "$4\r\nADDR\r\n$14\r\n10.0.0.7:50007\r\n");
+  EXPECT_EQ(next.greeting.on_reply(counted(0)), step::done) << "it was gone already";
+  EXPECT_EQ(next.greeting.not_ended(), "");
+  EXPECT_EQ(next.greeting.ended().size(), 1u);
+}
+
+TEST(handshake, lets_be_whoever_may_have_the_number_since_the_server_was_started_again) {
+  follower next{{.number = 10, .address = "10.0.0.7:50007"}};
+  EXPECT_EQ(next.learn(), step::done) << "numbers grow";
+  EXPECT_EQ(next.greeting.not_ended(), "");
+}
+
+TEST(handshake, looks_at_the_age_of_a_connection_whose_address_all_have) {
+  follower next{{.number = 7, .address = "/run/redis.sock:0"}};
+  ASSERT_EQ(next.learn("/run/redis.sock:0"), step::send);
+  EXPECT_EQ(next.greeting.commands(), list_7);
+  ASSERT_EQ(next.greeting.on_reply(said("id=7 addr=/run/redis.sock:0 fd=9 name=a age=99 idle=0\n")),
+            step::send);
+  EXPECT_THAT(next.greeting.commands(), HasSubstr("KILL"));
+  EXPECT_EQ(next.greeting.on_reply(counted(1)), step::done);
+}
+
+TEST(handshake, lets_a_younger_connection_with_the_same_address_be) {
+  for (auto const* const listed : {"", "id=7 addr=/run/redis.sock:0 fd=9 name=a age=90 idle=0\n"}) {
+    follower next{{.number = 7, .address = "/run/redis.sock:0"}};
+    ASSERT_EQ(next.learn("/run/redis.sock:0"), step::send);
+    EXPECT_EQ(next.greeting.commands(), list_7);
+    EXPECT_EQ(next.greeting.on_reply(said(listed)), step::done);
+    EXPECT_EQ(next.greeting.not_ended(), "");
+  }
+}
+
+TEST(handshake, says_why_it_could_not_end_the_connection_before_it) {
+  follower refused_to_tell{{.number = 7, .address = "10.0.0.7:50007"}};
+  EXPECT_EQ(refused_to_tell.greeting.on_reply(failed("ERR unknown command 'CLIENT'")), step::more);
+  EXPECT_EQ(refused_to_tell.greeting.on_reply(ok()), step::done);
+  EXPECT_EQ(refused_to_tell.greeting.not_ended(), "ERR unknown command 'CLIENT'");
+
+  follower unknown{{}};
+  EXPECT_EQ(unknown.learn(), step::done);
+  EXPECT_THAT(unknown.greeting.not_ended(), HasSubstr("CLIENT INFO"));
+
+  follower refused_to_end{{.number = 7, .address = "10.0.0.7:50007"}};
+  ASSERT_EQ(refused_to_end.learn(), step::send);
+  (void)refused_to_end.greeting.commands();
+  EXPECT_EQ(refused_to_end.greeting.on_reply(failed("NOPERM no permissions to run 'client|kill'")),
+            step::done);
+  EXPECT_THAT(refused_to_end.greeting.not_ended(), HasSubstr("NOPERM"));
 }
 
 TEST(handshake, advises_when_a_server_without_databases_may_be_a_sentinel) {

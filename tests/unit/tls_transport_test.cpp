@@ -186,6 +186,26 @@ TEST_F(tls_transport, aborts_what_is_under_way_when_it_is_closed) {
   EXPECT_EQ(outcome, asio::error::operation_aborted);
 }
 
+TEST_F(tls_transport, throws_away_what_has_not_arrived_when_it_is_reset) {
+  identity const self{"IP:127.0.0.1"};
+  serve(self);
+  auto const client =
+      make_transport(io, parse_url("rediss://127.0.0.1:" + port() + "?ca=" + file("ca", self.cert)));
+  ASSERT_EQ(connect(*client), "");
+  EXPECT_TRUE(run_until([&] { return accepted.has_value(); }));
+  std::string const large(64 << 20, 'x');
+  client->async_write(large, [](error_code, std::size_t) {});
+  EXPECT_TRUE(run_until([&] { return server->next_layer().available() > 0; }));
+  client->reset();
+  std::string bytes;
+  std::optional<error_code> outcome;
+  asio::async_read(server->next_layer(), asio::dynamic_buffer(bytes),
+                   [&](error_code how, std::size_t) { outcome = how; });
+  EXPECT_TRUE(run_until([&] { return outcome.has_value(); }));
+  EXPECT_EQ(outcome, asio::error::connection_reset);
+  EXPECT_LT(bytes.size(), large.size());
+}
+
 TEST_F(tls_transport, refuses_an_unknown_authority) {
   serve(identity{"IP:127.0.0.1"});
   EXPECT_EQ(

@@ -68,6 +68,19 @@ struct fixture : testing::Test {
     EXPECT_TRUE(run_until([&] { return done; }));
     return bytes;
   }
+
+  /// How much the server still gets, and how the connection ended for it.
+  std::size_t read_to_the_end() {
+    std::string bytes;
+    std::optional<std::size_t> got;
+    asio::async_read(server, asio::dynamic_buffer(bytes), [&](error_code how, std::size_t n) {
+      ended_by = how;
+      got = n;
+    });
+    EXPECT_TRUE(run_until([&] { return got.has_value(); }));
+    return got.value_or(0);
+  }
+  error_code ended_by;
 };
 
 using plain_transport = fixture;
@@ -133,6 +146,25 @@ TEST_F(plain_transport, aborts_what_is_under_way_when_it_is_closed) {
   error_code failure;
   EXPECT_EQ(client->try_write("x", failure), 0u);
   EXPECT_EQ(failure, asio::error::operation_aborted);
+}
+
+TEST_F(plain_transport, delivers_what_was_written_before_it_is_closed) {
+  auto const client = connected();
+  error_code failure;
+  auto const written = client->try_write(std::string(64 << 20, 'x'), failure);
+  client->close();
+  EXPECT_EQ(read_to_the_end(), written);
+  EXPECT_EQ(ended_by, asio::error::eof);
+}
+
+TEST_F(plain_transport, throws_away_what_has_not_arrived_when_it_is_reset) {
+  auto const client = connected();
+  error_code failure;
+  auto const written = client->try_write(std::string(64 << 20, 'x'), failure);
+  client->reset();
+  client->reset();
+  EXPECT_LT(read_to_the_end(), written);
+  EXPECT_EQ(ended_by, asio::error::connection_reset);
 }
 
 TEST_F(plain_transport, can_be_closed_by_another_thread_that_writes) {

@@ -111,9 +111,13 @@ void quorum::note_over(std::string_view owner) {
     known->second.over_since = boot_clock::now();
 }
 
+std::uint64_t quorum::number_to(std::size_t who, std::uint64_t owner) {
+  return nodes_[who]->may_know(owner) ? ++last_request_ : 0;
+}
+
 void quorum::give_back(std::size_t who, recipe const& how, owned what, std::string_view ticket) {
   nodes_[who]->send(in_full(scripting::to_run(
-      how.votes->yield(what, ticket), {},
+      how.votes->yield(what, ticket, ++last_request_), {},
       {.while_down = net::patience::endless, .give_up = boot_clock::now() + returned_vote_lifetime})));
 }
 

@@ -69,6 +69,9 @@ class quorum final : public servers {
   [[nodiscard]] std::shared_ptr<error const> too_few() const;
   [[nodiscard]] static std::uint64_t number_of(std::string_view owner) noexcept;
   void note_over(std::string_view owner);
+  /// For a request about the owner's vote: they grow from one to the next, so a master that has got a newer
+  /// one knows a late copy. The first ask of an owner, which can't be one, has 0, and leaves no note there.
+  [[nodiscard]] std::uint64_t number_to(std::size_t who, std::uint64_t owner);
   /// Gives back a vote that nobody counts on.
   void give_back(std::size_t who, recipe const& how, owned what, std::string_view ticket);
   /// Takes the vote of a master that lost the lease, for the lease that a majority knows.
@@ -84,6 +87,7 @@ class quorum final : public servers {
   quorum_nodes nodes_;
   std::unordered_set<std::shared_ptr<round>> resting_;  ///< rounds that wait for a while, or for masters
   std::map<std::string, quorum_ears, std::less<>> ears_;
+  std::uint64_t last_request_ = 0;  ///< about a vote
   bool introduced_ = false;
   std::shared_ptr<error const> unfit_;     ///< two of them are one
   std::shared_ptr<error const> shut_why_;  ///< nothing is asked any more

@@ -114,11 +114,12 @@ void quorum::set_ttl(recipe const& how, milliseconds ttl, owned what, handler do
 /// restarts one after the other would use the majority up.
 void quorum::heal(std::size_t who, recipe const& how, owned what, milliseconds ttl) {
   auto const number = number_of(what.owner);
+  auto const request = number_to(who, number);
   nodes_[who]->will_know(number);
   auto& mine = asking_[number];
   ++mine.owed;
   nodes_[who]->send(scripting::to_run(
-      how.acquire(what.name, {.owner = what.owner, .ttl = ttl}),
+      how.acquire(what.name, {.owner = what.owner, .ttl = ttl, .number = request}),
       [this, who, &how, number, name = std::string{what.name},
        owner = std::string{what.owner}](net::answer&& answer) {
         nodes_[who]->heard(answer);

@@ -73,6 +73,7 @@ void quorum::round::ask_for_vote(std::size_t who) {
   taken_[who] = true;
   void_since_[who] = time_point::max();
   raising_[who] = false;
+  what_.number = home_.number_to(who, number_);
   node(who).will_know(number_);
   auto& mine = home_.asking_[number_];
   ++mine.owed;

@@ -111,7 +111,7 @@ namespace {
 
 /// Nobody is told: whoever of this wire waits would come, find a majority taken, and give back its votes in
 /// the same way.
-call yield(owned what, std::string_view /*ticket*/) {
+call yield(owned what, std::string_view /*ticket*/, std::uint64_t /*number*/) {
   return lua::release{
       .lock = {what.name}, .owner = what.owner, .publish = word_of(publishing::counted), .channel = ""}();
 }

@@ -1,0 +1,276 @@
+/// A connection breaks, and what was on its way arrives all the same: behind the copies that were sent again,
+/// when the lock may be somebody else's.
+#include "fault.hpp"
+#include "quorum.hpp"
+
+#include <holdfast/fair_mutex.hpp>
+#include <holdfast/semaphore.hpp>
+
+#include <algorithm>
+#include <ostream>
+#include <thread>
+
+#include "scripts/exclusive.hpp"
+#include "scripts/fair.hpp"
+#include "scripts/quorum.hpp"
+#include "scripts/redisson_semaphore.hpp"
+
+namespace holdfast::test {
+namespace {
+
+/// As an ACL that doesn't know of late copies: connections can't be ended.
+void forbid_kill(raw_redis& server) { server.command({"ACL", "SETUSER", "default", "-client|kill"}); }
+
+class late_copies : public fault {
+ protected:
+  /// The next run of that script is kept from the server, and its client's connection ends.
+  void hold_back(script const& what) {
+    raw_.command({"SCRIPT", "LOAD", std::string{what.text}});
+    met_ = false;
+    proxy_.decide([this, sha = std::string{what.sha1}](request const& r) {
+      if (met_ || !r.has(sha)) return fate::pass();
+      met_ = true;
+      return fate::hold_back();
+    });
+  }
+  /// When this is over, the server has done all that it will ever hear of.
+  void deliver() {
+    EXPECT_TRUE(met_);
+    proxy_.deliver();
+    EXPECT_TRUE(eventually([this] { return proxy_.held_back() == 0; }));
+  }
+
+  std::atomic<bool> met_ = false;
+  flaky_proxy proxy_{server_.socket_path()};
+  log_lines log_;
+  client redis_{proxy_.url(), unhurried({.log = log_.hook()})};
+  mutex lock_{redis_, "orders"};
+};
+
+TEST_F(late_copies, of_an_acquisition_do_not_take_the_lock_for_nobody) {
+  hold_back(scripts::exclusive::acquire::source);
+  lock_.acquire().release();
+  deliver();
+  EXPECT_FALSE(raw_.exists("orders"));
+  EXPECT_TRUE(log_.of(log_level::warning).empty());
+}
+
+TEST_F(late_copies, of_an_acquisition_do_not_queue_who_has_gone) {
+  client other{server_.url(), unhurried()};
+  mutex theirs{other, "orders"};
+  auto held = theirs.acquire();
+  hold_back(scripts::exclusive::acquire::source);
+  std::stop_source stop;
+  waiter next{lock_, stop.get_token()};
+  auto const waiting = [this] { return raw_.command({"ZCARD", "holdfast_queue:{orders}"}).integer; };
+  ASSERT_TRUE(eventually([&] { return waiting() == 1; }));
+  stop.request_stop();
+  ASSERT_TRUE(eventually([&] { return waiting() == 0; }));
+  deliver();
+  EXPECT_EQ(waiting(), 0);
+  EXPECT_EQ(held.release(), release_result::released);
+  EXPECT_TRUE(comes_clean());
+}
+
+TEST_F(late_copies, of_a_release_touch_nobody_else) {
+  auto mine = lock_.acquire();
+  hold_back(scripts::exclusive::release::source);
+  EXPECT_EQ(mine.release(), release_result::released);
+  client other{server_.url(), unhurried()};
+  mutex theirs{other, "orders"};
+  auto held = theirs.acquire();
+  deliver();
+  EXPECT_EQ(raw_.get("orders"), held.owner());
+}
+
+TEST_F(late_copies, of_a_semaphore_take_no_permits_when_their_note_is_gone) {
+  semaphore uploads{redis_, "uploads"};
+  uploads.try_set_permits(10);
+  hold_back(scripts::redisson_semaphore::acquire::source);
+  uploads.acquire(3);
+  uploads.release(3);
+  for (auto const& key : raw_.keys("holdfast_done:*")) raw_.del(key);  // as after its two minutes
+  deliver();
+  EXPECT_EQ(raw_.get("uploads"), "10");
+}
+
+TEST_F(late_copies, of_a_semaphore_give_no_permits_when_their_note_is_gone) {
+  semaphore uploads{redis_, "uploads"};
+  uploads.try_set_permits(10);
+  uploads.acquire(3);
+  hold_back(scripts::redisson_semaphore::add::source);
+  uploads.release(3);
+  for (auto const& key : raw_.keys("holdfast_done:*")) raw_.del(key);
+  deliver();
+  EXPECT_EQ(raw_.get("uploads"), "10");
+}
+
+TEST_F(late_copies, are_told_once_where_they_cannot_be_prevented) {
+  forbid_kill(raw_);
+  for (auto i = 0; i < 3; ++i) {
+    hold_back(scripts::exclusive::acquire::source);
+    lock_.acquire().release();
+    EXPECT_TRUE(met_);
+  }
+  ASSERT_TRUE(eventually([this] { return !log_.of(log_level::warning).empty(); }));
+  ASSERT_EQ(log_.of(log_level::warning).size(), 1u);
+  EXPECT_NE(log_.of(log_level::warning).front().find("+client|kill"), std::string::npos);
+  EXPECT_NE(log_.of(log_level::warning).front().find("NOPERM"), std::string::npos);
+}
+
+/// Two clients with two threads each, one of them behind the proxy.
+struct late_step {
+  char const* title;
+  script const* what;
+  bool fair;
+};
+std::ostream& operator<<(std::ostream& out, late_step const& one) { return out << one.title; }
+
+class late_copies_at : public late_copies, public testing::WithParamInterface<late_step> {
+ protected:
+  static std::shared_ptr<exclusive_lock> lock_of(client& whose) {
+    constexpr lock_options how{.ttl = 60s, .renew_every = 20ms};
+    if (GetParam().fair) return std::make_shared<fair_mutex>(whose, "orders", how);
+    return std::make_shared<mutex>(whose, "orders", how);
+  }
+};
+
+TEST_P(late_copies_at, any_step_change_nothing) {
+  auto const& step = GetParam();
+  hold_back(*step.what);
+  client other{server_.url(), unhurried()};
+  std::atomic<bool> stop = false;
+  std::atomic<int> inside = 0;
+  std::atomic<int> turns = 0;
+  {
+    std::vector<std::jthread> threads;
+    for (auto i = 0; i < 4; ++i) {
+      threads.emplace_back([&, i] {
+        auto const mine = lock_of(i % 2 == 0 ? redis_ : other);
+        while (!stop) {
+          std::optional<lease> held;
+          // Whoever has so little time hears of the broken connection.
+          auto const why = failure_of([&] { held = mine->try_acquire_for(i % 2 == 0 ? 5ms : 20s); });
+          EXPECT_TRUE(!why.code || why.code == errc::unreachable) << why;
+          if (!held) continue;
+          EXPECT_EQ(++inside, 1);
+          std::this_thread::sleep_for(turns++ % 5 == 0 ? 25ms : 1ms);  // for a renewal now and then
+          --inside;
+        }
+      });
+    }
+    auto const gone_through = eventually([this] { return met_.load(); });
+    EXPECT_TRUE(gone_through) << "the script was never sent";
+    auto const before = turns.load();
+    EXPECT_TRUE(eventually([&] { return turns > before + 10; }));
+    proxy_.deliver();
+    EXPECT_TRUE(eventually([&] { return turns > before + 20; }));
+    stop = true;
+  }
+  EXPECT_TRUE(comes_clean());
+}
+
+INSTANTIATE_TEST_SUITE_P(plain, late_copies_at,
+                         testing::Values(late_step{"acquire", &scripts::exclusive::acquire::source, false},
+                                         late_step{"release", &scripts::exclusive::release::source, false},
+                                         late_step{"pass", &scripts::exclusive::pass::source, false},
+                                         late_step{"abandon", &scripts::exclusive::abandon::source, false},
+                                         late_step{"renew", &scripts::exclusive::renew::source, false},
+                                         late_step{"fair_acquire", &scripts::fair::acquire::source, true},
+                                         late_step{"fair_pass", &scripts::fair::pass::source, true}),
+                         [](auto const& info) { return std::string{info.param.title}; });
+
+class late_votes : public five_networks {
+ protected:
+  static constexpr std::size_t impaired = 3;
+
+  /// Behind these networks the next round's asks, and what gives them back, are kept; then the connections
+  /// end.
+  void keep_a_round(waiter const& next) {
+    auto const yield = scripts::quorum::yield::source;
+    for (std::size_t i = 0; i != impaired; ++i) {
+      ASSERT_TRUE(eventually([&] {
+        return std::ranges::any_of(networks_[i]->requests(),
+                                   [&](request const& r) { return r.has(yield.text); });
+      }));
+    }
+    ASSERT_FALSE(next.done());
+    for (std::size_t i = 0; i != impaired; ++i) {
+      networks_[i]->decide({});
+      networks_[i]->hold_back_all();
+    }
+  }
+
+  void SetUp() override {
+    mine_.acquire().release();
+    held_ = theirs_.acquire();
+    for (std::size_t i = 0; i != impaired; ++i) {
+      networks_[i]->forget();
+      networks_[i]->decide([](request const& r) {
+        return r.has(scripts::quorum::acquire::source.sha1) ? fate::keep() : fate::pass();
+      });
+    }
+  }
+  [[nodiscard]] int held_back() const {
+    auto all = 0;
+    for (auto const& one : networks_) all += one->held_back();
+    return all;
+  }
+
+  client one_{url_, unhurried()};
+  client two_{masters_.url(), unhurried()};
+  quorum_mutex mine_{one_, "orders", {.ttl = 30s, .renew_every = 100ms}};
+  quorum_mutex theirs_{two_, "orders"};
+  lease held_;
+};
+
+TEST_F(late_votes, of_an_old_round_never_give_back_those_of_a_newer_one) {
+  for (auto const& one : masters_) {
+    auto raw = one->raw();
+    forbid_kill(raw);
+  }
+  waiter next{mine_};
+  keep_a_round(next);
+  EXPECT_EQ(held_.release(), release_result::released);
+  ASSERT_TRUE(eventually([&] { return next.done(); }));
+  auto const lease = next.take();
+  ASSERT_GE(held_back(), static_cast<int>(impaired));
+  ASSERT_TRUE(eventually([&] { return holding("orders", lease.owner()) == masters_.size(); }));
+  for (auto const& one : networks_) one->deliver();
+  ASSERT_TRUE(eventually([this] { return held_back() == 0; }));
+  EXPECT_EQ(holding("orders", lease.owner()), masters_.size());
+  EXPECT_TRUE(lease.valid());
+}
+
+TEST_F(late_votes, never_come_where_the_connection_can_be_ended) {
+  waiter next{mine_};
+  keep_a_round(next);
+  EXPECT_TRUE(eventually([this] { return held_back() == 0; })) << "the servers have ended them";
+  EXPECT_EQ(held_.release(), release_result::released);
+  ASSERT_TRUE(eventually([&] { return next.done(); }));
+  next.take().release();
+  EXPECT_TRUE(comes_clean());
+}
+
+/// Without a proxy: the server reads what the old connection brought when it is thawed.
+TEST(late_copy, at_a_server_that_was_frozen_comes_before_or_never) {
+  auto server = redis_server::with({.on = server_options::listen::tcp});
+  client redis{server.url(), unhurried({.reply_timeout = 300ms})};
+  mutex m{redis, "orders", {.ttl = 60s}};
+  auto raw = server.raw();
+  m.acquire().release();
+  for (auto round = 0; round < 3; ++round) {
+    auto mine = m.acquire();
+    auto const before = redis.stats().disconnects;
+    auto const ended = raw.calls_of("client|kill");
+    server.freeze();
+    mine.async_release({});
+    ASSERT_TRUE(eventually([&] { return redis.stats().disconnects > before; }));
+    server.thaw();
+    EXPECT_TRUE(eventually([&] { return !raw.exists("orders"); }));
+    EXPECT_TRUE(eventually([&] { return raw.calls_of("client|kill") > ended; }));
+  }
+}
+
+}  // namespace
+}  // namespace holdfast::test

@@ -1,0 +1,68 @@
+#include "private_network.hpp"
+
+#include "process.hpp"
+
+#include <fcntl.h>
+#include <sched.h>
+#include <unistd.h>
+#include <stdexcept>
+
+namespace holdfast::test {
+namespace {
+
+constexpr char const* this_namespace = "/proc/thread-self/ns/net";
+
+void run_tool(words const& command, std::string const& input = {}) {
+  process tool{command, {}, input};
+  if (tool.wait() != 0) throw std::runtime_error{command.front() + ": " + tool.err()};
+}
+
+}  // namespace
+
+std::string private_network::lacking() {
+  if (::geteuid() != 0) return "only root may make a network namespace";
+  try {
+    private_network const trial;
+    run_tool({"nft", "list", "ruleset"});
+    return {};
+  } catch (std::exception const& failure) {
+    return failure.what();
+  }
+}
+
+private_network::private_network() : before_{::open(this_namespace, O_RDONLY | O_CLOEXEC)} {
+  if (before_ < 0 || ::unshare(CLONE_NEWNET) != 0) {
+    ::close(before_);
+    throw std::runtime_error{"this process may not make a network namespace"};
+  }
+  try {
+    run_tool({"ip", "link", "set", "lo", "up"});
+  } catch (...) {
+    ::setns(before_, CLONE_NEWNET);
+    ::close(before_);
+    throw;
+  }
+}
+
+private_network::~private_network() {
+  ::setns(before_, CLONE_NEWNET);
+  ::close(before_);
+}
+
+void private_network::lose(int percent, std::uint16_t to_port) {
+  lose_nothing();
+  run_tool({"nft", "-f", "-"},
+           "table inet loss {\n"
+           "  chain in {\n"
+           "    type filter hook input priority 0\n"
+           "    tcp dport " +
+               std::to_string(to_port) +
+               (percent < 100 ? " numgen random mod 100 < " + std::to_string(percent) : std::string{}) +
+               " drop\n"
+               "  }\n"
+               "}\n");
+}
+
+void private_network::lose_nothing() { run_tool({"nft", "flush", "ruleset"}); }
+
+}  // namespace holdfast::test

@@ -106,8 +106,8 @@ known<key_facts> sample_keys(server_session& server) {
     if (found.parts.size() != 2) return {.refusal = "a strange answer to SCAN"};
     for (auto const& key : found.parts[1].parts) {
       ++facts.sampled;
-      if (key.text.starts_with("holdfast_token:")) ++facts.counters;
-      if (key.text.starts_with("holdfast_queue:")) ++facts.queues;
+      if (key.text.ends_with(":holdfast_token")) ++facts.counters;
+      if (key.text.ends_with(":holdfast_queue")) ++facts.queues;
       if (key.text.starts_with("holdfast_client:")) ++facts.clients;
     }
     cursor = found.parts[0].text;

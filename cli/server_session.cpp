@@ -130,7 +130,7 @@ struct server_session::impl {
     probe.lock = std::move(lock);
     probe.counter = names::token_counter(probe.lock);
     probe.queue = names::queue(probe.lock);
-    probe.sharded_channel = names::beside(probe.channel, probe.lock);
+    probe.sharded_channel = names::beside(probe.lock, probe.channel);
   }
 
   /// `send` is given what to do with the answer.

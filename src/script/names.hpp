@@ -9,32 +9,34 @@
 
 namespace holdfast::names {
 
-/// A key beside the lock's own, in the same hash slot wherever a tag can bring it there.
+/// A key or channel beside the lock's own, in the same hash slot wherever a tag can bring it there, and with
+/// the name, or `{` and the name, at its beginning: so rights to a prefix of names cover all that belongs to
+/// them.
 ///
-/// A name without braces becomes the tag. Any other name is used as it is, behind two colons: with a tag of
+/// A name without braces becomes the tag. Any other name is used as it is, before two colons: with a tag of
 /// its own it keeps its slot, and the lock "{a}" never shares a side key with the lock "a".
-inline std::string beside(std::string_view prefix, std::string_view name) {
-  std::string result{prefix};
+inline std::string beside(std::string_view name, std::string_view what) {
+  std::string result;
   if (name.find_first_of("{}") == std::string_view::npos) {
-    result.append(":{").append(name).append("}");
+    result.append("{").append(name).append("}:");
   } else {
-    result.append("::").append(name);
+    result.append(name).append("::");
   }
-  return result;
+  return result.append(what);
 }
 
 /// The fencing token counter.
-inline std::string token_counter(std::string_view name) { return beside("holdfast_token", name); }
+inline std::string token_counter(std::string_view name) { return beside(name, "holdfast_token"); }
 
 /// The waiting owners: a sorted set, scored by the ticket that says since when each waits.
-inline std::string queue(std::string_view name) { return beside("holdfast_queue", name); }
+inline std::string queue(std::string_view name) { return beside(name, "holdfast_queue"); }
 
 /// The newest token that came with a write to a fenced resource.
-inline std::string fence_mark(std::string_view resource) { return beside("holdfast_fence", resource); }
+inline std::string fence_mark(std::string_view resource) { return beside(resource, "holdfast_fence"); }
 
 /// That one request of a client wrote to a fenced resource, in the slot of its mark.
 inline std::string fence_done(std::string_view resource, std::string_view client_uuid, std::uint64_t number) {
-  return beside("holdfast_fence_done", resource)
+  return beside(resource, "holdfast_fence_done")
       .append(":")
       .append(client_uuid)
       .append(":")

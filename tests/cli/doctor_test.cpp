@@ -16,12 +16,12 @@ using testing::IsEmpty;
 TEST(doctor_command, examines_a_server_and_leaves_nothing_behind) {
   redis_server server{{"--save", "", "--appendonly", "yes", "--appendfsync", "always"}};
   auto redis = server.raw();
-  redis.command({"SET", "holdfast_token:{a}", "1"});
+  redis.command({"SET", "{a}:holdfast_token", "1"});
   auto const seen = doctor_at_rest([&] { return doctor(server.url()); });
   EXPECT_EQ(seen.code, 0);
   EXPECT_EQ(seen.report["counts"]["ok"], seen.report["findings"].size()) << seen.report.dump(2);
   EXPECT_THAT(seen.of("keys")["found"], HasSubstr("keys: 1; among 1 of them, token counters: 1"));
-  EXPECT_EQ(redis.keys(), words{"holdfast_token:{a}"});
+  EXPECT_EQ(redis.keys(), words{"{a}:holdfast_token"});
 }
 
 TEST(doctor_command, exits_with_78_when_there_is_a_problem) {

@@ -25,7 +25,7 @@ TEST(renewal, turns_a_grant_into_a_full_lease_though_others_are_due_later) {
     auto first = held.acquire();
     auto granted = std::async(std::launch::async, [&] { return wanted.acquire(); });
     ASSERT_TRUE(test::eventually([&] {
-      return raw.command({"ZCARD", "holdfast_queue:{orders:42}"}).integer == 1 &&
+      return raw.command({"ZCARD", "{orders:42}:holdfast_queue"}).integer == 1 &&
              !raw.client_ids("pubsub").empty();
     }));
     auto const long_lease = other.acquire();  // its renewal is due in 10 s
@@ -42,7 +42,7 @@ TEST(grant, that_is_over_already_when_its_message_comes_is_not_believed) {
   client redis{server.url()};
   mutex wanted{redis, "orders:42"};
   // Somebody else holds it, after a grant to us that we didn't hear of and that is over by now.
-  raw.command({"SET", "holdfast_token:{orders:42}", "1000"});
+  raw.command({"SET", "{orders:42}:holdfast_token", "1000"});
   raw.command({"SET", "orders:42", "somebody else", "PX", "60000"});
   std::stop_source enough;
   auto waiting = std::async(std::launch::async, [&] {
@@ -54,7 +54,7 @@ TEST(grant, that_is_over_already_when_its_message_comes_is_not_believed) {
   });
   std::string owner;
   ASSERT_TRUE(test::eventually([&] {
-    auto const queue = raw.command({"ZRANGE", "holdfast_queue:{orders:42}", "0", "-1"});
+    auto const queue = raw.command({"ZRANGE", "{orders:42}:holdfast_queue", "0", "-1"});
     if (queue.elements.empty() || raw.client_ids("pubsub").empty()) return false;
     owner = queue.elements.front().text;
     return true;

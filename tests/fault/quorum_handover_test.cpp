@@ -4,7 +4,7 @@
 namespace holdfast::test {
 namespace {
 
-constexpr auto queue = "holdfast_queue:{orders}";
+constexpr auto queue = "{orders}:holdfast_queue";
 constexpr auto never_by_itself = 30s;
 
 class quorum_handover : public five_masters {

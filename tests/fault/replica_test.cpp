@@ -88,7 +88,7 @@ TEST_F(replicated, lock_that_is_asked_for_behind_a_wait_does_not_outlive_its_cli
       // it.
       m.async_acquire([](std::optional<lease> const&, std::exception_ptr const&) {});
       ASSERT_TRUE(
-          eventually([&] { return raw_.command({"ZCARD", "holdfast_queue:{orders}"}).integer == 1; }));
+          eventually([&] { return raw_.command({"ZCARD", "{orders}:holdfast_queue"}).integer == 1; }));
       ASSERT_TRUE(eventually([&] {
         auto const ears = raw_.command({"PUBSUB", "NUMSUB", "holdfast_inbox:" + brief.uuid()});
         return ears.elements.at(1).integer == 1;
@@ -151,7 +151,7 @@ TEST_F(replicated, waiter_that_is_woken_or_passed_the_lock_has_it_acknowledged_t
     auto held = theirs.acquire();
     waiter first{m};
     waiter second{m};
-    ASSERT_TRUE(eventually([&] { return raw_.command({"ZCARD", "holdfast_queue:{orders}"}).integer == 1; }));
+    ASSERT_TRUE(eventually([&] { return raw_.command({"ZCARD", "{orders}:holdfast_queue"}).integer == 1; }));
     held.release();
     for (auto* const one : {&first, &second}) {
       ASSERT_TRUE(eventually([&] { return one->done(); }));

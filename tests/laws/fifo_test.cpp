@@ -20,7 +20,7 @@ class fifo : public law {
 
   [[nodiscard]] std::vector<std::string> queue() {
     std::vector<std::string> owners;
-    for (auto const& one : raw_.command({"ZRANGE", "holdfast_queue:{orders}", "0", "-1"}).elements)
+    for (auto const& one : raw_.command({"ZRANGE", "{orders}:holdfast_queue", "0", "-1"}).elements)
       owners.push_back(one.text);
     return owners;
   }

@@ -43,6 +43,11 @@ inline std::string fence_done(std::string_view resource, std::string_view client
       .append(std::to_string(number));
 }
 
+/// That somebody who releases the lock by force asks this owner to let go.
+inline std::string asked(std::string_view lock, std::string_view owner) {
+  return beside(lock, "holdfast_asked").append(":").append(owner);
+}
+
 /// What a client says of itself: a hash. In a slot of its own, since it belongs to no lock.
 inline std::string client_record(std::string_view client_uuid) {
   return std::string{"holdfast_client:"}.append(client_uuid);
@@ -54,14 +59,16 @@ inline std::string client_record(std::string_view client_uuid) {
   return name.find_first_of("{}") == std::string_view::npos || hash_tag(name).size() != name.size();
 }
 
-/// The channel on which one client is told.
+/// The channel on which one client is given hints about what it holds. Anybody who knows its uuid may be
+/// allowed to publish there, so nothing that is said there is believed.
 inline std::string inbox(std::string_view client_uuid) {
   return std::string{"holdfast_inbox:"}.append(client_uuid);
 }
 
-/// The same in a cluster that has channels in slots: of all locks with the tag of this one.
+/// The channel on which one client is told that it's its turn for this lock. Beside the lock's keys: so
+/// whoever can publish there may use the lock.
 inline std::string inbox(std::string_view client_uuid, std::string_view lock) {
-  return inbox(client_uuid).append(":{").append(hash_tag(lock)).append("}");
+  return beside(lock, "holdfast_inbox").append(":").append(client_uuid);
 }
 
 }  // namespace holdfast::names

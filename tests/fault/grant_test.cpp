@@ -36,6 +36,31 @@ TEST(renewal, turns_a_grant_into_a_full_lease_though_others_are_due_later) {
   });
 }
 
+TEST(inbox, of_a_lock_stays_open_from_one_wait_to_the_next) {
+  test::in_one_round_of(5, [] {  // in which no wait comes two seconds after the one before
+    test::redis_server server;
+    auto raw = server.raw();
+    client holder{server.url()};
+    client other{server.url(), {.recheck = 30s}};
+    mutex theirs{holder, "orders:42"};
+    mutex wanted{other, "orders:42"};
+    for (auto i = 0; i != 20; ++i) {
+      auto held = theirs.acquire();
+      auto const waits = other.stats().waits;
+      auto waiting = std::async(std::launch::async, [&] { return wanted.acquire(); });
+      ASSERT_TRUE(test::eventually([&] {
+        return other.stats().waits > waits &&
+               raw.command({"ZCARD", "{orders:42}:holdfast_queue"}).integer == 1;
+      }));
+      (void)held.release();
+      (void)waiting.get().release();
+    }
+    EXPECT_EQ(raw.command({"PUBSUB", "CHANNELS", "{orders:42}:*"}).elements.size(), 1u);
+    EXPECT_LE(raw.calls_of("subscribe"), 3u) << "that of the lock, and each client's for hints";
+    EXPECT_EQ(raw.calls_of("unsubscribe"), 0u);
+  });
+}
+
 TEST(grant, that_is_over_already_when_its_message_comes_is_not_believed) {
   test::redis_server server;
   auto raw = server.raw();
@@ -61,9 +86,8 @@ TEST(grant, that_is_over_already_when_its_message_comes_is_not_believed) {
   }));
   auto const number = owner.substr(owner.find(':') + 1);
   EXPECT_TRUE(test::eventually([&] {
-    return raw.command(
-                  {"PUBLISH", "holdfast_inbox:" + redis.uuid(), "granted " + number + " 936 65 orders:42"})
-               .integer == 1;
+    auto const inbox = "{orders:42}:holdfast_inbox:" + redis.uuid();
+    return raw.command({"PUBLISH", inbox, "granted " + number + " 936 65 orders:42"}).integer == 1;
   }));
   EXPECT_TRUE(test::eventually([&] { return redis.stats().messages == 1; }));
   auto const rechecks = redis.stats().rechecks;  // it has asked after the message, and waits on

@@ -90,7 +90,7 @@ TEST_F(replicated, lock_that_is_asked_for_behind_a_wait_does_not_outlive_its_cli
       ASSERT_TRUE(
           eventually([&] { return raw_.command({"ZCARD", "{orders}:holdfast_queue"}).integer == 1; }));
       ASSERT_TRUE(eventually([&] {
-        auto const ears = raw_.command({"PUBSUB", "NUMSUB", "holdfast_inbox:" + brief.uuid()});
+        auto const ears = raw_.command({"PUBSUB", "NUMSUB", "{orders}:holdfast_inbox:" + brief.uuid()});
         return ears.elements.at(1).integer == 1;
       }));
       theirs.release();

@@ -26,8 +26,7 @@ class fifo : public law {
   }
 
   [[nodiscard]] bool can_be_told(std::string const& uuid) {
-    auto const channel = "holdfast_inbox:" + uuid;
-    return raw_.listeners(topology_under_test() == topology::cluster ? channel + ":{orders}" : channel) == 1;
+    return raw_.listeners("{orders}:holdfast_inbox:" + uuid) == 1;
   }
 
   /// A caller that waits. When this returns it is queued, or behind another of its client that is or that

@@ -36,6 +36,8 @@ constexpr auto doctor_footer =
   that failed or can't be reached where they say that they are, masters without a replica. Of both: how far the
   times of day of those are apart who may take over from each other. Quorum: how many there are and answer,
   whether two are one, what each keeps through a restart, how far their clocks differ.
+  Tenants: with --prefix it prints the rule that lets a user have all locks whose names begin with PREFIX and
+  nothing else, and says what this user may do beyond it. Its own keys begin with the prefix, too.
 
 Exit codes
   0    no problem (there may be warnings)
@@ -48,12 +50,14 @@ Exit codes
 Examples
   holdfast doctor
   holdfast doctor --url redis://jobs:secret@redis.example jobs:nightly   # may this user take that lock?
+  holdfast doctor --url redis://jobs:secret@redis.example --prefix jobs:   # may it touch others, too?
   holdfast doctor --url redis+sentinel://s1,s2,s3/mymaster
   holdfast doctor --json | jq '.findings[] | select(.severity == "problem")')";
 
 struct doctor_options {
   common_options common;
   std::string name;
+  std::string prefix;
   bool json = false;
 };
 
@@ -109,7 +113,7 @@ diagnosis examine_place(server_place const& where, std::string const& lock) {
 }
 
 int examine_and_report(doctor_options const& how) {
-  server_place const where{find_server(how.common.url)};
+  server_place const where{find_server(how.common.url), {.prefix = how.prefix, .lock = how.name}};
   auto const seen = examine_place(where, how.name);
   print_line(how.json ? report_json(where.url(), seen.findings) : report_text(seen.findings));
   if (seen.failed_with) return code_of(seen.failed_with);
@@ -123,6 +127,9 @@ void add_doctor(command_line& line, action& chosen) {
   auto doctor = line.add_command("doctor", "Find out whether a server is fit for locks");
   doctor.usage("holdfast doctor [OPTIONS] [NAME]");
   doctor.operand("NAME", to->name, "Also check that this user may touch the lock NAME");
+  doctor.value("--prefix", to->prefix,
+               "Print the ACL rule for names that begin so, and check that this user is kept to it",
+               "PREFIX");
   add_json(doctor, to->json);
   add_common(doctor, to->common);
   doctor.footer(doctor_footer);

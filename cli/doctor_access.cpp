@@ -3,6 +3,7 @@
 #include "output.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <set>
@@ -16,7 +17,7 @@ using needed = right_attempt::needed;
 
 /// Rules that are missing, each once, and what the server said of the first.
 struct missing_rules {
-  std::string rules{};  ///< " +zadd ~holdfast_*"
+  std::string rules{};  ///< " +zadd ~jobs:* ~{jobs:*"
   std::string refusal{};
   std::vector<needed> by{};
 
@@ -69,10 +70,32 @@ finding check_rights(server_facts const& facts) {
         "late, and a lock be held by nobody for a ttl; these rights are over all connections, though";
   } else {
     result.how = severity::advice;
-    result.why = all.any(needed::for_replicas)
+    result.why = all.any(needed::to_be_asked) ? "without it a release by force takes locks without asking"
+                 : all.any(needed::for_replicas)
                      ? "a lock with the option `replicas` can't be had without WAIT"
                      : "without it `holdfast ls` and `top`, or any command that looks at locks, are refused";
   }
+  return result;
+}
+
+finding check_tenant(server_facts const& facts) {
+  auto const& of = facts.prefix.empty() ? facts.lock : facts.prefix;
+  finding result{.check = "tenant"};
+  if (facts.rule.empty()) {
+    result.how = severity::advice;
+    result.found = fmt::format("no rule can be for names that begin with {}: patterns have no spaces",
+                               output::quoted(of));
+    result.why = "a user that may touch all names may end the locks of others";
+    result.advice = "choose names without spaces";
+    return result;
+  }
+  result.found = fmt::format("the rule for names that begin with {}: ACL SETUSER USER reset on >PASSWORD {}",
+                             output::quoted(of), facts.rule);
+  if (facts.prefix.empty() || facts.beyond.empty()) return result;
+  result.how = severity::warning;
+  result.found += fmt::format("; user {} may also: {}", facts.user, fmt::join(facts.beyond, ", "));
+  result.why = "whoever may do more can read, end, count or find the locks of others";
+  result.advice = "use the rule as it is, for a user of its own";
   return result;
 }
 
@@ -110,8 +133,8 @@ finding check_messages(server_facts const& facts) {
   result.advice =
       messages.refusal.empty()
           ? "look for a proxy that keeps messages back; wake::poll fits one without pub/sub"
-          : "allow SUBSCRIBE, PUBLISH (SSUBSCRIBE, SPUBLISH in a cluster) and &holdfast_inbox:*, or go past "
-            "the proxy";
+          : "allow SUBSCRIBE, PUBLISH (SSUBSCRIBE, SPUBLISH in a cluster) and the channels of these names "
+            "(holdfast doctor --prefix prints the rule), or go past the proxy";
   return result;
 }
 

@@ -1,6 +1,8 @@
 // What the server lets us do, by trying it.
 #include "doctor_facts.hpp"
 
+#include <fmt/format.h>
+
 #include <initializer_list>
 #include <string>
 #include <string_view>
@@ -24,20 +26,22 @@ class rights {
   answer tried(needed const by, std::string_view const command,
                std::initializer_list<std::string_view> const words) {
     auto how = server_.try_to_ask(words);
-    note(by, command, how);
+    note(by, command, how, words.size() > 1 ? words.begin()[1] : std::string_view{});
     return how;
   }
 
-  void note(needed const by, std::string_view const command, answer const& how) {
+  /// `name`: of the key or channel that it was about.
+  void note(needed const by, std::string_view const command, answer const& how, std::string_view const name) {
     right_attempt one{.rule = std::string{"+"}.append(command), .by = by};
     if (how.refused && how.text.starts_with("NOPERM")) {
       auto const has = [&how](char const* const words) { return how.text.find(words) != std::string::npos; };
+      auto const& rules = server_.rules();
       // "… to run the 'get' command", "… to access one of the keys used as arguments", "… a channel"
       if (!has("to run the") && has("channel")) {
-        one.rule = "&holdfast_inbox:*";
-        one.by = needed::for_messages;
+        one.rule = name == server_.names().hints ? rules.hints : rules.channels;
+        if (by == needed::always) one.by = needed::for_messages;
       } else if (!has("to run the") && has("key")) {
-        one.rule = "~holdfast_*";
+        one.rule = name == server_.names().record ? rules.records : rules.keys;
       }
       one.refusal = how.text;
     } else if (how.hung_up || (how.refused && (how.text.find("unknown command") != std::string::npos ||
@@ -49,12 +53,17 @@ class rights {
 
   /// Whether a lock of this name can be touched, without touching it.
   void try_name(std::string_view const lock) {
-    auto const how = server_.try_to_ask({"ZREM", lock, server_.names().lock});
-    auto const refused =
-        how.refused && how.text.starts_with("NOPERM") && how.text.find("to run the") == std::string::npos;
-    attempts_.push_back({.rule = std::string{"~"}.append(lock),
-                         .refusal = refused ? how.text : std::string{},
-                         .by = needed::always});
+    auto const& prefix = server_.scope().prefix;
+    auto const covered = prefix.empty() || lock.starts_with(prefix);
+    auto const one_rule = fmt::format("~{0}* ~{{{0}*", lock);
+    for (auto const& key : {std::string{lock}, server_.beside(lock)}) {
+      auto const how = server_.try_to_ask({"ZREM", key, server_.names().lock});
+      auto const refused =
+          how.refused && how.text.starts_with("NOPERM") && how.text.find("to run the") == std::string::npos;
+      attempts_.push_back({.rule = covered ? server_.rules().keys : one_rule,
+                           .refusal = refused ? how.text : std::string{},
+                           .by = needed::always});
+    }
   }
 
   [[nodiscard]] std::vector<right_attempt> take() { return std::move(attempts_); }
@@ -66,9 +75,9 @@ class rights {
 
 /// Whether messages can go to a slot alone, and whether it has any.
 bool try_shards(server_session& server, rights& may, server_facts& facts) {
-  auto const told = server.try_to_ask({"SPUBLISH", server.names().sharded_channel, "nobody hears this"});
+  auto const told = server.try_to_ask({"SPUBLISH", server.names().inbox, "nobody hears this"});
   facts.shards_messages = told.text.find("unknown command") == std::string::npos;
-  if (facts.shards_messages) may.note(needed::for_messages, "spublish", told);
+  if (facts.shards_messages) may.note(needed::for_messages, "spublish", told, server.names().inbox);
   return !told.refused;
 }
 
@@ -78,10 +87,27 @@ void try_messages(server_session& server, message_reach const reach, rights& may
   auto const refused = message.how == outcome::not_subscribed || message.how == outcome::not_published;
   answer const how{.refused = refused, .text = message.words};
   if (message.how == outcome::not_subscribed) {
-    may.note(needed::for_messages, reach == message_reach::slot ? "ssubscribe" : "subscribe", how);
+    may.note(needed::for_messages, reach == message_reach::slot ? "ssubscribe" : "subscribe", how,
+             server.names().inbox);
   }
   to = refused ? known<bool>{.refusal = message.words}
                : known<bool>{.value = message.how == outcome::received};
+}
+
+/// What a user for a prefix of names could do to others.
+std::vector<std::string> beyond(server_session& server) {
+  std::vector<std::string> all;
+  auto const allowed = [&server](std::initializer_list<std::string_view> const words) {
+    auto const how = server.try_to_ask(words);
+    return !how.hung_up && !(how.refused && how.text.starts_with("NOPERM"));
+  };
+  auto const& stranger = server.names().stranger;
+  if (allowed({"EXISTS", stranger})) all.emplace_back("touch other names");
+  if (allowed({"PUBLISH", stranger, "nobody hears this"})) all.emplace_back("publish to others");
+  if (allowed({"SCAN", "0", "COUNT", "1"})) all.emplace_back("find other names (SCAN)");
+  if (allowed({"PUBSUB", "CHANNELS", stranger})) all.emplace_back("find other channels (PUBSUB)");
+  if (allowed({"CLIENT", "LIST", "ID", "0"})) all.emplace_back("look at other connections (CLIENT LIST)");
+  return all;
 }
 
 }  // namespace
@@ -101,7 +127,8 @@ void try_all(server_session& server, server_facts& facts) {
   may.tried(always, "zadd", {"ZADD", names.queue, "XX", "0", "x"});
   auto const hash = may.tried(always, "hset", {"HSET", names.record, "x", "0", "odd"});
   if (written.refused) {
-    may.note(always, "hsetnx", hash);  // it can't be tried without an effect; rights to both come together
+    // It can't be tried without an effect; rights to both come together.
+    may.note(always, "hsetnx", hash, names.record);
   } else {
     may.tried(always, "hsetnx", {"HSETNX", names.counter, "x", "0"});
   }
@@ -122,7 +149,9 @@ void try_all(server_session& server, server_facts& facts) {
   may.tried(always, "eval", {"EVAL", "return 1", "0"});
   may.tried(always, "evalsha", {"EVALSHA", "0000000000000000000000000000000000000000", "0"});
   if (!facts.lock.empty()) may.try_name(facts.lock);
-  may.tried(needed::for_messages, "publish", {"PUBLISH", names.channel, "nobody hears this"});
+  may.tried(needed::for_messages, "publish", {"PUBLISH", names.inbox, "nobody hears this"});
+  may.tried(needed::for_messages, "unsubscribe", {"UNSUBSCRIBE", names.inbox});
+  may.tried(needed::to_be_asked, "publish", {"PUBLISH", names.hints, "nobody hears this"});
   auto const has_slots = facts.part_of == deployment_kind::cluster && try_shards(server, may, facts);
   may.tried(needed::for_order, "client|info", {"CLIENT", "INFO"});
   may.tried(needed::for_order, "client|list", {"CLIENT", "LIST", "ID", no_connection});
@@ -142,6 +171,7 @@ void try_all(server_session& server, server_facts& facts) {
   if (has_slots && facts.messages.value == true)
     try_messages(server, message_reach::slot, may, facts.messages);
   facts.rights = may.take();
+  if (!facts.prefix.empty()) facts.beyond = beyond(server);
 }
 
 }  // namespace holdfast::cli

@@ -201,7 +201,11 @@ std::vector<finding> judge(server_facts const& facts) {
       check_eviction,     check_memory,        check_persistence, check_replicas,
       check_idle_timeout, check_output_buffer, check_clock,       check_keys};
   std::vector<finding> findings;
-  for (auto const check : all) findings.push_back(check(facts));
+  for (auto const check : all) {
+    findings.push_back(check(facts));
+    if (check == check_rights && !(facts.prefix.empty() && facts.lock.empty()))
+      findings.push_back(check_tenant(facts));
+  }
   return findings;
 }
 

@@ -20,8 +20,8 @@ namespace holdfast::cli {
 
 /// One right that was tried.
 struct right_attempt {
-  enum class needed { always, for_messages, for_order, for_replicas, for_tools };
-  std::string rule{};     ///< as ACL SETUSER has it: "+zadd", "~holdfast_*"
+  enum class needed { always, for_messages, for_order, to_be_asked, for_replicas, for_tools };
+  std::string rule{};     ///< as ACL SETUSER has it: "+zadd", "~jobs:* ~{jobs:*"
   std::string refusal{};  ///< the server's words; empty: it works
   needed by = needed::always;
 };
@@ -69,15 +69,18 @@ struct server_facts {
   std::string url{};  ///< without its password; empty: the report says which server it is
   line_kind line = line_kind::plain;
   std::string user{};
-  std::string lock{};  ///< whose rights were tried, too; empty: none
+  std::string lock{};    ///< whose rights were tried, too; empty: none
+  std::string prefix{};  ///< the names that this user is for; empty: none in particular
+  std::string rule{};    ///< what a user for such names needs; empty: not known, or it can't be said
   std::vector<std::chrono::microseconds> pings{};
   known<info_text> info{};
   /// Settings by their names; one that is absent is not known to the server.
   known<setting_map> config{};
   std::vector<right_attempt> rights{};
-  known<bool> writes{};    ///< a key with a ttl
-  known<bool> scripts{};   ///< run, and run again from the cache
-  known<bool> messages{};  ///< false: none came, and nobody said why
+  std::vector<std::string> beyond{};  ///< what a user for a prefix shouldn't be let do, and is
+  known<bool> writes{};               ///< a key with a ttl
+  known<bool> scripts{};              ///< run, and run again from the cache
+  known<bool> messages{};             ///< false: none came, and nobody said why
   known<clock_facts> clock{};
   known<key_facts> keys{};
   bool shards_messages = false;  ///< has channels that belong to a slot
@@ -129,6 +132,8 @@ struct finding {
 [[nodiscard]] finding check_keys(server_facts const&);
 
 [[nodiscard]] finding check_rights(server_facts const&);
+/// The rule for a prefix of names, and whether this user is kept to it.
+[[nodiscard]] finding check_tenant(server_facts const&);
 [[nodiscard]] finding check_writes(server_facts const&);
 [[nodiscard]] finding check_scripts(server_facts const&);
 [[nodiscard]] finding check_messages(server_facts const&);

@@ -106,14 +106,31 @@ known<key_facts> sample_keys(server_session& server) {
     if (found.parts.size() != 2) return {.refusal = "a strange answer to SCAN"};
     for (auto const& key : found.parts[1].parts) {
       ++facts.sampled;
-      if (key.text.starts_with("holdfast_token:")) ++facts.counters;
-      if (key.text.starts_with("holdfast_queue:")) ++facts.queues;
+      if (key.text.ends_with(":holdfast_token")) ++facts.counters;
+      if (key.text.ends_with(":holdfast_queue")) ++facts.queues;
       if (key.text.starts_with("holdfast_client:")) ++facts.clients;
     }
     cursor = found.parts[0].text;
     if (cursor == "0") break;
   }
   return {.value = facts};
+}
+
+/// What the deployment needs on top.
+std::string whole_rule(server_session const& server, deployment_kind const part_of) {
+  auto rule = server.rules().whole;
+  if (rule.empty()) return rule;
+  switch (part_of) {
+    case deployment_kind::sentinel:
+      return rule + " +role";
+    case deployment_kind::quorum:
+      return rule + " +info";
+    case deployment_kind::cluster:
+      return rule + ' ' + server.rules().in_cluster;
+    case deployment_kind::single:
+      break;
+  }
+  return rule;
 }
 
 }  // namespace
@@ -139,7 +156,9 @@ server_facts examine(server_session& server, std::string_view const lock, deploy
                      .url = part_of == deployment_kind::single ? server.url() : std::string{},
                      .line = server.line(),
                      .user = server.user(),
-                     .lock = std::string{lock}};
+                     .lock = std::string{lock},
+                     .prefix = server.scope().prefix,
+                     .rule = whole_rule(server, part_of)};
   facts.pings = measure_pings(server);
   auto const clock_before = sample_time(server, best_of);
   facts.info = read_info(server);

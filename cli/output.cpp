@@ -1,5 +1,7 @@
 #include "output.hpp"
 
+#include "base/printable.hpp"
+
 #include <fmt/format.h>
 #include <spdlog/logger.h>
 #include <spdlog/sinks/stdout_sinks.h>
@@ -21,25 +23,7 @@ void write(spdlog::level::level_enum const level, std::string_view const message
 
 }  // namespace
 
-std::string one_line(std::string_view const text) {
-  std::string line;
-  line.reserve(text.size());
-  bool after_c2 = false;
-  for (char const c : text) {
-    auto const byte = static_cast<unsigned char>(c);
-    bool const c1 = after_c2 && byte >= 0x80 && byte < 0xa0;  // U+0080 to U+009F, such as CSI
-    after_c2 = byte == 0xc2;
-    if (c1) {
-      line.pop_back();
-      line += fmt::format("\\xc2\\x{:02x}", byte);
-    } else if (byte < 0x20 || byte == 0x7f) {
-      line += fmt::format("\\x{:02x}", byte);
-    } else {
-      line += c;
-    }
-  }
-  return line;
-}
+std::string one_line(std::string_view const text) { return printable(text); }
 
 void set_up(detail const how_much) {
   bool const verbose = how_much == detail::verbose;

@@ -25,7 +25,8 @@ void error(std::string_view message);
 /// For client_options::log.
 [[nodiscard]] log_hook hook();
 
-/// Control characters as \xNN, so that it stays one line and does nothing to a terminal.
+/// Control characters, and what changes the direction of writing, as \xNN: so it stays one line, does nothing
+/// to a terminal, and reads as it is.
 [[nodiscard]] std::string one_line(std::string_view text);
 
 /// A name as it stands in messages: quoted, and on one line.

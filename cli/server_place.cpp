@@ -25,15 +25,17 @@ deployment_kind kind_of(net::place::kind const what) noexcept {
 }  // namespace
 
 struct server_place::impl {
-  explicit impl(std::string_view const url) : where{net::parse_place(url)} {
+  impl(std::string_view const url, name_scope names) : where{net::parse_place(url)}, of{std::move(names)} {
     for (auto const& one : where.hosts) hosts.push_back({one.host, one.port});
   }
 
   net::place const where;
+  name_scope const of;
   std::vector<address> hosts{};
 };
 
-server_place::server_place(std::string_view const url) : impl_{std::make_unique<impl>(url)} {}
+server_place::server_place(std::string_view const url, name_scope of)
+    : impl_{std::make_unique<impl>(url, std::move(of))} {}
 server_place::~server_place() = default;
 
 deployment_kind server_place::kind() const noexcept { return kind_of(impl_->where.what); }
@@ -42,15 +44,15 @@ std::string const& server_place::master() const noexcept { return impl_->where.m
 std::vector<address> const& server_place::hosts() const noexcept { return impl_->hosts; }
 
 std::unique_ptr<server_session> server_place::to_server() const {
-  return std::make_unique<server_session>(impl_->where.server);
+  return std::make_unique<server_session>(impl_->where.server, impl_->of);
 }
 
 std::unique_ptr<server_session> server_place::to_host(std::size_t const index) const {
-  return std::make_unique<server_session>(impl_->where.hosts.at(index));
+  return std::make_unique<server_session>(impl_->where.hosts.at(index), impl_->of);
 }
 
 std::unique_ptr<server_session> server_place::to_announced(address const& name) const {
-  return std::make_unique<server_session>(impl_->where.announced(name.host, name.port));
+  return std::make_unique<server_session>(impl_->where.announced(name.host, name.port), impl_->of);
 }
 
 std::unique_ptr<server_session> server_place::to_sentinel(address const& name) const {

@@ -17,7 +17,7 @@ namespace holdfast::cli {
 class server_place {
  public:
   /// Throws errc::bad_url.
-  explicit server_place(std::string_view url);
+  explicit server_place(std::string_view url, name_scope of = {});
   ~server_place();
   server_place(server_place const&) = delete;
   server_place& operator=(server_place const&) = delete;

@@ -3,10 +3,12 @@
 
 #include "base/hash_slot.hpp"
 #include "base/ids.hpp"
+#include "inspect/glob.hpp"
 #include "net/connection.hpp"
 #include "net/subscriber.hpp"
 #include "net/url.hpp"
 #include "reactor/reactor.hpp"
+#include "script/acl.hpp"
 #include "script/names.hpp"
 #include "script/runner.hpp"
 #include "scripts/exclusive.hpp"
@@ -43,6 +45,34 @@ net::settings settings_for(net::endpoint const& server) {
           .connect_timeout = connect_time,
           .reply_timeout = reply_time,
           .limits = {}};
+}
+
+/// Rights to names that begin so cover these, too.
+std::string root_of(name_scope const& of) {
+  if (!of.prefix.empty()) return of.prefix + "holdfast_doctor:";
+  return (of.lock.empty() ? std::string{} : of.lock + ":") + "holdfast_doctor:";
+}
+
+name_rules rules_of(name_scope const& of, wire const spoken) {
+  name_rules all{.keys = "~*",
+                 .channels = "&*",
+                 .records = std::string{acl::keys_of_clients},
+                 .hints = std::string{acl::channels_of_clients},
+                 .in_cluster = std::string{acl::to_be_told_in_slots} + ' ' + std::string{acl::in_a_cluster}};
+  auto const prefix = inspection::escaped(of.prefix.empty() ? of.lock : of.prefix);
+  if (prefix.empty()) return all;
+  all.keys = acl::keys(prefix);
+  all.channels = acl::channels(prefix);
+  // A pattern has no spaces: it can't be said in a rule.
+  if (prefix.find_first_of(" \t\n") != std::string::npos) return all;
+  all.whole = all.keys + ' ' + all.records + " resetchannels " + all.channels + ' ' + all.hints + ' ' +
+              std::string{acl::to_connect} + ' ' + std::string{acl::to_lock} + ' ' +
+              std::string{acl::to_be_told};
+  if (spoken == wire::redisson) {
+    all.whole += ' ' + acl::redisson::keys(prefix) + ' ' + acl::redisson::channels(prefix) + ' ' +
+                 std::string{acl::redisson::to_lock};
+  }
+  return all;
 }
 
 std::string bytes_of(std::initializer_list<std::string_view> const words) {
@@ -110,10 +140,12 @@ class listener final : net::subscriber::listener {
 }  // namespace
 
 struct server_session::impl {
-  explicit impl(net::endpoint const& server) : how{settings_for(server)} {
+  impl(net::endpoint const& server, name_scope const& of)
+      : how{settings_for(server)}, scope{of}, root{root_of(of)}, rules{rules_of(of, server.wire)} {
     probe.record = names::client_record(id);
-    probe.channel = names::inbox(id);
-    name_lock("holdfast_doctor:" + id);
+    probe.hints = names::inbox(id);
+    probe.stranger = id;
+    name_lock(root + id);
   }
   impl(impl const&) = delete;
   impl& operator=(impl const&) = delete;
@@ -130,7 +162,7 @@ struct server_session::impl {
     probe.lock = std::move(lock);
     probe.counter = names::token_counter(probe.lock);
     probe.queue = names::queue(probe.lock);
-    probe.sharded_channel = names::beside(probe.channel, probe.lock);
+    probe.inbox = names::inbox(id, probe.lock);
   }
 
   /// `send` is given what to do with the answer.
@@ -150,6 +182,9 @@ struct server_session::impl {
 
   net::settings const how;
   std::string const id = make_uuid();
+  name_scope const scope;
+  std::string const root;  ///< what its locks begin with
+  name_rules const rules;
   probe_names probe;
   reactor::loop loop;
   client_stats counts;
@@ -158,7 +193,8 @@ struct server_session::impl {
   std::optional<listener> shard;
 };
 
-server_session::server_session(net::endpoint const& server) : impl_{std::make_unique<impl>(server)} {}
+server_session::server_session(net::endpoint const& server, name_scope const& of)
+    : impl_{std::make_unique<impl>(server, of)} {}
 server_session::~server_session() = default;
 
 std::string const& server_session::url() const noexcept { return impl_->how.server.display; }
@@ -180,12 +216,17 @@ line_kind server_session::line() const noexcept {
 }
 
 probe_names const& server_session::names() const noexcept { return impl_->probe; }
+name_scope const& server_session::scope() const noexcept { return impl_->scope; }
+name_rules const& server_session::rules() const noexcept { return impl_->rules; }
+std::string server_session::beside(std::string_view const lock) const { return names::token_counter(lock); }
 
 void server_session::use_slots(std::vector<slot_range> const& own) {
   if (own.empty()) return;
+  // What begins with a tag is in the slot of that.
+  auto const root = impl_->root.substr(0, impl_->root.find_first_of("{}"));
   // Each number has its own slot, as good as at random: even a single slot is hit soon.
   for (std::uint64_t number = 0;; ++number) {
-    auto lock = "holdfast_doctor:" + impl_->id + ":" + std::to_string(number);
+    auto lock = root + impl_->id + ":" + std::to_string(number);
     auto const slot = hash_slot(lock);
     auto const among = [slot](slot_range const& some) { return some.first <= slot && slot <= some.last; };
     if (!std::ranges::any_of(own, among)) continue;
@@ -229,7 +270,7 @@ delivery server_session::message_to_itself(message_reach const reach) {
   using outcome = delivery::outcome;
   using news = listener::news;
   auto const sharded = reach == message_reach::slot;
-  auto const& channel = sharded ? impl_->probe.sharded_channel : impl_->probe.channel;
+  auto const& channel = impl_->probe.inbox;
   auto& ear = sharded ? impl_->shard : impl_->inbox;
   if (!ear) {
     ear.emplace(impl_->loop, impl_->how, impl_->counts, channel,

@@ -45,14 +45,31 @@ struct slot_range {
   std::uint16_t last = 0;
 };
 
-/// The keys beside a lock, and the names that belong to this session.
+/// Whose rights are looked at: those to all names that begin with `prefix`, or to what belongs to `lock`.
+struct name_scope {
+  std::string prefix{};  ///< empty: none in particular
+  std::string lock{};    ///< empty: none in particular
+};
+
+/// The keys and the channel beside a lock, and the names that belong to this session.
 struct probe_names {
   std::string lock{};
   std::string counter{};
   std::string queue{};
+  std::string inbox{};
   std::string record{};
-  std::string channel{};
-  std::string sharded_channel{};  ///< in the lock's slot
+  std::string hints{};
+  std::string stranger{};  ///< a key that is nobody's, and has none of the prefixes of others
+};
+
+/// As ACL SETUSER has them.
+struct name_rules {
+  std::string keys{};
+  std::string channels{};
+  std::string records{};
+  std::string hints{};
+  std::string whole{};       ///< all of them, and the commands; empty: it can't be said, or is of no names
+  std::string in_cluster{};  ///< more commands
 };
 
 /// A connection of its own, like that of a client. Each question blocks until its answer is there, and throws
@@ -60,7 +77,7 @@ struct probe_names {
 class server_session {
  public:
   /// Asks no server.
-  explicit server_session(net::endpoint const& server);
+  explicit server_session(net::endpoint const& server, name_scope const& of = {});
   ~server_session();
   server_session(server_session const&) = delete;
   server_session& operator=(server_session const&) = delete;
@@ -72,6 +89,10 @@ class server_session {
   [[nodiscard]] line_kind line() const noexcept;
   /// Fresh names of the product's kinds, which nobody else uses.
   [[nodiscard]] probe_names const& names() const noexcept;
+  [[nodiscard]] name_scope const& scope() const noexcept;
+  [[nodiscard]] name_rules const& rules() const noexcept;
+  /// A key beside that lock.
+  [[nodiscard]] std::string beside(std::string_view lock) const;
   /// Of a cluster's node, which takes keys of some slots only: names() are in one of these from now on.
   /// Without any they stay what they are.
   void use_slots(std::vector<slot_range> const& own);

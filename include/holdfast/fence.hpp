@@ -63,9 +63,9 @@ struct fence_options {
 /// same one for all who write to the resource. What the server forgets (restart without persistence,
 /// failover, eviction) the fence forgets with it. See docs/fencing.md.
 ///
-/// *Keys.* The mark, `holdfast_fence:{resource}`, holds the newest token. In a Redis Cluster the keys that
+/// *Keys.* The mark, `{resource}:holdfast_fence`, holds the newest token. In a Redis Cluster the keys that
 /// are written must be in the mark's slot: for the resource `orders` that is `{orders}:total`. Each write
-/// leaves a small key `holdfast_fence_done:{resource}:…` for an hour, or until the next write of this object.
+/// leaves a small key `{resource}:holdfast_fence_done:…` for an hour, or until the next write of this object.
 ///
 /// *Cost.* Each operation is one request, and waits for the answer.
 ///

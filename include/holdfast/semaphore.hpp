@@ -43,7 +43,7 @@ struct waiting_options {
 /// nothing says so, since a busy semaphore is no error; see exists().
 ///
 /// *On the wire.* Redisson's RSemaphore: a string key of the name with the number of permits that are left.
-/// See docs/redisson.md. While a request may be sent again, a key `holdfast_done:{name}:…` beside it says
+/// See docs/redisson.md. While a request may be sent again, a key `{name}:holdfast_done:…` beside it says
 /// that it was carried out; it runs out by itself.
 ///
 /// *Threads.* One object may be used by many threads; permits belong to no thread.

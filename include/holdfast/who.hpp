@@ -18,7 +18,9 @@ struct process_info {
   std::string program{};  ///< the name of its executable
   std::string label{};    ///< client_options::label
 
-  /// "web-3 pid 812 'nightly import'"; "unknown (<owner>)" without a record.
+  /// "web-3 pid 812 'nightly import'"; "unknown (<owner>)" without a record. One line: the fields are as
+  /// others wrote them, but here control characters, and those that change the direction of writing, are
+  /// shown as \xNN.
   [[nodiscard]] std::string to_string() const;
 };
 
@@ -33,7 +35,7 @@ struct busy_info {
   /// How many were ahead in the queue: other processes, and callers of this one, up to 1000; -1: unknown.
   std::int64_t ahead = -1;
 
-  /// "held for 41 s by web-3 pid 812 'nightly import', 5 ahead of you".
+  /// "held for 41 s by web-3 pid 812 'nightly import', 5 ahead of you". One line, as process_info's.
   [[nodiscard]] std::string to_string() const;
 };
 

@@ -1,13 +1,12 @@
--- Puts a message into the inbox of a waiter's client. Returns how many heard it, or the error when the right to publish is
--- missing. `publish` is PUBLISH; or SPUBLISH, in a cluster: each tag has an inbox of its own then, on the node that has the
--- locks with that tag; or UNCOUNTED, in a cluster of which it isn't known, or which can't (below 7): both ways, and the
+-- Puts a message into the inbox that a waiter's client has for this lock, a channel named as the keys beside it are. Returns how
+-- many heard it, or the error when the right to publish is missing. `publish` is PUBLISH; or SPUBLISH, in a cluster: to the
+-- node that has the lock; or UNCOUNTED, in a cluster of which it isn't known, or which can't (below 7): both ways, and the
 -- message counts as heard, since PUBLISH doesn't count the listeners of other nodes, who hear it all the same.
 local function to_inbox(waiter, queue, message)
-  local inbox = 'holdfast_inbox:' .. string.sub(waiter, 1, 36)
-  if publish == 'PUBLISH' then return redis.pcall('PUBLISH', inbox, message) end
-  local heard = redis.pcall('SPUBLISH', inbox .. ':' .. string.match(queue, '{.-}'), message)
-  if publish == 'SPUBLISH' then return heard end
-  heard = redis.pcall('PUBLISH', inbox, message)
+  local inbox = string.sub(queue, 1, -6) .. 'inbox:' .. string.sub(waiter, 1, 36)  -- in place of "queue"
+  if publish ~= 'UNCOUNTED' then return redis.pcall(publish, inbox, message) end
+  redis.pcall('SPUBLISH', inbox, message)  -- an error where there is no such command
+  local heard = redis.pcall('PUBLISH', inbox, message)
   return type(heard) == 'table' and heard or 1
 end
 

@@ -1,8 +1,9 @@
--- Is the lock still `owner`'s, or one of its holds if it is one of Redisson's? With `mode` "ask", a message to the inbox of its
--- client then asks to give it back; with "look", nothing is sent.
+-- Is the lock still `owner`'s, or one of its holds if it is one of Redisson's? With `mode` "ask" a key beside it asks to give it
+-- back, for two seconds, and a hint in the inbox of the owner's client has that look at the key; with "look", nothing is sent.
 -- Reply: how many heard it, of those who listen at this server (0 also for "look", and where the right to publish is missing);
 -- -1 the key is gone; -2 it is somebody else's.
 local lock = KEYS[1]
+local asked = KEYS[2]
 local owner = ARGV[1]
 local mode = ARGV[2]
 local function holder_of(key)
@@ -13,8 +14,11 @@ local function holder_of(key)
   return redis.call('HEXISTS', key, owner) + redis.call('HEXISTS', key, owner .. ':write') > 0 and owner or ''
 end
 local holder = holder_of(lock)
-if holder ~= owner then return holder and -2 or -1 end
+if holder ~= owner then
+  redis.call('DEL', asked)
+  return holder and -2 or -1
+end
 if mode ~= 'ask' then return 0 end
-local inbox = 'holdfast_inbox:' .. string.sub(owner, 1, 36)
-local heard = redis.pcall('PUBLISH', inbox, 'asked ' .. string.sub(owner, 38) .. ' ' .. lock)
+redis.call('SET', asked, '1', 'PX', 2000)
+local heard = redis.pcall('PUBLISH', 'holdfast_inbox:' .. string.sub(owner, 1, 36), 'asked ' .. string.sub(owner, 38))
 return type(heard) == 'table' and 0 or heard

@@ -1,5 +1,7 @@
 #include <holdfast/who.hpp>
 
+#include "base/printable.hpp"
+
 namespace holdfast {
 namespace {
 
@@ -22,13 +24,13 @@ std::string spoken(std::chrono::microseconds time) {
 }  // namespace
 
 std::string process_info::to_string() const {
-  if (host.empty() && pid == 0) return owner.empty() ? "unknown" : "unknown (" + owner + ")";
-  auto text = host.empty() ? std::string{"unknown host"} : host;
+  if (host.empty() && pid == 0) return owner.empty() ? "unknown" : "unknown (" + printable(owner) + ")";
+  auto text = host.empty() ? std::string{"unknown host"} : printable(host);
   if (pid != 0) text += " pid " + std::to_string(pid);
   if (!label.empty()) {
-    text += " '" + label + "'";
+    text += " '" + printable(label) + "'";
   } else if (!program.empty()) {
-    text += " (" + program + ")";
+    text += " (" + printable(program) + ")";
   }
   return text;
 }

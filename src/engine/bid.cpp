@@ -28,9 +28,7 @@ wake core::wake_of(line const& at) const noexcept { return wake_of(at.waiters.fr
 
 /// It is told by messages, as far as the server allows them.
 bool core::by_message(line const& at) const noexcept {
-  if (wake_of(at) == wake::poll) return false;
-  auto const* const ears = ears_of(at);
-  return !(ears == nullptr ? inbox_.refused() : ears->refused());
+  return wake_of(at) != wake::poll && !ears_of(at).refused();
 }
 
 /// Null: nothing speaks against messages.
@@ -38,15 +36,13 @@ std::shared_ptr<error const> const& core::why_unheard(line const& at) const noex
   return at.how().channels == nullptr ? no_inbox_ : no_broadcast_;
 }
 
-/// The channels through which it is told; null: the inbox of the client. In a cluster a lock's messages come
-/// from the node that has it, so there is an inbox for each tag.
-broadcast const* core::ears_of(line const& at) const noexcept {
-  if (at.how().channels != nullptr) return &broadcast_;
-  return servers_->sharded() ? &tag_inboxes_ : nullptr;
+/// The channels through which it is told.
+broadcast const& core::ears_of(line const& at) const noexcept {
+  return at.how().channels != nullptr ? broadcast_ : lock_inboxes_;
 }
 
-broadcast* core::ears_of(line const& at) noexcept {
-  return const_cast<broadcast*>(std::as_const(*this).ears_of(at));
+broadcast& core::ears_of(line const& at) noexcept {
+  return const_cast<broadcast&>(std::as_const(*this).ears_of(at));
 }
 
 /// Those of a bid with that owner id.
@@ -55,8 +51,6 @@ std::vector<std::string> core::channels_of(line const& at, std::string_view owne
   if (at.how().several == nullptr) return {names::inbox(uuid_, at.name())};
   std::vector<std::string> all;
   for (auto const name : at.how().several->all(at.name())) all.push_back(names::inbox(uuid_, name));
-  std::ranges::sort(all);
-  all.erase(std::ranges::unique(all).begin(), all.end());
   return all;
 }
 
@@ -64,11 +58,7 @@ std::vector<std::string> core::channels_of(line const& at, std::string_view owne
 /// one in line behind callers elsewhere, and that one should be reachable from the start.
 void core::listen_ahead(line& at) {
   if (at.how().order != order::strict || at.how().channels != nullptr || !by_message(at)) return;
-  if (auto* const ears = ears_of(at)) {
-    (void)ears->listen(at.holder->number(), channels_of(at, {}));  // until the lease is over
-  } else {
-    inbox_.open();
-  }
+  (void)lock_inboxes_.listen(at.holder->number(), channels_of(at, {}));  // until the lease is over
 }
 
 /// A bid for the first caller of the line. The timer and the map point back at the line, which is pinned by
@@ -84,8 +74,8 @@ bid& core::open_bid(line& at) {
       number, owner_id(number), std::move(try_again),
       backoff{std::min(options.poll_floor, options_.recheck), std::min(options.poll_cap, options_.recheck)});
   bids_.emplace(number, &at);
-  if (auto* const ears = ears_of(at); ears != nullptr && !ears->idle() && by_message(at))
-    at.on_wire->listening = ears->join(number, channels_of(at, at.on_wire->owner));
+  if (auto& ears = ears_of(at); !ears.idle() && by_message(at))
+    at.on_wire->listening = ears.join(number, channels_of(at, at.on_wire->owner));
   return *at.on_wire;
 }
 
@@ -95,7 +85,7 @@ void core::end_bid(line& at) {
   bids_.erase(number);
   at.on_wire.reset();
   if (at.how().channels == nullptr) {
-    tag_inboxes_.leave(number, broadcast::afterwards::linger);
+    lock_inboxes_.leave(number, broadcast::afterwards::linger);
     return;
   }
   // Where the order is strict a channel belongs to one place in the queue.
@@ -253,10 +243,8 @@ void core::sleep(line& at, busy const& how) {
   auto const now = boot_clock::now();
   std::chrono::nanoseconds pause = options_.recheck;
   if (by_message(at)) {
-    if (auto* const ears = ears_of(at); ears == nullptr) {
-      inbox_.open();
-    } else if (!mine.listening) {
-      mine.listening = ears->listen(mine.number, channels_of(at, mine.owner));
+    if (!mine.listening) {
+      mine.listening = ears_of(at).listen(mine.number, channels_of(at, mine.owner));
       if (mine.listening) {  // they were opened for somebody else, perhaps after this ask
         ask_for(at);
         return;

@@ -9,6 +9,7 @@
 #include "engine/one_deployment.hpp"
 #include "engine/quorum/quorum.hpp"
 #include "resp/command.hpp"
+#include "script/names.hpp"
 
 namespace holdfast::engine {
 namespace {
@@ -44,11 +45,14 @@ core::core(net::place where, client_options options)
       renewer_{loop_, *servers_, stats_, [this](held& what, loss_cause cause) { lose(what, cause); }},
       inbox_{*servers_,
              uuid_,
-             {.woken = [this](std::uint64_t number) { on_woken(number); },
-              .granted = [this](std::uint64_t number, granted const& what) { on_grant(number, what); },
-              .asked_to_stop = [this](std::uint64_t number) { on_asked_to_stop(number); },
-              .open = [this] { ask_all_again(); },
-              .refused = [this](std::string const& words) { on_inbox_refused(words); }}},
+             {.asked = [this](std::uint64_t number) { on_hint(number); },
+              .refused =
+                  [this](std::string const& words) {
+                    log(log_level::info, url() + ": the server refuses the channel " + names::inbox(uuid_) +
+                                             " (" + words +
+                                             "), so a release by force takes locks without asking; grant "
+                                             "&holdfast_inbox:* to be asked first");
+                  }}},
       broadcast_{loop_,
                  *servers_,
                  topology::channel_of::object,
@@ -57,14 +61,15 @@ core::core(net::place where, client_options options)
                   .open = [this](std::uint64_t number) { on_open(number); },
                   .refused = [this](std::string const& channel,
                                     std::string const& words) { on_channel_refused(channel, words); }}},
-      tag_inboxes_{loop_,
-                   *servers_,
-                   topology::channel_of::lock,
-                   {.woken = {},
-                    .said = [this](std::string_view message) { inbox_.read(message); },
-                    .open = [this](std::uint64_t number) { on_open(number); },
-                    .refused = [this](std::string const& /*channel*/,
-                                      std::string const& words) { on_inbox_refused(words); }}},
+      lock_inboxes_{loop_,
+                    *servers_,
+                    topology::channel_of::lock,
+                    {.woken = {},
+                     .said = [this](std::string const& channel,
+                                    std::string_view message) { on_turn(channel, message); },
+                     .open = [this](std::uint64_t number) { on_open(number); },
+                     .refused = [this](std::string const& channel,
+                                       std::string const& words) { on_turns_refused(channel, words); }}},
       presence_{loop_,
                 *servers_,
                 {.uuid = uuid_, .label = options_.label},
@@ -73,6 +78,7 @@ core::core(net::place where, client_options options)
                   if (options_.wake != wake::poll) inbox_.open();
                 }},
       random_{static_cast<std::minstd_rand::result_type>(random_seed())} {
+  hints_.bell.set([this] { look_at_hints(); });
   loop_.on_exception([this](std::string const& what) {
     if (options_.log)
       options_.log(log_level::error, url() + ": a callback must not throw, but one did: " + what);

@@ -179,8 +179,8 @@ class core : public std::enable_shared_from_this<core> {
   [[nodiscard]] ask next_ask(line& at);
   [[nodiscard]] wake wake_of(lock_options const& of) const noexcept;
   [[nodiscard]] wake wake_of(line const& at) const noexcept;
-  [[nodiscard]] broadcast const* ears_of(line const& at) const noexcept;
-  [[nodiscard]] broadcast* ears_of(line const& at) noexcept;
+  [[nodiscard]] broadcast const& ears_of(line const& at) const noexcept;
+  [[nodiscard]] broadcast& ears_of(line const& at) noexcept;
   [[nodiscard]] std::vector<std::string> channels_of(line const& at, std::string_view owner) const;
   void listen_ahead(line& at);
   [[nodiscard]] bool by_message(line const& at) const noexcept;
@@ -194,17 +194,23 @@ class core : public std::enable_shared_from_this<core> {
   void send_wait(std::shared_ptr<acknowledgement> const& mine);
   void on_acknowledged(acknowledgement& what, net::answer const& count);
 
-  // messages.cpp: what the inbox brings. All under the lock.
+  // messages.cpp: what messages bring. All under the lock.
+  void on_turn(std::string const& channel, std::string_view message);
   void on_woken(std::uint64_t number);
   void on_grant(std::uint64_t number, granted const& what);
-  void on_asked_to_stop(std::uint64_t number);
   void ask_all_again();
   void on_moved(std::string const& now);
   void on_open(std::uint64_t number);
-  void on_inbox_refused(std::string const& words);
+  void on_turns_refused(std::string const& channel, std::string const& words);
   void on_channel_refused(std::string const& channel, std::string const& words);
   void fall_back_to_polling(std::shared_ptr<error const>& note, std::string const& channel,
                             std::string const& pattern, std::string const& words);
+
+  // asked.cpp: a release by force asks the holder. All under the lock.
+  void on_hint(std::uint64_t number);
+  void look_at_hints();
+  void look_whether_asked(line& at, std::uint64_t number);
+  void let_go(line& at, std::uint64_t number);
 
   // blocked.cpp: who is in the way.
   void note_busy(waiter const& who);
@@ -298,8 +304,8 @@ class core : public std::enable_shared_from_this<core> {
   std::unordered_map<line const*, crowd> crowds_;  ///< of lines whose kind allows several leases at a time
   renewer renewer_;
   inbox inbox_;
-  broadcast broadcast_;    ///< channels that the recipes name
-  broadcast tag_inboxes_;  ///< in a cluster: the inbox, for each tag of the locks that are waited for
+  broadcast broadcast_;     ///< channels that the recipes name
+  broadcast lock_inboxes_;  ///< of the locks that are waited for
   presence presence_;
   std::uint64_t last_number_ = 0;
   terms_ptr last_terms_;
@@ -308,6 +314,11 @@ class core : public std::enable_shared_from_this<core> {
     reactor::timer bell{{}};
   };
   std::list<delayed> delayed_;
+  struct {
+    std::vector<std::uint64_t> numbers{};  ///< of acquisitions, as far as it is true
+    time_point not_before{};               ///< the next look
+    reactor::timer bell{{}};
+  } hints_;  ///< what others are said to want back
   std::minstd_rand random_;
   std::shared_ptr<error const> no_inbox_;      ///< the server refuses it: those who insist on it can't wait
   std::shared_ptr<error const> no_broadcast_;  ///< the same

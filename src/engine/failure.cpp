@@ -7,6 +7,7 @@
 
 #include "engine/line.hpp"
 #include "net/place.hpp"
+#include "script/acl.hpp"
 #include "script/names.hpp"
 
 namespace holdfast::engine {
@@ -116,14 +117,14 @@ std::shared_ptr<error const> explain(resp::reply const& refusal, std::string con
   }
   if (about_rights(refusal)) {
     return std::make_shared<error const>(
-        errc::unauthorized,
-        where + "not allowed, for the lock " + title + ": " + refusal.text +
-            "; Holdfast needs the rights +eval +evalsha +ping +client|setname +client|info +client|list "
-            "+client|kill +select +subscribe and, inside its scripts, "
-            "+get +set +exists +del +pexpire +pttl +type +time +zadd +zcard +zpopmin +zrange +zrank +zrem "
-            "+zscore +hset +hsetnx +publish; keys " +
-            (name.empty() ? "of each name" : '~' + std::string{name}) +
-            " ~holdfast_*; channels &holdfast_inbox:*");
+        errc::unauthorized, where + "not allowed, for the lock " + title + ": " + refusal.text +
+                                "; Holdfast needs the rights " + std::string{acl::to_connect} + ' ' +
+                                std::string{acl::to_lock} + ' ' + std::string{acl::to_be_told} + "; keys " +
+                                (name.empty() ? "of each name and beside it" : acl::keys_of(name)) + ' ' +
+                                std::string{acl::keys_of_clients} + "; channels " +
+                                (name.empty() ? "beside each name" : acl::channels_of(name)) + ' ' +
+                                std::string{acl::channels_of_clients} +
+                                " (holdfast doctor --prefix prints the rule)");
   }
   auto const of_a_cluster = server.find("+cluster://") != std::string_view::npos;
   auto const only_clusters_say =

@@ -1,4 +1,6 @@
-// What the inbox brings: wake-ups, grants, and being asked to let go.
+// What messages bring: wake-ups, and grants.
+
+#include <algorithm>
 
 #include "engine/core.hpp"
 
@@ -9,6 +11,22 @@ namespace {
 constexpr std::chrono::milliseconds grant_reserve{500};
 
 }  // namespace
+
+/// Who may publish in the inbox of a lock may use that lock, and is believed about no other.
+void core::on_turn(std::string const& channel, std::string_view message) {
+  auto const what = read_turn(message);
+  if (!what) return;
+  auto const known = bids_.find(what->number);
+  if (known == bids_.end()) return;
+  auto const& at = *known->second;
+  auto const own = channels_of(at, at.on_wire->owner);
+  if (std::ranges::find(own, channel) == own.end()) return;
+  if (what->grant) {
+    on_grant(what->number, *what->grant);
+  } else {
+    on_woken(what->number);
+  }
+}
 
 /// A message for a bid that is gone needs no answer: whatever ended the bid has told the server, which passes
 /// the wake-up on, or has got the lock, whose release wakes the next.
@@ -49,23 +67,7 @@ void core::on_grant(std::uint64_t number, granted const& what) {
   on_granted(at, what, mine.asked_at, grant_ttl);
 }
 
-/// Somebody takes the lock by force, and asks the holder first. From here on it isn't valid; it goes back
-/// when whoever has it lets go. Such a message is so rare that looking through all that is held will do.
-void core::on_asked_to_stop(std::uint64_t number) {
-  for (auto const& at : lines_) {
-    if (at.holder == nullptr || at.holder->number() != number) continue;
-    lose(*at.holder, loss_cause::forced);
-    return;
-  }
-  for (auto const& [place, those] : crowds_) {
-    auto const all = those.of(number);
-    if (all.empty()) continue;
-    lose(*all.front(), loss_cause::forced);  // and with it those that share its acquisition
-    return;
-  }
-}
-
-/// The inbox is (again) open: whatever was said before is lost, so look.
+/// Whatever was said before is lost, or came from a server that doesn't count any more, so look.
 void core::ask_all_again() {
   std::vector<line_ptr> all;
   all.reserve(bids_.size());
@@ -83,7 +85,7 @@ void core::on_moved(std::string const& now) {
   ask_all_again();
 }
 
-/// The same for the channels of one bid.
+/// The channels of one bid are (again) open: whatever was said before is lost, so look.
 void core::on_open(std::uint64_t number) {
   auto const known = bids_.find(number);
   if (known == bids_.end()) return;
@@ -91,8 +93,9 @@ void core::on_open(std::uint64_t number) {
   on_woken(number);
 }
 
-void core::on_inbox_refused(std::string const& words) {
-  fall_back_to_polling(no_inbox_, "the inbox channel holdfast_inbox:*", "&holdfast_inbox:*", words);
+void core::on_turns_refused(std::string const& channel, std::string const& words) {
+  auto const of_all = channel.substr(0, channel.size() - uuid_.size()) + "*";
+  fall_back_to_polling(no_inbox_, "the inbox channel " + of_all, "&" + of_all, words);
 }
 
 void core::on_channel_refused(std::string const& channel, std::string const& words) {

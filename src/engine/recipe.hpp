@@ -153,7 +153,8 @@ struct recipe {
   call (*set_ttl)(milliseconds ttl, std::span<owned const>) = nullptr;
   several_names const* several = nullptr;  ///< null: it has one name
   voting const* votes = nullptr;           ///< null: one deployment has it, and its word is enough
-  /// Where a waiter hears that it should ask again; null: the inbox of its client.
+  /// Where a waiter hears that it should ask again; null: in the inbox that its client has
+  /// for the lock.
   std::vector<std::string> (*channels)(std::string_view name, std::string_view owner) = nullptr;
   /// What stands in Redis for an owner; null: the owner id itself.
   std::string (*id_of)(std::string_view owner) = nullptr;

@@ -118,7 +118,7 @@ bool core::leave_here(held& what) {
   auto& at = what.place();
   if (at.how().sharing == sharing::one) {
     if (at.holder == &what) at.holder = nullptr;
-    if (at.how().order == order::strict) tag_inboxes_.leave(what.number(), broadcast::afterwards::linger);
+    if (at.how().order == order::strict) lock_inboxes_.leave(what.number(), broadcast::afterwards::linger);
     return true;
   }
   auto const known = crowds_.find(&at);

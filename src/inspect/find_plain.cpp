@@ -5,16 +5,16 @@
 namespace holdfast::inspection {
 namespace {
 
-constexpr std::string_view prefix{"holdfast_token:"};
+constexpr std::string_view of_counter{":holdfast_token"};
 
 /// The lock whose token counter this is; empty: it isn't one.
 std::string lock_of(std::string_view counter) {
-  if (!counter.starts_with(prefix) || counter.size() < prefix.size() + 2) return {};
-  auto name = counter.substr(prefix.size());
-  if (name.front() == '{') {
-    name = name.substr(1, name.size() - 2);
+  if (!counter.ends_with(of_counter) || counter.size() < of_counter.size() + 2) return {};
+  auto name = counter.substr(0, counter.size() - of_counter.size());
+  if (name.back() == ':') {
+    name.remove_suffix(1);
   } else {
-    name.remove_prefix(1);
+    name = name.substr(1, name.size() - 2);
   }
   return names::token_counter(name) == counter ? std::string{name} : std::string{};
 }
@@ -33,9 +33,10 @@ void find_plain(search& what) {
     what.show({start.text}, wanted);
     return;
   }
-  // The server sorts out by the beginning, and this end by the rest: a name stands in braces or behind a
-  // colon, and no pattern of Redis's says "the brace again, if there was one".
-  what.scan(escaped(prefix) + "[{:]" + escaped(start.text) + "*", {}, [&what](search::keys const& counters) {
+  // The server sorts out by what the name begins with and the key ends with, and this end by the rest: a name
+  // stands in braces or before a colon, and no pattern of Redis's says "perhaps a brace".
+  auto const begin = start.text.empty() ? std::string{} : "*" + escaped(start.text);
+  what.scan(begin + "*" + std::string{of_counter}, {}, [&what](search::keys const& counters) {
     std::vector<std::string> names;
     for (auto const& key : counters) names.push_back(lock_of(key));
     return what.show(std::move(names), wanted);

@@ -48,7 +48,9 @@ void ask_holders(engine::core& server, lock_state const& seen, std::span<petitio
   for (auto& one : all) {
     if (one.answer < 0) continue;
     pending.push_back(&one);
-    questions.push_back(lua::ask{.lock = {seen.name}, .owner = one.who->who.owner, .mode = mode}());
+    auto const& owner = one.who->who.owner;
+    auto const asked = names::asked(seen.name, owner);
+    questions.push_back(lua::ask{.lock = {seen.name}, .asked = {asked}, .owner = owner, .mode = mode}());
   }
   auto const answers = inspection::ask_all(server, questions, seen.name);
   // In a cluster the message reaches a holder wherever that listens, but only the listeners of one node are

@@ -53,10 +53,9 @@ error refused(resp::reply const& refusal, std::string_view about, std::string_vi
               "; that needs the rights +eval +evalsha +scan +type +get +getrange +pttl +zcard +zrange +time "
               "+hgetall, for Redisson's objects also +hget +hkeys +hlen +hscan +hstrlen +hexists +exists "
               "+llen +lrange "
-              "+lindex +zscore +zcount +zrangebyscore +pubsub, and +del +set +zpopmin +publish with channels "
-              "&holdfast_inbox:* (for Redisson's objects &redisson_* +hdel +incrby +lpop +zrem +pexpire) to "
-              "release by "
-              "force; keys ~* to search"};
+              "+lindex +zscore +zcount +zrangebyscore +pubsub, and +del +set +zpopmin +publish with the "
+              "channels of the name and &holdfast_inbox:* (for Redisson's objects &redisson_* +hdel +incrby "
+              "+lpop +zrem +pexpire) to release by force; keys ~* to search"};
 }
 
 std::vector<resp::reply> ask_all(engine::core& server, std::span<call const> scripts,

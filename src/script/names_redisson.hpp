@@ -52,7 +52,7 @@ inline std::string latch_channel(std::string_view name) {
 
 /// Ours, beside an object without owners: that one request was carried out, so that it may be sent again.
 inline std::string done(std::string_view name, std::string_view owner) {
-  return prefixed("holdfast_done", name).append(":").append(owner);
+  return suffixed(name, "holdfast_done").append(":").append(owner);
 }
 
 }  // namespace holdfast::names::redisson

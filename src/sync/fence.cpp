@@ -72,7 +72,7 @@ void fence::impl::refuse(net::answer const& how, std::string_view command, std::
                 what + "is not allowed: " + words +
                     "; a fence needs the rights +eval +evalsha and, inside its scripts, +get "
                     "+set +del +" +
-                    std::string{command} + "; keys ~" + std::string{key} + " ~holdfast_fence*" + copies};
+                    std::string{command} + "; keys ~" + std::string{key} + " ~" + mark + "*" + copies};
   }
   auto const advice = engine::advice_for(how.reply);
   throw error{errc::refused, what + "was refused by the server: " + words + (advice.empty() ? "" : "; ") +

@@ -115,12 +115,12 @@ TEST(doctor, gives_the_rule_that_adds_the_missing_rights_each_once) {
   auto facts = healthy();
   facts.user = "jobs";
   facts.rights = {{.rule = "+get"},
-                  {.rule = "~holdfast_*", .refusal = "NOPERM keys"},
+                  {.rule = "~jobs:* ~{jobs:*", .refusal = "NOPERM keys"},
                   {.rule = "+zadd", .refusal = "NOPERM zadd"},
-                  {.rule = "~holdfast_*", .refusal = "NOPERM keys"}};
+                  {.rule = "~jobs:* ~{jobs:*", .refusal = "NOPERM keys"}};
   auto const found = check_rights(facts);
   EXPECT_EQ(found.how, severity::problem);
-  EXPECT_THAT(found.advice, HasSubstr("ACL SETUSER jobs ~holdfast_* +zadd,"));
+  EXPECT_THAT(found.advice, HasSubstr("ACL SETUSER jobs ~jobs:* ~{jobs:* +zadd,"));
 }
 
 TEST(doctor, weighs_a_missing_right_by_what_needs_it) {
@@ -133,8 +133,28 @@ TEST(doctor, weighs_a_missing_right_by_what_needs_it) {
   EXPECT_EQ(weight(needed::always), severity::problem);
   EXPECT_EQ(weight(needed::for_messages), severity::warning);
   EXPECT_EQ(weight(needed::for_order), severity::advice);
+  EXPECT_EQ(weight(needed::to_be_asked), severity::advice);
   EXPECT_EQ(weight(needed::for_replicas), severity::advice);
   EXPECT_EQ(weight(needed::for_tools), severity::advice);
+}
+
+TEST(doctor, gives_the_rule_of_a_tenant_and_says_who_may_do_more) {
+  auto facts = healthy();
+  EXPECT_EQ(holdfast::test::worst(judge(facts), "tenant").check, "") << "nobody asked";
+  facts.prefix = "jobs:";
+  facts.rule = "~jobs:* ~{jobs:*";
+  EXPECT_EQ(check_tenant(facts).how, severity::ok);
+  EXPECT_THAT(check_tenant(facts).found, HasSubstr("ACL SETUSER USER reset on >PASSWORD ~jobs:* ~{jobs:*"));
+  facts.beyond = {"touch other names"};
+  EXPECT_EQ(check_tenant(facts).how, severity::warning);
+  EXPECT_THAT(check_tenant(facts).found, HasSubstr("may also: touch other names"));
+}
+
+TEST(doctor, says_that_no_rule_has_names_with_spaces) {
+  auto facts = healthy();
+  facts.prefix = "my jobs:";
+  EXPECT_EQ(check_tenant(facts).how, severity::advice);
+  EXPECT_THAT(check_tenant(facts).found, HasSubstr("no spaces"));
 }
 
 TEST(doctor, takes_a_policy_that_evicts_for_a_problem_once_there_is_a_limit) {

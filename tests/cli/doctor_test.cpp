@@ -5,6 +5,7 @@
 
 #include <gmock/gmock.h>
 
+#include <sstream>
 #include <string>
 
 namespace {
@@ -16,12 +17,12 @@ using testing::IsEmpty;
 TEST(doctor_command, examines_a_server_and_leaves_nothing_behind) {
   redis_server server{{"--save", "", "--appendonly", "yes", "--appendfsync", "always"}};
   auto redis = server.raw();
-  redis.command({"SET", "holdfast_token:{a}", "1"});
+  redis.command({"SET", "{a}:holdfast_token", "1"});
   auto const seen = doctor_at_rest([&] { return doctor(server.url()); });
   EXPECT_EQ(seen.code, 0);
   EXPECT_EQ(seen.report["counts"]["ok"], seen.report["findings"].size()) << seen.report.dump(2);
   EXPECT_THAT(seen.of("keys")["found"], HasSubstr("keys: 1; among 1 of them, token counters: 1"));
-  EXPECT_EQ(redis.keys(), words{"holdfast_token:{a}"});
+  EXPECT_EQ(redis.keys(), words{"{a}:holdfast_token"});
 }
 
 TEST(doctor_command, exits_with_78_when_there_is_a_problem) {
@@ -44,7 +45,7 @@ TEST(doctor_command, gives_a_rule_that_mends_the_rights) {
   auto const server = redis_server::with({.user = "jobs", .password = "secret"});
   auto redis = server.raw();
   redis.command({"ACL", "SETUSER", "jobs", "on", ">secret", "~jobs:*", "+ping"});
-  auto const before = doctor(server.url(), {"jobs:1"});
+  auto const before = doctor(server.url(), {"--prefix", "jobs:", "jobs:1"});
   EXPECT_EQ(before.code, 78);
   EXPECT_EQ(before.severity("rights"), "problem");
   EXPECT_THAT(before.of("version")["found"], HasSubstr("unknown: no right to INFO"));
@@ -61,7 +62,7 @@ TEST(doctor_command, gives_a_rule_that_mends_the_rights) {
       rest.erase(0, end + 1);
     }
     ASSERT_FALSE(redis.command(rule).is_error()) << advice;
-    seen = doctor(server.url(), {"jobs:1"});
+    seen = doctor(server.url(), {"--prefix", "jobs:", "jobs:1"});
     if (seen.severity("rights") == "ok") break;
   }
   EXPECT_EQ(seen.severity("rights"), "ok") << seen.report.dump(2);
@@ -86,14 +87,41 @@ TEST(doctor_command, gives_a_rule_that_mends_the_rights) {
 TEST(doctor_command, checks_the_right_to_a_name_without_touching_it) {
   auto const server = redis_server::with({.user = "jobs", .password = "secret"});
   auto redis = server.raw();
-  redis.command({"ACL", "SETUSER", "jobs", "on", ">secret", "~holdfast_*", "~jobs:*", "&*", "+@all"});
+  redis.command({"ACL", "SETUSER", "jobs", "on", ">secret", "~holdfast_client:*", "~jobs:*", "~{jobs:*", "&*",
+                 "+@all"});
   redis.command({"SET", "other:1", "held"});
   redis.command({"SET", "jobs:1", "held"});
   EXPECT_EQ(doctor(server.url(), {"jobs:1"}).severity("rights"), "ok");
   auto const seen = doctor(server.url(), {"other:1"});
-  EXPECT_THAT(seen.of("rights")["advice"], HasSubstr("ACL SETUSER jobs ~other:1,"));
+  EXPECT_THAT(seen.of("rights")["advice"], HasSubstr("ACL SETUSER jobs ~other:1* ~{other:1*,"));
   EXPECT_EQ(redis.get("other:1"), "held");
   EXPECT_EQ(redis.get("jobs:1"), "held");
+}
+
+TEST(doctor_command, gives_a_rule_that_keeps_a_user_to_a_prefix) {
+  auto const server = redis_server::with({.user = "jobs", .password = "secret"});
+  auto redis = server.raw();
+  redis.command({"ACL", "SETUSER", "jobs", "on", ">secret", "~*", "&*", "+@all"});
+  auto const before = doctor(server.url(), {"--prefix", "jobs:"});
+  EXPECT_EQ(before.severity("tenant"), "warning");
+  EXPECT_THAT(before.of("tenant")["found"], HasSubstr("may also: touch other names"));
+
+  // The very rule, word by word.
+  std::string const found = before.of("tenant")["found"];
+  auto const begin = found.find("reset on >PASSWORD ");
+  std::stringstream rest{found.substr(begin, found.find(';') - begin)};
+  words rule{"ACL", "SETUSER", "jobs"};
+  for (std::string word; rest >> word;) rule.push_back(word == ">PASSWORD" ? ">secret" : word);
+  ASSERT_FALSE(redis.command(rule).is_error()) << found;
+
+  auto const seen = doctor(server.url(), {"--prefix", "jobs:", "jobs:1"});
+  EXPECT_EQ(seen.severity("tenant"), "ok") << seen.report.dump(2);
+  EXPECT_EQ(seen.severity("rights"), "advice") << "all but WAIT, and what looks for locks";
+  EXPECT_EQ(seen.severity("pub/sub"), "ok");
+  auto run = holdfast_command({"run", "--url", server.url(), "jobs:1", "--", "true"});
+  EXPECT_EQ(run.wait(), 0) << run.err();
+  auto other = holdfast_command({"run", "--url", server.url(), "web:1", "--", "true"});
+  EXPECT_EQ(other.wait(), 77) << other.err();
 }
 
 TEST(doctor_command, tells_a_replica_from_a_master) {

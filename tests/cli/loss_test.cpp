@@ -53,7 +53,8 @@ class loss : public testing::Test {
   void ask_to_stop() {
     auto const owner = redis.get("job").value();
     auto const colon = owner.find(':');
-    auto const message = "asked " + owner.substr(colon + 1) + " job";
+    auto const message = "asked " + owner.substr(colon + 1);
+    redis.command({"SET", "{job}:holdfast_asked:" + owner, "1", "PX", "60000"});
     EXPECT_TRUE(eventually([&] {
       return redis.command({"PUBLISH", "holdfast_inbox:" + owner.substr(0, colon), message}).integer == 1;
     }));

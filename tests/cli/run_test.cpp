@@ -26,7 +26,7 @@ class run : public testing::Test {
   /// The lock and its queue are gone; the token counter stays, for tokens to grow.
   void expect_nothing_left() {
     auto left = redis.keys();
-    std::erase_if(left, [](std::string const& key) { return key.starts_with("holdfast_token:"); });
+    std::erase_if(left, [](std::string const& key) { return key.ends_with(":holdfast_token"); });
     EXPECT_THAT(left, testing::IsEmpty());
   }
 

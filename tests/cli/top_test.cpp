@@ -33,10 +33,10 @@ class top : public testing::Test {
   void hold(std::string const& name, int const waiting = 0) {
     redis.command({"SET", name, "11111111-2222-4333-8444-555555555555:1", "PX", "60000"});
     auto const time = redis.command({"TIME"}).elements;
-    redis.command({"SET", "holdfast_token:{" + name + "}",
+    redis.command({"SET", "{" + name + "}:holdfast_token",
                    std::to_string(std::stoll(time[0].text) * 1'000'000 + std::stoll(time[1].text))});
     for (int i = 0; i < waiting; ++i) {
-      redis.command({"ZADD", "holdfast_queue:{" + name + "}", std::to_string(i + 1),
+      redis.command({"ZADD", "{" + name + "}:holdfast_queue", std::to_string(i + 1),
                      "66666666-2222-4333-8444-555555555555:" + std::to_string(i)});
     }
   }

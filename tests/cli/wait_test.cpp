@@ -23,7 +23,7 @@ class wait : public testing::Test {
   process start(words const& options) { return holdfast_run(server.url(), options, "job", {"echo", "ran"}); }
 
   /// Something that the waiter left in Redis shows that it waits.
-  [[nodiscard]] bool has_waiter() { return redis.keys("holdfast_queue:*").size() == 1; }
+  [[nodiscard]] bool has_waiter() { return redis.keys("*:holdfast_queue").size() == 1; }
 
   redis_server server;
   raw_redis redis = server.raw();
@@ -72,7 +72,7 @@ TEST_F(wait, with_fair_is_in_the_order_of_asking) {
     jobs.push_back(holdfast_run(server.url(), {"--fair"}, "job",
                                 shell("echo " + (number + (" >> " + (folder / "order"))))));
     ASSERT_TRUE(eventually([&] {
-      return std::cmp_equal(redis.command({"ZCARD", "holdfast_queue:{job}"}).integer, jobs.size());
+      return std::cmp_equal(redis.command({"ZCARD", "{job}:holdfast_queue"}).integer, jobs.size());
     })) << jobs.back().err();
   }
   redis.del("job");

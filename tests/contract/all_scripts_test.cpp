@@ -86,7 +86,8 @@ void go_through(raw_redis& raw, std::string const& name, publishing publish) {
       look::state{
           .lock = {name}, .counter = {counter}, .queue = {queue}, .most = 10, .publish = word_of(publish)}(),
       no_error);
-  run(look::ask{.lock = {name}, .owner = me, .mode = "ask"}(), is(0));
+  auto const asked = names::asked(name, me);
+  run(look::ask{.lock = {name}, .asked = {asked}, .owner = me, .mode = "ask"}(), is(0));
   run(look::force{.lock = {name},
                   .counter = {counter},
                   .queue = {queue},
@@ -269,6 +270,7 @@ void become_limited_to(raw_redis& raw, std::string const& name) {
                "~" + names::token_counter(name),
                "~" + names::queue(name),
                "~" + names::newest_ask(name),
+               "~" + names::asked(name, me),
                "~" + names::fence_mark(name),
                "~" + names::redisson::fair_queue(name),
                "~" + names::redisson::fair_timeouts(name),
@@ -287,7 +289,7 @@ TEST(every_script, touches_no_key_but_its_own) {
   for (std::string const name : {"a", "{x}b", "b{x}", "b{"}) {
     auto& server = empty_server();
     auto raw = server.raw();
-    ears const inboxes{server, {anna, ben}};
+    ears const inboxes{server, {anna, ben}, name, "SUBSCRIBE"};
     become_limited_to(raw, name);
     go_through_redisson(raw, name, publishing::counted);
     go_through_shared(raw, name);
@@ -303,7 +305,7 @@ TEST(every_script, keeps_to_one_slot_of_a_cluster) {
   for (std::string const name : {"a", "{x}b", "b{x}", "orders:42"}) {
     for (auto const how : {publishing::counted, publishing::sharded}) {
       SCOPED_TRACE(word_of(how));
-      ears const inboxes{server, {anna, ben}};
+      ears const inboxes{server, {anna, ben}, name, "SUBSCRIBE"};
       ears const of_the_slot{server, {anna, ben}, name};
       as_told const in_this_way{how};
       go_through_redisson(raw, name, how);

@@ -111,11 +111,11 @@ testing::Matcher<raw_reply const&> is_error(std::string const& start) {
 }
 
 std::string woken(std::string_view owner, std::string_view name) {
-  return names::inbox(owner.substr(0, 36)) + " woken " + text(owner.substr(37)) + " " + text(name);
+  return names::inbox(owner.substr(0, 36), name) + " woken " + text(owner.substr(37)) + " " + text(name);
 }
 
 std::string granted(std::string_view owner, std::int64_t token, std::int64_t count, std::string_view name) {
-  return names::inbox(owner.substr(0, 36)) + " granted " + text(owner.substr(37)) + " " +
+  return names::inbox(owner.substr(0, 36), name) + " granted " + text(owner.substr(37)) + " " +
          std::to_string(token) + " " + std::to_string(count) + " " + text(name);
 }
 
@@ -183,13 +183,18 @@ words eval(call const& what) {
 void ears::closer::operator()(redisContext* context) const noexcept { redisFree(context); }
 
 ears::ears(test::redis_server const& on, std::vector<std::string_view> const& owners)
-    : context_{redisConnectUnix(on.socket_path().c_str())} {
+    : ears{on, owners, lock_name, "SUBSCRIBE"} {
   for (auto const owner : owners) open("SUBSCRIBE", names::inbox(owner.substr(0, 36)));
 }
 
-ears::ears(test::redis_server const& on, std::vector<std::string_view> const& owners, std::string_view name)
+ears::ears(test::redis_server const& on, std::vector<std::string_view> const& owners, std::string_view name,
+           std::string_view command)
     : context_{redisConnectUnix(on.socket_path().c_str())} {
-  for (auto const owner : owners) open("SSUBSCRIBE", names::inbox(owner.substr(0, 36), name));
+  add(owners, name, command);
+}
+
+void ears::add(std::vector<std::string_view> const& owners, std::string_view name, std::string_view command) {
+  for (auto const owner : owners) open(command, names::inbox(owner.substr(0, 36), name));
 }
 
 ears::ears(test::redis_server const& on) : context_{redisConnectUnix(on.socket_path().c_str())} {

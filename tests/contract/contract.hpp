@@ -135,14 +135,17 @@ words eval(call const& what);
 /// Subscribed to inboxes, or to all channels. take() has what was published before it is called, in order.
 class ears {
  public:
+  /// Those of the owners' clients, and those that they have for the lock of the tables.
   ears(test::redis_server const& on, std::vector<std::string_view> const& owners);
-  /// The same for messages of a cluster's, about this lock.
-  ears(test::redis_server const& on, std::vector<std::string_view> const& owners, std::string_view name);
+  /// Those that the owners' clients have for one lock: in its slot, or with SUBSCRIBE.
+  ears(test::redis_server const& on, std::vector<std::string_view> const& owners, std::string_view name,
+       std::string_view command = "SSUBSCRIBE");
   explicit ears(test::redis_server const& on);
   /// To these channels: in their slots, or with SUBSCRIBE to what is said to all nodes.
   ears(test::redis_server const& on, words const& channels, std::string_view command = "SSUBSCRIBE");
   ~ears();
   std::vector<std::string> take();
+  void add(std::vector<std::string_view> const& owners, std::string_view name, std::string_view command);
 
  private:
   words read();

@@ -242,8 +242,8 @@ INSTANTIATE_TEST_SUITE_P(
 
 /// A user with all rights of a fence on `{orders}`, but for what `less` takes away.
 void become_limited(raw_redis& raw, std::string const& less) {
-  raw.command({"ACL", "SETUSER", "limited", "reset", "on", "nopass", "~" + key, "~holdfast_fence*", "+eval",
-               "+get", "+set", "+del", "+append", less});
+  raw.command({"ACL", "SETUSER", "limited", "reset", "on", "nopass", "~" + key, "~{orders}:holdfast_fence*",
+               "+eval", "+get", "+set", "+del", "+append", less});
   raw.command({"AUTH", "limited", "any"});
 }
 

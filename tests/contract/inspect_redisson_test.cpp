@@ -165,7 +165,8 @@ TEST_F(inspect_redisson_script, leaves_permits_alone_beside_something_else) {
 
 TEST_F(inspect_redisson_script, asks_a_holder_on_either_side) {
   auto const ask = [](std::string_view owner) {
-    return eval(lua::ask{.lock = {lock_name}, .owner = owner, .mode = "ask"}());
+    auto const asked = names::asked(lock_name, owner);
+    return eval(lua::ask{.lock = {lock_name}, .asked = {asked}, .owner = owner, .mode = "ask"}());
   };
   raw_.command({"HSET", lock_key, "mode", "write", std::string{anna} + ":write", "1", std::string{ben}, "1"});
   ears inboxes{server_, {anna, ben}};

@@ -13,7 +13,8 @@ std::string const queue_key = names::queue(lock_name);
 std::string const lock_key{lock_name};
 
 holdfast::call ask(std::string_view owner, std::string_view mode = "ask") {
-  return lua::ask{.lock = {lock_name}, .owner = owner, .mode = mode}();
+  auto const asked = names::asked(lock_name, owner);
+  return lua::ask{.lock = {lock_name}, .asked = {asked}, .owner = owner, .mode = mode}();
 }
 
 holdfast::call force(std::string_view owner) {
@@ -30,7 +31,7 @@ holdfast::call looks_at(std::int64_t queue_entries = 0) {
 }
 
 std::string asked(std::string_view owner) {
-  return names::inbox(owner.substr(0, 36)) + " asked " + std::string{owner.substr(37)} + " " + lock_key;
+  return names::inbox(owner.substr(0, 36)) + " asked " + std::string{owner.substr(37)};
 }
 
 auto const clock_now = is_number(testing::Gt(1'700'000'000'000'000));

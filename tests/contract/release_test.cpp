@@ -85,7 +85,7 @@ TEST(release_script_alone, tells_in_full_what_a_lock_with_blanks_is_called) {
   auto& server = empty_server();
   auto raw = server.raw();
   std::string const name = "my lock\r\n of today";
-  ears inboxes{server, {anna}};
+  ears inboxes{server, {anna}, name, "SUBSCRIBE"};
   raw.command(eval(acquire(asks(me), name)));
   raw.command(eval(acquire(joins(anna), name)));
   raw.command(eval(release(me, name)));

@@ -95,6 +95,7 @@ static void check_once(several_row const& one) {
     }
   }
   ears inboxes{server, one.listening};
+  for (auto const name : three_names) inboxes.add(one.listening, name, "SUBSCRIBE");
 
   EXPECT_THAT(raw.command(eval(one.call)), one.expect.reply);
   check_names(raw, one.expect.then);

@@ -57,7 +57,7 @@ TEST_F(foreign_key, names_key_and_type_when_it_is_no_string) {
   EXPECT_TRUE(f.says("orders")) << f;
   EXPECT_TRUE(f.says("list")) << f;
   EXPECT_EQ(raw_.command({"LLEN", "orders"}).integer, 1);
-  EXPECT_TRUE(raw_.keys("holdfast_queue*").empty());
+  EXPECT_TRUE(raw_.keys("*holdfast_queue").empty());
 }
 
 TEST_F(foreign_key, says_wrong_type_of_a_renewal_or_release_too_and_leaves_the_key_alone) {

@@ -19,7 +19,7 @@ TEST(renewal, turns_a_grant_into_a_full_lease_though_others_are_due_later) {
     auto first = held.acquire();
     auto granted = std::async(std::launch::async, [&] { return wanted.acquire(); });
     ASSERT_TRUE(test::eventually([&] {
-      return raw.command({"ZCARD", "holdfast_queue:{orders:42}"}).integer == 1 &&
+      return raw.command({"ZCARD", "{orders:42}:holdfast_queue"}).integer == 1 &&
              !raw.client_ids("pubsub").empty();
     }));
     auto const long_lease = other.acquire();  // its renewal is due in 10 s
@@ -30,13 +30,38 @@ TEST(renewal, turns_a_grant_into_a_full_lease_though_others_are_due_later) {
   });
 }
 
+TEST(inbox, of_a_lock_stays_open_from_one_wait_to_the_next) {
+  test::in_one_round_of(5, [] {  // in which no wait comes two seconds after the one before
+    test::redis_server server;
+    auto raw = server.raw();
+    client holder{server.url()};
+    client other{server.url(), {.recheck = 30s}};
+    mutex theirs{holder, "orders:42"};
+    mutex wanted{other, "orders:42"};
+    for (auto i = 0; i != 20; ++i) {
+      auto held = theirs.acquire();
+      auto const waits = other.stats().waits;
+      auto waiting = std::async(std::launch::async, [&] { return wanted.acquire(); });
+      ASSERT_TRUE(test::eventually([&] {
+        return other.stats().waits > waits &&
+               raw.command({"ZCARD", "{orders:42}:holdfast_queue"}).integer == 1;
+      }));
+      (void)held.release();
+      (void)waiting.get().release();
+    }
+    EXPECT_EQ(raw.command({"PUBSUB", "CHANNELS", "{orders:42}:*"}).elements.size(), 1u);
+    EXPECT_LE(raw.calls_of("subscribe"), 3u) << "that of the lock, and each client's for hints";
+    EXPECT_EQ(raw.calls_of("unsubscribe"), 0u);
+  });
+}
+
 TEST(grant, that_is_over_already_when_its_message_comes_is_not_believed) {
   test::redis_server server;
   auto raw = server.raw();
   client redis{server.url()};
   mutex wanted{redis, "orders:42"};
   // Somebody else holds it, after a grant to us that we didn't hear of and that is over by now.
-  raw.command({"SET", "holdfast_token:{orders:42}", "1000"});
+  raw.command({"SET", "{orders:42}:holdfast_token", "1000"});
   raw.command({"SET", "orders:42", "somebody else", "PX", "60000"});
   std::stop_source enough;
   auto waiting = std::async(std::launch::async, [&] {
@@ -48,16 +73,15 @@ TEST(grant, that_is_over_already_when_its_message_comes_is_not_believed) {
   });
   std::string owner;
   ASSERT_TRUE(test::eventually([&] {
-    auto const queue = raw.command({"ZRANGE", "holdfast_queue:{orders:42}", "0", "-1"});
+    auto const queue = raw.command({"ZRANGE", "{orders:42}:holdfast_queue", "0", "-1"});
     if (queue.elements.empty() || raw.client_ids("pubsub").empty()) return false;
     owner = queue.elements.front().text;
     return true;
   }));
   auto const number = owner.substr(owner.find(':') + 1);
   EXPECT_TRUE(test::eventually([&] {
-    return raw.command(
-                  {"PUBLISH", "holdfast_inbox:" + redis.uuid(), "granted " + number + " 936 65 orders:42"})
-               .integer == 1;
+    auto const inbox = "{orders:42}:holdfast_inbox:" + redis.uuid();
+    return raw.command({"PUBLISH", inbox, "granted " + number + " 936 65 orders:42"}).integer == 1;
   }));
   EXPECT_TRUE(test::eventually([&] { return redis.stats().messages == 1; }));
   auto const rechecks = redis.stats().rechecks;  // it has asked after the message, and waits on
@@ -72,7 +96,7 @@ class handed_over : public test::fault {
  protected:
   [[nodiscard]] bool waits_and_listens(client const& who) {
     return test::eventually([&] {
-      return raw_.command({"ZCARD", "holdfast_queue:{orders}"}).integer == 1 &&
+      return raw_.command({"ZCARD", "{orders}:holdfast_queue"}).integer == 1 &&
              raw_.command({"PUBSUB", "NUMSUB", "holdfast_inbox:" + who.uuid()}).elements.at(1).integer == 1;
     });
   }

@@ -62,7 +62,7 @@ TEST_F(late_copies, of_an_acquisition_do_not_queue_who_has_gone) {
   hold_back(scripts::exclusive::acquire::source);
   std::stop_source stop;
   waiter next{lock_, stop.get_token()};
-  auto const waiting = [this] { return raw_.command({"ZCARD", "holdfast_queue:{orders}"}).integer; };
+  auto const waiting = [this] { return raw_.command({"ZCARD", "{orders}:holdfast_queue"}).integer; };
   ASSERT_TRUE(eventually([&] { return waiting() == 1; }));
   stop.request_stop();
   ASSERT_TRUE(eventually([&] { return waiting() == 0; }));
@@ -89,7 +89,7 @@ TEST_F(late_copies, of_a_semaphore_take_no_permits_when_their_note_is_gone) {
   hold_back(scripts::redisson_semaphore::acquire::source);
   uploads.acquire(3);
   uploads.release(3);
-  for (auto const& key : raw_.keys("holdfast_done:*")) raw_.del(key);  // as after its two minutes
+  for (auto const& key : raw_.keys("*:holdfast_done:*")) raw_.del(key);  // as after its two minutes
   deliver();
   EXPECT_EQ(raw_.get("uploads"), "10");
 }
@@ -100,7 +100,7 @@ TEST_F(late_copies, of_a_semaphore_give_no_permits_when_their_note_is_gone) {
   uploads.acquire(3);
   hold_back(scripts::redisson_semaphore::add::source);
   uploads.release(3);
-  for (auto const& key : raw_.keys("holdfast_done:*")) raw_.del(key);
+  for (auto const& key : raw_.keys("*:holdfast_done:*")) raw_.del(key);
   deliver();
   EXPECT_EQ(raw_.get("uploads"), "10");
 }

@@ -4,14 +4,14 @@
 namespace holdfast::test {
 namespace {
 
-constexpr auto queue = "holdfast_queue:{orders}";
+constexpr auto queue = "{orders}:holdfast_queue";
 constexpr auto never_by_itself = 30s;
 
 class quorum_handover : public five_masters {
  protected:
   [[nodiscard]] bool waits_at(redis_server const& master, client const& who) {
     auto raw = master.raw();
-    auto const ears = raw.command({"PUBSUB", "NUMSUB", "holdfast_inbox:" + who.uuid()});
+    auto const ears = raw.command({"PUBSUB", "NUMSUB", "{orders}:holdfast_inbox:" + who.uuid()});
     return raw.command({"ZCARD", queue}).integer == 1 && ears.elements.at(1).integer == 1;
   }
   /// It is in line at so many masters, and can be told by them.
@@ -57,7 +57,7 @@ TEST_F(quorum_handover, needs_no_more_than_the_word_of_one_master) {
   ASSERT_TRUE(waits(patient, 5));
   // What it asks when its inboxes are open is answered before the lock comes free.
   for (auto const& one : masters_)
-    one->raw().command({"PUBLISH", "holdfast_inbox:" + patient.uuid(), "hello"});
+    one->raw().command({"PUBLISH", "{orders}:holdfast_inbox:" + patient.uuid(), "hello"});
   ASSERT_TRUE(eventually([&] { return patient.stats().messages >= 5; }));
   patient.connect();
   for (auto const& one : masters_) one->raw().del("orders");
@@ -65,7 +65,7 @@ TEST_F(quorum_handover, needs_no_more_than_the_word_of_one_master) {
   auto const owner = raw.command({"ZRANGE", queue, "0", "-1"}).elements.at(0).text;
   auto const split = owner.find(':');
   EXPECT_FALSE(next.done());
-  EXPECT_EQ(raw.command({"PUBLISH", "holdfast_inbox:" + owner.substr(0, split),
+  EXPECT_EQ(raw.command({"PUBLISH", "{orders}:holdfast_inbox:" + owner.substr(0, split),
                          "woken " + owner.substr(split + 1) + " orders"})
                 .integer,
             1);

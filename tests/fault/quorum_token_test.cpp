@@ -18,7 +18,7 @@ class quorum_tokens : public five_masters {
     std::vector<int> steps{0, 3'000, 70'000, 500'000, 9'000'000};
     std::ranges::shuffle(steps, random);
     for (std::size_t i = 0; i != masters_.size(); ++i) {
-      masters_[i].raw().command({"SET", "holdfast_token:{orders}", std::to_string(1'000'000 + steps[i])});
+      masters_[i].raw().command({"SET", "{orders}:holdfast_token", std::to_string(1'000'000 + steps[i])});
     }
   }
 };

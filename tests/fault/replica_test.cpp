@@ -91,9 +91,9 @@ TEST_F(replicated, lock_that_is_asked_for_behind_a_wait_does_not_outlive_its_cli
       // it.
       m.async_acquire([](std::optional<lease> const&, std::exception_ptr const&) {});
       ASSERT_TRUE(
-          eventually([&] { return raw_.command({"ZCARD", "holdfast_queue:{orders}"}).integer == 1; }));
+          eventually([&] { return raw_.command({"ZCARD", "{orders}:holdfast_queue"}).integer == 1; }));
       ASSERT_TRUE(eventually([&] {
-        auto const ears = raw_.command({"PUBSUB", "NUMSUB", "holdfast_inbox:" + brief.uuid()});
+        auto const ears = raw_.command({"PUBSUB", "NUMSUB", "{orders}:holdfast_inbox:" + brief.uuid()});
         return ears.elements.at(1).integer == 1;
       }));
       theirs.release();
@@ -154,7 +154,7 @@ TEST_F(replicated, waiter_that_is_woken_or_passed_the_lock_has_it_acknowledged_t
     auto held = theirs.acquire();
     waiter first{m};
     waiter second{m};
-    ASSERT_TRUE(eventually([&] { return raw_.command({"ZCARD", "holdfast_queue:{orders}"}).integer == 1; }));
+    ASSERT_TRUE(eventually([&] { return raw_.command({"ZCARD", "{orders}:holdfast_queue"}).integer == 1; }));
     held.release();
     for (auto* const one : {&first, &second}) {
       ASSERT_TRUE(eventually([&] { return one->done(); }));
@@ -300,7 +300,7 @@ TEST(replicas, that_nobody_has_are_missed_by_whoever_was_given_the_lock_and_by_n
   auto raw = server.raw();
   client redis{server.url(), unhurried({.recheck = 20ms})};
   mutex m{redis, "orders", {.ttl = 400ms, .replicas = 1}};
-  std::string const counter = "holdfast_token:{orders}";  // it is there when the lock was given to anybody
+  std::string const counter = "{orders}:holdfast_token";  // it is there when the lock was given to anybody
   auto const seed = std::random_device{}();
   std::minstd_rand random{seed};
   std::uniform_int_distribution<int> some_time{1, 400};

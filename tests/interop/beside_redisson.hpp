@@ -63,7 +63,7 @@ class beside_redisson : public interop {
   /// end of a time wakes it. The silence is shorter than that between two that are heard once in a second
   /// each: a renewal, and a recheck, may go on.
   [[nodiscard]] bool all_is_quiet() {
-    auto const inbox = "holdfast_inbox:" + listening_.uuid();  // at its opening a client looks, too
+    auto const inbox = "holdfast_inbox:" + listening_.uuid();  // opened half a second late
     auto const opened = [&] { return listening_.stats().waiting_now == 0 || subscribers(inbox) == 1; };
     return eventually(patience, opened) && eventually(patience, [&] {
              auto const before = commands_run();

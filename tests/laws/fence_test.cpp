@@ -103,16 +103,16 @@ TEST_F(fenced, costs_one_request_and_leaves_one_note_behind_however_much_is_writ
   EXPECT_EQ(orders_.newest(), 7);
   EXPECT_EQ(redis_.stats().commands, commands + 12);
   EXPECT_EQ(redis_.stats().resent, resent);
-  EXPECT_EQ(raw_.keys("holdfast_fence_done:*").size(), 1u);
+  EXPECT_EQ(raw_.keys("*:holdfast_fence_done:*").size(), 1u);
 }
 
 TEST_F(fenced, remembers_the_newest_token_for_as_long_as_it_was_told) {
   EXPECT_EQ(orders_.claim(7), written);
-  EXPECT_GT(raw_.pttl("holdfast_fence:{orders}"), 6 * 86'400'000);
+  EXPECT_GT(raw_.pttl("{orders}:holdfast_fence"), 6 * 86'400'000);
   EXPECT_EQ(fence(redis_, "brief", {.remember = 50ms}).claim(7), written);
   EXPECT_TRUE(eventually([&] { return fence(redis_, "brief").newest() == 0; }));
   EXPECT_EQ(fence(redis_, "eternal", {.remember = 0ms}).claim(7), written);
-  EXPECT_EQ(raw_.pttl("holdfast_fence:{eternal}"), -1);
+  EXPECT_EQ(raw_.pttl("{eternal}:holdfast_fence"), -1);
 }
 
 TEST_F(fenced, may_be_used_by_many_threads) {
@@ -125,7 +125,7 @@ TEST_F(fenced, may_be_used_by_many_threads) {
     }
   }
   EXPECT_EQ(raw_.get("count"), "800");
-  EXPECT_LE(raw_.keys("holdfast_fence_done:*").size(), 8u);
+  EXPECT_LE(raw_.keys("*:holdfast_fence_done:*").size(), 8u);
 }
 
 TEST_F(fenced, names_key_and_server_when_a_key_has_another_type_and_changes_nothing) {
@@ -144,9 +144,9 @@ TEST_F(fenced, names_key_and_server_when_a_key_has_another_type_and_changes_noth
 }
 
 TEST_F(fenced, says_when_its_mark_is_no_token) {
-  for (auto const& spoil : {std::vector<std::string>{"SET", "holdfast_fence:{orders}", "apples"},
-                            {"HSET", "holdfast_fence:{orders}", "token", "7"}}) {
-    raw_.command({"DEL", "holdfast_fence:{orders}"});
+  for (auto const& spoil : {std::vector<std::string>{"SET", "{orders}:holdfast_fence", "apples"},
+                            {"HSET", "{orders}:holdfast_fence", "token", "7"}}) {
+    raw_.command({"DEL", "{orders}:holdfast_fence"});
     raw_.command(spoil);
     EXPECT_EQ(code_of([&] { (void)orders_.set("total", "x", 7); }), errc::wrong_type);
     EXPECT_EQ(code_of([&] { (void)orders_.claim(7); }), errc::wrong_type);
@@ -166,7 +166,7 @@ TEST_F(fenced, refuses_misuse_before_anything_is_sent) {
   EXPECT_EQ(code_of([&] { (void)orders_.set("", "x", 7); }), invalid);
   EXPECT_EQ(code_of([&] { (void)orders_.set("total", "x", 7, 0ms); }), invalid);
   EXPECT_EQ(code_of([&] { (void)orders_.hash_set("total", std::span<fence_field const>{}, 7); }), invalid);
-  EXPECT_EQ(code_of([&] { (void)orders_.erase("holdfast_fence:{orders}", 7); }), invalid);
+  EXPECT_EQ(code_of([&] { (void)orders_.erase("{orders}:holdfast_fence", 7); }), invalid);
   std::vector<std::string_view> const too_many(4001, "x");
   EXPECT_EQ(code_of([&] { (void)orders_.write(7, "LPUSH", "log", std::span{too_many}); }), invalid);
   EXPECT_EQ(redis_.stats().commands, commands);

@@ -20,14 +20,13 @@ class fifo : public law {
 
   [[nodiscard]] std::vector<std::string> queue() {
     std::vector<std::string> owners;
-    for (auto const& one : raw_.command({"ZRANGE", "holdfast_queue:{orders}", "0", "-1"}).elements)
+    for (auto const& one : raw_.command({"ZRANGE", "{orders}:holdfast_queue", "0", "-1"}).elements)
       owners.push_back(one.text);
     return owners;
   }
 
   [[nodiscard]] bool can_be_told(std::string const& uuid) {
-    auto const channel = "holdfast_inbox:" + uuid;
-    return raw_.listeners(topology_under_test() == topology::cluster ? channel + ":{orders}" : channel) == 1;
+    return raw_.listeners("{orders}:holdfast_inbox:" + uuid) == 1;
   }
 
   /// A caller that waits. When this returns it is queued, or behind another of its client that is or that

@@ -196,8 +196,8 @@ TEST_F(inspection, finds_only_what_is_held_or_waited_for) {
 }
 
 TEST_F(inspection, takes_no_other_keys_for_token_counters) {
-  for (auto const* const key : {"holdfast_token:", "holdfast_token:{}", "holdfast_token::plain",
-                                "holdfast_token:{a", "holdfast_token:{a}b}", "holdfast_token:x{a}"})
+  for (auto const* const key : {":holdfast_token", "{}:holdfast_token", "plain::holdfast_token",
+                                "a}:holdfast_token", "{a}b}:holdfast_token", "{a}x:holdfast_token"})
     raw_.command({"SET", key, "1"});
   for (auto const* const name : {"plain", "a", "a}b", "{a}"})
     raw_.command({"SET", name, std::string{uuid} + ":1"});

@@ -10,9 +10,7 @@ class multi : public testing::Test {
   std::vector<std::string> residue() {
     std::vector<std::string> left;
     for (auto& key : raw_.keys()) {
-      if (key.rfind("holdfast_token:", 0) != 0 && key.rfind("holdfast_client:", 0) != 0) {
-        left.push_back(std::move(key));
-      }
+      if (!test::outlives_locks(key)) left.push_back(std::move(key));
     }
     return left;
   }

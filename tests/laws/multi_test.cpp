@@ -114,7 +114,7 @@ TEST_F(multi, excludes_a_mutex_of_one_of_its_names_and_is_excluded) {
   EXPECT_FALSE(raw_.exists("a")) << "all or none";
   std::atomic<int> served = 0;
   start(both, served);
-  ASSERT_TRUE(eventually([&] { return raw_.exists("holdfast_queue:{b}"); }));
+  ASSERT_TRUE(eventually([&] { return raw_.exists("{b}:holdfast_queue"); }));
   EXPECT_FALSE(raw_.exists("a")) << "nothing is held while it waits";
   held.release();
   EXPECT_TRUE(eventually([&] { return served == 1; }));
@@ -264,7 +264,7 @@ TEST_F(multi, leaves_nothing_when_it_gives_up_while_it_keeps_some) {
     start(both, served, stop.get_token());
     ASSERT_TRUE(eventually([&] { return raw_.exists("a"); }));
     stop.request_stop();
-    EXPECT_TRUE(eventually([&] { return !raw_.exists("a") && !raw_.exists("holdfast_queue:{b}"); }));
+    EXPECT_TRUE(eventually([&] { return !raw_.exists("a") && !raw_.exists("{b}:holdfast_queue"); }));
     EXPECT_EQ(served, 0);
     EXPECT_FALSE(both.try_acquire_for(100ms));
   }
@@ -308,7 +308,7 @@ TEST_F(multi, names_in_its_errors_the_key_and_itself) {
   } catch (error const& e) {
     EXPECT_NE(std::string{e.what()}.find("\"a\", \"b\" and 1 more"), std::string::npos) << e.what();
   }
-  EXPECT_FALSE(raw_.exists("holdfast_queue:{a}"));
+  EXPECT_FALSE(raw_.exists("{a}:holdfast_queue"));
 }
 
 }  // namespace

@@ -33,11 +33,11 @@ TEST_F(poll, is_chosen_for_one_lock_of_a_client_whose_others_are_woken) {
   auto const begin = boot_now();
   spinning.async_acquire(first.handler());
   ASSERT_TRUE(eventually([&] { return redis.stats().rechecks >= 3; }));
-  EXPECT_EQ(raw_.command({"ZCARD", "holdfast_queue:{orders}"}).integer, 0) << "who polls doesn't queue";
+  EXPECT_EQ(raw_.command({"ZCARD", "{orders}:holdfast_queue"}).integer, 0) << "who polls doesn't queue";
   expect_no_subscription_since(begin);
   pending second;
   woken.async_acquire(second.handler());
-  EXPECT_TRUE(eventually([&] { return raw_.command({"ZCARD", "holdfast_queue:{other}"}).integer == 1; }));
+  EXPECT_TRUE(eventually([&] { return raw_.command({"ZCARD", "{other}:holdfast_queue"}).integer == 1; }));
   one.release();
   two.release();
   EXPECT_TRUE(eventually([&] { return first.done() && second.done(); }));

@@ -182,7 +182,7 @@ TEST_F(counting, leaves_but_notes_behind_that_run_out) {
   auto notes = 0;
   for (auto const& key : raw_.keys()) {
     if (key == "uploads" || outlives_locks(key)) continue;
-    EXPECT_EQ(key.rfind("holdfast_done:{uploads}:", 0), 0u) << key;
+    EXPECT_EQ(key.rfind("{uploads}:holdfast_done:", 0), 0u) << key;
     EXPECT_GT(raw_.pttl(key), 0) << key;
     ++notes;
   }

@@ -117,12 +117,12 @@ TEST_F(who, counts_those_ahead_here_and_elsewhere) {
   mutex queued{early, "orders"};
   pending ahead;
   queued.async_acquire(ahead.handler());
-  ASSERT_TRUE(eventually([&] { return raw_.command({"ZCARD", "holdfast_queue:{orders}"}).integer == 1; }));
+  ASSERT_TRUE(eventually([&] { return raw_.command({"ZCARD", "{orders}:holdfast_queue"}).integer == 1; }));
   client redis{server_.url(), unhurried()};
   mutex m{redis, "orders"};
   pending neighbour;
   m.async_acquire(neighbour.handler());
-  ASSERT_TRUE(eventually([&] { return raw_.command({"ZCARD", "holdfast_queue:{orders}"}).integer == 2; }));
+  ASSERT_TRUE(eventually([&] { return raw_.command({"ZCARD", "{orders}:holdfast_queue"}).integer == 2; }));
   ASSERT_TRUE(eventually([&] { return redis.stats().waits == 1; }));
   EXPECT_FALSE(m.try_acquire_for(100ms));
   EXPECT_EQ(m.last_busy()->ahead, 2);

@@ -15,7 +15,7 @@ namespace holdfast::test {
 /// Keys that stay on purpose when a lock is gone: its token counter and the newest ask of a quorum's, for a
 /// day, and the record of a client, until that ends.
 inline bool outlives_locks(std::string const& key) {
-  return key.starts_with("holdfast_token:") || key.starts_with("holdfast_asked:") ||
+  return key.ends_with(":holdfast_token") || key.ends_with(":holdfast_newest_ask") ||
          key.starts_with("holdfast_client:") || key.starts_with("redisson_lock_token:");
 }
 

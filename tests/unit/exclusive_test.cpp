@@ -120,8 +120,8 @@ TEST(exclusive_recipe, names_lock_counter_and_queue_in_this_order) {
        {exclusive.acquire("a", {.owner = "o"}), exclusive.release({.name = "a", .owner = "o"}, {}),
         exclusive.abandon({.name = "a", .owner = "o"}, {}),
         exclusive.pass({.name = "a", .owner = "o"}, {}, {.owner = "p"})}) {
-    EXPECT_THAT(what.tail, testing::StartsWith("$1\r\n3\r\n$1\r\na\r\n$18\r\nholdfast_token:{a}\r\n"
-                                               "$18\r\nholdfast_queue:{a}\r\n$1\r\no\r\n"))
+    EXPECT_THAT(what.tail, testing::StartsWith("$1\r\n3\r\n$1\r\na\r\n$18\r\n{a}:holdfast_token\r\n"
+                                               "$18\r\n{a}:holdfast_queue\r\n$1\r\no\r\n"))
         << what.source->name;
   }
 }

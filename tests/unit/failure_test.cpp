@@ -61,8 +61,8 @@ TEST(failure, names_the_keys_beside_the_lock_when_one_of_them_is_something_else)
     auto const failure = explained(words);
     EXPECT_EQ(failure.code(), errc::wrong_type);
     EXPECT_THAT(failure.what(),
-                AllOf(names_lock_and_server, HasSubstr(words), HasSubstr("holdfast_token:{orders:42}"),
-                      HasSubstr("holdfast_queue:{orders:42}"), HasSubstr("delete it"),
+                AllOf(names_lock_and_server, HasSubstr(words), HasSubstr("{orders:42}:holdfast_token"),
+                      HasSubstr("{orders:42}:holdfast_queue"), HasSubstr("delete it"),
                       testing::Not(HasSubstr("not a lock"))));
   }
 }

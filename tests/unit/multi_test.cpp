@@ -50,8 +50,8 @@ TEST(multi_names, have_their_keys_in_the_order_locks_counters_queues) {
   auto const joined = join_names(std::vector<std::string>{"a", "b"});
   auto const call = multi.release({.name = joined, .owner = "me"}, {});
   auto place = std::size_t{0};
-  for (auto const* const key : {"\r\na\r\n", "\r\nb\r\n", "holdfast_token:{a}", "holdfast_token:{b}",
-                                "holdfast_queue:{a}", "holdfast_queue:{b}"}) {
+  for (auto const* const key : {"\r\na\r\n", "\r\nb\r\n", "{a}:holdfast_token", "{b}:holdfast_token",
+                                "{a}:holdfast_queue", "{b}:holdfast_queue"}) {
     auto const next = call.tail.find(key, place);
     ASSERT_NE(next, std::string::npos) << key;
     place = next;

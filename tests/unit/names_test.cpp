@@ -26,13 +26,13 @@ rc::Gen<std::string> any_name() {
 }
 
 TEST(names, puts_a_name_without_braces_into_braces) {
-  EXPECT_EQ(names::token_counter("orders:42"), "holdfast_token:{orders:42}");
-  EXPECT_EQ(names::queue("orders:42"), "holdfast_queue:{orders:42}");
+  EXPECT_EQ(names::token_counter("orders:42"), "{orders:42}:holdfast_token");
+  EXPECT_EQ(names::queue("orders:42"), "{orders:42}:holdfast_queue");
 }
 
 TEST(names, keeps_the_tag_that_a_name_has) {
-  EXPECT_EQ(names::token_counter("{user:7}:cart"), "holdfast_token::{user:7}:cart");
-  EXPECT_EQ(names::queue("cart:{user:7}"), "holdfast_queue::cart:{user:7}");
+  EXPECT_EQ(names::token_counter("{user:7}:cart"), "{user:7}:cart::holdfast_token");
+  EXPECT_EQ(names::queue("cart:{user:7}"), "cart:{user:7}::holdfast_queue");
 }
 
 TEST(names, tells_a_name_in_braces_from_the_same_without) {
@@ -40,14 +40,21 @@ TEST(names, tells_a_name_in_braces_from_the_same_without) {
   EXPECT_NE(names::token_counter("a"), names::token_counter("{a}"));
 }
 
-TEST(names, has_one_inbox_for_each_client) {
+TEST(names, has_one_inbox_for_each_client_and_lock_beside_the_lock) {
+  EXPECT_EQ(names::inbox(uuid, "orders:42"),
+            "{orders:42}:holdfast_inbox:11111111-1111-4111-8111-111111111111");
+  EXPECT_EQ(names::inbox(uuid, "{user:7}:cart"),
+            "{user:7}:cart::holdfast_inbox:11111111-1111-4111-8111-111111111111");
+}
+
+TEST(names, has_one_inbox_for_hints_to_each_client) {
   EXPECT_EQ(names::inbox(uuid), "holdfast_inbox:11111111-1111-4111-8111-111111111111");
 }
 
 TEST(names, has_one_note_for_each_request_to_a_fence) {
-  EXPECT_EQ(names::fence_mark("orders"), "holdfast_fence:{orders}");
+  EXPECT_EQ(names::fence_mark("orders"), "{orders}:holdfast_fence");
   EXPECT_EQ(names::fence_done("orders", uuid, 7),
-            "holdfast_fence_done:{orders}:11111111-1111-4111-8111-111111111111:7");
+            "{orders}:holdfast_fence_done:11111111-1111-4111-8111-111111111111:7");
 }
 
 RC_GTEST_PROP(names, gives_no_two_locks_the_same_side_key, ()) {
@@ -59,6 +66,21 @@ RC_GTEST_PROP(names, gives_no_two_locks_the_same_side_key, ()) {
   RC_ASSERT(names::token_counter(one) != names::queue(other));
   RC_ASSERT(names::fence_mark(one) != names::fence_mark(other));
   RC_ASSERT(names::fence_mark(one) != names::fence_done(other, uuid, 7));
+}
+
+/// As the rule of a tenant has it: `~jobs:* ~{jobs:*`.
+bool covered(std::string const& key, std::string const& prefix) {
+  return key.starts_with(prefix) || key.starts_with("{" + prefix);
+}
+
+RC_GTEST_PROP(names, begin_with_the_name_so_that_rights_to_a_prefix_cover_them, ()) {
+  auto const name = *any_name();
+  auto const prefix = name.substr(0, *rc::gen::inRange(std::size_t{0}, name.size() + 1));
+  for (auto const& key : {names::token_counter(name), names::queue(name), names::fence_mark(name),
+                          names::fence_done(name, uuid, 7), names::redisson::done(name, uuid),
+                          names::inbox(uuid, name), names::asked(name, uuid)}) {
+    RC_ASSERT(covered(key, prefix));
+  }
 }
 
 RC_GTEST_PROP(names, brings_side_keys_into_the_slot_of_the_lock_wherever_a_tag_can, ()) {
@@ -120,17 +142,11 @@ RC_GTEST_PROP(names, of_redisson_share_a_slot_exactly_when_they_fit, ()) {
 RC_GTEST_PROP(names, of_the_plain_wire_share_a_slot_exactly_when_they_fit, ()) {
   auto const name = *any_name();
   auto const fits = names::fits_in_a_slot(name);
-  for (auto const& key : {names::token_counter(name), names::queue(name), names::fence_mark(name),
-                          names::fence_done(name, uuid, 1)}) {
+  for (auto const& key :
+       {names::token_counter(name), names::queue(name), names::fence_mark(name),
+        names::fence_done(name, uuid, 1), names::inbox(uuid, name), names::asked(name, uuid)}) {
     RC_ASSERT((hashed(key) == hashed(name)) == fits);
   }
-  if (fits) RC_ASSERT(hashed(names::inbox(uuid, name)) == hashed(name));
-}
-
-TEST(names, of_one_tag_share_an_inbox) {
-  EXPECT_EQ(names::inbox(uuid, "orders"), "holdfast_inbox:11111111-1111-4111-8111-111111111111:{orders}");
-  for (auto const* const one : {"{orders}", "{orders}42", "all{orders}"})
-    EXPECT_EQ(names::inbox(uuid, one), names::inbox(uuid, "orders")) << one;
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "engine/wake/broadcast.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 namespace holdfast::engine {
@@ -26,7 +27,8 @@ class broadcast::channel final : public net::subscriber::listener {
   [[nodiscard]] bool open() const noexcept { return open_; }
 
   std::vector<std::uint64_t> bids;
-  time_point idle_since = time_point::max();
+  std::optional<std::list<channel*>::iterator> idle{};
+  time_point idle_since{};
 
  private:
   std::string const name_;
@@ -49,7 +51,7 @@ bool broadcast::listen(std::uint64_t bid, std::vector<std::string> const& channe
         whom_.listen(name, whose_, *place);
       }
       place->bids.push_back(bid);
-      place->idle_since = time_point::max();
+      if (place->idle) idle_.erase(*std::exchange(place->idle, std::nullopt));
       mine.push_back(place.get());
     }
   }
@@ -76,6 +78,7 @@ void broadcast::leave(std::uint64_t bid, afterwards how) {
       drop(channels_.find(one->name()));
     } else {
       one->idle_since = boot_clock::now();
+      one->idle = idle_.insert(idle_.end(), one);
       if (!timer_.armed()) on_.arm(timer_, one->idle_since + lingering);
     }
   }
@@ -92,7 +95,7 @@ void broadcast::on_subscribed(channel const& which) {
 
 void broadcast::on_message(channel const& which, std::string_view message) {
   if (tell_.said) {
-    tell_.said(message);
+    tell_.said(which.name(), message);
     return;
   }
   auto const bids = which.bids;
@@ -106,24 +109,16 @@ void broadcast::on_refused(std::string name, std::string const& words) {
 }
 
 void broadcast::drop(std::unordered_map<std::string, std::unique_ptr<channel>>::iterator which) {
+  if (auto const idle = which->second->idle) idle_.erase(*idle);
   whom_.forget(which->first);
   channels_.erase(which);
 }
 
 void broadcast::sweep() {
   auto const now = boot_clock::now();
-  auto next = time_point::max();
-  for (auto one = channels_.begin(); one != channels_.end();) {
-    auto const here = one++;
-    auto const since = here->second->idle_since;
-    if (since == time_point::max()) continue;
-    if (since + lingering <= now) {
-      drop(here);
-    } else {
-      next = std::min(next, since + lingering);
-    }
-  }
-  if (next != time_point::max()) on_.arm(timer_, next);
+  while (!idle_.empty() && idle_.front()->idle_since + lingering <= now)
+    drop(channels_.find(idle_.front()->name()));
+  if (!idle_.empty()) on_.arm(timer_, idle_.front()->idle_since + lingering);
 }
 
 }  // namespace holdfast::engine

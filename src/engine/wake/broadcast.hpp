@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <list>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -21,7 +22,7 @@ class broadcast {
   struct events {
     std::function<void(std::uint64_t bid)> woken;
     /// Reads the messages, in place of waking all bids; empty: they are all woken.
-    std::function<void(std::string_view message)> said;
+    std::function<void(std::string const& channel, std::string_view message)> said;
     std::function<void(std::uint64_t bid)> open;  ///< all its channels are heard from now on; look again
     std::function<void(std::string const& channel, std::string const& words)> refused;
   };
@@ -60,6 +61,7 @@ class broadcast {
   topology::channel_of const whose_;
   events tell_;
   std::unordered_map<std::string, std::unique_ptr<channel>> channels_;
+  std::list<channel*> idle_;  ///< nobody listens to these; the one for longest first
   std::unordered_map<std::uint64_t, std::vector<channel*>> bids_;
   reactor::timer timer_;
   bool refused_ = false;

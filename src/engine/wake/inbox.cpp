@@ -25,6 +25,18 @@ bool number(std::string_view& text, Number& out) {
 
 }  // namespace
 
+std::optional<turn> read_turn(std::string_view message) {
+  auto const kind = word(message);
+  turn what;
+  if (!number(message, what.number)) return std::nullopt;
+  if (kind == "woken") return what;
+  granted grant;
+  if (kind != "granted" || !number(message, grant.token) || !number(message, grant.count))
+    return std::nullopt;
+  what.grant = grant;
+  return what;
+}
+
 inbox::inbox(servers& whom, std::string const& uuid, events tell)
     : tell_{std::move(tell)}, whom_{whom}, channel_{names::inbox(uuid)} {}
 
@@ -33,20 +45,9 @@ void inbox::on_refused(std::string const& words) {
   tell_.refused(words);
 }
 
-/// What can't be read is nothing to us: a newer Holdfast may send more kinds, and anybody may publish here.
-void inbox::read(std::string_view message) const {
-  auto const kind = word(message);
-  std::uint64_t waiter = 0;
-  granted what;
-  if (kind == "woken") {
-    if (number(message, waiter)) tell_.woken(waiter);
-  } else if (kind == "asked") {
-    if (number(message, waiter)) tell_.asked_to_stop(waiter);
-  } else if (kind == "granted") {
-    if (number(message, waiter) && number(message, what.token) && number(message, what.count)) {
-      tell_.granted(waiter, what);
-    }
-  }
+void inbox::on_message(std::string_view message) {
+  std::uint64_t holder = 0;
+  if (word(message) == "asked" && number(message, holder)) tell_.asked(holder);
 }
 
 }  // namespace holdfast::engine

@@ -1,8 +1,10 @@
-/// The inbox: how a waiter of this client is told that it's its turn.
+/// What a client is told by messages, on channels of its own: that it's its turn for a lock, or that somebody
+/// wants one back that it holds.
 #pragma once
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -11,17 +13,21 @@
 
 namespace holdfast::engine {
 
-/// One channel per client. A message names the waiter or holder and the lock: "woken <number> <name>" (ask
-/// again), "granted <number> <token> <tokens> <name>" (it is yours, for a short while), or
-/// "asked <number> <name>" (somebody releases it by force: stop, and give it back). All under the client's
-/// lock.
+/// In the inbox that a client has for one lock: "woken <number> <name>" (waiter, ask again), or "granted
+/// <number> <token> <tokens> <name>" (it is yours, for a short while).
+struct turn {
+  std::uint64_t number = 0;
+  std::optional<granted> grant{};
+};
+/// Nullopt: nothing to us. A newer Holdfast may send more kinds.
+[[nodiscard]] std::optional<turn> read_turn(std::string_view message);
+
+/// The channel on which a client is asked for what it holds: "asked <number>" (somebody releases it by force:
+/// look at the key beside the lock that says so). All under the client's lock.
 class inbox final : net::subscriber::listener {
  public:
   struct events {
-    std::function<void(std::uint64_t number)> woken;
-    std::function<void(std::uint64_t number, engine::granted const& what)> granted;
-    std::function<void(std::uint64_t number)> asked_to_stop;
-    std::function<void()> open;  ///< messages arrive from now on; what came before is lost
+    std::function<void(std::uint64_t number)> asked;
     std::function<void(std::string const& words)> refused;
   };
 
@@ -30,14 +36,10 @@ class inbox final : net::subscriber::listener {
   void open() {
     if (!refused_) whom_.listen(channel_, topology::channel_of::client, *this);
   }
-  [[nodiscard]] bool refused() const noexcept { return refused_; }
-
-  /// Does what a message says, whichever way it came.
-  void read(std::string_view message) const;
 
  private:
-  void on_subscribed() override { tell_.open(); }
-  void on_message(std::string_view message) override { read(message); }
+  void on_subscribed() override {}
+  void on_message(std::string_view message) override;
   void on_refused(std::string const& words) override;
 
   events tell_;

@@ -93,8 +93,8 @@ void core::time_up(waiter& who) {
     who.failure = mine->trouble;
   } else if (mine != nullptr && mine->now == bid::state::asking) {
     // A server that couldn't be asked is no busy lock. One that was, and has yet to give its first answer,
-    // decides, unless it may take as long as an outage; and where replicas have to acknowledge, whether they do
-    // decides each time.
+    // decides, unless it may take as long as an outage; and where replicas have to acknowledge, whether they
+    // do decides each time.
     who.failure = servers_->down_because();
     auto const first_answer = !mine->answered && !who.steadfast;
     if (!who.failure && !who.once && (first_answer || who.how->acknowledged())) {

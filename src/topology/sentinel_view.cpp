@@ -92,10 +92,11 @@ bool is_switch(std::string_view message, std::string_view name) {
 }
 
 std::optional<sentinel_verdict> verdict_of(std::span<sentinel_view const* const> views,
-                                           std::optional<address> const& last, tie of_equals) {
+                                           std::optional<address> const& last, tie of_equals,
+                                           std::size_t unanswered) {
   sentinel_view const* best = nullptr;
   std::size_t votes = 0;
-  std::size_t all = 1;
+  std::size_t all = views.size() + unanswered;
   for (auto const* const one : views) {
     if (!one->master) continue;
     all = std::max(all, one->others.size() + 1);

@@ -60,9 +60,11 @@ enum class tie {
 };
 
 /// The newest that any of them says; of several such, what most of them say; of several such again, see tie.
-/// Nullopt: none of them knows the master.
+/// `unanswered`: how many more are asked, who may know of each other no better than those. Nullopt: none of
+/// them knows the master.
 [[nodiscard]] std::optional<sentinel_verdict> verdict_of(std::span<sentinel_view const* const> views,
-                                                         std::optional<address> const& last, tie of_equals);
+                                                         std::optional<address> const& last, tie of_equals,
+                                                         std::size_t unanswered = 0);
 
 /// Two of them name different masters.
 [[nodiscard]] bool disagree(std::span<sentinel_view const* const> views);

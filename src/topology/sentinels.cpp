@@ -174,7 +174,9 @@ void sentinels::end_round() {
 bool sentinels::serves() const noexcept { return chosen_ && (!anyone_waits() || someone_is_there()); }
 
 std::optional<sentinel_verdict> sentinels::verdict() const {
-  return verdict_of(views(), known_.where(), serves() ? tie::stay : tie::leave);
+  auto const asked = std::ranges::count_if(lines_, [](auto const& line) { return line->asking(); });
+  return verdict_of(views(), known_.where(), serves() ? tie::stay : tie::leave,
+                    static_cast<std::size_t>(asked));
 }
 
 /// To the master that is known: whoever waits, and those that are elsewhere.

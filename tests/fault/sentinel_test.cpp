@@ -383,9 +383,11 @@ class late_sentinel : public told_sentinel {
     one_.announce(second_->address(), third_->address());
   }
   [[nodiscard]] bool is_at(client& redis, redis_server const& server) {
-    mutex m{redis, "where", {.ttl = 10min}};
+    // Each time another: a release on its way while the master changes leaves the key behind on the old one.
+    auto const name = "where:" + std::to_string(++looks_);
+    mutex m{redis, name, {.ttl = 10min}};
     auto const mine = m.acquire();
-    return server.raw().get("where") == mine.owner();
+    return server.raw().get(name) == mine.owner();
   }
   [[nodiscard]] bool comes_to(client& redis, redis_server const& server) {
     return eventually([&] { return is_at(redis, server); });
@@ -395,6 +397,7 @@ class late_sentinel : public told_sentinel {
     return eventually([&] { return who.asked() > before; });
   }
 
+  int looks_ = 0;
   std::unique_ptr<redis_server> third_ = data();
   scripted_sentinel one_{is(*first_, 0), "1"};
   scripted_sentinel two_{is(*first_, 0), "2"};

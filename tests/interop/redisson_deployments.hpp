@@ -46,8 +46,8 @@ class redisson_on : public testing::TestWithParam<Parameter> {
     return eventually(patience, [&] { return fewest_subscribers(channel) >= processes; });
   }
 
-  /// One of ours waits, and sleeps. Half a second after it began to wait its client opens the channel on which
-  /// it is asked for what it holds, and has no more to say from then on.
+  /// One of ours waits, and sleeps. Half a second after it began to wait its client opens the channel on
+  /// which it is asked for what it holds, and has no more to say from then on.
   [[nodiscard]] bool we_sleep() {
     auto const inbox_is_open = [&] {
       return std::ranges::any_of(masters_of(servers_), [](auto* const master) {

@@ -36,15 +36,16 @@ core::core(net::place where, client_options options)
       renewer_{loop_, *servers_, stats_, [this](held& what, loss_cause cause) { lose(what, cause); }},
       inbox_{*servers_,
              uuid_,
-             {.woken = [this](std::uint64_t number) { on_woken(number); },
-              .granted = [this](std::uint64_t number, granted const& what) { on_grant(number, what); },
+             {.woken = [this](std::uint64_t number, std::string_view name) { on_woken(number, name); },
+              .granted = [this](std::uint64_t number, granted const& what,
+                                std::string_view name) { on_grant(number, what, name); },
               .asked_to_stop = [this](std::uint64_t number) { on_asked_to_stop(number); },
               .open = [this] { ask_all_again(); },
               .refused = [this](std::string const& words) { on_inbox_refused(words); }}},
       broadcast_{loop_,
                  *servers_,
                  topology::channel_of::object,
-                 {.woken = [this](std::uint64_t number) { on_woken(number); },
+                 {.woken = [this](std::uint64_t number) { on_woken(number, {}); },
                   .said = {},
                   .open = [this](std::uint64_t number) { on_open(number); },
                   .refused = [this](std::string const& channel,
@@ -76,6 +77,7 @@ core::~core() = default;
 std::unique_ptr<servers> core::make_servers() {
   topology::events tell{
       .moved = [this](std::string const& now) { on_moved(now); },
+      .broken = [this] { repeat_releases(); },
       .warning = [this](std::string message) { log(log_level::warning, std::move(message)); }};
   if (is_quorum()) {
     return std::make_unique<quorum>(loop_, where_.hosts, settings_, stats_, std::move(tell));

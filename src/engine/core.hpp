@@ -15,6 +15,7 @@
 
 #include "base/hash_slot.hpp"
 #include "engine/crowd.hpp"
+#include "engine/departed.hpp"
 #include "engine/held.hpp"
 #include "engine/line.hpp"
 #include "engine/presence.hpp"
@@ -181,8 +182,8 @@ class core : public std::enable_shared_from_this<core> {
   void on_acknowledged(acknowledgement& what, net::answer const& count);
 
   // messages.cpp: what the inbox brings. All under the lock.
-  void on_woken(std::uint64_t number);
-  void on_grant(std::uint64_t number, granted const& what);
+  void on_woken(std::uint64_t number, std::string_view name);
+  void on_grant(std::uint64_t number, granted const& what, std::string_view name);
   void on_asked_to_stop(std::uint64_t number);
   void ask_all_again();
   void on_moved(std::string const& now);
@@ -191,6 +192,13 @@ class core : public std::enable_shared_from_this<core> {
   void on_channel_refused(std::string const& channel, std::string const& words);
   void fall_back_to_polling(std::shared_ptr<error const>& note, std::string const& channel,
                             std::string const& pattern, std::string const& words);
+
+  // ghosts.cpp: what the server has of acquisitions that are over. All under the lock.
+  [[nodiscard]] bool is_over(std::uint64_t number) const;
+  void answer_for(std::uint64_t number, std::string_view name);
+  bool clear_ghost(line& at, std::string_view holder);
+  void note_left_key(held const& what, milliseconds more);
+  void repeat_releases();
 
   // blocked.cpp: who is in the way.
   void note_busy(waiter const& who);
@@ -215,6 +223,7 @@ class core : public std::enable_shared_from_this<core> {
   void send_release(giving_back const& what, release_handler done);
   void release_as(line& at, held const& what);
   void on_released(giving_back const& what, release_handler done, net::answer const& answer);
+  void note_released(giving_back const& what);
   void pass(line& at, held const& from, release_handler done);
   void abandon(line const& at, std::uint64_t number, handover how);
   void later(time_point when, callback<void()> f);
@@ -269,6 +278,7 @@ class core : public std::enable_shared_from_this<core> {
   std::unordered_set<line, line_hash, line_equal> lines_;
   std::unordered_map<std::uint64_t, line*> bids_;  ///< by owner number: who a message is for
   std::unordered_map<line const*, crowd> crowds_;  ///< of lines whose kind allows several leases at a time
+  departed departed_;
   renewer renewer_;
   inbox inbox_;
   broadcast broadcast_;    ///< channels that the recipes name

@@ -10,11 +10,13 @@ constexpr std::chrono::milliseconds grant_reserve{500};
 
 }  // namespace
 
-/// A message for a bid that is gone needs no answer: whatever ended the bid has told the server, which passes
-/// the wake-up on, or has got the lock, whose release wakes the next.
-void core::on_woken(std::uint64_t number) {
+/// `name`: of the lock, where the message says it.
+void core::on_woken(std::uint64_t number, std::string_view name) {
   auto const known = bids_.find(number);
-  if (known == bids_.end()) return;
+  if (known == bids_.end()) {
+    answer_for(number, name);
+    return;
+  }
   auto& at = *known->second;
   if (at.on_wire->now == bid::state::waiting) {
     ask_for(at);
@@ -23,9 +25,12 @@ void core::on_woken(std::uint64_t number) {
   }
 }
 
-void core::on_grant(std::uint64_t number, granted const& what) {
+void core::on_grant(std::uint64_t number, granted const& what, std::string_view name) {
   auto const known = bids_.find(number);
-  if (known == bids_.end()) return;
+  if (known == bids_.end()) {
+    answer_for(number, name);
+    return;
+  }
   auto& at = *known->second;
   auto& mine = *at.on_wire;
   if (mine.now == bid::state::leaving) return;  // the request under way finds the lock to be ours
@@ -42,7 +47,7 @@ void core::on_grant(std::uint64_t number, granted const& what) {
                        what.token > mine.counter &&
                        deadline_of(mine.asked_at, grant_ttl) > boot_clock::now() + grant_reserve;
   if (!certain) {
-    on_woken(number);
+    on_woken(number, name);
     return;
   }
   ++stats_.granted;
@@ -80,6 +85,7 @@ void core::ask_all_again() {
 void core::on_moved(std::string const& now) {
   log(log_level::info, url() + ": served by " + now + " from now on");
   renewer_.ask_about_all();
+  repeat_releases();
   ask_all_again();
 }
 
@@ -88,7 +94,7 @@ void core::on_open(std::uint64_t number) {
   auto const known = bids_.find(number);
   if (known == bids_.end()) return;
   known->second->on_wire->listening = true;
-  on_woken(number);
+  on_woken(number, {});
 }
 
 void core::on_inbox_refused(std::string const& words) {

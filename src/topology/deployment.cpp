@@ -19,7 +19,8 @@ std::unique_ptr<deployment> make_deployment(reactor::loop& on, net::place const&
     case net::place::kind::quorum:
       break;
   }
-  return std::make_unique<single>(on, how, counts);
+  return std::make_unique<single>(on, how, counts,
+                                  lanes::events{.refused = {}, .troubled = std::move(tell.broken)});
 }
 
 }  // namespace holdfast::topology

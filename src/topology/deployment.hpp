@@ -29,6 +29,8 @@ struct events {
   /// Another server than before serves all the keys, or some: what it knows may be older than what was
   /// acknowledged, so all that is held or waited for is to be asked about.
   std::function<void(std::string const& now)> moved;
+  /// A connection to the only server there is has ended, or couldn't be made: if it was restarted, the same.
+  std::function<void()> broken;
   /// Worth a line in the log.
   std::function<void(std::string message)> warning;
 };

@@ -39,12 +39,12 @@ void inbox::read(std::string_view message) const {
   std::uint64_t waiter = 0;
   granted what;
   if (kind == "woken") {
-    if (number(message, waiter)) tell_.woken(waiter);
+    if (number(message, waiter)) tell_.woken(waiter, message);
   } else if (kind == "asked") {
     if (number(message, waiter)) tell_.asked_to_stop(waiter);
   } else if (kind == "granted") {
     if (number(message, waiter) && number(message, what.token) && number(message, what.count)) {
-      tell_.granted(waiter, what);
+      tell_.granted(waiter, what, message);
     }
   }
 }

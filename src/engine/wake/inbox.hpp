@@ -18,8 +18,8 @@ namespace holdfast::engine {
 class inbox final : net::subscriber::listener {
  public:
   struct events {
-    std::function<void(std::uint64_t number)> woken;
-    std::function<void(std::uint64_t number, engine::granted const& what)> granted;
+    std::function<void(std::uint64_t number, std::string_view name)> woken;
+    std::function<void(std::uint64_t number, engine::granted const& what, std::string_view name)> granted;
     std::function<void(std::uint64_t number)> asked_to_stop;
     std::function<void()> open;  ///< messages arrive from now on; what came before is lost
     std::function<void(std::string const& words)> refused;

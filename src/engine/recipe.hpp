@@ -54,7 +54,7 @@ struct ask {
   std::string_view owner;
   milliseconds ttl{};
   int tokens = 1;             ///< fencing tokens wished for: one for the lease, more for handoffs behind it
-  int amount = 1;             ///< permits wished for
+  int amount = 1;             ///< permits wished for; of a kind that gives one at a time: see seat::acquire
   bool join = false;          ///< wait in the queue when it is busy
   bool listening = false;     ///< the channels of the bid are subscribed
   std::string_view ticket{};  ///< the place in the queue from an earlier ask; empty: none yet

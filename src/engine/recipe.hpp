@@ -144,6 +144,9 @@ struct recipe {
   call (*renew)(milliseconds ttl, std::span<owned const>) = nullptr;
   /// Those that are lost: their place in the span, and how the lock was found.
   std::vector<std::pair<std::size_t, found>> (*read_renew)(resp::reply const&) = nullptr;
+  /// Those whose key was to end before them, since others share it and cut its ttl short: their place in the
+  /// span, and what was left. Null: nobody does that.
+  std::vector<std::pair<std::size_t, milliseconds>> (*read_cut)(resp::reply const&) = nullptr;
   /// The last ttl of one that is kept; null: renew. For kinds whose renewals never shorten a ttl.
   call (*set_ttl)(milliseconds ttl, std::span<owned const>) = nullptr;
   several_names const* several = nullptr;  ///< null: it has one name

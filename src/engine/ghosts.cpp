@@ -19,6 +19,10 @@ constexpr std::chrono::seconds key_slack{10};
 constexpr int key_drift = 50;
 constexpr std::chrono::hours longest_key{24 * 365 * 100};
 
+/// A bid clears ghosts away so often: the server may refuse. More than once, since a script that the server
+/// has forgotten is carried out behind the request that asks again.
+constexpr int most_ghosts = 4;
+
 /// Of an owner id; zero: it isn't one of that client's.
 std::uint64_t number_under(std::string_view uuid, std::string_view owner) noexcept {
   if (owner.size() <= uuid.size() + 1 || !owner.starts_with(uuid) || owner[uuid.size()] != ':') return 0;
@@ -69,14 +73,13 @@ void core::answer_for(std::uint64_t number, std::string_view name) {
 }
 
 /// Is it an acquisition of ours that is in the way, one which is over? Then it is given back (again), and
-/// the bid asks once more. Owner ids are never used again, so nobody is harmed by that. Once for a bid: the
-/// server may refuse.
+/// the bid asks once more. Owner ids are never used again, so nobody is harmed by that.
 bool core::clear_ghost(line& at, std::string_view holder) {
   auto const number = number_under(uuid_, holder);
   auto& mine = *at.on_wire;
-  if (number == 0 || number == mine.ghost || at.waiters.empty()) return false;
+  if (number == 0 || mine.ghosts == most_ghosts || at.waiters.empty()) return false;
   if (!at.how().leased || at.how().abandon == nullptr || !is_over(number)) return false;
-  mine.ghost = number;
+  ++mine.ghosts;
   departed_.note_cleared(number);
   abandon(at, number, mine.terms);
   ask_for(at);

@@ -77,7 +77,7 @@ struct bid {
   bool joined = false;         ///< it may be in the queue
   bool woken = false;          ///< a message came while a request was under way
   bool answered = false;       ///< the server has been asked once: outages are waited out from now on
-  std::uint64_t ghost = 0;     ///< an acquisition of ours that was over, and was cleared out of the way
+  int ghosts = 0;              ///< so often what is over was cleared out of its way
   time_point asked_at{};       ///< when the last ask was sent that was answered "busy"
   std::int64_t counter{};      ///< the newest token at that ask: a grant with an older one is over already
   struct {

@@ -82,6 +82,11 @@ std::string server_name(info_text const& info) {
   return {};
 }
 
+std::string_view server_mode(info_text const& info) {
+  auto const mode = info.text("redis_mode");
+  return mode.empty() ? info.text("server_mode") : mode;
+}
+
 finding check_latency(server_facts const& facts) {
   auto sorted = facts.pings;
   std::ranges::sort(sorted);
@@ -128,8 +133,8 @@ finding check_version(server_facts const& facts) {
 
 finding check_mode(server_facts const& facts) {
   if (!facts.info.value) return unknown("mode", facts.info.refusal);
-  auto const mode = facts.info.value->text("redis_mode");
-  if (mode.empty()) return unknown("mode", "INFO has no redis_mode");
+  auto const mode = server_mode(*facts.info.value);
+  if (mode.empty()) return unknown("mode", "INFO has neither redis_mode nor server_mode");
   finding result{.check = "mode", .how = severity::problem, .found = std::string{mode}};
   auto const in_cluster = facts.part_of == deployment_kind::cluster;
   if (mode == "sentinel") {
@@ -191,7 +196,7 @@ finding check_keys(server_facts const& facts) {
 
 std::vector<finding> judge(server_facts const& facts) {
   auto const is = [&facts](std::string_view const mode) {
-    return facts.info.value && facts.info.value->text("redis_mode") == mode;
+    return facts.info.value && server_mode(*facts.info.value) == mode;
   };
   // Nothing else is worth a word there.
   if (is("sentinel")) return {check_latency(facts), check_version(facts), check_mode(facts)};

@@ -122,6 +122,9 @@ struct finding {
 /// "Redis 7.0.15", "Valkey 8.0.1"; empty without INFO.
 [[nodiscard]] std::string server_name(info_text const&);
 
+/// "standalone", "cluster", "sentinel": Valkey has a name of its own for the field. Empty without it.
+[[nodiscard]] std::string_view server_mode(info_text const&);
+
 // The checks themselves, in four files.
 
 [[nodiscard]] finding check_latency(server_facts const&);

@@ -98,11 +98,19 @@ class file_lock {
   int file_;
 };
 
+/// The programs to try, in this order.
+std::vector<char const*> programs() {
+  char const* const named = std::getenv("HOLDFAST_REDIS_SERVER");
+  if (named != nullptr && *named != '\0') return {named};
+  return {"redis-server", "valkey-server"};
+}
+
 /// In a session of its own, so that neither ^C nor our end reaches it. The pid; exec's failure through
 /// `report`.
 pid_t launch(fs::path const& folder, int const report) {
   auto const in = [&](char const* name) { return (folder / name).native(); };
-  std::vector<std::string> words{"redis-server",
+  auto const to_try = programs();
+  std::vector<std::string> words{to_try.front(),
                                  "--port",
                                  "0",
                                  "--unixsocket",
@@ -137,7 +145,7 @@ pid_t launch(fs::path const& folder, int const report) {
     for (int const standard : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) dup2(nothing, standard);
   }
   inherited_files::close_all(report);
-  for (char const* const program : {"redis-server", "valkey-server"}) execvp(program, arguments.data());
+  for (char const* const program : to_try) execvp(program, arguments.data());
   int const error = errno;
   static_cast<void>(!write(report, &error, sizeof error));
   _exit(not_found);
@@ -155,14 +163,17 @@ void start(fs::path const& folder, fs::path const& socket) {
   if (pid < 0) give_up(fmt::format("fork: {}", std::strerror(fork_error)));
   if (not_there) {
     waitpid(pid, nullptr, 0);
-    give_up(fmt::format("redis-server can't be started ({}): install it (apt install redis-server)",
-                        std::strerror(exec_error)));
+    give_up(
+        fmt::format("{} can't be started ({}): install it (apt install redis-server), or name another "
+                    "program by HOLDFAST_REDIS_SERVER",
+                    programs().front(), std::strerror(exec_error)));
   }
   for (auto const end = std::chrono::steady_clock::now() + start_limit; !answers_on_unix(socket);) {
     bool const ended = waitpid(pid, nullptr, WNOHANG) == pid;
     if (ended || std::chrono::steady_clock::now() > end) {
       if (!ended) kill(pid, SIGKILL);
-      give_up(fmt::format("redis-server {}: see {}", ended ? "ended at once" : "did not answer in 5 s",
+      give_up(fmt::format("{} {}: see {}", programs().front(),
+                          ended ? "ended at once" : "did not answer in 5 s",
                           (folder / "redis.log").native()));
     }
     std::this_thread::sleep_for(2ms);

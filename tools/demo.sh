@@ -21,7 +21,7 @@ workers=()
 if (: </dev/tcp/127.0.0.1/6379 || : </dev/tcp/::1/6379) 2>/dev/null; then
   mkdir -m 700 "$folder/holdfast"
   export HOLDFAST_URL="redis+unix://$folder/holdfast/redis.sock"
-  redis-server --port 0 --unixsocket "$folder/holdfast/redis.sock" --save '' --dir "$folder/holdfast" \
+  "${HOLDFAST_REDIS_SERVER:-redis-server}" --port 0 --unixsocket "$folder/holdfast/redis.sock" --save '' --dir "$folder/holdfast" \
     --daemonize yes --pidfile "$folder/holdfast/redis.pid" >/dev/null
 fi
 

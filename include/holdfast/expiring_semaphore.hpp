@@ -28,7 +28,9 @@ namespace holdfast {
 /// renewed by the watchdog or fixed (lock_options::watchdog, ttl), with deadline and loss. A permit whose
 /// holder died comes back at its end: a waiter looks when the first that are out run out, and at least every
 /// client_options::recheck. Callers of one process are served first come, first served; between processes
-/// there is no order. A permit is given back once, however often that is asked for.
+/// there is no order. A permit is given back once, however often that is asked for. Should the server lose
+/// the number of permits (a restart without data, an eviction), whoever asks for one through an object that
+/// was told the number (try_set_permits, set_permits) gives it again, also while it waits.
 ///
 /// *On the wire.* Redisson's RPermitExpirableSemaphore, since its version 3.17: a string key of the name with
 /// the number of permits left, and a sorted set of the ids of those that are out. See docs/redisson.md. Ids

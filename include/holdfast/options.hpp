@@ -41,7 +41,8 @@ struct lock_options {
   /// was taken, whatever happens.
   bool watchdog = true;
 
-  /// Time between renewals; 0 means ttl / 3. Leave it: a third gives two more tries before the lease ends.
+  /// Time between renewals; 0 means ttl / 3. Leave it: a third gives two more tries before the lease ends. Of
+  /// a shared_mutex 0 also means no more than 10 s, since Java's readers cut a longer ttl short.
   milliseconds renew_every{0};
 
   /// How many renewals at the most; 0 is no limit. The lease is then lost (cause limit_reached) at its

@@ -1,13 +1,15 @@
 -- Takes a permit for `ttl_ms`, if one is left or has expired. An id that has one already (the request was sent again) keeps it, with
--- a full ttl.
+-- a full ttl. A semaphore whose number is missing is given `size` permits first, with those that are out, and that is told; with a
+-- size of 0 it has none.
 -- Reply: granted {0, 1}; busy {time until the next permit expires, -1: none does, -1, 0, 0, '', -1}; an error MISFIT when the keys
 -- hold something else.
 local counter = KEYS[1]
 local permits = KEYS[2]
 local id = ARGV[1]
 local ttl_ms = ARGV[2]
-local publish = ARGV[3]
-local channel = ARGV[4]
+local size = ARGV[3]
+local publish = ARGV[4]
+local channel = ARGV[5]
 -- @include micros
 -- @include number_in
 -- @include tell
@@ -20,6 +22,11 @@ local score = redis.call('ZSCORE', permits, id)
 if score then
   if tonumber(score) < expiry then redis.call('ZADD', permits, expiry, id) end
   return {0, 1}
+end
+if not left and tonumber(size) > 0 then
+  left = size - redis.call('ZCARD', permits)
+  redis.call('SET', counter, left)
+  tell_number(channel, size)
 end
 -- As many as it takes, and no more: whoever looks next takes back the others.
 left = reclaim(counter, permits, channel, left, math.max(1, 1 - (left or 0)))

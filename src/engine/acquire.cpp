@@ -277,6 +277,7 @@ void core::on_busy(line& at, busy const& how, time_point sent_at) {
   auto const asked_to_wait = how.ahead >= 0;
   mine.last = {how, boot_clock::now()};
   mine.now = bid::state::waiting;
+  if (clear_ghost(at, how.holder)) return;
   finish_tries(at, nullptr);
   auto const insists = !at.waiters.empty() && why_unheard(at) && wake_of(at) == wake::inbox;
   if (at.waiters.empty() || insists) {

@@ -56,7 +56,7 @@ core::core(net::place where, client_options options)
       broadcast_{loop_,
                  *servers_,
                  topology::channel_of::object,
-                 {.woken = [this](std::uint64_t number) { on_woken(number); },
+                 {.woken = [this](std::uint64_t number) { on_woken(number, {}); },
                   .said = {},
                   .open = [this](std::uint64_t number) { on_open(number); },
                   .refused = [this](std::string const& channel,
@@ -90,7 +90,11 @@ core::~core() = default;
 std::unique_ptr<servers> core::make_servers() {
   topology::events tell{
       .moved = [this](std::string const& now) { on_moved(now); },
-      .broken = [this] { renewer_.ask_about_all(); },
+      .broken =
+          [this] {
+            renewer_.ask_about_all();
+            repeat_releases();
+          },
       .warning = [this](std::string message) { log(log_level::warning, std::move(message)); }};
   if (is_quorum()) {
     return std::make_unique<quorum>(loop_, where_.hosts, settings_, stats_, std::move(tell));

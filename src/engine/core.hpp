@@ -17,6 +17,7 @@
 #include "base/hash_slot.hpp"
 #include "engine/batches.hpp"
 #include "engine/crowd.hpp"
+#include "engine/departed.hpp"
 #include "engine/held.hpp"
 #include "engine/line.hpp"
 #include "engine/presence.hpp"
@@ -212,6 +213,13 @@ class core : public std::enable_shared_from_this<core> {
   void look_whether_asked(line& at, std::uint64_t number);
   void let_go(line& at, std::uint64_t number);
 
+  // ghosts.cpp: what the server has of acquisitions that are over. All under the lock.
+  [[nodiscard]] bool is_over(std::uint64_t number) const;
+  void answer_for(std::uint64_t number, std::string_view name);
+  bool clear_ghost(line& at, std::string_view holder);
+  void note_left_key(held const& what, milliseconds more);
+  void repeat_releases();
+
   // blocked.cpp: who is in the way.
   void note_busy(waiter const& who);
 
@@ -237,6 +245,7 @@ class core : public std::enable_shared_from_this<core> {
   void release_as(line& at, held const& what);
   void release_together(batches::leases those);
   void on_released(giving_back const& what, release_handler done, net::answer const& answer);
+  void note_released(giving_back const& what);
   void pass(line& at, held const& from, release_handler done);
   void abandon(line const& at, std::uint64_t number, handover how);
   void later(time_point when, callback<void()> f);
@@ -302,6 +311,7 @@ class core : public std::enable_shared_from_this<core> {
   /// time until which they have kept the key since, max() being what its ttl says.
   std::unordered_map<std::uint64_t, time_point> outrun_;
   std::unordered_map<line const*, crowd> crowds_;  ///< of lines whose kind allows several leases at a time
+  departed departed_;
   renewer renewer_;
   inbox inbox_;
   broadcast broadcast_;     ///< channels that the recipes name

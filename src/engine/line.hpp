@@ -89,6 +89,7 @@ struct bid {
   bool endless = false;        ///< asked for last so that only the end of an outage ends it
   bool acknowledged = false;   ///< by as many as the first caller wants; since it asked last
   bool answered = false;       ///< the server has been asked once: outages are waited out from now on
+  int ghosts = 0;              ///< so often what is over was cleared out of its way
   time_point asked_at{};       ///< when the last ask was sent that was answered "busy"
   std::int64_t counter{};      ///< the newest token at that ask: a grant with an older one is over already
   struct {

@@ -17,7 +17,10 @@ void core::on_turn(std::string const& channel, std::string_view message) {
   auto const what = read_turn(message);
   if (!what) return;
   auto const known = bids_.find(what->number);
-  if (known == bids_.end()) return;
+  if (known == bids_.end()) {
+    if (channel == names::inbox(uuid_, what->name)) answer_for(what->number, what->name);
+    return;
+  }
   auto const& at = *known->second;
   auto const own = channels_of(at, at.on_wire->owner);
   if (std::ranges::find(own, channel) == own.end()) return;
@@ -28,8 +31,6 @@ void core::on_turn(std::string const& channel, std::string_view message) {
   }
 }
 
-/// A message for a bid that is gone needs no answer: whatever ended the bid has told the server, which passes
-/// the wake-up on, or has got the lock, whose release wakes the next.
 void core::on_woken(std::uint64_t number) {
   auto const known = bids_.find(number);
   if (known == bids_.end()) return;
@@ -82,6 +83,7 @@ void core::ask_all_again() {
 void core::on_moved(std::string const& now) {
   log(log_level::info, url() + ": served by " + now + " from now on");
   renewer_.ask_about_all();
+  repeat_releases();
   ask_all_again();
 }
 

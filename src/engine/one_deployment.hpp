@@ -27,9 +27,13 @@ class one_deployment final : public servers {
              scripting::waiting patience) override {
     run(
         how.renew(ttl, leases),
-        [read = how.read_renew, done = std::move(done)](net::answer&& answer) mutable {
-          renewal result{.how = std::move(answer), .others = {}};
-          if (!result.how.failure && result.how.reply.is_array()) result.others = read(result.how.reply);
+        [read = how.read_renew, read_cut = how.read_cut,
+         done = std::move(done)](net::answer&& answer) mutable {
+          renewal result{.how = std::move(answer)};
+          if (!result.how.failure && result.how.reply.is_array()) {
+            result.others = read(result.how.reply);
+            if (read_cut != nullptr) result.cut = read_cut(result.how.reply);
+          }
           done(std::move(result));
         },
         patience);

@@ -54,7 +54,7 @@ struct ask {
   std::string_view owner;
   milliseconds ttl{};
   int tokens = 1;             ///< fencing tokens wished for: one for the lease, more for handoffs behind it
-  int amount = 1;             ///< permits wished for
+  int amount = 1;             ///< permits wished for; of a kind that gives one at a time: see seat::acquire
   bool join = false;          ///< wait in the queue when it is busy
   bool listening = false;     ///< the channels of the bid are subscribed
   std::string_view ticket{};  ///< the place in the queue from an earlier ask; empty: none yet
@@ -149,6 +149,9 @@ struct recipe {
   call (*renew)(milliseconds ttl, std::span<owned const>) = nullptr;
   /// Those that are lost: their place in the span, and how the lock was found.
   std::vector<std::pair<std::size_t, found>> (*read_renew)(resp::reply const&) = nullptr;
+  /// Those whose key was to end before them, since others share it and cut its ttl short: their place in the
+  /// span, and what was left. Null: nobody does that.
+  std::vector<std::pair<std::size_t, milliseconds>> (*read_cut)(resp::reply const&) = nullptr;
   /// The last ttl of one that is kept; null: renew. For kinds whose renewals never shorten a ttl.
   call (*set_ttl)(milliseconds ttl, std::span<owned const>) = nullptr;
   several_names const* several = nullptr;  ///< null: it has one name

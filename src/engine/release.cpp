@@ -140,6 +140,7 @@ void core::keep(held& what, std::optional<milliseconds> left, release_handler do
     return;
   }
   (void)finish_here(what);
+  note_left_key(what, left.value_or(milliseconds{0}));
   leave_key(what, left, std::move(done));
   if (at->waiters.empty() || at->on_wire) return;
   open_bid(*at);
@@ -233,9 +234,10 @@ void core::on_released(giving_back const& what, release_handler done, net::answe
   auto& at = *what.place;
   --releasing_;
   if (answer.reply.is_integer()) {
-    // Sent twice, and not ours the second time: the first one did it.
-    auto const mine = at.how().read_release(answer.reply) == found::mine || answer.resent;
-    if (mine) ++stats_.released;
+    // Sent twice, and not ours the second time: the first one did it; or what cleared a ghost away.
+    auto const mine = at.how().read_release(answer.reply) == found::mine || answer.resent ||
+                      departed_.take_cleared(what.number);
+    if (mine) note_released(what);
     if (done) done(mine ? release_result::released : release_result::lost);
     return;
   }
@@ -304,6 +306,11 @@ void core::release_together(batches::leases those) {
                 {.while_down = net::patience::endless, .give_up = give_up, .divisible = true});
 }
 
+void core::note_released(giving_back const& what) {
+  ++stats_.released;
+  departed_.note_release(what.place->how(), what.place->name(), what.number, what.how, what.deadline);
+}
+
 /// Back to the server, with the next caller of this process in line behind those who wait elsewhere: one
 /// request.
 void core::pass(line& at, held const& from, release_handler done) {
@@ -328,8 +335,9 @@ void core::pass(line& at, held const& from, release_handler done) {
                     return;
                   }
                   auto const result = pin->how().read_pass(how.reply);
-                  auto const ours = result.before == found::mine || how.resent;
-                  if (ours) ++stats_.released;
+                  auto const ours =
+                      result.before == found::mine || how.resent || departed_.take_cleared(before.number);
+                  if (ours) note_released(before);
                   if (done) done(ours ? release_result::released : release_result::lost);
                   if (!mine_still) return;
                   pin->on_wire->now = bid::state::waiting;
@@ -393,6 +401,7 @@ void core::lose_alone(held& what, loss_cause cause) {
   (void)leave_here(what);
   ++stats_.lost;
   if (auto tell = what.lose(cause)) loop_.defer(std::move(tell));
+  if (what.options().keep || still_to_release(what)) note_left_key(what, milliseconds{0});
   auto why = "lease of " + what.place().title() + " lost: " + std::string{to_string(cause)};
   if (auto const down = servers_->down_because(); cause == loss_cause::unreachable && down) {
     why += std::string{": "} + down->what();

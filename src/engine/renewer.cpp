@@ -16,6 +16,9 @@ constexpr int retries_per_interval = 8;
 constexpr std::size_t at_a_time = 4096;
 /// An answer to those may be a failover away, and the others live on other nodes.
 constexpr std::chrono::seconds longest_part{1};
+/// Renewals within what others leave of a ttl: it must do until the next one also if they are gone by then.
+constexpr int renewals_per_cut_ttl = 3;
+constexpr std::chrono::milliseconds least_interval{10};
 
 loss_cause cause_of(found how) noexcept {
   return how == found::gone ? loss_cause::key_gone : loss_cause::taken_over;
@@ -185,10 +188,13 @@ void renewer::on_answer(held_list const& leases, renewal const& result) {
   }
   auto const understood = !result.how.failure && result.how.reply.is_array();
   auto next_other = result.others.begin();
+  auto next_cut = result.cut.begin();
   for (std::size_t i = 0; i != leases.size(); ++i) {
     auto const one = leases[i]->latest();
     auto const is_other = next_other != result.others.end() && next_other->first == i;
     auto const found_it = is_other ? next_other++->second : found::mine;
+    auto const is_cut = next_cut != result.cut.end() && next_cut->first == i;
+    auto const left = is_cut ? next_cut++->second : milliseconds::max();
     one->renewing = false;
     if (one->now() == held::state::held) {
       if (!understood || found_it == found::unknown) {
@@ -196,20 +202,25 @@ void renewer::on_answer(held_list const& leases, renewal const& result) {
       } else if (found_it != found::mine) {
         lost_(*one, cause_of(found_it));
       } else {
-        renewed(*one, result.how.sent_at);
+        renewed(*one, result.how.sent_at, left);
       }
     }
     one->settle();
   }
 }
 
-void renewer::renewed(held& one, time_point sent_at) {
+/// `left`: of its key's ttl, as others had cut it short.
+void renewer::renewed(held& one, time_point sent_at, milliseconds left) {
   ++counts_.renewals;
   one.provisional = false;
   if (one.renewals_left > 0) --one.renewals_left;
   one.set_deadline(std::max(one.deadline(), deadline_of(sent_at, one.options().ttl)));
   auto const again = one.options().watchdog && one.renewals_left != 0;
-  one.renew_at = again ? sent_at + one.how().every : time_point::max();
+  auto every = one.how().every;
+  // A number of renewals is a time that was asked for.
+  if (left != milliseconds::max() && one.renewals_left < 0)
+    every = std::min<std::chrono::nanoseconds>(every, std::max(left / renewals_per_cut_ttl, least_interval));
+  one.renew_at = again ? sent_at + every : time_point::max();
   add(one);
 }
 

@@ -41,7 +41,7 @@ class renewer {
   void send(held_list leases, callback<void(net::answer const&)> done = {});
   void on_answer(held_list const& leases, renewal const& result);
   void send_alone(held& one);
-  void renewed(held& one, time_point sent_at);
+  void renewed(held& one, time_point sent_at, milliseconds left);
   void failed(held& one);
   void set_timer();
   void ask_about_some(time_point now);

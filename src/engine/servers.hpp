@@ -18,7 +18,8 @@ namespace holdfast::engine {
 /// How a batch of renewals ended: all but `others` were renewed, unless there is no answer, or a refusal.
 struct renewal {
   net::answer how{};
-  std::vector<std::pair<std::size_t, found>> others{};  ///< in order
+  std::vector<std::pair<std::size_t, found>> others{};      ///< in order
+  std::vector<std::pair<std::size_t, milliseconds>> cut{};  ///< see recipe::read_cut; in order
 };
 
 /// The answers are those that the recipe reads. All under the client's lock.

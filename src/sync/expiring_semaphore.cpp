@@ -1,5 +1,7 @@
 #include <holdfast/expiring_semaphore.hpp>
 
+#include <algorithm>
+#include <atomic>
 #include <utility>
 
 #include "scripts/redisson_permit.hpp"
@@ -17,7 +19,8 @@ namespace format = sync::redisson;
 struct expiring_semaphore::impl {
   sync::seat seat;
   format::tally permits;
-  std::string out;  ///< the key of those that are out
+  std::string out;           ///< the key of those that are out
+  std::atomic<int> size{0};  ///< as it was told last; 0: it wasn't
 
   impl(client& redis, std::string const& name, lock_options const& options)
       : seat{redis, name, options, format::permit},
@@ -50,11 +53,13 @@ std::string const& expiring_semaphore::name() const noexcept { return impl_->sea
 
 bool expiring_semaphore::try_set_permits(std::int64_t permits) {
   format::check_number("the number of permits of", name(), permits, 0, format::most_permits);
+  impl_->size = static_cast<int>(permits);
   return impl_->permits.try_set(permits, permits);
 }
 
 void expiring_semaphore::set_permits(std::int64_t permits) {
   format::check_number("the number of permits of", name(), permits, 0, format::most_permits);
+  impl_->size = static_cast<int>(permits);
   (void)impl_->permits.ask(scripts::redisson_permit::set{.counter = {name()},
                                                          .permits = {impl_->out},
                                                          .altogether = permits,
@@ -73,10 +78,13 @@ void expiring_semaphore::add_permits(std::int64_t permits) {
                                                       .publish = impl_->permits.publish(),
                                                       .channel = impl_->permits.channel(),
                                                       .done_ms = sync::notes::kept_ms});
+  if (auto const known = impl_->size.load(); known != 0) {
+    impl_->size = static_cast<int>(std::clamp<std::int64_t>(known + permits, 0, format::most_permits));
+  }
 }
 
 lease expiring_semaphore::acquire(std::stop_token stop) {
-  return std::move(*impl_->seat.acquire(std::nullopt, stop));
+  return std::move(*impl_->seat.acquire(std::nullopt, stop, impl_->size));
 }
 
 std::optional<lease> expiring_semaphore::try_acquire() { return try_acquire_within({}, {}); }
@@ -84,17 +92,17 @@ std::optional<lease> expiring_semaphore::try_acquire() { return try_acquire_with
 std::optional<lease> expiring_semaphore::try_acquire_within(std::chrono::nanoseconds wait,
                                                             std::stop_token stop) {
   impl_->seat.check_wait(wait);
-  return impl_->seat.acquire(wait, stop);
+  return impl_->seat.acquire(wait, stop, impl_->size);
 }
 
 void expiring_semaphore::async_acquire(acquire_handler done, std::stop_token stop) {
-  impl_->seat.async_acquire(std::nullopt, std::move(done), std::move(stop));
+  impl_->seat.async_acquire(std::nullopt, std::move(done), std::move(stop), impl_->size);
 }
 
 void expiring_semaphore::async_try_acquire_within(std::chrono::nanoseconds wait, acquire_handler done,
                                                   std::stop_token stop) {
   impl_->seat.check_wait(wait);
-  impl_->seat.async_acquire(wait, std::move(done), std::move(stop));
+  impl_->seat.async_acquire(wait, std::move(done), std::move(stop), impl_->size);
 }
 
 release_result expiring_semaphore::release(std::string_view id) {

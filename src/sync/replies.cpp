@@ -51,11 +51,20 @@ passed read_pass(resp::reply const& reply) {
 std::vector<std::pair<std::size_t, found>> read_renew(resp::reply const& reply) {
   std::vector<std::pair<std::size_t, found>> lost;
   for (auto const& place : reply.elements) {
+    if (!place.is_integer()) continue;
     auto const foreign = place.integer < 0;
     lost.emplace_back(static_cast<std::size_t>(foreign ? -place.integer : place.integer) - 1,
                       foreign ? found::foreign : found::gone);
   }
   return lost;
+}
+
+std::vector<std::pair<std::size_t, milliseconds>> read_cut(resp::reply const& reply) {
+  std::vector<std::pair<std::size_t, milliseconds>> cut;
+  for (auto const& one : reply.elements) {
+    if (one.size() == 2) cut.emplace_back(static_cast<std::size_t>(one[0].integer) - 1, one[1].integer);
+  }
+  return cut;
 }
 
 }  // namespace holdfast::sync::replies

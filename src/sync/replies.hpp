@@ -24,4 +24,7 @@ namespace holdfast::sync::replies {
 /// The places (from 1) of those that are lost: n when it is gone, -n when it is somebody else's.
 [[nodiscard]] std::vector<std::pair<std::size_t, engine::found>> read_renew(resp::reply const& reply);
 
+/// The lists {place (from 1), milliseconds that were left} among them: see engine::recipe::read_cut.
+[[nodiscard]] std::vector<std::pair<std::size_t, engine::milliseconds>> read_cut(resp::reply const& reply);
+
 }  // namespace holdfast::sync::replies

@@ -22,21 +22,22 @@ seat::seat(client& redis, std::string name, lock_options const& options, engine:
 
 seat::~seat() { core_->unpin(line_); }
 
-std::optional<lease> seat::acquire(engine::patience_time wait, std::stop_token const& stop) const {
-  auto mine = core_->acquire(line_, how_, wait, stop);
+std::optional<lease> seat::acquire(engine::patience_time wait, std::stop_token const& stop, int size) const {
+  auto mine = core_->acquire(line_, how_, wait, stop, size);
   if (!mine) return std::nullopt;
   return engine::held::handle(std::move(mine));
 }
 
 void seat::async_acquire(engine::patience_time wait, exclusive_lock::acquire_handler done,
-                         std::stop_token stop) const {
+                         std::stop_token stop, int size) const {
   core_->async_acquire(
       line_, how_, wait, std::move(stop),
       [done = std::move(done)](engine::held_ptr of, std::shared_ptr<error const> const& failure) {
         std::optional<lease> result;
         if (of) result = engine::held::handle(std::move(of));
         done(std::move(result), thrown(failure));
-      });
+      },
+      size);
 }
 
 bool seat::pass(engine::patience_time wait, std::stop_token const& stop, int amount) const {

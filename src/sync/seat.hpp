@@ -31,9 +31,11 @@ class seat {
   [[nodiscard]] engine::line_ptr const& line() const noexcept { return line_; }
   [[nodiscard]] engine::terms_ptr const& how() const noexcept { return how_; }
 
-  [[nodiscard]] std::optional<lease> acquire(engine::patience_time wait, std::stop_token const& stop) const;
-  void async_acquire(engine::patience_time wait, exclusive_lock::acquire_handler done,
-                     std::stop_token stop) const;
+  /// `size`: how many permits there should be, for a kind whose server may have lost that number.
+  [[nodiscard]] std::optional<lease> acquire(engine::patience_time wait, std::stop_token const& stop,
+                                             int size = 1) const;
+  void async_acquire(engine::patience_time wait, exclusive_lock::acquire_handler done, std::stop_token stop,
+                     int size = 1) const;
 
   /// Of a kind that isn't leased: true when `amount` of it was granted.
   [[nodiscard]] bool pass(engine::patience_time wait, std::stop_token const& stop, int amount = 1) const;

@@ -14,6 +14,16 @@ namespace {
 
 using nesting = engine::exclusive_kind::nesting;
 
+/// As often as Redisson's watchdog, unless the caller says otherwise: readers of its own set the ttl that all
+/// share to 30 s, however long ours is, and if they die that is what is left.
+constexpr std::chrono::seconds longest_interval{10};
+
+lock_options beside_redisson(lock_options options) {
+  auto const says = options.renew_every.count() > 0 || options.max_renewals > 0;
+  if (!says && options.ttl / 3 > longest_interval) options.renew_every = longest_interval;
+  return options;
+}
+
 }  // namespace
 
 struct shared_mutex::impl {
@@ -68,7 +78,7 @@ struct shared_mutex::impl {
 shared_mutex::shared_mutex(client& redis, std::string name, lock_options options) {
   sync::check(name, options);
   sync::check_redisson_name(name);
-  impl_ = std::make_unique<impl>(redis, name, options);
+  impl_ = std::make_unique<impl>(redis, name, beside_redisson(options));
 }
 
 shared_mutex::~shared_mutex() = default;

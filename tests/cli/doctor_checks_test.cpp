@@ -79,6 +79,20 @@ TEST(doctor, knows_the_kinds_of_server) {
             severity::advice);
 }
 
+TEST(doctor, knows_the_mode_of_valkey) {
+  std::string const valkey{
+      "redis_version:7.2.4\r\nserver_name:valkey\r\nvalkey_version:9.0.1\r\nrole:master\r\n"};
+  auto facts = healthy();
+  for (std::string const mode : {"standalone", "cluster", "sentinel"}) {
+    facts.info.value = info_text{valkey + "server_mode:" + mode + "\r\n"};
+    EXPECT_EQ(check_mode(facts).found, mode);
+    EXPECT_EQ(check_mode(facts).how == severity::ok, mode == "standalone");
+  }
+  EXPECT_EQ(judge(facts).size(), 3u) << "nothing else is worth a word of a sentinel";
+  EXPECT_EQ(check_version(facts).found, "Valkey 9.0.1");
+  EXPECT_EQ(check_version(facts).how, severity::ok);
+}
+
 TEST(doctor, does_not_take_a_sentinel_a_cluster_node_or_a_replica_and_says_which_url_to_write) {
   auto const sentinel = check_mode(healthy("redis_mode:sentinel\r\n"));
   EXPECT_EQ(sentinel.how, severity::problem);

@@ -2,12 +2,15 @@
 #include "holdfast_command.hpp"
 #include "support/eventually.hpp"
 #include "support/raw_redis.hpp"
+#include "support/redis_server.hpp"
 
 #include <gmock/gmock.h>
 
 #include <signal.h>
 #include <sys/stat.h>
 
+#include <cstdlib>
+#include <fstream>
 #include <string>
 #include <vector>
 
@@ -112,10 +115,31 @@ TEST_F(embedded_server, refuses_a_folder_that_others_can_enter) {
 }
 
 TEST_F(embedded_server, says_what_to_install_when_there_is_no_redis_server) {
-  auto user = holdfast_command({"run", "job", "--", "true"},
-                               {{"XDG_RUNTIME_DIR", runtime.path().string()}, {"PATH", "/nowhere"}});
+  auto user = holdfast_command(
+      {"run", "job", "--", "true"},
+      {{"XDG_RUNTIME_DIR", runtime.path().string()}, {"PATH", "/nowhere"}, {"HOLDFAST_REDIS_SERVER", ""}});
   EXPECT_EQ(user.wait(), 69);
   EXPECT_THAT(user.err(), AllOf(HasSubstr("apt install redis-server"), HasSubstr("--url")));
+}
+
+TEST_F(embedded_server, is_the_program_that_the_environment_names_or_valkey) {
+  auto const program = runtime / "valkey-server";
+  std::ofstream{program} << "#!/bin/sh\nexec " << server_program() << " \"$@\"\n";
+  ASSERT_EQ(chmod(program.c_str(), 0700), 0);
+  auto const path = runtime.path().string() + ':' + std::getenv("PATH");
+  for (environment const& extra : {environment{{"HOLDFAST_REDIS_SERVER", program}},
+                                   environment{{"HOLDFAST_REDIS_SERVER", "valkey-server"}, {"PATH", path}}}) {
+    auto all = extra;
+    all["XDG_RUNTIME_DIR"] = runtime.path().string();
+    auto user = holdfast_command({"run", "job", "--", "true"}, all);
+    EXPECT_EQ(user.wait(), 0) << user.err();
+    TearDown();
+    ASSERT_TRUE(eventually([&] { return !holdfast::cli::answers_on_unix(runtime / "holdfast/redis.sock"); }));
+  }
+  auto none = holdfast_command({"run", "job", "--", "true"}, {{"XDG_RUNTIME_DIR", runtime.path().string()},
+                                                              {"HOLDFAST_REDIS_SERVER", "/nowhere/server"}});
+  EXPECT_EQ(none.wait(), 69);
+  EXPECT_THAT(none.err(), HasSubstr("/nowhere/server can't be started"));
 }
 
 }  // namespace

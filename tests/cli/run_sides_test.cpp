@@ -79,6 +79,15 @@ TEST_F(run_sides, runs_in_as_many_slots_as_there_are) {
   EXPECT_EQ(waiting.err(), "");
 }
 
+TEST_F(run_sides, waits_no_longer_for_a_slot_that_the_server_has_forgotten) {
+  auto job = holding({"--slots", "1", "--ttl", "5m"});
+  ASSERT_TRUE(held_by(1));
+  auto waiting = brief({"--slots", "1"});
+  ASSERT_TRUE(eventually([&] { return inspected("prices").at("waiting") == 1; }));
+  redis.command({"FLUSHALL"});
+  EXPECT_EQ(waiting.wait(), 7);
+}
+
 TEST_F(run_sides, changes_the_number_of_slots_and_says_so) {
   EXPECT_EQ(brief({"--slots", "3"}).wait(), 7);
   auto more = brief({"--slots", "5"});

@@ -27,11 +27,12 @@ class redisson_permit : public redisson_numbers {
  protected:
   redisson_permit() : redisson_numbers{"redisson_sc:{orders}"} {}
 
-  [[nodiscard]] call acquire(std::string const& id, std::int64_t ttl = 30'000) const {
+  [[nodiscard]] call acquire(std::string const& id, std::int64_t ttl = 30'000, std::int64_t size = 0) const {
     return lua::acquire{.counter = {name_},
                         .permits = {out_},
                         .id = id,
                         .ttl_ms = ttl,
+                        .size = size,
                         .publish = "PUBLISH",
                         .channel = channel_}();
   }
@@ -120,6 +121,19 @@ TEST_F(redisson_permit, keeps_vector_13) {
   run(release(a), is(1), {"2"}, is(0));
   run(release(d), is(1), {"3"}, is(0));
   EXPECT_EQ(state(), with(3, {}));
+}
+
+TEST_F(redisson_permit, is_given_its_number_again_when_that_is_missing) {
+  run(acquire(a, 30'000, 3), granted(), {"3"});
+  EXPECT_EQ(state(), with(2, {a}));
+  run(acquire(b, 30'000, 7), granted());
+  EXPECT_EQ(state(), with(1, {a, b}));
+  command({"DEL", name_});
+  run(acquire(c, 60'000, 3), granted(), {"3"});
+  EXPECT_EQ(state(), with(0, {a, b, c}));
+  command({"DEL", name_});
+  run(acquire(d, 60'000, 2), busy(AllOf(Gt(10'000), Le(30'000))), {"2"}, busy(AllOf(Gt(10'000), Le(30'000))));
+  EXPECT_EQ(state(), with(-1, {a, b, c}));
 }
 
 TEST_F(redisson_permit, does_not_know_when_to_look_while_all_are_out_for_ever) {

@@ -105,6 +105,10 @@ testing::Matcher<raw_reply const&> is_busy_with(testing::Matcher<std::string> co
                    is(-1)});
 }
 
+testing::Matcher<raw_reply const&> was_cut_to(std::int64_t left) {
+  return is_array({is_array({is(1), is_number(left_of(left))})});
+}
+
 std::string one_may_ask(std::string_view name) { return names::rw_channel(name) + " 0"; }
 
 std::string all_may_ask(std::string_view name) { return names::rw_channel(name) + " 1"; }

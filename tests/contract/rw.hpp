@@ -72,6 +72,8 @@ void check(row const& one);
 testing::Matcher<raw_reply const&> is_granted(std::int64_t tokens = 1);
 testing::Matcher<raw_reply const&> is_busy_with(testing::Matcher<std::string> const& owner,
                                                 std::int64_t pttl = full_ttl);
+/// To a renewal of one who reads: the lock was to end so soon.
+testing::Matcher<raw_reply const&> was_cut_to(std::int64_t left);
 std::string one_may_ask(std::string_view name = "rw");
 std::string all_may_ask(std::string_view name = "rw");
 

@@ -151,6 +151,24 @@ TEST_F(replicated_cluster, tells_what_the_new_master_does_not_know) {
   EXPECT_EQ(mine.lost_because(), loss_cause::key_gone);
 }
 
+TEST_F(replicated_cluster, repeats_a_release_that_the_new_master_does_not_know) {
+  client redis{nodes_.url()};
+  mutex m{redis, name_, {.ttl = 10min}};
+  auto mine = m.acquire();
+  ASSERT_TRUE(nodes_.wait_until_replicated());
+  auto& dead = home();
+  auto& heir = nodes_.replica_of(dead);
+  heir.freeze();
+  dead.raw().command({"CLIENT", "KILL", "TYPE", "replica"});
+  EXPECT_EQ(mine.release(), release_result::released);
+  dead.kill9();
+  heir.thaw();
+  ASSERT_TRUE(nodes_.wait_for_another_master(slot_, dead));
+  client other{nodes_.url()};
+  mutex theirs{other, name_};
+  EXPECT_TRUE(theirs.try_acquire_for(bound_of_waits));
+}
+
 TEST_F(replicated_cluster, goes_on_beside_a_master_that_froze_and_comes_back) {
   client redis{nodes_.url(), {.connect_timeout = 1s, .reply_timeout = 1s}};
   mutex m{redis, name_, {.ttl = 60s, .renew_every = 200ms}};

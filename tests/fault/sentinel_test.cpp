@@ -8,6 +8,9 @@
 
 #include <gmock/gmock.h>
 
+#include <deque>
+#include <thread>
+
 namespace holdfast::test {
 namespace {
 
@@ -157,6 +160,44 @@ TEST_F(sentinel, waiter_of_a_lock_that_was_lost_with_the_master_gets_it) {
   EXPECT_GT(waits.take().token(), mine.token());
   EXPECT_TRUE(eventually(patience, [&] { return mine.lost().stop_requested(); }))
       << "by its first question to the new master, not by a renewal minutes later";
+}
+
+TEST_F(sentinel, release_that_was_lost_with_the_master_is_repeated_at_the_next) {
+  mutex m{redis_, "orders", {.ttl = 10min}};
+  auto mine = m.acquire();
+  ASSERT_TRUE(servers_.wait_until_replicated());
+  auto& old = servers_.master();
+  stop_replication();
+  EXPECT_EQ(mine.release(), release_result::released);
+  old.kill9();
+  thaw_replicas();
+  ASSERT_TRUE(servers_.wait_for_another_master(old, patience));
+  EXPECT_TRUE(eventually(patience, [&] { return !is_busy("orders"); }));
+}
+
+TEST_F(sentinel, planned_failover_leaves_no_lock_that_nobody_has) {
+  std::deque<mutex> locks;
+  for (auto i = 0; i != 16; ++i)
+    locks.emplace_back(redis_, "orders:" + std::to_string(i), lock_options{.ttl = 10min});
+  std::atomic<bool> over = false;
+  std::jthread const planned{[&] {
+    servers_.failover();
+    over = true;
+  }};
+  // Some are held at any time; so are some at the moment of which the new master knows.
+  while (!over) {
+    std::vector<lease> mine;
+    for (auto& one : locks) {
+      try {
+        if (auto got = one.try_acquire_for(patience)) mine.push_back(std::move(*got));
+      } catch (error const& nobody_serves) {
+        EXPECT_EQ(nobody_serves.code(), errc::unreachable) << nobody_serves.what();
+      }
+    }
+  }
+  // Its releases were more than it remembers; what is left of them is its own, and in its way.
+  for (auto& one : locks) EXPECT_TRUE(one.try_acquire_for(patience));
+  for (auto const& one : locks) EXPECT_TRUE(eventually(patience, [&] { return !is_busy(one.name()); }));
 }
 
 TEST_F(sentinel, dead_and_frozen_sentinels_are_done_without) {

@@ -87,6 +87,31 @@ TEST_F(shared_fault, makes_a_reader_of_a_writer_all_the_same) {
   });
 }
 
+TEST_F(shared_fault, renews_in_time_for_what_readers_of_java_leave_of_the_ttl) {
+  in_one_round_of(5, [this] {  // in which it isn't stopped for the three seconds that they leave
+    shared_mutex patient{redis_, "m", {.ttl = 10min, .renew_every = 3min}};
+    auto mine = patient.acquire_shared();
+    // As the watchdog of a reader there, which renews every second and dies then.
+    auto const cut = [this] { ASSERT_EQ(raw_.command({"PEXPIRE", "m", "3000"}).integer, 1); };
+    cut();
+    mine.renew();
+    cut();
+    EXPECT_TRUE(eventually([this] { return raw_.pttl("m") > 60'000; })) << "the next is due in 3 minutes";
+    cut();
+    EXPECT_TRUE(eventually([this] { return raw_.pttl("m") > 60'000; }));
+    EXPECT_TRUE(mine.valid());
+    EXPECT_EQ(count_of(mine), "1");
+    raw_.command({"DEL", "m"});
+  });
+}
+
+TEST_F(shared_fault, renews_as_often_as_java_however_long_its_ttl) {
+  shared_mutex patient{redis_, "m", {.ttl = 10min}};
+  auto const mine = patient.acquire_shared();
+  auto const renewals = redis_.stats().renewals;
+  EXPECT_TRUE(eventually([&] { return redis_.stats().renewals > renewals; }));
+}
+
 TEST_F(shared_fault, gives_back_what_became_neither_in_time) {
   shared_mutex brief{redis_, "m", {.ttl = 1s}};
   auto writing = brief.acquire();

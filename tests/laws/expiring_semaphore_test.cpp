@@ -104,6 +104,25 @@ TEST_F(licensing, is_given_back_by_its_id_from_elsewhere_and_the_holder_is_told)
   EXPECT_EQ(there_.available(), 1);
 }
 
+TEST_F(licensing, is_given_its_number_again_when_the_server_has_lost_it) {
+  here_.try_set_permits(1);
+  auto mine = here_.acquire();
+  pending waiting;
+  here_.async_acquire(waiting.handler());
+  ASSERT_TRUE(waits_for(one_, channel));
+  raw_.command({"FLUSHALL"});
+  ASSERT_TRUE(eventually([&] { return waiting.done(); })) << "nobody else gives it";
+  EXPECT_TRUE(waiting.take()->valid());
+  there_.try_set_permits(5);  // it has some, but should they be lost, it knows how many
+  raw_.command({"FLUSHALL"});
+  EXPECT_TRUE(there_.try_acquire());
+  EXPECT_EQ(there_.permits(), 5);
+  there_.add_permits(-2);
+  raw_.command({"FLUSHALL"});
+  EXPECT_TRUE(there_.try_acquire());
+  EXPECT_EQ(there_.permits(), 3);
+}
+
 TEST_F(licensing, leaves_alone_what_java_holds_for_ever) {
   raw_.command({"SET", "license", "0"});
   raw_.command({"ZADD", out, "922337203685477", std::string(16, '\xa1')});

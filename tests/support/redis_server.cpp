@@ -53,7 +53,22 @@ std::string contents(fs::path const& file) {
   return all.str();
 }
 
+/// Can a program of that name be run?
+bool is_there(std::string const& program) {
+  std::istringstream path{std::getenv("PATH") == nullptr ? "" : std::getenv("PATH")};
+  for (std::string folder; std::getline(path, folder, ':');) {
+    if (::access((fs::path{folder} / program).c_str(), X_OK) == 0) return true;
+  }
+  return false;
+}
+
 }  // namespace
+
+std::string server_program() {
+  auto const* const named = std::getenv("HOLDFAST_REDIS_SERVER");
+  if (named != nullptr && *named != '\0') return named;
+  return !is_there("redis-server") && is_there("valkey-server") ? "valkey-server" : "redis-server";
+}
 
 std::uint16_t free_port() {
   // Below 32768, where the ports of outgoing connections begin.
@@ -136,7 +151,7 @@ std::string redis_server::url_of_several(std::string const& kind, std::string co
 }
 
 std::vector<std::string> redis_server::arguments() const {
-  std::vector<std::string> words{"redis-server"};
+  std::vector<std::string> words{server_program()};
   auto const add = [&words](std::vector<std::string> const& more) {
     words.insert(words.end(), more.begin(), more.end());
   };

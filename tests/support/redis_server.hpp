@@ -1,4 +1,5 @@
 /// A private redis-server as an object: started in a folder of its own, stopped by pid.
+/// HOLDFAST_REDIS_SERVER in the environment names another program to run: a newer one, or a valkey-server.
 #pragma once
 
 #include "raw_redis.hpp"
@@ -28,6 +29,9 @@ struct server_options {
   /// Of a server whose certificates this one shows, too, so that the two trust each other; empty: its own.
   std::filesystem::path certificates{};
 };
+
+/// What is run as a server.
+[[nodiscard]] std::string server_program();
 
 /// Starts in the constructor and answers when that returns (else it throws). The child dies with the thread
 /// that started it, even if that is killed.

@@ -29,11 +29,14 @@ std::optional<turn> read_turn(std::string_view message) {
   auto const kind = word(message);
   turn what;
   if (!number(message, what.number)) return std::nullopt;
-  if (kind == "woken") return what;
-  granted grant;
-  if (kind != "granted" || !number(message, grant.token) || !number(message, grant.count))
+  if (kind == "granted") {
+    granted grant;
+    if (!number(message, grant.token) || !number(message, grant.count)) return std::nullopt;
+    what.grant = grant;
+  } else if (kind != "woken") {
     return std::nullopt;
-  what.grant = grant;
+  }
+  what.name = message;
   return what;
 }
 

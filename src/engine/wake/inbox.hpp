@@ -18,6 +18,7 @@ namespace holdfast::engine {
 struct turn {
   std::uint64_t number = 0;
   std::optional<granted> grant{};
+  std::string_view name{};  ///< of the lock; in the message
 };
 /// Nullopt: nothing to us. A newer Holdfast may send more kinds.
 [[nodiscard]] std::optional<turn> read_turn(std::string_view message);

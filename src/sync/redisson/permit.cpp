@@ -25,6 +25,7 @@ call acquire(std::string_view name, ask const& how) {
                       .permits = {out},
                       .id = id,
                       .ttl_ms = how.ttl.count(),
+                      .size = how.amount,
                       .publish = word_of(how.terms.publish),
                       .channel = channel}();
 }

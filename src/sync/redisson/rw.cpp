@@ -141,6 +141,7 @@ constinit engine::recipe const reader{.sharing = sharing::crew,
                                       .abandon = rw_calls::abandon,
                                       .renew = rw_calls::read_renew,
                                       .read_renew = replies::read_renew,
+                                      .read_cut = replies::read_cut,
                                       .set_ttl = rw_calls::set_readers_ttl,
                                       .channels = rw_calls::channels};
 

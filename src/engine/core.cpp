@@ -56,7 +56,7 @@ core::core(net::place where, client_options options)
       broadcast_{loop_,
                  *servers_,
                  topology::channel_of::object,
-                 {.woken = [this](std::uint64_t number) { on_woken(number, {}); },
+                 {.woken = [this](std::uint64_t number) { on_woken(number); },
                   .said = {},
                   .open = [this](std::uint64_t number) { on_open(number); },
                   .refused = [this](std::string const& channel,

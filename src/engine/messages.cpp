@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "engine/core.hpp"
+#include "script/names.hpp"
 
 namespace holdfast::engine {
 namespace {

@@ -1,5 +1,6 @@
-// What most sources of the command include, parsed once for all of them; see src/precompiled.hpp. No headers of
-// ours: GCC knows `#pragma once` by a file's time, which is another one when ccache has this from another tree.
+// What most sources of the command include, parsed once for all of them; see src/precompiled.hpp. No headers
+// of ours: GCC knows `#pragma once` by a file's time, which is another one when ccache has this from another
+// tree.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -2,7 +2,7 @@
 
 namespace holdfast::contract::abandon_test {
 
-constexpr std::int64_t starved = 5'000;
+constexpr std::int64_t starved = 15'000;  // milliseconds in the queue, beyond the limit of 10,000
 
 class abandon_script : public testing::TestWithParam<row> {};
 TEST_P(abandon_script, keeps_its_contract) { check(GetParam()); }

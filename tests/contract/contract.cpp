@@ -18,7 +18,7 @@ using clock = std::chrono::steady_clock;
 
 clock::time_point emptied;
 
-engine::handover handover{.starvation = std::chrono::milliseconds{100}};
+engine::handover handover{.starvation = std::chrono::seconds{10}};
 
 std::string text(std::string_view view) { return std::string{view}; }
 

@@ -5,7 +5,7 @@ namespace holdfast::contract::release_test {
 
 namespace names = holdfast::names;
 
-constexpr std::int64_t starved = 5'000;  // milliseconds in the queue, far beyond the limit of 100
+constexpr std::int64_t starved = 15'000;  // milliseconds in the queue, far beyond the limit of 10,000
 
 class release_script : public testing::TestWithParam<row> {};
 TEST_P(release_script, keeps_its_contract) { check(GetParam()); }

@@ -78,6 +78,7 @@ bool core::clear_ghost(line& at, std::string_view holder) {
   auto const number = number_under(uuid_, holder);
   auto& mine = *at.on_wire;
   if (number == 0 || mine.ghosts == most_ghosts || at.waiters.empty()) return false;
+  if (number == at.releasing) return false;  // the busy reply may be older: where the order is strict it is
   if (!at.how().leased || at.how().abandon == nullptr || !is_over(number)) return false;
   ++mine.ghosts;
   departed_.note_cleared(number);

@@ -136,7 +136,8 @@ class line {
   held* holder =
       nullptr;  ///< the lease of this process, if any; where there may be several they are in a crowd
   std::unique_ptr<bid> on_wire;
-  std::uint32_t handoffs = 0;  ///< since `since`
+  std::uint64_t releasing = 0;  ///< the number of the lease whose release is under way; 0: none is
+  std::uint32_t handoffs = 0;   ///< since `since`
 
  private:
   std::uint32_t references_ = 0;  // here, where it fills a gap

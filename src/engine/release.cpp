@@ -220,8 +220,9 @@ core::giving_back::giving_back(held const& what, handover terms)
     : place{&what.place()}, number{what.number()}, how{terms}, deadline{what.deadline()} {}
 
 void core::send_release(giving_back const& what, release_handler done) {
-  auto const& at = *what.place;
+  auto& at = *what.place;
   auto const owner = owner_id(what.number);
+  at.releasing = what.number;
   ++releasing_;
   servers_->release(at.how(), {.name = at.name(), .owner = owner}, what.how,
                     [this, what, done = std::move(done)](net::answer&& answer) mutable {
@@ -232,6 +233,7 @@ void core::send_release(giving_back const& what, release_handler done) {
 
 void core::on_released(giving_back const& what, release_handler done, net::answer const& answer) {
   auto& at = *what.place;
+  if (at.releasing == what.number) at.releasing = 0;
   --releasing_;
   if (answer.reply.is_integer()) {
     // Sent twice, and not ours the second time: the first one did it; or what cleared a ghost away.

@@ -4,6 +4,7 @@
 #include "script/names.hpp"
 
 #include <holdfast/fair_mutex.hpp>
+#include <holdfast/multi_mutex.hpp>
 
 #include <deque>
 
@@ -18,30 +19,38 @@ class ghosts : public fault {
   /// By message, as a waiter with that owner id would be.
   void tell(std::string const& owner, std::string const& kind, std::string const& name) {
     auto const details = kind == "granted" ? " 1 1 " : " ";
-    raw_.command({"PUBLISH", names::inbox(uuid_in(owner)), kind + " " + number_in(owner) + details + name});
+    EXPECT_EQ(raw_.command({"PUBLISH", names::inbox(uuid_in(owner), name),
+                            kind + " " + number_in(owner) + details + name})
+                  .integer,
+              1)
+        << "nobody listens";
   }
   void tell_both(std::string const& owner, std::string const& name) {
     tell(owner, "woken", name);
     tell(owner, "granted", name);
   }
-  /// The inbox opens half a second after the lease was taken.
-  [[nodiscard]] bool hears(client const& one) {
+  [[nodiscard]] bool hears(client const& one, std::string const& name) {
     return eventually([&] {
-      auto const listeners = raw_.command({"PUBSUB", "NUMSUB", names::inbox(one.uuid())});
+      auto const listeners = raw_.command({"PUBSUB", "NUMSUB", names::inbox(one.uuid(), name)});
       return listeners.elements.size() == 2 && listeners.elements[1].integer > 0;
     });
   }
   void put_back(std::string const& name, std::string const& owner) {
     raw_.command({"SET", name, owner, "PX", "600000"});
   }
-  /// A lease of that client that is over; the inbox is open.
-  [[nodiscard]] std::string owner_of_old(client& one) {
+  /// A lease of that client that is over.
+  [[nodiscard]] static std::string owner_of_old(client& one) {
     mutex m{one, "marker"};
     auto mine = m.acquire();
-    EXPECT_TRUE(hears(one));
     auto owner = mine.owner();
     EXPECT_EQ(mine.release(), release_result::released);
     return owner;
+  }
+  /// The inbox of a lock is open while somebody waits for it: here for two and a third, and for all or none.
+  void open_inboxes() {
+    busy_ = mutex{elsewhere_, "busy"}.acquire();
+    all_three_.async_acquire([](std::optional<multi_lease> const&, std::exception_ptr const&) {});
+    EXPECT_TRUE(hears(redis_, "orders") && hears(redis_, "marker"));
   }
   /// All that was told before has been read, and what came of it has been done.
   [[nodiscard]] bool all_is_read(std::string const& old_owner) {
@@ -51,6 +60,9 @@ class ghosts : public fault {
   }
 
   client redis_{server_.url(), unhurried()};
+  client elsewhere_{server_.url(), unhurried()};
+  lease busy_;
+  multi_mutex all_three_{redis_, {"orders", "marker", "busy"}, {.starvation_limit = 10min}};
 };
 
 TEST_F(ghosts, in_the_queue_take_no_time_to_pass_by) {
@@ -65,7 +77,7 @@ TEST_F(ghosts, in_the_queue_take_no_time_to_pass_by) {
     auto& one = clients.emplace_back(server_.url(), unhurried());
     waiters.emplace_back(locks.emplace_back(one, "orders"));
     ASSERT_TRUE(eventually([&] { return raw_.command({"ZCARD", names::queue("orders")}).integer == i; }));
-    ASSERT_TRUE(hears(one));
+    ASSERT_TRUE(hears(one, "orders"));
   }
   mine.release();
   for (auto& one : waiters) {
@@ -83,7 +95,7 @@ TEST_F(ghosts, in_the_queue_take_no_time_to_pass_by) {
   client other{server_.url(), unhurried()};
   fair_mutex theirs{other, "orders"};
   waiter next{theirs};
-  ASSERT_TRUE(eventually([&] { return other.stats().waits == 1 && hears(other); }));
+  ASSERT_TRUE(eventually([&] { return other.stats().waits == 1 && hears(other, "orders"); }));
   mine.release();
   EXPECT_TRUE(eventually([&] { return next.done(); }));
   next.take().release();
@@ -96,7 +108,6 @@ TEST_F(ghosts, of_a_snapshot_are_given_back_by_those_whose_they_were) {
   std::deque<fair_mutex> locks;
   std::deque<waiter> waiters;
   auto mine = m.acquire();
-  ASSERT_TRUE(hears(redis_));
   for (auto i = 1; i <= 4; ++i) {
     auto& one = clients.emplace_back(server_.url());
     waiters.emplace_back(locks.emplace_back(one, "orders"));
@@ -141,6 +152,7 @@ TEST_F(ghosts, are_not_what_is_held) {
   mutex m{redis_, "orders", {.handoff_time = 1h}};
   m.acquire().release();  // which has a single token: there is none to hand on
   auto const old = owner_of_old(redis_);
+  open_inboxes();
   auto mine = m.acquire();
   auto const owner = mine.owner();
   tell_both(owner, "orders");
@@ -161,6 +173,7 @@ TEST_F(ghosts, are_not_what_is_held) {
 
 TEST_F(ghosts, are_not_what_is_kept) {
   auto const old = owner_of_old(redis_);
+  open_inboxes();
   mutex m{redis_, "orders", {.ttl = 10min}};
   for (auto const longer : {false, true}) {
     auto mine = m.acquire();
@@ -194,6 +207,7 @@ TEST_F(ghosts, are_not_what_a_restarted_server_has_of_a_key_that_is_kept) {
 
 TEST_F(ghosts, are_not_what_was_lost_at_its_limit_before_its_holder_lets_go) {
   auto const old = owner_of_old(redis_);
+  open_inboxes();
   mutex m{redis_, "orders", {.ttl = 10min, .max_hold = 50ms}};
   auto mine = m.acquire();
   auto const owner = mine.owner();
@@ -208,6 +222,7 @@ TEST_F(ghosts, are_not_what_was_lost_at_its_limit_before_its_holder_lets_go) {
 
 TEST_F(ghosts, are_not_what_no_number_was_given_to) {
   auto const old = owner_of_old(redis_);
+  open_inboxes();
   for (auto const* const number : {"0", "999999"}) {
     auto const owner = redis_.uuid() + ":" + number;
     put_back("orders", owner);

@@ -105,11 +105,13 @@ TEST_F(licensing, is_given_back_by_its_id_from_elsewhere_and_the_holder_is_told)
 }
 
 TEST_F(licensing, is_given_its_number_again_when_the_server_has_lost_it) {
-  here_.try_set_permits(1);
-  auto mine = here_.acquire();
+  client often{server_.url(), unhurried({.recheck = 100ms})};
+  expiring_semaphore looks{often, "license"};
+  looks.try_set_permits(1);
+  auto mine = looks.acquire();
   pending waiting;
-  here_.async_acquire(waiting.handler());
-  ASSERT_TRUE(waits_for(one_, channel));
+  looks.async_acquire(waiting.handler());
+  ASSERT_TRUE(waits_for(often, channel));
   raw_.command({"FLUSHALL"});
   ASSERT_TRUE(eventually([&] { return waiting.done(); })) << "nobody else gives it";
   EXPECT_TRUE(waiting.take()->valid());

@@ -28,7 +28,7 @@ struct registry {
 };
 constinit registry* all_clients = nullptr;
 
-std::mutex& registry_guard() noexcept { return guard_across_fork(&all_clients); }
+std::mutex& registry_guard() noexcept { return guard_across_fork(static_cast<void const*>(&all_clients)); }
 
 /// Nobody destroys what exit() leaves on the stacks: gives the locks back, so that others needn't wait for
 /// the ttl.

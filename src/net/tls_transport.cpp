@@ -50,7 +50,7 @@ void check_file(error_code const& failure, std::string const& parameter, std::st
 /// static of the function: a child that is forked meanwhile would wait for it for ever.
 X509_STORE* authorities_of_the_system() {
   static constinit X509_STORE* store = nullptr;
-  std::lock_guard const hold{guard_across_fork(&store)};
+  std::lock_guard const hold{guard_across_fork(static_cast<void const*>(&store))};
   if (store == nullptr) {
     store = ::X509_STORE_new();
     if (store != nullptr) ::X509_STORE_set_default_paths(store);  // without them no certificate is trusted

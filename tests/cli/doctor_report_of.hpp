@@ -44,4 +44,11 @@ inline diagnosis doctor(std::string const& url, words const& more = {}) {
   return {code, nlohmann::json::parse(command.out(), nullptr, false)};
 }
 
+/// The same, again where the server wasn't reached in time, until it says something of that check.
+inline diagnosis doctor_on(std::string const& check, std::string const& url, words const& more) {
+  auto seen = doctor(url, more);
+  for (auto left = 5; left > 0 && seen.of(check).is_null(); --left) seen = doctor(url, more);
+  return seen;
+}
+
 }  // namespace holdfast::test

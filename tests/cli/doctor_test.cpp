@@ -102,7 +102,7 @@ TEST(doctor_command, gives_a_rule_that_keeps_a_user_to_a_prefix) {
   auto const server = redis_server::with({.user = "jobs", .password = "secret"});
   auto redis = server.raw();
   redis.command({"ACL", "SETUSER", "jobs", "on", ">secret", "~*", "&*", "+@all"});
-  auto const before = doctor(server.url(), {"--prefix", "jobs:"});
+  auto const before = doctor_on("tenant", server.url(), {"--prefix", "jobs:"});
   EXPECT_EQ(before.severity("tenant"), "warning");
   EXPECT_THAT(before.of("tenant")["found"], HasSubstr("may also: touch other names"));
 
@@ -114,7 +114,7 @@ TEST(doctor_command, gives_a_rule_that_keeps_a_user_to_a_prefix) {
   for (std::string word; rest >> word;) rule.push_back(word == ">PASSWORD" ? ">secret" : word);
   ASSERT_FALSE(redis.command(rule).is_error()) << found;
 
-  auto const seen = doctor(server.url(), {"--prefix", "jobs:", "jobs:1"});
+  auto const seen = doctor_on("tenant", server.url(), {"--prefix", "jobs:", "jobs:1"});
   EXPECT_EQ(seen.severity("tenant"), "ok") << seen.report.dump(2);
   EXPECT_EQ(seen.severity("rights"), "advice") << "all but WAIT, and what looks for locks";
   EXPECT_EQ(seen.severity("pub/sub"), "ok");

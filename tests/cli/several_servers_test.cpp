@@ -68,12 +68,21 @@ std::unique_ptr<held_command> begun_on_replicas(std::string const& url) {
   throw std::runtime_error{"the command doesn't get its lock"};
 }
 
+/// How a try for the lock of `job` ends; begun again where the servers take longer to reach than it waits.
+int code_of_a_try(std::string const& url) {
+  auto code = 0;
+  for (auto left = 10; left > 0; --left) {
+    code = holdfast_run(url, {"--no-wait"}, "job", {"true"}).wait();
+    if (code != 69) break;
+  }
+  return code;
+}
+
 TEST(on_sentinels, a_lock_is_held_through_a_failover_and_given_back_to_the_new_master) {
   sentinel_servers servers;
   auto const job = begun_on_replicas(servers.url());
   servers.failover();
-  auto busy = holdfast_run(servers.url(), {"--no-wait"}, "job", {"true"});
-  EXPECT_EQ(busy.wait(), 75);
+  EXPECT_EQ(code_of_a_try(servers.url()), 75);
   EXPECT_EQ(job->end(), 0) << job->err();
   EXPECT_FALSE(servers.master().raw().exists("job"));
 }
@@ -84,8 +93,7 @@ TEST(on_sentinels, a_lock_is_held_through_a_failover_with_tls_everywhere) {
   ASSERT_TRUE(url.starts_with("rediss+sentinel://"));
   auto const job = begun_on_replicas(url);
   servers.failover();
-  auto busy = holdfast_run(url, {"--no-wait"}, "job", {"true"});
-  EXPECT_EQ(busy.wait(), 75);
+  EXPECT_EQ(code_of_a_try(url), 75);
   EXPECT_EQ(said({"ls", "--names"}, url), "job\n");
   EXPECT_EQ(job->end(), 0) << job->err();
   EXPECT_FALSE(servers.master().raw().exists("job"));

@@ -108,13 +108,13 @@ class handed_over : public test::fault {
 TEST_F(handed_over, and_kept_it_is_not_given_back_for_the_answer_to_an_earlier_request) {
   auto const known = test::learn(server_);
   test::in_one_round_of(5, [&] {  // in which the message comes soon enough to be believed
+    std::atomic<bool> held_up = false;
     test::flaky_proxy proxy{server_.socket_path()};
     client winner{proxy.url(), test::unhurried({.recheck = 200ms})};
     mutex wanted{winner, "orders", {.ttl = 60s}};
     auto theirs = held_.acquire();
     test::waiter waiting{wanted};
     ASSERT_TRUE(waits_and_listens(winner));
-    std::atomic<bool> held_up = false;
     proxy.decide([&](test::request const& r) {
       if (held_up || test::kind_of(r) != known.acquire) return test::fate::pass();
       held_up = true;

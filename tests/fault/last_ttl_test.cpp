@@ -10,10 +10,10 @@ class last_ttl : public fault {};
 
 TEST_F(last_ttl, is_not_overtaken_by_a_renewal_that_comes_late) {
   auto const known = learn(server_);
+  std::atomic<bool> refused = false;  // a renewal, as by a server that has lost its scripts: it is sent again
   flaky_proxy proxy{server_.socket_path()};
   client redis{proxy.url(), unhurried()};
   mutex m{redis, "orders", {.ttl = 30s, .renew_every = 100ms}};
-  std::atomic<bool> refused = false;  // a renewal, as by a server that has lost its scripts: it is sent again
   proxy.decide([&](request const& r) {
     if (refused || kind_of(r) != known.renew) return fate::pass();
     refused = true;

@@ -1,5 +1,6 @@
 /// Holders and waiters are killed, frozen, forked and ended, as real processes.
 #include "fault.hpp"
+#include "support/sanitizers.hpp"
 
 #include <sys/wait.h>
 #include <unistd.h>
@@ -208,14 +209,13 @@ TEST_F(process_fault, does_not_renew_from_a_child_that_outlives_the_parent_s_lea
 }
 
 TEST_F(process_fault, lets_a_child_make_a_client_of_its_own) {
-#ifdef __SANITIZE_THREAD__
-  GTEST_SKIP() << "ThreadSanitizer lets no child of a process with threads start one of its own";
-#endif
-#ifdef __SANITIZE_ADDRESS__
-  GTEST_SKIP() << "a thread of the parent may hold a lock of AddressSanitizer's allocator at the fork: the "
-                  "child waits "
-                  "for it for ever";
-#endif
+  if (under_thread_sanitizer) {
+    GTEST_SKIP() << "ThreadSanitizer lets no child of a process with threads start one of its own";
+  }
+  if (under_address_sanitizer) {
+    GTEST_SKIP() << "a thread of the parent may hold a lock of AddressSanitizer's allocator at the fork: the "
+                    "child waits for it for ever";
+  }
   mutex m{redis_, "orders"};
   auto const mine = m.acquire();
   auto const child = ::fork();

@@ -227,7 +227,8 @@ TEST_F(quorum, contenders_of_many_processes_exclude_each_other_while_masters_com
   over = true;
   contenders.clear();
   EXPECT_EQ(judge(history), "");
-  EXPECT_TRUE(comes_clean());
+  // A master that took long to thaw may have put somebody in line who had left: that ends in a minute.
+  EXPECT_TRUE(eventually(90s, [&] { return residue().empty(); }));
 }
 
 TEST_F(quorum, redissons_wire_is_voted_on_too) {

@@ -21,7 +21,7 @@ using testing::HasSubstr;
 constexpr auto tls_patience = 60s;
 /// Nothing but a message wakes who waits: neither the end of the ttl nor the re-check comes in time.
 lock_options const lasting{.ttl = 10min, .renew_every = 100ms};
-client_options const told_by_message{.recheck = 30s};
+client_options const told_by_message{.connect_timeout = tls_patience, .recheck = 30s};
 constexpr auto before_recheck = 20s;
 
 [[nodiscard]] bool renews_again(client& redis) {
@@ -43,7 +43,10 @@ std::string with_ca(std::string url, std::string const& ca) {
 class handover {
  public:
   explicit handover(std::string const& url, std::string const& name)
-      : redis_{url}, other_{url, told_by_message}, mine_{redis_, name, lasting}, theirs_{other_, name} {}
+      : redis_{url, {.connect_timeout = tls_patience}},
+        other_{url, told_by_message},
+        mine_{redis_, name, lasting},
+        theirs_{other_, name} {}
 
   void hold() { lease_ = mine_.acquire(); }
   [[nodiscard]] bool is_waited_for() {

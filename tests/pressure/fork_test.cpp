@@ -2,6 +2,7 @@
 #include "allocations.hpp"
 
 #include "support/eventually.hpp"
+#include "support/sanitizers.hpp"
 
 #include <holdfast/client.hpp>
 
@@ -39,9 +40,9 @@ bool child_with_a_client_ends_well() {
 }
 
 TEST(fork, lets_a_child_make_a_client_whatever_another_thread_is_at) {
-#ifdef __SANITIZE_ADDRESS__
-  GTEST_SKIP() << "a thread of the parent may hold a lock of AddressSanitizer's allocator at the fork";
-#endif
+  if (under_address_sanitizer) {
+    GTEST_SKIP() << "a thread of the parent may hold a lock of AddressSanitizer's allocator at the fork";
+  }
   left_alone const this_thread;
   // Where it holds a lock it allocates, too: each allocation lasts until the child is there, or until the
   // fork has had time to begin, since it may wait for the lock.

@@ -37,7 +37,7 @@ int measure(settings const& options, std::vector<std::string> const& names, bool
   if (options.pinned) pin_to_core(client_core);
 
   machine where = this_machine();
-  where.redis = server.version();
+  where.server = server.name();
   where.pinning = options.pinned
                       ? fmt::format("server on core {}, clients on core {}", server_core, client_core)
                       : "not pinned";
@@ -58,7 +58,7 @@ int measure(settings const& options, std::vector<std::string> const& names, bool
 
 int main(int argc, char** argv) {
   CLI::App app{
-      "Measures Holdfast against its floors on a redis-server of its own, which it starts on a loopback "
+      "Measures Holdfast against its floors on a server of its own, which it starts on a loopback "
       "port.\n"
       "One row alone, one side alone, is what a profiler wants:\n"
       "  perf record -g holdfast_bench B3 --only ours --rounds 1 --seconds 10"};

@@ -98,8 +98,8 @@ machine this_machine() {
 
 std::string table(machine const& where, std::vector<line> const& lines) {
   std::string text =
-      fmt::format("{}; {}; Redis {} on loopback TCP; {}; RTT (PING, median) {:.1f} µs\n\n", where.processor,
-                  where.kernel, where.redis, where.pinning, where.round_trip_us);
+      fmt::format("{}; {}; {} on loopback TCP; {}; RTT (PING, median) {:.1f} µs\n\n", where.processor,
+                  where.kernel, where.server, where.pinning, where.round_trip_us);
   constexpr auto format = "{:<4} {:<50} {:>9} {:>9} {:>7} {:>12} {:<4} {:>19} {:>19}\n";
   fmt::format_to(std::back_inserter(text), format, "row", "what", "ours", "floor", "ratio", "target", "met",
                  "ours min–max", "floor min–max");
@@ -112,7 +112,7 @@ std::string table(machine const& where, std::vector<line> const& lines) {
 
 std::string json(machine const& where, std::vector<line> const& lines) {
   nlohmann::json document{{"processor", where.processor},  {"kernel", where.kernel},
-                          {"redis", where.redis},          {"pinning", where.pinning},
+                          {"server", where.server},        {"pinning", where.pinning},
                           {"rtt_us", where.round_trip_us}, {"lines", nlohmann::json::array()}};
   for (auto const& l : lines) {
     auto const met = l.met();

@@ -36,7 +36,7 @@ struct line {
 struct machine {
   std::string processor;
   std::string kernel;
-  std::string redis;
+  std::string server;  ///< "Redis 7.0.15"
   std::string pinning;
   double round_trip_us = 0;
 };

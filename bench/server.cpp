@@ -21,6 +21,7 @@
 
 #include "process.hpp"
 #include "redis.hpp"
+#include "support/redis_server.hpp"
 
 namespace holdfast::bench {
 namespace {
@@ -43,12 +44,13 @@ int free_port() {
 
 pid_t start(int port, int core) {
   auto const text = fmt::to_string(port);
+  auto const program = test::server_program();
   pid_t const process = fork();
   if (process < 0) throw std::system_error{errno, std::generic_category(), "fork"};
   if (process > 0) return process;
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (core >= 0) pin_to_core(core);
-  execlp("redis-server", "redis-server", "--port", text.c_str(), "--bind", "127.0.0.1", "--save", "",
+  execlp(program.c_str(), program.c_str(), "--port", text.c_str(), "--bind", "127.0.0.1", "--save", "",
          "--appendonly", "no", "--loglevel", "warning", "--logfile", "/dev/null", "--dir", "/tmp", nullptr);
   _exit(127);
 }
@@ -87,7 +89,7 @@ redis_server::~redis_server() {
 void redis_server::wait_until_ready() const {
   for (auto const deadline = std::chrono::steady_clock::now() + std::chrono::seconds{10};;) {
     if (waitpid(process_, nullptr, WNOHANG) == process_)
-      throw std::runtime_error{"redis-server can't be started"};
+      throw std::runtime_error{test::server_program() + " can't be started"};
     try {
       connection{port_}.call({"PING"});
       return;
@@ -100,8 +102,12 @@ void redis_server::wait_until_ready() const {
 
 std::string redis_server::url() const { return fmt::format("redis://127.0.0.1:{}", port_); }
 
-std::string redis_server::version() const {
-  return std::string{field(connection{port_}.ask({"INFO", "server"}), "redis_version:", '\r')};
+std::string redis_server::name() const {
+  auto const info = connection{port_}.ask({"INFO", "server"});
+  auto const valkey =
+      field(info, "valkey_version:", '\r');  // redis_version there is what it is compatible with
+  return valkey.empty() ? fmt::format("Redis {}", field(info, "redis_version:", '\r'))
+                        : fmt::format("Valkey {}", valkey);
 }
 
 call_counts redis_server::calls() const {

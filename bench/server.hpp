@@ -1,4 +1,4 @@
-/// The redis-server that a run measures against.
+/// The server that a run measures against.
 #pragma once
 
 #include <sys/types.h>
@@ -19,7 +19,8 @@ struct place {
   std::function<call_counts()> calls;
 };
 
-/// A private redis-server on a loopback port, without persistence; ends with this object.
+/// A private server, of the program that the tests run, on a loopback port, without persistence; ends with
+/// this object.
 class redis_server {
  public:
   /// `core`: where it runs; negative: anywhere.
@@ -31,7 +32,8 @@ class redis_server {
   [[nodiscard]] int port() const noexcept { return port_; }
   [[nodiscard]] pid_t process() const noexcept { return process_; }
   [[nodiscard]] std::string url() const;
-  [[nodiscard]] std::string version() const;
+  /// "Redis 7.0.15", "Valkey 9.1.2".
+  [[nodiscard]] std::string name() const;
   [[nodiscard]] call_counts calls() const;
   [[nodiscard]] place here() const {
     return {url(), [this] { return calls(); }};

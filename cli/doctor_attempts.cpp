@@ -42,6 +42,9 @@ class rights {
         if (by == needed::always) one.by = needed::for_messages;
       } else if (!has("to run the") && has("key")) {
         one.rule = name == server_.names().record ? rules.records : rules.keys;
+      } else if (!has("to run the") && has("database")) {
+        // Valkey 9.1: "to access database". A list, as db=3, would replace the one that the user has.
+        one.rule = "alldbs";
       }
       one.refusal = how.text;
     } else if (how.hung_up || (how.refused && (how.text.find("unknown command") != std::string::npos ||

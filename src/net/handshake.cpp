@@ -163,8 +163,10 @@ handshake::step handshake::refused(request what, resp::reply const& answer) {
   if (what == request::list || what == request::kill) not_ended_ = words;
   if (what != request::select) return step::more;  // an old proxy, or an ACL without CLIENT, ROLE or PING
   if (code == "NOPERM") {
+    // Of Valkey 9.1 or later there are rights to databases, too.
+    auto const* const right = words.find("access database") == std::string::npos ? "+select" : "alldbs";
     return fail(errc::unauthorized,
-                to_.display + " doesn't let this user choose a database (+select): " + words);
+                to_.display + " doesn't let this user choose the database (" + right + "): " + words);
   }
   if (words.find("unknown command") != std::string::npos) {
     return fail(errc::refused,

@@ -98,6 +98,20 @@ TEST(doctor_command, checks_the_right_to_a_name_without_touching_it) {
   EXPECT_EQ(redis.get("jobs:1"), "held");
 }
 
+TEST(doctor_command, tells_a_missing_right_to_the_database_from_one_to_commands) {
+  redis_server const server;
+  flaky_proxy proxy{server.socket_path()};
+  // Valkey 9.1 has such rights; the words are its own.
+  proxy.decide([](request const& one) {
+    return one.name == "ZADD" || one.name == "GET" ? fate::error("NOPERM No permissions to access database")
+                                                   : fate::pass();
+  });
+  auto const seen = doctor(proxy.url());
+  EXPECT_EQ(seen.code, 78);
+  EXPECT_THAT(seen.of("rights")["found"], HasSubstr("may not: alldbs (the server says"));
+  EXPECT_THAT(seen.of("rights")["advice"], HasSubstr("ACL SETUSER default alldbs, and keep it"));
+}
+
 TEST(doctor_command, gives_a_rule_that_keeps_a_user_to_a_prefix) {
   auto const server = redis_server::with({.user = "jobs", .password = "secret"});
   auto redis = server.raw();

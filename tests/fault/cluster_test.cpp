@@ -46,6 +46,27 @@ TEST_F(clustered, moves_the_lock_with_its_slot_while_it_is_held_and_waited_for) 
   EXPECT_GT(next.take().token(), token);
 }
 
+TEST_F(clustered, moves_the_lock_with_a_slot_that_moves_as_one) {
+  client redis{nodes_.url()};
+  client other{nodes_.url(), {.recheck = 500ms}};
+  mutex m{redis, name_, brisk_};
+  mutex theirs{other, name_, brisk_};
+  auto mine = m.acquire();
+  waiter next{theirs};
+  ASSERT_TRUE(waits(other));
+  auto& from = home();
+  auto& to = elsewhere();
+  if (!nodes_.migrate_slot_as_one(slot_, from, to)) GTEST_SKIP() << "this server moves slots key by key";
+  EXPECT_TRUE(renews(redis, 5));
+  EXPECT_TRUE(mine.valid());
+  EXPECT_FALSE(next.done());
+  EXPECT_TRUE(to.raw().exists(name_));
+  auto const token = mine.token();
+  EXPECT_EQ(mine.release(), release_result::released);
+  ASSERT_TRUE(eventually([&] { return next.done(); }));
+  EXPECT_GT(next.take().token(), token);
+}
+
 TEST_F(clustered, gives_a_lock_back_that_is_on_its_way) {
   client redis{nodes_.url()};
   mutex m{redis, name_, brisk_};

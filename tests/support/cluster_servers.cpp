@@ -231,6 +231,19 @@ void cluster_servers::migrate_slot(std::uint16_t slot, redis_server& from, redis
   end_migration(slot, from, to);
 }
 
+bool cluster_servers::migrate_slot_as_one(std::uint16_t slot, redis_server& from, redis_server& to) {
+  auto const number = std::to_string(slot);
+  // In Redis (8.4) the target fetches it, in Valkey (9) the source sends it.
+  if (to.raw().command({"CLUSTER", "MIGRATION", "IMPORT", number, number}).is_error() &&
+      from.raw()
+          .command({"CLUSTER", "MIGRATESLOTS", "SLOTSRANGE", number, number, "NODE", id_of(to)})
+          .is_error())
+    return false;
+  if (!eventually(60s, [&] { return all_name(to, slot); }))
+    throw std::runtime_error{"not all nodes hear that the slot has moved"};
+  return true;
+}
+
 /// A node that doesn't takes a slot back without a newer epoch of its own: what that master said before then
 /// counts for more, and in the end each of the two names the other, for ever.
 bool cluster_servers::all_know_epoch_of(redis_server const& master) {

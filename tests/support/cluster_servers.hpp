@@ -53,6 +53,8 @@ class cluster_servers {
   /// Returns when all nodes have heard of it.
   void end_migration(std::uint16_t slot, redis_server& from, redis_server& to);
   void migrate_slot(std::uint16_t slot, redis_server& from, redis_server& to);
+  /// As a whole, without ASK and TRYAGAIN; false when these servers can't.
+  [[nodiscard]] bool migrate_slot_as_one(std::uint16_t slot, redis_server& from, redis_server& to);
 
   /// The replica takes over while its master runs; returns when all nodes that run know it.
   void failover(redis_server& replica);

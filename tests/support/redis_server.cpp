@@ -53,21 +53,19 @@ std::string contents(fs::path const& file) {
   return all.str();
 }
 
-/// Can a program of that name be run?
-bool is_there(std::string const& program) {
-  std::istringstream path{std::getenv("PATH") == nullptr ? "" : std::getenv("PATH")};
-  for (std::string folder; std::getline(path, folder, ':');) {
-    if (::access((fs::path{folder} / program).c_str(), X_OK) == 0) return true;
-  }
-  return false;
-}
-
 }  // namespace
 
 std::string server_program() {
   auto const* const named = std::getenv("HOLDFAST_REDIS_SERVER");
   if (named != nullptr && *named != '\0') return named;
-  return !is_there("redis-server") && is_there("valkey-server") ? "valkey-server" : "redis-server";
+  auto const* const path = std::getenv("PATH");
+  std::istringstream folders{path == nullptr ? "" : path};
+  for (std::string folder; std::getline(folders, folder, ':');) {
+    for (auto const* const name : {"redis-server", "valkey-server"}) {
+      if (auto program = fs::path{folder} / name; ::access(program.c_str(), X_OK) == 0) return program;
+    }
+  }
+  return "redis-server";
 }
 
 std::uint16_t free_port() {
@@ -116,7 +114,7 @@ redis_server::redis_server(tag, server_options options)
   }
   auto const log = contents(folder_ / "log");
   fs::remove_all(folder_);
-  throw std::runtime_error{"redis-server doesn't start:\n" + log};
+  throw std::runtime_error{server_program() + " doesn't start:\n" + log};
 }
 
 redis_server::~redis_server() {
@@ -230,7 +228,7 @@ void redis_server::kill9() { end(SIGKILL); }
 
 void redis_server::start() {
   if (!spawn_and_wait())
-    throw std::runtime_error{"redis-server doesn't start again:\n" + contents(folder_ / "log")};
+    throw std::runtime_error{server_program() + " doesn't start again:\n" + contents(folder_ / "log")};
 }
 
 // waitid returns when the signal has taken effect: a stopped process takes a moment to stop.

@@ -1,5 +1,6 @@
 /// A private redis-server as an object: started in a folder of its own, stopped by pid.
-/// HOLDFAST_REDIS_SERVER in the environment names another program to run: a newer one, or a valkey-server.
+/// HOLDFAST_REDIS_SERVER in the environment names the program to run; without it that is the first
+/// redis-server or valkey-server in PATH.
 #pragma once
 
 #include "raw_redis.hpp"

@@ -97,6 +97,8 @@ TEST(handshake, names_the_right_that_select_needs) {
       refused(to("redis://h/1"), "NOPERM this user has no permissions to run the 'select' command");
   EXPECT_EQ(failure.code(), errc::unauthorized);
   EXPECT_THAT(failure.what(), HasSubstr("+select"));
+  EXPECT_THAT(refused(to("redis://h/1"), "NOPERM No permissions to access database").what(),
+              HasSubstr("alldbs"));
 }
 
 TEST(handshake, can_do_without_a_name_and_without_ping) {

@@ -82,6 +82,7 @@ void connection::on_down(std::shared_ptr<error const> why, end how_ended) {
   down_because_ = why;
   pipeline_.restart();
   silence_timer_.disarm();
+  fail(pipeline_.remove_if([](request const& one, time_point) { return one.once; }), why);
   if (how_ended == end::final || (how_ended == end::broken && !expected_)) {
     auto const all = why->code() == errc::unauthorized;
     fail(pipeline_.remove_if(

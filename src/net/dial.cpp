@@ -1,7 +1,10 @@
 #include "net/dial.hpp"
 
+#include <unistd.h>
+
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/post.hpp>
+#include <cerrno>
 #include <utility>
 
 namespace holdfast::net {
@@ -24,6 +27,21 @@ void tune(stream_socket& socket, endpoint::scheme how) {
     socket.set_option(asio::socket_base::keep_alive{true}, ignored);
   }
   socket.non_blocking(true, ignored);
+}
+
+/// Programs that this one starts don't get it: a connection that one of them has, too, is neither ended when
+/// this process closes it nor when it dies, and all that we may do they could.
+stream_socket open_socket(asio::io_context& io, asio::generic::stream_protocol const& how,
+                          boost::system::error_code& failure) {
+  stream_socket result{io};
+  auto const file = ::socket(how.family(), how.type() | SOCK_CLOEXEC, how.protocol());
+  if (file < 0) {
+    failure.assign(errno, boost::system::system_category());
+  } else {
+    result.assign(how, file, failure);
+    if (failure) ::close(file);
+  }
+  return result;
 }
 
 }  // namespace
@@ -60,8 +78,7 @@ void dial::resolved(std::string const& failure, std::vector<address> found) {
 void dial::try_next() {
   auto const& next = addresses_[next_];
   boost::system::error_code failure;
-  socket_ = stream_socket{io_};
-  socket_.open(next.where.protocol(), failure);
+  socket_ = open_socket(io_, next.where.protocol(), failure);
   if (failure) {
     asio::post(io_, [self = shared_from_this(), failure] { self->connected(failure); });
     return;

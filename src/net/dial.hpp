@@ -1,6 +1,8 @@
 /// From an endpoint to a connected socket.
 #pragma once
 
+#include <sys/socket.h>
+
 #include <boost/asio/error.hpp>
 #include <boost/asio/generic/stream_protocol.hpp>
 #include <boost/asio/io_context.hpp>
@@ -31,6 +33,9 @@ using stream_socket = boost::asio::generic::stream_protocol::socket;
 inline void throw_away_unsent(stream_socket& socket) noexcept {
   boost::system::error_code ignored;
   socket.set_option(boost::asio::socket_base::linger{true, 0}, ignored);
+  // A child that was forked meanwhile has it, too, and as long as it does closing ends nothing: this does.
+  sockaddr const nowhere{.sa_family = AF_UNSPEC, .sa_data = {}};
+  (void)::connect(socket.native_handle(), &nowhere, sizeof nowhere);
 }
 
 /// Resolves the host and tries its addresses one after the other. Used once. All calls are thread-safe.

@@ -6,8 +6,10 @@
 namespace holdfast::net {
 namespace {
 
-/// Servers that are never reached again (addresses that others were given) leave theirs behind.
-constexpr std::size_t most_loose_ends = 64;
+/// Servers that are never reached again (addresses that others were given) leave theirs behind. A cluster may
+/// have a thousand nodes, with two connections to each, which all break at once when this machine's network
+/// does.
+constexpr std::size_t most_loose_ends = 2048;
 
 bool same_server(endpoint const& a, endpoint const& b) {
   if (a.how != b.how) return false;

@@ -25,7 +25,7 @@ struct connection_id {
 struct loose_end {
   endpoint at;
   connection_id id;
-  time_point since;  ///< when it was greeted
+  time_point since;  ///< when the handshake was done: it is no younger
 };
 
 /// Those of one client, whichever of its connections they were. All under the client's lock.

@@ -59,6 +59,8 @@ struct request {
   void const* what = nullptr;
   patience while_down = patience::little;
   time_point give_up = time_point::max();  ///< with endless patience: fail then, if it isn't in flight
+  bool once =
+      false;  ///< it isn't sent again when the connection breaks: it was for this server as it runs now
   bool divisible = false;  ///< it may be asked for each of its keys: wants to hear TRYAGAIN at once
   key_place key{};
   lane over = lane::usual;

@@ -121,11 +121,10 @@ void session::dial() {
 void session::greet() {
   state_ = state::greeting;
   number_ = ++counts_.connects;
-  greeted_at_ = boot_clock::now();
   greeting_ = std::make_unique<handshake>(
       to_, how_.client_name, how_.where == nullptr ? handshake::role::any : handshake::role::master,
       how_.unended == nullptr ? handshake::identity::unasked : handshake::identity::asked);
-  if (how_.unended != nullptr) greeting_->end_first(how_.unended->at(to_), greeted_at_);
+  if (how_.unended != nullptr) greeting_->end_first(how_.unended->at(to_), boot_clock::now());
   out_ = greeting_->commands();
   on_.mark_dirty(*this);
   read();
@@ -142,6 +141,7 @@ void session::on_greeting(resp::reply const& reply) {
       return;
     case handshake::step::done:
       id_ = greeting_->ours();
+      known_since_ = boot_clock::now();
       if (!greeting_->ended().empty()) how_.unended->settle(greeting_->ended(), greeting_->not_ended());
       greeting_.reset();
       connect_timer_.disarm();
@@ -252,7 +252,7 @@ void session::write_rest(std::size_t done) {
 /// server only the server can.
 void session::note_unanswered() {
   if (state_ != state::up || outstanding() == 0 || how_.unended == nullptr) return;
-  how_.unended->add({.at = to_, .id = id_, .since = greeted_at_});
+  how_.unended->add({.at = to_, .id = id_, .since = known_since_});
 }
 
 void session::retire_transport(ending how) {

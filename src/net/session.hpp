@@ -126,10 +126,10 @@ class session : public reactor::flushable {
   std::uint64_t generation_ = 0;  ///< of the transport: a reply may end the one that it came over
   resp::parser parser_;
   std::unique_ptr<handshake> greeting_;
-  connection_id id_;  ///< of this connection, once it is up
-  time_point greeted_at_{};
-  std::string out_;      ///< to be written
-  std::string writing_;  ///< being written; empty: nothing is
+  connection_id id_;          ///< of this connection, once it is up
+  time_point known_since_{};  ///< the latest that the server may have taken it
+  std::string out_;           ///< to be written
+  std::string writing_;       ///< being written; empty: nothing is
   backoff pause_;
   std::minstd_rand random_;
   reactor::timer connect_timer_;

@@ -1,7 +1,11 @@
 #include "topology/lanes.hpp"
 
 #include <iterator>
+#include <string>
 #include <utility>
+
+#include "net/loose_ends.hpp"
+#include "resp/command.hpp"
 
 namespace holdfast::topology {
 
@@ -15,7 +19,27 @@ void lanes::watch(net::connection& one, net::lane which) {
   if (tell_.refused)
     one.on_refusal([this, which](net::pipeline::finished& what) { return tell_.refused(which, what); });
   if (tell_.troubled) one.on_trouble(tell_.troubled);
-  if (tell_.broken) one.on_broken(tell_.broken);
+  one.on_broken([this, which] {
+    end_over_the_other(which);
+    if (tell_.broken) tell_.broken();
+  });
+}
+
+/// What is asked over the other one from now on may be about what this one still carries, and it may be long
+/// until this one is made again, or never. The other has been up since before that was ended, or would have
+/// ended it itself, so no server that was started again can have given its number to somebody else.
+void lanes::end_over_the_other(net::lane broken) {
+  auto* const other = broken == net::lane::usual ? acknowledged_.get() : &usual_;
+  if (other == nullptr || !other->up() || how_.unended == nullptr) return;
+  for (auto const& one : how_.unended->at(other->to())) {
+    if (one.id.number == 0) continue;
+    net::request kill;
+    kill.once = true;
+    kill.stays = true;
+    resp::append_command(kill.bytes,
+                         {"CLIENT", "KILL", "ID", std::to_string(one.id.number), "ADDR", one.id.address});
+    other->send(std::move(kill));
+  }
 }
 
 net::connection& lanes::over(net::lane which) {

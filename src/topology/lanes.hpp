@@ -44,6 +44,7 @@ class lanes {
 
  private:
   void watch(net::connection& one, net::lane which);
+  void end_over_the_other(net::lane broken);
 
   reactor::loop& on_;
   net::settings const& how_;

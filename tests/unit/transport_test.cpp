@@ -3,12 +3,15 @@
 
 #include <gmock/gmock.h>
 #include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/local/stream_protocol.hpp>
 #include <boost/asio/read.hpp>
 #include <boost/asio/write.hpp>
 #include <chrono>
+#include <csignal>
 #include <filesystem>
 #include <holdfast/error.hpp>
 #include <optional>
@@ -165,6 +168,44 @@ TEST_F(plain_transport, throws_away_what_has_not_arrived_when_it_is_reset) {
   client->reset();
   EXPECT_LT(read_to_the_end(), written);
   EXPECT_EQ(ended_by, asio::error::connection_reset);
+}
+
+/// Another process that has what this one has open, until it is destroyed.
+class forked_child {
+ public:
+  /// `program`: turns into that one; null: stays a copy.
+  explicit forked_child(char const* program = nullptr) : id_{::fork()} {
+    if (id_ != 0) return;
+    if (program != nullptr) ::execlp(program, program, "1000", nullptr);
+    for (;;) ::pause();
+  }
+  ~forked_child() {
+    ::kill(id_, SIGKILL);
+    ::waitpid(id_, nullptr, 0);
+  }
+  forked_child(forked_child const&) = delete;
+  forked_child& operator=(forked_child const&) = delete;
+
+ private:
+  ::pid_t const id_;
+};
+
+TEST_F(plain_transport, is_reset_though_a_forked_child_has_it_too) {
+  auto const client = connected();
+  forked_child const other;
+  error_code failure;
+  auto const written = client->try_write(std::string(64 << 20, 'x'), failure);
+  client->reset();
+  EXPECT_LT(read_to_the_end(), written);
+  EXPECT_EQ(ended_by, asio::error::connection_reset);
+}
+
+TEST_F(plain_transport, is_not_handed_on_to_programs_that_are_started) {
+  auto const client = connected();
+  forked_child const other{"sleep"};
+  client->close();
+  EXPECT_EQ(read_to_the_end(), 0u);
+  EXPECT_EQ(ended_by, asio::error::eof);
 }
 
 TEST_F(plain_transport, can_be_closed_by_another_thread_that_writes) {

@@ -67,10 +67,10 @@ struct client_stats {
 /// errc::closed; while the server waits for the replicas of an acquisition (lock_options::replicas, fsynced),
 /// up to twice as long as that may take besides. Leases that outlive it are lost (cause closed).
 ///
-/// *Exit.* exit() gives back what is held, within the same bound, though nobody destroys the client; leases
-/// are lost then. Other threads get no lock from there on, and no exception either: those that wait do so
-/// until their time is up, they are cancelled or the process is over, and those that only try find the lock
-/// busy.
+/// *Exit.* exit(), also in a callback, gives back what is held, within the same bound for all clients
+/// together, though nobody destroys them; leases are lost then. Other threads get no lock from there on, and
+/// no exception either: those that wait do so until their time is up, they are cancelled or the process is
+/// over, and those that only try find the lock busy.
 ///
 /// *Fork.* The child of a fork can't use its parent's client: every function throws errc::forked,
 /// destructors do nothing.

@@ -124,15 +124,22 @@ void loop::forget(flushable& one) noexcept {
   one.dirty_ = false;
 }
 
-void loop::stop(lock& hold) {
+bool loop::stop(lock& hold, bool exiting) {
   stopping_ = true;
-  if (!keeper_.joinable()) return;
+  if (!keeper_.joinable()) return true;
   keeper_cv_.notify_one();
   interrupt();
-  unlock(hold);
-  keeper_.join();
-  hold.lock();
-  keeper_cv_.wait(hold, [this] { return relieved_ == 0; });
+  auto const inside_callback = in_callbacks();
+  if (inside_callback && is_keeper()) {
+    keeper_.detach();
+    ++relieved_;
+  } else {
+    unlock(hold);
+    keeper_.join();
+    hold.lock();
+  }
+  if (!inside_callback && !exiting) keeper_cv_.wait(hold, [this] { return relieved_ == 0; });
+  return !inside_callback && relieved_ == 0;
 }
 
 /// Blocks until something happens and handles all that did.
@@ -173,7 +180,7 @@ void loop::run_deferred(lock& hold) {
       } catch (...) {
         if (on_exception_) on_exception_("something that is no std::exception");
       }
-      f.reset();  // what it holds goes without the lock, too
+      f.reset();                           // what it holds goes without the lock, too
     }
     hold.lock();
   }

@@ -107,6 +107,36 @@ TEST_F(process_fault, gives_the_lock_to_none_of_its_threads_at_exit) {
   }
 }
 
+TEST_F(process_fault, gives_the_lock_to_none_of_its_threads_at_exit_by_another_client) {
+  for (auto round = 0; round < 20; ++round) {
+    auto holder = start(60s);
+    EXPECT_EQ(holder.ask("acquire").rfind("held ", 0), 0u);
+    EXPECT_EQ(holder.ask("wait elsewhere"), "waiting");
+    ASSERT_TRUE(eventually([&] { return raw_.exists("{orders}:holdfast_queue"); }));
+    holder.say("exit");
+    EXPECT_EQ(holder.wait(), 0);
+    EXPECT_THROW((void)holder.hear(), std::runtime_error) << "its other thread got the lock";
+    ASSERT_TRUE(comes_clean()) << "round " << round;
+  }
+}
+
+TEST_F(process_fault, ends_at_exit_in_a_callback_of_a_client_that_exit_destroys) {
+  auto holder = start(60s);
+  holder.ask("acquire");
+  holder.say("exit in a callback");
+  EXPECT_EQ(holder.wait(), 0);
+  EXPECT_TRUE(comes_clean());
+}
+
+TEST_F(process_fault, ends_at_exit_though_a_callback_waits_for_a_lock) {
+  raw_.command({"SET", "orders", "of somebody else"});
+  auto one = start(60s);
+  EXPECT_EQ(one.ask("wait in a callback"), "waiting");
+  one.say("exit");
+  EXPECT_EQ(one.wait(20s), 0);
+  EXPECT_THROW((void)one.hear(), std::runtime_error) << "the callback got the lock";
+}
+
 TEST_F(process_fault, leaves_no_lock_behind_at_exit_though_another_thread_goes_on_taking_it) {
   for (auto round = 0; round < 5; ++round) {
     auto holder = start(60s);
@@ -123,6 +153,15 @@ TEST_F(process_fault, ends_within_a_bound_at_exit_with_a_locked_lock_when_the_se
   server_.freeze();
   holder.say("exit");
   EXPECT_EQ(holder.wait(20s), 0);
+  server_.thaw();
+}
+
+TEST_F(process_fault, ends_within_one_bound_at_exit_with_many_clients_whose_server_does_not_answer) {
+  auto holder = start(30s);
+  EXPECT_EQ(holder.ask("clients 30"), "ok");
+  server_.freeze();
+  holder.say("exit");
+  EXPECT_EQ(holder.wait(15s), 0) << "a second for each";
   server_.thaw();
 }
 

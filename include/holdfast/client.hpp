@@ -73,7 +73,9 @@ struct client_stats {
 /// over, and those that only try find the lock busy.
 ///
 /// *Fork.* The child of a fork can't use its parent's client: every function throws errc::forked,
-/// destructors do nothing.
+/// destructors do nothing. One that is forked inside a callback may make clients of its own there, but
+/// mustn't return from it (it ends by exec(), exit() or _exit()): what called it is the parent's, so the
+/// child is aborted.
 class client {
  public:
   /// `url`, of one server: redis://[user[:password]@]host[:port][/db], rediss://… (TLS; ?ca=FILE cert=FILE

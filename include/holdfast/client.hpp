@@ -60,6 +60,9 @@ struct client_stats {
 /// client don't run inside one another. One that waits for a lock (lock(), acquire(), try_…_for()) lets those
 /// behind it go on in another thread, which is started for it where it is the client's own that waits; when
 /// 32 wait so already, or no thread can be started, it gets std::errc::resource_deadlock_would_occur at once.
+/// A callback may run on any thread that is inside a call of this client (one that waits drives it meanwhile;
+/// request_stop() of a token that it was given is such a call, too), and that call doesn't return before it:
+/// so it mustn't wait for what such a thread may hold, but use async_acquire, or try.
 ///
 /// *Life.* Make it before its locks and destroy it after them, and not inside one of its callbacks. Its
 /// destructor releases what is still held, many leases in few requests, waits for the server at most one

@@ -78,15 +78,31 @@ finding check_rights(server_facts const& facts) {
   return result;
 }
 
+no_rule why_no_rule(std::string_view const prefix, std::string_view const lock) {
+  auto const begin = prefix.empty() ? lock : prefix;
+  if (begin.find_first_of(" \t\n\v\f\r") != std::string_view::npos)
+    return {"patterns have no spaces", "choose names without spaces"};
+  if (output::one_line(begin) != begin)
+    return {"it has characters that can't be written down", "choose names that can be printed"};
+  if (prefix.starts_with('{')) {
+    return {"so do the keys beside the names that begin with what is behind the brace",
+            "give the prefix without the brace: its rule is for names in braces, too"};
+  }
+  if (prefix.starts_with("holdfast_"))
+    return {"so do keys and channels that all users have rights to", "choose other names"};
+  return {};
+}
+
 finding check_tenant(server_facts const& facts) {
   auto const& of = facts.prefix.empty() ? facts.lock : facts.prefix;
   finding result{.check = "tenant"};
   if (facts.rule.empty()) {
+    auto const reason = why_no_rule(facts.prefix, facts.lock);
     result.how = severity::advice;
-    result.found = fmt::format("no rule can be for names that begin with {}: patterns have no spaces",
-                               output::quoted(of));
-    result.why = "a user that may touch all names may end the locks of others";
-    result.advice = "choose names without spaces";
+    result.found = fmt::format("no rule can be for the names that begin with {} alone: {}",
+                               output::quoted(of), reason.why);
+    result.why = "a user that may touch other names may end the locks of others";
+    result.advice = reason.advice;
     return result;
   }
   result.found = fmt::format("the rule for names that begin with {}: ACL SETUSER USER reset on >PASSWORD {}",

@@ -135,6 +135,13 @@ struct finding {
 [[nodiscard]] finding check_keys(server_facts const&);
 
 [[nodiscard]] finding check_rights(server_facts const&);
+/// Why no rule of an ACL is for names that begin so and no others, and what to do; no words: there is one.
+struct no_rule {
+  std::string_view why{};
+  std::string_view advice{};
+};
+[[nodiscard]] no_rule why_no_rule(std::string_view prefix, std::string_view lock);
+
 /// The rule for a prefix of names, and whether this user is kept to it.
 [[nodiscard]] finding check_tenant(server_facts const&);
 [[nodiscard]] finding check_writes(server_facts const&);

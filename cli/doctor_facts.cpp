@@ -119,7 +119,8 @@ known<key_facts> sample_keys(server_session& server) {
 /// What the deployment needs on top.
 std::string whole_rule(server_session const& server, deployment_kind const part_of) {
   auto rule = server.rules().whole;
-  if (rule.empty()) return rule;
+  auto const& of = server.scope();
+  if (rule.empty() || !why_no_rule(of.prefix, of.lock).why.empty()) return {};
   switch (part_of) {
     case deployment_kind::sentinel:
       return rule + " +role";

@@ -63,8 +63,6 @@ name_rules rules_of(name_scope const& of, wire const spoken) {
   if (prefix.empty()) return all;
   all.keys = acl::keys(prefix);
   all.channels = acl::channels(prefix);
-  // A pattern has no spaces: it can't be said in a rule.
-  if (prefix.find_first_of(" \t\n") != std::string::npos) return all;
   all.whole = all.keys + ' ' + all.records + " resetchannels " + all.channels + ' ' + all.hints + ' ' +
               std::string{acl::to_connect} + ' ' + std::string{acl::to_lock} + ' ' +
               std::string{acl::to_be_told};

@@ -18,13 +18,13 @@
 namespace holdfast {
 namespace {
 
-/// All clients of the process, for exit(), and in a forked child those of its parent, which are kept where
-/// they can be found, and never destroyed. Made with the first client and never destroyed: it is used when
-/// everything else is. No static of a function: a child that is forked while another thread makes one would
-/// wait for it for ever.
+/// All clients of the process, for exit(), and those that are never destroyed, kept where they can be found:
+/// in a forked child those of its parent, and at exit() those with a thread inside a callback. Made with the
+/// first client and never destroyed: it is used when everything else is. No static of a function: a child
+/// that is forked while another thread makes one would wait for it for ever.
 struct registry {
   std::unordered_map<engine::core const*, std::weak_ptr<engine::core>> cores;
-  std::vector<std::shared_ptr<engine::core>> of_parent;
+  std::vector<std::shared_ptr<engine::core>> kept;
 };
 constinit registry* all_clients = nullptr;
 
@@ -40,7 +40,11 @@ void release_at_exit() {
       if (auto still = core.lock()) cores.push_back(std::move(still));
     }
   }
-  for (auto const& core : cores) core->release_all();
+  // Step by step: what one gives back another one's thread may be waiting for; and all share the bound.
+  for (auto const& core : cores) core->begin_exit();
+  for (auto const& core : cores) core->give_all_back();
+  auto const begun = boot_clock::now();
+  for (auto const& core : cores) core->await_given_back(begun);
 }
 
 /// Under the guard.
@@ -102,14 +106,16 @@ client::~client() {
   if (core_->forked()) {
     // A copy of the parent's, with its connections: to touch any of it would disturb the parent.
     std::lock_guard const hold{registry_guard()};
-    living().of_parent.push_back(std::move(core_));
+    living().kept.push_back(std::move(core_));
     return;
   }
   {
     std::lock_guard const hold{registry_guard()};
     living().cores.erase(core_.get());
   }
-  core_->shut();
+  if (core_->shut()) return;
+  std::lock_guard const hold{registry_guard()};
+  living().kept.push_back(std::move(core_));
 }
 
 client::client(client&&) noexcept = default;

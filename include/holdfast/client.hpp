@@ -60,6 +60,9 @@ struct client_stats {
 /// client don't run inside one another. One that waits for a lock (lock(), acquire(), try_…_for()) lets those
 /// behind it go on in another thread, which is started for it where it is the client's own that waits; when
 /// 32 wait so already, or no thread can be started, it gets std::errc::resource_deadlock_would_occur at once.
+/// A callback may run on any thread that is inside a call of this client (one that waits drives it meanwhile;
+/// request_stop() of a token that it was given is such a call, too), and that call doesn't return before it:
+/// so it mustn't wait for what such a thread may hold, but use async_acquire, or try.
 ///
 /// *Life.* Make it before its locks and destroy it after them, and not inside one of its callbacks. Its
 /// destructor releases what is still held, many leases in few requests, waits for the server at most one
@@ -67,13 +70,15 @@ struct client_stats {
 /// errc::closed; while the server waits for the replicas of an acquisition (lock_options::replicas, fsynced),
 /// up to twice as long as that may take besides. Leases that outlive it are lost (cause closed).
 ///
-/// *Exit.* exit() gives back what is held, within the same bound, though nobody destroys the client; leases
-/// are lost then. Other threads get no lock from there on, and no exception either: those that wait do so
-/// until their time is up, they are cancelled or the process is over, and those that only try find the lock
-/// busy.
+/// *Exit.* exit(), also in a callback, gives back what is held, within the same bound for all clients
+/// together, though nobody destroys them; leases are lost then. Other threads get no lock from there on, and
+/// no exception either: those that wait do so until their time is up, they are cancelled or the process is
+/// over, and those that only try find the lock busy.
 ///
 /// *Fork.* The child of a fork can't use its parent's client: every function throws errc::forked,
-/// destructors do nothing.
+/// destructors do nothing. One that is forked inside a callback may make clients of its own there, but
+/// mustn't return from it (it ends by exec(), exit() or _exit()): what called it is the parent's, so the
+/// child is aborted.
 class client {
  public:
   /// `url`, of one server: redis://[user[:password]@]host[:port][/db], rediss://… (TLS; ?ca=FILE cert=FILE

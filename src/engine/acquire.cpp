@@ -99,8 +99,8 @@ void core::time_up(waiter& who) {
     auto const first_answer = !mine->answered && !who.steadfast;
     if (!who.failure && !who.once && (first_answer || who.how->acknowledged())) {
       only_try(who);
-      // Once it has answered, outages are waited out: not by this one.
-      if (mine->answered)
+      // Once it has answered, or where others wait through outages from the start: not this one.
+      if (mine->endless)
         loop_.arm(who.time_up, boot_clock::now() + options_.reply_timeout + options_.connect_timeout);
       return;
     }

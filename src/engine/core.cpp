@@ -188,10 +188,9 @@ void core::warn(std::string message) noexcept {
   loop_.leave(hold);
 }
 
-/// Waits until everything that was sent before is answered, but not longer than `bound`, and not at all
+/// Waits until everything that was sent before is answered, but not longer than `until`, and not at all
 /// without a connection.
-void core::drain(reactor::lock& hold, std::chrono::nanoseconds bound) {
-  auto const until = boot_clock::now() + bound;
+void core::drain(reactor::lock& hold, time_point until) {
   while (!servers_->idle() && servers_->up() && boot_clock::now() < until) {
     // Replies come in order, so this one comes after all the others. What they set off goes into the next
     // round.
@@ -244,10 +243,16 @@ void core::set_waiters_aside() noexcept {
   }
 }
 
-void core::release_all() noexcept {
+void core::begin_exit() noexcept {
   if (forked()) return;
   reactor::lock hold{loop_.mutex()};
   if (!closing_) set_waiters_aside();
+  loop_.leave(hold);
+}
+
+void core::give_all_back() noexcept {
+  if (forked()) return;
+  reactor::lock hold{loop_.mutex()};
   std::vector<held_ptr> all;
   for (auto const& place : lines_) {
     if (place.holder != nullptr) all.emplace_back(place.holder);
@@ -268,9 +273,15 @@ void core::release_all() noexcept {
   }
   for (auto& those : together.take()) release_together(std::move(those));
   presence_.end();
+  loop_.leave(hold);
+}
+
+void core::await_given_back(time_point begun) noexcept {
+  if (forked()) return;
+  reactor::lock hold{loop_.mutex()};
   // The connection stands still while the server waits for replicas, and what comes behind may be what took
   // the lock: one that asked as it was told, and its WAIT.
-  drain(hold, farewell + (acknowledging_.open > 0 ? 2 * acknowledging_.longest : milliseconds{0}));
+  drain(hold, begun + farewell + (acknowledging_.open > 0 ? 2 * acknowledging_.longest : milliseconds{0}));
   told_unreleased_ = true;
   if (releasing_ > 0) {
     log(log_level::warning, url() + ": the server hasn't confirmed in time that " +
@@ -280,7 +291,7 @@ void core::release_all() noexcept {
   loop_.leave(hold);
 }
 
-void core::shut() {
+bool core::shut() {
   {
     reactor::lock const hold{loop_.mutex()};
     closing_ = true;
@@ -290,9 +301,10 @@ void core::shut() {
     for (auto const& place : lines_) all.emplace_back(const_cast<line*>(&place));
     for (auto const& place : all) fail_all(*place, why);
   }
-  release_all();
+  give_all_back();
+  await_given_back(boot_clock::now());
   reactor::lock hold{loop_.mutex()};
-  loop_.stop(hold);
+  auto const alone = loop_.stop(hold, exiting_ != std::thread::id{});
   auto const why = std::make_shared<error const>(errc::closed, url() + ": the client has been shut down");
   servers_->shut(why);
   // Releases that were to be sent again: somebody may wait for their outcome, which is known now.
@@ -304,6 +316,7 @@ void core::shut() {
   for (auto const& place : lines_) const_cast<line&>(place).on_wire.reset();
   bids_.clear();
   loop_.leave(hold);  // what is left to be said
+  return alone;
 }
 
 void intrusive_ptr_add_ref(line* one) noexcept { ++one->references_; }

@@ -60,11 +60,14 @@ class core : public std::enable_shared_from_this<core> {
   // For clients and locks, from any thread, without the lock.
 
   void connect();
-  /// Ends it all, within a bound: releases what is held, lets waiters go.
-  void shut();
-  /// What exit() can still do: releases what is held, within a bound. No other thread gets a lock from then
-  /// on.
-  void release_all() noexcept;
+  /// Ends it all, within a bound: releases what is held, lets waiters go. False: a thread is inside a
+  /// callback that couldn't be waited for, and this has to outlive it.
+  [[nodiscard]] bool shut();
+  /// What exit() can still do, each step for all clients before the next one: no other thread gets a lock
+  /// from then on; what is held is given back; and that it is confirmed is waited for, so long after `begun`.
+  void begin_exit() noexcept;
+  void give_all_back() noexcept;
+  void await_given_back(time_point begun) noexcept;
   [[nodiscard]] client_stats stats();
   /// The options as all locks with the same ones share them.
   [[nodiscard]] terms_ptr share(lock_options const& options);
@@ -271,7 +274,7 @@ class core : public std::enable_shared_from_this<core> {
     return exiting_ != std::thread::id{} && exiting_ != std::this_thread::get_id();
   }
   [[nodiscard]] std::unique_ptr<servers> make_servers();
-  void drain(reactor::lock& hold, std::chrono::nanoseconds bound);
+  void drain(reactor::lock& hold, time_point until);
   void log(log_level level, std::string message);
 
   /// Two kinds of lock of one name are two lines, which exclude each other at the server.

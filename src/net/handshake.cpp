@@ -34,6 +34,15 @@ connection_id read_info(std::string_view line) {
   return {.number = number, .address = std::string{field_of_client(line, " addr=")}};
 }
 
+/// The server's words without what it was sent: it quotes the arguments of a command that it doesn't know,
+/// and may cut them off.
+std::string without(std::string const& secret, std::string words) {
+  words.erase(std::min(words.find(", with args beginning with"), words.size()));
+  for (auto at = words.find(secret); at != std::string::npos; at = words.find(secret, at))
+    words.erase(at, secret.size());
+  return words;
+}
+
 /// No two connections to a port of a machine have the same address at a time; those to a unix socket all do.
 bool tells_one_from_another(std::string_view address) { return !address.empty() && !address.ends_with(":0"); }
 
@@ -192,10 +201,13 @@ handshake::step handshake::refused_login(std::string const& words) {
   std::string advice = "check user and password in the URL";
   if (has("without any password") || has("no password is set")) {
     advice = "it has no password set; leave it out of the URL";
+  } else if (has("unknown command")) {
+    advice = "it has no AUTH, or another name for it; leave user and password out of the URL";
   } else if (has("wrong number of arguments") && !to_.user.empty()) {
     advice = "a server older than Redis 6 knows no users; leave the user out of the URL (:password@host)";
   }
-  return fail(errc::unauthorized, to_.display + " refuses " + who + ": " + words + "; " + advice);
+  return fail(errc::unauthorized,
+              to_.display + " refuses " + who + ": " + without(to_.password, words) + "; " + advice);
 }
 
 handshake::step handshake::fail(errc code, std::string const& why) {

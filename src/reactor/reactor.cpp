@@ -4,10 +4,12 @@
 #include <array>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
+#include <cstdlib>
 #include <iterator>
 #include <system_error>
 #include <utility>
 
+#include "base/fork.hpp"
 #include "base/quiet_thread.hpp"
 #include "reactor/futex.hpp"
 
@@ -28,8 +30,12 @@ constexpr int most_relieved = 32;
 struct loop::callbacks {
   loop& of;
   callbacks* outer;
+  int const generation = fork_generation();
   std::vector<callback<void()>> batch{};
   std::size_t next = 0;  ///< behind the one that runs
+
+  /// This process was forked inside of them: they are copies of its parent's, as is their client.
+  [[nodiscard]] bool of_parent() const noexcept { return generation != fork_generation(); }
 
   static constinit thread_local callbacks* innermost;
 };
@@ -124,15 +130,22 @@ void loop::forget(flushable& one) noexcept {
   one.dirty_ = false;
 }
 
-void loop::stop(lock& hold) {
+bool loop::stop(lock& hold, bool exiting) {
   stopping_ = true;
-  if (!keeper_.joinable()) return;
+  if (!keeper_.joinable()) return true;
   keeper_cv_.notify_one();
   interrupt();
-  unlock(hold);
-  keeper_.join();
-  hold.lock();
-  keeper_cv_.wait(hold, [this] { return relieved_ == 0; });
+  auto const inside_callback = in_callbacks();
+  if (inside_callback && is_keeper()) {
+    keeper_.detach();
+    ++relieved_;
+  } else {
+    unlock(hold);
+    keeper_.join();
+    hold.lock();
+  }
+  if (!inside_callback && !exiting) keeper_cv_.wait(hold, [this] { return relieved_ == 0; });
+  return !inside_callback && relieved_ == 0;
 }
 
 /// Blocks until something happens and handles all that did.
@@ -173,7 +186,8 @@ void loop::run_deferred(lock& hold) {
       } catch (...) {
         if (on_exception_) on_exception_("something that is no std::exception");
       }
-      f.reset();  // what it holds goes without the lock, too
+      if (mine.of_parent()) std::abort();  // all that would follow is the parent's
+      f.reset();                           // what it holds goes without the lock, too
     }
     hold.lock();
   }
@@ -191,7 +205,7 @@ bool loop::in_callbacks() const noexcept {
 
 bool loop::may_wait() {
   for (auto* one = callbacks::innermost; one != nullptr; one = one->outer) {
-    if (!one->of.pass_on(*one)) return false;
+    if (!one->of_parent() && !one->of.pass_on(*one)) return false;
   }
   return true;
 }

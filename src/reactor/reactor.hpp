@@ -109,8 +109,11 @@ class loop {
   /// Counts what is under way without a thread that waits for it: somebody has to drive while there is any.
   void add_interest(int n) noexcept { interest_ += n; }
 
-  /// Ends the keeper, waiting for it. Afterwards only wait() drives. Not from a callback.
-  void stop(lock& hold);
+  /// Ends the keeper, waiting for it and for those that were it before. Afterwards only wait() drives. False:
+  /// some thread is inside a callback still, and the loop has to outlive it. Such are not waited for when
+  /// this thread is one of them, or the process is `exiting`, where they may wait for what doesn't come any
+  /// more.
+  bool stop(lock& hold, bool exiting = false);
 
   /// Asked without any lock by a thread that is about to wait for what a callback may have to bring, such as
   /// a lease that another one has got: if it is inside callbacks itself, those that stand behind are another

@@ -171,6 +171,19 @@ TEST(doctor, says_that_no_rule_has_names_with_spaces) {
   EXPECT_THAT(check_tenant(facts).found, HasSubstr("no spaces"));
 }
 
+TEST(doctor, gives_no_rule_for_names_that_begin_as_what_belongs_to_others) {
+  for (auto const* const prefix :
+       {"{jobs:", "{a}", "holdfast_client:", "holdfast_inbox:x", "a\rb", "a\x01"}) {
+    EXPECT_FALSE(why_no_rule(prefix, {}).why.empty()) << prefix;
+    auto facts = healthy();
+    facts.prefix = prefix;
+    EXPECT_EQ(check_tenant(facts).how, severity::advice);
+    EXPECT_THAT(check_tenant(facts).found, HasSubstr(why_no_rule(prefix, {}).why));
+  }
+  EXPECT_TRUE(why_no_rule("jobs:{", {}).why.empty());
+  EXPECT_TRUE(why_no_rule({}, "{jobs}:1").why.empty()) << "which is one lock, and no tenant's";
+}
+
 TEST(doctor, takes_a_policy_that_evicts_for_a_problem_once_there_is_a_limit) {
   EXPECT_EQ(check_eviction(healthy("maxmemory_policy:volatile-lru\r\nmaxmemory:100\r\n")).how,
             severity::problem);

@@ -2,8 +2,14 @@
 #include "fault.hpp"
 #include "support/sanitizers.hpp"
 
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include <csignal>
+#include <filesystem>
+#include <functional>
+#include <iterator>
 #include <thread>
 
 namespace holdfast::test {
@@ -108,6 +114,36 @@ TEST_F(process_fault, gives_the_lock_to_none_of_its_threads_at_exit) {
   }
 }
 
+TEST_F(process_fault, gives_the_lock_to_none_of_its_threads_at_exit_by_another_client) {
+  for (auto round = 0; round < 20; ++round) {
+    auto holder = start(60s);
+    EXPECT_EQ(holder.ask("acquire").rfind("held ", 0), 0u);
+    EXPECT_EQ(holder.ask("wait elsewhere"), "waiting");
+    ASSERT_TRUE(eventually([&] { return raw_.exists("{orders}:holdfast_queue"); }));
+    holder.say("exit");
+    EXPECT_EQ(holder.wait(), 0);
+    EXPECT_THROW((void)holder.hear(), std::runtime_error) << "its other thread got the lock";
+    ASSERT_TRUE(comes_clean()) << "round " << round;
+  }
+}
+
+TEST_F(process_fault, ends_at_exit_in_a_callback_of_a_client_that_exit_destroys) {
+  auto holder = start(60s);
+  holder.ask("acquire");
+  holder.say("exit in a callback");
+  EXPECT_EQ(holder.wait(), 0);
+  EXPECT_TRUE(comes_clean());
+}
+
+TEST_F(process_fault, ends_at_exit_though_a_callback_waits_for_a_lock) {
+  raw_.command({"SET", "orders", "of somebody else"});
+  auto one = start(60s);
+  EXPECT_EQ(one.ask("wait in a callback"), "waiting");
+  one.say("exit");
+  EXPECT_EQ(one.wait(20s), 0);
+  EXPECT_THROW((void)one.hear(), std::runtime_error) << "the callback got the lock";
+}
+
 TEST_F(process_fault, leaves_no_lock_behind_at_exit_though_another_thread_goes_on_taking_it) {
   for (auto round = 0; round < 5; ++round) {
     auto holder = start(60s);
@@ -124,6 +160,15 @@ TEST_F(process_fault, ends_within_a_bound_at_exit_with_a_locked_lock_when_the_se
   server_.freeze();
   holder.say("exit");
   EXPECT_EQ(holder.wait(20s), 0);
+  server_.thaw();
+}
+
+TEST_F(process_fault, ends_within_one_bound_at_exit_with_many_clients_whose_server_does_not_answer) {
+  auto holder = start(30s);
+  EXPECT_EQ(holder.ask("clients 30"), "ok");
+  server_.freeze();
+  holder.say("exit");
+  EXPECT_EQ(holder.wait(15s), 0) << "a second for each";
   server_.thaw();
 }
 
@@ -231,6 +276,72 @@ TEST_F(process_fault, lets_a_child_make_a_client_of_its_own) {
   auto status = 0;
   ASSERT_TRUE(eventually([&] { return ::waitpid(child, &status, WNOHANG) == child; }));
   EXPECT_EQ(WEXITSTATUS(status), 0);
+}
+
+/// A child that is forked in a callback, with more callbacks behind it, and what becomes of it there.
+class forked_in_a_callback : public process_fault {
+ protected:
+  /// The child's status.
+  int run(std::function<void()> in_child) {
+    std::atomic<pid_t> child = 0;
+    std::atomic<int> behind = 0;
+    m_.async_acquire([&](std::optional<lease>, std::exception_ptr const&) {
+      // The answer to a try for a lock of this process is there at once, so these stand in one batch.
+      busy_.async_try_acquire_for(0s, [&](std::optional<lease>, std::exception_ptr const&) {
+        auto const one = ::fork();
+        if (one == 0) {
+          in_child();
+        } else {
+          child = one;
+        }
+      });
+      busy_.async_try_acquire_for(0s, [&](std::optional<lease>, std::exception_ptr const&) { ++behind; });
+    });
+    auto status = -1;
+    EXPECT_TRUE(eventually([&] { return behind == 1; }));
+    EXPECT_TRUE(eventually([&] { return ::waitpid(child, &status, WNOHANG) == child; }));
+    return status;
+  }
+
+  mutex m_{redis_, "orders"};
+  mutex busy_{redis_, "busy"};
+  lease held_ = busy_.acquire();
+};
+
+TEST_F(forked_in_a_callback, child_that_waits_for_a_lock_of_its_own_runs_nothing_of_its_parent_s) {
+#ifdef __SANITIZE_THREAD__
+  GTEST_SKIP() << "ThreadSanitizer lets no child of a process with threads start one of its own";
+#endif
+#ifdef __SANITIZE_ADDRESS__
+  GTEST_SKIP() << "a thread of the parent may hold a lock of AddressSanitizer's allocator at the fork";
+#endif
+  auto const status = run([this] {
+    auto fine = false;
+    {
+      client own{server_.url()};
+      mutex other{own, "of the child"};
+      fine = other.acquire().release() == release_result::released;
+      std::filesystem::directory_iterator const threads{"/proc/self/task"};
+      fine = fine && std::distance(begin(threads), end(threads)) == 2;  // this one, and that of `own`
+    }
+    ::_exit(fine ? 0 : 1);
+  });
+  EXPECT_TRUE(WIFEXITED(status)) << status;
+  EXPECT_EQ(WEXITSTATUS(status), 0);
+  EXPECT_TRUE(m_.try_acquire_for(20s)) << "its parent's answers are its parent's";
+  EXPECT_EQ(held_.release(), release_result::released);
+  EXPECT_TRUE(comes_clean());
+}
+
+TEST_F(forked_in_a_callback, child_that_returns_from_it_is_ended) {
+  auto const status = run([] {
+    rlimit const none{};
+    ::setrlimit(RLIMIT_CORE, &none);
+  });
+  ASSERT_TRUE(WIFSIGNALED(status)) << status;
+  EXPECT_EQ(WTERMSIG(status), SIGABRT);
+  EXPECT_EQ(held_.release(), release_result::released);
+  EXPECT_TRUE(comes_clean());
 }
 
 }  // namespace

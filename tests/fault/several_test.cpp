@@ -3,6 +3,7 @@
 
 #include <holdfast/multi_mutex.hpp>
 
+#include <atomic>
 #include <thread>
 
 namespace holdfast::test {
@@ -55,6 +56,33 @@ TEST_F(several_servers_fault, is_waited_out_by_who_waits_and_nothing_is_held_mea
     EXPECT_TRUE(eventually([&] { return all.served == 2; }));
   }
   EXPECT_EQ(all.failed, 0);
+}
+
+TEST_F(several_servers_fault, keeps_nobody_beyond_its_time_who_wants_one_of_the_names_alone) {
+  outcomes all;
+  std::atomic<int> asked = 0;
+  std::atomic<int> ended = 0;
+  flaky_proxy to_one{first_->socket_path()};
+  flaky_proxy to_other{second_->socket_path()};
+  auto& before = to_one.url() < to_other.url() ? to_one : to_other;
+  auto& behind = &before == &to_one ? to_other : to_one;
+  client one{before.url(), impatient()};
+  client two{behind.url(), impatient()};
+  for (auto const& server : {first_.get(), second_.get()}) server->raw().command({"SET", "y", "of others"});
+  EXPECT_TRUE((mutex{two, "z"}.try_acquire_for(20s))) << "and the server knows the script";
+  // Its second name is busy; so it asks for that one first, and waits, and is never answered again.
+  behind.decide([&](request const& r) { return r.has("y") && ++asked > 1 ? fate::swallow() : fate::pass(); });
+  multi_mutex m{{{one, "x"}, {two, "y"}}};
+  all.try_with(m);
+  ASSERT_TRUE(eventually([&] { return asked > 1; }));
+  mutex alone{two, "y"};
+  auto const tries = 20;
+  for (auto i = 0; i < tries; ++i) {
+    alone.async_try_acquire_for(500ms, [&](std::optional<lease>, std::exception_ptr const&) { ++ended; });
+    std::this_thread::sleep_for(100ms);  // at each moment between two connections
+  }
+  EXPECT_TRUE(eventually([&] { return ended == tries; })) << ended;
+  EXPECT_TRUE(all.none());
 }
 
 TEST_F(several_servers_fault, is_told_to_who_only_tries_or_whose_time_is_up) {

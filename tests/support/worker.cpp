@@ -120,13 +120,37 @@ void start_thread(client& with, Work work) {
 }
 
 /// Says when it has got the lock, if it ever does.
-void wait_in_another_thread() {
-  start_thread(*redis, [](any_lock& own) {
+void wait_in_another_thread(client& with) {
+  start_thread(with, [](any_lock& own) {
     auto const mine = own.acquire();
     answer("entered");
     ::pause();
   });
-  while (redis->stats().waiting_now == 0) std::this_thread::yield();
+  while (with.stats().waiting_now == 0) std::this_thread::yield();
+}
+
+/// In one that the client's own thread runs.
+void in_a_callback(std::function<void()> f) {
+  auto* const of_nobody = new mutex{*redis, "of nobody"};
+  of_nobody->async_acquire([f = std::move(f)](std::optional<lease>, std::exception_ptr const&) { f(); });
+}
+
+void wait_in_a_callback() {
+  auto const begun = std::make_shared<std::atomic<bool>>(false);
+  in_a_callback([begun, own = make_lock_of(*redis).release()] {
+    *begun = true;
+    auto const mine = own->acquire();
+    answer("entered");
+  });
+  while (!*begun || redis->stats().waiting_now == 0) std::this_thread::yield();
+}
+
+/// Each with a connection and a lease of its own, which nobody destroys.
+void hold_by_clients(int how_many) {
+  for (auto i = 0; i < how_many; ++i) {
+    auto* const one = new mutex{*make_client_again(), "of client " + std::to_string(i)};
+    new lease{one->acquire()};
+  }
 }
 
 /// Takes the lock and gives it back, over and over, with a client that nobody destroys.
@@ -161,8 +185,17 @@ void obey(std::string const& line) {
     of_thread->lock();
     answer("locked");
   } else if (line == "wait") {
-    wait_in_another_thread();
+    wait_in_another_thread(*redis);
     answer("waiting");
+  } else if (line == "wait elsewhere") {
+    wait_in_another_thread(*make_client_again());
+    answer("waiting");
+  } else if (line == "wait in a callback") {
+    wait_in_a_callback();
+    answer("waiting");
+  } else if (line.rfind("clients ", 0) == 0) {
+    hold_by_clients(std::stoi(line.substr(8)));
+    answer("ok");
   } else if (line == "cycle") {
     cycle_in_another_thread();
     answer("cycling");
@@ -190,6 +223,9 @@ void obey(std::string const& line) {
     spin();
   } else if (line == "exit") {
     std::exit(0);
+  } else if (line == "exit in a callback") {
+    in_a_callback([] { std::exit(0); });
+    for (;;) ::pause();
   } else if (line == "quit") {
     ::_exit(0);
   } else {

@@ -22,10 +22,12 @@ template <class Outcome>
 class worker : public line_process {
  public:
   /// Waits for commands: acquire, try MS, lock, release, status, increment SOCKET COUNTER TIMES, spin, wait,
-  /// cycle, fork, no threads, threads, async, signals, exit, quit. Each but the last two answers with one
-  /// line. `lock` is that of a recursive_mutex, by the main thread. `increment` is of a counter in Redis, and
-  /// each time under the lock. `wait` and `cycle` start another thread, which waits for the lock and says
-  /// "entered" when it has it, or takes it and gives it back for ever.
+  /// wait elsewhere, wait in a callback, cycle, clients N, fork, no threads, threads, async, signals, exit,
+  /// exit in a callback, quit. Each but the last three answers with one line. `lock` is that of a
+  /// recursive_mutex, by the main thread. `increment` is of a counter in Redis, and each time under the lock.
+  /// `wait` and `cycle` start another thread, which waits for the lock (elsewhere: by another client) and
+  /// says "entered" when it has it, or takes it and gives it back for ever. `clients` each take a lock of
+  /// another name.
   static worker session(std::string const& url, std::string const& subject, std::string const& name,
                         std::chrono::milliseconds ttl);
   /// Takes, holds and releases over and over, twice at least, until `time` is over, and writes each lease to

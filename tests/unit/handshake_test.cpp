@@ -78,6 +78,16 @@ TEST(handshake, explains_a_server_without_users) {
   EXPECT_THAT(failure.what(), HasSubstr("Redis 6"));
 }
 
+TEST(handshake, does_not_repeat_a_password_that_the_server_quotes) {
+  for (auto const* const words : {"ERR unknown command 'AUTH', with args beginning with: 'web' 'secret' ",
+                                  "ERR unknown command `AUTH`, with args beginning with: `web`, `secr`, ",
+                                  "ERR what is AUTH web secret"}) {
+    auto const failure = refused(to("redis://web:secret@h"), words);
+    EXPECT_EQ(failure.code(), errc::unauthorized);
+    EXPECT_EQ(std::string_view{failure.what()}.find("secr"), std::string_view::npos) << failure.what();
+  }
+}
+
 TEST(handshake, asks_for_a_password_when_the_server_does) {
   for (auto greeting : {to("redis://h"), to("redis://h", ""), to("redis://h/2")}) {
     auto const failure = refused(greeting, "NOAUTH Authentication required.");

@@ -4,11 +4,18 @@
 #include "top_model.hpp"
 #include "watch_events.hpp"
 
+#include "base/printable.hpp"
+
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <string>
+#include <string_view>
 #include <utility>
 
 namespace holdfast::cli::json_line {
@@ -18,7 +25,24 @@ using json = nlohmann::ordered_json;
 using std::chrono::microseconds;
 using std::chrono::milliseconds;
 
-std::string line_of(json const& value) { return value.dump(-1, ' ', false, json::error_handler_t::replace); }
+/// Also where a terminal shows it, it does nothing but be read: what has effects stands as \uNNNN, which
+/// means the same.
+std::string line_of(json const& value) {
+  auto const all = value.dump(-1, ' ', false, json::error_handler_t::replace);
+  std::string line;
+  line.reserve(all.size());
+  for (std::string_view rest{all}; !rest.empty();) {
+    auto const [size, code] = detail::first_of(rest);
+    auto const bytes = std::max<std::size_t>(size, 1);
+    if (size != 0 && detail::has_effects(code)) {
+      line += fmt::format("\\u{:04x}", static_cast<std::uint32_t>(code));
+    } else {
+      line += rest.substr(0, bytes);
+    }
+    rest.remove_prefix(bytes);
+  }
+  return line;
+}
 
 json text_or_null(std::string const& text) { return text.empty() ? json{} : json(text); }
 json number_or_null(std::int64_t number) { return number == 0 ? json{} : json(number); }

@@ -101,6 +101,15 @@ TEST_F(ls, says_on_stderr_that_there_is_nothing) {
   EXPECT_THAT(some.err(), HasSubstr("no lock \"orders:*\" on"));
 }
 
+TEST_F(ls, has_json_that_does_nothing_to_a_terminal) {
+  std::string const name{"\xc2\x9b\x7f\xe2\x80\xae\x1b\xc3\xa9"};
+  hold(name);
+  auto command = start({"ls", "--json"});
+  EXPECT_EQ(command.wait(), 0);
+  EXPECT_THAT(command.out(), HasSubstr("\\u009b\\u007f\\u202e\\u001b\xc3\xa9"));
+  EXPECT_EQ(json::parse(command.out()).at("name"), name);
+}
+
 TEST_F(ls, takes_what_is_no_text_for_unknown_characters_in_json) {
   hold("\xff\xfe");
   auto command = start({"ls", "--json"});

@@ -217,7 +217,7 @@ class core : public std::enable_shared_from_this<core> {
   void let_go(line& at, std::uint64_t number);
 
   // ghosts.cpp: what the server has of acquisitions that are over. All under the lock.
-  [[nodiscard]] bool is_over(std::uint64_t number) const;
+  [[nodiscard]] bool is_over(std::uint64_t number, std::span<std::string_view const> names) const;
   void answer_for(std::uint64_t number, std::string_view name);
   bool clear_ghost(line& at, std::string_view holder);
   void note_left_key(held const& what, milliseconds more);
@@ -345,7 +345,8 @@ class core : public std::enable_shared_from_this<core> {
     std::size_t open = 0;     ///< not answered
     milliseconds longest{0};  ///< that one of them could take so far; 0: there were none
   } acknowledging_;
-  std::shared_ptr<core> self_;  ///< while there are lines: leases and locks may outlive the client
+  std::vector<recipe const*> kinds_;  ///< of all lines that there were
+  std::shared_ptr<core> self_;        ///< while there are lines: leases and locks may outlive the client
 };
 
 }  // namespace holdfast::engine

@@ -49,22 +49,34 @@ call leave_queue(std::string_view name, std::string_view owner, publishing how) 
 
 }  // namespace
 
-/// Nothing can be alive of it: no bid, no lease, also one that was handed on, and no key that is to stay.
-bool core::is_over(std::uint64_t number) const {
+/// Nothing can be alive of it: no bid, no lease, also one that was handed on, and no key that is to stay. It
+/// was for one of these names, perhaps with others. Not all locks of the process are gone through for each
+/// message that comes late, but those of several names, if there are any.
+bool core::is_over(std::uint64_t number, std::span<std::string_view const> names) const {
   if (closing_ || number == 0 || number > last_number_) return false;
   if (bids_.contains(number) || departed_.has_left_key(number, boot_clock::now())) return false;
   for (auto const& [place, those] : crowds_) {
     if (those.contains(number)) return false;
   }
-  return std::ranges::none_of(
-      lines_, [number](line const& at) { return at.holder != nullptr && at.holder->number() == number; });
+  auto const holds = [number](line const& at) {
+    return at.holder != nullptr && at.holder->number() == number;
+  };
+  auto const has_one_name = [](recipe const* how) { return how->several == nullptr; };
+  if (!std::ranges::all_of(kinds_, has_one_name)) return std::ranges::none_of(lines_, holds);
+  for (auto const name : names) {
+    for (auto const* const how : kinds_) {
+      auto const known = lines_.find(line_key{*how, name});
+      if (known != lines_.end() && holds(*known)) return false;
+    }
+  }
+  return true;
 }
 
 /// A message for a contender that is gone. Usually what ended it has told the server, and this changes
 /// nothing. But the server may have fallen back to a time when it waited: then the wake-up, or a grant of two
 /// seconds, would be lost on it.
 void core::answer_for(std::uint64_t number, std::string_view name) {
-  if (name.empty() || !is_over(number)) return;
+  if (name.empty() || !is_over(number, {&name, 1})) return;
   auto const owner = owner_id(number);
   auto const how = how_to_publish();
   servers_->run(is_quorum() ? leave_queue<scripts::quorum::abandon>(name, owner, how)
@@ -79,7 +91,11 @@ bool core::clear_ghost(line& at, std::string_view holder) {
   auto& mine = *at.on_wire;
   if (number == 0 || mine.ghosts == most_ghosts || at.waiters.empty()) return false;
   if (number == at.releasing) return false;  // the busy reply may be older: where the order is strict it is
-  if (!at.how().leased || at.how().abandon == nullptr || !is_over(number)) return false;
+  if (!at.how().leased || at.how().abandon == nullptr) return false;
+  std::string_view const name = at.name();
+  auto const* const several = at.how().several;
+  auto const over = several == nullptr ? is_over(number, {&name, 1}) : is_over(number, several->all(name));
+  if (!over) return false;
   ++mine.ghosts;
   departed_.note_cleared(number);
   abandon(at, number, mine.terms);

@@ -21,6 +21,7 @@
 #include <stdexcept>
 #include <thread>
 #include <utility>
+#include <vector>
 
 namespace holdfast::test {
 namespace {
@@ -110,11 +111,19 @@ bool signals_are_open() {
   return ::sigismember(&blocked, SIGTERM) == 0;
 }
 
+/// What nobody destroys, also not at exit(), where LeakSanitizer looks for it.
+template <class T>
+T& for_good(T* what) {
+  static auto& all = *new std::vector<void const*>;
+  all.push_back(what);
+  return *what;
+}
+
 /// Another thread, for as long as the process lives, with a lock that exit() doesn't destroy under it.
 template <class Work>
 void start_thread(client& with, Work work) {
-  std::thread{[work, own = make_lock_of(with).release()] {
-    work(*own);
+  std::thread{[work, &own = for_good(make_lock_of(with).release())] {
+    work(own);
     ::pause();
   }}.detach();
 }
@@ -131,15 +140,15 @@ void wait_in_another_thread(client& with) {
 
 /// In one that the client's own thread runs.
 void in_a_callback(std::function<void()> f) {
-  auto* const of_nobody = new mutex{*redis, "of nobody"};
-  of_nobody->async_acquire([f = std::move(f)](std::optional<lease>, std::exception_ptr const&) { f(); });
+  auto& of_nobody = for_good(new mutex{*redis, "of nobody"});
+  of_nobody.async_acquire([f = std::move(f)](std::optional<lease>, std::exception_ptr const&) { f(); });
 }
 
 void wait_in_a_callback() {
   auto const begun = std::make_shared<std::atomic<bool>>(false);
-  in_a_callback([begun, own = make_lock_of(*redis).release()] {
+  in_a_callback([begun, &own = for_good(make_lock_of(*redis).release())] {
     *begun = true;
-    auto const mine = own->acquire();
+    auto const mine = own.acquire();
     answer("entered");
   });
   while (!*begun || redis->stats().waiting_now == 0) std::this_thread::yield();
@@ -148,18 +157,18 @@ void wait_in_a_callback() {
 /// Each with a connection and a lease of its own, which nobody destroys.
 void hold_by_clients(int how_many) {
   for (auto i = 0; i < how_many; ++i) {
-    auto* const one = new mutex{*make_client_again(), "of client " + std::to_string(i)};
-    new lease{one->acquire()};
+    auto& one = for_good(new mutex{for_good(make_client_again()), "of client " + std::to_string(i)});
+    for_good(new lease{one.acquire()});
   }
 }
 
 /// Takes the lock and gives it back, over and over, with a client that nobody destroys.
 void cycle_in_another_thread() {
-  static auto* const own_client = make_client_again();  // where LeakSanitizer looks
-  start_thread(*own_client, [](any_lock& own) {
+  auto& own_client = for_good(make_client_again());
+  start_thread(own_client, [](any_lock& own) {
     for (;;) own.acquire().release();
   });
-  while (own_client->stats().acquired < 3) std::this_thread::yield();
+  while (own_client.stats().acquired < 3) std::this_thread::yield();
 }
 
 /// Of a counter in Redis, with two commands, unguarded but for the lock.

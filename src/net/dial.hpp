@@ -35,7 +35,7 @@ inline void throw_away_unsent(stream_socket& socket) noexcept {
   socket.set_option(boost::asio::socket_base::linger{true, 0}, ignored);
   // A child that was forked meanwhile has it, too, and as long as it does closing ends nothing: this does.
   sockaddr const nowhere{.sa_family = AF_UNSPEC, .sa_data = {}};
-  (void)::connect(socket.native_handle(), &nowhere, sizeof nowhere);
+  [[maybe_unused]] auto const done = ::connect(socket.native_handle(), &nowhere, sizeof nowhere);
 }
 
 /// Resolves the host and tries its addresses one after the other. Used once. All calls are thread-safe.

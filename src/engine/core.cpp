@@ -251,9 +251,8 @@ void core::begin_exit() noexcept {
   loop_.leave(hold);
 }
 
-void core::give_all_back() noexcept {
-  if (forked()) return;
-  reactor::lock hold{loop_.mutex()};
+/// All under the lock, down to the last pointer to what is let go of here.
+void core::lose_all() noexcept {
   std::vector<held_ptr> all;
   for (auto const& place : lines_) {
     if (place.holder != nullptr) all.emplace_back(place.holder);
@@ -273,6 +272,12 @@ void core::give_all_back() noexcept {
     }
   }
   for (auto& those : together.take()) release_together(std::move(those));
+}
+
+void core::give_all_back() noexcept {
+  if (forked()) return;
+  reactor::lock hold{loop_.mutex()};
+  lose_all();
   presence_.end();
   loop_.leave(hold);
 }

@@ -270,6 +270,7 @@ class core : public std::enable_shared_from_this<core> {
   /// Under the lock, before anything is begun: what finishes it is there.
   void prepare();
   void set_waiters_aside() noexcept;
+  void lose_all() noexcept;
   [[nodiscard]] bool exiting_elsewhere() const noexcept {
     return exiting_ != std::thread::id{} && exiting_ != std::this_thread::get_id();
   }

@@ -24,7 +24,15 @@ namespace {
 /// that is forked while another thread makes one would wait for it for ever.
 struct registry {
   std::unordered_map<engine::core const*, std::weak_ptr<engine::core>> cores;
+  // Both with room for one more than there are clients: neither the end of one nor exit() may fail.
   std::vector<std::shared_ptr<engine::core>> kept;
+  std::vector<std::shared_ptr<engine::core>> at_exit;
+
+  void add(std::shared_ptr<engine::core> const& one) {
+    kept.reserve(kept.size() + cores.size() + 1);
+    at_exit.reserve(cores.size() + 1);
+    cores.emplace(one.get(), one);
+  }
 };
 constinit registry* all_clients = nullptr;
 
@@ -32,10 +40,11 @@ std::mutex& registry_guard() noexcept { return guard_across_fork(static_cast<voi
 
 /// Nobody destroys what exit() leaves on the stacks: gives the locks back, so that others needn't wait for
 /// the ttl.
-void release_at_exit() {
+void release_at_exit() noexcept {
   std::vector<std::shared_ptr<engine::core>> cores;  // shared: another thread may be destroying its client
   {
     std::lock_guard const hold{registry_guard()};
+    cores.swap(all_clients->at_exit);
     for (auto const& [key, core] : all_clients->cores) {
       if (auto still = core.lock()) cores.push_back(std::move(still));
     }
@@ -98,7 +107,7 @@ client::client(std::string const& url, client_options options) {
   check(options);
   core_ = make_core(net::parse_place(url), std::move(options));
   std::lock_guard const hold{registry_guard()};
-  living().cores.emplace(core_.get(), core_);
+  living().add(core_);
 }
 
 client::~client() {

@@ -3,6 +3,7 @@
 // Callers of one name stand in line inside the client; the line has at most one bid on the wire (bid.cpp).
 // Asking and being told are two sources of the same news, so every step may find that the other was faster.
 
+#include <new>
 #include <utility>
 
 #include "engine/core.hpp"
@@ -21,10 +22,21 @@ waiter::waiter(line_ptr at, terms_ptr terms, std::function<void()> when_time_is_
 
 waiter::~waiter() = default;
 
-void core::start(waiter& who) {
-  auto& at = *who.place;
+/// It is in line, or finished.
+void core::start(waiter& who) noexcept {
   who.since = boot_clock::now();
   ++stats_.waiting_now;
+  try {
+    queue(who);
+  } catch (std::bad_alloc const&) {
+    if (who.done) return;
+    who.failure = no_memory_;
+    leave(who);
+  }
+}
+
+void core::queue(waiter& who) {
+  auto& at = *who.place;
   if (exiting_elsewhere()) {
     if (who.once) finish(who);
     return;
@@ -55,14 +67,11 @@ void core::start(waiter& who) {
 }
 
 /// Lets a caller go with whatever is in place. It isn't in the line any more afterwards.
-void core::finish(waiter& who) {
+void core::finish(waiter& who) noexcept {
   if (!who.lease && !who.failure) note_busy(who);
   auto& at = *who.place;
   if (who.in_line()) at.waiters.erase(waiter_list::s_iterator_to(who));
-  if (who.among_tries()) {
-    who.try_hook::unlink();
-    if (at.tries->empty()) at.tries.reset();
-  }
+  who.try_hook::unlink();
   who.time_up.disarm();
   who.done = true;
   --stats_.waiting_now;
@@ -76,7 +85,7 @@ void core::finish(waiter& who) {
 }
 
 /// The caller goes without the lock: its time is up, or it was cancelled.
-void core::leave(waiter& who) {
+void core::leave(waiter& who) noexcept {
   line_ptr const at = who.place;
   finish(who);
   if (!at->on_wire) return;
@@ -87,7 +96,7 @@ void core::leave(waiter& who) {
   }
 }
 
-void core::time_up(waiter& who) {
+void core::time_up(waiter& who) noexcept {
   auto const* const mine = who.in_line() ? who.place->on_wire.get() : nullptr;
   if (mine != nullptr && mine->trouble) {
     who.failure = mine->trouble;
@@ -109,25 +118,23 @@ void core::time_up(waiter& who) {
 }
 
 /// It is in line, and doesn't wait beyond the next answer.
-void core::only_try(waiter& who) {
+void core::only_try(waiter& who) noexcept {
   who.once = true;
-  auto& tries = who.place->tries;
-  if (!tries) tries = std::make_unique<try_list>();
-  tries->push_back(who);
+  if (!who.among_tries()) who.place->tries.push_back(who);
 }
 
 /// Those that only try have their answer: it's somebody else's. Those that wait are not looked at: a process
 /// may have a million of them.
-void core::finish_tries(line& at, std::shared_ptr<error const> const& why) {
-  while (at.tries) {
-    auto& who = at.tries->front();
+void core::finish_tries(line& at, std::shared_ptr<error const> const& why) noexcept {
+  while (!at.tries.empty()) {
+    auto& who = at.tries.front();
     who.failure = why;
-    finish(who);  // the last one takes the list with it
+    finish(who);
   }
 }
 
 /// Those who don't wait through outages from the start. True: others are left.
-bool core::fail_impatient(line& at, std::shared_ptr<error const> const& why) {
+bool core::fail_impatient(line& at, std::shared_ptr<error const> const& why) noexcept {
   for (auto next = at.waiters.begin(); next != at.waiters.end();) {
     auto& who = *next++;
     if (who.steadfast && !who.once) continue;
@@ -137,7 +144,7 @@ bool core::fail_impatient(line& at, std::shared_ptr<error const> const& why) {
   return !at.waiters.empty();
 }
 
-void core::fail_all(line& at, std::shared_ptr<error const> const& why) {
+void core::fail_all(line& at, std::shared_ptr<error const> const& why) noexcept {
   line_ptr const pin{&at};
   while (!at.waiters.empty()) {
     auto& first = at.waiters.front();
@@ -196,7 +203,6 @@ void core::on_granted(line& at, granted const& what, time_point sent_at, millise
     }
     return;
   }
-  if (by_message) outrun_.emplace(mine.number, time_point{});
   held_ptr const lease{new held{pin, first.how, mine.number, what.token}};
   lease->set_deadline(deadline);
   lease->tokens_left = what.count - 1;
@@ -204,15 +210,18 @@ void core::on_granted(line& at, granted const& what, time_point sent_at, millise
   if (first.how->options.watchdog) {
     lease->renew_at = std::min(sent_at + lease->how().every, now + (deadline - now) / 2);
   }
+  set_limits(*lease, now);
+  if (by_message) outrun_.emplace(mine.number, time_point{});
+  if (at.how().sharing != sharing::one) enter_crowd(at, *lease, now);
+  // From here on nothing can fail.
   end_bid(at);
   at.since = now;
   at.handoffs = 0;
   if (at.how().sharing == sharing::one) {
-    give(at, lease, now);
+    give(at, lease);
     finish_tries(at, nullptr);
   } else {
-    crowds_[&at].open(*lease, now);
-    give(first, lease, now);
+    give(first, lease);
     serve_others(at);
   }
 }
@@ -220,24 +229,30 @@ void core::on_granted(line& at, granted const& what, time_point sent_at, millise
 /// Nobody holds it: the caller has what it came for, and goes. Through a gate all go.
 void core::take_for_good(line& at, std::int64_t token, time_point now) {
   auto const number = at.on_wire->number;
+  held_ptr lease{new held{line_ptr{&at}, at.waiters.front().how, number, token}};
   end_bid(at);
-  do {
+  at.since = now;
+  for (;;) {
     auto& first = at.waiters.front();
-    first.lease = held_ptr{new held{line_ptr{&at}, first.how, number, token}};
+    first.lease = std::move(lease);
     first.lease->set_released();
     finish(first);
-  } while (at.how().sharing == sharing::gate && !at.waiters.empty());
-  at.since = now;
+    if (at.how().sharing != sharing::gate || at.waiters.empty()) break;
+    lease.reset(new (std::nothrow) held{line_ptr{&at}, at.waiters.front().how, number, token});
+    if (!lease) break;  // those that are left ask by themselves
+  }
   serve_others(at);
 }
 
 /// Where several may have it, the next caller asks as soon as the one before it has got it.
-void core::serve_others(line& at) {
-  while (!at.waiters.empty() && join(at.waiters.front())) {
+void core::serve_others(line& at) noexcept {
+  try {
+    while (!at.waiters.empty() && join(at.waiters.front())) {
+    }
+  } catch (std::bad_alloc const&) {
+    // The next one has an acquisition of its own.
   }
-  if (at.waiters.empty() || at.on_wire) return;
-  open_bid(at).answered = true;
-  ask_for(at);
+  if (!at.waiters.empty() && !at.on_wire) begin_bid(at, true);
 }
 
 /// A caller that finds an acquisition of this process to share.
@@ -250,20 +265,35 @@ bool core::join(waiter& who) {
   auto const lease = known->second.join(at, who.how, now);
   if (!lease) return false;
   ++stats_.handed_over;
-  give(who, lease, now);
+  give(who, lease);
   return true;
 }
 
-/// The lock is this process's, and its first caller gets it.
-void core::give(line& at, held_ptr const& lease, time_point now) {
-  at.holder = lease.get();
-  give(at.waiters.front(), lease, now);
+/// A lease that is the first of its acquisition, where several may have the lock.
+void core::enter_crowd(line& at, held& first, time_point now) {
+  auto const [known, added] = crowds_.try_emplace(&at);
+  try {
+    known->second.open(first, now);
+  } catch (...) {
+    if (added) crowds_.erase(known);
+    throw;
+  }
 }
 
-void core::give(waiter& who, held_ptr const& lease, time_point now) {
-  auto const& options = lease->options();
-  lease->renewals_left = options.max_renewals > 0 ? options.max_renewals : -1;
-  if (options.max_hold.count() > 0) lease->set_limit(now + options.max_hold);
+/// Of a lease that begins now, before anybody knows it.
+void core::set_limits(held& lease, time_point now) {
+  auto const& options = lease.options();
+  lease.renewals_left = options.max_renewals > 0 ? options.max_renewals : -1;
+  if (options.max_hold.count() > 0) lease.set_limit(now + options.max_hold);
+}
+
+/// The lock is this process's, and its first caller gets it.
+void core::give(line& at, held_ptr const& lease) noexcept {
+  at.holder = lease.get();
+  give(at.waiters.front(), lease);
+}
+
+void core::give(waiter& who, held_ptr const& lease) noexcept {
   ++stats_.held_now;
   renewer_.add(*lease);
   presence_.touch();

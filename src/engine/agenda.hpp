@@ -2,10 +2,12 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <boost/intrusive/list.hpp>
 #include <chrono>
 #include <map>
+#include <new>
 
 #include "engine/held.hpp"
 
@@ -14,69 +16,68 @@ namespace holdfast::engine {
 /// Leases that are all looked at the same time after they come in stand in a first-in-first-out list: adding,
 /// moving and removing one is a few pointer writes, however many there are. There is one list for each time
 /// between renewals, and one for each power of two for all other times: a lease due in 11 s waits 8 s in one
-/// list and then moves to shorter ones.
+/// list and then moves to shorter ones. Nothing here fails for want of memory.
 class agenda {
  public:
   /// Looked at exactly `span` after a moment that comes later for each lease that is put: what renewals do.
   /// One that is due sooner than those before it (a lease that was granted for a short while, a retry) is put
   /// as any other.
-  void put_regular(held& one, time_point due, std::chrono::nanoseconds span, time_point now) {
+  void put_regular(held& one, time_point due, std::chrono::nanoseconds span, time_point now) noexcept {
     one.unlink();
-    auto& list = lists_[span.count()];
-    if (!list.empty() && due < list.back().due) {
+    auto* const list = list_of(span);
+    if (list == nullptr || (!list->empty() && due < list->back().due)) {
       put(one, due, now);
     } else {
-      push(list, one, due);
+      push(*list, one, due);
     }
   }
 
   /// Looked at no later than `when`, perhaps several times before: whoever takes it out looks at the clock.
-  void put(held& one, time_point when, time_point now) {
+  void put(held& one, time_point when, time_point now) noexcept {
     auto const left = std::max<std::chrono::nanoseconds>(when - now, std::chrono::nanoseconds{1});
-    auto const span = std::bit_floor(static_cast<std::uint64_t>(left.count()));
-    if (span < smallest) {
-      push(lists_[smallest], one, when);
+    auto const power = static_cast<std::size_t>(std::bit_width(static_cast<std::uint64_t>(left.count()))) - 1;
+    if (power < smallest) {
+      push(waiting_.at(smallest), one, when);
     } else {
-      push(lists_[static_cast<std::chrono::nanoseconds::rep>(span)], one,
-           now + std::chrono::nanoseconds{span});
+      push(waiting_.at(power), one, now + span_of(power));
     }
   }
 
   static void remove(held& one) noexcept { one.unlink(); }
 
   /// Marks all that are in it now, in a few pointer writes. One that is put again is marked no more.
-  void mark_all() {
-    for (auto& [span, list] : lists_) {
-      marked_[span].merge(list, [](held const& a, held const& b) { return a.due < b.due; });
+  void mark_all() noexcept {
+    for (auto left = waiting_.used; left != 0; left &= left - 1) {
+      auto const power = static_cast<std::size_t>(std::countr_zero(left));
+      mark(waiting_.at(power), marked_.at(power));
     }
+    for (auto& [span, list] : waiting_.regular) mark(list, marked_.regular.find(span)->second);
   }
 
   /// Takes out any that is marked; null: none is left.
   [[nodiscard]] held* pop_marked() noexcept {
-    while (!marked_.empty()) {
-      auto& list = marked_.begin()->second;
-      if (!list.empty()) return &take_first(list);
-      marked_.erase(marked_.begin());
-    }
-    return nullptr;
+    auto* const list = marked_.first([](list_type const&, std::chrono::nanoseconds) { return true; });
+    return list == nullptr ? nullptr : &take_first(*list);
   }
-  [[nodiscard]] bool any_marked() const noexcept {
-    return std::ranges::any_of(marked_, [](auto const& one) { return !one.second.empty(); });
+  [[nodiscard]] bool any_marked() noexcept {
+    return marked_.first([](list_type const&, std::chrono::nanoseconds) { return true; }) != nullptr;
   }
 
   /// When the next look is due; max() when nobody is there.
   [[nodiscard]] time_point earliest() noexcept {
     auto result = time_point::max();
-    for (auto* const all : {&lists_, &marked_}) {
-      for (auto list = all->begin(); list != all->end();) {
-        if (list->second.empty()) {
-          list = all->erase(list);
-        } else {
-          result = std::min(result, list->second.front().due);
-          ++list;
-        }
-      }
+    for (auto* const all : {&waiting_, &marked_}) {
+      (void)all->first([&result](list_type const& list, std::chrono::nanoseconds) {
+        result = std::min(result, list.front().due);
+        return false;
+      });
     }
+    std::erase_if(waiting_.regular, [this](auto const& one) {
+      auto const same = marked_.regular.find(one.first);
+      auto const over = one.second.empty() && same->second.empty();
+      if (over) marked_.regular.erase(same);
+      return over;
+    });
     return result;
   }
 
@@ -84,22 +85,66 @@ class agenda {
   /// so in the shortest list, where whoever finds one too early would put it back, to find it again. Null:
   /// none is.
   [[nodiscard]] held* pop(time_point now) noexcept {
-    for (auto* const all : {&lists_, &marked_}) {
-      for (auto& [span, list] : *all) {
-        auto const early =
-            std::chrono::nanoseconds{static_cast<std::uint64_t>(span) > smallest ? span / 64 : 0};
-        if (!list.empty() && list.front().due <= now + early) return &take_first(list);
-      }
+    for (auto* const all : {&waiting_, &marked_}) {
+      auto* const list = all->first([now](list_type const& one, std::chrono::nanoseconds span) {
+        auto const early = span > span_of(smallest) ? span / 64 : std::chrono::nanoseconds{0};
+        return one.front().due <= now + early;
+      });
+      if (list != nullptr) return &take_first(*list);
     }
     return nullptr;
   }
 
  private:
-  static constexpr std::uint64_t smallest = 1u << 20;  // about a millisecond
+  static constexpr std::size_t smallest = 20;  ///< as a power of two: about a millisecond
+  [[nodiscard]] static constexpr std::chrono::nanoseconds span_of(std::size_t power) noexcept {
+    return std::chrono::nanoseconds{std::int64_t{1} << power};
+  }
 
   using list_type = boost::intrusive::list<held, boost::intrusive::base_hook<renewal_hook>,
                                            boost::intrusive::constant_time_size<false>>;
-  static void push(list_type& list, held& one, time_point due) {
+
+  struct lists {
+    std::array<list_type, 63> powers{};
+    std::uint64_t used = 0;  ///< a bit for each of those that may have any
+    std::map<std::chrono::nanoseconds, list_type> regular{};
+
+    [[nodiscard]] list_type& at(std::size_t power) noexcept {
+      used |= std::uint64_t{1} << power;
+      return powers[power];
+    }
+
+    /// Of those that aren't empty the first that `wanted` says; null: none.
+    template <class Wanted>
+    [[nodiscard]] list_type* first(Wanted wanted) noexcept {
+      for (auto left = used; left != 0; left &= left - 1) {
+        auto const power = static_cast<std::size_t>(std::countr_zero(left));
+        auto& list = powers[power];
+        if (list.empty()) {
+          used &= ~(std::uint64_t{1} << power);
+        } else if (wanted(list, span_of(power))) {
+          return &list;
+        }
+      }
+      for (auto& [span, list] : regular) {
+        if (!list.empty() && wanted(list, span)) return &list;
+      }
+      return nullptr;
+    }
+  };
+
+  /// There is one among those that are marked, too. Null: there is no memory for either.
+  [[nodiscard]] list_type* list_of(std::chrono::nanoseconds span) noexcept try {
+    marked_.regular.try_emplace(span);
+    return &waiting_.regular.try_emplace(span).first->second;
+  } catch (std::bad_alloc const&) {
+    return nullptr;
+  }
+
+  static void mark(list_type& from, list_type& to) noexcept {
+    to.merge(from, [](held const& a, held const& b) { return a.due < b.due; });
+  }
+  static void push(list_type& list, held& one, time_point due) noexcept {
     one.unlink();
     one.due = due;
     list.push_back(one);
@@ -110,9 +155,7 @@ class agenda {
     return first;
   }
 
-  using lists = std::map<std::chrono::nanoseconds::rep, list_type>;
-
-  lists lists_;
+  lists waiting_;
   lists marked_;  ///< the same, of those that are marked
 };
 

@@ -79,8 +79,9 @@ void core::let_go(line& at, std::uint64_t number) {
   }
   auto const known = crowds_.find(&at);
   if (known == crowds_.end()) return;
-  auto const all = known->second.of(number);
-  if (!all.empty()) lose(*all.front(), loss_cause::forced);  // and with it those that share its acquisition
+  held* any = nullptr;
+  known->second.for_each_of(number, [&any](held& one) { any = &one; });
+  if (any != nullptr) lose(*any, loss_cause::forced);  // and with it those that share its acquisition
 }
 
 }  // namespace holdfast::engine

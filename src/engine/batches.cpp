@@ -24,13 +24,14 @@ void batches::add(held& one, std::uint16_t slot) {
   auto const& at = one.place();
   kind const mine{.how = &at.how(), .ttl = one.options().ttl, .slot = slot};
   if (last_ == nullptr || mine != last_kind_) {
-    last_ = &open_.try_emplace(mine, open_batch{.place = all_.size(), .keys = batch_size}).first->second;
+    last_ = &open_.try_emplace(mine, open_batch{.place = 0, .keys = batch_size}).first->second;
     last_kind_ = mine;
   }
   auto const keys = at.how().several == nullptr ? 1 : at.how().several->count(at.name());
   if (last_->keys + keys > batch_size) {
-    *last_ = {.place = all_.size(), .keys = 0};
-    all_.emplace_back().reserve(usual_size);
+    all_.emplace_back();
+    *last_ = {.place = all_.size() - 1, .keys = 0};
+    all_.back().reserve(usual_size);
   }
   all_[last_->place].emplace_back(&one);
   last_->keys += keys;

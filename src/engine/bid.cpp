@@ -70,17 +70,50 @@ bid& core::open_bid(line& at) {
     ++stats_.rechecks;
     ask_for(at);
   };
-  at.on_wire = std::make_unique<bid>(
+  auto mine = std::make_unique<bid>(
       number, owner_id(number), std::move(try_again),
       backoff{std::min(options.poll_floor, options_.recheck), std::min(options.poll_cap, options_.recheck)});
-  bids_.emplace(number, &at);
   if (auto& ears = ears_of(at); !ears.idle() && by_message(at))
-    at.on_wire->listening = ears.join(number, channels_of(at, at.on_wire->owner));
+    mine->listening = ears.join(number, channels_of(at, mine->owner));
+  try {
+    bids_.emplace(number, &at);
+  } catch (...) {
+    ears_of(at).leave(number, broadcast::afterwards::linger);
+    throw;
+  }
+  at.on_wire = std::move(mine);
   return *at.on_wire;
 }
 
+/// A bid that asks at once. When there is no memory for it, it is begun a little later.
+void core::begin_bid(line& at, bool answered) noexcept {
+  try {
+    open_bid(at).answered = answered;
+  } catch (std::bad_alloc const&) {
+    mend_soon();
+    return;
+  }
+  ask_for(at);
+}
+
+/// The bid with that number is left as something failed for want of memory, with no request under way.
+void core::ask_again_soon(line& at, std::uint64_t number) noexcept {
+  if (!is_bid(at, number)) {
+    mend_soon();  // another one may have to be begun
+  } else if (at.on_wire->now != bid::state::asking) {
+    at.on_wire->now = bid::state::waiting;
+    at.on_wire->trouble = no_memory_;
+    finish_tries(at, no_memory_);
+    if (at.waiters.empty()) {
+      give_up_bid(at);
+    } else {
+      loop_.arm(at.on_wire->retry, boot_clock::now() + memory_pause);
+    }
+  }
+}
+
 /// It is over here, whatever is left of it in the server.
-void core::end_bid(line& at) {
+void core::end_bid(line& at) noexcept {
   auto const number = at.on_wire->number;
   bids_.erase(number);
   at.on_wire.reset();
@@ -96,7 +129,7 @@ void core::end_bid(line& at) {
 /// Where the order is strict nobody inherits a place: if the bid may have one that was somebody else's, the
 /// first caller of the line makes a new bid. That one gets in line before the old one leaves, so that a grant
 /// which the old one has to give back comes to whoever is the first then.
-bool core::renew_bid(line& at) {
+bool core::renew_bid(line& at) noexcept {
   auto const& old = *at.on_wire;
   if (at.how().order == order::barging || !old.joined || old.since == at.waiters.front().since) return false;
   auto const number = old.number;
@@ -104,8 +137,7 @@ bool core::renew_bid(line& at) {
   auto const answered = old.answered;
   auto const under_way = old.now != bid::state::waiting;
   end_bid(at);
-  open_bid(at).answered = answered;
-  ask_for(at);
+  begin_bid(at, answered);
   if (!under_way) abandon(at, number, terms);  // otherwise it is an orphan, and its answer decides
   return true;
 }
@@ -114,7 +146,7 @@ bool core::renew_bid(line& at) {
 /// bid of its own. Unless the lock is in use, or kept, the request may have left something: taken it for
 /// nobody, also when it was overtaken by the release (they may trade places when the server has lost its
 /// scripts), or got in line.
-void core::drop_orphan(line const& at, std::uint64_t number) {
+void core::drop_orphan(line& at, std::uint64_t number) noexcept {
   auto const late = outrun_.extract(number);
   auto const kept_until = late ? late.mapped() : time_point{};
   if (kept_until == time_point{}) {
@@ -124,9 +156,15 @@ void core::drop_orphan(line const& at, std::uint64_t number) {
   // Overtaken by the last ttl, in the same way, it has given the key its usual one.
   auto const left = std::chrono::floor<milliseconds>(kept_until - boot_clock::now());
   if (kept_until == time_point::max() || left.count() <= 0) return;
-  auto const owner = owner_id(number);
-  servers_->set_ttl(at.how(), left, {.name = at.name(), .owner = owner}, {},
-                    {.while_down = net::patience::endless, .give_up = kept_until});
+  try {
+    auto const owner = owner_id(number);
+    servers_->set_ttl(at.how(), left, {.name = at.name(), .owner = owner}, {},
+                      {.while_down = net::patience::endless, .give_up = kept_until});
+  } catch (std::bad_alloc const& why) {
+    log(log_level::warning, [&] {
+      return "the last ttl of " + at.title() + " can't be set again (" + why.what() + "); it keeps the usual one";
+    });
+  }
 }
 
 bool core::in_use(line const& at, std::uint64_t number) const noexcept {
@@ -156,12 +194,23 @@ ask core::next_ask(line& at) {
           .terms = mine.terms};
 }
 
-void core::ask_for(line& at) {
+void core::ask_for(line& at) noexcept {
   auto& mine = *at.on_wire;
+  auto const number = mine.number;
   mine.now = bid::state::asking;
   mine.woken = false;
   mine.acknowledged = false;
   mine.retry.disarm();
+  try {
+    send_ask(at);
+  } catch (std::bad_alloc const&) {
+    if (is_bid(at, number)) mine.now = bid::state::waiting;
+    ask_again_soon(at, number);
+  }
+}
+
+void core::send_ask(line& at) {
+  auto& mine = *at.on_wire;
   auto const how = next_ask(at);
   mine.joined = mine.joined || (how.join && at.how().queues);
   auto const& first = at.waiters.front();
@@ -180,20 +229,25 @@ void core::ask_for(line& at) {
                     {.while_down = while_down});
 }
 
-void core::on_asked(line& at, std::uint64_t number, net::answer&& how) {
-  if (!at.on_wire || at.on_wire->number != number) {
+void core::on_asked(line& at, std::uint64_t number, net::answer const& how) noexcept {
+  if (!is_bid(at, number)) {
     drop_orphan(at, number);
     return;
   }
-  if (how.failure || how.reply.is_error()) {
-    on_trouble(at, how);
-    return;
+  line_ptr const pin{&at};
+  at.on_wire->now = bid::state::waiting;
+  try {
+    if (how.failure || how.reply.is_error()) {
+      on_trouble(at, how);
+      return;
+    }
+    auto& mine = *at.on_wire;
+    mine.answered = true;
+    mine.trouble.reset();
+    on_verdict(at, at.how().read_acquire(how.reply), how.sent_at);
+  } catch (std::bad_alloc const&) {
+    ask_again_soon(at, number);
   }
-  auto& mine = *at.on_wire;
-  mine.now = bid::state::waiting;
-  mine.answered = true;
-  mine.trouble.reset();
-  on_verdict(at, at.how().read_acquire(how.reply), how.sent_at);
 }
 
 void core::on_trouble(line& at, net::answer const& how) {
@@ -227,13 +281,12 @@ void core::on_trouble(line& at, net::answer const& how) {
 }
 
 /// What was asked for is no more what the first caller wants: back with it.
-void core::ask_anew(line& at) {
+void core::ask_anew(line& at) noexcept {
   auto const number = at.on_wire->number;
   auto const terms = at.on_wire->terms;
   end_bid(at);
   abandon(at, number, terms);
-  open_bid(at).answered = true;
-  ask_for(at);
+  begin_bid(at, true);
 }
 
 /// Until a message, the end of the holder's ttl, the next re-check.
@@ -265,7 +318,7 @@ void core::sleep(line& at, busy const& how) {
 
 /// Nobody here wants the lock any more: leaves nothing behind, and passes on a wake-up that others may be
 /// waiting for.
-void core::give_up_bid(line& at) {
+void core::give_up_bid(line& at) noexcept {
   auto& mine = *at.on_wire;
   if (mine.now != bid::state::waiting) {
     mine.now = bid::state::leaving;  // the answer to the request under way decides

@@ -21,7 +21,7 @@ std::chrono::microseconds rounded(std::chrono::nanoseconds time) {
 
 /// From what is known here: asking is left to whoever wants to know more. The callers of this process that
 /// stand before it in the line count as ahead.
-void core::note_busy(waiter const& who) {
+void core::note_busy(waiter const& who) noexcept try {
   auto& at = *who.place;
   auto ahead = std::int64_t{0};
   for (auto const& other : at.waiters) {
@@ -50,6 +50,8 @@ void core::note_busy(waiter const& who) {
     return;  // nobody answered
   }
   at.set_in_the_way({std::move(how), boot_clock::now()});
+} catch (std::bad_alloc const&) {
+  return;  // the one before is as good as none
 }
 
 std::optional<busy_info> core::last_busy(line& at) {

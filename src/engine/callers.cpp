@@ -2,6 +2,7 @@
 // waits or leaves.
 
 #include <holdfast/wait_time.hpp>
+#include <new>
 #include <optional>
 #include <system_error>
 #include <utility>
@@ -14,9 +15,8 @@
 namespace holdfast::engine {
 namespace {
 
-std::shared_ptr<error const> cancelled_error(line const& at) {
-  return std::make_shared<error const>(errc::cancelled, "waiting for " + at.title() + " was cancelled");
-}
+
+std::string cancelled(line const& at) { return "waiting for " + at.title() + " was cancelled"; }
 
 /// A last look at the lock is so much ahead of the end that its answer comes in time.
 time_point last_look_before(time_point end, std::chrono::nanoseconds wait) {
@@ -29,31 +29,44 @@ using stop_watch = std::stop_callback<std::function<void()>>;
 struct blocked_waiter final : waiter {
   blocked_waiter(reactor::loop& loop, line_ptr at, terms_ptr terms, std::function<void()> when_time_is_up)
       : waiter{std::move(at), std::move(terms), std::move(when_time_is_up)}, on{loop} {}
-  void finished() override { on.finish(caller); }
+  void finished() noexcept override { on.finish(caller); }
 
   reactor::loop& on;
   reactor::parked caller;
 };
 
-/// A callback that waits; owns itself until it was called.
+/// A callback that waits; what calls it owns it.
 struct called_waiter final : waiter {
   called_waiter(reactor::loop& loop, line_ptr at, terms_ptr terms, std::function<void()> when_time_is_up,
                 acquire_handler then)
       : waiter{std::move(at), std::move(terms), std::move(when_time_is_up)},
         on{loop},
         done_handler{std::move(then)} {}
-  void finished() override {
+  void finished() noexcept override {
     on.add_interest(-1);
-    on.defer([me = std::move(self)] { me->done_handler(std::move(me->lease), me->failure); });
+    on.defer(std::move(ready));
   }
 
   reactor::loop& on;
   acquire_handler done_handler;
-  std::shared_ptr<called_waiter> self;
+  reactor::loop::calls ready;
   std::optional<stop_watch> stop;  ///< made and destroyed without the lock: it waits for a callback that runs
 };
 
 }  // namespace
+
+/// The caller has given up waiting. It hears of that, or that there is no memory to say so.
+void core::cancel(waiter& who) noexcept {
+  reactor::lock inner{loop_.mutex()};
+  if (who.done) return;
+  try {
+    who.failure = std::make_shared<error const>(errc::cancelled, cancelled(*who.place));
+  } catch (std::bad_alloc const&) {
+    who.failure = no_memory_;
+  }
+  leave(who);
+  loop_.leave(inner);
+}
 
 void core::prepare() {
   check_usable();
@@ -68,7 +81,7 @@ void core::prepare() {
 held_ptr core::acquire(line_ptr const& at, terms_ptr const& how, patience_time wait,
                        std::stop_token const& stop, int amount, outages in_outage) {
   if (forked()) check_usable();
-  if (stop.stop_requested()) throw error{*cancelled_error(*at)};
+  if (stop.stop_requested()) throw error{errc::cancelled, cancelled(*at)};
   auto const end = wait ? boot_clock::now() + *wait : time_point::max();
   auto const once = wait && wait->count() <= 0;
   if (!once && !reactor::loop::may_wait()) {
@@ -88,13 +101,7 @@ held_ptr core::acquire(line_ptr const& at, terms_ptr const& how, patience_time w
   if (!who.done && wait && !who.once) loop_.arm(who.time_up, end);
   if (stop.stop_possible() && !who.done) {
     hold.unlock();
-    stop_watch const watch{stop, [this, &who] {
-                             reactor::lock inner{loop_.mutex()};
-                             if (who.done) return;
-                             who.failure = cancelled_error(*who.place);
-                             leave(who);
-                             loop_.leave(inner);
-                           }};
+    stop_watch const watch{stop, [this, &who] { cancel(who); }};
     hold.lock();
     loop_.wait(hold, who.caller);
   } else {
@@ -111,7 +118,13 @@ void core::async_acquire(line_ptr const& at, terms_ptr const& how, patience_time
   prepare();
   auto who = std::make_shared<called_waiter>(loop_, at, how, std::function<void()>{}, std::move(done));
   who->time_up.set([this, raw = who.get()] { time_up(*raw); });
-  who->self = who;
+  std::function<void()> on_stop;
+  if (stop.stop_possible()) {
+    on_stop = [this, weak = std::weak_ptr{who}] {
+      if (auto const still = weak.lock()) cancel(*still);
+    };
+  }
+  who->ready.emplace_back([who] { who->done_handler(std::move(who->lease), who->failure); });
   who->once = wait && wait->count() <= 0;
   who->amount = amount;
   who->steadfast = in_outage == outages::waited_out;
@@ -124,15 +137,7 @@ void core::async_acquire(line_ptr const& at, terms_ptr const& how, patience_time
     // The callback may run at any time from here on, also inside its constructor, and may be the last to know
     // the waiter.
     hold.unlock();
-    who->stop.emplace(std::move(stop), [this, weak = std::weak_ptr{who}] {
-      auto const still = weak.lock();
-      if (!still) return;
-      reactor::lock inner{loop_.mutex()};
-      if (still->done) return;
-      still->failure = cancelled_error(*still->place);
-      leave(*still);
-      loop_.leave(inner);
-    });
+    who->stop.emplace(std::move(stop), std::move(on_stop));
     who.reset();
     hold.lock();
   }
@@ -143,11 +148,13 @@ void core::async_pause(std::chrono::nanoseconds time, callback<void()> done) {
   if (forked()) check_usable();
   reactor::lock hold{loop_.mutex()};
   prepare();
-  loop_.add_interest(1);
-  later(boot_clock::now() + time, [this, done = std::move(done)]() mutable {
+  reactor::loop::calls ready;
+  ready.push_back(std::move(done));
+  later(boot_clock::now() + time, [this, ready = std::move(ready)]() mutable {
     loop_.add_interest(-1);
-    loop_.defer(std::move(done));
+    loop_.defer(std::move(ready));
   });
+  loop_.add_interest(1);
   loop_.leave(hold);
 }
 
@@ -157,21 +164,25 @@ std::vector<net::answer> core::wait_for_answers(std::size_t count, Send send) {
   if (forked()) check_usable();
   reactor::lock hold{loop_.mutex()};
   prepare();
-  std::vector<net::answer> answers{count};
-  if (count == 0) return answers;
-  reactor::parked caller;
-  std::shared_ptr<error const> failure;
-  auto left = count;
+  if (count == 0) return {};
+  // Shared with those that are sent, should one of the others not be.
+  struct awaited {
+    std::vector<net::answer> answers;
+    std::size_t left;
+    std::shared_ptr<error const> failure{};
+    reactor::parked caller{};
+  };
+  auto const mine = std::make_shared<awaited>(std::vector<net::answer>{count}, count);
   for (std::size_t i = 0; i != count; ++i) {
-    send(i, [&, i](net::answer&& how) {
-      if (how.failure) failure = how.failure;
-      answers[i] = std::move(how);
-      if (--left == 0) loop_.finish(caller);
+    send(i, [this, mine, i](net::answer&& how) {
+      if (how.failure) mine->failure = how.failure;
+      mine->answers[i] = std::move(how);
+      if (--mine->left == 0) loop_.finish(mine->caller);
     });
   }
-  loop_.wait(hold, caller);
-  if (failure) throw error{*failure};
-  return answers;
+  loop_.wait(hold, mine->caller);
+  if (mine->failure) throw error{*mine->failure};
+  return std::move(mine->answers);
 }
 
 std::vector<net::answer> core::run_scripts(std::span<call const> scripts, scripting::waiting patience) {

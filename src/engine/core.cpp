@@ -1,7 +1,7 @@
 #include "engine/core.hpp"
 
 #include <algorithm>
-#include <iterator>
+#include <new>
 #include <utility>
 
 #include "base/fork.hpp"
@@ -38,7 +38,14 @@ core::core(net::place where, client_options options)
     : uuid_{make_uuid()},
       options_{std::move(options)},
       where_{std::move(where)},
-      unended_{[this](std::string const& why) { log(log_level::warning, explain_late_copies(why)); }},
+      no_memory_{std::make_shared<error const>(
+          std::errc::not_enough_memory, where_.server.display + ": there is not enough memory; what was under way "
+                                                                "is taken back, so try again")},
+      shut_down_{
+          std::make_shared<error const>(errc::closed, where_.server.display + ": the client has been shut down")},
+      unended_{[this](std::string const& why) {
+        log(log_level::warning, [&why] { return explain_late_copies(why); });
+      }},
       settings_{make_settings(where_.server, options_, unended_)},
       generation_{fork_generation()},
       servers_{make_servers()},
@@ -48,10 +55,11 @@ core::core(net::place where, client_options options)
              {.asked = [this](std::uint64_t number) { on_hint(number); },
               .refused =
                   [this](std::string const& words) {
-                    log(log_level::info, url() + ": the server refuses the channel " + names::inbox(uuid_) +
-                                             " (" + words +
-                                             "), so a release by force takes locks without asking; grant "
-                                             "&holdfast_inbox:* to be asked first");
+                    log(log_level::info, [&] {
+                      return url() + ": the server refuses the channel " + names::inbox(uuid_) + " (" + words +
+                             "), so a release by force takes locks without asking; grant &holdfast_inbox:* to "
+                             "be asked first";
+                    });
                   }}},
       broadcast_{loop_,
                  *servers_,
@@ -79,6 +87,8 @@ core::core(net::place where, client_options options)
                 }},
       random_{static_cast<std::minstd_rand::result_type>(random_seed())} {
   hints_.bell.set([this] { look_at_hints(); });
+  owed_.reserve(most_owed);
+  loop_.on_out_of_memory([this] { on_torn(); });
   loop_.on_exception([this](std::string const& what) {
     if (options_.log)
       options_.log(log_level::error, url() + ": a callback must not throw, but one did: " + what);
@@ -95,12 +105,13 @@ std::unique_ptr<servers> core::make_servers() {
             renewer_.ask_about_all();
             repeat_releases();
           },
-      .warning = [this](std::string message) { log(log_level::warning, std::move(message)); }};
+      .warning =
+          [this](std::string const& message) { log(log_level::warning, [&message] { return message; }); }};
   if (is_quorum()) {
-    return std::make_unique<quorum>(loop_, where_.hosts, settings_, stats_, std::move(tell));
+    return std::make_unique<quorum>(loop_, where_.hosts, settings_, stats_, std::move(tell), no_memory_);
   }
   return std::make_unique<one_deployment>(
-      topology::make_deployment(loop_, where_, settings_, stats_, std::move(tell)));
+      topology::make_deployment(loop_, where_, settings_, stats_, std::move(tell)), no_memory_);
 }
 
 void core::check_kind(votes needed) const {
@@ -176,22 +187,17 @@ void core::erase(line& gone) noexcept {
   if (lines_.empty()) self_.reset();
 }
 
-void core::log(log_level level, std::string message) {
-  if (!options_.log) return;
-  loop_.defer([hook = options_.log, level, message = std::move(message)] { hook(level, message); });
-}
-
 void core::warn(std::string message) noexcept {
   if (forked()) return;
   reactor::lock hold{loop_.mutex()};
   if (closing_) return;
-  log(log_level::warning, std::move(message));
+  log(log_level::warning, [&message] { return std::move(message); });
   loop_.leave(hold);
 }
 
 /// Waits until everything that was sent before is answered, but not longer than `until`, and not at all
 /// without a connection.
-void core::drain(reactor::lock& hold, time_point until) {
+void core::drain(reactor::lock& hold, time_point until) noexcept try {
   while (!servers_->idle() && servers_->up() && boot_clock::now() < until) {
     // Replies come in order, so this one comes after all the others. What they set off goes into the next
     // round.
@@ -227,6 +233,8 @@ void core::drain(reactor::lock& hold, time_point until) {
     hold.lock();
     bell.disarm();
   }
+} catch (std::bad_alloc const&) {
+  // What was sent is carried out, whether it is waited for or not.
 }
 
 /// The process ends: what it gives back here is for other processes. Those that wait in this one wait on,
@@ -234,14 +242,11 @@ void core::drain(reactor::lock& hold, time_point until) {
 /// end the process in another way than it was to end.
 void core::set_waiters_aside() noexcept {
   exiting_ = std::this_thread::get_id();
-  std::vector<line_ptr> all;
-  all.reserve(lines_.size());
-  for (auto const& place : lines_) all.emplace_back(const_cast<line*>(&place));
-  for (auto const& place : all) {
-    place->waiters.clear();
-    place->tries.reset();
-    if (place->on_wire) give_up_bid(*place);
-  }
+  for_each_line([this](line& at) {
+    at.waiters.clear();
+    at.tries.clear();
+    if (at.on_wire) give_up_bid(at);
+  });
 }
 
 void core::begin_exit() noexcept {
@@ -253,24 +258,29 @@ void core::begin_exit() noexcept {
 
 /// All under the lock, down to the last pointer to what is let go of here.
 void core::lose_all() noexcept {
-  std::vector<held_ptr> all;
-  for (auto const& place : lines_) {
-    if (place.holder != nullptr) all.emplace_back(place.holder);
-  }
-  for (auto const& [place, those] : crowds_) std::ranges::copy(those.all(), std::back_inserter(all));
   batches together;
-  for (auto const& one : all) {
-    auto const& at = one->place();
-    auto const keeps = one->options().keep;
-    lose(*one, loss_cause::closed);
-    if (keeps) {
-      leave_key(*one, std::nullopt, {});
-    } else if (at.how().release_unwanted != nullptr) {
-      together.add(*one, servers_->slot_of(at.name()));
-    } else if (!in_use(at, one->number())) {
-      send_release({*one, terms_of(one->options())}, {});
+  auto const give_up = [&](held& one) {
+    held_ptr const pin{&one};
+    auto const& at = one.place();
+    lose(one, loss_cause::closed);
+    if (one.options().keep) {
+      leave_key(one, std::nullopt, {});
+      return;
     }
-  }
+    if (at.how().release_unwanted != nullptr) {
+      try {
+        together.add(one, servers_->slot_of(at.name()));
+        return;
+      } catch (std::bad_alloc const&) {
+        // By itself, then.
+      }
+    }
+    if (!in_use(at, one.number())) send_release({one, terms_of(one.options())}, {});
+  };
+  for_each_line([&](line& at) {
+    if (at.holder != nullptr) give_up(*at.holder);
+  });
+  while (!crowds_.empty()) give_up(crowds_.begin()->second.any());
   for (auto& those : together.take()) release_together(std::move(those));
 }
 
@@ -278,6 +288,7 @@ void core::give_all_back() noexcept {
   if (forked()) return;
   reactor::lock hold{loop_.mutex()};
   lose_all();
+  mend();
   presence_.end();
   loop_.leave(hold);
 }
@@ -290,35 +301,33 @@ void core::await_given_back(time_point begun) noexcept {
   drain(hold, begun + farewell + (acknowledging_.open > 0 ? 2 * acknowledging_.longest : milliseconds{0}));
   told_unreleased_ = true;
   if (releasing_ > 0) {
-    log(log_level::warning, url() + ": the server hasn't confirmed in time that " +
-                                std::to_string(releasing_) +
-                                " locks are given back; each is free at the end of its ttl at the latest");
+    log(log_level::warning, [this] {
+      return url() + ": the server hasn't confirmed in time that " + std::to_string(releasing_) +
+             " locks are given back; each is free at the end of its ttl at the latest";
+    });
   }
   loop_.leave(hold);
 }
 
-bool core::shut() {
+bool core::shut() noexcept {
   {
     reactor::lock const hold{loop_.mutex()};
     closing_ = true;
-    auto const why = std::make_shared<error const>(errc::closed, url() + ": the client has been shut down");
-    std::vector<line_ptr> all;
-    all.reserve(lines_.size());
-    for (auto const& place : lines_) all.emplace_back(const_cast<line*>(&place));
-    for (auto const& place : all) fail_all(*place, why);
+    for_each_line([this](line& at) { fail_all(at, shut_down_); });
   }
   give_all_back();
   await_given_back(boot_clock::now());
   reactor::lock hold{loop_.mutex()};
   auto const alone = loop_.stop(hold, exiting_ != std::thread::id{});
-  auto const why = std::make_shared<error const>(errc::closed, url() + ": the client has been shut down");
-  servers_->shut(why);
+  servers_->shut(shut_down_);
   // Releases that were to be sent again: somebody may wait for their outcome, which is known now.
   while (!delayed_.empty()) {
     auto now = std::move(delayed_.front().what);
     delayed_.pop_front();
     now();
   }
+  owed_.clear();
+  mending_.disarm();
   for (auto const& place : lines_) const_cast<line&>(place).on_wire.reset();
   bids_.clear();
   loop_.leave(hold);  // what is left to be said

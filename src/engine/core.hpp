@@ -6,6 +6,7 @@
 #include <holdfast/lease.hpp>
 #include <list>
 #include <memory>
+#include <new>
 #include <optional>
 #include <span>
 #include <stop_token>
@@ -43,6 +44,10 @@ enum class votes {
 /// How long a caller waits; nullopt: as long as it takes. Zero or less: it only tries.
 using patience_time = std::optional<std::chrono::nanoseconds>;
 
+/// What there was no memory for is done so much later, and no more of it is remembered than that.
+constexpr std::chrono::milliseconds memory_pause{20};
+constexpr std::size_t most_owed = 256;
+
 /// What a caller that waits wants of a server that can't be reached before it has answered. Once it has, all
 /// wait.
 enum class outages {
@@ -62,7 +67,7 @@ class core : public std::enable_shared_from_this<core> {
   void connect();
   /// Ends it all, within a bound: releases what is held, lets waiters go. False: a thread is inside a
   /// callback that couldn't be waited for, and this has to outlive it.
-  [[nodiscard]] bool shut();
+  [[nodiscard]] bool shut() noexcept;
   /// What exit() can still do, each step for all clients before the next one: no other thread gets a lock
   /// from then on; what is held is given back; and that it is confirmed is waited for, so long after `begun`.
   void begin_exit() noexcept;
@@ -154,32 +159,43 @@ class core : public std::enable_shared_from_this<core> {
   void erase(line& gone) noexcept;
 
  private:
-  // acquire.cpp and bid.cpp: the waiting loop. All under the lock.
-  void start(waiter& who);
-  void leave(waiter& who);
-  void finish(waiter& who);
-  void fail_all(line& at, std::shared_ptr<error const> const& why);
-  bool fail_impatient(line& at, std::shared_ptr<error const> const& why);
-  static void only_try(waiter& who);
-  void finish_tries(line& at, std::shared_ptr<error const> const& why);
+  // acquire.cpp and bid.cpp: the waiting loop. All under the lock. What may fail for want of memory has
+  // changed nothing then that its caller doesn't put right: a bid that is left without a request asks again.
+  void start(waiter& who) noexcept;
+  void queue(waiter& who);
+  void leave(waiter& who) noexcept;
+  void cancel(waiter& who) noexcept;
+  void finish(waiter& who) noexcept;
+  void fail_all(line& at, std::shared_ptr<error const> const& why) noexcept;
+  bool fail_impatient(line& at, std::shared_ptr<error const> const& why) noexcept;
+  static void only_try(waiter& who) noexcept;
+  void finish_tries(line& at, std::shared_ptr<error const> const& why) noexcept;
   bid& open_bid(line& at);
-  void ask_for(line& at);
-  [[nodiscard]] bool renew_bid(line& at);
-  void drop_orphan(line const& at, std::uint64_t number);
-  void on_asked(line& at, std::uint64_t number, net::answer&& how);
+  void begin_bid(line& at, bool answered = false) noexcept;
+  void ask_for(line& at) noexcept;
+  void send_ask(line& at);
+  void ask_again_soon(line& at, std::uint64_t number) noexcept;
+  [[nodiscard]] static bool is_bid(line const& at, std::uint64_t number) noexcept {
+    return at.on_wire && at.on_wire->number == number;
+  }
+  [[nodiscard]] bool renew_bid(line& at) noexcept;
+  void drop_orphan(line& at, std::uint64_t number) noexcept;
+  void on_asked(line& at, std::uint64_t number, net::answer const& how) noexcept;
   void on_verdict(line& at, verdict const& what, time_point sent_at);
   void on_granted(line& at, granted const& what, time_point sent_at, milliseconds ttl);
-  void give(line& at, held_ptr const& lease, time_point now);
-  void give(waiter& who, held_ptr const& lease, time_point now);
+  void enter_crowd(line& at, held& first, time_point now);
+  static void set_limits(held& lease, time_point now);
+  void give(line& at, held_ptr const& lease) noexcept;
+  void give(waiter& who, held_ptr const& lease) noexcept;
   void take_for_good(line& at, std::int64_t token, time_point now);
-  void ask_anew(line& at);
-  void serve_others(line& at);
+  void ask_anew(line& at) noexcept;
+  void serve_others(line& at) noexcept;
   bool join(waiter& who);
   void on_busy(line& at, busy const& how, time_point sent_at);
   void on_trouble(line& at, net::answer const& how);
   void sleep(line& at, busy const& how);
-  void give_up_bid(line& at);
-  void time_up(waiter& who);
+  void give_up_bid(line& at) noexcept;
+  void time_up(waiter& who) noexcept;
   [[nodiscard]] ask next_ask(line& at);
   [[nodiscard]] wake wake_of(lock_options const& of) const noexcept;
   [[nodiscard]] wake wake_of(line const& at) const noexcept;
@@ -189,20 +205,21 @@ class core : public std::enable_shared_from_this<core> {
   void listen_ahead(line& at);
   [[nodiscard]] bool by_message(line const& at) const noexcept;
   [[nodiscard]] std::shared_ptr<error const> const& why_unheard(line const& at) const noexcept;
-  void end_bid(line& at);
+  void end_bid(line& at) noexcept;
   [[nodiscard]] bool in_use(line const& at, std::uint64_t number) const noexcept;
 
   // replicas.cpp: acquisitions that replicas or disks acknowledge. All under the lock.
   void ask_acknowledged(line& at, ask const& how, net::patience while_down);
   struct acknowledgement;
+  void on_acquired(std::shared_ptr<acknowledgement> const& mine, net::answer&& answer) noexcept;
   void send_wait(std::shared_ptr<acknowledgement> const& mine);
-  void on_acknowledged(acknowledgement& what, net::answer const& count);
+  void on_acknowledged(acknowledgement& what, net::answer const& count) noexcept;
 
   // messages.cpp: what messages bring. All under the lock.
   void on_turn(std::string const& channel, std::string_view message);
   void on_woken(std::uint64_t number);
   void on_grant(std::uint64_t number, granted const& what);
-  void ask_all_again();
+  void ask_all_again() noexcept;
   void on_moved(std::string const& now);
   void on_open(std::uint64_t number);
   void on_turns_refused(std::string const& channel, std::string const& words);
@@ -220,46 +237,78 @@ class core : public std::enable_shared_from_this<core> {
   [[nodiscard]] bool is_over(std::uint64_t number, std::span<std::string_view const> names) const;
   void answer_for(std::uint64_t number, std::string_view name);
   bool clear_ghost(line& at, std::string_view holder);
-  void note_left_key(held const& what, milliseconds more);
+  void note_left_key(held const& what, milliseconds more) noexcept;
   void repeat_releases();
 
   // blocked.cpp: who is in the way.
-  void note_busy(waiter const& who);
+  void note_busy(waiter const& who) noexcept;
 
-  // release.cpp: giving back, handing on, losing. All under the lock.
-  void release(held& what, release_handler done);
-  void keep(held& what, std::optional<milliseconds> left, release_handler done);
-  bool finish_here(held& what);
-  bool leave_here(held& what);
-  void ask_after_release(line& at);
-  void leave_key(held& what, std::optional<milliseconds> left, release_handler done);
-  void set_last_ttl(held& what, time_point until, release_handler done);
+  // release.cpp: how a lease ends, by its holder's will or against it. All under the lock.
+  void release(held& what, release_handler done) noexcept;
+  bool finish_here(held& what) noexcept;
+  bool leave_here(held& what) noexcept;
+  void ask_after_release(line& at) noexcept;
   [[nodiscard]] static bool still_to_release(held const& what) noexcept;
-  bool hand_over(line& at, held& from);
+  bool hand_over(line& at, held& from) noexcept;
+  struct passing;
+  void pass(line& at, held const& from, release_handler done) noexcept;
+  void on_passed(passing& what, net::answer const& how) noexcept;
+  void lose(held& what, loss_cause cause) noexcept;
+  void lose_alone(held& what, loss_cause cause) noexcept;
+
+  // keep.cpp: the key stays. All under the lock.
+  struct leaving;
+  void keep(held& what, std::optional<milliseconds> left, release_handler done) noexcept;
+  void leave_key(held& what, std::optional<milliseconds> left, release_handler done) noexcept;
+  void set_last_ttl(std::shared_ptr<leaving> const& mine) noexcept;
+  void on_last_ttl(leaving& mine, net::answer const& answer) noexcept;
+  void last_ttl_unconfirmed(leaving& mine, std::string_view why) noexcept;
+
+  // give_back.cpp: what the server has of ours. All under the lock.
   /// What is given back to the server, for as long as it can be ours.
   struct giving_back {
     giving_back(held const& what, handover terms);
+    giving_back(line_ptr at, std::uint64_t whose, handover terms, time_point until)
+        : place{std::move(at)}, number{whose}, how{terms}, deadline{until} {}
     line_ptr place;
     std::uint64_t number;
     handover how;
     time_point deadline;
+    bool lost = false;  ///< before: that is what its holder hears
   };
-  void send_release(giving_back const& what, release_handler done);
-  void release_as(line& at, held const& what);
-  void release_together(batches::leases those);
-  void on_released(giving_back const& what, release_handler done, net::answer const& answer);
-  void note_released(giving_back const& what);
-  void pass(line& at, held const& from, release_handler done);
-  void abandon(line const& at, std::uint64_t number, handover how);
+  struct release_under_way;
+  void send_release(giving_back const& what, release_handler done) noexcept;
+  void send_release(std::shared_ptr<release_under_way> const& mine);
+  void on_released(std::shared_ptr<release_under_way> const& mine, net::answer const& answer) noexcept;
+  void release_as(line& at, held const& what) noexcept;
+  void release_together(batches::leases those) noexcept;
+  void send_releases(std::shared_ptr<batches::leases> const& those);
+  void on_released_together(batches::leases const& those, resp::reply const& reply) noexcept;
+  void note_released(giving_back const& what) noexcept;
+  void abandon(line& at, std::uint64_t number, handover how) noexcept;
   void later(time_point when, callback<void()> f);
-  void lose(held& what, loss_cause cause);
-  void lose_alone(held& what, loss_cause cause);
+
+  // mend.cpp: what there was no memory for. All under the lock.
+  /// A release, or an acquisition that is to be abandoned.
+  struct owed {
+    line_ptr place;
+    std::uint64_t number;
+    handover how;
+    time_point until;
+    bool leased;
+  };
+  void owe(owed const& what) noexcept;
+  void on_torn() noexcept;
+  void mend_soon() noexcept;
+  void mend() noexcept;
+
   [[nodiscard]] handover terms_of(lock_options const& options) const noexcept;
   [[nodiscard]] publishing how_to_publish() const noexcept;
 
   template <class How>
-  [[nodiscard]] std::shared_ptr<ending> begin_ending(held_ptr& what, How how);
-  [[nodiscard]] release_result wait_for_end(reactor::lock& hold, std::shared_ptr<ending> const& begun);
+  [[nodiscard]] std::shared_ptr<ending> begin_ending(held_ptr& what, How how) noexcept;
+  [[nodiscard]] release_result wait_for_end(reactor::lock& hold,
+                                            std::shared_ptr<ending> const& begun) noexcept;
   template <class How>
   release_result finish_lease(held_ptr& what, How how) noexcept;
   [[nodiscard]] std::vector<net::answer> run_scripts(std::span<call const> scripts,
@@ -275,8 +324,25 @@ class core : public std::enable_shared_from_this<core> {
     return exiting_ != std::thread::id{} && exiting_ != std::this_thread::get_id();
   }
   [[nodiscard]] std::unique_ptr<servers> make_servers();
-  void drain(reactor::lock& hold, time_point until);
-  void log(log_level level, std::string message);
+  void drain(reactor::lock& hold, time_point until) noexcept;
+  /// For the hook, if there is one: `words` makes the message. Left out when there is no memory for it.
+  template <class Words>
+  void log(log_level level, Words words) noexcept {
+    if (!options_.log) return;
+    try {
+      loop_.defer([hook = options_.log, level, message = std::string{words()}] { hook(level, message); });
+    } catch (std::bad_alloc const&) {
+      return;
+    }
+  }
+  /// Which may let go of it.
+  template <class F>
+  void for_each_line(F f) noexcept {
+    for (auto next = lines_.begin(); next != lines_.end();) {
+      line_ptr const at{const_cast<line*>(&*next++)};
+      f(*at);
+    }
+  }
 
   /// Two kinds of lock of one name are two lines, which exclude each other at the server.
   struct line_key {
@@ -301,6 +367,8 @@ class core : public std::enable_shared_from_this<core> {
   std::string const uuid_;
   client_options const options_;
   net::place const where_;
+  std::shared_ptr<error const> const no_memory_;
+  std::shared_ptr<error const> const shut_down_;
   net::loose_ends unended_;  ///< under the loop's lock
   net::settings const settings_;
   int const generation_;
@@ -337,6 +405,9 @@ class core : public std::enable_shared_from_this<core> {
   std::shared_ptr<error const> no_inbox_;      ///< the server refuses it: those who insist on it can't wait
   std::shared_ptr<error const> no_broadcast_;  ///< the same
   process_info known_;                         ///< the last record that was asked for
+  std::vector<owed> owed_;  ///< with room for most_owed from the beginning
+  bool look_again_ = false;
+  reactor::timer mending_{[this] { mend(); }};
   std::size_t releasing_ = 0;     ///< leases given back of which the server has yet to say that they are
   bool told_unreleased_ = false;  ///< how many that were at the end has been logged: not one by one any more
   bool closing_ = false;

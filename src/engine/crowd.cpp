@@ -12,8 +12,13 @@ bool may_be_shared(lock_options const& options) noexcept {
 }  // namespace
 
 void crowd::open(held& first, time_point now) {
-  leases_.insert(&first);
-  sizes_[first.number()] = 1;
+  sizes_.emplace(first.number(), 1);
+  try {
+    leases_.insert(&first);
+  } catch (...) {
+    sizes_.erase(first.number());
+    throw;
+  }
   newest_ = {.number = first.number(),
              .since = now,
              .deadline = first.deadline(),
@@ -43,15 +48,6 @@ bool crowd::leave(held& one) {
   if (known == sizes_.end() || --known->second > 0) return false;
   sizes_.erase(known);
   return true;
-}
-
-std::vector<held_ptr> crowd::of(std::uint64_t number, held const* without) const {
-  std::vector<held_ptr> found;
-  if (!contains(number)) return found;
-  for (auto* const one : leases_) {
-    if (one->number() == number && one != without) found.emplace_back(one);
-  }
-  return found;
 }
 
 }  // namespace holdfast::engine

@@ -13,7 +13,7 @@ namespace holdfast::engine {
 /// All under the client's lock.
 class crowd {
  public:
-  /// The lease is the first of its acquisition.
+  /// The lease is the first of its acquisition. When it throws nothing has changed.
   void open(held& first, time_point now);
 
   /// A further lease on the newest acquisition, for whoever wants it on the same terms; null when that one is
@@ -24,9 +24,20 @@ class crowd {
   bool leave(held& one);
 
   [[nodiscard]] bool contains(std::uint64_t number) const { return sizes_.contains(number); }
-  /// All of one acquisition, but for `without`.
-  [[nodiscard]] std::vector<held_ptr> of(std::uint64_t number, held const* without = nullptr) const;
-  [[nodiscard]] std::vector<held_ptr> all() const { return {leases_.begin(), leases_.end()}; }
+  /// Calls `f`, which may have it leave, for each lease of one acquisition. This may have ended by then.
+  template <class F>
+  void for_each_of(std::uint64_t number, F f) noexcept {
+    auto const known = sizes_.find(number);
+    auto left = known == sizes_.end() ? 0 : known->second;
+    for (auto next = leases_.begin(); left != 0;) {
+      auto* const one = *next++;
+      if (one->number() != number) continue;
+      --left;
+      f(*one);
+    }
+  }
+  /// Any lease. There must be one.
+  [[nodiscard]] held& any() const noexcept { return **leases_.begin(); }
   [[nodiscard]] bool empty() const noexcept { return leases_.empty(); }
 
  private:

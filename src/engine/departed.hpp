@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <new>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -25,17 +26,19 @@ class departed {
   static constexpr std::size_t longest_name = 2048;
 
   /// Nobody here holds it any more, but its key is to stay in the server, until then at the latest.
-  void leave_key(std::uint64_t number, time_point until, time_point now) {
+  void leave_key(std::uint64_t number, time_point until, time_point now) noexcept try {
     if (keys_.size() >= worth_a_look_) {
       std::erase_if(keys_, [now](auto const& one) { return one.second <= now; });
       worth_a_look_ = std::max<std::size_t>(2 * keys_.size(), 64);
     }
     auto& known = keys_[number];
     known = std::max(known, until);
+  } catch (std::bad_alloc const&) {
+    any_key_ = std::max(any_key_, until);  // no room for its number: it may be any
   }
   [[nodiscard]] bool has_left_key(std::uint64_t number, time_point now) const {
     auto const known = keys_.find(number);
-    return known != keys_.end() && now < known->second;
+    return now < any_key_ || (known != keys_.end() && now < known->second);
   }
 
   /// A release that the server has carried out.
@@ -49,7 +52,7 @@ class departed {
 
   /// The oldest one makes room for it. In the path of each release, so it allocates nothing in the long run.
   void note_release(recipe const& how, std::string_view name, std::uint64_t number, handover const& terms,
-                    time_point deadline) {
+                    time_point deadline) noexcept try {
     if (name.size() > longest_name) return;
     if (releases_.size() < most_releases) {
       releases_.emplace_back();
@@ -62,6 +65,9 @@ class departed {
     one.terms = terms;
     one.deadline = deadline;
     next_ = (next_ + 1) % most_releases;
+  } catch (std::bad_alloc const&) {
+    releases_.clear();  // they are remembered for a server that loses data, as far as can be
+    next_ = 0;
   }
 
   /// Those whose keys could still be there, the oldest first. They are forgotten here.
@@ -84,6 +90,7 @@ class departed {
 
  private:
   std::unordered_map<std::uint64_t, time_point> keys_;
+  time_point any_key_{};  ///< until then one that isn't in there may be left
   std::size_t worth_a_look_ = 64;
   std::vector<given_back> releases_;  ///< a ring, once it is full
   std::size_t next_ = 0;

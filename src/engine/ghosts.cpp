@@ -104,7 +104,7 @@ bool core::clear_ghost(line& at, std::string_view holder) {
 }
 
 /// Its key stays in the server for what is left of the lease and so much more, though nobody holds it here.
-void core::note_left_key(held const& what, milliseconds more) {
+void core::note_left_key(held const& what, milliseconds more) noexcept {
   auto const now = boot_clock::now();
   // What sets its last ttl may wait for the server until the deadline.
   std::chrono::nanoseconds const longer = std::min<milliseconds>(more, longest_key);

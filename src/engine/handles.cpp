@@ -2,6 +2,7 @@
 // and waits or leaves.
 
 #include <holdfast/wait_time.hpp>
+#include <new>
 #include <optional>
 #include <utility>
 
@@ -11,7 +12,7 @@
 namespace holdfast::engine {
 
 struct core::ending {
-  void come_to(reactor::loop& on, release_result how) {
+  void come_to(reactor::loop& on, release_result how) noexcept {
     if (std::exchange(over, true)) return;
     result = how;
     on.finish(caller);
@@ -22,20 +23,28 @@ struct core::ending {
   bool over = false;
 };
 
-/// Finishes a lease by `how`, which is given what to do with the outcome.
+/// Finishes a lease by `how`, which is given what to do with the outcome. Null: there is no memory to wait for
+/// it.
 template <class How>
-std::shared_ptr<core::ending> core::begin_ending(held_ptr& what, How how) {
-  auto mine = std::make_shared<ending>();
+std::shared_ptr<core::ending> core::begin_ending(held_ptr& what, How how) noexcept {
+  std::shared_ptr<ending> mine;
+  try {
+    mine = std::make_shared<ending>();
+  } catch (std::bad_alloc const&) {
+    how(*what, {});
+    what.reset();
+    return nullptr;
+  }
   how(*what, [this, mine](release_result result) { mine->come_to(loop_, result); });
   what.reset();
   return mine;
 }
 
 /// Waits for the outcome, within a bound.
-release_result core::wait_for_end(reactor::lock& hold, std::shared_ptr<ending> const& begun) {
-  if (begun->over) {  // handed on: nothing to wait for
+release_result core::wait_for_end(reactor::lock& hold, std::shared_ptr<ending> const& begun) noexcept {
+  if (!begun || begun->over) {  // handed on: nothing to wait for
     loop_.leave(hold);
-    return begun->result;
+    return begun ? begun->result : release_result::unknown;
   }
   reactor::timer bell{[this, begun] { begun->come_to(loop_, release_result::unknown); }};
   // A reply that doesn't come is noticed after one time-out, and asked for again within the other.
@@ -89,7 +98,7 @@ std::shared_ptr<core::ending> core::begin_release(held_ptr& what) noexcept {
 }
 
 release_result core::end_release(std::shared_ptr<ending> const& begun) noexcept {
-  if (forked() || !begun) return release_result::lost;
+  if (forked()) return release_result::lost;
   reactor::lock hold{loop_.mutex()};
   return wait_for_end(hold, begun);
 }
@@ -100,12 +109,36 @@ void core::async_release(held_ptr& what, release_handler done) noexcept {
     if (done) done(release_result::lost);
     return;
   }
-  reactor::lock hold{loop_.mutex()};
-  release(*what, [this, done = std::move(done)](release_result result) mutable {
-    if (done) loop_.defer([done = std::move(done), result]() mutable { done(result); });
-  });
-  what.reset();
-  loop_.leave(hold);
+  struct outcome {
+    release_handler done;
+    release_result result = release_result::unknown;
+  };
+  std::shared_ptr<outcome> mine;
+  reactor::loop::calls ready;
+  try {
+    if (done) {
+      mine = std::make_shared<outcome>();
+      ready.emplace_back([mine] { mine->done(mine->result); });
+      mine->done = std::move(done);
+    }
+  } catch (std::bad_alloc const&) {
+    mine.reset();
+    ready.clear();
+  }
+  {
+    reactor::lock hold{loop_.mutex()};
+    if (mine) {
+      release(*what, [this, mine, ready = std::move(ready)](release_result result) mutable {
+        mine->result = result;
+        loop_.defer(std::move(ready));
+      });
+    } else {
+      release(*what, {});
+    }
+    what.reset();
+    loop_.leave(hold);
+  }
+  if (done) done(release_result::unknown);  // there is no memory to tell what comes of it
 }
 
 void core::renew(held& what) {
@@ -127,7 +160,11 @@ void core::renew(held& what) {
   if (what.now() == held::state::held) {
     loop_.arm(bell, what.deadline());
     renewer_.renew_now(what, [this, finish_with, at = line_ptr{&what.place()}](net::answer const& how) {
-      finish_with(how.failure || !how.reply.is_error() ? how.failure : explain(how.reply, *at, url()));
+      try {
+        finish_with(how.failure || !how.reply.is_error() ? how.failure : explain(how.reply, *at, url()));
+      } catch (std::bad_alloc const&) {
+        finish_with(no_memory_);
+      }
     });
     loop_.wait(hold, mine->caller);
     hold.lock();
@@ -157,35 +194,53 @@ held_ptr core::become(held_ptr what, line_ptr const& to, call const& script) {
                                                             : std::string{to_string(cause)})};
   };
   if (old->now() != held::state::held) throw error{lost_error(old->cause())};
-  renewer::remove(*old);
+  auto const go = [&](std::shared_ptr<error const> const& why) {
+    old.reset();
+    from.reset();
+    loop_.leave(hold);
+    throw error{*why};
+  };
+  held_ptr next;
   std::optional<net::answer> answer;
   reactor::parked caller;
-  servers_->run(script,
-                [&](net::answer&& how) {
-                  answer = std::move(how);
-                  loop_.finish(caller);
-                },
-                {.while_down = net::patience::endless, .give_up = old->deadline()});
+  renewer::remove(*old);
+  try {
+    next.reset(new held{to, terms_ptr{&old->how()}, old->number(), old->token()});
+    servers_->run(script,
+                  [&](net::answer&& how) {
+                    answer = std::move(how);
+                    loop_.finish(caller);
+                  },
+                  {.while_down = net::patience::endless, .give_up = old->deadline()});
+  } catch (std::bad_alloc const&) {
+    release(*old, {});  // it isn't the caller's any more
+    go(no_memory_);
+  }
   loop_.wait(hold, caller);
   hold.lock();
   auto const understood = !answer->failure && answer->reply.is_integer();
   auto const state = understood ? from->how().read_release(answer->reply) : found::mine;
   auto const still_held = old->now() == held::state::held;
-  if (understood && still_held && state == found::mine) {
-    held_ptr next{new held{to, terms_ptr{&old->how()}, old->number(), old->token()}};
-    next->set_deadline(deadline_of(answer->sent_at, old->options().ttl));
-    if (old->options().watchdog) next->renew_at = answer->sent_at + old->how().every;
-    next->renewals_left = old->renewals_left;
-    (void)finish_here(*old);
-    next->inherit(*old);
-    crowds_[to.get()].open(*next, boot_clock::now());
-    ++stats_.held_now;
-    renewer_.add(*next);
-    if (!from->on_wire) ask_after_release(*from);
-    old.reset();
-    from.reset();
-    loop_.leave(hold);
-    return next;
+  next->set_deadline(deadline_of(answer->sent_at, old->options().ttl));
+  if (old->options().watchdog) next->renew_at = answer->sent_at + old->how().every;
+  next->renewals_left = old->renewals_left;
+  auto why = answer->failure;
+  try {
+    if (understood && still_held && state == found::mine) {
+      enter_crowd(*to, *next, boot_clock::now());
+      (void)finish_here(*old);
+      next->inherit(*old);
+      ++stats_.held_now;
+      renewer_.add(*next);
+      if (!from->on_wire) ask_after_release(*from);
+      old.reset();
+      from.reset();
+      loop_.leave(hold);
+      return next;
+    }
+    if (!understood && !answer->failure) why = explain(answer->reply, *from, url());
+  } catch (std::bad_alloc const&) {
+    why = no_memory_;
   }
   if (still_held && state != found::mine) {
     lose(*old, state == found::gone ? loss_cause::key_gone : loss_cause::taken_over);
@@ -193,14 +248,16 @@ held_ptr core::become(held_ptr what, line_ptr const& to, call const& script) {
     release(*old, {});  // whether it was turned is unknown: both ends of it go
     release_as(*to, *old);
   }
-  auto const cause = old->cause();
-  std::shared_ptr<error const> const why =
-      !understood && !answer->failure ? explain(answer->reply, *from, url()) : answer->failure;
-  auto const failure = why && cause == loss_cause::none ? error{*why} : lost_error(cause);
-  old.reset();
-  from.reset();
-  loop_.leave(hold);
-  throw error{failure};
+  if (!why || old->cause() != loss_cause::none) {
+    try {
+      why = std::make_shared<error const>(lost_error(old->cause()));
+    } catch (std::bad_alloc const&) {
+      why = no_memory_;
+    }
+  }
+  next.reset();
+  go(why);
+  return {};
 }
 
 held_ptr core::reenter(line_ptr const& at, held* what) {

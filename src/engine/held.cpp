@@ -13,8 +13,21 @@ std::chrono::nanoseconds held::remaining() const noexcept {
   return std::max(end - boot_clock::now(), std::chrono::nanoseconds{0});
 }
 
+held::audience& held::told() {
+  auto& mine = more();
+  if (!mine.who) {
+    auto who = std::make_shared<audience>();
+    mine.tell.emplace_back([who] {
+      if (who->stop.stop_possible()) who->stop.request_stop();
+      for (auto& listener : who->listeners) listener(who->cause);
+    });
+    mine.who = std::move(who);
+  }
+  return *mine.who;
+}
+
 std::stop_token held::stop_token() {
-  auto& stop = more().stop;
+  auto& stop = told().stop;
   if (!stop.stop_possible()) {
     stop = std::stop_source{};
     if (now() == state::lost) stop.request_stop();
@@ -22,14 +35,12 @@ std::stop_token held::stop_token() {
   return stop.get_token();
 }
 
-std::function<void()> held::lose(loss_cause cause) {
+reactor::loop::calls held::lose(loss_cause cause) noexcept {
   cause_.store(cause, std::memory_order_release);
   state_.store(state::lost, std::memory_order_release);
-  if (!extras_ || (!extras_->stop.stop_possible() && extras_->listeners.empty())) return {};
-  return [stop = extras_->stop, listeners = std::move(extras_->listeners), cause]() mutable {
-    if (stop.stop_possible()) stop.request_stop();
-    for (auto& listener : listeners) listener(cause);
-  };
+  if (!extras_ || !extras_->who) return {};
+  extras_->who->cause = cause;
+  return std::exchange(extras_->tell, {});
 }
 
 held_ptr held::latest() {

@@ -66,27 +66,30 @@ class held : public boost::intrusive_ref_counter<held, boost::thread_safe_counte
   [[nodiscard]] time_point limit() const noexcept { return extras_ ? extras_->limit : time_point::max(); }
   /// Once, at `when`: the limit is near.
   void set_warning(time_point when, std::function<void()> f) {
+    reactor::loop::calls ready;
+    ready.emplace_back(std::move(f));
     more().warn_at = when;
-    more().warn = std::move(f);
+    extras_->warn = std::move(ready);
   }
   /// The warning, which is given now.
-  [[nodiscard]] std::function<void()> take_warning() {
-    more().warn_at = time_point::max();
-    return std::exchange(more().warn, {});
+  [[nodiscard]] reactor::loop::calls take_warning() noexcept {
+    extras_->warn_at = time_point::max();
+    return std::exchange(extras_->warn, {});
   }
   void set_released() noexcept { state_.store(state::released, std::memory_order_release); }
 
   [[nodiscard]] std::stop_token stop_token();
-  void add_listener(std::function<void(loss_cause)> f) { more().listeners.push_back(std::move(f)); }
+  void add_listener(std::function<void(loss_cause)> f) { told().listeners.push_back(std::move(f)); }
 
   /// Marks it lost; the result tells whoever wants to know, and is to be called without the lock.
-  [[nodiscard]] std::function<void()> lose(loss_cause cause);
+  [[nodiscard]] reactor::loop::calls lose(loss_cause cause) noexcept;
 
   /// The lease that took over inside this process, if any did: a renewal under way is that one's now.
   [[nodiscard]] held_ptr latest();
   void set_heir(held_ptr heir) {
-    if (!more().behind.empty()) heir->more().behind = std::exchange(extras_->behind, {});
-    extras_->heir = std::move(heir);
+    auto& mine = more();
+    if (!mine.behind.empty()) heir->more().behind.swap(mine.behind);
+    mine.heir = std::move(heir);
   }
 
   /// Calls `f` when no request is under way that gives it a ttl. Such requests may overtake each other, where
@@ -101,8 +104,11 @@ class held : public boost::intrusive_ref_counter<held, boost::thread_safe_counte
   /// That request is answered: the next one may go. What came of it has been noted.
   void settle() {
     renewing = false;
-    if (!extras_ || extras_->behind.empty()) return;
-    for (auto& next : std::exchange(extras_->behind, {})) when_settled(std::move(next));
+    while (!renewing && extras_ && !extras_->behind.empty()) {
+      reactor::loop::calls next;
+      next.splice(next.end(), extras_->behind, extras_->behind.begin());
+      next.front()();
+    }
   }
 
   /// Takes over who is told of the loss of `other`, which is over.
@@ -138,20 +144,27 @@ class held : public boost::intrusive_ref_counter<held, boost::thread_safe_counte
   }
 
  private:
+  /// Those who are told of its loss.
+  struct audience {
+    std::stop_source stop{std::nostopstate};
+    std::vector<std::function<void(loss_cause)>> listeners{};
+    loss_cause cause = loss_cause::none;
+  };
   struct extras {
     time_point limit = time_point::max();
     time_point warn_at = time_point::max();
-    std::function<void()> warn;
-    std::stop_source stop{std::nostopstate};
-    std::vector<std::function<void(loss_cause)>> listeners;
+    reactor::loop::calls warn;
+    std::shared_ptr<audience> who;
+    reactor::loop::calls tell;  ///< that audience: made with it, since telling must not fail
     held_ptr heir;
-    std::vector<callback<void()>> behind;  ///< what goes when it isn't `renewing` any more
+    reactor::loop::calls behind;  ///< what goes when it isn't `renewing` any more
     std::uint32_t more_handles = 0;
   };
   extras& more() {
     if (!extras_) extras_ = std::make_unique<extras>();
     return *extras_;
   }
+  audience& told();
 
   line_ptr place_;
   terms_ptr how_;

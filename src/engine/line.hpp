@@ -43,7 +43,7 @@ class waiter : public line_hook, public try_hook {
   virtual ~waiter();
 
   /// The results are in place; with the client's lock held.
-  virtual void finished() = 0;
+  virtual void finished() noexcept = 0;
 
   [[nodiscard]] bool in_line() const noexcept { return line_hook::is_linked(); }
   [[nodiscard]] bool among_tries() const noexcept { return try_hook::is_linked(); }
@@ -131,8 +131,7 @@ class line {
   void set_in_the_way(obstacle what) { in_the_way_ = std::make_unique<obstacle>(std::move(what)); }
 
   waiter_list waiters;  ///< first come, first served
-  /// Those among them that only try, so that an answer costs nothing for the others; null: there are none.
-  std::unique_ptr<try_list> tries;
+  try_list tries;       ///< those among them that only try, so that an answer costs nothing for the others
   held* holder =
       nullptr;  ///< the lease of this process, if any; where there may be several they are in a crowd
   std::unique_ptr<bid> on_wire;

@@ -70,11 +70,9 @@ void core::on_grant(std::uint64_t number, granted const& what) {
 }
 
 /// Whatever was said before is lost, or came from a server that doesn't count any more, so look.
-void core::ask_all_again() {
-  std::vector<line_ptr> all;
-  all.reserve(bids_.size());
-  for (auto const& [number, at] : bids_) all.emplace_back(at);
-  for (auto const& at : all) {
+void core::ask_all_again() noexcept {
+  for (auto next = bids_.begin(); next != bids_.end();) {
+    line_ptr const at{(next++)->second};
     if (at->on_wire && at->on_wire->now == bid::state::waiting) ask_for(*at);
   }
 }
@@ -82,10 +80,10 @@ void core::ask_all_again() {
 /// What the server that answers from now on knows may be older than what was acknowledged: see to it that
 /// what is lost is told at once, and that nobody waits for a message of the one before.
 void core::on_moved(std::string const& now) {
-  log(log_level::info, url() + ": served by " + now + " from now on");
+  log(log_level::info, [&] { return url() + ": served by " + now + " from now on"; });
   renewer_.ask_about_all();
-  repeat_releases();
   ask_all_again();
+  repeat_releases();
 }
 
 /// The channels of one bid are (again) open: whatever was said before is lost, so look.
@@ -113,8 +111,10 @@ void core::fall_back_to_polling(std::shared_ptr<error const>& note, std::string 
                                                                words + "; grant " + rights +
                                                                ", or use wake::automatic");
   if (options_.wake != wake::inbox) {
-    log(log_level::warning, url() + ": the server refuses " + channel + " (" + words +
-                                "), so waiting is by polling; grant " + rights + " to be woken instead");
+    log(log_level::warning, [&] {
+      return url() + ": the server refuses " + channel + " (" + words + "), so waiting is by polling; grant " +
+             rights + " to be woken instead";
+    });
   }
   ask_all_again();
 }

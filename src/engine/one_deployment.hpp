@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <new>
 #include <string>
 
 #include "engine/servers.hpp"
@@ -10,7 +11,8 @@ namespace holdfast::engine {
 
 class one_deployment final : public servers {
  public:
-  explicit one_deployment(std::unique_ptr<topology::deployment> which) : which_{std::move(which)} {}
+  one_deployment(std::unique_ptr<topology::deployment> which, std::shared_ptr<error const> why_nothing)
+      : servers{std::move(why_nothing)}, which_{std::move(which)} {}
 
   void acquire(recipe const& how, std::string_view name, ask const& what, handler done,
                scripting::waiting patience) override {
@@ -27,12 +29,16 @@ class one_deployment final : public servers {
              scripting::waiting patience) override {
     run(
         how.renew(ttl, leases),
-        [read = how.read_renew, read_cut = how.read_cut,
+        [this, read = how.read_renew, read_cut = how.read_cut,
          done = std::move(done)](net::answer&& answer) mutable {
           renewal result{.how = std::move(answer)};
           if (!result.how.failure && result.how.reply.is_array()) {
-            result.others = read(result.how.reply);
-            if (read_cut != nullptr) result.cut = read_cut(result.how.reply);
+            try {
+              result.others = read(result.how.reply);
+              if (read_cut != nullptr) result.cut = read_cut(result.how.reply);
+            } catch (std::bad_alloc const&) {
+              result = {.how = {.failure = no_memory}};
+            }
           }
           done(std::move(result));
         },

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <new>
 #include <utility>
 
 #include "resp/command.hpp"
@@ -39,16 +40,16 @@ presence::presence(reactor::loop& on, servers& whom, identity who, std::function
       open_{std::move(open)},
       timer_{[this] { look(); }} {}
 
-void presence::start() { on_.arm(timer_, boot_clock::now() + settling); }
+void presence::start() noexcept { on_.arm(timer_, boot_clock::now() + settling); }
 
 void presence::look() {
   if (!wanted_() && stays_until_ <= boot_clock::now()) return;
+  on_.arm(timer_, boot_clock::now() + between_records);
   open_();
   if (!refused_) announce();
-  on_.arm(timer_, boot_clock::now() + between_records);
 }
 
-void presence::stay_until(time_point when) {
+void presence::stay_until(time_point when) noexcept {
   stays_until_ = std::max(stays_until_, when);
   touch();
 }
@@ -68,7 +69,7 @@ void presence::announce() {
             {.give_up = boot_clock::now() + between_records});
 }
 
-void presence::end() {
+void presence::end() noexcept try {
   timer_.disarm();
   if (refused_) return;
   if (stays_until_ > boot_clock::now()) {
@@ -80,6 +81,8 @@ void presence::end() {
   net::request what{.slot = whom_.slot_of(record)};
   resp::append_command(what.bytes, {"DEL", record});
   whom_.send(std::move(what));
+} catch (std::bad_alloc const&) {
+  // The record goes at the end of its ttl.
 }
 
 }  // namespace holdfast::engine

@@ -28,18 +28,18 @@ class presence {
            std::function<void()> open);
 
   /// Something is held, or waited for.
-  void touch() {
+  void touch() noexcept {
     if (!timer_.armed()) start();
   }
 
   /// A key is kept until then: who kept it can be named for so long.
-  void stay_until(time_point when);
+  void stay_until(time_point when) noexcept;
 
   /// The client ends: its record goes, unless it is to stay.
-  void end();
+  void end() noexcept;
 
  private:
-  void start();
+  void start() noexcept;
   void look();
   void announce();
 

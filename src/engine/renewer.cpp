@@ -1,6 +1,7 @@
 #include "engine/renewer.hpp"
 
 #include <algorithm>
+#include <new>
 #include <utility>
 
 #include "base/ids.hpp"
@@ -34,7 +35,7 @@ renewer::renewer(reactor::loop& on, servers& whom, client_stats& counts, lost_ha
       timer_{[this] { look(); }},
       random_{static_cast<std::minstd_rand::result_type>(random_seed())} {}
 
-void renewer::add(held& one) {
+void renewer::add(held& one) noexcept {
   auto const now = boot_clock::now();
   auto const plan = plan_lease(one.times(), now);
   if (plan.step == lease_step::wait && plan.when == one.renew_at) {
@@ -45,7 +46,7 @@ void renewer::add(held& one) {
   if (!timer_.armed() || one.due < timer_.when()) on_.arm(timer_, one.due);
 }
 
-void renewer::look() {
+void renewer::look() noexcept {
   auto const now = boot_clock::now();
   batches due_now;
   while (auto* const due = agenda_.pop(now)) consider(*due, now, due_now);
@@ -54,7 +55,7 @@ void renewer::look() {
   set_timer();
 }
 
-void renewer::consider(held& one, time_point now, batches& due_now) {
+void renewer::consider(held& one, time_point now, batches& due_now) noexcept {
   auto const plan = plan_lease(one.times(), now, one.how().every / 64);
   switch (plan.step) {
     case lease_step::wait:
@@ -62,12 +63,16 @@ void renewer::consider(held& one, time_point now, batches& due_now) {
       return;
     case lease_step::renew: {
       auto const& at = one.place();
-      due_now.add(
-          one, whom_.slot_of(at.how().several == nullptr ? at.name() : at.how().several->first(at.name())));
+      try {
+        due_now.add(
+            one, whom_.slot_of(at.how().several == nullptr ? at.name() : at.how().several->first(at.name())));
+      } catch (std::bad_alloc const&) {
+        failed(one);
+      }
       return;
     }
     case lease_step::warn:
-      if (auto warning = one.take_warning()) on_.defer(std::move(warning));
+      on_.defer(one.take_warning());
       consider(one, now, due_now);
       return;
     case lease_step::expired: {
@@ -81,7 +86,7 @@ void renewer::consider(held& one, time_point now, batches& due_now) {
   }
 }
 
-void renewer::ask_about_all() {
+void renewer::ask_about_all() noexcept {
   agenda_.mark_all();
   if (!agenda_.any_marked()) return;
   go_on_ = boot_clock::now();
@@ -89,7 +94,7 @@ void renewer::ask_about_all() {
 }
 
 /// The next of those that are marked. One for which a request is under way is asked about by that.
-void renewer::ask_about_some(time_point now) {
+void renewer::ask_about_some(time_point now) noexcept {
   go_on_ = now + longest_part;
   batches some;
   for (std::size_t n = 0; n != at_a_time; ++n) {
@@ -110,36 +115,45 @@ void renewer::ask_about_some(time_point now) {
   }
 }
 
-void renewer::on_some_answered() {
+void renewer::on_some_answered() noexcept {
   if (--unanswered_ == 0 && agenda_.any_marked()) on_.arm(timer_, boot_clock::now());
 }
 
 /// By giving it the ttl that it has, which is a little less than that: not beside a renewal, which tells as
 /// much, and which it would cut short.
-void renewer::ask_about(held& one, time_point now) {
+void renewer::ask_about(held& one, time_point now) noexcept {
   auto const left = std::chrono::floor<milliseconds>(one.deadline() - now);
   one.renewing = left.count() > 0;
   agenda_.put(one, plan_lease(one.times(), now).when, now);
   if (!one.renewing) return;
-  auto const owner = one.place().home().owner_id(one.number());
   ++unanswered_;
-  whom_.set_ttl(one.place().how(), left, {.name = one.place().name(), .owner = owner},
-                [this, what = held_ptr{&one}](net::answer&& how) {
-                  on_some_answered();
-                  on_asked(*what->latest(), how);
-                },
-                {.while_down = net::patience::endless, .give_up = one.deadline()});
+  try {
+    auto const owner = one.place().home().owner_id(one.number());
+    whom_.set_ttl(one.place().how(), left, {.name = one.place().name(), .owner = owner},
+                  [this, what = held_ptr{&one}](net::answer&& how) {
+                    on_some_answered();
+                    on_asked(*what->latest(), how);
+                  },
+                  {.while_down = net::patience::endless, .give_up = one.deadline()});
+  } catch (std::bad_alloc const&) {
+    on_some_answered();
+    one.settle();
+  }
 }
 
-void renewer::on_asked(held& one, net::answer const& how) {
+void renewer::on_asked(held& one, net::answer const& how) noexcept {
   one.renewing = false;
   if (one.now() == held::state::held) {
-    auto const understood = !how.failure && how.reply.is_array();
-    auto const gone = understood ? one.place().how().read_renew(how.reply) : decltype(renewal::others){};
-    if (gone.empty()) {
-      add(one);
-    } else {
-      lost_(one, cause_of(gone.front().second));
+    try {
+      auto const understood = !how.failure && how.reply.is_array();
+      auto const gone = understood ? one.place().how().read_renew(how.reply) : decltype(renewal::others){};
+      if (gone.empty()) {
+        add(one);
+      } else {
+        lost_(one, cause_of(gone.front().second));
+      }
+    } catch (std::bad_alloc const&) {
+      failed(one);
     }
   }
   one.settle();
@@ -155,7 +169,27 @@ void renewer::renew_now(held& one, callback<void(net::answer const&)> done) {
   });
 }
 
-void renewer::send(held_list leases, callback<void(net::answer const&)> done) {
+void renewer::send(held_list leases, renewed_handler done) noexcept {
+  std::shared_ptr<sent> mine;
+  try {
+    mine = std::make_shared<sent>();
+    mine->leases = std::move(leases);
+    mine->done = std::move(done);
+    send(mine);
+  } catch (std::bad_alloc const&) {
+    auto const those = mine ? std::move(mine->leases) : std::move(leases);
+    for (auto const& one : those) {
+      one->renewing = false;
+      if (one->now() == held::state::held) failed(*one);
+      one->settle();
+    }
+    auto then = mine ? std::move(mine->done) : std::move(done);
+    if (then) then({.failure = whom_.no_memory});
+  }
+}
+
+void renewer::send(std::shared_ptr<sent> const& mine) {
+  auto const& leases = mine->leases;
   auto const now = boot_clock::now();
   std::vector<owned> list;
   std::vector<std::string> owners;
@@ -171,15 +205,15 @@ void renewer::send(held_list leases, callback<void(net::answer const&)> done) {
   }
   auto& first = *leases.front();
   whom_.renew(first.place().how(), first.options().ttl, list,
-              [this, leases = std::move(leases), done = std::move(done)](renewal&& result) mutable {
-                on_answer(leases, result);
-                if (done) done(result.how);
+              [this, mine](renewal&& result) {
+                on_answer(mine->leases, result);
+                if (mine->done) mine->done(result.how);
                 set_timer();
               },
               {.while_down = net::patience::endless, .give_up = give_up, .divisible = list.size() > 1});
 }
 
-void renewer::on_answer(held_list const& leases, renewal const& result) {
+void renewer::on_answer(held_list const& leases, renewal const& result) noexcept {
   if (leases.size() > 1 && result.how.reply.is_error("TRYAGAIN")) {
     // Their hash slot is on its way, perhaps for longer than they last, and some of them are there already. A
     // single name is found on either side.
@@ -210,7 +244,7 @@ void renewer::on_answer(held_list const& leases, renewal const& result) {
 }
 
 /// `left`: of its key's ttl, as others had cut it short.
-void renewer::renewed(held& one, time_point sent_at, milliseconds left) {
+void renewer::renewed(held& one, time_point sent_at, milliseconds left) noexcept {
   ++counts_.renewals;
   one.provisional = false;
   if (one.renewals_left > 0) --one.renewals_left;
@@ -224,16 +258,21 @@ void renewer::renewed(held& one, time_point sent_at, milliseconds left) {
   add(one);
 }
 
-void renewer::send_alone(held& one) {
+void renewer::send_alone(held& one) noexcept {
+  one.renewing = false;
   if (one.now() == held::state::held) {
-    send({held_ptr{&one}});
-  } else {
-    one.settle();
+    try {
+      send({held_ptr{&one}});
+      return;
+    } catch (std::bad_alloc const&) {
+      failed(one);
+    }
   }
+  one.settle();
 }
 
 /// The lease stays what it is until its deadline; the next try comes sooner than a regular one.
-void renewer::failed(held& one) {
+void renewer::failed(held& one) noexcept {
   ++counts_.renewal_failures;
   auto const longest = one.how().every / retries_per_interval;
   auto const pause = std::uniform_int_distribution<std::chrono::nanoseconds::rep>{longest.count() / 2,
@@ -243,7 +282,7 @@ void renewer::failed(held& one) {
   add(one);
 }
 
-void renewer::set_timer() {
+void renewer::set_timer() noexcept {
   auto next = agenda_.earliest();
   if (agenda_.any_marked()) next = std::min(next, go_on_);
   if (next != time_point::max() && (!timer_.armed() || next < timer_.when())) on_.arm(timer_, next);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <random>
 #include <vector>
 
@@ -20,34 +21,43 @@ class renewer {
   renewer(reactor::loop& on, servers& whom, client_stats& counts, lost_handler lost);
 
   /// From now on. Its deadline and renew_at are set.
-  void add(held& one);
+  void add(held& one) noexcept;
 
   /// Not any more: called before a release is sent.
   static void remove(held& one) noexcept { agenda::remove(one); }
 
   /// Now, out of turn; `done` gets what the server said about this one.
+  /// Throws std::bad_alloc, with nothing done.
   void renew_now(held& one, callback<void(net::answer const&)> done);
 
   /// All of them, from now on, so that those which the server doesn't know are lost soon: so many at a time
   /// that neither this process nor the server stands still for a million. Those that are renewed a number of
   /// times, or not at all, keep the ttl that they have.
-  void ask_about_all();
+  void ask_about_all() noexcept;
 
  private:
   using held_list = batches::leases;
 
-  void look();
-  void consider(held& one, time_point now, batches& due_now);
-  void send(held_list leases, callback<void(net::answer const&)> done = {});
-  void on_answer(held_list const& leases, renewal const& result);
-  void send_alone(held& one);
-  void renewed(held& one, time_point sent_at, milliseconds left);
-  void failed(held& one);
-  void set_timer();
-  void ask_about_some(time_point now);
-  void ask_about(held& one, time_point now);
-  void on_asked(held& one, net::answer const& how);
-  void on_some_answered();
+  using renewed_handler = callback<void(net::answer const&)>;
+  struct sent {
+    held_list leases;
+    renewed_handler done;
+  };
+
+  // None of them fails for want of memory: what can't be asked counts as not answered.
+  void look() noexcept;
+  void consider(held& one, time_point now, batches& due_now) noexcept;
+  void send(held_list leases, renewed_handler done = {}) noexcept;
+  void send(std::shared_ptr<sent> const& mine);
+  void on_answer(held_list const& leases, renewal const& result) noexcept;
+  void send_alone(held& one) noexcept;
+  void renewed(held& one, time_point sent_at, milliseconds left) noexcept;
+  void failed(held& one) noexcept;
+  void set_timer() noexcept;
+  void ask_about_some(time_point now) noexcept;
+  void ask_about(held& one, time_point now) noexcept;
+  void on_asked(held& one, net::answer const& how) noexcept;
+  void on_some_answered() noexcept;
 
   reactor::loop& on_;
   servers& whom_;

@@ -2,6 +2,7 @@
 // a WAIT or WAITAOF.
 
 #include <algorithm>
+#include <new>
 #include <utility>
 
 #include "engine/core.hpp"
@@ -92,21 +93,32 @@ void core::ask_acknowledged(line& at, ask const& how, net::patience while_down) 
                                                         .while_down = while_down});
   auto script = scripting::to_run(
       at.how().acquire(at.name(), how),
-      [this, mine](net::answer&& answer) {
-        auto const ours = !answer.failure && !answer.reply.is_error() &&
-                          std::holds_alternative<granted>(mine->place->how().read_acquire(answer.reply));
-        if (!ours) {
-          on_asked(*mine->place, mine->number, std::move(answer));
-          return;
-        }
-        mine->acquired = std::move(answer);  // WAIT has the last word
-        if (mine->counted_too_early) send_wait(mine);
-      },
+      [this, mine](net::answer&& answer) { on_acquired(mine, std::move(answer)); },
       {.while_down = while_down});
   script.over = net::lane::acknowledged;
   mine->slot = servers_->slot_of(script.key_text());
   servers_->send(std::move(script));
-  send_wait(mine);
+  try {
+    send_wait(mine);
+  } catch (std::bad_alloc const&) {
+    mine->counted_too_early = true;  // it follows when it is needed
+  }
+}
+
+/// WAIT has the last word about what is granted.
+void core::on_acquired(std::shared_ptr<acknowledgement> const& mine, net::answer&& answer) noexcept {
+  try {
+    auto const ours = !answer.failure && !answer.reply.is_error() &&
+                      std::holds_alternative<granted>(mine->place->how().read_acquire(answer.reply));
+    if (ours) {
+      mine->acquired = std::move(answer);
+      if (mine->counted_too_early) send_wait(mine);
+      return;
+    }
+  } catch (std::bad_alloc const&) {
+    answer = {.failure = no_memory_, .sent = true};
+  }
+  on_asked(*mine->place, mine->number, answer);
 }
 
 void core::send_wait(std::shared_ptr<acknowledgement> const& mine) {
@@ -118,27 +130,34 @@ void core::send_wait(std::shared_ptr<acknowledgement> const& mine) {
   } else {
     resp::append_command(wait, {"WAIT", replicas, patience});
   }
-  ++acknowledging_.open;
   acknowledging_.longest = std::max(acknowledging_.longest, mine->patience);
-  servers_->send({.bytes = std::move(wait),
-                  .done =
-                      [this, mine](net::answer&& count) {
-                        --acknowledging_.open;
-                        if (mine->acquired) {
-                          on_acknowledged(*mine, count);
-                        } else {
-                          mine->counted_too_early = true;
-                        }
-                      },
-                  .while_down = mine->while_down,
-                  .over = net::lane::acknowledged,
-                  .slot = mine->slot});
+  ++acknowledging_.open;
+  try {
+    servers_->send({.bytes = std::move(wait),
+                    .done =
+                        [this, mine](net::answer&& count) {
+                          --acknowledging_.open;
+                          if (mine->acquired) {
+                            on_acknowledged(*mine, count);
+                          } else {
+                            mine->counted_too_early = true;
+                          }
+                        },
+                    .while_down = mine->while_down,
+                    .over = net::lane::acknowledged,
+                    .slot = mine->slot});
+  } catch (...) {
+    --acknowledging_.open;
+    throw;
+  }
 }
 
 /// Those whom so many replicas are enough get the lock; the others hear why not.
-void core::on_acknowledged(acknowledgement& what, net::answer const& count) {
+void core::on_acknowledged(acknowledgement& what, net::answer const& count) noexcept {
   auto& at = *what.place;
-  auto const wanted = at.on_wire && at.on_wire->number == what.number;
+  line_ptr const pin{&at};
+  auto const wanted = is_bid(at, what.number);
+  if (wanted) at.on_wire->now = bid::state::waiting;
   // WAIT counts what its own connection has written: over another one than the acquisition's, to a new master
   // perhaps, it waits for nothing.
   auto const of_another = count.resent || (!count.failure && count.line != what.acquired->line);
@@ -153,8 +172,12 @@ void core::on_acknowledged(acknowledgement& what, net::answer const& count) {
       auto const& options = who.how->options;
       // Of disks nothing is known when none was asked about.
       if (enough(had, options) || (options.fsynced && !what.wanted.fsynced)) continue;
-      who.failure = std::make_shared<error const>(
-          errc::unreplicated, url() + explain_lack(at.title(), options, had, what.patience, count));
+      try {
+        who.failure = std::make_shared<error const>(
+            errc::unreplicated, url() + explain_lack(at.title(), options, had, what.patience, count));
+      } catch (std::bad_alloc const&) {
+        who.failure = no_memory_;
+      }
       finish(who);
     }
     if (!at.waiters.empty() && !enough(had, at.waiters.front().how->options)) {
@@ -163,7 +186,7 @@ void core::on_acknowledged(acknowledgement& what, net::answer const& count) {
     }
     at.on_wire->acknowledged = true;
   }
-  on_asked(at, what.number, std::move(*what.acquired));  // nobody left: it is given back
+  on_asked(at, what.number, *what.acquired);  // nobody left: it is given back
 }
 
 }  // namespace holdfast::engine

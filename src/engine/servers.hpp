@@ -23,15 +23,21 @@ struct renewal {
 };
 
 /// The answers are those that the recipe reads. All under the client's lock.
+///
+/// What is asked either throws std::bad_alloc, and has no effect that asking again could double, or is
+/// answered once; the exception being that several masters may answer what some of them couldn't be asked.
 class servers {
  public:
   using handler = callback<void(net::answer&&)>;
   using renewal_handler = callback<void(renewal&&)>;
 
-  servers() = default;
+  explicit servers(std::shared_ptr<error const> why_nothing) : no_memory{std::move(why_nothing)} {}
   servers(servers const&) = delete;
   servers& operator=(servers const&) = delete;
   virtual ~servers() = default;
+
+  /// The failure of what is left undone for want of memory.
+  std::shared_ptr<error const> const no_memory;
 
   virtual void acquire(recipe const& how, std::string_view name, ask const& what, handler done,
                        scripting::waiting patience) = 0;

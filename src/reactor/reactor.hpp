@@ -5,6 +5,7 @@
 #include <condition_variable>
 #include <cstdint>
 #include <functional>
+#include <list>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -93,6 +94,12 @@ class loop {
   /// Runs f later, without the lock: on this thread at the end of its turn or call. For all that belongs to
   /// the user.
   void defer(callback<void()> f) { deferred_.push_back(std::move(f)); }
+  using calls = std::list<callback<void()>>;
+  void defer(calls&& ready) noexcept {
+    for (auto& one : ready) deferred_.push_back(std::move(one));
+  }
+  void on_out_of_memory(std::function<void()> f) { torn_ = std::move(f); }
+  std::function<void()> torn_;
 
   /// At the end of a call that doesn't wait: gets bytes on their way, lets go of the lock, wakes whom it
   /// finished, and runs what was deferred.

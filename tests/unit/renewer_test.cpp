@@ -19,6 +19,8 @@ using words = std::vector<std::string>;
 /// Answers when the test says so.
 class scripted_servers final : public servers {
  public:
+  scripted_servers() : servers{nullptr} {}
+
   void renew(recipe const&, milliseconds, std::span<owned const>, renewal_handler done,
              scripting::waiting) override {
     sent.emplace_back("renew");

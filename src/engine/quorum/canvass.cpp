@@ -1,6 +1,7 @@
 #include "engine/quorum/canvass.hpp"
 
 #include <algorithm>
+#include <new>
 #include <utility>
 
 namespace holdfast::engine {
@@ -13,9 +14,12 @@ constexpr std::chrono::milliseconds second_look{5};
 }  // namespace
 
 canvass::canvass(reactor::loop& on, quorum_nodes& whom)
-    : on_{on}, whom_{whom}, until_(whom.size(), time_point::max()), owed_(whom.size(), 0), timer_{[this] {
-        look();
-      }} {}
+    : on_{on},
+      whom_{whom},
+      until_(whom.size(), time_point::max()),
+      owed_(whom.size(), 0),
+      late_(whom.size(), 0),
+      timer_{[this] { look(); }} {}
 
 void canvass::send(question what, net::request request, std::chrono::nanoseconds at_most) {
   auto const who = what.who;
@@ -27,10 +31,19 @@ void canvass::send(question what, net::request request, std::chrono::nanoseconds
     if (std::ranges::all_of(me->until_, [](time_point one) { return one == time_point::max(); })) {
       me->timer_.disarm();
     }
-    me->answered(what, std::move(how));
+    try {
+      me->answered(what, std::move(how));
+    } catch (std::bad_alloc const&) {
+      me->give_up();
+    }
   };
-  set_timer(until_[who]);
-  node(who).send(std::move(request));
+  try {
+    node(who).send(std::move(request));
+  } catch (...) {
+    if (--owed_[who] == 0) until_[who] = time_point::max();
+    throw;
+  }
+  if (until_[who] != time_point::max()) set_timer(until_[who]);
 }
 
 void canvass::wait_on(std::size_t who, time_point until) {
@@ -38,7 +51,7 @@ void canvass::wait_on(std::size_t who, time_point until) {
   set_timer(until);
 }
 
-void canvass::look() {
+void canvass::look() noexcept {
   auto const me = shared_from_this();
   auto const now = boot_clock::now();
   if (!std::exchange(looked_, true)) {
@@ -46,16 +59,23 @@ void canvass::look() {
     return;
   }
   looked_ = false;
-  std::vector<std::size_t> late;
+  auto next = time_point::max();
   for (std::size_t i = 0; i != masters(); ++i) {
-    if (until_[i] > now) continue;
-    until_[i] = time_point::max();
-    late.push_back(i);
+    late_[i] = until_[i] <= now;
+    if (late_[i]) until_[i] = time_point::max();
+    next = std::min(next, until_[i]);
   }
-  auto const next = *std::ranges::min_element(until_);
   if (next != time_point::max()) on_.arm(timer_, next);
-  for (auto const i : late) node(i).fell_silent();
-  for (auto const i : late) overdue(i);
+  for (std::size_t i = 0; i != masters(); ++i) {
+    if (late_[i]) node(i).fell_silent();
+  }
+  try {
+    for (std::size_t i = 0; i != masters(); ++i) {
+      if (std::exchange(late_[i], false)) overdue(i);
+    }
+  } catch (std::bad_alloc const&) {
+    give_up();
+  }
 }
 
 void canvass::set_timer(time_point at_most) {

@@ -30,6 +30,8 @@ class canvass : public std::enable_shared_from_this<canvass> {
   virtual void answered(question what, net::answer&& how) = 0;
   /// It didn't answer in its time. It may yet do so.
   virtual void overdue(std::size_t who) = 0;
+  /// One of those failed for want of memory: it comes to an end with what is known.
+  virtual void give_up() noexcept = 0;
 
   /// Sends one request; its `done` is ours. No longer than `at_most` is waited for the answer.
   void send(question what, net::request request,
@@ -47,13 +49,14 @@ class canvass : public std::enable_shared_from_this<canvass> {
   [[nodiscard]] reactor::loop& on() const noexcept { return on_; }
 
  private:
-  void look();
+  void look() noexcept;
   void set_timer(time_point at_most);
 
   reactor::loop& on_;
   quorum_nodes& whom_;
   std::vector<time_point> until_;  ///< when each is overdue; max(): it isn't waited for
   std::vector<int> owed_;          ///< answers, of each
+  std::vector<char> late_;         ///< each: found overdue in this look
   bool looked_ = false;            ///< at those overdue, once
   reactor::timer timer_;
 };

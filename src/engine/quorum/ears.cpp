@@ -38,7 +38,12 @@ quorum_ears::quorum_ears(reactor::loop& on, quorum_nodes& whom, std::string cons
     : on_{on}, whom_{whom}, channel_{channel}, whose_{whose}, who_{who}, silence_{[this] { on_silence(); }} {
   ears_.reserve(whom_.size());
   for (std::size_t i = 0; i != whom_.size(); ++i) ears_.push_back(std::make_unique<ear>(*this));
-  listen();
+  try {
+    listen();
+  } catch (...) {
+    forget();
+    throw;
+  }
 }
 
 void quorum_ears::listen() {
@@ -47,7 +52,9 @@ void quorum_ears::listen() {
   }
 }
 
-quorum_ears::~quorum_ears() {
+quorum_ears::~quorum_ears() { forget(); }
+
+void quorum_ears::forget() noexcept {
   for (auto const& one : whom_) one->server().forget(channel_);
 }
 

@@ -38,6 +38,7 @@ class quorum_ears {
     bool told = false;
   };
 
+  void forget() noexcept;
   void on_subscribed(ear& one);
   void on_message(std::string_view message);
   void on_silence();

@@ -40,6 +40,10 @@ void quorum::errand::answered(question /*what*/, net::answer&& how) {
   conclude();
 }
 
+void quorum::errand::give_up() noexcept {
+  if (what_.done) std::exchange(what_.done, {})({.failure = home_.no_memory});
+}
+
 void quorum::errand::conclude() {
   if (!asked_ || !what_.done) return;
   for (std::size_t i = 0; i != masters(); ++i) {

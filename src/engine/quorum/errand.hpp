@@ -16,6 +16,7 @@ class quorum::errand final : public canvass {
  private:
   void answered(question what, net::answer&& how) override;
   void overdue(std::size_t /*who*/) override { conclude(); }
+  void give_up() noexcept override;
   void conclude();
 
   quorum& home_;

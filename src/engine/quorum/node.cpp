@@ -1,6 +1,7 @@
 #include "engine/quorum/node.hpp"
 
 #include <algorithm>
+#include <new>
 #include <utility>
 
 #include "resp/command.hpp"
@@ -14,6 +15,8 @@ constexpr std::chrono::milliseconds most_limit{1000};
 /// The first answer has the making of a connection before it.
 constexpr std::chrono::milliseconds first_limit{500};
 constexpr int times_usual_answer = 10;
+/// Before a sign of life is looked for again, when there was no memory for it.
+constexpr std::chrono::milliseconds pause_without_memory{20};
 
 /// The value of one line of INFO.
 std::string field_of(std::string_view info, std::string_view name) {
@@ -26,21 +29,21 @@ std::string field_of(std::string_view info, std::string_view name) {
 }  // namespace
 
 quorum_node::quorum_node(reactor::loop& on, net::settings how, client_stats& counts, events tell)
-    : how_{std::move(how)}, server_{on, how_, counts}, tell_{std::move(tell)} {}
+    : how_{std::move(how)}, server_{on, how_, counts}, tell_{std::move(tell)}, on_{on} {}
 
-bool quorum_node::present() {
+bool quorum_node::present() noexcept {
   if (!absent()) return true;
   away_ = true;
   probe();
   return false;
 }
 
-void quorum_node::fell_silent() {
+void quorum_node::fell_silent() noexcept {
   away_ = true;
   probe();
 }
 
-void quorum_node::heard(net::answer const& how) {
+void quorum_node::heard(net::answer const& how) noexcept {
   if (how.failure) return;
   auto const took =
       std::max<std::chrono::nanoseconds>(boot_clock::now() - how.sent_at, std::chrono::microseconds{1});
@@ -58,7 +61,7 @@ std::chrono::nanoseconds quorum_node::limit() const noexcept {
   return std::clamp<std::chrono::nanoseconds>(times_usual_answer * usual_, least_limit, most_limit);
 }
 
-void quorum_node::probe() {
+void quorum_node::probe() noexcept try {
   if (std::exchange(probing_, true)) return;
   std::string bytes;
   resp::append_command(bytes, {"INFO", "server"});
@@ -67,13 +70,20 @@ void quorum_node::probe() {
                     [this](net::answer&& how) {
                       probing_ = false;
                       // One that may not say (an ACL without INFO) is there, too.
-                      if (!how.failure) {
-                        if (how.reply.is_text()) run_id_ = field_of(how.reply.text, "run_id:");
-                        tell_.known();
-                      }
+                      if (!how.failure) introduce(how.reply);
                       heard(how);
                     },
                 .while_down = net::patience::endless});
+} catch (std::bad_alloc const&) {
+  probing_ = false;
+  on_.arm(again_, boot_clock::now() + pause_without_memory);
+}
+
+void quorum_node::introduce(resp::reply const& info) noexcept try {
+  if (info.is_text()) run_id_ = field_of(info.text, "run_id:");
+  tell_.known();
+} catch (std::bad_alloc const&) {
+  on_.arm(again_, boot_clock::now() + pause_without_memory);
 }
 
 std::string quorum_node::why_absent() const {

@@ -23,15 +23,15 @@ class quorum_node {
   quorum_node(reactor::loop& on, net::settings how, client_stats& counts, events tell);
 
   /// Is it worth asking?
-  [[nodiscard]] bool present();
+  [[nodiscard]] bool present() noexcept;
   /// The same, without looking for a sign of life.
   [[nodiscard]] bool absent() const noexcept {
     return away_ || (!server_.up() && server_.down_because() != nullptr);
   }
   /// Whoever waits for it has waited long enough.
-  void fell_silent();
+  void fell_silent() noexcept;
   /// An answer to any request, or that there is none.
-  void heard(net::answer const& how);
+  void heard(net::answer const& how) noexcept;
   /// How long to wait for an answer at the most.
   [[nodiscard]] std::chrono::nanoseconds limit() const noexcept;
   /// How long answers take, as a rule.
@@ -42,7 +42,7 @@ class quorum_node {
   [[nodiscard]] topology::single const& server() const noexcept { return server_; }
 
   /// Asks who it is, and so whether it is there.
-  void probe();
+  void probe() noexcept;
   [[nodiscard]] std::string const& run_id() const noexcept { return run_id_; }
   [[nodiscard]] std::string const& title() const noexcept { return how_.server.display; }
   /// Whether it ever answered.
@@ -56,6 +56,8 @@ class quorum_node {
   void will_know(std::uint64_t number) noexcept { newest_ = std::max(newest_, number); }
 
  private:
+  void introduce(resp::reply const& info) noexcept;
+
   net::settings const how_;
   topology::single server_;
   events tell_;
@@ -64,6 +66,8 @@ class quorum_node {
   std::string run_id_;
   bool away_ = false;  ///< not worth asking, until it is heard
   bool probing_ = false;
+  reactor::timer again_{[this] { probe(); }};
+  reactor::loop& on_;
 };
 
 }  // namespace holdfast::engine

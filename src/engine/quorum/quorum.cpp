@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <new>
 #include <utility>
 
 #include "engine/quorum/ballot.hpp"
@@ -42,8 +43,8 @@ std::string count_warning(std::string const& url, std::size_t masters) {
 }  // namespace
 
 quorum::quorum(reactor::loop& on, std::vector<net::endpoint> const& whom, net::settings const& how,
-               client_stats& counts, topology::events tell)
-    : on_{on}, how_{how}, tell_{std::move(tell)} {
+               client_stats& counts, topology::events tell, std::shared_ptr<error const> why_nothing)
+    : servers{std::move(why_nothing)}, on_{on}, how_{how}, tell_{std::move(tell)} {
   nodes_.reserve(whom.size());
   for (auto const& one : whom) {
     nodes_.push_back(std::make_unique<quorum_node>(
@@ -93,14 +94,23 @@ std::size_t quorum::present() {
 
 void quorum::on_back() {
   if (resting_.empty() || present() < majority()) return;
-  std::vector<std::shared_ptr<round>> const all{resting_.begin(), resting_.end()};
-  for (auto const& one : all) one->resume();
+  for (auto const& one : std::exchange(resting_, {})) one->wake();
 }
 
 void quorum::acquire(recipe const& how, std::string_view name, ask const& what, handler done,
                      scripting::waiting patience) {
   introduce();
-  std::make_shared<round>(*this, how, name, what, std::move(done), patience)->vote();
+  std::make_shared<round>(*this, how, name, what, std::move(done), patience)->begin();
+}
+
+/// Why a majority hasn't said what became of a lease.
+std::shared_ptr<error const> quorum::why_unknown(resp::reply const& refusal) const noexcept {
+  try {
+    if (!refusal.is_error()) return too_few();
+    return std::make_shared<error const>(errc::refused, how_.server.display + ": " + refusal.text);
+  } catch (std::bad_alloc const&) {
+    return no_memory;
+  }
 }
 
 /// From here on no vote of this owner counts any more.
@@ -136,11 +146,7 @@ void quorum::release(recipe const& how, owned what, handover terms, handler done
                           if (!done) return;
                           net::answer answer{.sent_at = result.sent_at, .sent = true};
                           if (result.leases.front() == found::unknown) {
-                            answer.failure =
-                                result.refusal.is_error()
-                                    ? std::make_shared<error const>(
-                                          errc::refused, how_.server.display + ": " + result.refusal.text)
-                                    : too_few();
+                            answer.failure = why_unknown(result.refusal);
                           } else {
                             answer.reply = quorum_replies::of_release(result.leases.front());
                           }

@@ -24,7 +24,7 @@ class quorum final : public servers {
  public:
   /// `how`: what all masters have in common, and the whole URL.
   quorum(reactor::loop& on, std::vector<net::endpoint> const& whom, net::settings const& how,
-         client_stats& counts, topology::events tell);
+         client_stats& counts, topology::events tell, std::shared_ptr<error const> why_nothing);
   ~quorum() override;
 
   void acquire(recipe const& how, std::string_view name, ask const& what, handler done,
@@ -67,6 +67,7 @@ class quorum final : public servers {
   [[nodiscard]] std::size_t majority() const noexcept;
   /// Too few can be asked, and why.
   [[nodiscard]] std::shared_ptr<error const> too_few() const;
+  [[nodiscard]] std::shared_ptr<error const> why_unknown(resp::reply const& refusal) const noexcept;
   [[nodiscard]] static std::uint64_t number_of(std::string_view owner) noexcept;
   void note_over(std::string_view owner);
   /// For a request about the owner's vote: they grow from one to the next, so a master that has got a newer
@@ -75,7 +76,7 @@ class quorum final : public servers {
   /// Gives back a vote that nobody counts on.
   void give_back(std::size_t who, recipe const& how, owned what, std::string_view ticket);
   /// Takes the vote of a master that lost the lease, for the lease that a majority knows.
-  void heal(std::size_t who, recipe const& how, owned what, milliseconds ttl);
+  void heal(std::size_t who, recipe const& how, owned what, milliseconds ttl) noexcept;
 
   reactor::loop& on_;
   net::settings const& how_;

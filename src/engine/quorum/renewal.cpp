@@ -1,6 +1,7 @@
 // Keeping a majority of votes.
 
 #include <algorithm>
+#include <new>
 #include <utility>
 
 #include "engine/quorum/quorum.hpp"
@@ -60,8 +61,14 @@ void quorum::renew(recipe const& how, milliseconds ttl, std::span<owned const> l
                           renewal all;
                           all.how.sent = true;
                           all.how.sent_at = result.sent_at;
-                          for (std::size_t i = 0; i != result.leases.size(); ++i) {
-                            if (result.leases[i] != found::mine) all.others.emplace_back(i, result.leases[i]);
+                          try {
+                            for (std::size_t i = 0; i != result.leases.size(); ++i) {
+                              if (result.leases[i] != found::mine)
+                                all.others.emplace_back(i, result.leases[i]);
+                            }
+                          } catch (std::bad_alloc const&) {
+                            done({.how = {.failure = no_memory}});
+                            return;
                           }
                           auto const unknown = std::ranges::count(result.leases, found::unknown);
                           if (std::cmp_less(unknown, result.leases.size())) {
@@ -69,7 +76,7 @@ void quorum::renew(recipe const& how, milliseconds ttl, std::span<owned const> l
                           } else if (result.refusal.is_error()) {
                             all.how.reply = std::move(result.refusal);
                           } else {
-                            all.how.failure = too_few();
+                            all.how.failure = why_unknown({});
                           }
                           done(std::move(all));
                         },
@@ -96,7 +103,7 @@ void quorum::set_ttl(recipe const& how, milliseconds ttl, owned what, handler do
                           net::answer answer{.sent_at = result.sent_at, .sent = true};
                           auto const how_found = result.leases.front();
                           if (how_found == found::unknown) {
-                            answer.failure = too_few();
+                            answer.failure = why_unknown({});
                           } else {
                             answer.reply = quorum_replies::of_renewal(how_found);
                           }
@@ -111,26 +118,35 @@ void quorum::set_ttl(recipe const& how, milliseconds ttl, owned what, handler do
 }
 
 /// The lease is ours by a majority, so a master that is free, or was emptied, votes for us again: otherwise
-/// restarts one after the other would use the majority up.
-void quorum::heal(std::size_t who, recipe const& how, owned what, milliseconds ttl) {
+/// restarts one after the other would use the majority up. If not now, then at the next renewal.
+void quorum::heal(std::size_t who, recipe const& how, owned what, milliseconds ttl) noexcept try {
   auto const number = number_of(what.owner);
   auto const request = number_to(who, number);
   nodes_[who]->will_know(number);
-  auto& mine = asking_[number];
-  ++mine.owed;
-  nodes_[who]->send(scripting::to_run(
-      how.acquire(what.name, {.owner = what.owner, .ttl = ttl, .number = request}),
-      [this, who, &how, number, name = std::string{what.name},
-       owner = std::string{what.owner}](net::answer&& answer) {
-        nodes_[who]->heard(answer);
-        auto const known = asking_.find(number);
-        auto const over = known->second.over_since <= answer.sent_at;  // overtaken by the release
-        if (--known->second.owed == 0) asking_.erase(known);
-        auto const taken = !answer.failure && !answer.reply.is_error() &&
-                           std::holds_alternative<granted>(how.read_acquire(answer.reply));
-        if (taken && over) give_back(who, how, {.name = name, .owner = owner}, {});
-      },
-      {.while_down = net::patience::endless, .give_up = boot_clock::now() + ttl}));
+  ++asking_[number].owed;
+  auto const note_answer = [this, number] {
+    auto const known = asking_.find(number);
+    auto const over_since = known->second.over_since;
+    if (--known->second.owed == 0) asking_.erase(known);
+    return over_since;
+  };
+  try {
+    nodes_[who]->send(scripting::to_run(
+        how.acquire(what.name, {.owner = what.owner, .ttl = ttl, .number = request}),
+        [this, who, &how, note_answer, name = std::string{what.name},
+         owner = std::string{what.owner}](net::answer&& answer) {
+          auto const over = note_answer() <= answer.sent_at;  // overtaken by the release
+          nodes_[who]->heard(answer);
+          auto const taken = !answer.failure && !answer.reply.is_error() &&
+                             std::holds_alternative<granted>(how.read_acquire(answer.reply));
+          if (taken && over) give_back(who, how, {.name = name, .owner = owner}, {});
+        },
+        {.while_down = net::patience::endless, .give_up = boot_clock::now() + ttl}));
+  } catch (std::bad_alloc const&) {
+    note_answer();
+  }
+} catch (std::bad_alloc const&) {
+  return;
 }
 
 }  // namespace holdfast::engine

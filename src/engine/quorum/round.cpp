@@ -44,9 +44,36 @@ quorum::round::round(quorum& home, recipe const& how, std::string_view name, ask
       void_since_(home.nodes_.size(), time_point::max()),
       level_(home.nodes_.size()),
       raising_(home.nodes_.size()),
-      bell_{[this] { resume(); }} {
+      bell_{[this] { wake(); }} {
   what_.owner = owner_;
   what_.ticket = ticket_;
+}
+
+void quorum::round::begin() {
+  auto const me = shared_from_this();
+  try {
+    vote();
+  } catch (...) {
+    done_ = {};
+    give_up();
+    throw;
+  }
+}
+
+void quorum::round::wake() noexcept {
+  auto const me = shared_from_this();
+  try {
+    resume();
+  } catch (std::bad_alloc const&) {
+    give_up();
+  }
+}
+
+/// What may be ours of it is given back as soon as the owner is given up.
+void quorum::round::give_up() noexcept {
+  auto const me = shared_from_this();
+  sending_ = false;
+  if (now_ != phase::over) finish({.failure = home_.no_memory, .sent_at = begun_, .sent = true});
 }
 
 void quorum::round::vote() {
@@ -78,12 +105,17 @@ void quorum::round::ask_for_vote(std::size_t who) {
   auto& mine = home_.asking_[number_];
   ++mine.owed;
   mine.latest = this;
-  // Behind a line that breaks it is sent again, so that what gives it back stays behind it.
-  canvass::send(
-      {.who = who, .about = a_vote},
-      scripting::to_run(how_.acquire(name_, what_), {},
-                        {.while_down = net::patience::endless, .give_up = boot_clock::now() + what_.ttl}),
-      time_to_answer(who));
+  try {
+    // Behind a line that breaks it is sent again, so that what gives it back stays behind it.
+    canvass::send(
+        {.who = who, .about = a_vote},
+        scripting::to_run(how_.acquire(name_, what_), {},
+                          {.while_down = net::patience::endless, .give_up = boot_clock::now() + what_.ttl}),
+        time_to_answer(who));
+  } catch (...) {
+    if (--mine.owed == 0) home_.asking_.erase(number_);
+    throw;
+  }
 }
 
 /// A short lease has no time to wait for long, but a network that is slow as a rule isn't silent.
@@ -343,7 +375,7 @@ void quorum::round::fail(std::shared_ptr<error const> const& why) {
   finish({.failure = why, .sent_at = begun_, .sent = sent});
 }
 
-void quorum::round::finish(net::answer&& how) {
+void quorum::round::finish(net::answer&& how) noexcept {
   now_ = phase::over;
   bell_.disarm();
   home_.resting_.erase(std::static_pointer_cast<round>(shared_from_this()));

@@ -16,9 +16,10 @@ class quorum::round final : public canvass {
   round(quorum& home, recipe const& how, std::string_view name, ask const& what, handler done,
         scripting::waiting patience);
 
-  void vote();
+  /// Throws std::bad_alloc when it can't; then nobody hears of it.
+  void begin();
   /// Masters that were away are there again.
-  void resume();
+  void wake() noexcept;
   void fail(std::shared_ptr<error const> const& why);
 
  private:
@@ -28,7 +29,10 @@ class quorum::round final : public canvass {
 
   void answered(question what, net::answer&& how) override;
   void overdue(std::size_t who) override;
+  void give_up() noexcept override;
 
+  void vote();
+  void resume();
   void ask_for_vote(std::size_t who);
   [[nodiscard]] std::chrono::nanoseconds time_to_answer(std::size_t who) const noexcept;
   /// What has become of the owner since a request for its vote was sent.
@@ -50,7 +54,7 @@ class quorum::round final : public canvass {
   void yield();
   void win();
   void leave_queue(std::size_t who);
-  void finish(net::answer&& how);
+  void finish(net::answer&& how) noexcept;
   void late_vote(std::size_t who);
   [[nodiscard]] time_point limit() const;
   [[nodiscard]] owned whose() const noexcept { return {.name = name_, .owner = owner_}; }

@@ -53,8 +53,10 @@ void quorum::shut(std::shared_ptr<error const> const& why) {
   shut_why_ = why;
   ears_.clear();
   for (auto const& one : nodes_) one->server().shut(why);
-  std::vector<std::shared_ptr<round>> const all{resting_.begin(), resting_.end()};
-  for (auto const& one : all) one->fail(why);
+  while (!resting_.empty()) {
+    auto const one = *resting_.begin();
+    one->fail(why);
+  }
 }
 
 void quorum::listen(std::string const& channel, topology::channel_of whose, net::subscriber::listener& who) {

@@ -12,7 +12,8 @@ quorum::tally::tally(quorum& home, std::size_t leases, word which, reader read, 
       read_{std::move(read)},
       tell_{std::move(tell)},
       expected_(home.nodes_.size()),
-      leases_(leases) {}
+      leases_(leases),
+      result_{.leases = std::vector<found>(leases, found::unknown)} {}
 
 void quorum::tally::ask(std::size_t who, call const& what, scripting::waiting patience) {
   expected_[who] = which_ == word::last && !node(who).absent();
@@ -20,7 +21,7 @@ void quorum::tally::ask(std::size_t who, call const& what, scripting::waiting pa
 }
 
 void quorum::tally::answered(question what, net::answer&& how) {
-  if (how.reply.is_error()) refusal_ = how.reply;
+  if (how.reply.is_error()) result_.refusal = how.reply;
   auto const said = how.failure || how.reply.is_error() ? std::vector<found>{} : read_(how);
   for (std::size_t i = 0; i != said.size(); ++i) {
     auto& one = leases_[i];
@@ -33,7 +34,7 @@ void quorum::tally::answered(question what, net::answer&& how) {
       one.gone_at.push_back(what.who);
     }
   }
-  if (!said.empty()) sent_at_ = std::min(sent_at_, how.sent_at);
+  if (!said.empty()) result_.sent_at = std::min(result_.sent_at, how.sent_at);
   count();
 }
 
@@ -70,11 +71,13 @@ void quorum::tally::count() {
       std::ranges::any_of(leases_, [this](lease const& one) { return say(one) == found::unknown; });
   if (open && waited_for) return;
   over_ = true;
-  result all{.leases = {}, .sent_at = sent_at_, .refusal = std::move(refusal_)};
-  all.leases.reserve(leases_.size());
-  for (auto const& one : leases_) all.leases.push_back(say(one));
-  std::exchange(tell_.done, {})(std::move(all));
+  for (std::size_t i = 0; i != leases_.size(); ++i) result_.leases[i] = say(leases_[i]);
+  std::exchange(tell_.done, {})(std::move(result_));
   tell_gone();
+}
+
+void quorum::tally::give_up() noexcept {
+  if (!std::exchange(over_, true)) std::exchange(tell_.done, {})(std::move(result_));
 }
 
 /// Also of those that said so later.

@@ -18,7 +18,7 @@ class quorum::tally final : public canvass {
   using reader = std::function<std::vector<found>(net::answer const&)>;
 
   struct result {
-    std::vector<found> leases{};
+    std::vector<found> leases{};             ///< unknown, until there is more to say
     time_point sent_at = time_point::max();  ///< the earliest of the requests that count
     resp::reply refusal{};                   ///< the last
   };
@@ -47,6 +47,7 @@ class quorum::tally final : public canvass {
 
   void answered(question what, net::answer&& how) override;
   void overdue(std::size_t who) override;
+  void give_up() noexcept override;
   [[nodiscard]] found say(lease const& what) const noexcept;
   void tell_gone();
 
@@ -59,8 +60,7 @@ class quorum::tally final : public canvass {
   bool asked_ = false;
   bool over_ = false;
   std::vector<lease> leases_;
-  time_point sent_at_ = time_point::max();
-  resp::reply refusal_{};
+  result result_;
 };
 
 }  // namespace holdfast::engine

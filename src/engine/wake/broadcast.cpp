@@ -1,7 +1,6 @@
 #include "engine/wake/broadcast.hpp"
 
 #include <algorithm>
-#include <optional>
 #include <utility>
 
 namespace holdfast::engine {
@@ -26,11 +25,22 @@ class broadcast::channel final : public net::subscriber::listener {
   [[nodiscard]] std::string const& name() const noexcept { return name_; }
   [[nodiscard]] bool open() const noexcept { return open_; }
 
+  /// Nobody listens to it: it stands in `idle`, in a place that it has from the beginning, so that leaving it
+  /// can't fail.
+  void rest(std::list<channel*>& idle, time_point now) noexcept {
+    idle_since = now;
+    idle.splice(idle.end(), in_use_);
+  }
+  void use(std::list<channel*>& idle) noexcept {
+    if (in_use_.empty()) in_use_.splice(in_use_.end(), idle, place_);
+  }
+
   std::vector<std::uint64_t> bids;
-  std::optional<std::list<channel*>::iterator> idle{};
   time_point idle_since{};
 
  private:
+  std::list<channel*> in_use_{this};
+  std::list<channel*>::iterator const place_ = in_use_.begin();
   std::string const name_;
   broadcast& home_;
   bool open_ = false;
@@ -44,18 +54,40 @@ broadcast::~broadcast() = default;
 bool broadcast::listen(std::uint64_t bid, std::vector<std::string> const& channels) {
   auto& mine = bids_[bid];
   if (mine.empty()) {
-    for (auto const& name : channels) {
-      auto& place = channels_[name];
-      if (!place) {
-        place = std::make_unique<channel>(*this, name);
-        whom_.listen(name, whose_, *place);
+    try {
+      mine.reserve(channels.size());
+      for (auto const& name : channels) {
+        auto& one = open(name);
+        one.bids.push_back(bid);
+        one.use(idle_);
+        mine.push_back(&one);
       }
-      place->bids.push_back(bid);
-      if (place->idle) idle_.erase(*std::exchange(place->idle, std::nullopt));
-      mine.push_back(place.get());
+    } catch (...) {
+      leave(bid, afterwards::linger);
+      throw;
     }
   }
   return hears(bid);
+}
+
+/// Idle at first.
+broadcast::channel& broadcast::open(std::string const& name) {
+  auto const [known, added] = channels_.try_emplace(name);
+  if (!added) return *known->second;
+  try {
+    known->second = std::make_unique<channel>(*this, name);
+    whom_.listen(name, whose_, *known->second);
+  } catch (...) {
+    channels_.erase(known);
+    throw;
+  }
+  rest(*known->second);
+  return *known->second;
+}
+
+void broadcast::rest(channel& one) noexcept {
+  one.rest(idle_, boot_clock::now());
+  if (!timer_.armed()) on_.arm(timer_, one.idle_since + lingering);
 }
 
 bool broadcast::join(std::uint64_t bid, std::vector<std::string> const& channels) {
@@ -66,7 +98,7 @@ bool broadcast::join(std::uint64_t bid, std::vector<std::string> const& channels
   return open && listen(bid, channels);
 }
 
-void broadcast::leave(std::uint64_t bid, afterwards how) {
+void broadcast::leave(std::uint64_t bid, afterwards how) noexcept {
   auto const known = bids_.find(bid);
   if (known == bids_.end()) return;
   auto const mine = std::move(known->second);
@@ -77,9 +109,7 @@ void broadcast::leave(std::uint64_t bid, afterwards how) {
     if (how == afterwards::forget) {
       drop(channels_.find(one->name()));
     } else {
-      one->idle_since = boot_clock::now();
-      one->idle = idle_.insert(idle_.end(), one);
-      if (!timer_.armed()) on_.arm(timer_, one->idle_since + lingering);
+      rest(*one);
     }
   }
 }
@@ -108,8 +138,8 @@ void broadcast::on_refused(std::string name, std::string const& words) {
   if (first) tell_.refused(name, words);
 }
 
-void broadcast::drop(std::unordered_map<std::string, std::unique_ptr<channel>>::iterator which) {
-  if (auto const idle = which->second->idle) idle_.erase(*idle);
+void broadcast::drop(std::unordered_map<std::string, std::unique_ptr<channel>>::iterator which) noexcept {
+  which->second->use(idle_);
   whom_.forget(which->first);
   channels_.erase(which);
 }

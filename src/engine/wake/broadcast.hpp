@@ -37,11 +37,12 @@ class broadcast {
   broadcast(reactor::loop& on, servers& whom, topology::channel_of whose, events tell);
   ~broadcast();
 
-  /// Has the bid told of what these channels say. True: they are all open already.
+  /// Has the bid told of what these channels say. True: they are all open already. When it throws the bid
+  /// listens to none.
   bool listen(std::uint64_t bid, std::vector<std::string> const& channels);
   /// The same, but only if they are all open already.
   bool join(std::uint64_t bid, std::vector<std::string> const& channels);
-  void leave(std::uint64_t bid, afterwards how);
+  void leave(std::uint64_t bid, afterwards how) noexcept;
 
   [[nodiscard]] bool idle() const noexcept { return channels_.empty(); }
   [[nodiscard]] bool refused() const noexcept { return refused_; }
@@ -53,7 +54,9 @@ class broadcast {
   void on_subscribed(channel const& which);
   void on_message(channel const& which, std::string_view message);
   void on_refused(std::string name, std::string const& words);
-  void drop(std::unordered_map<std::string, std::unique_ptr<channel>>::iterator which);
+  [[nodiscard]] channel& open(std::string const& name);
+  void rest(channel& one) noexcept;
+  void drop(std::unordered_map<std::string, std::unique_ptr<channel>>::iterator which) noexcept;
   void sweep();
 
   reactor::loop& on_;

@@ -1,0 +1,57 @@
+// What couldn't be done for want of memory: it is done a little later. Nothing here takes any.
+
+#include <utility>
+
+#include "engine/core.hpp"
+
+namespace holdfast::engine {
+
+void core::mend_soon() noexcept {
+  if (!mending_.armed()) loop_.arm(mending_, boot_clock::now() + memory_pause);
+}
+
+/// There is room for as many as a process short of memory is likely to get to. The server forgets those
+/// beyond at the end of their ttl, or when they come to the head of the queue.
+void core::owe(owed const& what) noexcept {
+  if (owed_.size() == owed_.capacity()) {
+    log(log_level::warning, [&] {
+      return url() + ": there is no memory to give back what is left of " + what.place->title() +
+             "; it is free at the end of its ttl at the latest";
+    });
+    return;
+  }
+  owed_.push_back(what);
+  mend_soon();
+}
+
+/// Something failed in the middle: besides what is known to be undone, all that wait look again.
+void core::on_torn() noexcept {
+  look_again_ = true;
+  mend_soon();
+}
+
+void core::mend() noexcept {
+  auto const now = boot_clock::now();
+  // Those that fail again come behind.
+  for (auto left = owed_.size(); left != 0; --left) {
+    auto const one = std::move(owed_.front());
+    owed_.erase(owed_.begin());
+    if (one.until <= now) continue;
+    if (one.leased) {
+      giving_back back{one.place, one.number, one.how, one.until};
+      send_release(back, {});
+    } else {
+      abandon(*one.place, one.number, one.how);
+    }
+  }
+  auto const look_again = std::exchange(look_again_, false);
+  for_each_line([&](line& at) {
+    if (at.on_wire) {
+      if (look_again && at.on_wire->now == bid::state::waiting) loop_.arm(at.on_wire->retry, now);
+    } else if (!at.waiters.empty() && at.holder == nullptr) {
+      begin_bid(at);
+    }
+  });
+}
+
+}  // namespace holdfast::engine

@@ -171,8 +171,9 @@ void flaky_proxy::deliver() {
 
 int flaky_proxy::held_back() const {
   std::scoped_lock const hold{mutex_};
-  return static_cast<int>(
-      std::count_if(links_.begin(), links_.end(), [](link const& l) { return l.held_back && !l.dead; }));
+  return static_cast<int>(std::count_if(links_.begin(), links_.end(), [](link const& l) {
+    return l.held_back && !l.dead && (l.ends || !l.late.empty());
+  }));
 }
 
 std::vector<request> flaky_proxy::requests() const {

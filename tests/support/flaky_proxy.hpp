@@ -86,7 +86,7 @@ class flaky_proxy {
   /// Ends them for the clients. What was kept of them stays for deliver(), and the server's side open.
   void hold_back_all();
   void deliver();  ///< what is held back of connections that ended, to the server, if its side is still there
-  /// Connections of which the server's side alone is there.
+  /// Connections of which the server's side alone is there, and something that it hasn't been given, or done.
   [[nodiscard]] int held_back() const;
 
   [[nodiscard]] std::vector<request> requests() const;  ///< all since the start or forget()

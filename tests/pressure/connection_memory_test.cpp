@@ -1,14 +1,11 @@
 /// One allocation fails, whichever it is: every request that was accepted is answered once, and what comes
 /// next works.
-#include "allocations.hpp"
+#include "memory.hpp"
 
 #include "net/connection.hpp"
 #include "net/loose_ends.hpp"
 #include "net/subscriber.hpp"
-#include "reactor/reactor.hpp"
-#include "resp/command.hpp"
 #include "script/runner.hpp"
-#include "support/eventually.hpp"
 #include "support/raw_redis.hpp"
 #include "support/redis_server.hpp"
 
@@ -18,8 +15,6 @@
 
 #include <array>
 #include <atomic>
-#include <functional>
-#include <initializer_list>
 #include <memory>
 #include <new>
 #include <string>
@@ -31,18 +26,10 @@
 namespace holdfast::test {
 namespace {
 
-/// A request, and how often it was answered.
-struct asked {
-  bool accepted = false;
-  int answers = 0;
-  bool failed = false;
-  resp::reply reply{};
-};
-
-/// A loop with its keeper, and the two kinds of connections.
-class rig {
+/// The two kinds of connections to one server.
+class lines final : public rig {
  public:
-  explicit rig(redis_server const& server)
+  explicit lines(redis_server const& server)
       : how_{.server = net::parse_url(server.url()),
              .client_name = "rig",
              .connect_timeout = 5s,
@@ -50,72 +37,15 @@ class rig {
              .limits = {},
              .unended = &ends_},
         requests{loop, how_, counts_},
-        messages{loop, how_, counts_} {
-    loop.on_out_of_memory([this] { ++torn; });
-    reactor::lock const hold{loop.mutex()};
-    loop.start_keeper();
-  }
-  ~rig() {
-    reactor::lock hold{loop.mutex()};
-    loop.stop(hold);
-    requests.shut(std::make_shared<error const>(errc::unreachable, "over"));
-    messages.close();
-  }
-
-  /// Under the lock.
-  void send(asked& one, net::request what) {
-    what.done = [this, &one](net::answer&& how) {
-      ++one.answers;
-      one.failed = how.failure != nullptr;
-      one.reply = std::move(how.reply);
-      if (--open_ == 0 && caller_ != nullptr) loop.finish(*caller_);
-    };
-    what.while_down = net::patience::steady;
-    requests.send(std::move(what));
-    one.accepted = true;
-    ++open_;
-  }
-  void send(asked& one, std::initializer_list<std::string_view> words) {
-    try {
-      net::request what;
-      resp::append_command(what.bytes, words);
-      send(one, std::move(what));
-    } catch (std::bad_alloc const&) {
-      EXPECT_EQ(one.answers, 0);
-    }
-  }
-
-  /// Waits until all are answered; false: that takes too long.
-  [[nodiscard]] bool await(reactor::lock& hold) {
-    if (open_ > 0) {
-      reactor::parked caller;
-      reactor::timer bell{[&] { loop.finish(caller); }};
-      caller_ = &caller;
-      loop.arm(bell, boot_clock::now() + bound_of_waits);
-      loop.wait(hold, caller);
-      hold.lock();
-      caller_ = nullptr;
-    }
-    return open_ == 0;
-  }
-
-  [[nodiscard]] bool works() {
-    left_alone const meanwhile;
-    asked ping;
-    reactor::lock hold{loop.mutex()};
-    send(ping, {"PING"});
-    return await(hold) && ping.reply.is_text("PONG");
-  }
-
-  reactor::loop loop;
-  std::atomic<int> torn = 0;
+        messages{loop, how_, counts_} {}
+  ~lines() override { stop(); }
 
  private:
+  void pass(net::request what) override { requests.send(std::move(what)); }
+
   net::loose_ends ends_{{}};
   net::settings how_;
   client_stats counts_;
-  int open_ = 0;
-  reactor::parked* caller_ = nullptr;
 
  public:
   net::connection requests;
@@ -124,31 +54,11 @@ class rig {
 
 class memory : public testing::Test {
  protected:
-  /// Has each allocation fail that `operation` makes in a new rig.
-  void at_each_allocation(std::function<void(rig&)> const& prepare,
-                          std::function<void(rig&)> const& operation) {
-    for (auto n = 0;; ++n) {
-      SCOPED_TRACE("allocation " + std::to_string(n));
-      rig fresh{server_};
-      prepare(fresh);
-      auto reached = false;
-      {
-        nth_allocation const here{n, [] { throw std::bad_alloc{}; }};
-        operation(fresh);
-        reached = here.happened();
-      }
-      EXPECT_TRUE(fresh.works());
-      if (HasFailure()) return;
-      if (!reached) {
-        RecordProperty("allocations", n);
-        return;
-      }
-    }
-  }
-  static void connected(rig& fresh) { ASSERT_TRUE(fresh.works()); }
-  template <class Requests>
-  static void expect_one_answer_each(Requests const& all) {
-    for (auto const& one : all) EXPECT_EQ(one.answers, one.accepted ? 1 : 0);
+  [[nodiscard]] std::unique_ptr<lines> fresh() const { return std::make_unique<lines>(server_); }
+  [[nodiscard]] std::unique_ptr<lines> connected() const {
+    auto made = fresh();
+    EXPECT_TRUE(made->works());
+    return made;
   }
 
   redis_server server_;
@@ -156,8 +66,8 @@ class memory : public testing::Test {
 };
 
 TEST_F(memory, wanting_for_a_connection_and_its_requests) {
-  at_each_allocation([](rig&) {},
-                     [](rig& fresh) {
+  at_each_allocation([this] { return fresh(); },
+                     [](lines& fresh) {
                        std::array<asked, 3> all;
                        reactor::lock hold{fresh.loop.mutex()};
                        for (auto& one : all)
@@ -168,35 +78,38 @@ TEST_F(memory, wanting_for_a_connection_and_its_requests) {
 }
 
 TEST_F(memory, wanting_when_a_connection_breaks_with_requests_in_flight) {
-  at_each_allocation(connected, [this](rig& fresh) {
-    std::array<asked, 3> all;
-    {
-      reactor::lock hold{fresh.loop.mutex()};
-      fresh.send(all[0], {"BLPOP", "a list that nobody fills", "0.1"});
-      fresh.send(all[1], {"GET", "key"});
-      fresh.send(all[2], {"GET", "key"});
-      fresh.loop.leave(hold);
-    }
-    {
-      left_alone const meanwhile;
-      (void)came_within(50ms, [&] { return raw_.info("clients", "blocked_clients") == "1"; });
-      raw_.kill_clients("normal");
-    }
-    reactor::lock hold{fresh.loop.mutex()};
-    EXPECT_TRUE(fresh.await(hold));
-    expect_one_answer_each(all);
-  });
+  at_each_allocation([this] { return connected(); },
+                     [this](lines& fresh) {
+                       std::array<asked, 3> all;
+                       {
+                         reactor::lock hold{fresh.loop.mutex()};
+                         fresh.send(all[0], {"BLPOP", "a list that nobody fills", "0.1"});
+                         fresh.send(all[1], {"GET", "key"});
+                         fresh.send(all[2], {"GET", "key"});
+                         fresh.loop.leave(hold);
+                       }
+                       {
+                         left_alone const meanwhile;
+                         (void)came_within(50ms,
+                                           [&] { return raw_.info("clients", "blocked_clients") == "1"; });
+                         raw_.kill_clients("normal");
+                       }
+                       reactor::lock hold{fresh.loop.mutex()};
+                       EXPECT_TRUE(fresh.await(hold));
+                       expect_one_answer_each(all);
+                     });
 }
 
 TEST_F(memory, wanting_when_scripts_are_to_be_sent_in_full) {
   std::string const text = "return 'done'";
   auto const sha1 = raw_.command({"SCRIPT", "LOAD", text}).text;
   script const what{.name = "done", .sha1 = sha1, .text = text};
-  auto const forgotten = [this](rig& fresh) {
-    connected(fresh);
+  auto const forgotten = [this] {
+    auto made = connected();
     raw_.command({"SCRIPT", "FLUSH"});
+    return made;
   };
-  at_each_allocation(forgotten, [&](rig& fresh) {
+  at_each_allocation(forgotten, [&](lines& fresh) {
     std::array<asked, 3> all;
     reactor::lock hold{fresh.loop.mutex()};
     for (auto& one : all) {
@@ -230,8 +143,8 @@ TEST_F(memory, wanting_for_messages) {
     });
   };
   std::vector<std::unique_ptr<counting_listener>> all;
-  at_each_allocation([](rig&) {},
-                     [&](rig& fresh) {
+  at_each_allocation([this] { return fresh(); },
+                     [&](lines& fresh) {
                        counting_listener* who = nullptr;
                        {
                          left_alone const meanwhile;
@@ -267,44 +180,45 @@ TEST_F(memory, wanting_for_messages) {
 }
 
 TEST_F(memory, wanting_while_several_threads_wait) {
-  at_each_allocation(connected, [](rig& fresh) {
-    std::array<asked, 6> all;
-    std::vector<std::jthread> threads;
-    {
-      left_alone const meanwhile;
-      threads.reserve(all.size());
-    }
-    for (auto& one : all) {
-      left_alone const meanwhile;
-      threads.emplace_back([&fresh, &one] {
-        reactor::parked caller;
-        reactor::timer bell{[&] { fresh.loop.finish(caller); }};
-        reactor::lock hold{fresh.loop.mutex()};
-        try {
-          net::request what;
-          resp::append_command(what.bytes, {"GET", "key"});
-          what.done = [&](net::answer&&) {
-            ++one.answers;
-            fresh.loop.finish(caller);
-          };
-          fresh.requests.send(std::move(what));
-          one.accepted = true;
-        } catch (std::bad_alloc const&) {
-          return;
-        }
-        fresh.loop.arm(bell, boot_clock::now() + bound_of_waits);
-        fresh.loop.wait(hold, caller);
-        hold.lock();
-        bell.disarm();
-      });
-    }
-    threads.clear();
-    expect_one_answer_each(all);
-  });
+  at_each_allocation([this] { return connected(); },
+                     [](lines& fresh) {
+                       std::array<asked, 6> all;
+                       std::vector<std::jthread> threads;
+                       {
+                         left_alone const meanwhile;
+                         threads.reserve(all.size());
+                       }
+                       for (auto& one : all) {
+                         left_alone const meanwhile;
+                         threads.emplace_back([&fresh, &one] {
+                           reactor::parked caller;
+                           reactor::timer bell{[&] { fresh.loop.finish(caller); }};
+                           reactor::lock hold{fresh.loop.mutex()};
+                           try {
+                             net::request what;
+                             resp::append_command(what.bytes, {"GET", "key"});
+                             what.done = [&](net::answer&&) {
+                               ++one.answers;
+                               fresh.loop.finish(caller);
+                             };
+                             fresh.requests.send(std::move(what));
+                             one.accepted = true;
+                           } catch (std::bad_alloc const&) {
+                             return;
+                           }
+                           fresh.loop.arm(bell, boot_clock::now() + bound_of_waits);
+                           fresh.loop.wait(hold, caller);
+                           hold.lock();
+                           bell.disarm();
+                         });
+                       }
+                       threads.clear();
+                       expect_one_answer_each(all);
+                     });
 }
 
 TEST_F(memory, wanting_in_one_timer_or_answer_is_noted_and_keeps_nobody_else_from_its_turn) {
-  rig fresh{server_};
+  lines fresh{server_};
   auto fired = 0;
   reactor::timer first{[] { throw std::bad_alloc{}; }};
   reactor::timer second{[&fired] { ++fired; }};
@@ -328,8 +242,8 @@ TEST_F(memory, wanting_in_one_timer_or_answer_is_noted_and_keeps_nobody_else_fro
 }
 
 TEST_F(memory, wanting_for_calls_that_are_deferred) {
-  at_each_allocation([](rig&) {},
-                     [](rig& fresh) {
+  at_each_allocation([this] { return fresh(); },
+                     [](lines& fresh) {
                        auto accepted = 0;
                        std::atomic<int> called = 0;
                        reactor::loop::calls ready;

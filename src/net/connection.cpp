@@ -1,6 +1,7 @@
 #include "net/connection.hpp"
 
 #include <algorithm>
+#include <exception>
 #include <utility>
 
 namespace holdfast::net {
@@ -11,25 +12,36 @@ connection::connection(reactor::loop& on, settings const& how, client_stats& cou
       patience_timer_{[this] { fail_impatient(); }} {}
 
 void connection::send(request what) {
-  if (!shut_because_) ++counts().commands;
-  send({.what = std::move(what), .how = {}});
-}
-
-void connection::send(pipeline::finished one) {
-  auto const now = boot_clock::now();
-  auto& what = one.what;
   if (shut_because_) {
-    one.how.failure = shut_because_;
-    if (what.done) what.done(std::move(one.how));
+    answer_with(shut_because_, what, {});
     return;
   }
-  if (!up() && down_because_) {
-    auto const limit = limit_of(what, now);
-    if (limit != time_point::max() && (!patience_timer_.armed() || limit < patience_timer_.when())) {
-      on().arm(patience_timer_, limit);
-    }
+  auto const now = boot_clock::now();
+  auto const limit = limit_of(what, now);
+  pipeline_.add(std::move(what), now);
+  ++counts().commands;
+  expect_by(limit);
+  begin();
+}
+
+void connection::send(pipeline::batch&& those) noexcept {
+  if (shut_because_) {
+    fail(std::move(those), shut_because_);
+    return;
   }
-  pipeline_.add(std::move(what), now, one.how.sent);
+  auto const now = boot_clock::now();
+  for (auto const& one : those) expect_by(limit_of(one.what, now));
+  pipeline_.add(std::move(those), now);
+  begin();
+}
+
+/// While the server is out of reach requests wait for it until then.
+void connection::expect_by(time_point limit) noexcept {
+  if (up() || !down_because_ || limit == time_point::max()) return;
+  if (!patience_timer_.armed() || limit < patience_timer_.when()) on().arm(patience_timer_, limit);
+}
+
+void connection::begin() noexcept {
   update_interest();
   on().mark_dirty(*this);
   open();
@@ -38,34 +50,63 @@ void connection::send(pipeline::finished one) {
 void connection::gather(std::string& out) {
   if (pipeline_.unsent() == 0) return;
   auto const now = boot_clock::now();
-  if (pipeline_.in_flight() == 0) {
-    heard_ = now;
-    if (!silence_timer_.armed()) on().arm(silence_timer_, now + how().reply_timeout);
-  }
+  auto const first = pipeline_.in_flight() == 0;
   counts().resent += pipeline_.send_to(out, now);
+  if (!first) return;
+  heard_ = now;
+  if (!silence_timer_.armed()) on().arm(silence_timer_, now + how().reply_timeout);
 }
 
 void connection::on_reply(resp::reply&& reply) {
-  pipeline::finished one;
-  if (!pipeline_.match(std::move(reply), one)) {
-    drop(errc::protocol, "a reply that nothing asked for", end::final);
+  pipeline::batch answered;
+  if (!pipeline_.match(std::move(reply), answered)) {
+    drop(errc::protocol, [] { return "a reply that nothing asked for"; }, end::final);
     return;
   }
+  auto& one = answered.front();
   one.how.line = line();
   heard_ = boot_clock::now();
   trouble_since_ = {};
   if (one.what.in_full != nullptr && one.how.reply.is_error("NOSCRIPT")) {
-    // Restarted, failed over, flushed. Those behind it that meet the same come behind it again.
-    one.what.bytes = one.what.in_full(one.what.bytes, one.what.what);
-    one.what.in_full = nullptr;
-    pipeline_.add(std::move(one.what), heard_, one.how.resent);
-    ++counts().resent;
-    on().mark_dirty(*this);
+    call_again(std::move(answered));
     return;
   }
   update_interest();
-  if (refused_ && one.how.reply.is_error() && refused_(one)) return;
-  if (one.what.done) one.what.done(std::move(one.how));
+  auto taken = false;
+  std::shared_ptr<error const> failure;
+  if (refused_ && one.how.reply.is_error()) {
+    try {
+      taken = refused_(answered);
+    } catch (std::exception const&) {
+      failure = starved_because();
+    }
+  }
+  if (!taken && !answered.empty()) answer_with(failure, one.what, std::move(one.how));
+  pipeline_.recycle(std::move(answered));
+}
+
+/// Restarted, failed over, flushed. Those behind it that meet the same come behind it again.
+void connection::call_again(pipeline::batch&& forgotten) noexcept {
+  auto& one = forgotten.front();
+  one.how.sent = one.how.resent;  // this time nothing was done
+  try {
+    one.what.bytes = one.what.in_full(one.what.bytes, one.what.what);
+  } catch (std::exception const&) {
+    auto mine = std::move(forgotten);
+    drop(starved_because(), end::elsewhere);
+    resume_with(std::move(mine));
+    return;
+  }
+  one.what.in_full = nullptr;
+  pipeline_.add(std::move(forgotten), heard_);
+  ++counts().resent;
+  on().mark_dirty(*this);
+}
+
+void connection::answer_with(std::shared_ptr<error const> const& why, request& what, answer&& how) noexcept {
+  if (!what.done) return;
+  how.failure = why;
+  tell([&] { what.done(std::move(how)); });
 }
 
 void connection::on_up() {
@@ -75,7 +116,7 @@ void connection::on_up() {
   patience_timer_.disarm();
 }
 
-void connection::on_down(std::shared_ptr<error const> why, end how_ended) {
+void connection::on_down(std::shared_ptr<error const> const& why, end how_ended) noexcept {
   auto const now = boot_clock::now();
   if (trouble_since_ == time_point{}) trouble_since_ = now;
   if (how_ended == end::not_ready) answered_at_ = now;
@@ -90,11 +131,11 @@ void connection::on_down(std::shared_ptr<error const> why, end how_ended) {
          why);
   }
   fail_impatient();
-  if (std::exchange(was_up_, false) && broken_) broken_();
+  if (std::exchange(was_up_, false) && broken_) tell(broken_);
 }
 
 /// When a request that was queued at `queued` has waited long enough for a connection.
-time_point connection::limit_of(request const& one, time_point queued) const {
+time_point connection::limit_of(request const& one, time_point queued) const noexcept {
   switch (one.while_down) {
     case patience::little:
       return std::max(queued, trouble_since_) + how().connect_timeout;
@@ -107,52 +148,57 @@ time_point connection::limit_of(request const& one, time_point queued) const {
 }
 
 /// While the server is out of reach: fails those whose time is up, and looks again when the next one's is.
-void connection::fail_impatient() {
+void connection::fail_impatient() noexcept {
   if (up() || !down_because_) return;
   auto const now = boot_clock::now();
   auto next = time_point::max();
+  auto const why = down_because_;
   fail(pipeline_.remove_if([&](request const& one, time_point queued) {
     auto const limit = limit_of(one, queued);
     if (limit > now) next = std::min(next, limit);
     return limit <= now;
   }),
-       down_because_);
+       why);
   if (next != time_point::max()) on().arm(patience_timer_, next);
 }
 
 /// A server that owes a reply and says nothing is gone: frozen, cut off, or replaced behind a dead address.
-void connection::check_silence() {
+void connection::check_silence() noexcept {
   if (!up() || pipeline_.in_flight() == 0) return;
   auto const limit = std::max(heard_, pipeline_.oldest()) + how().reply_timeout;
   if (boot_clock::now() < limit) {
     on().arm(silence_timer_, limit);
     return;
   }
-  drop(errc::unreachable, "no reply for " + std::to_string(how().reply_timeout.count()) + " ms");
+  drop(errc::unreachable,
+       [this] { return "no reply for " + std::to_string(how().reply_timeout.count()) + " ms"; });
 }
 
-void connection::fail(std::vector<pipeline::finished>&& these, std::shared_ptr<error const> const& why) {
+void connection::fail(pipeline::batch&& these, std::shared_ptr<error const> const& why) noexcept {
   update_interest();
-  for (auto& one : these) {
-    one.how.failure = why;
-    if (one.what.done) one.what.done(std::move(one.how));
-  }
+  for (auto& one : these) answer_with(why, one.what, std::move(one.how));
 }
 
-void connection::start_over(pipeline::finished refused, std::string const& why) {
-  drop(errc::unreachable, why, end::elsewhere);
+void connection::start_over(pipeline::batch&& refused, std::string const& why) noexcept {
+  auto mine = std::move(refused);
+  drop(errc::unreachable, [&why] { return why; }, end::elsewhere);
+  resume_with(std::move(mine));
+}
+
+/// Of a line that has just been ended.
+void connection::resume_with(pipeline::batch&& refused) noexcept {
   pipeline_.put_back(std::move(refused), boot_clock::now());
   update_interest();
-  fail_impatient();  // which knows from now on of this one, too
+  fail_impatient();  // which knows from now on of these, too
 }
 
-std::vector<pipeline::finished> connection::take_all() {
+pipeline::batch connection::take_all() noexcept {
   cut();
   was_up_ = false;
   return take_unanswered();
 }
 
-std::vector<pipeline::finished> connection::take_unanswered() {
+pipeline::batch connection::take_unanswered() noexcept {
   pipeline_.restart();
   silence_timer_.disarm();
   patience_timer_.disarm();
@@ -161,13 +207,13 @@ std::vector<pipeline::finished> connection::take_unanswered() {
   return all;
 }
 
-void connection::shut(std::shared_ptr<error const> const& why) {
+void connection::shut(std::shared_ptr<error const> const& why) noexcept {
   shut_because_ = why;
   close();
   fail(take_unanswered(), why);
 }
 
-void connection::update_interest() {
+void connection::update_interest() noexcept {
   auto const wanted_now = !pipeline_.empty();
   if (wanted_now == counted_) return;
   counted_ = wanted_now;

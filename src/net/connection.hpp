@@ -4,7 +4,6 @@
 #include <functional>
 #include <memory>
 #include <string>
-#include <vector>
 
 #include "net/pipeline.hpp"
 #include "net/session.hpp"
@@ -19,16 +18,16 @@ class connection final : public session {
   ~connection() override = default;
 
   /// Sends it as soon as it can be. `done` is called once, with the lock held, unless the connection is
-  /// destroyed.
+  /// destroyed. Throws std::bad_alloc, and then it isn't called at all.
   void send(request what);
 
-  /// One that another connection had, and has given up. What was true of it stays true: that it was sent
+  /// Those that another connection had, and has given up. What was true of each stays true: that it was sent
   /// before, say.
-  void send(pipeline::finished what);
+  void send(pipeline::batch&& those) noexcept;
 
   /// Is asked about each refusal of the server's but NOSCRIPT, before whoever sent the request hears of it.
-  /// True: it has taken the request, and sees to its answer.
-  using refusal_handler = std::function<bool(pipeline::finished& what)>;
+  /// True: it sees to the answer, and has taken the request, perhaps together with the node of the list.
+  using refusal_handler = std::function<bool(pipeline::batch& what)>;
   void on_refusal(refusal_handler f) { refused_ = std::move(f); }
 
   /// Is called when the line has broken after it was up: the server that it leads to when it is made again
@@ -40,16 +39,16 @@ class connection final : public session {
   void expect() noexcept { expected_ = true; }
 
   /// Ends the line, as if it had broken; another is made when there is need of one.
-  void replace(std::string const& why) {
-    if (up()) drop(errc::unreachable, why);
+  void replace(std::string const& why) noexcept {
+    if (up()) drop(errc::unreachable, [&why] { return why; });
   }
 
   /// Ends the line, too; the request, whose refusal doesn't count, goes out over the next one, ahead of those
   /// that came behind it. `how` says what is true of it all the same: whether it may have been carried out.
-  void start_over(pipeline::finished refused, std::string const& why);
+  void start_over(pipeline::batch&& refused, std::string const& why) noexcept;
 
   /// Ends the line, and takes out all requests that have no answer yet, in their order: to be sent elsewhere.
-  [[nodiscard]] std::vector<pipeline::finished> take_all();
+  [[nodiscard]] pipeline::batch take_all() noexcept;
 
   /// Nothing sent, nothing to send.
   [[nodiscard]] bool idle() const noexcept { return pipeline_.empty(); }
@@ -58,23 +57,28 @@ class connection final : public session {
   [[nodiscard]] std::shared_ptr<error const> const& down_because() const noexcept { return down_because_; }
 
   /// Fails everything that waits, and whatever comes later. What is on its way still arrives.
-  void shut(std::shared_ptr<error const> const& why);
+  void shut(std::shared_ptr<error const> const& why) noexcept;
 
  private:
   void on_up() override;
-  void on_down(std::shared_ptr<error const> why, end how) override;
+  void on_down(std::shared_ptr<error const> const& why, end how) noexcept override;
   void on_reply(resp::reply&& reply) override;
-  [[nodiscard]] bool wanted() const override { return !pipeline_.empty(); }
+  [[nodiscard]] bool wanted() const noexcept override { return !pipeline_.empty(); }
   void gather(std::string& out) override;
-  [[nodiscard]] std::size_t outstanding() const override { return pipeline_.in_flight(); }
+  [[nodiscard]] std::size_t outstanding() const noexcept override { return pipeline_.in_flight(); }
 
+  void answer_with(std::shared_ptr<error const> const& why, request& what, answer&& how) noexcept;
+  void expect_by(time_point limit) noexcept;
+  void begin() noexcept;
+  void call_again(pipeline::batch&& forgotten) noexcept;
+  void resume_with(pipeline::batch&& refused) noexcept;
   /// The line has been ended; all that has no answer yet.
-  [[nodiscard]] std::vector<pipeline::finished> take_unanswered();
-  void fail(std::vector<pipeline::finished>&& these, std::shared_ptr<error const> const& why);
-  void fail_impatient();
-  [[nodiscard]] time_point limit_of(request const& one, time_point queued) const;
-  void check_silence();
-  void update_interest();
+  [[nodiscard]] pipeline::batch take_unanswered() noexcept;
+  void fail(pipeline::batch&& these, std::shared_ptr<error const> const& why) noexcept;
+  void fail_impatient() noexcept;
+  [[nodiscard]] time_point limit_of(request const& one, time_point queued) const noexcept;
+  void check_silence() noexcept;
+  void update_interest() noexcept;
 
   pipeline pipeline_;
   refusal_handler refused_;

@@ -5,6 +5,7 @@
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/post.hpp>
 #include <cerrno>
+#include <exception>
 #include <utility>
 
 namespace holdfast::net {
@@ -52,9 +53,7 @@ dial::dial(asio::io_context& io, endpoint to)
 void dial::start(handler done) {
   std::lock_guard const hold{mutex_};
   if (cancelled_) {
-    asio::post(io_, [done = std::move(done), socket = stream_socket{io_}, name = name_]() mutable {
-      done("connect to " + name + ": Operation canceled", std::move(socket));
-    });
+    post_cancelled(done, "connect to " + name_);
     return;
   }
   done_ = std::move(done);
@@ -123,21 +122,30 @@ void dial::finish(std::string const& failure) {
   if (done) done(failure, std::move(socket));
 }
 
-/// The handler leaves with the posted call: it owns our owner, so a loop that is destroyed before it runs
-/// must find it there and not in here.
 void dial::cancel() noexcept {
-  handler done;
+  handler done;  // destroyed when the lock is released: it may own the caller
   std::lock_guard const hold{mutex_};
   if (cancelled_) return;
   cancelled_ = true;
   boost::system::error_code ignored;
   socket_.close(ignored);
-  std::string const doing = resolution_ ? "resolve " + to_.host : "connect to " + name_;
-  if (resolution_) std::exchange(resolution_, nullptr)->cancel();
+  auto const resolving = std::exchange(resolution_, nullptr);
+  if (resolving) resolving->cancel();
   std::swap(done, done_);
   if (!done) return;
-  asio::post(io_, [done = std::move(done), socket = stream_socket{io_}, doing]() mutable {
-    done(doing + ": Operation canceled", std::move(socket));
+  try {
+    post_cancelled(done, resolving ? "resolve " + to_.host : "connect to " + name_);
+  } catch (std::exception const&) {
+    return;  // who has cancelled it knows
+  }
+}
+
+/// The handler leaves with the posted call: it owns our owner, so a loop that is destroyed before it runs
+/// must find it there and not in here.
+void dial::post_cancelled(handler& done, std::string const& doing) {
+  auto why = doing + ": Operation canceled";
+  asio::post(io_, [done = std::move(done), socket = stream_socket{io_}, why = std::move(why)]() mutable {
+    done(why, std::move(socket));
   });
 }
 

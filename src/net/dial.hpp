@@ -46,7 +46,8 @@ class dial : public std::enable_shared_from_this<dial> {
 
   dial(boost::asio::io_context& io, endpoint to);
 
-  /// `done` is called once, by the loop, also after cancel().
+  /// `done` is called once, by the loop, also after cancel(); unless there is no memory for that: then
+  /// start() throws, or something comes out of the loop, or nothing is said of what was cancelled.
   void start(handler done);
   void cancel() noexcept;
 
@@ -58,6 +59,7 @@ class dial : public std::enable_shared_from_this<dial> {
   void try_next();
   void connected(boost::system::error_code failure);
   void finish(std::string const& failure);
+  void post_cancelled(handler& done, std::string const& doing);
 
   boost::asio::io_context& io_;
   endpoint const to_;

@@ -20,9 +20,9 @@ bool same_server(endpoint const& a, endpoint const& b) {
 
 loose_ends::loose_ends(std::function<void(std::string const&)> refused) : refused_{std::move(refused)} {}
 
-void loose_ends::add(loose_end one) {
-  if (all_.size() == most_loose_ends) all_.erase(all_.begin());
-  all_.push_back(std::move(one));
+void loose_ends::add(prepared&& one) noexcept {
+  all_.splice(all_.end(), one);
+  while (all_.size() > most_loose_ends) all_.pop_front();
 }
 
 std::vector<loose_end> loose_ends::at(endpoint const& server) const {

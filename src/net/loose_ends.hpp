@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <list>
 #include <string>
 #include <vector>
 
@@ -34,7 +35,9 @@ class loose_ends {
   /// `refused` is told, once, that a server won't end them, and why.
   explicit loose_ends(std::function<void(std::string const& why)> refused);
 
-  void add(loose_end one);
+  /// Made ready as long as all is well: what isn't noted here does harm.
+  using prepared = std::list<loose_end>;
+  void add(prepared&& one) noexcept;
   /// Those at that server.
   [[nodiscard]] std::vector<loose_end> at(endpoint const& server) const;
   /// They are no more, or nothing can be done about them: `refusal` says why not.
@@ -42,7 +45,7 @@ class loose_ends {
 
  private:
   std::function<void(std::string const&)> refused_;
-  std::vector<loose_end> all_;
+  prepared all_;
 };
 
 }  // namespace holdfast::net

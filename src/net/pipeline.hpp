@@ -3,17 +3,22 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <holdfast/error.hpp>
+#include <list>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
+#include <utility>
 
 #include "base/callback.hpp"
 #include "base/clock.hpp"
 #include "resp/reply.hpp"
+
+namespace holdfast::topology {
+class cluster_node;
+enum class refusal_kind : std::uint8_t;
+}  // namespace holdfast::topology
 
 namespace holdfast::net {
 
@@ -67,10 +72,12 @@ struct request {
 
   // For a deployment of several servers.
   std::optional<std::uint16_t> slot{};  ///< it has no key, and belongs to one that has (WAIT)
-  bool stays = false;           ///< is meant for this very server, and not sent to another in its place
-  std::uint16_t redirects = 0;  ///< how often in a row servers have sent it elsewhere
-  std::uint16_t pauses = 0;     ///< how often it was kept back for a while
-  time_point kept_since{};      ///< when it first could not go where it should
+  bool stays = false;                 ///< is meant for this very server, and not sent to another in its place
+  std::uint16_t redirects = 0;        ///< how often in a row servers have sent it elsewhere
+  std::uint16_t pauses = 0;           ///< how often it was kept back for a while
+  time_point kept_since{};            ///< when it first could not go where it should
+  topology::refusal_kind kept_for{};  ///< and why it can't now
+  topology::cluster_node* ask_at = nullptr;  ///< (ASKING); null: whoever serves the slot
 
   [[nodiscard]] std::string_view key_text() const noexcept {
     return std::string_view{bytes}.substr(bytes.size() - key.from_end, key.size);
@@ -79,25 +86,41 @@ struct request {
 
 /// The requests of one connection, in order. All of ours may be sent again: the scripts are idempotent, so
 /// after a drop everything that was in flight goes out anew, in the old order, ahead of what came later.
+///
+/// Only add() of a new request may fail for want of memory, and then nothing has happened: a request keeps
+/// the node of a list that it was given there, wherever it goes.
 class pipeline {
  public:
-  /// `resent`: an earlier copy of it may have been carried out.
-  void add(request what, time_point now, bool resent = false);
-
-  /// Appends all that wasn't sent to `out`; it's in flight now. How many of them had been sent before?
-  std::size_t send_to(std::string& out, time_point now);
-
+  /// A request, and what is known of how it ended, or until now.
   struct finished {
     request what;
     answer how;
+    time_point queued{};
   };
+  using batch = std::list<finished>;
 
-  /// The reply for the oldest request in flight. False when there is none: the peer talks out of turn.
-  [[nodiscard]] bool match(resp::reply&& reply, finished& out);
+  pipeline() = default;
+  pipeline(pipeline const&) = delete;
+  pipeline& operator=(pipeline const&) = delete;
+  ~pipeline() = default;
 
-  /// One whose answer doesn't count: it comes before all others. Only after restart(): nothing may be in
+  /// `resent`: an earlier copy of it may have been carried out. Throws std::bad_alloc, and then `what` is as
+  /// it was.
+  void add(request&& what, time_point now, bool resent = false);
+  /// Those that were in a pipeline before; what is known of each stays true: that it was sent, say.
+  void add(batch&& those, time_point now) noexcept;
+
+  /// Appends all that wasn't sent to `out`; it's in flight now. How many of them had been sent before? Throws
+  /// std::bad_alloc, and then none was appended, and none is in flight.
+  std::size_t send_to(std::string& out, time_point now);
+
+  /// Moves the oldest request in flight, whose reply this is, to `out`. False when there is none: the peer
+  /// talks out of turn.
+  [[nodiscard]] bool match(resp::reply&& reply, batch& out) noexcept;
+
+  /// Those whose answer doesn't count: they come before all others. Only after restart(): nothing may be in
   /// flight.
-  void put_back(finished one, time_point now);
+  void put_back(batch&& those, time_point now) noexcept;
 
   /// The connection is gone: everything is to be sent again.
   void restart() noexcept;
@@ -105,43 +128,33 @@ class pipeline {
   /// Takes out all requests that `wanted(request, when it was queued)` says, keeping the order of the rest.
   /// Only after restart(): nothing may be in flight.
   template <class Wanted>
-  [[nodiscard]] std::vector<finished> remove_if(Wanted wanted) {
-    std::vector<finished> result;
-    std::deque<entry> rest;
-    for (auto& one : entries_) {
-      if (wanted(one.what, one.queued)) {
-        result.push_back(one.finish());
-      } else {
-        rest.push_back(std::move(one));
-      }
+  [[nodiscard]] batch remove_if(Wanted wanted) noexcept {
+    batch result;
+    for (auto next = all_.begin(); next != all_.end();) {
+      auto const here = next++;
+      if (wanted(std::as_const(here->what), here->queued)) result.splice(result.end(), all_, here);
     }
-    entries_ = std::move(rest);
+    unsent_ = all_.begin();
     return result;
   }
 
-  [[nodiscard]] bool empty() const noexcept { return entries_.empty(); }
+  /// Of those that are over: their memory serves the next ones.
+  void recycle(batch&& used) noexcept;
+
+  [[nodiscard]] bool empty() const noexcept { return all_.empty(); }
   [[nodiscard]] std::size_t in_flight() const noexcept { return in_flight_; }
-  [[nodiscard]] std::size_t unsent() const noexcept { return entries_.size() - in_flight_; }
+  [[nodiscard]] std::size_t unsent() const noexcept { return all_.size() - in_flight_; }
 
   /// When the oldest request in flight was sent; only if there is one.
-  [[nodiscard]] time_point oldest() const noexcept { return entries_.front().sent_at; }
+  [[nodiscard]] time_point oldest() const noexcept { return all_.front().how.sent_at; }
 
  private:
-  struct entry {
-    request what;
-    time_point queued;
-    time_point sent_at{};
-    bool sent = false;
-    bool resent = false;
+  void append(batch& one) noexcept;
 
-    finished finish() {
-      return {std::move(what),
-              {.reply = {}, .failure = {}, .sent_at = sent_at, .sent = sent, .resent = resent}};
-    }
-  };
-
-  std::deque<entry> entries_;  ///< the first in_flight_ of them are sent
+  batch all_;  ///< the first in_flight_ of them are sent
   std::size_t in_flight_ = 0;
+  batch::iterator unsent_ = all_.end();  ///< the first that isn't sent
+  batch spare_;
 };
 
 }  // namespace holdfast::net

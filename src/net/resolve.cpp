@@ -8,6 +8,7 @@
 #include <boost/asio/local/stream_protocol.hpp>
 #include <boost/asio/post.hpp>
 #include <cstring>
+#include <exception>
 #include <mutex>
 #include <optional>
 #include <system_error>
@@ -15,6 +16,7 @@
 #include <utility>
 
 #include "base/quiet_thread.hpp"
+#include "reactor/room_for_one.hpp"
 
 namespace holdfast::net {
 namespace {
@@ -36,13 +38,14 @@ struct answer {
 answer ask(std::string const& host, std::uint16_t port) {
   addrinfo hints{};
   hints.ai_socktype = SOCK_STREAM;
-  addrinfo* list = nullptr;
+  addrinfo* found = nullptr;
   answer result;
-  if (int const code = ::getaddrinfo(host.c_str(), nullptr, &hints, &list); code != 0) {
+  if (int const code = ::getaddrinfo(host.c_str(), nullptr, &hints, &found); code != 0) {
     result.failure = code == EAI_NONAME ? "Host not found" : ::gai_strerror(code);
     return result;
   }
-  for (auto const* each = list; each; each = each->ai_next) {
+  std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> const list{found, &::freeaddrinfo};
+  for (auto const* each = list.get(); each; each = each->ai_next) {
     if (each->ai_family != AF_INET && each->ai_family != AF_INET6) continue;
     tcp::endpoint where;
     if (each->ai_addrlen > where.capacity()) continue;
@@ -51,7 +54,6 @@ answer ask(std::string const& host, std::uint16_t port) {
     where.port(port);
     result.found.push_back(to_address(where));
   }
-  ::freeaddrinfo(list);
   if (result.found.empty()) result.failure = "Host not found";
   return result;
 }
@@ -65,7 +67,13 @@ class threaded_resolution final : public resolution,
   void start(std::string host, std::uint16_t port) {
     try {
       start_quiet_thread([self = shared_from_this(), host = std::move(host), port] {
-        self->deliver(ask(host, port));
+        answer result;
+        try {
+          result = ask(host, port);
+        } catch (std::exception const&) {
+          result.failure = "out of memory";
+        }
+        self->deliver(std::move(result));
       }).detach();
     } catch (std::system_error const& failure) {
       deliver({std::string{"no thread to ask in ("} + failure.what() + "); " + advice_about_threads, {}});
@@ -81,18 +89,20 @@ class threaded_resolution final : public resolution,
   }
 
  private:
-  void deliver(answer result) {
-    handler done;
+  void deliver(answer result) noexcept {
     std::lock_guard const hold{mutex_};
     if (!io_) return;
-    std::swap(done, done_);
-    asio::post(*io_, [self = shared_from_this(), done = std::move(done), result = std::move(result)] {
-      // Until the thread has left the io_context, whose end may be what `done` brings about.
-      {
-        std::lock_guard const wait{self->mutex_};
-      }
-      done(result.failure, result.found);
-    });
+    result_ = std::move(result);
+    asio::post(*io_, reactor::in_room{&room_, [self = shared_from_this()] {
+                                        handler done;
+                                        {
+                                          // Until the thread has left the io_context, whose end may be what
+                                          // `done` brings about.
+                                          std::lock_guard const wait{self->mutex_};
+                                          std::swap(done, self->done_);
+                                        }
+                                        if (done) done(self->result_.failure, std::move(self->result_.found));
+                                      }});
     io_ = nullptr;
     work_.reset();
   }
@@ -101,6 +111,8 @@ class threaded_resolution final : public resolution,
   asio::io_context* io_;  ///< null once it may be gone
   std::optional<asio::executor_work_guard<asio::io_context::executor_type>> work_;
   handler done_;
+  answer result_;
+  reactor::room_for_one room_;
 };
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "net/session.hpp"
 
 #include <boost/asio/error.hpp>
+#include <exception>
 #include <utility>
 
 #include "base/ids.hpp"
@@ -28,17 +29,24 @@ session::session(reactor::loop& on, settings const& how, client_stats& counts)
       how_{how},
       counts_{counts},
       to_{how.server},
+      starved_because_{std::make_shared<error const>(std::errc::not_enough_memory,
+                                                     how.server.display + ": out of memory")},
       parser_{how.limits},
       pause_{first_pause, longest_pause},
       random_{static_cast<std::minstd_rand::result_type>(random_seed())},
       connect_timer_{[this] {
-        drop(errc::unreachable, "no connection within " + in_ms(how_.connect_timeout) +
-                                    (line_ ? " (trying " + line_->peer() + ")" : std::string{}));
+        if (starved_) return drop(starved_because_, end::elsewhere);
+        drop(errc::unreachable, [this] {
+          return "no connection within " + in_ms(how_.connect_timeout) +
+                 (line_ ? " (trying " + line_->peer() + ")" : std::string{});
+        });
       }},
       pause_timer_{[this] {
         state_ = state::idle;
         if (wanted()) connect();
-      }} {}
+      }} {
+  on_.remember(*this);
+}
 
 session::~session() {
   if (how_.where != nullptr) how_.where->forget(*this);
@@ -46,51 +54,80 @@ session::~session() {
   retire_transport(ending::closed);
 }
 
-void session::open() {
+void session::open() noexcept {
   if (state_ == state::idle) connect();
 }
 
-void session::close() {
+void session::close() noexcept {
   retire_transport(ending::closed);
   stand_still();
 }
 
-void session::cut() {
+void session::cut() noexcept {
   note_unanswered();
   retire_transport(ending::reset);
   stand_still();
 }
 
-void session::stand_still() {
+void session::stand_still() noexcept {
   connect_timer_.disarm();
   pause_timer_.disarm();
   state_ = state::idle;
 }
 
-void session::connect() {
-  state_ = state::locating;
-  on_.add_interest(1);  // somebody has to drive while this goes on
-  on_.arm(connect_timer_, boot_clock::now() + how_.connect_timeout);
-  if (how_.where != nullptr) {
-    how_.where->locate(*this);
-  } else {
-    dial();
+void session::starve() noexcept {
+  if (state_ == state::idle || state_ == state::pausing) return;
+  starved_ = true;
+  on_.arm(connect_timer_, boot_clock::now());
+}
+
+/// Whose it was nobody knows. Of a plain connection that is up none gets lost.
+void session::on_lost_handler() noexcept {
+  if (state_ != state::up || (line_ && !line_->direct())) starve();
+}
+
+/// What a handler of the transport's does; without memory for it the line ends.
+template <class Step>
+void session::handle(Step step) noexcept {
+  try {
+    step();
+  } catch (std::exception const&) {
+    if (on_its_way() || up()) drop(starved_because_, end::elsewhere);
   }
 }
 
-void session::found(endpoint const& to) {
+void session::connect() noexcept {
+  state_ = state::locating;
+  on_.add_interest(1);  // somebody has to drive while this goes on
+  on_.arm(connect_timer_, boot_clock::now() + how_.connect_timeout);
+  try {
+    if (how_.where != nullptr) {
+      how_.where->locate(*this);
+    } else {
+      dial();
+    }
+  } catch (std::exception const&) {
+    starve();
+  }
+}
+
+void session::found(endpoint const& to) noexcept {
   if (state_ != state::locating) return;
-  to_ = to;
-  dial();
+  try {
+    to_ = to;
+    dial();
+  } catch (std::exception const&) {
+    starve();
+  }
 }
 
-void session::not_found(errc code, std::string const& why, end how) {
-  if (state_ == state::locating) drop(code, why, how);
+void session::not_found(errc code, std::string const& why, end how) noexcept {
+  if (state_ == state::locating) drop(code, [&why] { return why; }, how);
 }
 
-void session::move(std::string const& why) {
+void session::move(std::string const& why) noexcept {
   if (state_ == state::idle || state_ == state::locating) return;
-  if (state_ != state::pausing) drop(errc::unreachable, why, end::elsewhere);
+  if (state_ != state::pausing) drop(errc::unreachable, [&why] { return why; }, end::elsewhere);
   if (state_ != state::pausing) return;  // those who heard of it have closed it, or begun anew
   pause_.reset();
   pause_timer_.disarm();
@@ -103,17 +140,18 @@ void session::dial() {
   try {
     line_ = make_transport(on_.io(), to_);
   } catch (error const& failure) {
-    drop(errc::bad_url, failure.what(), end::final);
+    drop(errc::bad_url, [&failure] { return failure.what(); }, end::final);
     return;
   }
   line_->owner = this;
   line_->async_connect([line = line_.get(), &on = on_](std::string const& failure) {
-    std::lock_guard const hold{on.mutex()};
-    if (line->owner == nullptr) return;
+    reactor::handling const hold{on};
+    auto* const owner = line->owner;
+    if (owner == nullptr) return;
     if (failure.empty()) {
-      line->owner->greet();
+      owner->handle([owner] { owner->greet(); });
     } else {
-      line->owner->drop(errc::unreachable, failure);
+      owner->drop(errc::unreachable, [&failure] { return failure; });
     }
   });
 }
@@ -140,8 +178,9 @@ void session::on_greeting(resp::reply const& reply) {
       on_.mark_dirty(*this);
       return;
     case handshake::step::done:
-      id_ = greeting_->ours();
-      known_since_ = boot_clock::now();
+      if (how_.unended != nullptr) {
+        note_.assign(1, {.at = to_, .id = greeting_->ours(), .since = boot_clock::now()});
+      }
       if (!greeting_->ended().empty()) how_.unended->settle(greeting_->ended(), greeting_->not_ended());
       greeting_.reset();
       connect_timer_.disarm();
@@ -161,7 +200,7 @@ void session::on_greeting(resp::reply const& reply) {
                        : step == handshake::step::elsewhere ? end::elsewhere
                        : code == errc::unauthorized         ? end::final
                                                             : end::broken;
-      drop(code, failure.what(), how);
+      drop(code, [&failure] { return failure.what(); }, how);
       return;
   }
 }
@@ -170,25 +209,26 @@ void session::read() {
   auto const room = parser_.prepare(read_size);
   line_->async_read_some(room.data(), room.size(),
                          [line = line_.get(), &on = on_](boost::system::error_code failure, std::size_t n) {
-                           std::lock_guard const hold{on.mutex()};
-                           if (line->owner == nullptr) return;
-                           if (failure) {
-                             line->owner->on_cut(failure);
-                           } else {
-                             line->owner->on_bytes(n);
-                           }
+                           reactor::handling const hold{on};
+                           auto* const owner = line->owner;
+                           if (owner == nullptr) return;
+                           owner->handle([&] { failure ? owner->on_cut(failure) : owner->on_bytes(n); });
                          });
 }
 
 void session::on_cut(boost::system::error_code failure) {
-  auto const closed = failure == boost::asio::error::eof;
-  auto why = line_->peer() + ": " + (closed ? "the server closed the connection" : line_->words_for(failure));
-  // That is all that a TLS port has to say to whom it doesn't understand.
-  auto const hung_up = closed || failure == boost::asio::error::connection_reset;
-  if (hung_up && state_ == state::greeting && to_.how == endpoint::scheme::tcp) {
-    why += " (is that a TLS port? The URL begins with rediss then)";
-  }
-  drop(errc::unreachable, why);
+  if (failure == boost::asio::error::no_memory) return drop(starved_because_, end::elsewhere);
+  drop(errc::unreachable, [&] {
+    auto const closed = failure == boost::asio::error::eof;
+    auto why =
+        line_->peer() + ": " + (closed ? "the server closed the connection" : line_->words_for(failure));
+    // That is all that a TLS port has to say to whom it doesn't understand.
+    auto const hung_up = closed || failure == boost::asio::error::connection_reset;
+    if (hung_up && state_ == state::greeting && to_.how == endpoint::scheme::tcp) {
+      why += " (is that a TLS port? The URL begins with rediss then)";
+    }
+    return why;
+  });
 }
 
 void session::on_bytes(std::size_t n) {
@@ -211,7 +251,10 @@ void session::on_bytes(std::size_t n) {
         read();
         return;
       case resp::parser::outcome::broken:
-        drop(errc::protocol, how_.server.display + " (" + line_->peer() + "): " + parser_.why(), end::final);
+        drop(
+            errc::protocol,
+            [this] { return how_.server.display + " (" + line_->peer() + "): " + parser_.why(); },
+            end::final);
         return;
     }
   }
@@ -221,41 +264,46 @@ bool session::flush(bool driving) {
   if (state_ != state::up && state_ != state::greeting) return true;  // goes out when it is up
   if (!writing_.empty()) return true;                                 // goes out behind what is being written
   if (!driving && (!line_->direct() || outstanding() >= write_beside_driver)) return false;
-  if (state_ == state::up) gather(out_);
-  if (out_.empty()) return true;
+  try {
+    if (state_ == state::up) gather(out_);
+    if (!out_.empty()) write();
+  } catch (std::exception const&) {
+    starve();  // all or part of it hasn't been written
+  }
+  return true;
+}
+
+void session::write() {
   ++counts_.writes;
   if (line_->direct()) {
     boost::system::error_code failure;
     auto const n = line_->try_write(out_, failure);
     if (failure || n == out_.size()) {  // a failure shows on the reading side, too, and is handled there
       out_.clear();
-      return true;
+      return;
     }
     out_.erase(0, n);
   }
   writing_.swap(out_);
-  write_rest(0);
-  return true;
-}
-
-void session::write_rest(std::size_t done) {
-  line_->async_write(std::string_view{writing_}.substr(done),
+  line_->async_write(writing_,
                      [line = line_.get(), &on = on_](boost::system::error_code failure, std::size_t) {
-                       std::lock_guard const hold{on.mutex()};
-                       if (line->owner == nullptr) return;
-                       line->owner->writing_.clear();
-                       if (!failure) on.mark_dirty(*line->owner);
+                       reactor::handling const hold{on};
+                       auto* const owner = line->owner;
+                       if (owner == nullptr) return;
+                       owner->writing_.clear();
+                       if (!failure) on.mark_dirty(*owner);
+                       if (failure == boost::asio::error::no_memory) owner->starve();
                      });
 }
 
 /// A reset ends what this machine still has of it; what is in the network, in a proxy, or unread at the
 /// server only the server can.
-void session::note_unanswered() {
+void session::note_unanswered() noexcept {
   if (state_ != state::up || outstanding() == 0 || how_.unended == nullptr) return;
-  how_.unended->add({.at = to_, .id = id_, .since = known_since_});
+  how_.unended->add(std::move(note_));
 }
 
-void session::retire_transport(ending how) {
+void session::retire_transport(ending how) noexcept {
   ++generation_;
   if (on_its_way()) on_.add_interest(-1);
   if (line_) {
@@ -271,21 +319,25 @@ void session::retire_transport(ending how) {
   parser_.reset();
   out_.clear();
   writing_ = {};
+  starved_ = false;
 }
 
-void session::drop(errc code, std::string const& why, end how) {
-  auto const was_up = state_ == state::up;
-  if (was_up) ++counts_.disconnects;
+std::shared_ptr<error const> session::explain(errc code, std::string const& words) const {
+  auto const prefix =
+      code == errc::unreachable ? "cannot reach " + how_.server.display + ": " : std::string{};
+  auto const advice = code == errc::unreachable && !ever_up_ ? how_.advice : std::string{};
+  return std::make_shared<error const>(code, prefix + words + advice);
+}
+
+void session::drop(std::shared_ptr<error const> const& why, end how) noexcept {
+  if (up()) ++counts_.disconnects;
   note_unanswered();
   retire_transport(ending::reset);
   connect_timer_.disarm();
   state_ = state::pausing;
   on_.arm(pause_timer_, boot_clock::now() + pause_.next(random_));
-  auto const prefix =
-      code == errc::unreachable ? "cannot reach " + how_.server.display + ": " : std::string{};
-  auto const advice = code == errc::unreachable && !ever_up_ ? how_.advice : std::string{};
-  on_down(std::make_shared<error const>(code, prefix + why + advice), how);
-  if (troubled_) troubled_();
+  on_down(why, how);
+  if (troubled_) tell(troubled_);
 }
 
 }  // namespace holdfast::net

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <exception>
 #include <functional>
 #include <holdfast/client.hpp>
 #include <memory>
@@ -35,16 +36,19 @@ struct settings {
 };
 
 /// One line to the server. All under the client's lock; it may be destroyed there, but not by what it calls.
+///
+/// Where memory is wanting the line ends, as if it had broken, and is made again: not inside the call that
+/// found out, but by the loop.
 class session : public reactor::flushable {
  public:
   session(reactor::loop& on, settings const& how, client_stats& counts);
   ~session() override;
 
   /// Connects, unless that is under way.
-  void open();
+  void open() noexcept;
 
   /// Ends the connection without another try. What is on its way still arrives.
-  void close();
+  void close() noexcept;
 
   [[nodiscard]] bool up() const noexcept { return state_ == state::up; }
 
@@ -62,32 +66,61 @@ class session : public reactor::flushable {
   };
 
   /// It is there: connects to it.
-  void found(endpoint const& to);
-  void not_found(errc code, std::string const& why, end how);
+  void found(endpoint const& to) noexcept;
+  void not_found(errc code, std::string const& why, end how) noexcept;
   /// Another one than `to()` serves us from now on: goes there without a pause, if it is wanted anywhere.
-  void move(std::string const& why);
+  void move(std::string const& why) noexcept;
   /// The server that it is connected to, or tries, or tried last.
   [[nodiscard]] endpoint const& to() const noexcept { return to_; }
 
+  /// There is no memory for what this line was to do.
+  void starve() noexcept;
+
   bool flush(bool driving) override;
+  void on_lost_handler() noexcept override;
 
  protected:
   /// The handshake is done.
   virtual void on_up() = 0;
-  virtual void on_down(std::shared_ptr<error const> why, end how) = 0;
+  virtual void on_down(std::shared_ptr<error const> const& why, end how) noexcept = 0;
   virtual void on_reply(resp::reply&& reply) = 0;
   /// Should a lost connection be made again?
-  [[nodiscard]] virtual bool wanted() const = 0;
-  /// Adds what is to be written now.
+  [[nodiscard]] virtual bool wanted() const noexcept = 0;
+  /// Adds what is to be written now: all of it or, if that throws, nothing.
   virtual void gather(std::string& out) = 0;
   /// Replies that are waited for: with many of them, writing is left to the driver.
-  [[nodiscard]] virtual std::size_t outstanding() const = 0;
+  [[nodiscard]] virtual std::size_t outstanding() const noexcept = 0;
 
   /// The same, but what is on its way will be sent again: it is reset.
-  void cut();
+  void cut() noexcept;
 
-  /// Treats the connection as broken, and what is on its way as cut() does.
-  void drop(errc code, std::string const& why, end how = end::broken);
+  /// Treats the connection as broken, and what is on its way as cut() does. `words` says why.
+  template <class Words>
+  void drop(errc code, Words words, end how = end::broken) noexcept {
+    std::shared_ptr<error const> why;
+    try {
+      why = explain(code, words());
+    } catch (std::exception const&) {
+      why = starved_because_;
+    }
+    drop(why, how);
+  }
+  void drop(std::shared_ptr<error const> const& why, end how) noexcept;
+
+  /// Calls what belongs to others; what that throws is theirs to mend (see reactor::loop).
+  template <class F>
+  void tell(F&& f) noexcept {
+    try {
+      f();
+    } catch (std::exception const&) {
+      on_.torn();
+    }
+  }
+
+  /// Told where there is no memory to say what is wrong.
+  [[nodiscard]] std::shared_ptr<error const> const& starved_because() const noexcept {
+    return starved_because_;
+  }
 
   [[nodiscard]] reactor::loop& on() noexcept { return on_; }
   [[nodiscard]] settings const& how() const noexcept { return how_; }
@@ -98,18 +131,21 @@ class session : public reactor::flushable {
  private:
   enum class state { idle, locating, connecting, greeting, up, pausing };
 
-  void stand_still();
-  void connect();
+  template <class Step>
+  void handle(Step step) noexcept;
+  [[nodiscard]] std::shared_ptr<error const> explain(errc code, std::string const& words) const;
+  void stand_still() noexcept;
+  void connect() noexcept;
   void dial();
   void greet();
   void read();
   void on_cut(boost::system::error_code failure);
   void on_bytes(std::size_t n);
   void on_greeting(resp::reply const& reply);
-  void write_rest(std::size_t done);
+  void write();
   enum class ending { closed, reset };
-  void retire_transport(ending how);
-  void note_unanswered();
+  void retire_transport(ending how) noexcept;
+  void note_unanswered() noexcept;
   [[nodiscard]] bool on_its_way() const noexcept {
     return state_ == state::locating || state_ == state::connecting || state_ == state::greeting;
   }
@@ -122,14 +158,15 @@ class session : public reactor::flushable {
   std::shared_ptr<transport> line_;
   std::uint64_t number_ = 0;
   bool ever_up_ = false;
+  bool starved_ = false;
+  std::shared_ptr<error const> const starved_because_;
   std::function<void()> troubled_;
   std::uint64_t generation_ = 0;  ///< of the transport: a reply may end the one that it came over
   resp::parser parser_;
   std::unique_ptr<handshake> greeting_;
-  connection_id id_;          ///< of this connection, once it is up
-  time_point known_since_{};  ///< the latest that the server may have taken it
-  std::string out_;           ///< to be written
-  std::string writing_;       ///< being written; empty: nothing is
+  loose_ends::prepared note_;  ///< for when this connection breaks
+  std::string out_;            ///< to be written
+  std::string writing_;        ///< being written; empty: nothing is
   backoff pause_;
   std::minstd_rand random_;
   reactor::timer connect_timer_;

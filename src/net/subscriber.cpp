@@ -1,5 +1,6 @@
 #include "net/subscriber.hpp"
 
+#include <exception>
 #include <utility>
 
 #include "resp/command.hpp"
@@ -18,33 +19,53 @@ subscriber::subscriber(reactor::loop& on, settings const& how, client_stats& cou
 
 void subscriber::listen(std::string const& channel, listener& who, kind how) {
   auto const [place, is_new] = all(how).try_emplace(channel, subscription{.who = &who});
-  wanted_ = true;
-  if (!up()) {
-    open();
-  } else if (is_new) {
-    subscribe(how, channel, place->second);
+  if (up() && is_new) {
+    try {
+      subscribe(how, channel, place->second);
+    } catch (std::exception const&) {
+      all(how).erase(place);
+      throw;
+    }
   }
+  wanted_ = true;
+  if (!up()) open();
 }
 
-void subscriber::forget(std::string_view channel, kind how) {
+void subscriber::forget(std::string_view channel, kind how) noexcept {
   auto const known = all(how).find(channel);
   if (known == all(how).end()) return;
-  asked_.push_back({.number = 0, .how = how, .channel = known->first});
-  all(how).erase(known);
+  auto const gone = all(how).extract(known);
   if (!up()) {
     asked_.clear();
     return;
   }
-  resp::append_command(to_send_,
-                       {how == kind::sharded ? "SUNSUBSCRIBE" : "UNSUBSCRIBE", asked_.back().channel});
+  try {
+    say("UNSUBSCRIBE", how, gone.key(), 0);
+  } catch (std::exception const&) {
+    starve();  // the next connection doesn't know it any more
+  }
+}
+
+/// All of it or, if that throws, nothing.
+void subscriber::say(std::string_view word, kind how, std::string const& channel, std::uint64_t number) {
+  auto const before = to_send_.size();
+  try {
+    if (how == kind::sharded) {
+      resp::append_command(to_send_, {std::string{"S"}.append(word), channel});
+    } else {
+      resp::append_command(to_send_, {word, channel});
+    }
+    asked_.push_back({.number = number, .how = how, .channel = channel});
+  } catch (std::exception const&) {
+    to_send_.resize(before);
+    throw;
+  }
   on().mark_dirty(*this);
 }
 
 void subscriber::subscribe(kind how, std::string const& channel, subscription& what) {
+  say("SUBSCRIBE", how, channel, last_request_ + 1);
   what.request = ++last_request_;
-  asked_.push_back({.number = what.request, .how = how, .channel = channel});
-  resp::append_command(to_send_, {how == kind::sharded ? "SSUBSCRIBE" : "SUBSCRIBE", channel});
-  on().mark_dirty(*this);
 }
 
 void subscriber::on_up() {
@@ -82,7 +103,7 @@ void subscriber::on_reply(resp::reply&& reply) {
 void subscriber::on_message(kind how, resp::reply const& reply) {
   ++counts().messages;
   auto const known = all(how).find(reply[1].text);
-  if (known != all(how).end()) known->second.who->on_message(reply[2].text);
+  if (known != all(how).end()) tell([&] { known->second.who->on_message(reply[2].text); });
 }
 
 /// What we asked for, or else the server has given the slot of the channel away.
@@ -97,10 +118,10 @@ void subscriber::on_left(kind how, std::string_view channel) {
   auto& who = *known->second.who;
   all(how).erase(known);
   close_unused();
-  who.on_gone();
+  tell([&who] { who.on_gone(); });
 }
 
-void subscriber::close_unused() {
+void subscriber::close_unused() noexcept {
   if (!unused()) return;
   wanted_ = false;
   asked_.clear();
@@ -115,7 +136,9 @@ void subscriber::on_confirmed(kind how, std::string_view channel) {
   auto const number = asked_.front().number;
   asked_.pop_front();
   auto const known = all(how).find(channel);
-  if (known != all(how).end() && known->second.request == number) known->second.who->on_subscribed();
+  if (known != all(how).end() && known->second.request == number) {
+    tell([&known] { known->second.who->on_subscribed(); });
+  }
 }
 
 void subscriber::on_refused(std::string const& words) {
@@ -128,10 +151,10 @@ void subscriber::on_refused(std::string const& words) {
   auto& who = *known->second.who;
   all_such.erase(known);
   close_unused();
-  who.on_refused(words);
+  tell([&] { who.on_refused(words); });
 }
 
-void subscriber::on_down(std::shared_ptr<error const> /*why*/, end how) {
+void subscriber::on_down(std::shared_ptr<error const> const& /*why*/, end how) noexcept {
   asked_.clear();
   to_send_.clear();
   line_timer_.disarm();
@@ -139,17 +162,22 @@ void subscriber::on_down(std::shared_ptr<error const> /*why*/, end how) {
     wanted_ = false;  // the other connection reports the same; waiters fall back to re-checks
 }
 
-void subscriber::check_line() {
+void subscriber::check_line() noexcept {
   auto const now = boot_clock::now();
   if (now >= heard_ + 2 * heartbeat) {
-    drop(errc::unreachable, "the connection for messages went silent");
+    drop(errc::unreachable, [] { return "the connection for messages went silent"; });
     return;
   }
-  if (now >= heard_ + heartbeat) {
-    resp::append_command(to_send_, {"PING"});
-    on().mark_dirty(*this);
-  }
   on().arm(line_timer_, now + heartbeat);
+  if (now < heard_ + heartbeat) return;
+  try {
+    std::string ping;
+    resp::append_command(ping, {"PING"});
+    to_send_ += ping;
+    on().mark_dirty(*this);
+  } catch (std::exception const&) {
+    starve();
+  }
 }
 
 }  // namespace holdfast::net

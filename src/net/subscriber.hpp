@@ -40,14 +40,15 @@ class subscriber final : public session {
   };
 
   /// Opens the connection, and subscribes the channel for its one listener, unless that is done or under way.
-  /// A plain channel and a sharded one of the same name are two.
+  /// A plain channel and a sharded one of the same name are two. Throws std::bad_alloc, and then it's as if
+  /// it hadn't been called.
   void listen(std::string const& channel, listener& who, kind how = kind::plain);
 
   /// Nobody listens to it any more.
-  void forget(std::string_view channel, kind how = kind::plain);
+  void forget(std::string_view channel, kind how = kind::plain) noexcept;
 
   /// Ends the connection, unless somebody listens.
-  void close_unused();
+  void close_unused() noexcept;
 
   /// There are channels, and no connection over which anything could be heard.
   [[nodiscard]] bool deaf() const noexcept { return !unused() && !up(); }
@@ -59,22 +60,23 @@ class subscriber final : public session {
   };
 
   void on_up() override;
-  void on_down(std::shared_ptr<error const> why, end how) override;
+  void on_down(std::shared_ptr<error const> const& why, end how) noexcept override;
   void on_reply(resp::reply&& reply) override;
-  [[nodiscard]] bool wanted() const override { return wanted_ && !unused(); }
+  [[nodiscard]] bool wanted() const noexcept override { return wanted_ && !unused(); }
   void gather(std::string& out) override;
-  [[nodiscard]] std::size_t outstanding() const override { return 0; }
+  [[nodiscard]] std::size_t outstanding() const noexcept override { return 0; }
 
   using subscriptions = std::map<std::string, subscription, std::less<>>;
 
   [[nodiscard]] subscriptions& all(kind how) noexcept { return how == kind::sharded ? sharded_ : plain_; }
   [[nodiscard]] bool unused() const noexcept { return plain_.empty() && sharded_.empty(); }
+  void say(std::string_view word, kind how, std::string const& channel, std::uint64_t number);
   void subscribe(kind how, std::string const& channel, subscription& what);
   void on_message(kind how, resp::reply const& reply);
   void on_confirmed(kind how, std::string_view channel);
   void on_refused(std::string const& words);
   void on_left(kind how, std::string_view channel);
-  void check_line();
+  void check_line() noexcept;
 
   subscriptions plain_;
   subscriptions sharded_;

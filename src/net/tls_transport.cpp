@@ -4,6 +4,7 @@
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
 
+#include <atomic>
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/dispatch.hpp>
 #include <boost/asio/error.hpp>
@@ -13,6 +14,7 @@
 #include <boost/asio/ssl/error.hpp>
 #include <boost/asio/ssl/stream.hpp>
 #include <boost/asio/write.hpp>
+#include <exception>
 #include <holdfast/error.hpp>
 #include <mutex>
 #include <optional>
@@ -20,6 +22,7 @@
 
 #include "base/fork.hpp"
 #include "net/dial.hpp"
+#include "reactor/room_for_one.hpp"
 
 namespace holdfast::net {
 namespace {
@@ -134,27 +137,24 @@ class tls_transport final : public transport, public std::enable_shared_from_thi
   }
 
   void async_read_some(char* into, std::size_t size, io_handler done) override {
-    asio::dispatch(io_, [self = shared_from_this(), into, size, done = std::move(done)]() mutable {
-      if (!self->stream_) return self->abort(std::move(done));
-      self->stream_->async_read_some(asio::buffer(into, size),
-                                     [self, done = std::move(done)](error_code failure, std::size_t n) {
-                                       // Redis hangs up without the closing words of TLS; that is an ordinary
-                                       // end.
-                                       if (failure == asio::ssl::error::stream_truncated)
-                                         failure = asio::error::eof;
-                                       done(as_aborted(failure), n);
-                                     });
+    in_loop(done, [this, into, size](io_handler const& then) {
+      stream_->async_read_some(asio::buffer(into, size),
+                               [self = shared_from_this(), then](error_code failure, std::size_t n) {
+                                 // Redis hangs up without the closing words of TLS; that is an ordinary end.
+                                 if (failure == asio::ssl::error::stream_truncated)
+                                   failure = asio::error::eof;
+                                 then(as_aborted(failure), n);
+                               });
     });
   }
 
   void async_write(std::string_view bytes, io_handler done) override {
     // A copy: the owner forgets its bytes when it closes, and a step that is on its way by then reads on.
     out_ = bytes;
-    asio::dispatch(io_, [self = shared_from_this(), done = std::move(done)]() mutable {
-      if (!self->stream_) return self->abort(std::move(done));
-      asio::async_write(*self->stream_, asio::buffer(self->out_),
-                        [self, done = std::move(done)](error_code failure, std::size_t n) {
-                          done(as_aborted(failure), n);
+    in_loop(done, [this](io_handler const& then) {
+      asio::async_write(*stream_, asio::buffer(out_),
+                        [self = shared_from_this(), then](error_code failure, std::size_t n) {
+                          then(as_aborted(failure), n);
                         });
     });
   }
@@ -166,17 +166,11 @@ class tls_transport final : public transport, public std::enable_shared_from_thi
 
   [[nodiscard]] bool direct() const noexcept override { return false; }
 
-  void close() noexcept override {
-    dial_->cancel();
-    asio::dispatch(io_, [self = shared_from_this()] { self->close_socket(); });
-  }
+  void close() noexcept override { end(); }
 
   void reset() noexcept override {
-    dial_->cancel();
-    asio::dispatch(io_, [self = shared_from_this()] {
-      if (self->stream_) throw_away_unsent(self->stream_->next_layer());
-      self->close_socket();
-    });
+    resets_ = true;
+    end();
   }
 
   [[nodiscard]] std::string peer() const override { return dial_->peer(); }
@@ -187,11 +181,37 @@ class tls_transport final : public transport, public std::enable_shared_from_thi
   }
 
  private:
+  /// Begins something there, at once or soon.
+  template <class Begin>
+  void in_loop(io_handler const& done, Begin begin) {
+    if (io_.get_executor().running_in_this_thread()) {
+      if (stream_) return begin(done);
+      return abort(done);
+    }
+    asio::post(io_, [self = shared_from_this(), done, begin] {
+      if (!self->stream_) return done(asio::error::operation_aborted, 0);
+      try {
+        begin(done);
+      } catch (std::exception const&) {
+        done(asio::error::no_memory, 0);
+      }
+    });
+  }
+
+  /// What is done in the end there is room for.
+  void end() noexcept {
+    dial_->cancel();
+    if (std::exchange(ends_, true)) return;
+    asio::dispatch(io_, reactor::in_room{&room_, [self = shared_from_this()] { self->close_socket(); }});
+  }
+
   /// In the loop's thread.
   void close_socket() noexcept {
     closed_ = true;
+    if (!stream_) return;
+    if (resets_) throw_away_unsent(stream_->next_layer());
     error_code ignored;
-    if (stream_) stream_->lowest_layer().close(ignored);
+    stream_->lowest_layer().close(ignored);
   }
 
   void shake_hands(stream_socket socket, connect_handler done) {
@@ -253,10 +273,8 @@ class tls_transport final : public transport, public std::enable_shared_from_thi
     }
   }
 
-  void abort(io_handler done) {
-    asio::post(io_, [self = shared_from_this(), done = std::move(done)] {
-      done(asio::error::operation_aborted, 0);
-    });
+  void abort(io_handler const& done) {
+    asio::post(io_, [self = shared_from_this(), done] { done(asio::error::operation_aborted, 0); });
   }
 
   asio::io_context& io_;
@@ -267,6 +285,9 @@ class tls_transport final : public transport, public std::enable_shared_from_thi
   std::optional<asio::ssl::stream<stream_socket>> stream_;
   std::string out_;  ///< being written
   bool closed_ = false;
+  bool ends_ = false;                ///< close_socket() was called for
+  std::atomic<bool> resets_{false};  ///< and is to throw away what wasn't sent
+  reactor::room_for_one room_;
 };
 
 }  // namespace

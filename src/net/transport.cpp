@@ -2,6 +2,7 @@
 
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/error.hpp>
+#include <exception>
 #include <mutex>
 #include <utility>
 
@@ -85,12 +86,16 @@ class plain_transport final : public transport, public std::enable_shared_from_t
   /// Not asio::async_write, whose steps would use the socket without the mutex.
   void write(std::string_view rest, std::size_t before, io_handler done) {
     std::lock_guard const hold{mutex_};
-    socket_.async_write_some(asio::buffer(rest.data(), rest.size()),
-                             [self = shared_from_this(), rest, before, done = std::move(done)](
-                                 error_code failure, std::size_t n) mutable {
-                               if (failure || n == rest.size()) return done(as_aborted(failure), before + n);
-                               self->write(rest.substr(n), before + n, std::move(done));
-                             });
+    socket_.async_write_some(
+        asio::buffer(rest.data(), rest.size()),
+        [self = shared_from_this(), rest, before, done = std::move(done)](error_code failure, std::size_t n) {
+          if (failure || n == rest.size()) return done(as_aborted(failure), before + n);
+          try {
+            self->write(rest.substr(n), before + n, done);
+          } catch (std::exception const&) {
+            done(asio::error::no_memory, before + n);
+          }
+        });
   }
 
   std::shared_ptr<dial> const dial_;

@@ -19,10 +19,14 @@ class session;
 /// io_context, never inside the call that started them, and keep the transport alive until they have run. No
 /// call but try_write may run at the same time as another: locking is the owner's job. No time-outs either:
 /// the owner calls close().
+///
+/// What begins something may throw std::bad_alloc; then its handler isn't called. If memory is wanting later
+/// the handler gets error::no_memory, or the exception comes out of the io_context, and the handler is lost.
 class transport {
  public:
   /// Empty: connected. Else what failed, ready for a message: "connect to 127.0.0.1:1: Connection refused".
   using connect_handler = std::function<void(std::string const& failure)>;
+  /// Copied without need of memory: two pointers at most.
   using io_handler = std::function<void(boost::system::error_code, std::size_t)>;
 
   transport() = default;

@@ -1,12 +1,10 @@
 #include "reactor/reactor.hpp"
 
 #include <algorithm>
-#include <array>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
 #include <cstdlib>
-#include <iterator>
-#include <system_error>
+#include <exception>
 #include <utility>
 
 #include "base/fork.hpp"
@@ -24,6 +22,9 @@ constexpr std::chrono::milliseconds longest_nap{64};
 /// So many callbacks of one client may wait at a time, each on a thread that was its keeper.
 constexpr int most_relieved = 32;
 
+/// So many calls can be deferred without asking for memory, once there have been as many.
+constexpr std::size_t most_spare = 64;
+
 }  // namespace
 
 /// Of a thread; one for each client whose callbacks it is inside of.
@@ -31,8 +32,7 @@ struct loop::callbacks {
   loop& of;
   callbacks* outer;
   int const generation = fork_generation();
-  std::vector<callback<void()>> batch{};
-  std::size_t next = 0;  ///< behind the one that runs
+  calls batch{};  ///< behind the one that runs
 
   /// This process was forked inside of them: they are copies of its parent's, as is their client.
   [[nodiscard]] bool of_parent() const noexcept { return generation != fork_generation(); }
@@ -42,7 +42,7 @@ struct loop::callbacks {
 
 constinit thread_local loop::callbacks* loop::callbacks::innermost = nullptr;
 
-loop::loop() : io_{std::make_unique<boost::asio::io_context>(1)}, timers_{*io_, mutex_} {
+loop::loop() : io_{std::make_unique<boost::asio::io_context>(1)}, timers_{*this, room_of_timers_} {
   io_->get_executor().on_work_started();  // so that run_one() waits also when nobody has asked for anything
 }
 
@@ -52,7 +52,7 @@ loop::~loop() {
   timers_.close();
 }
 
-void loop::wait(lock& hold, parked& one) {
+void loop::wait(lock& hold, parked& one) noexcept {
   run_deferred(hold);
   while (one.done_.load(std::memory_order_relaxed) == 0) {
     if (polling_) {
@@ -74,41 +74,49 @@ void loop::wait(lock& hold, parked& one) {
   leave(hold);
 }
 
-void loop::finish(parked& one) {
-  if (one.asleep_) {
-    one.asleep_ = false;
-    --parked_;
-    ++served_;
-    wakes_.push_back(&one.done_);
-  } else if (driver_waits_ == &one && driver_ != std::this_thread::get_id()) {
-    interrupt();
+void loop::finish(parked& one) noexcept {
+  if (std::exchange(one.finished_, true)) return;
+  if (!one.asleep_) {
+    if (driver_waits_ == &one && driver_ != std::this_thread::get_id()) interrupt();
+    one.done_.store(1, std::memory_order_release);
+    return;
   }
-  one.done_.store(1, std::memory_order_release);
+  one.asleep_ = false;
+  --parked_;
+  ++served_;
+  (woken_last_ == nullptr ? woken_first_ : woken_last_->woken_next_) = &one;
+  woken_last_ = &one;
 }
 
-/// Threads are woken when the lock is free: woken before, they would only run into it.
-void loop::unlock(lock& hold) {
-  if (wakes_.empty()) {
-    hold.unlock();
-    return;
-  }
-  constexpr std::size_t few = 8;
-  if (wakes_.size() <= few) {
-    std::array<std::atomic<int>*, few> now{};
-    auto const count = wakes_.size();
-    std::copy(wakes_.begin(), wakes_.end(), now.begin());
-    wakes_.clear();
-    hold.unlock();
-    for (std::size_t i = 0; i != count; ++i) futex_wake(now[i]);
-    return;
-  }
-  std::vector<std::atomic<int>*> now;
-  now.swap(wakes_);
+/// Threads are woken when the lock is free: woken before, they would only run into it. Each is in the list
+/// for as long as it sleeps, and gone once it is told.
+void loop::unlock(lock& hold) noexcept {
+  mend();
+  auto* next = std::exchange(woken_first_, nullptr);
+  woken_last_ = nullptr;
   hold.unlock();
-  for (auto* const one : now) futex_wake(one);
+  while (next != nullptr) {
+    auto& done = next->done_;
+    next = next->woken_next_;
+    done.store(1, std::memory_order_release);
+    futex_wake(&done);
+  }
 }
 
-void loop::leave(lock& hold) {
+void loop::mend() noexcept {
+  if (std::exchange(torn_, false) && on_torn_) on_torn_();
+}
+
+void loop::defer(callback<void()> f) {
+  if (spare_.empty()) {
+    deferred_.push_back(std::move(f));
+    return;
+  }
+  spare_.front() = std::move(f);
+  deferred_.splice(deferred_.end(), spare_, spare_.begin());
+}
+
+void loop::leave(lock& hold) noexcept {
   auto const inside_callback = in_callbacks();
   // Inside one, bytes are collected for the end of all callbacks; but others may have gone to sleep
   // meanwhile.
@@ -119,15 +127,13 @@ void loop::leave(lock& hold) {
   unlock(hold);
 }
 
-void loop::mark_dirty(flushable& one) {
-  if (one.dirty_) return;
-  one.dirty_ = true;
-  dirty_.push_back(&one);
+void loop::mark_dirty(flushable& one) noexcept {
+  if (!one.is_linked()) dirty_.push_back(one);
 }
 
 void loop::forget(flushable& one) noexcept {
-  std::erase(dirty_, &one);
-  one.dirty_ = false;
+  one.unlink();
+  one.known_.unlink();
 }
 
 bool loop::stop(lock& hold, bool exiting) {
@@ -149,50 +155,91 @@ bool loop::stop(lock& hold, bool exiting) {
 }
 
 /// Blocks until something happens and handles all that did.
-void loop::turn(lock& hold) {
+void loop::turn(lock& hold) noexcept {
   flush_all(true);
   interrupted_ = false;
   unlock(hold);
-  io_->run_one();
-  io_->poll();
+  auto const all_ran = run_handlers();
   hold.lock();
+  if (!all_ran) {
+    for (auto& one : known_) one.on_lost_handler();
+    torn();
+  }
   flush_all(true);
+  mend();
 }
 
-void loop::flush_all(bool driving) {
-  std::erase_if(dirty_, [driving](flushable* one) {
-    if (!one->flush(driving)) return false;
-    one->dirty_ = false;
-    return true;
-  });
+/// False: something was thrown on the way.
+bool loop::run_handlers() noexcept {
+  auto fine = true;
+  try {
+    io_->run_one();
+  } catch (std::exception const&) {
+    fine = false;
+  }
+  for (;;) {
+    try {
+      io_->poll();
+      return fine;
+    } catch (std::exception const&) {
+      fine = false;
+    }
+  }
+}
+
+void loop::flush_all(bool driving) noexcept {
+  flushables now;
+  now.swap(dirty_);
+  while (!now.empty()) {
+    auto& one = now.front();
+    now.pop_front();
+    try {
+      if (!one.flush(driving)) mark_dirty(one);
+    } catch (std::exception const&) {
+      torn();
+    }
+  }
   if (!dirty_.empty() && polling_ && !driving) interrupt();
 }
 
-void loop::run_deferred(lock& hold) {
+void loop::run_deferred(lock& hold) noexcept {
   if (deferred_.empty() || in_callbacks()) return;
   callbacks mine{.of = *this, .outer = callbacks::innermost};
   callbacks::innermost = &mine;
   while (!deferred_.empty()) {
-    mine.batch.clear();
-    mine.batch.swap(deferred_);
-    mine.next = 0;
+    mine.batch.splice(mine.batch.end(), deferred_);
     unlock(hold);
-    while (mine.next != mine.batch.size()) {
-      auto& f = mine.batch[mine.next++];
-      try {
-        f();
-      } catch (std::exception const& thrown) {
-        if (on_exception_) on_exception_(thrown.what());
-      } catch (...) {
-        if (on_exception_) on_exception_("something that is no std::exception");
-      }
+    calls used;
+    while (!mine.batch.empty()) {
+      used.splice(used.begin(), mine.batch, mine.batch.begin());
+      run(used.front());
       if (mine.of_parent()) std::abort();  // all that would follow is the parent's
-      f.reset();                           // what it holds goes without the lock, too
+      used.front().reset();                // what it holds goes without the lock, too
+      if (used.size() > most_spare) used.pop_front();
     }
     hold.lock();
+    if (spare_.size() + used.size() <= most_spare) spare_.splice(spare_.end(), used);
   }
   callbacks::innermost = mine.outer;
   flush_all(false);
+}
+
+void loop::run(callback<void()>& one) noexcept {
+  try {
+    one();
+  } catch (std::exception const& thrown) {
+    complain(thrown.what());
+  } catch (...) {
+    complain("something that is no std::exception");
+  }
+}
+
+void loop::complain(char const* what) noexcept {
+  try {
+    if (on_exception_) on_exception_(what);
+  } catch (std::exception const&) {
+    return;  // there is no memory for it, perhaps, and nobody else to be told
+  }
 }
 
 /// Of this client, perhaps with callbacks of others inside them.
@@ -203,19 +250,16 @@ bool loop::in_callbacks() const noexcept {
   return false;
 }
 
-bool loop::may_wait() {
+bool loop::may_wait() noexcept {
   for (auto* one = callbacks::innermost; one != nullptr; one = one->outer) {
     if (!one->of_parent() && !one->of.pass_on(*one)) return false;
   }
   return true;
 }
 
-bool loop::pass_on(callbacks& rest) {
+bool loop::pass_on(callbacks& rest) noexcept {
   lock const hold{mutex_};
-  auto const first = rest.batch.begin() + static_cast<std::ptrdiff_t>(rest.next);
-  deferred_.insert(deferred_.begin(), std::make_move_iterator(first),
-                   std::make_move_iterator(rest.batch.end()));
-  rest.batch.erase(first, rest.batch.end());
+  deferred_.splice(deferred_.begin(), rest.batch);
   if (stopping_) return true;  // nothing is waited for any more
   if (is_keeper() && !relieve()) return false;
   leave_to_keeper();
@@ -223,13 +267,13 @@ bool loop::pass_on(callbacks& rest) {
 }
 
 /// Makes another thread the keeper in place of this one.
-bool loop::relieve() {
+bool loop::relieve() noexcept {
   if (relieved_ == most_relieved) return false;
   try {
     auto next = start_quiet_thread([this] { keep(); });
     keeper_.swap(next);
     next.detach();
-  } catch (std::system_error const&) {
+  } catch (std::exception const&) {
     return false;
   }
   ++relieved_;
@@ -237,7 +281,7 @@ bool loop::relieve() {
 }
 
 /// What is deferred, since this thread waits in a callback and can't run it.
-void loop::leave_to_keeper() {
+void loop::leave_to_keeper() noexcept {
   if (deferred_.empty()) return;
   passed_on_ = true;
   if (polling_) {
@@ -247,7 +291,7 @@ void loop::leave_to_keeper() {
   }
 }
 
-void loop::let_go() {
+void loop::let_go() noexcept {
   polling_ = false;
   driver_ = {};
   driver_waits_ = nullptr;
@@ -267,25 +311,27 @@ void loop::start_keeper() {
   keeper_ = start_quiet_thread([this] { keep(); });
 }
 
-void loop::wake_keeper() {
+void loop::wake_keeper() noexcept {
   if (stopping_ || keeper_wanted_) return;
   keeper_wanted_ = true;
   keeper_cv_.notify_one();
 }
 
-void loop::interrupt() {
+void loop::interrupt() noexcept {
   if (interrupted_) return;
   interrupted_ = true;
-  boost::asio::post(*io_, [] {});
+  // One that the driver hasn't come to yet brings it back, too; and there is room for one.
+  if (interrupt_posted_.exchange(true)) return;
+  boost::asio::post(*io_, in_room{&room_of_interrupt_, [this] { interrupt_posted_ = false; }});
 }
 
-void loop::keep() {
+void loop::keep() noexcept {
   lock hold{mutex_};
   auto nap = shortest_nap;
   while (!stopping_ && is_keeper()) {
     auto const before = drives_;
     keeper_back_ = boot_clock::now() + nap;
-    if (!wakes_.empty()) {
+    if (woken_first_ != nullptr) {
       unlock(hold);
       hold.lock();
     }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <boost/intrusive/list.hpp>
 #include <condition_variable>
 #include <cstdint>
 #include <functional>
@@ -10,11 +11,12 @@
 #include <mutex>
 #include <string>
 #include <thread>
-#include <vector>
+#include <utility>
 
 #include "base/callback.hpp"
 #include "base/clock.hpp"
 #include "reactor/io_context.hpp"
+#include "reactor/room_for_one.hpp"
 #include "reactor/timers.hpp"
 
 namespace holdfast::reactor {
@@ -31,11 +33,14 @@ class parked {
  private:
   friend class loop;
   std::atomic<int> done_{0};
-  bool asleep_ = false;  ///< counted in loop::parked_
+  bool asleep_ = false;           ///< counted in loop::parked_
+  bool finished_ = false;         ///< and `done_` follows when the lock is free, if it was asleep
+  parked* woken_next_ = nullptr;  ///< of those
 };
 
 /// Something with bytes to write at the end of a turn.
-class flushable {
+class flushable
+    : public boost::intrusive::list_base_hook<boost::intrusive::link_mode<boost::intrusive::auto_unlink>> {
  public:
   flushable() = default;
   flushable(flushable const&) = delete;
@@ -46,9 +51,13 @@ class flushable {
   /// the one that does, and answers whether everything is on its way.
   virtual bool flush(bool driving) = 0;
 
+  /// An exception has come out of Asio, of which only this is known: that some handler was lost, perhaps one
+  /// of this one's.
+  virtual void on_lost_handler() noexcept = 0;
+
  private:
   friend class loop;
-  bool dirty_ = false;
+  boost::intrusive::list_member_hook<boost::intrusive::link_mode<boost::intrusive::auto_unlink>> known_;
 };
 
 /// One event loop per client, its lock, and the rule of who drives it:
@@ -68,6 +77,11 @@ class flushable {
 ///
 /// Commands leave in one write per turn: what a turn's handlers and callbacks add is written at its end. A
 /// caller beside the driver writes by itself while little is under way; otherwise the driver collects.
+///
+/// *An allocation may fail anywhere.* Nothing in here needs one but defer() of a single call, and starting
+/// the keeper. What handlers, timers and flushes throw ends none of the others: it is noted (torn), and
+/// before the lock is free again whoever keeps the state of the client is told, so that it sees what was left
+/// undone.
 class loop {
  public:
   loop();
@@ -86,29 +100,36 @@ class loop {
   void start_keeper();
 
   /// Lets go of the lock, and blocks until finish(one) was called, driving the loop if nobody else does.
-  void wait(lock& hold, parked& one);
+  void wait(lock& hold, parked& one) noexcept;
 
   /// Lets a waiting thread go.
-  void finish(parked& one);
+  void finish(parked& one) noexcept;
 
-  /// Runs f later, without the lock: on this thread at the end of its turn or call. For all that belongs to
-  /// the user.
-  void defer(callback<void()> f) { deferred_.push_back(std::move(f)); }
   using calls = std::list<callback<void()>>;
-  void defer(calls&& ready) noexcept {
-    for (auto& one : ready) deferred_.push_back(std::move(one));
-  }
-  void on_out_of_memory(std::function<void()> f) { torn_ = std::move(f); }
-  std::function<void()> torn_;
+  /// Runs f later, without the lock: on this thread at the end of its turn or call. For all that belongs to
+  /// the user. Throws std::bad_alloc, and then it's as if it hadn't been called.
+  void defer(callback<void()> f);
+  /// The same for calls that were made ready before.
+  void defer(calls&& ready) noexcept { deferred_.splice(deferred_.end(), ready); }
 
   /// At the end of a call that doesn't wait: gets bytes on their way, lets go of the lock, wakes whom it
   /// finished, and runs what was deferred.
-  void leave(lock& hold);
+  void leave(lock& hold) noexcept;
 
-  void mark_dirty(flushable& one);
+  void mark_dirty(flushable& one) noexcept;
+  /// One that is told of lost handlers.
+  void remember(flushable& one) noexcept { known_.push_back(one); }
   void forget(flushable& one) noexcept;
 
-  void arm(timer& one, time_point when) { timers_.arm(one, when); }
+  void arm(timer& one, time_point when) noexcept { timers_.arm(one, when); }
+
+  /// Called under the lock, before that is free again, when something was thrown at a place where nobody
+  /// could be told: what was to be done there is not done, or half. Doesn't throw.
+  void on_out_of_memory(callback<void()> f) noexcept { on_torn_ = std::move(f); }
+  /// That is so.
+  void torn() noexcept { torn_ = true; }
+  /// Calls that function if it is.
+  void mend() noexcept;
 
   /// Called, without the lock, with what a deferred function threw.
   void on_exception(std::function<void(std::string const& what)> f) { on_exception_ = std::move(f); }
@@ -125,26 +146,35 @@ class loop {
   /// Asked without any lock by a thread that is about to wait for what a callback may have to bring, such as
   /// a lease that another one has got: if it is inside callbacks itself, those that stand behind are another
   /// thread's from now on. False: there is no thread for them, so it might wait for ever.
-  [[nodiscard]] static bool may_wait();
+  [[nodiscard]] static bool may_wait() noexcept;
 
  private:
   struct callbacks;  ///< what a thread runs of them at the moment
+  using flushables = boost::intrusive::list<flushable, boost::intrusive::constant_time_size<false>>;
+  using known_flushables = boost::intrusive::list<
+      flushable, boost::intrusive::member_hook<flushable, decltype(flushable::known_), &flushable::known_>,
+      boost::intrusive::constant_time_size<false>>;
 
-  void turn(lock& hold);
-  void unlock(lock& hold);
-  void flush_all(bool driving);
-  void run_deferred(lock& hold);
+  void turn(lock& hold) noexcept;
+  [[nodiscard]] bool run_handlers() noexcept;
+  void unlock(lock& hold) noexcept;
+  void flush_all(bool driving) noexcept;
+  void run_deferred(lock& hold) noexcept;
+  void run(callback<void()>& one) noexcept;
+  void complain(char const* what) noexcept;
   [[nodiscard]] bool in_callbacks() const noexcept;
-  [[nodiscard]] bool pass_on(callbacks& rest);
-  [[nodiscard]] bool relieve();
-  void leave_to_keeper();
-  void let_go();
-  void keep();
+  [[nodiscard]] bool pass_on(callbacks& rest) noexcept;
+  [[nodiscard]] bool relieve() noexcept;
+  void leave_to_keeper() noexcept;
+  void let_go() noexcept;
+  void keep() noexcept;
   [[nodiscard]] bool is_keeper() const noexcept { return std::this_thread::get_id() == keeper_.get_id(); }
-  void wake_keeper();
-  void interrupt();
+  void wake_keeper() noexcept;
+  void interrupt() noexcept;
   [[nodiscard]] bool need_keeper() const noexcept;
 
+  room_for_one room_of_timers_;
+  room_for_one room_of_interrupt_;
   std::unique_ptr<boost::asio::io_context> io_;
   std::mutex mutex_;
   timers timers_;
@@ -152,16 +182,22 @@ class loop {
   bool polling_ = false;      ///< somebody drives
   std::thread::id driver_{};  ///< who
   parked const* driver_waits_ = nullptr;
-  bool interrupted_ = false;  ///< the driver was told to come back
+  bool interrupted_ = false;                   ///< the driver was told to come back
+  std::atomic<bool> interrupt_posted_{false};  ///< and hasn't heard it yet
+  bool torn_ = false;
+  callback<void()> on_torn_;
   int parked_ = 0;            ///< threads asleep in wait()
   std::uint64_t served_ = 0;  ///< how many of them have been finished
   int interest_ = 0;
   std::uint64_t drives_ = 0;  ///< how often a caller drove
   std::function<void(std::string const&)> on_exception_;
-  std::vector<flushable*> dirty_;
-  std::vector<callback<void()>> deferred_;
-  std::vector<std::atomic<int>*>
-      wakes_;  ///< threads that are finished and asleep: woken when the lock is free again
+  flushables dirty_;
+  known_flushables known_;
+  calls deferred_;
+  calls spare_;  ///< empty ones, to be used again
+  /// Threads that are finished and asleep: woken when the lock is free again.
+  parked* woken_first_ = nullptr;
+  parked* woken_last_ = nullptr;
 
   std::thread keeper_;
   int relieved_ = 0;  ///< threads that were the keeper, and wait in a callback
@@ -170,6 +206,19 @@ class loop {
   bool passed_on_ = false;  ///< it is to run what is deferred
   bool stopping_ = false;
   time_point keeper_back_ = time_point::max();  ///< when a keeper that sleeps looks again
+};
+
+/// The lock, for a handler of Asio's. What went wrong under it is mended before others get it.
+class handling {
+ public:
+  explicit handling(loop& on) : on_{on}, hold_{on.mutex()} {}
+  ~handling() { on_.mend(); }
+  handling(handling const&) = delete;
+  handling& operator=(handling const&) = delete;
+
+ private:
+  loop& on_;
+  std::lock_guard<std::mutex> hold_;
 };
 
 }  // namespace holdfast::reactor

@@ -7,7 +7,11 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <cerrno>
+#include <exception>
 #include <system_error>
+
+#include "reactor/reactor.hpp"
+#include "reactor/room_for_one.hpp"
 
 namespace holdfast::reactor {
 namespace {
@@ -24,8 +28,8 @@ struct timers::descriptor : boost::asio::posix::basic_stream_descriptor<> {
   using basic_stream_descriptor::basic_stream_descriptor;
 };
 
-timers::timers(boost::asio::io_context& io, std::mutex& guard)
-    : guard_{guard}, fd_{std::make_unique<descriptor>(io)} {
+timers::timers(loop& on, room_for_one& room)
+    : on_{on}, room_{room}, fd_{std::make_unique<descriptor>(on.io())} {
   auto const fd = make_timerfd();
   boost::system::error_code failure;
   fd_->assign(fd, failure);
@@ -38,7 +42,7 @@ timers::timers(boost::asio::io_context& io, std::mutex& guard)
 
 timers::~timers() = default;
 
-void timers::arm(timer& one, time_point when) {
+void timers::arm(timer& one, time_point when) noexcept {
   one.unlink();
   one.when_ = when;
   queue_.insert(one);
@@ -54,7 +58,7 @@ void timers::close() noexcept {
   fd_->close(ignored);
 }
 
-void timers::set(time_point when) {
+void timers::set(time_point when) noexcept {
   set_for_ = when;
   // A time of zero would switch the timer off, so one that is past becomes the first nanosecond.
   auto const since_boot = std::max(when.time_since_epoch(), boot_clock::duration{1});
@@ -66,15 +70,15 @@ void timers::set(time_point when) {
 }
 
 void timers::watch() {
-  fd_->async_wait(
-      boost::asio::posix::stream_descriptor::wait_read, [this](boost::system::error_code failure) {
-        if (failure) return;
-        std::lock_guard const hold{guard_};
-        std::uint64_t expirations = 0;
-        [[maybe_unused]] auto const read = ::read(fd_->native_handle(), &expirations, sizeof expirations);
-        fire_due();
-        watch();
-      });
+  auto on_readable = [this](boost::system::error_code failure) {
+    if (failure) return;
+    handling const hold{on_};
+    std::uint64_t expirations = 0;
+    [[maybe_unused]] auto const read = ::read(fd_->native_handle(), &expirations, sizeof expirations);
+    fire_due();
+    watch();
+  };
+  fd_->async_wait(boost::asio::posix::stream_descriptor::wait_read, in_room{&room_, on_readable});
 }
 
 void timers::fire_due() {
@@ -82,7 +86,11 @@ void timers::fire_due() {
   while (!queue_.empty() && queue_.begin()->when_ <= now) {
     auto& due = *queue_.begin();
     due.unlink();
-    due.fire_();  // may arm it again, or destroy it
+    try {
+      due.fire_();  // may arm it again, or destroy it
+    } catch (std::exception const&) {
+      on_.torn();
+    }
   }
   set_for_ = time_point::max();
   if (!queue_.empty()) set(queue_.begin()->when_);

@@ -4,12 +4,13 @@
 #include <boost/intrusive/set.hpp>
 #include <functional>
 #include <memory>
-#include <mutex>
 
 #include "base/clock.hpp"
-#include "reactor/io_context.hpp"
 
 namespace holdfast::reactor {
+
+class loop;
+class room_for_one;
 
 /// One thing to do. Lives in whoever waits for it; leaves the queue when destroyed.
 class timer
@@ -38,14 +39,15 @@ class timer
 /// when something earlier comes: a timer that was disarmed costs at most one idle wake-up.
 class timers {
  public:
-  timers(boost::asio::io_context& io, std::mutex& guard);
+  /// `room`: for what waits for the descriptor.
+  timers(loop& on, room_for_one& room);
   timers(timers const&) = delete;
   timers& operator=(timers const&) = delete;
   ~timers();
 
   /// Calls the timer's function at `when`, from the thread that drives the loop, with the lock held. Replaces
-  /// what it was armed for.
-  void arm(timer& one, time_point when);
+  /// what it was armed for. What that throws keeps no other timer from its turn (see loop::torn).
+  void arm(timer& one, time_point when) noexcept;
 
   /// When the first one is due; time_point::max() when there is none.
   [[nodiscard]] time_point earliest() const noexcept;
@@ -54,12 +56,13 @@ class timers {
 
  private:
   void watch();
-  void set(time_point when);
+  void set(time_point when) noexcept;
   void fire_due();
 
   using set_type = boost::intrusive::multiset<timer, boost::intrusive::constant_time_size<false>>;
 
-  std::mutex& guard_;
+  loop& on_;
+  room_for_one& room_;
   struct descriptor;
   std::unique_ptr<descriptor> fd_;
   set_type queue_;

@@ -35,7 +35,7 @@ cluster::cluster(reactor::loop& on, net::place const& where, net::settings const
       counts_{counts},
       tell_{std::move(tell)},
       node_events_{.refused = [this](cluster_node& by, net::lane over,
-                                     finished& what) { return on_refused(by, over, what); },
+                                     batch& what) { return on_refused(by, over, what); },
                    .troubled = [this](cluster_node&) { on_troubled(); },
                    .broken = tell_.broken,
                    .drained =
@@ -44,13 +44,15 @@ cluster::cluster(reactor::loop& on, net::place const& where, net::settings const
                          advance(slot);
                        }},
       random_{static_cast<std::minstd_rand::result_type>(random_seed())},
+      out_of_memory_{std::make_shared<error const>(std::errc::not_enough_memory,
+                                                   how_.server.display + ": out of memory")},
       channels_{{.server_of = [this](std::uint16_t slot) { return (*owners_)[slot]; },
                  .any = [this](cluster_node* before, cluster_node* last) { return any_node(before, last); },
                  .sharded = [this] { return sharded_; },
                  .displaced =
                      [this](cluster_node& by, refusal const& why) {
                        if (why.what == refusal::kind::moved) {
-                         learn(why.slot, announced({why.host, why.port}, by));
+                         try_or_tick([&] { learn(why.slot, announced({why.host, why.port}, by)); });
                        } else {
                          scout_.look();
                        }
@@ -72,109 +74,147 @@ void cluster::send(net::request what) {
       return;
     }
   }
+  batch one;
+  one.emplace_back().what = std::move(what);
+  dispatch(one);
   if (!shut_because_) ++counts_.commands;
-  dispatch({.what = std::move(what), .how = {}});
 }
 
-void cluster::dispatch(finished what) {
+cluster::batch cluster::first_of(batch& those) noexcept {
+  batch one;
+  one.splice(one.begin(), those, those.begin());
+  return one;
+}
+
+void cluster::dispatch(batch& what) {
   if (shut_because_) {
     fail(std::move(what), shut_because_);
     return;
   }
-  auto const slot = slot_for(what.what);
+  auto& one = what.front();
+  auto const slot = slot_for(one.what);
   auto* const any = !slot && mapped_ && health_.ok ? any_node(nullptr, nullptr) : nullptr;
-  parcel one{.what = std::move(what), .why = slot ? refusal::kind::other : refusal::kind::unserved};
+  one.what.kept_for = slot ? refusal::kind::other : refusal::kind::unserved;
+  one.what.ask_at = nullptr;
   if (any != nullptr) {
-    any->over(one.what.what.over).send(std::move(one.what));
+    any->over(one.what.over).send(std::move(what));
   } else if (slot && !detours_.closed(*slot)) {
-    forward(*slot, std::move(one));
+    forward(*slot, what);
   } else {
     note_kept(one);
     wake_by(limit_of(one));
     if (slot) {
-      detours_.add(*slot, std::move(one));
+      detours_.add(*slot, std::move(what));
     } else {
-      lobby_.push_back(std::move(one));
+      lobby_.splice(lobby_.end(), what);
       scout_.look();
     }
   }
 }
 
+/// One that was accepted before.
+void cluster::dispatch_or_fail(batch& what) noexcept {
+  try {
+    dispatch(what);
+  } catch (std::exception const&) {
+    fail(std::move(what), out_of_memory_);
+  }
+}
+
 /// On its way to the node that it is for; kept when there is none.
-void cluster::forward(std::uint16_t slot, parcel what) {
-  auto* const to = what.to != nullptr ? what.to : (*owners_)[slot];
+void cluster::forward(std::uint16_t slot, batch& what) {
+  auto& one = what.front().what;
+  auto* const to = one.ask_at != nullptr ? one.ask_at : (*owners_)[slot];
   if (to == nullptr) {
-    what.why = refusal::kind::unserved;
-    keep(slot, std::move(what));
+    one.kept_for = refusal::kind::unserved;
+    keep(slot, what);
     return;
   }
-  auto& line = to->over(what.what.what.over);
-  if (what.to != nullptr) {
+  auto& line = to->over(one.over);
+  if (one.ask_at != nullptr) {
     // Counts for the request right behind it, and has to give up with it.
     net::request asking;
     resp::append_command(asking.bytes, {"ASKING"});
-    asking.while_down = what.what.what.while_down;
-    asking.give_up = what.what.what.give_up;
+    asking.while_down = one.while_down;
+    asking.give_up = one.give_up;
     asking.stays = true;
     line.send(std::move(asking));
+    one.ask_at = nullptr;
   }
-  line.send(std::move(what.what));
+  line.send(std::move(what));
 }
 
 /// A slot is open, or some of its requests are due.
-void cluster::advance(std::uint16_t slot) {
+void cluster::advance(std::uint16_t slot) noexcept {
   if (shut_because_) return;
-  for (auto& one : detours_.take(slot, boot_clock::now())) forward(slot, std::move(one));
+  for (auto those = detours_.take(slot, boot_clock::now()); !those.empty();) {
+    auto one = first_of(those);
+    try {
+      forward(slot, one);
+    } catch (std::exception const&) {
+      fail(std::move(one), out_of_memory_);
+    }
+  }
 }
 
 /// What a node refuses it hasn't done, as a rule: whether an earlier copy was carried out is as unknown as
 /// before.
-bool cluster::on_refused(cluster_node& by, net::lane over, finished& what) {
-  auto const slot = slot_for(what.what);
-  if (shut_because_ || what.what.stays || !slot) return false;
-  if (what.what.divisible && what.how.reply.is_error("TRYAGAIN")) return false;
-  auto const said = read_refusal(what.how.reply.text);
+bool cluster::on_refused(cluster_node& by, net::lane over, batch& what) {
+  auto& one = what.front();
+  auto const slot = slot_for(one.what);
+  if (shut_because_ || one.what.stays || !slot) return false;
+  if (one.what.divisible && one.how.reply.is_error("TRYAGAIN")) return false;
+  auto const said = read_refusal(one.how.reply.text);
   auto const elsewhere = said.what == refusal::kind::moved || said.what == refusal::kind::ask;
   if (said.what == refusal::kind::other || (elsewhere && said.slot != *slot)) return false;
 
-  if (!said.halfway) what.how.sent = what.how.resent;
-  parcel one{.what = std::move(what), .why = said.what};
+  if (!said.halfway) one.how.sent = one.how.resent;
+  one.what.kept_for = said.what;
+  one.what.ask_at = nullptr;
   note_kept(one);
   cluster_node* to = nullptr;
   if (elsewhere) to = &announced({said.host, said.port}, by);
   if (said.what == refusal::kind::moved) learn(*slot, *to);
   // WAIT counts what its own connection has written, and has no part in asking.
   auto const later = said.what == refusal::kind::ask && over == net::lane::acknowledged;
-  if (!elsewhere || later || ++one.what.what.redirects > most_redirects) {
-    if (later) one.why = refusal::kind::not_yet;  // nodes that disagree may do so for ever
-    keep(*slot, std::move(one));
+  if (!elsewhere || later || ++one.what.redirects > most_redirects) {
+    if (later) one.what.kept_for = refusal::kind::not_yet;  // nodes that disagree may do so for ever
+    keep(*slot, what);
     return true;
   }
-  if (said.what == refusal::kind::ask) one.to = to;
-  if (by.drain(*slot, over)) detours_.close(*slot);
+  detours_.close(*slot);
+  try {
+    if (!by.drain(*slot, over)) detours_.open(*slot);
+  } catch (std::exception const&) {
+    detours_.open(*slot);
+    throw;
+  }
+  if (said.what == refusal::kind::ask) one.what.ask_at = to;
   wake_by(limit_of(one));
-  detours_.redirect(*slot, std::move(one));
+  detours_.redirect(*slot, std::move(what));
   return true;
 }
 
-void cluster::keep(std::uint16_t slot, parcel one) {
+void cluster::keep(std::uint16_t slot, batch& what) {
+  auto& one = what.front();
   note_kept(one);
-  auto& what = one.what.what;
-  what.redirects = 0;
-  one.to = nullptr;
-  auto const longest = shortest_pause * (2U << std::min<unsigned>(what.pauses, most_doublings));
-  if (what.pauses != 0xffff) ++what.pauses;
+  one.what.redirects = 0;
+  one.what.ask_at = nullptr;
+  auto const longest = shortest_pause * (2U << std::min<unsigned>(one.what.pauses, most_doublings));
+  if (one.what.pauses != 0xffff) ++one.what.pauses;
   std::uniform_int_distribution<std::chrono::nanoseconds::rep> pause{
       std::chrono::nanoseconds{shortest_pause}.count(), std::chrono::nanoseconds{longest}.count()};
   auto const retry = boot_clock::now() + std::chrono::nanoseconds{pause(random_)};
   wake_by(std::min(retry, limit_of(one)));
-  if (one.why == refusal::kind::unserved) scout_.look();
-  detours_.keep(slot, std::move(one), retry);
+  if (one.what.kept_for == refusal::kind::unserved) scout_.look();
+  detours_.keep(slot, std::move(what), retry);
 }
 
-void cluster::empty_lobby() {
-  auto all = std::exchange(lobby_, {});
-  for (auto& one : all) dispatch(std::move(one.what));
+void cluster::empty_lobby() noexcept {
+  for (auto all = std::move(lobby_); !all.empty();) {
+    auto one = first_of(all);
+    dispatch_or_fail(one);
+  }
 }
 
 /// One that is in use already if there is any: its answer tells that what went before is answered, too.
@@ -198,9 +238,11 @@ std::vector<std::string> cluster::masters() const {
 void cluster::send_to(std::string const& master, net::request what) {
   auto const known = nodes_.find(master);
   if (known == nodes_.end()) {
-    fail({.what = std::move(what), .how = {}},
-         std::make_shared<error const>(errc::unreachable,
-                                       how_.server.display + ": " + master + " serves no keys any more"));
+    auto const why = std::make_shared<error const>(
+        errc::unreachable, how_.server.display + ": " + master + " serves no keys any more");
+    batch one;
+    one.emplace_back().what = std::move(what);
+    fail(std::move(one), why);
     return;
   }
   what.stays = true;

@@ -3,7 +3,7 @@
 
 #include <array>
 #include <cstdint>
-#include <deque>
+#include <exception>
 #include <map>
 #include <memory>
 #include <optional>
@@ -37,42 +37,48 @@ class cluster final : public deployment {
   [[nodiscard]] bool idle() const noexcept override;
   [[nodiscard]] bool up() const noexcept override;
   [[nodiscard]] std::shared_ptr<error const> down_because() const noexcept override;
-  void shut(std::shared_ptr<error const> const& why) override;
+  void shut(std::shared_ptr<error const> const& why) noexcept override;
 
   void listen(std::string const& channel, channel_of whose, net::subscriber::listener& who) override;
-  void forget(std::string_view channel) override { channels_.forget(channel); }
+  void forget(std::string_view channel) noexcept override { channels_.forget(channel); }
 
   [[nodiscard]] std::uint16_t slot_of(std::string_view key) const noexcept override { return hash_slot(key); }
   [[nodiscard]] bool sharded() const noexcept override { return sharded_; }
 
  private:
   using parcel = detours::parcel;
-  using finished = net::pipeline::finished;
+  using batch = net::pipeline::batch;
   using owners = std::array<cluster_node*, hash_slots>;
 
-  // cluster.cpp: requests.
+  // cluster.cpp: requests. Those that take a `batch&` with one request leave it there if they throw.
   [[nodiscard]] static std::optional<std::uint16_t> slot_for(net::request const& what) noexcept;
-  void dispatch(finished what);
-  void forward(std::uint16_t slot, parcel what);
-  void advance(std::uint16_t slot);
-  bool on_refused(cluster_node& by, net::lane over, finished& what);
-  void keep(std::uint16_t slot, parcel what);
-  void empty_lobby();
+  void dispatch(batch& what);
+  void dispatch_or_fail(batch& what) noexcept;
+  void forward(std::uint16_t slot, batch& what);
+  void advance(std::uint16_t slot) noexcept;
+  bool on_refused(cluster_node& by, net::lane over, batch& what);
+  void keep(std::uint16_t slot, batch& what);
+  void empty_lobby() noexcept;
   [[nodiscard]] cluster_node* any_node(cluster_node* before, cluster_node* last) const;
+  [[nodiscard]] static batch first_of(batch& those) noexcept;
 
   // cluster_waiting.cpp: those that wait, and for how long.
   static void note_kept(parcel& one) noexcept;
-  void wake_by(time_point when);
-  void tick();
-  void check();
+  void wake_by(time_point when) noexcept;
+  void tick() noexcept;
+  void check() noexcept;
   [[nodiscard]] bool unsettled() const noexcept;
   [[nodiscard]] time_point limit_of(parcel const& one) const noexcept;
-  void fail_expired(time_point now);
-  void fail(finished what, std::shared_ptr<error const> why);
-  void fail_waiting(std::shared_ptr<error const> const& why);
-  [[nodiscard]] std::shared_ptr<error const> why_unserved(std::uint16_t slot, parcel const& one) const;
+  void fail_expired(time_point now) noexcept;
+  void fail(batch&& those, std::shared_ptr<error const> const& why) noexcept;
+  void fail_waiting(std::shared_ptr<error const> const& why) noexcept;
+  template <class Why>
+  [[nodiscard]] std::shared_ptr<error const> told(Why why) const noexcept;
+  [[nodiscard]] std::shared_ptr<error const> why_unserved(parcel const& one) const;
   [[nodiscard]] std::shared_ptr<error const> why_no_node() const;
-  void on_troubled();
+  void on_troubled() noexcept;
+  template <class Step>
+  void try_or_tick(Step step) noexcept;
 
   // cluster_map.cpp: which nodes there are.
   cluster_node& node_at(net::endpoint where, std::string advice);
@@ -80,11 +86,11 @@ class cluster final : public deployment {
   void learn(std::uint16_t slot, cluster_node& serves);
   [[nodiscard]] std::vector<cluster_node*> candidates();
   void on_found(cluster_node& by, scout::findings const& what);
-  void on_unknown(std::shared_ptr<error const> const& why);
+  void on_unknown(std::shared_ptr<error const> const& why) noexcept;
   [[nodiscard]] std::vector<cluster_node*> replace_owners(cluster_node const& by,
                                                           scout::findings const& what);
-  void take_from(cluster_node& one, std::vector<finished>& into);
-  void resend(std::vector<finished> stranded);
+  void take_from(cluster_node& one, batch& into) noexcept;
+  void resend(batch stranded) noexcept;
   void retire_unused();
 
   reactor::loop& on_;
@@ -105,12 +111,34 @@ class cluster final : public deployment {
   bool mapped_ = false;               ///< the slots have been told once
   bool sharded_ = false;              ///< has channels in slots; not before it has said so
   detours detours_;
-  std::deque<parcel> lobby_;                  ///< without a key, while there is no node that could be asked
+  batch lobby_;                               ///< without a key, while there is no node that could be asked
   std::shared_ptr<error const> why_unknown_;  ///< the last time nobody could tell the slots
   std::shared_ptr<error const> shut_because_;
+  std::shared_ptr<error const> const out_of_memory_;
   cluster_channels channels_;
   scout scout_;
   reactor::timer tick_;
 };
+
+/// What there is no memory for counts for any reason.
+template <class Why>
+std::shared_ptr<error const> cluster::told(Why why) const noexcept {
+  try {
+    return why();
+  } catch (std::exception const&) {
+    return out_of_memory_;
+  }
+}
+
+/// What can't be done for want of memory is done a little later.
+template <class Step>
+void cluster::try_or_tick(Step step) noexcept {
+  try {
+    step();
+  } catch (std::exception const&) {
+    scout_.look();
+    wake_by(boot_clock::now());
+  }
+}
 
 }  // namespace holdfast::topology

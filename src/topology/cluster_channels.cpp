@@ -1,6 +1,7 @@
 #include "topology/cluster_channels.hpp"
 
 #include <algorithm>
+#include <exception>
 #include <utility>
 
 #include "base/hash_slot.hpp"
@@ -32,11 +33,11 @@ class cluster_channels::ticket final : public subscriber::listener {
   void settle(cluster_node* where, subscriber::kind how) {
     if (where == at && (at == nullptr || how == how_)) return;
     leave();
-    at = where;
     how_ = how;
-    listen();
+    if (where != nullptr) where->messages().listen(channel, *this, how_);
+    at = where;
   }
-  void leave() {
+  void leave() noexcept {
     if (auto* const before = std::exchange(at, nullptr)) before->messages().forget(channel, how_);
   }
   void listen() {
@@ -58,20 +59,33 @@ cluster_channels::cluster_channels(events tell) : tell_{std::move(tell)} {}
 cluster_channels::~cluster_channels() = default;
 
 bool cluster_channels::listen(std::string const& channel, channel_of whose, subscriber::listener& who) {
-  auto& one = all_[channel];
-  if (!one.own) {
-    one.own = std::make_unique<ticket>(*this, channel, whose, who);
-    if (whose == channel_of::object) one.beside = std::make_unique<ticket>(*this, channel, whose, who);
+  auto const known = all_.find(channel);
+  if (known != all_.end()) return listen(known->second);
+  subscription fresh;
+  fresh.own = std::make_unique<ticket>(*this, channel, whose, who);
+  if (whose == channel_of::object) fresh.beside = std::make_unique<ticket>(*this, channel, whose, who);
+  auto const added = all_.emplace(channel, std::move(fresh)).first;
+  try {
+    return listen(added->second);
+  } catch (std::exception const&) {
+    forget(added);
+    throw;
   }
+}
+
+bool cluster_channels::listen(subscription const& one) {
   if (unplaced(one)) place(one);
   one.own->listen();
   if (one.beside) one.beside->listen();
   return !unplaced(one);
 }
 
-void cluster_channels::forget(std::string_view channel) {
+void cluster_channels::forget(std::string_view channel) noexcept {
   auto const known = all_.find(channel);
-  if (known == all_.end()) return;
+  if (known != all_.end()) forget(known);
+}
+
+void cluster_channels::forget(all_type::const_iterator known) noexcept {
   known->second.own->leave();
   if (known->second.beside) known->second.beside->leave();
   all_.erase(known);
@@ -103,7 +117,7 @@ bool cluster_channels::any_unplaced() const noexcept {
   return std::ranges::any_of(all_, [this](auto const& one) { return unplaced(one.second); });
 }
 
-void cluster_channels::leave(cluster_node const& gone) {
+void cluster_channels::leave(cluster_node const& gone) noexcept {
   if (home_ == &gone) home_ = nullptr;
   for (auto& [channel, one] : all_) {
     for (auto* const each : {one.own.get(), one.beside.get()}) {
@@ -112,7 +126,7 @@ void cluster_channels::leave(cluster_node const& gone) {
   }
 }
 
-void cluster_channels::shut() { all_.clear(); }
+void cluster_channels::shut() noexcept { all_.clear(); }
 
 void cluster_channels::on_displaced(ticket& one, refusal const& why) {
   auto* const by = std::exchange(one.at, nullptr);
@@ -122,7 +136,7 @@ void cluster_channels::on_displaced(ticket& one, refusal const& why) {
 /// Both ways, then: who listens is to know that it may be told in vain.
 void cluster_channels::on_refused(ticket const& one, std::string const& words) {
   auto& who = one.who;
-  forget(std::string{one.channel});
+  forget(one.channel);
   who.on_refused(words);
 }
 

@@ -31,17 +31,17 @@ class cluster_channels {
   explicit cluster_channels(events tell);
   ~cluster_channels();
 
-  /// False: there is no place for it yet.
+  /// False: there is no place for it yet. Throws std::bad_alloc, and then it's as if it hadn't been called.
   bool listen(std::string const& channel, channel_of whose, net::subscriber::listener& who);
-  void forget(std::string_view channel);
+  void forget(std::string_view channel) noexcept;
 
   /// Has each where it belongs by now.
   void place_all();
   /// Some are nowhere.
   [[nodiscard]] bool any_unplaced() const noexcept;
   /// That node is about to go.
-  void leave(cluster_node const& gone);
-  void shut();
+  void leave(cluster_node const& gone) noexcept;
+  void shut() noexcept;
 
  private:
   class ticket;
@@ -52,14 +52,18 @@ class cluster_channels {
     std::unique_ptr<ticket> beside;  ///< what is said of an object to all, beside what is said in its slot
   };
 
+  using all_type = std::map<std::string, subscription, std::less<>>;
+
+  [[nodiscard]] bool listen(subscription const& one);
   void place(subscription const& one);
   [[nodiscard]] bool unplaced(subscription const& one) const noexcept;
   void on_displaced(ticket& one, refusal const& why);
+  void forget(all_type::const_iterator known) noexcept;
   void on_refused(ticket const& one, std::string const& words);
 
   events tell_;
   cluster_node* home_ = nullptr;  ///< of those that are heard everywhere
-  std::map<std::string, subscription, std::less<>> all_;
+  all_type all_;
 };
 
 }  // namespace holdfast::topology

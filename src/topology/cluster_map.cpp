@@ -15,14 +15,13 @@ constexpr std::ptrdiff_t masters_enough = 6;
 
 cluster_node& cluster::node_at(net::endpoint where, std::string advice) {
   auto const name = net::host_and_port(where.host, where.port);
-  auto& place = nodes_[name];
-  if (!place) {
-    auto how = how_;
-    how.server = std::move(where);
-    how.advice = std::move(advice);
-    place = std::make_unique<cluster_node>(on_, std::move(how), counts_, name, node_events_);
-  }
-  return *place;
+  auto const known = nodes_.find(name);
+  if (known != nodes_.end()) return *known->second;
+  auto how = how_;
+  how.server = std::move(where);
+  how.advice = std::move(advice);
+  auto made = std::make_unique<cluster_node>(on_, std::move(how), counts_, name, node_events_);
+  return *nodes_.emplace(name, std::move(made)).first->second;
 }
 
 /// One that a node tells of; without a host it is at that node's.
@@ -40,8 +39,8 @@ cluster_node& cluster::announced(node_address const& as, cluster_node const& by)
 /// From now on, as a node that gave the slot away says.
 void cluster::learn(std::uint16_t slot, cluster_node& serves) {
   if ((*owners_)[slot] == &serves) return;
-  (*owners_)[slot] = &serves;
   if (std::ranges::find(masters_, &serves) == masters_.end()) masters_.push_back(&serves);
+  (*owners_)[slot] = &serves;
   scout_.look_at(serves);
 }
 
@@ -61,7 +60,7 @@ std::vector<cluster_node*> cluster::candidates() {
   return result;
 }
 
-void cluster::on_unknown(std::shared_ptr<error const> const& why) {
+void cluster::on_unknown(std::shared_ptr<error const> const& why) noexcept {
   if (shut_because_) return;
   if (why) why_unknown_ = why;
   if (why && !mapped_) fail_waiting(why);
@@ -70,82 +69,97 @@ void cluster::on_unknown(std::shared_ptr<error const> const& why) {
 
 void cluster::on_found(cluster_node& by, scout::findings const& what) {
   if (shut_because_) return;
+  auto const gone = replace_owners(by, what);
   if (what.sharded) sharded_ = *what.sharded;
   health_ = what.health;
   gap_ = first_unserved(what.slots);
   why_unknown_.reset();
   mapped_ = true;
 
-  auto const gone = replace_owners(by, what);
-  std::vector<finished> stranded;
+  // From here on all is done that can be, or is done later.
+  batch stranded;
   for (auto* const one : gone) take_from(*one, stranded);
   resend(std::move(stranded));
   detours_.hurry([this](std::uint16_t slot) { return (*owners_)[slot] != nullptr; });
-  for (auto const slot : detours_.due(boot_clock::now())) advance(slot);
-  channels_.place_all();
+  try_or_tick([this] {
+    for (auto const slot : detours_.due(boot_clock::now())) advance(slot);
+  });
+  try_or_tick([this] { channels_.place_all(); });
   empty_lobby();
   auto const lost = std::ranges::find_if(
       gone, [this](auto* one) { return std::ranges::find(masters_, one) == masters_.end(); });
-  if (lost != gone.end()) tell_.moved("other nodes than " + (*lost)->name());
-  retire_unused();
+  if (lost != gone.end()) {
+    try {
+      tell_.moved("other nodes than " + (*lost)->name());
+    } catch (std::exception const&) {
+      on_.torn();
+    }
+  }
+  try_or_tick([this] { retire_unused(); });
   check();
 }
 
 /// Those that are no masters any more, or have lost slots while they are out of reach: what they were asked
 /// is to be asked of others.
 std::vector<cluster_node*> cluster::replace_owners(cluster_node const& by, scout::findings const& what) {
-  auto const before = std::make_unique<owners>(*owners_);
-  auto const old = std::exchange(masters_, {});
-  owners_->fill(nullptr);
-  replicas_.clear();
+  auto now = std::make_unique<owners>();
+  std::vector<cluster_node*> masters;
+  std::vector<node_address> replicas;
   for (auto const& range : what.slots) {
     auto& master = announced(range.master, by);
-    std::fill(owners_->begin() + range.first, owners_->begin() + range.last + 1, &master);
-    if (std::ranges::find(masters_, &master) == masters_.end()) masters_.push_back(&master);
+    std::fill(now->begin() + range.first, now->begin() + range.last + 1, &master);
+    if (std::ranges::find(masters, &master) == masters.end()) masters.push_back(&master);
     for (auto const& one : range.replicas) {
-      if (std::ranges::find(replicas_, one) == replicas_.end()) replicas_.push_back(one);
+      if (std::ranges::find(replicas, one) == replicas.end()) replicas.push_back(one);
     }
   }
   std::vector<cluster_node*> gone;
-  for (auto* const one : old) {
-    auto const still = std::ranges::find(masters_, one) != masters_.end();
+  for (auto* const one : masters_) {
+    auto const still = std::ranges::find(masters, one) != masters.end();
     auto lost = !still;
     if (still && one->missed()) {
       for (std::size_t slot = 0; slot != hash_slots && !lost; ++slot) {
-        lost = (*before)[slot] == one && (*owners_)[slot] != one;
+        lost = (*owners_)[slot] == one && (*now)[slot] != one;
       }
     }
     if (lost) gone.push_back(one);
   }
+  owners_.swap(now);
+  masters_.swap(masters);
+  replicas_.swap(replicas);
   return gone;
 }
 
-void cluster::take_from(cluster_node& one, std::vector<finished>& into) {
+void cluster::take_from(cluster_node& one, batch& into) noexcept {
   detours_.forget(one);
-  auto all = one.take_all();
-  into.insert(into.end(), std::make_move_iterator(all.begin()), std::make_move_iterator(all.end()));
+  into.splice(into.end(), one.take_all());
 }
 
 /// What was under way to nodes that are gone, in its order. What is behind all that went before (`stays`)
 /// comes last: it opens slots.
-void cluster::resend(std::vector<finished> stranded) {
-  for (auto& one : stranded) {
-    if (one.what.stays) continue;
-    auto const slot = slot_for(one.what);
-    if (slot && detours_.closed(*slot)) {
-      parcel back{.what = std::move(one)};
+void cluster::resend(batch stranded) noexcept {
+  batch staying;
+  while (!stranded.empty()) {
+    auto one = first_of(stranded);
+    auto& back = one.front();
+    auto const slot = slot_for(back.what);
+    if (back.what.stays) {
+      staying.splice(staying.end(), one);
+    } else if (slot && detours_.closed(*slot)) {
+      back.what.kept_for = refusal::kind::other;
+      back.what.ask_at = nullptr;
       note_kept(back);
       wake_by(limit_of(back));
-      detours_.redirect(*slot, std::move(back));
+      detours_.redirect(*slot, std::move(one));  // there is room for a slot that is closed
     } else {
-      dispatch(std::move(one));
+      dispatch_or_fail(one);
     }
   }
-  auto const why = std::make_shared<error const>(
-      errc::unreachable, how_.server.display + ": the node that was asked is no master any more");
-  for (auto& one : stranded) {
-    if (one.what.stays) fail(std::move(one), why);
-  }
+  if (staying.empty()) return;
+  fail(std::move(staying), told([this] {
+         return std::make_shared<error const>(
+             errc::unreachable, how_.server.display + ": the node that was asked is no master any more");
+       }));
 }
 
 /// Closes what is open to nodes that are no masters, have nothing to do, and aren't to be asked. Of those
@@ -169,6 +183,7 @@ void cluster::retire_unused() {
     channels_.leave(one);
     (void)one.rest();
     if (std::ranges::find(mentioned, here->first) != mentioned.end()) continue;
+    retired_.reserve(retired_.size() + 1);
     retired_.push_back(std::move(here->second));
     retired_at_ = boot_clock::now();
     nodes_.erase(here);

@@ -6,7 +6,6 @@
 #include <memory>
 #include <string>
 #include <unordered_set>
-#include <vector>
 
 #include "net/subscriber.hpp"
 #include "reactor/reactor.hpp"
@@ -19,10 +18,10 @@ class cluster_node {
  public:
   struct events {
     /// True: it is seen to.
-    std::function<bool(cluster_node& by, net::lane over, net::pipeline::finished& what)> refused;
+    std::function<bool(cluster_node& by, net::lane over, net::pipeline::batch& what)> refused;
     std::function<void(cluster_node&)> troubled;
-    std::function<void()> broken;  ///< see net::connection::on_broken
-    std::function<void(std::uint16_t slot)> drained;
+    std::function<void()> broken;                     ///< see net::connection::on_broken
+    std::function<void(std::uint16_t slot)> drained;  ///< doesn't throw
   };
 
   /// `name`: where it is reached, as host:port. `tell` stays.
@@ -36,7 +35,7 @@ class cluster_node {
   [[nodiscard]] net::subscriber& messages();
 
   /// Has the slot called out when all that was sent before over this connection is answered, refused, or
-  /// taken back. False: that is to come already.
+  /// taken back. False: that is to come already. Throws std::bad_alloc, and then it isn't.
   bool drain(std::uint16_t slot, net::lane over);
 
   [[nodiscard]] bool idle() const noexcept { return requests_.idle(); }
@@ -50,13 +49,14 @@ class cluster_node {
   void expect() { requests_.expect(); }
 
   /// Ends the connections for requests; all that is unanswered, in the order of each.
-  [[nodiscard]] std::vector<net::pipeline::finished> take_all() { return requests_.take_all(); }
+  [[nodiscard]] net::pipeline::batch take_all() noexcept { return requests_.take_all(); }
   /// And that for messages, if nobody listens.
-  [[nodiscard]] std::vector<net::pipeline::finished> rest();
-  void shut(std::shared_ptr<error const> const& why);
+  [[nodiscard]] net::pipeline::batch rest() noexcept;
+  void shut(std::shared_ptr<error const> const& why) noexcept;
 
  private:
   void send_barrier(net::lane over);
+  void on_barrier(net::lane over, net::answer const& how) noexcept;
 
   reactor::loop& on_;
   net::settings const how_;

@@ -19,29 +19,31 @@ constexpr std::chrono::seconds retirement{1};
 /// For who waits as long as the server says "later", the time starts anew each time that it does: the refusal
 /// may turn into another one that doesn't pass, or into a detour.
 void cluster::note_kept(parcel& one) noexcept {
-  auto& what = one.what.what;
-  auto const put_off = one.why == refusal::kind::not_yet && what.while_down == net::patience::steady;
+  auto& what = one.what;
+  auto const put_off = what.kept_for == refusal::kind::not_yet && what.while_down == net::patience::steady;
   if (what.kept_since == time_point{} || put_off) what.kept_since = boot_clock::now();
 }
 
-void cluster::wake_by(time_point when) {
+void cluster::wake_by(time_point when) noexcept {
   if (when == time_point::max() || (tick_.armed() && tick_.when() <= when)) return;
   on_.arm(tick_, std::max(when, boot_clock::now() + grain));
 }
 
-void cluster::tick() {
+void cluster::tick() noexcept {
   if (shut_because_) return;
   auto const now = boot_clock::now();
   fail_expired(now);
-  for (auto const slot : detours_.due(now)) advance(slot);
-  channels_.place_all();
+  try_or_tick([this, now] {
+    for (auto const slot : detours_.due(now)) advance(slot);
+  });
+  try_or_tick([this] { channels_.place_all(); });
   if (!retired_.empty() && retired_at_ + retirement <= now) retired_.clear();
   check();
 }
 
 /// Whatever has changed: sees to it that somebody looks when something is amiss, and when there is something
 /// to do.
-void cluster::check() {
+void cluster::check() noexcept {
   if (shut_because_) return;
   if (unsettled()) {
     scout_.look();
@@ -59,7 +61,7 @@ bool cluster::unsettled() const noexcept {
          std::ranges::any_of(masters_, [](auto const* one) { return one->missed(); });
 }
 
-void cluster::on_troubled() {
+void cluster::on_troubled() noexcept {
   if (shut_because_) return;
   scout_.look();
   on_.arm(tick_, boot_clock::now());  // channels that are heard anywhere go elsewhere
@@ -68,67 +70,80 @@ void cluster::on_troubled() {
 /// As for a single server: until it couldn't be reached for so long, or as long as it says that it will serve
 /// us later.
 time_point cluster::limit_of(parcel const& one) const noexcept {
-  auto const& what = one.what.what;
+  auto const& what = one.what;
   switch (what.while_down) {
     case net::patience::little:
       return what.kept_since + how_.connect_timeout;
     case net::patience::steady:
-      return one.why == refusal::kind::not_yet ? time_point::max() : what.kept_since + how_.connect_timeout;
+      return what.kept_for == refusal::kind::not_yet ? time_point::max()
+                                                     : what.kept_since + how_.connect_timeout;
     case net::patience::endless:
       break;
   }
   return what.give_up;
 }
 
-void cluster::fail_expired(time_point now) {
-  auto const limit = [this](parcel const& one) { return limit_of(one); };
-  for (auto& [slot, one] : detours_.take_expired(now, limit)) {
-    auto why = why_unserved(slot, one);
-    fail(std::move(one.what), std::move(why));
+void cluster::fail_expired(time_point now) noexcept {
+  for (auto late = detours_.take_expired(now, [this](parcel const& one) { return limit_of(one); });
+       !late.empty();) {
+    auto one = first_of(late);
+    auto const why = told([&] { return why_unserved(one.front()); });
+    fail(std::move(one), why);
   }
-  std::deque<parcel> rest;
-  for (auto& one : std::exchange(lobby_, {})) {
-    if (limit_of(one) <= now) {
-      fail(std::move(one.what), why_no_node());
+  batch rest;
+  for (auto all = std::move(lobby_); !all.empty();) {
+    auto one = first_of(all);
+    if (limit_of(one.front()) <= now) {
+      fail(std::move(one), told([this] { return why_no_node(); }));
     } else {
-      rest.push_back(std::move(one));
+      rest.splice(rest.end(), one);
     }
   }
-  std::ranges::move(lobby_, std::back_inserter(rest));  // who was told may have sent more
-  lobby_ = std::move(rest);
+  lobby_.splice(lobby_.begin(), rest);  // who was told may have sent more
 }
 
 /// Null: its answer is what the server said.
-void cluster::fail(finished what, std::shared_ptr<error const> why) {
-  what.how.failure = std::move(why);
-  if (what.what.done) what.what.done(std::move(what.how));
+void cluster::fail(batch&& those, std::shared_ptr<error const> const& why) noexcept {
+  for (auto& one : those) {
+    if (!one.what.done) continue;
+    one.how.failure = why;
+    try {
+      one.what.done(std::move(one.how));
+    } catch (std::exception const&) {
+      on_.torn();
+    }
+  }
+  those.clear();
 }
 
 /// Nobody can tell the slots, and none ever could: as when a single server can't be reached.
-void cluster::fail_waiting(std::shared_ptr<error const> const& why) {
+void cluster::fail_waiting(std::shared_ptr<error const> const& why) noexcept {
   auto const all = why->code() == errc::unauthorized;
   auto const hopeless = [all](parcel const& one) {
-    return all || one.what.what.while_down != net::patience::endless ? time_point::min() : time_point::max();
+    return all || one.what.while_down != net::patience::endless ? time_point::min() : time_point::max();
   };
-  auto lobby = std::exchange(lobby_, {});
-  auto those = detours_.take_expired(boot_clock::now(), hopeless);
-  for (auto& one : those) fail(std::move(one.what.what), why);
-  for (auto& one : lobby) {
-    if (hopeless(one) == time_point::min()) {
-      fail(std::move(one.what), why);
+  auto lobby = std::move(lobby_);
+  lobby_.clear();
+  fail(detours_.take_expired(boot_clock::now(), hopeless), why);
+  while (!lobby.empty()) {
+    auto one = first_of(lobby);
+    if (hopeless(one.front()) == time_point::min()) {
+      fail(std::move(one), why);
     } else {
-      lobby_.push_back(std::move(one));
+      lobby_.splice(lobby_.end(), one);
     }
   }
 }
 
-std::shared_ptr<error const> cluster::why_unserved(std::uint16_t slot, parcel const& one) const {
-  if (one.why == refusal::kind::not_yet) return nullptr;
+std::shared_ptr<error const> cluster::why_unserved(parcel const& one) const {
+  auto const why = one.what.kept_for;
+  if (why == refusal::kind::not_yet) return nullptr;
+  auto const slot = slot_for(one.what).value_or(0);
   auto const& server = how_.server.display;
   auto const of_slot = "the hash slot " + std::to_string(slot);
-  auto const& said = one.what.how.reply;
+  auto const& said = one.how.reply;
   auto const words = said.is_error() ? " (" + said.text + ")" : std::string{};
-  if (one.why == refusal::kind::unserved) {
+  if (why == refusal::kind::unserved) {
     if (!mapped_) return why_no_node();
     return std::make_shared<error const>(
         errc::refused, server + ": no node serves " + of_slot + words + "; look at CLUSTER INFO");
@@ -160,19 +175,18 @@ std::shared_ptr<error const> cluster::down_because() const noexcept {
     if (one->missed() && one->down_because()) return one->down_because();
   }
   if (lobby_.empty() && !detours_.any_unserved()) return nullptr;
-  return why_no_node();
+  return told([this] { return why_no_node(); });
 }
 
-void cluster::shut(std::shared_ptr<error const> const& why) {
+void cluster::shut(std::shared_ptr<error const> const& why) noexcept {
   shut_because_ = why;
   tick_.disarm();
   auto const never = [](parcel const&) { return time_point::min(); };
   auto waiting = detours_.take_expired(boot_clock::now(), never);
-  auto lobby = std::exchange(lobby_, {});
+  waiting.splice(waiting.end(), lobby_);
   for (auto& [name, one] : nodes_) one->shut(why);
   channels_.shut();
-  for (auto& one : waiting) fail(std::move(one.what.what), why);
-  for (auto& one : lobby) fail(std::move(one.what), why);
+  fail(std::move(waiting), why);
 }
 
 }  // namespace holdfast::topology

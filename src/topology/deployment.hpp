@@ -44,6 +44,8 @@ class deployment {
   deployment& operator=(deployment const&) = delete;
   virtual ~deployment() = default;
 
+  // send, send_to and listen may throw std::bad_alloc, and then it's as if they hadn't been called.
+
   /// Sends it, as soon as it can be, to the server that has its key. `done` is called once, unless the
   /// deployment is destroyed. Requests about one key that go over one lane keep their order, but for those
   /// that a cluster keeps for another try (see detours).
@@ -63,12 +65,12 @@ class deployment {
   [[nodiscard]] virtual std::shared_ptr<error const> down_because() const noexcept = 0;
 
   /// Fails everything that waits, and whatever comes later; nothing is heard any more.
-  virtual void shut(std::shared_ptr<error const> const& why) = 0;
+  virtual void shut(std::shared_ptr<error const> const& why) noexcept = 0;
 
   /// Subscribes the channel for its one listener, unless that is done or under way.
   virtual void listen(std::string const& channel, channel_of whose, net::subscriber::listener& who) = 0;
   /// Nobody listens to it any more.
-  virtual void forget(std::string_view channel) = 0;
+  virtual void forget(std::string_view channel) noexcept = 0;
 
   /// Keys with different numbers can't be in one request.
   [[nodiscard]] virtual std::uint16_t slot_of(std::string_view /*key*/) const noexcept { return 0; }

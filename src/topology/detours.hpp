@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <deque>
 #include <iterator>
 #include <unordered_map>
 #include <utility>
@@ -26,30 +25,30 @@ class cluster_node;
 /// different clients. Of one owner the engine has but one under way, or looks what became of the other.
 class detours {
  public:
-  struct parcel {
-    net::pipeline::finished what;
-    refusal::kind why = refusal::kind::other;
-    cluster_node* to = nullptr;  ///< to be asked (ASKING); null: whoever serves the slot
-  };
+  using parcel = net::pipeline::finished;
+  using batch = net::pipeline::batch;
 
   [[nodiscard]] bool empty() const noexcept { return slots_.empty(); }
-  [[nodiscard]] bool closed(std::uint16_t slot) const;
+  [[nodiscard]] bool closed(std::uint16_t slot) const noexcept;
   /// There are some for which no node is known.
   [[nodiscard]] bool any_unserved() const noexcept;
 
+  // What follows may throw std::bad_alloc where it may have to make room for a slot; then nothing has
+  // changed, and `what` has its request still.
+
   /// Once more: open() has to come as often.
   void close(std::uint16_t slot) { ++slots_[slot].closed; }
-  void open(std::uint16_t slot);
+  void open(std::uint16_t slot) noexcept;
 
   /// Came while the slot is closed.
-  void add(std::uint16_t slot, parcel what) { slots_[slot].newer.push_back(std::move(what)); }
+  void add(std::uint16_t slot, batch&& what) { append(slots_[slot].newer, what); }
   /// Goes elsewhere when the slot is open again, ahead of those.
-  void redirect(std::uint16_t slot, parcel what) { slots_[slot].returned.push_back(std::move(what)); }
+  void redirect(std::uint16_t slot, batch&& what) { append(slots_[slot].returned, what); }
   /// Is tried again at `retry`, or with those of the slot that are tried earlier.
-  void keep(std::uint16_t slot, parcel what, time_point retry);
+  void keep(std::uint16_t slot, batch&& what, time_point retry);
 
   /// All that may go now, in its order; nothing while the slot is closed.
-  [[nodiscard]] std::vector<parcel> take(std::uint16_t slot, time_point now);
+  [[nodiscard]] batch take(std::uint16_t slot, time_point now) noexcept;
   /// The slots that have some to be tried again.
   [[nodiscard]] std::vector<std::uint16_t> due(time_point now) const;
   /// Those that wait for a node, if `has_one(slot)`, are due.
@@ -60,26 +59,17 @@ class detours {
     }
   }
 
-  /// Takes out those whose time, as limit_of(parcel) has it, is up; each with its slot.
-  struct expired {
-    std::uint16_t slot;
-    parcel what;
-  };
+  /// Takes out those whose time, as limit_of(parcel) has it, is up.
   template <class Limit>
-  [[nodiscard]] std::vector<expired> take_expired(time_point now, Limit limit_of) {
-    std::vector<expired> result;
+  [[nodiscard]] batch take_expired(time_point now, Limit limit_of) noexcept {
+    batch result;
     for (auto one = slots_.begin(); one != slots_.end();) {
-      auto& [slot, those] = *one;
+      auto& those = one->second;
       for (auto* const list : {&those.returned, &those.kept, &those.newer}) {
-        std::deque<parcel> rest;
-        for (auto& what : *list) {
-          if (limit_of(what) <= now) {
-            result.push_back({slot, std::move(what)});
-          } else {
-            rest.push_back(std::move(what));
-          }
+        for (auto next = list->begin(); next != list->end();) {
+          auto const here = next++;
+          if (limit_of(*here) <= now) result.splice(result.end(), *list, here);
         }
-        *list = std::move(rest);
       }
       one = those.unused() ? slots_.erase(one) : std::next(one);
     }
@@ -100,14 +90,14 @@ class detours {
   }
 
   /// Nobody can be sent there any more.
-  void forget(cluster_node const& gone);
+  void forget(cluster_node const& gone) noexcept;
 
  private:
   struct detour {
     int closed = 0;
-    std::deque<parcel> returned;
-    std::deque<parcel> kept;
-    std::deque<parcel> newer;
+    batch returned;
+    batch kept;
+    batch newer;
     time_point retry{};
 
     [[nodiscard]] bool unused() const noexcept {
@@ -115,6 +105,7 @@ class detours {
     }
   };
 
+  static void append(batch& to, batch& what) noexcept { to.splice(to.end(), what); }
   [[nodiscard]] static bool waits_for_a_node(detour const& those) noexcept;
 
   std::unordered_map<std::uint16_t, detour> slots_;

@@ -1,6 +1,6 @@
 #include "topology/lanes.hpp"
 
-#include <iterator>
+#include <exception>
 #include <string>
 #include <utility>
 
@@ -17,10 +17,14 @@ lanes::lanes(reactor::loop& on, net::settings const& how, client_stats& counts, 
 void lanes::watch(net::connection& one, net::lane which) {
   if (expected_) one.expect();
   if (tell_.refused)
-    one.on_refusal([this, which](net::pipeline::finished& what) { return tell_.refused(which, what); });
+    one.on_refusal([this, which](net::pipeline::batch& what) { return tell_.refused(which, what); });
   if (tell_.troubled) one.on_trouble(tell_.troubled);
   one.on_broken([this, which] {
-    end_over_the_other(which);
+    try {
+      end_over_the_other(which);
+    } catch (std::exception const&) {
+      start_over_both();
+    }
     if (tell_.broken) tell_.broken();
   });
 }
@@ -42,11 +46,18 @@ void lanes::end_over_the_other(net::lane broken) {
   }
 }
 
+/// The first thing that they do then is to end what is to be ended.
+void lanes::start_over_both() noexcept {
+  usual_.starve();
+  if (acknowledged_) acknowledged_->starve();
+}
+
 net::connection& lanes::over(net::lane which) {
   if (which == net::lane::usual) return usual_;
   if (!acknowledged_) {
-    acknowledged_ = std::make_unique<net::connection>(on_, how_, counts_);
-    watch(*acknowledged_, which);
+    auto made = std::make_unique<net::connection>(on_, how_, counts_);
+    watch(*made, which);
+    acknowledged_ = std::move(made);
   }
   return *acknowledged_;
 }
@@ -71,16 +82,13 @@ void lanes::expect() {
   if (acknowledged_) acknowledged_->expect();
 }
 
-std::vector<net::pipeline::finished> lanes::take_all() {
+net::pipeline::batch lanes::take_all() noexcept {
   auto all = usual_.take_all();
-  if (acknowledged_) {
-    auto more = acknowledged_->take_all();
-    all.insert(all.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
-  }
+  if (acknowledged_) all.splice(all.end(), acknowledged_->take_all());
   return all;
 }
 
-void lanes::shut(std::shared_ptr<error const> const& why) {
+void lanes::shut(std::shared_ptr<error const> const& why) noexcept {
   usual_.shut(why);
   if (acknowledged_) acknowledged_->shut(why);
 }

@@ -3,7 +3,6 @@
 
 #include <functional>
 #include <memory>
-#include <vector>
 
 #include "net/connection.hpp"
 #include "reactor/reactor.hpp"
@@ -15,7 +14,7 @@ class lanes {
  public:
   struct events {
     /// See net::connection::on_refusal; null: no refusal is seen to.
-    std::function<bool(net::lane over, net::pipeline::finished& what)> refused;
+    std::function<bool(net::lane over, net::pipeline::batch& what)> refused;
     /// See net::session::on_trouble.
     std::function<void()> troubled;
     /// See net::connection::on_broken.
@@ -39,12 +38,13 @@ class lanes {
   void expect();
 
   /// Ends them; all that is unanswered, in the order of each.
-  [[nodiscard]] std::vector<net::pipeline::finished> take_all();
-  void shut(std::shared_ptr<error const> const& why);
+  [[nodiscard]] net::pipeline::batch take_all() noexcept;
+  void shut(std::shared_ptr<error const> const& why) noexcept;
 
  private:
   void watch(net::connection& one, net::lane which);
   void end_over_the_other(net::lane broken);
+  void start_over_both() noexcept;
 
   reactor::loop& on_;
   net::settings const& how_;

@@ -7,14 +7,16 @@
 
 namespace holdfast::topology {
 
+enum class refusal_kind : std::uint8_t {
+  other,     ///< it is for whoever asked
+  moved,     ///< another node serves the slot
+  ask,       ///< the slot is on its way to another node, and the key there already, or new
+  unserved,  ///< no node that this one knows of serves the slot at this moment
+  not_yet,   ///< the node will: some of the keys are on their way, or it is loading its data
+};
+
 struct refusal {
-  enum class kind {
-    other,     ///< it is for whoever asked
-    moved,     ///< another node serves the slot
-    ask,       ///< the slot is on its way to another node, and the key there already, or new
-    unserved,  ///< no node that this one knows of serves the slot at this moment
-    not_yet,   ///< the node will: some of the keys are on their way, or it is loading its data
-  };
+  using kind = refusal_kind;
 
   kind what = kind::other;
   /// A script was stopped at a key that it had deleted itself, while its slot is on its way: what it did

@@ -1,6 +1,7 @@
 #include "topology/scout.hpp"
 
 #include <algorithm>
+#include <exception>
 #include <string_view>
 #include <utility>
 
@@ -64,10 +65,21 @@ scout::scout(reactor::loop& on, events tell)
       tell_{std::move(tell)},
       pause_{first_pause, longest_pause},
       random_{static_cast<std::minstd_rand::result_type>(random_seed())},
-      next_{[this] { begin(); }},
-      widen_{[this] { ask_some(); }} {}
+      next_{[this] { go([this] { begin(); }); }},
+      widen_{[this] { go([this] { ask_some(); }); }} {}
 
-void scout::look() {
+/// Without memory for it another round begins after a pause.
+template <class Step>
+void scout::go(Step step) noexcept {
+  try {
+    step();
+  } catch (std::exception const&) {
+    finish();
+    look();
+  }
+}
+
+void scout::look() noexcept {
   if (running_) {
     again_ = true;
   } else if (!next_.armed()) {
@@ -76,7 +88,7 @@ void scout::look() {
   }
 }
 
-void scout::look_at(cluster_node& first) {
+void scout::look_at(cluster_node& first) noexcept {
   first_ = &first;
   look();
 }
@@ -117,18 +129,26 @@ void scout::ask_some() {
 }
 
 void scout::ask(cluster_node& whom) {
-  ++open_;
-  unanswered_.push_back(&whom);
   auto const mine = std::make_shared<inquiry>(inquiry{.whom = &whom, .round = round_, .what = {}});
   auto& line = whom.over(net::lane::usual);
+  unanswered_.reserve(unanswered_.size() + 1);
   // What else is to be known comes first: CLUSTER SLOTS ends it.
   line.send(command({"CLUSTER", "INFO"},
                     [mine](net::answer&& how) { mine->what.health = read_health(how.reply); }));
   line.send(command({"PUBSUB", "SHARDNUMSUB"}, [mine](net::answer&& how) {
     if (!how.failure) mine->what.sharded = how.reply.is_array() || how.reply.is_error("NOPERM");
   }));
-  line.send(
-      command({"CLUSTER", "SLOTS"}, [this, mine](net::answer&& how) { on_answer(*mine, std::move(how)); }));
+  auto last = command({"CLUSTER", "SLOTS"},
+                      [this, mine](net::answer&& how) { go([&] { on_answer(*mine, std::move(how)); }); });
+  ++open_;
+  unanswered_.push_back(&whom);
+  try {
+    line.send(std::move(last));
+  } catch (std::exception const&) {
+    --open_;
+    std::erase(unanswered_, &whom);
+    throw;
+  }
 }
 
 void scout::on_answer(inquiry& mine, net::answer&& how) {
@@ -182,7 +202,7 @@ void scout::finish_if_over() {
   }
 }
 
-void scout::finish() {
+void scout::finish() noexcept {
   running_ = false;
   to_ask_.clear();
   widen_.disarm();

@@ -36,9 +36,9 @@ class scout {
   scout(reactor::loop& on, events tell);
 
   /// Asks soon: at once after a quiet time, else after a pause that grows until settled() is called.
-  void look();
+  void look() noexcept;
   /// This node knows more than others; it is asked first.
-  void look_at(cluster_node& first);
+  void look_at(cluster_node& first) noexcept;
   /// What was found serves.
   void settled() noexcept { pause_.reset(); }
 
@@ -58,7 +58,9 @@ class scout {
   void on_answer(inquiry& mine, net::answer&& slots);
   void on_refused(inquiry const& mine, net::answer const& how);
   void finish_if_over();
-  void finish();
+  void finish() noexcept;
+  template <class Step>
+  void go(Step step) noexcept;
 
   reactor::loop& on_;
   events tell_;

@@ -39,16 +39,17 @@ sentinel::sentinel(reactor::loop& on, net::place const& where, net::settings con
                    events tell)
     : which_{on, where, how, counts, tell},
       how_{located_by(which_, how)},
-      master_{on,
-              how_,
-              counts,
-              {.refused = [this](net::lane over,
-                                 net::pipeline::finished& what) { return on_refusal(over, what); },
-               .troubled = {},
-               .broken = std::move(tell.broken)}} {}
+      master_{
+          on,
+          how_,
+          counts,
+          {.refused = [this](net::lane over, net::pipeline::batch& what) { return on_refusal(over, what); },
+           .troubled = {},
+           .broken = std::move(tell.broken)}} {}
 
-bool sentinel::on_refusal(net::lane over, net::pipeline::finished& what) {
-  auto const says = meaning_of(what.how.reply);
+bool sentinel::on_refusal(net::lane over, net::pipeline::batch& what) {
+  auto& one = what.front();
+  auto const says = meaning_of(one.how.reply);
   switch (says) {
     case meaning::nothing:
       return false;
@@ -56,18 +57,18 @@ bool sentinel::on_refusal(net::lane over, net::pipeline::finished& what) {
       which_.look_again();
       return false;
     case meaning::demoted:
-      what.how.sent = what.how.resent;  // this time nothing was done
+      one.how.sent = one.how.resent;  // this time nothing was done
       break;
     case meaning::demoted_meanwhile:
-      what.how.resent = true;
+      one.how.resent = true;
       break;
   }
-  auto const why = "this is the master no more: " + what.how.reply.text;
+  auto const why = "this is the master no more: " + one.how.reply.text;
   master_.over(over).start_over(std::move(what), why);
   return true;
 }
 
-void sentinel::shut(std::shared_ptr<error const> const& why) {
+void sentinel::shut(std::shared_ptr<error const> const& why) noexcept {
   which_.shut();
   master_.shut(why);
 }

@@ -22,14 +22,14 @@ class sentinel final : public deployment {
   [[nodiscard]] std::shared_ptr<error const> down_because() const noexcept override {
     return master_.down_because();
   }
-  void shut(std::shared_ptr<error const> const& why) override;
+  void shut(std::shared_ptr<error const> const& why) noexcept override;
   void listen(std::string const& channel, channel_of whose, net::subscriber::listener& who) override {
     master_.listen(channel, whose, who);
   }
-  void forget(std::string_view channel) override { master_.forget(channel); }
+  void forget(std::string_view channel) noexcept override { master_.forget(channel); }
 
  private:
-  [[nodiscard]] bool on_refusal(net::lane over, net::pipeline::finished& what);
+  [[nodiscard]] bool on_refusal(net::lane over, net::pipeline::batch& what);
 
   sentinels which_;
   net::settings const how_;  ///< as given, and `which_` says where

@@ -1,6 +1,7 @@
 #include "topology/sentinel_line.hpp"
 
 #include <algorithm>
+#include <exception>
 #include <utility>
 
 #include "resp/command.hpp"
@@ -12,6 +13,9 @@ constexpr std::string_view switches = "+switch-master";
 
 /// A sentinel that takes longer to answer isn't waited for: there are others.
 constexpr std::chrono::milliseconds longest_question{1000};
+
+/// Before what there was no memory for is tried again.
+constexpr std::chrono::milliseconds pause_before_retry{10};
 
 net::settings settings_for(net::endpoint at, net::settings like) {
   like.server = std::move(at);
@@ -52,7 +56,11 @@ sentinel_line::sentinel_line(reactor::loop& on, net::endpoint at, net::settings 
       master_{std::move(master)},
       tell_{std::move(tell)},
       questions_{on, how_, counts},
-      news_{on, how_, counts} {}
+      news_{on, how_, counts},
+      out_of_memory_{std::make_shared<error const>(std::errc::not_enough_memory,
+                                                   how_.server.display + ": out of memory")},
+      on_{on},
+      begin_timer_{[this] { begin(); }} {}
 
 template <class Done>
 void sentinel_line::send(std::initializer_list<std::string_view> words, Done done) {
@@ -61,11 +69,23 @@ void sentinel_line::send(std::initializer_list<std::string_view> words, Done don
   questions_.send({.bytes = std::move(bytes), .done = std::move(done)});
 }
 
-void sentinel_line::ask() {
-  if (std::exchange(asking_, true)) return;
+void sentinel_line::ask() noexcept {
+  if (!std::exchange(asking_, true)) begin();
+}
+
+void sentinel_line::begin() noexcept {
   next_ = {};
   next_trouble_.reset();
   names_.clear();
+  try {
+    put_questions();
+  } catch (std::exception const&) {
+    [[maybe_unused]] auto const half = questions_.take_all();
+    on_.arm(begin_timer_, boot_clock::now() + pause_before_retry);
+  }
+}
+
+void sentinel_line::put_questions() {
   send({"SENTINEL", "MYID"}, [this](net::answer&& how) { read(how, &read_id); });
   // In this order: if a failover ends in between, a new address has an old number, and not the other way
   // round, which would count as newer than the truth.
@@ -74,63 +94,82 @@ void sentinel_line::ask() {
        [this](net::answer&& how) { read(how, &read_address); });
   send({"SENTINEL", "SENTINELS", master_}, [this](net::answer&& how) {
     read(how, &read_others);
-    if (!next_trouble_ && !next_.master) {
-      ask_for_names();
-    } else {
-      finish();
+    try {
+      if (!next_trouble_ && !next_.master) return ask_for_names();
+    } catch (std::exception const&) {
+      next_trouble_ = out_of_memory_;
     }
+    finish();
   });
 }
 
-void sentinel_line::ask_anew() {
+void sentinel_line::ask_anew() noexcept {
   again_ = asking_;
   ask();
 }
 
-void sentinel_line::read(net::answer const& how, reader into) {
+void sentinel_line::read(net::answer const& how, reader into) noexcept {
   if (next_trouble_) return;
-  if (how.failure) {
-    next_trouble_ = explain_failure(at(), *how.failure);
-  } else if (!into(how.reply, next_)) {
-    next_trouble_ = how.reply.is_error() ? explain_refusal(at(), how.reply)
-                                         : std::make_shared<error const>(
-                                               errc::protocol, at().display + " gave a strange answer");
+  try {
+    if (how.failure) {
+      next_trouble_ = explain_failure(at(), *how.failure);
+    } else if (!into(how.reply, next_)) {
+      next_trouble_ = how.reply.is_error() ? explain_refusal(at(), how.reply)
+                                           : std::make_shared<error const>(
+                                                 errc::protocol, at().display + " gave a strange answer");
+    }
+  } catch (std::exception const&) {
+    next_trouble_ = out_of_memory_;
   }
 }
 
 /// Ours isn't among them: so that the error can say which are.
 void sentinel_line::ask_for_names() {
   send({"SENTINEL", "MASTERS"}, [this](net::answer&& how) {
-    if (!how.failure) names_ = read_names(how.reply);
+    try {
+      if (!how.failure) names_ = read_names(how.reply);
+    } catch (std::exception const&) {
+      next_trouble_ = out_of_memory_;
+    }
     finish();
   });
 }
 
-void sentinel_line::finish() {
+void sentinel_line::finish() noexcept {
   asking_ = false;
   trouble_ = std::move(next_trouble_);
   view_.reset();
   if (!trouble_) view_ = std::move(next_);
-  changed_ = view_ && word_ != std::pair{view_->master, view_->epoch};
-  if (view_) word_ = {view_->master, view_->epoch};
+  changed_ = view_ && (!word_ || word_->first != view_->master || word_->second != view_->epoch);
+  try {
+    if (view_) word_ = {view_->master, view_->epoch};
+  } catch (std::exception const&) {
+    word_.reset();  // the next time counts as the first
+  }
   tell_.answered(*this);
   if (std::exchange(again_, false)) ask();
 }
 
 void sentinel_line::listen() { news_.listen(std::string{switches}, *this); }
 
-void sentinel_line::rest() {
+void sentinel_line::rest() noexcept {
   again_ = false;
+  begin_timer_.disarm();
   if (std::exchange(asking_, false)) {
-    trouble_ = std::make_shared<error const>(errc::unreachable, at().display + " doesn't answer");
     view_.reset();
+    try {
+      trouble_ = std::make_shared<error const>(errc::unreachable, at().display + " doesn't answer");
+    } catch (std::exception const&) {
+      trouble_ = out_of_memory_;
+    }
   }
-  (void)questions_.take_all();
+  [[maybe_unused]] auto const unanswered = questions_.take_all();
 }
 
-void sentinel_line::shut() {
+void sentinel_line::shut() noexcept {
   news_.close();
-  (void)questions_.take_all();
+  begin_timer_.disarm();
+  [[maybe_unused]] auto const unanswered = questions_.take_all();
 }
 
 void sentinel_line::on_subscribed() { tell_.hears(*this); }

@@ -32,17 +32,17 @@ class sentinel_line final : net::subscriber::listener {
   sentinel_line(reactor::loop& on, net::endpoint at, net::settings const& like, std::string master,
                 client_stats& counts, events tell);
 
-  /// Asks it for all it knows, unless that is under way.
-  void ask();
+  /// Asks it for all it knows, unless that is under way. Without memory for it: a little later.
+  void ask() noexcept;
   /// The same; what is under way is too old for an answer, and is followed by another question.
-  void ask_anew();
+  void ask_anew() noexcept;
   [[nodiscard]] bool asking() const noexcept { return asking_; }
   /// Hears of failovers, from soon on and for as long as it lives.
   void listen();
   /// Nothing will be asked for a while: what isn't answered by now won't be.
-  void rest();
+  void rest() noexcept;
   /// Nothing is asked or heard any more.
-  void shut();
+  void shut() noexcept;
 
   [[nodiscard]] net::endpoint const& at() const noexcept { return how_.server; }
   /// What it said last; null when it couldn't be asked.
@@ -63,9 +63,11 @@ class sentinel_line final : net::subscriber::listener {
 
   template <class Done>
   void send(std::initializer_list<std::string_view> words, Done done);
-  void read(net::answer const& how, reader into);
+  void begin() noexcept;
+  void put_questions();
+  void read(net::answer const& how, reader into) noexcept;
   void ask_for_names();
-  void finish();
+  void finish() noexcept;
 
   net::settings const how_;
   std::string const master_;
@@ -81,6 +83,9 @@ class sentinel_line final : net::subscriber::listener {
   std::vector<std::string> names_;
   std::shared_ptr<error const> trouble_;
   std::shared_ptr<error const> next_trouble_;
+  std::shared_ptr<error const> const out_of_memory_;
+  reactor::loop& on_;
+  reactor::timer begin_timer_;
 };
 
 }  // namespace holdfast::topology

@@ -1,6 +1,7 @@
 #include "topology/sentinels.hpp"
 
 #include <algorithm>
+#include <exception>
 #include <utility>
 
 namespace holdfast::topology {
@@ -18,6 +19,8 @@ constexpr std::chrono::seconds second_look{1};
 constexpr std::chrono::seconds shortest_doubt{1};
 /// A choice as young as this needs no second question.
 constexpr std::chrono::seconds fresh{1};
+/// Before all are asked again, since there was no memory for what they said.
+constexpr std::chrono::milliseconds pause_for_memory{20};
 /// More than anybody has.
 constexpr std::size_t most_sentinels = 32;
 
@@ -41,21 +44,31 @@ sentinels::sentinels(reactor::loop& on, net::place const& where, net::settings c
       how_{how},
       counts_{counts},
       tell_{std::move(tell)},
-      round_timer_{[this] { end_round(); }},
+      round_timer_{[this] { go([this] { end_round(); }); }},
       rest_timer_{[this] { rest(); }},
-      doubt_timer_{[this] { look_again(); }},
+      doubt_timer_{[this] { in_round_ ? ask_all() : look_again(); }},
       agreement_timer_{[this] { check_again(); }} {
   lines_.reserve(where.hosts.size());
-  for (auto const& host : where.hosts) add(host);
+  for (auto const& host : where.hosts) lines_.push_back(line_to(host));
 }
 
-void sentinels::add(net::endpoint at) {
-  lines_.push_back(std::make_unique<sentinel_line>(
+/// Without memory for it all are asked again soon.
+template <class Step>
+void sentinels::go(Step step) noexcept {
+  try {
+    step();
+  } catch (std::exception const&) {
+    if (!shut_) on_.arm(doubt_timer_, boot_clock::now() + pause_for_memory);
+  }
+}
+
+std::unique_ptr<sentinel_line> sentinels::line_to(net::endpoint at) {
+  return std::make_unique<sentinel_line>(
       on_, std::move(at), how_, where_.master, counts_,
-      sentinel_line::events{.answered = [this](sentinel_line& by) { on_answered(by); },
+      sentinel_line::events{.answered = [this](sentinel_line& by) { go([&] { on_answered(by); }); },
                             .hears = [](sentinel_line& by) { by.ask_anew(); },
                             .switched = [this](sentinel_line& by) { on_switched(by); },
-                            .warning = [this](std::string message) { tell_.warning(std::move(message)); }}));
+                            .warning = [this](std::string message) { tell_.warning(std::move(message)); }});
 }
 
 /// So that the list outlives the hosts of the URL.
@@ -67,9 +80,11 @@ void sentinels::learn(sentinel_view const& from) {
       return same(line->at(), at) || (said != nullptr && !said->id.empty() && said->id == other.id);
     });
     if (known || lines_.size() == most_sentinels) continue;
-    add(std::move(at));
-    if (in_round_) lines_.back()->ask();
-    if (listening_) lines_.back()->listen();
+    lines_.reserve(lines_.size() + 1);
+    auto fresh = line_to(std::move(at));
+    if (listening_) fresh->listen();
+    if (in_round_) fresh->ask();
+    lines_.push_back(std::move(fresh));
   }
 }
 
@@ -100,19 +115,19 @@ void sentinels::locate(net::session& who) {
   }
   mine.waiting = true;
   if (in_round_) {
-    conclude();
+    go([this] { conclude(); });
   } else {
     look_again();
   }
 }
 
-void sentinels::look_again() {
+void sentinels::look_again() noexcept {
   if (shut_ || std::exchange(in_round_, true)) return;
   on_.arm(round_timer_, boot_clock::now() + how_.connect_timeout / 2);  // the rest is for the master
   ask_all();
 }
 
-void sentinels::ask_all() {
+void sentinels::ask_all() noexcept {
   on_.arm(rest_timer_, boot_clock::now() + idle_limit);
   // By number: an answer may come at once, and bring more of them.
   for (std::size_t i = 0; i != lines_.size(); ++i) lines_[i]->ask();
@@ -184,7 +199,11 @@ void sentinels::go_there() {
   auto const& master = *known_.where();
   auto const at = where_.announced(master.host, master.port);
   auto const is_new = chosen_ && chosen_->master != master;
-  chosen_ = choice{.master = master, .at = at, .number = ++choices_, .made = boot_clock::now()};
+  auto name = net::host_and_port(at.host, at.port);
+  auto const why = "the sentinels name another master, " + name;
+  choice next{.master = master, .at = at, .number = choices_ + 1, .made = boot_clock::now()};
+  chosen_ = std::move(next);
+  ++choices_;
   // By number: whoever hears of a broken line may make another.
   for (std::size_t i = 0; i != users_.size(); ++i) {
     auto& who = *users_[i].who;
@@ -192,23 +211,29 @@ void sentinels::go_there() {
       users_[i].tried = chosen_->number;
       who.found(at);
     } else if (is_new && !same(who.to(), at)) {
-      who.move("the sentinels name another master, " + net::host_and_port(at.host, at.port));
+      who.move(why);
     }
   }
-  if (is_new) tell_.moved(net::host_and_port(at.host, at.port));
+  if (!is_new) return;
+  try {
+    tell_.moved(std::move(name));
+  } catch (std::exception const&) {
+    on_.torn();
+  }
 }
 
 /// A failover is over, or was long ago: what was held up on its way to us looks just as new. So it isn't
 /// believed; the sentinel is asked, which says, too, which failover its word is from.
-void sentinels::on_switched(sentinel_line& by) {
+void sentinels::on_switched(sentinel_line& by) noexcept {
   if (shut_) return;
   on_.arm(rest_timer_, boot_clock::now() + idle_limit);
   by.ask_anew();
 }
 
 void sentinels::on_reached(net::session& /*who*/) {
-  if (std::exchange(listening_, true)) return;
+  if (listening_) return;
   for (auto const& line : lines_) line->listen();
+  listening_ = true;
 }
 
 void sentinels::forget(net::session& who) noexcept {
@@ -292,7 +317,7 @@ void sentinels::check_again() {
   }
 }
 
-void sentinels::rest() {
+void sentinels::rest() noexcept {
   if (in_round_) {
     on_.arm(rest_timer_, boot_clock::now() + idle_limit);
     return;
@@ -300,7 +325,7 @@ void sentinels::rest() {
   for (auto const& line : lines_) line->rest();
 }
 
-void sentinels::shut() {
+void sentinels::shut() noexcept {
   shut_ = true;
   in_round_ = false;
   round_timer_.disarm();

@@ -33,10 +33,10 @@ class sentinels final : public net::locator {
 
   /// There is reason to think that another server may be the master by now: asks, and moves the sessions if
   /// so.
-  void look_again();
+  void look_again() noexcept;
 
   /// Asks and hears nothing any more.
-  void shut();
+  void shut() noexcept;
 
  private:
   /// A session of the client's, and the newest choice that it has tried.
@@ -53,11 +53,11 @@ class sentinels final : public net::locator {
   };
   enum class agreement { yes, no, asked_again, told };
 
-  void add(net::endpoint at);
+  [[nodiscard]] std::unique_ptr<sentinel_line> line_to(net::endpoint at);
   void learn(sentinel_view const& from);
-  void ask_all();
+  void ask_all() noexcept;
   void on_answered(sentinel_line& by);
-  void on_switched(sentinel_line& by);
+  void on_switched(sentinel_line& by) noexcept;
   void conclude();
   void end_round();
   [[nodiscard]] bool serves() const noexcept;
@@ -66,7 +66,9 @@ class sentinels final : public net::locator {
   void fail_waiting();
   void check_agreement();
   void check_again();
-  void rest();
+  void rest() noexcept;
+  template <class Step>
+  void go(Step step) noexcept;
   [[nodiscard]] user& user_of(net::session& who);
   [[nodiscard]] bool someone_is_there() const noexcept;
   [[nodiscard]] bool anyone_waits() const noexcept;

@@ -22,14 +22,14 @@ class single : public deployment {
   [[nodiscard]] std::shared_ptr<error const> down_because() const noexcept override {
     return requests_.down_because();
   }
-  void shut(std::shared_ptr<error const> const& why) override {
+  void shut(std::shared_ptr<error const> const& why) noexcept override {
     messages_.close();
     requests_.shut(why);
   }
   void listen(std::string const& channel, channel_of /*whose*/, net::subscriber::listener& who) override {
     messages_.listen(channel, who);
   }
-  void forget(std::string_view channel) override { messages_.forget(channel); }
+  void forget(std::string_view channel) noexcept override { messages_.forget(channel); }
 
   [[nodiscard]] net::connection& over(net::lane which) { return requests_.over(which); }
 

@@ -16,8 +16,8 @@ endpoint node(int number) {
                    std::to_string(7000 + number / 250));
 }
 
-loose_end at(endpoint const& where, std::uint64_t number) {
-  return {.at = where, .id = {.number = number, .address = "10.0.0.7:5000"}, .since = {}};
+loose_ends::prepared at(endpoint const& where, std::uint64_t number) {
+  return {loose_end{.at = where, .id = {.number = number, .address = "10.0.0.7:5000"}, .since = {}}};
 }
 
 TEST(loose_ends, are_all_known_when_the_network_fails_a_client_of_a_large_cluster) {

@@ -31,9 +31,9 @@ std::string sent(pipeline& from, time_point when = opened_at) {
 reply reply_of(std::string words) { return {.what = kind::text, .text = std::move(words), .elements = {}}; }
 
 pipeline::finished matched(pipeline& by, std::string words) {
-  pipeline::finished result;
+  pipeline::batch result;
   EXPECT_TRUE(by.match(reply_of(std::move(words)), result));
-  return result;
+  return std::move(result.front());
 }
 
 TEST(pipeline, matches_replies_to_requests_in_order) {
@@ -63,7 +63,7 @@ TEST(pipeline, sends_many_in_one_write_and_each_once) {
 
 TEST(pipeline, has_no_request_for_a_reply_that_nobody_asked_for) {
   pipeline line;
-  pipeline::finished nothing;
+  pipeline::batch nothing;
   EXPECT_FALSE(line.match(reply_of("hello"), nothing));
   add(line, "not sent yet");
   EXPECT_FALSE(line.match(reply_of("hello"), nothing));
@@ -122,8 +122,8 @@ TEST(pipeline, takes_out_what_is_asked_for_and_keeps_the_order_of_the_rest) {
   auto const out =
       line.remove_if([](request const& what, time_point) { return what.bytes == "b" || what.bytes == "d"; });
   ASSERT_EQ(out.size(), 2u);
-  EXPECT_EQ(out[0].what.bytes, "b");
-  EXPECT_EQ(out[1].what.bytes, "d");
+  EXPECT_EQ(out.front().what.bytes, "b");
+  EXPECT_EQ(out.back().what.bytes, "d");
   EXPECT_EQ(sent(line), "ac");
 }
 
@@ -133,7 +133,7 @@ TEST(pipeline, takes_out_by_the_time_of_queueing) {
   add(line, "new", opened_at + 2s);
   auto const out = line.remove_if([](request const&, time_point queued) { return queued < opened_at + 1s; });
   ASSERT_EQ(out.size(), 1u);
-  EXPECT_EQ(out[0].what.bytes, "old");
+  EXPECT_EQ(out.front().what.bytes, "old");
 }
 
 TEST(pipeline, remembers_of_what_is_taken_out_whether_it_had_been_sent) {
@@ -144,9 +144,9 @@ TEST(pipeline, remembers_of_what_is_taken_out_whether_it_had_been_sent) {
   add(line, "never sent");
   auto const out = line.remove_if([](request const&, time_point) { return true; });
   ASSERT_EQ(out.size(), 2u);
-  EXPECT_TRUE(out[0].how.sent);
-  EXPECT_EQ(out[0].how.sent_at, opened_at + 1s);
-  EXPECT_FALSE(out[1].how.sent);
+  EXPECT_TRUE(out.front().how.sent);
+  EXPECT_EQ(out.front().how.sent_at, opened_at + 1s);
+  EXPECT_FALSE(out.back().how.sent);
   EXPECT_TRUE(line.empty());
 }
 
@@ -154,8 +154,9 @@ TEST(pipeline, sends_what_is_put_back_ahead_of_what_came_behind_it) {
   pipeline line;
   for (auto const* const one : {"a", "b"}) add(line, one);
   (void)sent(line);
-  auto refused = matched(line, "READONLY");
-  refused.how.sent = false;  // whoever refused it hasn't done it
+  pipeline::batch refused;
+  ASSERT_TRUE(line.match(reply_of("READONLY"), refused));
+  refused.front().how.sent = false;  // whoever refused it hasn't done it
   line.restart();
   line.put_back(std::move(refused), opened_at);
   EXPECT_EQ(sent(line), "ab");

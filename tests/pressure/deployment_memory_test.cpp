@@ -1,0 +1,99 @@
+/// One allocation fails while a cluster or sentinels are asked where requests belong.
+#include "memory.hpp"
+
+#include "net/loose_ends.hpp"
+#include "net/place.hpp"
+#include "support/cluster_servers.hpp"
+#include "support/sentinel_servers.hpp"
+#include "topology/deployment.hpp"
+
+#include <holdfast/client.hpp>
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace holdfast::test {
+namespace {
+
+class deployed final : public rig {
+ public:
+  explicit deployed(std::string const& url)
+      : where_{net::parse_place(url)},
+        how_{.server = where_.server,
+             .client_name = "rig",
+             .connect_timeout = 5s,
+             .reply_timeout = 5s,
+             .limits = {},
+             .unended = &ends_},
+        servers_{topology::make_deployment(
+            loop, where_, how_, counts_,
+            {.moved = [](std::string const&) {}, .broken = [] {}, .warning = [](std::string const&) {}})} {}
+  ~deployed() override { stop(); }
+
+ private:
+  void pass(net::request what) override { servers_->send(std::move(what)); }
+
+  net::place where_;
+  net::loose_ends ends_{{}};
+  net::settings how_;
+  client_stats counts_;
+  std::unique_ptr<topology::deployment> servers_;
+};
+
+constexpr std::array<std::string_view, 3> keys{"orders", "invoices", "parcels"};
+
+void ask_for_all(deployed& fresh) {
+  std::array<asked, 3> all;
+  reactor::lock hold{fresh.loop.mutex()};
+  for (std::size_t i = 0; i != all.size(); ++i) fresh.send(all[i], {"GET", keys[i]}, keys[i]);
+  EXPECT_TRUE(fresh.await(hold));
+  expect_one_answer_each(all);
+}
+
+void expect_all_served(deployed& fresh) {
+  for (auto const key : keys) EXPECT_TRUE(fresh.works(key)) << key;
+}
+
+class memory_in_a_cluster : public testing::Test {
+ protected:
+  cluster_servers nodes_{{.masters = 3, .replicas_each = 0}};
+};
+
+TEST_F(memory_in_a_cluster, wanting_when_its_slots_are_asked_for) {
+  at_each_allocation([this] { return std::make_unique<deployed>(nodes_.url()); },
+                     [](deployed& fresh) {
+                       ask_for_all(fresh);
+                       expect_all_served(fresh);
+                     });
+}
+
+TEST_F(memory_in_a_cluster, wanting_when_a_slot_has_moved) {
+  auto const slot = cluster_servers::slot_of(std::string{keys[0]});
+  auto const moved = [&] {
+    auto made = std::make_unique<deployed>(nodes_.url());
+    expect_all_served(*made);
+    nodes_.migrate_slot(slot, nodes_.master_of(slot), nodes_.another_master(slot));
+    return made;
+  };
+  at_each_allocation(moved, [](deployed& fresh) {
+    ask_for_all(fresh);
+    expect_all_served(fresh);
+  });
+}
+
+TEST(memory_with_sentinels, wanting_when_they_are_asked_for_the_master) {
+  sentinel_servers const servers{{.replicas = 1}};
+  at_each_allocation([&] { return std::make_unique<deployed>(servers.url()); },
+                     [](deployed& fresh) {
+                       ask_for_all(fresh);
+                       expect_all_served(fresh);
+                     });
+}
+
+}  // namespace
+}  // namespace holdfast::test

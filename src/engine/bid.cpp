@@ -154,17 +154,8 @@ void core::drop_orphan(line& at, std::uint64_t number) noexcept {
     return;
   }
   // Overtaken by the last ttl, in the same way, it has given the key its usual one.
-  auto const left = std::chrono::floor<milliseconds>(kept_until - boot_clock::now());
-  if (kept_until == time_point::max() || left.count() <= 0) return;
-  try {
-    auto const owner = owner_id(number);
-    servers_->set_ttl(at.how(), left, {.name = at.name(), .owner = owner}, {},
-                      {.while_down = net::patience::endless, .give_up = kept_until});
-  } catch (std::bad_alloc const& why) {
-    log(log_level::warning, [&] {
-      return "the last ttl of " + at.title() + " can't be set again (" + why.what() + "); it keeps the usual one";
-    });
-  }
+  if (kept_until != time_point::max() && boot_clock::now() < kept_until)
+    set_last_ttl(at, number, kept_until, kept_until);
 }
 
 bool core::in_use(line const& at, std::uint64_t number) const noexcept {

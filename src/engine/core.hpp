@@ -261,8 +261,11 @@ class core : public std::enable_shared_from_this<core> {
   void keep(held& what, std::optional<milliseconds> left, release_handler done) noexcept;
   void leave_key(held& what, std::optional<milliseconds> left, release_handler done) noexcept;
   void set_last_ttl(std::shared_ptr<leaving> const& mine) noexcept;
+  void set_last_ttl(line& at, std::uint64_t number, time_point until, time_point deadline) noexcept;
+  void send_last_ttl(line& at, std::uint64_t number, time_point until, time_point give_up,
+                     servers::handler done);
+  void owe_last_ttl(line& at, std::uint64_t number, time_point until, time_point deadline) noexcept;
   void on_last_ttl(leaving& mine, net::answer const& answer) noexcept;
-  void last_ttl_unconfirmed(leaving& mine, std::string_view why) noexcept;
 
   // give_back.cpp: what the server has of ours. All under the lock.
   /// What is given back to the server, for as long as it can be ours.
@@ -289,13 +292,14 @@ class core : public std::enable_shared_from_this<core> {
   void later(time_point when, callback<void()> f);
 
   // mend.cpp: what there was no memory for. All under the lock.
-  /// A release, or an acquisition that is to be abandoned.
   struct owed {
+    enum class kind { release, abandon, last_ttl };
     line_ptr place;
     std::uint64_t number;
+    kind what;
     handover how;
-    time_point until;
-    bool leased;
+    time_point until;         ///< it is of use
+    time_point kept_until{};  ///< the end of the last ttl
   };
   void owe(owed const& what) noexcept;
   void on_torn() noexcept;

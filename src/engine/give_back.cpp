@@ -44,7 +44,11 @@ void core::send_release(giving_back const& what, release_handler done) noexcept 
     mine = std::make_shared<release_under_way>(what, std::move(done));
     send_release(mine);
   } catch (std::bad_alloc const&) {
-    owe({.place = what.place, .number = what.number, .how = what.how, .until = what.deadline, .leased = true});
+    owe({.place = what.place,
+         .number = what.number,
+         .what = owed::kind::release,
+         .how = what.how,
+         .until = what.deadline});
     if (mine) {
       mine->tell(release_result::unknown);
     } else if (done) {
@@ -196,7 +200,7 @@ void core::abandon(line& at, std::uint64_t number, handover how) noexcept {
     servers_->abandon(at.how(), {.name = at.name(), .owner = owner}, how,
                       {.while_down = net::patience::endless, .give_up = until});
   } catch (std::bad_alloc const&) {
-    owe({.place = line_ptr{&at}, .number = number, .how = how, .until = until, .leased = false});
+    owe({.place = line_ptr{&at}, .number = number, .what = owed::kind::abandon, .how = how, .until = until});
   }
 }
 

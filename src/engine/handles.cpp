@@ -12,13 +12,17 @@
 namespace holdfast::engine {
 
 struct core::ending {
-  void come_to(reactor::loop& on, release_result how) noexcept {
+  explicit ending(reactor::loop& loop) : on{loop} {}
+
+  void come_to(release_result how) noexcept {
     if (std::exchange(over, true)) return;
     result = how;
     on.finish(caller);
   }
 
+  reactor::loop& on;
   reactor::parked caller;
+  reactor::timer bell{[this] { come_to(release_result::unknown); }};
   release_result result = release_result::unknown;
   bool over = false;
 };
@@ -29,13 +33,13 @@ template <class How>
 std::shared_ptr<core::ending> core::begin_ending(held_ptr& what, How how) noexcept {
   std::shared_ptr<ending> mine;
   try {
-    mine = std::make_shared<ending>();
+    mine = std::make_shared<ending>(loop_);
   } catch (std::bad_alloc const&) {
     how(*what, {});
     what.reset();
     return nullptr;
   }
-  how(*what, [this, mine](release_result result) { mine->come_to(loop_, result); });
+  how(*what, [mine](release_result result) { mine->come_to(result); });
   what.reset();
   return mine;
 }
@@ -46,12 +50,11 @@ release_result core::wait_for_end(reactor::lock& hold, std::shared_ptr<ending> c
     loop_.leave(hold);
     return begun ? begun->result : release_result::unknown;
   }
-  reactor::timer bell{[this, begun] { begun->come_to(loop_, release_result::unknown); }};
   // A reply that doesn't come is noticed after one time-out, and asked for again within the other.
-  loop_.arm(bell, boot_clock::now() + options_.reply_timeout + options_.connect_timeout);
+  loop_.arm(begun->bell, boot_clock::now() + options_.reply_timeout + options_.connect_timeout);
   loop_.wait(hold, begun->caller);
   hold.lock();
-  bell.disarm();
+  begun->bell.disarm();
   return begun->result;
 }
 

@@ -26,11 +26,17 @@ void core::keep(held& what, std::optional<milliseconds> left, release_handler do
   if (!at->waiters.empty() && !at->on_wire) begin_bid(*at);
 }
 
-/// A key that is to have another ttl, its last one.
+/// A key that is to have another ttl, its last one, and who wants to hear of that.
 struct core::leaving {
-  held_ptr what;
+  leaving(held const& lease, time_point when) : what{&lease}, until{when} {}
+
+  void tell(release_result how) noexcept {
+    if (done) std::exchange(done, {})(how);
+  }
+
+  boost::intrusive_ptr<held const> what;
   time_point until;
-  release_handler done;
+  release_handler done{};
 };
 
 /// To its ttl, or to one of `left`.
@@ -45,12 +51,13 @@ void core::leave_key(held& what, std::optional<milliseconds> left, release_handl
   }
   std::shared_ptr<leaving> mine;
   try {
-    mine = std::make_shared<leaving>();
-    *mine = {.what = held_ptr{&what}, .until = until, .done = std::move(done)};
+    mine = std::make_shared<leaving>(what, until);
+    mine->done = std::move(done);
     what.when_settled([this, mine] { set_last_ttl(mine); });
   } catch (std::bad_alloc const&) {
+    owe_last_ttl(what.place(), what.number(), until, what.deadline());
     if (mine) {
-      last_ttl_unconfirmed(*mine, no_memory_->what());
+      mine->tell(release_result::unknown);
     } else if (done) {
       done(release_result::unknown);
     }
@@ -58,35 +65,58 @@ void core::leave_key(held& what, std::optional<milliseconds> left, release_handl
 }
 
 /// A renewal that is the last one, and may be shorter than what is left.
-void core::set_last_ttl(std::shared_ptr<leaving> const& mine) noexcept try {
+void core::set_last_ttl(std::shared_ptr<leaving> const& mine) noexcept {
   auto const& what = *mine->what;
-  auto const left = std::max(std::chrono::ceil<milliseconds>(mine->until - boot_clock::now()), milliseconds{1});
-  auto const owner = owner_id(what.number());
-  servers_->set_ttl(
-      what.place().how(), left, {.name = what.place().name(), .owner = owner},
-      [this, mine](net::answer&& answer) { on_last_ttl(*mine, answer); },
-      {.while_down = net::patience::endless, .give_up = what.deadline()});
-} catch (std::bad_alloc const&) {
-  last_ttl_unconfirmed(*mine, no_memory_->what());
+  try {
+    send_last_ttl(what.place(), what.number(), mine->until, what.deadline(),
+                  [this, mine](net::answer&& answer) { on_last_ttl(*mine, answer); });
+  } catch (std::bad_alloc const&) {
+    owe_last_ttl(what.place(), what.number(), mine->until, what.deadline());
+    mine->tell(release_result::unknown);
+  }
 }
 
-void core::on_last_ttl(leaving& mine, net::answer const& answer) noexcept try {
+/// Nobody waits for the outcome any more.
+void core::set_last_ttl(line& at, std::uint64_t number, time_point until, time_point deadline) noexcept {
+  try {
+    send_last_ttl(at, number, until, deadline, {});
+  } catch (std::bad_alloc const&) {
+    owe_last_ttl(at, number, until, deadline);
+  }
+}
+
+void core::send_last_ttl(line& at, std::uint64_t number, time_point until, time_point give_up,
+                         servers::handler done) {
+  auto const left = std::max(std::chrono::ceil<milliseconds>(until - boot_clock::now()), milliseconds{1});
+  auto const owner = owner_id(number);
+  servers_->set_ttl(at.how(), left, {.name = at.name(), .owner = owner}, std::move(done),
+                    {.while_down = net::patience::endless, .give_up = give_up});
+}
+
+void core::owe_last_ttl(line& at, std::uint64_t number, time_point until, time_point deadline) noexcept {
+  owe({.place = line_ptr{&at},
+       .number = number,
+       .what = owed::kind::last_ttl,
+       .how = {},
+       .until = deadline,
+       .kept_until = until});
+}
+
+void core::on_last_ttl(leaving& mine, net::answer const& answer) noexcept {
+  auto const& at = mine.what->place();
   if (answer.failure || !answer.reply.is_array()) {
-    last_ttl_unconfirmed(mine, answer.failure ? answer.failure->what() : std::string_view{answer.reply.text});
+    log(log_level::warning, [&] {
+      return "the last ttl of " + at.title() + " is not confirmed: " +
+             (answer.failure ? answer.failure->what() : answer.reply.text) + "; it keeps the one it has";
+    });
+    mine.tell(release_result::unknown);
     return;
   }
-  auto const lost = !mine.what->place().how().read_renew(answer.reply).empty();
-  if (mine.done) std::exchange(mine.done, {})(lost ? release_result::lost : release_result::kept);
-} catch (std::bad_alloc const&) {
-  last_ttl_unconfirmed(mine, no_memory_->what());
-}
-
-void core::last_ttl_unconfirmed(leaving& mine, std::string_view why) noexcept {
-  log(log_level::warning, [&] {
-    return "the last ttl of " + mine.what->place().title() + " is not confirmed: " + std::string{why} +
-           "; it keeps the one it has";
-  });
-  if (mine.done) std::exchange(mine.done, {})(release_result::unknown);
+  try {
+    mine.tell(at.how().read_renew(answer.reply).empty() ? release_result::kept : release_result::lost);
+  } catch (std::bad_alloc const&) {
+    mine.tell(release_result::unknown);
+  }
 }
 
 }  // namespace holdfast::engine

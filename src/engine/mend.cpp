@@ -15,8 +15,8 @@ void core::mend_soon() noexcept {
 void core::owe(owed const& what) noexcept {
   if (owed_.size() == owed_.capacity()) {
     log(log_level::warning, [&] {
-      return url() + ": there is no memory to give back what is left of " + what.place->title() +
-             "; it is free at the end of its ttl at the latest";
+      return url() + ": there is no memory to give back, or to keep, what is left of " + what.place->title() +
+             "; it is free at the end of the ttl that it has";
     });
     return;
   }
@@ -37,11 +37,16 @@ void core::mend() noexcept {
     auto const one = std::move(owed_.front());
     owed_.erase(owed_.begin());
     if (one.until <= now) continue;
-    if (one.leased) {
-      giving_back back{one.place, one.number, one.how, one.until};
-      send_release(back, {});
-    } else {
-      abandon(*one.place, one.number, one.how);
+    switch (one.what) {
+      case owed::kind::release:
+        send_release({one.place, one.number, one.how, one.until}, {});
+        break;
+      case owed::kind::abandon:
+        abandon(*one.place, one.number, one.how);
+        break;
+      case owed::kind::last_ttl:
+        set_last_ttl(*one.place, one.number, one.kept_until, one.until);
+        break;
     }
   }
   auto const look_again = std::exchange(look_again_, false);

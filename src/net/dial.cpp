@@ -39,7 +39,12 @@ stream_socket open_socket(asio::io_context& io, asio::generic::stream_protocol c
   if (file < 0) {
     failure.assign(errno, boost::system::system_category());
   } else {
-    result.assign(how, file, failure);
+    try {
+      result.assign(how, file, failure);
+    } catch (std::exception const&) {
+      ::close(file);
+      throw;
+    }
     if (failure) ::close(file);
   }
   return result;

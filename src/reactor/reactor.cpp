@@ -136,7 +136,7 @@ void loop::forget(flushable& one) noexcept {
   one.known_.unlink();
 }
 
-bool loop::stop(lock& hold, bool exiting) {
+bool loop::stop(lock& hold, bool exiting) noexcept {
   stopping_ = true;
   if (!keeper_.joinable()) return true;
   keeper_cv_.notify_one();

@@ -124,7 +124,7 @@ class loop {
   void arm(timer& one, time_point when) noexcept { timers_.arm(one, when); }
 
   /// Called under the lock, before that is free again, when something was thrown at a place where nobody
-  /// could be told: what was to be done there is not done, or half. Doesn't throw.
+  /// could be told: what was to be done there is not done, or half. Doesn't throw, and asks for no memory.
   void on_out_of_memory(callback<void()> f) noexcept { on_torn_ = std::move(f); }
   /// That is so.
   void torn() noexcept { torn_ = true; }
@@ -141,7 +141,7 @@ class loop {
   /// some thread is inside a callback still, and the loop has to outlive it. Such are not waited for when
   /// this thread is one of them, or the process is `exiting`, where they may wait for what doesn't come any
   /// more.
-  bool stop(lock& hold, bool exiting = false);
+  bool stop(lock& hold, bool exiting = false) noexcept;
 
   /// Asked without any lock by a thread that is about to wait for what a callback may have to bring, such as
   /// a lease that another one has got: if it is inside callbacks itself, those that stand behind are another

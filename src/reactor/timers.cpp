@@ -32,7 +32,12 @@ timers::timers(loop& on, room_for_one& room)
     : on_{on}, room_{room}, fd_{std::make_unique<descriptor>(on.io())} {
   auto const fd = make_timerfd();
   boost::system::error_code failure;
-  fd_->assign(fd, failure);
+  try {
+    fd_->assign(fd, failure);
+  } catch (std::exception const&) {
+    ::close(fd);
+    throw;
+  }
   if (failure) {
     ::close(fd);
     throw std::system_error{failure};

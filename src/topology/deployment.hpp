@@ -24,7 +24,8 @@ enum class channel_of {
   object,  ///< the same; but others than Holdfast may tell it so that all hear it
 };
 
-/// What a deployment says of itself, under the client's lock.
+/// What a deployment says of itself, under the client's lock. What these throw, and that there was no memory
+/// to call one, is noted (reactor::loop::torn).
 struct events {
   /// Another server than before serves all the keys, or some: what it knows may be older than what was
   /// acknowledged, so all that is held or waited for is to be asked about.

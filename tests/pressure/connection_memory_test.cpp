@@ -29,8 +29,8 @@ namespace {
 /// The two kinds of connections to one server.
 class lines final : public rig {
  public:
-  explicit lines(redis_server const& server)
-      : how_{.server = net::parse_url(server.url()),
+  explicit lines(std::string const& url)
+      : how_{.server = net::parse_url(url),
              .client_name = "rig",
              .connect_timeout = 5s,
              .reply_timeout = 5s,
@@ -54,7 +54,11 @@ class lines final : public rig {
 
 class memory : public testing::Test {
  protected:
-  [[nodiscard]] std::unique_ptr<lines> fresh() const { return std::make_unique<lines>(server_); }
+  explicit memory(server_options how = {}) : server_{redis_server::with(std::move(how))} {
+    raw_.command({"PING"});  // it is connected from here on
+  }
+
+  [[nodiscard]] std::unique_ptr<lines> fresh() const { return std::make_unique<lines>(server_.url()); }
   [[nodiscard]] std::unique_ptr<lines> connected() const {
     auto made = fresh();
     EXPECT_TRUE(made->works());
@@ -65,16 +69,36 @@ class memory : public testing::Test {
   raw_redis raw_ = server_.raw();
 };
 
+void ask_some(lines& fresh) {
+  std::array<asked, 3> all;
+  reactor::lock hold{fresh.loop.mutex()};
+  for (auto& one : all) fresh.send(one, {"SET", "key", "a value that needs memory of its own"});
+  EXPECT_TRUE(fresh.await(hold));
+  expect_one_answer_each(all);
+}
+
 TEST_F(memory, wanting_for_a_connection_and_its_requests) {
-  at_each_allocation([this] { return fresh(); },
-                     [](lines& fresh) {
-                       std::array<asked, 3> all;
-                       reactor::lock hold{fresh.loop.mutex()};
-                       for (auto& one : all)
-                         fresh.send(one, {"SET", "key", "a value that needs memory of its own"});
-                       EXPECT_TRUE(fresh.await(hold));
-                       expect_one_answer_each(all);
-                     });
+  at_each_allocation([this] { return fresh(); }, ask_some);
+}
+
+class memory_with_tls : public memory {
+ protected:
+  memory_with_tls() : memory{{.on = server_options::listen::tls}} {}
+};
+
+TEST_F(memory_with_tls, wanting_for_a_connection_and_its_requests) {
+  at_each_allocation([this] { return fresh(); }, ask_some);
+}
+
+class memory_with_a_name : public memory {
+ protected:
+  memory_with_a_name() : memory{{.on = server_options::listen::tcp}} {}
+};
+
+/// In capitals it is a name like any other, and a thread asks for it.
+TEST_F(memory_with_a_name, wanting_when_it_is_resolved) {
+  auto const url = "redis://LOCALHOST:" + std::to_string(server_.port());
+  at_each_allocation([&] { return std::make_unique<lines>(url); }, ask_some);
 }
 
 TEST_F(memory, wanting_when_a_connection_breaks_with_requests_in_flight) {
@@ -218,7 +242,7 @@ TEST_F(memory, wanting_while_several_threads_wait) {
 }
 
 TEST_F(memory, wanting_in_one_timer_or_answer_is_noted_and_keeps_nobody_else_from_its_turn) {
-  lines fresh{server_};
+  lines fresh{server_.url()};
   auto fired = 0;
   reactor::timer first{[] { throw std::bad_alloc{}; }};
   reactor::timer second{[&fired] { ++fired; }};

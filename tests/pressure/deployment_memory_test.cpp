@@ -35,6 +35,11 @@ class deployed final : public rig {
             {.moved = [](std::string const&) {}, .broken = [] {}, .warning = [](std::string const&) {}})} {}
   ~deployed() override { stop(); }
 
+  [[nodiscard]] std::uint64_t commands() {
+    reactor::lock const hold{loop.mutex()};
+    return counts_.commands;
+  }
+
  private:
   void pass(net::request what) override { servers_->send(std::move(what)); }
 
@@ -77,6 +82,9 @@ TEST_F(memory_in_a_cluster, wanting_when_a_slot_has_moved) {
   auto const moved = [&] {
     auto made = std::make_unique<deployed>(nodes_.url());
     expect_all_served(*made);
+    // Until it doesn't look at the slots any more.
+    for (auto before = made->commands(); !always(300ms, [&] { return made->commands() == before; });)
+      before = made->commands();
     nodes_.migrate_slot(slot, nodes_.master_of(slot), nodes_.another_master(slot));
     return made;
   };

@@ -11,8 +11,11 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <initializer_list>
+#include <iterator>
 #include <new>
 #include <string>
 #include <string_view>
@@ -109,19 +112,28 @@ class rig {
   reactor::parked* caller_ = nullptr;
 };
 
+[[nodiscard]] inline std::ptrdiff_t open_files() {
+  auto const all = std::filesystem::directory_iterator{"/proc/self/fd"};
+  return std::distance(begin(all), end(all));
+}
+
 /// Has each allocation fail that `operation` makes in a new rig, one after the other.
 template <class Make, class Operation>
 void at_each_allocation(Make make, Operation operation) {
   for (auto n = 0;; ++n) {
     SCOPED_TRACE("allocation " + std::to_string(n));
-    auto const fresh = make();
+    auto const files = open_files();
     auto reached = false;
     {
-      nth_allocation const here{n, [] { throw std::bad_alloc{}; }};
-      operation(*fresh);
-      reached = here.happened();
+      auto const fresh = make();
+      {
+        nth_allocation const here{n, [] { throw std::bad_alloc{}; }};
+        operation(*fresh);
+        reached = here.happened();
+      }
+      EXPECT_TRUE(fresh->works());
     }
-    EXPECT_TRUE(fresh->works());
+    EXPECT_EQ(open_files(), files);
     if (testing::Test::HasFailure()) return;
     if (!reached) {
       testing::Test::RecordProperty("allocations", n);

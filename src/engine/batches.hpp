@@ -19,7 +19,11 @@ class batches {
   /// `slot`: of its name; 0 where there are none.
   void add(held& one, std::uint16_t slot);
 
-  [[nodiscard]] std::vector<leases> take() noexcept { return std::move(all_); }
+  /// None of them is empty.
+  [[nodiscard]] std::vector<leases> take() noexcept {
+    std::erase_if(all_, [](leases const& one) { return one.empty(); });  // one that couldn't be filled
+    return std::move(all_);
+  }
 
  private:
   struct kind {

@@ -197,44 +197,60 @@ void core::warn(std::string message) noexcept {
 
 /// Waits until everything that was sent before is answered, but not longer than `until`, and not at all
 /// without a connection.
-void core::drain(reactor::lock& hold, time_point until) noexcept try {
-  while (!servers_->idle() && servers_->up() && boot_clock::now() < until) {
-    // Replies come in order, so this one comes after all the others. What they set off goes into the next
-    // round.
-    struct barrier {
-      reactor::parked caller;
-      std::size_t left = 0;
-      bool over = false;
-    };
-    auto const all = servers_->masters();
-    auto const here = std::make_shared<barrier>();
-    auto const both_lanes = acknowledging_.longest > milliseconds{0};
-    here->left = all.size() * (both_lanes ? 2 : 1);
-    auto const let_go = [this, here] {
-      if (std::exchange(here->over, true)) return;
-      loop_.finish(here->caller);
-    };
-    reactor::timer bell{let_go};
-    loop_.arm(bell, until);
-    auto const ping = [&](std::string const& one, net::lane over) {
-      net::request behind_all{.done =
-                                  [let_go, here](net::answer&&) {
-                                    if (--here->left == 0) let_go();
-                                  },
-                              .over = over};
-      resp::append_command(behind_all.bytes, {"PING"});
-      servers_->send_to(one, std::move(behind_all));
-    };
-    for (auto const& one : all) {
-      ping(one, net::lane::usual);
-      if (both_lanes) ping(one, net::lane::acknowledged);
+void core::drain(reactor::lock& hold, time_point until) noexcept {
+  while (!servers_->idle() && boot_clock::now() < until) {
+    auto const down = servers_->down_because();
+    if (!servers_->up() && (!down || down->code() != std::errc::not_enough_memory)) return;
+    try {
+      wait_behind_all(hold, until);
+    } catch (std::bad_alloc const&) {
+      nap(hold);
     }
-    loop_.wait(hold, here->caller);
-    hold.lock();
-    bell.disarm();
   }
-} catch (std::bad_alloc const&) {
-  // What was sent is carried out, whether it is waited for or not.
+}
+
+/// Replies come in order, so those that are waited for here come after all the others. What they set off goes
+/// into the next round.
+void core::wait_behind_all(reactor::lock& hold, time_point until) {
+  struct barrier {
+    reactor::parked caller;
+    std::size_t left = 0;
+    bool over = false;
+  };
+  auto const all = servers_->masters();
+  auto const here = std::make_shared<barrier>();
+  auto const both_lanes = acknowledging_.longest > milliseconds{0};
+  here->left = all.size() * (both_lanes ? 2 : 1);
+  auto const let_go = [this, here] {
+    if (std::exchange(here->over, true)) return;
+    loop_.finish(here->caller);
+  };
+  reactor::timer bell{let_go};
+  auto const ping = [&](std::string const& one, net::lane over) {
+    net::request behind_all{.done =
+                                [let_go, here](net::answer&&) {
+                                  if (--here->left == 0) let_go();
+                                },
+                            .over = over};
+    resp::append_command(behind_all.bytes, {"PING"});
+    servers_->send_to(one, std::move(behind_all));
+  };
+  for (auto const& one : all) {
+    ping(one, net::lane::usual);
+    if (both_lanes) ping(one, net::lane::acknowledged);
+  }
+  loop_.arm(bell, until);
+  loop_.wait(hold, here->caller);
+  hold.lock();
+}
+
+/// Lets others go on, and drives them.
+void core::nap(reactor::lock& hold) noexcept {
+  reactor::parked caller;
+  reactor::timer bell{[this, &caller] { loop_.finish(caller); }};
+  loop_.arm(bell, boot_clock::now() + memory_pause);
+  loop_.wait(hold, caller);
+  hold.lock();
 }
 
 /// The process ends: what it gives back here is for other processes. Those that wait in this one wait on,

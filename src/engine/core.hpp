@@ -329,6 +329,8 @@ class core : public std::enable_shared_from_this<core> {
   }
   [[nodiscard]] std::unique_ptr<servers> make_servers();
   void drain(reactor::lock& hold, time_point until) noexcept;
+  void wait_behind_all(reactor::lock& hold, time_point until);
+  void nap(reactor::lock& hold) noexcept;
   /// For the hook, if there is one: `words` makes the message. Left out when there is no memory for it.
   template <class Words>
   void log(log_level level, Words words) noexcept {

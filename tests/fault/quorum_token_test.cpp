@@ -53,14 +53,13 @@ TEST_F(quorum_tokens, grow_strictly_while_masters_are_frozen_and_restarted) {
   std::atomic<std::int64_t> newest = 0;
   std::atomic<int> leases = 0;
   std::atomic<int> older = 0;
-  std::atomic<bool> over = false;
   std::vector<std::jthread> contenders;
   for (auto i = 0; i < 4; ++i) {
-    contenders.emplace_back([&] {
-      while (!over) {
+    contenders.emplace_back([&](std::stop_token const& over) {
+      while (!over.stop_requested()) {
         client redis{masters_.url(), {.reply_timeout = 1s}};
         quorum_mutex m{redis, "orders", {.ttl = 4s}};
-        for (auto times = 0; times < 20 && !over; ++times) {
+        for (auto times = 0; times < 20 && !over.stop_requested(); ++times) {
           try {
             auto mine = m.try_acquire_for(500ms);
             if (!mine) continue;
@@ -85,7 +84,7 @@ TEST_F(quorum_tokens, grow_strictly_while_masters_are_frozen_and_restarted) {
     masters_[one].thaw();
     if (other != one) masters_[other].start();
   }
-  over = true;
+  for (auto& one : contenders) one.request_stop();
   contenders.clear();
   EXPECT_EQ(older, 0) << "of " << leases;
 }

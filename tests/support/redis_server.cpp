@@ -86,6 +86,22 @@ std::uint16_t free_port() {
   throw std::runtime_error{"no free port"};
 }
 
+taken_port::taken_port(std::uint16_t number) : socket_{::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)} {
+  auto const yes = 1;  // connections that have ended stand in its way
+  ::setsockopt(socket_, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  address.sin_port = htons(number);
+  // Where it fails somebody was faster.
+  [[maybe_unused]] auto const failed =
+      ::bind(socket_, reinterpret_cast<sockaddr const*>(&address), sizeof address);
+}
+
+taken_port::~taken_port() {
+  if (socket_ >= 0) ::close(socket_);
+}
+
 closed_port::closed_port() : socket_{::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)} {
   sockaddr_in address{};
   address.sin_family = AF_INET;
@@ -223,10 +239,24 @@ std::string redis_server::role() const {
   return reply.elements.empty() ? std::string{} : reply.elements[0].text;
 }
 
-void redis_server::stop() { end(SIGTERM); }
-void redis_server::kill9() { end(SIGKILL); }
+void redis_server::stop() {
+  end(SIGTERM);
+  keep_ports();
+}
+
+void redis_server::kill9() {
+  end(SIGKILL);
+  keep_ports();
+}
+
+void redis_server::keep_ports() {
+  for (auto const port : {port_, bus_port_}) {
+    if (port != 0) kept_.emplace_back(port);
+  }
+}
 
 void redis_server::start() {
+  kept_.clear();
   if (!spawn_and_wait())
     throw std::runtime_error{server_program() + " doesn't start again:\n" + contents(folder_ / "log")};
 }

@@ -34,6 +34,19 @@ struct server_options {
 /// What is run as a server.
 [[nodiscard]] std::string server_program();
 
+/// One that nobody else is given meanwhile, and that refuses connections.
+class taken_port {
+ public:
+  explicit taken_port(std::uint16_t number);
+  ~taken_port();
+  taken_port(taken_port&& other) noexcept : socket_{std::exchange(other.socket_, -1)} {}
+  taken_port(taken_port const&) = delete;
+  taken_port& operator=(taken_port const&) = delete;
+
+ private:
+  int socket_;
+};
+
 /// Starts in the constructor and answers when that returns (else it throws). The child dies with the thread
 /// that started it, even if that is killed.
 class redis_server {
@@ -70,6 +83,7 @@ class redis_server {
   /// "master" or "slave"; empty when it doesn't say.
   [[nodiscard]] std::string role() const;
 
+  // Its ports stay its own while it is gone.
   void stop();    ///< SIGTERM, and SIGKILL after a grace; returns when it is gone
   void kill9();   ///< SIGKILL; returns when it is gone
   void start();   ///< again, on the same socket and ports; empty unless `persistent`
@@ -95,17 +109,18 @@ class redis_server {
   [[nodiscard]] std::vector<std::string> arguments() const;
   [[nodiscard]] bool spawn_and_wait();
   void end(int signal);
+  void keep_ports();
 
   server_options options_;
   std::filesystem::path folder_;
   std::uint16_t port_ = 0;
   std::uint16_t bus_port_ = 0;
+  std::vector<taken_port> kept_;  ///< while it is gone, to be started again
   pid_t pid_ = 0;
   bool frozen_ = false;
 };
 
-/// A port of 127.0.0.1 that nobody listens on at this moment, and that no outgoing connection is given: a
-/// server that was ended finds it free again.
+/// A port of 127.0.0.1 that nobody listens on at this moment, and that no outgoing connection is given.
 [[nodiscard]] std::uint16_t free_port();
 
 /// A port that refuses connections, and that nobody else is given meanwhile.

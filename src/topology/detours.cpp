@@ -23,6 +23,7 @@ void detours::open(std::uint16_t slot) noexcept {
   auto const known = slots_.find(slot);
   if (known == slots_.end() || known->second.closed == 0) return;
   --known->second.closed;
+  if (known->second.unused()) slots_.erase(known);
 }
 
 void detours::keep(std::uint16_t slot, batch&& what, time_point retry) {

@@ -49,3 +49,14 @@ void* operator new(std::size_t size) {
 
 void operator delete(void* memory) noexcept { std::free(memory); }
 void operator delete(void* memory, std::size_t /*size*/) noexcept { std::free(memory); }
+
+/// What Asio has its operations from.
+extern "C" void* aligned_alloc(std::size_t alignment, std::size_t size) noexcept {
+  try {
+    holdfast::test::look_at_allocation();
+  } catch (std::bad_alloc const&) {
+    return nullptr;
+  }
+  void* memory = nullptr;
+  return ::posix_memalign(&memory, alignment, size) == 0 ? memory : nullptr;
+}

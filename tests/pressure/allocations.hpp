@@ -1,4 +1,5 @@
-/// What becomes of one allocation of this program, whose operator new is replaced (allocations.cpp).
+/// What becomes of one allocation of this program, whose operator new and aligned_alloc() are replaced
+/// (allocations.cpp).
 #pragma once
 
 #include <cstdint>

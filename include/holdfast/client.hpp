@@ -55,6 +55,11 @@ struct client_stats {
 /// std::errc::resource_unavailable_try_again, and nothing has been sent; the next one tries again. Once it
 /// runs nothing needs another one, but for resolving host names.
 ///
+/// *Memory.* An allocation that fails ends no wait and leaves no lock behind. Who wants a lock gets
+/// std::errc::not_enough_memory, or std::bad_alloc, and has none; or gets it, a little later. A release is
+/// sent a little later, and answers release_result::unknown. Leases are renewed at the next try. A connection
+/// that has no memory is made again, as if it had broken.
+///
 /// *Threads.* All functions may be called from all threads. Callbacks are called without any lock of the
 /// client held and may call back into it, but should be short: replies wait behind them. Callbacks of one
 /// client don't run inside one another. One that waits for a lock (lock(), acquire(), try_…_for()) lets those

@@ -37,7 +37,7 @@ enum class errc {
 /// operation_not_permitted (unlock by a thread that doesn't hold), resource_deadlock_would_occur (second lock
 /// by the same thread; too many callbacks that wait, see client), invalid_argument (a name or an option out
 /// of range), resource_unavailable_try_again and too_many_files_open (the process may have no more threads or
-/// files).
+/// files), not_enough_memory (see client; std::bad_alloc may come as well).
 /// `what()` names the lock, the server and what to do.
 class error : public std::system_error {
  public:

@@ -15,7 +15,6 @@
 namespace holdfast::engine {
 namespace {
 
-
 std::string cancelled(line const& at) { return "waiting for " + at.title() + " was cancelled"; }
 
 /// A last look at the lock is so much ahead of the end that its answer comes in time.

@@ -38,11 +38,12 @@ core::core(net::place where, client_options options)
     : uuid_{make_uuid()},
       options_{std::move(options)},
       where_{std::move(where)},
-      no_memory_{std::make_shared<error const>(
-          std::errc::not_enough_memory, where_.server.display + ": there is not enough memory; what was under way "
-                                                                "is taken back, so try again")},
-      shut_down_{
-          std::make_shared<error const>(errc::closed, where_.server.display + ": the client has been shut down")},
+      no_memory_{std::make_shared<error const>(std::errc::not_enough_memory,
+                                               where_.server.display +
+                                                   ": there is not enough memory; what was under way "
+                                                   "is taken back, so try again")},
+      shut_down_{std::make_shared<error const>(errc::closed,
+                                               where_.server.display + ": the client has been shut down")},
       unended_{[this](std::string const& why) {
         log(log_level::warning, [&why] { return explain_late_copies(why); });
       }},
@@ -50,17 +51,18 @@ core::core(net::place where, client_options options)
       generation_{fork_generation()},
       servers_{make_servers()},
       renewer_{loop_, *servers_, stats_, [this](held& what, loss_cause cause) { lose(what, cause); }},
-      inbox_{*servers_,
-             uuid_,
-             {.asked = [this](std::uint64_t number) { on_hint(number); },
-              .refused =
-                  [this](std::string const& words) {
-                    log(log_level::info, [&] {
-                      return url() + ": the server refuses the channel " + names::inbox(uuid_) + " (" + words +
-                             "), so a release by force takes locks without asking; grant &holdfast_inbox:* to "
-                             "be asked first";
-                    });
-                  }}},
+      inbox_{
+          *servers_,
+          uuid_,
+          {.asked = [this](std::uint64_t number) { on_hint(number); },
+           .refused =
+               [this](std::string const& words) {
+                 log(log_level::info, [&] {
+                   return url() + ": the server refuses the channel " + names::inbox(uuid_) + " (" + words +
+                          "), so a release by force takes locks without asking; grant &holdfast_inbox:* to "
+                          "be asked first";
+                 });
+               }}},
       broadcast_{loop_,
                  *servers_,
                  topology::channel_of::object,

@@ -238,7 +238,7 @@ class core : public std::enable_shared_from_this<core> {
   void answer_for(std::uint64_t number, std::string_view name);
   bool clear_ghost(line& at, std::string_view holder);
   void note_left_key(held const& what, milliseconds more) noexcept;
-  void repeat_releases();
+  void repeat_releases() noexcept;
 
   // blocked.cpp: who is in the way.
   void note_busy(waiter const& who) noexcept;
@@ -411,7 +411,7 @@ class core : public std::enable_shared_from_this<core> {
   std::shared_ptr<error const> no_inbox_;      ///< the server refuses it: those who insist on it can't wait
   std::shared_ptr<error const> no_broadcast_;  ///< the same
   process_info known_;                         ///< the last record that was asked for
-  std::vector<owed> owed_;  ///< with room for most_owed from the beginning
+  std::vector<owed> owed_;                     ///< with room for most_owed from the beginning
   bool look_again_ = false;
   reactor::timer mending_{[this] { mend(); }};
   std::size_t releasing_ = 0;     ///< leases given back of which the server has yet to say that they are

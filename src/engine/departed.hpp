@@ -70,8 +70,12 @@ class departed {
     next_ = 0;
   }
 
+  void note_release(given_back const& what) noexcept {
+    note_release(*what.how, what.name, what.number, what.terms, what.deadline);
+  }
+
   /// Those whose keys could still be there, the oldest first. They are forgotten here.
-  [[nodiscard]] std::vector<given_back> take_releases(time_point now) {
+  [[nodiscard]] std::vector<given_back> take_releases(time_point now) noexcept {
     if (releases_.size() == most_releases) {
       std::ranges::rotate(releases_, releases_.begin() + static_cast<std::ptrdiff_t>(next_));
     }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <new>
 #include <utility>
 
 #include "engine/core.hpp"
@@ -115,22 +116,23 @@ void core::note_left_key(held const& what, milliseconds more) noexcept {
 
 /// The server may have lost data: releases that it has carried out not long ago, too. Keys that it has again
 /// nobody would give back before the end of their ttl.
-void core::repeat_releases() {
+void core::repeat_releases() noexcept {
   if (closing_) return;
   for (auto& one : departed_.take_releases(boot_clock::now())) {
-    auto const owner = owner_id(one.number);
-    auto const deadline = one.deadline;
     one.terms.publish = how_to_publish();
-    auto const& how = *one.how;
-    auto const name = one.name;
-    auto const terms = one.terms;
-    servers_->release(how, {.name = name, .owner = owner}, terms,
-                      [this, one = std::move(one)](net::answer&& answer) {
-                        // For the next time: this server may have been the one that has it all.
-                        if (answer.failure) return;
-                        departed_.note_release(*one.how, one.name, one.number, one.terms, one.deadline);
-                      },
-                      {.while_down = net::patience::endless, .give_up = deadline});
+    std::shared_ptr<departed::given_back> mine;
+    try {
+      mine = std::make_shared<departed::given_back>(std::move(one));
+      auto const owner = owner_id(mine->number);
+      servers_->release(*mine->how, {.name = mine->name, .owner = owner}, mine->terms,
+                        [this, mine](net::answer&& answer) {
+                          // For the next time: this server may have been the one that has it all.
+                          if (!answer.failure) departed_.note_release(*mine);
+                        },
+                        {.while_down = net::patience::endless, .give_up = mine->deadline});
+    } catch (std::bad_alloc const&) {
+      departed_.note_release(mine ? *mine : one);  // perhaps there is memory for the next ones
+    }
   }
 }
 

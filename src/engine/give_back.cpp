@@ -91,8 +91,8 @@ void core::on_released(std::shared_ptr<release_under_way> const& mine, net::answ
   if (answer.failure || now >= what.deadline) {
     if (!told_unreleased_) {
       log(log_level::warning, [&] {
-        return "release of " + at.title() + " is not confirmed: " +
-               (answer.failure ? answer.failure->what() : answer.reply.text) +
+        return "release of " + at.title() +
+               " is not confirmed: " + (answer.failure ? answer.failure->what() : answer.reply.text) +
                "; the lock is free at the end of its ttl at the latest";
       });
     }

@@ -27,8 +27,8 @@ struct core::ending {
   bool over = false;
 };
 
-/// Finishes a lease by `how`, which is given what to do with the outcome. Null: there is no memory to wait for
-/// it.
+/// Finishes a lease by `how`, which is given what to do with the outcome. Null: there is no memory to wait
+/// for it.
 template <class How>
 std::shared_ptr<core::ending> core::begin_ending(held_ptr& what, How how) noexcept {
   std::shared_ptr<ending> mine;

@@ -106,8 +106,9 @@ void core::on_last_ttl(leaving& mine, net::answer const& answer) noexcept {
   auto const& at = mine.what->place();
   if (answer.failure || !answer.reply.is_array()) {
     log(log_level::warning, [&] {
-      return "the last ttl of " + at.title() + " is not confirmed: " +
-             (answer.failure ? answer.failure->what() : answer.reply.text) + "; it keeps the one it has";
+      return "the last ttl of " + at.title() +
+             " is not confirmed: " + (answer.failure ? answer.failure->what() : answer.reply.text) +
+             "; it keeps the one it has";
     });
     mine.tell(release_result::unknown);
     return;

@@ -24,7 +24,8 @@ void core::owe(owed const& what) noexcept {
   mend_soon();
 }
 
-/// Something failed in the middle: besides what is known to be undone, all that wait look again.
+/// Something failed in the middle, or there was no memory to say that the server is another one. So besides
+/// what is known to be undone, all that is held is asked about, and all that wait look again.
 void core::on_torn() noexcept {
   look_again_ = true;
   mend_soon();
@@ -32,7 +33,7 @@ void core::on_torn() noexcept {
 
 void core::mend() noexcept {
   auto const now = boot_clock::now();
-  // Those that fail again come behind.
+  // Those that fail again come to stand behind the others.
   for (auto left = owed_.size(); left != 0; --left) {
     auto const one = std::move(owed_.front());
     owed_.erase(owed_.begin());
@@ -50,6 +51,10 @@ void core::mend() noexcept {
     }
   }
   auto const look_again = std::exchange(look_again_, false);
+  if (look_again) {
+    renewer_.ask_about_all();
+    repeat_releases();
+  }
   for_each_line([&](line& at) {
     if (at.on_wire) {
       if (look_again && at.on_wire->now == bid::state::waiting) loop_.arm(at.on_wire->retry, now);

@@ -112,8 +112,8 @@ void core::fall_back_to_polling(std::shared_ptr<error const>& note, std::string 
                                                                ", or use wake::automatic");
   if (options_.wake != wake::inbox) {
     log(log_level::warning, [&] {
-      return url() + ": the server refuses " + channel + " (" + words + "), so waiting is by polling; grant " +
-             rights + " to be woken instead";
+      return url() + ": the server refuses " + channel + " (" + words +
+             "), so waiting is by polling; grant " + rights + " to be woken instead";
     });
   }
   ask_all_again();

@@ -91,10 +91,10 @@ void core::ask_acknowledged(line& at, ask const& how, net::patience while_down) 
                                                         .wanted = options,
                                                         .patience = time_to_acknowledge(options, options_),
                                                         .while_down = while_down});
-  auto script = scripting::to_run(
-      at.how().acquire(at.name(), how),
-      [this, mine](net::answer&& answer) { on_acquired(mine, std::move(answer)); },
-      {.while_down = while_down});
+  auto script =
+      scripting::to_run(at.how().acquire(at.name(), how),
+                        [this, mine](net::answer&& answer) { on_acquired(mine, std::move(answer)); },
+                        {.while_down = while_down});
   script.over = net::lane::acknowledged;
   mine->slot = servers_->slot_of(script.key_text());
   servers_->send(std::move(script));

@@ -10,6 +10,7 @@
 #include "base/clock.hpp"
 #include "base/ids.hpp"
 #include "sync/multi.hpp"
+#include "sync/thrown.hpp"
 #include "sync/turns.hpp"
 #include "sync/wires.hpp"
 
@@ -156,7 +157,7 @@ class attempt : public std::enable_shared_from_this<attempt> {
     if (auto const pause = progress_.failed(failure)) {
       ask_after(*pause);
     } else {
-      fail(std::make_exception_ptr(failure));
+      fail(thrown(failure));
     }
   }
 
@@ -167,13 +168,13 @@ class attempt : public std::enable_shared_from_this<attempt> {
     });
   }
 
-  /// A client may be shut down between two steps.
+  /// A client may be shut down between two steps, or memory be wanting.
   template <class Step>
   void unless_it_fails(Step step) {
     std::exception_ptr why;
     try {
       step();
-    } catch (error const&) {
+    } catch (std::exception const&) {
       why = std::current_exception();
     }
     if (why) fail(why);

@@ -4,15 +4,9 @@
 
 #include "engine/access.hpp"
 #include "sync/options_check.hpp"
+#include "sync/thrown.hpp"
 
 namespace holdfast::sync {
-namespace {
-
-std::exception_ptr thrown(std::shared_ptr<error const> const& failure) {
-  return failure ? std::make_exception_ptr(*failure) : nullptr;
-}
-
-}  // namespace
 
 seat::seat(client& redis, std::string name, lock_options const& options, engine::recipe const& kind)
     : core_{engine::access::core_of(redis)},
@@ -35,7 +29,7 @@ void seat::async_acquire(engine::patience_time wait, exclusive_lock::acquire_han
       [done = std::move(done)](engine::held_ptr of, std::shared_ptr<error const> const& failure) {
         std::optional<lease> result;
         if (of) result = engine::held::handle(std::move(of));
-        done(std::move(result), thrown(failure));
+        done(std::move(result), failure ? thrown(*failure) : nullptr);
       },
       size);
 }
@@ -55,7 +49,7 @@ void seat::async_pass(engine::patience_time wait, std::function<void(bool, std::
                                                    std::shared_ptr<error const> const& failure) {
         auto const got = granted != nullptr;
         if (got) core->forget(granted);
-        done(got, thrown(failure));
+        done(got, failure ? thrown(*failure) : nullptr);
       },
       amount);
 }

@@ -128,8 +128,9 @@ TEST_F(ls, ends_without_a_word_when_nobody_reads) {
   for (int i = 0; i < 50; ++i) hold("job:" + std::to_string(i));
   for (std::string const trap : {"", "trap '' PIPE; "}) {
     process pipe{{"bash", "-c",
-                  trap + "exec 3> >(:); wait $!; "  // whoever was to read has gone
-                         HOLDFAST_CLI " ls --url " +
+                  trap +
+                      "exec 3> >(:); wait $!; "  // whoever was to read has gone
+                      HOLDFAST_CLI " ls --url " +
                       server.url() + " >&3 3>&-; exit $?"}};
     EXPECT_EQ(pipe.wait(), 128 + SIGPIPE) << trap;
     EXPECT_EQ(pipe.err(), "") << trap;

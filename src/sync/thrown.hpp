@@ -1,0 +1,18 @@
+/// Errors for handlers.
+#pragma once
+
+#include <exception>
+#include <holdfast/error.hpp>
+
+namespace holdfast::sync {
+
+/// As if it had been thrown and caught; std::bad_alloc when there is no memory for it.
+[[nodiscard]] inline std::exception_ptr thrown(error const& failure) noexcept {
+  try {
+    throw error{failure};
+  } catch (...) {
+    return std::current_exception();
+  }
+}
+
+}  // namespace holdfast::sync

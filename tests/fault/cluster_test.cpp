@@ -22,49 +22,48 @@ TEST_F(clustered, locks_are_spread_over_its_masters) {
   for (auto* const node : nodes_.masters()) EXPECT_GT(node->raw().calls_of("evalsha"), 20U);
 }
 
-TEST_F(clustered, moves_the_lock_with_its_slot_while_it_is_held_and_waited_for) {
-  client redis{nodes_.url()};
-  client other{nodes_.url(), {.recheck = 500ms}};
-  mutex m{redis, name_, brisk_};
-  mutex theirs{other, name_, brisk_};
-  auto mine = m.acquire();
-  waiter next{theirs};
-  ASSERT_TRUE(waits(other));
-  auto& from = home();
-  auto& to = elsewhere();
-  nodes_.begin_migration(slot_, from, to);
-  EXPECT_TRUE(renews(redis, 5)) << "the keys are still where they were";
-  nodes_.move_keys(slot_, from, to);
-  EXPECT_TRUE(renews(redis, 5)) << "the keys are where only ASK leads";
-  EXPECT_FALSE(next.done());
-  nodes_.end_migration(slot_, from, to);
-  EXPECT_TRUE(renews(redis, 5));
-  EXPECT_TRUE(mine.valid());
-  auto const token = mine.token();
-  EXPECT_EQ(mine.release(), release_result::released);
-  ASSERT_TRUE(eventually([&] { return next.done(); }));
-  EXPECT_GT(next.take().token(), token);
+/// A lock that is held and waited for, while its slot goes elsewhere.
+class slot_under_way : public clustered {
+ protected:
+  /// It is held, renewed and waited for all the same, and goes to who waits.
+  void outlives_its_move() {
+    EXPECT_TRUE(renews(redis_, 5));
+    EXPECT_TRUE(mine_.valid());
+    EXPECT_FALSE(next_.done());
+    EXPECT_TRUE(to_.raw().exists(name_));
+    auto const token = mine_.token();
+    EXPECT_EQ(mine_.release(), release_result::released);
+    ASSERT_TRUE(eventually([&] { return next_.done(); }));
+    EXPECT_GT(next_.take().token(), token);
+  }
+
+  client redis_{nodes_.url()};
+  client other_{nodes_.url(), {.recheck = 500ms}};
+  mutex m_{redis_, name_, brisk_};
+  mutex theirs_{other_, name_, brisk_};
+  lease mine_ = m_.acquire();
+  waiter next_{theirs_};
+  bool const waits_ = waits(other_);
+  redis_server& from_ = home();
+  redis_server& to_ = elsewhere();
+};
+
+TEST_F(slot_under_way, key_by_key_takes_the_lock_with_it) {
+  ASSERT_TRUE(waits_);
+  nodes_.begin_migration(slot_, from_, to_);
+  EXPECT_TRUE(renews(redis_, 5)) << "the keys are still where they were";
+  nodes_.move_keys(slot_, from_, to_);
+  EXPECT_TRUE(renews(redis_, 5)) << "the keys are where only ASK leads";
+  EXPECT_FALSE(next_.done());
+  nodes_.end_migration(slot_, from_, to_);
+  outlives_its_move();
 }
 
-TEST_F(clustered, moves_the_lock_with_a_slot_that_moves_as_one) {
-  client redis{nodes_.url()};
-  client other{nodes_.url(), {.recheck = 500ms}};
-  mutex m{redis, name_, brisk_};
-  mutex theirs{other, name_, brisk_};
-  auto mine = m.acquire();
-  waiter next{theirs};
-  ASSERT_TRUE(waits(other));
-  auto& from = home();
-  auto& to = elsewhere();
-  if (!nodes_.migrate_slot_as_one(slot_, from, to)) GTEST_SKIP() << "this server moves slots key by key";
-  EXPECT_TRUE(renews(redis, 5));
-  EXPECT_TRUE(mine.valid());
-  EXPECT_FALSE(next.done());
-  EXPECT_TRUE(to.raw().exists(name_));
-  auto const token = mine.token();
-  EXPECT_EQ(mine.release(), release_result::released);
-  ASSERT_TRUE(eventually([&] { return next.done(); }));
-  EXPECT_GT(next.take().token(), token);
+TEST_F(slot_under_way, as_one_takes_the_lock_with_it) {
+  ASSERT_TRUE(waits_);
+  if (!nodes_.migrate_slot_as_one(slot_, from_, to_))
+    GTEST_SKIP() << "this server moves slots key by key";
+  outlives_its_move();
 }
 
 TEST_F(clustered, gives_a_lock_back_that_is_on_its_way) {

@@ -61,8 +61,7 @@ TEST_F(slot_under_way, key_by_key_takes_the_lock_with_it) {
 
 TEST_F(slot_under_way, as_one_takes_the_lock_with_it) {
   ASSERT_TRUE(waits_);
-  if (!nodes_.migrate_slot_as_one(slot_, from_, to_))
-    GTEST_SKIP() << "this server moves slots key by key";
+  if (!nodes_.migrate_slot_as_one(slot_, from_, to_)) GTEST_SKIP() << "this server moves slots key by key";
   outlives_its_move();
 }
 

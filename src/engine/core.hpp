@@ -260,6 +260,7 @@ class core : public std::enable_shared_from_this<core> {
   struct leaving;
   void keep(held& what, std::optional<milliseconds> left, release_handler done) noexcept;
   void leave_key(held& what, std::optional<milliseconds> left, release_handler done) noexcept;
+  void stay_behind_answer(std::uint64_t number, time_point until) noexcept;
   void set_last_ttl(std::shared_ptr<leaving> const& mine) noexcept;
   void set_last_ttl(line& at, std::uint64_t number, time_point until, time_point deadline) noexcept;
   void send_last_ttl(line& at, std::uint64_t number, time_point until, time_point give_up,

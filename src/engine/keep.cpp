@@ -26,6 +26,11 @@ void core::keep(held& what, std::optional<milliseconds> left, release_handler do
   if (!at->waiters.empty() && !at->on_wire) begin_bid(*at);
 }
 
+/// An answer that comes late undoes nothing that is kept.
+void core::stay_behind_answer(std::uint64_t number, time_point until) noexcept {
+  if (auto const late = outrun_.find(number); late != outrun_.end()) late->second = until;
+}
+
 /// A key that is to have another ttl, its last one, and who wants to hear of that.
 struct core::leaving {
   leaving(held const& lease, time_point when) : what{&lease}, until{when} {}
@@ -43,7 +48,7 @@ struct core::leaving {
 void core::leave_key(held& what, std::optional<milliseconds> left, release_handler done) noexcept {
   if (!left && what.provisional) left = what.options().ttl;
   auto const until = left ? boot_clock::now() + *left : time_point::max();
-  if (auto const late = outrun_.find(what.number()); late != outrun_.end()) late->second = until;
+  stay_behind_answer(what.number(), until);
   presence_.stay_until(left ? until : what.deadline());
   if (!left) {
     if (done) done(release_result::kept);

@@ -251,6 +251,13 @@ void core::lose_alone(held& what, loss_cause cause) noexcept {
   ++stats_.lost;
   loop_.defer(what.lose(cause));
   if (what.options().keep || still_to_release(what)) note_left_key(what, milliseconds{0});
+  if (what.options().keep) {
+    if (cause == loss_cause::limit_reached) {
+      leave_key(what, std::nullopt, {});
+    } else {
+      stay_behind_answer(what.number(), time_point::max());
+    }
+  }
   log(log_level::warning, [&] {
     auto why = "lease of " + what.place().title() + " lost: " + std::string{to_string(cause)};
     if (auto const down = servers_->down_because(); cause == loss_cause::unreachable && down) {

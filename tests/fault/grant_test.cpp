@@ -101,17 +101,14 @@ class handed_over : public test::fault {
     });
   }
 
-  client holder_{server_.url(), test::unhurried()};
-  mutex held_{holder_, "orders", {.starvation_limit = 0ms}};
-};
-
-TEST_F(handed_over, and_kept_it_is_not_given_back_for_the_answer_to_an_earlier_request) {
-  auto const known = test::learn(server_);
-  test::in_one_round_of(5, [&] {  // in which the message comes soon enough to be believed
+  /// Does something with a lease that a message has brought, while a request for it has yet to be answered;
+  /// the key is there when it has been.
+  void keep_beside_a_late_answer(lock_options const& options, std::function<void(lease)> const& keep) {
+    auto const known = test::learn(server_);
     std::atomic<bool> held_up = false;
     test::flaky_proxy proxy{server_.socket_path()};
     client winner{proxy.url(), test::unhurried({.recheck = 200ms})};
-    mutex wanted{winner, "orders", {.ttl = 60s}};
+    mutex wanted{winner, "orders", options};
     auto theirs = held_.acquire();
     test::waiter waiting{wanted};
     ASSERT_TRUE(waits_and_listens(winner));
@@ -123,12 +120,35 @@ TEST_F(handed_over, and_kept_it_is_not_given_back_for_the_answer_to_an_earlier_r
     ASSERT_TRUE(test::eventually([&] { return held_up.load(); }));
     theirs.release();
     ASSERT_TRUE(test::eventually([&] { return waiting.done(); }));
-    EXPECT_EQ(waiting.take().keep_for(50s), release_result::kept);
+    keep(waiting.take());
     EXPECT_EQ(winner.stats().granted, 1u);
     winner.connect();  // behind whatever the late answer has set off
     EXPECT_GT(raw_.pttl("orders"), 20'000);
-    EXPECT_LE(raw_.pttl("orders"), 50'000);
+    EXPECT_LE(raw_.pttl("orders"), options.ttl.count());
     raw_.del("orders");
+  }
+
+  client holder_{server_.url(), test::unhurried()};
+  mutex held_{holder_, "orders", {.starvation_limit = 0ms}};
+};
+
+// In one round the message comes soon enough to be believed.
+
+TEST_F(handed_over, and_kept_it_is_not_given_back_for_the_answer_to_an_earlier_request) {
+  test::in_one_round_of(5, [&] {
+    keep_beside_a_late_answer({.ttl = 60s}, [this](lease mine) {
+      EXPECT_EQ(mine.keep_for(50s), release_result::kept);
+      EXPECT_LE(raw_.pttl("orders"), 50'000);
+    });
+  });
+}
+
+TEST_F(handed_over, and_lost_at_its_limit_it_is_kept_all_the_same) {
+  test::in_one_round_of(5, [&] {
+    keep_beside_a_late_answer({.ttl = 60s, .max_hold = 500ms, .keep = true}, [](lease mine) {
+      EXPECT_TRUE(test::eventually([&] { return mine.lost_because() == loss_cause::limit_reached; }));
+      EXPECT_EQ(mine.release(), release_result::lost);
+    });
   });
 }
 

@@ -81,10 +81,10 @@ void sentinels::learn(sentinel_view const& from) {
     });
     if (known || lines_.size() == most_sentinels) continue;
     lines_.reserve(lines_.size() + 1);
-    auto fresh = line_to(std::move(at));
-    if (listening_) fresh->listen();
-    if (in_round_) fresh->ask();
-    lines_.push_back(std::move(fresh));
+    auto another = line_to(std::move(at));
+    if (listening_) another->listen();
+    if (in_round_) another->ask();
+    lines_.push_back(std::move(another));
   }
 }
 

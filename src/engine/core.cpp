@@ -169,9 +169,10 @@ line_ptr core::pin(recipe const& how, std::string_view name) {
   check_usable();
   if (auto const known = lines_.find(line_key{how, name}); known != lines_.end())
     return line_ptr{const_cast<line*>(&*known)};
-  if (!self_) self_ = shared_from_this();
   if (std::ranges::find(kinds_, &how) == kinds_.end()) kinds_.push_back(&how);
-  return line_ptr{const_cast<line*>(&*lines_.emplace(*this, how, name).first)};
+  auto const& added = *lines_.emplace(*this, how, name).first;
+  if (!self_) self_ = shared_from_this();
+  return line_ptr{const_cast<line*>(&added)};
 }
 
 void core::unpin(line_ptr& place) noexcept {

@@ -51,6 +51,12 @@ class callback<Result(Args...)> {
   callback& operator=(callback const&) = delete;
   ~callback() { reset(); }
 
+  void swap(callback& other) noexcept {
+    auto mine = std::move(*this);
+    *this = std::move(other);
+    other = std::move(mine);
+  }
+
   void reset() noexcept {
     if (table_ != nullptr) std::exchange(table_, nullptr)->destroy(&storage_);
   }

@@ -232,14 +232,15 @@ void core::take_for_good(line& at, std::int64_t token, time_point now) {
   held_ptr lease{new held{line_ptr{&at}, at.waiters.front().how, number, token}};
   end_bid(at);
   at.since = now;
-  for (;;) {
+  while (lease) {
     auto& first = at.waiters.front();
-    first.lease = std::move(lease);
-    first.lease->set_released();
+    lease->set_released();
+    first.lease.swap(lease);
     finish(first);
-    if (at.how().sharing != sharing::gate || at.waiters.empty()) break;
-    lease.reset(new (std::nothrow) held{line_ptr{&at}, at.waiters.front().how, number, token});
-    if (!lease) break;  // those that are left ask by themselves
+    lease.reset();
+    // Without memory those that are left ask by themselves.
+    if (at.how().sharing == sharing::gate && !at.waiters.empty())
+      lease.reset(new (std::nothrow) held{line_ptr{&at}, at.waiters.front().how, number, token});
   }
   serve_others(at);
 }

@@ -215,7 +215,7 @@ void core::send_ask(line& at) {
   }
   servers_->acquire(at.how(), at.name(), how,
                     [this, pin = line_ptr{&at}, number = mine.number](net::answer&& answer) {
-                      on_asked(*pin, number, std::move(answer));
+                      on_asked(*pin, number, answer);
                     },
                     {.while_down = while_down});
 }

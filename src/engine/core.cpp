@@ -190,18 +190,14 @@ void core::erase(line& gone) noexcept {
   if (lines_.empty()) self_.reset();
 }
 
-void core::warn(std::string message) noexcept {
-  if (forked()) return;
-  reactor::lock hold{loop_.mutex()};
-  if (closing_) return;
-  log(log_level::warning, [&message] { return std::move(message); });
-  loop_.leave(hold);
-}
-
 /// Waits until everything that was sent before is answered, but not longer than `until`, and not at all
 /// without a connection.
 void core::drain(reactor::lock& hold, time_point until) noexcept {
-  while (!servers_->idle() && boot_clock::now() < until) {
+  while ((!owed_.empty() || !servers_->idle()) && boot_clock::now() < until) {
+    if (!owed_.empty()) {
+      nap(hold);
+      continue;
+    }
     auto const down = servers_->down_because();
     if (!servers_->up() && (!down || down->code() != std::errc::not_enough_memory)) return;
     try {
@@ -319,9 +315,10 @@ void core::await_given_back(time_point begun) noexcept {
   // the lock: one that asked as it was told, and its WAIT.
   drain(hold, begun + farewell + (acknowledging_.open > 0 ? 2 * acknowledging_.longest : milliseconds{0}));
   told_unreleased_ = true;
-  if (releasing_ > 0) {
-    log(log_level::warning, [this] {
-      return url() + ": the server hasn't confirmed in time that " + std::to_string(releasing_) +
+  auto const unsent = std::ranges::count(owed_, owed::kind::release, &owed::what);
+  if (auto const left = releasing_ + static_cast<std::size_t>(unsent); left > 0) {
+    log(log_level::warning, [this, left] {
+      return url() + ": the server hasn't confirmed in time that " + std::to_string(left) +
              " locks are given back; each is free at the end of its ttl at the latest";
     });
   }

@@ -125,8 +125,14 @@ class core : public std::enable_shared_from_this<core> {
 
   /// Calls `done` after so long, or when the client is shut down.
   void async_pause(std::chrono::nanoseconds time, callback<void()> done);
-  /// For the log hook, unless the client has gone.
-  void warn(std::string message) noexcept;
+  /// For the log hook, unless the client has gone: `words` makes the message.
+  template <class Words>
+  void warn(Words words) noexcept {
+    if (forked()) return;
+    reactor::lock hold{loop_.mutex()};
+    if (!closing_) log(log_level::warning, words);
+    loop_.leave(hold);
+  }
 
   /// The masters that the URL names vote.
   [[nodiscard]] bool is_quorum() const noexcept { return where_.what == net::place::kind::quorum; }

@@ -69,7 +69,7 @@ void core::send_release(std::shared_ptr<release_under_way> const& mine) {
                       {.while_down = net::patience::endless, .give_up = what.deadline});
   } catch (...) {
     --releasing_;
-    at.releasing = 0;
+    if (at.releasing == what.number) at.releasing = 0;
     throw;
   }
 }

@@ -122,11 +122,10 @@ void core::async_release(held_ptr& what, release_handler done) noexcept {
     if (done) {
       mine = std::make_shared<outcome>();
       ready.emplace_back([mine] { mine->done(mine->result); });
-      mine->done = std::move(done);
+      mine->done.swap(done);
     }
   } catch (std::bad_alloc const&) {
     mine.reset();
-    ready.clear();
   }
   {
     reactor::lock hold{loop_.mutex()};
@@ -141,7 +140,12 @@ void core::async_release(held_ptr& what, release_handler done) noexcept {
     what.reset();
     loop_.leave(hold);
   }
-  if (done) done(release_result::unknown);  // there is no memory to tell what comes of it
+  if (!done) return;
+  try {
+    done(release_result::unknown);  // there is no memory to tell what comes of it
+  } catch (...) {
+    return;
+  }
 }
 
 void core::renew(held& what) {
@@ -217,6 +221,7 @@ held_ptr core::become(held_ptr what, line_ptr const& to, call const& script) {
                   {.while_down = net::patience::endless, .give_up = old->deadline()});
   } catch (std::bad_alloc const&) {
     release(*old, {});  // it isn't the caller's any more
+    next.reset();
     go(no_memory_);
   }
   loop_.wait(hold, caller);
@@ -231,8 +236,8 @@ held_ptr core::become(held_ptr what, line_ptr const& to, call const& script) {
   try {
     if (understood && still_held && state == found::mine) {
       enter_crowd(*to, *next, boot_clock::now());
-      (void)finish_here(*old);
       next->inherit(*old);
+      (void)finish_here(*old);
       ++stats_.held_now;
       renewer_.add(*next);
       if (!from->on_wire) ask_after_release(*from);

@@ -18,8 +18,11 @@ held::audience& held::told() {
   if (!mine.who) {
     auto who = std::make_shared<audience>();
     mine.tell.emplace_back([who] {
+      // They go here, without the client's lock: what they hold may need it.
+      auto const listeners = std::exchange(who->listeners, {});
+      if (who->cause == loss_cause::none) return;
       if (who->stop.stop_possible()) who->stop.request_stop();
-      for (auto& listener : who->listeners) listener(who->cause);
+      for (auto const& listener : listeners) listener(who->cause);
     });
     mine.who = std::move(who);
   }
@@ -28,19 +31,49 @@ held::audience& held::told() {
 
 std::stop_token held::stop_token() {
   auto& stop = told().stop;
-  if (!stop.stop_possible()) {
-    stop = std::stop_source{};
-    if (now() == state::lost) stop.request_stop();
+  if (stop.stop_possible()) return stop.get_token();
+  if (now() == state::lost) {  // and those who are told may be being told
+    std::stop_source over;
+    over.request_stop();
+    return over.get_token();
   }
+  stop = std::stop_source{};
   return stop.get_token();
 }
 
 reactor::loop::calls held::lose(loss_cause cause) noexcept {
   cause_.store(cause, std::memory_order_release);
   state_.store(state::lost, std::memory_order_release);
-  if (!extras_ || !extras_->who) return {};
-  extras_->who->cause = cause;
-  return std::exchange(extras_->tell, {});
+  if (extras_ && extras_->who) extras_->who->cause = cause;
+  return drop_listeners();
+}
+
+void held::set_warning(time_point when, std::function<void()> f) {
+  auto given = std::make_shared<warning>(warning{.tell = std::move(f)});
+  reactor::loop::calls ready;
+  ready.emplace_back([given] {
+    auto const tell = std::exchange(given->tell, {});
+    if (!given->over) tell();
+  });
+  more().warn_at = when;
+  auto before = drop_warning();
+  extras_->warn = std::move(ready);
+  extras_->warned = std::move(given);
+  extras_->dropped.splice(extras_->dropped.end(), before);
+}
+
+reactor::loop::calls held::drop_warning() noexcept {
+  if (extras_->warned) extras_->warned->over = true;
+  extras_->warned.reset();
+  return std::exchange(extras_->warn, {});
+}
+
+reactor::loop::calls held::drop_listeners() noexcept {
+  if (!extras_) return {};
+  auto all = std::exchange(extras_->tell, {});
+  all.splice(all.end(), drop_warning());
+  all.splice(all.end(), extras_->dropped);
+  return all;
 }
 
 held_ptr held::latest() {

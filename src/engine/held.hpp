@@ -65,15 +65,11 @@ class held : public boost::intrusive_ref_counter<held, boost::thread_safe_counte
   void set_limit(time_point when) { more().limit = when; }
   [[nodiscard]] time_point limit() const noexcept { return extras_ ? extras_->limit : time_point::max(); }
   /// Once, at `when`: the limit is near.
-  void set_warning(time_point when, std::function<void()> f) {
-    reactor::loop::calls ready;
-    ready.emplace_back(std::move(f));
-    more().warn_at = when;
-    extras_->warn = std::move(ready);
-  }
+  void set_warning(time_point when, std::function<void()> f);
   /// The warning, which is given now.
   [[nodiscard]] reactor::loop::calls take_warning() noexcept {
     extras_->warn_at = time_point::max();
+    extras_->warned.reset();
     return std::exchange(extras_->warn, {});
   }
   void set_released() noexcept { state_.store(state::released, std::memory_order_release); }
@@ -83,6 +79,10 @@ class held : public boost::intrusive_ref_counter<held, boost::thread_safe_counte
 
   /// Marks it lost; the result tells whoever wants to know, and is to be called without the lock.
   [[nodiscard]] reactor::loop::calls lose(loss_cause cause) noexcept;
+
+  /// Nobody is told anything else any more. The result lets go of those who would be, and is to be called
+  /// without the lock, as what they hold may need it.
+  [[nodiscard]] reactor::loop::calls drop_listeners() noexcept;
 
   /// The lease that took over inside this process, if any did: a renewal under way is that one's now.
   [[nodiscard]] held_ptr latest();
@@ -150,12 +150,18 @@ class held : public boost::intrusive_ref_counter<held, boost::thread_safe_counte
     std::vector<std::function<void(loss_cause)>> listeners{};
     loss_cause cause = loss_cause::none;
   };
+  struct warning {
+    std::function<void()> tell{};
+    bool over = false;  ///< it isn't to be told
+  };
   struct extras {
     time_point limit = time_point::max();
     time_point warn_at = time_point::max();
-    reactor::loop::calls warn;
+    std::shared_ptr<warning> warned;
+    reactor::loop::calls warn;  ///< made with it, since telling must not fail
     std::shared_ptr<audience> who;
-    reactor::loop::calls tell;  ///< that audience: made with it, since telling must not fail
+    reactor::loop::calls tell;     ///< the same
+    reactor::loop::calls dropped;  ///< warnings that were replaced
     held_ptr heir;
     reactor::loop::calls behind;  ///< what goes when it isn't `renewing` any more
     std::uint32_t more_handles = 0;
@@ -165,6 +171,7 @@ class held : public boost::intrusive_ref_counter<held, boost::thread_safe_counte
     return *extras_;
   }
   audience& told();
+  reactor::loop::calls drop_warning() noexcept;
 
   line_ptr place_;
   terms_ptr how_;

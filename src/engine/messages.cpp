@@ -82,8 +82,8 @@ void core::ask_all_again() noexcept {
 void core::on_moved(std::string const& now) {
   log(log_level::info, [&] { return url() + ": served by " + now + " from now on"; });
   renewer_.ask_about_all();
-  ask_all_again();
   repeat_releases();
+  ask_all_again();
 }
 
 /// The channels of one bid are (again) open: whatever was said before is lost, so look.

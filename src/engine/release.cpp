@@ -105,6 +105,7 @@ void core::ask_after_release(line& at) noexcept {
 /// have a share in its acquisition.
 bool core::finish_here(held& what) noexcept {
   what.set_released();
+  loop_.defer(what.drop_listeners());
   return leave_here(what);
 }
 

@@ -137,6 +137,8 @@ void renewer::ask_about(held& one, time_point now) noexcept {
                   {.while_down = net::patience::endless, .give_up = one.deadline()});
   } catch (std::bad_alloc const&) {
     on_some_answered();
+    one.renewing = false;
+    add(one);
     one.settle();
   }
 }
@@ -161,11 +163,18 @@ void renewer::on_asked(held& one, net::answer const& how) noexcept {
 
 void renewer::renew_now(held& one, callback<void(net::answer const&)> done) {
   one.when_settled([this, what = held_ptr{&one}, done = std::move(done)]() mutable {
-    if (what->now() == held::state::held) {
-      send({what}, std::move(done));
-    } else {
+    if (what->now() != held::state::held) {
       done({});
+      return;
     }
+    held_list alone;
+    try {
+      alone.push_back(what);
+    } catch (std::bad_alloc const&) {
+      done({.failure = whom_.no_memory});
+      return;
+    }
+    send(std::move(alone), std::move(done));
   });
 }
 

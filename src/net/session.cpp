@@ -183,7 +183,7 @@ void session::on_greeting(resp::reply const& reply) {
       }
       if (!greeting_->ended().empty()) how_.unended->settle(greeting_->ended(), greeting_->not_ended());
       greeting_.reset();
-      connect_timer_.disarm();
+      if (!starved_) connect_timer_.disarm();
       state_ = state::up;
       ever_up_ = true;
       on_.add_interest(-1);
@@ -290,9 +290,9 @@ void session::write() {
                        reactor::handling const hold{on};
                        auto* const owner = line->owner;
                        if (owner == nullptr) return;
+                       if (failure == boost::asio::error::no_memory) return owner->starve();
                        owner->writing_.clear();
                        if (!failure) on.mark_dirty(*owner);
-                       if (failure == boost::asio::error::no_memory) owner->starve();
                      });
 }
 

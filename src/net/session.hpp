@@ -109,7 +109,7 @@ class session : public reactor::flushable {
 
   /// Calls what belongs to others; what that throws is theirs to mend (see reactor::loop).
   template <class F>
-  void tell(F&& f) noexcept {
+  void tell(F const& f) noexcept {
     try {
       f();
     } catch (std::exception const&) {

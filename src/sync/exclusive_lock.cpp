@@ -19,8 +19,10 @@ struct exclusive_lock::impl {
       : seat{redis, std::move(name), kind.adjust(options), how},
         shape{"the lock \"" + seat.name() + "\"", kind.again,
               [on = seat.core(), title = seat.name()](lease mine) {
-                on->warn("a thread ended without unlocking the lock \"" + title + "\"; it is given back");
                 mine.async_release({});
+                on->warn([&title] {
+                  return "a thread ended without unlocking the lock \"" + title + "\"; it is given back";
+                });
               }} {}
 };
 

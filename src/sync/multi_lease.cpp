@@ -109,7 +109,13 @@ release_result multi_lease::release() noexcept {
   if (parts.empty()) return release_result::lost;
   if (parts.size() == 1) return parts.front().release();
   std::vector<std::pair<std::shared_ptr<engine::core>, std::shared_ptr<engine::core::ending>>> begun;
-  begun.reserve(parts.size());
+  try {
+    begun.reserve(parts.size());
+  } catch (std::bad_alloc const&) {  // one after the other, then
+    auto worst = release_result::released;
+    for (auto& one : parts) worst = worse(worst, one.release());
+    return worst;
+  }
   auto worst = release_result::released;
   for (auto& one : parts) {
     auto mine = engine::held::take(std::move(one));
@@ -136,7 +142,14 @@ void multi_lease::async_release(std::function<void(release_result)> done) noexce
     std::atomic<std::size_t> left;
     std::atomic<release_result> worst{release_result::released};
   };
-  auto const all = std::make_shared<tally>();
+  std::shared_ptr<tally> all;
+  try {
+    all = std::make_shared<tally>();
+  } catch (std::bad_alloc const&) {
+    for (auto& one : parts) one.async_release({});
+    if (done) done(release_result::unknown);  // there is no memory to tell what comes of it
+    return;
+  }
   all->done = std::move(done);
   all->left = parts.size();
   for (auto& one : parts) {

@@ -90,8 +90,10 @@ struct multi_mutex::impl {
       : title{checked_title(all, options)},
         shape{"the lock " + title, engine::exclusive_kind::nesting::refused,
               [on = all.front().core, called = title](multi_lease mine) {
-                on->warn("a thread ended without unlocking the lock " + called + "; it is given back");
                 mine.async_release({});
+                on->warn([&called] {
+                  return "a thread ended without unlocking the lock " + called + "; it is given back";
+                });
               }} {
     auto contents = std::make_shared<multi_lease::contents>();
     for (auto const& one : all) contents->names.push_back(one.name);

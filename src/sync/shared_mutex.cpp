@@ -36,8 +36,10 @@ struct shared_mutex::impl {
          std::string const& title, nesting again)
         : seat{redis, name, options, kind},
           shape{title, again, [on = seat.core(), title](lease mine) {
-                  on->warn("a thread ended without unlocking " + title + "; it is given back");
                   mine.async_release({});
+                  on->warn([&title] {
+                    return "a thread ended without unlocking " + title + "; it is given back";
+                  });
                 }} {}
 
     [[nodiscard]] lease acquire(std::stop_token const& stop) const {

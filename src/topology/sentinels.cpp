@@ -216,7 +216,7 @@ void sentinels::go_there() {
   }
   if (!is_new) return;
   try {
-    tell_.moved(std::move(name));
+    tell_.moved(name);
   } catch (std::exception const&) {
     on_.torn();
   }

@@ -21,6 +21,30 @@ TEST(callback, that_throws_is_logged_and_harms_nobody) {
   EXPECT_TRUE(m.try_acquire_for(20s)) << "the lease that the callback dropped is released";
 }
 
+/// What it holds goes without any lock of the client's, too, however its lease ends.
+TEST(callback, may_hold_a_lease_of_the_same_client) {
+  served server;
+  client redis{server.url(), unhurried()};
+  mutex m{redis, "orders"};
+  mutex other{redis, "other"};
+  for (auto const lost : {true, false}) {
+    auto mine = m.acquire();
+    auto const with = [&other] { return std::make_shared<lease>(other.acquire()); };
+    mine.on_lost([held = with()](loss_cause) {});
+    if (lost) {
+      server.raw().del("orders");
+      EXPECT_THROW(mine.renew(), error);
+    }
+    mine.release();
+    EXPECT_TRUE(other.try_acquire_for(20s)) << lost;
+    mutex limited{redis, "limited", {.max_hold = 30s}};
+    auto warned = limited.acquire();
+    warned.on_limit_near(1ms, [held = with()] {});
+    warned.release();
+    EXPECT_TRUE(other.try_acquire_for(20s)) << lost;
+  }
+}
+
 TEST(callback, may_use_the_client_and_wait_for_it) {
   served server;
   client redis{server.url(), unhurried()};

@@ -8,29 +8,32 @@
 namespace holdfast::test {
 namespace {
 
-std::atomic<std::int64_t> to_go{-1};  ///< before the one that is meant; negative: none is, or it has been
+std::atomic<std::int64_t> to_go{-1};  ///< before the one that is meant; negative: it has been
+std::atomic<std::int64_t> how_many{0};
 std::atomic<std::function<void()> const*> what_happens{nullptr};
 thread_local bool is_left_alone = false;
 
 void look_at_allocation() {
-  if (is_left_alone || to_go.load() < 0) return;
   auto const* const happening = what_happens.load();
-  if (to_go.fetch_sub(1) != 0 || happening == nullptr) return;
+  if (is_left_alone || happening == nullptr) return;
+  auto const before = to_go.fetch_sub(1);
+  if (before > 0 || before <= -how_many) return;
   left_alone const meanwhile;
   (*happening)();
 }
 
 }  // namespace
 
-nth_allocation::nth_allocation(std::int64_t n, std::function<void()> happening)
+nth_allocation::nth_allocation(std::int64_t n, std::function<void()> happening, std::int64_t times)
     : happening_{std::move(happening)} {
-  what_happens = &happening_;
+  how_many = times;
   to_go = n;
+  what_happens = &happening_;
 }
 
 nth_allocation::~nth_allocation() {
-  to_go = -1;
   what_happens = nullptr;
+  to_go = -1;
 }
 
 bool nth_allocation::happened() const noexcept { return to_go.load() < 0; }

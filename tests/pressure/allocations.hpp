@@ -7,11 +7,11 @@
 
 namespace holdfast::test {
 
-/// While it lives: calls `happening`, which may throw, in place of the n-th allocation from here on, counted
-/// from 0 over all threads but those that are left_alone. One at a time.
+/// While it lives: calls `happening`, which may throw, in place of the n-th allocation from here on, and of
+/// so many in a row, counted from 0 over all threads but those that are left_alone. One at a time.
 class nth_allocation {
  public:
-  nth_allocation(std::int64_t n, std::function<void()> happening);
+  nth_allocation(std::int64_t n, std::function<void()> happening, std::int64_t times = 1);
   ~nth_allocation();
   nth_allocation(nth_allocation const&) = delete;
   nth_allocation& operator=(nth_allocation const&) = delete;

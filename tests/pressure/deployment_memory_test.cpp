@@ -30,7 +30,7 @@ class deployed final : public rig {
              .reply_timeout = 5s,
              .limits = {},
              .unended = &ends_},
-        servers_{topology::make_deployment(
+        servers_{holdfast::topology::make_deployment(
             loop, where_, how_, counts_,
             {.moved = [](std::string const&) {}, .broken = [] {}, .warning = [](std::string const&) {}})} {}
   ~deployed() override { stop(); }
@@ -47,7 +47,7 @@ class deployed final : public rig {
   net::loose_ends ends_{{}};
   net::settings how_;
   client_stats counts_;
-  std::unique_ptr<topology::deployment> servers_;
+  std::unique_ptr<holdfast::topology::deployment> servers_;
 };
 
 constexpr std::array<std::string_view, 3> keys{"orders", "invoices", "parcels"};

@@ -61,17 +61,17 @@ void canvass::look() noexcept {
   looked_ = false;
   auto next = time_point::max();
   for (std::size_t i = 0; i != masters(); ++i) {
-    late_[i] = until_[i] <= now;
-    if (late_[i]) until_[i] = time_point::max();
+    late_[i] = until_[i] <= now ? 1 : 0;
+    if (late_[i] != 0) until_[i] = time_point::max();
     next = std::min(next, until_[i]);
   }
   if (next != time_point::max()) on_.arm(timer_, next);
   for (std::size_t i = 0; i != masters(); ++i) {
-    if (late_[i]) node(i).fell_silent();
+    if (late_[i] != 0) node(i).fell_silent();
   }
   try {
     for (std::size_t i = 0; i != masters(); ++i) {
-      if (std::exchange(late_[i], false)) overdue(i);
+      if (std::exchange(late_[i], 0) != 0) overdue(i);
     }
   } catch (std::bad_alloc const&) {
     give_up();

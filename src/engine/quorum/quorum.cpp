@@ -153,12 +153,9 @@ void quorum::release(recipe const& how, owned what, handover terms, handler done
                           done(std::move(answer));
                         },
                     .gone = {}});
-  auto const script = how.release(what, terms);
-  auto const number = number_of(what.owner);
-  for (std::size_t i = 0; i != nodes_.size(); ++i) {
-    if (nodes_[i]->may_know(number)) votes->ask(i, script, patience);
-  }
-  votes->count();
+  votes->ask_all(
+      [this, number = number_of(what.owner)](std::size_t who) { return nodes_[who]->may_know(number); },
+      how.release(what, terms), patience);
 }
 
 void quorum::abandon(recipe const& how, owned what, handover terms, scripting::waiting patience) {

@@ -86,11 +86,8 @@ void quorum::renew(recipe const& how, milliseconds ttl, std::span<owned const> l
                           if (renewing_.contains(one.number))
                             heal(who, how, {.name = one.name, .owner = one.owner}, ttl);
                         }});
-  auto const script = how.renew(ttl, leases);
-  for (std::size_t i = 0; i != nodes_.size(); ++i) {
-    if (nodes_[i]->present()) votes->ask(i, script, patience);
-  }
-  votes->count();
+  votes->ask_all([this](std::size_t who) { return nodes_[who]->present(); }, how.renew(ttl, leases),
+                 patience);
 }
 
 void quorum::set_ttl(recipe const& how, milliseconds ttl, owned what, handler done,
@@ -100,6 +97,7 @@ void quorum::set_ttl(recipe const& how, milliseconds ttl, owned what, handler do
       *this, 1, tally::word::last, read_with(how, 1),
       tally::events{.done =
                         [this, done = std::move(done)](tally::result&& result) mutable {
+                          if (!done) return;
                           net::answer answer{.sent_at = result.sent_at, .sent = true};
                           auto const how_found = result.leases.front();
                           if (how_found == found::unknown) {
@@ -110,11 +108,8 @@ void quorum::set_ttl(recipe const& how, milliseconds ttl, owned what, handler do
                           done(std::move(answer));
                         },
                     .gone = {}});
-  auto const script = (how.set_ttl != nullptr ? how.set_ttl : how.renew)(ttl, {&what, 1});
-  for (std::size_t i = 0; i != nodes_.size(); ++i) {
-    if (nodes_[i]->present()) votes->ask(i, script, patience);
-  }
-  votes->count();
+  votes->ask_all([this](std::size_t who) { return nodes_[who]->present(); },
+                 (how.set_ttl != nullptr ? how.set_ttl : how.renew)(ttl, {&what, 1}), patience);
 }
 
 /// The lease is ours by a majority, so a master that is free, or was emptied, votes for us again: otherwise

@@ -27,7 +27,7 @@ bool quorum::up() const noexcept {
 
 std::shared_ptr<error const> quorum::down_because() const noexcept {
   auto const away = std::ranges::count_if(nodes_, [](auto const& one) { return one->absent(); });
-  return nodes_.size() - static_cast<std::size_t>(away) < majority() ? too_few() : nullptr;
+  return nodes_.size() - static_cast<std::size_t>(away) < majority() ? why_unknown({}) : nullptr;
 }
 
 std::shared_ptr<error const> quorum::too_few() const {

@@ -33,11 +33,28 @@ class quorum::tally final : public canvass {
 
   tally(quorum& home, std::size_t leases, word which, reader read, events tell);
 
+  /// Of all masters those that `wanted` says. Throws std::bad_alloc when they can't all be asked: then nobody
+  /// hears of those that could.
+  template <class Wanted>
+  void ask_all(Wanted wanted, call const& what, scripting::waiting patience) {
+    auto const me = shared_from_this();
+    try {
+      for (std::size_t i = 0; i != masters(); ++i) {
+        if (wanted(i)) ask(i, what, patience);
+      }
+    } catch (...) {
+      over_ = true;
+      tell_ = {};
+      throw;
+    }
+    count();
+  }
+
+ private:
   void ask(std::size_t who, call const& what, scripting::waiting patience);
   /// All have been asked.
   void count();
 
- private:
   struct lease {
     std::size_t mine = 0;
     std::size_t gone = 0;

@@ -259,9 +259,10 @@ TEST_F(top, prints_one_table_with_once) {
   auto command =
       holdfast_command({"top", "--once", "--interval", "100ms", "*ly"}, {{"HOLDFAST_URL", server.url()}});
   EXPECT_EQ(command.wait(), 0);
-  EXPECT_THAT(command.out(), testing::MatchesRegex("NAME +KIND +HOLDER +LABEL +HELD +TTL +WAITING +ACQ/s\n"
-                                                   "nightly +exclusive +unknown +- .* 2 +0\n"
-                                                   "weekly +exclusive +unknown +- .* 0 +0\n"));
+  EXPECT_THAT(command.out(),
+              testing::MatchesRegex("NAME +KIND +HOLDER +LABEL +HELD +TTL +WAITING +ACQ/s +WIRE\n"
+                                    "nightly +exclusive +unknown +- .* 2 +0  plain\n"
+                                    "weekly +exclusive +unknown +- .* 0 +0  plain\n"));
 }
 
 TEST_F(top, prints_json_with_rates) {

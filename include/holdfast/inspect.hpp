@@ -72,12 +72,12 @@ struct lock_state {
   std::optional<std::chrono::microseconds> held_for{};
   std::optional<std::chrono::milliseconds> ttl_left{};  ///< nullopt: no ttl, or no key
   std::int64_t token = 0;                               ///< the newest fencing token given; 0: none yet
-  /// Entries in the queue. On Redisson's wire only fair locks have one; of the others, the processes that
-  /// listen on the channel for its release.
+  /// Entries in the queue of its wire. On Redisson's only fair locks have one; of the others, the processes
+  /// that listen on the channel for its release.
   std::int64_t waiting = 0;
   std::vector<waiter_info> queue{};  ///< first come, first served; filled by inspect() only
 
-  /// plain for a name that is free, foreign or no lock.
+  /// plain for a name that is free, foreign or no lock, unless it is looked at as Redisson's wire has it.
   holdfast::wire wire = holdfast::wire::plain;
   /// All that hold it, `holder` being the first: a writer before readers, permits by when they end. The first
   /// 1000 of inspect(); the first 100 of peek() and for_each_lock(), 8 of them named. Empty for what is
@@ -132,11 +132,10 @@ struct lock_on_wires {
 /// stop. Without their queues.
 ///
 /// Looks for the token counters that every lock of Holdfast has, and for the queues of those that never were
-/// held, by SCAN in steps of under a millisecond of
-/// the server's time, never KEYS: other commands run in between. Memory doesn't grow with the number of keys.
-/// A lock may be reported twice if the server rehashes meanwhile, and one taken or released meanwhile may or
-/// may not be. f runs in the calling thread. A pattern without wildcards is looked up without a search. Needs
-/// the right +scan. Throws as inspect().
+/// held, by SCAN in steps of under a millisecond of the server's time, never KEYS: other commands run in
+/// between. Memory doesn't grow with the number of keys. A lock may be reported twice if the server rehashes
+/// meanwhile, and one taken or released meanwhile may or may not be. f runs in the calling thread. A pattern
+/// without wildcards is looked up without a search. Needs the right +scan. Throws as inspect().
 ///
 /// `of`: locks of this wire only; `automatic`: of the client's. Those of Redisson have no counters to be
 /// found by: all hashes and the sorted sets of permits are looked at (SCAN with TYPE, of Redis 6), and the

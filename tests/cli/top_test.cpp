@@ -211,6 +211,16 @@ TEST_F(top, says_that_the_server_is_gone_and_goes_on_when_it_is_back) {
   EXPECT_EQ(window->wait(), 0);
 }
 
+TEST_F(top, says_what_the_user_has_no_right_to_and_shows_the_rest) {
+  hold("nightly");
+  server.raw().command({"ACL", "SETUSER", "default", "-pubsub"});
+  open();
+  ASSERT_TRUE(window->shows("nightly"));
+  EXPECT_TRUE(redrawn_shows("not all of Redisson's wire was searched")) << window->seen();
+  window->type("q");
+  EXPECT_EQ(window->wait(), 0);
+}
+
 TEST_F(top, leaves_at_once_when_the_server_is_silent) {
   in_one_round_of(5, [&] {
     open();

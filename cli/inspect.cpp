@@ -2,11 +2,14 @@
 #include "arguments.hpp"
 #include "json_lines.hpp"
 #include "listing.hpp"
+#include "lock_search.hpp"
 #include "output.hpp"
 #include "server_choice.hpp"
 #include "standard_output.hpp"
 
 #include <holdfast/inspect.hpp>
+
+#include <fmt/format.h>
 
 #include <memory>
 #include <string>
@@ -17,7 +20,8 @@ namespace {
 constexpr auto inspect_footer =
     R"(Shows who holds the lock NAME, for how long, and who waits for it, first come first. Any key may
 be asked about: one that another library locks, or that is no lock at all, is called so. Nothing is
-changed.
+changed. It is found on whichever wire it is; on both it is shown as each has it, with a warning: they are in
+each other's way. --wire shows it as one has it.
 
 Exit codes
   0   whatever it is, also free
@@ -30,16 +34,29 @@ Examples
 struct inspect_options {
   common_options common;
   std::string name;
+  std::string wire;
   bool json = false;
 };
 
 int inspect(inspect_options const& what) {
   client redis{find_locks_server(what.common.url), {.name = "holdfast-inspect", .log = output::hook()}};
-  auto const lock = holdfast::inspect(redis, what.name);
+  auto const found = inspect_on_wires(redis, what.name);
+  auto const shown = shown_of(found, what.wire);
+  auto const warning = shown.size() > 1 ? on_both_wires(what.name) : std::string{};
   if (what.json) {
-    print_line(json_line::of_lock_and_queue(lock));
+    print_line(json_line::of_lock_and_queue(*shown[0], shown.size() > 1 ? shown[1] : nullptr, warning));
   } else {
-    for (auto const& line : listing::page(lock)) print_line(line);
+    for (auto const* const lock : shown) {
+      if (lock != shown[0]) print_line("");
+      for (auto const& line : listing::page(*lock)) print_line(line);
+    }
+  }
+  if (!warning.empty()) output::note("warning: " + warning);
+  if (!found.unseen.empty() && what.wire != "plain") {
+    output::note(
+        fmt::format("who waits for it on Redisson's wire can't be seen, for want of a right "
+                    "(--wire plain leaves it out): {}",
+                    found.unseen));
   }
   return 0;
 }
@@ -51,6 +68,7 @@ void add_inspect(command_line& line, action& chosen) {
   auto command = line.add_command("inspect", "Show who holds a lock and who waits for it");
   command.usage("holdfast inspect [OPTIONS] NAME");
   add_name(command, to->name);
+  add_searched_wire(command, to->wire);
   add_json(command, to->json);
   add_common(command, to->common);
   command.footer(inspect_footer);

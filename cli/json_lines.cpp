@@ -1,6 +1,7 @@
 #include "json_lines.hpp"
 
 #include "doctor_checks.hpp"
+#include "listing.hpp"
 #include "top_model.hpp"
 #include "watch_events.hpp"
 
@@ -87,7 +88,7 @@ json to_json(lock_state const& state) {
           {"ttl_ms", to_json(state.ttl_left)},
           {"token", number_or_null(state.token)},
           {"waiting", state.waiting},
-          {"wire", state.wire == wire::redisson ? "redisson" : "plain"},
+          {"wire", listing::wire_word(state)},
           {"holding", state.holding},
           {"holders", std::move(holders)},
           {"fair", state.fair},
@@ -95,6 +96,19 @@ json to_json(lock_state const& state) {
           {"permits", number_or_null(state.permits)},
           {"counts", state.counts == counter_use::unknown ? json{} : json(to_string(state.counts))},
           {"misfit", text_or_null(state.misfit)}};
+}
+
+json with_queue(lock_state const& state) {
+  auto all = to_json(state);
+  auto queue = json::array();
+  for (auto const& waiter : state.queue) {
+    auto entry = to_json(waiter.who);
+    entry["waited_ms"] = to_json(waiter.waited);
+    entry["credit_ms"] = to_json(waiter.credit_left);
+    queue.push_back(std::move(entry));
+  }
+  all["queue"] = std::move(queue);
+  return all;
 }
 
 json to_json(finding const& found) {
@@ -106,16 +120,11 @@ json to_json(finding const& found) {
 
 std::string of_lock(lock_state const& state) { return line_of(to_json(state)); }
 
-std::string of_lock_and_queue(lock_state const& state) {
-  auto all = to_json(state);
-  auto queue = json::array();
-  for (auto const& waiter : state.queue) {
-    auto entry = to_json(waiter.who);
-    entry["waited_ms"] = to_json(waiter.waited);
-    entry["credit_ms"] = to_json(waiter.credit_left);
-    queue.push_back(std::move(entry));
-  }
-  all["queue"] = std::move(queue);
+std::string of_lock_and_queue(lock_state const& state, lock_state const* const other,
+                              std::string_view const warning) {
+  auto all = with_queue(state);
+  all["other_wire"] = other == nullptr ? json{} : with_queue(*other);
+  all["warning"] = text_or_null(std::string{warning});
   return line_of(all);
 }
 

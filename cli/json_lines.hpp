@@ -22,7 +22,9 @@ namespace holdfast::cli::json_line {
 
 /// Without its queue.
 [[nodiscard]] std::string of_lock(lock_state const&);
-[[nodiscard]] std::string of_lock_and_queue(lock_state const&);
+/// `other`: the same name on the other wire, and a `warning` about that; null and empty for none.
+[[nodiscard]] std::string of_lock_and_queue(lock_state const&, lock_state const* other,
+                                            std::string_view warning);
 [[nodiscard]] std::string of_top(std::string_view server, std::vector<top_row> const&);
 
 /// `at`: the time, as people write it.

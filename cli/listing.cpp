@@ -90,7 +90,12 @@ table table_of_locks() {
                 {"HELD", 8, right},
                 {"TTL", 8, right},
                 {"TOKEN", 16, right},
-                {"WAITING", 7, right}}};
+                {"WAITING", 7, right},
+                {"WIRE", 8}}};
+}
+
+std::string_view wire_word(lock_state const& state) {
+  return state.wire == wire::redisson ? "redisson" : "plain";
 }
 
 std::vector<std::string> cells_of(lock_state const& state) {
@@ -101,7 +106,8 @@ std::vector<std::string> cells_of(lock_state const& state) {
           cell(state.held_for),
           cell(state.ttl_left),
           number_or_dash(state.token),
-          std::to_string(state.waiting)};
+          std::to_string(state.waiting),
+          std::string{wire_word(state)}};
 }
 
 }  // namespace holdfast::cli::listing

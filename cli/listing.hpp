@@ -41,9 +41,12 @@ class table {
   std::vector<column> columns_;
 };
 
-/// NAME, KIND, HOLDER, LABEL, HELD, TTL, TOKEN, WAITING.
+/// NAME, KIND, HOLDER, LABEL, HELD, TTL, TOKEN, WAITING, WIRE.
 [[nodiscard]] table table_of_locks();
 [[nodiscard]] std::vector<std::string> cells_of(lock_state const&);
+
+/// "plain" or "redisson", as --wire calls it.
+[[nodiscard]] std::string_view wire_word(lock_state const&);
 
 /// All about one lock, in lines.
 [[nodiscard]] std::vector<std::string> page(lock_state const&);

@@ -130,7 +130,11 @@ std::string holding(lock_state const& state) {
 std::string described(lock_state const& state) {
   switch (state.kind) {
     case lock_kind::free:
-      return "free: nobody holds it";
+      return state.type == "none" ? "free: nobody holds it"
+                                  : fmt::format(
+                                        "free: nobody holds it on this wire; the key is the other "
+                                        "one's, a {}",
+                                        one_line(state.type));
     case lock_kind::exclusive:
       return "exclusive: held by a client of Holdfast";
     case lock_kind::foreign:
@@ -153,7 +157,7 @@ std::string described(lock_state const& state) {
 }
 
 std::vector<std::string> page(lock_state const& state) {
-  lines all{field("name", state.name), field("kind", described(state))};
+  lines all{field("name", state.name), field("wire", wire_word(state)), field("kind", described(state))};
   if (!state.misfit.empty()) all.push_back(field("misfit", state.misfit));
   if (state.available) all.push_back(field("left", std::to_string(*state.available)));
   if (state.permits) all.push_back(field("permits", std::to_string(*state.permits)));

@@ -1,28 +1,46 @@
 #include "lock_search.hpp"
 
 #include "arguments.hpp"
+#include "output.hpp"
+
+#include <fmt/format.h>
 
 namespace holdfast::cli {
+namespace {
+
+bool is_all(std::string_view const on) { return wire_of(on) == wire::automatic; }
+
+}  // namespace
 
 void add_searched_wire(command_options& command, std::string& to) {
-  add_wire(command, to, "plain|redisson|all", "Locks of which format (default: as the URL says)");
+  add_wire(command, to, "plain|redisson|all", "Locks of which format (default: all, whatever the URL says)");
 }
 
-void find_locks(client& redis, std::string_view pattern, std::string_view on,
-                std::function<bool(lock_state const&)> const& f) {
-  if (on != "all") {
+std::string find_locks(client& redis, std::string_view pattern, std::string_view on,
+                       std::function<bool(lock_state const&)> const& f) {
+  if (!is_all(on)) {
     for_each_lock(redis, pattern, f, wire_of(on));
-    return;
+    return {};
   }
-  bool enough = false;
-  for_each_lock(
-      redis, pattern,
-      [&](lock_state const& lock) {
-        enough = !f(lock);
-        return !enough;
-      },
-      wire::plain);
-  if (!enough) for_each_lock(redis, pattern, f, wire::redisson);
+  auto const refused = for_each_lock_on_wires(redis, pattern, f);
+  if (!refused) return {};
+  return fmt::format("not all of Redisson's wire was searched (--wire plain leaves it out): {}",
+                     refused->what());
+}
+
+std::vector<lock_state const*> shown_of(lock_on_wires const& name, std::string_view on) {
+  auto const& first = name.on(wire_of(on));
+  std::vector<lock_state const*> all{&first};
+  if (is_all(on) && name.on_both()) all.push_back(&first == &name.plain ? &name.redisson : &name.plain);
+  return all;
+}
+
+std::string on_both_wires(std::string_view name) {
+  return fmt::format(
+      "{} is in use on both wires, where it is one key: whoever has it on one keeps those of the other out, "
+      "and "
+      "these fail, or wait and aren't told when it is free. Give one of the two another name",
+      output::quoted(name));
 }
 
 }  // namespace holdfast::cli

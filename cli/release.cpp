@@ -4,6 +4,7 @@
 #include "exit_codes.hpp"
 #include "json_lines.hpp"
 #include "listing.hpp"
+#include "lock_search.hpp"
 #include "output.hpp"
 #include "server_choice.hpp"
 #include "standard_output.hpp"
@@ -36,9 +37,12 @@ holder counts more holds than it has. Holders that are no clients of Holdfast, l
 asked. Of a read-write lock, or of permits, all holders are meant, or with --owner one: `holdfast inspect`
 shows their ids. A counter (a semaphore's permits, a latch's count) has no holders, and is left alone.
 
+The lock is found on whichever wire it is. A name that is in use on both (`holdfast inspect` shows how) is
+released only with --wire, which says whose holder is meant; the wire of the URL doesn't matter here.
+
 Exit codes
   0   it is free of that holder: given back, deleted, or not held in the first place
-  64  bad option, name or URL, --force is missing, or nobody can be asked (--yes)
+  64  bad option, name or URL, --force is missing, nobody can be asked (--yes), or in use on both wires (--wire)
   65  refused: not a lock of Holdfast, see --foreign; or no lock at all; or a counter
   69  Redis can't be reached; 77 a right is missing
   75  nothing was done: you said no, or somebody else holds it by now
@@ -52,6 +56,7 @@ struct release_options {
   common_options common;
   std::string name;
   std::string owner;
+  std::string wire;
   std::string grace = "2s";
   std::chrono::milliseconds wait{};
   bool force = false;
@@ -118,7 +123,8 @@ std::string told(force_result result, lock_state const& seen, release_options co
   auto const name = output::quoted(seen.name);
   switch (result) {
     case force_result::not_held:
-      return fmt::format("lock {} is not held: there is nothing to release", name);
+      return fmt::format("lock {} is not held{}: there is nothing to release", name,
+                         what.wire.empty() ? "" : " with --wire " + what.wire);
     case force_result::released_by_holder:
       return fmt::format("lock {} was given back by {}, which was asked to stop", name, whose(seen, what));
     case force_result::deleted:
@@ -187,9 +193,14 @@ int conclude(force_result result, lock_state const& seen, release_options const&
 
 int release(release_options const& what) {
   client redis{find_locks_server(what.common.url), {.name = "holdfast-release", .log = output::hook()}};
-  auto const seen = peek(redis, what.name);
+  auto const found = peek_on_wires(redis, what.name);
+  auto const of = wire_of(what.wire);
+  require(of != wire::automatic || !found.on_both(),
+          on_both_wires(what.name) +
+              "; or say --wire plain or --wire redisson: whose holder it is to be taken from");
+  auto const& seen = found.on(of);
   if (auto const result = settled(seen, what)) return conclude(*result, seen, what);
-  force_options how{.grace = what.wait, .foreign = what.foreign, .owner = what.owner};
+  force_options how{.grace = what.wait, .foreign = what.foreign, .owner = what.owner, .of = of};
   if (!what.yes) {
     if (!confirmed(seen, what))
       return conclude({"declined", busy}, fmt::format("lock {} was left alone", output::quoted(seen.name)),
@@ -214,6 +225,7 @@ void add_release(command_line& line, action& chosen) {
   command.flag("--foreign", to->foreign, "Also delete a string that Holdfast did not write");
   command.value("--owner", to->owner, "Only the hold with this owner id, as `holdfast inspect` shows it",
                 "ID");
+  add_wire(command, to->wire, "plain|redisson", "Held in which format (default: in whichever it is)");
   add_json(command, to->json);
   add_common(command, to->common);
   command.footer(release_footer);

@@ -26,13 +26,15 @@ using namespace std::chrono_literals;
 
 constexpr auto top_footer =
     R"(Sorted by contention: most waiting processes first, then most acquisitions a second, then longest held.
-PATTERN and --wire are as for `holdfast ls`. The 1000 most contended locks are kept in view.
+PATTERN and --wire are as for `holdfast ls`, and so is the cost of a search. The 1000 most contended locks are kept in view.
 
 The server is searched for locks in small steps (SCAN), with pauses if that takes long; what was found is looked at again
 each interval. How often a lock is taken is estimated, from the time of its last acquisition that each look shows.
 
 Keys
   q quit   p pause   ? help   arrows, page up, page down, home, end: scroll   ^L redraw
+
+A name that is in use on both wires is in two rows.
 
 With --once it looks for one interval, and prints a table. With --json it prints an object on a line of its own
 each interval, or one with --once, and needs no terminal.
@@ -58,13 +60,16 @@ struct top_options {
 
 int print_snapshots(top_options const& how) {
   client redis{find_locks_server(how.common.url), {.name = "holdfast-top", .log = output::hook()}};
+  std::string said;
   do {
-    auto const rows = top_watch::look_for(redis, how.pattern, how.wire, how.interval);
+    auto const seen = top_watch::look_for(redis, how.pattern, how.wire, how.interval);
     if (how.json) {
-      print_line(json_line::of_top(redis.url(), rows));
+      print_line(json_line::of_top(redis.url(), seen.rows));
     } else {
-      for (auto const& line : table_lines(rows)) print_line(line);
+      for (auto const& line : table_lines(seen.rows)) print_line(line);
     }
+    if (!seen.trouble.empty() && seen.trouble != said) output::note(seen.trouble);
+    said = seen.trouble;
   } while (!how.once);
   return ok;
 }

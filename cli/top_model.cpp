@@ -33,7 +33,7 @@ bool top_model::more_contended(entry const& a, entry const& b) {
   auto const left = key(a);
   auto const right = key(b);
   if (left != right) return left > right;
-  return a.lock.name < b.lock.name;
+  return std::tie(a.lock.name, a.lock.wire) < std::tie(b.lock.name, b.lock.wire);
 }
 
 /// When it was taken the server's clock said what the token says now. Of a free lock nobody tells how long
@@ -63,7 +63,7 @@ void top_model::saw(lock_state const& lock, time const now) {
   if (lock.held_for && lock.token != 0)
     server_ahead_ = std::chrono::microseconds{lock.token} + *lock.held_for - now;
   bool const busy = lock.kind != lock_kind::free || lock.waiting > 0;
-  auto const [at, is_new] = entries_.try_emplace(lock.name);
+  auto const [at, is_new] = entries_.try_emplace({lock.name, lock.wire});
   auto& one = at->second;
   if (is_new) {
     one.busy = now;
@@ -77,6 +77,12 @@ void top_model::saw(lock_state const& lock, time const now) {
   auto const least = std::ranges::max_element(
       entries_, [](auto const& a, auto const& b) { return more_contended(a.second, b.second); });
   entries_.erase(least);
+}
+
+void top_model::saw_again(lock_on_wires const& name, time const now) {
+  for (auto const* const lock : {&name.plain, &name.redisson}) {
+    if (entries_.contains({lock->name, lock->wire})) saw(*lock, now);
+  }
 }
 
 void top_model::forget_idle(time const when) {

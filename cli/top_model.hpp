@@ -6,9 +6,11 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 namespace holdfast::cli {
@@ -33,8 +35,10 @@ class top_model {
 
   explicit top_model(std::size_t most = 1000) : most_{most} {}
 
-  /// A look at a lock.
+  /// A look at a lock. On each wire a name is one of its own.
   void saw(lock_state const& lock, time now);
+  /// A look at a name: at those of its locks that are known.
+  void saw_again(lock_on_wires const& name, time now);
   /// Forgets those that were last seen held or waited for before `when`.
   void forget_idle(time when);
 
@@ -56,13 +60,20 @@ class top_model {
     [[nodiscard]] double rate() const noexcept;
   };
 
+  using key = std::pair<std::string, wire>;
+  struct hash {
+    [[nodiscard]] std::size_t operator()(key const& one) const noexcept {
+      return std::hash<std::string>{}(one.first) ^ static_cast<std::size_t>(one.second);
+    }
+  };
+
   static bool more_contended(entry const& a, entry const& b);
   void watch(entry& one, lock_state const& lock, time now) const;
   [[nodiscard]] std::optional<double> seconds_since_taken(lock_state const& lock, time now) const;
   [[nodiscard]] std::vector<entry const*> sorted() const;
 
   std::size_t most_;
-  std::unordered_map<std::string, entry> entries_{};
+  std::unordered_map<key, entry, hash> entries_{};
   std::optional<std::chrono::nanoseconds> server_ahead_{};  ///< the server's clock less that of `now`
 };
 

@@ -29,6 +29,7 @@ constexpr std::array help{
     std::string_view{"HELD       for how long; TTL: what is left of its lease unless it is renewed"},
     std::string_view{"WAITING    processes in the queue"},
     std::string_view{"ACQ/s      acquisitions a second at the server, estimated from fencing tokens"},
+    std::string_view{"WIRE       plain or redisson; a name that is in use on both has two rows"},
 };
 
 struct column {
@@ -41,13 +42,14 @@ struct column {
 constexpr auto left = listing::column::side::left;
 constexpr auto right = listing::column::side::right;
 /// Behind the name, which takes what is left.
-constexpr std::array<column, 7> columns{{{"KIND", 10, 116, left},
+constexpr std::array<column, 8> columns{{{"KIND", 10, 116, left},
                                          {"HOLDER", 20, 64, left},
                                          {"LABEL", 16, 92, left},
                                          {"HELD", 8, 0, right},
                                          {"TTL", 8, 54, right},
                                          {"WAITING", 7, 0, right},
-                                         {"ACQ/s", 6, 0, right}}};
+                                         {"ACQ/s", 6, 0, right},
+                                         {"WIRE", 8, 126, left}}};
 
 std::vector<std::string> cells_of(top_row const& row) {
   auto const& lock = row.lock;
@@ -59,7 +61,8 @@ std::vector<std::string> cells_of(top_row const& row) {
           listing::cell(lock.held_for),
           listing::cell(ttl),
           std::to_string(lock.waiting),
-          rate_cell(row.rate)};
+          rate_cell(row.rate),
+          std::string{listing::wire_word(lock)}};
 }
 
 /// A row of the screen.

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <optional>
 #include <utility>
 
 namespace holdfast::cli {
@@ -28,6 +29,16 @@ client_options options() {
   return {.name = "holdfast-top", .connect_timeout = watch_patience, .reply_timeout = watch_patience};
 }
 
+/// Nullopt: the user has no right to what stands under the name, which the search has said.
+std::optional<lock_on_wires> look_at(client& redis, std::string const& name) {
+  try {
+    return peek_on_wires(redis, name);
+  } catch (error const& problem) {
+    if (problem.code() != errc::unauthorized) throw;
+    return std::nullopt;
+  }
+}
+
 }  // namespace
 
 top_watch::top_watch(std::string const& url, std::string pattern, std::string wire,
@@ -45,7 +56,9 @@ top_watch::~top_watch() {
 
 top_watch::picture top_watch::now() const {
   std::lock_guard const hold{mutex_};
-  return {.rows = model_.rows(boot_time()), .trouble = trouble_, .searched = searched_};
+  return {.rows = model_.rows(boot_time()),
+          .trouble = trouble_.empty() ? left_out_ : trouble_,
+          .searched = searched_};
 }
 
 void top_watch::pause() {
@@ -85,7 +98,7 @@ void top_watch::search(std::stop_token const& stop) {
   for (bool goes_on = true; goes_on;) {
     auto const began = boot_time();
     try_to([&] {
-      find_locks(redis_, pattern_, wire_, [&](lock_state const& lock) {
+      auto left_out = find_locks(redis_, pattern_, wire_, [&](lock_state const& lock) {
         std::lock_guard const hold{mutex_};
         model_.saw(lock, boot_time());
         return !stop.stop_requested() && !paused_;
@@ -93,6 +106,7 @@ void top_watch::search(std::stop_token const& stop) {
       std::lock_guard const hold{mutex_};
       if (paused_) return;
       searched_ = true;
+      left_out_ = std::move(left_out);
       // A search that has ended without them: they are held no more.
       model_.forget_idle(std::min<time>(began, boot_time() - idle_time));
     });
@@ -114,36 +128,38 @@ void top_watch::refresh(std::stop_token const& stop) {
     try_to([&] {
       for (auto const& name : names) {
         if (stop.stop_requested()) return;
-        auto const lock = peek(redis_, name);
+        auto const found = look_at(redis_, name);
         std::lock_guard const hold{mutex_};
-        model_.saw(lock, boot_time());
+        if (found) model_.saw_again(*found, boot_time());
       }
     });
   }
 }
 
-std::vector<top_row> top_watch::look_for(client& redis, std::string const& pattern, std::string const& wire,
-                                         std::chrono::milliseconds const interval) {
+top_watch::picture top_watch::look_for(client& redis, std::string const& pattern, std::string const& wire,
+                                       std::chrono::milliseconds const interval) {
   top_model model;
   auto const find_all = [&] {
-    find_locks(redis, pattern, wire, [&](lock_state const& lock) {
+    return find_locks(redis, pattern, wire, [&](lock_state const& lock) {
       model.saw(lock, boot_time());
       return true;
     });
   };
   auto const look_again = [&](time const before, std::size_t const at_most) {
-    for (auto const& name : model.older_than(before, at_most)) model.saw(peek(redis, name), boot_time());
+    for (auto const& name : model.older_than(before, at_most)) {
+      if (auto const found = look_at(redis, name)) model.saw_again(*found, boot_time());
+    }
   };
-  find_all();
+  (void)find_all();
   auto const end = boot_time() + interval;
   for (int i = 0; i != looks_between; ++i) {
     std::this_thread::sleep_for(interval / (looks_between + 1));
     look_again(boot_time(), refreshed_between);
   }
   std::this_thread::sleep_for(end - boot_time());
-  find_all();
+  auto left_out = find_all();
   look_again(end, model.size());  // those that are neither held nor waited for at this moment
-  return model.rows(boot_time());
+  return {.rows = model.rows(boot_time()), .trouble = std::move(left_out), .searched = true};
 }
 
 }  // namespace holdfast::cli

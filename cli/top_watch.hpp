@@ -22,7 +22,7 @@ class top_watch {
  public:
   struct picture {
     std::vector<top_row> rows{};
-    std::string trouble{};  ///< what failed last; empty once something worked again
+    std::string trouble{};  ///< what failed last, or was left out; empty once all worked again
     bool searched = false;  ///< all keys were looked at once
   };
 
@@ -40,10 +40,9 @@ class top_watch {
   [[nodiscard]] std::string const& server() const noexcept { return redis_.url(); }
 
   /// Without threads, for those who print: finds all, finds all again so much later, and meanwhile looks at
-  /// the most contended some times. Throws what fails.
-  [[nodiscard]] static std::vector<top_row> look_for(client& redis, std::string const& pattern,
-                                                     std::string const& wire,
-                                                     std::chrono::milliseconds interval);
+  /// the most contended some times. Throws what fails; what couldn't be searched for is in `trouble`.
+  [[nodiscard]] static picture look_for(client& redis, std::string const& pattern, std::string const& wire,
+                                        std::chrono::milliseconds interval);
 
  private:
   using time = top_model::time;
@@ -64,6 +63,7 @@ class top_watch {
   std::condition_variable_any changed_;
   top_model model_;
   std::string trouble_;
+  std::string left_out_;  ///< of the last search
   bool searched_ = false;
   bool paused_ = false;
 

@@ -3,6 +3,7 @@
 #include "exit_codes.hpp"
 #include "json_lines.hpp"
 #include "listing.hpp"
+#include "lock_search.hpp"
 #include "output.hpp"
 #include "server_choice.hpp"
 #include "standard_output.hpp"
@@ -33,7 +34,8 @@ constexpr auto watch_footer =
 handed over, how many wait; of several that hold it, who comes and who leaves; of semaphores and latches, their
 numbers. It looks every --interval and so may miss what is shorter; if a lock that is
 free both times was held in between, its token shows that and it is said. Watching changes nothing and
-nobody notices it. While the server can't be reached, it says so once and goes on trying.
+nobody notices it. While the server can't be reached, it says so once and goes on trying. The lock is found on
+whichever wire it is; on both, lines say which is meant. --wire looks at one.
 
 Exit codes
   0   the time of --for is over
@@ -49,6 +51,7 @@ constexpr auto shortest_interval = 10ms;
 struct watch_options {
   common_options common;
   std::string name;
+  std::string wire;
   std::string interval_text = "100ms";
   std::optional<std::string> for_text;
   std::chrono::milliseconds interval{};
@@ -132,9 +135,18 @@ class reporter {
  public:
   explicit reporter(watch_options const& what) : what_{what} {}
 
-  void operator()(event const& one, lock_state const& now) const {
-    if (!what_.json) return line(words_of(one, now));
-    print_line(json_line::of_event(one, time_now(), now));
+  /// What it is.
+  void seen(lock_on_wires const& now) {
+    for (auto const* const lock : shown_of(now, what_.wire)) report({}, *lock, now.on_both());
+  }
+
+  /// What has become of it.
+  void changed(lock_on_wires const& before, lock_on_wires const& now, std::chrono::nanoseconds between) {
+    bool const both = before.on_both() || now.on_both();
+    for (auto const of : {wire::plain, wire::redisson}) {
+      if (auto const only = wire_of(what_.wire); only != wire::automatic && only != of) continue;
+      for (auto const& one : changes(before.on(of), now.on(of), between)) report(one, now.on(of), both);
+    }
   }
 
   void unreachable(std::string const& why) const {
@@ -143,15 +155,24 @@ class reporter {
   }
 
  private:
+  void report(event const& one, lock_state const& now, bool on_both) {
+    bool const both = on_both && wire_of(what_.wire) == wire::automatic;
+    if (both && !warned_) output::note("warning: " + on_both_wires(what_.name));
+    warned_ = warned_ || both;
+    if (what_.json) return print_line(json_line::of_event(one, time_now(), now));
+    line((both ? fmt::format("{}: ", listing::wire_word(now)) : "") + words_of(one, now));
+  }
+
   static void line(std::string const& text) { print_line(time_now() + "  " + output::one_line(text)); }
 
   watch_options const& what_;
+  bool warned_ = false;
 };
 
 /// Nullopt when it can't be reached just now: `why` says so.
-std::optional<lock_state> look_again(client& redis, std::string const& name, std::string& why) {
+std::optional<lock_on_wires> look_again(client& redis, std::string const& name, std::string& why) {
   try {
-    return peek(redis, name);
+    return peek_on_wires(redis, name);
   } catch (error const& problem) {
     if (problem.code() != errc::unreachable) throw;
     why = problem.what();
@@ -161,11 +182,11 @@ std::optional<lock_state> look_again(client& redis, std::string const& name, std
 
 int watch(watch_options const& what) {
   client redis{find_locks_server(what.common.url), {.name = "holdfast-watch", .log = output::hook()}};
-  reporter const report{what};
+  reporter report{what};
   auto const start = clock::now();
   auto last_at = start;
-  auto last = peek(redis, what.name);
-  report({}, last);
+  auto last = peek_on_wires(redis, what.name);
+  report.seen(last);
   bool out_of_reach = false;
   for (;;) {
     std::chrono::nanoseconds pause = what.interval;
@@ -181,8 +202,8 @@ int watch(watch_options const& what) {
       out_of_reach = true;
       continue;
     }
-    for (auto const& one : changes(last, *now, clock::now() - last_at)) report(one, *now);
-    if (out_of_reach) report({}, *now);
+    report.changed(last, *now, clock::now() - last_at);
+    if (out_of_reach) report.seen(*now);
     out_of_reach = false;
     last = std::move(*now);
     last_at = asked_at;
@@ -199,6 +220,7 @@ void add_watch(command_line& line, action& chosen) {
   command.value("--interval", to->interval_text, "How often to look (default: 100ms, at least 10ms)",
                 "DURATION");
   command.value("--for", to->for_text, "End after so long (default: never)", "DURATION");
+  add_searched_wire(command, to->wire);
   add_json(command, to->json);
   add_common(command, to->common);
   command.footer(watch_footer);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <holdfast/client.hpp>
+#include <holdfast/error.hpp>
 #include <holdfast/options.hpp>
 #include <holdfast/who.hpp>
 
@@ -71,12 +72,12 @@ struct lock_state {
   std::optional<std::chrono::microseconds> held_for{};
   std::optional<std::chrono::milliseconds> ttl_left{};  ///< nullopt: no ttl, or no key
   std::int64_t token = 0;                               ///< the newest fencing token given; 0: none yet
-  /// Entries in the queue. On Redisson's wire only fair locks have one; of the others, the processes that
-  /// listen on the channel for its release.
+  /// Entries in the queue of its wire. On Redisson's only fair locks have one; of the others, the processes
+  /// that listen on the channel for its release.
   std::int64_t waiting = 0;
   std::vector<waiter_info> queue{};  ///< first come, first served; filled by inspect() only
 
-  /// plain for a name that is free, foreign or no lock.
+  /// plain for a name that is free, foreign or no lock, unless it is looked at as Redisson's wire has it.
   holdfast::wire wire = holdfast::wire::plain;
   /// All that hold it, `holder` being the first: a writer before readers, permits by when they end. The first
   /// 1000 of inspect(); the first 100 of peek() and for_each_lock(), 8 of them named. Empty for what is
@@ -93,8 +94,28 @@ struct lock_state {
   std::string misfit{};
 };
 
-/// All about one name, on whichever wire, with its queue (the first 1000 entries). One round trip, and one
-/// for each 8 processes that are to be named. Throws std::errc::invalid_argument for an empty name,
+/// Is it anything but free, with nobody who waits?
+[[nodiscard]] bool in_use(lock_state const& state) noexcept;
+
+/// A name as each wire has it. It is one key, so that it can be held on one of them only; but on the other
+/// there may be those who wait, for ever perhaps: nobody tells them when it is free, and the numbers of a
+/// semaphore or a latch stand there without a holder. Or they fail, with errc::wrong_type.
+struct lock_on_wires {
+  /// Free, or what is neither Redisson's nor Holdfast's. While something of Redisson's stands under the name
+  /// it is free, too, and `type` is that of the key.
+  lock_state plain{};
+  /// Free, with the key's `type`, while the key isn't Redisson's.
+  lock_state redisson{.wire = holdfast::wire::redisson};
+  /// What the server refused to show of who waits on Redisson's wire, in its words; empty: nothing.
+  std::string unseen{};
+
+  [[nodiscard]] bool on_both() const noexcept { return in_use(plain) && in_use(redisson); }
+  /// `automatic`: the one that holds the key; of a free one that which is waited for, the plain one first.
+  [[nodiscard]] lock_state const& on(holdfast::wire of) const noexcept;
+};
+
+/// All about one name, on whichever wire holds it, with its queue (the first 1000 entries). One round trip,
+/// and one for each 8 processes that are to be named. Throws std::errc::invalid_argument for an empty name,
 /// errc::unreachable and the like.
 [[nodiscard]] lock_state inspect(client& redis, std::string_view name);
 
@@ -102,15 +123,19 @@ struct lock_state {
 /// holder.
 [[nodiscard]] lock_state peek(client& redis, std::string_view name);
 
+/// The same two for both wires, in as many round trips.
+[[nodiscard]] lock_on_wires inspect_on_wires(client& redis, std::string_view name);
+[[nodiscard]] lock_on_wires peek_on_wires(client& redis, std::string_view name);
+
 /// Finds the locks whose names match `pattern` (Redis's glob: `*`, `?`, `[a-z]`, `\` before a character that
 /// is meant itself) and calls f with each that is held or waited for, as they are found; f returns false to
 /// stop. Without their queues.
 ///
-/// Looks for the token counters that every lock of Holdfast has, by SCAN in steps of under a millisecond of
-/// the server's time, never KEYS: other commands run in between. Memory doesn't grow with the number of keys.
-/// A lock may be reported twice if the server rehashes meanwhile, and one taken or released meanwhile may or
-/// may not be. f runs in the calling thread. A pattern without wildcards is looked up without a search. Needs
-/// the right +scan. Throws as inspect().
+/// Looks for the token counters that every lock of Holdfast has, and for the queues of those that never were
+/// held, by SCAN in steps of under a millisecond of the server's time, never KEYS: other commands run in
+/// between. Memory doesn't grow with the number of keys. A lock may be reported twice if the server rehashes
+/// meanwhile, and one taken or released meanwhile may or may not be. f runs in the calling thread. A pattern
+/// without wildcards is looked up without a search. Needs the right +scan. Throws as inspect().
 ///
 /// `of`: locks of this wire only; `automatic`: of the client's. Those of Redisson have no counters to be
 /// found by: all hashes and the sorted sets of permits are looked at (SCAN with TYPE, of Redis 6), and the
@@ -118,6 +143,15 @@ struct lock_state {
 /// permits of which none are out: nothing tells them from any other number. Needs +pubsub, too.
 void for_each_lock(client& redis, std::string_view pattern, std::function<bool(lock_state const&)> const& f,
                    wire of = wire::automatic);
+
+/// The same on both wires, with a name that is held or waited for on both once for each. Goes through all
+/// keys twice, once for the keys beside locks, once for hashes: with a million keys, of which a third are
+/// hashes, that takes the server 2 s of its time in steps of under a millisecond.
+///
+/// Of Redisson's wire what the server refuses is left out (no right to it, or a Redis before 6): the first
+/// such refusal is returned. Nullopt: all was looked at.
+std::optional<error> for_each_lock_on_wires(client& redis, std::string_view pattern,
+                                            std::function<bool(lock_state const&)> const& f);
 
 /// How a release by force ended.
 enum class force_result : std::uint8_t {
@@ -139,6 +173,8 @@ struct force_options {
   /// Only if this is (one of) those that hold it, as when a person was asked about it; empty: whoever it is.
   /// Of a read-write lock and of permits only that one's hold is taken; of several with an empty owner, all.
   std::string_view owner{};
+  /// Only what is held on this wire; `automatic`: on whichever holds it.
+  wire of = wire::automatic;
 };
 
 /// Takes the lock from whoever holds it. The holder's lease is lost at once (loss_cause::forced), with

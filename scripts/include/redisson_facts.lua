@@ -1,6 +1,6 @@
 -- What stands under a name in the form of one of Redisson's objects, as {word, value, word, value...}; empty when nothing
 -- does. Keys beside the lock's own are named here, as by Redisson's own scripts. One that can't be read counts as absent:
--- whoever looks at plain locks needs no right to them.
+-- whoever looks at plain locks needs no right to them; with `scope` "both" it is said what was refused.
 local function redisson_facts(lock, kind, text, pttl, most)
   local limit = most > 0 and most or 100
   local facts = {}
@@ -8,10 +8,12 @@ local function redisson_facts(lock, kind, text, pttl, most)
     facts[#facts + 1] = word
     facts[#facts + 1] = value
   end
+  local refused
   local function try(...)
     local reply = redis.pcall(...)
-    if type(reply) == 'table' and reply.err then return nil end
-    return reply
+    if type(reply) ~= 'table' or not reply.err then return reply end
+    if not string.find(reply.err, 'WRONGTYPE', 1, true) then refused = reply.err end
+    return nil
   end
   local tagged = string.find(lock, '{', 1, true)
   local function prefixed(prefix) return tagged and prefix .. ':' .. lock or prefix .. ':{' .. lock .. '}' end
@@ -109,5 +111,6 @@ local function redisson_facts(lock, kind, text, pttl, most)
   elseif kind == 'none' then
     look_at_nothing()
   end
+  if refused and scope == 'both' then say('refused', refused) end
   return facts
 end

@@ -1,12 +1,14 @@
 -- Looks at a lock and changes nothing. Whatever stands in its keys, and of whatever type, is an answer.
 -- Reply: {type of the lock's key, the first 1024 bytes of it if it is a string, pttl, token counter, how many wait, the
 -- server's clock in microseconds, {owner, ticket, owner, ticket...} of the first `most` in the queue}, and where there is
--- anything in Redisson's format one more: what redisson_facts says.
+-- anything in Redisson's format one more: what redisson_facts says. `scope` "both": of a lock of the plain wire, too, for which
+-- nobody of Redisson's can be but waiting; "plain": also when the right to look at Redisson's is missing.
 local lock = KEYS[1]
 local counter = KEYS[2]
 local queue = KEYS[3]
 local most = ARGV[1]
 local publish = ARGV[2]
+local scope = ARGV[3]
 -- @include micros
 -- @include redisson_facts
 local function is(key, kind) return redis.call('TYPE', key).ok == kind end
@@ -23,8 +25,14 @@ local pttl = redis.call('PTTL', lock)
 local answer = {kind, holder, pttl, last, waiting, micros(), first}
 -- An owner of the plain wire, or a lock of it that is free, is nothing of Redisson's.
 local of_plain = string.sub(holder, 37, 37) == ':' or (kind == 'none' and (last > 0 or waiting > 0))
-if not of_plain then
-  local facts = redisson_facts(lock, kind, holder, pttl, tonumber(most))
-  if #facts > 0 then answer[#answer + 1] = facts end
+if scope == 'both' or not of_plain then
+  local function look() return redisson_facts(lock, of_plain and 'none' or kind, holder, pttl, tonumber(most)) end
+  local fine, facts = true, nil
+  if scope == 'plain' then
+    fine, facts = pcall(look)
+  else
+    facts = look()
+  end
+  if fine and #facts > 0 then answer[#answer + 1] = facts end
 end
 return answer

@@ -1,4 +1,3 @@
-#include "inspect/glob.hpp"
 #include "inspect/search.hpp"
 #include "script/names.hpp"
 
@@ -6,41 +5,40 @@ namespace holdfast::inspection {
 namespace {
 
 constexpr std::string_view of_counter{":holdfast_token"};
+constexpr std::string_view of_queue{":holdfast_queue"};
 
-/// The lock whose token counter this is; empty: it isn't one.
-std::string lock_of(std::string_view counter) {
-  if (!counter.ends_with(of_counter) || counter.size() < of_counter.size() + 2) return {};
-  auto name = counter.substr(0, counter.size() - of_counter.size());
+/// The lock beside which this key would stand, with that suffix; empty: there is none.
+std::string lock_of(std::string_view key, std::string_view suffix) {
+  if (!key.ends_with(suffix) || key.size() < suffix.size() + 2) return {};
+  auto name = key.substr(0, key.size() - suffix.size());
   if (name.back() == ':') {
     name.remove_suffix(1);
   } else {
     name = name.substr(1, name.size() - 2);
   }
-  return names::token_counter(name) == counter ? std::string{name} : std::string{};
+  return names::beside(name, suffix.substr(1)) == key ? std::string{name} : std::string{};
 }
 
-bool wanted(lock_state const& state) {
+/// It has a queue, and no counter by which it is found, too.
+bool wanted_by_queue(lock_state const& state) { return wanted_of_plain(state) && state.token == 0; }
+
+}  // namespace
+
+bool wanted_of_plain(lock_state const& state) {
   if (state.wire != wire::plain) return false;
   bool const of_holdfast = state.token != 0 || state.kind == lock_kind::exclusive;
   return state.waiting > 0 || (state.kind != lock_kind::free && of_holdfast);
 }
 
-}  // namespace
-
-void find_plain(search& what) {
-  auto const start = start_of(what.pattern());
-  if (start.complete) {
-    what.show({start.text}, wanted);
-    return;
+bool show_plain(search& what, search::keys const& beside) {
+  std::vector<std::string> by_counter;
+  std::vector<std::string> by_queue;
+  for (auto const& key : beside) {
+    by_counter.push_back(lock_of(key, of_counter));
+    by_queue.push_back(lock_of(key, of_queue));
   }
-  // The server sorts out by what the name begins with and the key ends with, and this end by the rest: a name
-  // stands in braces or before a colon, and no pattern of Redis's says "perhaps a brace".
-  auto const begin = start.text.empty() ? std::string{} : "*" + escaped(start.text);
-  what.scan(begin + "*" + std::string{of_counter}, {}, [&what](search::keys const& counters) {
-    std::vector<std::string> names;
-    for (auto const& key : counters) names.push_back(lock_of(key));
-    return what.show(std::move(names), wanted);
-  });
+  return what.show(std::move(by_counter), wanted_of_plain, look_for::plain) &&
+         what.show(std::move(by_queue), wanted_by_queue, look_for::plain);
 }
 
 }  // namespace holdfast::inspection

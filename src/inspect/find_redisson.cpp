@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <map>
 
-#include "inspect/glob.hpp"
 #include "inspect/search.hpp"
 #include "scripts/inspect.hpp"
 
@@ -11,7 +10,6 @@ namespace {
 namespace lua = scripts::inspect;
 
 // As in names_redisson.hpp, for taking names apart.
-constexpr std::string_view of_permit_set{":timeout"};
 constexpr std::string_view semaphore_prefix{"redisson_sc:"};
 constexpr std::string_view latch_prefix{"redisson_countdownlatch__channel__{"};
 
@@ -33,17 +31,18 @@ bool of_channel(lock_state const& state) {
       state.kind == lock_kind::counter || (state.kind == lock_kind::free && !is_twin(state.name));
   return may_be && held_or_waited_for(state);
 }
-/// A name that was asked for: a counter, too, for which nobody waits.
-bool of_name(lock_state const& state) {
-  return held_or_waited_for(state) || (state.wire == wire::redisson && state.kind != lock_kind::free);
-}
-
 /// The names whose side key or channel this text is, behind its prefix or before its suffix: `{a}` is that of
 /// "a" and of "{a}".
 void add_names_of(std::string_view text, std::vector<std::string>& to) {
   if (text.find('{') == std::string_view::npos) return;  // braces are put round a name without
   to.emplace_back(text);
   if (text.size() > 2 && is_twin(text)) to.emplace_back(text.substr(1, text.size() - 2));
+}
+
+}  // namespace
+
+bool wanted_of_redisson(lock_state const& state) {
+  return held_or_waited_for(state) || (state.wire == wire::redisson && state.kind != lock_kind::free);
 }
 
 bool find_hashes(search& what) {
@@ -64,13 +63,13 @@ bool find_hashes(search& what) {
   });
 }
 
-bool find_permits(search& what) {
-  auto const start = escaped(start_of(what.pattern()).text);  // behind a brace, unless it has one itself
-  return what.scan("*" + start + "*" + std::string{of_permit_set}, "zset", [&what](search::keys const& sets) {
-    std::vector<std::string> names;
-    for (std::string_view one : sets) add_names_of(one.substr(0, one.size() - of_permit_set.size()), names);
-    return what.show(std::move(names), of_permits);
-  });
+bool show_permits(search& what, search::keys const& beside) {
+  std::vector<std::string> names;
+  for (std::string_view one : beside) {
+    if (one.ends_with(permit_suffixes))
+      add_names_of(one.substr(0, one.size() - permit_suffixes.size()), names);
+  }
+  return what.show(std::move(names), of_permits);
 }
 
 bool find_waited_for(search& what) {
@@ -83,17 +82,6 @@ bool find_waited_for(search& what) {
   std::ranges::sort(names);
   names.erase(std::ranges::unique(names).begin(), names.end());
   return what.show(std::move(names), of_channel);
-}
-
-}  // namespace
-
-void find_redisson(search& what) {
-  auto const start = start_of(what.pattern());
-  if (start.complete) {
-    what.show({start.text}, of_name);
-    return;
-  }
-  if (find_hashes(what) && find_permits(what)) find_waited_for(what);
 }
 
 }  // namespace holdfast::inspection

@@ -189,8 +189,8 @@ std::string_view to_string(force_result result) noexcept {
 force_result force_release(client& redis, std::string_view name, force_options options) {
   ranges::check(options, ranges::of_force,
                 [](char const* option) { return std::string{"force_options::"} + option; });
-  auto seen = peek(redis, name);
-  if (seen.holding > std::ssize(seen.holders)) seen = inspect(redis, name);
+  auto seen = peek_on_wires(redis, name).on(options.of);
+  if (seen.holding > std::ssize(seen.holders)) seen = inspect_on_wires(redis, name).on(options.of);
   if (seen.kind == lock_kind::free || (seen.kind == lock_kind::permits && seen.holding == 0))
     return force_result::not_held;
   if (seen.kind == lock_kind::other) return force_result::refused_other;

@@ -1,5 +1,7 @@
 #include <holdfast/inspect.hpp>
 
+#include <array>
+
 #include "engine/access.hpp"
 #include "inspect/view.hpp"
 #include "sync/options_check.hpp"
@@ -10,19 +12,28 @@ namespace {
 /// A longer queue is a number: nobody reads it.
 constexpr std::int64_t longest_queue = 1000;
 
-lock_state look(client& redis, std::string_view name, std::int64_t queue_entries) {
+lock_on_wires look(client& redis, std::string_view name, std::int64_t queue_entries,
+                   inspection::look_for what) {
   sync::check(!name.empty(), "a lock has a name: it is empty");
   auto const server = engine::access::core_of(redis);
   server->check_kind(engine::votes::none);
-  auto state = inspection::read_state(
-      name,
-      inspection::ask_one(*server, inspection::look_at(name, server->publishing_now(), queue_entries), name));
-  auto const named = queue_entries == 0 ? inspection::pipeline_length : state.holders.size();
-  inspection::directory{*server}.complete({&state, 1}, name, named);
-  return state;
+  auto const request = inspection::look_at(name, server->publishing_now(), queue_entries, what);
+  auto all = inspection::read_states(name, inspection::ask_one(*server, request, name));
+  auto const named = queue_entries == 0 ? inspection::pipeline_length : std::size_t{longest_queue};
+  inspection::directory{*server}.complete(std::array{&all.plain, &all.redisson}, name, named);
+  return all;
 }
 
 }  // namespace
+
+bool in_use(lock_state const& state) noexcept { return state.kind != lock_kind::free || state.waiting > 0; }
+
+lock_state const& lock_on_wires::on(holdfast::wire of) const noexcept {
+  if (of != wire::automatic) return of == wire::redisson ? redisson : plain;
+  bool const of_redisson =
+      redisson.kind != lock_kind::free || (in_use(redisson) && !in_use(plain) && plain.token == 0);
+  return of_redisson ? redisson : plain;
+}
 
 std::string_view to_string(lock_kind kind) noexcept {
   switch (kind) {
@@ -72,8 +83,20 @@ std::string_view to_string(counter_use use) noexcept {
   return "unknown";
 }
 
-lock_state inspect(client& redis, std::string_view name) { return look(redis, name, longest_queue); }
+lock_state inspect(client& redis, std::string_view name) {
+  return look(redis, name, longest_queue, inspection::look_for::holder).on(wire::automatic);
+}
 
-lock_state peek(client& redis, std::string_view name) { return look(redis, name, 0); }
+lock_state peek(client& redis, std::string_view name) {
+  return look(redis, name, 0, inspection::look_for::holder).on(wire::automatic);
+}
+
+lock_on_wires inspect_on_wires(client& redis, std::string_view name) {
+  return look(redis, name, longest_queue, inspection::look_for::both);
+}
+
+lock_on_wires peek_on_wires(client& redis, std::string_view name) {
+  return look(redis, name, 0, inspection::look_for::both);
+}
 
 }  // namespace holdfast

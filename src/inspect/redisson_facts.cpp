@@ -184,23 +184,18 @@ void read_listeners_of_counter(lock_state& state, facts_of const& facts) {
 
 }  // namespace
 
-void read_facts(lock_state& state, resp::reply const& all, microseconds now) {
+std::string read_facts(lock_state& state, resp::reply const& all, microseconds now) {
   facts_of const facts{all};
-  if (state.type == "hash") {
+  if (facts.find("holders") != nullptr) {
     read_hash(state, facts, now);
-  } else if (state.type == "string") {
-    read_string(state, facts, now);
-    read_listeners_of_counter(state, facts);
-  } else if (state.type == "none") {
+  } else {
     state.waiting = facts.number("listeners");
+    if (facts.find("number") != nullptr) read_string(state, facts, now);
     read_queue(state, facts, now);
     read_listeners_of_counter(state, facts);
   }
-  bool const found = state.kind != lock_kind::other && state.kind != lock_kind::foreign;
-  if (!found) return;
-  state.wire = wire::redisson;
-  state.holder = {};
   if (!state.holders.empty()) state.holder.owner = state.holders.front().who.owner;
+  return std::string{facts.text("refused")};
 }
 
 }  // namespace holdfast::inspection

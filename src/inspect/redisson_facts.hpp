@@ -4,14 +4,15 @@
 #include <holdfast/inspect.hpp>
 
 #include <chrono>
-#include <string_view>
+#include <string>
 
 #include "resp/reply.hpp"
 
 namespace holdfast::inspection {
 
-/// Completes a state that has its type, value and ttl, by the words that scripts/include/redisson_facts.lua
-/// says. What isn't in Redisson's format leaves it as it is. `now`: the server's clock.
-void read_facts(lock_state& state, resp::reply const& facts, std::chrono::microseconds now);
+/// Completes the state on Redisson's wire, which has its name and type, by the words that
+/// scripts/include/redisson_facts.lua says. What isn't in Redisson's format leaves it free. `now`: the
+/// server's clock. Says what the server refused to show; empty: nothing.
+std::string read_facts(lock_state& state, resp::reply const& facts, std::chrono::microseconds now);
 
 }  // namespace holdfast::inspection

@@ -14,7 +14,12 @@ constexpr std::string_view keys_a_step{"256"};
 
 }  // namespace
 
-bool search::show(std::vector<std::string> names, bool (*wanted)(lock_state const&)) {
+std::string beside(std::string_view pattern, std::string_view suffix) {
+  auto const start = start_of(pattern).text;
+  return (start.empty() ? std::string{} : '*' + escaped(start)) + '*' + std::string{suffix};
+}
+
+bool search::show(std::vector<std::string> names, bool (*wanted)(lock_state const&), look_for what) {
   std::erase_if(names, [this](std::string const& name) { return name.empty() || !matches(pattern_, name); });
   std::span<std::string const> rest{names};
   while (!rest.empty()) {
@@ -22,16 +27,19 @@ bool search::show(std::vector<std::string> names, bool (*wanted)(lock_state cons
     rest = rest.subspan(now.size());
     std::vector<call> questions;
     auto const publish = server_.publishing_now();
-    for (auto const& name : now) questions.push_back(look_at(name, publish));
+    for (auto const& name : now) questions.push_back(look_at(name, publish, 0, what));
     auto const replies = ask_all(server_, questions, now.front());
-    std::vector<lock_state> locks;
-    for (std::size_t i = 0; i != now.size(); ++i) {
-      auto state = read_state(now[i], replies[i]);
-      if (wanted(state)) locks.push_back(std::move(state));
+    std::vector<lock_on_wires> all;
+    for (std::size_t i = 0; i != now.size(); ++i) all.push_back(read_states(now[i], replies[i]));
+    std::vector<lock_state*> locks;
+    for (auto& one : all) {
+      for (auto* const state : {&one.plain, &one.redisson}) {
+        if (wanted(*state)) locks.push_back(state);
+      }
     }
     clients_.complete(locks, now.front());
-    for (auto const& state : locks) {
-      if (!f_(state)) return false;
+    for (auto const* const state : locks) {
+      if (!f_(*state)) return false;
     }
   }
   return true;

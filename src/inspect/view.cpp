@@ -36,6 +36,18 @@ std::optional<microseconds> hold_time(microseconds now, std::int64_t counter) {
   return time;
 }
 
+std::string_view word_of(look_for what) {
+  switch (what) {
+    case look_for::both:
+      return "both";
+    case look_for::plain:
+      return "plain";
+    case look_for::holder:
+      break;
+  }
+  return "holder";
+}
+
 lock_kind kind_of(std::string_view type, std::string_view owner) {
   if (type == "none") return lock_kind::free;
   if (type != "string") return lock_kind::other;
@@ -77,38 +89,44 @@ resp::reply ask_one(engine::core& server, call const& script, std::string_view a
   return std::move(ask_all(server, {&script, 1}, about).front());
 }
 
-call look_at(std::string_view name, engine::publishing publish, std::int64_t queue_entries) {
+call look_at(std::string_view name, engine::publishing publish, std::int64_t queue_entries, look_for what) {
   auto const counter = names::token_counter(name);
   auto const queue = names::queue(name);
   return lua::state{.lock = {name},
                     .counter = {counter},
                     .queue = {queue},
                     .most = queue_entries,
-                    .publish = word_of(publish)}();
+                    .publish = word_of(publish),
+                    .scope = word_of(what)}();
 }
 
-lock_state read_state(std::string_view name, resp::reply const& reply) {
-  lock_state state{.name = std::string{name}};
-  if (reply.size() < 7) return state;
-  state.type = reply[0].text;
-  state.holder.owner = reply[1].text;
-  state.kind = kind_of(state.type, state.holder.owner);
-  if (auto const pttl = reply[2].integer; pttl >= 0) state.ttl_left = milliseconds{pttl};
-  state.token = reply[3].integer;
-  state.waiting = reply[4].integer;
+lock_on_wires read_states(std::string_view name, resp::reply const& reply) {
+  lock_on_wires all;
+  all.plain.name = all.redisson.name = name;
+  if (reply.size() < 7) return all;
+  auto& plain = all.plain;
+  auto& other = all.redisson;
+  plain.type = other.type = reply[0].text;
+  plain.token = reply[3].integer;
+  plain.waiting = reply[4].integer;
   microseconds const now{reply[5].integer};
-  if (state.kind == lock_kind::exclusive) state.held_for = hold_time(now, state.token);
   auto const& queue = reply[6].elements;
   for (std::size_t i = 0; i + 1 < queue.size(); i += 2) {
     auto const since = microseconds{micros_of(queue[i + 1].text)};
-    state.queue.push_back({.who = {.owner = queue[i].text}, .waited = std::max(now - since, 0us)});
+    plain.queue.push_back({.who = {.owner = queue[i].text}, .waited = std::max(now - since, 0us)});
   }
-  if (state.kind == lock_kind::exclusive) {
-    state.holding = 1;
-    state.holders.push_back({.who = state.holder, .ttl_left = state.ttl_left});
+  if (reply.size() > 7) all.unseen = read_facts(other, reply[7], now);
+  auto& holding = other.kind == lock_kind::free ? plain : other;
+  if (auto const pttl = reply[2].integer; pttl >= 0) holding.ttl_left = milliseconds{pttl};
+  if (&holding == &other) return all;
+  plain.holder.owner = reply[1].text;
+  plain.kind = kind_of(plain.type, plain.holder.owner);
+  if (plain.kind == lock_kind::exclusive) {
+    plain.held_for = hold_time(now, plain.token);
+    plain.holding = 1;
+    plain.holders.push_back({.who = plain.holder, .ttl_left = plain.ttl_left});
   }
-  if (reply.size() > 7) read_facts(state, reply[7], now);
-  return state;
+  return all;
 }
 
 void directory::complete(std::span<process_info* const> all, std::string_view about) {
@@ -139,13 +157,14 @@ void directory::complete(std::span<process_info* const> all, std::string_view ab
   }
 }
 
-void directory::complete(std::span<lock_state> all, std::string_view about, std::size_t named_holders) {
+void directory::complete(std::span<lock_state* const> all, std::string_view about,
+                         std::size_t named_holders) {
   std::vector<process_info*> processes;
-  for (auto& state : all) {
-    processes.push_back(&state.holder);
-    for (auto& hold : std::span{state.holders}.first(std::min(named_holders, state.holders.size())))
+  for (auto* const state : all) {
+    processes.push_back(&state->holder);
+    for (auto& hold : std::span{state->holders}.first(std::min(named_holders, state->holders.size())))
       processes.push_back(&hold.who);
-    for (auto& waiter : state.queue) processes.push_back(&waiter.who);
+    for (auto& waiter : state->queue) processes.push_back(&waiter.who);
   }
   complete(processes, about);
 }

@@ -31,12 +31,20 @@ constexpr std::size_t pipeline_length = 8;
 
 [[nodiscard]] resp::reply ask_one(engine::core& server, call const& script, std::string_view about);
 
+/// What is looked for.
+enum class look_for : std::uint8_t {
+  holder,  ///< who holds the name, on whichever wire, and who waits there
+  both,   ///< also who waits on Redisson's wire while the plain one has it: some microseconds of the server's
+  plain,  ///< the plain wire, also without the right to look at Redisson's objects, which are no locks then
+};
+
 /// `queue_entries`: how many of the queue to bring along. `publish`: how those who wait are told, and
 /// counted.
-[[nodiscard]] call look_at(std::string_view name, engine::publishing publish, std::int64_t queue_entries = 0);
+[[nodiscard]] call look_at(std::string_view name, engine::publishing publish, std::int64_t queue_entries = 0,
+                           look_for what = look_for::holder);
 
 /// The reply to look_at(). Of processes it has the owner ids only.
-[[nodiscard]] lock_state read_state(std::string_view name, resp::reply const& reply);
+[[nodiscard]] lock_on_wires read_states(std::string_view name, resp::reply const& reply);
 
 /// What the clients say of themselves, each asked for once.
 class directory {
@@ -46,7 +54,7 @@ class directory {
   /// Fills in what is known of each, found by its owner id. One round trip for each 8 that are new.
   void complete(std::span<process_info* const> all, std::string_view about);
   /// Of each lock's holders the first so many.
-  void complete(std::span<lock_state> all, std::string_view about,
+  void complete(std::span<lock_state* const> all, std::string_view about,
                 std::size_t named_holders = pipeline_length);
 
  private:

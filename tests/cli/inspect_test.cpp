@@ -26,6 +26,7 @@ TEST_F(inspect, shows_all_about_a_lock_and_its_queue_in_order) {
   EXPECT_THAT(
       output_of({"inspect", "orders"}),
       MatchesRegex("name      orders\n"
+                   "wire      plain\n"
                    "kind      exclusive: held by a client of Holdfast\n"
                    "holder    web-3 pid 812\n"
                    "label     nightly import\n"

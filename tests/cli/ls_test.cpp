@@ -25,9 +25,9 @@ TEST_F(ls, shows_each_lock_in_a_row) {
   EXPECT_THAT(
       command.out(),
       MatchesRegex(
-          "NAME +KIND +HOLDER +LABEL +HELD +TTL +TOKEN +WAITING\n"
+          "NAME +KIND +HOLDER +LABEL +HELD +TTL +TOKEN +WAITING +WIRE\n"
           "orders:42 +exclusive +web-3:812 +nightly import +4[0-9]s([0-9]+ms)? +(5[0-9]s([0-9]+ms)?|1m) +"
-          "[0-9]+ +1\n"));
+          "[0-9]+ +1  plain\n"));
 }
 
 TEST_F(ls, keeps_columns_in_line_and_makes_control_characters_harmless) {

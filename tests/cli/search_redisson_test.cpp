@@ -50,20 +50,11 @@ TEST_F(ls_redisson, finds_every_kind_and_nothing_else) {
               UnorderedElementsAre("orders", "prices", "licenses", "a{x}b", "waited for", "latch"));
 }
 
-TEST_F(ls_redisson, searches_the_wire_of_the_url_unless_told) {
-  hold("plain one");
-  lock("orders");
-  EXPECT_THAT(found({}), ElementsAre("plain one"));
-  EXPECT_THAT(found({"--wire", "all"}), UnorderedElementsAre("plain one", "orders"));
-  EXPECT_THAT(found({"--url", server.url() + "?wire=redisson"}), ElementsAre("orders"));
-  EXPECT_THAT(found({"--url", server.url() + "?wire=redisson", "--wire", "plain"}), ElementsAre("plain one"));
-}
-
-TEST_F(ls_redisson, shows_a_name_on_one_wire_only) {
+TEST_F(ls_redisson, shows_a_name_once_that_was_held_on_the_plain_wire_before) {
   hold("orders");
   redis.del("orders");
   lock("orders");
-  EXPECT_THAT(found({"--wire", "all"}), ElementsAre("orders"));
+  EXPECT_THAT(found({}), ElementsAre("orders"));
 }
 
 TEST_F(ls_redisson, looks_a_whole_name_up_without_a_search) {

@@ -147,4 +147,28 @@ TEST(top_model, names_the_most_contended_of_those_that_were_not_seen_lately) {
   EXPECT_THAT(model.older_than(start + 1s, 1), ElementsAre("c"));
 }
 
+TEST(top_model, takes_a_name_on_two_wires_for_two_locks) {
+  top_model model;
+  model.saw(held("orders", start - 1s, start, 1), start);
+  lock_state const other{.name = "orders", .waiting = 2, .wire = wire::redisson};
+  model.saw(other, start);
+  auto const rows = model.rows(start);
+  ASSERT_EQ(rows.size(), 2U);
+  EXPECT_EQ(rows[0].lock.wire, wire::redisson);
+  EXPECT_EQ(rows[1].lock.wire, wire::plain);
+}
+
+TEST(top_model, looks_again_at_what_it_knows_only) {
+  top_model model;
+  model.saw(held("orders", start - 1s, start), start);
+  lock_on_wires again;
+  again.plain = held("orders", start - 1s, start + 1s, 5);
+  again.redisson.name = "orders";
+  again.redisson.waiting = 7;
+  model.saw_again(again, start + 1s);
+  auto const rows = model.rows(start + 1s);
+  ASSERT_EQ(rows.size(), 1U);
+  EXPECT_EQ(rows[0].lock.waiting, 5);
+}
+
 }  // namespace

@@ -211,6 +211,16 @@ TEST_F(top, says_that_the_server_is_gone_and_goes_on_when_it_is_back) {
   EXPECT_EQ(window->wait(), 0);
 }
 
+TEST_F(top, says_what_the_user_has_no_right_to_and_shows_the_rest) {
+  hold("nightly");
+  server.raw().command({"ACL", "SETUSER", "default", "-pubsub"});
+  open();
+  ASSERT_TRUE(window->shows("nightly"));
+  EXPECT_TRUE(redrawn_shows("not all of Redisson's wire was searched")) << window->seen();
+  window->type("q");
+  EXPECT_EQ(window->wait(), 0);
+}
+
 TEST_F(top, leaves_at_once_when_the_server_is_silent) {
   in_one_round_of(5, [&] {
     open();
@@ -259,9 +269,10 @@ TEST_F(top, prints_one_table_with_once) {
   auto command =
       holdfast_command({"top", "--once", "--interval", "100ms", "*ly"}, {{"HOLDFAST_URL", server.url()}});
   EXPECT_EQ(command.wait(), 0);
-  EXPECT_THAT(command.out(), testing::MatchesRegex("NAME +KIND +HOLDER +LABEL +HELD +TTL +WAITING +ACQ/s\n"
-                                                   "nightly +exclusive +unknown +- .* 2 +0\n"
-                                                   "weekly +exclusive +unknown +- .* 0 +0\n"));
+  EXPECT_THAT(command.out(),
+              testing::MatchesRegex("NAME +KIND +HOLDER +LABEL +HELD +TTL +WAITING +ACQ/s +WIRE\n"
+                                    "nightly +exclusive +unknown +- .* 2 +0  plain\n"
+                                    "weekly +exclusive +unknown +- .* 0 +0  plain\n"));
 }
 
 TEST_F(top, prints_json_with_rates) {

@@ -59,6 +59,8 @@ TEST_F(top_view, never_draws_more_than_there_is_room_for) {
 TEST_F(top_view, drops_what_can_be_spared_in_a_narrow_window) {
   auto const narrow = draw(with_rows(1), {.columns = 60, .lines = 10});
   EXPECT_THAT(narrow[1].text, AllOf(HasSubstr("WAITING"), HasSubstr("TTL"), Not(HasSubstr("HOLDER"))));
+  EXPECT_THAT(draw(with_rows(1), {.columns = 125, .lines = 10})[1].text, Not(HasSubstr("WIRE")));
+  EXPECT_THAT(draw(with_rows(1), {.columns = 126, .lines = 10})[1].text, HasSubstr("WIRE"));
   EXPECT_THAT(draw(with_rows(1), {.columns = 30, .lines = 10})[0].text, HasSubstr("too small: 42x5"));
 }
 

@@ -82,9 +82,12 @@ void go_through(raw_redis& raw, std::string const& name, publishing publish) {
   auto const queue = names::queue(name);
   run(acquire(asks(me), name), no_error);
   run(acquire(joins(anna), name), any_list);
-  run(
-      look::state{
-          .lock = {name}, .counter = {counter}, .queue = {queue}, .most = 10, .publish = word_of(publish)}(),
+  run(look::state{.lock = {name},
+                  .counter = {counter},
+                  .queue = {queue},
+                  .most = 10,
+                  .publish = word_of(publish),
+                  .scope = "both"}(),
       no_error);
   auto const asked = names::asked(name, me);
   run(look::ask{.lock = {name}, .asked = {asked}, .owner = me, .mode = "ask"}(), is(0));

@@ -17,10 +17,13 @@ std::string const permits_key = of_redisson::permits(lock_name);
 
 class inspect_redisson_script : public testing::Test {
  protected:
+  raw_reply state(holdfast::inspection::look_for what) {
+    return raw_.command(
+        eval(holdfast::inspection::look_at(lock_name, holdfast::engine::publishing::counted, 10, what)));
+  }
   /// The last element of the reply, which only objects of Redisson's have.
   raw_reply facts() {
-    auto reply = raw_.command(
-        eval(holdfast::inspection::look_at(lock_name, holdfast::engine::publishing::counted, 10)));
+    auto reply = state(holdfast::inspection::look_for::holder);
     EXPECT_EQ(reply.elements.size(), 8U);
     return reply.elements.empty() ? raw_reply{} : reply.elements.back();
   }
@@ -78,6 +81,34 @@ TEST_F(inspect_redisson_script, says_of_each_reader_how_long_its_longest_hold_la
       facts(),
       is_array({is_text("mode"), is_text("read"), is_text("holding"), is(2), is_text("holders"),
                 is_array({is_text(java), is_text("2"), nearly_20_s, is_text(anna), is_text("1"), is(0)})}));
+}
+
+TEST_F(inspect_redisson_script, says_who_waits_for_a_lock_of_the_plain_wire_only_when_asked) {
+  raw_.command({"SET", lock_key, std::string{java}});
+  queue_up(anna, "1795166999549");
+  EXPECT_EQ(state(holdfast::inspection::look_for::holder).elements.size(), 7U);
+  EXPECT_EQ(state(holdfast::inspection::look_for::plain).elements.size(), 7U);
+  auto const reply = state(holdfast::inspection::look_for::both);
+  ASSERT_EQ(reply.elements.size(), 8U);
+  EXPECT_THAT(reply.elements.back(), is_array({is_text("fair"), is(1), is_text("fair queue"),
+                                               is_array({is_text(anna), is_text("1795166999549")})}));
+}
+
+TEST_F(inspect_redisson_script, says_what_was_refused_or_passes_it_over) {
+  raw_.command({"ACL", "SETUSER", "default", "-hlen", "-llen"});
+  raw_.command({"SET", lock_key, std::string{java}});
+  auto const reply = state(holdfast::inspection::look_for::both);
+  raw_.command({"DEL", lock_key});
+  raw_.command({"HSET", lock_key, "mode", "read", std::string{java}, "1"});
+  auto const plain = state(holdfast::inspection::look_for::plain);
+  auto const failed = state(holdfast::inspection::look_for::holder);
+  auto const sifted = raw_.command(eval(lua::sift{.hashes = {{lock_name}}}()));
+  raw_.command({"ACL", "SETUSER", "default", "+@all"});
+  ASSERT_EQ(reply.elements.size(), 8U);
+  EXPECT_THAT(reply.elements.back().elements.at(0), is_text("refused"));
+  EXPECT_EQ(plain.elements.size(), 7U);
+  EXPECT_TRUE(failed.is_error());
+  EXPECT_TRUE(sifted.is_error());
 }
 
 TEST_F(inspect_redisson_script, changes_nothing) {

@@ -2,6 +2,7 @@
 #include "law.hpp"
 
 #include "script/names.hpp"
+#include "script/names_redisson.hpp"
 
 #include <holdfast/inspect.hpp>
 #include <holdfast/mutex.hpp>
@@ -234,6 +235,38 @@ TEST_F(inspection, stops_the_search_when_told) {
   int calls = 0;
   for_each_lock(viewer_, "*", [&calls](lock_state const&) { return ++calls < 2; });
   EXPECT_EQ(calls, 2);
+}
+
+TEST_F(inspection, searches_both_wires_at_once) {
+  hold("plain one");
+  raw_.command({"HSET", "orders", std::string{uuid} + ":1", "1"});
+  raw_.command({"SET", "licenses", "0"});
+  raw_.command({"ZADD", names::redisson::permits("licenses"), "922337203685477", std::string(16, 'a')});
+  raw_.command({"ZADD", names::queue("licenses"), "1", std::string{uuid} + ":2"});
+  std::multiset<std::string> seen;
+  auto const see = [&seen](lock_state const& lock) {
+    seen.insert(lock.name + (lock.wire == wire::plain ? " plain" : " redisson"));
+    return true;
+  };
+  EXPECT_FALSE(for_each_lock_on_wires(viewer_, "*", see));
+  EXPECT_THAT(seen, testing::UnorderedElementsAre("plain one plain", "orders redisson", "licenses redisson",
+                                                  "licenses plain"));
+  auto const both = peek_on_wires(viewer_, "licenses");
+  EXPECT_TRUE(both.on_both());
+  EXPECT_EQ(both.on(wire::automatic).kind, lock_kind::permits);
+  EXPECT_EQ(both.on(wire::plain).waiting, 1);
+  EXPECT_EQ(force_release(viewer_, "licenses", {.of = wire::plain}), force_result::not_held);
+  EXPECT_EQ(force_release(viewer_, "licenses", {.of = wire::redisson}), force_result::deleted);
+  EXPECT_FALSE(peek_on_wires(viewer_, "plain one").on_both());
+}
+
+TEST_F(inspection, of_both_wires_ends_with_what_its_caller_throws) {
+  hold("orders");
+  expect_error(errc::unauthorized, [&] {
+    (void)for_each_lock_on_wires(viewer_, "orders", [](lock_state const&) -> bool {
+      throw error{errc::unauthorized, "the caller's own"};
+    });
+  });
 }
 
 TEST_F(inspection, says_which_rights_it_needs) {

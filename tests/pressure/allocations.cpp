@@ -3,6 +3,7 @@
 #include <atomic>
 #include <cstdlib>
 #include <new>
+#include <thread>
 #include <utility>
 
 namespace holdfast::test {
@@ -11,11 +12,23 @@ namespace {
 std::atomic<std::int64_t> to_go{-1};  ///< before the one that is meant; negative: it has been
 std::atomic<std::int64_t> how_many{0};
 std::atomic<std::function<void()> const*> what_happens{nullptr};
+std::atomic<int> looking{0};  ///< threads that may be about to call it
 thread_local bool is_left_alone = false;
 
+/// Counts this thread among them.
+class look {
+ public:
+  look() noexcept { ++looking; }
+  ~look() { --looking; }
+  look(look const&) = delete;
+  look& operator=(look const&) = delete;
+};
+
 void look_at_allocation() {
+  if (is_left_alone) return;
+  look const here;
   auto const* const happening = what_happens.load();
-  if (is_left_alone || happening == nullptr) return;
+  if (happening == nullptr) return;
   auto const before = to_go.fetch_sub(1);
   if (before > 0 || before <= -how_many) return;
   left_alone const meanwhile;
@@ -34,6 +47,7 @@ nth_allocation::nth_allocation(std::int64_t n, std::function<void()> happening, 
 nth_allocation::~nth_allocation() {
   what_happens = nullptr;
   to_go = -1;
+  while (looking.load() != 0) std::this_thread::yield();
 }
 
 bool nth_allocation::happened() const noexcept { return to_go.load() < 0; }

@@ -43,6 +43,7 @@ TEST(fork, lets_a_child_make_a_client_whatever_another_thread_is_at) {
   if (under_address_sanitizer) {
     GTEST_SKIP() << "a thread of the parent may hold a lock of AddressSanitizer's allocator at the fork";
   }
+  if (under_thread_sanitizer) GTEST_SKIP() << "a forked child has none of the threads that it counts";
   left_alone const this_thread;
   // Where it holds a lock it allocates, too: each allocation lasts until the child is there, or until the
   // fork has had time to begin, since it may wait for the lock.

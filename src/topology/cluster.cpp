@@ -211,7 +211,7 @@ void cluster::keep(std::uint16_t slot, batch& what) {
 }
 
 void cluster::empty_lobby() noexcept {
-  for (auto all = std::move(lobby_); !all.empty();) {
+  for (auto all = std::exchange(lobby_, {}); !all.empty();) {
     auto one = first_of(all);
     dispatch_or_fail(one);
   }

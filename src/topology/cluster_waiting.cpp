@@ -91,7 +91,7 @@ void cluster::fail_expired(time_point now) noexcept {
     fail(std::move(one), why);
   }
   batch rest;
-  for (auto all = std::move(lobby_); !all.empty();) {
+  for (auto all = std::exchange(lobby_, {}); !all.empty();) {
     auto one = first_of(all);
     if (limit_of(one.front()) <= now) {
       fail(std::move(one), told([this] { return why_no_node(); }));
@@ -122,8 +122,7 @@ void cluster::fail_waiting(std::shared_ptr<error const> const& why) noexcept {
   auto const hopeless = [all](parcel const& one) {
     return all || one.what.while_down != net::patience::endless ? time_point::min() : time_point::max();
   };
-  auto lobby = std::move(lobby_);
-  lobby_.clear();
+  auto lobby = std::exchange(lobby_, {});
   fail(detours_.take_expired(boot_clock::now(), hopeless), why);
   while (!lobby.empty()) {
     auto one = first_of(lobby);

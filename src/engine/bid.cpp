@@ -96,6 +96,12 @@ void core::begin_bid(line& at, bool answered) noexcept {
   ask_for(at);
 }
 
+/// Nothing was sent for the bid with that number, for want of memory.
+void core::on_unsent(line& at, std::uint64_t number) noexcept {
+  if (is_bid(at, number)) at.on_wire->now = bid::state::waiting;
+  ask_again_soon(at, number);
+}
+
 /// The bid with that number is left as something failed for want of memory, with no request under way.
 void core::ask_again_soon(line& at, std::uint64_t number) noexcept {
   if (!is_bid(at, number)) {
@@ -195,8 +201,7 @@ void core::ask_for(line& at) noexcept {
   try {
     send_ask(at);
   } catch (std::bad_alloc const&) {
-    if (is_bid(at, number)) mine.now = bid::state::waiting;
-    ask_again_soon(at, number);
+    on_unsent(at, number);
   }
 }
 

@@ -254,7 +254,7 @@ void core::on_limit_near(held& what, milliseconds before, std::function<void()> 
     if (what.now() != held::state::held || what.limit() == time_point::max()) return;
     auto const when = what.limit() - to_wait(before);
     if (when > boot_clock::now()) {
-      what.set_warning(when, std::move(f));
+      loop_.defer(what.set_warning(when, std::move(f)));
       renewer_.add(what);
       loop_.leave(hold);
       return;

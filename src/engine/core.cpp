@@ -303,7 +303,6 @@ void core::give_all_back() noexcept {
   if (forked()) return;
   reactor::lock hold{loop_.mutex()};
   lose_all();
-  mend();
   presence_.end();
   loop_.leave(hold);
 }

@@ -180,6 +180,7 @@ class core : public std::enable_shared_from_this<core> {
   void begin_bid(line& at, bool answered = false) noexcept;
   void ask_for(line& at) noexcept;
   void send_ask(line& at);
+  void on_unsent(line& at, std::uint64_t number) noexcept;
   void ask_again_soon(line& at, std::uint64_t number) noexcept;
   [[nodiscard]] static bool is_bid(line const& at, std::uint64_t number) noexcept {
     return at.on_wire && at.on_wire->number == number;

@@ -48,7 +48,7 @@ reactor::loop::calls held::lose(loss_cause cause) noexcept {
   return drop_listeners();
 }
 
-void held::set_warning(time_point when, std::function<void()> f) {
+reactor::loop::calls held::set_warning(time_point when, std::function<void()> f) {
   auto given = std::make_shared<warning>(warning{.tell = std::move(f)});
   reactor::loop::calls ready;
   ready.emplace_back([given] {
@@ -59,7 +59,7 @@ void held::set_warning(time_point when, std::function<void()> f) {
   auto before = drop_warning();
   extras_->warn = std::move(ready);
   extras_->warned = std::move(given);
-  extras_->dropped.splice(extras_->dropped.end(), before);
+  return before;
 }
 
 reactor::loop::calls held::drop_warning() noexcept {
@@ -72,7 +72,6 @@ reactor::loop::calls held::drop_listeners() noexcept {
   if (!extras_) return {};
   auto all = std::exchange(extras_->tell, {});
   all.splice(all.end(), drop_warning());
-  all.splice(all.end(), extras_->dropped);
   return all;
 }
 

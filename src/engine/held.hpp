@@ -65,7 +65,8 @@ class held : public boost::intrusive_ref_counter<held, boost::thread_safe_counte
   void set_limit(time_point when) { more().limit = when; }
   [[nodiscard]] time_point limit() const noexcept { return extras_ ? extras_->limit : time_point::max(); }
   /// Once, at `when`: the limit is near.
-  void set_warning(time_point when, std::function<void()> f);
+  /// The result lets go of an earlier one, as that of drop_listeners().
+  [[nodiscard]] reactor::loop::calls set_warning(time_point when, std::function<void()> f);
   /// The warning, which is given now.
   [[nodiscard]] reactor::loop::calls take_warning() noexcept {
     extras_->warn_at = time_point::max();
@@ -160,8 +161,7 @@ class held : public boost::intrusive_ref_counter<held, boost::thread_safe_counte
     std::shared_ptr<warning> warned;
     reactor::loop::calls warn;  ///< made with it, since telling must not fail
     std::shared_ptr<audience> who;
-    reactor::loop::calls tell;     ///< the same
-    reactor::loop::calls dropped;  ///< warnings that were replaced
+    reactor::loop::calls tell;  ///< the same
     held_ptr heir;
     reactor::loop::calls behind;  ///< what goes when it isn't `renewing` any more
     std::uint32_t more_handles = 0;

@@ -92,12 +92,7 @@ void core::ask_after_release(line& at) noexcept {
     open_bid(at);
     sleep(at, {.pttl = milliseconds{at.how().channels == nullptr ? 0 : 1}});
   } catch (std::bad_alloc const&) {
-    if (at.on_wire) {
-      at.on_wire->now = bid::state::waiting;
-      ask_again_soon(at, at.on_wire->number);
-    } else {
-      mend_soon();
-    }
+    on_unsent(at, at.on_wire ? at.on_wire->number : 0);
   }
 }
 
@@ -187,8 +182,7 @@ void core::pass(line& at, held const& from, release_handler done) noexcept {
                   {.while_down = net::patience::endless});
   } catch (std::bad_alloc const&) {
     send_release(before, mine ? std::move(mine->done) : std::move(done));
-    if (is_bid(at, number)) at.on_wire->now = bid::state::waiting;
-    ask_again_soon(at, number);
+    on_unsent(at, number);
   }
 }
 

@@ -121,6 +121,13 @@ void quorum::note_over(std::string_view owner) {
     known->second.over_since = boot_clock::now();
 }
 
+quorum::asking quorum::note_answer(std::uint64_t owner) noexcept {
+  auto const known = asking_.find(owner);
+  auto const before = known->second;
+  if (--known->second.owed == 0) asking_.erase(known);
+  return before;
+}
+
 std::uint64_t quorum::number_to(std::size_t who, std::uint64_t owner) {
   return nodes_[who]->may_know(owner) ? ++last_request_ : 0;
 }

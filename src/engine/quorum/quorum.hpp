@@ -70,6 +70,8 @@ class quorum final : public servers {
   [[nodiscard]] std::shared_ptr<error const> why_unknown(resp::reply const& refusal) const noexcept;
   [[nodiscard]] static std::uint64_t number_of(std::string_view owner) noexcept;
   void note_over(std::string_view owner);
+  /// A vote of that owner that was asked for is answered, or couldn't be asked for. What was true until then.
+  asking note_answer(std::uint64_t owner) noexcept;
   /// For a request about the owner's vote: they grow from one to the next, so a master that has got a newer
   /// one knows a late copy. The first ask of an owner, which can't be one, has 0, and leaves no note there.
   [[nodiscard]] std::uint64_t number_to(std::size_t who, std::uint64_t owner);

@@ -119,18 +119,12 @@ void quorum::heal(std::size_t who, recipe const& how, owned what, milliseconds t
   auto const request = number_to(who, number);
   nodes_[who]->will_know(number);
   ++asking_[number].owed;
-  auto const note_answer = [this, number] {
-    auto const known = asking_.find(number);
-    auto const over_since = known->second.over_since;
-    if (--known->second.owed == 0) asking_.erase(known);
-    return over_since;
-  };
   try {
     nodes_[who]->send(scripting::to_run(
         how.acquire(what.name, {.owner = what.owner, .ttl = ttl, .number = request}),
-        [this, who, &how, note_answer, name = std::string{what.name},
+        [this, who, &how, number, name = std::string{what.name},
          owner = std::string{what.owner}](net::answer&& answer) {
-          auto const over = note_answer() <= answer.sent_at;  // overtaken by the release
+          auto const over = note_answer(number).over_since <= answer.sent_at;  // overtaken by the release
           nodes_[who]->heard(answer);
           auto const taken = !answer.failure && !answer.reply.is_error() &&
                              std::holds_alternative<granted>(how.read_acquire(answer.reply));
@@ -138,7 +132,7 @@ void quorum::heal(std::size_t who, recipe const& how, owned what, milliseconds t
         },
         {.while_down = net::patience::endless, .give_up = boot_clock::now() + ttl}));
   } catch (std::bad_alloc const&) {
-    note_answer();
+    note_answer(number);
   }
 } catch (std::bad_alloc const&) {
   return;

@@ -113,7 +113,7 @@ void quorum::round::ask_for_vote(std::size_t who) {
                           {.while_down = net::patience::endless, .give_up = boot_clock::now() + what_.ttl}),
         time_to_answer(who));
   } catch (...) {
-    if (--mine.owed == 0) home_.asking_.erase(number_);
+    home_.note_answer(number_);
     throw;
   }
 }
@@ -136,10 +136,8 @@ void quorum::round::answered(question what, net::answer&& how) {
 }
 
 quorum::round::standing quorum::round::note_answer(time_point sent_at) {
-  auto const known = home_.asking_.find(number_);
-  standing const now{.over = known->second.over_since <= sent_at, .newer = known->second.latest != this};
-  if (--known->second.owed == 0) home_.asking_.erase(known);
-  return now;
+  auto const before = home_.note_answer(number_);
+  return {.over = before.over_since <= sent_at, .newer = before.latest != this};
 }
 
 void quorum::round::on_vote(std::size_t who, net::answer& how, standing now) {

@@ -35,11 +35,13 @@ class fault : public testing::Test {
     }
     return left;
   }
+  /// A request that was under way when its caller left may come between two looks, and is taken back when it
+  /// is answered.
   [[nodiscard]] bool comes_clean() {
-    auto const clean = eventually([this] { return residue().empty(); });
+    if (eventually([this] { return residue().empty() && residue().empty(); })) return true;
     for (auto const& key : residue())
       ADD_FAILURE() << "left behind: " << key << " with ttl " << raw_.pttl(key);
-    return clean;
+    return false;
   }
 
   redis_server server_;

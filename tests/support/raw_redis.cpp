@@ -90,6 +90,14 @@ raw_reply raw_redis::command(std::vector<std::string> const& words) {
   return read_reply(context_.get());
 }
 
+raw_reply raw_redis::query(std::vector<std::string> const& words) {
+  try {
+    return command(words);
+  } catch (std::runtime_error const&) {
+    return command(words);
+  }
+}
+
 void raw_redis::pipeline(std::vector<std::vector<std::string>> const& commands) {
   connect();
   for (auto const& words : commands) append(context_.get(), words);
@@ -97,25 +105,25 @@ void raw_redis::pipeline(std::vector<std::vector<std::string>> const& commands) 
 }
 
 std::optional<std::string> raw_redis::get(std::string const& key) {
-  auto reply = command({"GET", key});
+  auto reply = query({"GET", key});
   if (reply.is_nil()) return std::nullopt;
   return std::move(reply.text);
 }
 
-std::int64_t raw_redis::pttl(std::string const& key) { return command({"PTTL", key}).integer; }
+std::int64_t raw_redis::pttl(std::string const& key) { return query({"PTTL", key}).integer; }
 bool raw_redis::del(std::string const& key) { return command({"DEL", key}).integer == 1; }
-bool raw_redis::exists(std::string const& key) { return command({"EXISTS", key}).integer == 1; }
+bool raw_redis::exists(std::string const& key) { return query({"EXISTS", key}).integer == 1; }
 
 std::vector<std::string> raw_redis::keys(std::string const& pattern) {
   std::vector<std::string> found;
-  for (auto& element : command({"KEYS", pattern}).elements) found.push_back(std::move(element.text));
+  for (auto& element : query({"KEYS", pattern}).elements) found.push_back(std::move(element.text));
   return found;
 }
 
 std::map<std::string, std::uint64_t> raw_redis::command_counts() {
   // cmdstat_config|get:calls=1,usec=…
   std::map<std::string, std::uint64_t> counts;
-  std::istringstream lines{command({"INFO", "commandstats"}).text};
+  std::istringstream lines{query({"INFO", "commandstats"}).text};
   std::string const prefix = "cmdstat_";
   std::string const calls = ":calls=";
   for (std::string line; std::getline(lines, line);) {
@@ -130,7 +138,7 @@ std::map<std::string, std::uint64_t> raw_redis::command_counts() {
 std::uint64_t raw_redis::calls_of(std::string const& command) { return command_counts()[command]; }
 
 std::string raw_redis::info(std::string const& section, std::string const& field) {
-  std::istringstream lines{command({"INFO", section}).text};
+  std::istringstream lines{query({"INFO", section}).text};
   for (std::string line; std::getline(lines, line);) {
     if (line.rfind(field + ":", 0) != 0) continue;
     if (line.back() == '\r') line.pop_back();
@@ -140,7 +148,7 @@ std::string raw_redis::info(std::string const& section, std::string const& field
 }
 
 std::vector<std::string> raw_redis::client_ids(std::string const& type) {
-  std::istringstream lines{command({"CLIENT", "LIST", "TYPE", type}).text};
+  std::istringstream lines{query({"CLIENT", "LIST", "TYPE", type}).text};
   std::vector<std::string> ids;
   for (std::string line; std::getline(lines, line);) {
     auto const nobodys = line.find(" name= ") != std::string::npos;

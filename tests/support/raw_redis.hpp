@@ -41,6 +41,9 @@ class raw_redis {
   raw_redis& operator=(raw_redis&&) noexcept;
 
   virtual raw_reply command(std::vector<std::string> const& words);
+  /// What changes nothing: it is asked once more when the connection breaks, as a sentinel has a server end
+  /// those of its clients when it gets another master.
+  raw_reply query(std::vector<std::string> const& words);
 
   /// Sends all at once, then reads all replies: for filling a server.
   virtual void pipeline(std::vector<std::vector<std::string>> const& commands);

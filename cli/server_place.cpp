@@ -1,22 +1,22 @@
 // With server_session.cpp all of the command that knows the library's inside.
 #include "server_place.hpp"
 
-#include "net/place.hpp"
+#include "net/deployment_url.hpp"
 
 #include <utility>
 
 namespace holdfast::cli {
 namespace {
 
-deployment_kind kind_of(net::place::kind const what) noexcept {
+deployment_kind kind_of(net::deployment_url::kind const what) noexcept {
   switch (what) {
-    case net::place::kind::sentinel:
+    case net::deployment_url::kind::sentinel:
       return deployment_kind::sentinel;
-    case net::place::kind::cluster:
+    case net::deployment_url::kind::cluster:
       return deployment_kind::cluster;
-    case net::place::kind::quorum:
+    case net::deployment_url::kind::quorum:
       return deployment_kind::quorum;
-    case net::place::kind::single:
+    case net::deployment_url::kind::single:
       break;
   }
   return deployment_kind::single;
@@ -25,11 +25,12 @@ deployment_kind kind_of(net::place::kind const what) noexcept {
 }  // namespace
 
 struct server_place::impl {
-  impl(std::string_view const url, name_scope names) : where{net::parse_place(url)}, of{std::move(names)} {
+  impl(std::string_view const url, name_scope names)
+      : where{net::parse_deployment_url(url)}, of{std::move(names)} {
     for (auto const& one : where.hosts) hosts.push_back({one.host, one.port});
   }
 
-  net::place const where;
+  net::deployment_url const where;
   name_scope const of;
   std::vector<address> hosts{};
 };
@@ -38,7 +39,7 @@ server_place::server_place(std::string_view const url, name_scope of)
     : impl_{std::make_unique<impl>(url, std::move(of))} {}
 server_place::~server_place() = default;
 
-deployment_kind server_place::kind() const noexcept { return kind_of(impl_->where.what); }
+deployment_kind server_place::kind() const noexcept { return kind_of(impl_->where.deployment); }
 std::string const& server_place::url() const noexcept { return impl_->where.server.display; }
 std::string const& server_place::master() const noexcept { return impl_->where.master; }
 std::vector<address> const& server_place::hosts() const noexcept { return impl_->hosts; }

@@ -100,7 +100,7 @@ class listener final : net::subscriber::listener {
     reactor::lock hold{on_.mutex()};
     line_.listen(channel_, *this, kind_);
     if (events_.empty()) {
-      reactor::parked caller;
+      reactor::blocked_thread caller;
       waiting_ = &caller;
       reactor::timer bell{[this] { wake(); }};
       on_.arm(bell, boot_clock::now() + within);
@@ -124,12 +124,12 @@ class listener final : net::subscriber::listener {
     wake();
   }
   void wake() {
-    if (auto* const caller = std::exchange(waiting_, nullptr); caller != nullptr) on_.finish(*caller);
+    if (auto* const caller = std::exchange(waiting_, nullptr); caller != nullptr) on_.wake(*caller);
   }
 
   reactor::loop& on_;
   std::deque<event> events_{};
-  reactor::parked* waiting_ = nullptr;
+  reactor::blocked_thread* waiting_ = nullptr;
   std::string const channel_;
   kind const kind_;
   net::subscriber line_;
@@ -167,11 +167,11 @@ struct server_session::impl {
   template <class Send>
   resp::reply wait_for_answer(Send const send) {
     reactor::lock hold{loop.mutex()};
-    reactor::parked caller;
-    net::answer got;
-    send([&](net::answer&& came) {
+    reactor::blocked_thread caller;
+    net::response got;
+    send([&](net::response&& came) {
       got = std::move(came);
-      loop.finish(caller);
+      loop.wake(caller);
     });
     loop.wait(hold, caller);
     if (got.failure) throw error{*got.failure};
@@ -243,7 +243,7 @@ answer server_session::try_to_ask(std::initializer_list<std::string_view> const 
     return converted(impl_->wait_for_answer([&](auto done) {
       impl_->connection.send({.bytes = bytes_of(words),
                               .done = std::move(done),
-                              .while_down = net::patience::endless,
+                              .while_down = net::retry_policy::endless,
                               .give_up = boot_clock::now() + trying_time});
     }));
   } catch (error const& failure) {

@@ -13,7 +13,7 @@
 #include "base/fork.hpp"
 #include "base/ranges.hpp"
 #include "engine/core.hpp"
-#include "net/place.hpp"
+#include "net/deployment_url.hpp"
 
 namespace holdfast {
 namespace {
@@ -79,7 +79,7 @@ void check(client_options const& options) {
 
 /// What a client is made of takes a few descriptors. Whatever can't be had is an error of ours, and not of
 /// the library that asked for it.
-std::shared_ptr<engine::core> make_core(net::place where, client_options options) {
+std::shared_ptr<engine::core> make_core(net::deployment_url where, client_options options) {
   auto const url = where.server.display;
   auto const refused = [&url](std::error_code why) {
     auto const descriptors =
@@ -105,7 +105,7 @@ std::shared_ptr<engine::core> make_core(net::place where, client_options options
 
 client::client(std::string const& url, client_options options) {
   check(options);
-  core_ = make_core(net::parse_place(url), std::move(options));
+  core_ = make_core(net::parse_deployment_url(url), std::move(options));
   std::lock_guard const hold{registry_guard()};
   living().add(core_);
 }

@@ -1,11 +1,11 @@
 /// What all exclusive locks have in common: how they are taken, and given back.
 #pragma once
 
+#include <holdfast/busy_info.hpp>
 #include <holdfast/client.hpp>
 #include <holdfast/lease.hpp>
 #include <holdfast/options.hpp>
 #include <holdfast/wait_time.hpp>
-#include <holdfast/who.hpp>
 
 #include <chrono>
 #include <exception>

@@ -1,10 +1,10 @@
 /// Looking at locks from outside, and mending them: who holds what, who waits, and a release by force.
 #pragma once
 
+#include <holdfast/busy_info.hpp>
 #include <holdfast/client.hpp>
 #include <holdfast/error.hpp>
 #include <holdfast/options.hpp>
-#include <holdfast/who.hpp>
 
 #include <chrono>
 #include <cstdint>

@@ -14,7 +14,7 @@ namespace holdfast {
 
 namespace engine {
 class core;
-class held;
+class lease_state;
 }  // namespace engine
 
 /// Why a lease ended before it was released.
@@ -128,13 +128,13 @@ class [[nodiscard]] lease {
   release_result keep_for(std::chrono::milliseconds left) noexcept;
 
  private:
-  friend class engine::held;
-  explicit lease(engine::held*) noexcept;
+  friend class engine::lease_state;
+  explicit lease(engine::lease_state*) noexcept;
   void drop() noexcept;
   release_result finish_by(std::optional<std::chrono::milliseconds> left) noexcept;
   [[nodiscard]] std::shared_ptr<engine::core> home() const noexcept;
 
-  engine::held* held_ = nullptr;
+  engine::lease_state* held_ = nullptr;
 };
 
 }  // namespace holdfast

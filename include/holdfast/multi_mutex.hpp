@@ -1,11 +1,11 @@
 /// Several exclusive locks taken as one: all or none.
 #pragma once
 
+#include <holdfast/busy_info.hpp>
 #include <holdfast/client.hpp>
 #include <holdfast/lease.hpp>
 #include <holdfast/options.hpp>
 #include <holdfast/wait_time.hpp>
-#include <holdfast/who.hpp>
 
 #include <chrono>
 #include <cstdint>

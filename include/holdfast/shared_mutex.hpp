@@ -1,12 +1,12 @@
 /// The read-write lock: any number of readers, or one writer.
 #pragma once
 
+#include <holdfast/busy_info.hpp>
 #include <holdfast/client.hpp>
 #include <holdfast/exclusive_lock.hpp>
 #include <holdfast/lease.hpp>
 #include <holdfast/options.hpp>
 #include <holdfast/wait_time.hpp>
-#include <holdfast/who.hpp>
 
 #include <chrono>
 #include <memory>

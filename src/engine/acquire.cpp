@@ -17,8 +17,8 @@ constexpr int too_late = 5;
 
 }  // namespace
 
-waiter::waiter(line_ptr at, terms_ptr terms, std::function<void()> when_time_is_up)
-    : place{std::move(at)}, how{std::move(terms)}, time_up{std::move(when_time_is_up)} {}
+waiter::waiter(lock_queue_ptr at, effective_options_ptr terms, std::function<void()> when_time_is_up)
+    : queue{std::move(at)}, options{std::move(terms)}, time_up{std::move(when_time_is_up)} {}
 
 waiter::~waiter() = default;
 
@@ -36,12 +36,13 @@ void core::start(waiter& who) noexcept {
 }
 
 void core::queue(waiter& who) {
-  auto& at = *who.place;
+  auto& at = *who.queue;
   if (exiting_elsewhere()) {
     if (who.once) finish(who);
     return;
   }
-  auto const known_busy = at.holder != nullptr || (at.on_wire && at.on_wire->now == bid::state::waiting);
+  auto const known_busy =
+      at.holder != nullptr || (at.contender && at.contender->current == contender::state::waiting);
   if (who.once && known_busy) {
     finish(who);
     return;
@@ -52,13 +53,13 @@ void core::queue(waiter& who) {
   if (at.holder != nullptr) {
     ++stats_.waits;
     listen_ahead(at);
-  } else if (!at.on_wire) {
-    open_bid(at);
-    ask_for(at);
+  } else if (!at.contender) {
+    open_contender(at);
+    send_acquire(at);
   } else {
-    if (at.on_wire->now == bid::state::leaving) {
-      at.on_wire->now = bid::state::asking;
-      (void)renew_bid(at);
+    if (at.contender->current == contender::state::leaving) {
+      at.contender->current = contender::state::asking;
+      (void)renew_contender(at);
     }
     // The request under way may be somebody's who waits through outages.
     if (who.once && !who.done)
@@ -69,8 +70,8 @@ void core::queue(waiter& who) {
 /// Lets a caller go with whatever is in place. It isn't in the line any more afterwards.
 void core::finish(waiter& who) noexcept {
   if (!who.lease && !who.failure) note_busy(who);
-  auto& at = *who.place;
-  if (who.in_line()) at.waiters.erase(waiter_list::s_iterator_to(who));
+  auto& at = *who.queue;
+  if (who.queued()) at.waiters.erase(waiter_list::s_iterator_to(who));
   who.try_hook::unlink();
   who.time_up.disarm();
   who.done = true;
@@ -80,33 +81,33 @@ void core::finish(waiter& who) noexcept {
   } else if (!who.failure && !who.once) {
     ++stats_.timed_out;
   }
-  who.place.reset();
+  who.queue.reset();
   who.finished();
 }
 
 /// The caller goes without the lock: its time is up, or it was cancelled.
 void core::leave(waiter& who) noexcept {
-  line_ptr const at = who.place;
+  lock_queue_ptr const at = who.queue;
   finish(who);
-  if (!at->on_wire) return;
+  if (!at->contender) return;
   if (at->waiters.empty()) {
-    give_up_bid(*at);
+    withdraw(*at);
   } else {
-    (void)renew_bid(*at);
+    (void)renew_contender(*at);
   }
 }
 
 void core::time_up(waiter& who) noexcept {
-  auto const* const mine = who.in_line() ? who.place->on_wire.get() : nullptr;
+  auto const* const mine = who.queued() ? who.queue->contender.get() : nullptr;
   if (mine != nullptr && mine->trouble) {
     who.failure = mine->trouble;
-  } else if (mine != nullptr && mine->now == bid::state::asking) {
+  } else if (mine != nullptr && mine->current == contender::state::asking) {
     // A server that couldn't be asked is no busy lock. One that was, and has yet to give its first answer,
     // decides, unless it may take as long as an outage; and where replicas have to acknowledge, whether they
     // do decides each time.
     who.failure = servers_->down_because();
     auto const first_answer = !mine->answered && !who.steadfast;
-    if (!who.failure && !who.once && (first_answer || who.how->acknowledged())) {
+    if (!who.failure && !who.once && (first_answer || who.options->acknowledged())) {
       only_try(who);
       // Once it has answered, or where others wait through outages from the start: not this one.
       if (mine->endless)
@@ -120,12 +121,12 @@ void core::time_up(waiter& who) noexcept {
 /// It is in line, and doesn't wait beyond the next answer.
 void core::only_try(waiter& who) noexcept {
   who.once = true;
-  if (!who.among_tries()) who.place->tries.push_back(who);
+  if (!who.among_tries()) who.queue->tries.push_back(who);
 }
 
 /// Those that only try have their answer: it's somebody else's. Those that wait are not looked at: a process
 /// may have a million of them.
-void core::finish_tries(line& at, std::shared_ptr<error const> const& why) noexcept {
+void core::finish_tries(lock_queue& at, std::shared_ptr<error const> const& why) noexcept {
   while (!at.tries.empty()) {
     auto& who = at.tries.front();
     who.failure = why;
@@ -134,7 +135,7 @@ void core::finish_tries(line& at, std::shared_ptr<error const> const& why) noexc
 }
 
 /// Those who don't wait through outages from the start. True: others are left.
-bool core::fail_impatient(line& at, std::shared_ptr<error const> const& why) noexcept {
+bool core::fail_impatient(lock_queue& at, std::shared_ptr<error const> const& why) noexcept {
   for (auto next = at.waiters.begin(); next != at.waiters.end();) {
     auto& who = *next++;
     if (who.steadfast && !who.once) continue;
@@ -144,35 +145,35 @@ bool core::fail_impatient(line& at, std::shared_ptr<error const> const& why) noe
   return !at.waiters.empty();
 }
 
-void core::fail_all(line& at, std::shared_ptr<error const> const& why) noexcept {
-  line_ptr const pin{&at};
+void core::fail_all(lock_queue& at, std::shared_ptr<error const> const& why) noexcept {
+  lock_queue_ptr const pin{&at};
   while (!at.waiters.empty()) {
     auto& first = at.waiters.front();
     first.failure = why;
     finish(first);
   }
-  if (at.on_wire) give_up_bid(at);
+  if (at.contender) withdraw(at);
 }
 
-void core::on_verdict(line& at, verdict const& what, time_point sent_at) {
+void core::on_verdict(lock_queue& at, verdict const& what, time_point sent_at) {
   if (auto const* const yes = std::get_if<granted>(&what)) {
-    on_granted(at, *yes, sent_at, at.on_wire->ttl);
+    on_granted(at, *yes, sent_at, at.contender->ttl);
   } else {
     on_busy(at, std::get<busy>(what), sent_at);
   }
 }
 
-void core::on_granted(line& at, granted const& what, time_point sent_at, milliseconds ttl) {
-  line_ptr const pin{&at};
-  auto& mine = *at.on_wire;
+void core::on_granted(lock_queue& at, granted const& what, time_point sent_at, milliseconds ttl) {
+  lock_queue_ptr const pin{&at};
+  auto& mine = *at.contender;
   if (at.waiters.empty()) {
     mine.joined = true;  // there is something to give back
-    give_up_bid(at);
+    withdraw(at);
     return;
   }
   auto& first = at.waiters.front();
   auto const now = boot_clock::now();
-  if (!at.how().leased) {
+  if (!at.protocol().leased) {
     if (mine.amount == first.amount) {
       take_for_good(at, what.token, now);
     } else {
@@ -180,8 +181,8 @@ void core::on_granted(line& at, granted const& what, time_point sent_at, millise
     }
     return;
   }
-  if (first.how->acknowledged() && !mine.acknowledged) {
-    ask_for(at);  // it was asked for, or passed on, to somebody who left, or who needs no replicas
+  if (first.options->acknowledged() && !mine.acknowledged) {
+    send_acquire(at);  // it was asked for, or passed on, to somebody who left, or who needs no replicas
     return;
   }
   auto const deadline = deadline_of(sent_at, ttl);
@@ -193,31 +194,31 @@ void core::on_granted(line& at, granted const& what, time_point sent_at, millise
                                             " ms): use a longer one"));
     return;
   }
-  auto const by_message = mine.now == bid::state::asking;  // while a request is under way
-  if (now >= deadline || (ttl != first.how->options.ttl && !first.how->options.watchdog)) {
+  auto const by_message = mine.current == contender::state::asking;  // while a request is under way
+  if (now >= deadline || (ttl != first.options->options.ttl && !first.options->options.watchdog)) {
     // Too late, or not for so long as this caller wants: as its owner we can ask again.
     if (by_message) {
       mine.woken = true;
     } else {
-      ask_for(at);
+      send_acquire(at);
     }
     return;
   }
-  held_ptr const lease{new held{pin, first.how, mine.number, what.token}};
+  lease_state_ptr const lease{new lease_state{pin, first.options, mine.number, what.token}};
   lease->set_deadline(deadline);
   lease->tokens_left = what.count - 1;
-  lease->provisional = ttl != first.how->options.ttl;
-  if (first.how->options.watchdog) {
-    lease->renew_at = std::min(sent_at + lease->how().every, now + (deadline - now) / 2);
+  lease->provisional = ttl != first.options->options.ttl;
+  if (first.options->options.watchdog) {
+    lease->renew_at = std::min(sent_at + lease->effective().every, now + (deadline - now) / 2);
   }
   set_limits(*lease, now);
   if (by_message) outrun_.emplace(mine.number, time_point{});
-  if (at.how().sharing != sharing::one) enter_crowd(at, *lease, now);
+  if (at.protocol().sharing != sharing::exclusive) join_holders(at, *lease, now);
   // From here on nothing can fail.
-  end_bid(at);
+  end_contender(at);
   at.since = now;
   at.handoffs = 0;
-  if (at.how().sharing == sharing::one) {
+  if (at.protocol().sharing == sharing::exclusive) {
     give(at, lease);
     finish_tries(at, nullptr);
   } else {
@@ -227,10 +228,10 @@ void core::on_granted(line& at, granted const& what, time_point sent_at, millise
 }
 
 /// Nobody holds it: the caller has what it came for, and goes. Through a gate all go.
-void core::take_for_good(line& at, std::int64_t token, time_point now) {
-  auto const number = at.on_wire->number;
-  held_ptr lease{new held{line_ptr{&at}, at.waiters.front().how, number, token}};
-  end_bid(at);
+void core::take_for_good(lock_queue& at, std::int64_t token, time_point now) {
+  auto const number = at.contender->number;
+  lease_state_ptr lease{new lease_state{lock_queue_ptr{&at}, at.waiters.front().options, number, token}};
+  end_contender(at);
   at.since = now;
   while (lease) {
     auto& first = at.waiters.front();
@@ -239,31 +240,32 @@ void core::take_for_good(line& at, std::int64_t token, time_point now) {
     finish(first);
     lease.reset();
     // Without memory those that are left ask by themselves.
-    if (at.how().sharing == sharing::gate && !at.waiters.empty())
-      lease.reset(new (std::nothrow) held{line_ptr{&at}, at.waiters.front().how, number, token});
+    if (at.protocol().sharing == sharing::open_to_all && !at.waiters.empty())
+      lease.reset(new (std::nothrow)
+                      lease_state{lock_queue_ptr{&at}, at.waiters.front().options, number, token});
   }
   serve_others(at);
 }
 
 /// Where several may have it, the next caller asks as soon as the one before it has got it.
-void core::serve_others(line& at) noexcept {
+void core::serve_others(lock_queue& at) noexcept {
   try {
     while (!at.waiters.empty() && join(at.waiters.front())) {
     }
   } catch (std::bad_alloc const&) {
     // The next one has an acquisition of its own.
   }
-  if (!at.waiters.empty() && !at.on_wire) begin_bid(at, true);
+  if (!at.waiters.empty() && !at.contender) begin_contending(at, true);
 }
 
 /// A caller that finds an acquisition of this process to share.
 bool core::join(waiter& who) {
-  auto& at = *who.place;
-  if (at.how().sharing != sharing::crew) return false;
-  auto const known = crowds_.find(&at);
-  if (known == crowds_.end()) return false;
+  auto& at = *who.queue;
+  if (at.protocol().sharing != sharing::shared) return false;
+  auto const known = shared_holders_.find(&at);
+  if (known == shared_holders_.end()) return false;
   auto const now = boot_clock::now();
-  auto const lease = known->second.join(at, who.how, now);
+  auto const lease = known->second.join(at, who.options, now);
   if (!lease) return false;
   ++stats_.handed_over;
   give(who, lease);
@@ -271,30 +273,30 @@ bool core::join(waiter& who) {
 }
 
 /// A lease that is the first of its acquisition, where several may have the lock.
-void core::enter_crowd(line& at, held& first, time_point now) {
-  auto const [known, added] = crowds_.try_emplace(&at);
+void core::join_holders(lock_queue& at, lease_state& first, time_point now) {
+  auto const [known, added] = shared_holders_.try_emplace(&at);
   try {
     known->second.open(first, now);
   } catch (...) {
-    if (added) crowds_.erase(known);
+    if (added) shared_holders_.erase(known);
     throw;
   }
 }
 
 /// Of a lease that begins now, before anybody knows it.
-void core::set_limits(held& lease, time_point now) {
+void core::set_limits(lease_state& lease, time_point now) {
   auto const& options = lease.options();
   lease.renewals_left = options.max_renewals > 0 ? options.max_renewals : -1;
   if (options.max_hold.count() > 0) lease.set_limit(now + options.max_hold);
 }
 
 /// The lock is this process's, and its first caller gets it.
-void core::give(line& at, held_ptr const& lease) noexcept {
+void core::give(lock_queue& at, lease_state_ptr const& lease) noexcept {
   at.holder = lease.get();
   give(at.waiters.front(), lease);
 }
 
-void core::give(waiter& who, held_ptr const& lease) noexcept {
+void core::give(waiter& who, lease_state_ptr const& lease) noexcept {
   ++stats_.held_now;
   renewer_.add(*lease);
   presence_.touch();
@@ -302,12 +304,12 @@ void core::give(waiter& who, held_ptr const& lease) noexcept {
   finish(who);
 }
 
-void core::on_busy(line& at, busy const& how, time_point sent_at) {
-  line_ptr const pin{&at};
-  auto& mine = *at.on_wire;
+void core::on_busy(lock_queue& at, busy const& how, time_point sent_at) {
+  lock_queue_ptr const pin{&at};
+  auto& mine = *at.contender;
   auto const asked_to_wait = how.ahead >= 0;
   mine.last = {how, boot_clock::now()};
-  mine.now = bid::state::waiting;
+  mine.current = contender::state::waiting;
   if (clear_ghost(at, how.holder)) return;
   finish_tries(at, nullptr);
   auto const insists = !at.waiters.empty() && why_unheard(at) && wake_of(at) == wake::inbox;
@@ -315,14 +317,14 @@ void core::on_busy(line& at, busy const& how, time_point sent_at) {
     fail_all(at, why_unheard(at));
     return;
   }
-  if (renew_bid(at)) return;
+  if (renew_contender(at)) return;
   if (mine.ticket.empty() && mine.asked_at == time_point{}) ++stats_.waits;
   presence_.touch();
   mine.asked_at = sent_at;
   mine.counter = how.counter;
   if (asked_to_wait) mine.ticket = std::to_string(how.ticket);
-  if (mine.woken || (by_message(at) && !mine.asked_to_join)) {
-    ask_for(at);
+  if (mine.woken || (by_message(at) && !mine.requested_join)) {
+    send_acquire(at);
     return;
   }
   sleep(at, how);

@@ -20,14 +20,14 @@ std::size_t batches::hash::operator()(kind const& one) const noexcept {
   return std::hash<void const*>{}(one.how) ^ (ttl * hash_slots + one.slot);
 }
 
-void batches::add(held& one, std::uint16_t slot) {
-  auto const& at = one.place();
-  kind const mine{.how = &at.how(), .ttl = one.options().ttl, .slot = slot};
+void batches::add(lease_state& one, std::uint16_t slot) {
+  auto const& at = one.queue();
+  kind const mine{.how = &at.protocol(), .ttl = one.options().ttl, .slot = slot};
   if (last_ == nullptr || mine != last_kind_) {
     last_ = &open_.try_emplace(mine, open_batch{.place = 0, .keys = batch_size}).first->second;
     last_kind_ = mine;
   }
-  auto const keys = at.how().several == nullptr ? 1 : at.how().several->count(at.name());
+  auto const keys = at.protocol().several == nullptr ? 1 : at.protocol().several->count(at.name());
   if (last_->keys + keys > batch_size) {
     all_.emplace_back();
     *last_ = {.place = all_.size() - 1, .keys = 0};

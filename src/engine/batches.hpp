@@ -7,17 +7,17 @@
 #include <utility>
 #include <vector>
 
-#include "engine/held.hpp"
+#include "engine/lease_state.hpp"
 
 namespace holdfast::engine {
 
 /// A command renews leases of one kind of lock and one ttl, whose names are in one hash slot.
 class batches {
  public:
-  using leases = std::vector<held_ptr>;
+  using leases = std::vector<lease_state_ptr>;
 
   /// `slot`: of its name; 0 where there are none.
-  void add(held& one, std::uint16_t slot);
+  void add(lease_state& one, std::uint16_t slot);
 
   /// None of them is empty.
   [[nodiscard]] std::vector<leases> take() noexcept {

@@ -15,7 +15,7 @@
 namespace holdfast::engine {
 namespace {
 
-std::string cancelled(line const& at) { return "waiting for " + at.title() + " was cancelled"; }
+std::string cancelled(lock_queue const& at) { return "waiting for " + at.title() + " was cancelled"; }
 
 /// A last look at the lock is so much ahead of the end that its answer comes in time.
 time_point last_look_before(time_point end, std::chrono::nanoseconds wait) {
@@ -26,18 +26,19 @@ using stop_watch = std::stop_callback<std::function<void()>>;
 
 /// A thread that waits; on its stack.
 struct blocked_waiter final : waiter {
-  blocked_waiter(reactor::loop& loop, line_ptr at, terms_ptr terms, std::function<void()> when_time_is_up)
+  blocked_waiter(reactor::loop& loop, lock_queue_ptr at, effective_options_ptr terms,
+                 std::function<void()> when_time_is_up)
       : waiter{std::move(at), std::move(terms), std::move(when_time_is_up)}, on{loop} {}
-  void finished() noexcept override { on.finish(caller); }
+  void finished() noexcept override { on.wake(caller); }
 
   reactor::loop& on;
-  reactor::parked caller;
+  reactor::blocked_thread caller;
 };
 
 /// A callback that waits; what calls it owns it.
 struct called_waiter final : waiter {
-  called_waiter(reactor::loop& loop, line_ptr at, terms_ptr terms, std::function<void()> when_time_is_up,
-                acquire_handler then)
+  called_waiter(reactor::loop& loop, lock_queue_ptr at, effective_options_ptr terms,
+                std::function<void()> when_time_is_up, acquire_handler then)
       : waiter{std::move(at), std::move(terms), std::move(when_time_is_up)},
         on{loop},
         done_handler{std::move(then)} {}
@@ -59,7 +60,7 @@ void core::cancel(waiter& who) noexcept {
   reactor::lock inner{loop_.mutex()};
   if (who.done) return;
   try {
-    who.failure = std::make_shared<error const>(errc::cancelled, cancelled(*who.place));
+    who.failure = std::make_shared<error const>(errc::cancelled, cancelled(*who.queue));
   } catch (std::bad_alloc const&) {
     who.failure = no_memory_;
   }
@@ -77,8 +78,8 @@ void core::prepare() {
   }
 }
 
-held_ptr core::acquire(line_ptr const& at, terms_ptr const& how, patience_time wait,
-                       std::stop_token const& stop, int amount, outages in_outage) {
+lease_state_ptr core::acquire(lock_queue_ptr const& at, effective_options_ptr const& how, patience_time wait,
+                              std::stop_token const& stop, int amount, outages in_outage) {
   if (forked()) check_usable();
   if (stop.stop_requested()) throw error{errc::cancelled, cancelled(*at)};
   auto const end = wait ? boot_clock::now() + *wait : time_point::max();
@@ -110,8 +111,8 @@ held_ptr core::acquire(line_ptr const& at, terms_ptr const& how, patience_time w
   return std::move(who.lease);
 }
 
-void core::async_acquire(line_ptr const& at, terms_ptr const& how, patience_time wait, std::stop_token stop,
-                         acquire_handler done, int amount, outages in_outage) {
+void core::async_acquire(lock_queue_ptr const& at, effective_options_ptr const& how, patience_time wait,
+                         std::stop_token stop, acquire_handler done, int amount, outages in_outage) {
   if (forked()) check_usable();
   reactor::lock hold{loop_.mutex()};
   prepare();
@@ -159,24 +160,24 @@ void core::async_pause(std::chrono::nanoseconds time, callback<void()> done) {
 
 /// Sends `count` requests by `send`, which is given what to do with each answer, and waits for all of them.
 template <class Send>
-std::vector<net::answer> core::wait_for_answers(std::size_t count, Send send) {
+std::vector<net::response> core::wait_for_answers(std::size_t count, Send send) {
   if (forked()) check_usable();
   reactor::lock hold{loop_.mutex()};
   prepare();
   if (count == 0) return {};
   // Shared with those that are sent, should one of the others not be.
   struct awaited {
-    std::vector<net::answer> answers;
+    std::vector<net::response> answers;
     std::size_t left;
     std::shared_ptr<error const> failure{};
-    reactor::parked caller{};
+    reactor::blocked_thread caller{};
   };
-  auto const mine = std::make_shared<awaited>(std::vector<net::answer>{count}, count);
+  auto const mine = std::make_shared<awaited>(std::vector<net::response>{count}, count);
   for (std::size_t i = 0; i != count; ++i) {
-    send(i, [this, mine, i](net::answer&& how) {
+    send(i, [this, mine, i](net::response&& how) {
       if (how.failure) mine->failure = how.failure;
       mine->answers[i] = std::move(how);
-      if (--mine->left == 0) loop_.finish(mine->caller);
+      if (--mine->left == 0) loop_.wake(mine->caller);
     });
   }
   loop_.wait(hold, mine->caller);
@@ -184,8 +185,9 @@ std::vector<net::answer> core::wait_for_answers(std::size_t count, Send send) {
   return std::move(mine->answers);
 }
 
-std::vector<net::answer> core::run_scripts(std::span<call const> scripts, scripting::waiting patience) {
-  return wait_for_answers(scripts.size(), [&](std::size_t i, callback<void(net::answer&&)> done) {
+std::vector<net::response> core::run_scripts(std::span<call const> scripts,
+                                             scripting::send_options patience) {
+  return wait_for_answers(scripts.size(), [&](std::size_t i, callback<void(net::response&&)> done) {
     servers_->run(scripts[i], std::move(done), patience);
   });
 }
@@ -198,7 +200,7 @@ std::vector<resp::reply> core::ask_server(std::span<call const> scripts) {
   return replies;
 }
 
-net::answer core::ask_server(call const& script, scripting::waiting patience) {
+net::response core::ask_server(call const& script, scripting::send_options patience) {
   return std::move(run_scripts({&script, 1}, patience).front());
 }
 
@@ -209,7 +211,7 @@ resp::reply core::ask_server(call const& script, std::string_view about) {
 }
 
 resp::reply core::ask_server(std::span<std::string_view const> command, std::string_view key) {
-  auto answers = wait_for_answers(1, [&](std::size_t, callback<void(net::answer&&)> done) {
+  auto answers = wait_for_answers(1, [&](std::size_t, callback<void(net::response&&)> done) {
     net::request what{.done = std::move(done)};
     resp::append_command(what.bytes, command);
     if (!key.empty()) what.slot = servers_->slot_of(key);
@@ -233,7 +235,7 @@ std::vector<std::string> core::masters() {
 }
 
 resp::reply core::ask_master(std::string const& which, std::span<std::string_view const> command) {
-  auto answers = wait_for_answers(1, [&](std::size_t, callback<void(net::answer&&)> done) {
+  auto answers = wait_for_answers(1, [&](std::size_t, callback<void(net::response&&)> done) {
     net::request what{.done = std::move(done)};
     resp::append_command(what.bytes, command);
     servers_->send_to(which, std::move(what));
@@ -241,17 +243,17 @@ resp::reply core::ask_master(std::string const& which, std::span<std::string_vie
   return std::move(answers.front().reply);
 }
 
-std::stop_token core::stop_token(held& what) {
+std::stop_token core::stop_token(lease_state& what) {
   if (forked()) return {};
   reactor::lock const hold{loop_.mutex()};
   return what.stop_token();
 }
 
-void core::on_limit_near(held& what, milliseconds before, std::function<void()> f) {
+void core::on_limit_near(lease_state& what, milliseconds before, std::function<void()> f) {
   if (forked() || !f) return;
   {
     reactor::lock hold{loop_.mutex()};
-    if (what.now() != held::state::held || what.limit() == time_point::max()) return;
+    if (what.status() != lease_state::state::held || what.limit() == time_point::max()) return;
     auto const when = what.limit() - to_wait(before);
     if (when > boot_clock::now()) {
       loop_.defer(what.set_warning(when, std::move(f)));
@@ -263,12 +265,12 @@ void core::on_limit_near(held& what, milliseconds before, std::function<void()> 
   f();
 }
 
-void core::on_lost(held& what, std::function<void(loss_cause)> f) {
+void core::on_lost(lease_state& what, std::function<void(loss_cause)> f) {
   if (forked()) return;
   {
     reactor::lock const hold{loop_.mutex()};
-    if (what.now() != held::state::lost) {
-      if (what.now() == held::state::held) what.add_listener(std::move(f));
+    if (what.status() != lease_state::state::lost) {
+      if (what.status() == lease_state::state::held) what.add_listener(std::move(f));
       return;
     }
   }

@@ -6,8 +6,8 @@
 
 #include "base/fork.hpp"
 #include "base/ids.hpp"
-#include "engine/one_deployment.hpp"
 #include "engine/quorum/quorum.hpp"
+#include "engine/single_backend.hpp"
 #include "resp/command.hpp"
 #include "script/names.hpp"
 
@@ -34,23 +34,23 @@ std::string explain_late_copies(std::string const& why) {
 
 }  // namespace
 
-core::core(net::place where, client_options options)
+core::core(net::deployment_url where, client_options options)
     : uuid_{make_uuid()},
       options_{std::move(options)},
-      where_{std::move(where)},
+      url_{std::move(where)},
       no_memory_{std::make_shared<error const>(std::errc::not_enough_memory,
-                                               where_.server.display +
+                                               url_.server.display +
                                                    ": there is not enough memory; what was under way "
                                                    "is taken back, so try again")},
       shut_down_{std::make_shared<error const>(errc::closed,
-                                               where_.server.display + ": the client has been shut down")},
+                                               url_.server.display + ": the client has been shut down")},
       unended_{[this](std::string const& why) {
         log(log_level::warning, [&why] { return explain_late_copies(why); });
       }},
-      settings_{make_settings(where_.server, options_, unended_)},
+      settings_{make_settings(url_.server, options_, unended_)},
       generation_{fork_generation()},
       servers_{make_servers()},
-      renewer_{loop_, *servers_, stats_, [this](held& what, loss_cause cause) { lose(what, cause); }},
+      renewer_{loop_, *servers_, stats_, [this](lease_state& what, loss_cause cause) { lose(what, cause); }},
       inbox_{
           *servers_,
           uuid_,
@@ -99,7 +99,7 @@ core::core(net::place where, client_options options)
 
 core::~core() = default;
 
-std::unique_ptr<servers> core::make_servers() {
+std::unique_ptr<lock_backend> core::make_servers() {
   topology::events tell{
       .moved = [this](std::string const& now) { on_moved(now); },
       .broken =
@@ -110,10 +110,10 @@ std::unique_ptr<servers> core::make_servers() {
       .warning =
           [this](std::string const& message) { log(log_level::warning, [&message] { return message; }); }};
   if (is_quorum()) {
-    return std::make_unique<quorum>(loop_, where_.hosts, settings_, stats_, std::move(tell), no_memory_);
+    return std::make_unique<quorum>(loop_, url_.hosts, settings_, stats_, std::move(tell), no_memory_);
   }
-  return std::make_unique<one_deployment>(
-      topology::make_deployment(loop_, where_, settings_, stats_, std::move(tell)), no_memory_);
+  return std::make_unique<single_backend>(
+      topology::make_deployment(loop_, url_, settings_, stats_, std::move(tell)), no_memory_);
 }
 
 void core::check_kind(votes needed) const {
@@ -149,10 +149,11 @@ client_stats core::stats() {
   return stats_;
 }
 
-terms_ptr core::share(lock_options const& options) {
+effective_options_ptr core::share(lock_options const& options) {
   if (forked()) check_usable();
   reactor::lock const hold{loop_.mutex()};
-  if (!last_terms_ || last_terms_->options != options) last_terms_ = terms_ptr{new terms{options}};
+  if (!last_terms_ || last_terms_->options != options)
+    last_terms_ = effective_options_ptr{new effective_options{options}};
   return last_terms_;
 }
 
@@ -162,20 +163,20 @@ publishing core::publishing_now() {
   return how_to_publish();
 }
 
-line_ptr core::pin(recipe const& how, std::string_view name) {
+lock_queue_ptr core::pin(recipe const& how, std::string_view name) {
   if (forked()) check_usable();
   check_kind(how.votes != nullptr ? votes::majority : votes::none);
   reactor::lock const hold{loop_.mutex()};
   check_usable();
   if (auto const known = lines_.find(line_key{how, name}); known != lines_.end())
-    return line_ptr{const_cast<line*>(&*known)};
+    return lock_queue_ptr{const_cast<lock_queue*>(&*known)};
   if (std::ranges::find(kinds_, &how) == kinds_.end()) kinds_.push_back(&how);
   auto const& added = *lines_.emplace(*this, how, name).first;
   if (!self_) self_ = shared_from_this();
-  return line_ptr{const_cast<line*>(&added)};
+  return lock_queue_ptr{const_cast<lock_queue*>(&added)};
 }
 
-void core::unpin(line_ptr& place) noexcept {
+void core::unpin(lock_queue_ptr& place) noexcept {
   if (forked()) {
     (void)place.detach();  // a copy of the parent's: nobody may touch it, not even its counters
     return;
@@ -184,7 +185,7 @@ void core::unpin(line_ptr& place) noexcept {
   place.reset();
 }
 
-void core::erase(line& gone) noexcept {
+void core::erase(lock_queue& gone) noexcept {
   lines_.erase(lines_.find(line_key{gone}));
   // Not the end of this engine: whoever drops a line keeps the engine for the length of the call.
   if (lines_.empty()) self_.reset();
@@ -212,7 +213,7 @@ void core::drain(reactor::lock& hold, time_point until) noexcept {
 /// into the next round.
 void core::wait_behind_all(reactor::lock& hold, time_point until) {
   struct barrier {
-    reactor::parked caller;
+    reactor::blocked_thread caller;
     std::size_t left = 0;
     bool over = false;
   };
@@ -222,21 +223,21 @@ void core::wait_behind_all(reactor::lock& hold, time_point until) {
   here->left = all.size() * (both_lanes ? 2 : 1);
   auto const let_go = [this, here] {
     if (std::exchange(here->over, true)) return;
-    loop_.finish(here->caller);
+    loop_.wake(here->caller);
   };
   reactor::timer bell{let_go};
-  auto const ping = [&](std::string const& one, net::lane over) {
+  auto const ping = [&](std::string const& one, net::connection_role over) {
     net::request behind_all{.done =
-                                [let_go, here](net::answer&&) {
+                                [let_go, here](net::response&&) {
                                   if (--here->left == 0) let_go();
                                 },
-                            .over = over};
+                            .role = over};
     resp::append_command(behind_all.bytes, {"PING"});
     servers_->send_to(one, std::move(behind_all));
   };
   for (auto const& one : all) {
-    ping(one, net::lane::usual);
-    if (both_lanes) ping(one, net::lane::acknowledged);
+    ping(one, net::connection_role::usual);
+    if (both_lanes) ping(one, net::connection_role::acknowledged);
   }
   loop_.arm(bell, until);
   loop_.wait(hold, here->caller);
@@ -245,8 +246,8 @@ void core::wait_behind_all(reactor::lock& hold, time_point until) {
 
 /// Lets others go on, and drives them.
 void core::nap(reactor::lock& hold) noexcept {
-  reactor::parked caller;
-  reactor::timer bell{[this, &caller] { loop_.finish(caller); }};
+  reactor::blocked_thread caller;
+  reactor::timer bell{[this, &caller] { loop_.wake(caller); }};
   loop_.arm(bell, boot_clock::now() + memory_pause);
   loop_.wait(hold, caller);
   hold.lock();
@@ -257,10 +258,10 @@ void core::nap(reactor::lock& hold) noexcept {
 /// end the process in another way than it was to end.
 void core::set_waiters_aside() noexcept {
   exiting_ = std::this_thread::get_id();
-  for_each_line([this](line& at) {
+  for_each_line([this](lock_queue& at) {
     at.waiters.clear();
     at.tries.clear();
-    if (at.on_wire) give_up_bid(at);
+    if (at.contender) withdraw(at);
   });
 }
 
@@ -274,15 +275,15 @@ void core::begin_exit() noexcept {
 /// All under the lock, down to the last pointer to what is let go of here.
 void core::lose_all() noexcept {
   batches together;
-  auto const give_up = [&](held& one) {
-    held_ptr const pin{&one};
-    auto const& at = one.place();
+  auto const give_up = [&](lease_state& one) {
+    lease_state_ptr const pin{&one};
+    auto const& at = one.queue();
     lose(one, loss_cause::closed);
     if (one.options().keep) {
       leave_key(one, std::nullopt, {});
       return;
     }
-    if (at.how().release_unwanted != nullptr) {
+    if (at.protocol().release_unwanted != nullptr) {
       try {
         together.add(one, servers_->slot_of(at.name()));
         return;
@@ -292,10 +293,10 @@ void core::lose_all() noexcept {
     }
     if (!in_use(at, one.number())) send_release({one, terms_of(one.options())}, {});
   };
-  for_each_line([&](line& at) {
+  for_each_line([&](lock_queue& at) {
     if (at.holder != nullptr) give_up(*at.holder);
   });
-  while (!crowds_.empty()) give_up(crowds_.begin()->second.any());
+  while (!shared_holders_.empty()) give_up(shared_holders_.begin()->second.any());
   for (auto& those : together.take()) release_together(std::move(those));
 }
 
@@ -328,7 +329,7 @@ bool core::shut() noexcept {
   {
     reactor::lock const hold{loop_.mutex()};
     closing_ = true;
-    for_each_line([this](line& at) { fail_all(at, shut_down_); });
+    for_each_line([this](lock_queue& at) { fail_all(at, shut_down_); });
   }
   give_all_back();
   await_given_back(boot_clock::now());
@@ -343,16 +344,16 @@ bool core::shut() noexcept {
   }
   owed_.clear();
   mending_.disarm();
-  for (auto const& place : lines_) const_cast<line&>(place).on_wire.reset();
+  for (auto const& place : lines_) const_cast<lock_queue&>(place).contender.reset();
   bids_.clear();
   loop_.leave(hold);  // what is left to be said
   return alone;
 }
 
-void intrusive_ptr_add_ref(line* one) noexcept { ++one->references_; }
+void intrusive_ptr_add_ref(lock_queue* one) noexcept { ++one->references_; }
 
-void intrusive_ptr_release(line* one) noexcept {
-  if (--one->references_ == 0) one->home_.erase(*one);
+void intrusive_ptr_release(lock_queue* one) noexcept {
+  if (--one->references_ == 0) one->engine_.erase(*one);
 }
 
 }  // namespace holdfast::engine

@@ -17,13 +17,13 @@
 
 #include "base/hash_slot.hpp"
 #include "engine/batches.hpp"
-#include "engine/crowd.hpp"
 #include "engine/departed.hpp"
-#include "engine/held.hpp"
-#include "engine/line.hpp"
+#include "engine/lease_state.hpp"
+#include "engine/lock_backend.hpp"
+#include "engine/lock_queue.hpp"
 #include "engine/presence.hpp"
 #include "engine/renewer.hpp"
-#include "engine/servers.hpp"
+#include "engine/shared_holders.hpp"
 #include "engine/wake/broadcast.hpp"
 #include "engine/wake/inbox.hpp"
 #include "net/loose_ends.hpp"
@@ -32,7 +32,7 @@
 namespace holdfast::engine {
 
 /// Called once: with the lease, with neither when the time was up, or with what went wrong.
-using acquire_handler = callback<void(held_ptr, std::shared_ptr<error const>)>;
+using acquire_handler = callback<void(lease_state_ptr, std::shared_ptr<error const>)>;
 using release_handler = callback<void(release_result)>;
 
 /// What a kind of lock, or whatever else is asked for, needs.
@@ -57,7 +57,7 @@ enum class outages {
 
 class core : public std::enable_shared_from_this<core> {
  public:
-  core(net::place where, client_options options);
+  core(net::deployment_url where, client_options options);
   ~core();
   core(core const&) = delete;
   core& operator=(core const&) = delete;
@@ -75,37 +75,38 @@ class core : public std::enable_shared_from_this<core> {
   void await_given_back(time_point begun) noexcept;
   [[nodiscard]] client_stats stats();
   /// The options as all locks with the same ones share them.
-  [[nodiscard]] terms_ptr share(lock_options const& options);
-  [[nodiscard]] line_ptr pin(recipe const& how, std::string_view name);
-  void unpin(line_ptr& place) noexcept;
+  [[nodiscard]] effective_options_ptr share(lock_options const& options);
+  [[nodiscard]] lock_queue_ptr pin(recipe const& how, std::string_view name);
+  void unpin(lock_queue_ptr& place) noexcept;
   /// `amount`: how many permits. What isn't leased is granted with a lease that is over already.
-  [[nodiscard]] held_ptr acquire(line_ptr const& at, terms_ptr const& how, patience_time wait,
-                                 std::stop_token const& stop, int amount = 1,
-                                 outages in_outage = outages::told_of);
-  void async_acquire(line_ptr const& at, terms_ptr const& how, patience_time wait, std::stop_token stop,
-                     acquire_handler done, int amount = 1, outages in_outage = outages::told_of);
+  [[nodiscard]] lease_state_ptr acquire(lock_queue_ptr const& at, effective_options_ptr const& how,
+                                        patience_time wait, std::stop_token const& stop, int amount = 1,
+                                        outages in_outage = outages::told_of);
+  void async_acquire(lock_queue_ptr const& at, effective_options_ptr const& how, patience_time wait,
+                     std::stop_token stop, acquire_handler done, int amount = 1,
+                     outages in_outage = outages::told_of);
   /// Lets go of what was granted and isn't leased. It points at its line, whose count the lock guards.
-  void forget(held_ptr& what) noexcept;
-  release_result release(held_ptr& what) noexcept;
+  void forget(lease_state_ptr& what) noexcept;
+  release_result release(lease_state_ptr& what) noexcept;
   /// In two steps, so that leases of several clients go at the same time.
   struct ending;
-  [[nodiscard]] std::shared_ptr<ending> begin_release(held_ptr& what) noexcept;
+  [[nodiscard]] std::shared_ptr<ending> begin_release(lease_state_ptr& what) noexcept;
   release_result end_release(std::shared_ptr<ending> const& begun) noexcept;
-  void async_release(held_ptr& what, release_handler done) noexcept;
+  void async_release(lease_state_ptr& what, release_handler done) noexcept;
   /// Finishes it and leaves the key: for what is left of its ttl, or for `left`.
-  release_result keep(held_ptr& what, std::optional<milliseconds> left) noexcept;
-  void renew(held& what);
+  release_result keep(lease_state_ptr& what, std::optional<milliseconds> left) noexcept;
+  void renew(lease_state& what);
   /// Turns a lease, in one step of the server's, into one of the line `to`, with the same owner; `script`
   /// answers as a release does. Throws errc::lost, and what asking the server throws; the lease is over then.
-  [[nodiscard]] held_ptr become(held_ptr what, line_ptr const& to, call const& script);
+  [[nodiscard]] lease_state_ptr become(lease_state_ptr what, lock_queue_ptr const& to, call const& script);
   /// One more handle of `what`, which must be held, and of that line.
-  [[nodiscard]] held_ptr reenter(line_ptr const& at, held* what);
+  [[nodiscard]] lease_state_ptr reenter(lock_queue_ptr const& at, lease_state* what);
   /// Scripts beside all locks, in one pipeline; waits for the replies. Throws when the server can't be asked;
   /// what it refuses is a reply, too.
   [[nodiscard]] std::vector<resp::reply> ask_server(std::span<call const> scripts);
   /// One script; the answer says, too, whether an earlier copy of the request may have been carried out.
   /// Throws when the server can't be asked; what it refuses is a reply.
-  [[nodiscard]] net::answer ask_server(call const& script, scripting::waiting patience = {});
+  [[nodiscard]] net::response ask_server(call const& script, scripting::send_options patience = {});
   /// One script, on behalf of `about`. Throws also what the server refuses.
   [[nodiscard]] resp::reply ask_server(call const& script, std::string_view about);
   /// A plain command, about `key` if it is about one. What the server refuses is a reply, too.
@@ -114,14 +115,14 @@ class core : public std::enable_shared_from_this<core> {
   [[nodiscard]] std::vector<std::string> masters();
   /// A plain command for one of them.
   [[nodiscard]] resp::reply ask_master(std::string const& which, std::span<std::string_view const> command);
-  [[nodiscard]] std::stop_token stop_token(held& what);
-  void on_lost(held& what, std::function<void(loss_cause)> f);
-  void on_limit_near(held& what, milliseconds before, std::function<void()> f);
+  [[nodiscard]] std::stop_token stop_token(lease_state& what);
+  void on_lost(lease_state& what, std::function<void(loss_cause)> f);
+  void on_limit_near(lease_state& what, milliseconds before, std::function<void()> f);
   /// Who was in the way when a caller of this line last went without the lock. May ask the server for that
   /// one's record.
-  [[nodiscard]] std::optional<busy_info> last_busy(line& at);
+  [[nodiscard]] std::optional<busy_info> last_busy(lock_queue& at);
   /// When that was; the clock's epoch when it never was.
-  [[nodiscard]] time_point last_busy_at(line const& at);
+  [[nodiscard]] time_point last_busy_at(lock_queue const& at);
 
   /// Calls `done` after so long, or when the client is shut down.
   void async_pause(std::chrono::nanoseconds time, callback<void()> done);
@@ -135,7 +136,9 @@ class core : public std::enable_shared_from_this<core> {
   }
 
   /// The masters that the URL names vote.
-  [[nodiscard]] bool is_quorum() const noexcept { return where_.what == net::place::kind::quorum; }
+  [[nodiscard]] bool is_quorum() const noexcept {
+    return url_.deployment == net::deployment_url::kind::quorum;
+  }
   /// Throws std::errc::invalid_argument unless what is to be made is for such a client.
   void check_kind(votes needed) const;
 
@@ -153,7 +156,9 @@ class core : public std::enable_shared_from_this<core> {
   }
 
   /// The keys are spread over several servers, each of which has some hash slots.
-  [[nodiscard]] bool clustered() const noexcept { return where_.what == net::place::kind::cluster; }
+  [[nodiscard]] bool clustered() const noexcept {
+    return url_.deployment == net::deployment_url::kind::cluster;
+  }
   /// Only names with the same number can be in one request.
   [[nodiscard]] std::uint16_t slot_of(std::string_view name) const noexcept {
     return clustered() ? hash_slot(name) : 0;
@@ -162,7 +167,7 @@ class core : public std::enable_shared_from_this<core> {
   [[nodiscard]] publishing publishing_now();
 
   /// Under the lock: the last pointer to it was dropped.
-  void erase(line& gone) noexcept;
+  void erase(lock_queue& gone) noexcept;
 
  private:
   // acquire.cpp and bid.cpp: the waiting loop. All under the lock. What may fail for want of memory has
@@ -172,55 +177,55 @@ class core : public std::enable_shared_from_this<core> {
   void leave(waiter& who) noexcept;
   void cancel(waiter& who) noexcept;
   void finish(waiter& who) noexcept;
-  void fail_all(line& at, std::shared_ptr<error const> const& why) noexcept;
-  bool fail_impatient(line& at, std::shared_ptr<error const> const& why) noexcept;
+  void fail_all(lock_queue& at, std::shared_ptr<error const> const& why) noexcept;
+  bool fail_impatient(lock_queue& at, std::shared_ptr<error const> const& why) noexcept;
   static void only_try(waiter& who) noexcept;
-  void finish_tries(line& at, std::shared_ptr<error const> const& why) noexcept;
-  bid& open_bid(line& at);
-  void begin_bid(line& at, bool answered = false) noexcept;
-  void ask_for(line& at) noexcept;
-  void send_ask(line& at);
-  void on_unsent(line& at, std::uint64_t number) noexcept;
-  void ask_again_soon(line& at, std::uint64_t number) noexcept;
-  [[nodiscard]] static bool is_bid(line const& at, std::uint64_t number) noexcept {
-    return at.on_wire && at.on_wire->number == number;
+  void finish_tries(lock_queue& at, std::shared_ptr<error const> const& why) noexcept;
+  contender& open_contender(lock_queue& at);
+  void begin_contending(lock_queue& at, bool answered = false) noexcept;
+  void send_acquire(lock_queue& at) noexcept;
+  void try_send_acquire(lock_queue& at);
+  void on_unsent(lock_queue& at, std::uint64_t number) noexcept;
+  void ask_again_soon(lock_queue& at, std::uint64_t number) noexcept;
+  [[nodiscard]] static bool is_contender(lock_queue const& at, std::uint64_t number) noexcept {
+    return at.contender && at.contender->number == number;
   }
-  [[nodiscard]] bool renew_bid(line& at) noexcept;
-  void drop_orphan(line& at, std::uint64_t number) noexcept;
-  void on_asked(line& at, std::uint64_t number, net::answer const& how) noexcept;
-  void on_verdict(line& at, verdict const& what, time_point sent_at);
-  void on_granted(line& at, granted const& what, time_point sent_at, milliseconds ttl);
-  void enter_crowd(line& at, held& first, time_point now);
-  static void set_limits(held& lease, time_point now);
-  void give(line& at, held_ptr const& lease) noexcept;
-  void give(waiter& who, held_ptr const& lease) noexcept;
-  void take_for_good(line& at, std::int64_t token, time_point now);
-  void ask_anew(line& at) noexcept;
-  void serve_others(line& at) noexcept;
+  [[nodiscard]] bool renew_contender(lock_queue& at) noexcept;
+  void drop_orphan(lock_queue& at, std::uint64_t number) noexcept;
+  void on_acquire_reply(lock_queue& at, std::uint64_t number, net::response const& how) noexcept;
+  void on_verdict(lock_queue& at, verdict const& what, time_point sent_at);
+  void on_granted(lock_queue& at, granted const& what, time_point sent_at, milliseconds ttl);
+  void join_holders(lock_queue& at, lease_state& first, time_point now);
+  static void set_limits(lease_state& lease, time_point now);
+  void give(lock_queue& at, lease_state_ptr const& lease) noexcept;
+  void give(waiter& who, lease_state_ptr const& lease) noexcept;
+  void take_for_good(lock_queue& at, std::int64_t token, time_point now);
+  void ask_anew(lock_queue& at) noexcept;
+  void serve_others(lock_queue& at) noexcept;
   bool join(waiter& who);
-  void on_busy(line& at, busy const& how, time_point sent_at);
-  void on_trouble(line& at, net::answer const& how);
-  void sleep(line& at, busy const& how);
-  void give_up_bid(line& at) noexcept;
+  void on_busy(lock_queue& at, busy const& how, time_point sent_at);
+  void on_trouble(lock_queue& at, net::response const& how);
+  void sleep(lock_queue& at, busy const& how);
+  void withdraw(lock_queue& at) noexcept;
   void time_up(waiter& who) noexcept;
-  [[nodiscard]] ask next_ask(line& at);
+  [[nodiscard]] acquire_request next_request(lock_queue& at);
   [[nodiscard]] wake wake_of(lock_options const& of) const noexcept;
-  [[nodiscard]] wake wake_of(line const& at) const noexcept;
-  [[nodiscard]] broadcast const& ears_of(line const& at) const noexcept;
-  [[nodiscard]] broadcast& ears_of(line const& at) noexcept;
-  [[nodiscard]] std::vector<std::string> channels_of(line const& at, std::string_view owner) const;
-  void listen_ahead(line& at);
-  [[nodiscard]] bool by_message(line const& at) const noexcept;
-  [[nodiscard]] std::shared_ptr<error const> const& why_unheard(line const& at) const noexcept;
-  void end_bid(line& at) noexcept;
-  [[nodiscard]] bool in_use(line const& at, std::uint64_t number) const noexcept;
+  [[nodiscard]] wake wake_of(lock_queue const& at) const noexcept;
+  [[nodiscard]] broadcast const& subscriptions_of(lock_queue const& at) const noexcept;
+  [[nodiscard]] broadcast& subscriptions_of(lock_queue const& at) noexcept;
+  [[nodiscard]] std::vector<std::string> channels_of(lock_queue const& at, std::string_view owner) const;
+  void listen_ahead(lock_queue& at);
+  [[nodiscard]] bool by_message(lock_queue const& at) const noexcept;
+  [[nodiscard]] std::shared_ptr<error const> const& why_unheard(lock_queue const& at) const noexcept;
+  void end_contender(lock_queue& at) noexcept;
+  [[nodiscard]] bool in_use(lock_queue const& at, std::uint64_t number) const noexcept;
 
   // replicas.cpp: acquisitions that replicas or disks acknowledge. All under the lock.
-  void ask_acknowledged(line& at, ask const& how, net::patience while_down);
+  void ask_acknowledged(lock_queue& at, acquire_request const& how, net::retry_policy while_down);
   struct acknowledgement;
-  void on_acquired(std::shared_ptr<acknowledgement> const& mine, net::answer&& answer) noexcept;
+  void on_acquired(std::shared_ptr<acknowledgement> const& mine, net::response&& answer) noexcept;
   void send_wait(std::shared_ptr<acknowledgement> const& mine);
-  void on_acknowledged(acknowledgement& what, net::answer const& count) noexcept;
+  void on_acknowledged(acknowledgement& what, net::response const& count) noexcept;
 
   // messages.cpp: what messages bring. All under the lock.
   void on_turn(std::string const& channel, std::string_view message);
@@ -237,75 +242,75 @@ class core : public std::enable_shared_from_this<core> {
   // asked.cpp: a release by force asks the holder. All under the lock.
   void on_hint(std::uint64_t number);
   void look_at_hints();
-  void look_whether_asked(line& at, std::uint64_t number);
-  void let_go(line& at, std::uint64_t number);
+  void look_whether_asked(lock_queue& at, std::uint64_t number);
+  void let_go(lock_queue& at, std::uint64_t number);
 
   // ghosts.cpp: what the server has of acquisitions that are over. All under the lock.
   [[nodiscard]] bool is_over(std::uint64_t number, std::span<std::string_view const> names) const;
   void answer_for(std::uint64_t number, std::string_view name);
-  bool clear_ghost(line& at, std::string_view holder);
-  void note_left_key(held const& what, milliseconds more) noexcept;
+  bool clear_ghost(lock_queue& at, std::string_view holder);
+  void note_left_key(lease_state const& what, milliseconds more) noexcept;
   void repeat_releases() noexcept;
 
   // blocked.cpp: who is in the way.
   void note_busy(waiter const& who) noexcept;
 
   // release.cpp: how a lease ends, by its holder's will or against it. All under the lock.
-  void release(held& what, release_handler done) noexcept;
-  bool finish_here(held& what) noexcept;
-  bool leave_here(held& what) noexcept;
-  void ask_after_release(line& at) noexcept;
-  [[nodiscard]] static bool still_to_release(held const& what) noexcept;
-  bool hand_over(line& at, held& from) noexcept;
+  void release(lease_state& what, release_handler done) noexcept;
+  bool finish_here(lease_state& what) noexcept;
+  bool leave_here(lease_state& what) noexcept;
+  void ask_after_release(lock_queue& at) noexcept;
+  [[nodiscard]] static bool still_to_release(lease_state const& what) noexcept;
+  bool hand_over(lock_queue& at, lease_state& from) noexcept;
   struct passing;
-  void pass(line& at, held const& from, release_handler done) noexcept;
-  void on_passed(passing& what, net::answer const& how) noexcept;
-  void lose(held& what, loss_cause cause) noexcept;
-  void lose_alone(held& what, loss_cause cause) noexcept;
+  void pass(lock_queue& at, lease_state const& from, release_handler done) noexcept;
+  void on_passed(passing& what, net::response const& how) noexcept;
+  void lose(lease_state& what, loss_cause cause) noexcept;
+  void lose_alone(lease_state& what, loss_cause cause) noexcept;
 
   // keep.cpp: the key stays. All under the lock.
   struct leaving;
-  void keep(held& what, std::optional<milliseconds> left, release_handler done) noexcept;
-  void leave_key(held& what, std::optional<milliseconds> left, release_handler done) noexcept;
+  void keep(lease_state& what, std::optional<milliseconds> left, release_handler done) noexcept;
+  void leave_key(lease_state& what, std::optional<milliseconds> left, release_handler done) noexcept;
   void stay_behind_answer(std::uint64_t number, time_point until) noexcept;
   void set_last_ttl(std::shared_ptr<leaving> const& mine) noexcept;
-  void set_last_ttl(line& at, std::uint64_t number, time_point until, time_point deadline) noexcept;
-  void send_last_ttl(line& at, std::uint64_t number, time_point until, time_point give_up,
-                     servers::handler done);
-  void owe_last_ttl(line& at, std::uint64_t number, time_point until, time_point deadline) noexcept;
-  void on_last_ttl(leaving& mine, net::answer const& answer) noexcept;
+  void set_last_ttl(lock_queue& at, std::uint64_t number, time_point until, time_point deadline) noexcept;
+  void send_last_ttl(lock_queue& at, std::uint64_t number, time_point until, time_point give_up,
+                     lock_backend::handler done);
+  void owe_last_ttl(lock_queue& at, std::uint64_t number, time_point until, time_point deadline) noexcept;
+  void on_last_ttl(leaving& mine, net::response const& answer) noexcept;
 
   // give_back.cpp: what the server has of ours. All under the lock.
   /// What is given back to the server, for as long as it can be ours.
   struct giving_back {
-    giving_back(held const& what, handover terms);
-    giving_back(line_ptr at, std::uint64_t whose, handover terms, time_point until)
-        : place{std::move(at)}, number{whose}, how{terms}, deadline{until} {}
-    line_ptr place;
+    giving_back(lease_state const& what, release_policy terms);
+    giving_back(lock_queue_ptr at, std::uint64_t whose, release_policy terms, time_point until)
+        : queue{std::move(at)}, number{whose}, policy{terms}, deadline{until} {}
+    lock_queue_ptr queue;
     std::uint64_t number;
-    handover how;
+    release_policy policy;
     time_point deadline;
     bool lost = false;  ///< before: that is what its holder hears
   };
   struct release_under_way;
   void send_release(giving_back const& what, release_handler done) noexcept;
   void send_release(std::shared_ptr<release_under_way> const& mine);
-  void on_released(std::shared_ptr<release_under_way> const& mine, net::answer const& answer) noexcept;
-  void release_as(line& at, held const& what) noexcept;
+  void on_released(std::shared_ptr<release_under_way> const& mine, net::response const& answer) noexcept;
+  void release_as(lock_queue& at, lease_state const& what) noexcept;
   void release_together(batches::leases those) noexcept;
   void send_releases(std::shared_ptr<batches::leases> const& those);
   void on_released_together(batches::leases const& those, resp::reply const& reply) noexcept;
   void note_released(giving_back const& what) noexcept;
-  void abandon(line& at, std::uint64_t number, handover how) noexcept;
+  void abandon(lock_queue& at, std::uint64_t number, release_policy how) noexcept;
   void later(time_point when, callback<void()> f);
 
   // mend.cpp: what there was no memory for. All under the lock.
   struct owed {
     enum class kind { release, abandon, last_ttl };
-    line_ptr place;
+    lock_queue_ptr place;
     std::uint64_t number;
     kind what;
-    handover how;
+    release_policy how;
     time_point until;         ///< it is of use
     time_point kept_until{};  ///< the end of the last ttl
   };
@@ -314,19 +319,19 @@ class core : public std::enable_shared_from_this<core> {
   void mend_soon() noexcept;
   void mend() noexcept;
 
-  [[nodiscard]] handover terms_of(lock_options const& options) const noexcept;
+  [[nodiscard]] release_policy terms_of(lock_options const& options) const noexcept;
   [[nodiscard]] publishing how_to_publish() const noexcept;
 
   template <class How>
-  [[nodiscard]] std::shared_ptr<ending> begin_ending(held_ptr& what, How how) noexcept;
+  [[nodiscard]] std::shared_ptr<ending> begin_ending(lease_state_ptr& what, How how) noexcept;
   [[nodiscard]] release_result wait_for_end(reactor::lock& hold,
                                             std::shared_ptr<ending> const& begun) noexcept;
   template <class How>
-  release_result finish_lease(held_ptr& what, How how) noexcept;
-  [[nodiscard]] std::vector<net::answer> run_scripts(std::span<call const> scripts,
-                                                     scripting::waiting patience = {});
+  release_result finish_lease(lease_state_ptr& what, How how) noexcept;
+  [[nodiscard]] std::vector<net::response> run_scripts(std::span<call const> scripts,
+                                                       scripting::send_options patience = {});
   template <class Send>
-  [[nodiscard]] std::vector<net::answer> wait_for_answers(std::size_t count, Send send);
+  [[nodiscard]] std::vector<net::response> wait_for_answers(std::size_t count, Send send);
   void check_usable() const;
   /// Under the lock, before anything is begun: what finishes it is there.
   void prepare();
@@ -335,7 +340,7 @@ class core : public std::enable_shared_from_this<core> {
   [[nodiscard]] bool exiting_elsewhere() const noexcept {
     return exiting_ != std::thread::id{} && exiting_ != std::this_thread::get_id();
   }
-  [[nodiscard]] std::unique_ptr<servers> make_servers();
+  [[nodiscard]] std::unique_ptr<lock_backend> make_servers();
   void drain(reactor::lock& hold, time_point until) noexcept;
   void wait_behind_all(reactor::lock& hold, time_point until);
   void nap(reactor::lock& hold) noexcept;
@@ -353,7 +358,7 @@ class core : public std::enable_shared_from_this<core> {
   template <class F>
   void for_each_line(F f) noexcept {
     for (auto next = lines_.begin(); next != lines_.end();) {
-      line_ptr const at{const_cast<line*>(&*next++)};
+      lock_queue_ptr const at{const_cast<lock_queue*>(&*next++)};
       f(*at);
     }
   }
@@ -362,7 +367,7 @@ class core : public std::enable_shared_from_this<core> {
   struct line_key {
     recipe const* how;
     std::string_view name;
-    line_key(line const& one) noexcept : how{&one.how()}, name{one.name()} {}
+    line_key(lock_queue const& one) noexcept : how{&one.protocol()}, name{one.name()} {}
     line_key(recipe const& kind, std::string_view of) noexcept : how{&kind}, name{of} {}
     friend bool operator==(line_key const&, line_key const&) = default;
   };
@@ -380,7 +385,7 @@ class core : public std::enable_shared_from_this<core> {
   // Constant after construction.
   std::string const uuid_;
   client_options const options_;
-  net::place const where_;
+  net::deployment_url const url_;
   std::shared_ptr<error const> const no_memory_;
   std::shared_ptr<error const> const shut_down_;
   net::loose_ends unended_;  ///< under the loop's lock
@@ -390,13 +395,14 @@ class core : public std::enable_shared_from_this<core> {
   // Under the loop's lock.
   reactor::loop loop_;
   client_stats stats_;
-  std::unique_ptr<servers> const servers_;
-  std::unordered_set<line, line_hash, line_equal> lines_;
-  std::unordered_map<std::uint64_t, line*> bids_;  ///< by owner number: who a message is for
+  std::unique_ptr<lock_backend> const servers_;
+  std::unordered_set<lock_queue, line_hash, line_equal> lines_;
+  std::unordered_map<std::uint64_t, lock_queue*> bids_;  ///< by owner number: who a message is for
   /// Owners whose lock came by message while a request for it was under way, until that is answered; with the
   /// time until which they have kept the key since, max() being what its ttl says.
   std::unordered_map<std::uint64_t, time_point> outrun_;
-  std::unordered_map<line const*, crowd> crowds_;  ///< of lines whose kind allows several leases at a time
+  std::unordered_map<lock_queue const*, shared_holders>
+      shared_holders_;  ///< of lines whose kind allows several leases at a time
   departed departed_;
   renewer renewer_;
   inbox inbox_;
@@ -404,7 +410,7 @@ class core : public std::enable_shared_from_this<core> {
   broadcast lock_inboxes_;  ///< of the locks that are waited for
   presence presence_;
   std::uint64_t last_number_ = 0;
-  terms_ptr last_terms_;
+  effective_options_ptr last_terms_;
   struct delayed {
     callback<void()> what{};
     reactor::timer bell{{}};

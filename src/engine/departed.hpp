@@ -43,26 +43,26 @@ class departed {
 
   /// A release that the server has carried out.
   struct given_back {
-    recipe const* how = nullptr;
+    recipe const* protocol = nullptr;
     std::string name{};
     std::uint64_t number = 0;
-    handover terms{};
+    release_policy policy{};
     time_point deadline{};  ///< of the lease: afterwards no key of it can be there
   };
 
   /// The oldest one makes room for it. In the path of each release, so it allocates nothing in the long run.
-  void note_release(recipe const& how, std::string_view name, std::uint64_t number, handover const& terms,
-                    time_point deadline) noexcept try {
+  void note_release(recipe const& how, std::string_view name, std::uint64_t number,
+                    release_policy const& terms, time_point deadline) noexcept try {
     if (name.size() > longest_name) return;
     if (releases_.size() < most_releases) {
       releases_.emplace_back();
       next_ = releases_.size() - 1;
     }
     auto& one = releases_[next_];
-    one.how = &how;
+    one.protocol = &how;
     one.name.assign(name);
     one.number = number;
-    one.terms = terms;
+    one.policy = terms;
     one.deadline = deadline;
     next_ = (next_ + 1) % most_releases;
   } catch (std::bad_alloc const&) {
@@ -71,7 +71,7 @@ class departed {
   }
 
   void note_release(given_back const& what) noexcept {
-    note_release(*what.how, what.name, what.number, what.terms, what.deadline);
+    note_release(*what.protocol, what.name, what.number, what.policy, what.deadline);
   }
 
   /// Those whose keys could still be there, the oldest first. They are forgotten here.

@@ -5,8 +5,8 @@
 #include <optional>
 #include <string>
 
-#include "engine/line.hpp"
-#include "net/place.hpp"
+#include "engine/lock_queue.hpp"
+#include "net/deployment_url.hpp"
 #include "script/acl.hpp"
 #include "script/names.hpp"
 
@@ -142,8 +142,9 @@ std::shared_ptr<error const> explain(resp::reply const& refusal, std::string_vie
   return explain(refusal, quoted(name), name, server);
 }
 
-std::shared_ptr<error const> explain(resp::reply const& refusal, line const& at, std::string_view server) {
-  auto const several = at.how().several != nullptr;
+std::shared_ptr<error const> explain(resp::reply const& refusal, lock_queue const& at,
+                                     std::string_view server) {
+  auto const several = at.protocol().several != nullptr;
   return explain(refusal, at.title(), several ? std::string_view{} : at.name(), server);
 }
 

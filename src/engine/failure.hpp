@@ -9,7 +9,7 @@
 
 namespace holdfast::engine {
 
-class line;
+class lock_queue;
 
 /// Will it pass by itself (LOADING, BUSY…), so that asking again is worth while?
 [[nodiscard]] bool passes(resp::reply const& refusal) noexcept;
@@ -23,7 +23,7 @@ class line;
 /// The error for the caller of a lock: names the lock and the server, has the server's words, and what to do.
 [[nodiscard]] std::shared_ptr<error const> explain(resp::reply const& refusal, std::string_view name,
                                                    std::string_view server);
-[[nodiscard]] std::shared_ptr<error const> explain(resp::reply const& refusal, line const& at,
+[[nodiscard]] std::shared_ptr<error const> explain(resp::reply const& refusal, lock_queue const& at,
                                                    std::string_view server);
 
 }  // namespace holdfast::engine

@@ -56,10 +56,10 @@ call leave_queue(std::string_view name, std::string_view owner, publishing how) 
 bool core::is_over(std::uint64_t number, std::span<std::string_view const> names) const {
   if (closing_ || number == 0 || number > last_number_) return false;
   if (bids_.contains(number) || departed_.has_left_key(number, boot_clock::now())) return false;
-  for (auto const& [place, those] : crowds_) {
+  for (auto const& [place, those] : shared_holders_) {
     if (those.contains(number)) return false;
   }
-  auto const holds = [number](line const& at) {
+  auto const holds = [number](lock_queue const& at) {
     return at.holder != nullptr && at.holder->number() == number;
   };
   auto const has_one_name = [](recipe const* how) { return how->several == nullptr; };
@@ -82,30 +82,30 @@ void core::answer_for(std::uint64_t number, std::string_view name) {
   auto const how = how_to_publish();
   servers_->run(is_quorum() ? leave_queue<scripts::quorum::abandon>(name, owner, how)
                             : leave_queue<scripts::exclusive::abandon>(name, owner, how),
-                {}, {.while_down = net::patience::endless, .give_up = boot_clock::now() + grant_ttl});
+                {}, {.while_down = net::retry_policy::endless, .give_up = boot_clock::now() + grant_ttl});
 }
 
 /// Is it an acquisition of ours that is in the way, one which is over? Then it is given back (again), and
 /// the bid asks once more. Owner ids are never used again, so nobody is harmed by that.
-bool core::clear_ghost(line& at, std::string_view holder) {
+bool core::clear_ghost(lock_queue& at, std::string_view holder) {
   auto const number = number_under(uuid_, holder);
-  auto& mine = *at.on_wire;
+  auto& mine = *at.contender;
   if (number == 0 || mine.ghosts == most_ghosts || at.waiters.empty()) return false;
   if (number == at.releasing) return false;  // the busy reply may be older: where the order is strict it is
-  if (!at.how().leased || at.how().abandon == nullptr) return false;
+  if (!at.protocol().leased || at.protocol().abandon == nullptr) return false;
   std::string_view const name = at.name();
-  auto const* const several = at.how().several;
+  auto const* const several = at.protocol().several;
   auto const over = several == nullptr ? is_over(number, {&name, 1}) : is_over(number, several->all(name));
   if (!over) return false;
   ++mine.ghosts;
   departed_.note_cleared(number);
-  abandon(at, number, mine.terms);
-  ask_for(at);
+  abandon(at, number, mine.policy);
+  send_acquire(at);
   return true;
 }
 
 /// Its key stays in the server for what is left of the lease and so much more, though nobody holds it here.
-void core::note_left_key(held const& what, milliseconds more) noexcept {
+void core::note_left_key(lease_state const& what, milliseconds more) noexcept {
   auto const now = boot_clock::now();
   // What sets its last ttl may wait for the server until the deadline.
   std::chrono::nanoseconds const longer = std::min<milliseconds>(more, longest_key);
@@ -119,17 +119,17 @@ void core::note_left_key(held const& what, milliseconds more) noexcept {
 void core::repeat_releases() noexcept {
   if (closing_) return;
   for (auto& one : departed_.take_releases(boot_clock::now())) {
-    one.terms.publish = how_to_publish();
+    one.policy.publish = how_to_publish();
     std::shared_ptr<departed::given_back> mine;
     try {
       mine = std::make_shared<departed::given_back>(std::move(one));
       auto const owner = owner_id(mine->number);
-      servers_->release(*mine->how, {.name = mine->name, .owner = owner}, mine->terms,
-                        [this, mine](net::answer&& answer) {
+      servers_->release(*mine->protocol, {.name = mine->name, .owner = owner}, mine->policy,
+                        [this, mine](net::response&& answer) {
                           // For the next time: this server may have been the one that has it all.
                           if (!answer.failure) departed_.note_release(*mine);
                         },
-                        {.while_down = net::patience::endless, .give_up = mine->deadline});
+                        {.while_down = net::retry_policy::endless, .give_up = mine->deadline});
     } catch (std::bad_alloc const&) {
       departed_.note_release(mine ? *mine : one);  // perhaps there is memory for the next ones
     }

@@ -23,8 +23,8 @@ constexpr std::chrono::minutes traces_last{1};
 
 }  // namespace
 
-core::giving_back::giving_back(held const& what, handover terms)
-    : place{&what.place()}, number{what.number()}, how{terms}, deadline{what.deadline()} {}
+core::giving_back::giving_back(lease_state const& what, release_policy terms)
+    : queue{&what.queue()}, number{what.number()}, policy{terms}, deadline{what.deadline()} {}
 
 struct core::release_under_way {
   release_under_way(giving_back const& of, release_handler then) : what{of}, done{std::move(then)} {}
@@ -44,10 +44,10 @@ void core::send_release(giving_back const& what, release_handler done) noexcept 
     mine = std::make_shared<release_under_way>(what, std::move(done));
     send_release(mine);
   } catch (std::bad_alloc const&) {
-    owe({.place = what.place,
+    owe({.place = what.queue,
          .number = what.number,
          .what = owed::kind::release,
-         .how = what.how,
+         .how = what.policy,
          .until = what.deadline});
     if (mine) {
       mine->tell(release_result::unknown);
@@ -59,14 +59,14 @@ void core::send_release(giving_back const& what, release_handler done) noexcept 
 
 void core::send_release(std::shared_ptr<release_under_way> const& mine) {
   auto const& what = mine->what;
-  auto& at = *what.place;
+  auto& at = *what.queue;
   auto const owner = owner_id(what.number);
   ++releasing_;
   at.releasing = what.number;
   try {
-    servers_->release(at.how(), {.name = at.name(), .owner = owner}, what.how,
-                      [this, mine](net::answer&& answer) { on_released(mine, answer); },
-                      {.while_down = net::patience::endless, .give_up = what.deadline});
+    servers_->release(at.protocol(), {.name = at.name(), .owner = owner}, what.policy,
+                      [this, mine](net::response&& answer) { on_released(mine, answer); },
+                      {.while_down = net::retry_policy::endless, .give_up = what.deadline});
   } catch (...) {
     --releasing_;
     if (at.releasing == what.number) at.releasing = 0;
@@ -74,14 +74,14 @@ void core::send_release(std::shared_ptr<release_under_way> const& mine) {
   }
 }
 
-void core::on_released(std::shared_ptr<release_under_way> const& mine, net::answer const& answer) noexcept {
+void core::on_released(std::shared_ptr<release_under_way> const& mine, net::response const& answer) noexcept {
   auto const& what = mine->what;
-  auto& at = *what.place;
+  auto& at = *what.queue;
   if (at.releasing == what.number) at.releasing = 0;
   --releasing_;
   if (answer.reply.is_integer()) {
     // Sent twice, and not ours the second time: the first one did it; or what cleared a ghost away.
-    auto const ours = at.how().read_release(answer.reply) == found::mine || answer.resent ||
+    auto const ours = at.protocol().read_release(answer.reply) == ownership::mine || answer.resent ||
                       departed_.take_cleared(what.number);
     if (ours) note_released(what);
     mine->tell(ours ? release_result::released : release_result::lost);
@@ -143,17 +143,17 @@ void core::send_releases(std::shared_ptr<batches::leases> const& those) {
   auto give_up = time_point::min();
   for (auto const& one : *those) {
     owners.push_back(owner_id(one->number()));
-    list.push_back({.name = one->place().name(), .owner = owners.back()});
+    list.push_back({.name = one->queue().name(), .owner = owners.back()});
     give_up = std::max(give_up, one->deadline());
   }
-  auto const& how = those->front()->place().how();
+  auto const& how = those->front()->queue().protocol();
   servers_->run(how.release_unwanted(list),
-                [this, those](net::answer&& answer) {
+                [this, those](net::response&& answer) {
                   if (answer.failure) return;  // the client has ended meanwhile
                   releasing_ -= those->size();
                   on_released_together(*those, answer.reply);
                 },
-                {.while_down = net::patience::endless, .give_up = give_up, .divisible = true});
+                {.while_down = net::retry_policy::endless, .give_up = give_up, .divisible = true});
   releasing_ += those->size();
 }
 
@@ -162,7 +162,7 @@ void core::on_released_together(batches::leases const& those, resp::reply const&
   std::vector<std::size_t> wanted;
   auto understood = reply.is_array();
   try {
-    if (understood) wanted = those.front()->place().how().read_wanted(reply);
+    if (understood) wanted = those.front()->queue().protocol().read_wanted(reply);
     std::ranges::sort(wanted);
   } catch (std::bad_alloc const&) {
     understood = false;
@@ -181,26 +181,30 @@ void core::on_released_together(batches::leases const& those, resp::reply const&
 
 void core::note_released(giving_back const& what) noexcept {
   ++stats_.released;
-  departed_.note_release(what.place->how(), what.place->name(), what.number, what.how, what.deadline);
+  departed_.note_release(what.queue->protocol(), what.queue->name(), what.number, what.policy, what.deadline);
 }
 
 /// As whom the server may know it by now.
-void core::release_as(line& at, held const& what) noexcept {
+void core::release_as(lock_queue& at, lease_state const& what) noexcept {
   giving_back back{what, terms_of(what.options())};
-  back.place = line_ptr{&at};
+  back.queue = lock_queue_ptr{&at};
   send_release(back, {});
 }
 
 /// What is left of an acquisition that nobody waits for any more.
-void core::abandon(line& at, std::uint64_t number, handover how) noexcept {
-  if (at.how().abandon == nullptr) return;
+void core::abandon(lock_queue& at, std::uint64_t number, release_policy how) noexcept {
+  if (at.protocol().abandon == nullptr) return;
   auto const until = boot_clock::now() + traces_last;
   try {
     auto const owner = owner_id(number);
-    servers_->abandon(at.how(), {.name = at.name(), .owner = owner}, how,
-                      {.while_down = net::patience::endless, .give_up = until});
+    servers_->abandon(at.protocol(), {.name = at.name(), .owner = owner}, how,
+                      {.while_down = net::retry_policy::endless, .give_up = until});
   } catch (std::bad_alloc const&) {
-    owe({.place = line_ptr{&at}, .number = number, .what = owed::kind::abandon, .how = how, .until = until});
+    owe({.place = lock_queue_ptr{&at},
+         .number = number,
+         .what = owed::kind::abandon,
+         .how = how,
+         .until = until});
   }
 }
 

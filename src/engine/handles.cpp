@@ -17,11 +17,11 @@ struct core::ending {
   void come_to(release_result how) noexcept {
     if (std::exchange(over, true)) return;
     result = how;
-    on.finish(caller);
+    on.wake(caller);
   }
 
   reactor::loop& on;
-  reactor::parked caller;
+  reactor::blocked_thread caller;
   reactor::timer bell{[this] { come_to(release_result::unknown); }};
   release_result result = release_result::unknown;
   bool over = false;
@@ -30,7 +30,7 @@ struct core::ending {
 /// Finishes a lease by `how`, which is given what to do with the outcome. Null: there is no memory to wait
 /// for it.
 template <class How>
-std::shared_ptr<core::ending> core::begin_ending(held_ptr& what, How how) noexcept {
+std::shared_ptr<core::ending> core::begin_ending(lease_state_ptr& what, How how) noexcept {
   std::shared_ptr<ending> mine;
   try {
     mine = std::make_shared<ending>(loop_);
@@ -59,7 +59,7 @@ release_result core::wait_for_end(reactor::lock& hold, std::shared_ptr<ending> c
 }
 
 template <class How>
-release_result core::finish_lease(held_ptr& what, How how) noexcept {
+release_result core::finish_lease(lease_state_ptr& what, How how) noexcept {
   if (forked()) {
     (void)what.detach();
     return release_result::lost;
@@ -68,7 +68,7 @@ release_result core::finish_lease(held_ptr& what, How how) noexcept {
   return wait_for_end(hold, begin_ending(what, std::move(how)));
 }
 
-void core::forget(held_ptr& what) noexcept {
+void core::forget(lease_state_ptr& what) noexcept {
   if (forked()) {
     (void)what.detach();
     return;
@@ -77,25 +77,26 @@ void core::forget(held_ptr& what) noexcept {
   what.reset();
 }
 
-release_result core::release(held_ptr& what) noexcept {
-  return finish_lease(what, [this](held& mine, release_handler done) { release(mine, std::move(done)); });
+release_result core::release(lease_state_ptr& what) noexcept {
+  return finish_lease(what,
+                      [this](lease_state& mine, release_handler done) { release(mine, std::move(done)); });
 }
 
-release_result core::keep(held_ptr& what, std::optional<milliseconds> left) noexcept {
+release_result core::keep(lease_state_ptr& what, std::optional<milliseconds> left) noexcept {
   if (left && left->count() <= 0) return release(what);
   if (left) left = std::chrono::duration_cast<milliseconds>(to_wait(*left));
-  return finish_lease(what,
-                      [this, left](held& mine, release_handler done) { keep(mine, left, std::move(done)); });
+  return finish_lease(
+      what, [this, left](lease_state& mine, release_handler done) { keep(mine, left, std::move(done)); });
 }
 
-std::shared_ptr<core::ending> core::begin_release(held_ptr& what) noexcept {
+std::shared_ptr<core::ending> core::begin_release(lease_state_ptr& what) noexcept {
   if (forked()) {
     (void)what.detach();
     return nullptr;
   }
   reactor::lock hold{loop_.mutex()};
   auto begun =
-      begin_ending(what, [this](held& mine, release_handler done) { release(mine, std::move(done)); });
+      begin_ending(what, [this](lease_state& mine, release_handler done) { release(mine, std::move(done)); });
   loop_.leave(hold);
   return begun;
 }
@@ -106,7 +107,7 @@ release_result core::end_release(std::shared_ptr<ending> const& begun) noexcept 
   return wait_for_end(hold, begun);
 }
 
-void core::async_release(held_ptr& what, release_handler done) noexcept {
+void core::async_release(lease_state_ptr& what, release_handler done) noexcept {
   if (forked()) {
     (void)what.detach();
     if (done) done(release_result::lost);
@@ -148,12 +149,12 @@ void core::async_release(held_ptr& what, release_handler done) noexcept {
   }
 }
 
-void core::renew(held& what) {
+void core::renew(lease_state& what) {
   if (forked()) check_usable();
   reactor::lock hold{loop_.mutex()};
   check_usable();
   struct outcome {
-    reactor::parked caller;
+    reactor::blocked_thread caller;
     std::shared_ptr<error const> failure;
     bool over = false;
   };
@@ -161,26 +162,27 @@ void core::renew(held& what) {
   auto const finish_with = [this, mine](std::shared_ptr<error const> failure) {
     if (std::exchange(mine->over, true)) return;
     mine->failure = std::move(failure);
-    loop_.finish(mine->caller);
+    loop_.wake(mine->caller);
   };
   reactor::timer bell{[this, finish_with] { finish_with(servers_->down_because()); }};
-  if (what.now() == held::state::held) {
+  if (what.status() == lease_state::state::held) {
     loop_.arm(bell, what.deadline());
-    renewer_.renew_now(what, [this, finish_with, at = line_ptr{&what.place()}](net::answer const& how) {
-      try {
-        finish_with(how.failure || !how.reply.is_error() ? how.failure : explain(how.reply, *at, url()));
-      } catch (std::bad_alloc const&) {
-        finish_with(no_memory_);
-      }
-    });
+    renewer_.renew_now(
+        what, [this, finish_with, at = lock_queue_ptr{&what.queue()}](net::response const& how) {
+          try {
+            finish_with(how.failure || !how.reply.is_error() ? how.failure : explain(how.reply, *at, url()));
+          } catch (std::bad_alloc const&) {
+            finish_with(no_memory_);
+          }
+        });
     loop_.wait(hold, mine->caller);
     hold.lock();
     bell.disarm();
   }
-  auto const lost = what.now() != held::state::held;
+  auto const lost = what.status() != lease_state::state::held;
   hold.unlock();
   if (lost) {
-    throw error{errc::lost, "lease of " + what.place().title() + " can't be renewed: " +
+    throw error{errc::lost, "lease of " + what.queue().title() + " can't be renewed: " +
                                 (what.cause() == loss_cause::none ? std::string{"it was released"}
                                                                   : std::string{to_string(what.cause())})};
   }
@@ -188,37 +190,37 @@ void core::renew(held& what) {
 }
 
 /// Renewal ends before the script is sent: from then on the lease of old is none. Its listeners go over.
-held_ptr core::become(held_ptr what, line_ptr const& to, call const& script) {
+lease_state_ptr core::become(lease_state_ptr what, lock_queue_ptr const& to, call const& script) {
   if (forked()) check_usable();
   reactor::lock hold{loop_.mutex()};
   // Both die under the lock: a line's count isn't atomic.
-  held_ptr old{std::move(what)};
+  lease_state_ptr old{std::move(what)};
   check_usable();
-  line_ptr from{&old->place()};
+  lock_queue_ptr from{&old->queue()};
   auto const lost_error = [&from](loss_cause cause) {
     return error{errc::lost, "lease of " + from->title() + " can't be turned into another: " +
                                  (cause == loss_cause::none ? std::string{"it was released"}
                                                             : std::string{to_string(cause)})};
   };
-  if (old->now() != held::state::held) throw error{lost_error(old->cause())};
+  if (old->status() != lease_state::state::held) throw error{lost_error(old->cause())};
   auto const go = [&](std::shared_ptr<error const> const& why) {
     old.reset();
     from.reset();
     loop_.leave(hold);
     throw error{*why};
   };
-  held_ptr next;
-  std::optional<net::answer> answer;
-  reactor::parked caller;
+  lease_state_ptr next;
+  std::optional<net::response> answer;
+  reactor::blocked_thread caller;
   renewer::remove(*old);
   try {
-    next.reset(new held{to, terms_ptr{&old->how()}, old->number(), old->token()});
+    next.reset(new lease_state{to, effective_options_ptr{&old->effective()}, old->number(), old->token()});
     servers_->run(script,
-                  [&](net::answer&& how) {
+                  [&](net::response&& how) {
                     answer = std::move(how);
-                    loop_.finish(caller);
+                    loop_.wake(caller);
                   },
-                  {.while_down = net::patience::endless, .give_up = old->deadline()});
+                  {.while_down = net::retry_policy::endless, .give_up = old->deadline()});
   } catch (std::bad_alloc const&) {
     release(*old, {});  // it isn't the caller's any more
     next.reset();
@@ -227,20 +229,20 @@ held_ptr core::become(held_ptr what, line_ptr const& to, call const& script) {
   loop_.wait(hold, caller);
   hold.lock();
   auto const understood = !answer->failure && answer->reply.is_integer();
-  auto const state = understood ? from->how().read_release(answer->reply) : found::mine;
-  auto const still_held = old->now() == held::state::held;
+  auto const state = understood ? from->protocol().read_release(answer->reply) : ownership::mine;
+  auto const still_held = old->status() == lease_state::state::held;
   next->set_deadline(deadline_of(answer->sent_at, old->options().ttl));
-  if (old->options().watchdog) next->renew_at = answer->sent_at + old->how().every;
+  if (old->options().watchdog) next->renew_at = answer->sent_at + old->effective().every;
   next->renewals_left = old->renewals_left;
   auto why = answer->failure;
   try {
-    if (understood && still_held && state == found::mine) {
-      enter_crowd(*to, *next, boot_clock::now());
+    if (understood && still_held && state == ownership::mine) {
+      join_holders(*to, *next, boot_clock::now());
       next->inherit(*old);
       (void)finish_here(*old);
       ++stats_.held_now;
       renewer_.add(*next);
-      if (!from->on_wire) ask_after_release(*from);
+      if (!from->contender) ask_after_release(*from);
       old.reset();
       from.reset();
       loop_.leave(hold);
@@ -250,8 +252,8 @@ held_ptr core::become(held_ptr what, line_ptr const& to, call const& script) {
   } catch (std::bad_alloc const&) {
     why = no_memory_;
   }
-  if (still_held && state != found::mine) {
-    lose(*old, state == found::gone ? loss_cause::key_gone : loss_cause::taken_over);
+  if (still_held && state != ownership::mine) {
+    lose(*old, state == ownership::gone ? loss_cause::key_gone : loss_cause::taken_over);
   } else if (still_held) {
     release(*old, {});  // whether it was turned is unknown: both ends of it go
     release_as(*to, *old);
@@ -268,22 +270,22 @@ held_ptr core::become(held_ptr what, line_ptr const& to, call const& script) {
   return {};
 }
 
-held_ptr core::reenter(line_ptr const& at, held* what) {
+lease_state_ptr core::reenter(lock_queue_ptr const& at, lease_state* what) {
   if (forked()) check_usable();
   reactor::lock const hold{loop_.mutex()};
   check_usable();
-  if (what == nullptr || (&what->place() == at.get() && !what->valid())) {
+  if (what == nullptr || (&what->queue() == at.get() && !what->valid())) {
     throw error{errc::lost, "the lock \"" + at->name() +
                                 "\" can't be entered again: the lease to do it by is " +
                                 (what == nullptr ? "empty" : "not held any more")};
   }
-  if (&what->place() != at.get()) {
+  if (&what->queue() != at.get()) {
     throw error{std::errc::invalid_argument, "the lock \"" + at->name() +
                                                  "\" can't be entered by a lease of \"" +
-                                                 what->place().name() + "\", or of another client"};
+                                                 what->queue().name() + "\", or of another client"};
   }
   what->add_handle();
-  return held_ptr{what};
+  return lease_state_ptr{what};
 }
 
 }  // namespace holdfast::engine

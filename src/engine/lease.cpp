@@ -43,7 +43,7 @@ std::string_view to_string(release_result result) noexcept {
 
 lease::lease() noexcept = default;
 
-lease::lease(engine::held* held) noexcept : held_{held} {}
+lease::lease(engine::lease_state* held) noexcept : held_{held} {}
 
 lease::lease(lease&& other) noexcept : held_{std::exchange(other.held_, nullptr)} {}
 
@@ -71,15 +71,15 @@ std::int64_t lease::token() const noexcept { return held_ != nullptr ? held_->to
 
 std::string lease::name() const {
   if (held_ == nullptr) return {};
-  auto const& at = held_->place();
-  return at.how().several == nullptr ? at.name() : at.title();
+  auto const& at = held_->queue();
+  return at.protocol().several == nullptr ? at.name() : at.title();
 }
 
 std::string lease::owner() const {
   if (held_ == nullptr) return {};
-  auto const& at = held_->place();
-  auto owner = at.home().owner_id(held_->number());
-  return at.how().id_of == nullptr ? owner : at.how().id_of(owner);
+  auto const& at = held_->queue();
+  auto owner = at.engine().owner_id(held_->number());
+  return at.protocol().id_of == nullptr ? owner : at.protocol().id_of(owner);
 }
 
 std::stop_token lease::lost() const {
@@ -106,7 +106,7 @@ void lease::renew() {
 release_result lease::release() noexcept {
   if (held_ == nullptr) return release_result::lost;
   auto const core = home();
-  engine::held_ptr mine{std::exchange(held_, nullptr), false};
+  engine::lease_state_ptr mine{std::exchange(held_, nullptr), false};
   return core->release(mine);
 }
 
@@ -116,7 +116,7 @@ void lease::async_release(std::function<void(release_result)> done) noexcept {
     return;
   }
   auto const core = home();
-  engine::held_ptr mine{std::exchange(held_, nullptr), false};
+  engine::lease_state_ptr mine{std::exchange(held_, nullptr), false};
   core->async_release(mine, std::move(done));
 }
 
@@ -127,15 +127,15 @@ release_result lease::keep_for(std::chrono::milliseconds left) noexcept { return
 release_result lease::finish_by(std::optional<std::chrono::milliseconds> left) noexcept {
   if (held_ == nullptr) return release_result::lost;
   auto const core = home();
-  engine::held_ptr mine{std::exchange(held_, nullptr), false};
+  engine::lease_state_ptr mine{std::exchange(held_, nullptr), false};
   return core->keep(mine, left);
 }
 
 /// Kept alive for a call: what it holds may be the last that keeps the engine.
 std::shared_ptr<engine::core> lease::home() const noexcept {
-  return held_->place().home().shared_from_this();
+  return held_->queue().engine().shared_from_this();
 }
 
-lease engine::held::handle(held_ptr of) noexcept { return lease{of.detach()}; }
+lease engine::lease_state::handle(lease_state_ptr of) noexcept { return lease{of.detach()}; }
 
 }  // namespace holdfast

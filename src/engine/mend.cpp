@@ -55,11 +55,12 @@ void core::mend() noexcept {
     renewer_.ask_about_all();
     repeat_releases();
   }
-  for_each_line([&](line& at) {
-    if (at.on_wire) {
-      if (look_again && at.on_wire->now == bid::state::waiting) loop_.arm(at.on_wire->retry, now);
+  for_each_line([&](lock_queue& at) {
+    if (at.contender) {
+      if (look_again && at.contender->current == contender::state::waiting)
+        loop_.arm(at.contender->retry, now);
     } else if (!at.waiters.empty() && at.holder == nullptr) {
-      begin_bid(at);
+      begin_contending(at);
     }
   });
 }

@@ -23,7 +23,7 @@ void core::on_turn(std::string const& channel, std::string_view message) {
     return;
   }
   auto const& at = *known->second;
-  auto const own = channels_of(at, at.on_wire->owner);
+  auto const own = channels_of(at, at.contender->owner);
   if (std::ranges::find(own, channel) == own.end()) return;
   if (what->grant) {
     on_grant(what->number, *what->grant);
@@ -36,10 +36,10 @@ void core::on_woken(std::uint64_t number) {
   auto const known = bids_.find(number);
   if (known == bids_.end()) return;
   auto& at = *known->second;
-  if (at.on_wire->now == bid::state::waiting) {
-    ask_for(at);
+  if (at.contender->current == contender::state::waiting) {
+    send_acquire(at);
   } else {
-    at.on_wire->woken = true;
+    at.contender->woken = true;
   }
 }
 
@@ -47,8 +47,8 @@ void core::on_grant(std::uint64_t number, granted const& what) {
   auto const known = bids_.find(number);
   if (known == bids_.end()) return;
   auto& at = *known->second;
-  auto& mine = *at.on_wire;
-  if (mine.now == bid::state::leaving) return;  // the request under way finds the lock to be ours
+  auto& mine = *at.contender;
+  if (mine.current == contender::state::leaving) return;  // the request under way finds the lock to be ours
   // A grant that is newer than the answer "busy" to the last ask was made after that ask was sent, so its ttl
   // counts from there at the earliest. An older one, whose message was held up, may have ended long ago: then
   // only asking tells.
@@ -56,9 +56,9 @@ void core::on_grant(std::uint64_t number, granted const& what) {
   // Of several names this is but one; of several masters, one vote. Where a replica may take over, it may be
   // a replica that says so, on what was the master a moment ago: messages are replicated, and the master,
   // which counts those who hear it itself, has gone on to the next waiter.
-  auto const one_server = where_.what == net::place::kind::single;
-  auto const certain = one_server && at.how().several == nullptr && !at.waiters.empty() &&
-                       !at.waiters.front().how->acknowledged() && mine.asked_at != time_point{} &&
+  auto const one_server = url_.deployment == net::deployment_url::kind::single;
+  auto const certain = one_server && at.protocol().several == nullptr && !at.waiters.empty() &&
+                       !at.waiters.front().options->acknowledged() && mine.asked_at != time_point{} &&
                        what.token > mine.counter &&
                        deadline_of(mine.asked_at, grant_ttl) > boot_clock::now() + grant_reserve;
   if (!certain) {
@@ -72,8 +72,8 @@ void core::on_grant(std::uint64_t number, granted const& what) {
 /// Whatever was said before is lost, or came from a server that doesn't count any more, so look.
 void core::ask_all_again() noexcept {
   for (auto next = bids_.begin(); next != bids_.end();) {
-    line_ptr const at{(next++)->second};
-    if (at->on_wire && at->on_wire->now == bid::state::waiting) ask_for(*at);
+    lock_queue_ptr const at{(next++)->second};
+    if (at->contender && at->contender->current == contender::state::waiting) send_acquire(*at);
   }
 }
 
@@ -90,7 +90,7 @@ void core::on_moved(std::string const& now) {
 void core::on_open(std::uint64_t number) {
   auto const known = bids_.find(number);
   if (known == bids_.end()) return;
-  known->second->on_wire->listening = true;
+  known->second->contender->listening = true;
   on_woken(number);
 }
 

@@ -31,11 +31,11 @@ process_info describe_self(std::string const& label) {
           .label = label};
 }
 
-presence::presence(reactor::loop& on, servers& whom, identity who, std::function<bool()> wanted,
+presence::presence(reactor::loop& on, lock_backend& whom, identity who, std::function<bool()> wanted,
                    std::function<void()> open)
     : on_{on},
-      whom_{whom},
-      who_{std::move(who)},
+      backend_{whom},
+      identity_{std::move(who)},
       wanted_{std::move(wanted)},
       open_{std::move(open)},
       timer_{[this] { look(); }} {}
@@ -56,17 +56,17 @@ void presence::stay_until(time_point when) noexcept {
 
 void presence::announce() {
   auto const stays = std::chrono::ceil<milliseconds>(stays_until_ - boot_clock::now());
-  auto const self = describe_self(who_.label);
-  auto const record = names::client_record(who_.uuid);
+  auto const self = describe_self(identity_.label);
+  auto const record = names::client_record(identity_.uuid);
   announced_ = true;
-  whom_.run(scripts::client::announce{.record = {record},
-                                      .ttl_ms = std::max(record_ttl, stays).count(),
-                                      .host = self.host,
-                                      .pid = self.pid,
-                                      .program = self.program,
-                                      .label = self.label}(),
-            [this](net::answer&& how) { refused_ = how.reply.is_error(); },
-            {.give_up = boot_clock::now() + between_records});
+  backend_.run(scripts::client::announce{.record = {record},
+                                         .ttl_ms = std::max(record_ttl, stays).count(),
+                                         .host = self.host,
+                                         .pid = self.pid,
+                                         .program = self.program,
+                                         .label = self.label}(),
+               [this](net::response&& how) { refused_ = how.reply.is_error(); },
+               {.give_up = boot_clock::now() + between_records});
 }
 
 void presence::end() noexcept try {
@@ -77,10 +77,10 @@ void presence::end() noexcept try {
     return;
   }
   if (!std::exchange(announced_, false)) return;
-  auto const record = names::client_record(who_.uuid);
-  net::request what{.slot = whom_.slot_of(record)};
+  auto const record = names::client_record(identity_.uuid);
+  net::request what{.slot = backend_.slot_of(record)};
   resp::append_command(what.bytes, {"DEL", record});
-  whom_.send(std::move(what));
+  backend_.send(std::move(what));
 } catch (std::bad_alloc const&) {
   // The record goes at the end of its ttl.
 }

@@ -2,10 +2,10 @@
 #pragma once
 
 #include <functional>
-#include <holdfast/who.hpp>
+#include <holdfast/busy_info.hpp>
 #include <string>
 
-#include "engine/servers.hpp"
+#include "engine/lock_backend.hpp"
 
 namespace holdfast::engine {
 
@@ -24,7 +24,7 @@ class presence {
   };
 
   /// `wanted`: is there anything held or waited for? `open`: opens the inbox.
-  presence(reactor::loop& on, servers& whom, identity who, std::function<bool()> wanted,
+  presence(reactor::loop& on, lock_backend& whom, identity who, std::function<bool()> wanted,
            std::function<void()> open);
 
   /// Something is held, or waited for.
@@ -44,8 +44,8 @@ class presence {
   void announce();
 
   reactor::loop& on_;
-  servers& whom_;
-  identity who_;
+  lock_backend& backend_;
+  identity identity_;
   std::function<bool()> wanted_;
   std::function<void()> open_;
   reactor::timer timer_;

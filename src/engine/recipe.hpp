@@ -40,7 +40,7 @@ constexpr std::string_view word_of(publishing how) noexcept {
 }
 
 /// Who is told at a release, and how.
-struct handover {
+struct release_policy {
   std::chrono::microseconds starvation{};  ///< waited longer than this: it is granted the lock
   milliseconds grant = grant_ttl;          ///< for so long, until the new holder renews
   milliseconds
@@ -50,7 +50,7 @@ struct handover {
 };
 
 /// A try to take the lock.
-struct ask {
+struct acquire_request {
   std::string_view owner;
   milliseconds ttl{};
   int tokens = 1;             ///< fencing tokens wished for: one for the lease, more for handoffs behind it
@@ -61,7 +61,7 @@ struct ask {
   std::chrono::microseconds waited{};  ///< how long the caller has been waiting, by its own clock
   std::int64_t newest = 0;             ///< the newest token it has seen; 0: none yet
   std::uint64_t number = 0;            ///< of a vote: see quorum::number_to
-  handover terms{};                    ///< when it goes short itself, and what others get that it gives back
+  release_policy policy{};             ///< when it goes short itself, and what others get that it gives back
 };
 
 /// It is ours.
@@ -83,11 +83,11 @@ struct busy {
 using verdict = std::variant<granted, busy>;
 
 /// How a release found the lock, or a renewal. Several masters may not know.
-enum class found { mine, gone, foreign, unknown };
+enum class ownership { mine, gone, foreign, unknown };
 
 /// Giving the lock back and taking it for another owner of this process, in one request.
 struct passed {
-  found before = found::mine;
+  ownership before = ownership::mine;
   std::vector<verdict> next{};  ///< one, or none when the new owner has to ask by itself
 };
 
@@ -98,10 +98,10 @@ struct owned {
 
 /// Who of one process may have it at the same time.
 enum class sharing {
-  one,   ///< one caller: it passes from one to the next
-  crew,  ///< any number; those that come close together share one acquisition (readers)
-  many,  ///< any number, each with an acquisition of its own (permits)
-  gate,  ///< nobody has it: all that wait go through when it opens (a latch)
+  exclusive,    ///< one caller: it passes from one to the next
+  shared,       ///< any number; those that come close together share one acquisition (readers)
+  counted,      ///< any number, each with an acquisition of its own (permits)
+  open_to_all,  ///< nobody has it: all that wait go through when it opens (a latch)
 };
 
 /// Whose the place in the server's queue is.
@@ -112,7 +112,7 @@ enum class order {
 
 /// What is different about a lock over several names. It is granted name by name, so a message that grants
 /// one says no more than "ask again"; and when one is lost, the others are still there to be given back.
-struct several_names {
+struct lock_names {
   std::size_t (*count)(std::string_view name);
   std::string_view (*first)(std::string_view name);
   std::vector<std::string_view> (*all)(std::string_view name);
@@ -132,30 +132,31 @@ struct voting {
 /// One kind of lock on one wire format. All calls may be sent twice: the second finds what the first did.
 struct recipe {
   engine::order order = order::barging;
-  engine::sharing sharing = sharing::one;
+  engine::sharing sharing = sharing::exclusive;
   bool leased = true;  ///< a grant is held, renewed and released; otherwise it is the caller's for good
   bool queues = true;  ///< an ask with `join` leaves an entry in a queue of the server's
-  call (*acquire)(std::string_view name, ask const&);
+  call (*acquire)(std::string_view name, acquire_request const&);
   verdict (*read_acquire)(resp::reply const&);
-  call (*release)(owned, handover) = nullptr;  ///< null, as renew: a grant isn't held
-  found (*read_release)(resp::reply const&) = nullptr;
+  call (*release)(owned, release_policy) = nullptr;  ///< null, as renew: a grant isn't held
+  ownership (*read_release)(resp::reply const&) = nullptr;
   /// Of many, those that nobody waits for, in one request; null: there is no such request.
   call (*release_unwanted)(std::span<owned const>) = nullptr;
   /// The places of those that somebody waits for.
   std::vector<std::size_t> (*read_wanted)(resp::reply const&) = nullptr;
-  call (*pass)(owned, handover, ask const& next) = nullptr;  ///< null: there is no such request
+  call (*pass)(owned, release_policy,
+               acquire_request const& next) = nullptr;  ///< null: there is no such request
   passed (*read_pass)(resp::reply const&) = nullptr;
-  call (*abandon)(owned, handover) = nullptr;  ///< null: an ask leaves no traces
+  call (*abandon)(owned, release_policy) = nullptr;  ///< null: an ask leaves no traces
   call (*renew)(milliseconds ttl, std::span<owned const>) = nullptr;
   /// Those that are lost: their place in the span, and how the lock was found.
-  std::vector<std::pair<std::size_t, found>> (*read_renew)(resp::reply const&) = nullptr;
+  std::vector<std::pair<std::size_t, ownership>> (*read_renew)(resp::reply const&) = nullptr;
   /// Those whose key was to end before them, since others share it and cut its ttl short: their place in the
   /// span, and what was left. Null: nobody does that.
   std::vector<std::pair<std::size_t, milliseconds>> (*read_cut)(resp::reply const&) = nullptr;
   /// The last ttl of one that is kept; null: renew. For kinds whose renewals never shorten a ttl.
   call (*set_ttl)(milliseconds ttl, std::span<owned const>) = nullptr;
-  several_names const* several = nullptr;  ///< null: it has one name
-  voting const* votes = nullptr;           ///< null: one deployment has it, and its word is enough
+  lock_names const* several = nullptr;  ///< null: it has one name
+  voting const* votes = nullptr;        ///< null: one deployment has it, and its word is enough
   /// Where a waiter hears that it should ask again; null: in the inbox that its client has
   /// for the lock.
   std::vector<std::string> (*channels)(std::string_view name, std::string_view owner) = nullptr;

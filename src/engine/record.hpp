@@ -1,7 +1,7 @@
 /// Client records: what a client says of itself in Redis, for those whom it blocks. No I/O.
 #pragma once
 
-#include <holdfast/who.hpp>
+#include <holdfast/busy_info.hpp>
 #include <string_view>
 
 #include "resp/reply.hpp"

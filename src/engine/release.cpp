@@ -18,7 +18,7 @@ constexpr int signs_of_life = 10;
 
 }  // namespace
 
-handover core::terms_of(lock_options const& options) const noexcept {
+release_policy core::terms_of(lock_options const& options) const noexcept {
   return {.starvation = options.starvation_limit,
           .credit = signs_of_life * options_.recheck,
           .quiet = wake_of(options) == wake::poll,
@@ -33,23 +33,24 @@ publishing core::how_to_publish() const noexcept {
 
 /// A lease that was lost may still be ours on the server: at a limit, or when we were asked to let go; and of
 /// several names perhaps only one is gone. Others needn't wait for its ttl.
-bool core::still_to_release(held const& what) noexcept {
+bool core::still_to_release(lease_state const& what) noexcept {
   auto const cause = what.cause();
   auto const of_one_name = cause == loss_cause::taken_over || cause == loss_cause::key_gone;
   auto const ended =
-      cause == loss_cause::limit_reached || (of_one_name && what.place().how().several != nullptr);
+      cause == loss_cause::limit_reached || (of_one_name && what.queue().protocol().several != nullptr);
   auto const ours = cause == loss_cause::forced || (ended && !what.options().keep);
   return ours && boot_clock::now() < what.deadline();
 }
 
-void core::release(held& what, release_handler done) noexcept {
-  held_ptr const pin{&what};
-  auto& at = what.place();
+void core::release(lease_state& what, release_handler done) noexcept {
+  lease_state_ptr const pin{&what};
+  auto& at = what.queue();
   if (what.drop_handle()) {
-    if (done) done(what.now() == held::state::held ? release_result::released : release_result::lost);
+    if (done)
+      done(what.status() == lease_state::state::held ? release_result::released : release_result::lost);
     return;
   }
-  if (what.now() != held::state::held) {
+  if (what.status() != lease_state::state::held) {
     if (still_to_release(what)) {
       giving_back back{what, terms_of(what.options())};
       back.lost = true;
@@ -66,65 +67,67 @@ void core::release(held& what, release_handler done) noexcept {
   auto const last = finish_here(what);
   if (!last || hand_over(at, what)) {
     if (done) done(release_result::released);
-  } else if (!at.waiters.empty() && !at.on_wire && at.how().pass != nullptr && by_message(at) &&
-             !at.waiters.front().how->acknowledged()) {
+  } else if (!at.waiters.empty() && !at.contender && at.protocol().pass != nullptr && by_message(at) &&
+             !at.waiters.front().options->acknowledged()) {
     pass(at, what, std::move(done));
   } else {
     // Where the order is strict the next one has to be in line by the time the release looks who is the
     // first.
     auto const ask_first =
-        !at.waiters.empty() && !at.on_wire && by_message(at) && at.how().order == order::strict;
-    if (ask_first) begin_bid(at);
+        !at.waiters.empty() && !at.contender && by_message(at) && at.protocol().order == order::strict;
+    if (ask_first) begin_contending(at);
     send_release({what, terms_of(what.options())}, std::move(done));
-    if (!at.on_wire) ask_after_release(at);
+    if (!at.contender) ask_after_release(at);
   }
 }
 
 /// The next caller of this process, behind a release that wakes those of others.
-void core::ask_after_release(line& at) noexcept {
+void core::ask_after_release(lock_queue& at) noexcept {
   if (at.waiters.empty()) return;
-  if (by_message(at) && at.how().channels == nullptr) {
-    begin_bid(at);
+  if (by_message(at) && at.protocol().channels == nullptr) {
+    begin_contending(at);
     return;
   }
   // They come when they have heard of it, or when their pause is over: leave them a chance.
   try {
-    open_bid(at);
-    sleep(at, {.pttl = milliseconds{at.how().channels == nullptr ? 0 : 1}});
+    open_contender(at);
+    sleep(at, {.pttl = milliseconds{at.protocol().channels == nullptr ? 0 : 1}});
   } catch (std::bad_alloc const&) {
-    on_unsent(at, at.on_wire ? at.on_wire->number : 0);
+    on_unsent(at, at.contender ? at.contender->number : 0);
   }
 }
 
 /// It isn't held here any more. Renewal ends before anything is sent. False: others of this process still
 /// have a share in its acquisition.
-bool core::finish_here(held& what) noexcept {
+bool core::finish_here(lease_state& what) noexcept {
   what.set_released();
   loop_.defer(what.drop_listeners());
   return leave_here(what);
 }
 
-bool core::leave_here(held& what) noexcept {
+bool core::leave_here(lease_state& what) noexcept {
   renewer::remove(what);
   --stats_.held_now;
-  auto& at = what.place();
-  if (at.how().sharing == sharing::one) {
+  auto& at = what.queue();
+  if (at.protocol().sharing == sharing::exclusive) {
     if (at.holder == &what) at.holder = nullptr;
-    if (at.how().order == order::strict) lock_inboxes_.leave(what.number(), broadcast::afterwards::linger);
+    if (at.protocol().order == order::strict)
+      lock_inboxes_.leave(what.number(), broadcast::afterwards::linger);
     return true;
   }
-  auto const known = crowds_.find(&at);
+  auto const known = shared_holders_.find(&at);
   auto const last = known->second.leave(what);
-  if (known->second.empty()) crowds_.erase(known);
+  if (known->second.empty()) shared_holders_.erase(known);
   return last;
 }
 
 /// To the next caller in this process, without a request: not too often in a row, so that others get their
 /// turn, and only if it wants the lock on the same terms.
-bool core::hand_over(line& at, held& from) noexcept try {
-  if (at.waiters.empty() || from.tokens_left <= 0 || at.how().sharing != sharing::one) return false;
+bool core::hand_over(lock_queue& at, lease_state& from) noexcept try {
+  if (at.waiters.empty() || from.tokens_left <= 0 || at.protocol().sharing != sharing::exclusive)
+    return false;
   auto& next = at.waiters.front();
-  auto const& options = next.how->options;
+  auto const& options = next.options->options;
   auto const now = boot_clock::now();
   if (std::cmp_greater_equal(at.handoffs, options.handoff_limit) || now - at.since >= options.handoff_time)
     return false;
@@ -138,7 +141,7 @@ bool core::hand_over(line& at, held& from) noexcept try {
     return false;
   }
   auto const token = from.token() == 0 ? 0 : from.token() + 1;  // a kind without tokens
-  held_ptr const heir{new held{&at, next.how, from.number(), token}};
+  lease_state_ptr const heir{new lease_state{&at, next.options, from.number(), token}};
   heir->set_deadline(from.deadline());
   heir->renew_at = from.renew_at;
   heir->renewing = from.renewing;
@@ -165,32 +168,32 @@ struct core::passing {
 
 /// Back to the server, with the next caller of this process in line behind those who wait elsewhere: one
 /// request.
-void core::pass(line& at, held const& from, release_handler done) noexcept {
+void core::pass(lock_queue& at, lease_state const& from, release_handler done) noexcept {
   std::shared_ptr<passing> mine;
   std::uint64_t number = 0;
   giving_back const before{from, terms_of(from.options())};
   try {
-    auto& next_bid = open_bid(at);
+    auto& next_bid = open_contender(at);
     number = next_bid.number;
     next_bid.joined = true;
     next_bid.answered = true;
     mine = std::make_shared<passing>(before, number, std::move(done));
-    auto const next = next_ask(at);
+    auto const next = next_request(at);
     auto const owner = owner_id(from.number());
-    servers_->run(at.how().pass({.name = at.name(), .owner = owner}, before.how, next),
-                  [this, mine](net::answer&& how) { on_passed(*mine, how); },
-                  {.while_down = net::patience::endless});
+    servers_->run(at.protocol().pass({.name = at.name(), .owner = owner}, before.policy, next),
+                  [this, mine](net::response&& how) { on_passed(*mine, how); },
+                  {.while_down = net::retry_policy::endless});
   } catch (std::bad_alloc const&) {
     send_release(before, mine ? std::move(mine->done) : std::move(done));
     on_unsent(at, number);
   }
 }
 
-void core::on_passed(passing& what, net::answer const& how) noexcept {
-  auto& at = *what.before.place;
-  line_ptr const pin{&at};
-  auto const wanted = is_bid(at, what.next);
-  if (wanted) at.on_wire->now = bid::state::waiting;
+void core::on_passed(passing& what, net::response const& how) noexcept {
+  auto& at = *what.before.queue;
+  lock_queue_ptr const pin{&at};
+  auto const wanted = is_contender(at, what.next);
+  if (wanted) at.contender->current = contender::state::waiting;
   if (!wanted) drop_orphan(at, what.next);
   auto const tell = [&what](release_result result) {
     if (what.done) std::exchange(what.done, {})(result);
@@ -205,18 +208,18 @@ void core::on_passed(passing& what, net::answer const& how) noexcept {
       if (wanted) on_trouble(at, how);
       return;
     }
-    auto const result = at.how().read_pass(how.reply);
+    auto const result = at.protocol().read_pass(how.reply);
     auto const ours =
-        result.before == found::mine || how.resent || departed_.take_cleared(what.before.number);
+        result.before == ownership::mine || how.resent || departed_.take_cleared(what.before.number);
     if (ours) note_released(what.before);
     tell(ours ? release_result::released : release_result::lost);
     if (!wanted) return;
     if (!result.next.empty()) {
       on_verdict(at, result.next.front(), how.sent_at);
     } else if (at.waiters.empty()) {
-      give_up_bid(at);
+      withdraw(at);
     } else {
-      ask_for(at);
+      send_acquire(at);
     }
   } catch (std::bad_alloc const&) {
     tell(release_result::unknown);
@@ -225,23 +228,23 @@ void core::on_passed(passing& what, net::answer const& how) noexcept {
 }
 
 /// What the server has taken from one lease it has taken from all that share its acquisition.
-void core::lose(held& what, loss_cause cause) noexcept {
-  held_ptr const pin{&what};
-  line_ptr const at{&what.place()};
-  auto const was_holder = at->how().sharing != sharing::one || at->holder == &what;
+void core::lose(lease_state& what, loss_cause cause) noexcept {
+  lease_state_ptr const pin{&what};
+  lock_queue_ptr const at{&what.queue()};
+  auto const was_holder = at->protocol().sharing != sharing::exclusive || at->holder == &what;
   auto const by_server =
       cause == loss_cause::taken_over || cause == loss_cause::key_gone || cause == loss_cause::forced;
   lose_alone(what, cause);
-  if (auto const known = crowds_.find(at.get()); by_server && known != crowds_.end()) {
-    known->second.for_each_of(what.number(), [this, cause](held& one) {
-      held_ptr const last{&one};
+  if (auto const known = shared_holders_.find(at.get()); by_server && known != shared_holders_.end()) {
+    known->second.for_each_of(what.number(), [this, cause](lease_state& one) {
+      lease_state_ptr const last{&one};
       lose_alone(one, cause);
     });
   }
-  if (was_holder && !at->waiters.empty() && !at->on_wire) begin_bid(*at);
+  if (was_holder && !at->waiters.empty() && !at->contender) begin_contending(*at);
 }
 
-void core::lose_alone(held& what, loss_cause cause) noexcept {
+void core::lose_alone(lease_state& what, loss_cause cause) noexcept {
   (void)leave_here(what);
   ++stats_.lost;
   loop_.defer(what.lose(cause));
@@ -254,7 +257,7 @@ void core::lose_alone(held& what, loss_cause cause) noexcept {
     }
   }
   log(log_level::warning, [&] {
-    auto why = "lease of " + what.place().title() + " lost: " + std::string{to_string(cause)};
+    auto why = "lease of " + what.queue().title() + " lost: " + std::string{to_string(cause)};
     if (auto const down = servers_->down_because(); cause == loss_cause::unreachable && down) {
       why += std::string{": "} + down->what();
     }

@@ -21,13 +21,13 @@ constexpr std::chrono::seconds longest_part{1};
 constexpr int renewals_per_cut_ttl = 3;
 constexpr std::chrono::milliseconds least_interval{10};
 
-loss_cause cause_of(found how) noexcept {
-  return how == found::gone ? loss_cause::key_gone : loss_cause::taken_over;
+loss_cause cause_of(ownership how) noexcept {
+  return how == ownership::gone ? loss_cause::key_gone : loss_cause::taken_over;
 }
 
 }  // namespace
 
-renewer::renewer(reactor::loop& on, servers& whom, client_stats& counts, lost_handler lost)
+renewer::renewer(reactor::loop& on, lock_backend& whom, client_stats& counts, lost_handler lost)
     : on_{on},
       whom_{whom},
       counts_{counts},
@@ -35,11 +35,11 @@ renewer::renewer(reactor::loop& on, servers& whom, client_stats& counts, lost_ha
       timer_{[this] { look(); }},
       random_{static_cast<std::minstd_rand::result_type>(random_seed())} {}
 
-void renewer::add(held& one) noexcept {
+void renewer::add(lease_state& one) noexcept {
   auto const now = boot_clock::now();
   auto const plan = plan_lease(one.times(), now);
   if (plan.step == lease_step::wait && plan.when == one.renew_at) {
-    agenda_.put_regular(one, one.renew_at, one.how().every, now);
+    agenda_.put_regular(one, one.renew_at, one.effective().every, now);
   } else {
     agenda_.put(one, plan.when, now);
   }
@@ -55,17 +55,18 @@ void renewer::look() noexcept {
   set_timer();
 }
 
-void renewer::consider(held& one, time_point now, batches& due_now) noexcept {
-  auto const plan = plan_lease(one.times(), now, one.how().every / 64);
+void renewer::consider(lease_state& one, time_point now, batches& due_now) noexcept {
+  auto const plan = plan_lease(one.times(), now, one.effective().every / 64);
   switch (plan.step) {
     case lease_step::wait:
       agenda_.put(one, plan.when, now);
       return;
     case lease_step::renew: {
-      auto const& at = one.place();
+      auto const& at = one.queue();
       try {
         due_now.add(
-            one, whom_.slot_of(at.how().several == nullptr ? at.name() : at.how().several->first(at.name())));
+            one, whom_.slot_of(at.protocol().several == nullptr ? at.name()
+                                                                : at.protocol().several->first(at.name())));
       } catch (std::bad_alloc const&) {
         failed(one);
       }
@@ -111,7 +112,7 @@ void renewer::ask_about_some(time_point now) noexcept {
   }
   for (auto& those : some.take()) {
     ++unanswered_;
-    send(std::move(those), [this](net::answer const&) { on_some_answered(); });
+    send(std::move(those), [this](net::response const&) { on_some_answered(); });
   }
 }
 
@@ -121,20 +122,20 @@ void renewer::on_some_answered() noexcept {
 
 /// By giving it the ttl that it has, which is a little less than that: not beside a renewal, which tells as
 /// much, and which it would cut short.
-void renewer::ask_about(held& one, time_point now) noexcept {
+void renewer::ask_about(lease_state& one, time_point now) noexcept {
   auto const left = std::chrono::floor<milliseconds>(one.deadline() - now);
   one.renewing = left.count() > 0;
   agenda_.put(one, plan_lease(one.times(), now).when, now);
   if (!one.renewing) return;
   ++unanswered_;
   try {
-    auto const owner = one.place().home().owner_id(one.number());
-    whom_.set_ttl(one.place().how(), left, {.name = one.place().name(), .owner = owner},
-                  [this, what = held_ptr{&one}](net::answer&& how) {
+    auto const owner = one.queue().engine().owner_id(one.number());
+    whom_.set_ttl(one.queue().protocol(), left, {.name = one.queue().name(), .owner = owner},
+                  [this, what = lease_state_ptr{&one}](net::response&& how) {
                     on_some_answered();
                     on_asked(*what->latest(), how);
                   },
-                  {.while_down = net::patience::endless, .give_up = one.deadline()});
+                  {.while_down = net::retry_policy::endless, .give_up = one.deadline()});
   } catch (std::bad_alloc const&) {
     on_some_answered();
     one.renewing = false;
@@ -143,12 +144,13 @@ void renewer::ask_about(held& one, time_point now) noexcept {
   }
 }
 
-void renewer::on_asked(held& one, net::answer const& how) noexcept {
+void renewer::on_asked(lease_state& one, net::response const& how) noexcept {
   one.renewing = false;
-  if (one.now() == held::state::held) {
+  if (one.status() == lease_state::state::held) {
     try {
       auto const understood = !how.failure && how.reply.is_array();
-      auto const gone = understood ? one.place().how().read_renew(how.reply) : decltype(renewal::others){};
+      auto const gone =
+          understood ? one.queue().protocol().read_renew(how.reply) : decltype(renewal_reply::others){};
       if (gone.empty()) {
         add(one);
       } else {
@@ -161,9 +163,9 @@ void renewer::on_asked(held& one, net::answer const& how) noexcept {
   one.settle();
 }
 
-void renewer::renew_now(held& one, callback<void(net::answer const&)> done) {
-  one.when_settled([this, what = held_ptr{&one}, done = std::move(done)]() mutable {
-    if (what->now() != held::state::held) {
+void renewer::renew_now(lease_state& one, callback<void(net::response const&)> done) {
+  one.when_settled([this, what = lease_state_ptr{&one}, done = std::move(done)]() mutable {
+    if (what->status() != lease_state::state::held) {
       done({});
       return;
     }
@@ -189,7 +191,7 @@ void renewer::send(held_list leases, renewed_handler done) noexcept {
     auto const those = mine ? std::move(mine->leases) : std::move(leases);
     for (auto const& one : those) {
       one->renewing = false;
-      if (one->now() == held::state::held) failed(*one);
+      if (one->status() == lease_state::state::held) failed(*one);
       one->settle();
     }
     auto then = mine ? std::move(mine->done) : std::move(done);
@@ -206,46 +208,46 @@ void renewer::send(std::shared_ptr<sent> const& mine) {
   owners.reserve(leases.size());
   auto give_up = time_point::min();
   for (auto const& one : leases) {
-    owners.push_back(one->place().home().owner_id(one->number()));
-    list.push_back({.name = one->place().name(), .owner = owners.back()});
+    owners.push_back(one->queue().engine().owner_id(one->number()));
+    list.push_back({.name = one->queue().name(), .owner = owners.back()});
     give_up = std::max(give_up, one->deadline());
     one->renewing = true;
     agenda_.put(*one, plan_lease(one->times(), now).when, now);
   }
   auto& first = *leases.front();
-  whom_.renew(first.place().how(), first.options().ttl, list,
-              [this, mine](renewal&& result) {
+  whom_.renew(first.queue().protocol(), first.options().ttl, list,
+              [this, mine](renewal_reply&& result) {
                 on_answer(mine->leases, result);
-                if (mine->done) mine->done(result.how);
+                if (mine->done) mine->done(result.response);
                 set_timer();
               },
-              {.while_down = net::patience::endless, .give_up = give_up, .divisible = list.size() > 1});
+              {.while_down = net::retry_policy::endless, .give_up = give_up, .divisible = list.size() > 1});
 }
 
-void renewer::on_answer(held_list const& leases, renewal const& result) noexcept {
-  if (leases.size() > 1 && result.how.reply.is_error("TRYAGAIN")) {
+void renewer::on_answer(held_list const& leases, renewal_reply const& result) noexcept {
+  if (leases.size() > 1 && result.response.reply.is_error("TRYAGAIN")) {
     // Their hash slot is on its way, perhaps for longer than they last, and some of them are there already. A
     // single name is found on either side.
     for (auto const& each : leases) send_alone(*each->latest());
     return;
   }
-  auto const understood = !result.how.failure && result.how.reply.is_array();
+  auto const understood = !result.response.failure && result.response.reply.is_array();
   auto next_other = result.others.begin();
   auto next_cut = result.cut.begin();
   for (std::size_t i = 0; i != leases.size(); ++i) {
     auto const one = leases[i]->latest();
     auto const is_other = next_other != result.others.end() && next_other->first == i;
-    auto const found_it = is_other ? next_other++->second : found::mine;
+    auto const found_it = is_other ? next_other++->second : ownership::mine;
     auto const is_cut = next_cut != result.cut.end() && next_cut->first == i;
     auto const left = is_cut ? next_cut++->second : milliseconds::max();
     one->renewing = false;
-    if (one->now() == held::state::held) {
-      if (!understood || found_it == found::unknown) {
+    if (one->status() == lease_state::state::held) {
+      if (!understood || found_it == ownership::unknown) {
         failed(*one);
-      } else if (found_it != found::mine) {
+      } else if (found_it != ownership::mine) {
         lost_(*one, cause_of(found_it));
       } else {
-        renewed(*one, result.how.sent_at, left);
+        renewed(*one, result.response.sent_at, left);
       }
     }
     one->settle();
@@ -253,13 +255,13 @@ void renewer::on_answer(held_list const& leases, renewal const& result) noexcept
 }
 
 /// `left`: of its key's ttl, as others had cut it short.
-void renewer::renewed(held& one, time_point sent_at, milliseconds left) noexcept {
+void renewer::renewed(lease_state& one, time_point sent_at, milliseconds left) noexcept {
   ++counts_.renewals;
   one.provisional = false;
   if (one.renewals_left > 0) --one.renewals_left;
   one.set_deadline(std::max(one.deadline(), deadline_of(sent_at, one.options().ttl)));
   auto const again = one.options().watchdog && one.renewals_left != 0;
-  auto every = one.how().every;
+  auto every = one.effective().every;
   // A number of renewals is a time that was asked for.
   if (left != milliseconds::max() && one.renewals_left < 0)
     every = std::min<std::chrono::nanoseconds>(every, std::max(left / renewals_per_cut_ttl, least_interval));
@@ -267,11 +269,11 @@ void renewer::renewed(held& one, time_point sent_at, milliseconds left) noexcept
   add(one);
 }
 
-void renewer::send_alone(held& one) noexcept {
+void renewer::send_alone(lease_state& one) noexcept {
   one.renewing = false;
-  if (one.now() == held::state::held) {
+  if (one.status() == lease_state::state::held) {
     try {
-      send({held_ptr{&one}});
+      send({lease_state_ptr{&one}});
       return;
     } catch (std::bad_alloc const&) {
       failed(one);
@@ -281,9 +283,9 @@ void renewer::send_alone(held& one) noexcept {
 }
 
 /// The lease stays what it is until its deadline; the next try comes sooner than a regular one.
-void renewer::failed(held& one) noexcept {
+void renewer::failed(lease_state& one) noexcept {
   ++counts_.renewal_failures;
-  auto const longest = one.how().every / retries_per_interval;
+  auto const longest = one.effective().every / retries_per_interval;
   auto const pause = std::uniform_int_distribution<std::chrono::nanoseconds::rep>{longest.count() / 2,
                                                                                   longest.count()}(random_);
   if (one.options().watchdog && one.renewals_left != 0)

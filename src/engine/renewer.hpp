@@ -6,9 +6,9 @@
 #include <random>
 #include <vector>
 
-#include "engine/agenda.hpp"
 #include "engine/batches.hpp"
-#include "engine/servers.hpp"
+#include "engine/lock_backend.hpp"
+#include "engine/renewal_schedule.hpp"
 
 namespace holdfast::engine {
 
@@ -16,19 +16,19 @@ namespace holdfast::engine {
 /// lock.
 class renewer {
  public:
-  using lost_handler = std::function<void(held&, loss_cause)>;
+  using lost_handler = std::function<void(lease_state&, loss_cause)>;
 
-  renewer(reactor::loop& on, servers& whom, client_stats& counts, lost_handler lost);
+  renewer(reactor::loop& on, lock_backend& whom, client_stats& counts, lost_handler lost);
 
   /// From now on. Its deadline and renew_at are set.
-  void add(held& one) noexcept;
+  void add(lease_state& one) noexcept;
 
   /// Not any more: called before a release is sent.
-  static void remove(held& one) noexcept { agenda::remove(one); }
+  static void remove(lease_state& one) noexcept { renewal_schedule::remove(one); }
 
   /// Now, out of turn; `done` gets what the server said about this one.
   /// Throws std::bad_alloc, with nothing done.
-  void renew_now(held& one, callback<void(net::answer const&)> done);
+  void renew_now(lease_state& one, callback<void(net::response const&)> done);
 
   /// All of them, from now on, so that those which the server doesn't know are lost soon: so many at a time
   /// that neither this process nor the server stands still for a million. Those that are renewed a number of
@@ -38,7 +38,7 @@ class renewer {
  private:
   using held_list = batches::leases;
 
-  using renewed_handler = callback<void(net::answer const&)>;
+  using renewed_handler = callback<void(net::response const&)>;
   struct sent {
     held_list leases;
     renewed_handler done;
@@ -46,24 +46,24 @@ class renewer {
 
   // None of them fails for want of memory: what can't be asked counts as not answered.
   void look() noexcept;
-  void consider(held& one, time_point now, batches& due_now) noexcept;
+  void consider(lease_state& one, time_point now, batches& due_now) noexcept;
   void send(held_list leases, renewed_handler done = {}) noexcept;
   void send(std::shared_ptr<sent> const& mine);
-  void on_answer(held_list const& leases, renewal const& result) noexcept;
-  void send_alone(held& one) noexcept;
-  void renewed(held& one, time_point sent_at, milliseconds left) noexcept;
-  void failed(held& one) noexcept;
+  void on_answer(held_list const& leases, renewal_reply const& result) noexcept;
+  void send_alone(lease_state& one) noexcept;
+  void renewed(lease_state& one, time_point sent_at, milliseconds left) noexcept;
+  void failed(lease_state& one) noexcept;
   void set_timer() noexcept;
   void ask_about_some(time_point now) noexcept;
-  void ask_about(held& one, time_point now) noexcept;
-  void on_asked(held& one, net::answer const& how) noexcept;
+  void ask_about(lease_state& one, time_point now) noexcept;
+  void on_asked(lease_state& one, net::response const& how) noexcept;
   void on_some_answered() noexcept;
 
   reactor::loop& on_;
-  servers& whom_;
+  lock_backend& whom_;
   client_stats& counts_;
   lost_handler lost_;
-  agenda agenda_;
+  renewal_schedule agenda_;
   reactor::timer timer_;
   std::minstd_rand random_;
   std::size_t unanswered_ = 0;  ///< requests about those that were marked

@@ -52,7 +52,7 @@ std::string advice_for_disks(resp::reply const& refusal) {
 
 /// `title` as messages call the lock.
 std::string explain_lack(std::string const& title, lock_options const& wanted, copies const& had,
-                         milliseconds patience, net::answer const& count) {
+                         milliseconds patience, net::response const& count) {
   std::string lack;
   if (wanted.fsynced) lack = had.on_disk ? "on the server's disk" : "not on the server's disk";
   if (wanted.replicas > 0) {
@@ -73,29 +73,29 @@ std::string explain_lack(std::string const& title, lock_options const& wanted, c
 /// One acquisition and its WAIT, which may be answered in either order: a script that the server had
 /// forgotten is sent again behind the WAIT, and then needs another one.
 struct core::acknowledgement {
-  line_ptr place;
+  lock_queue_ptr place;
   std::uint64_t number;
   lock_options wanted;  ///< by the first in line
   milliseconds patience;
-  net::patience while_down;
+  net::retry_policy while_down;
   std::uint16_t slot = 0;  ///< of its keys: WAIT goes where they are
   bool counted_too_early = false;
-  std::optional<net::answer> acquired{};
+  std::optional<net::response> acquired{};
 };
 
-void core::ask_acknowledged(line& at, ask const& how, net::patience while_down) {
-  auto const& options = at.waiters.front().how->options;
+void core::ask_acknowledged(lock_queue& at, acquire_request const& how, net::retry_policy while_down) {
+  auto const& options = at.waiters.front().options->options;
   auto const mine =
-      std::make_shared<acknowledgement>(acknowledgement{.place = line_ptr{&at},
-                                                        .number = at.on_wire->number,
+      std::make_shared<acknowledgement>(acknowledgement{.place = lock_queue_ptr{&at},
+                                                        .number = at.contender->number,
                                                         .wanted = options,
                                                         .patience = time_to_acknowledge(options, options_),
                                                         .while_down = while_down});
   auto script =
-      scripting::to_run(at.how().acquire(at.name(), how),
-                        [this, mine](net::answer&& answer) { on_acquired(mine, std::move(answer)); },
+      scripting::to_run(at.protocol().acquire(at.name(), how),
+                        [this, mine](net::response&& answer) { on_acquired(mine, std::move(answer)); },
                         {.while_down = while_down});
-  script.over = net::lane::acknowledged;
+  script.role = net::connection_role::acknowledged;
   mine->slot = servers_->slot_of(script.key_text());
   servers_->send(std::move(script));
   try {
@@ -106,10 +106,10 @@ void core::ask_acknowledged(line& at, ask const& how, net::patience while_down) 
 }
 
 /// WAIT has the last word about what is granted.
-void core::on_acquired(std::shared_ptr<acknowledgement> const& mine, net::answer&& answer) noexcept {
+void core::on_acquired(std::shared_ptr<acknowledgement> const& mine, net::response&& answer) noexcept {
   try {
     auto const ours = !answer.failure && !answer.reply.is_error() &&
-                      std::holds_alternative<granted>(mine->place->how().read_acquire(answer.reply));
+                      std::holds_alternative<granted>(mine->place->protocol().read_acquire(answer.reply));
     if (ours) {
       mine->acquired = std::move(answer);
       if (mine->counted_too_early) send_wait(mine);
@@ -118,7 +118,7 @@ void core::on_acquired(std::shared_ptr<acknowledgement> const& mine, net::answer
   } catch (std::bad_alloc const&) {
     answer = {.failure = no_memory_, .sent = true};
   }
-  on_asked(*mine->place, mine->number, answer);
+  on_acquire_reply(*mine->place, mine->number, answer);
 }
 
 void core::send_wait(std::shared_ptr<acknowledgement> const& mine) {
@@ -135,7 +135,7 @@ void core::send_wait(std::shared_ptr<acknowledgement> const& mine) {
   try {
     servers_->send({.bytes = std::move(wait),
                     .done =
-                        [this, mine](net::answer&& count) {
+                        [this, mine](net::response&& count) {
                           --acknowledging_.open;
                           if (mine->acquired) {
                             on_acknowledged(*mine, count);
@@ -144,7 +144,7 @@ void core::send_wait(std::shared_ptr<acknowledgement> const& mine) {
                           }
                         },
                     .while_down = mine->while_down,
-                    .over = net::lane::acknowledged,
+                    .role = net::connection_role::acknowledged,
                     .slot = mine->slot});
   } catch (...) {
     --acknowledging_.open;
@@ -153,23 +153,24 @@ void core::send_wait(std::shared_ptr<acknowledgement> const& mine) {
 }
 
 /// Those whom so many replicas are enough get the lock; the others hear why not.
-void core::on_acknowledged(acknowledgement& what, net::answer const& count) noexcept {
+void core::on_acknowledged(acknowledgement& what, net::response const& count) noexcept {
   auto& at = *what.place;
-  line_ptr const pin{&at};
-  auto const wanted = is_bid(at, what.number);
-  if (wanted) at.on_wire->now = bid::state::waiting;
+  lock_queue_ptr const pin{&at};
+  auto const wanted = is_contender(at, what.number);
+  if (wanted) at.contender->current = contender::state::waiting;
   // WAIT counts what its own connection has written: over another one than the acquisition's, to a new master
   // perhaps, it waits for nothing.
-  auto const of_another = count.resent || (!count.failure && count.line != what.acquired->line);
+  auto const of_another =
+      count.resent || (!count.failure && count.connection_id != what.acquired->connection_id);
   if (wanted && of_another && !at.waiters.empty()) {
-    ask_for(at);
+    send_acquire(at);
     return;
   }
   if (wanted) {
     auto const had = read_copies(count.reply);
     for (auto next = at.waiters.begin(); next != at.waiters.end();) {
       auto& who = *next++;
-      auto const& options = who.how->options;
+      auto const& options = who.options->options;
       // Of disks nothing is known when none was asked about.
       if (enough(had, options) || (options.fsynced && !what.wanted.fsynced)) continue;
       try {
@@ -180,13 +181,13 @@ void core::on_acknowledged(acknowledgement& what, net::answer const& count) noex
       }
       finish(who);
     }
-    if (!at.waiters.empty() && !enough(had, at.waiters.front().how->options)) {
-      ask_for(at);  // as its owner, and about disks this time
+    if (!at.waiters.empty() && !enough(had, at.waiters.front().options->options)) {
+      send_acquire(at);  // as its owner, and about disks this time
       return;
     }
-    at.on_wire->acknowledged = true;
+    at.contender->acknowledged = true;
   }
-  on_asked(at, what.number, *what.acquired);  // nobody left: it is given back
+  on_acquire_reply(at, what.number, *what.acquired);  // nobody left: it is given back
 }
 
 }  // namespace holdfast::engine

@@ -30,7 +30,7 @@ void connection::send(pipeline::batch&& those) noexcept {
     return;
   }
   auto const now = boot_clock::now();
-  for (auto const& one : those) expect_by(limit_of(one.what, now));
+  for (auto const& one : those) expect_by(limit_of(one.request, now));
   pipeline_.add(std::move(those), now);
   begin();
 }
@@ -54,7 +54,7 @@ void connection::gather(std::string& out) {
   counts().resent += pipeline_.send_to(out, now);
   if (!first) return;
   heard_ = now;
-  if (!silence_timer_.armed()) on().arm(silence_timer_, now + how().reply_timeout);
+  if (!silence_timer_.armed()) on().arm(silence_timer_, now + config().reply_timeout);
 }
 
 void connection::on_reply(resp::reply&& reply) {
@@ -64,46 +64,47 @@ void connection::on_reply(resp::reply&& reply) {
     return;
   }
   auto& one = answered.front();
-  one.how.line = line();
+  one.response.connection_id = connection_id();
   heard_ = boot_clock::now();
   trouble_since_ = {};
-  if (one.what.in_full != nullptr && one.how.reply.is_error("NOSCRIPT")) {
+  if (one.request.in_full != nullptr && one.response.reply.is_error("NOSCRIPT")) {
     call_again(std::move(answered));
     return;
   }
   update_interest();
   auto taken = false;
   std::shared_ptr<error const> failure;
-  if (refused_ && one.how.reply.is_error()) {
+  if (refused_ && one.response.reply.is_error()) {
     try {
       taken = refused_(answered);
     } catch (std::exception const&) {
       failure = starved_because();
     }
   }
-  if (!taken && !answered.empty()) answer_with(failure, one.what, std::move(one.how));
+  if (!taken && !answered.empty()) answer_with(failure, one.request, std::move(one.response));
   pipeline_.recycle(std::move(answered));
 }
 
 /// Restarted, failed over, flushed. Those behind it that meet the same come behind it again.
 void connection::call_again(pipeline::batch&& forgotten) noexcept {
   auto& one = forgotten.front();
-  one.how.sent = one.how.resent;  // this time nothing was done
+  one.response.sent = one.response.resent;  // this time nothing was done
   try {
-    one.what.bytes = one.what.in_full(one.what.bytes, one.what.what);
+    one.request.bytes = one.request.in_full(one.request.bytes, one.request.script);
   } catch (std::exception const&) {
     auto mine = std::move(forgotten);
     drop(starved_because(), end::elsewhere);
     resume_with(std::move(mine));
     return;
   }
-  one.what.in_full = nullptr;
+  one.request.in_full = nullptr;
   pipeline_.add(std::move(forgotten), heard_);
   ++counts().resent;
   on().mark_dirty(*this);
 }
 
-void connection::answer_with(std::shared_ptr<error const> const& why, request& what, answer&& how) noexcept {
+void connection::answer_with(std::shared_ptr<error const> const& why, request& what,
+                             response&& how) noexcept {
   if (!what.done) return;
   how.failure = why;
   tell([&] { what.done(std::move(how)); });
@@ -126,8 +127,9 @@ void connection::on_down(std::shared_ptr<error const> const& why, end how_ended)
   fail(pipeline_.remove_if([](request const& one, time_point) { return one.once; }), why);
   if (how_ended == end::final || (how_ended == end::broken && !expected_)) {
     auto const all = why->code() == errc::unauthorized;
-    fail(pipeline_.remove_if(
-             [all](request const& one, time_point) { return all || one.while_down != patience::endless; }),
+    fail(pipeline_.remove_if([all](request const& one, time_point) {
+      return all || one.while_down != retry_policy::endless;
+    }),
          why);
   }
   fail_impatient();
@@ -137,11 +139,11 @@ void connection::on_down(std::shared_ptr<error const> const& why, end how_ended)
 /// When a request that was queued at `queued` has waited long enough for a connection.
 time_point connection::limit_of(request const& one, time_point queued) const noexcept {
   switch (one.while_down) {
-    case patience::little:
-      return std::max(queued, trouble_since_) + how().connect_timeout;
-    case patience::steady:
-      return std::max({queued, trouble_since_, answered_at_}) + how().connect_timeout;
-    case patience::endless:
+    case retry_policy::little:
+      return std::max(queued, trouble_since_) + config().connect_timeout;
+    case retry_policy::steady:
+      return std::max({queued, trouble_since_, answered_at_}) + config().connect_timeout;
+    case retry_policy::endless:
       break;
   }
   return one.give_up;
@@ -165,18 +167,18 @@ void connection::fail_impatient() noexcept {
 /// A server that owes a reply and says nothing is gone: frozen, cut off, or replaced behind a dead address.
 void connection::check_silence() noexcept {
   if (!up() || pipeline_.in_flight() == 0) return;
-  auto const limit = std::max(heard_, pipeline_.oldest()) + how().reply_timeout;
+  auto const limit = std::max(heard_, pipeline_.oldest()) + config().reply_timeout;
   if (boot_clock::now() < limit) {
     on().arm(silence_timer_, limit);
     return;
   }
   drop(errc::unreachable,
-       [this] { return "no reply for " + std::to_string(how().reply_timeout.count()) + " ms"; });
+       [this] { return "no reply for " + std::to_string(config().reply_timeout.count()) + " ms"; });
 }
 
 void connection::fail(pipeline::batch&& these, std::shared_ptr<error const> const& why) noexcept {
   update_interest();
-  for (auto& one : these) answer_with(why, one.what, std::move(one.how));
+  for (auto& one : these) answer_with(why, one.request, std::move(one.response));
 }
 
 void connection::start_over(pipeline::batch&& refused, std::string const& why) noexcept {

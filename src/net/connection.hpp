@@ -67,7 +67,7 @@ class connection final : public session {
   void gather(std::string& out) override;
   [[nodiscard]] std::size_t outstanding() const noexcept override { return pipeline_.in_flight(); }
 
-  void answer_with(std::shared_ptr<error const> const& why, request& what, answer&& how) noexcept;
+  void answer_with(std::shared_ptr<error const> const& why, request& what, response&& how) noexcept;
   void expect_by(time_point limit) noexcept;
   void begin() noexcept;
   void call_again(pipeline::batch&& forgotten) noexcept;

@@ -5,7 +5,7 @@
 #include <chrono>
 #include <utility>
 
-#include "net/place.hpp"
+#include "net/deployment_url.hpp"
 #include "resp/command.hpp"
 
 namespace holdfast::net {

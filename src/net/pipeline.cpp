@@ -18,8 +18,8 @@ void pipeline::add(request&& what, time_point now, bool resent) {
     one.splice(one.begin(), spare_, spare_.begin());
   }
   auto& added = one.front();
-  added.what = std::move(what);
-  added.how.sent = added.how.resent = resent;
+  added.request = std::move(what);
+  added.response.sent = added.response.resent = resent;
   added.queued = now;
   append(one);
 }
@@ -27,7 +27,7 @@ void pipeline::add(request&& what, time_point now, bool resent) {
 void pipeline::add(batch&& those, time_point now) noexcept {
   if (those.empty()) return;
   for (auto& one : those) {
-    one.how = {.sent = one.how.sent, .resent = one.how.sent};
+    one.response = {.sent = one.response.sent, .resent = one.response.sent};
     one.queued = now;
   }
   append(those);
@@ -41,7 +41,7 @@ void pipeline::append(batch& those) noexcept {
 
 std::size_t pipeline::send_to(std::string& out, time_point now) {
   auto size = out.size();
-  for (auto one = unsent_; one != all_.end(); ++one) size += one->what.bytes.size();
+  for (auto one = unsent_; one != all_.end(); ++one) size += one->request.bytes.size();
   out.reserve(size);
   std::size_t again = 0;
   for (; unsent_ != all_.end(); ++unsent_, ++in_flight_) {
@@ -60,14 +60,14 @@ std::size_t pipeline::send_to(std::string& out, time_point now) {
 bool pipeline::match(resp::reply&& reply, batch& out) noexcept {
   if (in_flight_ == 0) return false;
   out.splice(out.end(), all_, all_.begin());
-  out.back().how.reply = std::move(reply);
+  out.back().response.reply = std::move(reply);
   --in_flight_;
   return true;
 }
 
 void pipeline::put_back(batch&& those, time_point now) noexcept {
   for (auto& one : those) {
-    one.how = {.sent = one.how.sent, .resent = one.how.resent};
+    one.response = {.sent = one.response.sent, .resent = one.response.resent};
     one.queued = now;
   }
   all_.splice(all_.begin(), those);

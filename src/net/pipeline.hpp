@@ -23,19 +23,19 @@ enum class refusal_kind : std::uint8_t;
 namespace holdfast::net {
 
 /// How a request ended.
-struct answer {
+struct response {
   resp::reply reply{};  ///< what the server said, maybe an error of its own
   std::shared_ptr<error const>
       failure{};         ///< set when there is no reply: it couldn't be asked, or was left unanswered
   time_point sent_at{};  ///< just before it was written, the last time it was
   bool sent = false;     ///< at least once: whatever it does may be done
   bool resent = false;   ///< more than once: an earlier copy may have been carried out, too
-  std::uint64_t line =
+  std::uint64_t connection_id =
       0;  ///< which of the client's connections the reply came over, counted through its life
 };
 
 /// What happens to a request while there is no connection.
-enum class patience {
+enum class retry_policy {
   little,   ///< fails once the server couldn't be reached for connect_timeout, or wasn't ready for so long
   steady,   ///< the same, but waits for as long as the server answers that it isn't ready (loading its data,
             ///< busy)
@@ -43,7 +43,7 @@ enum class patience {
 };
 
 /// Which of a server's connections a request goes over.
-enum class lane {
+enum class connection_role {
   usual,
   acknowledged,  ///< one for WAIT, which holds up whatever comes behind it
 };
@@ -57,18 +57,18 @@ struct key_place {
 
 struct request {
   std::string bytes{};
-  callback<void(answer&&)> done{};
+  callback<void(response&&)> done{};
   /// How it reads for a server that has forgotten its script (NOSCRIPT); null: it has none. Asked for at most
   /// once.
   std::string (*in_full)(std::string const& bytes, void const* what) = nullptr;
-  void const* what = nullptr;
-  patience while_down = patience::little;
+  void const* script = nullptr;
+  retry_policy while_down = retry_policy::little;
   time_point give_up = time_point::max();  ///< with endless patience: fail then, if it isn't in flight
   bool once =
       false;  ///< it isn't sent again when the connection breaks: it was for this server as it runs now
   bool divisible = false;  ///< it may be asked for each of its keys: wants to hear TRYAGAIN at once
   key_place key{};
-  lane over = lane::usual;
+  connection_role role = connection_role::usual;
 
   // For a deployment of several servers.
   std::optional<std::uint16_t> slot{};  ///< it has no key, and belongs to one that has (WAIT)
@@ -92,12 +92,12 @@ struct request {
 class pipeline {
  public:
   /// A request, and what is known of how it ended, or until now.
-  struct finished {
-    request what;
-    answer how;
+  struct entry {
+    net::request request;
+    net::response response;
     time_point queued{};
   };
-  using batch = std::list<finished>;
+  using batch = std::list<entry>;
 
   pipeline() = default;
   pipeline(pipeline const&) = delete;
@@ -132,7 +132,7 @@ class pipeline {
     batch result;
     for (auto next = all_.begin(); next != all_.end();) {
       auto const here = next++;
-      if (wanted(std::as_const(here->what), here->queued)) result.splice(result.end(), all_, here);
+      if (wanted(std::as_const(here->request), here->queued)) result.splice(result.end(), all_, here);
     }
     unsent_ = all_.begin();
     return result;
@@ -146,7 +146,7 @@ class pipeline {
   [[nodiscard]] std::size_t unsent() const noexcept { return all_.size() - in_flight_; }
 
   /// When the oldest request in flight was sent; only if there is one.
-  [[nodiscard]] time_point oldest() const noexcept { return all_.front().how.sent_at; }
+  [[nodiscard]] time_point oldest() const noexcept { return all_.front().response.sent_at; }
 
  private:
   void append(batch& one) noexcept;

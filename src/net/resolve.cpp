@@ -30,16 +30,16 @@ address to_address(tcp::endpoint const& where) {
   return {where, where.address().is_v6() ? "[" + ip + "]" + port : ip + port};
 }
 
-struct answer {
+struct response {
   std::string failure;
   std::vector<address> found;
 };
 
-answer ask(std::string const& host, std::uint16_t port) {
+response ask(std::string const& host, std::uint16_t port) {
   addrinfo hints{};
   hints.ai_socktype = SOCK_STREAM;
   addrinfo* found = nullptr;
-  answer result;
+  response result;
   if (int const code = ::getaddrinfo(host.c_str(), nullptr, &hints, &found); code != 0) {
     result.failure = code == EAI_NONAME ? "Host not found" : ::gai_strerror(code);
     return result;
@@ -67,7 +67,7 @@ class threaded_resolution final : public resolution,
   void start(std::string host, std::uint16_t port) {
     try {
       start_quiet_thread([self = shared_from_this(), host = std::move(host), port] {
-        answer result;
+        response result;
         try {
           result = ask(host, port);
         } catch (std::exception const&) {
@@ -89,7 +89,7 @@ class threaded_resolution final : public resolution,
   }
 
  private:
-  void deliver(answer result) noexcept {
+  void deliver(response result) noexcept {
     std::lock_guard const hold{mutex_};
     if (!io_) return;
     result_ = std::move(result);
@@ -111,7 +111,7 @@ class threaded_resolution final : public resolution,
   asio::io_context* io_;  ///< null once it may be gone
   std::optional<asio::executor_work_guard<asio::io_context::executor_type>> work_;
   handler done_;
-  answer result_;
+  response result_;
   reactor::room_for_one room_;
 };
 

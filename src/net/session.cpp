@@ -26,7 +26,7 @@ std::string in_ms(milliseconds time) { return std::to_string(time.count()) + " m
 
 session::session(reactor::loop& on, settings const& how, client_stats& counts)
     : on_{on},
-      how_{how},
+      config_{how},
       counts_{counts},
       to_{how.server},
       starved_because_{std::make_shared<error const>(std::errc::not_enough_memory,
@@ -37,8 +37,8 @@ session::session(reactor::loop& on, settings const& how, client_stats& counts)
       connect_timer_{[this] {
         if (starved_) return drop(starved_because_, end::elsewhere);
         drop(errc::unreachable, [this] {
-          return "no connection within " + in_ms(how_.connect_timeout) +
-                 (line_ ? " (trying " + line_->peer() + ")" : std::string{});
+          return "no connection within " + in_ms(config_.connect_timeout) +
+                 (transport_ ? " (trying " + transport_->peer() + ")" : std::string{});
         });
       }},
       pause_timer_{[this] {
@@ -49,7 +49,7 @@ session::session(reactor::loop& on, settings const& how, client_stats& counts)
 }
 
 session::~session() {
-  if (how_.where != nullptr) how_.where->forget(*this);
+  if (config_.locator != nullptr) config_.locator->forget(*this);
   on_.forget(*this);
   retire_transport(ending::closed);
 }
@@ -83,7 +83,7 @@ void session::starve() noexcept {
 
 /// Whose it was nobody knows. Of a plain connection that is up none gets lost.
 void session::on_lost_handler() noexcept {
-  if (state_ != state::up || (line_ && !line_->direct())) starve();
+  if (state_ != state::up || (transport_ && !transport_->direct())) starve();
 }
 
 /// What a handler of the transport's does; without memory for it the line ends.
@@ -99,10 +99,10 @@ void session::handle(Step step) noexcept {
 void session::connect() noexcept {
   state_ = state::locating;
   on_.add_interest(1);  // somebody has to drive while this goes on
-  on_.arm(connect_timer_, boot_clock::now() + how_.connect_timeout);
+  on_.arm(connect_timer_, boot_clock::now() + config_.connect_timeout);
   try {
-    if (how_.where != nullptr) {
-      how_.where->locate(*this);
+    if (config_.locator != nullptr) {
+      config_.locator->locate(*this);
     } else {
       dial();
     }
@@ -138,13 +138,13 @@ void session::move(std::string const& why) noexcept {
 void session::dial() {
   state_ = state::connecting;
   try {
-    line_ = make_transport(on_.io(), to_);
+    transport_ = make_transport(on_.io(), to_);
   } catch (error const& failure) {
     drop(errc::bad_url, [&failure] { return failure.what(); }, end::final);
     return;
   }
-  line_->owner = this;
-  line_->async_connect([line = line_.get(), &on = on_](std::string const& failure) {
+  transport_->owner = this;
+  transport_->async_connect([line = transport_.get(), &on = on_](std::string const& failure) {
     reactor::handling const hold{on};
     auto* const owner = line->owner;
     if (owner == nullptr) return;
@@ -158,11 +158,11 @@ void session::dial() {
 
 void session::greet() {
   state_ = state::greeting;
-  number_ = ++counts_.connects;
+  connection_id_ = ++counts_.connects;
   greeting_ = std::make_unique<handshake>(
-      to_, how_.client_name, how_.where == nullptr ? handshake::role::any : handshake::role::master,
-      how_.unended == nullptr ? handshake::identity::unasked : handshake::identity::asked);
-  if (how_.unended != nullptr) greeting_->end_first(how_.unended->at(to_), boot_clock::now());
+      to_, config_.client_name, config_.locator == nullptr ? handshake::role::any : handshake::role::master,
+      config_.unended == nullptr ? handshake::identity::unasked : handshake::identity::asked);
+  if (config_.unended != nullptr) greeting_->end_first(config_.unended->at(to_), boot_clock::now());
   out_ = greeting_->commands();
   on_.mark_dirty(*this);
   read();
@@ -178,10 +178,10 @@ void session::on_greeting(resp::reply const& reply) {
       on_.mark_dirty(*this);
       return;
     case handshake::step::done:
-      if (how_.unended != nullptr) {
+      if (config_.unended != nullptr) {
         note_.assign(1, {.at = to_, .id = greeting_->ours(), .since = boot_clock::now()});
       }
-      if (!greeting_->ended().empty()) how_.unended->settle(greeting_->ended(), greeting_->not_ended());
+      if (!greeting_->ended().empty()) config_.unended->settle(greeting_->ended(), greeting_->not_ended());
       greeting_.reset();
       if (!starved_) connect_timer_.disarm();
       state_ = state::up;
@@ -189,7 +189,7 @@ void session::on_greeting(resp::reply const& reply) {
       on_.add_interest(-1);
       on_up();
       on_.mark_dirty(*this);
-      if (how_.where != nullptr) how_.where->on_reached(*this);
+      if (config_.locator != nullptr) config_.locator->on_reached(*this);
       return;
     case handshake::step::failed:
     case handshake::step::not_ready:
@@ -207,21 +207,22 @@ void session::on_greeting(resp::reply const& reply) {
 
 void session::read() {
   auto const room = parser_.prepare(read_size);
-  line_->async_read_some(room.data(), room.size(),
-                         [line = line_.get(), &on = on_](boost::system::error_code failure, std::size_t n) {
-                           reactor::handling const hold{on};
-                           auto* const owner = line->owner;
-                           if (owner == nullptr) return;
-                           owner->handle([&] { failure ? owner->on_cut(failure) : owner->on_bytes(n); });
-                         });
+  transport_->async_read_some(
+      room.data(), room.size(),
+      [line = transport_.get(), &on = on_](boost::system::error_code failure, std::size_t n) {
+        reactor::handling const hold{on};
+        auto* const owner = line->owner;
+        if (owner == nullptr) return;
+        owner->handle([&] { failure ? owner->on_cut(failure) : owner->on_bytes(n); });
+      });
 }
 
 void session::on_cut(boost::system::error_code failure) {
   if (failure == boost::asio::error::no_memory) return drop(starved_because_, end::elsewhere);
   drop(errc::unreachable, [&] {
     auto const closed = failure == boost::asio::error::eof;
-    auto why =
-        line_->peer() + ": " + (closed ? "the server closed the connection" : line_->words_for(failure));
+    auto why = transport_->peer() + ": " +
+               (closed ? "the server closed the connection" : transport_->words_for(failure));
     // That is all that a TLS port has to say to whom it doesn't understand.
     auto const hung_up = closed || failure == boost::asio::error::connection_reset;
     if (hung_up && state_ == state::greeting && to_.how == endpoint::scheme::tcp) {
@@ -253,7 +254,7 @@ void session::on_bytes(std::size_t n) {
       case resp::parser::outcome::broken:
         drop(
             errc::protocol,
-            [this] { return how_.server.display + " (" + line_->peer() + "): " + parser_.why(); },
+            [this] { return config_.server.display + " (" + transport_->peer() + "): " + parser_.why(); },
             end::final);
         return;
     }
@@ -263,7 +264,7 @@ void session::on_bytes(std::size_t n) {
 bool session::flush(bool driving) {
   if (state_ != state::up && state_ != state::greeting) return true;  // goes out when it is up
   if (!writing_.empty()) return true;                                 // goes out behind what is being written
-  if (!driving && (!line_->direct() || outstanding() >= write_beside_driver)) return false;
+  if (!driving && (!transport_->direct() || outstanding() >= write_beside_driver)) return false;
   try {
     if (state_ == state::up) gather(out_);
     if (!out_.empty()) write();
@@ -275,9 +276,9 @@ bool session::flush(bool driving) {
 
 void session::write() {
   ++counts_.writes;
-  if (line_->direct()) {
+  if (transport_->direct()) {
     boost::system::error_code failure;
-    auto const n = line_->try_write(out_, failure);
+    auto const n = transport_->try_write(out_, failure);
     if (failure || n == out_.size()) {  // a failure shows on the reading side, too, and is handled there
       out_.clear();
       return;
@@ -285,36 +286,36 @@ void session::write() {
     out_.erase(0, n);
   }
   writing_.swap(out_);
-  line_->async_write(writing_,
-                     [line = line_.get(), &on = on_](boost::system::error_code failure, std::size_t) {
-                       reactor::handling const hold{on};
-                       auto* const owner = line->owner;
-                       if (owner == nullptr) return;
-                       if (failure == boost::asio::error::no_memory) return owner->starve();
-                       owner->writing_.clear();
-                       if (!failure) on.mark_dirty(*owner);
-                     });
+  transport_->async_write(
+      writing_, [line = transport_.get(), &on = on_](boost::system::error_code failure, std::size_t) {
+        reactor::handling const hold{on};
+        auto* const owner = line->owner;
+        if (owner == nullptr) return;
+        if (failure == boost::asio::error::no_memory) return owner->starve();
+        owner->writing_.clear();
+        if (!failure) on.mark_dirty(*owner);
+      });
 }
 
 /// A reset ends what this machine still has of it; what is in the network, in a proxy, or unread at the
 /// server only the server can.
 void session::note_unanswered() noexcept {
-  if (state_ != state::up || outstanding() == 0 || how_.unended == nullptr) return;
-  how_.unended->add(std::move(note_));
+  if (state_ != state::up || outstanding() == 0 || config_.unended == nullptr) return;
+  config_.unended->add(std::move(note_));
 }
 
 void session::retire_transport(ending how) noexcept {
   ++generation_;
   if (on_its_way()) on_.add_interest(-1);
-  if (line_) {
-    line_->owner = nullptr;
+  if (transport_) {
+    transport_->owner = nullptr;
     if (how == ending::reset) {
-      line_->reset();
+      transport_->reset();
     } else {
-      line_->close();
+      transport_->close();
     }
   }
-  line_.reset();
+  transport_.reset();
   greeting_.reset();
   parser_.reset();
   out_.clear();
@@ -324,8 +325,8 @@ void session::retire_transport(ending how) noexcept {
 
 std::shared_ptr<error const> session::explain(errc code, std::string const& words) const {
   auto const prefix =
-      code == errc::unreachable ? "cannot reach " + how_.server.display + ": " : std::string{};
-  auto const advice = code == errc::unreachable && !ever_up_ ? how_.advice : std::string{};
+      code == errc::unreachable ? "cannot reach " + config_.server.display + ": " : std::string{};
+  auto const advice = code == errc::unreachable && !ever_up_ ? config_.advice : std::string{};
   return std::make_shared<error const>(code, prefix + words + advice);
 }
 

@@ -29,8 +29,8 @@ struct settings {
   milliseconds connect_timeout{};
   milliseconds reply_timeout{};
   resp::limits limits;
-  locator* where = nullptr;  ///< whom to ask where to; null: `server`
-  std::string advice{};      ///< added to the error when the server has never been reached
+  net::locator* locator = nullptr;  ///< whom to ask where to; null: `server`
+  std::string advice{};             ///< added to the error when the server has never been reached
   /// Where connections are noted that broke before all was answered; null: late copies do no harm there.
   loose_ends* unended = nullptr;
 };
@@ -123,10 +123,10 @@ class session : public reactor::flushable {
   }
 
   [[nodiscard]] reactor::loop& on() noexcept { return on_; }
-  [[nodiscard]] settings const& how() const noexcept { return how_; }
+  [[nodiscard]] settings const& config() const noexcept { return config_; }
   [[nodiscard]] client_stats& counts() noexcept { return counts_; }
   /// Of this connection, among all that the client has made.
-  [[nodiscard]] std::uint64_t line() const noexcept { return number_; }
+  [[nodiscard]] std::uint64_t connection_id() const noexcept { return connection_id_; }
 
  private:
   enum class state { idle, locating, connecting, greeting, up, pausing };
@@ -151,12 +151,12 @@ class session : public reactor::flushable {
   }
 
   reactor::loop& on_;
-  settings const& how_;
+  settings const& config_;
   client_stats& counts_;
   state state_ = state::idle;
   endpoint to_;
-  std::shared_ptr<transport> line_;
-  std::uint64_t number_ = 0;
+  std::shared_ptr<transport> transport_;
+  std::uint64_t connection_id_ = 0;
   bool ever_up_ = false;
   bool starved_ = false;
   std::shared_ptr<error const> const starved_because_;

@@ -52,7 +52,7 @@ loop::~loop() {
   timers_.close();
 }
 
-void loop::wait(lock& hold, parked& one) noexcept {
+void loop::wait(lock& hold, blocked_thread& one) noexcept {
   run_deferred(hold);
   while (one.done_.load(std::memory_order_relaxed) == 0) {
     if (polling_) {
@@ -74,7 +74,7 @@ void loop::wait(lock& hold, parked& one) noexcept {
   leave(hold);
 }
 
-void loop::finish(parked& one) noexcept {
+void loop::wake(blocked_thread& one) noexcept {
   if (std::exchange(one.finished_, true)) return;
   if (!one.asleep_) {
     if (driver_waits_ == &one && driver_ != std::this_thread::get_id()) interrupt();

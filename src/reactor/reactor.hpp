@@ -24,18 +24,18 @@ namespace holdfast::reactor {
 using lock = std::unique_lock<std::mutex>;
 
 /// A thread that waits for something: on its stack, finished by whoever brings the news.
-class parked {
+class blocked_thread {
  public:
-  parked() = default;
-  parked(parked const&) = delete;
-  parked& operator=(parked const&) = delete;
+  blocked_thread() = default;
+  blocked_thread(blocked_thread const&) = delete;
+  blocked_thread& operator=(blocked_thread const&) = delete;
 
  private:
   friend class loop;
   std::atomic<int> done_{0};
-  bool asleep_ = false;           ///< counted in loop::parked_
-  bool finished_ = false;         ///< and `done_` follows when the lock is free, if it was asleep
-  parked* woken_next_ = nullptr;  ///< of those
+  bool asleep_ = false;                   ///< counted in loop::parked_
+  bool finished_ = false;                 ///< and `done_` follows when the lock is free, if it was asleep
+  blocked_thread* woken_next_ = nullptr;  ///< of those
 };
 
 /// Something with bytes to write at the end of a turn.
@@ -100,10 +100,10 @@ class loop {
   void start_keeper();
 
   /// Lets go of the lock, and blocks until finish(one) was called, driving the loop if nobody else does.
-  void wait(lock& hold, parked& one) noexcept;
+  void wait(lock& hold, blocked_thread& one) noexcept;
 
   /// Lets a waiting thread go.
-  void finish(parked& one) noexcept;
+  void wake(blocked_thread& one) noexcept;
 
   using calls = std::list<callback<void()>>;
   /// Runs f later, without the lock: on this thread at the end of its turn or call. For all that belongs to
@@ -181,7 +181,7 @@ class loop {
 
   bool polling_ = false;      ///< somebody drives
   std::thread::id driver_{};  ///< who
-  parked const* driver_waits_ = nullptr;
+  blocked_thread const* driver_waits_ = nullptr;
   bool interrupted_ = false;                   ///< the driver was told to come back
   std::atomic<bool> interrupt_posted_{false};  ///< and hasn't heard it yet
   bool torn_ = false;
@@ -196,8 +196,8 @@ class loop {
   calls deferred_;
   calls spare_;  ///< empty ones, to be used again
   /// Threads that are finished and asleep: woken when the lock is free again.
-  parked* woken_first_ = nullptr;
-  parked* woken_last_ = nullptr;
+  blocked_thread* woken_first_ = nullptr;
+  blocked_thread* woken_last_ = nullptr;
 
   std::thread keeper_;
   int relieved_ = 0;  ///< threads that were the keeper, and wait in a callback

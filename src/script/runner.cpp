@@ -29,11 +29,11 @@ std::string in_full(std::string const& bytes, void const* what) {
 
 }  // namespace
 
-net::request to_run(call const& what, callback<void(net::answer&&)> done, waiting how) {
+net::request to_run(call const& what, callback<void(net::response&&)> done, send_options how) {
   return {.bytes = encode(what.parts, "EVALSHA", what.source->sha1, what.tail),
           .done = std::move(done),
           .in_full = in_full,
-          .what = what.source,
+          .script = what.source,
           .while_down = how.while_down,
           .give_up = how.give_up,
           .divisible = how.divisible,

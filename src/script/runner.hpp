@@ -7,8 +7,8 @@
 
 namespace holdfast::scripting {
 
-struct waiting {
-  net::patience while_down = net::patience::little;
+struct send_options {
+  net::retry_policy while_down = net::retry_policy::little;
   time_point give_up = time_point::max();
   bool divisible = false;  ///< see net::request
 };
@@ -16,6 +16,7 @@ struct waiting {
 /// An EVALSHA, to be sent. When the server answers NOSCRIPT (restarted, failed over, flushed) the same call
 /// is sent once more as EVAL, which teaches it the script again; several in one pipeline keep their order
 /// among themselves. One round trip, two after NOSCRIPT.
-[[nodiscard]] net::request to_run(call const& what, callback<void(net::answer&&)> done, waiting how = {});
+[[nodiscard]] net::request to_run(call const& what, callback<void(net::response&&)> done,
+                                  send_options how = {});
 
 }  // namespace holdfast::scripting

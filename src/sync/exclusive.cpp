@@ -9,7 +9,7 @@ namespace {
 using namespace engine;
 namespace lua = scripts::exclusive;
 
-call acquire(std::string_view name, ask const& how) {
+call acquire(std::string_view name, acquire_request const& how) {
   plain::keys const k{name};
   return lua::acquire{.lock = {k.lock},
                       .counter = {k.counter},
@@ -21,7 +21,7 @@ call acquire(std::string_view name, ask const& how) {
                       .ticket = how.ticket}();
 }
 
-call pass(owned what, handover how, ask const& next) {
+call pass(owned what, release_policy how, acquire_request const& next) {
   plain::keys const k{what.name};
   return lua::pass{.lock = {k.lock},
                    .counter = {k.counter},
@@ -38,7 +38,7 @@ call pass(owned what, handover how, ask const& next) {
 
 namespace plain {
 
-call release(owned what, handover how) { return give_back<lua::release>(what, how); }
+call release(owned what, release_policy how) { return give_back<lua::release>(what, how); }
 
 call release_unwanted(std::span<owned const> leases) {
   std::vector<std::string> queues;
@@ -55,7 +55,7 @@ call release_unwanted(std::span<owned const> leases) {
   return script();
 }
 
-call abandon(owned what, handover how) { return give_back<lua::abandon>(what, how); }
+call abandon(owned what, release_policy how) { return give_back<lua::abandon>(what, how); }
 
 call renew(milliseconds ttl, std::span<owned const> leases) {
   lua::renew script{.locks = {}, .ttl_ms = ttl.count(), .owners = {}};

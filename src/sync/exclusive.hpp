@@ -25,7 +25,7 @@ struct keys {
 
 /// With one of the scripts that end a hold, or a wait.
 template <class Script>
-call give_back(engine::owned what, engine::handover how) {
+call give_back(engine::owned what, engine::release_policy how) {
   keys const k{what.name};
   return Script{.lock = {k.lock},
                 .counter = {k.counter},
@@ -36,9 +36,9 @@ call give_back(engine::owned what, engine::handover how) {
                 .publish = word_of(how.publish)}();
 }
 
-call release(engine::owned what, engine::handover how);
+call release(engine::owned what, engine::release_policy how);
 call release_unwanted(std::span<engine::owned const> leases);
-call abandon(engine::owned what, engine::handover how);
+call abandon(engine::owned what, engine::release_policy how);
 call renew(engine::milliseconds ttl, std::span<engine::owned const> leases);
 
 }  // namespace plain

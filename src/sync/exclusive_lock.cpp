@@ -4,21 +4,21 @@
 
 #include "engine/access.hpp"
 #include "sync/kind.hpp"
+#include "sync/lock_binding.hpp"
 #include "sync/options_check.hpp"
-#include "sync/seat.hpp"
 #include "sync/std_shape.hpp"
 
 namespace holdfast {
 
 struct exclusive_lock::impl {
-  sync::seat seat;
+  sync::lock_binding binding;
   sync::std_shape<lease> shape;
 
   impl(client& redis, std::string name, lock_options const& options, engine::exclusive_kind const& kind,
        engine::recipe const& how)
-      : seat{redis, std::move(name), kind.adjust(options), how},
-        shape{"the lock \"" + seat.name() + "\"", kind.again,
-              [on = seat.core(), title = seat.name()](lease mine) {
+      : binding{redis, std::move(name), kind.normalize_options(options), how},
+        shape{"the lock \"" + binding.name() + "\"", kind.again,
+              [on = binding.core(), title = binding.name()](lease mine) {
                 mine.async_release({});
                 on->warn([&title] {
                   return "a thread ended without unlocking the lock \"" + title + "\"; it is given back";
@@ -36,10 +36,10 @@ exclusive_lock::exclusive_lock(client& redis, std::string name, lock_options con
 exclusive_lock::~exclusive_lock() = default;
 
 std::optional<busy_info> exclusive_lock::last_busy() {
-  return impl_->seat.core()->last_busy(*impl_->seat.line());
+  return impl_->binding.core()->last_busy(*impl_->binding.queue());
 }
 
-std::string const& exclusive_lock::name() const noexcept { return impl_->seat.name(); }
+std::string const& exclusive_lock::name() const noexcept { return impl_->binding.name(); }
 
 void exclusive_lock::lock() {
   impl_->shape.lock([this] { return acquire(); });
@@ -48,7 +48,7 @@ void exclusive_lock::lock() {
 bool exclusive_lock::try_lock() { return try_lock_within({}); }
 
 bool exclusive_lock::try_lock_within(std::chrono::nanoseconds wait) {
-  return impl_->shape.try_lock([this, wait] { return impl_->seat.acquire(wait, {}); });
+  return impl_->shape.try_lock([this, wait] { return impl_->binding.acquire(wait, {}); });
 }
 
 void exclusive_lock::unlock() { impl_->shape.unlock(); }
@@ -56,28 +56,29 @@ void exclusive_lock::unlock() { impl_->shape.unlock(); }
 release_result exclusive_lock::last_release() const noexcept { return impl_->shape.last_release(); }
 
 lease exclusive_lock::acquire(std::stop_token stop) {
-  return std::move(*impl_->seat.acquire(std::nullopt, stop));
+  return std::move(*impl_->binding.acquire(std::nullopt, stop));
 }
 
 std::optional<lease> exclusive_lock::try_acquire() { return try_acquire_within({}, {}); }
 
 std::optional<lease> exclusive_lock::try_acquire_within(std::chrono::nanoseconds wait, std::stop_token stop) {
-  impl_->seat.check_wait(wait);
-  return impl_->seat.acquire(wait, stop);
+  impl_->binding.check_wait(wait);
+  return impl_->binding.acquire(wait, stop);
 }
 
 lease exclusive_lock::reenter(lease const& held) {
-  return engine::held::handle(impl_->seat.core()->reenter(impl_->seat.line(), engine::held::behind(held)));
+  return engine::lease_state::handle(
+      impl_->binding.core()->reenter(impl_->binding.queue(), engine::lease_state::behind(held)));
 }
 
 void exclusive_lock::async_acquire(acquire_handler done, std::stop_token stop) {
-  impl_->seat.async_acquire(std::nullopt, std::move(done), std::move(stop));
+  impl_->binding.async_acquire(std::nullopt, std::move(done), std::move(stop));
 }
 
 void exclusive_lock::async_try_acquire_within(std::chrono::nanoseconds wait, acquire_handler done,
                                               std::stop_token stop) {
-  impl_->seat.check_wait(wait);
-  impl_->seat.async_acquire(wait, std::move(done), std::move(stop));
+  impl_->binding.check_wait(wait);
+  impl_->binding.async_acquire(wait, std::move(done), std::move(stop));
 }
 
 }  // namespace holdfast

@@ -5,26 +5,27 @@
 #include <utility>
 
 #include "scripts/redisson_permit.hpp"
+#include "sync/lock_binding.hpp"
 #include "sync/options_check.hpp"
 #include "sync/redisson.hpp"
 #include "sync/redisson/permit_id.hpp"
-#include "sync/redisson/tally.hpp"
+#include "sync/redisson/shared_counter.hpp"
 #include "sync/replies.hpp"
-#include "sync/seat.hpp"
 
 namespace holdfast {
 
 namespace format = sync::redisson;
 
 struct expiring_semaphore::impl {
-  sync::seat seat;
-  format::tally permits;
+  sync::lock_binding binding;
+  format::shared_counter permits;
   std::string out;           ///< the key of those that are out
   std::atomic<int> size{0};  ///< as it was told last; 0: it wasn't
 
   impl(client& redis, std::string const& name, lock_options const& options)
-      : seat{redis, name, options, format::permit},
-        permits{seat.core(), name, format::permits_of_a_semaphore, names::redisson::semaphore_channel(name)},
+      : binding{redis, name, options, format::permit},
+        permits{binding.core(), name, format::permits_of_a_semaphore,
+                names::redisson::semaphore_channel(name)},
         out{names::redisson::permits(name)} {}
 
   struct counted {
@@ -33,7 +34,7 @@ struct expiring_semaphore::impl {
     std::int64_t out;
   };
   [[nodiscard]] counted count() {
-    auto const how = permits.ask(scripts::redisson_permit::counts{.counter = {seat.name()},
+    auto const how = permits.ask(scripts::redisson_permit::counts{.counter = {binding.name()},
                                                                   .permits = {out},
                                                                   .publish = permits.publish(),
                                                                   .channel = permits.channel()}());
@@ -49,7 +50,7 @@ expiring_semaphore::expiring_semaphore(client& redis, std::string name, lock_opt
 
 expiring_semaphore::~expiring_semaphore() = default;
 
-std::string const& expiring_semaphore::name() const noexcept { return impl_->seat.name(); }
+std::string const& expiring_semaphore::name() const noexcept { return impl_->binding.name(); }
 
 bool expiring_semaphore::try_set_permits(std::int64_t permits) {
   format::check_number("the number of permits of", name(), permits, 0, format::most_permits);
@@ -77,32 +78,32 @@ void expiring_semaphore::add_permits(std::int64_t permits) {
                                                       .more = permits,
                                                       .publish = impl_->permits.publish(),
                                                       .channel = impl_->permits.channel(),
-                                                      .done_ms = sync::notes::kept_ms});
+                                                      .done_ms = sync::idempotency_marks::kept_ms});
   if (auto const known = impl_->size.load(); known != 0) {
     impl_->size = static_cast<int>(std::clamp<std::int64_t>(known + permits, 0, format::most_permits));
   }
 }
 
 lease expiring_semaphore::acquire(std::stop_token stop) {
-  return std::move(*impl_->seat.acquire(std::nullopt, stop, impl_->size));
+  return std::move(*impl_->binding.acquire(std::nullopt, stop, impl_->size));
 }
 
 std::optional<lease> expiring_semaphore::try_acquire() { return try_acquire_within({}, {}); }
 
 std::optional<lease> expiring_semaphore::try_acquire_within(std::chrono::nanoseconds wait,
                                                             std::stop_token stop) {
-  impl_->seat.check_wait(wait);
-  return impl_->seat.acquire(wait, stop, impl_->size);
+  impl_->binding.check_wait(wait);
+  return impl_->binding.acquire(wait, stop, impl_->size);
 }
 
 void expiring_semaphore::async_acquire(acquire_handler done, std::stop_token stop) {
-  impl_->seat.async_acquire(std::nullopt, std::move(done), std::move(stop), impl_->size);
+  impl_->binding.async_acquire(std::nullopt, std::move(done), std::move(stop), impl_->size);
 }
 
 void expiring_semaphore::async_try_acquire_within(std::chrono::nanoseconds wait, acquire_handler done,
                                                   std::stop_token stop) {
-  impl_->seat.check_wait(wait);
-  impl_->seat.async_acquire(wait, std::move(done), std::move(stop), impl_->size);
+  impl_->binding.check_wait(wait);
+  impl_->binding.async_acquire(wait, std::move(done), std::move(stop), impl_->size);
 }
 
 release_result expiring_semaphore::release(std::string_view id) {
@@ -116,7 +117,7 @@ release_result expiring_semaphore::release(std::string_view id) {
                                                            .publish = impl_->permits.publish(),
                                                            .channel = impl_->permits.channel()}());
   // Sent twice, and not out the second time: the first one did it.
-  auto const given_back = sync::replies::read_release(how.reply) == engine::found::mine || how.resent;
+  auto const given_back = sync::replies::read_release(how.reply) == engine::ownership::mine || how.resent;
   return given_back ? release_result::released : release_result::lost;
 }
 

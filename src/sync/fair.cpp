@@ -13,7 +13,7 @@ namespace fair_calls {
 
 namespace lua = scripts::fair;
 
-call acquire(std::string_view name, ask const& how) {
+call acquire(std::string_view name, acquire_request const& how) {
   plain::keys const k{name};
   return lua::acquire{.lock = {k.lock},
                       .counter = {k.counter},
@@ -25,10 +25,10 @@ call acquire(std::string_view name, ask const& how) {
                       .ticket = how.ticket,
                       .waited_us = how.waited.count(),
                       .grant_ms = grant_ttl.count(),
-                      .publish = word_of(how.terms.publish)}();
+                      .publish = word_of(how.policy.publish)}();
 }
 
-call pass(owned what, handover how, ask const& next) {
+call pass(owned what, release_policy how, acquire_request const& next) {
   plain::keys const k{what.name};
   return lua::pass{.lock = {k.lock},
                    .counter = {k.counter},

@@ -14,8 +14,9 @@ lock_options in_order(lock_options asked) {
   return asked;
 }
 
-constexpr engine::exclusive_kind strict{
-    .wires = sync::fair_wires, .adjust = in_order, .again = engine::exclusive_kind::nesting::refused};
+constexpr engine::exclusive_kind strict{.wires = sync::fair_wires,
+                                        .normalize_options = in_order,
+                                        .again = engine::exclusive_kind::nesting::refused};
 
 }  // namespace
 

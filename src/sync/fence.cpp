@@ -11,7 +11,7 @@
 #include "engine/failure.hpp"
 #include "script/names.hpp"
 #include "scripts/fence.hpp"
-#include "sync/notes.hpp"
+#include "sync/idempotency_marks.hpp"
 #include "sync/options_check.hpp"
 
 namespace holdfast {
@@ -42,21 +42,21 @@ struct fence::impl {
   std::string mark;
   std::int64_t remember_ms;
 
-  sync::notes notes{};
+  sync::idempotency_marks notes{};
 
   void check(fence_token token) const {
     sync::check(token.value() > 0, "a fencing token is greater than 0, but the one for " + quoted(resource) +
                                        " is " + std::to_string(token.value()));
   }
 
-  [[noreturn]] void refuse(net::answer const& how, std::string_view command, std::string_view key) const;
+  [[noreturn]] void refuse(net::response const& how, std::string_view command, std::string_view key) const;
   [[noreturn]] void refuse_mark() const;
-  [[nodiscard]] fence_result read(net::answer const& how, std::string_view command,
+  [[nodiscard]] fence_result read(net::response const& how, std::string_view command,
                                   std::string_view key) const;
 };
 
 /// Throws what the server's error means for the caller.
-void fence::impl::refuse(net::answer const& how, std::string_view command, std::string_view key) const {
+void fence::impl::refuse(net::response const& how, std::string_view command, std::string_view key) const {
   auto const& words = how.reply.text;
   auto const what = std::string{core->url()} + ": " + std::string{command} + " of the key " + quoted(key) +
                     ", fenced by " + quoted(resource) + ", ";
@@ -86,7 +86,8 @@ void fence::impl::refuse_mark() const {
                                     "or choose another name for the resource"};
 }
 
-fence_result fence::impl::read(net::answer const& how, std::string_view command, std::string_view key) const {
+fence_result fence::impl::read(net::response const& how, std::string_view command,
+                               std::string_view key) const {
   if (how.reply.is_error("BADMARK")) refuse_mark();
   if (how.reply.is_error()) refuse(how, command, key);
   return how.reply.integer == 1 ? fence_result::written : fence_result::refused_stale;
@@ -138,7 +139,7 @@ fence_result fence::write(fence_token token, std::string_view command, std::stri
                                .answered = {},
                                .token = token.value(),
                                .remember_ms = me.remember_ms,
-                               .done_ms = sync::notes::kept_ms,
+                               .done_ms = sync::idempotency_marks::kept_ms,
                                .command = command,
                                .rest = {}};
   for (auto const& one : answered) script.answered.push_back({one});
@@ -160,7 +161,7 @@ fence_result fence::claim(fence_token token) {
 
 std::int64_t fence::newest() {
   std::string_view const command[]{"GET", impl_->mark};
-  auto const how = net::answer{.reply = impl_->core->ask_server(command, impl_->mark)};
+  auto const how = net::response{.reply = impl_->core->ask_server(command, impl_->mark)};
   if (how.reply.is_nil()) return 0;
   if (how.reply.is_error("WRONGTYPE")) impl_->refuse_mark();
   if (how.reply.is_error()) impl_->refuse(how, "GET", impl_->mark);

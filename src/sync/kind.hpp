@@ -11,7 +11,7 @@ namespace holdfast::engine {
 struct exclusive_kind {
   sync::wires const& wires;
   /// The options that this kind has its own mind about.
-  lock_options (*adjust)(lock_options);
+  lock_options (*normalize_options)(lock_options);
   /// What a thread that holds it gets for locking it again.
   enum class nesting { refused, counted } again;
 };

@@ -5,10 +5,10 @@
 
 #include "engine/access.hpp"
 #include "scripts/redisson_latch.hpp"
+#include "sync/lock_binding.hpp"
 #include "sync/options_check.hpp"
 #include "sync/redisson.hpp"
-#include "sync/redisson/tally.hpp"
-#include "sync/seat.hpp"
+#include "sync/redisson/shared_counter.hpp"
 #include "sync/waiting.hpp"
 
 namespace holdfast {
@@ -26,12 +26,12 @@ constexpr std::int64_t closed_message = 1;
 }  // namespace
 
 struct latch::impl {
-  sync::seat seat;
-  format::tally count;
+  sync::lock_binding binding;
+  format::shared_counter count;
 
   impl(client& redis, std::string const& name, waiting_options const& options)
-      : seat{redis, name, sync::lock_options_of(options), format::latch},
-        count{seat.core(), name, format::count_of_a_latch, names::redisson::latch_channel(name)} {}
+      : binding{redis, name, sync::lock_options_of(options), format::latch},
+        count{binding.core(), name, format::count_of_a_latch, names::redisson::latch_channel(name)} {}
 };
 
 latch::latch(client& redis, std::string name, waiting_options options) {
@@ -49,7 +49,7 @@ latch::latch(client& redis, std::string name, waiting_options options) {
 
 latch::~latch() = default;
 
-std::string const& latch::name() const noexcept { return impl_->seat.name(); }
+std::string const& latch::name() const noexcept { return impl_->binding.name(); }
 
 bool latch::try_set_count(std::int64_t count) {
   format::check_number("the count of", name(), count, 0, highest_count);
@@ -64,17 +64,17 @@ void latch::count_down(std::int64_t n) {
                                                           .n = n,
                                                           .publish = impl_->count.publish(),
                                                           .channel = impl_->count.channel(),
-                                                          .done_ms = sync::notes::kept_ms});
+                                                          .done_ms = sync::idempotency_marks::kept_ms});
 }
 
 std::int64_t latch::count() { return std::max<std::int64_t>(impl_->count.read().value_or(0), 0); }
 
 bool latch::try_wait() { return count() == 0; }
 
-void latch::wait(std::stop_token stop) { (void)impl_->seat.pass(std::nullopt, stop); }
+void latch::wait(std::stop_token stop) { (void)impl_->binding.pass(std::nullopt, stop); }
 
 bool latch::wait_within(std::chrono::nanoseconds time, std::stop_token stop) {
-  return impl_->seat.pass(time, stop);
+  return impl_->binding.pass(time, stop);
 }
 
 void latch::arrive_and_wait(std::int64_t n, std::stop_token stop) {
@@ -83,7 +83,7 @@ void latch::arrive_and_wait(std::int64_t n, std::stop_token stop) {
 }
 
 void latch::async_wait(wait_handler done, std::stop_token stop) {
-  impl_->seat.async_pass(std::nullopt, std::move(done), std::move(stop));
+  impl_->binding.async_pass(std::nullopt, std::move(done), std::move(stop));
 }
 
 bool latch::open() {
@@ -92,7 +92,7 @@ bool latch::open() {
                                                            .answered = {},
                                                            .publish = impl_->count.publish(),
                                                            .channel = impl_->count.channel(),
-                                                           .done_ms = sync::notes::kept_ms}) == 1;
+                                                           .done_ms = sync::idempotency_marks::kept_ms}) == 1;
 }
 
 }  // namespace holdfast

@@ -40,7 +40,7 @@ struct all_keys {
   std::vector<key> keys{};
 };
 
-call acquire(std::string_view name, ask const& how) {
+call acquire(std::string_view name, acquire_request const& how) {
   all_keys const k{name};
   return lua::acquire{.keys = k.keys,
                       .owner = how.owner,
@@ -48,12 +48,12 @@ call acquire(std::string_view name, ask const& how) {
                       .tokens = how.tokens,
                       .mode = how.join ? "join" : "ask",
                       .ticket = how.ticket,
-                      .starvation_us = how.terms.starvation.count(),
-                      .grant_ms = how.terms.grant.count(),
-                      .publish = word_of(how.terms.publish)}();
+                      .starvation_us = how.policy.starvation.count(),
+                      .grant_ms = how.policy.grant.count(),
+                      .publish = word_of(how.policy.publish)}();
 }
 
-call release(owned what, handover how) {
+call release(owned what, release_policy how) {
   all_keys const k{what.name};
   return lua::release{.keys = k.keys,
                       .owner = what.owner,
@@ -62,7 +62,7 @@ call release(owned what, handover how) {
                       .publish = word_of(how.publish)}();
 }
 
-call pass(owned what, handover how, ask const& next) {
+call pass(owned what, release_policy how, acquire_request const& next) {
   all_keys const k{what.name};
   return lua::pass{.keys = k.keys,
                    .owner = what.owner,
@@ -74,7 +74,7 @@ call pass(owned what, handover how, ask const& next) {
                    .tokens = next.tokens}();
 }
 
-call abandon(owned what, handover how) {
+call abandon(owned what, release_policy how) {
   all_keys const k{what.name};
   return lua::abandon{.keys = k.keys,
                       .owner = what.owner,
@@ -98,10 +98,10 @@ std::string_view first(std::string_view joined) { return take_name(joined); }
 }  // namespace multi_calls
 }  // namespace
 
-constinit several_names const several{.count = multi_calls::count,
-                                      .first = multi_calls::first,
-                                      .all = split_names,
-                                      .title = multi_calls::title};
+constinit lock_names const several{.count = multi_calls::count,
+                                   .first = multi_calls::first,
+                                   .all = split_names,
+                                   .title = multi_calls::title};
 
 void add_leases(std::span<owned const> leases, std::vector<key>& locks, std::vector<arg>& owners) {
   for (auto const& one : leases) {

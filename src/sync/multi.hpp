@@ -19,7 +19,7 @@ extern engine::recipe const multi;
 
 /// What is the same on all wires: the names of a line, and a renewal's pairs of an owner and how many of the
 /// locks are its own.
-extern engine::several_names const several;
+extern engine::lock_names const several;
 void add_leases(std::span<engine::owned const> leases, std::vector<key>& locks, std::vector<arg>& owners);
 
 /// `"a"`, `"a" and "b"`, `"a", "b" and 14 more`.

@@ -118,12 +118,12 @@ release_result multi_lease::release() noexcept {
   }
   auto worst = release_result::released;
   for (auto& one : parts) {
-    auto mine = engine::held::take(std::move(one));
+    auto mine = engine::lease_state::take(std::move(one));
     if (!mine) {
       worst = release_result::lost;
       continue;
     }
-    auto at = mine->place().home().shared_from_this();
+    auto at = mine->queue().engine().shared_from_this();
     auto end = at->begin_release(mine);
     begun.emplace_back(std::move(at), std::move(end));
   }

@@ -6,10 +6,10 @@
 #include <utility>
 
 #include "engine/access.hpp"
-#include "sync/groups.hpp"
 #include "sync/multi.hpp"
 #include "sync/multi_contents.hpp"
 #include "sync/options_check.hpp"
+#include "sync/slot_groups.hpp"
 #include "sync/std_shape.hpp"
 
 namespace holdfast {
@@ -83,7 +83,7 @@ places places_of(std::vector<multi_mutex::member> members) {
 struct multi_mutex::impl {
   std::string title;
   std::shared_ptr<multi_lease::contents const> what;
-  sync::groups groups;
+  sync::slot_groups groups;
   sync::std_shape<multi_lease> shape;
 
   impl(places all, lock_options const& options)
@@ -103,13 +103,13 @@ struct multi_mutex::impl {
         [](place const& one) -> std::tuple<std::string_view, std::string_view, int, std::string_view> {
           return {one.core->url(), one.core->uuid(), one.core->slot_of(one.name), one.name};
         });
-    std::vector<sync::group> made;
+    std::vector<sync::slot_group> made;
     while (!all.empty()) {
       auto const core = all.front().core;
       auto const names = next_group(all, made.size(), contents->part_of);
       made.emplace_back(core, names, options);
     }
-    groups = std::make_shared<std::vector<sync::group> const>(std::move(made));
+    groups = std::make_shared<std::vector<sync::slot_group> const>(std::move(made));
     what = std::move(contents);
   }
 
@@ -144,15 +144,15 @@ multi_mutex::multi_mutex(std::vector<member> members, lock_options options)
 multi_mutex::~multi_mutex() = default;
 
 std::optional<busy_info> multi_mutex::last_busy() {
-  sync::group const* last = nullptr;
+  sync::slot_group const* last = nullptr;
   auto at = time_point{};
   for (auto const& one : *impl_->groups) {
-    auto const when = one.core().last_busy_at(*one.place());
+    auto const when = one.core().last_busy_at(*one.queue());
     if (when <= at) continue;
     last = &one;
     at = when;
   }
-  return last != nullptr ? last->core().last_busy(*last->place()) : std::nullopt;
+  return last != nullptr ? last->core().last_busy(*last->queue()) : std::nullopt;
 }
 
 std::vector<std::string> const& multi_mutex::names() const noexcept { return impl_->what->names; }

@@ -14,7 +14,7 @@ namespace quorum_calls {
 
 namespace lua = scripts::quorum;
 
-call acquire(std::string_view name, ask const& how) {
+call acquire(std::string_view name, acquire_request const& how) {
   plain::keys const k{name};
   auto const mark = names::newest_ask(name);
   return lua::acquire{.lock = {k.lock},
@@ -32,15 +32,15 @@ call acquire(std::string_view name, ask const& how) {
 
 /// The vote is kept for so long for the waiter that is told to come and ask, however long that one has
 /// waited: what a frozen one can cost.
-handover kept(handover how) {
+release_policy kept(release_policy how) {
   how.starvation = {};
   how.grant = milliseconds{500};
   return how;
 }
 
-call release(owned what, handover how) { return plain::give_back<lua::release>(what, kept(how)); }
+call release(owned what, release_policy how) { return plain::give_back<lua::release>(what, kept(how)); }
 
-call abandon(owned what, handover how) { return plain::give_back<lua::abandon>(what, kept(how)); }
+call abandon(owned what, release_policy how) { return plain::give_back<lua::abandon>(what, kept(how)); }
 
 call yield(owned what, std::string_view ticket, std::uint64_t number) {
   plain::keys const k{what.name};

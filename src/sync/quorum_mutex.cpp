@@ -25,8 +25,9 @@ lock_options adjust(lock_options asked) {
   return asked;
 }
 
-constexpr engine::exclusive_kind by_majority{
-    .wires = sync::quorum_wires, .adjust = adjust, .again = engine::exclusive_kind::nesting::refused};
+constexpr engine::exclusive_kind by_majority{.wires = sync::quorum_wires,
+                                             .normalize_options = adjust,
+                                             .again = engine::exclusive_kind::nesting::refused};
 
 }  // namespace
 

@@ -18,9 +18,9 @@ verdict read_granted(resp::reply const& reply, std::size_t at) {
   return granted{.token = reply[at].integer, .count = static_cast<int>(reply[at + 1].integer)};
 }
 
-found read_found(std::int64_t code) {
-  if (code > 0) return found::mine;
-  return code == 0 ? found::gone : found::foreign;
+ownership read_found(std::int64_t code) {
+  if (code > 0) return ownership::mine;
+  return code == 0 ? ownership::gone : ownership::foreign;
 }
 
 }  // namespace
@@ -32,7 +32,7 @@ verdict read_acquire(resp::reply const& reply) {
   return busy{};  // nothing that our script says: ask again
 }
 
-found read_release(resp::reply const& reply) { return read_found(reply.integer); }
+ownership read_release(resp::reply const& reply) { return read_found(reply.integer); }
 
 std::vector<std::size_t> read_wanted(resp::reply const& reply) {
   std::vector<std::size_t> places;
@@ -42,19 +42,19 @@ std::vector<std::size_t> read_wanted(resp::reply const& reply) {
 }
 
 passed read_pass(resp::reply const& reply) {
-  if (!reply.is_array() || reply.size() == 0) return {.before = found::gone};
+  if (!reply.is_array() || reply.size() == 0) return {.before = ownership::gone};
   if (reply[0].integer == 1 && reply.size() == 3) return {.next = {read_granted(reply, 1)}};
   if (reply[0].integer == 2 && reply.size() == 7) return {.next = {read_busy(reply, 1)}};
   return {.before = read_found(reply[0].integer)};
 }
 
-std::vector<std::pair<std::size_t, found>> read_renew(resp::reply const& reply) {
-  std::vector<std::pair<std::size_t, found>> lost;
+std::vector<std::pair<std::size_t, ownership>> read_renew(resp::reply const& reply) {
+  std::vector<std::pair<std::size_t, ownership>> lost;
   for (auto const& place : reply.elements) {
     if (!place.is_integer()) continue;
     auto const foreign = place.integer < 0;
     lost.emplace_back(static_cast<std::size_t>(foreign ? -place.integer : place.integer) - 1,
-                      foreign ? found::foreign : found::gone);
+                      foreign ? ownership::foreign : ownership::gone);
   }
   return lost;
 }

@@ -13,7 +13,7 @@ namespace holdfast::sync::replies {
 [[nodiscard]] engine::verdict read_acquire(resp::reply const& reply);
 
 /// 1 it was ours and is free now; 0 it was gone; -1 it is somebody else's.
-[[nodiscard]] engine::found read_release(resp::reply const& reply);
+[[nodiscard]] engine::ownership read_release(resp::reply const& reply);
 
 /// The places (from 1) of those that are still to be released.
 [[nodiscard]] std::vector<std::size_t> read_wanted(resp::reply const& reply);
@@ -22,7 +22,7 @@ namespace holdfast::sync::replies {
 [[nodiscard]] engine::passed read_pass(resp::reply const& reply);
 
 /// The places (from 1) of those that are lost: n when it is gone, -n when it is somebody else's.
-[[nodiscard]] std::vector<std::pair<std::size_t, engine::found>> read_renew(resp::reply const& reply);
+[[nodiscard]] std::vector<std::pair<std::size_t, engine::ownership>> read_renew(resp::reply const& reply);
 
 /// The lists {place (from 1), milliseconds that were left} among them: see engine::recipe::read_cut.
 [[nodiscard]] std::vector<std::pair<std::size_t, engine::milliseconds>> read_cut(resp::reply const& reply);

@@ -3,10 +3,10 @@
 #include <utility>
 
 #include "scripts/redisson_semaphore.hpp"
+#include "sync/lock_binding.hpp"
 #include "sync/options_check.hpp"
 #include "sync/redisson.hpp"
-#include "sync/redisson/tally.hpp"
-#include "sync/seat.hpp"
+#include "sync/redisson/shared_counter.hpp"
 #include "sync/waiting.hpp"
 
 namespace holdfast {
@@ -14,16 +14,16 @@ namespace holdfast {
 namespace format = sync::redisson;
 
 struct semaphore::impl {
-  sync::seat seat;
-  format::tally permits;
+  sync::lock_binding binding;
+  format::shared_counter permits;
 
   impl(client& redis, std::string const& name, waiting_options const& options)
-      : seat{redis, name, sync::lock_options_of(options), format::semaphore},
-        permits{seat.core(), name, format::permits_of_a_semaphore, names::redisson::semaphore_channel(name)} {
-  }
+      : binding{redis, name, sync::lock_options_of(options), format::semaphore},
+        permits{binding.core(), name, format::permits_of_a_semaphore,
+                names::redisson::semaphore_channel(name)} {}
 
   [[nodiscard]] int checked(std::string_view what, std::int64_t number) const {
-    format::check_number(what, seat.name(), number, 1, format::most_permits);
+    format::check_number(what, binding.name(), number, 1, format::most_permits);
     return static_cast<int>(number);
   }
   [[nodiscard]] int wanted(std::int64_t number) const {
@@ -31,13 +31,13 @@ struct semaphore::impl {
   }
 
   void add(std::int64_t number) {
-    permits.change(scripts::redisson_semaphore::add{.counter = {seat.name()},
+    permits.change(scripts::redisson_semaphore::add{.counter = {binding.name()},
                                                     .done = {},
                                                     .answered = {},
                                                     .permits = number,
                                                     .publish = permits.publish(),
                                                     .channel = permits.channel(),
-                                                    .done_ms = sync::notes::kept_ms});
+                                                    .done_ms = sync::idempotency_marks::kept_ms});
   }
 };
 
@@ -49,7 +49,7 @@ semaphore::semaphore(client& redis, std::string name, waiting_options options) {
 
 semaphore::~semaphore() = default;
 
-std::string const& semaphore::name() const noexcept { return impl_->seat.name(); }
+std::string const& semaphore::name() const noexcept { return impl_->binding.name(); }
 
 bool semaphore::try_set_permits(std::int64_t permits) {
   format::check_number("the number of permits of", name(), permits, 0, format::most_permits);
@@ -57,23 +57,23 @@ bool semaphore::try_set_permits(std::int64_t permits) {
 }
 
 void semaphore::acquire(std::int64_t permits, std::stop_token stop) {
-  (void)impl_->seat.pass(std::nullopt, stop, impl_->wanted(permits));
+  (void)impl_->binding.pass(std::nullopt, stop, impl_->wanted(permits));
 }
 
 bool semaphore::try_acquire(std::int64_t permits) { return try_acquire_within({}, permits, {}); }
 
 bool semaphore::try_acquire_within(std::chrono::nanoseconds wait, std::int64_t permits,
                                    std::stop_token stop) {
-  return impl_->seat.pass(wait, stop, impl_->wanted(permits));
+  return impl_->binding.pass(wait, stop, impl_->wanted(permits));
 }
 
 void semaphore::async_acquire(acquire_handler done, std::int64_t permits, std::stop_token stop) {
-  impl_->seat.async_pass(std::nullopt, std::move(done), std::move(stop), impl_->wanted(permits));
+  impl_->binding.async_pass(std::nullopt, std::move(done), std::move(stop), impl_->wanted(permits));
 }
 
 void semaphore::async_try_acquire_within(std::chrono::nanoseconds wait, acquire_handler done,
                                          std::int64_t permits, std::stop_token stop) {
-  impl_->seat.async_pass(wait, std::move(done), std::move(stop), impl_->wanted(permits));
+  impl_->binding.async_pass(wait, std::move(done), std::move(stop), impl_->wanted(permits));
 }
 
 void semaphore::release(std::int64_t permits) {
@@ -88,7 +88,7 @@ void semaphore::add_permits(std::int64_t permits) {
 
 std::int64_t semaphore::drain() {
   return impl_->permits.change(scripts::redisson_semaphore::drain{
-      .counter = {name()}, .done = {}, .answered = {}, .done_ms = sync::notes::kept_ms});
+      .counter = {name()}, .done = {}, .answered = {}, .done_ms = sync::idempotency_marks::kept_ms});
 }
 
 std::int64_t semaphore::available() { return impl_->permits.read().value_or(0); }

@@ -3,10 +3,10 @@
 #include <atomic>
 #include <utility>
 
+#include "sync/lock_binding.hpp"
 #include "sync/options_check.hpp"
 #include "sync/redisson.hpp"
 #include "sync/redisson/rw.hpp"
-#include "sync/seat.hpp"
 #include "sync/std_shape.hpp"
 
 namespace holdfast {
@@ -29,13 +29,13 @@ lock_options beside_redisson(lock_options options) {
 struct shared_mutex::impl {
   /// Those who write, or those who read: each has a line of its own, and the server keeps them apart.
   struct side {
-    sync::seat seat;
+    sync::lock_binding binding;
     sync::std_shape<lease> shape;
 
     side(client& redis, std::string const& name, lock_options const& options, engine::recipe const& kind,
          std::string const& title, nesting again)
-        : seat{redis, name, options, kind},
-          shape{title, again, [on = seat.core(), title](lease mine) {
+        : binding{redis, name, options, kind},
+          shape{title, again, [on = binding.core(), title](lease mine) {
                   mine.async_release({});
                   on->warn([&title] {
                     return "a thread ended without unlocking " + title + "; it is given back";
@@ -43,23 +43,23 @@ struct shared_mutex::impl {
                 }} {}
 
     [[nodiscard]] lease acquire(std::stop_token const& stop) const {
-      return std::move(*seat.acquire(std::nullopt, stop));
+      return std::move(*binding.acquire(std::nullopt, stop));
     }
     [[nodiscard]] std::optional<lease> try_acquire_within(std::chrono::nanoseconds wait,
                                                           std::stop_token const& stop) const {
-      seat.check_wait(wait);
-      return seat.acquire(wait, stop);
+      binding.check_wait(wait);
+      return binding.acquire(wait, stop);
     }
     void async_try_acquire_within(std::chrono::nanoseconds wait, shared_mutex::acquire_handler done,
                                   std::stop_token stop) const {
-      seat.check_wait(wait);
-      seat.async_acquire(wait, std::move(done), std::move(stop));
+      binding.check_wait(wait);
+      binding.async_acquire(wait, std::move(done), std::move(stop));
     }
     void lock() {
       shape.lock([this] { return acquire({}); });
     }
     [[nodiscard]] bool try_lock_within(std::chrono::nanoseconds wait) {
-      return shape.try_lock([this, wait] { return seat.acquire(wait, {}); });
+      return shape.try_lock([this, wait] { return binding.acquire(wait, {}); });
     }
   };
 
@@ -85,7 +85,7 @@ shared_mutex::shared_mutex(client& redis, std::string name, lock_options options
 
 shared_mutex::~shared_mutex() = default;
 
-std::string const& shared_mutex::name() const noexcept { return impl_->writers.seat.name(); }
+std::string const& shared_mutex::name() const noexcept { return impl_->writers.binding.name(); }
 
 void shared_mutex::lock() {
   if (impl_->readers.shape.mine()) {
@@ -147,24 +147,24 @@ std::optional<lease> shared_mutex::try_acquire_shared_within(std::chrono::nanose
 }
 
 lease shared_mutex::downgrade(lease writing) {
-  auto const& seat = impl_->writers.seat;
-  auto const* const what = engine::held::behind(writing);
+  auto const& binding = impl_->writers.binding;
+  auto const* const what = engine::lease_state::behind(writing);
   sync::check(
-      what != nullptr && &what->place() == seat.line().get(),
+      what != nullptr && &what->queue() == binding.queue().get(),
       "only a lease to write the lock \"" + name() + "\", of the same client, can become one to read it");
-  auto const owner = seat.core()->owner_id(what->number());
+  auto const owner = binding.core()->owner_id(what->number());
   auto const script = sync::redisson::downgrade({.name = name(), .owner = owner}, what->options().ttl,
-                                                seat.core()->publishing_now());
-  return engine::held::handle(
-      seat.core()->become(engine::held::take(std::move(writing)), impl_->readers.seat.line(), script));
+                                                binding.core()->publishing_now());
+  return engine::lease_state::handle(binding.core()->become(engine::lease_state::take(std::move(writing)),
+                                                            impl_->readers.binding.queue(), script));
 }
 
 void shared_mutex::async_acquire(acquire_handler done, std::stop_token stop) {
-  impl_->writers.seat.async_acquire(std::nullopt, std::move(done), std::move(stop));
+  impl_->writers.binding.async_acquire(std::nullopt, std::move(done), std::move(stop));
 }
 
 void shared_mutex::async_acquire_shared(acquire_handler done, std::stop_token stop) {
-  impl_->readers.seat.async_acquire(std::nullopt, std::move(done), std::move(stop));
+  impl_->readers.binding.async_acquire(std::nullopt, std::move(done), std::move(stop));
 }
 
 void shared_mutex::async_try_acquire_within(std::chrono::nanoseconds wait, acquire_handler done,
@@ -178,9 +178,9 @@ void shared_mutex::async_try_acquire_shared_within(std::chrono::nanoseconds wait
 }
 
 std::optional<busy_info> shared_mutex::last_busy() {
-  auto const& core = impl_->writers.seat.core();
-  auto& writers = *impl_->writers.seat.line();
-  auto& readers = *impl_->readers.seat.line();
+  auto const& core = impl_->writers.binding.core();
+  auto& writers = *impl_->writers.binding.queue();
+  auto& readers = *impl_->readers.binding.queue();
   return core->last_busy(core->last_busy_at(writers) > core->last_busy_at(readers) ? writers : readers);
 }
 

@@ -27,25 +27,25 @@ std::optional<std::uint16_t> cluster::slot_for(net::request const& what) noexcep
   return hash_slot(what.key_text());
 }
 
-cluster::cluster(reactor::loop& on, net::place const& where, net::settings const& how, client_stats& counts,
-                 events tell)
+cluster::cluster(reactor::loop& on, net::deployment_url const& where, net::settings const& how,
+                 client_stats& counts, events tell)
     : on_{on},
-      where_{where},
-      how_{how},
+      url_{where},
+      config_{how},
       counts_{counts},
       tell_{std::move(tell)},
-      node_events_{.refused = [this](cluster_node& by, net::lane over,
+      node_events_{.refused = [this](cluster_node& by, net::connection_role over,
                                      batch& what) { return on_refused(by, over, what); },
                    .troubled = [this](cluster_node&) { on_troubled(); },
                    .broken = tell_.broken,
                    .drained =
                        [this](std::uint16_t slot) {
-                         detours_.open(slot);
+                         redirects_.open(slot);
                          advance(slot);
                        }},
       random_{static_cast<std::minstd_rand::result_type>(random_seed())},
       out_of_memory_{std::make_shared<error const>(std::errc::not_enough_memory,
-                                                   how_.server.display + ": out of memory")},
+                                                   config_.server.display + ": out of memory")},
       channels_{{.server_of = [this](std::uint16_t slot) { return (*owners_)[slot]; },
                  .any = [this](cluster_node* before, cluster_node* last) { return any_node(before, last); },
                  .sharded = [this] { return sharded_; },
@@ -54,14 +54,15 @@ cluster::cluster(reactor::loop& on, net::place const& where, net::settings const
                        if (why.what == refusal::kind::moved) {
                          try_or_tick([&] { learn(why.slot, announced({why.host, why.port}, by)); });
                        } else {
-                         scout_.look();
+                         refresh_.look();
                        }
                        wake_by(boot_clock::now() + placing_pause);
                      }}},
-      scout_{on,
-             {.candidates = [this] { return candidates(); },
-              .found = [this](cluster_node& by, scout::findings const& what) { on_found(by, what); },
-              .failed = [this](std::shared_ptr<error const> const& why) { on_unknown(why); }}},
+      refresh_{
+          on,
+          {.candidates = [this] { return candidates(); },
+           .found = [this](cluster_node& by, topology_refresh::findings const& what) { on_found(by, what); },
+           .failed = [this](std::shared_ptr<error const> const& why) { on_unknown(why); }}},
       tick_{[this] { tick(); }} {}
 
 cluster::~cluster() = default;
@@ -69,13 +70,13 @@ cluster::~cluster() = default;
 void cluster::send(net::request what) {
   if (auto const slot = slot_for(what)) {
     auto* const owner = (*owners_)[*slot];
-    if (owner != nullptr && (detours_.empty() || !detours_.closed(*slot))) {
-      owner->over(what.over).send(std::move(what));
+    if (owner != nullptr && (redirects_.empty() || !redirects_.closed(*slot))) {
+      owner->over(what.role).send(std::move(what));
       return;
     }
   }
   batch one;
-  one.emplace_back().what = std::move(what);
+  one.emplace_back().request = std::move(what);
   dispatch(one);
   if (!shut_because_) ++counts_.commands;
 }
@@ -92,22 +93,22 @@ void cluster::dispatch(batch& what) {
     return;
   }
   auto& one = what.front();
-  auto const slot = slot_for(one.what);
+  auto const slot = slot_for(one.request);
   auto* const any = !slot && mapped_ && health_.ok ? any_node(nullptr, nullptr) : nullptr;
-  one.what.kept_for = slot ? refusal::kind::other : refusal::kind::unserved;
-  one.what.ask_at = nullptr;
+  one.request.kept_for = slot ? refusal::kind::other : refusal::kind::unserved;
+  one.request.ask_at = nullptr;
   if (any != nullptr) {
-    any->over(one.what.over).send(std::move(what));
-  } else if (slot && !detours_.closed(*slot)) {
+    any->over(one.request.role).send(std::move(what));
+  } else if (slot && !redirects_.closed(*slot)) {
     forward(*slot, what);
   } else {
     note_kept(one);
     wake_by(limit_of(one));
     if (slot) {
-      detours_.add(*slot, std::move(what));
+      redirects_.add(*slot, std::move(what));
     } else {
-      lobby_.splice(lobby_.end(), what);
-      scout_.look();
+      unrouted_.splice(unrouted_.end(), what);
+      refresh_.look();
     }
   }
 }
@@ -123,14 +124,14 @@ void cluster::dispatch_or_fail(batch& what) noexcept {
 
 /// On its way to the node that it is for; kept when there is none.
 void cluster::forward(std::uint16_t slot, batch& what) {
-  auto& one = what.front().what;
+  auto& one = what.front().request;
   auto* const to = one.ask_at != nullptr ? one.ask_at : (*owners_)[slot];
   if (to == nullptr) {
     one.kept_for = refusal::kind::unserved;
     keep(slot, what);
     return;
   }
-  auto& line = to->over(one.over);
+  auto& line = to->over(one.role);
   if (one.ask_at != nullptr) {
     // Counts for the request right behind it, and has to give up with it.
     net::request asking;
@@ -147,7 +148,7 @@ void cluster::forward(std::uint16_t slot, batch& what) {
 /// A slot is open, or some of its requests are due.
 void cluster::advance(std::uint16_t slot) noexcept {
   if (shut_because_) return;
-  for (auto those = detours_.take(slot, boot_clock::now()); !those.empty();) {
+  for (auto those = redirects_.take(slot, boot_clock::now()); !those.empty();) {
     auto one = first_of(those);
     try {
       forward(slot, one);
@@ -159,59 +160,59 @@ void cluster::advance(std::uint16_t slot) noexcept {
 
 /// What a node refuses it hasn't done, as a rule: whether an earlier copy was carried out is as unknown as
 /// before.
-bool cluster::on_refused(cluster_node& by, net::lane over, batch& what) {
+bool cluster::on_refused(cluster_node& by, net::connection_role over, batch& what) {
   auto& one = what.front();
-  auto const slot = slot_for(one.what);
-  if (shut_because_ || one.what.stays || !slot) return false;
-  if (one.what.divisible && one.how.reply.is_error("TRYAGAIN")) return false;
-  auto const said = read_refusal(one.how.reply.text);
+  auto const slot = slot_for(one.request);
+  if (shut_because_ || one.request.stays || !slot) return false;
+  if (one.request.divisible && one.response.reply.is_error("TRYAGAIN")) return false;
+  auto const said = read_refusal(one.response.reply.text);
   auto const elsewhere = said.what == refusal::kind::moved || said.what == refusal::kind::ask;
   if (said.what == refusal::kind::other || (elsewhere && said.slot != *slot)) return false;
 
-  if (!said.halfway) one.how.sent = one.how.resent;
-  one.what.kept_for = said.what;
-  one.what.ask_at = nullptr;
+  if (!said.halfway) one.response.sent = one.response.resent;
+  one.request.kept_for = said.what;
+  one.request.ask_at = nullptr;
   note_kept(one);
   cluster_node* to = nullptr;
   if (elsewhere) to = &announced({said.host, said.port}, by);
   if (said.what == refusal::kind::moved) learn(*slot, *to);
   // WAIT counts what its own connection has written, and has no part in asking.
-  auto const later = said.what == refusal::kind::ask && over == net::lane::acknowledged;
-  if (!elsewhere || later || ++one.what.redirects > most_redirects) {
-    if (later) one.what.kept_for = refusal::kind::not_yet;  // nodes that disagree may do so for ever
+  auto const later = said.what == refusal::kind::ask && over == net::connection_role::acknowledged;
+  if (!elsewhere || later || ++one.request.redirects > most_redirects) {
+    if (later) one.request.kept_for = refusal::kind::not_yet;  // nodes that disagree may do so for ever
     keep(*slot, what);
     return true;
   }
-  detours_.close(*slot);
+  redirects_.close(*slot);
   try {
-    if (!by.drain(*slot, over)) detours_.open(*slot);
+    if (!by.drain(*slot, over)) redirects_.open(*slot);
   } catch (std::exception const&) {
-    detours_.open(*slot);
+    redirects_.open(*slot);
     throw;
   }
-  if (said.what == refusal::kind::ask) one.what.ask_at = to;
+  if (said.what == refusal::kind::ask) one.request.ask_at = to;
   wake_by(limit_of(one));
-  detours_.redirect(*slot, std::move(what));
+  redirects_.redirect(*slot, std::move(what));
   return true;
 }
 
 void cluster::keep(std::uint16_t slot, batch& what) {
   auto& one = what.front();
   note_kept(one);
-  one.what.redirects = 0;
-  one.what.ask_at = nullptr;
-  auto const longest = shortest_pause * (2U << std::min<unsigned>(one.what.pauses, most_doublings));
-  if (one.what.pauses != 0xffff) ++one.what.pauses;
+  one.request.redirects = 0;
+  one.request.ask_at = nullptr;
+  auto const longest = shortest_pause * (2U << std::min<unsigned>(one.request.pauses, most_doublings));
+  if (one.request.pauses != 0xffff) ++one.request.pauses;
   std::uniform_int_distribution<std::chrono::nanoseconds::rep> pause{
       std::chrono::nanoseconds{shortest_pause}.count(), std::chrono::nanoseconds{longest}.count()};
   auto const retry = boot_clock::now() + std::chrono::nanoseconds{pause(random_)};
   wake_by(std::min(retry, limit_of(one)));
-  if (one.what.kept_for == refusal::kind::unserved) scout_.look();
-  detours_.keep(slot, std::move(what), retry);
+  if (one.request.kept_for == refusal::kind::unserved) refresh_.look();
+  redirects_.keep(slot, std::move(what), retry);
 }
 
-void cluster::empty_lobby() noexcept {
-  for (auto all = std::exchange(lobby_, {}); !all.empty();) {
+void cluster::send_unrouted() noexcept {
+  for (auto all = std::exchange(unrouted_, {}); !all.empty();) {
     auto one = first_of(all);
     dispatch_or_fail(one);
   }
@@ -239,18 +240,18 @@ void cluster::send_to(std::string const& master, net::request what) {
   auto const known = nodes_.find(master);
   if (known == nodes_.end()) {
     auto const why = std::make_shared<error const>(
-        errc::unreachable, how_.server.display + ": " + master + " serves no keys any more");
+        errc::unreachable, config_.server.display + ": " + master + " serves no keys any more");
     batch one;
-    one.emplace_back().what = std::move(what);
+    one.emplace_back().request = std::move(what);
     fail(std::move(one), why);
     return;
   }
   what.stays = true;
-  known->second->over(what.over).send(std::move(what));
+  known->second->over(what.role).send(std::move(what));
 }
 
 bool cluster::idle() const noexcept {
-  return lobby_.empty() && detours_.empty() &&
+  return unrouted_.empty() && redirects_.empty() &&
          std::ranges::all_of(nodes_, [](auto const& one) { return one.second->idle(); });
 }
 
@@ -261,7 +262,7 @@ bool cluster::up() const noexcept {
 void cluster::listen(std::string const& channel, channel_of whose, net::subscriber::listener& who) {
   if (shut_because_) return;
   if (channels_.listen(channel, whose, who)) return;
-  scout_.look();
+  refresh_.look();
   wake_by(boot_clock::now() + placing_pause);
 }
 

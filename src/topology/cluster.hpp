@@ -15,8 +15,8 @@
 #include "topology/cluster_channels.hpp"
 #include "topology/cluster_node.hpp"
 #include "topology/deployment.hpp"
-#include "topology/detours.hpp"
-#include "topology/scout.hpp"
+#include "topology/redirect_queue.hpp"
+#include "topology/topology_refresh.hpp"
 
 namespace holdfast::topology {
 
@@ -26,7 +26,7 @@ namespace holdfast::topology {
 class cluster final : public deployment {
  public:
   /// `where` and `how` stay.
-  cluster(reactor::loop& on, net::place const& where, net::settings const& how, client_stats& counts,
+  cluster(reactor::loop& on, net::deployment_url const& where, net::settings const& how, client_stats& counts,
           events tell);
   ~cluster() override;
 
@@ -46,7 +46,7 @@ class cluster final : public deployment {
   [[nodiscard]] bool sharded() const noexcept override { return sharded_; }
 
  private:
-  using parcel = detours::parcel;
+  using routed_request = redirect_queue::routed_request;
   using batch = net::pipeline::batch;
   using owners = std::array<cluster_node*, hash_slots>;
 
@@ -56,25 +56,25 @@ class cluster final : public deployment {
   void dispatch_or_fail(batch& what) noexcept;
   void forward(std::uint16_t slot, batch& what);
   void advance(std::uint16_t slot) noexcept;
-  bool on_refused(cluster_node& by, net::lane over, batch& what);
+  bool on_refused(cluster_node& by, net::connection_role over, batch& what);
   void keep(std::uint16_t slot, batch& what);
-  void empty_lobby() noexcept;
+  void send_unrouted() noexcept;
   [[nodiscard]] cluster_node* any_node(cluster_node* before, cluster_node* last) const;
   [[nodiscard]] static batch first_of(batch& those) noexcept;
 
   // cluster_waiting.cpp: those that wait, and for how long.
-  static void note_kept(parcel& one) noexcept;
+  static void note_kept(routed_request& one) noexcept;
   void wake_by(time_point when) noexcept;
   void tick() noexcept;
   void check() noexcept;
   [[nodiscard]] bool unsettled() const noexcept;
-  [[nodiscard]] time_point limit_of(parcel const& one) const noexcept;
+  [[nodiscard]] time_point limit_of(routed_request const& one) const noexcept;
   void fail_expired(time_point now) noexcept;
   void fail(batch&& those, std::shared_ptr<error const> const& why) noexcept;
   void fail_waiting(std::shared_ptr<error const> const& why) noexcept;
   template <class Why>
   [[nodiscard]] std::shared_ptr<error const> told(Why why) const noexcept;
-  [[nodiscard]] std::shared_ptr<error const> why_unserved(parcel const& one) const;
+  [[nodiscard]] std::shared_ptr<error const> why_unserved(routed_request const& one) const;
   [[nodiscard]] std::shared_ptr<error const> why_no_node() const;
   void on_troubled() noexcept;
   template <class Step>
@@ -85,17 +85,17 @@ class cluster final : public deployment {
   cluster_node& announced(node_address const& as, cluster_node const& by);
   void learn(std::uint16_t slot, cluster_node& serves);
   [[nodiscard]] std::vector<cluster_node*> candidates();
-  void on_found(cluster_node& by, scout::findings const& what);
+  void on_found(cluster_node& by, topology_refresh::findings const& what);
   void on_unknown(std::shared_ptr<error const> const& why) noexcept;
   [[nodiscard]] std::vector<cluster_node*> replace_owners(cluster_node const& by,
-                                                          scout::findings const& what);
+                                                          topology_refresh::findings const& what);
   void take_from(cluster_node& one, batch& into) noexcept;
   void resend(batch stranded) noexcept;
   void retire_unused();
 
   reactor::loop& on_;
-  net::place const& where_;
-  net::settings const& how_;
+  net::deployment_url const& url_;
+  net::settings const& config_;
   client_stats& counts_;
   events tell_;
   cluster_node::events const node_events_;
@@ -110,13 +110,13 @@ class cluster final : public deployment {
   std::optional<std::uint16_t> gap_;  ///< a slot that nobody serves
   bool mapped_ = false;               ///< the slots have been told once
   bool sharded_ = false;              ///< has channels in slots; not before it has said so
-  detours detours_;
-  batch lobby_;                               ///< without a key, while there is no node that could be asked
+  redirect_queue redirects_;
+  batch unrouted_;                            ///< without a key, while there is no node that could be asked
   std::shared_ptr<error const> why_unknown_;  ///< the last time nobody could tell the slots
   std::shared_ptr<error const> shut_because_;
   std::shared_ptr<error const> const out_of_memory_;
   cluster_channels channels_;
-  scout scout_;
+  topology_refresh refresh_;
   reactor::timer tick_;
 };
 
@@ -136,7 +136,7 @@ void cluster::try_or_tick(Step step) noexcept {
   try {
     step();
   } catch (std::exception const&) {
-    scout_.look();
+    refresh_.look();
     wake_by(boot_clock::now());
   }
 }

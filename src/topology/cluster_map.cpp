@@ -17,7 +17,7 @@ cluster_node& cluster::node_at(net::endpoint where, std::string advice) {
   auto const name = net::host_and_port(where.host, where.port);
   auto const known = nodes_.find(name);
   if (known != nodes_.end()) return *known->second;
-  auto how = how_;
+  auto how = config_;
   how.server = std::move(where);
   how.advice = std::move(advice);
   auto made = std::make_unique<cluster_node>(on_, std::move(how), counts_, name, node_events_);
@@ -28,7 +28,7 @@ cluster_node& cluster::node_at(net::endpoint where, std::string advice) {
 cluster_node& cluster::announced(node_address const& as, cluster_node const& by) {
   auto const& host = as.host.empty() ? by.where().host : as.host;
   auto const name = net::host_and_port(host, as.port);
-  auto& one = node_at(where_.announced(host, as.port),
+  auto& one = node_at(url_.announced(host, as.port),
                       "; the cluster announces this node as " + name +
                           ": where it has another address for clients, say so in the URL with nat=" + name +
                           "/host:port");
@@ -41,7 +41,7 @@ void cluster::learn(std::uint16_t slot, cluster_node& serves) {
   if ((*owners_)[slot] == &serves) return;
   if (std::ranges::find(masters_, &serves) == masters_.end()) masters_.push_back(&serves);
   (*owners_)[slot] = &serves;
-  scout_.look_at(serves);
+  refresh_.look_at(serves);
 }
 
 /// Whom to ask for the slots: masters that are well, one chosen at random first; then all others.
@@ -56,7 +56,7 @@ std::vector<cluster_node*> cluster::candidates() {
   if (!masters_.empty()) {
     for (auto const& one : replicas_) add(announced(one, *masters_.front()));
   }
-  for (auto const& one : where_.hosts) add(node_at(one, {}));
+  for (auto const& one : url_.hosts) add(node_at(one, {}));
   return result;
 }
 
@@ -67,7 +67,7 @@ void cluster::on_unknown(std::shared_ptr<error const> const& why) noexcept {
   check();
 }
 
-void cluster::on_found(cluster_node& by, scout::findings const& what) {
+void cluster::on_found(cluster_node& by, topology_refresh::findings const& what) {
   if (shut_because_) return;
   auto const gone = replace_owners(by, what);
   if (what.sharded) sharded_ = *what.sharded;
@@ -80,12 +80,12 @@ void cluster::on_found(cluster_node& by, scout::findings const& what) {
   batch stranded;
   for (auto* const one : gone) take_from(*one, stranded);
   resend(std::move(stranded));
-  detours_.hurry([this](std::uint16_t slot) { return (*owners_)[slot] != nullptr; });
+  redirects_.hurry([this](std::uint16_t slot) { return (*owners_)[slot] != nullptr; });
   try_or_tick([this] {
-    for (auto const slot : detours_.due(boot_clock::now())) advance(slot);
+    for (auto const slot : redirects_.due(boot_clock::now())) advance(slot);
   });
   try_or_tick([this] { channels_.place_all(); });
-  empty_lobby();
+  send_unrouted();
   auto const lost = std::ranges::find_if(
       gone, [this](auto* one) { return std::ranges::find(masters_, one) == masters_.end(); });
   if (lost != gone.end()) {
@@ -101,7 +101,8 @@ void cluster::on_found(cluster_node& by, scout::findings const& what) {
 
 /// Those that are no masters any more, or have lost slots while they are out of reach: what they were asked
 /// is to be asked of others.
-std::vector<cluster_node*> cluster::replace_owners(cluster_node const& by, scout::findings const& what) {
+std::vector<cluster_node*> cluster::replace_owners(cluster_node const& by,
+                                                   topology_refresh::findings const& what) {
   auto now = std::make_unique<owners>();
   std::vector<cluster_node*> masters;
   std::vector<node_address> replicas;
@@ -131,7 +132,7 @@ std::vector<cluster_node*> cluster::replace_owners(cluster_node const& by, scout
 }
 
 void cluster::take_from(cluster_node& one, batch& into) noexcept {
-  detours_.forget(one);
+  redirects_.forget(one);
   into.splice(into.end(), one.take_all());
 }
 
@@ -142,15 +143,15 @@ void cluster::resend(batch stranded) noexcept {
   while (!stranded.empty()) {
     auto one = first_of(stranded);
     auto& back = one.front();
-    auto const slot = slot_for(back.what);
-    if (back.what.stays) {
+    auto const slot = slot_for(back.request);
+    if (back.request.stays) {
       staying.splice(staying.end(), one);
-    } else if (slot && detours_.closed(*slot)) {
-      back.what.kept_for = refusal::kind::other;
-      back.what.ask_at = nullptr;
+    } else if (slot && redirects_.closed(*slot)) {
+      back.request.kept_for = refusal::kind::other;
+      back.request.ask_at = nullptr;
       note_kept(back);
       wake_by(limit_of(back));
-      detours_.redirect(*slot, std::move(one));  // there is room for a slot that is closed
+      redirects_.redirect(*slot, std::move(one));  // there is room for a slot that is closed
     } else {
       dispatch_or_fail(one);
     }
@@ -158,7 +159,7 @@ void cluster::resend(batch stranded) noexcept {
   if (staying.empty()) return;
   fail(std::move(staying), told([this] {
          return std::make_shared<error const>(
-             errc::unreachable, how_.server.display + ": the node that was asked is no master any more");
+             errc::unreachable, config_.server.display + ": the node that was asked is no master any more");
        }));
 }
 
@@ -167,19 +168,19 @@ void cluster::resend(batch stranded) noexcept {
 /// what has brought us here.
 void cluster::retire_unused() {
   std::vector<std::string> mentioned;
-  mentioned.reserve(where_.hosts.size() + replicas_.size());
-  for (auto const& one : where_.hosts) mentioned.push_back(net::host_and_port(one.host, one.port));
+  mentioned.reserve(url_.hosts.size() + replicas_.size());
+  for (auto const& one : url_.hosts) mentioned.push_back(net::host_and_port(one.host, one.port));
   for (auto const& one : replicas_) {
-    auto const at = where_.announced(one.host, one.port);
+    auto const at = url_.announced(one.host, one.port);
     mentioned.push_back(net::host_and_port(at.host, at.port));
   }
   for (auto next = nodes_.begin(); next != nodes_.end();) {
     auto const here = next++;
     auto& one = *here->second;
     auto const needed =
-        std::ranges::find(masters_, &one) != masters_.end() || !one.idle() || scout_.needs(one);
+        std::ranges::find(masters_, &one) != masters_.end() || !one.idle() || refresh_.needs(one);
     if (needed) continue;
-    detours_.forget(one);
+    redirects_.forget(one);
     channels_.leave(one);
     (void)one.rest();
     if (std::ranges::find(mentioned, here->first) != mentioned.end()) continue;

@@ -17,7 +17,7 @@ cluster_node::cluster_node(reactor::loop& on, net::settings how, client_stats& c
       requests_{on,
                 how_,
                 counts,
-                {.refused = [this](net::lane over,
+                {.refused = [this](net::connection_role over,
                                    net::pipeline::batch& what) { return tell_.refused(*this, over, what); },
                  .troubled = [this] { tell_.troubled(*this); },
                  .broken = tell_.broken}} {}
@@ -34,7 +34,7 @@ net::subscriber& cluster_node::messages() {
   return *messages_;
 }
 
-bool cluster_node::drain(std::uint16_t slot, net::lane over_which) {
+bool cluster_node::drain(std::uint16_t slot, net::connection_role over_which) {
   auto& those = draining_over(over_which);
   if (those.now.contains(slot) || !those.next.insert(slot).second) return false;
   if (!those.now.empty()) return true;
@@ -48,17 +48,17 @@ bool cluster_node::drain(std::uint16_t slot, net::lane over_which) {
 }
 
 /// Replies come in order, so the one to this comes after those to all that was sent before.
-void cluster_node::send_barrier(net::lane over_which) {
+void cluster_node::send_barrier(net::connection_role over_which) {
   net::request ping;
   resp::append_command(ping.bytes, {"PING"});
   ping.stays = true;
-  ping.done = [this, over_which](net::answer const& how) { on_barrier(over_which, how); };
+  ping.done = [this, over_which](net::response const& how) { on_barrier(over_which, how); };
   over(over_which).send(std::move(ping));
   auto& those = draining_over(over_which);
   those.now.swap(those.next);
 }
 
-void cluster_node::on_barrier(net::lane over_which, net::answer const& how) noexcept {
+void cluster_node::on_barrier(net::connection_role over_which, net::response const& how) noexcept {
   auto& those = draining_over(over_which);
   auto const drained = std::exchange(those.now, {});
   auto lost = how.failure != nullptr;  // taken back, or the node is out of reach: nothing comes soon

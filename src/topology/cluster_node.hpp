@@ -9,7 +9,7 @@
 
 #include "net/subscriber.hpp"
 #include "reactor/reactor.hpp"
-#include "topology/lanes.hpp"
+#include "topology/server_connections.hpp"
 
 namespace holdfast::topology {
 
@@ -18,7 +18,7 @@ class cluster_node {
  public:
   struct events {
     /// True: it is seen to.
-    std::function<bool(cluster_node& by, net::lane over, net::pipeline::batch& what)> refused;
+    std::function<bool(cluster_node& by, net::connection_role over, net::pipeline::batch& what)> refused;
     std::function<void(cluster_node&)> troubled;
     std::function<void()> broken;                     ///< see net::connection::on_broken
     std::function<void(std::uint16_t slot)> drained;  ///< doesn't throw
@@ -31,12 +31,12 @@ class cluster_node {
   [[nodiscard]] std::string const& name() const noexcept { return name_; }
   [[nodiscard]] net::endpoint const& where() const noexcept { return how_.server; }
 
-  [[nodiscard]] net::connection& over(net::lane which) { return requests_.over(which); }
+  [[nodiscard]] net::connection& over(net::connection_role which) { return requests_.over(which); }
   [[nodiscard]] net::subscriber& messages();
 
   /// Has the slot called out when all that was sent before over this connection is answered, refused, or
   /// taken back. False: that is to come already. Throws std::bad_alloc, and then it isn't.
-  bool drain(std::uint16_t slot, net::lane over);
+  bool drain(std::uint16_t slot, net::connection_role over);
 
   [[nodiscard]] bool idle() const noexcept { return requests_.idle(); }
   [[nodiscard]] bool up() const noexcept { return requests_.up(); }
@@ -55,15 +55,15 @@ class cluster_node {
   void shut(std::shared_ptr<error const> const& why) noexcept;
 
  private:
-  void send_barrier(net::lane over);
-  void on_barrier(net::lane over, net::answer const& how) noexcept;
+  void send_barrier(net::connection_role over);
+  void on_barrier(net::connection_role over, net::response const& how) noexcept;
 
   reactor::loop& on_;
   net::settings const how_;
   client_stats& counts_;
   std::string const name_;
   events const& tell_;
-  lanes requests_;
+  server_connections requests_;
   std::unique_ptr<net::subscriber> messages_;
   /// Slots that are waiting for an answer behind all others, and those for which it is yet to be asked for: a
   /// cluster that changes its masters refuses thousands at once.
@@ -71,8 +71,8 @@ class cluster_node {
     std::unordered_set<std::uint16_t> now;
     std::unordered_set<std::uint16_t> next;
   };
-  [[nodiscard]] draining& draining_over(net::lane which) noexcept {
-    return which == net::lane::usual ? usual_draining_ : acknowledged_draining_;
+  [[nodiscard]] draining& draining_over(net::connection_role which) noexcept {
+    return which == net::connection_role::usual ? usual_draining_ : acknowledged_draining_;
   }
   draining usual_draining_;
   draining acknowledged_draining_;

@@ -18,9 +18,10 @@ constexpr std::chrono::seconds retirement{1};
 
 /// For who waits as long as the server says "later", the time starts anew each time that it does: the refusal
 /// may turn into another one that doesn't pass, or into a detour.
-void cluster::note_kept(parcel& one) noexcept {
-  auto& what = one.what;
-  auto const put_off = what.kept_for == refusal::kind::not_yet && what.while_down == net::patience::steady;
+void cluster::note_kept(routed_request& one) noexcept {
+  auto& what = one.request;
+  auto const put_off =
+      what.kept_for == refusal::kind::not_yet && what.while_down == net::retry_policy::steady;
   if (what.kept_since == time_point{} || put_off) what.kept_since = boot_clock::now();
 }
 
@@ -34,7 +35,7 @@ void cluster::tick() noexcept {
   auto const now = boot_clock::now();
   fail_expired(now);
   try_or_tick([this, now] {
-    for (auto const slot : detours_.due(now)) advance(slot);
+    for (auto const slot : redirects_.due(now)) advance(slot);
   });
   try_or_tick([this] { channels_.place_all(); });
   if (!retired_.empty() && retired_at_ + retirement <= now) retired_.clear();
@@ -46,52 +47,52 @@ void cluster::tick() noexcept {
 void cluster::check() noexcept {
   if (shut_because_) return;
   if (unsettled()) {
-    scout_.look();
+    refresh_.look();
   } else {
-    scout_.settled();
+    refresh_.settled();
   }
-  auto when = detours_.next([this](parcel const& one) { return limit_of(one); });
-  for (auto const& one : lobby_) when = std::min(when, limit_of(one));
+  auto when = redirects_.next([this](routed_request const& one) { return limit_of(one); });
+  for (auto const& one : unrouted_) when = std::min(when, limit_of(one));
   if (!retired_.empty()) when = std::min(when, retired_at_ + retirement);
   wake_by(when);
 }
 
 bool cluster::unsettled() const noexcept {
-  return !lobby_.empty() || detours_.any_unserved() || channels_.any_unplaced() ||
+  return !unrouted_.empty() || redirects_.any_unserved() || channels_.any_unplaced() ||
          std::ranges::any_of(masters_, [](auto const* one) { return one->missed(); });
 }
 
 void cluster::on_troubled() noexcept {
   if (shut_because_) return;
-  scout_.look();
+  refresh_.look();
   on_.arm(tick_, boot_clock::now());  // channels that are heard anywhere go elsewhere
 }
 
 /// As for a single server: until it couldn't be reached for so long, or as long as it says that it will serve
 /// us later.
-time_point cluster::limit_of(parcel const& one) const noexcept {
-  auto const& what = one.what;
+time_point cluster::limit_of(routed_request const& one) const noexcept {
+  auto const& what = one.request;
   switch (what.while_down) {
-    case net::patience::little:
-      return what.kept_since + how_.connect_timeout;
-    case net::patience::steady:
+    case net::retry_policy::little:
+      return what.kept_since + config_.connect_timeout;
+    case net::retry_policy::steady:
       return what.kept_for == refusal::kind::not_yet ? time_point::max()
-                                                     : what.kept_since + how_.connect_timeout;
-    case net::patience::endless:
+                                                     : what.kept_since + config_.connect_timeout;
+    case net::retry_policy::endless:
       break;
   }
   return what.give_up;
 }
 
 void cluster::fail_expired(time_point now) noexcept {
-  for (auto late = detours_.take_expired(now, [this](parcel const& one) { return limit_of(one); });
+  for (auto late = redirects_.take_expired(now, [this](routed_request const& one) { return limit_of(one); });
        !late.empty();) {
     auto one = first_of(late);
     auto const why = told([&] { return why_unserved(one.front()); });
     fail(std::move(one), why);
   }
   batch rest;
-  for (auto all = std::exchange(lobby_, {}); !all.empty();) {
+  for (auto all = std::exchange(unrouted_, {}); !all.empty();) {
     auto one = first_of(all);
     if (limit_of(one.front()) <= now) {
       fail(std::move(one), told([this] { return why_no_node(); }));
@@ -99,16 +100,16 @@ void cluster::fail_expired(time_point now) noexcept {
       rest.splice(rest.end(), one);
     }
   }
-  lobby_.splice(lobby_.begin(), rest);  // who was told may have sent more
+  unrouted_.splice(unrouted_.begin(), rest);  // who was told may have sent more
 }
 
 /// Null: its answer is what the server said.
 void cluster::fail(batch&& those, std::shared_ptr<error const> const& why) noexcept {
   for (auto& one : those) {
-    if (!one.what.done) continue;
-    one.how.failure = why;
+    if (!one.request.done) continue;
+    one.response.failure = why;
     try {
-      one.what.done(std::move(one.how));
+      one.request.done(std::move(one.response));
     } catch (std::exception const&) {
       on_.torn();
     }
@@ -119,28 +120,29 @@ void cluster::fail(batch&& those, std::shared_ptr<error const> const& why) noexc
 /// Nobody can tell the slots, and none ever could: as when a single server can't be reached.
 void cluster::fail_waiting(std::shared_ptr<error const> const& why) noexcept {
   auto const all = why->code() == errc::unauthorized;
-  auto const hopeless = [all](parcel const& one) {
-    return all || one.what.while_down != net::patience::endless ? time_point::min() : time_point::max();
+  auto const hopeless = [all](routed_request const& one) {
+    return all || one.request.while_down != net::retry_policy::endless ? time_point::min()
+                                                                       : time_point::max();
   };
-  auto lobby = std::exchange(lobby_, {});
-  fail(detours_.take_expired(boot_clock::now(), hopeless), why);
+  auto lobby = std::exchange(unrouted_, {});
+  fail(redirects_.take_expired(boot_clock::now(), hopeless), why);
   while (!lobby.empty()) {
     auto one = first_of(lobby);
     if (hopeless(one.front()) == time_point::min()) {
       fail(std::move(one), why);
     } else {
-      lobby_.splice(lobby_.end(), one);
+      unrouted_.splice(unrouted_.end(), one);
     }
   }
 }
 
-std::shared_ptr<error const> cluster::why_unserved(parcel const& one) const {
-  auto const why = one.what.kept_for;
+std::shared_ptr<error const> cluster::why_unserved(routed_request const& one) const {
+  auto const why = one.request.kept_for;
   if (why == refusal::kind::not_yet) return nullptr;
-  auto const slot = slot_for(one.what).value_or(0);
-  auto const& server = how_.server.display;
+  auto const slot = slot_for(one.request).value_or(0);
+  auto const& server = config_.server.display;
   auto const of_slot = "the hash slot " + std::to_string(slot);
-  auto const& said = one.how.reply;
+  auto const& said = one.response.reply;
   auto const words = said.is_error() ? " (" + said.text + ")" : std::string{};
   if (why == refusal::kind::unserved) {
     if (!mapped_) return why_no_node();
@@ -158,7 +160,7 @@ std::shared_ptr<error const> cluster::why_unserved(parcel const& one) const {
 
 /// Why what has no key waits.
 std::shared_ptr<error const> cluster::why_no_node() const {
-  auto const& server = how_.server.display;
+  auto const& server = config_.server.display;
   if (mapped_) {
     auto const which = gap_ ? "no node serves the hash slot " + std::to_string(*gap_)
                             : std::string{"cluster_state isn't ok"};
@@ -173,16 +175,16 @@ std::shared_ptr<error const> cluster::down_because() const noexcept {
   for (auto const* const one : masters_) {
     if (one->missed() && one->down_because()) return one->down_because();
   }
-  if (lobby_.empty() && !detours_.any_unserved()) return nullptr;
+  if (unrouted_.empty() && !redirects_.any_unserved()) return nullptr;
   return told([this] { return why_no_node(); });
 }
 
 void cluster::shut(std::shared_ptr<error const> const& why) noexcept {
   shut_because_ = why;
   tick_.disarm();
-  auto const never = [](parcel const&) { return time_point::min(); };
-  auto waiting = detours_.take_expired(boot_clock::now(), never);
-  waiting.splice(waiting.end(), lobby_);
+  auto const never = [](routed_request const&) { return time_point::min(); };
+  auto waiting = redirects_.take_expired(boot_clock::now(), never);
+  waiting.splice(waiting.end(), unrouted_);
   for (auto& [name, one] : nodes_) one->shut(why);
   channels_.shut();
   fail(std::move(waiting), why);

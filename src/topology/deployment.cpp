@@ -8,19 +8,20 @@
 
 namespace holdfast::topology {
 
-std::unique_ptr<deployment> make_deployment(reactor::loop& on, net::place const& where,
+std::unique_ptr<deployment> make_deployment(reactor::loop& on, net::deployment_url const& where,
                                             net::settings const& how, client_stats& counts, events tell) {
-  switch (where.what) {
-    case net::place::kind::sentinel:
+  switch (where.deployment) {
+    case net::deployment_url::kind::sentinel:
       return std::make_unique<sentinel>(on, where, how, counts, std::move(tell));
-    case net::place::kind::cluster:
+    case net::deployment_url::kind::cluster:
       return std::make_unique<cluster>(on, where, how, counts, std::move(tell));
-    case net::place::kind::single:
-    case net::place::kind::quorum:
+    case net::deployment_url::kind::single:
+    case net::deployment_url::kind::quorum:
       break;
   }
   return std::make_unique<single>(
-      on, how, counts, lanes::events{.refused = {}, .troubled = {}, .broken = std::move(tell.broken)});
+      on, how, counts,
+      server_connections::events{.refused = {}, .troubled = {}, .broken = std::move(tell.broken)});
 }
 
 }  // namespace holdfast::topology

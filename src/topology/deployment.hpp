@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "net/connection.hpp"
-#include "net/place.hpp"
+#include "net/deployment_url.hpp"
 #include "net/subscriber.hpp"
 #include "reactor/reactor.hpp"
 
@@ -80,7 +80,7 @@ class deployment {
 };
 
 /// The deployment that a URL names. `how` stays.
-[[nodiscard]] std::unique_ptr<deployment> make_deployment(reactor::loop& on, net::place const& where,
+[[nodiscard]] std::unique_ptr<deployment> make_deployment(reactor::loop& on, net::deployment_url const& where,
                                                           net::settings const& how, client_stats& counts,
                                                           events tell);
 

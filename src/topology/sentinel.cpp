@@ -7,7 +7,7 @@ namespace holdfast::topology {
 namespace {
 
 net::settings located_by(net::locator& where, net::settings how) {
-  how.where = &where;
+  how.locator = &where;
   return how;
 }
 
@@ -35,21 +35,21 @@ meaning meaning_of(resp::reply const& refusal) {
 
 }  // namespace
 
-sentinel::sentinel(reactor::loop& on, net::place const& where, net::settings const& how, client_stats& counts,
-                   events tell)
+sentinel::sentinel(reactor::loop& on, net::deployment_url const& where, net::settings const& how,
+                   client_stats& counts, events tell)
     : which_{on, where, how, counts, tell},
       how_{located_by(which_, how)},
-      master_{
-          on,
-          how_,
-          counts,
-          {.refused = [this](net::lane over, net::pipeline::batch& what) { return on_refusal(over, what); },
-           .troubled = {},
-           .broken = std::move(tell.broken)}} {}
+      master_{on,
+              how_,
+              counts,
+              {.refused = [this](net::connection_role over,
+                                 net::pipeline::batch& what) { return on_refusal(over, what); },
+               .troubled = {},
+               .broken = std::move(tell.broken)}} {}
 
-bool sentinel::on_refusal(net::lane over, net::pipeline::batch& what) {
+bool sentinel::on_refusal(net::connection_role over, net::pipeline::batch& what) {
   auto& one = what.front();
-  auto const says = meaning_of(one.how.reply);
+  auto const says = meaning_of(one.response.reply);
   switch (says) {
     case meaning::nothing:
       return false;
@@ -57,13 +57,13 @@ bool sentinel::on_refusal(net::lane over, net::pipeline::batch& what) {
       which_.look_again();
       return false;
     case meaning::demoted:
-      one.how.sent = one.how.resent;  // this time nothing was done
+      one.response.sent = one.response.resent;  // this time nothing was done
       break;
     case meaning::demoted_meanwhile:
-      one.how.resent = true;
+      one.response.resent = true;
       break;
   }
-  auto const why = "this is the master no more: " + one.how.reply.text;
+  auto const why = "this is the master no more: " + one.response.reply.text;
   master_.over(over).start_over(std::move(what), why);
   return true;
 }

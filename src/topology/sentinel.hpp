@@ -13,8 +13,8 @@ namespace holdfast::topology {
 /// One server at a time. What was sent and isn't answered when another takes its place goes there.
 class sentinel final : public deployment {
  public:
-  sentinel(reactor::loop& on, net::place const& where, net::settings const& how, client_stats& counts,
-           events tell);
+  sentinel(reactor::loop& on, net::deployment_url const& where, net::settings const& how,
+           client_stats& counts, events tell);
 
   void send(net::request what) override { master_.send(std::move(what)); }
   [[nodiscard]] bool idle() const noexcept override { return master_.idle(); }
@@ -29,7 +29,7 @@ class sentinel final : public deployment {
   void forget(std::string_view channel) noexcept override { master_.forget(channel); }
 
  private:
-  [[nodiscard]] bool on_refusal(net::lane over, net::pipeline::batch& what);
+  [[nodiscard]] bool on_refusal(net::connection_role over, net::pipeline::batch& what);
 
   sentinels which_;
   net::settings const how_;  ///< as given, and `which_` says where

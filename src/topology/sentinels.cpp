@@ -24,7 +24,7 @@ constexpr std::chrono::milliseconds pause_for_memory{20};
 /// More than anybody has.
 constexpr std::size_t most_sentinels = 32;
 
-net::endpoint sentinel_at(net::place const& where, address const& at) {
+net::endpoint sentinel_at(net::deployment_url const& where, address const& at) {
   auto one = where.hosts.front();
   auto const reached = where.announced(at.host, at.port);
   one.host = reached.host;
@@ -37,7 +37,7 @@ bool same(net::endpoint const& a, net::endpoint const& b) { return a.host == b.h
 
 }  // namespace
 
-sentinels::sentinels(reactor::loop& on, net::place const& where, net::settings const& how,
+sentinels::sentinels(reactor::loop& on, net::deployment_url const& where, net::settings const& how,
                      client_stats& counts, events tell)
     : on_{on},
       where_{where},
@@ -62,12 +62,12 @@ void sentinels::go(Step step) noexcept {
   }
 }
 
-std::unique_ptr<sentinel_line> sentinels::line_to(net::endpoint at) {
-  return std::make_unique<sentinel_line>(
+std::unique_ptr<sentinel_link> sentinels::line_to(net::endpoint at) {
+  return std::make_unique<sentinel_link>(
       on_, std::move(at), how_, where_.master, counts_,
-      sentinel_line::events{.answered = [this](sentinel_line& by) { go([&] { on_answered(by); }); },
-                            .hears = [](sentinel_line& by) { by.ask_anew(); },
-                            .switched = [this](sentinel_line& by) { on_switched(by); },
+      sentinel_link::events{.answered = [this](sentinel_link& by) { go([&] { on_answered(by); }); },
+                            .hears = [](sentinel_link& by) { by.ask_anew(); },
+                            .switched = [this](sentinel_link& by) { on_switched(by); },
                             .warning = [this](std::string message) { tell_.warning(std::move(message)); }});
 }
 
@@ -141,7 +141,7 @@ std::vector<sentinel_view const*> sentinels::views() const {
   return all;
 }
 
-void sentinels::on_answered(sentinel_line& by) {
+void sentinels::on_answered(sentinel_link& by) {
   if (shut_) return;
   on_.arm(rest_timer_, boot_clock::now() + idle_limit);
   auto const* const said = by.view();
@@ -224,7 +224,7 @@ void sentinels::go_there() {
 
 /// A failover is over, or was long ago: what was held up on its way to us looks just as new. So it isn't
 /// believed; the sentinel is asked, which says, too, which failover its word is from.
-void sentinels::on_switched(sentinel_line& by) noexcept {
+void sentinels::on_switched(sentinel_link& by) noexcept {
   if (shut_) return;
   on_.arm(rest_timer_, boot_clock::now() + idle_limit);
   by.ask_anew();

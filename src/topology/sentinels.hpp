@@ -8,12 +8,12 @@
 #include <string_view>
 #include <vector>
 
+#include "net/deployment_url.hpp"
 #include "net/locator.hpp"
-#include "net/place.hpp"
 #include "net/session.hpp"
 #include "topology/deployment.hpp"
 #include "topology/known_master.hpp"
-#include "topology/sentinel_line.hpp"
+#include "topology/sentinel_link.hpp"
 
 namespace holdfast::topology {
 
@@ -24,8 +24,8 @@ namespace holdfast::topology {
 /// again. All under the client's lock.
 class sentinels final : public net::locator {
  public:
-  sentinels(reactor::loop& on, net::place const& where, net::settings const& how, client_stats& counts,
-            events tell);
+  sentinels(reactor::loop& on, net::deployment_url const& where, net::settings const& how,
+            client_stats& counts, events tell);
 
   void locate(net::session& who) override;
   void on_reached(net::session& who) override;
@@ -53,11 +53,11 @@ class sentinels final : public net::locator {
   };
   enum class agreement { yes, no, asked_again, told };
 
-  [[nodiscard]] std::unique_ptr<sentinel_line> line_to(net::endpoint at);
+  [[nodiscard]] std::unique_ptr<sentinel_link> line_to(net::endpoint at);
   void learn(sentinel_view const& from);
   void ask_all() noexcept;
-  void on_answered(sentinel_line& by);
-  void on_switched(sentinel_line& by) noexcept;
+  void on_answered(sentinel_link& by);
+  void on_switched(sentinel_link& by) noexcept;
   void conclude();
   void end_round();
   [[nodiscard]] bool serves() const noexcept;
@@ -77,11 +77,11 @@ class sentinels final : public net::locator {
   [[nodiscard]] std::string who_says_what() const;
 
   reactor::loop& on_;
-  net::place const& where_;
+  net::deployment_url const& where_;
   net::settings const& how_;
   client_stats& counts_;
   events tell_;
-  std::vector<std::unique_ptr<sentinel_line>> lines_;
+  std::vector<std::unique_ptr<sentinel_link>> lines_;
   std::vector<user> users_;
   known_master known_;
   std::optional<choice> chosen_;  ///< what was known when it was last gone to

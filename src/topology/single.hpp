@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "topology/deployment.hpp"
-#include "topology/lanes.hpp"
+#include "topology/server_connections.hpp"
 
 namespace holdfast::topology {
 
@@ -13,10 +13,11 @@ namespace holdfast::topology {
 /// each made when it is first needed.
 class single : public deployment {
  public:
-  single(reactor::loop& on, net::settings const& how, client_stats& counts, lanes::events tell = {})
+  single(reactor::loop& on, net::settings const& how, client_stats& counts,
+         server_connections::events tell = {})
       : requests_{on, how, counts, std::move(tell)}, messages_{on, how, counts} {}
 
-  void send(net::request what) override { requests_.over(what.over).send(std::move(what)); }
+  void send(net::request what) override { requests_.over(what.role).send(std::move(what)); }
   [[nodiscard]] bool idle() const noexcept override { return requests_.idle(); }
   [[nodiscard]] bool up() const noexcept override { return requests_.up(); }
   [[nodiscard]] std::shared_ptr<error const> down_because() const noexcept override {
@@ -31,10 +32,10 @@ class single : public deployment {
   }
   void forget(std::string_view channel) noexcept override { messages_.forget(channel); }
 
-  [[nodiscard]] net::connection& over(net::lane which) { return requests_.over(which); }
+  [[nodiscard]] net::connection& over(net::connection_role which) { return requests_.over(which); }
 
  private:
-  lanes requests_;
+  server_connections requests_;
   net::subscriber messages_;
 };
 

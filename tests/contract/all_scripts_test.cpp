@@ -119,9 +119,9 @@ void go_through(raw_redis& raw, std::string const& name, publishing publish) {
 /// The same of Redisson's wire.
 void go_through_redisson(raw_redis& raw, std::string const& name, publishing publish) {
   namespace recipes = holdfast::sync::redisson;
-  holdfast::engine::handover const terms{.credit = 10s, .publish = publish};
+  holdfast::engine::release_policy const terms{.credit = 10s, .publish = publish};
   auto const of = [&](std::string_view owner) {
-    return holdfast::engine::ask{.owner = owner, .ttl = 30s, .join = true, .terms = terms};
+    return holdfast::engine::acquire_request{.owner = owner, .ttl = 30s, .join = true, .policy = terms};
   };
   auto const run = [&](holdfast::call const& what, testing::Matcher<raw_reply const&> const& wanted) {
     EXPECT_THAT(raw.command(eval(what)), wanted) << what.source->name << " of " << name;

@@ -18,7 +18,7 @@ using clock = std::chrono::steady_clock;
 
 clock::time_point emptied;
 
-engine::handover handover{.starvation = std::chrono::seconds{10}};
+engine::release_policy policy{.starvation = std::chrono::seconds{10}};
 
 std::string text(std::string_view view) { return std::string{view}; }
 
@@ -119,54 +119,56 @@ std::string granted(std::string_view owner, std::int64_t token, std::int64_t cou
          std::to_string(token) + " " + std::to_string(count) + " " + text(name);
 }
 
-call acquire(engine::ask how, std::string_view name) {
+call acquire(engine::acquire_request how, std::string_view name) {
   how.ttl = std::chrono::milliseconds{full_ttl};
   return sync::exclusive.acquire(name, how);
 }
 
 call release(std::string_view owner, std::string_view name) {
-  return sync::exclusive.release({.name = name, .owner = owner}, handover);
+  return sync::exclusive.release({.name = name, .owner = owner}, policy);
 }
 
 call pass(std::string_view owner, std::string_view next, int tokens, std::string_view name) {
   return sync::exclusive.pass(
-      {.name = name, .owner = owner}, handover,
+      {.name = name, .owner = owner}, policy,
       {.owner = next, .ttl = std::chrono::milliseconds{full_ttl}, .tokens = tokens, .join = true});
 }
 
 call abandon(std::string_view owner, std::string_view name) {
-  return sync::exclusive.abandon({.name = name, .owner = owner}, handover);
+  return sync::exclusive.abandon({.name = name, .owner = owner}, policy);
 }
 
 call renew(std::vector<engine::owned> const& leases) {
   return sync::exclusive.renew(std::chrono::milliseconds{full_ttl}, leases);
 }
 
-call fair_acquire(engine::ask how, std::string_view name) {
+call fair_acquire(engine::acquire_request how, std::string_view name) {
   how.ttl = std::chrono::milliseconds{full_ttl};
-  how.terms.publish = handover.publish;
+  how.policy.publish = policy.publish;
   return sync::fair.acquire(name, how);
 }
 
 call fair_pass(std::string_view owner, std::string_view next, std::chrono::microseconds next_waited,
                std::string_view name) {
   return sync::fair.pass(
-      {.name = name, .owner = owner}, handover,
+      {.name = name, .owner = owner}, policy,
       {.owner = next, .ttl = std::chrono::milliseconds{full_ttl}, .join = true, .waited = next_waited});
 }
 
-engine::ask joins(std::string_view owner, std::string_view ticket) {
+engine::acquire_request joins(std::string_view owner, std::string_view ticket) {
   return {.owner = owner, .join = true, .ticket = ticket};
 }
 
-engine::ask joins_after(std::chrono::microseconds waited, std::string_view owner) {
+engine::acquire_request joins_after(std::chrono::microseconds waited, std::string_view owner) {
   return {.owner = owner, .join = true, .waited = waited};
 }
 
-engine::ask asks(std::string_view owner, int tokens) { return {.owner = owner, .tokens = tokens}; }
+engine::acquire_request asks(std::string_view owner, int tokens) {
+  return {.owner = owner, .tokens = tokens};
+}
 
-as_told::as_told(engine::publishing how) { handover.publish = how; }
-as_told::~as_told() { handover.publish = engine::publishing::counted; }
+as_told::as_told(engine::publishing how) { policy.publish = how; }
+as_told::~as_told() { policy.publish = engine::publishing::counted; }
 
 words eval(call const& what) {
   words result{"EVAL", text(what.source->text)};

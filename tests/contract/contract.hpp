@@ -109,18 +109,19 @@ std::string granted(std::string_view owner, std::int64_t token, std::int64_t cou
                     std::string_view name = lock_name);
 
 // Calls, with what most rows use.
-call acquire(engine::ask how, std::string_view name = lock_name);
+call acquire(engine::acquire_request how, std::string_view name = lock_name);
 call release(std::string_view owner, std::string_view name = lock_name);
 call pass(std::string_view owner, std::string_view next, int tokens = 1, std::string_view name = lock_name);
 call abandon(std::string_view owner, std::string_view name = lock_name);
 call renew(std::vector<engine::owned> const& leases);
-call fair_acquire(engine::ask how, std::string_view name = lock_name);
+call fair_acquire(engine::acquire_request how, std::string_view name = lock_name);
 call fair_pass(std::string_view owner, std::string_view next,
                std::chrono::microseconds next_waited = std::chrono::milliseconds{1},
                std::string_view name = lock_name);
-engine::ask joins(std::string_view owner, std::string_view ticket = {});
-engine::ask joins_after(std::chrono::microseconds waited, std::string_view owner);  ///< the first time
-engine::ask asks(std::string_view owner, int tokens = 1);
+engine::acquire_request joins(std::string_view owner, std::string_view ticket = {});
+engine::acquire_request joins_after(std::chrono::microseconds waited,
+                                    std::string_view owner);  ///< the first time
+engine::acquire_request asks(std::string_view owner, int tokens = 1);
 
 /// While it lives, these calls tell those who wait in this way.
 class as_told {

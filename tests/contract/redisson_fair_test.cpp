@@ -19,11 +19,11 @@ std::string const timeouts = "redisson_lock_timeout:{fl}";
 class redisson_fair_lock : public wire {
  protected:
   raw_reply acquire(std::string_view owner, milliseconds credit = five_minutes) {
-    return run(
-        recipes::fair.acquire(name, {.owner = owner, .ttl = 30s, .join = true, .terms = {.credit = credit}}));
+    return run(recipes::fair.acquire(
+        name, {.owner = owner, .ttl = 30s, .join = true, .policy = {.credit = credit}}));
   }
   raw_reply only_try(std::string_view owner) {
-    return run(recipes::fair.acquire(name, {.owner = owner, .ttl = 30s, .terms = {.credit = five_minutes}}));
+    return run(recipes::fair.acquire(name, {.owner = owner, .ttl = 30s, .policy = {.credit = five_minutes}}));
   }
   raw_reply release(std::string_view owner) { return run(recipes::fair.release({name, owner}, {})); }
   raw_reply abandon(std::string_view owner, milliseconds credit = five_minutes) {
@@ -259,7 +259,7 @@ TEST_F(redisson_fair_lock, keeps_a_longer_ttl_when_it_is_asked_for_again) {
 }
 
 TEST_F(redisson_fair_lock, tells_nobody_when_it_is_polled_for) {
-  engine::handover const quiet{.credit = five_minutes, .quiet = true};
+  engine::release_policy const quiet{.credit = five_minutes, .quiet = true};
   EXPECT_THAT(acquire(A), is_granted());
   (void)acquire(B);
   (void)acquire(C);
@@ -267,7 +267,7 @@ TEST_F(redisson_fair_lock, tells_nobody_when_it_is_polled_for) {
   EXPECT_THAT(run(recipes::fair.abandon({name, B}, quiet)), is(0));
   (void)acquire(E);
   let_die(C);
-  EXPECT_THAT(run(recipes::fair.acquire(name, {.owner = A, .ttl = 30s, .terms = quiet})), is_busy(100, ""));
+  EXPECT_THAT(run(recipes::fair.acquire(name, {.owner = A, .ttl = 30s, .policy = quiet})), is_busy(100, ""));
   EXPECT_THAT(messages(), IsEmpty());
 }
 

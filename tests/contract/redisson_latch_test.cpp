@@ -4,7 +4,7 @@
 #include "contract/redisson_numbers.hpp"
 #include "scripts/redisson_number.hpp"
 #include "sync/redisson.hpp"
-#include "sync/redisson/tally.hpp"
+#include "sync/redisson/shared_counter.hpp"
 
 namespace holdfast::contract::redisson_latch_test {
 

@@ -12,14 +12,14 @@ namespace engine = holdfast::engine;
 namespace recipes = holdfast::sync::redisson;
 
 constexpr std::string_view name = "mylock";
-constexpr engine::handover loud{};
-constexpr engine::handover quiet{.quiet = true};
+constexpr engine::release_policy loud{};
+constexpr engine::release_policy quiet{.quiet = true};
 
-engine::ask of(std::string_view owner, int tokens = 1) {
+engine::acquire_request of(std::string_view owner, int tokens = 1) {
   return {.owner = owner, .ttl = 30s, .tokens = tokens, .join = true};
 }
 
-engine::ask listening(std::string_view owner) {
+engine::acquire_request listening(std::string_view owner) {
   auto how = of(owner);
   how.listening = true;
   return how;
@@ -35,15 +35,16 @@ class redisson_lock : public wire {
   raw_reply acquire(std::string_view owner, int tokens = 1) {
     return run(recipes::lock.acquire(name, of(owner, tokens)));
   }
-  raw_reply release(std::string_view owner, engine::handover how = loud) {
+  raw_reply release(std::string_view owner, engine::release_policy how = loud) {
     return run(recipes::lock.release({name, owner}, how));
   }
-  raw_reply abandon(std::string_view owner, engine::handover how = loud) {
+  raw_reply abandon(std::string_view owner, engine::release_policy how = loud) {
     return run(recipes::lock.abandon({name, owner}, how));
   }
   /// All channels are heard here, by one connection: to the script the only caller that waits, when `next`
   /// says that it is listening.
-  raw_reply pass(std::string_view owner, engine::ask const& next, engine::handover how = loud) {
+  raw_reply pass(std::string_view owner, engine::acquire_request const& next,
+                 engine::release_policy how = loud) {
     return run(recipes::lock.pass({name, owner}, how, next));
   }
   void given(words const& state) { ASSERT_FALSE(command(state).is_error()) << state.front(); }
@@ -235,7 +236,8 @@ class redisson_fenced_lock : public redisson_lock {
   raw_reply acquire(std::string_view owner, int tokens = 1) {
     return run(recipes::fenced.acquire(name, of(owner, tokens)));
   }
-  raw_reply pass(std::string_view owner, engine::ask const& next, engine::handover how = loud) {
+  raw_reply pass(std::string_view owner, engine::acquire_request const& next,
+                 engine::release_policy how = loud) {
     return run(recipes::fenced.pass({name, owner}, how, next));
   }
 };

@@ -19,10 +19,10 @@ class redisson_multi_lock : public wire {
   raw_reply acquire(std::string_view owner, int handoffs = 1) {
     return run(recipes::multi.acquire(both, {.owner = owner, .ttl = 40s, .tokens = handoffs, .join = true}));
   }
-  raw_reply release(std::string_view owner, engine::handover how = {}) {
+  raw_reply release(std::string_view owner, engine::release_policy how = {}) {
     return run(recipes::multi.release({both, owner}, how));
   }
-  raw_reply abandon(std::string_view owner, engine::handover how = {}) {
+  raw_reply abandon(std::string_view owner, engine::release_policy how = {}) {
     return run(recipes::multi.abandon({both, owner}, how));
   }
   void given_lock(std::string const& name, std::string_view owner, std::string const& ttl = "20000") {
@@ -84,7 +84,7 @@ TEST_F(redisson_multi_lock, is_given_back_by_one_that_leaves) {
 }
 
 TEST_F(redisson_multi_lock, tells_nobody_when_it_is_polled_for) {
-  engine::handover const quiet{.quiet = true};
+  engine::release_policy const quiet{.quiet = true};
   EXPECT_THAT(acquire(A), is_granted());
   EXPECT_THAT(release(A, quiet), is(1));
   EXPECT_THAT(acquire(A), is_granted());

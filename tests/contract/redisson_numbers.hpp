@@ -7,7 +7,7 @@
 
 #include "contract/contract.hpp"
 #include "script/names_redisson.hpp"
-#include "sync/notes.hpp"
+#include "sync/idempotency_marks.hpp"
 
 namespace holdfast::contract {
 

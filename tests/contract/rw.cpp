@@ -155,7 +155,7 @@ call is_forced(std::string_view field, std::string_view name) {
   return sync::redisson::force(name, engine::publishing::counted, field);
 }
 
-call quietly(call (*what)(engine::owned, engine::handover), std::string_view owner) {
+call quietly(call (*what)(engine::owned, engine::release_policy), std::string_view owner) {
   return what({.name = "rw", .owner = owner}, {.quiet = true});
 }
 

@@ -92,7 +92,7 @@ call goes_on_writing(std::vector<std::string_view> const& owners, std::int64_t t
 call only_reads_now(std::string_view owner, std::int64_t ttl = full_ttl, std::string_view name = "rw");
 call is_forced(std::string_view field = {}, std::string_view name = "rw");
 /// As the option wake::poll has it: nobody is told.
-call quietly(call (*what)(engine::owned, engine::handover), std::string_view owner);
+call quietly(call (*what)(engine::owned, engine::release_policy), std::string_view owner);
 
 inline std::string name_of(testing::TestParamInfo<row> const& info) { return info.param.name; }
 

@@ -9,7 +9,7 @@
 namespace holdfast::contract {
 namespace {
 
-constexpr engine::handover handover_of_all{.starvation = short_after};
+constexpr engine::release_policy policy_of_all{.starvation = short_after};
 
 std::string const& joined() {
   static auto const name = sync::join_names(std::vector<std::string>{three_names.begin(), three_names.end()});
@@ -46,24 +46,24 @@ void check_counters(raw_redis& server, all_names const& wanted) {
 
 }  // namespace
 
-call acquire_all(engine::ask how) {
+call acquire_all(engine::acquire_request how) {
   how.ttl = std::chrono::milliseconds{full_ttl};
-  how.terms = handover_of_all;
+  how.policy = policy_of_all;
   return sync::multi.acquire(joined(), how);
 }
 
 call release_all(std::string_view owner) {
-  return sync::multi.release({.name = joined(), .owner = owner}, handover_of_all);
+  return sync::multi.release({.name = joined(), .owner = owner}, policy_of_all);
 }
 
 call pass_all(std::string_view owner, std::string_view next, int tokens) {
   return sync::multi.pass(
-      {.name = joined(), .owner = owner}, handover_of_all,
+      {.name = joined(), .owner = owner}, policy_of_all,
       {.owner = next, .ttl = std::chrono::milliseconds{full_ttl}, .tokens = tokens, .join = true});
 }
 
 call abandon_all(std::string_view owner) {
-  return sync::multi.abandon({.name = joined(), .owner = owner}, handover_of_all);
+  return sync::multi.abandon({.name = joined(), .owner = owner}, policy_of_all);
 }
 
 call renew_all(std::vector<std::pair<std::vector<std::string>, std::string_view>> const& leases) {

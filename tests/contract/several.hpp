@@ -43,7 +43,7 @@ struct several_row {
 
 inline std::ostream& operator<<(std::ostream& out, several_row const& one) { return out << one.name; }
 
-call acquire_all(engine::ask how);
+call acquire_all(engine::acquire_request how);
 call release_all(std::string_view owner);
 call pass_all(std::string_view owner, std::string_view next, int tokens = 1);
 call abandon_all(std::string_view owner);

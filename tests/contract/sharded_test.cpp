@@ -143,10 +143,10 @@ TEST_F(sharded_redisson, does_not_pass_the_lock_on_where_nobody_counts) {
 
 // As the reference has it: the waiter of a fair lock has a channel of its own.
 TEST_F(sharded_redisson, tells_the_waiter_of_a_fair_lock) {
-  holdfast::engine::handover const terms{.credit = 10s, .publish = publishing::sharded};
+  holdfast::engine::release_policy const terms{.credit = 10s, .publish = publishing::sharded};
   raw_.command({"DEL", std::string{name}});
-  raw_.command(eval(format::fair.acquire(name, {.owner = me, .ttl = 30s, .join = true, .terms = terms})));
-  raw_.command(eval(format::fair.acquire(name, {.owner = you, .ttl = 30s, .join = true, .terms = terms})));
+  raw_.command(eval(format::fair.acquire(name, {.owner = me, .ttl = 30s, .join = true, .policy = terms})));
+  raw_.command(eval(format::fair.acquire(name, {.owner = you, .ttl = 30s, .join = true, .policy = terms})));
   auto const channel = names::redisson::waiter_channel(name, you);
   ears in_slot{server_, words{channel}};
   ears elsewhere{server_};

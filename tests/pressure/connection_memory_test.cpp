@@ -215,15 +215,15 @@ TEST_F(memory, wanting_while_several_threads_wait) {
                        for (auto& one : all) {
                          left_alone const meanwhile;
                          threads.emplace_back([&fresh, &one] {
-                           reactor::parked caller;
-                           reactor::timer bell{[&] { fresh.loop.finish(caller); }};
+                           reactor::blocked_thread caller;
+                           reactor::timer bell{[&] { fresh.loop.wake(caller); }};
                            reactor::lock hold{fresh.loop.mutex()};
                            try {
                              net::request what;
                              resp::append_command(what.bytes, {"GET", "key"});
-                             what.done = [&](net::answer&&) {
+                             what.done = [&](net::response&&) {
                                ++one.answers;
-                               fresh.loop.finish(caller);
+                               fresh.loop.wake(caller);
                              };
                              fresh.requests.send(std::move(what));
                              one.accepted = true;
@@ -253,7 +253,7 @@ TEST_F(memory, wanting_in_one_timer_or_answer_is_noted_and_keeps_nobody_else_fro
     fresh.loop.arm(second, now);
     net::request what;
     resp::append_command(what.bytes, {"PING"});
-    what.done = [](net::answer&&) { throw std::bad_alloc{}; };
+    what.done = [](net::response&&) { throw std::bad_alloc{}; };
     fresh.requests.send(std::move(what));
     asked behind;
     fresh.send(behind, {"PING"});

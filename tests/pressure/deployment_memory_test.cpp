@@ -1,8 +1,8 @@
 /// One allocation fails while a cluster or sentinels are asked where requests belong.
 #include "memory.hpp"
 
+#include "net/deployment_url.hpp"
 #include "net/loose_ends.hpp"
-#include "net/place.hpp"
 #include "support/cluster_servers.hpp"
 #include "support/sentinel_servers.hpp"
 #include "topology/deployment.hpp"
@@ -23,7 +23,7 @@ namespace {
 class deployed final : public rig {
  public:
   explicit deployed(std::string const& url)
-      : where_{net::parse_place(url)},
+      : where_{net::parse_deployment_url(url)},
         how_{.server = where_.server,
              .client_name = "rig",
              .connect_timeout = 5s,
@@ -43,7 +43,7 @@ class deployed final : public rig {
  private:
   void pass(net::request what) override { servers_->send(std::move(what)); }
 
-  net::place where_;
+  net::deployment_url where_;
   net::loose_ends ends_{{}};
   net::settings how_;
   client_stats counts_;

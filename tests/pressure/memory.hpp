@@ -45,13 +45,13 @@ class rig {
 
   /// Under the lock, as all but works().
   void send(asked& one, net::request what) {
-    what.done = [this, &one](net::answer&& how) {
+    what.done = [this, &one](net::response&& how) {
       ++one.answers;
       one.failed = how.failure != nullptr;
       one.reply = std::move(how.reply);
-      if (--open_ == 0 && caller_ != nullptr) loop.finish(*caller_);
+      if (--open_ == 0 && caller_ != nullptr) loop.wake(*caller_);
     };
-    what.while_down = net::patience::steady;
+    what.while_down = net::retry_policy::steady;
     pass(std::move(what));
     one.accepted = true;
     ++open_;
@@ -72,8 +72,8 @@ class rig {
   /// Waits until all are answered; false: that takes too long.
   [[nodiscard]] bool await(reactor::lock& hold) {
     if (open_ > 0) {
-      reactor::parked caller;
-      reactor::timer bell{[&] { loop.finish(caller); }};
+      reactor::blocked_thread caller;
+      reactor::timer bell{[&] { loop.wake(caller); }};
       caller_ = &caller;
       loop.arm(bell, boot_clock::now() + bound_of_waits);
       loop.wait(hold, caller);
@@ -109,7 +109,7 @@ class rig {
 
  private:
   int open_ = 0;
-  reactor::parked* caller_ = nullptr;
+  reactor::blocked_thread* caller_ = nullptr;
 };
 
 [[nodiscard]] inline std::ptrdiff_t open_files() {

@@ -52,14 +52,14 @@ TEST(exclusive_recipe, reads_who_holds_a_busy_lock_and_how_many_are_ahead) {
 }
 
 TEST(exclusive_recipe, reads_how_a_release_found_the_lock) {
-  EXPECT_EQ(exclusive.read_release(number(1)), found::mine);
-  EXPECT_EQ(exclusive.read_release(number(0)), found::gone);
-  EXPECT_EQ(exclusive.read_release(number(-1)), found::foreign);
+  EXPECT_EQ(exclusive.read_release(number(1)), ownership::mine);
+  EXPECT_EQ(exclusive.read_release(number(0)), ownership::gone);
+  EXPECT_EQ(exclusive.read_release(number(-1)), ownership::foreign);
 }
 
 TEST(exclusive_recipe, reads_that_the_next_holds) {
   auto const result = exclusive.read_pass(list({1, 42, 65}));
-  EXPECT_EQ(result.before, found::mine);
+  EXPECT_EQ(result.before, ownership::mine);
   ASSERT_EQ(result.next.size(), 1u);
   EXPECT_EQ(std::get<granted>(result.next.front()).token, 42);
   EXPECT_EQ(std::get<granted>(result.next.front()).count, 65);
@@ -67,7 +67,7 @@ TEST(exclusive_recipe, reads_that_the_next_holds) {
 
 TEST(exclusive_recipe, reads_that_the_next_is_queued) {
   auto const result = exclusive.read_pass(busy_list({2}, -2, 3, 1'000));
-  EXPECT_EQ(result.before, found::mine);
+  EXPECT_EQ(result.before, ownership::mine);
   ASSERT_EQ(result.next.size(), 1u);
   auto const how = std::get<busy>(result.next.front());
   EXPECT_EQ(how.pttl.count(), -2);
@@ -76,8 +76,8 @@ TEST(exclusive_recipe, reads_that_the_next_is_queued) {
 }
 
 TEST(exclusive_recipe, reads_that_nothing_was_done_for_the_next) {
-  EXPECT_EQ(exclusive.read_pass(list({0})).before, found::gone);
-  EXPECT_EQ(exclusive.read_pass(list({-1})).before, found::foreign);
+  EXPECT_EQ(exclusive.read_pass(list({0})).before, ownership::gone);
+  EXPECT_EQ(exclusive.read_pass(list({-1})).before, ownership::foreign);
   EXPECT_TRUE(exclusive.read_pass(list({0})).next.empty());
   EXPECT_TRUE(exclusive.read_pass(list({-1})).next.empty());
 }
@@ -90,8 +90,8 @@ TEST(exclusive_recipe, takes_an_answer_to_pass_that_it_does_not_know_for_nothing
 
 TEST(exclusive_recipe, reads_the_places_of_lost_leases_from_zero) {
   EXPECT_THAT(exclusive.read_renew(list({1, -3})),
-              testing::ElementsAre(std::pair{std::size_t{0}, found::gone},
-                                   std::pair{std::size_t{2}, found::foreign}));
+              testing::ElementsAre(std::pair{std::size_t{0}, ownership::gone},
+                                   std::pair{std::size_t{2}, ownership::foreign}));
   EXPECT_TRUE(exclusive.read_renew(list({})).empty());
 }
 

@@ -8,8 +8,8 @@
 #include "engine/access.hpp"
 #include "engine/core.hpp"
 #include "engine/failure.hpp"
-#include "engine/line.hpp"
-#include "sync/turns.hpp"
+#include "engine/lock_queue.hpp"
+#include "sync/try_and_back_off.hpp"
 
 namespace {
 
@@ -59,7 +59,7 @@ TEST(multi_names, have_their_keys_in_the_order_locks_counters_queues) {
 }
 
 TEST(multi_names, ask_one_after_the_other_and_wait_for_the_first_only) {
-  turns three{3};
+  try_and_back_off three{3};
   std::vector<std::size_t> asked;
   while (!three.complete()) {
     EXPECT_EQ(three.may_wait(), asked.empty());
@@ -70,7 +70,7 @@ TEST(multi_names, ask_one_after_the_other_and_wait_for_the_first_only) {
 }
 
 TEST(multi_names, begin_the_next_round_with_the_one_that_was_busy) {
-  turns three{3};
+  try_and_back_off three{3};
   three.got();
   three.got();
   three.busy();  // the last one
@@ -92,7 +92,7 @@ class multi_failure : public testing::Test {
         .what = holdfast::resp::kind::error, .text = std::move(words), .elements = {}};
     auto const name = join_names(std::vector<std::string>{"a", "b", "my list"});
     holdfast::client const nowhere{"redis+unix:///nonexistent/redis.sock"};
-    holdfast::engine::line const at{*holdfast::engine::access::core_of(nowhere), multi, name};
+    holdfast::engine::lock_queue const at{*holdfast::engine::access::core_of(nowhere), multi, name};
     return *holdfast::engine::explain(refusal, at, "redis://h:1");
   }
 };

@@ -30,7 +30,7 @@ std::string sent(pipeline& from, time_point when = opened_at) {
 
 reply reply_of(std::string words) { return {.what = kind::text, .text = std::move(words), .elements = {}}; }
 
-pipeline::finished matched(pipeline& by, std::string words) {
+pipeline::entry matched(pipeline& by, std::string words) {
   pipeline::batch result;
   EXPECT_TRUE(by.match(reply_of(std::move(words)), result));
   return std::move(result.front());
@@ -42,9 +42,9 @@ TEST(pipeline, matches_replies_to_requests_in_order) {
   (void)sent(line);
   for (std::string const one : {"a", "b", "c"}) {
     auto const done = matched(line, "reply to " + one);
-    EXPECT_EQ(done.what.bytes, one);
-    EXPECT_EQ(done.how.reply.text, "reply to " + one);
-    EXPECT_EQ(done.how.failure, nullptr);
+    EXPECT_EQ(done.request.bytes, one);
+    EXPECT_EQ(done.response.reply.text, "reply to " + one);
+    EXPECT_EQ(done.response.failure, nullptr);
   }
   EXPECT_TRUE(line.empty());
 }
@@ -81,7 +81,7 @@ TEST(pipeline, sends_everything_again_after_a_drop_in_the_old_order_ahead_of_wha
   std::string bytes;
   EXPECT_EQ(line.send_to(bytes, opened_at), 2u);  // of them a second time
   EXPECT_EQ(bytes, "bcd");
-  EXPECT_EQ(matched(line, "reply").what.bytes, "b");
+  EXPECT_EQ(matched(line, "reply").request.bytes, "b");
 }
 
 TEST(pipeline, says_which_were_sent_more_than_once) {
@@ -93,16 +93,16 @@ TEST(pipeline, says_which_were_sent_more_than_once) {
   (void)sent(line);
   auto const first = matched(line, "");
   auto const second = matched(line, "");
-  EXPECT_TRUE(first.how.sent && first.how.resent);
-  EXPECT_TRUE(second.how.sent);
-  EXPECT_FALSE(second.how.resent);
+  EXPECT_TRUE(first.response.sent && first.response.resent);
+  EXPECT_TRUE(second.response.sent);
+  EXPECT_FALSE(second.response.resent);
 }
 
 TEST(pipeline, believes_that_an_earlier_copy_was_sent_elsewhere) {
   pipeline line;
   line.add({.bytes = "a", .done = {}}, opened_at, true);
   (void)sent(line);
-  EXPECT_TRUE(matched(line, "").how.resent);
+  EXPECT_TRUE(matched(line, "").response.resent);
 }
 
 TEST(pipeline, counts_the_time_of_sending_from_the_last_copy) {
@@ -113,7 +113,7 @@ TEST(pipeline, counts_the_time_of_sending_from_the_last_copy) {
   line.restart();
   (void)sent(line, opened_at + 5s);
   EXPECT_EQ(line.oldest(), opened_at + 5s);
-  EXPECT_EQ(matched(line, "").how.sent_at, opened_at + 5s);
+  EXPECT_EQ(matched(line, "").response.sent_at, opened_at + 5s);
 }
 
 TEST(pipeline, takes_out_what_is_asked_for_and_keeps_the_order_of_the_rest) {
@@ -122,8 +122,8 @@ TEST(pipeline, takes_out_what_is_asked_for_and_keeps_the_order_of_the_rest) {
   auto const out =
       line.remove_if([](request const& what, time_point) { return what.bytes == "b" || what.bytes == "d"; });
   ASSERT_EQ(out.size(), 2u);
-  EXPECT_EQ(out.front().what.bytes, "b");
-  EXPECT_EQ(out.back().what.bytes, "d");
+  EXPECT_EQ(out.front().request.bytes, "b");
+  EXPECT_EQ(out.back().request.bytes, "d");
   EXPECT_EQ(sent(line), "ac");
 }
 
@@ -133,7 +133,7 @@ TEST(pipeline, takes_out_by_the_time_of_queueing) {
   add(line, "new", opened_at + 2s);
   auto const out = line.remove_if([](request const&, time_point queued) { return queued < opened_at + 1s; });
   ASSERT_EQ(out.size(), 1u);
-  EXPECT_EQ(out.front().what.bytes, "old");
+  EXPECT_EQ(out.front().request.bytes, "old");
 }
 
 TEST(pipeline, remembers_of_what_is_taken_out_whether_it_had_been_sent) {
@@ -144,9 +144,9 @@ TEST(pipeline, remembers_of_what_is_taken_out_whether_it_had_been_sent) {
   add(line, "never sent");
   auto const out = line.remove_if([](request const&, time_point) { return true; });
   ASSERT_EQ(out.size(), 2u);
-  EXPECT_TRUE(out.front().how.sent);
-  EXPECT_EQ(out.front().how.sent_at, opened_at + 1s);
-  EXPECT_FALSE(out.back().how.sent);
+  EXPECT_TRUE(out.front().response.sent);
+  EXPECT_EQ(out.front().response.sent_at, opened_at + 1s);
+  EXPECT_FALSE(out.back().response.sent);
   EXPECT_TRUE(line.empty());
 }
 
@@ -156,12 +156,12 @@ TEST(pipeline, sends_what_is_put_back_ahead_of_what_came_behind_it) {
   (void)sent(line);
   pipeline::batch refused;
   ASSERT_TRUE(line.match(reply_of("READONLY"), refused));
-  refused.front().how.sent = false;  // whoever refused it hasn't done it
+  refused.front().response.sent = false;  // whoever refused it hasn't done it
   line.restart();
   line.put_back(std::move(refused), opened_at);
   EXPECT_EQ(sent(line), "ab");
-  EXPECT_FALSE(matched(line, "reply").how.resent);
-  EXPECT_TRUE(matched(line, "reply").how.resent) << "of that one nothing is known";
+  EXPECT_FALSE(matched(line, "reply").response.resent);
+  EXPECT_TRUE(matched(line, "reply").response.resent) << "of that one nothing is known";
 }
 
 }  // namespace

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-#include <holdfast/who.hpp>
+#include <holdfast/busy_info.hpp>
 
 namespace {
 

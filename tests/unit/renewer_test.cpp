@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "engine/core.hpp"
-#include "net/place.hpp"
+#include "net/deployment_url.hpp"
 #include "sync/exclusive.hpp"
 
 namespace holdfast::engine {
@@ -17,23 +17,24 @@ using namespace std::chrono_literals;
 using words = std::vector<std::string>;
 
 /// Answers when the test says so.
-class scripted_servers final : public servers {
+class scripted_servers final : public lock_backend {
  public:
-  scripted_servers() : servers{nullptr} {}
+  scripted_servers() : lock_backend{nullptr} {}
 
   void renew(recipe const&, milliseconds, std::span<owned const>, renewal_handler done,
-             scripting::waiting) override {
+             scripting::send_options) override {
     sent.emplace_back("renew");
-    unanswered_.emplace_back(
-        [done = std::move(done)](net::answer&& how) mutable { done({.how = std::move(how), .others = {}}); });
+    unanswered_.emplace_back([done = std::move(done)](net::response&& how) mutable {
+      done({.response = std::move(how), .others = {}});
+    });
   }
-  void set_ttl(recipe const&, milliseconds, owned, handler done, scripting::waiting) override {
+  void set_ttl(recipe const&, milliseconds, owned, handler done, scripting::send_options) override {
     sent.emplace_back("set_ttl");
     unanswered_.push_back(std::move(done));
   }
   /// The oldest; `lost`: the places of those that are.
   void answer(std::vector<std::int64_t> const& lost = {}) {
-    net::answer how{.sent_at = boot_clock::now(), .sent = true};
+    net::response how{.sent_at = boot_clock::now(), .sent = true};
     how.reply.what = resp::kind::array;
     for (auto const place : lost) {
       auto& one = how.reply.elements.emplace_back();
@@ -47,9 +48,10 @@ class scripted_servers final : public servers {
 
   words sent;
 
-  void acquire(recipe const&, std::string_view, ask const&, handler, scripting::waiting) override {}
-  void release(recipe const&, owned, handover, handler, scripting::waiting) override {}
-  void abandon(recipe const&, owned, handover, scripting::waiting) override {}
+  void acquire(recipe const&, std::string_view, acquire_request const&, handler,
+               scripting::send_options) override {}
+  void release(recipe const&, owned, release_policy, handler, scripting::send_options) override {}
+  void abandon(recipe const&, owned, release_policy, scripting::send_options) override {}
   void send(net::request) override {}
   [[nodiscard]] bool idle() const noexcept override { return unanswered_.empty(); }
   [[nodiscard]] bool up() const noexcept override { return true; }
@@ -71,13 +73,13 @@ class renewer_of_a_fixed_lease : public testing::Test {
     renewer_.add(*lease_);
   }
   void renew() {
-    renewer_.renew_now(*lease_, [this](net::answer const&) { renewed_ = true; });
+    renewer_.renew_now(*lease_, [this](net::response const&) { renewed_ = true; });
   }
   /// They are asked about by a timer, which comes before the one that is armed here.
   void ask_about_all() {
     reactor::lock hold{loop_.mutex()};
-    reactor::parked me;
-    reactor::timer bell{[&] { loop_.finish(me); }};
+    reactor::blocked_thread me;
+    reactor::timer bell{[&] { loop_.wake(me); }};
     renewer_.ask_about_all();
     loop_.arm(bell, boot_clock::now() + 1ms);
     loop_.wait(hold, me);
@@ -85,13 +87,13 @@ class renewer_of_a_fixed_lease : public testing::Test {
   [[nodiscard]] bool has_its_full_ttl() const { return lease_->remaining() > 15s; }
 
   std::shared_ptr<core> home_ =
-      std::make_shared<core>(net::parse_place("redis://127.0.0.1:1"), client_options{});
-  line_ptr line_ = home_->pin(sync::exclusive, "orders");
-  held_ptr lease_{new held{line_, home_->share({.ttl = 20s, .watchdog = false}), 1, 1}};
+      std::make_shared<core>(net::parse_deployment_url("redis://127.0.0.1:1"), client_options{});
+  lock_queue_ptr line_ = home_->pin(sync::exclusive, "orders");
+  lease_state_ptr lease_{new lease_state{line_, home_->share({.ttl = 20s, .watchdog = false}), 1, 1}};
   reactor::loop loop_;
   scripted_servers servers_;
   client_stats stats_;
-  renewer renewer_{loop_, servers_, stats_, [](held& one, loss_cause cause) {
+  renewer renewer_{loop_, servers_, stats_, [](lease_state& one, loss_cause cause) {
                      renewer::remove(one);
                      (void)one.lose(cause);
                    }};

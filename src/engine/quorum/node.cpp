@@ -29,7 +29,7 @@ std::string field_of(std::string_view info, std::string_view name) {
 }  // namespace
 
 quorum_node::quorum_node(reactor::loop& on, net::settings how, client_stats& counts, events tell)
-    : how_{std::move(how)}, server_{on, how_, counts}, tell_{std::move(tell)}, on_{on} {}
+    : config_{std::move(how)}, server_{on, config_, counts}, tell_{std::move(tell)}, on_{on} {}
 
 bool quorum_node::present() noexcept {
   if (!absent()) return true;
@@ -43,7 +43,7 @@ void quorum_node::fell_silent() noexcept {
   probe();
 }
 
-void quorum_node::heard(net::answer const& how) noexcept {
+void quorum_node::heard(net::response const& how) noexcept {
   if (how.failure) return;
   auto const took =
       std::max<std::chrono::nanoseconds>(boot_clock::now() - how.sent_at, std::chrono::microseconds{1});
@@ -57,7 +57,7 @@ void quorum_node::heard(net::answer const& how) noexcept {
 }
 
 std::chrono::nanoseconds quorum_node::limit() const noexcept {
-  if (!ever_heard()) return std::min<std::chrono::nanoseconds>(first_limit, how_.connect_timeout);
+  if (!ever_heard()) return std::min<std::chrono::nanoseconds>(first_limit, config_.connect_timeout);
   return std::clamp<std::chrono::nanoseconds>(times_usual_answer * usual_, least_limit, most_limit);
 }
 
@@ -67,13 +67,13 @@ void quorum_node::probe() noexcept try {
   resp::append_command(bytes, {"INFO", "server"});
   server_.send({.bytes = std::move(bytes),
                 .done =
-                    [this](net::answer&& how) {
+                    [this](net::response&& how) {
                       probing_ = false;
                       // One that may not say (an ACL without INFO) is there, too.
                       if (!how.failure) introduce(how.reply);
                       heard(how);
                     },
-                .while_down = net::patience::endless});
+                .while_down = net::retry_policy::endless});
 } catch (std::bad_alloc const&) {
   probing_ = false;
   on_.arm(again_, boot_clock::now() + pause_without_memory);

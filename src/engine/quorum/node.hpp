@@ -31,7 +31,7 @@ class quorum_node {
   /// Whoever waits for it has waited long enough.
   void fell_silent() noexcept;
   /// An answer to any request, or that there is none.
-  void heard(net::answer const& how) noexcept;
+  void heard(net::response const& how) noexcept;
   /// How long to wait for an answer at the most.
   [[nodiscard]] std::chrono::nanoseconds limit() const noexcept;
   /// How long answers take, as a rule.
@@ -44,7 +44,7 @@ class quorum_node {
   /// Asks who it is, and so whether it is there.
   void probe() noexcept;
   [[nodiscard]] std::string const& run_id() const noexcept { return run_id_; }
-  [[nodiscard]] std::string const& title() const noexcept { return how_.server.display; }
+  [[nodiscard]] std::string const& title() const noexcept { return config_.server.display; }
   /// Whether it ever answered.
   [[nodiscard]] bool ever_heard() const noexcept { return usual_.count() > 0; }
   /// Why it isn't worth asking.
@@ -58,7 +58,7 @@ class quorum_node {
  private:
   void introduce(resp::reply const& info) noexcept;
 
-  net::settings const how_;
+  net::settings const config_;
   topology::single server_;
   events tell_;
   std::chrono::nanoseconds usual_{};

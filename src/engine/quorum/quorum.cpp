@@ -5,11 +5,11 @@
 #include <new>
 #include <utility>
 
+#include "engine/quorum/acquire_round.hpp"
 #include "engine/quorum/ballot.hpp"
-#include "engine/quorum/errand.hpp"
+#include "engine/quorum/broadcast_command.hpp"
 #include "engine/quorum/replies.hpp"
-#include "engine/quorum/round.hpp"
-#include "engine/quorum/tally.hpp"
+#include "engine/quorum/vote_count.hpp"
 #include "script/runner.hpp"
 
 namespace holdfast::engine {
@@ -26,7 +26,7 @@ net::settings settings_for(net::endpoint const& one, net::settings like) {
 /// Always in full: a script that the master has forgotten would be sent again behind what comes after it, and
 /// then give back a later vote, which counts.
 net::request in_full(net::request what) {
-  what.bytes = what.in_full(what.bytes, what.what);
+  what.bytes = what.in_full(what.bytes, what.script);
   what.in_full = nullptr;
   return what;
 }
@@ -44,7 +44,7 @@ std::string count_warning(std::string const& url, std::size_t masters) {
 
 quorum::quorum(reactor::loop& on, std::vector<net::endpoint> const& whom, net::settings const& how,
                client_stats& counts, topology::events tell, std::shared_ptr<error const> why_nothing)
-    : servers{std::move(why_nothing)}, on_{on}, how_{how}, tell_{std::move(tell)} {
+    : lock_backend{std::move(why_nothing)}, on_{on}, config_{how}, tell_{std::move(tell)} {
   nodes_.reserve(whom.size());
   for (auto const& one : whom) {
     nodes_.push_back(std::make_unique<quorum_node>(
@@ -52,7 +52,7 @@ quorum::quorum(reactor::loop& on, std::vector<net::endpoint> const& whom, net::s
         quorum_node::events{.back = [this] { on_back(); }, .known = [this] { on_known(); }}));
   }
   if (nodes_.size() % 2 == 0 || nodes_.size() < 3)
-    tell_.warning(count_warning(how_.server.display, nodes_.size()));
+    tell_.warning(count_warning(config_.server.display, nodes_.size()));
 }
 
 quorum::~quorum() = default;
@@ -81,7 +81,7 @@ void quorum::on_known() {
         std::find_if(one + 1, nodes_.end(), [&id](auto const& other) { return other->run_id() == id; });
     if (twin == nodes_.end()) continue;
     unfit_ = std::make_shared<error const>(
-        errc::bad_url, how_.server.display + ": " + (*one)->title() + " and " + (*twin)->title() +
+        errc::bad_url, config_.server.display + ": " + (*one)->title() + " and " + (*twin)->title() +
                            " are one server, and would have two votes; name different servers");
     return;
   }
@@ -97,17 +97,17 @@ void quorum::on_back() {
   for (auto const& one : std::exchange(resting_, {})) one->wake();
 }
 
-void quorum::acquire(recipe const& how, std::string_view name, ask const& what, handler done,
-                     scripting::waiting patience) {
+void quorum::acquire(recipe const& how, std::string_view name, acquire_request const& what, handler done,
+                     scripting::send_options patience) {
   introduce();
-  std::make_shared<round>(*this, how, name, what, std::move(done), patience)->begin();
+  std::make_shared<acquire_round>(*this, how, name, what, std::move(done), patience)->begin();
 }
 
 /// Why a majority hasn't said what became of a lease.
 std::shared_ptr<error const> quorum::why_unknown(resp::reply const& refusal) const noexcept {
   try {
     if (!refusal.is_error()) return too_few();
-    return std::make_shared<error const>(errc::refused, how_.server.display + ": " + refusal.text);
+    return std::make_shared<error const>(errc::refused, config_.server.display + ": " + refusal.text);
   } catch (std::bad_alloc const&) {
     return no_memory;
   }
@@ -135,37 +135,37 @@ std::uint64_t quorum::number_to(std::size_t who, std::uint64_t owner) {
 void quorum::give_back(std::size_t who, recipe const& how, owned what, std::string_view ticket) {
   nodes_[who]->send(in_full(scripting::to_run(
       how.votes->yield(what, ticket, ++last_request_), {},
-      {.while_down = net::patience::endless, .give_up = boot_clock::now() + returned_vote_lifetime})));
+      {.while_down = net::retry_policy::endless, .give_up = boot_clock::now() + returned_vote_lifetime})));
 }
 
-void quorum::release(recipe const& how, owned what, handover terms, handler done,
-                     scripting::waiting patience) {
+void quorum::release(recipe const& how, owned what, release_policy terms, handler done,
+                     scripting::send_options patience) {
   note_over(what.owner);
-  auto const read = [read = how.read_release](net::answer const& answer) {
-    if (!answer.reply.is_integer()) return std::vector<found>{};
+  auto const read = [read = how.read_release](net::response const& answer) {
+    if (!answer.reply.is_integer()) return std::vector<ownership>{};
     // Sent twice, and not ours the second time: the first one did it.
-    return std::vector{answer.resent ? found::mine : read(answer.reply)};
+    return std::vector{answer.resent ? ownership::mine : read(answer.reply)};
   };
-  auto const votes = std::make_shared<tally>(
-      *this, 1, tally::word::last, read,
-      tally::events{.done =
-                        [this, done = std::move(done)](tally::result&& result) mutable {
-                          if (!done) return;
-                          net::answer answer{.sent_at = result.sent_at, .sent = true};
-                          if (result.leases.front() == found::unknown) {
-                            answer.failure = why_unknown(result.refusal);
-                          } else {
-                            answer.reply = quorum_replies::of_release(result.leases.front());
-                          }
-                          done(std::move(answer));
-                        },
-                    .gone = {}});
+  auto const votes = std::make_shared<vote_count>(
+      *this, 1, vote_count::word::last, read,
+      vote_count::events{.done =
+                             [this, done = std::move(done)](vote_count::result&& result) mutable {
+                               if (!done) return;
+                               net::response answer{.sent_at = result.sent_at, .sent = true};
+                               if (result.leases.front() == ownership::unknown) {
+                                 answer.failure = why_unknown(result.refusal);
+                               } else {
+                                 answer.reply = quorum_replies::of_release(result.leases.front());
+                               }
+                               done(std::move(answer));
+                             },
+                         .gone = {}});
   votes->ask_all(
       [this, number = number_of(what.owner)](std::size_t who) { return nodes_[who]->may_know(number); },
       how.release(what, terms), patience);
 }
 
-void quorum::abandon(recipe const& how, owned what, handover terms, scripting::waiting patience) {
+void quorum::abandon(recipe const& how, owned what, release_policy terms, scripting::send_options patience) {
   note_over(what.owner);
   auto const script = how.abandon(what, terms);
   auto const number = number_of(what.owner);

@@ -8,9 +8,9 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "engine/quorum/canvass.hpp"
-#include "engine/quorum/ears.hpp"
-#include "engine/servers.hpp"
+#include "engine/lock_backend.hpp"
+#include "engine/quorum/fan_out.hpp"
+#include "engine/quorum/subscriptions.hpp"
 
 namespace holdfast::engine {
 
@@ -20,22 +20,23 @@ namespace holdfast::engine {
 /// releases, goes behind what may have taken it, and its outcome needn't be known. The exception: a script
 /// that a master has forgotten is sent again behind what came after it. Such a late vote is given back when
 /// its answer comes.
-class quorum final : public servers {
+class quorum final : public lock_backend {
  public:
   /// `how`: what all masters have in common, and the whole URL.
   quorum(reactor::loop& on, std::vector<net::endpoint> const& whom, net::settings const& how,
          client_stats& counts, topology::events tell, std::shared_ptr<error const> why_nothing);
   ~quorum() override;
 
-  void acquire(recipe const& how, std::string_view name, ask const& what, handler done,
-               scripting::waiting patience) override;
-  void release(recipe const& how, owned what, handover terms, handler done,
-               scripting::waiting patience) override;
-  void abandon(recipe const& how, owned what, handover terms, scripting::waiting patience) override;
+  void acquire(recipe const& how, std::string_view name, acquire_request const& what, handler done,
+               scripting::send_options patience) override;
+  void release(recipe const& how, owned what, release_policy terms, handler done,
+               scripting::send_options patience) override;
+  void abandon(recipe const& how, owned what, release_policy terms,
+               scripting::send_options patience) override;
   void renew(recipe const& how, milliseconds ttl, std::span<owned const> leases, renewal_handler done,
-             scripting::waiting patience) override;
+             scripting::send_options patience) override;
   void set_ttl(recipe const& how, milliseconds ttl, owned what, handler done,
-               scripting::waiting patience) override;
+               scripting::send_options patience) override;
   void send(net::request what) override;
 
   [[nodiscard]] bool idle() const noexcept override;
@@ -49,14 +50,14 @@ class quorum final : public servers {
   [[nodiscard]] bool sharded() const noexcept override { return false; }
 
  private:
-  class round;
-  class errand;
-  class tally;
+  class acquire_round;
+  class broadcast_command;
+  class vote_count;
 
   /// Votes of one owner that are asked for, and not answered.
   struct asking {
     int owed = 0;
-    round const* latest = nullptr;
+    acquire_round const* latest = nullptr;
     time_point over_since = time_point::max();  ///< released, or given up
   };
 
@@ -81,15 +82,16 @@ class quorum final : public servers {
   void heal(std::size_t who, recipe const& how, owned what, milliseconds ttl) noexcept;
 
   reactor::loop& on_;
-  net::settings const& how_;
+  net::settings const& config_;
   topology::events tell_;
   std::unordered_map<std::uint64_t, asking> asking_;
   std::unordered_map<std::uint64_t, int>
       renewing_;  ///< leases that aren't over, and their renewals under way
   // Those that are behind go before them: the requests of masters know the ones above.
   quorum_nodes nodes_;
-  std::unordered_set<std::shared_ptr<round>> resting_;  ///< rounds that wait for a while, or for masters
-  std::map<std::string, quorum_ears, std::less<>> ears_;
+  std::unordered_set<std::shared_ptr<acquire_round>>
+      resting_;  ///< rounds that wait for a while, or for masters
+  std::map<std::string, quorum_subscriptions, std::less<>> subscriptions_;
   std::uint64_t last_request_ = 0;  ///< about a vote
   bool introduced_ = false;
   std::shared_ptr<error const> unfit_;     ///< two of them are one

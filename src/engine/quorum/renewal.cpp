@@ -6,14 +6,15 @@
 
 #include "engine/quorum/quorum.hpp"
 #include "engine/quorum/replies.hpp"
-#include "engine/quorum/tally.hpp"
+#include "engine/quorum/vote_count.hpp"
 
 namespace holdfast::engine {
 namespace {
 
 /// The places of those that are lost, as one master tells them, for all of them.
-std::vector<found> spread(std::vector<std::pair<std::size_t, found>> const& lost, std::size_t leases) {
-  std::vector<found> result(leases, found::mine);
+std::vector<ownership> spread(std::vector<std::pair<std::size_t, ownership>> const& lost,
+                              std::size_t leases) {
+  std::vector<ownership> result(leases, ownership::mine);
   for (auto const& [place, how] : lost) {
     if (place < leases) result[place] = how;
   }
@@ -21,8 +22,8 @@ std::vector<found> spread(std::vector<std::pair<std::size_t, found>> const& lost
 }
 
 auto read_with(recipe const& how, std::size_t leases) {
-  return [read = how.read_renew, leases](net::answer const& answer) {
-    return answer.reply.is_array() ? spread(read(answer.reply), leases) : std::vector<found>{};
+  return [read = how.read_renew, leases](net::response const& answer) {
+    return answer.reply.is_array() ? spread(read(answer.reply), leases) : std::vector<ownership>{};
   };
 }
 
@@ -39,7 +40,7 @@ struct lease_names {
 }  // namespace
 
 void quorum::renew(recipe const& how, milliseconds ttl, std::span<owned const> leases, renewal_handler done,
-                   scripting::waiting patience) {
+                   scripting::send_options patience) {
   // Forgets the leases when no master owes an answer any more.
   auto const known = std::shared_ptr<lease_names>{new lease_names, [this](lease_names* over) {
                                                     for (auto const& one : over->all) {
@@ -54,60 +55,60 @@ void quorum::renew(recipe const& how, milliseconds ttl, std::span<owned const> l
     known->all.push_back({std::string{one.name}, std::string{one.owner}, number_of(one.owner)});
     ++renewing_[known->all.back().number];
   }
-  auto const votes = std::make_shared<tally>(
-      *this, leases.size(), tally::word::one_of_many, read_with(how, leases.size()),
-      tally::events{.done =
-                        [this, done = std::move(done)](tally::result&& result) mutable {
-                          renewal all;
-                          all.how.sent = true;
-                          all.how.sent_at = result.sent_at;
-                          try {
-                            for (std::size_t i = 0; i != result.leases.size(); ++i) {
-                              if (result.leases[i] != found::mine)
-                                all.others.emplace_back(i, result.leases[i]);
-                            }
-                          } catch (std::bad_alloc const&) {
-                            done({.how = {.failure = no_memory}});
-                            return;
-                          }
-                          auto const unknown = std::ranges::count(result.leases, found::unknown);
-                          if (std::cmp_less(unknown, result.leases.size())) {
-                            all.how.reply.what = resp::kind::array;
-                          } else if (result.refusal.is_error()) {
-                            all.how.reply = std::move(result.refusal);
-                          } else {
-                            all.how.failure = why_unknown({});
-                          }
-                          done(std::move(all));
-                        },
-                    .gone =
-                        [this, &how, ttl, known](std::size_t who, std::size_t which) {
-                          auto const& one = known->all[which];
-                          if (renewing_.contains(one.number))
-                            heal(who, how, {.name = one.name, .owner = one.owner}, ttl);
-                        }});
+  auto const votes = std::make_shared<vote_count>(
+      *this, leases.size(), vote_count::word::one_of_many, read_with(how, leases.size()),
+      vote_count::events{.done =
+                             [this, done = std::move(done)](vote_count::result&& result) mutable {
+                               renewal_reply all;
+                               all.response.sent = true;
+                               all.response.sent_at = result.sent_at;
+                               try {
+                                 for (std::size_t i = 0; i != result.leases.size(); ++i) {
+                                   if (result.leases[i] != ownership::mine)
+                                     all.others.emplace_back(i, result.leases[i]);
+                                 }
+                               } catch (std::bad_alloc const&) {
+                                 done({.response = {.failure = no_memory}});
+                                 return;
+                               }
+                               auto const unknown = std::ranges::count(result.leases, ownership::unknown);
+                               if (std::cmp_less(unknown, result.leases.size())) {
+                                 all.response.reply.what = resp::kind::array;
+                               } else if (result.refusal.is_error()) {
+                                 all.response.reply = std::move(result.refusal);
+                               } else {
+                                 all.response.failure = why_unknown({});
+                               }
+                               done(std::move(all));
+                             },
+                         .gone =
+                             [this, &how, ttl, known](std::size_t who, std::size_t which) {
+                               auto const& one = known->all[which];
+                               if (renewing_.contains(one.number))
+                                 heal(who, how, {.name = one.name, .owner = one.owner}, ttl);
+                             }});
   votes->ask_all([this](std::size_t who) { return nodes_[who]->present(); }, how.renew(ttl, leases),
                  patience);
 }
 
 void quorum::set_ttl(recipe const& how, milliseconds ttl, owned what, handler done,
-                     scripting::waiting patience) {
+                     scripting::send_options patience) {
   renewing_.erase(number_of(what.owner));
-  auto const votes = std::make_shared<tally>(
-      *this, 1, tally::word::last, read_with(how, 1),
-      tally::events{.done =
-                        [this, done = std::move(done)](tally::result&& result) mutable {
-                          if (!done) return;
-                          net::answer answer{.sent_at = result.sent_at, .sent = true};
-                          auto const how_found = result.leases.front();
-                          if (how_found == found::unknown) {
-                            answer.failure = why_unknown({});
-                          } else {
-                            answer.reply = quorum_replies::of_renewal(how_found);
-                          }
-                          done(std::move(answer));
-                        },
-                    .gone = {}});
+  auto const votes = std::make_shared<vote_count>(
+      *this, 1, vote_count::word::last, read_with(how, 1),
+      vote_count::events{.done =
+                             [this, done = std::move(done)](vote_count::result&& result) mutable {
+                               if (!done) return;
+                               net::response answer{.sent_at = result.sent_at, .sent = true};
+                               auto const how_found = result.leases.front();
+                               if (how_found == ownership::unknown) {
+                                 answer.failure = why_unknown({});
+                               } else {
+                                 answer.reply = quorum_replies::of_renewal(how_found);
+                               }
+                               done(std::move(answer));
+                             },
+                         .gone = {}});
   votes->ask_all([this](std::size_t who) { return nodes_[who]->present(); },
                  (how.set_ttl != nullptr ? how.set_ttl : how.renew)(ttl, {&what, 1}), patience);
 }
@@ -123,14 +124,14 @@ void quorum::heal(std::size_t who, recipe const& how, owned what, milliseconds t
     nodes_[who]->send(scripting::to_run(
         how.acquire(what.name, {.owner = what.owner, .ttl = ttl, .number = request}),
         [this, who, &how, number, name = std::string{what.name},
-         owner = std::string{what.owner}](net::answer&& answer) {
+         owner = std::string{what.owner}](net::response&& answer) {
           auto const over = note_answer(number).over_since <= answer.sent_at;  // overtaken by the release
           nodes_[who]->heard(answer);
           auto const taken = !answer.failure && !answer.reply.is_error() &&
                              std::holds_alternative<granted>(how.read_acquire(answer.reply));
           if (taken && over) give_back(who, how, {.name = name, .owner = owner}, {});
         },
-        {.while_down = net::patience::endless, .give_up = boot_clock::now() + ttl}));
+        {.while_down = net::retry_policy::endless, .give_up = boot_clock::now() + ttl}));
   } catch (std::bad_alloc const&) {
     note_answer(number);
   }

@@ -42,15 +42,15 @@ inline resp::reply of(busy const& what) {
 }
 
 /// As a release says it.
-inline resp::reply of_release(found how) {
-  if (how == found::mine) return number(1);
-  return number(how == found::gone ? 0 : -1);
+inline resp::reply of_release(ownership how) {
+  if (how == ownership::mine) return number(1);
+  return number(how == ownership::gone ? 0 : -1);
 }
 
 /// As a renewal of one says it.
-inline resp::reply of_renewal(found how) {
-  if (how == found::mine) return list({});
-  return list({number(how == found::gone ? 1 : -1)});
+inline resp::reply of_renewal(ownership how) {
+  if (how == ownership::mine) return list({});
+  return list({number(how == ownership::gone ? 1 : -1)});
 }
 
 }  // namespace holdfast::engine::quorum_replies

@@ -3,15 +3,15 @@
 #include <algorithm>
 #include <utility>
 
-#include "engine/quorum/errand.hpp"
+#include "engine/quorum/acquire_round.hpp"
+#include "engine/quorum/broadcast_command.hpp"
 #include "engine/quorum/quorum.hpp"
-#include "engine/quorum/round.hpp"
 
 namespace holdfast::engine {
 
 void quorum::send(net::request what) {
   introduce();
-  std::make_shared<errand>(*this, std::move(what))->run();
+  std::make_shared<broadcast_command>(*this, std::move(what))->run();
 }
 
 /// Those that aren't there would have it never end.
@@ -40,18 +40,18 @@ std::shared_ptr<error const> quorum::too_few() const {
   }
   if (nodes_.size() - away >= majority()) {
     return std::make_shared<error const>(
-        errc::unreachable, how_.server.display + ": fewer than " + std::to_string(majority()) + " of " +
+        errc::unreachable, config_.server.display + ": fewer than " + std::to_string(majority()) + " of " +
                                std::to_string(nodes_.size()) + " servers answered in time" + reasons);
   }
   return std::make_shared<error const>(
-      errc::unreachable, how_.server.display + ": " + std::to_string(nodes_.size() - away) + " of " +
+      errc::unreachable, config_.server.display + ": " + std::to_string(nodes_.size() - away) + " of " +
                              std::to_string(nodes_.size()) + " servers can be asked, and " +
                              std::to_string(majority()) + " are needed" + reasons);
 }
 
 void quorum::shut(std::shared_ptr<error const> const& why) {
   shut_why_ = why;
-  ears_.clear();
+  subscriptions_.clear();
   for (auto const& one : nodes_) one->server().shut(why);
   while (!resting_.empty()) {
     auto const one = *resting_.begin();
@@ -60,16 +60,17 @@ void quorum::shut(std::shared_ptr<error const> const& why) {
 }
 
 void quorum::listen(std::string const& channel, topology::channel_of whose, net::subscriber::listener& who) {
-  auto const known = ears_.find(channel);
-  if (known == ears_.end()) {
-    ears_.try_emplace(channel, on_, nodes_, channel, whose, who);
+  auto const known = subscriptions_.find(channel);
+  if (known == subscriptions_.end()) {
+    subscriptions_.try_emplace(channel, on_, nodes_, channel, whose, who);
   } else {
     known->second.listen();
   }
 }
 
 void quorum::forget(std::string_view channel) {
-  if (auto const known = ears_.find(channel); known != ears_.end()) ears_.erase(known);
+  if (auto const known = subscriptions_.find(channel); known != subscriptions_.end())
+    subscriptions_.erase(known);
 }
 
 }  // namespace holdfast::engine

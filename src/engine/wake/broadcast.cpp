@@ -46,7 +46,7 @@ class broadcast::channel final : public net::subscriber::listener {
   bool open_ = false;
 };
 
-broadcast::broadcast(reactor::loop& on, servers& whom, topology::channel_of whose, events tell)
+broadcast::broadcast(reactor::loop& on, lock_backend& whom, topology::channel_of whose, events tell)
     : on_{on}, whom_{whom}, whose_{whose}, tell_{std::move(tell)}, timer_{[this] { sweep(); }} {}
 
 broadcast::~broadcast() = default;

@@ -10,7 +10,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "engine/servers.hpp"
+#include "engine/lock_backend.hpp"
 #include "reactor/reactor.hpp"
 
 namespace holdfast::engine {
@@ -34,7 +34,7 @@ class broadcast {
   };
 
   /// `whose`: all the channels that it will be given.
-  broadcast(reactor::loop& on, servers& whom, topology::channel_of whose, events tell);
+  broadcast(reactor::loop& on, lock_backend& whom, topology::channel_of whose, events tell);
   ~broadcast();
 
   /// Has the bid told of what these channels say. True: they are all open already. When it throws the bid
@@ -60,7 +60,7 @@ class broadcast {
   void sweep();
 
   reactor::loop& on_;
-  servers& whom_;
+  lock_backend& whom_;
   topology::channel_of const whose_;
   events tell_;
   std::unordered_map<std::string, std::unique_ptr<channel>> channels_;

@@ -40,7 +40,7 @@ std::optional<turn> read_turn(std::string_view message) {
   return what;
 }
 
-inbox::inbox(servers& whom, std::string const& uuid, events tell)
+inbox::inbox(lock_backend& whom, std::string const& uuid, events tell)
     : tell_{std::move(tell)}, whom_{whom}, channel_{names::inbox(uuid)} {}
 
 void inbox::on_refused(std::string const& words) {

@@ -8,8 +8,8 @@
 #include <string>
 #include <string_view>
 
+#include "engine/lock_backend.hpp"
 #include "engine/recipe.hpp"
-#include "engine/servers.hpp"
 
 namespace holdfast::engine {
 
@@ -32,7 +32,7 @@ class inbox final : net::subscriber::listener {
     std::function<void(std::string const& words)> refused;
   };
 
-  inbox(servers& whom, std::string const& uuid, events tell);
+  inbox(lock_backend& whom, std::string const& uuid, events tell);
 
   void open() {
     if (!refused_) whom_.listen(channel_, topology::channel_of::client, *this);
@@ -44,7 +44,7 @@ class inbox final : net::subscriber::listener {
   void on_refused(std::string const& words) override;
 
   events tell_;
-  servers& whom_;
+  lock_backend& whom_;
   std::string channel_;
   bool refused_ = false;
 };

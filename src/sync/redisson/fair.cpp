@@ -23,9 +23,9 @@ struct keys {
   std::string timeouts;
 };
 
-call acquire(std::string_view name, ask const& how) {
+call acquire(std::string_view name, acquire_request const& how) {
   keys const k{name};
-  auto const channel = told_on(name, how.terms);
+  auto const channel = told_on(name, how.policy);
   return lua::acquire{.lock = {k.lock},
                       .queue = {k.queue},
                       .timeouts = {k.timeouts},
@@ -33,12 +33,12 @@ call acquire(std::string_view name, ask const& how) {
                       .ttl_ms = how.ttl.count(),
                       .handoffs = how.tokens,
                       .mode = how.join ? "join" : "ask",
-                      .credit_ms = how.terms.credit.count(),
-                      .publish = word_of(how.terms.publish),
+                      .credit_ms = how.policy.credit.count(),
+                      .publish = word_of(how.policy.publish),
                       .channel = channel}();
 }
 
-call release(owned what, handover how) {
+call release(owned what, release_policy how) {
   keys const k{what.name};
   auto const channel = told_on(what.name, how);
   return lua::release{.lock = {k.lock},
@@ -49,7 +49,7 @@ call release(owned what, handover how) {
                       .channel = channel}();
 }
 
-call abandon(owned what, handover how) {
+call abandon(owned what, release_policy how) {
   keys const k{what.name};
   auto const channel = told_on(what.name, how);
   return lua::abandon{.lock = {k.lock},

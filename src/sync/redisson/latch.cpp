@@ -10,7 +10,9 @@ using namespace engine;
 
 namespace latch_calls {
 
-call look(std::string_view name, ask const&) { return scripts::redisson_latch::look{.counter = {name}}(); }
+call look(std::string_view name, acquire_request const&) {
+  return scripts::redisson_latch::look{.counter = {name}}();
+}
 
 std::vector<std::string> channels(std::string_view name, std::string_view) {
   return {names::redisson::latch_channel(name)};
@@ -19,7 +21,7 @@ std::vector<std::string> channels(std::string_view name, std::string_view) {
 }  // namespace latch_calls
 }  // namespace
 
-constinit engine::recipe const latch{.sharing = sharing::gate,
+constinit engine::recipe const latch{.sharing = sharing::open_to_all,
                                      .leased = false,
                                      .queues = false,
                                      .acquire = latch_calls::look,

@@ -12,14 +12,14 @@ namespace lua = scripts::redisson_lock;
 namespace lua_fenced = scripts::redisson_fenced;
 
 /// How many subscribers of the line's channel are ours.
-int own_ears(ask const& next) { return next.listening ? 1 : 0; }
+int own_ears(acquire_request const& next) { return next.listening ? 1 : 0; }
 
-call acquire(std::string_view name, ask const& how) {
+call acquire(std::string_view name, acquire_request const& how) {
   return lua::acquire{
       .lock = {name}, .owner = how.owner, .ttl_ms = how.ttl.count(), .handoffs = how.tokens}();
 }
 
-call acquire_fenced(std::string_view name, ask const& how) {
+call acquire_fenced(std::string_view name, acquire_request const& how) {
   auto const counter = names::redisson::token(name);
   return lua_fenced::acquire{.lock = {name},
                              .counter = {counter},
@@ -28,13 +28,13 @@ call acquire_fenced(std::string_view name, ask const& how) {
                              .tokens = how.tokens}();
 }
 
-call release(owned what, handover how) {
+call release(owned what, release_policy how) {
   auto const channel = told_on(what.name, how);
   return lua::release{
       .lock = {what.name}, .owner = what.owner, .publish = word_of(how.publish), .channel = channel}();
 }
 
-call pass(owned what, handover how, ask const& next) {
+call pass(owned what, release_policy how, acquire_request const& next) {
   auto const channel = told_on(what.name, how);
   return lua::pass{.lock = {what.name},
                    .owner = what.owner,
@@ -46,7 +46,7 @@ call pass(owned what, handover how, ask const& next) {
                    .handoffs = next.tokens}();
 }
 
-call pass_fenced(owned what, handover how, ask const& next) {
+call pass_fenced(owned what, release_policy how, acquire_request const& next) {
   auto const counter = names::redisson::token(what.name);
   auto const channel = told_on(what.name, how);
   return lua_fenced::pass{.lock = {what.name},
@@ -60,7 +60,7 @@ call pass_fenced(owned what, handover how, ask const& next) {
                           .tokens = next.tokens}();
 }
 
-call abandon(owned what, handover how) {
+call abandon(owned what, release_policy how) {
   auto const channel = told_on(what.name, how);
   return lua::abandon{
       .lock = {what.name}, .owner = what.owner, .publish = word_of(how.publish), .channel = channel}();

@@ -26,14 +26,14 @@ std::vector<std::string> channels(std::string_view joined, std::string_view /*ow
   return all;
 }
 
-call acquire(std::string_view name, ask const& how) {
+call acquire(std::string_view name, acquire_request const& how) {
   return lua::acquire{
       .locks = keys_of(name), .owner = how.owner, .ttl_ms = how.ttl.count(), .handoffs = how.tokens}();
 }
 
 /// Release and abandon are given the same.
 template <class Script>
-call give_back(owned what, handover how) {
+call give_back(owned what, release_policy how) {
   auto const told = how.quiet ? std::vector<std::string>{} : channels(what.name, what.owner);
   return Script{.locks = keys_of(what.name),
                 .owner = what.owner,

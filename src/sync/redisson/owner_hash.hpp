@@ -11,7 +11,7 @@
 namespace holdfast::sync::redisson {
 
 /// Where a script tells that a lock is free; empty: nowhere.
-[[nodiscard]] inline std::string told_on(std::string_view name, engine::handover const& how) {
+[[nodiscard]] inline std::string told_on(std::string_view name, engine::release_policy const& how) {
   return how.quiet ? std::string{} : names::redisson::lock_channel(name);
 }
 

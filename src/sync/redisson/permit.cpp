@@ -2,7 +2,7 @@
 #include "scripts/redisson_permit.hpp"
 #include "sync/redisson.hpp"
 #include "sync/redisson/permit_id.hpp"
-#include "sync/redisson/tally.hpp"
+#include "sync/redisson/shared_counter.hpp"
 #include "sync/redisson/ttl_mode.hpp"
 #include "sync/replies.hpp"
 
@@ -17,7 +17,7 @@ using names::redisson::permits;
 using names::redisson::semaphore_channel;
 namespace lua = scripts::redisson_permit;
 
-call acquire(std::string_view name, ask const& how) {
+call acquire(std::string_view name, acquire_request const& how) {
   auto const out = permits(name);
   auto const id = permit_id(how.owner);
   auto const channel = semaphore_channel(name);
@@ -26,12 +26,12 @@ call acquire(std::string_view name, ask const& how) {
                       .id = id,
                       .ttl_ms = how.ttl.count(),
                       .size = how.amount,
-                      .publish = word_of(how.terms.publish),
+                      .publish = word_of(how.policy.publish),
                       .channel = channel}();
 }
 
 /// Also ends a bid: it may have a permit by now.
-call release(owned what, handover how) {
+call release(owned what, release_policy how) {
   auto const out = permits(what.name);
   auto const id = permit_id(what.owner);
   auto const channel = semaphore_channel(what.name);
@@ -63,7 +63,7 @@ std::string id_of(std::string_view owner) { return shown(permit_id(owner)); }
 }  // namespace permit_calls
 }  // namespace
 
-constinit engine::recipe const permit{.sharing = sharing::many,
+constinit engine::recipe const permit{.sharing = sharing::counted,
                                       .queues = false,
                                       .acquire = permit_calls::acquire,
                                       .read_acquire = replies::read_acquire,

@@ -27,17 +27,17 @@ std::string writer_id(std::string_view owner) { return std::string{owner}.append
 std::string lives_of(std::string_view name) { return names::suffixed(name, {}); }
 
 /// Where those who wait are told; empty: nobody is.
-std::string channel_for(std::string_view name, handover const& how) {
+std::string channel_for(std::string_view name, release_policy const& how) {
   return how.quiet ? std::string{} : names::rw_channel(name);
 }
 
-call read_acquire(std::string_view name, ask const& how) {
+call read_acquire(std::string_view name, acquire_request const& how) {
   auto const life = names::reader_timeout(name, how.owner);
   return lua::read_acquire{
       .lock = {name}, .life = {life}, .owner = how.owner, .ttl_ms = how.ttl.count(), .tokens = how.tokens}();
 }
 
-call read_release(owned what, handover how) {
+call read_release(owned what, release_policy how) {
   auto const life = names::reader_timeout(what.name, what.owner);
   auto const lives = lives_of(what.name);
   auto const channel = channel_for(what.name, how);
@@ -71,18 +71,18 @@ call set_readers_ttl(milliseconds ttl, std::span<owned const> leases) {
   return give_readers_ttl(ttl, exactly, leases);
 }
 
-call write_acquire(std::string_view name, ask const& how) {
+call write_acquire(std::string_view name, acquire_request const& how) {
   return lua::write_acquire{
       .lock = {name}, .owner = how.owner, .ttl_ms = how.ttl.count(), .tokens = how.tokens}();
 }
 
-call write_release(owned what, handover how) {
+call write_release(owned what, release_policy how) {
   auto const channel = channel_for(what.name, how);
   return lua::write_release{
       .lock = {what.name}, .owner = what.owner, .publish = word_of(how.publish), .channel = channel}();
 }
 
-call write_pass(owned what, handover how, ask const& next) {
+call write_pass(owned what, release_policy how, acquire_request const& next) {
   auto const channel = channel_for(what.name, how);
   return lua::write_pass{.lock = {what.name},
                          .owner = what.owner,
@@ -113,7 +113,7 @@ call set_writers_ttl(milliseconds ttl, std::span<owned const> leases) {
   return give_writers_ttl(set_ttl, ttl, leases);
 }
 
-call abandon(owned what, handover how) {
+call abandon(owned what, release_policy how) {
   auto const life = names::reader_timeout(what.name, what.owner);
   auto const lives = lives_of(what.name);
   auto const channel = channel_for(what.name, how);
@@ -132,7 +132,7 @@ std::vector<std::string> channels(std::string_view name, std::string_view) {
 }  // namespace rw_calls
 }  // namespace
 
-constinit engine::recipe const reader{.sharing = sharing::crew,
+constinit engine::recipe const reader{.sharing = sharing::shared,
                                       .queues = false,
                                       .acquire = rw_calls::read_acquire,
                                       .read_acquire = replies::read_acquire,

@@ -3,7 +3,7 @@
 #include "script/names_redisson.hpp"
 #include "scripts/redisson_semaphore.hpp"
 #include "sync/redisson.hpp"
-#include "sync/redisson/tally.hpp"
+#include "sync/redisson/shared_counter.hpp"
 #include "sync/replies.hpp"
 
 namespace holdfast::sync::redisson {
@@ -21,13 +21,13 @@ namespace lua = scripts::redisson_semaphore;
 /// a note.
 constexpr milliseconds bid_is_noted{120'000};
 
-call acquire(std::string_view name, ask const& how) {
+call acquire(std::string_view name, acquire_request const& how) {
   auto const note = done(name, how.owner);
   return lua::acquire{
       .counter = {name}, .done = {note}, .amount = how.amount, .done_ms = bid_is_noted.count()}();
 }
 
-call abandon(owned what, handover how) {
+call abandon(owned what, release_policy how) {
   auto const note = done(what.name, what.owner);
   auto const channel = names::redisson::semaphore_channel(what.name);
   return lua::abandon{.counter = {what.name},
@@ -40,7 +40,7 @@ call abandon(owned what, handover how) {
 }  // namespace semaphore_calls
 }  // namespace
 
-constinit engine::recipe const semaphore{.sharing = sharing::many,
+constinit engine::recipe const semaphore{.sharing = sharing::counted,
                                          .leased = false,
                                          .queues = false,
                                          .acquire = semaphore_calls::acquire,

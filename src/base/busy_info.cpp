@@ -1,0 +1,45 @@
+#include <holdfast/busy_info.hpp>
+
+#include "base/printable.hpp"
+
+namespace holdfast {
+namespace {
+
+/// As people say it: two units at the most, "41 s", "3 min 20 s", "2 h 5 min".
+std::string spoken(std::chrono::microseconds time) {
+  using namespace std::chrono;
+  auto const with = [](auto big, char const* unit, auto rest, char const* small) {
+    auto text = std::to_string(big.count()) + unit;
+    if (rest.count() > 0) text += " " + std::to_string(rest.count()) + small;
+    return text;
+  };
+  if (time < 1s) return std::to_string(duration_cast<milliseconds>(time).count()) + " ms";
+  if (time < 1min) return std::to_string(duration_cast<seconds>(time).count()) + " s";
+  if (time < 1h) return with(floor<minutes>(time), " min", floor<seconds>(time) - floor<minutes>(time), " s");
+  if (time < days{1})
+    return with(floor<hours>(time), " h", floor<minutes>(time) - floor<hours>(time), " min");
+  return with(floor<days>(time), " d", floor<hours>(time) - floor<days>(time), " h");
+}
+
+}  // namespace
+
+std::string process_info::to_string() const {
+  if (host.empty() && pid == 0) return owner.empty() ? "unknown" : "unknown (" + printable(owner) + ")";
+  auto text = host.empty() ? std::string{"unknown host"} : printable(host);
+  if (pid != 0) text += " pid " + std::to_string(pid);
+  if (!label.empty()) {
+    text += " '" + printable(label) + "'";
+  } else if (!program.empty()) {
+    text += " (" + printable(program) + ")";
+  }
+  return text;
+}
+
+std::string busy_info::to_string() const {
+  auto text = held_for ? "held for " + spoken(*held_for) + " by " : std::string{"held by "};
+  text += holder.to_string();
+  if (ahead > 0) text += ", " + std::to_string(ahead) + " ahead of you";
+  return text;
+}
+
+}  // namespace holdfast

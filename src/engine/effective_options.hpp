@@ -1,0 +1,28 @@
+/// The options of one lock, checked and worked out.
+#pragma once
+
+#include <algorithm>
+#include <boost/smart_ptr/intrusive_ptr.hpp>
+#include <boost/smart_ptr/intrusive_ref_counter.hpp>
+#include <chrono>
+#include <holdfast/options.hpp>
+
+#include "base/clock.hpp"
+
+namespace holdfast::engine {
+
+/// Shared by all leases of one lock object; constant after construction.
+struct effective_options : boost::intrusive_ref_counter<effective_options, boost::thread_safe_counter> {
+  explicit effective_options(lock_options const& asked)
+      : options{asked}, every{asked.renew_every.count() > 0 ? asked.renew_every : asked.ttl / 3} {}
+
+  /// An acquisition counts when others than the server's memory have it, too.
+  [[nodiscard]] bool acknowledged() const noexcept { return options.replicas > 0 || options.fsynced; }
+
+  lock_options options;
+  std::chrono::nanoseconds every;  ///< between renewals
+};
+
+using effective_options_ptr = boost::intrusive_ptr<effective_options const>;
+
+}  // namespace holdfast::engine

@@ -1,0 +1,84 @@
+#include "engine/lease_state.hpp"
+
+#include "base/fork.hpp"
+#include "engine/core.hpp"
+
+namespace holdfast::engine {
+
+bool lease_state::valid() const noexcept { return remaining().count() > 0; }
+
+std::chrono::nanoseconds lease_state::remaining() const noexcept {
+  if (status() != state::held || queue_->engine().forked()) return {};
+  auto const end = time_point{boot_clock::duration{deadline_.load(std::memory_order_acquire)}};
+  return std::max(end - boot_clock::now(), std::chrono::nanoseconds{0});
+}
+
+lease_state::audience& lease_state::told() {
+  auto& mine = more();
+  if (!mine.who) {
+    auto who = std::make_shared<audience>();
+    mine.tell.emplace_back([who] {
+      // They go here, without the client's lock: what they hold may need it.
+      auto const listeners = std::exchange(who->listeners, {});
+      if (who->cause == loss_cause::none) return;
+      if (who->stop.stop_possible()) who->stop.request_stop();
+      for (auto const& listener : listeners) listener(who->cause);
+    });
+    mine.who = std::move(who);
+  }
+  return *mine.who;
+}
+
+std::stop_token lease_state::stop_token() {
+  auto& stop = told().stop;
+  if (stop.stop_possible()) return stop.get_token();
+  if (status() == state::lost) {  // and those who are told may be being told
+    std::stop_source over;
+    over.request_stop();
+    return over.get_token();
+  }
+  stop = std::stop_source{};
+  return stop.get_token();
+}
+
+reactor::loop::calls lease_state::lose(loss_cause cause) noexcept {
+  cause_.store(cause, std::memory_order_release);
+  state_.store(state::lost, std::memory_order_release);
+  if (extras_ && extras_->who) extras_->who->cause = cause;
+  return drop_listeners();
+}
+
+reactor::loop::calls lease_state::set_warning(time_point when, std::function<void()> f) {
+  auto given = std::make_shared<warning>(warning{.tell = std::move(f)});
+  reactor::loop::calls ready;
+  ready.emplace_back([given] {
+    auto const tell = std::exchange(given->tell, {});
+    if (!given->over) tell();
+  });
+  more().warn_at = when;
+  auto before = drop_warning();
+  extras_->warn = std::move(ready);
+  extras_->warned = std::move(given);
+  return before;
+}
+
+reactor::loop::calls lease_state::drop_warning() noexcept {
+  if (extras_->warned) extras_->warned->over = true;
+  extras_->warned.reset();
+  return std::exchange(extras_->warn, {});
+}
+
+reactor::loop::calls lease_state::drop_listeners() noexcept {
+  if (!extras_) return {};
+  auto all = std::exchange(extras_->tell, {});
+  all.splice(all.end(), drop_warning());
+  return all;
+}
+
+lease_state_ptr lease_state::latest() {
+  lease_state_ptr result{this};
+  while (result->extras_ && result->extras_->heir) result = result->extras_->heir;
+  return result;
+}
+
+}  // namespace holdfast::engine

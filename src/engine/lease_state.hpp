@@ -1,0 +1,185 @@
+/// The state behind a lease.
+#pragma once
+
+#include <atomic>
+#include <boost/intrusive/list_hook.hpp>
+#include <boost/smart_ptr/intrusive_ptr.hpp>
+#include <boost/smart_ptr/intrusive_ref_counter.hpp>
+#include <functional>
+#include <holdfast/lease.hpp>
+#include <memory>
+#include <stop_token>
+#include <vector>
+
+#include "base/callback.hpp"
+#include "engine/effective_options.hpp"
+#include "engine/lease_clock.hpp"
+#include "engine/lock_queue.hpp"
+
+namespace holdfast::engine {
+
+class lease_state;
+using lease_state_ptr = boost::intrusive_ptr<lease_state>;
+
+/// The holder is told so much before its deadline that it has been told by then.
+constexpr std::chrono::milliseconds told_ahead{1};
+
+using renewal_hook =
+    boost::intrusive::list_base_hook<boost::intrusive::link_mode<boost::intrusive::auto_unlink>>;
+
+/// One lease. Small, since a process may hold a million: what few leases need is in `extras`.
+class lease_state : public boost::intrusive_ref_counter<lease_state, boost::thread_safe_counter>,
+                    public renewal_hook {
+ public:
+  enum class state : std::uint8_t { held, released, lost };
+
+  lease_state(lock_queue_ptr place, effective_options_ptr how, std::uint64_t number, std::int64_t token)
+      : queue_{std::move(place)}, effective_{std::move(how)}, number_{number}, token_{token} {}
+
+  // Constant after construction.
+  [[nodiscard]] lock_queue& queue() const noexcept { return *queue_; }
+  [[nodiscard]] lock_options const& options() const noexcept { return effective_->options; }
+  [[nodiscard]] effective_options const& effective() const noexcept { return *effective_; }
+  [[nodiscard]] std::uint64_t number() const noexcept { return number_; }
+  [[nodiscard]] std::int64_t token() const noexcept { return token_; }
+
+  // From any thread.
+  [[nodiscard]] bool valid() const noexcept;
+  [[nodiscard]] std::chrono::nanoseconds remaining() const noexcept;
+  [[nodiscard]] loss_cause cause() const noexcept { return cause_.load(std::memory_order_acquire); }
+  [[nodiscard]] state status() const noexcept { return state_.load(std::memory_order_acquire); }
+
+  // Under the client's lock.
+  [[nodiscard]] lease_times times() const noexcept {
+    return {.deadline = deadline() - told_ahead,
+            .renew_at = renew_at,
+            .limit = extras_ ? extras_->limit : time_point::max(),
+            .warn_at = extras_ ? extras_->warn_at : time_point::max(),
+            .renewing = renewing};
+  }
+  [[nodiscard]] time_point deadline() const noexcept {
+    return time_point{boot_clock::duration{deadline_.load(std::memory_order_relaxed)}};
+  }
+  void set_deadline(time_point when) noexcept {
+    deadline_.store(when.time_since_epoch().count(), std::memory_order_release);
+  }
+  void set_limit(time_point when) { more().limit = when; }
+  [[nodiscard]] time_point limit() const noexcept { return extras_ ? extras_->limit : time_point::max(); }
+  /// Once, at `when`: the limit is near.
+  /// The result lets go of an earlier one, as that of drop_listeners().
+  [[nodiscard]] reactor::loop::calls set_warning(time_point when, std::function<void()> f);
+  /// The warning, which is given now.
+  [[nodiscard]] reactor::loop::calls take_warning() noexcept {
+    extras_->warn_at = time_point::max();
+    extras_->warned.reset();
+    return std::exchange(extras_->warn, {});
+  }
+  void set_released() noexcept { state_.store(state::released, std::memory_order_release); }
+
+  [[nodiscard]] std::stop_token stop_token();
+  void add_listener(std::function<void(loss_cause)> f) { told().listeners.push_back(std::move(f)); }
+
+  /// Marks it lost; the result tells whoever wants to know, and is to be called without the lock.
+  [[nodiscard]] reactor::loop::calls lose(loss_cause cause) noexcept;
+
+  /// Nobody is told anything else any more. The result lets go of those who would be, and is to be called
+  /// without the lock, as what they hold may need it.
+  [[nodiscard]] reactor::loop::calls drop_listeners() noexcept;
+
+  /// The lease that took over inside this process, if any did: a renewal under way is that one's now.
+  [[nodiscard]] lease_state_ptr latest();
+  void set_heir(lease_state_ptr heir) {
+    auto& mine = more();
+    if (!mine.behind.empty()) heir->more().behind.swap(mine.behind);
+    mine.heir = std::move(heir);
+  }
+
+  /// Calls `f` when no request is under way that gives it a ttl. Such requests may overtake each other, where
+  /// a server sends them elsewhere or has forgotten its scripts, and the last one decides.
+  void when_settled(callback<void()> f) {
+    if (renewing) {
+      more().behind.push_back(std::move(f));
+    } else {
+      f();
+    }
+  }
+  /// That request is answered: the next one may go. What came of it has been noted.
+  void settle() {
+    renewing = false;
+    while (!renewing && extras_ && !extras_->behind.empty()) {
+      reactor::loop::calls next;
+      next.splice(next.end(), extras_->behind, extras_->behind.begin());
+      next.front()();
+    }
+  }
+
+  /// Takes over who is told of the loss of `other`, which is over.
+  void inherit(lease_state& other) { extras_ = std::move(other.extras_); }
+
+  // For the renewer; under the client's lock.
+  std::int32_t tokens_left = 0;  ///< reserved fencing tokens behind token()
+  time_point renew_at = time_point::max();
+  time_point due{};                 ///< when it is looked at next
+  std::int32_t renewals_left = -1;  ///< negative: no limit
+  bool renewing = false;            ///< a request is under way that gives it a ttl
+  bool provisional = false;  ///< granted by message: the server has another ttl for it until it is renewed
+
+ private:
+  // Here, where they fill a gap: a lease has to be small.
+  std::atomic<state> state_{state::held};
+  std::atomic<loss_cause> cause_{loss_cause::none};
+
+ public:
+  /// The public handle of it, and back.
+  static lease handle(lease_state_ptr of) noexcept;
+  static lease_state* behind(lease const& handle) noexcept { return handle.held_; }
+  static lease_state_ptr take(lease&& handle) noexcept {
+    return lease_state_ptr{std::exchange(handle.held_, nullptr), false};
+  }
+
+  // Under the client's lock: an acquisition may have several handles, of which the last gives it back.
+  void add_handle() { ++more().more_handles; }
+  [[nodiscard]] bool drop_handle() noexcept {  ///< false: there was no other
+    if (!extras_ || extras_->more_handles == 0) return false;
+    --extras_->more_handles;
+    return true;
+  }
+
+ private:
+  /// Those who are told of its loss.
+  struct audience {
+    std::stop_source stop{std::nostopstate};
+    std::vector<std::function<void(loss_cause)>> listeners{};
+    loss_cause cause = loss_cause::none;
+  };
+  struct warning {
+    std::function<void()> tell{};
+    bool over = false;  ///< it isn't to be told
+  };
+  struct extras {
+    time_point limit = time_point::max();
+    time_point warn_at = time_point::max();
+    std::shared_ptr<warning> warned;
+    reactor::loop::calls warn;  ///< made with it, since telling must not fail
+    std::shared_ptr<audience> who;
+    reactor::loop::calls tell;  ///< the same
+    lease_state_ptr heir;
+    reactor::loop::calls behind;  ///< what goes when it isn't `renewing` any more
+    std::uint32_t more_handles = 0;
+  };
+  extras& more() {
+    if (!extras_) extras_ = std::make_unique<extras>();
+    return *extras_;
+  }
+  audience& told();
+  reactor::loop::calls drop_warning() noexcept;
+
+  lock_queue_ptr queue_;
+  effective_options_ptr effective_;
+  std::uint64_t number_;
+  std::int64_t token_;
+  std::atomic<boot_clock::rep> deadline_{0};
+  std::unique_ptr<extras> extras_;
+};
+
+}  // namespace holdfast::engine

@@ -1,0 +1,224 @@
+#include "net/deployment_url.hpp"
+
+#include <algorithm>
+#include <array>
+#include <boost/url/parse.hpp>
+#include <boost/url/url.hpp>
+#include <holdfast/error.hpp>
+#include <optional>
+#include <utility>
+
+#include "net/url_text.hpp"
+
+namespace holdfast::net {
+namespace {
+
+namespace urls = boost::urls;
+using url_text::bad;
+
+constexpr std::uint16_t sentinel_port = 26379;
+constexpr std::string_view hidden{"***"};
+
+struct scheme_of_many {
+  std::string_view name;
+  deployment_url::kind what;
+  std::string_view of_each;
+};
+
+constexpr std::array<scheme_of_many, 6> schemes{{
+    {"redis+sentinel", deployment_url::kind::sentinel, "redis"},
+    {"rediss+sentinel", deployment_url::kind::sentinel, "rediss"},
+    {"redis+cluster", deployment_url::kind::cluster, "redis"},
+    {"rediss+cluster", deployment_url::kind::cluster, "rediss"},
+    {"redis+quorum", deployment_url::kind::quorum, "redis"},
+    {"rediss+quorum", deployment_url::kind::quorum, "rediss"},
+}};
+
+scheme_of_many const* find_scheme(std::string_view url) {
+  std::string name{url.substr(0, url.find("://"))};
+  std::ranges::transform(name, name.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? char(c + 32) : c; });
+  auto const* const found = std::ranges::find(schemes, name, &scheme_of_many::name);
+  return found == schemes.end() ? nullptr : found;
+}
+
+/// A URL of several hosts, cut up: all but the hosts is a URL of one.
+struct parts {
+  std::string before;  ///< "redis://user:password@"
+  std::vector<std::string> hosts;
+  std::string after;  ///< "/path?parameters"
+};
+
+parts take_apart(std::string_view url, scheme_of_many const& scheme) {
+  auto const rest = url.substr(scheme.name.size() + 3);
+  auto const end = std::min(rest.find_first_of("/?#"), rest.size());
+  auto const authority = rest.substr(0, end);
+  auto const at = authority.rfind('@');
+  auto const list = at == std::string_view::npos ? authority : authority.substr(at + 1);
+  parts result{.before = std::string{scheme.of_each} + "://" +
+                         std::string{at == std::string_view::npos ? "" : authority.substr(0, at + 1)},
+               .hosts = {},
+               .after = std::string{rest.substr(end)}};
+  for (std::size_t begin = 0; begin <= list.size();) {
+    auto const comma = std::min(list.find(',', begin), list.size());
+    result.hosts.emplace_back(list.substr(begin, comma - begin));
+    if (result.hosts.back().empty()) {
+      bad("a host is missing; write " + std::string{scheme.name} + "://h1,h2,h3, say");
+    }
+    begin = comma + 1;
+  }
+  return result;
+}
+
+/// Takes a parameter out; nullopt when it isn't there.
+std::optional<std::string> take(urls::url& url, std::string_view name) {
+  auto parameters = url.params();
+  auto const found = parameters.find({name.data(), name.size()});
+  if (found == parameters.end()) return std::nullopt;
+  auto value = std::string{(*found).value};
+  if (value.empty()) bad("the parameter " + std::string{name} + " has no value");
+  parameters.erase(found);
+  if (parameters.find({name.data(), name.size()}) != parameters.end()) {
+    bad("the parameter " + std::string{name} + " is given twice");
+  }
+  if (parameters.empty()) url.remove_query();
+  return value;
+}
+
+endpoint reach(std::string const& host_port, char const* what) {
+  auto const to = parse_url("redis://" + host_port);
+  if (to.how != endpoint::scheme::tcp || to.db != 0 || !to.password.empty()) {
+    bad(std::string{what} + " is not of the form host:port");
+  }
+  return to;
+}
+
+std::map<std::string, std::string, std::less<>> read_nat(std::string_view text) {
+  constexpr auto form = "the parameter nat is announced/reachable, each host:port, with commas between them";
+  std::map<std::string, std::string, std::less<>> result;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    auto const comma = std::min(text.find(',', begin), text.size());
+    auto const one = text.substr(begin, comma - begin);
+    auto const slash = one.find('/');
+    if (slash == std::string_view::npos || slash == 0 || slash + 1 == one.size()) bad(form);
+    auto const from = reach(std::string{one.substr(0, slash)}, form);
+    auto const to = reach(std::string{one.substr(slash + 1)}, form);
+    result.emplace(host_and_port(from.host, from.port), host_and_port(to.host, to.port));
+    begin = comma + 1;
+  }
+  return result;
+}
+
+/// The first part of the path, which is taken off.
+std::string take_master(urls::url& url) {
+  auto segments = url.segments();
+  if (segments.empty() || std::string{*segments.begin()}.empty()) {
+    bad("the name of the master is missing; write redis+sentinel://h1,h2,h3/mymaster");
+  }
+  auto name = std::string{*segments.begin()};
+  segments.erase(segments.begin());
+  return name;
+}
+
+/// The URL as it may be shown.
+std::string masked(scheme_of_many const& scheme, parts const& cut, urls::url url) {
+  auto text = std::string{scheme.name} + "://";
+  if (url.has_userinfo()) {
+    text += std::string{url.encoded_user()} + (url.has_password() ? ":" + std::string{hidden} : "") + "@";
+  }
+  for (auto const& host : cut.hosts) text += (&host == cut.hosts.data() ? "" : ",") + host;
+  auto parameters = url.params();
+  auto const secret = parameters.find("sentinel_password");
+  if (secret != parameters.end()) parameters.replace(secret, {"sentinel_password", hidden});
+  text += std::string{url.encoded_path()};
+  if (url.has_query()) text += "?" + std::string{url.encoded_query()};
+  return text;
+}
+
+std::string scheme_text(endpoint const& of) {
+  return of.how == endpoint::scheme::tls ? "rediss://" : "redis://";
+}
+
+endpoint at(endpoint like, std::string host, std::uint16_t port) {
+  like.host = std::move(host);
+  like.port = port;
+  like.display = scheme_text(like) + host_and_port(like.host, like.port);
+  return like;
+}
+
+void read_hosts(deployment_url& to, endpoint const& like, parts const& cut) {
+  for (auto const& text : cut.hosts) {
+    auto const one = reach(text, "what stands between the commas");
+    auto const has_port = urls::parse_uri("redis://" + text)->has_port();
+    auto const port = to.deployment == deployment_url::kind::sentinel && !has_port ? sentinel_port : one.port;
+    auto next = at(like, one.host, port);
+    auto const same = [&next](endpoint const& other) {
+      return other.host == next.host && other.port == next.port;
+    };
+    if (std::ranges::none_of(to.hosts, same)) {
+      to.hosts.push_back(std::move(next));
+    } else if (to.deployment == deployment_url::kind::quorum) {
+      bad("the server " + host_and_port(next.host, next.port) +
+          " is given twice; each server of a quorum has one vote");
+    }
+  }
+}
+
+}  // namespace
+
+std::string host_and_port(std::string const& host, std::uint16_t port) {
+  auto const v6 = host.find(':') != std::string::npos;
+  return (v6 ? "[" + host + "]" : host) + ":" + std::to_string(port);
+}
+
+endpoint deployment_url::announced(std::string const& host, std::uint16_t port) const {
+  auto const known = nat.find(host_and_port(host, port));
+  if (known == nat.end()) return at(server, host, port);
+  auto const to = parse_url("redis://" + known->second);
+  return at(server, to.host, to.port);
+}
+
+deployment_url parse_deployment_url(std::string_view given) {
+  auto const* const scheme = find_scheme(given);
+  if (scheme == nullptr) return {.deployment = deployment_url::kind::single, .server = parse_url(given)};
+
+  auto const cut = take_apart(given, *scheme);
+  auto const of_first = cut.before + cut.hosts.front() + cut.after;
+  url_text::check_at(std::string_view{of_first}.substr(of_first.find("://") + 3));
+  auto const parsed = urls::parse_uri(of_first);
+  if (!parsed) (void)parse_url(of_first);  // says what is wrong
+  urls::url url{*parsed};
+  auto display = masked(*scheme, cut, url);
+
+  deployment_url to{.deployment = scheme->what, .server = {}};
+  std::optional<std::string> user;
+  std::optional<std::string> password;
+  auto tls = scheme->of_each == "rediss";
+  if (to.deployment == deployment_url::kind::sentinel) {
+    to.master = take_master(url);
+    user = take(url, "sentinel_user");
+    password = take(url, "sentinel_password");
+    if (user && !password) bad("the parameter sentinel_user needs sentinel_password");
+    if (auto const own = take(url, "sentinel_tls")) tls = url_text::to_bool("sentinel_tls", *own);
+  }
+  if (to.deployment == deployment_url::kind::sentinel || to.deployment == deployment_url::kind::cluster) {
+    if (auto const nat = take(url, "nat")) to.nat = read_nat(*nat);
+  }
+  to.server = parse_url({url.buffer().data(), url.buffer().size()});
+  if (to.deployment == deployment_url::kind::cluster && to.server.db != 0) {
+    bad("a cluster has database 0 alone; leave the database out");
+  }
+
+  auto like = to.server;
+  if (to.deployment == deployment_url::kind::sentinel) {
+    like.user = user.value_or("");
+    like.password = password.value_or("");
+    like.db = 0;
+    like.how = tls ? endpoint::scheme::tls : endpoint::scheme::tcp;
+  }
+  read_hosts(to, like, cut);
+  to.server.host.clear();
+  to.server.display = std::move(display);
+  return to;
+}
+
+}  // namespace holdfast::net

@@ -1,0 +1,52 @@
+/// Where a deployment is, from a URL: one server, or several that belong together.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "net/url.hpp"
+
+namespace holdfast::net {
+
+struct deployment_url {
+  enum class kind {
+    single,    ///< redis://, rediss://, redis+unix://
+    sentinel,  ///< redis+sentinel://h1,h2,h3/mymaster[/db]: the master that sentinels tell
+    cluster,   ///< redis+cluster://h1,h2: all the nodes that those name
+    quorum,    ///< redis+quorum://h1,h2,h3: these, which know nothing of each other
+  };
+
+  kind deployment = kind::single;
+  /// The server; of several what all that hold data have in common: credentials, database, TLS. Its display
+  /// is the whole URL, its password and those of the sentinels as ***.
+  endpoint server;
+  /// Those that the URL names, each with a display of its own: the sentinels, with their credentials; some
+  /// nodes of the cluster; the masters of the quorum. Empty for one server.
+  std::vector<endpoint> hosts{};
+  std::string master{};  ///< as the sentinels call it
+  /// "host:port" as the deployment announces it, and where it is reached from here (NAT, containers).
+  std::map<std::string, std::string, std::less<>> nat{};
+
+  /// The server that announces itself so: like `server`, but there, or where `nat` says.
+  [[nodiscard]] endpoint announced(std::string const& host, std::uint16_t port) const;
+};
+
+/// Reads all that parse_url does, and with the schemes redis+sentinel, redis+cluster, redis+quorum (with TLS:
+/// rediss+sentinel…) several hosts with commas between. Besides its parameters: `nat=announced/reachable,…`
+/// of a sentinel or cluster URL, each host:port; `sentinel_user=`, `sentinel_password=`,
+/// `sentinel_tls=yes|no` of a sentinel URL. Throws error{errc::bad_url} that names the wrong part and what is
+/// allowed, and never shows a password.
+[[nodiscard]] deployment_url parse_deployment_url(std::string_view url);
+
+/// Advice about a server that doesn't know a command which each server with data knows.
+inline constexpr std::string_view advice_about_sentinels =
+    "it is no server that locks can be kept in; if it is a sentinel, the URL is "
+    "redis+sentinel://host:26379/NAME, with the name of a master that it watches";
+
+/// "host:port", an IPv6 address in brackets.
+[[nodiscard]] std::string host_and_port(std::string const& host, std::uint16_t port);
+
+}  // namespace holdfast::net

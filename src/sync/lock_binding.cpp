@@ -1,0 +1,63 @@
+#include "sync/lock_binding.hpp"
+
+#include <utility>
+
+#include "engine/access.hpp"
+#include "sync/options_check.hpp"
+#include "sync/thrown.hpp"
+
+namespace holdfast::sync {
+
+lock_binding::lock_binding(client& redis, std::string name, lock_options const& options,
+                           engine::recipe const& kind)
+    : core_{engine::access::core_of(redis)},
+      name_{std::move(name)},
+      options_{core_->share(options)},
+      queue_{core_->pin(kind, name_)} {}
+
+lock_binding::~lock_binding() { core_->unpin(queue_); }
+
+std::optional<lease> lock_binding::acquire(engine::patience_time wait, std::stop_token const& stop,
+                                           int size) const {
+  auto mine = core_->acquire(queue_, options_, wait, stop, size);
+  if (!mine) return std::nullopt;
+  return engine::lease_state::handle(std::move(mine));
+}
+
+void lock_binding::async_acquire(engine::patience_time wait, exclusive_lock::acquire_handler done,
+                                 std::stop_token stop, int size) const {
+  core_->async_acquire(
+      queue_, options_, wait, std::move(stop),
+      [done = std::move(done)](engine::lease_state_ptr of, std::shared_ptr<error const> const& failure) {
+        std::optional<lease> result;
+        if (of) result = engine::lease_state::handle(std::move(of));
+        done(std::move(result), failure ? thrown(*failure) : nullptr);
+      },
+      size);
+}
+
+bool lock_binding::pass(engine::patience_time wait, std::stop_token const& stop, int amount) const {
+  auto granted = core_->acquire(queue_, options_, wait, stop, amount);
+  if (!granted) return false;
+  core_->forget(granted);
+  return true;
+}
+
+void lock_binding::async_pass(engine::patience_time wait, std::function<void(bool, std::exception_ptr)> done,
+                              std::stop_token stop, int amount) const {
+  core_->async_acquire(
+      queue_, options_, wait, std::move(stop),
+      [core = core_.get(), done = std::move(done)](engine::lease_state_ptr granted,
+                                                   std::shared_ptr<error const> const& failure) {
+        auto const got = granted != nullptr;
+        if (got) core->forget(granted);
+        done(got, failure ? thrown(*failure) : nullptr);
+      },
+      amount);
+}
+
+void lock_binding::check_wait(std::chrono::nanoseconds wait) const {
+  check(wait.count() >= 0, "the time to wait for \"" + name_ + "\" is negative");
+}
+
+}  // namespace holdfast::sync

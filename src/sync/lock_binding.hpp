@@ -1,0 +1,55 @@
+/// What binds a public object to its line in the engine: written once for all kinds.
+#pragma once
+
+#include <holdfast/client.hpp>
+#include <holdfast/exclusive_lock.hpp>
+#include <holdfast/lease.hpp>
+#include <holdfast/options.hpp>
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+
+#include "engine/core.hpp"
+
+namespace holdfast::sync {
+
+/// One name, one kind, one set of options, in one client. Constant after construction; for any thread.
+class lock_binding {
+ public:
+  /// The name and the options have been checked.
+  lock_binding(client& redis, std::string name, lock_options const& options, engine::recipe const& kind);
+  ~lock_binding();
+  lock_binding(lock_binding const&) = delete;
+  lock_binding& operator=(lock_binding const&) = delete;
+
+  [[nodiscard]] std::string const& name() const noexcept { return name_; }
+  [[nodiscard]] std::shared_ptr<engine::core> const& core() const noexcept { return core_; }
+  [[nodiscard]] engine::lock_queue_ptr const& queue() const noexcept { return queue_; }
+  [[nodiscard]] engine::effective_options_ptr const& options() const noexcept { return options_; }
+
+  /// `size`: how many permits there should be, for a kind whose server may have lost that number.
+  [[nodiscard]] std::optional<lease> acquire(engine::patience_time wait, std::stop_token const& stop,
+                                             int size = 1) const;
+  void async_acquire(engine::patience_time wait, exclusive_lock::acquire_handler done, std::stop_token stop,
+                     int size = 1) const;
+
+  /// Of a kind that isn't leased: true when `amount` of it was granted.
+  [[nodiscard]] bool pass(engine::patience_time wait, std::stop_token const& stop, int amount = 1) const;
+  void async_pass(engine::patience_time wait, std::function<void(bool, std::exception_ptr)> done,
+                  std::stop_token stop, int amount = 1) const;
+
+  /// Throws std::errc::invalid_argument when it is negative.
+  void check_wait(std::chrono::nanoseconds wait) const;
+
+ private:
+  std::shared_ptr<engine::core> core_;
+  std::string name_;
+  engine::effective_options_ptr options_;
+  engine::lock_queue_ptr queue_;
+};
+
+}  // namespace holdfast::sync

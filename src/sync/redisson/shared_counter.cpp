@@ -1,0 +1,59 @@
+#include "sync/redisson/shared_counter.hpp"
+
+#include <utility>
+
+#include "engine/failure.hpp"
+#include "scripts/redisson_number.hpp"
+#include "sync/options_check.hpp"
+
+namespace holdfast::sync::redisson {
+
+std::vector<std::string> semaphore_channels(std::string_view name, std::string_view) {
+  return {names::redisson::semaphore_channel(name)};
+}
+
+void check_name(std::string_view kind, std::string const& name) {
+  auto const a_kind = "a " + std::string{kind};
+  check(!name.empty(), a_kind + " needs a name: it is empty");
+  check(name.size() <= longest_name,
+        "the name of " + a_kind + " has at most 65536 bytes, not " + std::to_string(name.size()));
+  check_redisson_name(name);
+}
+
+void check_number(std::string_view what, std::string const& name, std::int64_t number, std::int64_t least,
+                  std::int64_t most) {
+  check(number >= least && number <= most, std::string{what} + " \"" + name + "\" must be from " +
+                                               std::to_string(least) + " to " + std::to_string(most) +
+                                               ", not " + std::to_string(number));
+}
+
+shared_counter::shared_counter(std::shared_ptr<engine::core> core, std::string name, std::string_view what,
+                               std::string channel)
+    : core_{std::move(core)}, name_{std::move(name)}, what_{what}, channel_{std::move(channel)} {}
+
+std::optional<std::int64_t> shared_counter::read() {
+  auto const how = ask(scripts::redisson_number::read{.counter = {name_}, .what = what_}());
+  if (how.reply.is_nil()) return std::nullopt;
+  return how.reply.integer;
+}
+
+bool shared_counter::try_set(std::int64_t number, std::int64_t message) {
+  return change(scripts::redisson_number::try_set{.counter = {name_},
+                                                  .done = {},
+                                                  .answered = {},
+                                                  .number = number,
+                                                  .message = message,
+                                                  .publish = publish(),
+                                                  .channel = channel_,
+                                                  .done_ms = idempotency_marks::kept_ms,
+                                                  .what = what_}) == 1;
+}
+
+net::response shared_counter::ask(call const& what) {
+  // As one that waits for a lock: through the time in which a slot moves, or a server loads its data.
+  auto how = core_->ask_server(what, {.while_down = net::retry_policy::steady});
+  if (how.reply.is_error()) throw error{*engine::explain(how.reply, name_, core_->url())};
+  return how;
+}
+
+}  // namespace holdfast::sync::redisson

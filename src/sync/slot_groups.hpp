@@ -1,0 +1,49 @@
+/// Names of several clients or hash slots, taken together: those of one slot are a group, taken in one step.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <stop_token>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "engine/core.hpp"
+
+namespace holdfast::sync {
+
+/// One client's part, or of a cluster's client a slot's. A line of one name is that of a mutex, so the two
+/// share what this process holds.
+class slot_group {
+ public:
+  slot_group(std::shared_ptr<engine::core> core, std::span<std::string const> sorted,
+             lock_options const& options);
+  slot_group(slot_group&&) noexcept = default;
+  slot_group& operator=(slot_group&&) = delete;
+  ~slot_group() {
+    if (core_) core_->unpin(queue_);
+  }
+
+  [[nodiscard]] engine::core& core() const noexcept { return *core_; }
+  [[nodiscard]] engine::lock_queue_ptr const& queue() const noexcept { return queue_; }
+  [[nodiscard]] engine::effective_options_ptr const& options() const noexcept { return options_; }
+
+ private:
+  std::shared_ptr<engine::core> core_;
+  engine::effective_options_ptr options_;
+  engine::lock_queue_ptr queue_;
+};
+
+/// Constant after construction. Acquisitions under way keep it.
+using slot_groups = std::shared_ptr<std::vector<slot_group> const>;
+
+/// A lease of each group, in their order; none when one stayed busy. Throws as engine::core::acquire.
+[[nodiscard]] std::vector<lease> take_together(slot_groups const& all, engine::patience_time wait,
+                                               std::stop_token const& stop);
+
+using taken_handler = callback<void(std::vector<lease>, std::exception_ptr)>;
+
+void async_take_together(slot_groups all, engine::patience_time wait, std::stop_token stop,
+                         taken_handler done);
+
+}  // namespace holdfast::sync

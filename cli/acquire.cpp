@@ -21,10 +21,10 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// How long a wait that a signal ended may take to leave the queue in Redis.
+/// Time limit for leaving the queue in Redis after a signal has ended the wait.
 constexpr auto leave_limit = 3s;
 
-/// Filled in by the client's thread.
+/// The result of the acquisition. The client's thread sets it.
 class first_answer {
  public:
   void set(std::optional<lease> held, std::exception_ptr error) {
@@ -40,7 +40,7 @@ class first_answer {
     std::scoped_lock const hold{guard_};
     return there_;
   }
-  /// Once it is there.
+  /// Requires is_there().
   [[nodiscard]] std::optional<lease> take() {
     std::scoped_lock const hold{guard_};
     if (error_) std::rethrow_exception(std::exchange(error_, nullptr));
@@ -54,58 +54,61 @@ class first_answer {
   std::exception_ptr error_;
 };
 
-acquisition interrupted(first_answer& result, bool const answered, int const by, std::string const& name) {
+acquisition interrupted(first_answer& result, bool const answered, int const ending_signal,
+                        std::string const& name) {
   try {
     // It may have been granted at the same moment.
     if (answered) {
       if (auto held = result.take()) static_cast<void>(held->release());
     }
   } catch (error const&) {
-    // Cancelled, or failed by itself: the signal is what the caller is told.
+    // Cancelled or failed: the caller is told the signal.
   }
-  output::tell(fmt::format("{}: gave up waiting after {}", name, ::sigabbrev_np(by)));
-  return {.held = {}, .code = by_signal + by, .busy = {}};
+  output::info(fmt::format("{}: gave up waiting after {}", name, ::sigabbrev_np(ending_signal)));
+  return {.held = {}, .code = by_signal + ending_signal, .busy = {}};
 }
 
-acquisition busy_after(run_lock& lock, run_options const& how, std::string const& server) {
-  auto const why = lock.why_busy();
-  auto const wait = how.wait.value_or(0ms);
+acquisition busy_after(run_lock& lock, run_options const& options, std::string const& server) {
+  auto const reason = lock.why_busy();
+  auto const wait = options.wait.value_or(0ms);
   return {.held = {},
           .code = busy,
-          .busy = fmt::format("{} on {} is busy{}; {}", title_of(how), server, why.empty() ? "" : ": " + why,
+          .busy = fmt::format("{} on {} is busy{}; {}", title_of(options), server,
+                              reason.empty() ? "" : ": " + reason,
                               wait == 0ms ? "not waited for it" : "waited " + to_string(wait))};
 }
 
 }  // namespace
 
-acquisition acquire(run_lock& lock, run_options const& how, signals const& desk, std::string const& server) {
-  auto const name = title_of(how);
+acquisition acquire(run_lock& lock, run_options const& options, signals const& receiver,
+                    std::string const& server) {
+  auto const name = title_of(options);
   auto const result = std::make_shared<first_answer>();
   std::stop_source stop;
-  output::tell(fmt::format("waiting for {} on {}", name, server));
+  output::info(fmt::format("waiting for {} on {}", name, server));
   lock.acquire(
-      how.wait,
+      options.wait,
       [result](std::optional<lease> held, std::exception_ptr error) {
         result->set(std::move(held), std::move(error));
       },
       stop.get_token());
 
-  int by = 0;
-  bool out_of_patience = false;
-  while (!result->is_there() && !out_of_patience) {
-    int const signal = desk.wait();
-    if (signal == SIGTSTP) desk.stop_here();
-    if (signals::is_ending(signal) && by == 0) {
-      by = signal;
+  int ending_signal = 0;
+  bool gave_up = false;
+  while (!result->is_there() && !gave_up) {
+    int const signal = receiver.wait();
+    if (signal == SIGTSTP) receiver.stop_here();
+    if (signals::is_ending(signal) && ending_signal == 0) {
+      ending_signal = signal;
       stop.request_stop();
-      desk.wake_in(leave_limit);
-    } else if (by != 0 && (signal == 0 || signals::is_ending(signal))) {
-      out_of_patience = !result->is_there();
+      receiver.wake_in(leave_limit);
+    } else if (ending_signal != 0 && (signal == 0 || signals::is_ending(signal))) {
+      gave_up = !result->is_there();
     }
   }
-  if (by != 0) return interrupted(*result, !out_of_patience, by, name);
+  if (ending_signal != 0) return interrupted(*result, !gave_up, ending_signal, name);
   auto held = result->take();
-  if (!held) return busy_after(lock, how, server);
+  if (!held) return busy_after(lock, options, server);
   return {.held = std::move(held)};
 }
 

@@ -1,4 +1,4 @@
-/// Waits for the lock, for as long as asked and until a signal ends the wait.
+/// Waits for the lock until it is granted, the time is up or a signal ends the wait.
 #pragma once
 
 #include "run_lock.hpp"
@@ -13,8 +13,8 @@ namespace holdfast::cli {
 
 struct acquisition {
   std::optional<lease> held;
-  int code = 0;        ///< without a lease: what to exit with
-  std::string busy{};  ///< why, if the lock was busy: yet to be said. All else has been
+  int code = 0;        ///< the exit code, if there is no lease
+  std::string busy{};  ///< the message that the lock is busy, not printed yet (all others are)
 };
 
 /// Throws holdfast::error.

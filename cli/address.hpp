@@ -1,4 +1,4 @@
-/// Where a server says that it is.
+/// The address that a server announces.
 #pragma once
 
 #include <cstdint>
@@ -14,9 +14,9 @@ struct address {
 };
 
 /// "host:port", an IPv6 address in brackets.
-[[nodiscard]] inline std::string to_string(address const& where) {
-  auto const v6 = where.host.find(':') != std::string::npos;
-  return (v6 ? '[' + where.host + ']' : where.host) + ':' + std::to_string(where.port);
+[[nodiscard]] inline std::string to_string(address const& server) {
+  auto const v6 = server.host.find(':') != std::string::npos;
+  return (v6 ? '[' + server.host + ']' : server.host) + ':' + std::to_string(server.port);
 }
 
 }  // namespace holdfast::cli

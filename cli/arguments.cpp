@@ -32,7 +32,7 @@ std::string help_of(command_line const& line, std::string const& about) {
   return line.help_of(about);
 }
 
-/// Blames the right thing for `--ttl 5 minutes NAME`: CLI11 sees only words too many.
+/// Explains `--ttl 5 minutes NAME`, for which CLI11 reports surplus words only.
 std::string explained(reading const& problem, std::string_view const command) {
   if (problem.result == reading::outcome::surplus && command == "run") {
     return fmt::format("{} (one NAME, then -- and the command; a duration is one word, like 5m)",
@@ -51,8 +51,8 @@ std::chrono::milliseconds duration_of(std::string_view const option, std::string
   }
 }
 
-void require(bool const fine, std::string const& what) {
-  if (!fine) throw failure{usage, what};
+void require(bool const fine, std::string const& message) {
+  if (!fine) throw failure{usage, message};
 }
 
 void add_json(command_options& command, bool& to) {
@@ -81,18 +81,18 @@ void add_common(command_options& command, common_options& to) {
   command.flag("-v,--verbose", to.verbose, "Say what happens");
 }
 
-void set_up(common_options const& how) {
-  output::set_up(how.verbose ? output::detail::verbose : output::detail::normal);
+void set_up(common_options const& options) {
+  output::set_up(options.verbose ? output::detail::verbose : output::detail::normal);
 }
 
 arguments read_arguments(int const argc, char** const argv) {
-  // Of `run`, all after the first -- is the command's, untouched, even if it looks like an option of ours.
-  // For any other, -- is what it is everywhere: no more options.
+  // With `run`, the first -- ends holdfast's options: all words after it belong to the command, unchanged.
+  // With other commands -- has its usual meaning: no more options.
   std::span<char*> const words{argv, static_cast<std::size_t>(argc)};
   bool const runs = words.size() > 1 && words[1] == std::string_view{"run"};
   auto const separator = runs ? std::ranges::find(words, std::string_view{"--"}) : words.end();
-  auto const ours = static_cast<std::size_t>(separator - words.begin());
-  auto const after = ours == words.size() ? std::span<char*>{} : words.subspan(ours + 1);
+  auto const own_count = static_cast<std::size_t>(separator - words.begin());
+  auto const after = own_count == words.size() ? std::span<char*>{} : words.subspan(own_count + 1);
 
   arguments result;
   command_line line{"holdfast", "Distributed locks on Redis: a command that runs on one host at a time",
@@ -116,14 +116,14 @@ arguments read_arguments(int const argc, char** const argv) {
     if (result.text.ends_with('\n')) result.text.pop_back();
     return result;
   };
-  auto const read = line.read(words.first(ours));
+  auto const read = line.read(words.first(own_count));
   auto const command = line.given();
   if (read.result == reading::outcome::answer) return shown(read.text);
   if (read.result != reading::outcome::done) {
     if (command.empty() && words.size() > 1 && words[1][0] != '-') throw no_command(words[1], line);
-    auto const where =
+    auto const help_command =
         command.empty() || command == "help" ? std::string{"holdfast help"} : "holdfast help " + command;
-    throw failure{usage, fmt::format("{}; see `{}`", explained(read, command), where)};
+    throw failure{usage, fmt::format("{}; see `{}`", explained(read, command), help_command)};
   }
   if (command.empty()) {
     throw failure{usage, fmt::format("no command given; there are: {}; see `holdfast help`", names_of(line))};

@@ -1,4 +1,4 @@
-/// The command line, read and checked, and what its commands share in doing so.
+/// Reads and checks the command line. Helpers that the commands share.
 #pragma once
 
 #include "command.hpp"
@@ -12,23 +12,23 @@
 namespace holdfast::cli {
 
 struct arguments {
-  std::string text{};  ///< if not empty: all there is to do is to print it
+  std::string text{};  ///< if not empty: print it and exit
   action chosen{};
 };
 
 /// Throws failure with exit_code::usage.
 [[nodiscard]] arguments read_arguments(int argc, char** argv);
 
-/// A duration as it was typed behind `option`. Throws failure with exit_code::usage.
+/// Parses the duration given for `option`. Throws failure with exit_code::usage.
 [[nodiscard]] std::chrono::milliseconds duration_of(std::string_view option, std::string const& text);
 
-/// Throws failure with exit_code::usage and `what` unless it is fine.
-void require(bool fine, std::string const& what);
+/// Throws failure with exit_code::usage and `message` unless `fine`.
+void require(bool fine, std::string const& message);
 
-/// What was typed behind --wire; automatic for nothing.
+/// Parses the value of --wire; an empty text means automatic.
 [[nodiscard]] wire wire_of(std::string_view text);
 
-/// As much talk as was asked for.
-void set_up(common_options const& how);
+/// Sets the verbosity of the output.
+void set_up(common_options const& options);
 
 }  // namespace holdfast::cli

@@ -1,4 +1,4 @@
-/// The leases' clock: goes on while the machine is suspended.
+/// The clock of leases: counts the time during which the machine is suspended.
 #pragma once
 
 #include <time.h>

@@ -26,7 +26,8 @@ void close_between(int const first, int const last) noexcept {
   if (first <= last) close_range(static_cast<unsigned>(first), static_cast<unsigned>(last), 0);
 }
 
-/// holdfast's environment with the additions, as exec wants it. Points into `additions` and the environment.
+/// holdfast's environment with the additions, in the format of exec. Points into `additions` and the
+/// environment.
 std::vector<char*> merged(std::vector<std::string>& additions) {
   std::vector<char*> all;
   for (char** entry = environ; *entry != nullptr; ++entry) {
@@ -65,7 +66,7 @@ inherited_files::inherited_files() {
     auto const text = entry.path().filename().string();
     int number = -1;
     std::from_chars(text.data(), text.data() + text.size(), number);
-    // The folder's own descriptor is in the list, but no longer open afterwards.
+    // The list includes the folder's own descriptor, which is closed afterwards.
     if (number > STDERR_FILENO) open_.push_back(number);
   }
   std::erase_if(open_, [](int const number) { return fcntl(number, F_GETFD) == -1; });
@@ -110,7 +111,7 @@ child::child(start_options const& options, signals const& mask, terminal const& 
 
   pid_ = fork();
   if (pid_ == 0) {
-    // Only what is async-signal-safe from here: the client's thread may have held any lock at the fork.
+    // Only async-signal-safe calls from here: the client's thread may have held any lock at the fork.
     setpgid(0, 0);
     if (foreground) tcsetpgrp(STDIN_FILENO, getpid());
     files.close_others(ends[1]);
@@ -129,14 +130,14 @@ child::child(start_options const& options, signals const& mask, terminal const& 
     throw failure{internal, fmt::format("the command can't be started: fork: {}", std::strerror(fork_error))};
   }
   to_child_ = ends[0];
-  // In both processes, as shells do: whichever comes first, the group exists before it is needed.
+  // Both processes call setpgid, as in shells: the group exists before it is needed, whichever runs first.
   setpgid(pid_, pid_);
   if (foreground) tcsetpgrp(STDIN_FILENO, pid_);
   running_ = true;
 }
 
 void child::start(terminal const& tty) {
-  // Without SIGPIPE: somebody may have killed it already, which poll() tells.
+  // Without SIGPIPE: the child may be dead already, which poll() reports.
   static_cast<void>(send(to_child_, "", 1, MSG_NOSIGNAL));
   int exec_error = 0;
   auto const got = read_from(to_child_, &exec_error, sizeof exec_error);

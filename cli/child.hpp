@@ -13,24 +13,24 @@
 
 namespace holdfast::cli {
 
-/// The file descriptors that a process has. Remembered first thing, so that the command inherits these and
-/// none that holdfast opened since, above all not the connection to Redis.
+/// The file descriptors that are open at the start of the process. The command inherits these, and none that
+/// holdfast opens later, such as the connection to Redis.
 class inherited_files {
  public:
   inherited_files();
 
-  /// Closes all but the standard ones, those inherited, and `keep`. Async-signal-safe.
+  /// Closes all descriptors except the standard ones, the inherited ones and `keep`. Async-signal-safe.
   void close_others(int keep) const noexcept;
-  /// Closes all but the standard ones. Async-signal-safe.
+  /// Closes all descriptors except the standard ones and `keep`. Async-signal-safe.
   static void close_all(int keep) noexcept;
 
  private:
   std::vector<int> open_;  // sorted
 };
 
-/// What has become of it.
+/// A change of state of the command.
 struct child_state {
-  enum class kind { exited, killed, stopped } what;
+  enum class kind { exited, killed, stopped } change;
   int number;  ///< the exit code, or the signal
 };
 
@@ -41,23 +41,23 @@ class child {
     std::vector<std::string> environment;  ///< NAME=value, on top of holdfast's own
   };
 
-  /// Makes its process and group, which wait for start(): whatever is to watch over them is there before the
-  /// command is. Throws failure.
+  /// Creates the process and its group, which wait for start(). The guard can thus be created before the
+  /// command runs. Throws failure.
   child(start_options const&, signals const&, terminal const&, inherited_files const&);
   child(child const&) = delete;
   child& operator=(child const&) = delete;
-  ~child();  ///< Kills the group if the command still runs: nothing of it may outlive an error here.
+  ~child();  ///< Kills the group if the command still runs: it must not outlive an error here.
 
   /// Lets the command run. Throws failure, with a shell's 126 or 127, when it can't be executed.
   void start(terminal const&);
 
-  /// What changed since the last call; empty when nothing did. After `exited` or `killed` it has ended.
+  /// The change since the last call; empty if there is none. `exited` and `killed` are final.
   [[nodiscard]] std::optional<child_state> poll();
 
-  /// Sends it to the whole group. Nothing once the group is gone.
+  /// Sends the signal to the whole group. No effect after the group has ended.
   void signal(int number) const noexcept;
 
-  /// Is any process of the group left?
+  /// Whether any process of the group is left.
   [[nodiscard]] bool group_exists() const noexcept;
 
   [[nodiscard]] pid_t group() const noexcept { return pid_; }
@@ -65,7 +65,7 @@ class child {
  private:
   std::string name_;
   pid_t pid_ = -1;
-  int to_child_ = -1;  // until it has started
+  int to_child_ = -1;  // until the command has started
   bool running_ = false;
 };
 

@@ -17,10 +17,10 @@ class usage_line : public CLI::Formatter {
   std::string text_;
 };
 
-/// Takes the only word that was given; false: it isn't of the right type.
+/// Reads the only word of an option; false: it has the wrong type.
 using taker = std::function<bool(std::string const&)>;
 
-// Not CLI11's add_option<T>: it is template upon template, again for each T.
+// CLI11's add_option<T> is avoided: it instantiates many templates for each T.
 CLI::Option& add_value(CLI::App& command, std::string const& names, taker take, std::string const& text,
                        std::string const& shown, std::string const& type) {
   auto* const option = command.add_option(
@@ -133,7 +133,7 @@ void command_options::when_read(std::function<void()> called) { command_->final_
 command_line::command_line(std::string const& name, std::string const& text, std::string const& version)
     : app_{std::make_unique<CLI::App>(text, name)} {
   app_->set_version_flag("--version", version);
-  app_->require_subcommand(0, 1);  // more than one would take the word after `help` for a command to run
+  app_->require_subcommand(0, 1);  // with more, the word after `help` would count as a command to run
 }
 
 command_line::~command_line() = default;

@@ -1,5 +1,5 @@
-/// The command line: what its commands declare, and the reading of it. CLI11 is behind this, in
-/// command_line.cpp alone, since including it costs a file more time to compile than all else in it.
+/// The command line: the declared commands, and the parser. CLI11 is included by command_line.cpp only,
+/// because it dominates the compile time of a file.
 #pragma once
 
 #include <cstdint>
@@ -19,10 +19,10 @@ class App;
 
 namespace holdfast::cli {
 
-/// What a command takes, declared in the order in which the help lists it; for as long as its command_line
-/// lives. A value goes to the variable at `to`, which must live until the command line is read, and stays as
-/// it is when nothing is given. `names` has the dashes: "-y,--yes"; a name without any is an operand's.
-/// `shown` is what the help calls the value.
+/// The options and operands of a command, declared in the order of the help. Valid as long as its
+/// command_line. A value is stored in the variable `to`, which must outlive the parsing and is unchanged if
+/// the value is not given. `names` includes the dashes: "-y,--yes"; a name without dashes is an operand.
+/// `shown` is the placeholder of the value in the help.
 class command_options {
  public:
   explicit command_options(CLI::App& command) : command_{&command} {}
@@ -31,23 +31,23 @@ class command_options {
   void value(std::string const& names, std::string& to, std::string const& text, std::string const& shown);
   void value(std::string const& names, std::optional<std::string>& to, std::string const& text,
              std::string const& shown);
-  /// A whole number; an empty word counts as none given.
+  /// A whole number; an empty word counts as not given.
   void value(std::string const& names, std::optional<std::int64_t>& to, std::string const& text,
              std::string const& shown);
-  /// One of some words, parted by |; anything else is refused.
+  /// One of several words, separated by |; other words are refused.
   void choice(std::string const& names, std::string& to, std::string const& text, std::string const& choices);
-  /// An operand about which the help says no more than `text`.
+  /// An operand without a placeholder in the help.
   void operand(std::string const& name, std::string& to, std::string const& text);
 
-  // Of what is declared already.
+  // For options that are declared already.
   void required(std::string const& name);
   void excludes(std::string const& name, std::string const& other);
 
-  /// A usage line of our own: CLI11 knows nothing of what comes after the --.
+  /// Replaces the usage line: CLI11 does not know the words after the --.
   void usage(std::string const& line);
-  /// The end of the help.
+  /// The text at the end of the help.
   void footer(std::string_view text);
-  /// Called when this is the command, and all values are where they belong. May throw.
+  /// Called if this command is given, after all values are stored. May throw.
   void when_read(std::function<void()> called);
 
  private:
@@ -56,9 +56,9 @@ class command_options {
 
 /// An option or an operand, for completion.
 struct declared_value {
-  std::vector<std::string> names;  ///< with their dashes, short ones first
+  std::vector<std::string> names;  ///< with dashes, short names first
   std::string text;
-  std::string shown;  ///< what it takes, as the help calls it; empty: a flag
+  std::string shown;  ///< the placeholder of the value; empty: a flag
 };
 
 struct declared_command {
@@ -68,19 +68,19 @@ struct declared_command {
   std::vector<declared_value> operands;
 };
 
-/// What came of reading a command line.
+/// The result of parsing a command line.
 struct reading {
   enum class outcome : std::uint8_t {
     done,     ///< a command was given, or none
-    answer,   ///< `text` is the help or the version, which was asked for
-    wrong,    ///< `text` says what can't be understood
-    surplus,  ///< the same: words are left over
+    answer,   ///< `text` is the requested help or version
+    wrong,    ///< `text` describes the syntax error
+    surplus,  ///< `text` describes the error: too many words
   };
   outcome result = outcome::done;
   std::string text{};
 };
 
-/// The commands that there are, and which one was given.
+/// The declared commands, and the command that was given.
 class command_line {
  public:
   command_line(std::string const& name, std::string const& text, std::string const& version);
@@ -91,25 +91,25 @@ class command_line {
   void footer(std::string_view text);
   [[nodiscard]] command_options add_command(std::string const& name, std::string const& text);
 
-  /// The first word is the program. Throws what `when_read` of the command that is given throws.
+  /// The first word is the program. Throws what the `when_read` function of the given command throws.
   [[nodiscard]] reading read(std::span<char* const> words);
   /// The command that was given; empty: none.
   [[nodiscard]] std::string given() const;
 
   [[nodiscard]] std::string help() const;
-  /// Of a command that there is.
+  /// Requires a declared command.
   [[nodiscard]] std::string help_of(std::string const& command) const;
 
   [[nodiscard]] std::vector<std::string> command_names() const;
   [[nodiscard]] std::vector<declared_command> commands() const;
-  /// Those without a command.
+  /// The options that belong to no command.
   [[nodiscard]] std::vector<declared_value> options() const;
 
  private:
   std::unique_ptr<CLI::App> app_;
 };
 
-/// The words of "term|kill|warn": that is how the help shows a choice. None of a text without |.
+/// The words of a choice such as "term|kill|warn"; empty for a text without |.
 [[nodiscard]] std::vector<std::string> choices_in(std::string_view text);
 
 }  // namespace holdfast::cli

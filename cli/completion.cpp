@@ -17,21 +17,22 @@ option option_of(declared_value const& from) {
 std::vector<option> options_of(std::vector<declared_value> const& all) {
   std::vector<option> made;
   made.reserve(all.size());
-  for (auto const& one : all) made.push_back(option_of(one));
+  for (auto const& value : all) made.push_back(option_of(value));
   return made;
 }
 
 operand operand_of(declared_value const& from, declared_command const& of, command_line const& line) {
   operand made{.name = from.names.front(), .is_lock = false, .choices = choices_in(from.shown)};
   if (made.name == "COMMAND") made.choices = line.command_names();
-  // A command is run under a lock that is to come; all others look at one that is there.
+  // `run` takes a lock that may not exist yet; the other commands take an existing one.
   made.is_lock = made.name == "NAME" && of.name != runs_a_command;
   return made;
 }
 
 std::string replaced(std::string text, std::string_view const mark, std::string_view const with) {
-  for (auto at = text.find(mark); at != std::string::npos; at = text.find(mark, at + with.size())) {
-    text.replace(at, mark.size(), with);
+  for (auto position = text.find(mark); position != std::string::npos;
+       position = text.find(mark, position + with.size())) {
+    text.replace(position, mark.size(), with);
   }
   return text;
 }
@@ -63,8 +64,8 @@ std::string single_quoted(std::string_view const text) {
 
 std::vector<std::string> names_with_value(std::vector<option> const& options) {
   std::vector<std::string> names;
-  for (auto const& one : options) {
-    if (!one.value.empty()) names.insert(names.end(), one.names.begin(), one.names.end());
+  for (auto const& option : options) {
+    if (!option.value.empty()) names.insert(names.end(), option.names.begin(), option.names.end());
   }
   return names;
 }

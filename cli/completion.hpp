@@ -1,4 +1,4 @@
-/// Completion for the shells: scripts made from what the commands declare, so that they can't drift from it.
+/// Completion for shells. The scripts are generated from the declared commands and always match them.
 #pragma once
 
 #include "command_line.hpp"
@@ -12,23 +12,23 @@
 
 namespace holdfast::cli {
 
-/// Adds the command, which reads its one argument into `shell`.
+/// Adds the command; its argument is stored in `shell`.
 void add_completion(command_line& line, std::string& shell);
 
-/// The script for `shell`, one of those that the command takes, for all commands of `line`.
+/// The script for `shell`, which is one of the choices of the command, for all commands of `line`.
 [[nodiscard]] std::string completion_script(command_line const& line, std::string_view shell);
 
 namespace completion {
 
-/// What a shell has to know of an option.
+/// An option, as the completion scripts need it.
 struct option {
-  std::vector<std::string> names;  ///< with their dashes, short ones first
+  std::vector<std::string> names;  ///< with dashes, short names first
   std::string text;
-  std::string value;                 ///< what it takes, as the help calls it; empty: a flag
-  std::vector<std::string> choices;  ///< the words it takes, if there are only these
+  std::string value;                 ///< the placeholder of the value; empty: a flag
+  std::vector<std::string> choices;  ///< the possible values; empty: any
 };
 
-/// The argument that isn't an option; no command has two.
+/// The operand of a command; no command has two.
 struct operand {
   std::string name;
   bool is_lock;  ///< a lock that is held or waited for
@@ -43,19 +43,19 @@ struct command {
 };
 
 struct model {
-  std::vector<option> options;  ///< those without a command
+  std::vector<option> options;  ///< those that belong to no command
   std::vector<command> commands;
 };
 
-/// The command whose words after -- are a command line of their own; CLI11 never sees those.
+/// The command whose words after -- are a command line themselves; CLI11 never reads these.
 inline constexpr std::string_view runs_a_command = "run";
 
-/// The text for the shells that lists the names of locks, one per line, and never takes long.
+/// The shell command that lists the names of locks, one per line, in limited time.
 inline constexpr std::string_view list_locks = "timeout 1 holdfast ls --names";
 
 [[nodiscard]] model model_of(command_line const& line);
 
-/// `text` with each mark replaced; not fmt's, since shells are full of braces.
+/// `text` with each mark replaced. fmt is unsuitable, since shell scripts are full of braces.
 [[nodiscard]] std::string filled(std::string_view text,
                                  std::initializer_list<std::pair<std::string_view, std::string_view>> marks);
 

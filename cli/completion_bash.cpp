@@ -119,7 +119,7 @@ std::string lines(std::vector<std::string> const& words) {
 
 void add_options(std::string& script, std::string_view const command, std::vector<option> const& options) {
   std::vector<std::string> names;
-  for (auto const& one : options) names.insert(names.end(), one.names.begin(), one.names.end());
+  for (auto const& option : options) names.insert(names.end(), option.names.begin(), option.names.end());
   script += fmt::format("    {}) {} ;;\n", single_quoted(command), lines(names));
 }
 
@@ -146,10 +146,10 @@ std::string choices_function(model const& from) {
       "\n# The values of option $2 of command $1, where they are few.\n"
       "_holdfast_choices() {\n  case \"$1 $2\" in\n";
   for (auto const& command : from.commands) {
-    for (auto const& one : command.options) {
-      if (one.choices.empty()) continue;
-      for (auto const& name : one.names) {
-        script += fmt::format("    '{} {}') {} ;;\n", command.name, name, lines(one.choices));
+    for (auto const& option : command.options) {
+      if (option.choices.empty()) continue;
+      for (auto const& name : option.names) {
+        script += fmt::format("    '{} {}') {} ;;\n", command.name, name, lines(option.choices));
       }
     }
   }

@@ -81,16 +81,16 @@ std::string fish_quoted(std::string_view const text) {
 
 void add_fish_options(std::string& script, std::string_view const command,
                       std::vector<option> const& options) {
-  for (auto const& one : options) {
+  for (auto const& option : options) {
     script += fmt::format("complete -c holdfast -n '__holdfast_at {}'", command);
-    for (std::string_view name : one.names) {
+    for (std::string_view name : option.names) {
       bool const is_long = name.starts_with("--");
       name.remove_prefix(is_long ? 2 : 1);
       script += fmt::format(" {} {}", is_long ? "-l" : "-s", name);
     }
-    if (!one.value.empty()) script += " -x";
-    if (!one.choices.empty()) script += fmt::format(" -a '{}'", fmt::join(one.choices, " "));
-    script += fmt::format(" -d {}\n", fish_quoted(one.text));
+    if (!option.value.empty()) script += " -x";
+    if (!option.choices.empty()) script += fmt::format(" -a '{}'", fmt::join(option.choices, " "));
+    script += fmt::format(" -d {}\n", fish_quoted(option.text));
   }
 }
 

@@ -48,7 +48,7 @@ else
 fi
 )zsh";
 
-/// With a backslash before each of `special`.
+/// Puts a backslash before each character of `special`.
 std::string escaped(std::string_view const text, std::string_view const special) {
   std::string result;
   for (char const c : text) {
@@ -58,20 +58,20 @@ std::string escaped(std::string_view const text, std::string_view const special)
   return result;
 }
 
-/// An _arguments specification for each name; one excludes the other.
+/// An _arguments specification for each name. The names of one option exclude each other.
 std::string specifications(std::vector<option> const& options) {
   std::string lines;
-  for (auto const& one : options) {
-    for (auto const& name : one.names) {
-      auto spec = one.names.size() > 1 ? fmt::format("({})", fmt::join(one.names, " ")) : std::string{};
+  for (auto const& option : options) {
+    for (auto const& name : option.names) {
+      auto spec = option.names.size() > 1 ? fmt::format("({})", fmt::join(option.names, " ")) : std::string{};
       spec += name;
-      if (!one.value.empty() && name.starts_with("--")) spec += '=';
-      spec += '[' + escaped(one.text, "[]\\") + ']';
-      if (!one.choices.empty()) {
+      if (!option.value.empty() && name.starts_with("--")) spec += '=';
+      spec += '[' + escaped(option.text, "[]\\") + ']';
+      if (!option.choices.empty()) {
         spec +=
-            fmt::format(":{}:({})", name.substr(name.find_first_not_of('-')), fmt::join(one.choices, " "));
-      } else if (!one.value.empty()) {
-        spec += fmt::format(":{}: ", one.value);
+            fmt::format(":{}:({})", name.substr(name.find_first_not_of('-')), fmt::join(option.choices, " "));
+      } else if (!option.value.empty()) {
+        spec += fmt::format(":{}: ", option.value);
       }
       lines += "    " + single_quoted(spec) + " \\\n";
     }
@@ -82,10 +82,10 @@ std::string specifications(std::vector<option> const& options) {
 std::string argument_of(command const& command) {
   if (!command.argument) return {};
   auto const& [name, is_lock, choices] = *command.argument;
-  std::string how = " ";
-  if (is_lock) how = "_holdfast_locks";
-  if (!choices.empty()) how = fmt::format("({})", fmt::join(choices, " "));
-  return fmt::format("    '1:{}:{}' \\\n", name, how);
+  std::string zsh_action = " ";
+  if (is_lock) zsh_action = "_holdfast_locks";
+  if (!choices.empty()) zsh_action = fmt::format("({})", fmt::join(choices, " "));
+  return fmt::format("    '1:{}:{}' \\\n", name, zsh_action);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-/// What the servers of a URL are to each other.
+/// The kind of deployment that a URL names.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// `holdfast doctor`: is this server fit for locks?
+// `holdfast doctor`: checks whether a server is fit for locks.
 #include "arguments.hpp"
 #include "command.hpp"
 #include "doctor_checks.hpp"
@@ -63,59 +63,60 @@ struct doctor_options {
 
 struct diagnosis {
   std::vector<finding> findings{};
-  std::error_code failed_with{};  ///< nobody could be asked
+  std::error_code failed_with{};  ///< no server could be asked
 };
 
-diagnosis of_one(server_place const& where, std::string const& lock) {
+diagnosis of_single(server_place const& deployment, std::string const& lock) {
   try {
-    return {.findings = judge(examine(*where.to_server(), lock, deployment_kind::single))};
+    return {.findings = judge(examine(*deployment.to_server(), lock, deployment_kind::single))};
   } catch (error const& problem) {
     return {{unreachable_finding(problem)}, problem.code()};
   }
 }
 
-/// What all of them failed with, if they did.
+/// The first error if all requests failed; else none.
 template <class Asked>
 std::error_code common_failure(std::vector<Asked> const& all) {
-  auto const failed = [](Asked const& one) { return static_cast<bool>(one.failed_with); };
+  auto const failed = [](Asked const& server) { return static_cast<bool>(server.failed_with); };
   return !all.empty() && std::ranges::all_of(all, failed) ? all.front().failed_with : std::error_code{};
 }
 
-diagnosis of_sentinels(server_place const& where, std::string const& lock) {
-  auto const facts = examine_sentinels(where, lock);
-  auto const nobody = common_failure(facts.sentinels);
-  return {judge(facts), nobody ? nobody : common_failure(facts.servers)};
+diagnosis of_sentinels(server_place const& deployment, std::string const& lock) {
+  auto const facts = examine_sentinels(deployment, lock);
+  auto const all_failed = common_failure(facts.sentinels);
+  return {judge(facts), all_failed ? all_failed : common_failure(facts.servers)};
 }
 
-diagnosis of_cluster(server_place const& where, std::string const& lock) {
-  auto const facts = examine_cluster(where, lock);
-  auto const nobody = common_failure(facts.hosts);
-  return {judge(facts), nobody ? nobody : common_failure(facts.servers)};
+diagnosis of_cluster(server_place const& deployment, std::string const& lock) {
+  auto const facts = examine_cluster(deployment, lock);
+  auto const all_failed = common_failure(facts.hosts);
+  return {judge(facts), all_failed ? all_failed : common_failure(facts.servers)};
 }
 
-diagnosis of_quorum(server_place const& where, std::string const& lock) {
-  auto const facts = examine_quorum(where, lock);
+diagnosis of_quorum(server_place const& deployment, std::string const& lock) {
+  auto const facts = examine_quorum(deployment, lock);
   return {judge(facts), common_failure(facts.servers)};
 }
 
-diagnosis examine_place(server_place const& where, std::string const& lock) {
-  switch (where.kind()) {
+diagnosis examine_deployment(server_place const& deployment, std::string const& lock) {
+  switch (deployment.kind()) {
     case deployment_kind::sentinel:
-      return of_sentinels(where, lock);
+      return of_sentinels(deployment, lock);
     case deployment_kind::cluster:
-      return of_cluster(where, lock);
+      return of_cluster(deployment, lock);
     case deployment_kind::quorum:
-      return of_quorum(where, lock);
+      return of_quorum(deployment, lock);
     case deployment_kind::single:
       break;
   }
-  return of_one(where, lock);
+  return of_single(deployment, lock);
 }
 
-int examine_and_report(doctor_options const& how) {
-  server_place const where{find_server(how.common.url), {.prefix = how.prefix, .lock = how.name}};
-  auto const seen = examine_place(where, how.name);
-  print_line(how.json ? report_json(where.url(), seen.findings) : report_text(seen.findings));
+int examine_and_report(doctor_options const& options) {
+  server_place const deployment{find_server(options.common.url),
+                                {.prefix = options.prefix, .lock = options.name}};
+  auto const seen = examine_deployment(deployment, options.name);
+  print_line(options.json ? report_json(deployment.url(), seen.findings) : report_text(seen.findings));
   if (seen.failed_with) return code_of(seen.failed_with);
   return has_problem(seen.findings) ? unfit : ok;
 }
@@ -123,20 +124,20 @@ int examine_and_report(doctor_options const& how) {
 }  // namespace
 
 void add_doctor(command_line& line, action& chosen) {
-  auto const to = std::make_shared<doctor_options>();
+  auto const options = std::make_shared<doctor_options>();
   auto doctor = line.add_command("doctor", "Find out whether a server is fit for locks");
   doctor.usage("holdfast doctor [OPTIONS] [NAME]");
-  doctor.operand("NAME", to->name, "Also check that this user may touch the lock NAME");
-  doctor.value("--prefix", to->prefix,
+  doctor.operand("NAME", options->name, "Also check that this user may touch the lock NAME");
+  doctor.value("--prefix", options->prefix,
                "Print the ACL rule for names that begin so, and check that this user is kept to it",
                "PREFIX");
-  add_json(doctor, to->json);
-  add_common(doctor, to->common);
+  add_json(doctor, options->json);
+  add_common(doctor, options->common);
   doctor.footer(doctor_footer);
-  doctor.when_read([to, &chosen] {
-    chosen = [to] {
-      set_up(to->common);
-      return examine_and_report(*to);
+  doctor.when_read([options, &chosen] {
+    chosen = [options] {
+      set_up(options->common);
+      return examine_and_report(*options);
     };
   });
 }

@@ -1,4 +1,4 @@
-// Checks of what the server lets us do.
+// Checks of the rights that the server grants to this user.
 #include "doctor_checks.hpp"
 #include "output.hpp"
 
@@ -15,23 +15,23 @@ namespace {
 
 using needed = right_attempt::needed;
 
-/// Rules that are missing, each once, and what the server said of the first.
+/// The missing rules without duplicates, and the first refusal of the server.
 struct missing_rules {
   std::string rules{};  ///< " +zadd ~jobs:* ~{jobs:*"
   std::string refusal{};
   std::vector<needed> by{};
 
-  [[nodiscard]] bool any(needed const what) const { return std::ranges::find(by, what) != by.end(); }
+  [[nodiscard]] bool any(needed const purpose) const { return std::ranges::find(by, purpose) != by.end(); }
 };
 
 missing_rules missing(std::vector<right_attempt> const& tried) {
   missing_rules all;
   std::set<std::string_view> seen;
-  for (auto const& one : tried) {
-    if (one.refusal.empty()) continue;
-    if (all.refusal.empty()) all.refusal = one.refusal;
-    all.by.push_back(one.by);
-    if (seen.insert(one.rule).second) all.rules += ' ' + one.rule;
+  for (auto const& attempt : tried) {
+    if (attempt.refusal.empty()) continue;
+    if (all.refusal.empty()) all.refusal = attempt.refusal;
+    all.by.push_back(attempt.by);
+    if (seen.insert(attempt.rule).second) all.rules += ' ' + attempt.rule;
   }
   return all;
 }
@@ -94,19 +94,19 @@ no_rule why_no_rule(std::string_view const prefix, std::string_view const lock) 
 }
 
 finding check_tenant(server_facts const& facts) {
-  auto const& of = facts.prefix.empty() ? facts.lock : facts.prefix;
+  auto const& scope = facts.prefix.empty() ? facts.lock : facts.prefix;
   finding result{.check = "tenant"};
   if (facts.rule.empty()) {
     auto const reason = why_no_rule(facts.prefix, facts.lock);
     result.how = severity::advice;
     result.found = fmt::format("no rule can be for the names that begin with {} alone: {}",
-                               output::quoted(of), reason.why);
+                               output::quoted(scope), reason.why);
     result.why = "a user that may touch other names may end the locks of others";
     result.advice = reason.advice;
     return result;
   }
   result.found = fmt::format("the rule for names that begin with {}: ACL SETUSER USER reset on >PASSWORD {}",
-                             output::quoted(of), facts.rule);
+                             output::quoted(scope), facts.rule);
   if (facts.prefix.empty() || facts.beyond.empty()) return result;
   result.how = severity::warning;
   result.found += fmt::format("; user {} may also: {}", facts.user, fmt::join(facts.beyond, ", "));

@@ -11,8 +11,8 @@ namespace {
 using namespace std::chrono_literals;
 using std::chrono::microseconds;
 
-std::string_view name_of(line_kind const line) {
-  switch (line) {
+std::string_view name_of(line_kind const connection) {
+  switch (connection) {
     case line_kind::plain:
       return "TCP without TLS";
     case line_kind::tls:
@@ -32,8 +32,8 @@ std::string to_text(microseconds const time) {
   return fmt::format("{:.1f} s", us / 1e6);
 }
 
-std::string_view to_string(severity const how) noexcept {
-  switch (how) {
+std::string_view to_string(severity const level) noexcept {
+  switch (level) {
     case severity::ok:
       return "ok";
     case severity::advice:
@@ -46,23 +46,23 @@ std::string_view to_string(severity const how) noexcept {
   return "problem";
 }
 
-finding unknown(std::string_view const check, std::string_view const why) {
-  return {check, severity::advice, fmt::format("unknown: {}", why),
+finding unknown(std::string_view const check, std::string_view const reason) {
+  return {check, severity::advice, fmt::format("unknown: {}", reason),
           "it could not be checked, which does no harm to locks by itself",
           "give the doctor a user with the right, or look at the server yourself"};
 }
 
 finding unreachable_finding(error const& problem) {
-  std::string_view const words = problem.what();
+  std::string_view const text = problem.what();
   std::string advice = "check the URL, the network, and that the server runs";
-  if (words.find("BUSY") != std::string_view::npos) {
+  if (text.find("BUSY") != std::string_view::npos) {
     advice = "a script runs for too long: SCRIPT KILL ends it";
   } else if (problem.code() == errc::unauthorized) {
     advice = "check user and password in the URL; ACL LIST shows the users that there are";
   } else if (problem.code() == errc::protocol) {
     advice = "check host and port in the URL: another program listens there";
   }
-  return {"connection", severity::problem, std::string{words}, "without the server there are no locks",
+  return {"connection", severity::problem, std::string{text}, "without the server there are no locks",
           std::move(advice)};
 }
 
@@ -116,7 +116,7 @@ finding check_version(server_facts const& facts) {
   auto const name = server_name(info);
   if (name.empty()) return unknown("version", "INFO has no version");
   finding result{.check = "version", .found = name};
-  // What the others call redis_version is the Redis that they are compatible with.
+  // In other servers redis_version is the version of Redis that they are compatible with.
   auto const version = info.text("redis_version");
   auto const major = whole_number(version.substr(0, version.find('.')));
   if (major && *major < 5) {
@@ -198,7 +198,7 @@ std::vector<finding> judge(server_facts const& facts) {
   auto const is = [&facts](std::string_view const mode) {
     return facts.info.value && server_mode(*facts.info.value) == mode;
   };
-  // Nothing else is worth a word there.
+  // The other checks do not apply to a sentinel.
   if (is("sentinel")) return {check_latency(facts), check_version(facts), check_mode(facts)};
   static constexpr finding (*all[])(server_facts const&){
       check_latency,      check_version,       check_mode,        check_role,

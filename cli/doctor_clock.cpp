@@ -1,4 +1,4 @@
-// Clocks: Redis ends keys by its time of day, holders count the time that passes.
+// Clocks: Redis ends keys by its time of day; holders count the time that passes.
 #include "doctor_checks.hpp"
 #include "doctor_servers.hpp"
 
@@ -15,7 +15,7 @@ namespace {
 using namespace std::chrono_literals;
 using std::chrono::microseconds;
 
-/// What is less than this nobody notices: a lease of a second ends 12 ms before the server's.
+/// A smaller step has no effect: a lease of one second ends 12 ms before the server's.
 constexpr microseconds least_step = 10ms;
 /// Times of day in INFO are whole seconds.
 constexpr microseconds in_the_future = 2s;
@@ -28,7 +28,7 @@ constexpr auto against_steps =
     "let NTP slew the clock and never step it while the server runs (chrony: makestep only for the first "
     "updates; no hypervisor that sets it)";
 
-/// How much further than ours it went.
+/// The time that the server's clock gained on ours.
 microseconds gained(clock_sample const& from, clock_sample const& to) {
   return (to.there - from.there) - (to.here - from.here);
 }
@@ -38,7 +38,7 @@ double rate_of_gain(clock_sample const& from, clock_sample const& to) {
   return static_cast<double>(gained(from, to).count()) / static_cast<double>(passed.count());
 }
 
-/// As it goes on most of the time, whatever happens once.
+/// The median rate: single jumps do not affect it.
 double usual_rate(std::span<clock_sample const> const samples) {
   std::vector<double> rates;
   for (std::size_t i = 1; i < samples.size(); ++i) rates.push_back(rate_of_gain(samples[i - 1], samples[i]));
@@ -66,7 +66,7 @@ std::string with_sign(microseconds const time) {
   return (time < 0s ? "-" : "+") + to_text(std::chrono::abs(time));
 }
 
-/// A time that the server wrote down, and that is still to come.
+/// How far the time of the last save lies in the future.
 std::optional<microseconds> set_back(server_facts const& facts) {
   auto const now = facts.clock.value->now;
   if (!facts.info.value || now == 0s) return std::nullopt;
@@ -132,11 +132,11 @@ finding check_clock(server_facts const& facts) {
 std::vector<finding> check_times(std::span<examined const> const servers) {
   examined const* behind = nullptr;
   examined const* ahead = nullptr;
-  auto const clock_of = [](examined const& one) { return *one.facts->clock.value; };
-  for (auto const& one : servers) {
-    if (!one.facts || !one.facts->clock.value) continue;
-    if (behind == nullptr || clock_of(one).ahead < clock_of(*behind).ahead) behind = &one;
-    if (ahead == nullptr || clock_of(one).ahead > clock_of(*ahead).ahead) ahead = &one;
+  auto const clock_of = [](examined const& server) { return *server.facts->clock.value; };
+  for (auto const& server : servers) {
+    if (!server.facts || !server.facts->clock.value) continue;
+    if (behind == nullptr || clock_of(server).ahead < clock_of(*behind).ahead) behind = &server;
+    if (ahead == nullptr || clock_of(server).ahead > clock_of(*ahead).ahead) ahead = &server;
   }
   if (behind == ahead) return {};
   auto const apart = clock_of(*ahead).ahead - clock_of(*behind).ahead;

@@ -15,22 +15,22 @@ using health = cluster_node::health;
 constexpr std::size_t slot_count = 16384;
 constexpr auto no_majority = "with fewer than 3 masters the loss of one leaves no majority to replace it";
 
-bool serves(cluster_node const& one) { return one.is_master && !one.slots.empty(); }
+bool serves(cluster_node const& node) { return node.is_master && !node.slots.empty(); }
 
 std::vector<finding> check_hosts(cluster_facts const& facts) {
   std::vector<finding> findings;
-  for (auto const& one : facts.hosts) {
-    finding found{.check = "hosts", .servers = {to_string(one.name)}};
-    if (one.failure.empty()) {
+  for (auto const& host : facts.hosts) {
+    finding found{.check = "hosts", .servers = {to_string(host.name)}};
+    if (host.failure.empty()) {
       found.found = "answers";
-    } else if (!one.in_cluster) {
+    } else if (!host.in_cluster) {
       found.how = severity::problem;
-      found.found = one.failure;
+      found.found = host.failure;
       found.why = "it is in no cluster, so it knows no slots to find locks by";
       found.advice = "for a server alone write redis:// (rediss:// with TLS) and this server";
     } else {
       found.how = facts.nodes.empty() ? severity::problem : severity::warning;
-      found.found = one.failure;
+      found.found = host.failure;
       found.why = "clients that start ask those in the URL where the others are";
       found.advice =
           "check host and port, user and password, and that it runs; several hosts in the URL help";
@@ -42,10 +42,11 @@ std::vector<finding> check_hosts(cluster_facts const& facts) {
 
 std::vector<finding> check_state(cluster_facts const& facts) {
   std::vector<finding> findings;
-  for (auto const& one : facts.views) {
-    if (!one.failure.empty()) continue;
-    finding found{.check = "state", .found = "cluster_state " + one.state, .servers = {to_string(one.name)}};
-    if (one.state != "ok") {
+  for (auto const& view : facts.views) {
+    if (!view.failure.empty()) continue;
+    finding found{
+        .check = "state", .found = "cluster_state " + view.state, .servers = {to_string(view.name)}};
+    if (view.state != "ok") {
       found.how = severity::problem;
       found.why = "it refuses all locks (CLUSTERDOWN)";
       found.advice = "see slots and nodes; a node that is cut off from the majority comes back by itself";
@@ -99,8 +100,8 @@ std::vector<finding> check_nodes(cluster_facts const& facts) {
 
 std::vector<finding> check_addresses(cluster_facts const& facts) {
   std::vector<finding> findings;
-  for (auto const& one : facts.servers) {
-    if (!one.facts) findings.push_back(unreachable_at("addresses", one, severity::problem));
+  for (auto const& server : facts.servers) {
+    if (!server.facts) findings.push_back(unreachable_at("addresses", server, severity::problem));
   }
   if (findings.empty())
     findings.push_back({.check = "addresses", .found = "all are reached where they say that they are"});
@@ -153,13 +154,13 @@ std::vector<finding> check_moving(cluster_facts const& facts) {
   return findings;
 }
 
-/// Settings that only a cluster has.
+/// Settings that exist in clusters only.
 std::vector<finding> check_settings(cluster_facts const& facts) {
   std::vector<finding> findings;
-  for (auto const& one : facts.servers) {
-    if (!one.facts) continue;
-    auto const servers = std::vector<std::string>{to_string(one.name)};
-    if (auto const all = setting(*one.facts, "cluster-require-full-coverage")) {
+  for (auto const& server : facts.servers) {
+    if (!server.facts) continue;
+    auto const servers = std::vector<std::string>{to_string(server.name)};
+    if (auto const all = setting(*server.facts, "cluster-require-full-coverage")) {
       findings.push_back({.check = "coverage",
                           .found = fmt::format("cluster-require-full-coverage {}", *all),
                           .servers = servers});
@@ -170,7 +171,7 @@ std::vector<finding> check_settings(cluster_facts const& facts) {
         found.advice = "CONFIG SET cluster-require-full-coverage no: it costs no safety";
       }
     }
-    if (auto const ms = number_of(*one.facts, "cluster-node-timeout")) {
+    if (auto const ms = number_of(*server.facts, "cluster-node-timeout")) {
       findings.push_back({.check = "failover",
                           .found = fmt::format("begins when a master hasn't answered for {}",
                                                to_text(std::chrono::milliseconds{*ms})),
@@ -186,7 +187,7 @@ std::vector<finding> check_settings(cluster_facts const& facts) {
     findings.push_back({.check = "sharded",
                         .found = "messages about a lock go to its slot's node alone",
                         .servers = servers});
-    if (!one.facts->shards_messages) {
+    if (!server.facts->shards_messages) {
       auto& found = findings.back();
       found.how = severity::advice;
       found.found = "no sharded pub/sub (SPUBLISH)";

@@ -1,4 +1,4 @@
-/// What `holdfast doctor` makes of a cluster: from what was found out, by no I/O.
+/// The judgement of `holdfast doctor` about a cluster: from facts to findings, without I/O.
 #pragma once
 
 #include "doctor_servers.hpp"
@@ -11,36 +11,36 @@
 
 namespace holdfast::cli {
 
-/// A node, as one of them describes it.
+/// A node, as one node of the cluster describes it.
 struct cluster_node {
   enum class health : std::uint8_t { fine, suspected, failed, without_address };
   std::string id{};
-  address name{};  ///< as it is told to clients
+  address name{};  ///< as announced to clients
   bool is_master = true;
-  bool asked_here = false;  ///< it's the one that describes
+  bool asked_here = false;  ///< the node that gave the description
   health how = health::fine;
   std::string master_id{};
   std::vector<slot_range> slots{};
-  std::vector<std::string> moving{};  ///< slots on their way: "93 from …", known of itself alone
+  std::vector<std::string> moving{};  ///< slots that are moving: "93 from …"; each node knows only its own
 };
 
-/// Reads CLUSTER NODES; what can't be read is left out.
+/// Parses CLUSTER NODES; skips lines that can't be parsed.
 [[nodiscard]] std::vector<cluster_node> read_nodes(std::string_view text);
 
-/// What one node says of the cluster and of itself.
+/// The description of the cluster by one node.
 struct cluster_view {
   address name{};
-  std::string failure{};          ///< why it can't be asked, or what it refused; empty: it answered
-  std::error_code failed_with{};  ///< none: what came back was an answer
+  std::string failure{};          ///< why the node can't be asked, or its refusal; empty: it answered
+  std::error_code failed_with{};  ///< none: there was a reply
   bool in_cluster = true;
   std::string state{};  ///< "ok", "fail"
   std::vector<cluster_node> nodes{};
 };
 
 struct cluster_facts {
-  std::vector<cluster_view> hosts{};  ///< those that the URL names
-  std::vector<cluster_node> nodes{};  ///< as one of these describes them; none: nobody does
-  std::vector<cluster_view> views{};  ///< of each node that should be up
+  std::vector<cluster_view> hosts{};  ///< the nodes that the URL names
+  std::vector<cluster_node> nodes{};  ///< as described by one of the hosts; empty: none did
+  std::vector<cluster_view> views{};  ///< the view of each node that should be up
   std::vector<examined> servers{};    ///< the same nodes
 };
 

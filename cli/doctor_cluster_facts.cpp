@@ -12,18 +12,19 @@
 namespace holdfast::cli {
 namespace {
 
-/// Where clients are sent, which need not be where nodes meet: by node id.
+/// Takes the addresses for clients, which may differ from those that nodes use among themselves, by node id.
 void take_announced(answer const& slots, address const& asked, std::vector<cluster_node>& nodes) {
   constexpr std::size_t first_node = 2;
   for (auto const& range : slots.parts) {
     for (std::size_t i = first_node; i < range.parts.size(); ++i) {
-      auto const& told = range.parts[i].parts;
-      if (told.size() < 3) continue;
-      auto const node = std::ranges::find(nodes, told[2].text, &cluster_node::id);
-      auto const port = whole_number(told[1].text);
+      auto const& announced = range.parts[i].parts;
+      if (announced.size() < 3) continue;
+      auto const node = std::ranges::find(nodes, announced[2].text, &cluster_node::id);
+      auto const port = whole_number(announced[1].text);
       if (node == nodes.end() || !port) continue;
-      // Without a host it is the one that was asked.
-      node->name = {told[0].text.empty() ? asked.host : told[0].text, static_cast<std::uint16_t>(*port)};
+      // An empty host stands for the node that was asked.
+      node->name = {announced[0].text.empty() ? asked.host : announced[0].text,
+                    static_cast<std::uint16_t>(*port)};
     }
   }
 }
@@ -46,7 +47,7 @@ void ask(cluster_view& view, server_session& session) {
   view.nodes = read_nodes(nodes.text);
   for (auto& node : view.nodes) {
     if (node.name.host.empty() && node.asked_here)
-      node.name.host = view.name.host;  // it knows no address of its own
+      node.name.host = view.name.host;  // the node does not know its own address
   }
   take_announced(slots, view.name, view.nodes);
 }
@@ -66,12 +67,12 @@ std::vector<cluster_view> ask_all(std::vector<address> const& names,
   return views;
 }
 
-/// One that is cut off from the others knows less than they do.
+/// The most complete view: a node that is cut off from the others knows less.
 std::vector<cluster_node> best_of(std::vector<cluster_view> const& views) {
   std::vector<cluster_node> best;
-  for (auto const& one : views) {
-    if (one.state == "ok") return one.nodes;
-    if (one.nodes.size() > best.size()) best = one.nodes;
+  for (auto const& view : views) {
+    if (view.state == "ok") return view.nodes;
+    if (view.nodes.size() > best.size()) best = view.nodes;
   }
   return best;
 }
@@ -83,11 +84,11 @@ server_duty duty_of(cluster_node const& node) {
 
 }  // namespace
 
-cluster_facts examine_cluster(server_place const& where, std::string_view const lock) {
+cluster_facts examine_cluster(server_place const& deployment, std::string_view const lock) {
   std::vector<std::unique_ptr<server_session>> to_hosts;
-  to_hosts.reserve(where.hosts().size());
-  for (std::size_t i = 0; i < where.hosts().size(); ++i) to_hosts.push_back(where.to_host(i));
-  cluster_facts facts{.hosts = ask_all(where.hosts(), to_hosts)};
+  to_hosts.reserve(deployment.hosts().size());
+  for (std::size_t i = 0; i < deployment.hosts().size(); ++i) to_hosts.push_back(deployment.to_host(i));
+  cluster_facts facts{.hosts = ask_all(deployment.hosts(), to_hosts)};
   facts.nodes = best_of(facts.hosts);
 
   std::vector<address> names;
@@ -97,7 +98,7 @@ cluster_facts examine_cluster(server_place const& where, std::string_view const 
     if (node.how == cluster_node::health::failed || node.how == cluster_node::health::without_address)
       continue;
     names.push_back(node.name);
-    sessions.push_back(where.to_announced(node.name));
+    sessions.push_back(deployment.to_announced(node.name));
     sessions.back()->use_slots(node.slots);
     duties.push_back(duty_of(node));
   }

@@ -1,4 +1,4 @@
-/// Finding out what `holdfast doctor` judges of a cluster.
+/// Collects the facts about a cluster for `holdfast doctor`.
 #pragma once
 
 #include "doctor_cluster.hpp"
@@ -8,8 +8,7 @@
 
 namespace holdfast::cli {
 
-/// Asks those that the URL names for the nodes, and then each of them. What can't be asked is part of the
-/// facts.
-[[nodiscard]] cluster_facts examine_cluster(server_place const& where, std::string_view lock);
+/// Asks the hosts of the URL for the nodes, then each node. Failures are part of the facts.
+[[nodiscard]] cluster_facts examine_cluster(server_place const& deployment, std::string_view lock);
 
 }  // namespace holdfast::cli

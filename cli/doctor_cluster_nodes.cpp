@@ -1,5 +1,5 @@
-// Reading CLUSTER NODES: a line for each node,
-// `id host:port@bus-port[,hostname[,…]] flags master ping pong epoch link slots…`
+// Parses CLUSTER NODES: a line for each node, `id host:port@bus-port[,hostname[,…]] flags master ping pong
+// epoch link slots…`
 #include "doctor_cluster.hpp"
 
 #include <algorithm>
@@ -45,27 +45,27 @@ cluster_node::health health_of(std::vector<std::string_view> const& flags) {
   return has("noaddr") || has("handshake") ? without_address : fine;
 }
 
-/// "[93-<-id]" comes from there, "[77->-id]" goes there.
+/// "[93-<-id]": the slot is imported from id. "[77->-id]": it is migrated to id.
 std::string moving_slot(std::string_view text) {
   text.remove_prefix(1);
   if (text.ends_with(']')) text.remove_suffix(1);
-  auto const at = text.find('-');
-  auto const slot = text.substr(0, at);
-  auto const rest = at == std::string_view::npos ? std::string_view{} : text.substr(at + 1);
+  auto const dash = text.find('-');
+  auto const slot = text.substr(0, dash);
+  auto const rest = dash == std::string_view::npos ? std::string_view{} : text.substr(dash + 1);
   auto const other = rest.substr(std::min<std::size_t>(rest.find('-'), rest.size() - 1) + 1);
   return std::string{slot}.append(rest.starts_with('<') ? " from " : " to ").append(other);
 }
 
-void read_slot(std::string_view const text, cluster_node& to) {
+void read_slot(std::string_view const text, cluster_node& node) {
   if (text.starts_with('[')) {
-    to.moving.push_back(moving_slot(text));
+    node.moving.push_back(moving_slot(text));
     return;
   }
   auto const dash = text.find('-');
   auto const first = small_number<std::uint16_t>(text.substr(0, dash));
   auto const last =
       dash == std::string_view::npos ? first : small_number<std::uint16_t>(text.substr(dash + 1));
-  if (first && last) to.slots.push_back({*first, *last});
+  if (first && last) node.slots.push_back({*first, *last});
 }
 
 }  // namespace

@@ -20,7 +20,7 @@ using std::chrono::microseconds;
 
 constexpr auto ping_count = 100;
 
-// Of TIME: for the rate, and in between.
+// Samples of TIME: at both ends for the rate, and in between.
 constexpr auto best_of = 20;
 constexpr auto best_of_few = 3;
 constexpr auto between_looks = 100ms;
@@ -41,7 +41,7 @@ std::vector<microseconds> measure_pings(server_session& server) {
 
 known<setting_map> read_config(server_session& server) {
   setting_map settings;
-  // One by one: Redis before 7 takes one pattern at a time, and `*` would bring passwords.
+  // One setting each: Redis before 7 takes one pattern at a time, and `*` would return passwords.
   for (auto const* const name :
        {"maxmemory-policy", "save", "appendfsync", "min-replicas-to-write", "min-replicas-max-lag", "timeout",
         "client-output-buffer-limit", "cluster-node-timeout", "cluster-require-full-coverage"}) {
@@ -52,7 +52,7 @@ known<setting_map> read_config(server_session& server) {
   return {.value = std::move(settings)};
 }
 
-/// The best of several: the shorter the round trip, the less doubt.
+/// The sample with the shortest round trip, which has the least uncertainty.
 known<clock_sample> sample_time(server_session& server, int const tries) {
   clock_sample best;
   for (int i = 0; i < tries; ++i) {
@@ -71,14 +71,14 @@ known<clock_sample> sample_time(server_session& server, int const tries) {
   return {.value = best};
 }
 
-/// What this machine's calendar said at a time of the boot clock.
+/// This machine's time of day at a time of the boot clock.
 microseconds wall_time_at(microseconds const here) {
   auto const now = std::chrono::system_clock::now().time_since_epoch();
   return std::chrono::duration_cast<microseconds>(now) - since(here);
 }
 
-/// Looks at it now and then, so that a step shows as one, until long enough after the first time to tell 1 %
-/// from the time that answers take.
+/// Samples the clock repeatedly, so that a step shows as one, for long enough to tell 1 % from the duration
+/// of the replies.
 known<clock_facts> watch_clock(server_session& server, known<clock_sample> const& first) {
   if (!first.value) return {.refusal = first.refusal};
   std::vector samples{*first.value};
@@ -116,11 +116,11 @@ known<key_facts> sample_keys(server_session& server) {
   return {.value = facts};
 }
 
-/// What the deployment needs on top.
+/// The rule, with the commands that the deployment needs in addition.
 std::string whole_rule(server_session const& server, deployment_kind const part_of) {
   auto rule = server.rules().whole;
-  auto const& of = server.scope();
-  if (rule.empty() || !why_no_rule(of.prefix, of.lock).why.empty()) return {};
+  auto const& scope = server.scope();
+  if (rule.empty() || !why_no_rule(scope.prefix, scope.lock).why.empty()) return {};
   switch (part_of) {
     case deployment_kind::sentinel:
       return rule + " +role";
@@ -136,9 +136,9 @@ std::string whole_rule(server_session const& server, deployment_kind const part_
 
 }  // namespace
 
-std::string refusal_of(std::string_view const what, answer const& how) {
-  return how.text.starts_with("NOPERM") ? fmt::format("no right to {} ({})", what, how.text)
-                                        : fmt::format("{}: {}", what, how.text);
+std::string refusal_of(std::string_view const command, answer const& answer) {
+  return answer.text.starts_with("NOPERM") ? fmt::format("no right to {} ({})", command, answer.text)
+                                           : fmt::format("{}: {}", command, answer.text);
 }
 
 known<info_text> read_info(server_session& server) {
@@ -148,7 +148,7 @@ known<info_text> read_info(server_session& server) {
 }
 
 server_facts examine(server_session& server, std::string_view const lock, deployment_kind const part_of) {
-  // By its words, a server that is busy or loading is there, and of no use.
+  // A busy or loading server answers but is of no use: its text becomes the error.
   auto const pong = server.ask({"PING"});
   if (pong.refused && !pong.text.starts_with("NOPERM")) {
     throw error{errc::refused, fmt::format("{}: {}", server.url(), pong.text)};

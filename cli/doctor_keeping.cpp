@@ -1,4 +1,4 @@
-// Checks of whether the server keeps what it has acknowledged, and the connections.
+// Checks whether the server keeps what it has acknowledged, and its connections.
 #include "doctor_checks.hpp"
 
 #include <fmt/format.h>
@@ -18,19 +18,19 @@ std::string_view yes(std::string_view const flag) { return flag == "1" ? "on" : 
 struct replica_state {
   std::int64_t count = 0;
   std::int64_t offline = 0;
-  std::int64_t bytes_behind = 0;    ///< the farthest
-  std::int64_t seconds_silent = 0;  ///< the longest
+  std::int64_t bytes_behind = 0;    ///< the maximum
+  std::int64_t seconds_silent = 0;  ///< the maximum
 };
 
 replica_state replicas_of(info_text const& info) {
   replica_state all{.count = info.number("connected_slaves").value_or(0)};
   auto const written = info.number("master_repl_offset").value_or(0);
   for (std::int64_t i = 0; i < all.count; ++i) {
-    auto const one = info.text(fmt::format("slave{}", i));
-    if (value_in(one, "state") != "online") ++all.offline;
-    auto const has = whole_number(value_in(one, "offset")).value_or(0);
-    all.bytes_behind = std::max(all.bytes_behind, written - has);
-    all.seconds_silent = std::max(all.seconds_silent, whole_number(value_in(one, "lag")).value_or(0));
+    auto const replica = info.text(fmt::format("slave{}", i));
+    if (value_in(replica, "state") != "online") ++all.offline;
+    auto const received = whole_number(value_in(replica, "offset")).value_or(0);
+    all.bytes_behind = std::max(all.bytes_behind, written - received);
+    all.seconds_silent = std::max(all.seconds_silent, whole_number(value_in(replica, "lag")).value_or(0));
   }
   return all;
 }
@@ -200,8 +200,8 @@ finding check_idle_timeout(server_facts const& facts) {
 finding check_output_buffer(server_facts const& facts) {
   auto const limits = setting(facts, "client-output-buffer-limit");
   if (!limits) return unknown("output buffer", config_refusal(facts));
-  auto const at = limits->find("pubsub ");
-  auto const rest = at == std::string_view::npos ? std::string_view{} : limits->substr(at + 7);
+  auto const begin = limits->find("pubsub ");
+  auto const rest = begin == std::string_view::npos ? std::string_view{} : limits->substr(begin + 7);
   auto const hard = whole_number(rest.substr(0, rest.find(' ')));
   if (!hard) return unknown("output buffer", "client-output-buffer-limit has no pubsub part");
   finding result{.check = "output buffer",

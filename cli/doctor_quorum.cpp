@@ -12,10 +12,10 @@ namespace {
 
 using std::chrono::microseconds;
 
-std::vector<examined> who_answered(quorum_facts const& facts) {
+std::vector<examined> reachable(quorum_facts const& facts) {
   std::vector<examined> all;
   std::ranges::copy_if(facts.servers, std::back_inserter(all),
-                       [](examined const& one) { return one.facts.has_value(); });
+                       [](examined const& server) { return server.facts.has_value(); });
   return all;
 }
 
@@ -37,24 +37,24 @@ finding check_size(quorum_facts const& facts) {
 
 std::vector<finding> check_majority(quorum_facts const& facts) {
   std::vector<finding> findings;
-  auto const up = who_answered(facts).size();
+  auto const up = reachable(facts).size();
   auto const majority = facts.servers.size() / 2 + 1;
   auto const enough = up >= majority;
-  for (auto const& one : facts.servers) {
-    if (one.facts) continue;
+  for (auto const& server : facts.servers) {
+    if (server.facts) continue;
     findings.push_back({"majority",
                         enough ? severity::warning : severity::problem,
-                        fmt::format("can't be asked: {}", one.failure),
+                        fmt::format("can't be asked: {}", server.failure),
                         enough ? "each server that is down leaves fewer that may be lost"
                                : "without a majority nobody gets a lock, and those held end with their ttl",
                         "start it; unless it kept all its data it must stay away for the longest ttl first",
-                        {to_string(one.name)}});
+                        {to_string(server.name)}});
   }
-  auto const said = fmt::format("{} of {} answer; {} are needed", up, facts.servers.size(), majority);
+  auto const summary = fmt::format("{} of {} answer; {} are needed", up, facts.servers.size(), majority);
   if (enough) {
-    findings.push_back({.check = "majority", .found = said});
+    findings.push_back({.check = "majority", .found = summary});
   } else {
-    findings.push_back({"majority", severity::problem, said,
+    findings.push_back({"majority", severity::problem, summary,
                         "without a majority nobody gets a lock, and those held end with their ttl",
                         "start the others"});
   }
@@ -63,10 +63,10 @@ std::vector<finding> check_majority(quorum_facts const& facts) {
 
 finding check_distinct(std::vector<examined> const& servers) {
   std::map<std::string, std::vector<std::string>, std::less<>> by_id;
-  for (auto const& one : servers) {
-    if (!one.facts->info.value) continue;
-    auto const id = one.facts->info.value->text("run_id");
-    if (!id.empty()) by_id[std::string{id}].push_back(to_string(one.name));
+  for (auto const& server : servers) {
+    if (!server.facts->info.value) continue;
+    auto const id = server.facts->info.value->text("run_id");
+    if (!id.empty()) by_id[std::string{id}].push_back(to_string(server.name));
   }
   if (by_id.empty()) return unknown("distinct", "no server told its run_id");
   std::vector<std::string> twice;
@@ -81,13 +81,13 @@ finding check_distinct(std::vector<examined> const& servers) {
           "give each server once, at one of its addresses"};
 }
 
-/// A server that has forgotten its locks votes for whoever asks first.
+/// A server that has lost its locks grants its vote to the first caller.
 std::vector<finding> check_restarts(std::vector<examined> const& servers) {
   constexpr std::int64_t usual_ttl = 30;
   std::vector<finding> findings;
-  for (auto const& one : servers) {
-    if (!one.facts->info.value || keeps_all(*one.facts)) continue;
-    auto const uptime = one.facts->info.value->number("uptime_in_seconds");
+  for (auto const& server : servers) {
+    if (!server.facts->info.value || keeps_all(*server.facts)) continue;
+    auto const uptime = server.facts->info.value->number("uptime_in_seconds");
     if (!uptime || *uptime >= usual_ttl) continue;
     findings.push_back(
         {"restarts",
@@ -97,7 +97,7 @@ std::vector<finding> check_restarts(std::vector<examined> const& servers) {
          "after a restart keep it away from clients for the longest ttl, or let it keep all: appendonly yes "
          "and "
          "appendfsync always",
-         {to_string(one.name)}});
+         {to_string(server.name)}});
   }
   if (findings.empty()) {
     findings.push_back(
@@ -107,7 +107,7 @@ std::vector<finding> check_restarts(std::vector<examined> const& servers) {
   return findings;
 }
 
-/// How one clock goes against another, in percent, as far as it can be told.
+/// The deviation of one clock from another in percent, with its uncertainty.
 struct rate {
   double percent = 0;
   double doubt = 0;
@@ -121,8 +121,8 @@ rate rate_of(clock_facts const& clock) {
 
 std::vector<finding> check_clocks(std::vector<examined> const& servers) {
   std::vector<clock_facts> clocks;
-  for (auto const& one : servers) {
-    if (one.facts->clock.value) clocks.push_back(*one.facts->clock.value);
+  for (auto const& server : servers) {
+    if (server.facts->clock.value) clocks.push_back(*server.facts->clock.value);
   }
   if (clocks.size() < 2) return {unknown("clock spread", "fewer than two clocks could be read")};
   auto const [slow, fast] = std::ranges::minmax_element(
@@ -161,7 +161,7 @@ std::vector<finding> check_clocks(std::vector<examined> const& servers) {
 std::vector<finding> judge(quorum_facts const& facts) {
   std::vector<finding> findings{check_size(facts)};
   append(findings, check_majority(facts));
-  auto const up = who_answered(facts);
+  auto const up = reachable(facts);
   if (!up.empty()) {
     findings.push_back(check_distinct(up));
     findings.push_back(check_same_version(up));

@@ -1,4 +1,5 @@
-/// What `holdfast doctor` makes of independent masters that vote: from what was found out, by no I/O.
+/// The judgement of `holdfast doctor` about independent masters that vote: from facts to findings, without
+/// I/O.
 #pragma once
 
 #include "doctor_servers.hpp"

@@ -6,11 +6,11 @@
 
 namespace holdfast::cli {
 
-quorum_facts examine_quorum(server_place const& where, std::string_view const lock) {
+quorum_facts examine_quorum(server_place const& deployment, std::string_view const lock) {
   std::vector<server_to_examine> servers;
-  servers.reserve(where.hosts().size());
-  for (std::size_t i = 0; i < where.hosts().size(); ++i) {
-    servers.push_back({server_duty::serving, where.hosts()[i], where.to_host(i)});
+  servers.reserve(deployment.hosts().size());
+  for (std::size_t i = 0; i < deployment.hosts().size(); ++i) {
+    servers.push_back({server_duty::serving, deployment.hosts()[i], deployment.to_host(i)});
   }
   return {.servers = examine_all(std::move(servers), lock, deployment_kind::quorum)};
 }

@@ -1,4 +1,4 @@
-/// Finding out what `holdfast doctor` judges of independent masters that vote.
+/// Collects the facts about independent masters that vote for `holdfast doctor`.
 #pragma once
 
 #include "doctor_quorum.hpp"
@@ -8,7 +8,7 @@
 
 namespace holdfast::cli {
 
-/// Asks all that the URL names. What can't be asked is part of the facts.
-[[nodiscard]] quorum_facts examine_quorum(server_place const& where, std::string_view lock);
+/// Asks all servers of the URL. Failures are part of the facts.
+[[nodiscard]] quorum_facts examine_quorum(server_place const& deployment, std::string_view lock);
 
 }  // namespace holdfast::cli

@@ -14,37 +14,37 @@
 namespace holdfast::cli {
 namespace {
 
-std::size_t count_of(std::vector<finding> const& findings, severity const how) {
-  return static_cast<std::size_t>(std::ranges::count(findings, how, &finding::how));
+std::size_t count_of(std::vector<finding> const& findings, severity const level) {
+  return static_cast<std::size_t>(std::ranges::count(findings, level, &finding::how));
 }
 
-constexpr std::size_t most_names = 4;  ///< of servers, before a number stands for the rest
-constexpr std::size_t most_fine = 6;   ///< lines of one check that say that all is well
+constexpr std::size_t most_names = 4;  ///< servers that are named, before a number stands for the rest
+constexpr std::size_t most_fine = 6;   ///< ok lines of one check
 
-/// Of which servers it is found: "h1:6379 and h2:6379: ".
-std::string whose(finding const& one, bool const alone) {
-  auto const count = one.servers.size();
+/// The servers of a finding: "h1:6379 and h2:6379: ".
+std::string servers_prefix(finding const& finding, bool const alone) {
+  auto const count = finding.servers.size();
   if (count == 0) return {};
   if (alone && count > 1) return fmt::format("all {}: ", count);
-  if (count <= most_names) return listed(one.servers) + ": ";
-  std::vector<std::string> some{one.servers.begin(), one.servers.begin() + most_names - 1};
+  if (count <= most_names) return listed(finding.servers) + ": ";
+  std::vector<std::string> some{finding.servers.begin(), finding.servers.begin() + most_names - 1};
   some.push_back(fmt::format("{} more", count - some.size()));
   return listed(some) + ": ";
 }
 
-/// All that one check found. An explanation that follows the same one isn't repeated.
+/// All findings of one check. An explanation equal to the previous one is omitted.
 std::string lines_of(std::span<finding const> const found, std::string& before) {
   std::string text;
   std::size_t fine = 0;
-  for (auto const& one : found) {
-    auto const first = &one == &found.front();
-    if (one.how == severity::ok && ++fine > most_fine) continue;
-    auto const same = !first && one.how == (&one)[-1].how;
-    text += fmt::format("{:<8} {:<14} {}{}\n", same ? "" : to_string(one.how), first ? one.check : "",
-                        whose(one, found.size() == 1), output::one_line(one.found));
-    if (one.how == severity::ok) continue;
+  for (auto const& finding : found) {
+    auto const first = &finding == &found.front();
+    if (finding.how == severity::ok && ++fine > most_fine) continue;
+    auto const same = !first && finding.how == (&finding)[-1].how;
+    text += fmt::format("{:<8} {:<14} {}{}\n", same ? "" : to_string(finding.how), first ? finding.check : "",
+                        servers_prefix(finding, found.size() == 1), output::one_line(finding.found));
+    if (finding.how == severity::ok) continue;
     auto explanation =
-        fmt::format("{:24}why: {}\n{:24}do:  {}\n", "", one.why, "", output::one_line(one.advice));
+        fmt::format("{:24}why: {}\n{:24}do:  {}\n", "", finding.why, "", output::one_line(finding.advice));
     if (explanation == before) continue;
     text += explanation;
     before = std::move(explanation);
@@ -61,24 +61,25 @@ bool has_problem(std::vector<finding> const& findings) { return count_of(finding
 
 std::string report_text(std::vector<finding> const& findings) {
   std::string text;
-  std::string before;  // what can't be found out needs its explanation once
-  for (auto one = findings.begin(); one != findings.end();) {
+  std::string before;  // the explanation of unknown facts appears once
+  for (auto next = findings.begin(); next != findings.end();) {
     auto const end = std::find_if(
-        one, findings.end(), [check = one->check](finding const& other) { return other.check != check; });
-    text += lines_of({one, end}, before);
-    one = end;
+        next, findings.end(), [check = next->check](finding const& other) { return other.check != check; });
+    text += lines_of({next, end}, before);
+    next = end;
   }
   text += '\n';
   std::string counts;
-  for (auto const how : from_worst) {
-    counts += fmt::format("{}{}: {}", counts.empty() ? "" : ", ", to_string(how), count_of(findings, how));
+  for (auto const level : from_worst) {
+    counts +=
+        fmt::format("{}{}: {}", counts.empty() ? "" : ", ", to_string(level), count_of(findings, level));
   }
   return text + counts;
 }
 
 std::string report_json(std::string_view const server, std::vector<finding> const& findings) {
   json_line::severity_counts counts;
-  for (auto const how : from_worst) counts.emplace_back(how, count_of(findings, how));
+  for (auto const level : from_worst) counts.emplace_back(level, count_of(findings, level));
   return json_line::of_findings(server, counts, findings);
 }
 

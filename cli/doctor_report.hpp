@@ -1,4 +1,4 @@
-/// What `holdfast doctor` says, for people and for programs.
+/// The output of `holdfast doctor`, as text and as JSON.
 #pragma once
 
 #include "doctor_checks.hpp"
@@ -11,8 +11,8 @@ namespace holdfast::cli {
 
 [[nodiscard]] bool has_problem(std::vector<finding> const&);
 
-/// Lines, without the last end of line: one for each finding, and why it matters and what to do below those
-/// that aren't ok.
+/// Lines without the last newline: one for each finding, followed by the explanation and the remedy unless it
+/// is ok.
 [[nodiscard]] std::string report_text(std::vector<finding> const&);
 
 /// One object on one line; see docs/cli-json.md.

@@ -11,36 +11,36 @@
 namespace holdfast::cli {
 namespace {
 
-bool answered(sentinel_view const& one) { return one.failure.empty(); }
+bool answered(sentinel_view const& sentinel) { return sentinel.failure.empty(); }
 
-std::vector<sentinel_view> who_answered(sentinel_facts const& facts) {
+std::vector<sentinel_view> reachable(sentinel_facts const& facts) {
   std::vector<sentinel_view> all;
   std::ranges::copy_if(facts.sentinels, std::back_inserter(all), answered);
   return all;
 }
 
-std::vector<sentinel_view> who_know(sentinel_facts const& facts) {
-  auto all = who_answered(facts);
-  std::erase_if(all, [](sentinel_view const& one) { return !one.master; });
+std::vector<sentinel_view> informed(sentinel_facts const& facts) {
+  auto all = reachable(facts);
+  std::erase_if(all, [](sentinel_view const& sentinel) { return !sentinel.master; });
   return all;
 }
 
 std::vector<finding> check_sentinels(sentinel_facts const& facts) {
   std::vector<finding> findings;
-  auto const up = who_answered(facts).size();
-  for (auto const& one : facts.sentinels) {
-    if (answered(one)) continue;
+  auto const up = reachable(facts).size();
+  for (auto const& sentinel : facts.sentinels) {
+    if (answered(sentinel)) continue;
     finding down{.check = "sentinels",
                  .how = up == 0 ? severity::problem : severity::warning,
-                 .found = one.failure,
-                 .servers = {to_string(one.name)}};
-    if (!one.is_sentinel) {
+                 .found = sentinel.failure,
+                 .servers = {to_string(sentinel.name)}};
+    if (!sentinel.is_sentinel) {
       down.why = "what answers there is no sentinel, so it can't say where the master is";
       down.advice = "for a server that keeps data itself write redis:// (rediss:// with TLS) and this server";
     } else {
       down.why = "a master is found, and replaced, by the sentinels that are up";
       down.advice =
-          one.in_url
+          sentinel.in_url
               ? "check host and port (26379 unless the URL says more), sentinel_user and sentinel_password "
                 "in the URL, and that it runs"
               : "check that it runs; if it is gone for good, SENTINEL RESET at the others makes them forget "
@@ -50,8 +50,8 @@ std::vector<finding> check_sentinels(sentinel_facts const& facts) {
   }
   if (up == 0) return findings;
   std::vector<std::string> missing;
-  for (auto const& one : facts.sentinels) {
-    if (!one.in_url && answered(one)) missing.push_back(to_string(one.name));
+  for (auto const& sentinel : facts.sentinels) {
+    if (!sentinel.in_url && answered(sentinel)) missing.push_back(to_string(sentinel.name));
   }
   finding rest{.check = "sentinels", .found = fmt::format("{} of {} answer", up, facts.sentinels.size())};
   if (!missing.empty()) {
@@ -66,31 +66,31 @@ std::vector<finding> check_sentinels(sentinel_facts const& facts) {
 
 std::vector<finding> check_name(sentinel_facts const& facts) {
   std::vector<finding> findings;
-  for (auto const& one : who_answered(facts)) {
-    if (one.master) continue;
+  for (auto const& sentinel : reachable(facts)) {
+    if (sentinel.master) continue;
     findings.push_back({"master name",
-                        who_know(facts).empty() ? severity::problem : severity::warning,
+                        informed(facts).empty() ? severity::problem : severity::warning,
                         fmt::format("no master {}; it knows {}", output::quoted(facts.master_name),
-                                    one.other_names.empty() ? "none" : listed(one.other_names)),
+                                    sentinel.other_names.empty() ? "none" : listed(sentinel.other_names)),
                         "without the name nobody learns where the master is",
-                        one.other_names.empty() ? "SENTINEL MONITOR makes it watch a master"
-                                                : "write one of these behind the hosts in the URL",
-                        {to_string(one.name)}});
+                        sentinel.other_names.empty() ? "SENTINEL MONITOR makes it watch a master"
+                                                     : "write one of these behind the hosts in the URL",
+                        {to_string(sentinel.name)}});
   }
   return findings;
 }
 
 finding check_agreement(sentinel_facts const& facts, address const& agreed) {
-  auto const know = who_know(facts);
-  auto const differs = [&agreed](sentinel_view const& one) { return one.master != agreed; };
-  if (std::ranges::none_of(know, differs)) {
+  auto const sentinels = informed(facts);
+  auto const differs = [&agreed](sentinel_view const& sentinel) { return sentinel.master != agreed; };
+  if (std::ranges::none_of(sentinels, differs)) {
     return {.check = "agreement", .found = fmt::format("all name {}", to_string(agreed))};
   }
-  std::vector<std::string> said;
-  said.reserve(know.size());
-  for (auto const& one : know)
-    said.push_back(fmt::format("{} names {}", to_string(one.name), to_string(*one.master)));
-  return {"agreement", severity::warning, listed(said),
+  std::vector<std::string> statements;
+  statements.reserve(sentinels.size());
+  for (auto const& sentinel : sentinels)
+    statements.push_back(fmt::format("{} names {}", to_string(sentinel.name), to_string(*sentinel.master)));
+  return {"agreement", severity::warning, listed(statements),
           "clients that ask different sentinels lock at different servers, until the sentinels agree",
           "run the doctor again when the failover is over; if it stays so, SENTINEL RESET at the one that is "
           "wrong"};
@@ -98,21 +98,21 @@ finding check_agreement(sentinel_facts const& facts, address const& agreed) {
 
 std::vector<finding> check_quorum(sentinel_facts const& facts) {
   std::vector<finding> findings;
-  for (auto const& one : who_know(facts)) {
-    auto const count = one.others + 1;
+  for (auto const& sentinel : informed(facts)) {
+    auto const count = sentinel.others + 1;
     finding found{
         .check = "quorum",
-        .found = fmt::format("{} sentinels, {} must agree that the master is down", count, one.quorum),
-        .servers = {to_string(one.name)}};
-    if (one.check.value) {
+        .found = fmt::format("{} sentinels, {} must agree that the master is down", count, sentinel.quorum),
+        .servers = {to_string(sentinel.name)}};
+    if (sentinel.check.value) {
       if (count < 3) {
         found.how = severity::warning;
         found.why =
             "with fewer than 3 sentinels the loss of one stops failover, and locks stop with the master";
         found.advice = "run 3 or 5 sentinels, on machines of their own";
-      } else if (one.quorum > count / 2 + 1 || one.quorum * 2 < count) {
+      } else if (sentinel.quorum > count / 2 + 1 || sentinel.quorum * 2 < count) {
         found.how = severity::advice;
-        found.why = one.quorum * 2 < count
+        found.why = sentinel.quorum * 2 < count
                         ? "a minority can declare the master down, which starts failovers for nothing"
                         : "more must be up than a failover itself needs";
         found.advice = fmt::format("SENTINEL SET {} quorum {}", facts.master_name, count / 2 + 1);
@@ -122,8 +122,8 @@ std::vector<finding> check_quorum(sentinel_facts const& facts) {
         found.advice = "run an odd number of sentinels";
       }
     } else {
-      found.how = one.check.refusal.starts_with("NOQUORUM") ? severity::warning : severity::advice;
-      found.found += fmt::format("; CKQUORUM: {}", one.check.refusal);
+      found.how = sentinel.check.refusal.starts_with("NOQUORUM") ? severity::warning : severity::advice;
+      found.found += fmt::format("; CKQUORUM: {}", sentinel.check.refusal);
       found.why = "when the master is lost now, none is put in its place, and locks stop";
       found.advice = "start the sentinels that are missing, or look at their logs";
     }
@@ -134,15 +134,15 @@ std::vector<finding> check_quorum(sentinel_facts const& facts) {
 
 std::vector<finding> check_down_after(sentinel_facts const& facts) {
   std::vector<finding> findings;
-  for (auto const& one : who_know(facts)) {
-    if (one.down_after_ms == 0) continue;
+  for (auto const& sentinel : informed(facts)) {
+    if (sentinel.down_after_ms == 0) continue;
     finding found{.check = "failover",
                   .found = fmt::format("begins when the master hasn't answered for {}",
-                                       to_text(std::chrono::milliseconds{one.down_after_ms})),
-                  .servers = {to_string(one.name)}};
-    // A lease is renewed first after a third of its ttl, so two thirds are left at the worst.
+                                       to_text(std::chrono::milliseconds{sentinel.down_after_ms})),
+                  .servers = {to_string(sentinel.name)}};
+    // The first renewal is due after a third of the ttl, so at least two thirds remain.
     constexpr std::int64_t too_long = 20'000;
-    if (one.down_after_ms >= too_long) {
+    if (sentinel.down_after_ms >= too_long) {
       found.how = severity::advice;
       found.why = "a lease with the usual ttl of 30 s ends before another master can renew it";
       found.advice = fmt::format("SENTINEL SET {} down-after-milliseconds 5000", facts.master_name);
@@ -155,14 +155,14 @@ std::vector<finding> check_down_after(sentinel_facts const& facts) {
 std::vector<finding> check_servers(sentinel_facts const& facts) {
   std::vector<finding> findings;
   std::size_t stand_by = 0;
-  for (auto const& one : facts.servers) {
-    auto const master = one.duty == server_duty::serving;
+  for (auto const& server : facts.servers) {
+    auto const master = server.duty == server_duty::serving;
     if (!master) ++stand_by;
-    if (!one.facts) {
-      findings.push_back(unreachable_at(master ? "master" : "stand-by", one,
+    if (!server.facts) {
+      findings.push_back(unreachable_at(master ? "master" : "stand-by", server,
                                         master ? severity::problem : severity::warning));
     } else if (master) {
-      findings.push_back({.check = "master", .found = fmt::format("{} answers", to_string(one.name))});
+      findings.push_back({.check = "master", .found = fmt::format("{} answers", to_string(server.name))});
     }
   }
   if (stand_by == 0) {
@@ -181,11 +181,11 @@ std::vector<finding> check_servers(sentinel_facts const& facts) {
 std::optional<address> agreed_master(std::vector<sentinel_view> const& sentinels) {
   std::optional<address> best;
   std::ptrdiff_t votes = 0;
-  for (auto const& one : sentinels) {
-    if (!answered(one) || !one.master) continue;
-    auto const count = std::ranges::count(sentinels, one.master, &sentinel_view::master);
+  for (auto const& sentinel : sentinels) {
+    if (!answered(sentinel) || !sentinel.master) continue;
+    auto const count = std::ranges::count(sentinels, sentinel.master, &sentinel_view::master);
     if (count <= votes) continue;
-    best = one.master;
+    best = sentinel.master;
     votes = count;
   }
   return best;

@@ -1,4 +1,5 @@
-/// What `holdfast doctor` makes of a master that sentinels watch: from what was found out, by no I/O.
+/// The judgement of `holdfast doctor` about a master that sentinels watch: from facts to findings, without
+/// I/O.
 #pragma once
 
 #include "doctor_servers.hpp"
@@ -11,29 +12,29 @@
 
 namespace holdfast::cli {
 
-/// What one sentinel says.
+/// The description of the deployment by one sentinel.
 struct sentinel_view {
   address name{};
-  bool in_url = true;                      ///< else another sentinel told of it
-  std::string failure{};                   ///< why it can't be asked, or what it refused; empty: it answered
-  std::error_code failed_with{};           ///< none: what came back was an answer
-  bool is_sentinel = true;                 ///< false: it keeps data, say
-  std::optional<address> master{};         ///< empty: it doesn't know that name
-  std::vector<std::string> other_names{};  ///< of masters that it knows instead
+  bool in_url = true;                      ///< else another sentinel named it
+  std::string failure{};                   ///< why it can't be asked, or its refusal; empty: it answered
+  std::error_code failed_with{};           ///< none: there was a reply
+  bool is_sentinel = true;                 ///< false: a server with data, for example
+  std::optional<address> master{};         ///< empty: the name is unknown to it
+  std::vector<std::string> other_names{};  ///< names of other masters that it knows
   known<std::string> check{};              ///< SENTINEL CKQUORUM
-  std::int64_t others = 0;                 ///< sentinels besides itself
-  std::int64_t quorum = 0;                 ///< that must agree that the master is down
+  std::int64_t others = 0;                 ///< the number of other sentinels
+  std::int64_t quorum = 0;                 ///< how many must agree that the master is down
   std::int64_t down_after_ms = 0;
 };
 
 struct sentinel_facts {
   std::string master_name{};
   std::vector<sentinel_view> sentinels{};
-  /// The one that most name, and its replicas; none when nobody names one.
+  /// The master that most sentinels name, and its replicas; empty if none is named.
   std::vector<examined> servers{};
 };
 
-/// The master that most sentinels name; of several named as often the first.
+/// The master that most sentinels name; on a tie the first.
 [[nodiscard]] std::optional<address> agreed_master(std::vector<sentinel_view> const&);
 
 [[nodiscard]] std::vector<finding> judge(sentinel_facts const&);

@@ -1,4 +1,4 @@
-/// Finding out what `holdfast doctor` judges of a master that sentinels watch.
+/// Collects the facts about a master that sentinels watch for `holdfast doctor`.
 #pragma once
 
 #include "doctor_sentinel.hpp"
@@ -8,8 +8,8 @@
 
 namespace holdfast::cli {
 
-/// Asks all sentinels, those too of which the URL knows nothing, and then the master and its replicas. What
-/// can't be asked is part of the facts.
-[[nodiscard]] sentinel_facts examine_sentinels(server_place const& where, std::string_view lock);
+/// Asks all sentinels, including those that the URL lacks, then the master and its replicas. Failures are
+/// part of the facts.
+[[nodiscard]] sentinel_facts examine_sentinels(server_place const& deployment, std::string_view lock);
 
 }  // namespace holdfast::cli

@@ -13,10 +13,10 @@ namespace {
 struct server_check {
   enum class matters { while_serving, on_stand_by, always };
   finding (*run)(server_facts const&);
-  matters when = matters::always;
+  matters applies = matters::always;
 };
 
-/// How a replica keeps up.
+/// Checks the link of a replica to its master.
 finding check_link(server_facts const& facts) {
   if (!facts.info.value) return unknown("link", facts.info.refusal);
   auto const& info = *facts.info.value;
@@ -53,8 +53,8 @@ constexpr server_check checks[]{{check_latency},
                                 {check_clock},
                                 {check_keys, while_serving}};
 
-bool concerns(server_check const& what, server_duty const duty) {
-  switch (what.when) {
+bool concerns(server_check const& check, server_duty const duty) {
+  switch (check.applies) {
     case while_serving:
       return duty == server_duty::serving;
     case on_stand_by:
@@ -65,16 +65,18 @@ bool concerns(server_check const& what, server_duty const duty) {
   return true;
 }
 
-auto content_of(finding const& one) { return std::tie(one.check, one.how, one.found, one.why, one.advice); }
+auto content_of(finding const& finding) {
+  return std::tie(finding.check, finding.how, finding.found, finding.why, finding.advice);
+}
 
 }  // namespace
 
 std::vector<finding> judge_all(std::span<examined const> const servers) {
   std::vector<finding> findings;
-  for (auto const& what : checks) {
+  for (auto const& check : checks) {
     for (auto const& server : servers) {
-      if (!server.facts || !concerns(what, server.duty)) continue;
-      findings.push_back(what.run(*server.facts));
+      if (!server.facts || !concerns(check, server.duty)) continue;
+      findings.push_back(check.run(*server.facts));
       findings.back().servers = {to_string(server.name)};
     }
   }
@@ -83,47 +85,48 @@ std::vector<finding> judge_all(std::span<examined const> const servers) {
 
 std::vector<finding> grouped(std::vector<finding> findings) {
   std::vector<finding> result;
-  for (auto& one : findings) {
-    auto const first = std::ranges::find(result, one.check, &finding::check);
-    auto const same = std::find_if(
-        first, result.end(), [&one](finding const& other) { return content_of(other) == content_of(one); });
+  for (auto& entry : findings) {
+    auto const first = std::ranges::find(result, entry.check, &finding::check);
+    auto const same = std::find_if(first, result.end(), [&entry](finding const& other) {
+      return content_of(other) == content_of(entry);
+    });
     if (same != result.end()) {
-      same->servers.insert(same->servers.end(), one.servers.begin(), one.servers.end());
+      same->servers.insert(same->servers.end(), entry.servers.begin(), entry.servers.end());
       continue;
     }
-    // Behind the others of its check that are as bad.
-    auto const behind = std::find_if(first, result.end(), [&one](finding const& other) {
-      return other.check != one.check || other.how < one.how;
+    // Insert after the findings of the same check that are as severe.
+    auto const behind = std::find_if(first, result.end(), [&entry](finding const& other) {
+      return other.check != entry.check || other.how < entry.how;
     });
-    result.insert(behind, std::move(one));
+    result.insert(behind, std::move(entry));
   }
   return result;
 }
 
 finding check_same_version(std::span<examined const> const servers) {
   std::vector<finding> seen;
-  for (auto const& one : servers) {
-    if (!one.facts || !one.facts->info.value) continue;
-    auto version = server_name(*one.facts->info.value);
+  for (auto const& server : servers) {
+    if (!server.facts || !server.facts->info.value) continue;
+    auto version = server_name(*server.facts->info.value);
     if (!version.empty())
-      seen.push_back({.check = "versions", .found = version, .servers = {to_string(one.name)}});
+      seen.push_back({.check = "versions", .found = version, .servers = {to_string(server.name)}});
   }
   auto const kinds = grouped(std::move(seen));
   if (kinds.empty()) return unknown("versions", "no server told its own");
   if (kinds.size() == 1) return {.check = "versions", .found = fmt::format("one: {}", kinds.front().found)};
-  std::vector<std::string> told;
-  told.reserve(kinds.size());
-  for (auto const& one : kinds) told.push_back(fmt::format("{} ({})", one.found, listed(one.servers)));
-  return {"versions", severity::advice, listed(told),
+  std::vector<std::string> versions;
+  versions.reserve(kinds.size());
+  for (auto const& kind : kinds) versions.push_back(fmt::format("{} ({})", kind.found, listed(kind.servers)));
+  return {"versions", severity::advice, listed(versions),
           "what works at one may not work, or work differently, at the next that serves",
           "fine while you upgrade; else bring all to the same version"};
 }
 
-finding unreachable_at(std::string_view const topic, examined const& server, severity const how) {
+finding unreachable_at(std::string_view const topic, examined const& server, severity const level) {
   auto const name = to_string(server.name);
   return {
       topic,
-      how,
+      level,
       fmt::format("can't be asked: {}", server.failure),
       "clients go to the address that servers announce; who can't reach it has no locks from there",
       fmt::format("if it runs, and is reached from here at another address (NAT, containers), add it to the "

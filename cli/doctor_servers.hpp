@@ -1,4 +1,5 @@
-/// What `holdfast doctor` makes of several servers of one kind: what is true of all is said once, by no I/O.
+/// The judgement of `holdfast doctor` about several servers of one kind, without I/O. Findings that all
+/// servers share are reported once.
 #pragma once
 
 #include "doctor_checks.hpp"
@@ -15,36 +16,37 @@
 
 namespace holdfast::cli {
 
-/// What a server is there for.
+/// The role of a server in its deployment.
 enum class server_duty : std::uint8_t {
-  serving,   ///< locks are taken there
-  stand_by,  ///< a replica: it will serve when its master is gone
+  serving,   ///< it grants locks
+  stand_by,  ///< a replica: it serves after the loss of its master
   spare,     ///< a cluster's master without slots
 };
 
-/// A server, and what came of asking it.
+/// A server, and the result of asking it.
 struct examined {
   server_duty duty = server_duty::serving;
-  address name{};                       ///< as the others name it
+  address name{};                       ///< as other servers name it
   std::optional<server_facts> facts{};  ///< empty: it can't be asked
-  std::string failure{};                ///< why not
+  std::string failure{};                ///< the reason then
   std::error_code failed_with{};
 };
 
-/// All findings of the checks that one server gets, each with the servers that it is about.
+/// All findings of the checks of single servers, each with the servers that it is about.
 [[nodiscard]] std::vector<finding> judge_all(std::span<examined const>);
 
-/// Those that could be asked run different versions.
+/// Checks whether the reachable servers run the same version.
 [[nodiscard]] finding check_same_version(std::span<examined const>);
 
-/// How far their times of day are apart, which matters where one may take over from another. Empty: fewer
-/// than two told.
+/// The spread of the times of day, which matters where one server may take over from another. Empty: fewer
+/// than two are known.
 [[nodiscard]] std::vector<finding> check_times(std::span<examined const>);
 
-/// A server that others name at an address where it can't be reached from here.
-[[nodiscard]] finding unreachable_at(std::string_view topic, examined const& server, severity how);
+/// The finding for a server that can't be reached at the address by which others name it.
+[[nodiscard]] finding unreachable_at(std::string_view topic, examined const& server, severity level);
 
-/// Findings in their order, those alike made one: `servers` then has all of them. Worst first.
+/// Merges equal findings: `servers` then names all of them. Keeps the order of checks; within a check the
+/// most severe come first.
 [[nodiscard]] std::vector<finding> grouped(std::vector<finding> findings);
 
 void append(std::vector<finding>& to, std::vector<finding> more);

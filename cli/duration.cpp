@@ -19,12 +19,12 @@ struct unit {
 constexpr std::array<unit, 5> units{
     {{"d", 86'400'000}, {"h", 3'600'000}, {"m", 60'000}, {"s", 1'000}, {"ms", 1}}};
 
-/// Ten years: longer is a typing error, and the sum stays far from an overflow.
+/// Ten years: a longer duration is a typing error. The limit also prevents an overflow of the sum.
 constexpr std::int64_t longest_ms = std::int64_t{3650} * 86'400'000;
 
-[[noreturn]] void refuse(std::string_view text, std::string_view why) {
+[[noreturn]] void refuse(std::string_view text, std::string_view reason) {
   throw std::invalid_argument{
-      fmt::format("\"{}\" is no duration: {}; write for example 200ms, 5s, 1m30s or 2h", text, why)};
+      fmt::format("\"{}\" is no duration: {}; write for example 200ms, 5s, 1m30s or 2h", text, reason)};
 }
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
@@ -67,15 +67,15 @@ std::chrono::milliseconds parse_duration(std::string_view const text) {
 
 std::string to_string(std::chrono::milliseconds const duration) {
   std::string text;
-  auto left = duration.count();
-  if (left <= 0) return "0s";
+  auto remaining = duration.count();
+  if (remaining <= 0) return "0s";
   int parts = 0;
   for (auto const& [name, ms] : units) {
     if (parts == 2) break;
-    auto const number = left / ms;
+    auto const number = remaining / ms;
     if (number != 0) text += fmt::format("{}{}", number, name);
     if (number != 0 || parts != 0) ++parts;
-    left %= ms;
+    remaining %= ms;
   }
   return text;
 }

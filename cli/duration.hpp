@@ -1,4 +1,4 @@
-/// Durations as people type them: "200ms", "5s", "1m30s", "2h", "0".
+/// Durations in the syntax of the command line: "200ms", "5s", "1m30s", "2h", "0".
 #pragma once
 
 #include <chrono>
@@ -7,11 +7,11 @@
 
 namespace holdfast::cli {
 
-/// Whole numbers with units d, h, m, s, ms, the larger unit first; a number alone is seconds.
-/// Throws std::invalid_argument, whose text says what is wrong and what is allowed.
+/// Whole numbers with units d, h, m, s, ms, the larger unit first; a number alone is seconds. Throws
+/// std::invalid_argument, whose text names the error and the allowed syntax.
 [[nodiscard]] std::chrono::milliseconds parse_duration(std::string_view text);
 
-/// For messages: "1m30s", "200ms"; the largest two units that matter.
+/// For messages: "1m30s", "200ms"; at most the largest two units.
 [[nodiscard]] std::string to_string(std::chrono::milliseconds duration);
 
 }  // namespace holdfast::cli

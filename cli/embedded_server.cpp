@@ -32,14 +32,13 @@ namespace fs = std::filesystem;
 
 constexpr auto start_limit = 5s;
 
-[[noreturn]] void give_up(std::string const& why) {
+[[noreturn]] void give_up(std::string const& reason) {
   throw failure{unavailable, fmt::format("no Redis given or on localhost:6379, and no private one: {}; "
                                          "give one with --url redis://HOST:PORT",
-                                         why)};
+                                         reason)};
 }
 
-/// Nobody else may look into it or put something in it: whoever answers on the socket decides who holds which
-/// lock.
+/// Other users may neither read nor write the folder: the server behind the socket decides who holds a lock.
 void require_private(fs::path const& folder) {
   struct stat found{};
   if (lstat(folder.c_str(), &found) != 0) {
@@ -62,7 +61,7 @@ void make_private(fs::path const& folder) {
   require_private(folder);
 }
 
-/// For the path of a URL.
+/// Encodes a path for a URL.
 std::string percent_encoded(std::string_view const path) {
   std::string text;
   for (char const c : path) {
@@ -80,7 +79,7 @@ fs::path runtime_folder() {
   return fmt::format("/tmp/holdfast-{}", geteuid());
 }
 
-/// Held by the one process that may start the server.
+/// A lock on a file, held by the process that starts the server.
 class file_lock {
  public:
   explicit file_lock(fs::path const& path) : file_{open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600)} {
@@ -105,8 +104,8 @@ std::vector<char const*> programs() {
   return {"redis-server", "valkey-server"};
 }
 
-/// In a session of its own, so that neither ^C nor our end reaches it. The pid; exec's failure through
-/// `report`.
+/// Starts the server in its own session, so that neither ^C nor our end affects it. Returns the pid; reports
+/// a failure of exec through `report`.
 pid_t launch(fs::path const& folder, int const report) {
   auto const in = [&](char const* name) { return (folder / name).native(); };
   auto const to_try = programs();
@@ -198,7 +197,7 @@ embedded_server use_embedded_server() {
   make_private(folder);
   auto server = server_in(folder);
   if (answers_on_unix(server.socket)) return server;
-  file_lock const only_one{folder / "lock"};
+  file_lock const start_lock{folder / "lock"};
   if (answers_on_unix(server.socket)) return server;
   start(folder, server.socket);
   server.started_now = true;

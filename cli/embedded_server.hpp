@@ -1,6 +1,5 @@
-/// A private Redis for those who gave none: a real redis-server on a unix socket in the user's runtime
-/// folder, shared by all of the user's processes on this machine, without a TCP port and without files of
-/// data.
+/// A private Redis for users without a URL: a redis-server on a unix socket in the user's runtime folder,
+/// shared by all of the user's processes on this machine, without a TCP port and without data files.
 #pragma once
 
 #include <optional>
@@ -14,10 +13,10 @@ struct embedded_server {
   bool started_now = false;
 };
 
-/// Finds it or starts it: once, however many ask at the same time. Throws failure.
+/// Finds or starts the server; concurrent callers start it once. Throws failure.
 [[nodiscard]] embedded_server use_embedded_server();
 
-/// Only if it runs: nothing is started or made. Throws failure.
+/// Finds the server if it runs; starts and creates nothing. Throws failure.
 [[nodiscard]] std::optional<embedded_server> find_embedded_server();
 
 }  // namespace holdfast::cli

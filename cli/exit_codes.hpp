@@ -1,5 +1,5 @@
-/// What `holdfast` exits with. Numbers follow sysexits(3) and the shell, so that scripts can tell a job's own
-/// failure from a lock that was busy, and that from a server that is down.
+/// The exit codes of `holdfast`. Numbers follow sysexits(3) and the shell. Scripts can thus distinguish a
+/// job's own failure, a busy lock and an unreachable server.
 #pragma once
 
 #include <stdexcept>
@@ -14,23 +14,23 @@ enum exit_code : int {
   wrong_type = 65,       ///< EX_DATAERR: the key holds something that isn't a lock
   unavailable = 69,      ///< EX_UNAVAILABLE: the server can't be reached, or refused
   internal = 70,         ///< EX_SOFTWARE: an error of holdfast or of this machine
-  busy = 75,             ///< EX_TEMPFAIL: the lock is held by somebody else
-  protocol = 76,         ///< EX_PROTOCOL: what answered isn't a Redis server
+  busy = 75,             ///< EX_TEMPFAIL: the lock is held by another holder
+  protocol = 76,         ///< EX_PROTOCOL: not a Redis server
   unauthorized = 77,     ///< EX_NOPERM: user, password or a right
-  unfit = 78,            ///< EX_CONFIG: doctor found a problem in how the server is set up
-  lost = 79,             ///< just past sysexits(3): the lock was lost while the command ran
-  not_executable = 126,  ///< as a shell says it
-  not_found = 127,       ///< as a shell says it
+  unfit = 78,            ///< EX_CONFIG: doctor found a problem of the server
+  lost = 79,             ///< after the range of sysexits(3): the lock was lost while the command ran
+  not_executable = 126,  ///< as in shells
+  not_found = 127,       ///< as in shells
   by_signal = 128,       ///< plus the signal's number
 };
 
-/// What an error of the library means for the exit code.
+/// The exit code for an error of the library.
 [[nodiscard]] exit_code code_of(std::error_code const& error);
 
 /// Ends the program with a message and a code; caught in main().
 class failure : public std::runtime_error {
  public:
-  failure(exit_code code, std::string const& what) : std::runtime_error{what}, code_{code} {}
+  failure(exit_code code, std::string const& text) : std::runtime_error{text}, code_{code} {}
   [[nodiscard]] exit_code code() const noexcept { return code_; }
 
  private:

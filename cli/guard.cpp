@@ -24,16 +24,16 @@ namespace {
 
 using std::chrono::nanoseconds;
 
-/// Waits until the time or until the lifeline has something to say. Async-signal-safe.
+/// Waits until `time`, or until the lifeline becomes readable. Async-signal-safe.
 enum class guard_event { time_is_up, lifeline };
 guard_event wait_until(nanoseconds const time, int const timer, int const lifeline) noexcept {
   auto const positive = std::max(time, nanoseconds{1});
   auto const seconds = std::chrono::floor<std::chrono::seconds>(positive);
-  itimerspec when{};
-  when.it_value.tv_sec = static_cast<time_t>(seconds.count());
-  when.it_value.tv_nsec = static_cast<long>((positive - seconds).count());
-  // A timer on CLOCK_BOOTTIME and not a time-out of poll, which stands still while the machine is suspended.
-  timerfd_settime(timer, TFD_TIMER_ABSTIME, &when, nullptr);
+  itimerspec expiry{};
+  expiry.it_value.tv_sec = static_cast<time_t>(seconds.count());
+  expiry.it_value.tv_nsec = static_cast<long>((positive - seconds).count());
+  // A timer on CLOCK_BOOTTIME, because a time-out of poll stands still while the machine is suspended.
+  timerfd_settime(timer, TFD_TIMER_ABSTIME, &expiry, nullptr);
   std::array<pollfd, 2> files{
       {{.fd = timer, .events = POLLIN, .revents = 0}, {.fd = lifeline, .events = POLLIN, .revents = 0}}};
   while (poll(files.data(), files.size(), -1) < 0) {
@@ -50,9 +50,9 @@ guard_event wait_until(nanoseconds const time, int const timer, int const lifeli
 
 guard::guard(pid_t const group, on_lost const policy, nanoseconds const grace, nanoseconds const kill_at) {
   if (policy == on_lost::warn) return;
-  auto const fail = [](char const* what) {
-    char const* const why = std::strerror(errno);
-    throw failure{internal, std::string{"the command can't be guarded: "} + what + ": " + why};
+  auto const fail = [](char const* call) {
+    char const* const reason = std::strerror(errno);
+    throw failure{internal, std::string{"the command can't be guarded: "} + call + ": " + reason};
   };
   void* const memory =
       mmap(nullptr, sizeof(shared_time), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -62,7 +62,7 @@ guard::guard(pid_t const group, on_lost const policy, nanoseconds const grace, n
   if (pipe2(ends.data(), O_CLOEXEC) != 0) fail("pipe");
   pid_ = fork();
   if (pid_ == 0) {
-    // Only what is async-signal-safe from here on.
+    // Only async-signal-safe calls from here on.
     setpgid(0, group);
     sigset_t all{};
     sigfillset(&all);
@@ -78,10 +78,10 @@ guard::guard(pid_t const group, on_lost const policy, nanoseconds const grace, n
 
 guard::~guard() {
   if (pid_ < 0) return;
-  // Any byte says that all is well; death says nothing and closes.
+  // A byte means a regular end; a close without a byte means that holdfast died.
   static_cast<void>(!write(lifeline_, "", 1));
   close(lifeline_);
-  // A SIGSTOP to the group has reached it too.
+  // A SIGSTOP to the group has stopped the guard too.
   kill(pid_, SIGCONT);
   waitpid(pid_, nullptr, 0);
   munmap(kill_at_, sizeof(shared_time));
@@ -103,7 +103,7 @@ void guard::watch(int const lifeline, pid_t const group, on_lost const policy, n
     if (policy == on_lost::kill) kill_group(group);
     kill(-group, SIGTERM);
     kill(-group, SIGCONT);
-    constexpr int no_file = -1;  // poll skips it: nobody is left to say more
+    constexpr int no_file = -1;  // ignored by poll: the other end of the lifeline is closed
     static_cast<void>(wait_until(std::min(time, boot_time() + grace), timer, no_file));
     kill_group(group);
   }

@@ -1,4 +1,4 @@
-/// Ends the command when holdfast itself can't any more.
+/// Ends the command when holdfast itself can't do so.
 #pragma once
 
 #include "loss_watch.hpp"
@@ -11,19 +11,18 @@
 
 namespace holdfast::cli {
 
-/// A small process of its own, in the command's group, which does nothing but wait. When holdfast is killed
-/// it sends the group SIGTERM and, a grace later, SIGKILL; when holdfast is frozen it sends SIGKILL at the
-/// time last given. Without it a command would run on under a lock that nobody renews, beside the next
-/// holder.
+/// A small process in the command's group that only waits. When holdfast is killed, it sends the group
+/// SIGTERM and, a grace later, SIGKILL. When holdfast is frozen, it sends SIGKILL at the last given time.
+/// Without it the command would run on under a lock that is not renewed, beside the next holder.
 class guard {
  public:
-  /// Forks. With on_lost::warn there is no process: the user wants the command left alone. Throws failure.
+  /// Forks. With on_lost::warn there is no process: the command is to be left alone. Throws failure.
   guard(pid_t group, on_lost policy, std::chrono::nanoseconds grace, std::chrono::nanoseconds kill_at);
-  ~guard();  ///< All is well: the group is left alone from now on.
+  ~guard();  ///< Ends the guard; the group is left alone from now on.
   guard(guard const&) = delete;
   guard& operator=(guard const&) = delete;
 
-  /// Frozen or not, the group is to be dead at this time of CLOCK_BOOTTIME.
+  /// Sets the time of CLOCK_BOOTTIME at which the group must be dead, even if holdfast is frozen.
   void kill_at(std::chrono::nanoseconds time) noexcept;
 
  private:
@@ -34,7 +33,7 @@ class guard {
                                  shared_time const& kill_at) noexcept;
 
   pid_t pid_ = -1;
-  int lifeline_ = -1;  // its other end tells of our death
+  int lifeline_ = -1;  // the other end notices our death
   shared_time* kill_at_ = nullptr;
 };
 

@@ -1,4 +1,4 @@
-/// What `help` says beyond the list of options.
+/// The texts of `help` besides the list of options.
 #pragma once
 
 #include <string_view>

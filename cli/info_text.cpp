@@ -6,7 +6,7 @@
 namespace holdfast::cli {
 namespace {
 
-/// Takes the text up to the next `separator` off the front.
+/// Removes the text up to the next `separator` from the front, and returns it.
 std::string_view take_until(char const separator, std::string_view& text) {
   auto const end = std::min(text.find(separator), text.size());
   auto const part = text.substr(0, end);

@@ -1,4 +1,4 @@
-/// What INFO answers, as fields.
+/// The reply to INFO, as fields.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace holdfast::cli {
 
-/// `name:value` lines; headings and anything else is skipped. Later fields of one name replace earlier ones.
+/// Parses `name:value` lines and skips all others. A later field replaces an earlier one of the same name.
 class info_text {
  public:
   info_text() = default;
@@ -18,7 +18,7 @@ class info_text {
 
   /// Empty when there is no such field.
   [[nodiscard]] std::string_view text(std::string_view field) const;
-  /// Empty when there is no such field, or it is no whole number.
+  /// Empty when there is no such field, or it is not a whole number.
   [[nodiscard]] std::optional<std::int64_t> number(std::string_view field) const;
   [[nodiscard]] bool has(std::string_view field) const { return fields_.contains(field); }
 
@@ -26,10 +26,10 @@ class info_text {
   std::map<std::string, std::string, std::less<>> fields_{};
 };
 
-/// All of `text` as a whole number.
+/// Parses all of `text` as a whole number.
 [[nodiscard]] std::optional<std::int64_t> whole_number(std::string_view text);
 
-/// The value of `key` in "key=value,key=value"; empty without it.
+/// The value of `key` in "key=value,key=value"; empty if absent.
 [[nodiscard]] std::string_view value_in(std::string_view pairs, std::string_view key);
 
 }  // namespace holdfast::cli

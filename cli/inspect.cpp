@@ -1,4 +1,4 @@
-/// `holdfast inspect`: all about one lock.
+/// `holdfast inspect`: shows one lock in full.
 #include "arguments.hpp"
 #include "json_lines.hpp"
 #include "listing.hpp"
@@ -38,12 +38,12 @@ struct inspect_options {
   bool json = false;
 };
 
-int inspect(inspect_options const& what) {
-  client redis{find_locks_server(what.common.url), {.name = "holdfast-inspect", .log = output::hook()}};
-  auto const found = inspect_on_wires(redis, what.name);
-  auto const shown = shown_of(found, what.wire);
-  auto const warning = shown.size() > 1 ? on_both_wires(what.name) : std::string{};
-  if (what.json) {
+int inspect(inspect_options const& options) {
+  client redis{find_locks_server(options.common.url), {.name = "holdfast-inspect", .log = output::hook()}};
+  auto const found = inspect_on_wires(redis, options.name);
+  auto const shown = shown_of(found, options.wire);
+  auto const warning = shown.size() > 1 ? on_both_wires(options.name) : std::string{};
+  if (options.json) {
     print_line(json_line::of_lock_and_queue(*shown[0], shown.size() > 1 ? shown[1] : nullptr, warning));
   } else {
     for (auto const* const lock : shown) {
@@ -52,7 +52,7 @@ int inspect(inspect_options const& what) {
     }
   }
   if (!warning.empty()) output::note("warning: " + warning);
-  if (!found.unseen.empty() && what.wire != "plain") {
+  if (!found.unseen.empty() && options.wire != "plain") {
     output::note(
         fmt::format("who waits for it on Redisson's wire can't be seen, for want of a right "
                     "(--wire plain leaves it out): {}",
@@ -64,19 +64,19 @@ int inspect(inspect_options const& what) {
 }  // namespace
 
 void add_inspect(command_line& line, action& chosen) {
-  auto const to = std::make_shared<inspect_options>();
+  auto const options = std::make_shared<inspect_options>();
   auto command = line.add_command("inspect", "Show who holds a lock and who waits for it");
   command.usage("holdfast inspect [OPTIONS] NAME");
-  add_name(command, to->name);
-  add_searched_wire(command, to->wire);
-  add_json(command, to->json);
-  add_common(command, to->common);
+  add_name(command, options->name);
+  add_searched_wire(command, options->wire);
+  add_json(command, options->json);
+  add_common(command, options->common);
   command.footer(inspect_footer);
-  command.when_read([to, &chosen] {
-    require(!to->name.empty(), "NAME is empty: say which lock");
-    chosen = [to] {
-      set_up(to->common);
-      return inspect(*to);
+  command.when_read([options, &chosen] {
+    require(!options->name.empty(), "NAME is empty: say which lock");
+    chosen = [options] {
+      set_up(options->common);
+      return inspect(*options);
     };
   });
 }

@@ -26,8 +26,8 @@ using json = nlohmann::ordered_json;
 using std::chrono::microseconds;
 using std::chrono::milliseconds;
 
-/// Also where a terminal shows it, it does nothing but be read: what has effects stands as \uNNNN, which
-/// means the same.
+/// Serializes a value. Characters that affect a terminal become \uNNNN, which means the same, so that the
+/// line is safe to display.
 std::string line_of(json const& value) {
   auto const all = value.dump(-1, ' ', false, json::error_handler_t::replace);
   std::string line;
@@ -54,32 +54,32 @@ json to_json(std::optional<milliseconds> const time) {
   return number_or_null(time ? std::optional{time->count()} : std::nullopt);
 }
 
-/// In whole milliseconds; null for unknown.
+/// Whole milliseconds; null: unknown.
 json to_json(std::optional<microseconds> const time) {
   return time ? json(std::chrono::duration_cast<milliseconds>(*time).count()) : json{};
 }
 
-/// null for nobody.
-json to_json(process_info const& who) {
-  if (who.owner.empty()) return {};
-  return {{"owner", who.owner},
-          {"host", text_or_null(who.host)},
-          {"pid", number_or_null(who.pid)},
-          {"program", text_or_null(who.program)},
-          {"label", text_or_null(who.label)}};
+/// null: no process
+json to_json(process_info const& process) {
+  if (process.owner.empty()) return {};
+  return {{"owner", process.owner},
+          {"host", text_or_null(process.host)},
+          {"pid", number_or_null(process.pid)},
+          {"program", text_or_null(process.program)},
+          {"label", text_or_null(process.label)}};
 }
 
 json to_json(hold_info const& hold) {
-  auto one = to_json(hold.who);
-  one["side"] = to_string(hold.side);
-  one["count"] = hold.count;
-  one["ttl_ms"] = to_json(hold.ttl_left);
-  return one;
+  auto object = to_json(hold.who);
+  object["side"] = to_string(hold.side);
+  object["count"] = hold.count;
+  object["ttl_ms"] = to_json(hold.ttl_left);
+  return object;
 }
 
 json to_json(lock_state const& state) {
   auto holders = json::array();
-  for (auto const& one : state.holders) holders.push_back(to_json(one));
+  for (auto const& hold : state.holders) holders.push_back(to_json(hold));
   return {{"name", state.name},
           {"kind", to_string(state.kind)},
           {"type", state.type},
@@ -138,17 +138,17 @@ std::string of_top(std::string_view const server, std::vector<top_row> const& ro
   return line_of({{"server", server}, {"locks", std::move(locks)}});
 }
 
-std::string of_event(event const& happened, std::string_view const at, lock_state const& now) {
-  json all{{"event", to_string(happened.what)}, {"at", at}};
+std::string of_event(event const& happened, std::string_view const timestamp, lock_state const& now) {
+  json all{{"event", to_string(happened.what)}, {"at", timestamp}};
   all.update(to_json(now));
   all["before"] = to_json(happened.before);
   all["who"] = to_json(happened.who.who);
   return line_of(all);
 }
 
-std::string of_unreachable(std::string_view const at, std::string_view const name,
+std::string of_unreachable(std::string_view const timestamp, std::string_view const name,
                            std::string_view const error) {
-  return line_of({{"event", "unreachable"}, {"at", at}, {"name", name}, {"error", error}});
+  return line_of({{"event", "unreachable"}, {"at", timestamp}, {"name", name}, {"error", error}});
 }
 
 std::string of_release(lock_state const& seen, std::string_view const result) {
@@ -158,7 +158,7 @@ std::string of_release(lock_state const& seen, std::string_view const result) {
 std::string of_findings(std::string_view const server, severity_counts const& counts,
                         std::vector<finding> const& findings) {
   json by_severity;
-  for (auto const& [how, count] : counts) by_severity[to_string(how)] = count;
+  for (auto const& [level, count] : counts) by_severity[to_string(level)] = count;
   auto list = json::array();
   for (auto const& found : findings) list.push_back(to_json(found));
   return line_of({{"server", server}, {"counts", by_severity}, {"findings", list}});

@@ -15,7 +15,7 @@ using output::one_line;
 
 constexpr std::size_t shown_of_foreign = 24;
 
-/// How many places it takes: a character of UTF-8 is one byte that doesn't continue another.
+/// The width of a text in characters: each byte of UTF-8 that is no continuation byte counts.
 std::size_t places(std::string_view text) {
   return static_cast<std::size_t>(
       std::ranges::count_if(text, [](char c) { return (static_cast<unsigned char>(c) & 0xc0U) != 0x80U; }));
@@ -34,35 +34,35 @@ std::string cell(std::optional<microseconds> const time) {
 }
 
 std::string numbers(lock_state const& state) {
-  auto const left = state.available.value_or(0);
+  auto const remaining = state.available.value_or(0);
   if (state.kind == lock_kind::permits)
     return fmt::format("{} of {} out", state.holding, state.permits.value_or(0));
   switch (state.counts) {
     case counter_use::permits:
-      return fmt::format("{} left", left);
+      return fmt::format("{} left", remaining);
     case counter_use::latch:
-      return fmt::format("{} to go", left);
+      return fmt::format("{} to go", remaining);
     case counter_use::unknown:
       break;
   }
-  return std::to_string(left);
+  return std::to_string(remaining);
 }
 
 std::string holder_cell(lock_state const& state) {
-  auto const& who = state.holder;
-  if (state.kind == lock_kind::foreign) return fmt::format("\"{}\"", shortened(who.owner));
+  auto const& holder = state.holder;
+  if (state.kind == lock_kind::foreign) return fmt::format("\"{}\"", shortened(holder.owner));
   if (state.kind == lock_kind::permits || state.kind == lock_kind::counter) return numbers(state);
-  if (who.owner.empty()) return "-";
+  if (holder.owner.empty()) return "-";
   std::string const more = state.holding > 1 ? fmt::format(" +{}", state.holding - 1) : "";
-  if (who.host.empty() && who.pid == 0) return "unknown" + more;
-  return fmt::format("{}:{}{}", who.host.empty() ? "?" : who.host,
-                     who.pid == 0 ? "?" : std::to_string(who.pid), more);
+  if (holder.host.empty() && holder.pid == 0) return "unknown" + more;
+  return fmt::format("{}:{}{}", holder.host.empty() ? "?" : holder.host,
+                     holder.pid == 0 ? "?" : std::to_string(holder.pid), more);
 }
 
 std::string table::header() {
   std::vector<std::string> titles;
   titles.reserve(columns_.size());
-  for (auto const& one : columns_) titles.emplace_back(one.title);
+  for (auto const& column : columns_) titles.emplace_back(column.title);
   return row(titles);
 }
 

@@ -1,5 +1,5 @@
-/// How locks are shown: as rows of a table, or as a page about one. All commands that show any do it by
-/// these; as JSON by json_lines.
+/// The display of locks: rows of a table, and a page about one lock. All commands use it; json_lines has the
+/// JSON.
 #pragma once
 
 #include <holdfast/inspect.hpp>
@@ -14,27 +14,27 @@
 
 namespace holdfast::cli::listing {
 
-/// Text for a table or a page: "-" for unknown.
+/// A duration for a table or a page; "-": unknown.
 [[nodiscard]] std::string cell(std::optional<std::chrono::microseconds>);
-/// "web-3:812", with " +2" for two more, "unknown", "-" for nobody; of a foreign key what it holds,
-/// shortened; of permits and counters their numbers.
+/// "web-3:812", followed by " +2" for two more holders; "unknown"; "-": nobody. For a foreign key its
+/// shortened value; for permits and counters their numbers.
 [[nodiscard]] std::string holder_cell(lock_state const&);
 
-/// Of permits and counters: "2 of 5 out", "3 left", "3 to go", or just "3".
+/// For permits and counters: "2 of 5 out", "3 left", "3 to go", or just "3".
 [[nodiscard]] std::string numbers(lock_state const&);
 
 struct column {
   std::string_view title;
-  std::size_t width;  ///< to begin with
+  std::size_t width;  ///< the initial width
   enum class side : std::uint8_t { left, right } aligned = side::left;
 };
 
-/// Rows are shown as they come, so that a column grows when a cell needs it, and stays so for the next.
+/// A table whose rows are printed one by one: a column grows when a cell needs it, and keeps that width.
 class table {
  public:
   explicit table(std::vector<column> columns) : columns_{std::move(columns)} {}
   [[nodiscard]] std::string header();
-  /// Cells are made harmless: control characters as \xNN.
+  /// Control characters of cells become \xNN.
   [[nodiscard]] std::string row(std::span<std::string const> cells);
 
  private:
@@ -45,13 +45,13 @@ class table {
 [[nodiscard]] table table_of_locks();
 [[nodiscard]] std::vector<std::string> cells_of(lock_state const&);
 
-/// "plain" or "redisson", as --wire calls it.
+/// "plain" or "redisson", the values of --wire.
 [[nodiscard]] std::string_view wire_word(lock_state const&);
 
-/// All about one lock, in lines.
+/// All details of one lock, in lines.
 [[nodiscard]] std::vector<std::string> page(lock_state const&);
 
-/// What the key is, in a sentence: "foreign: …".
+/// The kind of the key, in a sentence: "foreign: …".
 [[nodiscard]] std::string described(lock_state const&);
 
 /// "held for 41 s by web-3 pid 812 'nightly import'"; "read by … and 2 more"; "permits: 2 of 5 out".

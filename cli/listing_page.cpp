@@ -1,4 +1,4 @@
-// A lock in words: the page about one, and the sentences of messages.
+// A lock in words: the page about one lock, and the sentences of messages.
 #include "duration.hpp"
 #include "listing.hpp"
 #include "output.hpp"
@@ -15,9 +15,9 @@ std::string field(std::string_view name, std::string_view value) {
   return fmt::format("{:<10}{}", name, one_line(value));
 }
 
-bool is_known(process_info const& who) { return !who.host.empty() || who.pid != 0; }
+bool is_known(process_info const& process) { return !process.host.empty() || process.pid != 0; }
 
-/// Whose it is, without its owner id, which stands by itself.
+/// The holder without its owner id, which has its own field.
 std::string holder_of(lock_state const& state) {
   if (is_known(state.holder))
     return process_info{.host = state.holder.host, .pid = state.holder.pid}.to_string();
@@ -66,18 +66,18 @@ void add_more(std::int64_t more, lines& to) {
 void add_holders(lock_state const& state, lines& to) {
   to.push_back(field("holders", std::to_string(state.holding)));
   std::size_t place = 0;
-  for (auto const& one : state.holders) {
-    auto const who = one.side == hold_side::permit ? one.who.owner : one.who.to_string();
-    to.push_back(fmt::format("  {:>3}. {}, {:<8} {}{}", ++place, doing(one.side),
-                             one.ttl_left ? cell(one.ttl_left) : "for ever", one_line(who),
-                             one.count > 1 ? fmt::format(", held {} times", one.count) : ""));
+  for (auto const& hold : state.holders) {
+    auto const holder = hold.side == hold_side::permit ? hold.who.owner : hold.who.to_string();
+    to.push_back(fmt::format("  {:>3}. {}, {:<8} {}{}", ++place, doing(hold.side),
+                             hold.ttl_left ? cell(hold.ttl_left) : "for ever", one_line(holder),
+                             hold.count > 1 ? fmt::format(", held {} times", hold.count) : ""));
   }
   add_more(state.holding - static_cast<std::int64_t>(place), to);
 }
 
 void add_queue(lock_state const& state, lines& to) {
   to.push_back(field("waiting", std::to_string(state.waiting)));
-  if (state.queue.empty() && state.wire == wire::redisson) return;  // who waits without one is unknown
+  if (state.queue.empty() && state.wire == wire::redisson) return;  // no queue: the waiters are unknown
   std::size_t place = 0;
   for (auto const& waiter : state.queue) {
     to.push_back(waiter.waited || state.wire == wire::plain
@@ -110,11 +110,11 @@ std::string of_counter(lock_state const& state) {
 }  // namespace
 
 std::string holding(lock_state const& state) {
-  auto const who = one_line(state.holder.to_string());
+  auto const holder = one_line(state.holder.to_string());
   auto const more = state.holding > 1 ? fmt::format(" and {} more", state.holding - 1) : std::string{};
   switch (state.kind) {
     case lock_kind::read_write:
-      return (state.holders.front().side == hold_side::write ? "written by " : "read by ") + who + more;
+      return (state.holders.front().side == hold_side::write ? "written by " : "read by ") + holder + more;
     case lock_kind::permits:
       return "permits: " + numbers(state);
     case lock_kind::counter:

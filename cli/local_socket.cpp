@@ -12,7 +12,7 @@
 namespace holdfast::cli {
 namespace {
 
-/// Loopback answers at once or is overloaded.
+/// Loopback replies at once unless the machine is overloaded.
 constexpr int limit_ms = 200;
 
 template <class Address>
@@ -27,7 +27,7 @@ bool answers(Address const& address, int const family) {
     connected = poll(&wait, 1, limit_ms) == 1 && getsockopt(file, SOL_SOCKET, SO_ERROR, &error, &size) == 0 &&
                 error == 0;
   } else if (!connected && errno == EAGAIN && family == AF_UNIX) {
-    connected = true;  // its queue of new connections is full, so it is there
+    connected = true;  // the queue of new connections is full, so the server exists
   }
   close(file);
   return connected;

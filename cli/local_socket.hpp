@@ -1,4 +1,4 @@
-/// Does something listen on this machine? A connect that is closed again at once, nothing sent.
+/// Checks whether a server listens on this machine: connects and closes the connection at once, without data.
 #pragma once
 
 #include <cstddef>
@@ -7,7 +7,7 @@
 
 namespace holdfast::cli {
 
-/// What fits into a sockaddr_un, less the closing zero.
+/// The longest path in a sockaddr_un, without the closing zero.
 inline constexpr std::size_t longest_unix_path = 107;
 
 [[nodiscard]] bool answers_on_unix(std::string const& path);

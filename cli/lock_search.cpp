@@ -8,7 +8,7 @@
 namespace holdfast::cli {
 namespace {
 
-bool is_all(std::string_view const on) { return wire_of(on) == wire::automatic; }
+bool is_all(std::string_view const wire_option) { return wire_of(wire_option) == wire::automatic; }
 
 }  // namespace
 
@@ -16,22 +16,23 @@ void add_searched_wire(command_options& command, std::string& to) {
   add_wire(command, to, "plain|redisson|all", "Locks of which format (default: all, whatever the URL says)");
 }
 
-std::string find_locks(client& redis, std::string_view pattern, std::string_view on,
-                       std::function<bool(lock_state const&)> const& f) {
-  if (!is_all(on)) {
-    for_each_lock(redis, pattern, f, wire_of(on));
+std::string find_locks(client& redis, std::string_view pattern, std::string_view wire_option,
+                       std::function<bool(lock_state const&)> const& visit) {
+  if (!is_all(wire_option)) {
+    for_each_lock(redis, pattern, visit, wire_of(wire_option));
     return {};
   }
-  auto const refused = for_each_lock_on_wires(redis, pattern, f);
+  auto const refused = for_each_lock_on_wires(redis, pattern, visit);
   if (!refused) return {};
   return fmt::format("not all of Redisson's wire was searched (--wire plain leaves it out): {}",
                      refused->what());
 }
 
-std::vector<lock_state const*> shown_of(lock_on_wires const& name, std::string_view on) {
-  auto const& first = name.on(wire_of(on));
+std::vector<lock_state const*> shown_of(lock_on_wires const& name, std::string_view wire_option) {
+  auto const& first = name.on(wire_of(wire_option));
   std::vector<lock_state const*> all{&first};
-  if (is_all(on) && name.on_both()) all.push_back(&first == &name.plain ? &name.redisson : &name.plain);
+  if (is_all(wire_option) && name.on_both())
+    all.push_back(&first == &name.plain ? &name.redisson : &name.plain);
   return all;
 }
 

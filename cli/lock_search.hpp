@@ -1,4 +1,4 @@
-/// On which wires locks are looked at, and finding them, for the commands that show any.
+/// The search for locks on the chosen wires, for the commands that show locks.
 #pragma once
 
 #include "command_line.hpp"
@@ -12,19 +12,20 @@
 
 namespace holdfast::cli {
 
-/// --wire, as these commands have it: all unless it narrows, whatever the URL says.
+/// --wire of these commands: all wires by default, whatever the URL says.
 void add_searched_wire(command_options& command, std::string& to);
 
-/// The locks that match, on the wires that were typed. Says what was left out, for want of a right; empty:
-/// nothing.
-[[nodiscard]] std::string find_locks(client& redis, std::string_view pattern, std::string_view on,
-                                     std::function<bool(lock_state const&)> const& f);
+/// Visits the matching locks on the wires of --wire. Returns a note about what could not be searched, for
+/// want of a right; empty: nothing.
+[[nodiscard]] std::string find_locks(client& redis, std::string_view pattern, std::string_view wire_option,
+                                     std::function<bool(lock_state const&)> const& visit);
 
-/// What was typed leaves of a name as both wires have it: those on which it is in use, the one that holds it
-/// first, or else the one that says what the key is. Never none.
-[[nodiscard]] std::vector<lock_state const*> shown_of(lock_on_wires const& name, std::string_view on);
+/// The state of a name on the wires of --wire: those on which the name is in use, the holding one first; else
+/// the one that describes the key. Never empty.
+[[nodiscard]] std::vector<lock_state const*> shown_of(lock_on_wires const& name,
+                                                      std::string_view wire_option);
 
-/// What is to be known of a name that is in use on both wires.
+/// The warning about a name that is in use on both wires.
 [[nodiscard]] std::string on_both_wires(std::string_view name);
 
 }  // namespace holdfast::cli

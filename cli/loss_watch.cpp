@@ -20,14 +20,13 @@ loss_watch::loss_watch(on_lost const policy, time const ttl, time const max_hold
       most_{std::min(ttl, remaining)},
       limit_grace_{std::min<time>(5s, max_hold / 10)},
       hold_end_{max_hold == 0s ? for_ever : now + max_hold},
-      // A lease that ends with max_hold ends a little earlier: less what the library takes off for clock
-      // drift.
+      // A lease that ends with max_hold ends slightly earlier, by what the library subtracts for clock drift.
       slack_{max_hold / 50 + 100ms},
       deadline_{now + remaining} {}
 
 loss_watch::time loss_watch::grace() const noexcept { return std::min<time>(5s, most_ / 3); }
 
-/// For very short leases the grace is split in halves, or no time for SIGTERM would be left.
+/// Very short leases split the grace in halves, so that SIGTERM has some time.
 loss_watch::time loss_watch::last_bit() const noexcept {
   return std::min(std::clamp<time>(most_ / 20, 20ms, 500ms), grace() / 2);
 }
@@ -44,20 +43,20 @@ loss_watch::decision loss_watch::look(time const now, time const remaining, loss
 
 loss_watch::decision loss_watch::look_at_held(time const now, time const remaining) {
   auto const until_limit = hold_end_ - now;
-  // A lease that ends because of max_hold isn't in trouble for having less than the grace left.
+  // A lease that ends because of max_hold is not in danger when less than the grace remains.
   bool const limit_rules = until_limit <= remaining + slack_;
-  auto const left = std::min(remaining, until_limit);
+  auto const usable = std::min(remaining, until_limit);
   auto const grace = limit_rules ? limit_grace_ : this->grace();
   auto const last_bit = std::min(this->last_bit(), grace / 2);
-  auto const why = limit_rules ? reason::max_hold : reason::not_renewed;
+  auto const trigger = limit_rules ? reason::max_hold : reason::not_renewed;
 
   if (policy_ == on_lost::warn) return {action::nothing, reason::none, std::min(remaining, longest_sleep)};
-  if (left <= last_bit) return step(action::kill, why, longest_sleep);
-  if (left <= grace) {
-    auto const what = policy_ == on_lost::kill ? action::nothing : action::terminate;
-    return step(what, why, left - last_bit);
+  if (usable <= last_bit) return step(action::kill, trigger, longest_sleep);
+  if (usable <= grace) {
+    auto const next = policy_ == on_lost::kill ? action::nothing : action::terminate;
+    return step(next, trigger, usable - last_bit);
   }
-  return {action::nothing, reason::none, std::min(left - grace, longest_sleep)};
+  return {action::nothing, reason::none, std::min(usable - grace, longest_sleep)};
 }
 
 loss_watch::decision loss_watch::look_at_lost(time const now, loss_cause const cause) {
@@ -66,8 +65,8 @@ loss_watch::decision loss_watch::look_at_lost(time const now, loss_cause const c
       cause == loss_cause::none || cause == loss_cause::unreachable || cause == loss_cause::limit_reached;
   if (policy_ == on_lost::kill || at_the_deadline) return step(action::kill, reason::lost, longest_sleep);
 
-  // Somebody else may hold it already, or waits two seconds for us to let go: SIGTERM still, but the time to
-  // heed it is short.
+  // Another process may hold the lock already, or wait two seconds for the release: SIGTERM is still sent,
+  // but with a short time limit.
   if (!kill_at_) kill_at_ = std::clamp(deadline_ - last_bit(), now, now + 1s);
   if (now >= *kill_at_) return step(action::kill, reason::lost, longest_sleep);
   return step(action::terminate, reason::lost, *kill_at_ - now);
@@ -77,10 +76,10 @@ loss_watch::time loss_watch::latest_end() const noexcept {
   return std::min(deadline_ - last_bit() / 2, hold_end_ - std::min(last_bit(), limit_grace_ / 2) / 2);
 }
 
-loss_watch::decision loss_watch::step(action const what, reason const why, time const look_again) {
-  if (what <= stage_) return {action::nothing, reason::none, look_again};
-  stage_ = what;
-  return {what, why, look_again};
+loss_watch::decision loss_watch::step(action const next, reason const trigger, time const look_again) {
+  if (next <= stage_) return {action::nothing, reason::none, look_again};
+  stage_ = next;
+  return {next, trigger, look_again};
 }
 
 }  // namespace holdfast::cli

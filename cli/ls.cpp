@@ -1,4 +1,4 @@
-/// `holdfast ls`: the locks that are held or waited for, as they are found.
+/// `holdfast ls`: lists the locks that are held or waited for, in the order of the search.
 #include "arguments.hpp"
 #include "json_lines.hpp"
 #include "listing.hpp"
@@ -59,23 +59,23 @@ struct ls_options {
   bool names = false;
 };
 
-/// Bare names, for scripts and completion. One with control characters would be taken for several, or for
-/// another, by whoever reads it.
+/// Prints a bare name, for scripts and completion. A reader would take a name with control characters for
+/// several names, or for another one.
 bool print_name(std::string const& name) {
   if (output::one_line(name) != name) return false;
   print_line(name);
   return true;
 }
 
-int ls(ls_options const& what) {
-  client redis{find_locks_server(what.common.url), {.name = "holdfast-ls", .log = output::hook()}};
+int ls(ls_options const& options) {
+  client redis{find_locks_server(options.common.url), {.name = "holdfast-ls", .log = output::hook()}};
   auto table = listing::table_of_locks();
   bool any = false;
   std::size_t left_out = 0;
-  auto const left_unseen = find_locks(redis, what.pattern, what.wire, [&](lock_state const& lock) {
-    if (what.json) {
+  auto const left_unseen = find_locks(redis, options.pattern, options.wire, [&](lock_state const& lock) {
+    if (options.json) {
       print_line(json_line::of_lock(lock));
-    } else if (what.names) {
+    } else if (options.names) {
       if (!print_name(lock.name)) ++left_out;
     } else {
       if (!any) print_line(table.header());
@@ -86,7 +86,8 @@ int ls(ls_options const& what) {
   });
   if (!any) {
     output::note(fmt::format("no lock {}on {} is held or waited for",
-                             what.pattern == "*" ? "" : output::quoted(what.pattern) + " ", redis.url()));
+                             options.pattern == "*" ? "" : output::quoted(options.pattern) + " ",
+                             redis.url()));
   }
   if (!left_unseen.empty()) output::note(left_unseen);
   if (left_out != 0) {
@@ -99,21 +100,21 @@ int ls(ls_options const& what) {
 }  // namespace
 
 void add_ls(command_line& line, action& chosen) {
-  auto const to = std::make_shared<ls_options>();
+  auto const options = std::make_shared<ls_options>();
   auto command = line.add_command("ls", "List the locks that are held or waited for");
   command.usage("holdfast ls [OPTIONS] [PATTERN]");
-  command.operand("PATTERN", to->pattern, "Only names that match, like 'orders:*'");
-  add_searched_wire(command, to->wire);
-  add_json(command, to->json);
-  command.flag("--names", to->names, "Print only the names, one per line");
+  command.operand("PATTERN", options->pattern, "Only names that match, like 'orders:*'");
+  add_searched_wire(command, options->wire);
+  add_json(command, options->json);
+  command.flag("--names", options->names, "Print only the names, one per line");
   command.excludes("--names", "--json");
-  add_common(command, to->common);
+  add_common(command, options->common);
   command.footer(ls_footer);
-  command.when_read([to, &chosen] {
-    require(!to->pattern.empty(), "PATTERN is empty: leave it out for all locks");
-    chosen = [to] {
-      set_up(to->common);
-      return ls(*to);
+  command.when_read([options, &chosen] {
+    require(!options->pattern.empty(), "PATTERN is empty: leave it out for all locks");
+    chosen = [options] {
+      set_up(options->common);
+      return ls(*options);
     };
   });
 }

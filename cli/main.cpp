@@ -1,4 +1,4 @@
-/// The command `holdfast`: reads the arguments, and turns errors into a line and an exit code.
+/// The command `holdfast`: reads the arguments; prints an error as one line and converts it to an exit code.
 #include "arguments.hpp"
 #include "exit_codes.hpp"
 #include "output.hpp"
@@ -17,7 +17,7 @@ using namespace holdfast::cli;
 int guarded_main(int const argc, char** const argv) {
   auto const arguments = read_arguments(argc, argv);
   if (!arguments.text.empty()) {
-    // Help that can't be written is no help: `holdfast help > /dev/full` fails.
+    // Help that can't be written is an error: `holdfast help > /dev/full` fails.
     print_line(arguments.text);
     return ok;
   }
@@ -32,7 +32,7 @@ int main(int argc, char** argv) {
   try {
     return guarded_main(argc, argv);
   } catch (output_closed const&) {
-    return by_signal + SIGPIPE;  // as if SIGPIPE, which somebody has us ignore, had ended us
+    return by_signal + SIGPIPE;  // the exit code of an end by SIGPIPE, which is ignored
   } catch (failure const& problem) {
     output::error(problem.what());
     return problem.code();

@@ -11,7 +11,7 @@
 namespace holdfast::cli::output {
 namespace {
 
-/// Not spdlog's registry: its set-up starts what one logger doesn't need, and start-up time counts.
+/// Without spdlog's registry, whose set-up costs start-up time and is not needed for one logger.
 spdlog::logger& logger() {
   static spdlog::logger the_logger{"holdfast", std::make_shared<spdlog::sinks::stderr_sink_mt>()};
   return the_logger;
@@ -25,13 +25,13 @@ void write(spdlog::level::level_enum const level, std::string_view const message
 
 std::string one_line(std::string_view const text) { return printable(text); }
 
-void set_up(detail const how_much) {
-  bool const verbose = how_much == detail::verbose;
+void set_up(detail const level) {
+  bool const verbose = level == detail::verbose;
   logger().set_level(verbose ? spdlog::level::debug : spdlog::level::warn);
   logger().set_pattern(verbose ? "%H:%M:%S.%e holdfast: %v" : "holdfast: %v");
 }
 
-void tell(std::string_view const message) { write(spdlog::level::info, message); }
+void info(std::string_view const message) { write(spdlog::level::info, message); }
 void note(std::string_view const message) { write(spdlog::level::warn, message); }
 void error(std::string_view const message) { write(spdlog::level::err, message); }
 

@@ -1,4 +1,4 @@
-/// What holdfast says: everything on stderr, one line each, since stdout belongs to the command.
+/// Messages of holdfast: all on stderr, one line each, since stdout belongs to the command.
 #pragma once
 
 #include <holdfast/options.hpp>
@@ -10,26 +10,26 @@ namespace holdfast::cli::output {
 
 enum class detail {
   normal,   ///< warnings and errors
-  verbose,  ///< also what happens to the lock, each line with its time
+  verbose,  ///< also the events of the lock, each line with its time
 };
 
-/// Once, before the first line.
+/// Call once, before the first message.
 void set_up(detail);
 
-/// Only with `verbose`.
-void tell(std::string_view message);
-/// Always: something that the user should know.
+/// Shown with `verbose` only.
+void info(std::string_view message);
+/// Always shown: information that the user should know.
 void note(std::string_view message);
 void error(std::string_view message);
 
 /// For client_options::log.
 [[nodiscard]] log_hook hook();
 
-/// Control characters, and what changes the direction of writing, as \xNN: so it stays one line, does nothing
-/// to a terminal, and reads as it is.
+/// Control characters and changes of the writing direction become \xNN: the text stays one line and does not
+/// affect a terminal.
 [[nodiscard]] std::string one_line(std::string_view text);
 
-/// A name as it stands in messages: quoted, and on one line.
+/// A name in messages: quoted, and on one line.
 [[nodiscard]] std::string quoted(std::string_view name);
 
 }  // namespace holdfast::cli::output

@@ -1,6 +1,6 @@
-// What most sources of the command include, parsed once for all of them; see src/precompiled.hpp. No headers
-// of ours: GCC knows `#pragma once` by a file's time, which is another one when ccache has this from another
-// tree.
+// The headers that most sources of the command include, parsed once; see src/precompiled.hpp. Excludes our
+// own headers: GCC identifies a file of `#pragma once` by its time, which differs when ccache has this file
+// from another tree.
 #include <fmt/format.h>
 
 #include <algorithm>

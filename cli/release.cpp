@@ -65,7 +65,7 @@ struct release_options {
   bool json = false;
 };
 
-/// What `result` is in JSON, and what it exits with.
+/// The word for a result in JSON, and its exit code.
 struct release_outcome {
   std::string_view word;
   exit_code code;
@@ -91,44 +91,45 @@ release_outcome outcome_of(force_result result) {
   return {"unknown", internal};
 }
 
-bool is_crowd(lock_state const& seen) {
+bool may_have_several_holders(lock_state const& seen) {
   return seen.kind == lock_kind::read_write || seen.kind == lock_kind::permits;
 }
 
-/// Whose hold is meant: "unknown (…)", or "all 3 holders".
-std::string whose(lock_state const& seen, release_options const& what) {
-  if (!is_crowd(seen)) return output::one_line(seen.holder.to_string());
-  if (what.owner.empty())
+/// The holders that are meant: "unknown (…)", or "all 3 holders".
+std::string holders_text(lock_state const& seen, release_options const& options) {
+  if (!may_have_several_holders(seen)) return output::one_line(seen.holder.to_string());
+  if (options.owner.empty())
     return seen.holding == 1 ? "its only holder" : fmt::format("all {} holders", seen.holding);
-  for (auto const& one : seen.holders) {
-    if (one.who.owner == what.owner) return output::one_line(one.who.to_string());
+  for (auto const& hold : seen.holders) {
+    if (hold.who.owner == options.owner) return output::one_line(hold.who.to_string());
   }
-  return output::one_line(what.owner);
+  return output::one_line(options.owner);
 }
 
-std::string deleted(lock_state const& seen, release_options const& what) {
+std::string deleted(lock_state const& seen, release_options const& options) {
   auto const name = output::quoted(seen.name);
   if (seen.kind == lock_kind::foreign) return fmt::format("the foreign lock {} was deleted", name);
   if (seen.wire == wire::plain || seen.holder.pid != 0) {
     return fmt::format("lock {} was deleted: {} did not give it back in {}, and may still be at work", name,
-                       whose(seen, what), to_string(what.wait));
+                       holders_text(seen, options), to_string(options.wait));
   }
   return fmt::format(
       "lock {} was taken from {}, which can't be asked (no known client of Holdfast) and may "
       "still be at work",
-      name, whose(seen, what));
+      name, holders_text(seen, options));
 }
 
-std::string told(force_result result, lock_state const& seen, release_options const& what) {
+std::string message_of(force_result result, lock_state const& seen, release_options const& options) {
   auto const name = output::quoted(seen.name);
   switch (result) {
     case force_result::not_held:
       return fmt::format("lock {} is not held{}: there is nothing to release", name,
-                         what.wire.empty() ? "" : " with --wire " + what.wire);
+                         options.wire.empty() ? "" : " with --wire " + options.wire);
     case force_result::released_by_holder:
-      return fmt::format("lock {} was given back by {}, which was asked to stop", name, whose(seen, what));
+      return fmt::format("lock {} was given back by {}, which was asked to stop", name,
+                         holders_text(seen, options));
     case force_result::deleted:
-      return deleted(seen, what);
+      return deleted(seen, options);
     case force_result::changed:
       return fmt::format("lock {} is held by somebody else by now; nothing was done to them", name);
     case force_result::refused_foreign:
@@ -148,16 +149,16 @@ std::string told(force_result result, lock_state const& seen, release_options co
   return {};
 }
 
-/// What the key can be told to be without trying; empty: it can be released.
-std::optional<force_result> settled(lock_state const& seen, release_options const& what) {
+/// The result that follows from the kind of the key; empty: it can be released.
+std::optional<force_result> settled(lock_state const& seen, release_options const& options) {
   if (seen.kind == lock_kind::free) return force_result::not_held;
   if (seen.kind == lock_kind::other) return force_result::refused_other;
   if (seen.kind == lock_kind::counter) return force_result::refused_counter;
-  if (seen.kind == lock_kind::foreign && !what.foreign) return force_result::refused_foreign;
+  if (seen.kind == lock_kind::foreign && !options.foreign) return force_result::refused_foreign;
   return std::nullopt;
 }
 
-bool confirmed(lock_state const& seen, release_options const& what) {
+bool confirmed(lock_state const& seen, release_options const& options) {
   if (isatty(STDIN_FILENO) != 1) {
     throw failure{usage,
                   "stdin is no terminal, so that nobody can be asked: add --yes to release it all the same"};
@@ -165,17 +166,17 @@ bool confirmed(lock_state const& seen, release_options const& what) {
   auto holding = seen.kind == lock_kind::foreign
                      ? fmt::format("a foreign key that holds \"{}\"", output::one_line(seen.holder.owner))
                      : listing::holding(seen);
-  if (is_crowd(seen)) holding += ", from " + whose(seen, what);
+  if (may_have_several_holders(seen)) holding += ", from " + holders_text(seen, options);
   fmt::print(stderr, "Release {}, {}? [y/N] ", output::quoted(seen.name), holding);
   std::string answer;
   if (!std::getline(std::cin, answer)) fmt::print(stderr, "\n");
   return answer == "y" || answer == "Y" || answer == "yes";
 }
 
-int conclude(release_outcome const& how, std::string const& message, lock_state const& seen,
-             release_options const& what) {
-  auto const [word, code] = how;
-  if (what.json) {
+int conclude(release_outcome const& outcome, std::string const& message, lock_state const& seen,
+             release_options const& options) {
+  auto const [word, code] = outcome;
+  if (options.json) {
     print_line(json_line::of_release(seen, word));
     return code;
   }
@@ -187,58 +188,59 @@ int conclude(release_outcome const& how, std::string const& message, lock_state 
   return code;
 }
 
-int conclude(force_result result, lock_state const& seen, release_options const& what) {
-  return conclude(outcome_of(result), told(result, seen, what), seen, what);
+int conclude(force_result result, lock_state const& seen, release_options const& options) {
+  return conclude(outcome_of(result), message_of(result, seen, options), seen, options);
 }
 
-int release(release_options const& what) {
-  client redis{find_locks_server(what.common.url), {.name = "holdfast-release", .log = output::hook()}};
-  auto const found = peek_on_wires(redis, what.name);
-  auto const of = wire_of(what.wire);
-  require(of != wire::automatic || !found.on_both(),
-          on_both_wires(what.name) +
+int release(release_options const& options) {
+  client redis{find_locks_server(options.common.url), {.name = "holdfast-release", .log = output::hook()}};
+  auto const found = peek_on_wires(redis, options.name);
+  auto const chosen_wire = wire_of(options.wire);
+  require(chosen_wire != wire::automatic || !found.on_both(),
+          on_both_wires(options.name) +
               "; or say --wire plain or --wire redisson: whose holder it is to be taken from");
-  auto const& seen = found.on(of);
-  if (auto const result = settled(seen, what)) return conclude(*result, seen, what);
-  force_options how{.grace = what.wait, .foreign = what.foreign, .owner = what.owner, .of = of};
-  if (!what.yes) {
-    if (!confirmed(seen, what))
+  auto const& seen = found.on(chosen_wire);
+  if (auto const result = settled(seen, options)) return conclude(*result, seen, options);
+  force_options force{
+      .grace = options.wait, .foreign = options.foreign, .owner = options.owner, .of = chosen_wire};
+  if (!options.yes) {
+    if (!confirmed(seen, options))
       return conclude({"declined", busy}, fmt::format("lock {} was left alone", output::quoted(seen.name)),
-                      seen, what);
-    if (!is_crowd(seen) && what.owner.empty()) how.owner = seen.holder.owner;
+                      seen, options);
+    if (!may_have_several_holders(seen) && options.owner.empty()) force.owner = seen.holder.owner;
   }
-  return conclude(force_release(redis, what.name, how), seen, what);
+  return conclude(force_release(redis, options.name, force), seen, options);
 }
 
 }  // namespace
 
 void add_release(command_line& line, action& chosen) {
-  auto const to = std::make_shared<release_options>();
+  auto const options = std::make_shared<release_options>();
   auto command = line.add_command("release", "Take a lock from whoever holds it (--force)");
   command.usage("holdfast release --force [OPTIONS] NAME");
-  add_name(command, to->name);
-  command.flag("--force", to->force, "Required: this takes the lock from somebody who may be at work");
-  command.flag("-y,--yes", to->yes, "Don't ask; needed where stdin is no terminal");
-  command.value("--grace", to->grace,
+  add_name(command, options->name);
+  command.flag("--force", options->force, "Required: this takes the lock from somebody who may be at work");
+  command.flag("-y,--yes", options->yes, "Don't ask; needed where stdin is no terminal");
+  command.value("--grace", options->grace,
                 "How long the holder has to stop and give it back before it is deleted (default: 2s)",
                 "DURATION");
-  command.flag("--foreign", to->foreign, "Also delete a string that Holdfast did not write");
-  command.value("--owner", to->owner, "Only the hold with this owner id, as `holdfast inspect` shows it",
+  command.flag("--foreign", options->foreign, "Also delete a string that Holdfast did not write");
+  command.value("--owner", options->owner, "Only the hold with this owner id, as `holdfast inspect` shows it",
                 "ID");
-  add_wire(command, to->wire, "plain|redisson", "Held in which format (default: in whichever it is)");
-  add_json(command, to->json);
-  add_common(command, to->common);
+  add_wire(command, options->wire, "plain|redisson", "Held in which format (default: in whichever it is)");
+  add_json(command, options->json);
+  add_common(command, options->common);
   command.footer(release_footer);
-  command.when_read([to, &chosen] {
-    require(!to->name.empty(), "NAME is empty: say which lock");
-    require(to->force,
+  command.when_read([options, &chosen] {
+    require(!options->name.empty(), "NAME is empty: say which lock");
+    require(options->force,
             "a lock is given back by whoever holds it; to take it from them, add --force (`holdfast inspect "
             "NAME` "
             "shows who that is)");
-    to->wait = duration_of("--grace", to->grace);
-    chosen = [to] {
-      set_up(to->common);
-      return release(*to);
+    options->wait = duration_of("--grace", options->grace);
+    chosen = [options] {
+      set_up(options->common);
+      return release(*options);
     };
   });
 }

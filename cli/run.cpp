@@ -27,10 +27,10 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// A release that isn't answered in this time ends with the ttl; nobody wants to wait for that.
+/// The time to wait for the confirmation of a release; an unconfirmed one ends with the ttl.
 constexpr auto release_limit = 2s;
 
-release_result give_back(lease held, signals const& desk) {
+release_result give_back(lease held, signals const& receiver) {
   struct outcome {
     std::mutex guard;
     bool known = false;
@@ -51,37 +51,38 @@ release_result give_back(lease held, signals const& desk) {
       std::scoped_lock const hold{shared->guard};
       if (shared->known) return shared->result;
     }
-    auto const left = end - std::chrono::steady_clock::now();
-    if (left <= 0s) return release_result::unknown;
-    desk.wake_in(left);
-    if (signals::is_ending(desk.wait())) return release_result::unknown;
+    auto const remaining = end - std::chrono::steady_clock::now();
+    if (remaining <= 0s) return release_result::unknown;
+    receiver.wake_in(remaining);
+    if (signals::is_ending(receiver.wait())) return release_result::unknown;
   }
 }
 
-/// Nobody else is to have the lock for a while yet. Where it was taken by force it goes back like any other:
-/// somebody wants it now.
+/// Keeps the lock for --keep and --once-per, else releases it. After a release by force it is always
+/// released, since another process waits for it.
 release_result finish(run_options const& options, lease held, std::chrono::nanoseconds const started,
-                      signals const& desk) {
+                      signals const& receiver) {
   bool const forced = held.lost_because() == loss_cause::forced;
   if (options.keep && !forced) return held.keep_until_expiry();
-  auto const left = std::chrono::ceil<std::chrono::milliseconds>(options.once_per - (boot_time() - started));
-  if (options.once_per == 0ms || left <= 0ms || forced) return give_back(std::move(held), desk);
-  return held.keep_for(left);
+  auto const remaining =
+      std::chrono::ceil<std::chrono::milliseconds>(options.once_per - (boot_time() - started));
+  if (options.once_per == 0ms || remaining <= 0ms || forced) return give_back(std::move(held), receiver);
+  return held.keep_for(remaining);
 }
 
-/// The exit code, once the release has told what the holder could not know: that the lock went while the
-/// command ran.
+/// The exit code. The release may report that the lock was lost while the command ran, which the holder could
+/// not know.
 int conclude(run_options const& options, supervision const& seen, release_result const released) {
   auto const name = title_of(options);
   switch (released) {
     case release_result::kept:
-      output::tell(fmt::format(
+      output::info(fmt::format(
           "{} kept: it comes free {}", name,
           options.keep ? fmt::format("when its ttl ({}) is over", to_string(options.ttl))
                        : fmt::format("{} after the command was started", to_string(options.once_per))));
       break;
     case release_result::released:
-      output::tell(fmt::format("{} released", name));
+      output::info(fmt::format("{} released", name));
       break;
     case release_result::unknown:
       output::note(
@@ -99,16 +100,16 @@ int conclude(run_options const& options, supervision const& seen, release_result
   return seen.lost && options.policy != on_lost::warn ? lost : seen.code;
 }
 
-int say_busy(run_options const& options, std::string const& why) {
+int say_busy(run_options const& options, std::string const& reason) {
   if (options.once_per == 0ms) {
-    output::error(why);
+    output::error(reason);
     return busy;
   }
-  output::tell("skipped: " + why);
+  output::info("skipped: " + reason);
   return ok;
 }
 
-/// A lock of Redisson's format has no tokens.
+/// Locks in Redisson's format have no tokens.
 std::vector<std::string> environment_for(run_options const& options, lease const& held) {
   std::vector<std::string> all{fmt::format("HOLDFAST_NAME={}", options.name),
                                fmt::format("HOLDFAST_OWNER={}", held.owner())};
@@ -116,27 +117,27 @@ std::vector<std::string> environment_for(run_options const& options, lease const
   return all;
 }
 
-int run_under(run_lock& lock, std::string const& server, run_options const& options, signals const& desk,
+int run_under(run_lock& lock, std::string const& server, run_options const& options, signals const& receiver,
               terminal const& tty, inherited_files const& files) {
-  auto granted = acquire(lock, options, desk, server);
+  auto granted = acquire(lock, options, receiver, server);
   if (!granted.busy.empty()) return say_busy(options, granted.busy);
   if (!granted.held) return granted.code;
   auto held = std::move(*granted.held);
   auto const started = boot_time();
-  output::tell(fmt::format("{} acquired{}", title_of(options),
+  output::info(fmt::format("{} acquired{}", title_of(options),
                            held.token() == 0 ? "" : fmt::format(", token {}", held.token())));
 
   supervision seen;
   try {
     child command{
-        {.command = options.command, .environment = environment_for(options, held)}, desk, tty, files};
-    seen = supervise(command, held, options, desk, tty);
+        {.command = options.command, .environment = environment_for(options, held)}, receiver, tty, files};
+    seen = supervise(command, held, options, receiver, tty);
   } catch (failure const&) {
-    // Nothing has run, so there is nothing to keep others from either.
-    static_cast<void>(give_back(std::move(held), desk));
+    // The command has not run, so there is no reason to keep others out.
+    static_cast<void>(give_back(std::move(held), receiver));
     throw;
   }
-  return conclude(options, seen, finish(options, std::move(held), started, desk));
+  return conclude(options, seen, finish(options, std::move(held), started, receiver));
 }
 
 }  // namespace
@@ -146,10 +147,10 @@ int run(run_options const& options) {
   auto const url = choose_server(options.url);
   check_fits(options, server_place{url}.kind());
   terminal const tty;
-  signals const desk;
+  signals const receiver;
   client redis{url, {.name = "holdfast-run", .label = options.label, .log = output::hook()}};
   auto const lock = make_run_lock(redis, options);
-  return run_under(*lock, redis.url(), options, desk, tty, files);
+  return run_under(*lock, redis.url(), options, receiver, tty, files);
 }
 
 }  // namespace holdfast::cli

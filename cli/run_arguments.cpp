@@ -24,7 +24,7 @@ constexpr auto shortest_ttl = 10ms;
 constexpr std::size_t longest_label = 200;  // client_options::label
 constexpr std::int64_t most_replicas = 1000;
 
-/// As they were typed; durations are read after CLI11 is done, so that their messages are ours.
+/// The values as given; durations are parsed after CLI11 is done, for messages of our own.
 struct typed {
   common_options common;
   std::string name;
@@ -88,7 +88,7 @@ std::string_view option_of(run_side const side) {
   return {};
 }
 
-/// What goes with all locks but not with those that only Redisson's wire has.
+/// Refuses the options that do not apply to the locks of Redisson's wire only.
 void check_side(typed const& from, run_side side) {
   if (side == run_side::alone) return;
   auto const option = option_of(side);
@@ -147,8 +147,8 @@ run_options checked(typed const& from, words_after const command) {
   if (from.once_per) {
     run.once_per = duration_of("--once-per", *from.once_per);
     if (run.once_per == 0ms) throw failure{usage, "--once-per: 0 is no period; leave it out for no limit"};
-    // Also when this process dies in the middle, the lock stays that long; but its loss is to be seen as soon
-    // as ever.
+    // The lock stays that long even if this process dies. Its loss is still noticed as early as with the
+    // shorter ttl.
     run.renew_every = run.ttl / 3;
     run.ttl = std::max(run.ttl, run.once_per);
     if (!run.wait) run.wait = 0ms;
@@ -180,47 +180,48 @@ void check_fits(run_options const& options, deployment_kind const servers) {
 }
 
 void add_run(command_line& line, action& chosen, words_after const command) {
-  auto const to = std::make_shared<typed>();
+  auto const values = std::make_shared<typed>();
   auto run = line.add_command("run", "Run a command while holding a lock");
   run.usage("holdfast run [OPTIONS] NAME -- COMMAND [ARG...]");
-  run.operand("NAME", to->name, "What is locked: any text; the key in Redis");
+  run.operand("NAME", values->name, "What is locked: any text; the key in Redis");
   run.required("NAME");
-  run.value("--wait", to->wait, "Wait for a busy lock at most so long (default: for ever)", "DURATION");
-  run.flag("--no-wait", to->no_wait, "Don't wait for a busy lock");
+  run.value("--wait", values->wait, "Wait for a busy lock at most so long (default: for ever)", "DURATION");
+  run.flag("--no-wait", values->no_wait, "Don't wait for a busy lock");
   run.excludes("--no-wait", "--wait");
-  run.value("--ttl", to->ttl,
+  run.value("--ttl", values->ttl,
             "How long the lock outlives a holder that dies; renewed while the command runs "
             "(default: 30s, at least 10ms)",
             "DURATION");
-  run.value("--max-hold", to->max_hold, "Hold the lock no longer; the command is ended as if it were lost",
-            "DURATION");
-  run.value("--on-lost", to->policy, "What a lost lock means for the command (default: term)",
+  run.value("--max-hold", values->max_hold,
+            "Hold the lock no longer; the command is ended as if it were lost", "DURATION");
+  run.value("--on-lost", values->policy, "What a lost lock means for the command (default: term)",
             "term|kill|warn");
-  run.flag("--fair", to->fair,
+  run.flag("--fair", values->fair,
            "First come, first served, over all hosts; without it a newcomer may overtake for a moment");
-  run.flag("--shared", to->shared, "Read: together with other readers, but not with an --exclusive one");
-  run.flag("--exclusive", to->exclusive,
+  run.flag("--shared", values->shared, "Read: together with other readers, but not with an --exclusive one");
+  run.flag("--exclusive", values->exclusive,
            "Write: alone; the other side of --shared. Without either NAME is a lock of another kind");
-  run.value("--slots", to->slots, "Run on at most N hosts at a time; all callers should say the same N", "N");
-  run.value("--replicas", to->replicas,
+  run.value("--slots", values->slots, "Run on at most N hosts at a time; all callers should say the same N",
+            "N");
+  run.value("--replicas", values->replicas,
             "Believe the lock when N replicas have it too; with fewer it is given back: exit code 69", "N");
   run.flag(
-      "--fsynced", to->fsynced,
+      "--fsynced", values->fsynced,
       "Believe the lock when it is on disk too, there and on the N replicas (Redis 7.2, appendonly yes)");
-  add_wire(run, to->wire, "plain|redisson", "How the lock looks in Redis (default: as the URL says)");
-  run.flag("--keep", to->keep, "Leave the lock to its ttl at the end instead of giving it back");
-  run.value("--once-per", to->once_per,
+  add_wire(run, values->wire, "plain|redisson", "How the lock looks in Redis (default: as the URL says)");
+  run.flag("--keep", values->keep, "Leave the lock to its ttl at the end instead of giving it back");
+  run.value("--once-per", values->once_per,
             "Run at most once in so long, on whatever host; a busy lock then means that it's done: exit "
             "code 0 (implies --no-wait unless --wait is given)",
             "DURATION");
   run.excludes("--once-per", "--keep");
-  run.value("--label", to->label, "What this is, for those who find the lock busy (at most 200 bytes)",
+  run.value("--label", values->label, "What this is, for those who find the lock busy (at most 200 bytes)",
             "TEXT");
-  add_common(run, to->common);
+  add_common(run, values->common);
   run.footer(run_footer);
-  run.when_read([to, command, &chosen] {
-    chosen = [options = checked(*to, command), how = to->common] {
-      set_up(how);
+  run.when_read([values, command, &chosen] {
+    chosen = [options = checked(*values, command), common = values->common] {
+      set_up(common);
       return cli::run(options);
     };
   });

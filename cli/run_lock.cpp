@@ -15,24 +15,25 @@
 namespace holdfast::cli {
 namespace {
 
-using patience = std::optional<std::chrono::milliseconds>;
+using wait_limit = std::optional<std::chrono::milliseconds>;
 
-// The watch over max_hold is ours; the lease's own limit is there in case that we are stuck.
-lock_options terms_of(run_options const& how) {
-  return {.ttl = how.ttl,
-          .renew_every = how.renew_every,
-          .max_hold = how.max_hold,
-          .fsynced = how.fsynced,
-          .replicas = how.replicas,
-          .wire = how.wire};
+// loss_watch enforces max_hold; the lease's own limit covers the case that this process is stuck.
+lock_options lock_options_for(run_options const& options) {
+  return {.ttl = options.ttl,
+          .renew_every = options.renew_every,
+          .max_hold = options.max_hold,
+          .fsynced = options.fsynced,
+          .replicas = options.replicas,
+          .wire = options.wire};
 }
 
 /// A mutex of any kind, or the writer of a shared_mutex.
 template <class Lock>
 class exclusive_run : public run_lock {
  public:
-  exclusive_run(client& redis, run_options const& how) : lock_{redis, how.name, terms_of(how)} {}
-  void acquire(patience wait, handler done, std::stop_token stop) override {
+  exclusive_run(client& redis, run_options const& options)
+      : lock_{redis, options.name, lock_options_for(options)} {}
+  void acquire(wait_limit wait, handler done, std::stop_token stop) override {
     if (wait) {
       lock_.async_try_acquire_for(*wait, std::move(done), std::move(stop));
     } else {
@@ -40,8 +41,8 @@ class exclusive_run : public run_lock {
     }
   }
   std::string why_busy() override {
-    auto const by = lock_.last_busy();
-    return by ? by->to_string() : std::string{};
+    auto const info = lock_.last_busy();
+    return info ? info->to_string() : std::string{};
   }
 
  private:
@@ -50,8 +51,9 @@ class exclusive_run : public run_lock {
 
 class shared_run : public run_lock {
  public:
-  shared_run(client& redis, run_options const& how) : lock_{redis, how.name, terms_of(how)} {}
-  void acquire(patience wait, handler done, std::stop_token stop) override {
+  shared_run(client& redis, run_options const& options)
+      : lock_{redis, options.name, lock_options_for(options)} {}
+  void acquire(wait_limit wait, handler done, std::stop_token stop) override {
     if (wait) {
       lock_.async_try_acquire_shared_for(*wait, std::move(done), std::move(stop));
     } else {
@@ -59,8 +61,8 @@ class shared_run : public run_lock {
     }
   }
   std::string why_busy() override {
-    auto const by = lock_.last_busy();
-    return by ? by->to_string() : std::string{};
+    auto const info = lock_.last_busy();
+    return info ? info->to_string() : std::string{};
   }
 
  private:
@@ -69,15 +71,16 @@ class shared_run : public run_lock {
 
 class slot_run : public run_lock {
  public:
-  slot_run(client& redis, run_options const& how)
-      : slots_{redis, how.name, terms_of(how)}, count_{how.slots} {
+  slot_run(client& redis, run_options const& options)
+      : slots_{redis, options.name, lock_options_for(options)}, count_{options.slots} {
     if (slots_.try_set_permits(count_)) return;
     auto const before = slots_.permits();
     if (before == count_) return;
     slots_.set_permits(count_);
-    output::note(fmt::format("slots of {} changed from {} to {}", output::quoted(how.name), before, count_));
+    output::note(
+        fmt::format("slots of {} changed from {} to {}", output::quoted(options.name), before, count_));
   }
-  void acquire(patience wait, handler done, std::stop_token stop) override {
+  void acquire(wait_limit wait, handler done, std::stop_token stop) override {
     if (wait) {
       slots_.async_try_acquire_for(*wait, std::move(done), std::move(stop));
     } else {
@@ -95,24 +98,24 @@ class slot_run : public run_lock {
 
 }  // namespace
 
-std::unique_ptr<run_lock> make_run_lock(client& redis, run_options const& how) {
-  if (quorum_mutex::is_for(redis)) return std::make_unique<exclusive_run<quorum_mutex>>(redis, how);
-  switch (how.side) {
+std::unique_ptr<run_lock> make_run_lock(client& redis, run_options const& options) {
+  if (quorum_mutex::is_for(redis)) return std::make_unique<exclusive_run<quorum_mutex>>(redis, options);
+  switch (options.side) {
     case run_side::shared:
-      return std::make_unique<shared_run>(redis, how);
+      return std::make_unique<shared_run>(redis, options);
     case run_side::exclusive:
-      return std::make_unique<exclusive_run<shared_mutex>>(redis, how);
+      return std::make_unique<exclusive_run<shared_mutex>>(redis, options);
     case run_side::slot:
-      return std::make_unique<slot_run>(redis, how);
+      return std::make_unique<slot_run>(redis, options);
     case run_side::alone:
       break;
   }
-  if (how.fair) return std::make_unique<exclusive_run<fair_mutex>>(redis, how);
-  return std::make_unique<exclusive_run<mutex>>(redis, how);
+  if (options.fair) return std::make_unique<exclusive_run<fair_mutex>>(redis, options);
+  return std::make_unique<exclusive_run<mutex>>(redis, options);
 }
 
-std::string title_of(run_options const& how) {
-  return (how.side == run_side::slot ? "slot of " : "lock ") + output::quoted(how.name);
+std::string title_of(run_options const& options) {
+  return (options.side == run_side::slot ? "slot of " : "lock ") + output::quoted(options.name);
 }
 
 }  // namespace holdfast::cli

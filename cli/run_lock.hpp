@@ -1,4 +1,4 @@
-/// What `run` takes before its command runs: a lock of some kind, or a slot of several.
+/// The locks that `run` takes before its command: a lock of some kind, or one of several slots.
 #pragma once
 
 #include "run.hpp"
@@ -14,7 +14,7 @@
 
 namespace holdfast::cli {
 
-/// All kinds alike.
+/// The common interface of all kinds.
 class run_lock {
  public:
   using handler = exclusive_lock::acquire_handler;
@@ -24,16 +24,16 @@ class run_lock {
   run_lock& operator=(run_lock const&) = delete;
   virtual ~run_lock() = default;
 
-  /// `wait` empty: for ever.
+  /// `wait` empty: no limit.
   virtual void acquire(std::optional<std::chrono::milliseconds> wait, handler done, std::stop_token stop) = 0;
-  /// Who was in the way, in words; empty when nobody knows.
+  /// The present holder, in words; empty if unknown.
   [[nodiscard]] virtual std::string why_busy() = 0;
 };
 
-/// Of slots it also makes sure that there are as many as there should be. Throws holdfast::error.
+/// For slots it also sets their number. Throws holdfast::error.
 [[nodiscard]] std::unique_ptr<run_lock> make_run_lock(client&, run_options const&);
 
-/// `lock "nightly"`, or `slot of "licenses"`: what messages call it.
+/// The name in messages: `lock "nightly"`, or `slot of "licenses"`.
 [[nodiscard]] std::string title_of(run_options const&);
 
 }  // namespace holdfast::cli

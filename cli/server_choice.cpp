@@ -15,7 +15,7 @@ namespace holdfast::cli {
 
 namespace {
 
-/// Empty: none was given, and nothing listens.
+/// Empty: no URL is given, and no server listens.
 std::string given_or_local(std::string const& given) {
   if (!given.empty()) return given;
   for (char const* const variable : {"HOLDFAST_URL", "REDIS_URL"}) {
@@ -28,7 +28,7 @@ std::string given_or_local(std::string const& given) {
   return {};
 }
 
-std::string said(embedded_server const& server) {
+std::string announcement(embedded_server const& server) {
   return fmt::format(
       "no Redis given or on localhost:6379; using a private one at {} (this machine and user only)",
       server.socket);
@@ -40,9 +40,9 @@ std::string choose_server(std::string const& given) {
   if (auto url = given_or_local(given); !url.empty()) return url;
   auto const server = use_embedded_server();
   if (server.started_now) {
-    output::note(said(server));
+    output::note(announcement(server));
   } else {
-    output::tell(said(server));
+    output::info(announcement(server));
   }
   return server.url;
 }
@@ -56,20 +56,20 @@ std::string find_server(std::string const& given) {
         "no Redis given or on localhost:6379, and no private one runs, so there are no locks to look "
         "at; give one with --url redis://HOST:PORT"};
   }
-  output::tell(said(*server));
+  output::info(announcement(*server));
   return server->url;
 }
 
 std::string find_locks_server(std::string const& given) {
   auto url = find_server(given);
-  server_place const where{url};
-  if (where.kind() != deployment_kind::quorum) return url;
+  server_place const deployment{url};
+  if (deployment.kind() != deployment_kind::quorum) return url;
   throw failure{
-      usage,
-      fmt::format("the {} servers of {} know nothing of each other, and each has locks of its own to "
-                  "show: give one of them, as in --url {}://{}",
-                  where.hosts().size(), where.url(), where.url().starts_with("rediss") ? "rediss" : "redis",
-                  to_string(where.hosts().front()))};
+      usage, fmt::format("the {} servers of {} know nothing of each other, and each has locks of its own to "
+                         "show: give one of them, as in --url {}://{}",
+                         deployment.hosts().size(), deployment.url(),
+                         deployment.url().starts_with("rediss") ? "rediss" : "redis",
+                         to_string(deployment.hosts().front()))};
 }
 
 }  // namespace holdfast::cli

@@ -1,4 +1,4 @@
-/// What a URL names: one server, or several that belong together; and connections to each of them.
+/// The servers that a URL names, one or several, and sessions with each of them.
 #pragma once
 
 #include "address.hpp"
@@ -13,11 +13,11 @@
 
 namespace holdfast::cli {
 
-/// Asks nobody; the sessions that it makes do.
+/// Sends no request itself; its sessions do.
 class server_place {
  public:
   /// Throws errc::bad_url.
-  explicit server_place(std::string_view url, name_scope of = {});
+  explicit server_place(std::string_view url, name_scope scope = {});
   ~server_place();
   server_place(server_place const&) = delete;
   server_place& operator=(server_place const&) = delete;
@@ -25,18 +25,19 @@ class server_place {
   [[nodiscard]] deployment_kind kind() const noexcept;
   /// Without its passwords.
   [[nodiscard]] std::string const& url() const noexcept;
-  /// As the sentinels call it.
+  /// The name of the master for the sentinels.
   [[nodiscard]] std::string const& master() const noexcept;
-  /// Those that the URL names: the sentinels, some nodes, the masters of the quorum. None for one server.
+  /// The hosts that the URL names: the sentinels, some nodes, the masters of the quorum. Empty for one
+  /// server.
   [[nodiscard]] std::vector<address> const& hosts() const noexcept;
 
-  /// With the only server.
+  /// A session with the only server.
   [[nodiscard]] std::unique_ptr<server_session> to_server() const;
-  /// With one of hosts().
+  /// A session with one of hosts().
   [[nodiscard]] std::unique_ptr<server_session> to_host(std::size_t index) const;
-  /// With a server that others have named so, which keeps data.
+  /// A session with a server with data, at an address that other servers announced.
   [[nodiscard]] std::unique_ptr<server_session> to_announced(address const&) const;
-  /// With a sentinel that others have named so.
+  /// A session with a sentinel, at an address that other sentinels announced.
   [[nodiscard]] std::unique_ptr<server_session> to_sentinel(address const&) const;
 
  private:

@@ -1,4 +1,4 @@
-// With server_place.cpp all of the command that knows the library's inside.
+// One of the two files of the command that use the library's internals; the other is server_place.cpp.
 #include "server_session.hpp"
 
 #include "base/hash_slot.hpp"
@@ -26,17 +26,17 @@ using namespace std::chrono_literals;
 
 constexpr auto connect_time = 2s;
 constexpr auto reply_time = 5s;
-/// How long a message may take, after the server has confirmed the subscription.
+/// The time limit for a message, after the server has confirmed the subscription.
 constexpr auto delivery_time = 2s;
-/// How long a question is asked again on new connections.
+/// How long a command is retried on new connections.
 constexpr auto trying_time = 1s;
 
 answer converted(resp::reply&& from) {
-  answer to{.refused = from.is_error(), .text = std::move(from.text)};
-  if (from.is_integer()) to.text = std::to_string(from.integer);
-  to.parts.reserve(from.size());
-  for (auto& part : from.elements) to.parts.push_back(converted(std::move(part)));
-  return to;
+  answer result{.refused = from.is_error(), .text = std::move(from.text)};
+  if (from.is_integer()) result.text = std::to_string(from.integer);
+  result.parts.reserve(from.size());
+  for (auto& part : from.elements) result.parts.push_back(converted(std::move(part)));
+  return result;
 }
 
 net::settings settings_for(net::endpoint const& server) {
@@ -47,26 +47,26 @@ net::settings settings_for(net::endpoint const& server) {
           .limits = {}};
 }
 
-/// Rights to names that begin so cover these, too.
-std::string root_of(name_scope const& of) {
-  if (!of.prefix.empty()) return of.prefix + "holdfast_doctor:";
-  return (of.lock.empty() ? std::string{} : of.lock + ":") + "holdfast_doctor:";
+/// The prefix of the doctor's names: rights to names of the scope cover these, too.
+std::string root_of(name_scope const& scope) {
+  if (!scope.prefix.empty()) return scope.prefix + "holdfast_doctor:";
+  return (scope.lock.empty() ? std::string{} : scope.lock + ":") + "holdfast_doctor:";
 }
 
-name_rules rules_of(name_scope const& of, wire const spoken) {
+name_rules rules_of(name_scope const& scope, wire const wire_format) {
   name_rules all{.keys = "~*",
                  .channels = "&*",
                  .records = std::string{acl::keys_of_clients},
                  .hints = std::string{acl::channels_of_clients},
                  .in_cluster = std::string{acl::to_be_told_in_slots} + ' ' + std::string{acl::in_a_cluster}};
-  auto const prefix = inspection::escaped(of.prefix.empty() ? of.lock : of.prefix);
+  auto const prefix = inspection::escaped(scope.prefix.empty() ? scope.lock : scope.prefix);
   if (prefix.empty()) return all;
   all.keys = acl::keys(prefix);
   all.channels = acl::channels(prefix);
   all.whole = all.keys + ' ' + all.records + " resetchannels " + all.channels + ' ' + all.hints + ' ' +
               std::string{acl::to_connect} + ' ' + std::string{acl::to_lock} + ' ' +
               std::string{acl::to_be_told};
-  if (spoken == wire::redisson) {
+  if (wire_format == wire::redisson) {
     all.whole += ' ' + acl::redisson::keys(prefix) + ' ' + acl::redisson::channels(prefix) + ' ' +
                  std::string{acl::redisson::to_lock};
   }
@@ -79,34 +79,35 @@ std::string bytes_of(std::initializer_list<std::string_view> const words) {
   return bytes;
 }
 
-/// What a channel says, in order, and a thread that waits for the next. Lives as long as the loop does, which
-/// may have something to tell it until it is stopped.
+/// The events of a channel in order, with a blocking read. Must live until the loop has stopped, which may
+/// call it until then.
 class listener final : net::subscriber::listener {
  public:
   enum class news { none, subscribed, message, refused };
   struct event {
-    news what = news::none;
+    news type = news::none;
     std::string text{};
   };
 
   using kind = net::subscriber::kind;
 
-  listener(reactor::loop& on, net::settings const& how, client_stats& counts, std::string channel, kind of)
-      : on_{on}, channel_{std::move(channel)}, kind_{of}, line_{on, how, counts} {}
-  /// Under the lock, when the loop has stopped.
-  void close() { line_.close(); }
+  listener(reactor::loop& loop, net::settings const& config, client_stats& counts, std::string channel,
+           kind channel_kind)
+      : loop_{loop}, channel_{std::move(channel)}, kind_{channel_kind}, subscriber_{loop, config, counts} {}
+  /// Call with the mutex held, after the loop has stopped.
+  void close() { subscriber_.close(); }
 
   [[nodiscard]] event next(std::chrono::nanoseconds const within) {
-    reactor::lock hold{on_.mutex()};
-    line_.listen(channel_, *this, kind_);
+    reactor::lock hold{loop_.mutex()};
+    subscriber_.listen(channel_, *this, kind_);
     if (events_.empty()) {
-      reactor::blocked_thread caller;
-      waiting_ = &caller;
-      reactor::timer bell{[this] { wake(); }};
-      on_.arm(bell, boot_clock::now() + within);
-      on_.wait(hold, caller);
+      reactor::blocked_thread thread;
+      waiting_ = &thread;
+      reactor::timer timer{[this] { wake(); }};
+      loop_.arm(timer, boot_clock::now() + within);
+      loop_.wait(hold, thread);
       hold.lock();
-      bell.disarm();
+      timer.disarm();
     }
     if (events_.empty()) return {};
     auto first = std::move(events_.front());
@@ -117,29 +118,32 @@ class listener final : net::subscriber::listener {
  private:
   void on_subscribed() override { say(news::subscribed, {}); }
   void on_message(std::string_view const text) override { say(news::message, text); }
-  void on_refused(std::string const& words) override { say(news::refused, words); }
+  void on_refused(std::string const& text) override { say(news::refused, text); }
   void on_gone() override { say(news::refused, "another node serves the slot of the channel now"); }
-  void say(news const what, std::string_view const text) {
-    events_.push_back({what, std::string{text}});
+  void say(news const type, std::string_view const text) {
+    events_.push_back({type, std::string{text}});
     wake();
   }
   void wake() {
-    if (auto* const caller = std::exchange(waiting_, nullptr); caller != nullptr) on_.wake(*caller);
+    if (auto* const thread = std::exchange(waiting_, nullptr); thread != nullptr) loop_.wake(*thread);
   }
 
-  reactor::loop& on_;
+  reactor::loop& loop_;
   std::deque<event> events_{};
   reactor::blocked_thread* waiting_ = nullptr;
   std::string const channel_;
   kind const kind_;
-  net::subscriber line_;
+  net::subscriber subscriber_;
 };
 
 }  // namespace
 
 struct server_session::impl {
-  impl(net::endpoint const& server, name_scope const& of)
-      : how{settings_for(server)}, scope{of}, root{root_of(of)}, rules{rules_of(of, server.wire)} {
+  impl(net::endpoint const& server, name_scope const& wanted)
+      : config{settings_for(server)},
+        scope{wanted},
+        root{root_of(wanted)},
+        rules{rules_of(wanted, server.wire)} {
     probe.record = names::client_record(id);
     probe.hints = names::inbox(id);
     probe.stranger = id;
@@ -163,46 +167,46 @@ struct server_session::impl {
     probe.inbox = names::inbox(id, probe.lock);
   }
 
-  /// `send` is given what to do with the answer.
+  /// Calls `send` with the callback for the response, and waits for it.
   template <class Send>
   resp::reply wait_for_answer(Send const send) {
     reactor::lock hold{loop.mutex()};
-    reactor::blocked_thread caller;
-    net::response got;
-    send([&](net::response&& came) {
-      got = std::move(came);
-      loop.wake(caller);
+    reactor::blocked_thread thread;
+    net::response result;
+    send([&](net::response&& response) {
+      result = std::move(response);
+      loop.wake(thread);
     });
-    loop.wait(hold, caller);
-    if (got.failure) throw error{*got.failure};
-    return std::move(got.reply);
+    loop.wait(hold, thread);
+    if (result.failure) throw error{*result.failure};
+    return std::move(result.reply);
   }
 
-  net::settings const how;
+  net::settings const config;
   std::string const id = make_uuid();
   name_scope const scope;
-  std::string const root;  ///< what its locks begin with
+  std::string const root;  ///< the prefix of its locks
   name_rules const rules;
   probe_names probe;
   reactor::loop loop;
   client_stats counts;
-  net::connection connection{loop, how, counts};
+  net::connection connection{loop, config, counts};
   std::optional<listener> inbox;
   std::optional<listener> shard;
 };
 
-server_session::server_session(net::endpoint const& server, name_scope const& of)
-    : impl_{std::make_unique<impl>(server, of)} {}
+server_session::server_session(net::endpoint const& server, name_scope const& scope)
+    : impl_{std::make_unique<impl>(server, scope)} {}
 server_session::~server_session() = default;
 
-std::string const& server_session::url() const noexcept { return impl_->how.server.display; }
+std::string const& server_session::url() const noexcept { return impl_->config.server.display; }
 
 std::string server_session::user() const {
-  return impl_->how.server.user.empty() ? "default" : impl_->how.server.user;
+  return impl_->config.server.user.empty() ? "default" : impl_->config.server.user;
 }
 
 line_kind server_session::line() const noexcept {
-  switch (impl_->how.server.how) {
+  switch (impl_->config.server.how) {
     case net::endpoint::scheme::tcp:
       return line_kind::plain;
     case net::endpoint::scheme::tls:
@@ -220,13 +224,13 @@ std::string server_session::beside(std::string_view const lock) const { return n
 
 void server_session::use_slots(std::vector<slot_range> const& own) {
   if (own.empty()) return;
-  // What begins with a tag is in the slot of that.
+  // A name that begins with a hash tag is in the slot of the tag.
   auto const root = impl_->root.substr(0, impl_->root.find_first_of("{}"));
-  // Each number has its own slot, as good as at random: even a single slot is hit soon.
+  // Each number maps to a practically random slot: even a single slot is hit soon.
   for (std::uint64_t number = 0;; ++number) {
     auto lock = root + impl_->id + ":" + std::to_string(number);
     auto const slot = hash_slot(lock);
-    auto const among = [slot](slot_range const& some) { return some.first <= slot && slot <= some.last; };
+    auto const among = [slot](slot_range const& range) { return range.first <= slot && slot <= range.last; };
     if (!std::ranges::any_of(own, among)) continue;
     impl_->name_lock(std::move(lock));
     return;
@@ -248,7 +252,7 @@ answer server_session::try_to_ask(std::initializer_list<std::string_view> const 
     }));
   } catch (error const& failure) {
     if (failure.code() != errc::unreachable) throw;
-    static_cast<void>(ask({"PING"}));  // throws when it was not the question
+    static_cast<void>(ask({"PING"}));  // throws if the server itself is unreachable
     return {.refused = true,
             .hung_up = true,
             .text = "the connection ended when asked for " + std::string{*words.begin()}};
@@ -269,17 +273,18 @@ delivery server_session::message_to_itself(message_reach const reach) {
   using news = listener::news;
   auto const sharded = reach == message_reach::slot;
   auto const& channel = impl_->probe.inbox;
-  auto& ear = sharded ? impl_->shard : impl_->inbox;
-  if (!ear) {
-    ear.emplace(impl_->loop, impl_->how, impl_->counts, channel,
-                sharded ? listener::kind::sharded : listener::kind::plain);
+  auto& subscription = sharded ? impl_->shard : impl_->inbox;
+  if (!subscription) {
+    subscription.emplace(impl_->loop, impl_->config, impl_->counts, channel,
+                         sharded ? listener::kind::sharded : listener::kind::plain);
   }
-  auto const first = ear->next(connect_time + delivery_time);
-  if (first.what == news::refused) return {outcome::not_subscribed, first.text};
-  if (first.what != news::subscribed) return {};
+  auto const first = subscription->next(connect_time + delivery_time);
+  if (first.type == news::refused) return {outcome::not_subscribed, first.text};
+  if (first.type != news::subscribed) return {};
   auto published = ask({sharded ? "SPUBLISH" : "PUBLISH", channel, "doctor"});
   if (published.refused) return {outcome::not_published, std::move(published.text)};
-  return {.how = ear->next(delivery_time).what == news::message ? outcome::received : outcome::silent};
+  return {.result =
+              subscription->next(delivery_time).type == news::message ? outcome::received : outcome::silent};
 }
 
 }  // namespace holdfast::cli

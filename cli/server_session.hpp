@@ -1,4 +1,4 @@
-/// Plain commands to a server: for looking at the server itself, which the library has no words for.
+/// Plain commands to a server, to examine the server itself, for which the library has no interface.
 #pragma once
 
 #include <chrono>
@@ -15,37 +15,37 @@ struct endpoint;
 
 namespace holdfast::cli {
 
-/// What the server answered. A refusal is an answer, too.
+/// A reply of the server, or a refusal.
 struct answer {
   bool refused = false;
-  bool hung_up = false;  ///< refused without words: whoever was asked closes the connection
-  std::string text{};    ///< a number in decimal; of a refusal, the words of who refused
+  bool hung_up = false;  ///< refused without a text: the server or a proxy closed the connection
+  std::string text{};    ///< a number in decimal; of a refusal, its text
   std::vector<answer> parts{};
 };
 
-/// How a message to oneself went.
+/// The result of sending a message to oneself.
 struct delivery {
   enum class outcome { received, not_subscribed, not_published, silent };
-  outcome how = outcome::silent;
-  std::string words{};  ///< of who refused
+  outcome result = outcome::silent;
+  std::string text{};  ///< of a refusal
 };
 
-/// Who hears a message.
+/// The servers that deliver a message.
 enum class message_reach : std::uint8_t {
-  everywhere,  ///< all servers that belong together
-  slot,        ///< of a cluster the node that has the channel's slot
+  everywhere,  ///< all servers of the deployment
+  slot,        ///< the cluster node that serves the channel's slot
 };
 
-/// What the connection goes over.
+/// The transport of the connection.
 enum class line_kind { plain, tls, local };
 
-/// Hash slots, both ends among them.
+/// A range of hash slots, including both ends.
 struct slot_range {
   std::uint16_t first = 0;
   std::uint16_t last = 0;
 };
 
-/// Whose rights are looked at: those to all names that begin with `prefix`, or to what belongs to `lock`.
+/// The names whose rights are examined: all that begin with `prefix`, or those that belong to `lock`.
 struct name_scope {
   std::string prefix{};  ///< empty: none in particular
   std::string lock{};    ///< empty: none in particular
@@ -59,50 +59,50 @@ struct probe_names {
   std::string inbox{};
   std::string record{};
   std::string hints{};
-  std::string stranger{};  ///< a key that is nobody's, and has none of the prefixes of others
+  std::string stranger{};  ///< a key that no client uses, and that has none of the prefixes
 };
 
-/// As ACL SETUSER has them.
+/// Rules in the syntax of ACL SETUSER.
 struct name_rules {
   std::string keys{};
   std::string channels{};
   std::string records{};
   std::string hints{};
-  std::string whole{};       ///< all of them, and the commands; empty: it can't be said, or is of no names
-  std::string in_cluster{};  ///< more commands
+  std::string whole{};       ///< all of them and the commands; empty: not expressible, or no scope
+  std::string in_cluster{};  ///< the additional commands for a cluster
 };
 
-/// A connection of its own, like that of a client. Each question blocks until its answer is there, and throws
-/// errc::unreachable and the like when the server can't be asked. Not for several threads at once.
+/// A separate connection, like that of a client. Each command blocks until its reply arrives, and throws
+/// errc::unreachable and the like when the server can't be asked. Not thread-safe.
 class server_session {
  public:
-  /// Asks no server.
-  explicit server_session(net::endpoint const& server, name_scope const& of = {});
+  /// Sends no request.
+  explicit server_session(net::endpoint const& server, name_scope const& scope = {});
   ~server_session();
   server_session(server_session const&) = delete;
   server_session& operator=(server_session const&) = delete;
 
   /// Without its password.
   [[nodiscard]] std::string const& url() const noexcept;
-  /// Whom the server takes us for.
+  /// The user name on the server.
   [[nodiscard]] std::string user() const;
   [[nodiscard]] line_kind line() const noexcept;
-  /// Fresh names of the product's kinds, which nobody else uses.
+  /// Unused names of the kinds that the product uses.
   [[nodiscard]] probe_names const& names() const noexcept;
   [[nodiscard]] name_scope const& scope() const noexcept;
   [[nodiscard]] name_rules const& rules() const noexcept;
   /// A key beside that lock.
   [[nodiscard]] std::string beside(std::string_view lock) const;
-  /// Of a cluster's node, which takes keys of some slots only: names() are in one of these from now on.
-  /// Without any they stay what they are.
+  /// For a cluster node, which accepts keys of some slots only: moves names() into one of these slots. No
+  /// effect if `own` is empty.
   void use_slots(std::vector<slot_range> const& own);
 
   [[nodiscard]] answer ask(std::initializer_list<std::string_view> words);
-  /// For what a proxy may not know: one that hangs up on it counts as a refusal. Takes some seconds then.
+  /// For commands that a proxy may not know: a closed connection counts as a refusal, after some seconds.
   [[nodiscard]] answer try_to_ask(std::initializer_list<std::string_view> words);
 
-  /// Runs a script of the product, and then once more from the server's cache. It does nothing, since nobody
-  /// holds the lock of names(). A refusal is the first of either.
+  /// Runs a script of the product, and again from the server's cache. It has no effect, since the lock of
+  /// names() is not held. Returns the first refusal of the two.
   [[nodiscard]] answer run_script();
   /// Subscribes a channel on one more connection, publishes to it, and waits for the message.
   [[nodiscard]] delivery message_to_itself(message_reach reach);

@@ -15,9 +15,9 @@ constexpr std::array ending{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 constexpr std::array passed_on{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGWINCH, SIGTSTP};
 
 bool is_ignored(int const signal) {
-  struct sigaction now{};
-  sigaction(signal, nullptr, &now);
-  return now.sa_handler == SIG_IGN;
+  struct sigaction current{};
+  sigaction(signal, nullptr, &current);
+  return current.sa_handler == SIG_IGN;
 }
 
 }  // namespace
@@ -27,8 +27,8 @@ signals::signals() {
   sigaddset(&taken_, SIGCHLD);
   sigaddset(&taken_, SIGCONT);
   sigaddset(&taken_, SIGRTMIN);
-  // What was ignored stays so (nohup; background jobs of a script ignore ^C): a blocked signal would be seen
-  // here.
+  // Ignored signals stay ignored (nohup; background jobs of a script ignore ^C): blocked, they would be
+  // received here.
   for (int const signal : passed_on) {
     if (!is_ignored(signal)) sigaddset(&taken_, signal);
   }
@@ -36,11 +36,11 @@ signals::signals() {
   sigaddset(&blocked, SIGTTOU);  // tcsetpgrp from the background
   pthread_sigmask(SIG_BLOCK, &blocked, &mask_before_);
 
-  // Ignored, SIGCHLD would have the kernel throw the command's exit code away.
+  // If SIGCHLD were ignored, the kernel would discard the command's exit code.
   struct sigaction plain{};
   plain.sa_handler = SIG_DFL;
   sigaction(SIGCHLD, &plain, &chld_before_);
-  // A reader of stderr that goes away must not end the process that watches the lock.
+  // The loss of the reader of stderr must not end the process that watches the lock.
   plain.sa_handler = SIG_IGN;
   sigaction(SIGPIPE, &plain, &pipe_before_);
 
@@ -64,13 +64,13 @@ int signals::wait() const {
 }
 
 void signals::wake_in(std::chrono::nanoseconds const delay) const {
-  // A zero would switch the timer off.
+  // A zero would disarm the timer.
   auto const positive = std::max(delay, std::chrono::nanoseconds{1});
   auto const seconds = std::chrono::floor<std::chrono::seconds>(positive);
-  itimerspec when{};
-  when.it_value.tv_sec = static_cast<time_t>(seconds.count());
-  when.it_value.tv_nsec = static_cast<long>((positive - seconds).count());
-  timer_settime(timer_, 0, &when, nullptr);
+  itimerspec expiry{};
+  expiry.it_value.tv_sec = static_cast<time_t>(seconds.count());
+  expiry.it_value.tv_nsec = static_cast<long>((positive - seconds).count());
+  timer_settime(timer_, 0, &expiry, nullptr);
 }
 
 void signals::wake() noexcept { kill(getpid(), SIGRTMIN); }

@@ -1,5 +1,5 @@
-/// The signals of `holdfast run`: blocked, and taken one by one by the main thread. No handler runs anywhere,
-/// so nothing here is bound to async-signal-safety.
+/// The signals of `holdfast run`: blocked, and received one by one by the main thread. There are no handlers,
+/// so async-signal-safety is not required.
 #pragma once
 
 #include <signal.h>
@@ -9,8 +9,8 @@
 
 namespace holdfast::cli {
 
-/// Blocks the signals for this thread and all that are started later: make it before the client. They stay
-/// blocked to the end of the process, since a late wake() would otherwise end it.
+/// Blocks the signals for this thread and all threads started later: construct it before the client. They
+/// stay blocked until the end of the process, since a late wake() would otherwise end it.
 class signals {
  public:
   signals();
@@ -21,23 +21,24 @@ class signals {
   /// Waits for the next signal. 0 stands for wake() and for the timer.
   [[nodiscard]] int wait() const;
 
-  /// Makes wait() return 0 once, so much later; replaces the time asked for before. On CLOCK_BOOTTIME as the
-  /// leases are: after a suspend it fires at once.
+  /// Makes wait() return 0 once, after `delay`; replaces an earlier delay. Uses CLOCK_BOOTTIME like the
+  /// leases: after a suspend it fires at once.
   void wake_in(std::chrono::nanoseconds delay) const;
 
-  /// Makes wait() return 0; from any thread.
+  /// Makes wait() return 0; thread-safe.
   static void wake() noexcept;
 
-  /// Stops this process as ^Z does. Returns when it is continued; at once where nobody could continue it (the
-  /// kernel ignores the stop in an orphaned process group).
+  /// Stops this process as ^Z does. Returns when it is continued, or at once if no process could continue it
+  /// (the kernel ignores the stop in an orphaned process group).
   void stop_here() const;
 
-  /// In a forked child before exec: mask and dispositions as holdfast found them. Async-signal-safe.
+  /// For a forked child before exec: restores the mask and dispositions that holdfast found.
+  /// Async-signal-safe.
   void restore_in_child() const noexcept;
 
-  /// Is it passed on to the command?
+  /// Whether the signal is passed on to the command.
   [[nodiscard]] static bool is_passed_on(int signal) noexcept;
-  /// Does it end the wait for a lock?
+  /// Whether the signal ends the wait for a lock.
   [[nodiscard]] static bool is_ending(int signal) noexcept;
 
  private:

@@ -16,7 +16,8 @@ namespace holdfast::cli {
 void occupy_closed_streams() {
   for (int const number : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
     if (fcntl(number, F_GETFD) != -1) continue;
-    // The wrong way round, so that its use fails as on a closed one; the lowest free number is this one.
+    // Opened in the wrong direction, so that its use fails as on a closed stream; the lowest free number is
+    // this one.
     open("/dev/null", (number == STDIN_FILENO ? O_WRONLY : O_RDONLY) | O_CLOEXEC);
   }
 }
@@ -26,8 +27,8 @@ void print_line(std::string_view const text) {
                        std::fputc('\n', stdout) != EOF && std::fflush(stdout) == 0;
   if (written) return;
   if (errno == EPIPE) throw output_closed{};
-  char const* const why = std::strerror(errno);
-  throw failure{internal, std::string{"can't write to stdout: "} + why};
+  char const* const reason = std::strerror(errno);
+  throw failure{internal, std::string{"can't write to stdout: "} + reason};
 }
 
 void check_reader() {

@@ -1,4 +1,4 @@
-/// What commands print for others to read: on stdout, and with an end when nobody reads any more.
+/// Output of the commands on stdout; ends when its reader has gone.
 #pragma once
 
 #include <exception>
@@ -6,20 +6,20 @@
 
 namespace holdfast::cli {
 
-/// Whoever read stdout has gone, and SIGPIPE is ignored: for main(), which ends without a word.
+/// The reader of stdout has gone, and SIGPIPE is ignored. main() then exits without a message.
 class output_closed : public std::exception {
  public:
   [[nodiscard]] char const* what() const noexcept override { return "nobody reads the output"; }
 };
 
-/// First thing in main(): a standard stream that the caller closed stays closed for us and for what we run,
-/// but its number is taken, so that no text meant for it ends in a connection.
+/// Call first in main(). A standard stream that is closed stays closed for us and for the command, but its
+/// number is occupied, so that no output for it goes into a connection.
 void occupy_closed_streams();
 
-/// One line, at once. Throws output_closed, and failure when it can't be written for another reason.
+/// Prints a line and flushes. Throws output_closed, and failure for other errors.
 void print_line(std::string_view text);
 
-/// For those who print seldom: throws output_closed when the reader has gone.
+/// For commands that print seldom: throws output_closed when the reader has gone.
 void check_reader();
 
 }  // namespace holdfast::cli

@@ -21,17 +21,17 @@ namespace {
 using namespace std::chrono_literals;
 using std::chrono::nanoseconds;
 
-/// How often to look whether the rest of a group that was told to end is gone; there is no event for it.
+/// The interval of checks whether the rest of a group has ended; there is no event for it.
 constexpr auto look_for_rest = 10ms;
 
 class supervisor {
  public:
-  supervisor(child& command, lease& held, run_options const& options, signals const& desk,
+  supervisor(child& command, lease& held, run_options const& options, signals const& receiver,
              terminal const& tty)
       : command_{command},
         held_{held},
         options_{options},
-        desk_{desk},
+        receiver_{receiver},
         tty_{tty},
         watch_{options.policy, options.ttl, options.max_hold, boot_time(), held.remaining()} {
     guard_.emplace(command_.group(), options_.policy, watch_.grace(), watch_.latest_end());
@@ -43,22 +43,22 @@ class supervisor {
     while (!end_) {
       auto next = look_at_lease();
       if (resume_) resume();
-      desk_.wake_in(next);
-      on_signal(desk_.wait());
+      receiver_.wake_in(next);
+      on_signal(receiver_.wait());
     }
     bool const still_ours = held_.valid();
     guard_.reset();
     tty_.take_from(command_.group());
     end_rest_of_group();
-    bool const killed = end_->what == child_state::kind::killed;
+    bool const killed = end_->change == child_state::kind::killed;
     return {.code = killed ? by_signal + end_->number : end_->number,
-            // A command that heeded SIGTERM and exited by itself under a valid lease has done its work under
-            // the lock.
+            // A command that exited by itself after SIGTERM, under a valid lease, has done its work under the
+            // lock.
             .lost = !still_ours || watch_.killed() || (watch_.acted() && killed)};
   }
 
  private:
-  /// Acts first, speaks then: writing may block.
+  /// Acts before it prints, since printing may block.
   nanoseconds look_at_lease() {
     auto const cause = held_.lost_because();
     auto const decision = watch_.look(boot_time(), held_.remaining(), cause);
@@ -70,7 +70,7 @@ class supervisor {
         break;
       case loss_watch::action::terminate:
         command_.signal(SIGTERM);
-        command_.signal(SIGCONT);  // a stopped one would not notice
+        command_.signal(SIGCONT);  // for a stopped command
         break;
       case loss_watch::action::kill:
         command_.signal(SIGKILL);
@@ -81,7 +81,7 @@ class supervisor {
   }
 
   void say(loss_watch::decision const& decision, loss_cause const cause) const {
-    auto const what = [&]() -> std::string {
+    auto const problem = [&]() -> std::string {
       switch (decision.why) {
         case loss_watch::reason::max_hold:
           return fmt::format("reached --max-hold {}", to_string(options_.max_hold));
@@ -108,7 +108,7 @@ class supervisor {
       }
       return "";
     }();
-    output::error(fmt::format("{} {}; {}", title_of(options_), what, done));
+    output::error(fmt::format("{} {}; {}", title_of(options_), problem, done));
   }
 
   void on_signal(int const signal) {
@@ -122,21 +122,22 @@ class supervisor {
 
   void on_child() {
     while (auto const state = command_.poll()) {
-      if (state->what != child_state::kind::stopped) {
+      if (state->change != child_state::kind::stopped) {
         end_ = state;
         return;
       }
-      // Stopped from the terminal, we stop with it, so that the shell sees a stopped job. A SIGSTOP from
-      // elsewhere freezes the command alone, and the lock stays held.
+      // After a stop from the terminal, holdfast stops too, so that the shell sees a stopped job. A SIGSTOP
+      // from elsewhere freezes the command only, and the lock stays held.
       if (tty_.present() || state->number != SIGSTOP) {
         tty_.take_from(command_.group());
-        desk_.stop_here();
+        receiver_.stop_here();
         resume_ = true;
       }
     }
   }
 
-  /// After the look at the lease: a command whose lock went meanwhile must not run another instruction.
+  /// Follows the check of the lease: a command whose lock was lost meanwhile must not run another
+  /// instruction.
   void resume() {
     resume_ = false;
     if (watch_.killed()) return;
@@ -144,8 +145,7 @@ class supervisor {
     command_.signal(SIGCONT);
   }
 
-  /// Only where the command was told to end. What an undisturbed command leaves in the background is its own
-  /// affair.
+  /// Only if the command was told to end. Otherwise its background processes are left alone.
   void end_rest_of_group() {
     if (!watch_.acted()) return;
     while (command_.group_exists()) {
@@ -154,15 +154,15 @@ class supervisor {
         command_.signal(SIGKILL);
         return;
       }
-      desk_.wake_in(std::min<nanoseconds>(next, look_for_rest));
-      static_cast<void>(desk_.wait());
+      receiver_.wake_in(std::min<nanoseconds>(next, look_for_rest));
+      static_cast<void>(receiver_.wait());
     }
   }
 
   child& command_;
   lease& held_;
   run_options const& options_;
-  signals const& desk_;
+  signals const& receiver_;
   terminal const& tty_;
   loss_watch watch_;
   std::optional<guard> guard_;
@@ -172,9 +172,9 @@ class supervisor {
 
 }  // namespace
 
-supervision supervise(child& command, lease& held, run_options const& options, signals const& desk,
+supervision supervise(child& command, lease& held, run_options const& options, signals const& receiver,
                       terminal const& tty) {
-  return supervisor{command, held, options, desk, tty}.run();
+  return supervisor{command, held, options, receiver, tty}.run();
 }
 
 }  // namespace holdfast::cli

@@ -1,5 +1,5 @@
-/// Stands between the lock and the command: passes signals on, and ends the command before its lock can be
-/// another's.
+/// Connects the lock and the command: passes signals on, and ends the command before another process can get
+/// its lock.
 #pragma once
 
 #include "child.hpp"
@@ -12,8 +12,8 @@
 namespace holdfast::cli {
 
 struct supervision {
-  int code = 0;       ///< the command's, as a shell gives it
-  bool lost = false;  ///< the lock was lost before the command ended, or the command was ended for it
+  int code = 0;       ///< the command's exit code, as in shells
+  bool lost = false;  ///< the lock was lost before the end of the command, or the command was ended for it
 };
 
 /// Returns when the command has ended.

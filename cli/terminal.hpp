@@ -1,11 +1,11 @@
-/// The terminal on stdin, if there is one: whose turn it is to read from it.
+/// The terminal on stdin, if there is one: its foreground process group.
 #pragma once
 
 #include <unistd.h>
 
 namespace holdfast::cli {
 
-/// Hands the terminal to the command's process group and back, as a shell does for its jobs. Needs SIGTTOU
+/// Gives the terminal to the command's process group and takes it back, as shells do for jobs. Needs SIGTTOU
 /// blocked.
 class terminal {
  public:
@@ -14,11 +14,11 @@ class terminal {
   [[nodiscard]] bool present() const noexcept { return present_; }
   [[nodiscard]] bool is_ours() const noexcept { return present_ && tcgetpgrp(STDIN_FILENO) == getpgrp(); }
 
-  /// If it is ours.
+  /// Only if our group has the terminal.
   void give_to(pid_t group) const noexcept {
     if (is_ours()) tcsetpgrp(STDIN_FILENO, group);
   }
-  /// If it is the group's.
+  /// Only if `group` has the terminal.
   void take_from(pid_t group) const noexcept {
     if (present_ && tcgetpgrp(STDIN_FILENO) == group) tcsetpgrp(STDIN_FILENO, getpgrp());
   }

@@ -1,10 +1,10 @@
-/// What a terminal of a type can do, as terminfo knows it.
+/// The abilities of a terminal type, from terminfo.
 #pragma once
 
 namespace holdfast::cli {
 
-/// Can a screen be drawn on a terminal of that type (TERM; null: what the environment says)? Not where the
-/// cursor can't be moved.
+/// Whether a screen can be drawn on a terminal of the type (TERM; null: from the environment), that is,
+/// whether its cursor can be moved.
 [[nodiscard]] bool can_be_drawn_on(char const* type);
 
 }  // namespace holdfast::cli

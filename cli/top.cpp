@@ -1,4 +1,4 @@
-// `holdfast top`: the most contended locks, live.
+// `holdfast top`: shows the most contended locks, live.
 #include "arguments.hpp"
 #include "boot_time.hpp"
 #include "command.hpp"
@@ -58,48 +58,48 @@ struct top_options {
   bool json = false;
 };
 
-int print_snapshots(top_options const& how) {
-  client redis{find_locks_server(how.common.url), {.name = "holdfast-top", .log = output::hook()}};
-  std::string said;
+int print_snapshots(top_options const& options) {
+  client redis{find_locks_server(options.common.url), {.name = "holdfast-top", .log = output::hook()}};
+  std::string last_trouble;
   do {
-    auto const seen = top_watch::look_for(redis, how.pattern, how.wire, how.interval);
-    if (how.json) {
+    auto const seen = top_watch::look_for(redis, options.pattern, options.wire, options.interval);
+    if (options.json) {
       print_line(json_line::of_top(redis.url(), seen.rows));
     } else {
       for (auto const& line : table_lines(seen.rows)) print_line(line);
     }
-    if (!seen.trouble.empty() && seen.trouble != said) output::note(seen.trouble);
-    said = seen.trouble;
-  } while (!how.once);
+    if (!seen.trouble.empty() && seen.trouble != last_trouble) output::note(seen.trouble);
+    last_trouble = seen.trouble;
+  } while (!options.once);
   return ok;
 }
 
-/// What the keys change.
+/// The interactive mode: draws the state and applies keys.
 class top_session {
  public:
-  explicit top_session(top_options const& how)
-      : interval_{how.interval},
-        watch_{find_locks_server(how.common.url), how.pattern, how.wire, how.interval} {
+  explicit top_session(top_options const& options)
+      : interval_{options.interval},
+        watch_{find_locks_server(options.common.url), options.pattern, options.wire, options.interval} {
     state_.server = watch_.server();
   }
 
   int run() {
     std::optional<top_screen> screen{std::in_place};
     int const signal = look_until_the_end(*screen);
-    screen.reset();  // before anything that may take time: the watch waits for a server that doesn't answer
+    screen.reset();  // before the watch ends, which may wait for a server that doesn't answer
     return signal == 0 ? int{ok} : by_signal + signal;
   }
 
  private:
-  /// 0, or the signal that ended it.
+  /// Returns 0, or the signal that ended it.
   int look_until_the_end(top_screen& screen) {
     for (;;) {
       draw_on(screen);
-      // The first rows had better not wait for the next interval.
+      // The first rows are shown before the first interval is over.
       auto const event =
           signals_.wait(state_.searched ? interval_ : std::min<std::chrono::milliseconds>(interval_, 100ms));
       using kind = top_signals::kind;
-      switch (event.what) {
+      switch (event.type) {
         case kind::nothing:
           break;
         case kind::input:
@@ -176,37 +176,37 @@ class top_session {
   }
 
   std::chrono::milliseconds interval_;
-  top_signals signals_{};  // first: the threads of the others inherit what is blocked
+  top_signals signals_{};  // first: the threads of the other members inherit the blocked signals
   top_watch watch_;
   top_state state_{};
 };
 
-int top(top_options const& how) {
-  if (how.once || how.json) return print_snapshots(how);
-  return top_session{how}.run();
+int top(top_options const& options) {
+  if (options.once || options.json) return print_snapshots(options);
+  return top_session{options}.run();
 }
 
 }  // namespace
 
 void add_top(command_line& line, action& chosen) {
-  auto const to = std::make_shared<top_options>();
+  auto const options = std::make_shared<top_options>();
   auto command = line.add_command("top", "Show the most contended locks, live");
   command.usage("holdfast top [OPTIONS] [PATTERN]");
-  command.operand("PATTERN", to->pattern, "Only names that match, like 'orders:*'");
-  command.value("--interval", to->interval_text, "Look again after so long (default: 1s, at least 100ms)",
-                "DURATION");
-  command.flag("--once", to->once, "Print one table and exit");
-  add_searched_wire(command, to->wire);
-  add_json(command, to->json);
-  add_common(command, to->common);
+  command.operand("PATTERN", options->pattern, "Only names that match, like 'orders:*'");
+  command.value("--interval", options->interval_text,
+                "Look again after so long (default: 1s, at least 100ms)", "DURATION");
+  command.flag("--once", options->once, "Print one table and exit");
+  add_searched_wire(command, options->wire);
+  add_json(command, options->json);
+  add_common(command, options->common);
   command.footer(top_footer);
-  command.when_read([to, &chosen] {
-    require(!to->pattern.empty(), "PATTERN is empty: leave it out for all locks");
-    to->interval = duration_of("--interval", to->interval_text);
-    require(to->interval >= 100ms, "--interval: at least 100ms");
-    chosen = [to] {
-      set_up(to->common);
-      return top(*to);
+  command.when_read([options, &chosen] {
+    require(!options->pattern.empty(), "PATTERN is empty: leave it out for all locks");
+    options->interval = duration_of("--interval", options->interval_text);
+    require(options->interval >= 100ms, "--interval: at least 100ms");
+    chosen = [options] {
+      set_up(options->common);
+      return top(*options);
     };
   });
 }

@@ -17,8 +17,8 @@
 namespace holdfast::cli {
 namespace {
 
-attr_t attributes_of(styled_line::style const how) {
-  switch (how) {
+attr_t attributes_of(styled_line::style const line_style) {
+  switch (line_style) {
     case styled_line::style::plain:
       break;
     case styled_line::style::title:
@@ -68,8 +68,8 @@ size_in_cells top_screen::size() const {
 void top_screen::show(std::span<styled_line const> const lines) {
   werase(stdscr);
   int y = 0;
-  for (auto const& [how, text] : lines) {
-    wattrset(stdscr, static_cast<int>(attributes_of(how)));
+  for (auto const& [line_style, text] : lines) {
+    wattrset(stdscr, static_cast<int>(attributes_of(line_style)));
     mvwaddstr(stdscr, y++, 0, text.c_str());
   }
   wattrset(stdscr, A_NORMAL);
@@ -108,7 +108,7 @@ key top_screen::read_key() {
       case '\f':
         return key::redraw;
       default:
-        break;  // no key of ours
+        break;  // an unknown key
     }
   }
 }
@@ -124,9 +124,10 @@ void top_screen::resize() {
 void top_screen::suspend() { endwin(); }
 
 void top_screen::resume() {
-  // After a stop that nobody announced (SIGSTOP) the shell's modes are there although we never gave ours up.
+  // After a stop without notice (SIGSTOP) the terminal has the shell's modes, although suspend() was not
+  // called.
   reset_prog_mode();
-  resize();  // nobody told us while we were away
+  resize();  // the size may have changed without a signal
   redraw();
 }
 

@@ -1,4 +1,4 @@
-/// The terminal as a screen of lines, and as it was before when the object is gone.
+/// The terminal as a screen of lines. The destructor restores the terminal.
 #pragma once
 
 #include "top_view.hpp"
@@ -6,17 +6,17 @@
 #include <cstdint>
 #include <span>
 
-struct screen;  // of ncurses, whose header is full of macros
+struct screen;  // of ncurses, whose header defines many macros
 
 namespace holdfast::cli {
 
 enum class key : std::uint8_t { none, quit, up, down, page_up, page_down, home, end, pause, help, redraw };
 
-/// Takes the terminal on stdin and stdout; there is one at a time. Signals are the business of who uses it:
-/// they have to be blocked, so that the library underneath leaves them alone.
+/// Uses the terminal on stdin and stdout; only one object may exist. The caller handles signals and must
+/// block them, so that ncurses leaves them alone.
 class top_screen {
  public:
-  /// Throws failure when there is no terminal, or none that can be drawn on.
+  /// Throws failure when there is no terminal, or it can't be drawn on.
   top_screen();
   ~top_screen();
   top_screen(top_screen const&) = delete;
@@ -25,14 +25,14 @@ class top_screen {
   [[nodiscard]] size_in_cells size() const;
   void show(std::span<styled_line const> lines);
 
-  /// A key that was pressed; none: there is nothing more to read.
+  /// The next key that was pressed; none: no input is left.
   [[nodiscard]] key read_key();
 
-  /// All of it with the next show(), for a terminal that something else has written to.
+  /// Redraws everything with the next show(), after another program wrote to the terminal.
   void redraw();
-  /// The window has another size now.
+  /// Adopts the new size of the window.
   void resize();
-  /// Gives the terminal back for a while, and takes it again.
+  /// Gives the terminal back until resume().
   void suspend();
   void resume();
 

@@ -35,7 +35,7 @@ top_signals::top_signals() : taken_{signals_to_take()}, file_{file_to_read(taken
 
 top_signals::~top_signals() {
   close(file_);
-  // One that came meanwhile ends the program now, as it should.
+  // A pending signal ends the program now, as it should.
   pthread_sigmask(SIG_SETMASK, &before_, nullptr);
 }
 
@@ -43,22 +43,22 @@ top_signals::event top_signals::wait(std::chrono::milliseconds const at_most) co
   std::array<pollfd, 2> files{
       {{.fd = file_, .events = POLLIN, .revents = 0}, {.fd = STDIN_FILENO, .events = POLLIN, .revents = 0}}};
   if (poll(files.data(), files.size(), static_cast<int>(at_most.count())) <= 0) return {};
-  signalfd_siginfo came{};
-  if (read(file_, &came, sizeof came) == static_cast<ssize_t>(sizeof came)) {
-    switch (auto const signal = static_cast<int>(came.ssi_signo)) {
+  signalfd_siginfo info{};
+  if (read(file_, &info, sizeof info) == static_cast<ssize_t>(sizeof info)) {
+    switch (auto const signal = static_cast<int>(info.ssi_signo)) {
       case SIGWINCH:
-        return {.what = kind::resized};
+        return {.type = kind::resized};
       case SIGTSTP:
-        return {.what = kind::stop};
+        return {.type = kind::stop};
       case SIGCONT:
-        return {.what = kind::continued};
+        return {.type = kind::continued};
       default:
-        return {.what = kind::end, .signal = signal};
+        return {.type = kind::end, .signal = signal};
     }
   }
-  // A terminal that is gone tells nothing more: there would be no end to it.
-  if ((files[1].revents & (POLLHUP | POLLERR | POLLNVAL)) != 0) return {.what = kind::end, .signal = SIGHUP};
-  return {.what = kind::input};
+  // A closed terminal would report events without end.
+  if ((files[1].revents & (POLLHUP | POLLERR | POLLNVAL)) != 0) return {.type = kind::end, .signal = SIGHUP};
+  return {.type = kind::input};
 }
 
 void top_signals::stop_here() const {

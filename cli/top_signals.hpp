@@ -1,5 +1,5 @@
-/// What `holdfast top` waits for: keys, signals, time. Signals are blocked and read, one by one: no handler
-/// runs.
+/// The events of `holdfast top`: keys, signals, time. Signals are blocked and read one by one; there are no
+/// handlers.
 #pragma once
 
 #include <signal.h>
@@ -9,7 +9,8 @@
 
 namespace holdfast::cli {
 
-/// Make it before any thread, which then inherits what is blocked. Left as it was found when it is gone.
+/// Construct it before any thread, since threads inherit the blocked signals. The destructor restores the
+/// mask.
 class top_signals {
  public:
   top_signals();
@@ -21,16 +22,16 @@ class top_signals {
     nothing,    ///< the time is up
     input,      ///< there are keys to read
     end,        ///< a signal that ends the program, or the terminal is gone
-    resized,    ///< the window has another size
+    resized,    ///< the size of the window has changed
     stop,       ///< ^Z
     continued,  ///< after a stop
   };
   struct event {
-    kind what = kind::nothing;
+    kind type = kind::nothing;
     int signal = 0;  ///< of `end`
   };
 
-  /// The next thing that happens.
+  /// Waits for the next event.
   [[nodiscard]] event wait(std::chrono::milliseconds at_most) const;
 
   /// Stops this process as ^Z does; returns when it is continued.

@@ -35,13 +35,13 @@ constexpr std::array help{
 struct column {
   std::string_view title;
   std::size_t width;
-  std::size_t from;  ///< shown in a terminal of at least so many columns
+  std::size_t from;  ///< the minimal width of the terminal that shows the column
   listing::column::side aligned;
 };
 
 constexpr auto left = listing::column::side::left;
 constexpr auto right = listing::column::side::right;
-/// Behind the name, which takes what is left.
+/// The columns after the name, which takes the remaining width.
 constexpr std::array<column, 8> columns{{{"KIND", 10, 116, left},
                                          {"HOLDER", 20, 64, left},
                                          {"LABEL", 16, 92, left},
@@ -71,12 +71,13 @@ std::string line_of(std::string_view const name, std::span<std::string const> co
   std::string rest;
   std::size_t taken = 0;
   for (std::size_t i = 0; i != columns.size(); ++i) {
-    auto const& one = columns[i];
-    if (width < one.from) continue;
+    auto const& column = columns[i];
+    if (width < column.from) continue;
     auto const text = output::one_line(cells[i]);
-    auto const padding = one.aligned == right && text.size() < one.width ? one.width - text.size() : 0;
-    rest += "  " + fitted(std::string(padding, ' ') + text, one.width);
-    taken += one.width + 2;
+    auto const padding =
+        column.aligned == right && text.size() < column.width ? column.width - text.size() : 0;
+    rest += "  " + fitted(std::string(padding, ' ') + text, column.width);
+    taken += column.width + 2;
   }
   return fitted(output::one_line(name), width - taken) + rest;
 }
@@ -84,7 +85,7 @@ std::string line_of(std::string_view const name, std::span<std::string const> co
 std::string title_of(top_state const& state) {
   auto const waited_for =
       std::ranges::count_if(state.rows, [](top_row const& row) { return row.lock.waiting > 0; });
-  // What can best be spared comes last: it is cut off in a small window.
+  // The least important part comes last: a small window cuts it off.
   return fmt::format("holdfast top  {}locks: {}, waited for: {}{}  {}", state.paused ? "PAUSED  " : "",
                      state.rows.size(), waited_for, state.searched ? "" : ", searching",
                      output::one_line(state.server));
@@ -140,7 +141,7 @@ std::string rate_cell(double const rate) {
 
 std::vector<std::string> table_lines(std::vector<top_row> const& rows) {
   std::vector<listing::column> all{{"NAME", 24}};
-  for (auto const& one : columns) all.push_back({one.title, one.width, one.aligned});
+  for (auto const& column : columns) all.push_back({column.title, column.width, column.aligned});
   listing::table table{std::move(all)};
   std::vector<std::string> lines{table.header()};
   for (auto const& row : rows) {
@@ -158,8 +159,8 @@ std::vector<styled_line> draw(top_state const& state, size_in_cells const size) 
     if (size.lines > 0) lines.push_back({style::trouble, fitted(words, size.columns)});
     return lines;
   }
-  auto const add = [&](style const how, std::string_view const text) {
-    lines.push_back({how, fitted(text, size.columns)});
+  auto const add = [&](style const line_style, std::string_view const text) {
+    lines.push_back({line_style, fitted(text, size.columns)});
   };
   add(style::title, title_of(state));
   auto const room = rows_that_fit(size);
@@ -169,7 +170,7 @@ std::vector<styled_line> draw(top_state const& state, size_in_cells const size) 
   } else {
     std::vector<std::string> titles;
     titles.reserve(columns.size());
-    for (auto const& one : columns) titles.emplace_back(one.title);
+    for (auto const& column : columns) titles.emplace_back(column.title);
     lines.push_back({style::header, line_of("NAME", titles, size.columns)});
     for (auto i = std::min(state.first, state.rows.size());
          i != state.rows.size() && lines.size() != room + 2; ++i) {

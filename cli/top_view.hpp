@@ -1,4 +1,4 @@
-/// What `holdfast top` shows, as lines of text that fit. No I/O.
+/// The screen of `holdfast top` as lines of text that fit. No I/O.
 #pragma once
 
 #include "top_model.hpp"
@@ -14,8 +14,8 @@ namespace holdfast::cli {
 struct top_state {
   std::string server{};
   std::vector<top_row> rows{};
-  std::string trouble{};  ///< why there is nothing newer; empty: all is well
-  bool searched = false;  ///< all keys were looked at once
+  std::string trouble{};  ///< why there are no newer rows; empty: no problem
+  bool searched = false;  ///< all keys were searched once
   std::size_t first = 0;  ///< the row at the top
   bool paused = false;
   bool help = false;
@@ -31,17 +31,16 @@ struct styled_line {
   std::string text{};
 };
 
-/// How many rows there is room for.
+/// The number of rows that fit on the screen.
 [[nodiscard]] std::size_t rows_that_fit(size_in_cells) noexcept;
 
-/// At most as many lines as there are, none wider than there is room. A terminal that is too small is told
-/// so.
+/// The lines of the screen, none wider than it. A screen that is too small shows a message instead.
 [[nodiscard]] std::vector<styled_line> draw(top_state const&, size_in_cells);
 
-/// The table alone, for those who have no screen.
+/// The table without a screen.
 [[nodiscard]] std::vector<std::string> table_lines(std::vector<top_row> const&);
 
-/// `text` cut or filled to so many columns of the terminal, by the locale's idea of characters.
+/// `text` cut or padded to a number of terminal columns, with the character widths of the locale.
 [[nodiscard]] std::string fitted(std::string_view text, std::size_t columns);
 
 /// "0.2", "12", "3.4k"

@@ -15,21 +15,21 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// Short, since whoever looks at a screen wants to be told.
-constexpr auto watch_patience = 1s;
-/// More would take too long, one after the other.
+/// Short, since the user of a screen expects a prompt message.
+constexpr auto watch_timeout = 1s;
+/// A limit, since the names are refreshed one after the other.
 constexpr std::size_t refreshed_at_once = 100;
-/// When there is one interval to estimate rates from.
+/// Observations within the one interval from which rates are estimated.
 constexpr int looks_between = 9;
 constexpr std::size_t refreshed_between = 20;
 constexpr auto idle_time = 5s;
 constexpr auto longest_rest = 60s;
 
 client_options options() {
-  return {.name = "holdfast-top", .connect_timeout = watch_patience, .reply_timeout = watch_patience};
+  return {.name = "holdfast-top", .connect_timeout = watch_timeout, .reply_timeout = watch_timeout};
 }
 
-/// Nullopt: the user has no right to what stands under the name, which the search has said.
+/// Nullopt: the user has no right to the key, which the search reports.
 std::optional<lock_on_wires> look_at(client& redis, std::string const& name) {
   try {
     return peek_on_wires(redis, name);
@@ -44,7 +44,7 @@ std::optional<lock_on_wires> look_at(client& redis, std::string const& name) {
 top_watch::top_watch(std::string const& url, std::string pattern, std::string wire,
                      std::chrono::milliseconds const interval)
     : redis_{url, options()}, pattern_{std::move(pattern)}, wire_{std::move(wire)}, interval_{interval} {
-  redis_.connect();  // what is wrong from the start had better be said without a screen
+  redis_.connect();  // an initial error is reported without a screen
   searcher_ = std::jthread{[this](std::stop_token const& stop) { search(stop); }};
   refresher_ = std::jthread{[this](std::stop_token const& stop) { refresh(stop); }};
 }
@@ -74,14 +74,14 @@ void top_watch::go_on() {
   changed_.notify_all();
 }
 
-bool top_watch::rest(std::stop_token const& stop, std::chrono::nanoseconds const how_long) {
+bool top_watch::rest(std::stop_token const& stop, std::chrono::nanoseconds const duration) {
   std::unique_lock hold{mutex_};
-  changed_.wait_for(hold, stop, how_long, [] { return false; });
+  changed_.wait_for(hold, stop, duration, [] { return false; });
   changed_.wait(hold, stop, [this] { return !paused_; });
   return !stop.stop_requested();
 }
 
-/// What fails is shown, and tried again.
+/// Shows an error; the loop tries again.
 template <class Look>
 void top_watch::try_to(Look const look) {
   std::string trouble;
@@ -107,7 +107,7 @@ void top_watch::search(std::stop_token const& stop) {
       if (paused_) return;
       searched_ = true;
       left_out_ = std::move(left_out);
-      // A search that has ended without them: they are held no more.
+      // The search has ended and did not find these: they are not held any more.
       model_.forget_idle(std::min<time>(began, boot_time() - idle_time));
     });
     auto const took = boot_time() - began;
@@ -117,7 +117,7 @@ void top_watch::search(std::stop_token const& stop) {
 
 void top_watch::refresh(std::stop_token const& stop) {
   while (rest(stop, interval_)) {
-    // The search may just have done it.
+    // Skips the locks that the search has just observed.
     auto const old = boot_time() - interval_ * 3 / 4;
     std::vector<std::string> names;
     {
@@ -158,7 +158,7 @@ top_watch::picture top_watch::look_for(client& redis, std::string const& pattern
   }
   std::this_thread::sleep_for(end - boot_time());
   auto left_out = find_all();
-  look_again(end, model.size());  // those that are neither held nor waited for at this moment
+  look_again(end, model.size());  // for the locks that are neither held nor waited for at this moment
   return {.rows = model.rows(boot_time()), .trouble = std::move(left_out), .searched = true};
 }
 

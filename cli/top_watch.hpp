@@ -1,4 +1,4 @@
-/// Looking at the locks again and again, in the background, for `holdfast top`.
+/// Observes the locks repeatedly in the background, for `holdfast top`.
 #pragma once
 
 #include "top_model.hpp"
@@ -14,33 +14,32 @@
 
 namespace holdfast::cli {
 
-/// Two threads: one searches all keys for locks, over and over, with pauses that leave the server nine tenths
-/// of the time for others when a search takes long; the other looks again at the most contended ones, each
-/// interval, unless the search is so quick that it does the same. A server that can't be asked is asked
-/// again.
+/// Two threads. One searches all keys for locks repeatedly, with pauses that leave the server nine tenths of
+/// its time when a search takes long. The other observes the most contended locks again each interval, unless
+/// the search is fast enough to do the same. Requests to an unreachable server are repeated.
 class top_watch {
  public:
   struct picture {
     std::vector<top_row> rows{};
-    std::string trouble{};  ///< what failed last, or was left out; empty once all worked again
-    bool searched = false;  ///< all keys were looked at once
+    std::string trouble{};  ///< the last error, or what was left out; empty after a success
+    bool searched = false;  ///< all keys were searched once
   };
 
   top_watch(std::string const& url, std::string pattern, std::string wire,
             std::chrono::milliseconds interval);
-  /// Waits for what is under way: at the most some seconds, when the server doesn't answer.
+  /// Waits for the running requests: some seconds at most, when the server doesn't answer.
   ~top_watch();
   top_watch(top_watch const&) = delete;
   top_watch& operator=(top_watch const&) = delete;
 
   [[nodiscard]] picture now() const;
-  /// Looks no further, or goes on.
+  /// Pauses or continues the observation.
   void pause();
   void go_on();
   [[nodiscard]] std::string const& server() const noexcept { return redis_.url(); }
 
-  /// Without threads, for those who print: finds all, finds all again so much later, and meanwhile looks at
-  /// the most contended some times. Throws what fails; what couldn't be searched for is in `trouble`.
+  /// Without threads, for printed tables: searches twice, an interval apart, and observes the most contended
+  /// locks several times in between. Throws errors; `trouble` tells what could not be searched.
   [[nodiscard]] static picture look_for(client& redis, std::string const& pattern, std::string const& wire,
                                         std::chrono::milliseconds interval);
 
@@ -49,8 +48,8 @@ class top_watch {
 
   void search(std::stop_token const& stop);
   void refresh(std::stop_token const& stop);
-  /// False when it is to stop.
-  [[nodiscard]] bool rest(std::stop_token const& stop, std::chrono::nanoseconds how_long);
+  /// Returns false when the thread is to stop.
+  [[nodiscard]] bool rest(std::stop_token const& stop, std::chrono::nanoseconds duration);
   template <class Look>
   void try_to(Look look);
 

@@ -1,4 +1,4 @@
-/// `holdfast watch`: what happens to a lock, as it happens.
+/// `holdfast watch`: prints the changes of a lock as they happen.
 #include "arguments.hpp"
 #include "exit_codes.hpp"
 #include "json_lines.hpp"
@@ -59,7 +59,7 @@ struct watch_options {
   bool json = false;
 };
 
-/// By the clock of this machine, in UTC.
+/// The time of this machine, in UTC.
 std::string time_now() {
   auto const now = std::chrono::floor<std::chrono::milliseconds>(wall_clock::now());
   auto const second = std::chrono::floor<std::chrono::seconds>(now);
@@ -90,17 +90,17 @@ std::string numbers_of(lock_state const& now) {
   return now.kind == lock_kind::read_write ? fmt::format("{} hold it", now.holding) : listing::numbers(now);
 }
 
-/// "reader web-3 pid 812"; a permit is its id.
-std::string words_of(hold_info const& one) {
-  if (one.side == hold_side::permit) return "permit " + one.who.owner;
-  return (one.side == hold_side::write ? "writer " : "reader ") + one.who.to_string();
+/// "reader web-3 pid 812"; for a permit its id.
+std::string words_of(hold_info const& hold) {
+  if (hold.side == hold_side::permit) return "permit " + hold.who.owner;
+  return (hold.side == hold_side::write ? "writer " : "reader ") + hold.who.to_string();
 }
 
-std::string words_of(event const& one, lock_state const& now) {
+std::string words_of(event const& change, lock_state const& now) {
   auto const holder = now.holder.to_string();
-  auto const before = one.before.to_string();
+  auto const before = change.before.to_string();
   auto const more = token_words(now) + waiting_words(now);
-  switch (one.what) {
+  switch (change.what) {
     case happening::seen:
       return seen_words(now);
     case happening::acquired:
@@ -122,9 +122,9 @@ std::string words_of(event const& one, lock_state const& now) {
     case happening::became:
       return "became " + listing::described(now);
     case happening::joined:
-      return words_of(one.who) + " came, " + numbers_of(now) + waiting_words(now);
+      return words_of(change.who) + " came, " + numbers_of(now) + waiting_words(now);
     case happening::left:
-      return words_of(one.who) + " left, " + numbers_of(now) + waiting_words(now);
+      return words_of(change.who) + " left, " + numbers_of(now) + waiting_words(now);
     case happening::counted:
       return seen_words(now);
   }
@@ -133,72 +133,74 @@ std::string words_of(event const& one, lock_state const& now) {
 
 class reporter {
  public:
-  explicit reporter(watch_options const& what) : what_{what} {}
+  explicit reporter(watch_options const& options) : options_{options} {}
 
-  /// What it is.
+  /// Reports the present state.
   void seen(lock_on_wires const& now) {
-    for (auto const* const lock : shown_of(now, what_.wire)) report({}, *lock, now.on_both());
+    for (auto const* const lock : shown_of(now, options_.wire)) report({}, *lock, now.on_both());
   }
 
-  /// What has become of it.
+  /// Reports the changes since the previous look.
   void changed(lock_on_wires const& before, lock_on_wires const& now, std::chrono::nanoseconds between) {
     bool const both = before.on_both() || now.on_both();
-    for (auto const of : {wire::plain, wire::redisson}) {
-      if (auto const only = wire_of(what_.wire); only != wire::automatic && only != of) continue;
-      for (auto const& one : changes(before.on(of), now.on(of), between)) report(one, now.on(of), both);
+    for (auto const current : {wire::plain, wire::redisson}) {
+      if (auto const only = wire_of(options_.wire); only != wire::automatic && only != current) continue;
+      for (auto const& change : changes(before.on(current), now.on(current), between))
+        report(change, now.on(current), both);
     }
   }
 
-  void unreachable(std::string const& why) const {
-    if (!what_.json) return line(why);
-    print_line(json_line::of_unreachable(time_now(), what_.name, why));
+  void unreachable(std::string const& reason) const {
+    if (!options_.json) return line(reason);
+    print_line(json_line::of_unreachable(time_now(), options_.name, reason));
   }
 
  private:
-  void report(event const& one, lock_state const& now, bool on_both) {
-    bool const both = on_both && wire_of(what_.wire) == wire::automatic;
-    if (both && !warned_) output::note("warning: " + on_both_wires(what_.name));
+  void report(event const& change, lock_state const& now, bool on_both) {
+    bool const both = on_both && wire_of(options_.wire) == wire::automatic;
+    if (both && !warned_) output::note("warning: " + on_both_wires(options_.name));
     warned_ = warned_ || both;
-    if (what_.json) return print_line(json_line::of_event(one, time_now(), now));
-    line((both ? fmt::format("{}: ", listing::wire_word(now)) : "") + words_of(one, now));
+    if (options_.json) return print_line(json_line::of_event(change, time_now(), now));
+    line((both ? fmt::format("{}: ", listing::wire_word(now)) : "") + words_of(change, now));
   }
 
   static void line(std::string const& text) { print_line(time_now() + "  " + output::one_line(text)); }
 
-  watch_options const& what_;
+  watch_options const& options_;
   bool warned_ = false;
 };
 
-/// Nullopt when it can't be reached just now: `why` says so.
-std::optional<lock_on_wires> look_again(client& redis, std::string const& name, std::string& why) {
+/// Nullopt when the server can't be reached; `reason` then has the error.
+std::optional<lock_on_wires> look_again(client& redis, std::string const& name, std::string& reason) {
   try {
     return peek_on_wires(redis, name);
   } catch (error const& problem) {
     if (problem.code() != errc::unreachable) throw;
-    why = problem.what();
+    reason = problem.what();
     return std::nullopt;
   }
 }
 
-int watch(watch_options const& what) {
-  client redis{find_locks_server(what.common.url), {.name = "holdfast-watch", .log = output::hook()}};
-  reporter report{what};
+int watch(watch_options const& options) {
+  client redis{find_locks_server(options.common.url), {.name = "holdfast-watch", .log = output::hook()}};
+  reporter report{options};
   auto const start = clock::now();
   auto last_at = start;
-  auto last = peek_on_wires(redis, what.name);
+  auto last = peek_on_wires(redis, options.name);
   report.seen(last);
   bool out_of_reach = false;
   for (;;) {
-    std::chrono::nanoseconds pause = what.interval;
-    if (what.limit) pause = std::min<std::chrono::nanoseconds>(pause, start + *what.limit - clock::now());
+    std::chrono::nanoseconds pause = options.interval;
+    if (options.limit)
+      pause = std::min<std::chrono::nanoseconds>(pause, start + *options.limit - clock::now());
     if (pause <= 0ns) return 0;
     std::this_thread::sleep_for(pause);
     check_reader();
     auto const asked_at = clock::now();
-    std::string why;
-    auto now = look_again(redis, what.name, why);
+    std::string reason;
+    auto now = look_again(redis, options.name, reason);
     if (!now) {
-      if (!out_of_reach) report.unreachable(why);
+      if (!out_of_reach) report.unreachable(reason);
       out_of_reach = true;
       continue;
     }
@@ -213,25 +215,25 @@ int watch(watch_options const& what) {
 }  // namespace
 
 void add_watch(command_line& line, action& chosen) {
-  auto const to = std::make_shared<watch_options>();
+  auto const options = std::make_shared<watch_options>();
   auto command = line.add_command("watch", "Show what happens to a lock, as it happens");
   command.usage("holdfast watch [OPTIONS] NAME");
-  add_name(command, to->name);
-  command.value("--interval", to->interval_text, "How often to look (default: 100ms, at least 10ms)",
+  add_name(command, options->name);
+  command.value("--interval", options->interval_text, "How often to look (default: 100ms, at least 10ms)",
                 "DURATION");
-  command.value("--for", to->for_text, "End after so long (default: never)", "DURATION");
-  add_searched_wire(command, to->wire);
-  add_json(command, to->json);
-  add_common(command, to->common);
+  command.value("--for", options->for_text, "End after so long (default: never)", "DURATION");
+  add_searched_wire(command, options->wire);
+  add_json(command, options->json);
+  add_common(command, options->common);
   command.footer(watch_footer);
-  command.when_read([to, &chosen] {
-    require(!to->name.empty(), "NAME is empty: say which lock");
-    to->interval = duration_of("--interval", to->interval_text);
-    require(to->interval >= shortest_interval, "--interval: at least 10ms");
-    if (to->for_text) to->limit = duration_of("--for", *to->for_text);
-    chosen = [to] {
-      set_up(to->common);
-      return watch(*to);
+  command.when_read([options, &chosen] {
+    require(!options->name.empty(), "NAME is empty: say which lock");
+    options->interval = duration_of("--interval", options->interval_text);
+    require(options->interval >= shortest_interval, "--interval: at least 10ms");
+    if (options->for_text) options->limit = duration_of("--for", *options->for_text);
+    chosen = [options] {
+      set_up(options->common);
+      return watch(*options);
     };
   });
 }

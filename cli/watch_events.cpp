@@ -8,7 +8,8 @@ namespace {
 
 std::string_view client_of(std::string_view owner) { return owner.substr(0, owner.rfind(':')); }
 
-/// Held by one at a time, or by several; or a number of permits, of which none are out in a counter.
+/// The kinds: locks with one holder at a time, locks with several, and numbers (permits and counters; a
+/// counter has no holders).
 bool is_single(lock_state const& lock) {
   return lock.kind == lock_kind::exclusive || lock.kind == lock_kind::foreign ||
          lock.kind == lock_kind::reentrant;
@@ -30,23 +31,24 @@ std::int64_t times_held(lock_state const& lock) {
   return lock.holders.empty() ? 1 : lock.holders.front().count;
 }
 
-bool has(lock_state const& lock, hold_info const& one) {
-  return std::ranges::any_of(lock.holders, [&one](hold_info const& other) {
-    return other.side == one.side && other.who.owner == one.who.owner;
+bool has(lock_state const& lock, hold_info const& hold) {
+  return std::ranges::any_of(lock.holders, [&hold](hold_info const& other) {
+    return other.side == hold.side && other.who.owner == hold.who.owner;
   });
 }
 
-/// Those that left come first: a writer goes before readers come.
-std::vector<event> changes_of_crowd(lock_state const& before, lock_state const& now) {
+/// Departures come first: a writer leaves before readers come.
+std::vector<event> changes_of_holders(lock_state const& before, lock_state const& now) {
   std::vector<event> all;
   bool const complete =
       before.holding == std::ssize(before.holders) && now.holding == std::ssize(now.holders);
   if (complete) {
-    for (auto const& one : before.holders) {
-      if (!has(now, one)) all.push_back({.what = happening::left, .before = before.holder, .who = one});
+    for (auto const& hold : before.holders) {
+      if (!has(now, hold)) all.push_back({.what = happening::left, .before = before.holder, .who = hold});
     }
-    for (auto const& one : now.holders) {
-      if (!has(before, one)) all.push_back({.what = happening::joined, .before = before.holder, .who = one});
+    for (auto const& hold : now.holders) {
+      if (!has(before, hold))
+        all.push_back({.what = happening::joined, .before = before.holder, .who = hold});
     }
   }
   if (all.empty() &&
@@ -62,8 +64,8 @@ std::vector<event> waiters_changed(lock_state const& before, lock_state const& n
 
 }  // namespace
 
-std::string_view to_string(happening what) noexcept {
-  switch (what) {
+std::string_view to_string(happening kind) noexcept {
+  switch (kind) {
     case happening::seen:
       return "seen";
     case happening::acquired:
@@ -104,7 +106,7 @@ std::vector<event> changes(lock_state const& before, lock_state const& now,
       (is_held(before) && is_held(now) && is_read_write(before) != is_read_write(now)))
     return {{.what = happening::became, .before = before.holder}};
   if ((is_read_write(before) && is_read_write(now)) || is_number(now)) {
-    auto all = changes_of_crowd(before, now);
+    auto all = changes_of_holders(before, now);
     return all.empty() ? waiters_changed(before, now) : all;
   }
   if (is_held(before) && is_held(now)) {

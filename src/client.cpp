@@ -1,4 +1,4 @@
-// The one file that knows every layer: it makes an engine of a URL.
+// Makes an engine of a URL. The only file that knows every layer.
 
 #include <boost/system/system_error.hpp>
 #include <cstdlib>
@@ -18,28 +18,28 @@
 namespace holdfast {
 namespace {
 
-/// All clients of the process, for exit(), and those that are never destroyed, kept where they can be found:
-/// in a forked child those of its parent, and at exit() those with a thread inside a callback. Made with the
-/// first client and never destroyed: it is used when everything else is. No static of a function: a child
-/// that is forked while another thread makes one would wait for it for ever.
+/// All clients of the process, for exit(). Also keeps the engines that are never destroyed reachable: in a
+/// forked child the engines of its parent, and engines with a thread inside a callback. Made with the first
+/// client and never destroyed: it is used after everything else is destroyed. No static of a function: a
+/// child that is forked while another thread initializes that would wait for ever.
 struct registry {
   std::unordered_map<engine::core const*, std::weak_ptr<engine::core>> cores;
-  // Both with room for one more than there are clients: neither the end of one nor exit() may fail.
+  // Both have room for one more than there are clients: neither ~client() nor exit() may fail.
   std::vector<std::shared_ptr<engine::core>> kept;
   std::vector<std::shared_ptr<engine::core>> at_exit;
 
-  void add(std::shared_ptr<engine::core> const& one) {
+  void add(std::shared_ptr<engine::core> const& core) {
     kept.reserve(kept.size() + cores.size() + 1);
     at_exit.reserve(cores.size() + 1);
-    cores.emplace(one.get(), one);
+    cores.emplace(core.get(), core);
   }
 };
 constinit registry* all_clients = nullptr;
 
 std::mutex& registry_guard() noexcept { return guard_across_fork(static_cast<void const*>(&all_clients)); }
 
-/// Nobody destroys what exit() leaves on the stacks: gives the locks back, so that others needn't wait for
-/// the ttl.
+/// exit() doesn't destroy objects on the stacks of threads: gives their locks back, so that others needn't
+/// wait for the ttl.
 void release_at_exit() noexcept {
   std::vector<std::shared_ptr<engine::core>> cores;  // shared: another thread may be destroying its client
   {
@@ -49,14 +49,14 @@ void release_at_exit() noexcept {
       if (auto still = core.lock()) cores.push_back(std::move(still));
     }
   }
-  // Step by step: what one gives back another one's thread may be waiting for; and all share the bound.
+  // Each step for all clients: a thread of one may wait for a lock of another. All share the time bound.
   for (auto const& core : cores) core->begin_exit();
   for (auto const& core : cores) core->give_all_back();
   auto const begun = boot_clock::now();
   for (auto const& core : cores) core->await_given_back(begun);
 }
 
-/// Under the guard.
+/// With registry_guard() held.
 registry& living() {
   if (all_clients == nullptr) {
     all_clients = new registry;
@@ -65,8 +65,8 @@ registry& living() {
   return *all_clients;
 }
 
-void check(bool fine, char const* what) {
-  if (!fine) throw error{std::errc::invalid_argument, what};
+void check(bool fine, char const* message) {
+  if (!fine) throw error{std::errc::invalid_argument, message};
 }
 
 void check(client_options const& options) {
@@ -77,27 +77,26 @@ void check(client_options const& options) {
   check(options.max_reply_bytes >= 65536, "client_options::max_reply_bytes must be at least 65536");
 }
 
-/// What a client is made of takes a few descriptors. Whatever can't be had is an error of ours, and not of
-/// the library that asked for it.
-std::shared_ptr<engine::core> make_core(net::deployment_url where, client_options options) {
-  auto const url = where.server.display;
-  auto const refused = [&url](std::error_code why) {
+/// A client needs a few descriptors. Turns the errors of the libraries that can't get one into our own.
+std::shared_ptr<engine::core> make_core(net::deployment_url url, client_options options) {
+  auto const display = url.server.display;
+  auto const refused = [&display](std::error_code code) {
     auto const descriptors =
-        why == std::errc::too_many_files_open || why == std::errc::too_many_files_open_in_system;
-    return error{why, url + ": the client can't be made (" + why.message() + ")" +
-                          (descriptors ? "; raise the number of files that this process may have open "
-                                         "(ulimit -n), or close others: it takes four, and one for each "
-                                         "connection"
-                                       : "")};
+        code == std::errc::too_many_files_open || code == std::errc::too_many_files_open_in_system;
+    return error{code, display + ": the client can't be made (" + code.message() + ")" +
+                           (descriptors ? "; raise the number of files that this process may have open "
+                                          "(ulimit -n), or close others: it takes four, and one for each "
+                                          "connection"
+                                        : "")};
   };
   try {
-    return std::make_shared<engine::core>(std::move(where), std::move(options));
+    return std::make_shared<engine::core>(std::move(url), std::move(options));
   } catch (error const&) {
     throw;
-  } catch (std::system_error const& why) {
-    throw refused(why.code());
-  } catch (boost::system::system_error const& why) {
-    throw refused(why.code());
+  } catch (std::system_error const& failure) {
+    throw refused(failure.code());
+  } catch (boost::system::system_error const& failure) {
+    throw refused(failure.code());
   }
 }
 
@@ -113,7 +112,7 @@ client::client(std::string const& url, client_options options) {
 client::~client() {
   if (!core_) return;
   if (core_->forked()) {
-    // A copy of the parent's, with its connections: to touch any of it would disturb the parent.
+    // A copy of the parent's engine and its connections: to touch any of it would disturb the parent.
     std::lock_guard const hold{registry_guard()};
     living().kept.push_back(std::move(core_));
     return;

@@ -1,4 +1,4 @@
-/// How long to wait before the next try.
+/// Pauses between tries.
 #pragma once
 
 #include <algorithm>
@@ -7,9 +7,9 @@
 
 namespace holdfast {
 
-/// Exponential back-off with full jitter: uniform in [floor, min(cap, floor·2ⁿ)], n counting the tries that
-/// failed. Full jitter, since clients that lost the same server at the same moment must not come back at the
-/// same moment. Knows no clock: the caller sleeps.
+/// Exponential back-off with full jitter: uniform in [floor, min(cap, floor·2ⁿ)], where n is the number of
+/// failed tries. Full jitter keeps clients that lost the same server at the same moment from coming back at
+/// the same moment. Uses no clock: the caller sleeps.
 class backoff {
  public:
   using nanoseconds = std::chrono::nanoseconds;

@@ -5,7 +5,7 @@
 namespace holdfast {
 namespace {
 
-/// As people say it: two units at the most, "41 s", "3 min 20 s", "2 h 5 min".
+/// A time in at most two units: "41 s", "3 min 20 s", "2 h 5 min".
 std::string spoken(std::chrono::microseconds time) {
   using namespace std::chrono;
   auto const with = [](auto big, char const* unit, auto rest, char const* small) {

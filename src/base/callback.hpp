@@ -13,8 +13,8 @@ namespace holdfast {
 template <class Signature>
 class callback;
 
-/// Like std::function, but move-only, and with room for what our hot paths capture (a few pointers and a
-/// number), which std::function would allocate for.
+/// Like std::function, but move-only, and with enough room in place for the captures of the hot paths (a few
+/// pointers and a number), for which std::function would allocate.
 template <class Result, class... Args>
 class callback<Result(Args...)> {
  public:
@@ -52,9 +52,9 @@ class callback<Result(Args...)> {
   ~callback() { reset(); }
 
   void swap(callback& other) noexcept {
-    auto mine = std::move(*this);
+    auto previous = std::move(*this);
     *this = std::move(other);
-    other = std::move(mine);
+    other = std::move(previous);
   }
 
   void reset() noexcept {

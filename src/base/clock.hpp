@@ -6,9 +6,9 @@
 
 namespace holdfast {
 
-/// Cpp17Clock over CLOCK_BOOTTIME. A lease goes on expiring on the server while this machine is suspended,
-/// and CLOCK_MONOTONIC, hence std::chrono::steady_clock, stands still meanwhile: a holder that woke up would
-/// take an expired lease for valid. Wall clocks are no choice either: they can be set back.
+/// Cpp17Clock over CLOCK_BOOTTIME. A lease goes on expiring on the server while this machine is suspended.
+/// CLOCK_MONOTONIC, hence std::chrono::steady_clock, stands still meanwhile: after a resume a holder would
+/// take an expired lease for valid. Wall clocks don't work either: they can be set back.
 struct boot_clock {
   using duration = std::chrono::nanoseconds;
   using rep = duration::rep;

@@ -38,7 +38,7 @@ class category final : public std::error_category {
   }
 };
 
-// No static of the function, which another thread may be making when this process forks.
+// Not a function-local static: another thread may be initializing that when this process forks.
 constinit category const instance{};
 
 }  // namespace

@@ -1,17 +1,17 @@
-/// Forked children: noticing that this process is one, and locks that don't stay locked in it.
+/// Support for fork(): detecting a forked child, and mutexes that don't stay locked in it.
 #pragma once
 
 #include <mutex>
 
 namespace holdfast {
 
-/// A number that changes in each forked child: whoever remembers another one lives in a copy of its process.
-/// Costs a load; getpid() would cost a system call.
+/// A number that changes in each forked child: an object that recorded another number is a copy of its
+/// parent's object. Costs a load; getpid() would cost a system call.
 [[nodiscard]] int fork_generation() noexcept;
 
-/// The lock for what a forked child may touch, too: no thread has it while the process forks, so that the
-/// child finds it free, and what it guards whole. There are a few for all, chosen by the address of what is
-/// guarded: have one for a moment, and no second one with it.
-[[nodiscard]] std::mutex& guard_across_fork(void const* of) noexcept;
+/// The mutex for an object that a forked child may touch, too. No thread holds it while the process forks, so
+/// the child finds the mutex free and the object consistent. A few mutexes serve all objects and are chosen
+/// by the object's address: hold one briefly, and never two at a time.
+[[nodiscard]] std::mutex& guard_across_fork(void const* object) noexcept;
 
 }  // namespace holdfast

@@ -1,4 +1,4 @@
-/// Which of a cluster's 16384 hash slots a key is in.
+/// The hash slot of a key: one of a cluster's 16384.
 #pragma once
 
 #include <array>
@@ -11,7 +11,7 @@ constexpr std::uint16_t hash_slots = 16384;
 
 namespace detail {
 
-/// CRC-16/XMODEM: polynomial 0x1021, from 0, as the Redis Cluster specification has it.
+/// CRC-16/XMODEM: polynomial 0x1021, initial value 0, as in the Redis Cluster specification.
 constexpr auto crc16_table = [] {
   std::array<std::uint16_t, 256> table{};
   for (unsigned byte = 0; byte != table.size(); ++byte) {
@@ -24,8 +24,8 @@ constexpr auto crc16_table = [] {
 
 }  // namespace detail
 
-/// What decides about the slot: the text between the first `{` and the first `}` behind it; all of the key
-/// when there is no such pair, or nothing in it.
+/// The part of the key that the slot is computed from: the text between the first `{` and the first `}` after
+/// it; the whole key when there is no such pair, or nothing in it.
 constexpr std::string_view hash_tag(std::string_view key) noexcept {
   auto const open = key.find('{');
   if (open == std::string_view::npos) return key;

@@ -1,4 +1,4 @@
-/// Identities that nobody else has.
+/// Unique identifiers.
 #pragma once
 
 #include <cstdint>
@@ -6,7 +6,7 @@
 
 namespace holdfast {
 
-/// A random UUID (version 4), 36 characters in lower case. From the kernel's generator at every call, so a
+/// A random UUID (version 4), 36 characters in lower case. Each call reads the kernel's generator, so a
 /// forked child never repeats its parent's. Thread-safe. Throws std::system_error when the kernel has no
 /// randomness.
 [[nodiscard]] std::string make_uuid();

@@ -1,4 +1,4 @@
-/// Text from others, made fit for a terminal or a log: what they wrote may be anything.
+/// Makes untrusted text, which may contain any bytes, fit for a terminal or a log.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@ namespace holdfast {
 
 namespace detail {
 
-/// How many bytes the character at the beginning has, and which it is; no bytes: that isn't UTF-8.
+/// A character: its length in bytes, and its code point. Size 0: not valid UTF-8.
 struct character {
   std::size_t size = 0;
   char32_t code = 0;
@@ -32,7 +32,7 @@ constexpr character first_of(std::string_view text) noexcept {
   return overlong || no_character ? character{} : character{size, code};
 }
 
-/// It ends the line, moves the cursor, or has the text beside it shown in another order.
+/// True for a character that ends the line, moves the cursor, or changes the order of the text beside it.
 constexpr bool has_effects(char32_t code) noexcept {
   bool const control = code < 0x20 || (code >= 0x7f && code < 0xa0);
   bool const separator = code == 0x2028 || code == 0x2029;
@@ -43,21 +43,21 @@ constexpr bool has_effects(char32_t code) noexcept {
 
 }  // namespace detail
 
-/// With control characters, those that change the direction of writing, and what is no UTF-8 as \xNN, byte by
-/// byte: one line, that does nothing but be read.
+/// Writes control characters, characters that change the direction of writing, and invalid UTF-8 as \xNN,
+/// byte by byte. The result is one line without effects on a terminal.
 inline std::string printable(std::string_view text) {
   constexpr std::string_view digits{"0123456789abcdef"};
   std::string line;
   line.reserve(text.size());
   while (!text.empty()) {
     auto const [size, code] = detail::first_of(text);
-    auto const now = text.substr(0, size == 0 ? 1 : size);
-    text.remove_prefix(now.size());
+    auto const piece = text.substr(0, size == 0 ? 1 : size);
+    text.remove_prefix(piece.size());
     if (size != 0 && !detail::has_effects(code)) {
-      line += now;
+      line += piece;
       continue;
     }
-    for (char const c : now) {
+    for (char const c : piece) {
       auto const byte = static_cast<unsigned char>(c);
       line.append("\\x").append(1, digits[byte >> 4U]).append(1, digits[byte & 0xfU]);
     }

@@ -1,4 +1,4 @@
-/// Threads that no signal of the program's is delivered to.
+/// Threads that receive none of the program's signals.
 #pragma once
 
 #include <pthread.h>
@@ -9,7 +9,7 @@
 
 namespace holdfast {
 
-/// Blocks all signals for this thread, and those that it starts, while it lives.
+/// While it lives, blocks all signals for this thread and the threads that it starts.
 class signals_blocked {
  public:
   signals_blocked() noexcept {
@@ -32,7 +32,7 @@ template <class F>
   return std::thread{std::move(f)};
 }
 
-/// What to do about that.
+/// Advice for the error message of that exception.
 inline constexpr auto advice_about_threads =
     "raise the number of threads that this process may have (ulimit -u, pids.max of its cgroup), or end "
     "others";

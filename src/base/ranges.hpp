@@ -1,4 +1,4 @@
-/// What the times among the options may be: the one table of it.
+/// The allowed range of every option that is a time.
 #pragma once
 
 #include <holdfast/error.hpp>
@@ -13,8 +13,8 @@
 
 namespace holdfast {
 
-/// Both ends are allowed. Whatever is worked out of them, a few of them added to a point in time included,
-/// stays far from an overflow.
+/// Both ends are allowed. No computation with these times overflows, not even the sum of several of them and
+/// a point in time.
 template <class Options>
 struct time_range {
   char const* name;
@@ -28,7 +28,7 @@ namespace ranges {
 using namespace std::chrono_literals;
 
 inline constexpr milliseconds year = 365 * 24h;
-/// As far as to_wait() goes.
+/// The limit of to_wait(), too.
 inline constexpr milliseconds century = 100 * year;
 
 inline constexpr std::array of_locks{
@@ -53,15 +53,15 @@ inline constexpr std::array of_force{time_range<force_options>{"grace", &force_o
 /// "10 ms", "30 s", "365 days".
 [[nodiscard]] std::string in_words(milliseconds time);
 
-/// Throws std::errc::invalid_argument for the first time that is out of its range. `title` gives what
-/// messages call an option, of its name.
+/// Throws std::errc::invalid_argument for the first time that is out of its range. `title(name)` is the text
+/// by which messages call the option.
 template <class Options, std::size_t N, class Title>
 void check(Options const& given, std::array<time_range<Options>, N> const& table, Title title) {
-  for (auto const& one : table) {
-    auto const time = given.*one.option;
-    if (one.least <= time && time <= one.most) continue;
-    throw error{std::errc::invalid_argument, title(one.name) + " must be from " + in_words(one.least) +
-                                                 " to " + in_words(one.most) + ", not " + in_words(time)};
+  for (auto const& range : table) {
+    auto const time = given.*range.option;
+    if (range.least <= time && time <= range.most) continue;
+    throw error{std::errc::invalid_argument, title(range.name) + " must be from " + in_words(range.least) +
+                                                 " to " + in_words(range.most) + ", not " + in_words(time)};
   }
 }
 

@@ -1,4 +1,4 @@
-/// The way from a public client to its engine, for the synchronizers and nobody else.
+/// Gives the synchronizers, and no other code, the engine of a public client.
 #pragma once
 
 #include <holdfast/client.hpp>

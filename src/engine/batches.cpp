@@ -7,33 +7,33 @@
 namespace holdfast::engine {
 namespace {
 
-/// Keys in one command: enough to make the command's own cost vanish, and the server's pause (about 1.5 µs
-/// each) stay well under a millisecond.
+/// Keys in one command. The cost of the command itself becomes negligible, and the server's pause (about 1.5
+/// µs a key) stays well under a millisecond.
 constexpr std::size_t batch_size = 256;
 
 constexpr std::size_t usual_size = 16;
 
 }  // namespace
 
-std::size_t batches::hash::operator()(kind const& one) const noexcept {
-  auto const ttl = static_cast<std::size_t>(one.ttl.count());
-  return std::hash<void const*>{}(one.how) ^ (ttl * hash_slots + one.slot);
+std::size_t batches::hash::operator()(kind const& key) const noexcept {
+  auto const ttl = static_cast<std::size_t>(key.ttl.count());
+  return std::hash<void const*>{}(key.protocol) ^ (ttl * hash_slots + key.slot);
 }
 
-void batches::add(lease_state& one, std::uint16_t slot) {
-  auto const& at = one.queue();
-  kind const mine{.how = &at.protocol(), .ttl = one.options().ttl, .slot = slot};
-  if (last_ == nullptr || mine != last_kind_) {
-    last_ = &open_.try_emplace(mine, open_batch{.place = 0, .keys = batch_size}).first->second;
-    last_kind_ = mine;
+void batches::add(lease_state& lease, std::uint16_t slot) {
+  auto const& queue = lease.queue();
+  kind const wanted{.protocol = &queue.protocol(), .ttl = lease.options().ttl, .slot = slot};
+  if (last_ == nullptr || wanted != last_kind_) {
+    last_ = &open_.try_emplace(wanted, open_batch{.index = 0, .keys = batch_size}).first->second;
+    last_kind_ = wanted;
   }
-  auto const keys = at.protocol().several == nullptr ? 1 : at.protocol().several->count(at.name());
+  auto const keys = queue.protocol().several == nullptr ? 1 : queue.protocol().several->count(queue.name());
   if (last_->keys + keys > batch_size) {
     all_.emplace_back();
-    *last_ = {.place = all_.size() - 1, .keys = 0};
+    *last_ = {.index = all_.size() - 1, .keys = 0};
     all_.back().reserve(usual_size);
   }
-  all_[last_->place].emplace_back(&one);
+  all_[last_->index].emplace_back(&lease);
   last_->keys += keys;
 }
 

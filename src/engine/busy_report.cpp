@@ -1,4 +1,4 @@
-// Who is in the way of those that go without the lock.
+// Reports the holder when a caller goes without the lock.
 
 #include <algorithm>
 #include <utility>
@@ -10,7 +10,7 @@
 namespace holdfast::engine {
 namespace {
 
-/// Callers of this process that are counted as ahead: what a try costs mustn't grow with those that wait.
+/// The most callers of this process that count as ahead: the cost of a try mustn't grow with the queue.
 constexpr std::int64_t most_counted = 1000;
 
 std::chrono::microseconds rounded(std::chrono::nanoseconds time) {
@@ -19,48 +19,48 @@ std::chrono::microseconds rounded(std::chrono::nanoseconds time) {
 
 }  // namespace
 
-/// From what is known here: asking is left to whoever wants to know more. The callers of this process that
-/// stand before it in the line count as ahead.
-void core::note_busy(waiter const& who) noexcept try {
-  auto& at = *who.queue;
+/// Uses only what this client knows; last_busy() asks the server for more. Callers before it in this
+/// process's queue count as ahead.
+void core::note_busy(waiter const& caller) noexcept try {
+  auto& queue = *caller.queue;
   auto ahead = std::int64_t{0};
-  for (auto const& other : at.waiters) {
-    if (&other == &who || ahead == most_counted) break;
+  for (auto const& other : queue.waiters) {
+    if (&other == &caller || ahead == most_counted) break;
     ++ahead;
   }
-  busy_info how{.ahead = ahead};
-  if (at.holder != nullptr) {
+  busy_info info{.ahead = ahead};
+  if (queue.holder != nullptr) {
     auto const now = boot_clock::now();
-    how.holder.owner = owner_id(at.holder->number());
-    how.held_for = rounded(now - at.since);
-    how.ttl_left = std::chrono::duration_cast<milliseconds>(at.holder->deadline() - now);
-  } else if (at.contender && at.contender->last.heard_at != time_point{}) {
-    auto const& last = at.contender->last;
+    info.holder.owner = owner_id(queue.holder->number());
+    info.held_for = rounded(now - queue.since);
+    info.ttl_left = std::chrono::duration_cast<milliseconds>(queue.holder->deadline() - now);
+  } else if (queue.contender && queue.contender->last.heard_at != time_point{}) {
+    auto const& last = queue.contender->last;
     auto const age = boot_clock::now() - last.heard_at;
-    how.holder.owner = last.what.holder;
+    info.holder.owner = last.what.holder;
     if (last.what.held_for.count() >= 0 && !uuid_of(last.what.holder).empty()) {
-      how.held_for = last.what.held_for + rounded(age);
+      info.held_for = last.what.held_for + rounded(age);
     }
     if (last.what.pttl.count() >= 0) {
-      how.ttl_left =
+      info.ttl_left =
           std::max(last.what.pttl - std::chrono::duration_cast<milliseconds>(age), milliseconds{0});
     }
-    how.ahead = last.what.ahead < 0 ? -1 : ahead + last.what.ahead;
+    info.ahead = last.what.ahead < 0 ? -1 : ahead + last.what.ahead;
   } else {
-    return;  // nobody answered
+    return;  // no busy reply has come
   }
-  at.set_in_the_way({std::move(how), boot_clock::now()});
+  queue.set_in_the_way({std::move(info), boot_clock::now()});
 } catch (std::bad_alloc const&) {
-  return;  // the one before is as good as none
+  return;  // the earlier report stays
 }
 
-std::optional<busy_info> core::last_busy(lock_queue& at) {
+std::optional<busy_info> core::last_busy(lock_queue& queue) {
   if (forked()) check_usable();
   std::optional<busy_info> result;
   {
     reactor::lock const hold{loop_.mutex()};
-    if (at.in_the_way() == nullptr) return result;
-    result = at.in_the_way()->who;
+    if (queue.in_the_way() == nullptr) return result;
+    result = queue.in_the_way()->who;
     auto const same = uuid_of(known_.owner) == uuid_of(result->holder.owner);
     if (same && !known_.host.empty()) {
       auto owner = std::move(result->holder.owner);
@@ -90,10 +90,10 @@ std::optional<busy_info> core::last_busy(lock_queue& at) {
   return result;
 }
 
-time_point core::last_busy_at(lock_queue const& at) {
+time_point core::last_busy_at(lock_queue const& queue) {
   if (forked()) check_usable();
   reactor::lock const hold{loop_.mutex()};
-  return at.in_the_way() != nullptr ? at.in_the_way()->at : time_point{};
+  return queue.in_the_way() != nullptr ? queue.in_the_way()->at : time_point{};
 }
 
 }  // namespace holdfast::engine

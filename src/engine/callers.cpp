@@ -1,5 +1,5 @@
-// Where threads and callbacks meet the engine: each function takes the client's lock, says what it wants, and
-// waits or leaves.
+// Entry points for threads and callbacks. Each function takes the client's lock, starts its operation, and
+// waits or returns.
 
 #include <holdfast/wait_time.hpp>
 #include <new>
@@ -15,56 +15,56 @@
 namespace holdfast::engine {
 namespace {
 
-std::string cancelled(lock_queue const& at) { return "waiting for " + at.title() + " was cancelled"; }
+std::string cancelled(lock_queue const& queue) { return "waiting for " + queue.title() + " was cancelled"; }
 
-/// A last look at the lock is so much ahead of the end that its answer comes in time.
+/// When the last request is sent: so far ahead of `end` that its response comes in time.
 time_point last_look_before(time_point end, std::chrono::nanoseconds wait) {
   return end - std::min<std::chrono::nanoseconds>(wait / 8, std::chrono::milliseconds{25});
 }
 
 using stop_watch = std::stop_callback<std::function<void()>>;
 
-/// A thread that waits; on its stack.
+/// A waiting thread; lives on its stack.
 struct blocked_waiter final : waiter {
-  blocked_waiter(reactor::loop& loop, lock_queue_ptr at, effective_options_ptr terms,
+  blocked_waiter(reactor::loop& client_loop, lock_queue_ptr target, effective_options_ptr requested,
                  std::function<void()> when_time_is_up)
-      : waiter{std::move(at), std::move(terms), std::move(when_time_is_up)}, on{loop} {}
-  void finished() noexcept override { on.wake(caller); }
+      : waiter{std::move(target), std::move(requested), std::move(when_time_is_up)}, loop{client_loop} {}
+  void finished() noexcept override { loop.wake(thread); }
 
-  reactor::loop& on;
-  reactor::blocked_thread caller;
+  reactor::loop& loop;
+  reactor::blocked_thread thread;
 };
 
-/// A callback that waits; what calls it owns it.
+/// A waiting callback. The function that calls the callback owns it.
 struct called_waiter final : waiter {
-  called_waiter(reactor::loop& loop, lock_queue_ptr at, effective_options_ptr terms,
-                std::function<void()> when_time_is_up, acquire_handler then)
-      : waiter{std::move(at), std::move(terms), std::move(when_time_is_up)},
-        on{loop},
-        done_handler{std::move(then)} {}
+  called_waiter(reactor::loop& client_loop, lock_queue_ptr target, effective_options_ptr requested,
+                std::function<void()> when_time_is_up, acquire_handler handler)
+      : waiter{std::move(target), std::move(requested), std::move(when_time_is_up)},
+        loop{client_loop},
+        done_handler{std::move(handler)} {}
   void finished() noexcept override {
-    on.add_interest(-1);
-    on.defer(std::move(ready));
+    loop.add_interest(-1);
+    loop.defer(std::move(ready));
   }
 
-  reactor::loop& on;
+  reactor::loop& loop;
   acquire_handler done_handler;
   reactor::loop::calls ready;
-  std::optional<stop_watch> stop;  ///< made and destroyed without the lock: it waits for a callback that runs
+  std::optional<stop_watch> stop;  ///< made and destroyed without the lock: it waits for a running callback
 };
 
 }  // namespace
 
-/// The caller has given up waiting. It hears of that, or that there is no memory to say so.
-void core::cancel(waiter& who) noexcept {
+/// The caller has given up. It gets errc::cancelled, or no_memory_ if that error can't be made.
+void core::cancel(waiter& caller) noexcept {
   reactor::lock inner{loop_.mutex()};
-  if (who.done) return;
+  if (caller.done) return;
   try {
-    who.failure = std::make_shared<error const>(errc::cancelled, cancelled(*who.queue));
+    caller.failure = std::make_shared<error const>(errc::cancelled, cancelled(*caller.queue));
   } catch (std::bad_alloc const&) {
-    who.failure = no_memory_;
+    caller.failure = no_memory_;
   }
-  leave(who);
+  leave(caller);
   loop_.leave(inner);
 }
 
@@ -72,73 +72,77 @@ void core::prepare() {
   check_usable();
   try {
     loop_.start_keeper();
-  } catch (std::system_error const& why) {
-    throw error{why.code(), url() + ": the thread of the client can't be started (" + why.code().message() +
-                                "), so nothing was sent; " + advice_about_threads};
+  } catch (std::system_error const& failure) {
+    throw error{failure.code(), url() + ": the thread of the client can't be started (" +
+                                    failure.code().message() + "), so nothing was sent; " +
+                                    advice_about_threads};
   }
 }
 
-lease_state_ptr core::acquire(lock_queue_ptr const& at, effective_options_ptr const& how, patience_time wait,
-                              std::stop_token const& stop, int amount, outages in_outage) {
+lease_state_ptr core::acquire(lock_queue_ptr const& queue, effective_options_ptr const& options,
+                              patience_time wait, std::stop_token const& stop, int amount,
+                              outages in_outage) {
   if (forked()) check_usable();
-  if (stop.stop_requested()) throw error{errc::cancelled, cancelled(*at)};
+  if (stop.stop_requested()) throw error{errc::cancelled, cancelled(*queue)};
   auto const end = wait ? boot_clock::now() + *wait : time_point::max();
   auto const once = wait && wait->count() <= 0;
   if (!once && !reactor::loop::may_wait()) {
     throw error{std::errc::resource_deadlock_would_occur,
-                "a callback can't wait for " + at->title() +
+                "a callback can't wait for " + queue->title() +
                     ": too many wait already, and those behind it may be what it would wait for; use "
                     "async_acquire there, or try"};
   }
   reactor::lock hold{loop_.mutex()};
   prepare();
-  blocked_waiter who{loop_, at, how, [this, &who] { time_up(who); }};
-  who.once = once;
-  who.amount = amount;
-  who.steadfast = in_outage == outages::waited_out;
-  if (wait) who.last_look = last_look_before(end, *wait);
-  start(who);
-  if (!who.done && wait && !who.once) loop_.arm(who.time_up, end);
-  if (stop.stop_possible() && !who.done) {
+  blocked_waiter caller{loop_, queue, options, [this, &caller] { time_up(caller); }};
+  caller.once = once;
+  caller.amount = amount;
+  caller.steadfast = in_outage == outages::waited_out;
+  if (wait) caller.last_look = last_look_before(end, *wait);
+  start(caller);
+  if (!caller.done && wait && !caller.once) loop_.arm(caller.time_up, end);
+  if (stop.stop_possible() && !caller.done) {
     hold.unlock();
-    stop_watch const watch{stop, [this, &who] { cancel(who); }};
+    stop_watch const watch{stop, [this, &caller] { cancel(caller); }};
     hold.lock();
-    loop_.wait(hold, who.caller);
+    loop_.wait(hold, caller.thread);
   } else {
-    loop_.wait(hold, who.caller);
+    loop_.wait(hold, caller.thread);
   }
-  if (who.failure) throw error{*who.failure};
-  return std::move(who.lease);
+  if (caller.failure) throw error{*caller.failure};
+  return std::move(caller.lease);
 }
 
-void core::async_acquire(lock_queue_ptr const& at, effective_options_ptr const& how, patience_time wait,
-                         std::stop_token stop, acquire_handler done, int amount, outages in_outage) {
+void core::async_acquire(lock_queue_ptr const& queue, effective_options_ptr const& options,
+                         patience_time wait, std::stop_token stop, acquire_handler done, int amount,
+                         outages in_outage) {
   if (forked()) check_usable();
   reactor::lock hold{loop_.mutex()};
   prepare();
-  auto who = std::make_shared<called_waiter>(loop_, at, how, std::function<void()>{}, std::move(done));
-  who->time_up.set([this, raw = who.get()] { time_up(*raw); });
+  auto caller =
+      std::make_shared<called_waiter>(loop_, queue, options, std::function<void()>{}, std::move(done));
+  caller->time_up.set([this, raw = caller.get()] { time_up(*raw); });
   std::function<void()> on_stop;
   if (stop.stop_possible()) {
-    on_stop = [this, weak = std::weak_ptr{who}] {
+    on_stop = [this, weak = std::weak_ptr{caller}] {
       if (auto const still = weak.lock()) cancel(*still);
     };
   }
-  who->ready.emplace_back([who] { who->done_handler(std::move(who->lease), who->failure); });
-  who->once = wait && wait->count() <= 0;
-  who->amount = amount;
-  who->steadfast = in_outage == outages::waited_out;
+  caller->ready.emplace_back([caller] { caller->done_handler(std::move(caller->lease), caller->failure); });
+  caller->once = wait && wait->count() <= 0;
+  caller->amount = amount;
+  caller->steadfast = in_outage == outages::waited_out;
   loop_.add_interest(1);
   auto const end = wait ? boot_clock::now() + *wait : time_point::max();
-  if (wait) who->last_look = last_look_before(end, *wait);
-  start(*who);
-  if (!who->done && wait && !who->once) loop_.arm(who->time_up, end);
-  if (stop.stop_possible() && !who->done) {
-    // The callback may run at any time from here on, also inside its constructor, and may be the last to know
+  if (wait) caller->last_look = last_look_before(end, *wait);
+  start(*caller);
+  if (!caller->done && wait && !caller->once) loop_.arm(caller->time_up, end);
+  if (stop.stop_possible() && !caller->done) {
+    // The stop callback may run from here on, also inside its constructor, and may own the last reference to
     // the waiter.
     hold.unlock();
-    who->stop.emplace(std::move(stop), std::move(on_stop));
-    who.reset();
+    caller->stop.emplace(std::move(stop), std::move(on_stop));
+    caller.reset();
     hold.lock();
   }
   loop_.leave(hold);
@@ -158,50 +162,49 @@ void core::async_pause(std::chrono::nanoseconds time, callback<void()> done) {
   loop_.leave(hold);
 }
 
-/// Sends `count` requests by `send`, which is given what to do with each answer, and waits for all of them.
+/// Sends `count` requests and waits for all responses. `send` gets the index and the handler of each.
 template <class Send>
 std::vector<net::response> core::wait_for_answers(std::size_t count, Send send) {
   if (forked()) check_usable();
   reactor::lock hold{loop_.mutex()};
   prepare();
   if (count == 0) return {};
-  // Shared with those that are sent, should one of the others not be.
+  // Shared with the requests already sent, should a later one throw.
   struct awaited {
-    std::vector<net::response> answers;
-    std::size_t left;
+    std::vector<net::response> responses;
+    std::size_t remaining;
     std::shared_ptr<error const> failure{};
-    reactor::blocked_thread caller{};
+    reactor::blocked_thread thread{};
   };
-  auto const mine = std::make_shared<awaited>(std::vector<net::response>{count}, count);
+  auto const pending = std::make_shared<awaited>(std::vector<net::response>{count}, count);
   for (std::size_t i = 0; i != count; ++i) {
-    send(i, [this, mine, i](net::response&& how) {
-      if (how.failure) mine->failure = how.failure;
-      mine->answers[i] = std::move(how);
-      if (--mine->left == 0) loop_.wake(mine->caller);
+    send(i, [this, pending, i](net::response&& response) {
+      if (response.failure) pending->failure = response.failure;
+      pending->responses[i] = std::move(response);
+      if (--pending->remaining == 0) loop_.wake(pending->thread);
     });
   }
-  loop_.wait(hold, mine->caller);
-  if (mine->failure) throw error{*mine->failure};
-  return std::move(mine->answers);
+  loop_.wait(hold, pending->thread);
+  if (pending->failure) throw error{*pending->failure};
+  return std::move(pending->responses);
 }
 
-std::vector<net::response> core::run_scripts(std::span<call const> scripts,
-                                             scripting::send_options patience) {
+std::vector<net::response> core::run_scripts(std::span<call const> scripts, scripting::send_options send) {
   return wait_for_answers(scripts.size(), [&](std::size_t i, callback<void(net::response&&)> done) {
-    servers_->run(scripts[i], std::move(done), patience);
+    servers_->run(scripts[i], std::move(done), send);
   });
 }
 
 std::vector<resp::reply> core::ask_server(std::span<call const> scripts) {
-  auto answers = run_scripts(scripts);
+  auto responses = run_scripts(scripts);
   std::vector<resp::reply> replies;
-  replies.reserve(answers.size());
-  for (auto& one : answers) replies.push_back(std::move(one.reply));
+  replies.reserve(responses.size());
+  for (auto& response : responses) replies.push_back(std::move(response.reply));
   return replies;
 }
 
-net::response core::ask_server(call const& script, scripting::send_options patience) {
-  return std::move(run_scripts({&script, 1}, patience).front());
+net::response core::ask_server(call const& script, scripting::send_options send) {
+  return std::move(run_scripts({&script, 1}, send).front());
 }
 
 resp::reply core::ask_server(call const& script, std::string_view about) {
@@ -211,13 +214,13 @@ resp::reply core::ask_server(call const& script, std::string_view about) {
 }
 
 resp::reply core::ask_server(std::span<std::string_view const> command, std::string_view key) {
-  auto answers = wait_for_answers(1, [&](std::size_t, callback<void(net::response&&)> done) {
-    net::request what{.done = std::move(done)};
-    resp::append_command(what.bytes, command);
-    if (!key.empty()) what.slot = servers_->slot_of(key);
-    servers_->send(std::move(what));
+  auto responses = wait_for_answers(1, [&](std::size_t, callback<void(net::response&&)> done) {
+    net::request request{.done = std::move(done)};
+    resp::append_command(request.bytes, command);
+    if (!key.empty()) request.slot = servers_->slot_of(key);
+    servers_->send(std::move(request));
   });
-  return std::move(answers.front().reply);
+  return std::move(responses.front().reply);
 }
 
 std::vector<std::string> core::masters() {
@@ -228,36 +231,36 @@ std::vector<std::string> core::masters() {
   };
   auto all = known();
   if (!all.empty()) return all;
-  connect();  // whoever answers has told who they are
+  connect();  // the response has named the masters
   all = known();
   if (all.empty()) throw error{errc::unreachable, url() + ": no master is known; is it a cluster?"};
   return all;
 }
 
-resp::reply core::ask_master(std::string const& which, std::span<std::string_view const> command) {
-  auto answers = wait_for_answers(1, [&](std::size_t, callback<void(net::response&&)> done) {
-    net::request what{.done = std::move(done)};
-    resp::append_command(what.bytes, command);
-    servers_->send_to(which, std::move(what));
+resp::reply core::ask_master(std::string const& master, std::span<std::string_view const> command) {
+  auto responses = wait_for_answers(1, [&](std::size_t, callback<void(net::response&&)> done) {
+    net::request request{.done = std::move(done)};
+    resp::append_command(request.bytes, command);
+    servers_->send_to(master, std::move(request));
   });
-  return std::move(answers.front().reply);
+  return std::move(responses.front().reply);
 }
 
-std::stop_token core::stop_token(lease_state& what) {
+std::stop_token core::stop_token(lease_state& lease) {
   if (forked()) return {};
   reactor::lock const hold{loop_.mutex()};
-  return what.stop_token();
+  return lease.stop_token();
 }
 
-void core::on_limit_near(lease_state& what, milliseconds before, std::function<void()> f) {
+void core::on_limit_near(lease_state& lease, milliseconds before, std::function<void()> f) {
   if (forked() || !f) return;
   {
     reactor::lock hold{loop_.mutex()};
-    if (what.status() != lease_state::state::held || what.limit() == time_point::max()) return;
-    auto const when = what.limit() - to_wait(before);
+    if (lease.status() != lease_state::state::held || lease.limit() == time_point::max()) return;
+    auto const when = lease.limit() - to_wait(before);
     if (when > boot_clock::now()) {
-      loop_.defer(what.set_warning(when, std::move(f)));
-      renewer_.add(what);
+      loop_.defer(lease.set_warning(when, std::move(f)));
+      renewer_.add(lease);
       loop_.leave(hold);
       return;
     }
@@ -265,16 +268,16 @@ void core::on_limit_near(lease_state& what, milliseconds before, std::function<v
   f();
 }
 
-void core::on_lost(lease_state& what, std::function<void(loss_cause)> f) {
+void core::on_lost(lease_state& lease, std::function<void(loss_cause)> f) {
   if (forked()) return;
   {
     reactor::lock const hold{loop_.mutex()};
-    if (what.status() != lease_state::state::lost) {
-      if (what.status() == lease_state::state::held) what.add_listener(std::move(f));
+    if (lease.status() != lease_state::state::lost) {
+      if (lease.status() == lease_state::state::held) lease.add_listener(std::move(f));
       return;
     }
   }
-  f(what.cause());
+  f(lease.cause());
 }
 
 }  // namespace holdfast::engine

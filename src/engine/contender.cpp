@@ -1,4 +1,4 @@
-// A line's candidate on the wire: what it asks, when it asks again, and how it leaves.
+// A queue's contender on the wire: its requests, its pauses between them, and how it leaves.
 
 #include <algorithm>
 #include <utility>
@@ -10,325 +10,330 @@
 namespace holdfast::engine {
 namespace {
 
-/// Errors that pass by themselves: how long to leave the server alone.
+/// The pause after an error that passes by itself.
 constexpr std::chrono::milliseconds trouble_floor{20};
 
-/// Behind the end of the holder's ttl: Redis counts in whole milliseconds, and those further back ask later,
-/// so that one of them finds it free instead of all at once.
+/// Behind the end of the holder's ttl, for each place in the queue: Redis counts in whole milliseconds, and
+/// the waiters ask one after the other, so that only one of them finds the lock free.
 constexpr std::chrono::milliseconds expiry_slack{2};
 
 }  // namespace
 
-wake core::wake_of(lock_options const& of) const noexcept {
-  return of.wake == wake::automatic ? options_.wake : of.wake;
+wake core::wake_of(lock_options const& options) const noexcept {
+  return options.wake == wake::automatic ? options_.wake : options.wake;
 }
 
-/// How callers of this lock are told, as the first of them wants it.
-wake core::wake_of(lock_queue const& at) const noexcept {
-  return wake_of(at.waiters.front().options->options);
+/// How callers of this lock are woken, as the first of them wants it.
+wake core::wake_of(lock_queue const& queue) const noexcept {
+  return wake_of(queue.waiters.front().options->options);
 }
 
-/// It is told by messages, as far as the server allows them.
-bool core::by_message(lock_queue const& at) const noexcept {
-  return wake_of(at) != wake::poll && !subscriptions_of(at).refused();
+/// Messages wake the contender, as far as the server allows them.
+bool core::by_message(lock_queue const& queue) const noexcept {
+  return wake_of(queue) != wake::poll && !subscriptions_of(queue).refused();
 }
 
-/// Null: nothing speaks against messages.
-std::shared_ptr<error const> const& core::why_unheard(lock_queue const& at) const noexcept {
-  return at.protocol().channels == nullptr ? no_inbox_ : no_broadcast_;
+/// Why the server refuses the channels of this lock; null: it doesn't.
+std::shared_ptr<error const> const& core::channel_refusal(lock_queue const& queue) const noexcept {
+  return queue.protocol().channels == nullptr ? no_inbox_ : no_broadcast_;
 }
 
-/// The channels through which it is told.
-broadcast const& core::subscriptions_of(lock_queue const& at) const noexcept {
-  return at.protocol().channels != nullptr ? broadcast_ : lock_inboxes_;
+/// The subscriptions through which the contender is woken.
+broadcast const& core::subscriptions_of(lock_queue const& queue) const noexcept {
+  return queue.protocol().channels != nullptr ? broadcast_ : lock_inboxes_;
 }
 
-broadcast& core::subscriptions_of(lock_queue const& at) noexcept {
-  return const_cast<broadcast&>(std::as_const(*this).subscriptions_of(at));
+broadcast& core::subscriptions_of(lock_queue const& queue) noexcept {
+  return const_cast<broadcast&>(std::as_const(*this).subscriptions_of(queue));
 }
 
-/// Those of a bid with that owner id.
-std::vector<std::string> core::channels_of(lock_queue const& at, std::string_view owner) const {
-  if (at.protocol().channels != nullptr) return at.protocol().channels(at.name(), owner);
-  if (at.protocol().several == nullptr) return {names::inbox(uuid_, at.name())};
+/// The channels of a contender with that owner id.
+std::vector<std::string> core::channels_of(lock_queue const& queue, std::string_view owner) const {
+  if (queue.protocol().channels != nullptr) return queue.protocol().channels(queue.name(), owner);
+  if (queue.protocol().several == nullptr) return {names::inbox(uuid_, queue.name())};
   std::vector<std::string> all;
-  for (auto const name : at.protocol().several->all(at.name())) all.push_back(names::inbox(uuid_, name));
+  for (auto const name : queue.protocol().several->all(queue.name()))
+    all.push_back(names::inbox(uuid_, name));
   return all;
 }
 
-/// For callers that wait for a lease of this process: where the order is strict, its release gets the next
-/// one in line behind callers elsewhere, and that one should be reachable from the start.
-void core::listen_ahead(lock_queue& at) {
-  if (at.protocol().order != order::strict || at.protocol().channels != nullptr || !by_message(at)) return;
-  (void)lock_inboxes_.listen(at.holder->number(), channels_of(at, {}));  // until the lease is over
+/// For callers that wait for a lease of this process. Where the order is strict, its release puts the next
+/// caller into the server's queue behind callers elsewhere, and messages should reach it from the start.
+void core::listen_ahead(lock_queue& queue) {
+  if (queue.protocol().order != order::strict || queue.protocol().channels != nullptr || !by_message(queue))
+    return;
+  // Until the lease is over.
+  (void)lock_inboxes_.listen(queue.holder->number(), channels_of(queue, {}));
 }
 
-/// A bid for the first caller of the line. The timer and the map point back at the line, which is pinned by
-/// those that the bid is for.
-contender& core::open_contender(lock_queue& at) {
-  auto const& options = at.waiters.front().options->options;
+/// A contender for the first caller of the queue. The timer and the map point back at the queue, which is
+/// pinned by the callers that the contender is for.
+contender& core::open_contender(lock_queue& queue) {
+  auto const& options = queue.waiters.front().options->options;
   auto const number = ++last_number_;
-  auto try_again = [this, &at] {
+  auto try_again = [this, &queue] {
     ++stats_.rechecks;
-    send_acquire(at);
+    send_acquire(queue);
   };
-  auto mine = std::make_unique<contender>(
+  auto opened = std::make_unique<contender>(
       number, owner_id(number), std::move(try_again),
       backoff{std::min(options.poll_floor, options_.recheck), std::min(options.poll_cap, options_.recheck)});
-  if (auto& ears = subscriptions_of(at); !ears.idle() && by_message(at))
-    mine->listening = ears.join(number, channels_of(at, mine->owner));
+  if (auto& subscriptions = subscriptions_of(queue); !subscriptions.idle() && by_message(queue))
+    opened->listening = subscriptions.join(number, channels_of(queue, opened->owner));
   try {
-    bids_.emplace(number, &at);
+    bids_.emplace(number, &queue);
   } catch (...) {
-    subscriptions_of(at).leave(number, broadcast::afterwards::linger);
+    subscriptions_of(queue).leave(number, broadcast::afterwards::linger);
     throw;
   }
-  at.contender = std::move(mine);
-  return *at.contender;
+  queue.contender = std::move(opened);
+  return *queue.contender;
 }
 
-/// A bid that asks at once. When there is no memory for it, it is begun a little later.
-void core::begin_contending(lock_queue& at, bool answered) noexcept {
+/// A contender that asks at once. When there is no memory for it, it is begun a little later.
+void core::begin_contending(lock_queue& queue, bool answered) noexcept {
   try {
-    open_contender(at).answered = answered;
+    open_contender(queue).answered = answered;
   } catch (std::bad_alloc const&) {
     mend_soon();
     return;
   }
-  send_acquire(at);
+  send_acquire(queue);
 }
 
-/// Nothing was sent for the bid with that number, for want of memory.
-void core::on_unsent(lock_queue& at, std::uint64_t number) noexcept {
-  if (is_contender(at, number)) at.contender->current = contender::state::waiting;
-  ask_again_soon(at, number);
+/// Nothing was sent for the contender with that number, for want of memory.
+void core::on_unsent(lock_queue& queue, std::uint64_t number) noexcept {
+  if (is_contender(queue, number)) queue.contender->current = contender::state::waiting;
+  ask_again_soon(queue, number);
 }
 
-/// The bid with that number is left as something failed for want of memory, with no request under way.
-void core::ask_again_soon(lock_queue& at, std::uint64_t number) noexcept {
-  if (!is_contender(at, number)) {
-    mend_soon();  // another one may have to be begun
-  } else if (at.contender->current != contender::state::asking) {
-    at.contender->current = contender::state::waiting;
-    at.contender->trouble = no_memory_;
-    finish_tries(at, no_memory_);
-    if (at.waiters.empty()) {
-      withdraw(at);
+/// A step of the contender with that number failed for want of memory, and no request is under way.
+void core::ask_again_soon(lock_queue& queue, std::uint64_t number) noexcept {
+  if (!is_contender(queue, number)) {
+    mend_soon();  // another contender may have to be begun
+  } else if (queue.contender->current != contender::state::asking) {
+    queue.contender->current = contender::state::waiting;
+    queue.contender->trouble = no_memory_;
+    finish_tries(queue, no_memory_);
+    if (queue.waiters.empty()) {
+      withdraw(queue);
     } else {
-      loop_.arm(at.contender->retry, boot_clock::now() + memory_pause);
+      loop_.arm(queue.contender->retry, boot_clock::now() + memory_pause);
     }
   }
 }
 
-/// It is over here, whatever is left of it in the server.
-void core::end_contender(lock_queue& at) noexcept {
-  auto const number = at.contender->number;
+/// The contender is over here; the server may still have traces of it.
+void core::end_contender(lock_queue& queue) noexcept {
+  auto const number = queue.contender->number;
   bids_.erase(number);
-  at.contender.reset();
-  if (at.protocol().channels == nullptr) {
+  queue.contender.reset();
+  if (queue.protocol().channels == nullptr) {
     lock_inboxes_.leave(number, broadcast::afterwards::linger);
     return;
   }
   // Where the order is strict a channel belongs to one place in the queue.
-  broadcast_.leave(number, at.protocol().order == order::strict ? broadcast::afterwards::forget
-                                                                : broadcast::afterwards::linger);
+  broadcast_.leave(number, queue.protocol().order == order::strict ? broadcast::afterwards::forget
+                                                                   : broadcast::afterwards::linger);
 }
 
-/// Where the order is strict nobody inherits a place: if the bid may have one that was somebody else's, the
-/// first caller of the line makes a new bid. That one gets in line before the old one leaves, so that a grant
-/// which the old one has to give back comes to whoever is the first then.
-bool core::renew_contender(lock_queue& at) noexcept {
-  auto const& old = *at.contender;
-  if (at.protocol().order == order::barging || !old.joined || old.since == at.waiters.front().since)
+/// Where the order is strict no caller inherits a place: if the contender may have the place of an earlier
+/// caller, the first caller of the queue gets a new contender. The new one joins the server's queue before
+/// the old one leaves, so that a grant which the old one has to give back goes to the first waiter by then.
+bool core::renew_contender(lock_queue& queue) noexcept {
+  auto const& old = *queue.contender;
+  if (queue.protocol().order == order::barging || !old.joined || old.since == queue.waiters.front().since)
     return false;
   auto const number = old.number;
-  auto const terms = old.policy;
+  auto const policy = old.policy;
   auto const answered = old.answered;
   auto const under_way = old.current != contender::state::waiting;
-  end_contender(at);
-  begin_contending(at, answered);
-  if (!under_way) abandon(at, number, terms);  // otherwise it is an orphan, and its answer decides
+  end_contender(queue);
+  begin_contending(queue, answered);
+  if (!under_way) abandon(queue, number, policy);  // otherwise it is an orphan, and its reply decides
   return true;
 }
 
-/// An answer to a bid that is over. A message brought the lock first, or the caller left and another made a
-/// bid of its own. Unless the lock is in use, or kept, the request may have left something: taken it for
-/// nobody, also when it was overtaken by the release (they may trade places when the server has lost its
-/// scripts), or got in line.
-void core::drop_orphan(lock_queue& at, std::uint64_t number) noexcept {
+/// A reply to a contender that is over. A message brought the lock first, or the caller left and another one
+/// got a contender of its own. Unless the lock is in use, or kept, the request may have left traces: taken
+/// the lock for no caller, even when the release overtook it (they may trade places when the server has lost
+/// its scripts), or joined the server's queue.
+void core::drop_orphan(lock_queue& queue, std::uint64_t number) noexcept {
   auto const late = outrun_.extract(number);
   auto const kept_until = late ? late.mapped() : time_point{};
   if (kept_until == time_point{}) {
-    if (!in_use(at, number)) abandon(at, number, terms_of({}));
+    if (!in_use(queue, number)) abandon(queue, number, terms_of({}));
     return;
   }
-  // Overtaken by the last ttl, in the same way, it has given the key its usual one.
+  // If the last ttl overtook it in the same way, it has given the key its usual ttl.
   if (kept_until != time_point::max() && boot_clock::now() < kept_until)
-    set_last_ttl(at, number, kept_until, kept_until);
+    set_last_ttl(queue, number, kept_until, kept_until);
 }
 
-bool core::in_use(lock_queue const& at, std::uint64_t number) const noexcept {
-  if (at.protocol().sharing == sharing::exclusive)
-    return at.holder != nullptr && at.holder->number() == number;
-  auto const known = shared_holders_.find(&at);
+bool core::in_use(lock_queue const& queue, std::uint64_t number) const noexcept {
+  if (queue.protocol().sharing == sharing::exclusive)
+    return queue.holder != nullptr && queue.holder->number() == number;
+  auto const known = shared_holders_.find(&queue);
   return known != shared_holders_.end() && known->second.contains(number);
 }
 
-acquire_request core::next_request(lock_queue& at) {
-  auto& mine = *at.contender;
-  auto const& first = at.waiters.front();
+acquire_request core::next_request(lock_queue& queue) {
+  auto& contender = *queue.contender;
+  auto const& first = queue.waiters.front();
   auto const& options = first.options->options;
-  mine.ttl = options.ttl;
-  mine.amount = first.amount;
-  mine.requested_join = by_message(at) && !first.once;
-  mine.policy = terms_of(options);
-  mine.since = first.since;
-  return {.owner = mine.owner,
-          .ttl = mine.ttl,
+  contender.ttl = options.ttl;
+  contender.amount = first.amount;
+  contender.requested_join = by_message(queue) && !first.once;
+  contender.policy = terms_of(options);
+  contender.since = first.since;
+  return {.owner = contender.owner,
+          .ttl = contender.ttl,
           .tokens = options.handoff_limit + 1,
-          .amount = mine.amount,
-          .join = mine.requested_join,
-          .listening = mine.listening,
-          .ticket = mine.ticket,
+          .amount = contender.amount,
+          .join = contender.requested_join,
+          .listening = contender.listening,
+          .ticket = contender.ticket,
           .waited = std::chrono::duration_cast<std::chrono::microseconds>(boot_clock::now() - first.since),
-          .newest = mine.counter,
-          .policy = mine.policy};
+          .newest = contender.counter,
+          .policy = contender.policy};
 }
 
-void core::send_acquire(lock_queue& at) noexcept {
-  auto& mine = *at.contender;
-  auto const number = mine.number;
-  mine.current = contender::state::asking;
-  mine.woken = false;
-  mine.acknowledged = false;
-  mine.retry.disarm();
+void core::send_acquire(lock_queue& queue) noexcept {
+  auto& contender = *queue.contender;
+  auto const number = contender.number;
+  contender.current = contender::state::asking;
+  contender.woken = false;
+  contender.acknowledged = false;
+  contender.retry.disarm();
   try {
-    try_send_acquire(at);
+    try_send_acquire(queue);
   } catch (std::bad_alloc const&) {
-    on_unsent(at, number);
+    on_unsent(queue, number);
   }
 }
 
-void core::try_send_acquire(lock_queue& at) {
-  auto& mine = *at.contender;
-  auto const how = next_request(at);
-  mine.joined = mine.joined || (how.join && at.protocol().queues);
-  auto const& first = at.waiters.front();
-  auto const while_down = mine.answered || (first.steadfast && !first.once) ? net::retry_policy::endless
-                          : first.once                                      ? net::retry_policy::little
-                                                                            : net::retry_policy::steady;
-  mine.endless = while_down == net::retry_policy::endless;
-  if (at.waiters.front().options->acknowledged()) {
-    ask_acknowledged(at, how, while_down);
+void core::try_send_acquire(lock_queue& queue) {
+  auto& contender = *queue.contender;
+  auto const request = next_request(queue);
+  contender.joined = contender.joined || (request.join && queue.protocol().queues);
+  auto const& first = queue.waiters.front();
+  auto const while_down = contender.answered || (first.steadfast && !first.once) ? net::retry_policy::endless
+                          : first.once                                           ? net::retry_policy::little
+                                                                                 : net::retry_policy::steady;
+  contender.endless = while_down == net::retry_policy::endless;
+  if (queue.waiters.front().options->acknowledged()) {
+    ask_acknowledged(queue, request, while_down);
     return;
   }
-  servers_->acquire(at.protocol(), at.name(), how,
-                    [this, pin = lock_queue_ptr{&at}, number = mine.number](net::response&& answer) {
-                      on_acquire_reply(*pin, number, answer);
-                    },
+  servers_->acquire(queue.protocol(), queue.name(), request,
+                    [this, pin = lock_queue_ptr{&queue}, number = contender.number](
+                        net::response&& response) { on_acquire_reply(*pin, number, response); },
                     {.while_down = while_down});
 }
 
-void core::on_acquire_reply(lock_queue& at, std::uint64_t number, net::response const& how) noexcept {
-  if (!is_contender(at, number)) {
-    drop_orphan(at, number);
+void core::on_acquire_reply(lock_queue& queue, std::uint64_t number, net::response const& response) noexcept {
+  if (!is_contender(queue, number)) {
+    drop_orphan(queue, number);
     return;
   }
-  lock_queue_ptr const pin{&at};
-  at.contender->current = contender::state::waiting;
+  lock_queue_ptr const pin{&queue};
+  queue.contender->current = contender::state::waiting;
   try {
-    if (how.failure || how.reply.is_error()) {
-      on_trouble(at, how);
+    if (response.failure || response.reply.is_error()) {
+      on_trouble(queue, response);
       return;
     }
-    auto& mine = *at.contender;
-    mine.answered = true;
-    mine.trouble.reset();
-    on_verdict(at, at.protocol().read_acquire(how.reply), how.sent_at);
+    auto& contender = *queue.contender;
+    contender.answered = true;
+    contender.trouble.reset();
+    on_verdict(queue, queue.protocol().read_acquire(response.reply), response.sent_at);
   } catch (std::bad_alloc const&) {
-    ask_again_soon(at, number);
+    ask_again_soon(queue, number);
   }
 }
 
-void core::on_trouble(lock_queue& at, net::response const& how) {
-  auto& mine = *at.contender;
-  mine.current = contender::state::waiting;
-  if (how.failure) {
-    // Whether the request was carried out is unknown: giving the bid up makes sure that nothing of it stays.
-    mine.joined = mine.answered || how.sent;
-    lock_queue_ptr const pin{&at};
-    if (!mine.endless && fail_impatient(at, how.failure)) {
-      send_acquire(at);  // the one for whom it was asked had less patience than others
+void core::on_trouble(lock_queue& queue, net::response const& response) {
+  auto& contender = *queue.contender;
+  contender.current = contender::state::waiting;
+  if (response.failure) {
+    // It is unknown whether the request was carried out: withdrawing makes sure that it leaves no traces.
+    contender.joined = contender.answered || response.sent;
+    lock_queue_ptr const pin{&queue};
+    if (!contender.endless && fail_impatient(queue, response.failure)) {
+      send_acquire(queue);  // the caller that the request was for waits for less than the others
     } else {
-      fail_all(at, how.failure);
+      fail_all(queue, response.failure);
     }
     return;
   }
-  mine.joined = mine.answered && mine.joined;
-  auto const why = explain(how.reply, at, url());
-  if (!passes(how.reply)) {
-    fail_all(at, why);
+  contender.joined = contender.answered && contender.joined;
+  auto const reason = explain(response.reply, queue, url());
+  if (!passes(response.reply)) {
+    fail_all(queue, reason);
     return;
   }
-  lock_queue_ptr const pin{&at};
-  finish_tries(at, why);
-  if (at.waiters.empty()) {
-    withdraw(at);
+  lock_queue_ptr const pin{&queue};
+  finish_tries(queue, reason);
+  if (queue.waiters.empty()) {
+    withdraw(queue);
     return;
   }
-  mine.trouble = why;
-  loop_.arm(mine.retry, boot_clock::now() + trouble_floor + mine.pause.next(random_));
+  contender.trouble = reason;
+  loop_.arm(contender.retry, boot_clock::now() + trouble_floor + contender.pause.next(random_));
 }
 
-/// What was asked for is no more what the first caller wants: back with it.
-void core::ask_anew(lock_queue& at) noexcept {
-  auto const number = at.contender->number;
-  auto const terms = at.contender->policy;
-  end_contender(at);
-  abandon(at, number, terms);
-  begin_contending(at, true);
+/// The grant isn't for the amount that the first caller wants: it is given back.
+void core::ask_anew(lock_queue& queue) noexcept {
+  auto const number = queue.contender->number;
+  auto const policy = queue.contender->policy;
+  end_contender(queue);
+  abandon(queue, number, policy);
+  begin_contending(queue, true);
 }
 
-/// Until a message, the end of the holder's ttl, the next re-check.
-void core::sleep(lock_queue& at, busy const& how) {
-  auto& mine = *at.contender;
-  mine.current = contender::state::waiting;
+/// Until a message, the end of the holder's ttl, or the next re-check.
+void core::sleep(lock_queue& queue, busy const& busy_reply) {
+  auto& contender = *queue.contender;
+  contender.current = contender::state::waiting;
   auto const now = boot_clock::now();
   std::chrono::nanoseconds pause = options_.recheck;
-  if (by_message(at)) {
-    if (!mine.listening) {
-      mine.listening = subscriptions_of(at).listen(mine.number, channels_of(at, mine.owner));
-      if (mine.listening) {  // they were opened for somebody else, perhaps after this ask
-        send_acquire(at);
+  if (by_message(queue)) {
+    if (!contender.listening) {
+      contender.listening =
+          subscriptions_of(queue).listen(contender.number, channels_of(queue, contender.owner));
+      if (contender.listening) {  // they were opened for another contender, perhaps after this request
+        send_acquire(queue);
         return;
       }
     }
-    if (how.pttl.count() >= 0) {
-      auto const place = std::max<std::int64_t>(how.ahead, 0) + 1;
-      pause = std::min<std::chrono::nanoseconds>(pause, how.pttl + expiry_slack * place);
+    if (busy_reply.pttl.count() >= 0) {
+      auto const position = std::max<std::int64_t>(busy_reply.ahead, 0) + 1;
+      pause = std::min<std::chrono::nanoseconds>(pause, busy_reply.pttl + expiry_slack * position);
     }
   } else {
-    pause = mine.pause.next(random_);
-    if (how.pttl.count() >= 0) pause = std::min<std::chrono::nanoseconds>(pause, how.pttl + expiry_slack);
+    pause = contender.pause.next(random_);
+    if (busy_reply.pttl.count() >= 0)
+      pause = std::min<std::chrono::nanoseconds>(pause, busy_reply.pttl + expiry_slack);
   }
-  // A message may have been lost, and the lock be free or even ours: nobody goes away without having looked.
-  auto const last_look = at.waiters.front().last_look;
-  loop_.arm(mine.retry, last_look > now ? std::min(now + pause, last_look) : now + pause);
+  // A message may have been lost, and the lock be free or even ours: each caller asks once more before it
+  // leaves.
+  auto const last_look = queue.waiters.front().last_look;
+  loop_.arm(contender.retry, last_look > now ? std::min(now + pause, last_look) : now + pause);
 }
 
-/// Nobody here wants the lock any more: leaves nothing behind, and passes on a wake-up that others may be
+/// No caller here wants the lock any more: leaves no traces, and passes on a wake-up that others may be
 /// waiting for.
-void core::withdraw(lock_queue& at) noexcept {
-  auto& mine = *at.contender;
-  if (mine.current != contender::state::waiting) {
-    mine.current = contender::state::leaving;  // the answer to the request under way decides
+void core::withdraw(lock_queue& queue) noexcept {
+  auto& contender = *queue.contender;
+  if (contender.current != contender::state::waiting) {
+    contender.current = contender::state::leaving;  // the reply to the request under way decides
     return;
   }
-  auto const number = mine.number;
-  auto const traces = mine.joined;
-  auto const terms = mine.policy;
-  end_contender(at);
-  if (traces) abandon(at, number, terms);
+  auto const number = contender.number;
+  auto const traces = contender.joined;
+  auto const policy = contender.policy;
+  end_contender(queue);
+  if (traces) abandon(queue, number, policy);
 }
 
 }  // namespace holdfast::engine

@@ -14,8 +14,8 @@
 namespace holdfast::engine {
 namespace {
 
-/// What the end of a client, or of the process, waits at the most for releases to be confirmed.
-constexpr std::chrono::seconds farewell{1};
+/// The longest wait for confirmations of releases at the end of a client, or of the process.
+constexpr std::chrono::seconds confirmation_wait{1};
 
 net::settings make_settings(net::endpoint server, client_options const& options, net::loose_ends& unended) {
   return {.server = std::move(server),
@@ -26,39 +26,41 @@ net::settings make_settings(net::endpoint server, client_options const& options,
           .unended = &unended};
 }
 
-std::string explain_late_copies(std::string const& why) {
-  return why +
+std::string explain_late_copies(std::string const& reason) {
+  return reason +
          "; so it doesn't end a connection that broke, and may carry out late what a proxy has kept of that "
          "(docs/guarantees.md, \"Late copies\"); Holdfast needs +client|info +client|list +client|kill";
 }
 
 }  // namespace
 
-core::core(net::deployment_url where, client_options options)
+core::core(net::deployment_url url, client_options options)
     : uuid_{make_uuid()},
       options_{std::move(options)},
-      url_{std::move(where)},
+      url_{std::move(url)},
       no_memory_{std::make_shared<error const>(std::errc::not_enough_memory,
                                                url_.server.display +
                                                    ": there is not enough memory; what was under way "
                                                    "is taken back, so try again")},
       shut_down_{std::make_shared<error const>(errc::closed,
                                                url_.server.display + ": the client has been shut down")},
-      unended_{[this](std::string const& why) {
-        log(log_level::warning, [&why] { return explain_late_copies(why); });
+      unended_{[this](std::string const& reason) {
+        log(log_level::warning, [&reason] { return explain_late_copies(reason); });
       }},
       settings_{make_settings(url_.server, options_, unended_)},
       generation_{fork_generation()},
       servers_{make_servers()},
-      renewer_{loop_, *servers_, stats_, [this](lease_state& what, loss_cause cause) { lose(what, cause); }},
+      renewer_{loop_, *servers_, stats_,
+               [this](lease_state& lease, loss_cause cause) { lose(lease, cause); }},
       inbox_{
           *servers_,
           uuid_,
           {.asked = [this](std::uint64_t number) { on_hint(number); },
            .refused =
-               [this](std::string const& words) {
+               [this](std::string const& text) {
                  log(log_level::info, [&] {
-                   return url() + ": the server refuses the channel " + names::inbox(uuid_) + " (" + words +
+                   return this->url() + ": the server refuses the channel " + names::inbox(uuid_) + " (" +
+                          text +
                           "), so a release by force takes locks without asking; grant &holdfast_inbox:* to "
                           "be asked first";
                  });
@@ -70,7 +72,7 @@ core::core(net::deployment_url where, client_options options)
                   .said = {},
                   .open = [this](std::uint64_t number) { on_open(number); },
                   .refused = [this](std::string const& channel,
-                                    std::string const& words) { on_channel_refused(channel, words); }}},
+                                    std::string const& text) { on_channel_refused(channel, text); }}},
       lock_inboxes_{loop_,
                     *servers_,
                     topology::channel_of::lock,
@@ -79,7 +81,7 @@ core::core(net::deployment_url where, client_options options)
                                     std::string_view message) { on_turn(channel, message); },
                      .open = [this](std::uint64_t number) { on_open(number); },
                      .refused = [this](std::string const& channel,
-                                       std::string const& words) { on_turns_refused(channel, words); }}},
+                                       std::string const& text) { on_turns_refused(channel, text); }}},
       presence_{loop_,
                 *servers_,
                 {.uuid = uuid_, .label = options_.label},
@@ -91,17 +93,17 @@ core::core(net::deployment_url where, client_options options)
   hints_.bell.set([this] { look_at_hints(); });
   owed_.reserve(most_owed);
   loop_.on_out_of_memory([this] { on_torn(); });
-  loop_.on_exception([this](std::string const& what) {
+  loop_.on_exception([this](std::string const& text) {
     if (options_.log)
-      options_.log(log_level::error, url() + ": a callback must not throw, but one did: " + what);
+      options_.log(log_level::error, this->url() + ": a callback must not throw, but one did: " + text);
   });
 }
 
 core::~core() = default;
 
 std::unique_ptr<lock_backend> core::make_servers() {
-  topology::events tell{
-      .moved = [this](std::string const& now) { on_moved(now); },
+  topology::events handlers{
+      .moved = [this](std::string const& server) { on_moved(server); },
       .broken =
           [this] {
             renewer_.ask_about_all();
@@ -110,10 +112,10 @@ std::unique_ptr<lock_backend> core::make_servers() {
       .warning =
           [this](std::string const& message) { log(log_level::warning, [&message] { return message; }); }};
   if (is_quorum()) {
-    return std::make_unique<quorum>(loop_, url_.hosts, settings_, stats_, std::move(tell), no_memory_);
+    return std::make_unique<quorum>(loop_, url_.hosts, settings_, stats_, std::move(handlers), no_memory_);
   }
   return std::make_unique<single_backend>(
-      topology::make_deployment(loop_, url_, settings_, stats_, std::move(tell)), no_memory_);
+      topology::make_deployment(loop_, url_, settings_, stats_, std::move(handlers)), no_memory_);
 }
 
 void core::check_kind(votes needed) const {
@@ -152,9 +154,9 @@ client_stats core::stats() {
 effective_options_ptr core::share(lock_options const& options) {
   if (forked()) check_usable();
   reactor::lock const hold{loop_.mutex()};
-  if (!last_terms_ || last_terms_->options != options)
-    last_terms_ = effective_options_ptr{new effective_options{options}};
-  return last_terms_;
+  if (!last_options_ || last_options_->options != options)
+    last_options_ = effective_options_ptr{new effective_options{options}};
+  return last_options_;
 }
 
 publishing core::publishing_now() {
@@ -163,36 +165,36 @@ publishing core::publishing_now() {
   return how_to_publish();
 }
 
-lock_queue_ptr core::pin(recipe const& how, std::string_view name) {
+lock_queue_ptr core::pin(recipe const& protocol, std::string_view name) {
   if (forked()) check_usable();
-  check_kind(how.votes != nullptr ? votes::majority : votes::none);
+  check_kind(protocol.votes != nullptr ? votes::majority : votes::none);
   reactor::lock const hold{loop_.mutex()};
   check_usable();
-  if (auto const known = lines_.find(line_key{how, name}); known != lines_.end())
+  if (auto const known = lines_.find(line_key{protocol, name}); known != lines_.end())
     return lock_queue_ptr{const_cast<lock_queue*>(&*known)};
-  if (std::ranges::find(kinds_, &how) == kinds_.end()) kinds_.push_back(&how);
-  auto const& added = *lines_.emplace(*this, how, name).first;
+  if (std::ranges::find(kinds_, &protocol) == kinds_.end()) kinds_.push_back(&protocol);
+  auto const& added = *lines_.emplace(*this, protocol, name).first;
   if (!self_) self_ = shared_from_this();
   return lock_queue_ptr{const_cast<lock_queue*>(&added)};
 }
 
-void core::unpin(lock_queue_ptr& place) noexcept {
+void core::unpin(lock_queue_ptr& queue) noexcept {
   if (forked()) {
-    (void)place.detach();  // a copy of the parent's: nobody may touch it, not even its counters
+    (void)queue.detach();  // a copy of the parent's: nothing in it may be touched, not even its counters
     return;
   }
   reactor::lock const hold{loop_.mutex()};
-  place.reset();
+  queue.reset();
 }
 
-void core::erase(lock_queue& gone) noexcept {
-  lines_.erase(lines_.find(line_key{gone}));
-  // Not the end of this engine: whoever drops a line keeps the engine for the length of the call.
+void core::erase(lock_queue& queue) noexcept {
+  lines_.erase(lines_.find(line_key{queue}));
+  // Not the end of this engine: the caller that drops a queue keeps the engine for the length of its call.
   if (lines_.empty()) self_.reset();
 }
 
-/// Waits until everything that was sent before is answered, but not longer than `until`, and not at all
-/// without a connection.
+/// Waits until all requests sent before are answered; not longer than `until`, and not at all without a
+/// connection.
 void core::drain(reactor::lock& hold, time_point until) noexcept {
   while ((!owed_.empty() || !servers_->idle()) && boot_clock::now() < until) {
     if (!owed_.empty()) {
@@ -209,42 +211,42 @@ void core::drain(reactor::lock& hold, time_point until) noexcept {
   }
 }
 
-/// Replies come in order, so those that are waited for here come after all the others. What they set off goes
-/// into the next round.
+/// Replies come in order, so the replies to these PINGs come after all the others. Requests that those set
+/// off are for the next call.
 void core::wait_behind_all(reactor::lock& hold, time_point until) {
   struct barrier {
     reactor::blocked_thread caller;
-    std::size_t left = 0;
+    std::size_t remaining = 0;
     bool over = false;
   };
   auto const all = servers_->masters();
-  auto const here = std::make_shared<barrier>();
-  auto const both_lanes = acknowledging_.longest > milliseconds{0};
-  here->left = all.size() * (both_lanes ? 2 : 1);
-  auto const let_go = [this, here] {
-    if (std::exchange(here->over, true)) return;
-    loop_.wake(here->caller);
+  auto const pings = std::make_shared<barrier>();
+  auto const both_connections = acknowledging_.longest > milliseconds{0};
+  pings->remaining = all.size() * (both_connections ? 2 : 1);
+  auto const wake_caller = [this, pings] {
+    if (std::exchange(pings->over, true)) return;
+    loop_.wake(pings->caller);
   };
-  reactor::timer bell{let_go};
-  auto const ping = [&](std::string const& one, net::connection_role over) {
-    net::request behind_all{.done =
-                                [let_go, here](net::response&&) {
-                                  if (--here->left == 0) let_go();
-                                },
-                            .role = over};
-    resp::append_command(behind_all.bytes, {"PING"});
-    servers_->send_to(one, std::move(behind_all));
+  reactor::timer bell{wake_caller};
+  auto const ping = [&](std::string const& master, net::connection_role role) {
+    net::request request{.done =
+                             [wake_caller, pings](net::response&&) {
+                               if (--pings->remaining == 0) wake_caller();
+                             },
+                         .role = role};
+    resp::append_command(request.bytes, {"PING"});
+    servers_->send_to(master, std::move(request));
   };
-  for (auto const& one : all) {
-    ping(one, net::connection_role::usual);
-    if (both_lanes) ping(one, net::connection_role::acknowledged);
+  for (auto const& master : all) {
+    ping(master, net::connection_role::usual);
+    if (both_connections) ping(master, net::connection_role::acknowledged);
   }
   loop_.arm(bell, until);
-  loop_.wait(hold, here->caller);
+  loop_.wait(hold, pings->caller);
   hold.lock();
 }
 
-/// Lets others go on, and drives them.
+/// Lets the loop go on for a pause, and drives it.
 void core::nap(reactor::lock& hold) noexcept {
   reactor::blocked_thread caller;
   reactor::timer bell{[this, &caller] { loop_.wake(caller); }};
@@ -253,15 +255,15 @@ void core::nap(reactor::lock& hold) noexcept {
   hold.lock();
 }
 
-/// The process ends: what it gives back here is for other processes. Those that wait in this one wait on,
-/// until their time is up, they are cancelled, or it is over; a thread that doesn't expect an exception would
-/// end the process in another way than it was to end.
+/// The process ends: locks that it gives back are for other processes. Its own callers wait on until their
+/// time is up, they are cancelled, or the process is over: an exception in a thread that doesn't expect it
+/// would end the process in another way.
 void core::set_waiters_aside() noexcept {
   exiting_ = std::this_thread::get_id();
-  for_each_line([this](lock_queue& at) {
-    at.waiters.clear();
-    at.tries.clear();
-    if (at.contender) withdraw(at);
+  for_each_queue([this](lock_queue& queue) {
+    queue.waiters.clear();
+    queue.tries.clear();
+    if (queue.contender) withdraw(queue);
   });
 }
 
@@ -272,32 +274,32 @@ void core::begin_exit() noexcept {
   loop_.leave(hold);
 }
 
-/// All under the lock, down to the last pointer to what is let go of here.
+/// The last pointers to leases and queues are dropped under the lock, too.
 void core::lose_all() noexcept {
   batches together;
-  auto const give_up = [&](lease_state& one) {
-    lease_state_ptr const pin{&one};
-    auto const& at = one.queue();
-    lose(one, loss_cause::closed);
-    if (one.options().keep) {
-      leave_key(one, std::nullopt, {});
+  auto const give_up = [&](lease_state& lease) {
+    lease_state_ptr const pin{&lease};
+    auto const& queue = lease.queue();
+    lose(lease, loss_cause::closed);
+    if (lease.options().keep) {
+      leave_key(lease, std::nullopt, {});
       return;
     }
-    if (at.protocol().release_unwanted != nullptr) {
+    if (queue.protocol().release_unwanted != nullptr) {
       try {
-        together.add(one, servers_->slot_of(at.name()));
+        together.add(lease, servers_->slot_of(queue.name()));
         return;
       } catch (std::bad_alloc const&) {
-        // By itself, then.
+        // It is released by itself.
       }
     }
-    if (!in_use(at, one.number())) send_release({one, terms_of(one.options())}, {});
+    if (!in_use(queue, lease.number())) send_release({lease, terms_of(lease.options())}, {});
   };
-  for_each_line([&](lock_queue& at) {
-    if (at.holder != nullptr) give_up(*at.holder);
+  for_each_queue([&](lock_queue& queue) {
+    if (queue.holder != nullptr) give_up(*queue.holder);
   });
   while (!shared_holders_.empty()) give_up(shared_holders_.begin()->second.any());
-  for (auto& those : together.take()) release_together(std::move(those));
+  for (auto& leases : together.take()) release_together(std::move(leases));
 }
 
 void core::give_all_back() noexcept {
@@ -311,14 +313,15 @@ void core::give_all_back() noexcept {
 void core::await_given_back(time_point begun) noexcept {
   if (forked()) return;
   reactor::lock hold{loop_.mutex()};
-  // The connection stands still while the server waits for replicas, and what comes behind may be what took
-  // the lock: one that asked as it was told, and its WAIT.
-  drain(hold, begun + farewell + (acknowledging_.open > 0 ? 2 * acknowledging_.longest : milliseconds{0}));
+  // The connection stands still during a WAIT for replicas. Behind one WAIT there may be the acquisition that
+  // took the lock, and its own WAIT.
+  drain(hold,
+        begun + confirmation_wait + (acknowledging_.open > 0 ? 2 * acknowledging_.longest : milliseconds{0}));
   told_unreleased_ = true;
   auto const unsent = std::ranges::count(owed_, owed::kind::release, &owed::what);
-  if (auto const left = releasing_ + static_cast<std::size_t>(unsent); left > 0) {
-    log(log_level::warning, [this, left] {
-      return url() + ": the server hasn't confirmed in time that " + std::to_string(left) +
+  if (auto const remaining = releasing_ + static_cast<std::size_t>(unsent); remaining > 0) {
+    log(log_level::warning, [this, remaining] {
+      return url() + ": the server hasn't confirmed in time that " + std::to_string(remaining) +
              " locks are given back; each is free at the end of its ttl at the latest";
     });
   }
@@ -329,14 +332,14 @@ bool core::shut() noexcept {
   {
     reactor::lock const hold{loop_.mutex()};
     closing_ = true;
-    for_each_line([this](lock_queue& at) { fail_all(at, shut_down_); });
+    for_each_queue([this](lock_queue& queue) { fail_all(queue, shut_down_); });
   }
   give_all_back();
   await_given_back(boot_clock::now());
   reactor::lock hold{loop_.mutex()};
   auto const alone = loop_.stop(hold, exiting_ != std::thread::id{});
   servers_->shut(shut_down_);
-  // Releases that were to be sent again: somebody may wait for their outcome, which is known now.
+  // Releases that were to be sent again: a caller may wait for their outcome, which is known now.
   while (!delayed_.empty()) {
     auto now = std::move(delayed_.front().what);
     delayed_.pop_front();
@@ -344,16 +347,16 @@ bool core::shut() noexcept {
   }
   owed_.clear();
   mending_.disarm();
-  for (auto const& place : lines_) const_cast<lock_queue&>(place).contender.reset();
+  for (auto const& queue : lines_) const_cast<lock_queue&>(queue).contender.reset();
   bids_.clear();
-  loop_.leave(hold);  // what is left to be said
+  loop_.leave(hold);  // runs the callbacks that are left
   return alone;
 }
 
-void intrusive_ptr_add_ref(lock_queue* one) noexcept { ++one->references_; }
+void intrusive_ptr_add_ref(lock_queue* queue) noexcept { ++queue->references_; }
 
-void intrusive_ptr_release(lock_queue* one) noexcept {
-  if (--one->references_ == 0) one->engine_.erase(*one);
+void intrusive_ptr_release(lock_queue* queue) noexcept {
+  if (--queue->references_ == 0) queue->engine_.erase(*queue);
 }
 
 }  // namespace holdfast::engine

@@ -31,33 +31,33 @@
 
 namespace holdfast::engine {
 
-/// Called once: with the lease, with neither when the time was up, or with what went wrong.
+/// Called once: with the lease, with the error, or with neither when the time was up.
 using acquire_handler = callback<void(lease_state_ptr, std::shared_ptr<error const>)>;
 using release_handler = callback<void(release_result)>;
 
-/// What a kind of lock, or whatever else is asked for, needs.
+/// The deployment that a kind of lock, or another object, needs.
 enum class votes {
-  none,      ///< a deployment whose word is enough
+  none,      ///< a single one, whose reply is enough
   majority,  ///< several masters that vote
 };
 
-/// How long a caller waits; nullopt: as long as it takes. Zero or less: it only tries.
+/// How long a caller waits; nullopt: without a limit. Zero or less: it only tries.
 using patience_time = std::optional<std::chrono::nanoseconds>;
 
-/// What there was no memory for is done so much later, and no more of it is remembered than that.
+/// Work that failed for want of memory is retried after this pause, and at most so much of it is remembered.
 constexpr std::chrono::milliseconds memory_pause{20};
 constexpr std::size_t most_owed = 256;
 
-/// What a caller that waits wants of a server that can't be reached before it has answered. Once it has, all
-/// wait.
+/// What a waiting caller does about a server that can't be reached before its first reply. After the first
+/// reply all callers wait.
 enum class outages {
-  told_of,     ///< to be told after connect_timeout
-  waited_out,  ///< nothing, until its time is up: it knows that the server is there
+  told_of,     ///< the caller fails after connect_timeout
+  waited_out,  ///< the caller waits until its time is up: the server is known to exist
 };
 
 class core : public std::enable_shared_from_this<core> {
  public:
-  core(net::deployment_url where, client_options options);
+  core(net::deployment_url url, client_options options);
   ~core();
   core(core const&) = delete;
   core& operator=(core const&) = delete;
@@ -65,97 +65,99 @@ class core : public std::enable_shared_from_this<core> {
   // For clients and locks, from any thread, without the lock.
 
   void connect();
-  /// Ends it all, within a bound: releases what is held, lets waiters go. False: a thread is inside a
-  /// callback that couldn't be waited for, and this has to outlive it.
+  /// Ends the client within a bounded time: releases the leases and fails the waiting callers. False: a
+  /// thread is inside a callback that couldn't be waited for, and this object has to outlive it.
   [[nodiscard]] bool shut() noexcept;
-  /// What exit() can still do, each step for all clients before the next one: no other thread gets a lock
-  /// from then on; what is held is given back; and that it is confirmed is waited for, so long after `begun`.
+  /// Shutdown within exit(), each step for all clients before the next step: no other thread gets a lock from
+  /// then on; the leases are given back; the confirmations are awaited, for a bounded time after `begun`.
   void begin_exit() noexcept;
   void give_all_back() noexcept;
   void await_given_back(time_point begun) noexcept;
   [[nodiscard]] client_stats stats();
-  /// The options as all locks with the same ones share them.
+  /// The options, shared with other locks whose options are equal.
   [[nodiscard]] effective_options_ptr share(lock_options const& options);
-  [[nodiscard]] lock_queue_ptr pin(recipe const& how, std::string_view name);
-  void unpin(lock_queue_ptr& place) noexcept;
-  /// `amount`: how many permits. What isn't leased is granted with a lease that is over already.
-  [[nodiscard]] lease_state_ptr acquire(lock_queue_ptr const& at, effective_options_ptr const& how,
+  [[nodiscard]] lock_queue_ptr pin(recipe const& protocol, std::string_view name);
+  void unpin(lock_queue_ptr& queue) noexcept;
+  /// `amount`: the number of permits. A kind of lock without leases grants a lease that is over already.
+  [[nodiscard]] lease_state_ptr acquire(lock_queue_ptr const& queue, effective_options_ptr const& options,
                                         patience_time wait, std::stop_token const& stop, int amount = 1,
                                         outages in_outage = outages::told_of);
-  void async_acquire(lock_queue_ptr const& at, effective_options_ptr const& how, patience_time wait,
+  void async_acquire(lock_queue_ptr const& queue, effective_options_ptr const& options, patience_time wait,
                      std::stop_token stop, acquire_handler done, int amount = 1,
                      outages in_outage = outages::told_of);
-  /// Lets go of what was granted and isn't leased. It points at its line, whose count the lock guards.
-  void forget(lease_state_ptr& what) noexcept;
-  release_result release(lease_state_ptr& what) noexcept;
-  /// In two steps, so that leases of several clients go at the same time.
+  /// Drops a lease that was over when it was granted. The lease points at its queue, whose reference count
+  /// the lock guards.
+  void forget(lease_state_ptr& lease) noexcept;
+  release_result release(lease_state_ptr& lease) noexcept;
+  /// A release in two steps, so that leases of several clients are released at the same time.
   struct ending;
-  [[nodiscard]] std::shared_ptr<ending> begin_release(lease_state_ptr& what) noexcept;
+  [[nodiscard]] std::shared_ptr<ending> begin_release(lease_state_ptr& lease) noexcept;
   release_result end_release(std::shared_ptr<ending> const& begun) noexcept;
-  void async_release(lease_state_ptr& what, release_handler done) noexcept;
-  /// Finishes it and leaves the key: for what is left of its ttl, or for `left`.
-  release_result keep(lease_state_ptr& what, std::optional<milliseconds> left) noexcept;
-  void renew(lease_state& what);
-  /// Turns a lease, in one step of the server's, into one of the line `to`, with the same owner; `script`
-  /// answers as a release does. Throws errc::lost, and what asking the server throws; the lease is over then.
-  [[nodiscard]] lease_state_ptr become(lease_state_ptr what, lock_queue_ptr const& to, call const& script);
-  /// One more handle of `what`, which must be held, and of that line.
-  [[nodiscard]] lease_state_ptr reenter(lock_queue_ptr const& at, lease_state* what);
-  /// Scripts beside all locks, in one pipeline; waits for the replies. Throws when the server can't be asked;
-  /// what it refuses is a reply, too.
+  void async_release(lease_state_ptr& lease, release_handler done) noexcept;
+  /// Ends the lease and leaves its key in the server: for the rest of its ttl, or for `remaining`.
+  release_result keep(lease_state_ptr& lease, std::optional<milliseconds> remaining) noexcept;
+  void renew(lease_state& lease);
+  /// Turns a lease into one of the queue `to`, with the same owner, in one step at the server. The reply to
+  /// `script` is read as that to a release. Throws errc::lost, and what ask_server throws; the lease is over
+  /// then.
+  [[nodiscard]] lease_state_ptr become(lease_state_ptr lease, lock_queue_ptr const& to, call const& script);
+  /// One more handle of `lease`, which must be held, and of that queue.
+  [[nodiscard]] lease_state_ptr reenter(lock_queue_ptr const& queue, lease_state* lease);
+  /// Sends scripts of no lock in one pipeline, and waits for the replies. Throws when the server can't be
+  /// asked; a refusal is a reply, too.
   [[nodiscard]] std::vector<resp::reply> ask_server(std::span<call const> scripts);
-  /// One script; the answer says, too, whether an earlier copy of the request may have been carried out.
-  /// Throws when the server can't be asked; what it refuses is a reply.
-  [[nodiscard]] net::response ask_server(call const& script, scripting::send_options patience = {});
-  /// One script, on behalf of `about`. Throws also what the server refuses.
+  /// Sends one script. The response tells, too, whether an earlier copy of the request may have been carried
+  /// out. Throws when the server can't be asked; a refusal is a reply.
+  [[nodiscard]] net::response ask_server(call const& script, scripting::send_options send = {});
+  /// Sends one script for the object `about`. Throws also when the server refuses.
   [[nodiscard]] resp::reply ask_server(call const& script, std::string_view about);
-  /// A plain command, about `key` if it is about one. What the server refuses is a reply, too.
+  /// Sends a plain command to the slot of `key`, if there is one. A refusal is a reply, too.
   [[nodiscard]] resp::reply ask_server(std::span<std::string_view const> command, std::string_view key = {});
-  /// Those servers that each hold a part of the keys; there is always one.
+  /// The servers that each hold a part of the keys; at least one.
   [[nodiscard]] std::vector<std::string> masters();
-  /// A plain command for one of them.
-  [[nodiscard]] resp::reply ask_master(std::string const& which, std::span<std::string_view const> command);
-  [[nodiscard]] std::stop_token stop_token(lease_state& what);
-  void on_lost(lease_state& what, std::function<void(loss_cause)> f);
-  void on_limit_near(lease_state& what, milliseconds before, std::function<void()> f);
-  /// Who was in the way when a caller of this line last went without the lock. May ask the server for that
-  /// one's record.
-  [[nodiscard]] std::optional<busy_info> last_busy(lock_queue& at);
-  /// When that was; the clock's epoch when it never was.
-  [[nodiscard]] time_point last_busy_at(lock_queue const& at);
+  /// Sends a plain command to one of the masters.
+  [[nodiscard]] resp::reply ask_master(std::string const& master, std::span<std::string_view const> command);
+  [[nodiscard]] std::stop_token stop_token(lease_state& lease);
+  void on_lost(lease_state& lease, std::function<void(loss_cause)> f);
+  void on_limit_near(lease_state& lease, milliseconds before, std::function<void()> f);
+  /// The holder that was in the way when a caller of this queue last went without the lock. May ask the
+  /// server for the record of its client.
+  [[nodiscard]] std::optional<busy_info> last_busy(lock_queue& queue);
+  /// When a caller of this queue last went without the lock; the clock's epoch: never.
+  [[nodiscard]] time_point last_busy_at(lock_queue const& queue);
 
-  /// Calls `done` after so long, or when the client is shut down.
+  /// Calls `done` after `time`, or when the client is shut down.
   void async_pause(std::chrono::nanoseconds time, callback<void()> done);
-  /// For the log hook, unless the client has gone: `words` makes the message.
-  template <class Words>
-  void warn(Words words) noexcept {
+  /// For the log hook, unless the client is closing: `make_message` returns the message.
+  template <class MakeMessage>
+  void warn(MakeMessage make_message) noexcept {
     if (forked()) return;
     reactor::lock hold{loop_.mutex()};
-    if (!closing_) log(log_level::warning, words);
+    if (!closing_) log(log_level::warning, make_message);
     loop_.leave(hold);
   }
 
-  /// The masters that the URL names vote.
+  /// The masters in the URL vote.
   [[nodiscard]] bool is_quorum() const noexcept {
     return url_.deployment == net::deployment_url::kind::quorum;
   }
-  /// Throws std::errc::invalid_argument unless what is to be made is for such a client.
+  /// Throws std::errc::invalid_argument unless the client has the deployment that an object needs.
   void check_kind(votes needed) const;
 
-  /// This is a forked child, and all of it a copy.
+  /// This process is a forked child, and the client a copy of the parent's.
   [[nodiscard]] bool forked() const noexcept;
   [[nodiscard]] std::string owner_id(std::uint64_t number) const {
     return uuid_ + ':' + std::to_string(number);
   }
   [[nodiscard]] std::string const& uuid() const noexcept { return uuid_; }
   [[nodiscard]] std::string const& url() const noexcept { return settings_.server.display; }
-  /// How locks look, unless they say otherwise: plain or redisson.
+  /// The wire format of locks whose options name none: plain or redisson.
   [[nodiscard]] holdfast::wire wire() const noexcept {
-    auto const said = options_.wire != holdfast::wire::automatic ? options_.wire : settings_.server.wire;
-    return said == holdfast::wire::redisson ? said : holdfast::wire::plain;
+    auto const chosen = options_.wire != holdfast::wire::automatic ? options_.wire : settings_.server.wire;
+    return chosen == holdfast::wire::redisson ? chosen : holdfast::wire::plain;
   }
 
-  /// The keys are spread over several servers, each of which has some hash slots.
+  /// The keys are spread over several servers by hash slot.
   [[nodiscard]] bool clustered() const noexcept {
     return url_.deployment == net::deployment_url::kind::cluster;
   }
@@ -163,158 +165,159 @@ class core : public std::enable_shared_from_this<core> {
   [[nodiscard]] std::uint16_t slot_of(std::string_view name) const noexcept {
     return clustered() ? hash_slot(name) : 0;
   }
-  /// How scripts beside the engine tell those who wait.
+  /// How scripts outside the engine notify waiters.
   [[nodiscard]] publishing publishing_now();
 
-  /// Under the lock: the last pointer to it was dropped.
-  void erase(lock_queue& gone) noexcept;
+  /// Under the lock: the last pointer to the queue was dropped.
+  void erase(lock_queue& queue) noexcept;
 
  private:
-  // acquire.cpp and bid.cpp: the waiting loop. All under the lock. What may fail for want of memory has
-  // changed nothing then that its caller doesn't put right: a bid that is left without a request asks again.
-  void start(waiter& who) noexcept;
-  void queue(waiter& who);
-  void leave(waiter& who) noexcept;
-  void cancel(waiter& who) noexcept;
-  void finish(waiter& who) noexcept;
-  void fail_all(lock_queue& at, std::shared_ptr<error const> const& why) noexcept;
-  bool fail_impatient(lock_queue& at, std::shared_ptr<error const> const& why) noexcept;
-  static void only_try(waiter& who) noexcept;
-  void finish_tries(lock_queue& at, std::shared_ptr<error const> const& why) noexcept;
-  contender& open_contender(lock_queue& at);
-  void begin_contending(lock_queue& at, bool answered = false) noexcept;
-  void send_acquire(lock_queue& at) noexcept;
-  void try_send_acquire(lock_queue& at);
-  void on_unsent(lock_queue& at, std::uint64_t number) noexcept;
-  void ask_again_soon(lock_queue& at, std::uint64_t number) noexcept;
-  [[nodiscard]] static bool is_contender(lock_queue const& at, std::uint64_t number) noexcept {
-    return at.contender && at.contender->number == number;
+  // acquire.cpp and contender.cpp: the waiting loop. All under the lock. When a function fails for want of
+  // memory, its caller puts right what it has changed: a contender that is left without a request asks again.
+  void start(waiter& caller) noexcept;
+  void queue(waiter& caller);
+  void leave(waiter& caller) noexcept;
+  void cancel(waiter& caller) noexcept;
+  void finish(waiter& caller) noexcept;
+  void fail_all(lock_queue& queue, std::shared_ptr<error const> const& reason) noexcept;
+  bool fail_impatient(lock_queue& queue, std::shared_ptr<error const> const& reason) noexcept;
+  static void only_try(waiter& caller) noexcept;
+  void finish_tries(lock_queue& queue, std::shared_ptr<error const> const& reason) noexcept;
+  contender& open_contender(lock_queue& queue);
+  void begin_contending(lock_queue& queue, bool answered = false) noexcept;
+  void send_acquire(lock_queue& queue) noexcept;
+  void try_send_acquire(lock_queue& queue);
+  void on_unsent(lock_queue& queue, std::uint64_t number) noexcept;
+  void ask_again_soon(lock_queue& queue, std::uint64_t number) noexcept;
+  [[nodiscard]] static bool is_contender(lock_queue const& queue, std::uint64_t number) noexcept {
+    return queue.contender && queue.contender->number == number;
   }
-  [[nodiscard]] bool renew_contender(lock_queue& at) noexcept;
-  void drop_orphan(lock_queue& at, std::uint64_t number) noexcept;
-  void on_acquire_reply(lock_queue& at, std::uint64_t number, net::response const& how) noexcept;
-  void on_verdict(lock_queue& at, verdict const& what, time_point sent_at);
-  void on_granted(lock_queue& at, granted const& what, time_point sent_at, milliseconds ttl);
-  void join_holders(lock_queue& at, lease_state& first, time_point now);
+  [[nodiscard]] bool renew_contender(lock_queue& queue) noexcept;
+  void drop_orphan(lock_queue& queue, std::uint64_t number) noexcept;
+  void on_acquire_reply(lock_queue& queue, std::uint64_t number, net::response const& response) noexcept;
+  void on_verdict(lock_queue& queue, verdict const& result, time_point sent_at);
+  void on_granted(lock_queue& queue, granted const& grant, time_point sent_at, milliseconds ttl);
+  void join_holders(lock_queue& queue, lease_state& first, time_point now);
   static void set_limits(lease_state& lease, time_point now);
-  void give(lock_queue& at, lease_state_ptr const& lease) noexcept;
-  void give(waiter& who, lease_state_ptr const& lease) noexcept;
-  void take_for_good(lock_queue& at, std::int64_t token, time_point now);
-  void ask_anew(lock_queue& at) noexcept;
-  void serve_others(lock_queue& at) noexcept;
-  bool join(waiter& who);
-  void on_busy(lock_queue& at, busy const& how, time_point sent_at);
-  void on_trouble(lock_queue& at, net::response const& how);
-  void sleep(lock_queue& at, busy const& how);
-  void withdraw(lock_queue& at) noexcept;
-  void time_up(waiter& who) noexcept;
-  [[nodiscard]] acquire_request next_request(lock_queue& at);
-  [[nodiscard]] wake wake_of(lock_options const& of) const noexcept;
-  [[nodiscard]] wake wake_of(lock_queue const& at) const noexcept;
-  [[nodiscard]] broadcast const& subscriptions_of(lock_queue const& at) const noexcept;
-  [[nodiscard]] broadcast& subscriptions_of(lock_queue const& at) noexcept;
-  [[nodiscard]] std::vector<std::string> channels_of(lock_queue const& at, std::string_view owner) const;
-  void listen_ahead(lock_queue& at);
-  [[nodiscard]] bool by_message(lock_queue const& at) const noexcept;
-  [[nodiscard]] std::shared_ptr<error const> const& why_unheard(lock_queue const& at) const noexcept;
-  void end_contender(lock_queue& at) noexcept;
-  [[nodiscard]] bool in_use(lock_queue const& at, std::uint64_t number) const noexcept;
+  void give(lock_queue& queue, lease_state_ptr const& lease) noexcept;
+  void give(waiter& caller, lease_state_ptr const& lease) noexcept;
+  void take_for_good(lock_queue& queue, std::int64_t token, time_point now);
+  void ask_anew(lock_queue& queue) noexcept;
+  void serve_others(lock_queue& queue) noexcept;
+  bool join(waiter& caller);
+  void on_busy(lock_queue& queue, busy const& busy_reply, time_point sent_at);
+  void on_trouble(lock_queue& queue, net::response const& response);
+  void sleep(lock_queue& queue, busy const& busy_reply);
+  void withdraw(lock_queue& queue) noexcept;
+  void time_up(waiter& caller) noexcept;
+  [[nodiscard]] acquire_request next_request(lock_queue& queue);
+  [[nodiscard]] wake wake_of(lock_options const& options) const noexcept;
+  [[nodiscard]] wake wake_of(lock_queue const& queue) const noexcept;
+  [[nodiscard]] broadcast const& subscriptions_of(lock_queue const& queue) const noexcept;
+  [[nodiscard]] broadcast& subscriptions_of(lock_queue const& queue) noexcept;
+  [[nodiscard]] std::vector<std::string> channels_of(lock_queue const& queue, std::string_view owner) const;
+  void listen_ahead(lock_queue& queue);
+  [[nodiscard]] bool by_message(lock_queue const& queue) const noexcept;
+  [[nodiscard]] std::shared_ptr<error const> const& channel_refusal(lock_queue const& queue) const noexcept;
+  void end_contender(lock_queue& queue) noexcept;
+  [[nodiscard]] bool in_use(lock_queue const& queue, std::uint64_t number) const noexcept;
 
   // replicas.cpp: acquisitions that replicas or disks acknowledge. All under the lock.
-  void ask_acknowledged(lock_queue& at, acquire_request const& how, net::retry_policy while_down);
+  void ask_acknowledged(lock_queue& queue, acquire_request const& request, net::retry_policy while_down);
   struct acknowledgement;
-  void on_acquired(std::shared_ptr<acknowledgement> const& mine, net::response&& answer) noexcept;
-  void send_wait(std::shared_ptr<acknowledgement> const& mine);
-  void on_acknowledged(acknowledgement& what, net::response const& count) noexcept;
+  void on_acquired(std::shared_ptr<acknowledgement> const& pending, net::response&& response) noexcept;
+  void send_wait(std::shared_ptr<acknowledgement> const& pending);
+  void on_acknowledged(acknowledgement& pending, net::response const& count) noexcept;
 
-  // messages.cpp: what messages bring. All under the lock.
+  // messages.cpp: messages, and the state of their channels. All under the lock.
   void on_turn(std::string const& channel, std::string_view message);
   void on_woken(std::uint64_t number);
-  void on_grant(std::uint64_t number, granted const& what);
+  void on_grant(std::uint64_t number, granted const& grant);
   void ask_all_again() noexcept;
-  void on_moved(std::string const& now);
+  void on_moved(std::string const& server);
   void on_open(std::uint64_t number);
-  void on_turns_refused(std::string const& channel, std::string const& words);
-  void on_channel_refused(std::string const& channel, std::string const& words);
-  void fall_back_to_polling(std::shared_ptr<error const>& note, std::string const& channel,
-                            std::string const& pattern, std::string const& words);
+  void on_turns_refused(std::string const& channel, std::string const& text);
+  void on_channel_refused(std::string const& channel, std::string const& text);
+  void fall_back_to_polling(std::shared_ptr<error const>& refusal, std::string const& channel,
+                            std::string const& pattern, std::string const& text);
 
-  // asked.cpp: a release by force asks the holder. All under the lock.
+  // release_requests.cpp: a release by force asks the holder. All under the lock.
   void on_hint(std::uint64_t number);
   void look_at_hints();
-  void look_whether_asked(lock_queue& at, std::uint64_t number);
-  void let_go(lock_queue& at, std::uint64_t number);
+  void look_whether_asked(lock_queue& queue, std::uint64_t number);
+  void let_go(lock_queue& queue, std::uint64_t number);
 
-  // ghosts.cpp: what the server has of acquisitions that are over. All under the lock.
+  // ghosts.cpp: traces in the server of acquisitions that are over. All under the lock.
   [[nodiscard]] bool is_over(std::uint64_t number, std::span<std::string_view const> names) const;
   void answer_for(std::uint64_t number, std::string_view name);
-  bool clear_ghost(lock_queue& at, std::string_view holder);
-  void note_left_key(lease_state const& what, milliseconds more) noexcept;
+  bool clear_ghost(lock_queue& queue, std::string_view holder);
+  void note_left_key(lease_state const& lease, milliseconds more) noexcept;
   void repeat_releases() noexcept;
 
-  // blocked.cpp: who is in the way.
-  void note_busy(waiter const& who) noexcept;
+  // busy_report.cpp: the holder that is in the way.
+  void note_busy(waiter const& caller) noexcept;
 
   // release.cpp: how a lease ends, by its holder's will or against it. All under the lock.
-  void release(lease_state& what, release_handler done) noexcept;
-  bool finish_here(lease_state& what) noexcept;
-  bool leave_here(lease_state& what) noexcept;
-  void ask_after_release(lock_queue& at) noexcept;
-  [[nodiscard]] static bool still_to_release(lease_state const& what) noexcept;
-  bool hand_over(lock_queue& at, lease_state& from) noexcept;
+  void release(lease_state& lease, release_handler done) noexcept;
+  bool finish_here(lease_state& lease) noexcept;
+  bool leave_here(lease_state& lease) noexcept;
+  void ask_after_release(lock_queue& queue) noexcept;
+  [[nodiscard]] static bool still_to_release(lease_state const& lease) noexcept;
+  bool hand_over(lock_queue& queue, lease_state& from) noexcept;
   struct passing;
-  void pass(lock_queue& at, lease_state const& from, release_handler done) noexcept;
-  void on_passed(passing& what, net::response const& how) noexcept;
-  void lose(lease_state& what, loss_cause cause) noexcept;
-  void lose_alone(lease_state& what, loss_cause cause) noexcept;
+  void pass(lock_queue& queue, lease_state const& from, release_handler done) noexcept;
+  void on_passed(passing& pending, net::response const& response) noexcept;
+  void lose(lease_state& lease, loss_cause cause) noexcept;
+  void lose_alone(lease_state& lease, loss_cause cause) noexcept;
 
   // keep.cpp: the key stays. All under the lock.
   struct leaving;
-  void keep(lease_state& what, std::optional<milliseconds> left, release_handler done) noexcept;
-  void leave_key(lease_state& what, std::optional<milliseconds> left, release_handler done) noexcept;
+  void keep(lease_state& lease, std::optional<milliseconds> remaining, release_handler done) noexcept;
+  void leave_key(lease_state& lease, std::optional<milliseconds> remaining, release_handler done) noexcept;
   void stay_behind_answer(std::uint64_t number, time_point until) noexcept;
-  void set_last_ttl(std::shared_ptr<leaving> const& mine) noexcept;
-  void set_last_ttl(lock_queue& at, std::uint64_t number, time_point until, time_point deadline) noexcept;
-  void send_last_ttl(lock_queue& at, std::uint64_t number, time_point until, time_point give_up,
+  void set_last_ttl(std::shared_ptr<leaving> const& pending) noexcept;
+  void set_last_ttl(lock_queue& queue, std::uint64_t number, time_point until, time_point deadline) noexcept;
+  void send_last_ttl(lock_queue& queue, std::uint64_t number, time_point until, time_point give_up,
                      lock_backend::handler done);
-  void owe_last_ttl(lock_queue& at, std::uint64_t number, time_point until, time_point deadline) noexcept;
-  void on_last_ttl(leaving& mine, net::response const& answer) noexcept;
+  void owe_last_ttl(lock_queue& queue, std::uint64_t number, time_point until, time_point deadline) noexcept;
+  void on_last_ttl(leaving& pending, net::response const& response) noexcept;
 
-  // give_back.cpp: what the server has of ours. All under the lock.
-  /// What is given back to the server, for as long as it can be ours.
+  // give_back.cpp: acquisitions of ours in the server. All under the lock.
+  /// An acquisition that is given back to the server, for as long as it can be ours.
   struct giving_back {
-    giving_back(lease_state const& what, release_policy terms);
-    giving_back(lock_queue_ptr at, std::uint64_t whose, release_policy terms, time_point until)
-        : queue{std::move(at)}, number{whose}, policy{terms}, deadline{until} {}
+    giving_back(lease_state const& lease, release_policy lease_policy);
+    giving_back(lock_queue_ptr lease_queue, std::uint64_t lease_number, release_policy lease_policy,
+                time_point until)
+        : queue{std::move(lease_queue)}, number{lease_number}, policy{lease_policy}, deadline{until} {}
     lock_queue_ptr queue;
     std::uint64_t number;
     release_policy policy;
     time_point deadline;
-    bool lost = false;  ///< before: that is what its holder hears
+    bool lost = false;  ///< before the release: the holder is told so
   };
   struct release_under_way;
-  void send_release(giving_back const& what, release_handler done) noexcept;
-  void send_release(std::shared_ptr<release_under_way> const& mine);
-  void on_released(std::shared_ptr<release_under_way> const& mine, net::response const& answer) noexcept;
-  void release_as(lock_queue& at, lease_state const& what) noexcept;
-  void release_together(batches::leases those) noexcept;
-  void send_releases(std::shared_ptr<batches::leases> const& those);
-  void on_released_together(batches::leases const& those, resp::reply const& reply) noexcept;
-  void note_released(giving_back const& what) noexcept;
-  void abandon(lock_queue& at, std::uint64_t number, release_policy how) noexcept;
+  void send_release(giving_back const& item, release_handler done) noexcept;
+  void send_release(std::shared_ptr<release_under_way> const& pending);
+  void on_released(std::shared_ptr<release_under_way> const& pending, net::response const& response) noexcept;
+  void release_as(lock_queue& queue, lease_state const& lease) noexcept;
+  void release_together(batches::leases leases) noexcept;
+  void send_releases(std::shared_ptr<batches::leases> const& leases);
+  void on_released_together(batches::leases const& leases, resp::reply const& reply) noexcept;
+  void note_released(giving_back const& item) noexcept;
+  void abandon(lock_queue& queue, std::uint64_t number, release_policy policy) noexcept;
   void later(time_point when, callback<void()> f);
 
-  // mend.cpp: what there was no memory for. All under the lock.
+  // mend.cpp: work that failed for want of memory. All under the lock.
   struct owed {
     enum class kind { release, abandon, last_ttl };
     lock_queue_ptr place;
     std::uint64_t number;
     kind what;
     release_policy how;
-    time_point until;         ///< it is of use
+    time_point until;         ///< it is of no use afterwards
     time_point kept_until{};  ///< the end of the last ttl
   };
-  void owe(owed const& what) noexcept;
+  void owe(owed const& work) noexcept;
   void on_torn() noexcept;
   void mend_soon() noexcept;
   void mend() noexcept;
@@ -322,18 +325,18 @@ class core : public std::enable_shared_from_this<core> {
   [[nodiscard]] release_policy terms_of(lock_options const& options) const noexcept;
   [[nodiscard]] publishing how_to_publish() const noexcept;
 
-  template <class How>
-  [[nodiscard]] std::shared_ptr<ending> begin_ending(lease_state_ptr& what, How how) noexcept;
+  template <class Operation>
+  [[nodiscard]] std::shared_ptr<ending> begin_ending(lease_state_ptr& lease, Operation operation) noexcept;
   [[nodiscard]] release_result wait_for_end(reactor::lock& hold,
                                             std::shared_ptr<ending> const& begun) noexcept;
-  template <class How>
-  release_result finish_lease(lease_state_ptr& what, How how) noexcept;
+  template <class Operation>
+  release_result finish_lease(lease_state_ptr& lease, Operation operation) noexcept;
   [[nodiscard]] std::vector<net::response> run_scripts(std::span<call const> scripts,
-                                                       scripting::send_options patience = {});
+                                                       scripting::send_options send = {});
   template <class Send>
   [[nodiscard]] std::vector<net::response> wait_for_answers(std::size_t count, Send send);
   void check_usable() const;
-  /// Under the lock, before anything is begun: what finishes it is there.
+  /// Under the lock, before any work is begun: starts the thread that finishes it.
   void prepare();
   void set_waiters_aside() noexcept;
   void lose_all() noexcept;
@@ -344,37 +347,38 @@ class core : public std::enable_shared_from_this<core> {
   void drain(reactor::lock& hold, time_point until) noexcept;
   void wait_behind_all(reactor::lock& hold, time_point until);
   void nap(reactor::lock& hold) noexcept;
-  /// For the hook, if there is one: `words` makes the message. Left out when there is no memory for it.
-  template <class Words>
-  void log(log_level level, Words words) noexcept {
+  /// For the hook, if there is one: `make_message` returns the message. Skipped without memory for it.
+  template <class MakeMessage>
+  void log(log_level level, MakeMessage make_message) noexcept {
     if (!options_.log) return;
     try {
-      loop_.defer([hook = options_.log, level, message = std::string{words()}] { hook(level, message); });
+      loop_.defer(
+          [hook = options_.log, level, message = std::string{make_message()}] { hook(level, message); });
     } catch (std::bad_alloc const&) {
       return;
     }
   }
-  /// Which may let go of it.
+  /// `f` may drop its queue.
   template <class F>
-  void for_each_line(F f) noexcept {
+  void for_each_queue(F f) noexcept {
     for (auto next = lines_.begin(); next != lines_.end();) {
-      lock_queue_ptr const at{const_cast<lock_queue*>(&*next++)};
-      f(*at);
+      lock_queue_ptr const queue{const_cast<lock_queue*>(&*next++)};
+      f(*queue);
     }
   }
 
-  /// Two kinds of lock of one name are two lines, which exclude each other at the server.
+  /// Two kinds of lock with one name have two queues; the kinds exclude each other at the server.
   struct line_key {
-    recipe const* how;
+    recipe const* protocol;
     std::string_view name;
-    line_key(lock_queue const& one) noexcept : how{&one.protocol()}, name{one.name()} {}
-    line_key(recipe const& kind, std::string_view of) noexcept : how{&kind}, name{of} {}
+    line_key(lock_queue const& queue) noexcept : protocol{&queue.protocol()}, name{queue.name()} {}
+    line_key(recipe const& kind, std::string_view lock_name) noexcept : protocol{&kind}, name{lock_name} {}
     friend bool operator==(line_key const&, line_key const&) = default;
   };
   struct line_hash {
     using is_transparent = void;
-    std::size_t operator()(line_key const& one) const noexcept {
-      return std::hash<std::string_view>{}(one.name);
+    std::size_t operator()(line_key const& key) const noexcept {
+      return std::hash<std::string_view>{}(key.name);
     }
   };
   struct line_equal {
@@ -397,12 +401,12 @@ class core : public std::enable_shared_from_this<core> {
   client_stats stats_;
   std::unique_ptr<lock_backend> const servers_;
   std::unordered_set<lock_queue, line_hash, line_equal> lines_;
-  std::unordered_map<std::uint64_t, lock_queue*> bids_;  ///< by owner number: who a message is for
-  /// Owners whose lock came by message while a request for it was under way, until that is answered; with the
-  /// time until which they have kept the key since, max() being what its ttl says.
+  std::unordered_map<std::uint64_t, lock_queue*> bids_;  ///< contenders by owner number, for messages
+  /// Owners that were granted the lock by message during their request, until its response. The value: how
+  /// long they have kept the key since; max(): for its ttl.
   std::unordered_map<std::uint64_t, time_point> outrun_;
   std::unordered_map<lock_queue const*, shared_holders>
-      shared_holders_;  ///< of lines whose kind allows several leases at a time
+      shared_holders_;  ///< of queues whose kind allows several leases at a time
   departed departed_;
   renewer renewer_;
   inbox inbox_;
@@ -410,35 +414,35 @@ class core : public std::enable_shared_from_this<core> {
   broadcast lock_inboxes_;  ///< of the locks that are waited for
   presence presence_;
   std::uint64_t last_number_ = 0;
-  effective_options_ptr last_terms_;
+  effective_options_ptr last_options_;
   struct delayed {
     callback<void()> what{};
     reactor::timer bell{{}};
   };
   std::list<delayed> delayed_;
   struct {
-    std::vector<std::uint64_t> numbers{};  ///< of acquisitions, as far as it is true
+    std::vector<std::uint64_t> numbers{};  ///< of acquisitions, as the hints claim
     time_point not_before{};               ///< the next look
     reactor::timer bell{{}};
-  } hints_;  ///< what others are said to want back
+  } hints_;  ///< acquisitions that other clients are said to want back
   std::minstd_rand random_;
-  std::shared_ptr<error const> no_inbox_;      ///< the server refuses it: those who insist on it can't wait
+  std::shared_ptr<error const> no_inbox_;      ///< refused: callers that insist on messages can't wait
   std::shared_ptr<error const> no_broadcast_;  ///< the same
-  process_info known_;                         ///< the last record that was asked for
+  process_info known_;                         ///< the last record that was read
   std::vector<owed> owed_;                     ///< with room for most_owed from the beginning
   bool look_again_ = false;
   reactor::timer mending_{[this] { mend(); }};
-  std::size_t releasing_ = 0;     ///< leases given back of which the server has yet to say that they are
-  bool told_unreleased_ = false;  ///< how many that were at the end has been logged: not one by one any more
+  std::size_t releasing_ = 0;     ///< releases that the server has yet to confirm
+  bool told_unreleased_ = false;  ///< their number at the end has been logged: no more single warnings
   bool closing_ = false;
-  std::thread::id exiting_;  ///< who has called exit()
+  std::thread::id exiting_;  ///< the thread that has called exit()
   /// WAITs behind acquisitions, over a connection of their own.
   struct {
     std::size_t open = 0;     ///< not answered
-    milliseconds longest{0};  ///< that one of them could take so far; 0: there were none
+    milliseconds longest{0};  ///< the longest timeout so far; 0: there were no WAITs
   } acknowledging_;
-  std::vector<recipe const*> kinds_;  ///< of all lines that there were
-  std::shared_ptr<core> self_;        ///< while there are lines: leases and locks may outlive the client
+  std::vector<recipe const*> kinds_;  ///< of all queues so far
+  std::shared_ptr<core> self_;        ///< while there are queues: leases and locks may outlive the client
 };
 
 }  // namespace holdfast::engine

@@ -1,4 +1,4 @@
-/// What a client still knows of its acquisitions that are over. No I/O, no clock.
+/// What a client remembers of its past acquisitions. No I/O, no clock.
 #pragma once
 
 #include <algorithm>
@@ -16,25 +16,26 @@
 
 namespace holdfast::engine {
 
-/// A server that restarts or is replaced may have older data, and in them keys and queue entries of
-/// acquisitions that are over: ghosts. Clearing them away takes to know which keys are there on purpose, and
-/// which releases may be among what was lost. All under the client's lock.
+/// A server that restarts or is replaced may have older data, with keys and queue entries of past
+/// acquisitions: ghosts. To clear them, a client must know which keys are there on purpose, and which
+/// releases may have been lost. All under the client's lock.
 class departed {
  public:
-  /// So many releases are remembered, and none of a longer name: they are worth a megabyte or two, no more.
+  /// Limits of the remembered releases, which may take a megabyte or two, no more.
   static constexpr std::size_t most_releases = 1024;
   static constexpr std::size_t longest_name = 2048;
 
-  /// Nobody here holds it any more, but its key is to stay in the server, until then at the latest.
+  /// This process no longer holds the lock, but its key is to stay in the server, at the latest until
+  /// `until`.
   void leave_key(std::uint64_t number, time_point until, time_point now) noexcept try {
     if (keys_.size() >= worth_a_look_) {
-      std::erase_if(keys_, [now](auto const& one) { return one.second <= now; });
+      std::erase_if(keys_, [now](auto const& entry) { return entry.second <= now; });
       worth_a_look_ = std::max<std::size_t>(2 * keys_.size(), 64);
     }
     auto& known = keys_[number];
     known = std::max(known, until);
   } catch (std::bad_alloc const&) {
-    any_key_ = std::max(any_key_, until);  // no room for its number: it may be any
+    any_key_ = std::max(any_key_, until);  // no room for the number, so any number may have a key
   }
   [[nodiscard]] bool has_left_key(std::uint64_t number, time_point now) const {
     auto const known = keys_.find(number);
@@ -47,45 +48,46 @@ class departed {
     std::string name{};
     std::uint64_t number = 0;
     release_policy policy{};
-    time_point deadline{};  ///< of the lease: afterwards no key of it can be there
+    time_point deadline{};  ///< of the lease: afterwards its key can't exist
   };
 
-  /// The oldest one makes room for it. In the path of each release, so it allocates nothing in the long run.
-  void note_release(recipe const& how, std::string_view name, std::uint64_t number,
-                    release_policy const& terms, time_point deadline) noexcept try {
+  /// Overwrites the oldest entry when full. On the path of each release, so it allocates nothing in the long
+  /// run.
+  void note_release(recipe const& protocol, std::string_view name, std::uint64_t number,
+                    release_policy const& policy, time_point deadline) noexcept try {
     if (name.size() > longest_name) return;
     if (releases_.size() < most_releases) {
       releases_.emplace_back();
       next_ = releases_.size() - 1;
     }
-    auto& one = releases_[next_];
-    one.protocol = &how;
-    one.name.assign(name);
-    one.number = number;
-    one.policy = terms;
-    one.deadline = deadline;
+    auto& entry = releases_[next_];
+    entry.protocol = &protocol;
+    entry.name.assign(name);
+    entry.number = number;
+    entry.policy = policy;
+    entry.deadline = deadline;
     next_ = (next_ + 1) % most_releases;
   } catch (std::bad_alloc const&) {
-    releases_.clear();  // they are remembered for a server that loses data, as far as can be
+    releases_.clear();  // best effort: they are for a server that loses data
     next_ = 0;
   }
 
-  void note_release(given_back const& what) noexcept {
-    note_release(*what.protocol, what.name, what.number, what.policy, what.deadline);
+  void note_release(given_back const& release) noexcept {
+    note_release(*release.protocol, release.name, release.number, release.policy, release.deadline);
   }
 
-  /// Those whose keys could still be there, the oldest first. They are forgotten here.
+  /// Returns the releases whose keys could still exist, oldest first, and forgets all.
   [[nodiscard]] std::vector<given_back> take_releases(time_point now) noexcept {
     if (releases_.size() == most_releases) {
       std::ranges::rotate(releases_, releases_.begin() + static_cast<std::ptrdiff_t>(next_));
     }
     next_ = 0;
     auto all = std::exchange(releases_, {});
-    std::erase_if(all, [now](given_back const& one) { return one.deadline <= now; });
+    std::erase_if(all, [now](given_back const& release) { return release.deadline <= now; });
     return all;
   }
 
-  /// A ghost that is cleared away; perhaps none, but a release that is under way, and finds nothing then.
+  /// Records a ghost that is being cleared. Perhaps it is a release under way, which then finds nothing.
   void note_cleared(std::uint64_t number) {
     if (cleared_.size() >= most_releases) cleared_.clear();
     cleared_.insert(number);
@@ -94,7 +96,7 @@ class departed {
 
  private:
   std::unordered_map<std::uint64_t, time_point> keys_;
-  time_point any_key_{};  ///< until then one that isn't in there may be left
+  time_point any_key_{};  ///< until then a key that isn't in `keys_` may be left
   std::size_t worth_a_look_ = 64;
   std::vector<given_back> releases_;  ///< a ring, once it is full
   std::size_t next_ = 0;

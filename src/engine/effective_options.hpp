@@ -1,4 +1,4 @@
-/// The options of one lock, checked and worked out.
+/// The options of one lock, checked and with defaults resolved.
 #pragma once
 
 #include <algorithm>
@@ -13,10 +13,11 @@ namespace holdfast::engine {
 
 /// Shared by all leases of one lock object; constant after construction.
 struct effective_options : boost::intrusive_ref_counter<effective_options, boost::thread_safe_counter> {
-  explicit effective_options(lock_options const& asked)
-      : options{asked}, every{asked.renew_every.count() > 0 ? asked.renew_every : asked.ttl / 3} {}
+  explicit effective_options(lock_options const& requested)
+      : options{requested},
+        every{requested.renew_every.count() > 0 ? requested.renew_every : requested.ttl / 3} {}
 
-  /// An acquisition counts when others than the server's memory have it, too.
+  /// An acquisition counts only when replicas or a disk have it, too.
   [[nodiscard]] bool acknowledged() const noexcept { return options.replicas > 0 || options.fsynced; }
 
   lock_options options;

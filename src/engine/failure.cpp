@@ -17,7 +17,7 @@ constexpr std::array<std::string_view, 4> passing{"LOADING", "BUSY", "TRYAGAIN",
 
 struct advice {
   std::string_view code;
-  std::string_view what_to_do;
+  std::string_view remedy;
 };
 
 constexpr std::string_view one_node{
@@ -47,9 +47,7 @@ bool passes(resp::reply const& refusal) noexcept {
 }
 
 bool about_rights(resp::reply const& refusal) noexcept {
-  auto const has = [&refusal](std::string_view words) {
-    return refusal.text.find(words) != std::string::npos;
-  };
+  auto const has = [&refusal](std::string_view text) { return refusal.text.find(text) != std::string::npos; };
   auto const code = refusal.error_code();
   return code == "NOPERM" || code == "NOAUTH" || code == "WRONGPASS" || has("permission") ||
          has("can't run this command") || has("can't access at least one of the keys");
@@ -60,64 +58,65 @@ std::string_view advice_for(resp::reply const& refusal) noexcept {
       refusal.text.find("EVAL") != std::string::npos)
     return net::advice_about_sentinels;
   auto const known = std::find_if(advices.begin(), advices.end(),
-                                  [&refusal](advice const& a) { return refusal.is_error(a.code); });
-  return known == advices.end() ? std::string_view{} : known->what_to_do;
+                                  [&refusal](advice const& entry) { return refusal.is_error(entry.code); });
+  return known == advices.end() ? std::string_view{} : known->remedy;
 }
 
 namespace {
 
-/// A wrong type: of the lock's key, or of one beside it. Of several names the script says which.
+/// A key of the wrong type: the lock's own, or one beside it. With several names the script says which.
 struct misfit {
   std::string_view name;
   std::optional<std::string_view> type;  ///< none: it is a key beside the lock
 };
 
-misfit read_misfit(std::string_view words, std::string_view only_name) {
-  auto const space = std::min(words.find(' '), words.size());
-  auto const first = words.substr(0, space);
-  auto const rest = words.substr(std::min(space + 1, words.size()));
+misfit read_misfit(std::string_view text, std::string_view only_name) {
+  auto const space = std::min(text.find(' '), text.size());
+  auto const first = text.substr(0, space);
+  auto const rest = text.substr(std::min(space + 1, text.size()));
   auto const beside = only_name.empty() ? first == "beside"
-                                        : space != words.size();  // Redis's own words, or about the counter
+                                        : space != text.size();  // Redis's own words, or about the counter
   return {only_name.empty() ? rest : only_name, beside ? std::nullopt : std::optional{first}};
 }
 
-std::shared_ptr<error const> explain_misfit(misfit const& what, resp::reply const& refusal,
-                                            std::string const& where) {
-  auto const name = quoted(what.name);
-  if (!what.type) {
+std::shared_ptr<error const> explain_misfit(misfit const& problem, resp::reply const& refusal,
+                                            std::string const& prefix) {
+  auto const name = quoted(problem.name);
+  if (!problem.type) {
     return std::make_shared<error const>(
-        errc::wrong_type, where + "a key beside the lock " + name + " (" + names::token_counter(what.name) +
-                              " or " + names::queue(what.name) +
+        errc::wrong_type, prefix + "a key beside the lock " + name + " (" +
+                              names::token_counter(problem.name) + " or " + names::queue(problem.name) +
                               ") holds something else: delete it, or choose another name (" + refusal.text +
                               ")");
   }
   return std::make_shared<error const>(
-      errc::wrong_type, where + "the key " + name + " holds a " + std::string{*what.type} +
+      errc::wrong_type, prefix + "the key " + name + " holds a " + std::string{*problem.type} +
                             ", not a lock: something else uses it (the server says: " + refusal.text +
                             "); choose another name, or delete the key if nothing needs it");
 }
 
-/// `title` is what messages call the lock; its name, unless it has several.
+/// `title` names the lock in messages. `name` is empty when the lock has several.
 std::shared_ptr<error const> explain(resp::reply const& refusal, std::string const& title,
                                      std::string_view name, std::string_view server) {
   auto const code = refusal.error_code();
-  auto const where = std::string{server} + ": ";
+  auto const prefix = std::string{server} + ": ";
   if (code == "WRONGTYPE") {
-    auto const words = std::string_view{refusal.text}.substr(std::min(refusal.text.size(), code.size() + 1));
-    return explain_misfit(read_misfit(words, name), refusal, where);
+    auto const text = std::string_view{refusal.text}.substr(std::min(refusal.text.size(), code.size() + 1));
+    return explain_misfit(read_misfit(text, name), refusal, prefix);
   }
   if (code == "MISFIT") {  // our scripts: "MISFIT a string, not the hash of a lock", perhaps " IN <key>"
-    auto const in = std::min(refusal.text.find(" IN "), refusal.text.size());
-    auto const key = in < refusal.text.size() ? quoted(std::string_view{refusal.text}.substr(in + 4)) : title;
+    auto const marker = std::min(refusal.text.find(" IN "), refusal.text.size());
+    auto const key =
+        marker < refusal.text.size() ? quoted(std::string_view{refusal.text}.substr(marker + 4)) : title;
     return std::make_shared<error const>(
-        errc::wrong_type, where + "the key " + key + " holds " +
-                              refusal.text.substr(code.size() + 1, in - code.size() - 1) +
+        errc::wrong_type, prefix + "the key " + key + " holds " +
+                              refusal.text.substr(code.size() + 1, marker - code.size() - 1) +
                               ": something else uses it, or another kind of lock; choose another name, or "
                               "delete the key if nothing needs it");
   }
   if (about_rights(refusal)) {
     return std::make_shared<error const>(
-        errc::unauthorized, where + "not allowed, for the lock " + title + ": " + refusal.text +
+        errc::unauthorized, prefix + "not allowed, for the lock " + title + ": " + refusal.text +
                                 "; Holdfast needs the rights " + std::string{acl::to_connect} + ' ' +
                                 std::string{acl::to_lock} + ' ' + std::string{acl::to_be_told} + "; keys " +
                                 (name.empty() ? "of each name and beside it" : acl::keys_of(name)) + ' ' +
@@ -130,9 +129,9 @@ std::shared_ptr<error const> explain(resp::reply const& refusal, std::string con
   auto const only_clusters_say =
       code == "MOVED" || code == "ASK" || code == "CROSSSLOT" || code == "CLUSTERDOWN" || code == "TRYAGAIN";
   auto const advice = only_clusters_say && !of_a_cluster ? one_node : advice_for(refusal);
-  auto const what_to_do = advice.empty() ? std::string{} : "; " + std::string{advice};
-  return std::make_shared<error const>(errc::refused, where + "the server refused a request for the lock " +
-                                                          title + ": " + refusal.text + what_to_do);
+  auto const remedy = advice.empty() ? std::string{} : "; " + std::string{advice};
+  return std::make_shared<error const>(errc::refused, prefix + "the server refused a request for the lock " +
+                                                          title + ": " + refusal.text + remedy);
 }
 
 }  // namespace
@@ -142,10 +141,10 @@ std::shared_ptr<error const> explain(resp::reply const& refusal, std::string_vie
   return explain(refusal, quoted(name), name, server);
 }
 
-std::shared_ptr<error const> explain(resp::reply const& refusal, lock_queue const& at,
+std::shared_ptr<error const> explain(resp::reply const& refusal, lock_queue const& queue,
                                      std::string_view server) {
-  auto const several = at.protocol().several != nullptr;
-  return explain(refusal, at.title(), several ? std::string_view{} : at.name(), server);
+  auto const several = queue.protocol().several != nullptr;
+  return explain(refusal, queue.title(), several ? std::string_view{} : queue.name(), server);
 }
 
 }  // namespace holdfast::engine

@@ -1,4 +1,4 @@
-// What the server has of ours, and nobody wants any more: given back, until it says that it is.
+// Gives back what this client no longer needs in the server, until the server confirms it.
 
 #include <algorithm>
 #include <new>
@@ -10,214 +10,215 @@
 namespace holdfast::engine {
 namespace {
 
-/// Before a refused release is sent again.
+/// Pauses before a release is sent again: after an error that passes, and after any other.
 constexpr std::chrono::milliseconds release_pause{25};
 constexpr std::chrono::milliseconds refused_release_pause{500};
 
-/// Fewer leases than that are given back one by one: those who wait for them hear of it in one round trip.
+/// Fewer leases are given back one by one, so that their waiters hear of it in one round trip.
 constexpr std::size_t worth_a_batch = 16;
 
-/// How long a request that cleans up stays worth sending: the queue of a lock nobody asks for is gone by
-/// then.
+/// How long a cleanup request is worth sending: then the queue of a lock that nobody requests is gone.
 constexpr std::chrono::minutes traces_last{1};
 
 }  // namespace
 
-core::giving_back::giving_back(lease_state const& what, release_policy terms)
-    : queue{&what.queue()}, number{what.number()}, policy{terms}, deadline{what.deadline()} {}
+core::giving_back::giving_back(lease_state const& lease, release_policy lease_policy)
+    : queue{&lease.queue()}, number{lease.number()}, policy{lease_policy}, deadline{lease.deadline()} {}
 
 struct core::release_under_way {
-  release_under_way(giving_back const& of, release_handler then) : what{of}, done{std::move(then)} {}
+  release_under_way(giving_back const& given, release_handler handler)
+      : item{given}, done{std::move(handler)} {}
 
-  void tell(release_result how) {
-    if (done) std::exchange(done, {})(what.lost ? release_result::lost : how);
+  void report(release_result outcome) {
+    if (done) std::exchange(done, {})(item.lost ? release_result::lost : outcome);
   }
 
-  giving_back what;
+  giving_back item;
   release_handler done;
 };
 
-/// Without memory for it now, it is sent a little later, and the caller hears that nothing is known.
-void core::send_release(giving_back const& what, release_handler done) noexcept {
-  std::shared_ptr<release_under_way> mine;
+/// When memory is short it is sent a little later, and the caller gets release_result::unknown.
+void core::send_release(giving_back const& item, release_handler done) noexcept {
+  std::shared_ptr<release_under_way> pending;
   try {
-    mine = std::make_shared<release_under_way>(what, std::move(done));
-    send_release(mine);
+    pending = std::make_shared<release_under_way>(item, std::move(done));
+    send_release(pending);
   } catch (std::bad_alloc const&) {
-    owe({.place = what.queue,
-         .number = what.number,
+    owe({.place = item.queue,
+         .number = item.number,
          .what = owed::kind::release,
-         .how = what.policy,
-         .until = what.deadline});
-    if (mine) {
-      mine->tell(release_result::unknown);
+         .how = item.policy,
+         .until = item.deadline});
+    if (pending) {
+      pending->report(release_result::unknown);
     } else if (done) {
-      done(what.lost ? release_result::lost : release_result::unknown);
+      done(item.lost ? release_result::lost : release_result::unknown);
     }
   }
 }
 
-void core::send_release(std::shared_ptr<release_under_way> const& mine) {
-  auto const& what = mine->what;
-  auto& at = *what.queue;
-  auto const owner = owner_id(what.number);
+void core::send_release(std::shared_ptr<release_under_way> const& pending) {
+  auto const& item = pending->item;
+  auto& queue = *item.queue;
+  auto const owner = owner_id(item.number);
   ++releasing_;
-  at.releasing = what.number;
+  queue.releasing = item.number;
   try {
-    servers_->release(at.protocol(), {.name = at.name(), .owner = owner}, what.policy,
-                      [this, mine](net::response&& answer) { on_released(mine, answer); },
-                      {.while_down = net::retry_policy::endless, .give_up = what.deadline});
+    servers_->release(queue.protocol(), {.name = queue.name(), .owner = owner}, item.policy,
+                      [this, pending](net::response&& response) { on_released(pending, response); },
+                      {.while_down = net::retry_policy::endless, .give_up = item.deadline});
   } catch (...) {
     --releasing_;
-    if (at.releasing == what.number) at.releasing = 0;
+    if (queue.releasing == item.number) queue.releasing = 0;
     throw;
   }
 }
 
-void core::on_released(std::shared_ptr<release_under_way> const& mine, net::response const& answer) noexcept {
-  auto const& what = mine->what;
-  auto& at = *what.queue;
-  if (at.releasing == what.number) at.releasing = 0;
+void core::on_released(std::shared_ptr<release_under_way> const& pending,
+                       net::response const& response) noexcept {
+  auto const& item = pending->item;
+  auto& queue = *item.queue;
+  if (queue.releasing == item.number) queue.releasing = 0;
   --releasing_;
-  if (answer.reply.is_integer()) {
-    // Sent twice, and not ours the second time: the first one did it; or what cleared a ghost away.
-    auto const ours = at.protocol().read_release(answer.reply) == ownership::mine || answer.resent ||
-                      departed_.take_cleared(what.number);
-    if (ours) note_released(what);
-    mine->tell(ours ? release_result::released : release_result::lost);
+  if (response.reply.is_integer()) {
+    // A resent release that finds nothing was carried out the first time. Or clearing a ghost did it.
+    auto const ours = queue.protocol().read_release(response.reply) == ownership::mine || response.resent ||
+                      departed_.take_cleared(item.number);
+    if (ours) note_released(item);
+    pending->report(ours ? release_result::released : release_result::lost);
     return;
   }
   auto const now = boot_clock::now();
-  if (answer.failure || now >= what.deadline) {
+  if (response.failure || now >= item.deadline) {
     if (!told_unreleased_) {
       log(log_level::warning, [&] {
-        return "release of " + at.title() +
-               " is not confirmed: " + (answer.failure ? answer.failure->what() : answer.reply.text) +
+        return "release of " + queue.title() +
+               " is not confirmed: " + (response.failure ? response.failure->what() : response.reply.text) +
                "; the lock is free at the end of its ttl at the latest";
       });
     }
-    mine->tell(release_result::unknown);
+    pending->report(release_result::unknown);
     return;
   }
-  // The server is there and refuses: an error that passes is waited out, of any other the caller hears now;
-  // both are tried again until the lease is over anyway.
+  // The server is there and refuses. An error that passes is waited out; the caller hears of any other now.
+  // Both are retried until the lease is over anyway.
   auto pause = release_pause;
-  if (!passes(answer.reply)) {
+  if (!passes(response.reply)) {
     pause = refused_release_pause;
-    log(log_level::warning, [&] { return std::string{explain(answer.reply, at, url())->what()}; });
-    mine->tell(release_result::unknown);
+    log(log_level::warning, [&] { return std::string{explain(response.reply, queue, url())->what()}; });
+    pending->report(release_result::unknown);
   }
   try {
-    later(std::min(now + pause, what.deadline), [this, mine] {
+    later(std::min(now + pause, item.deadline), [this, pending] {
       --releasing_;
-      send_release(mine->what, std::move(mine->done));
+      send_release(pending->item, std::move(pending->done));
     });
     ++releasing_;
   } catch (std::bad_alloc const&) {
-    send_release(what, std::move(mine->done));
+    send_release(item, std::move(pending->done));
   }
 }
 
-/// At the end of the client, which may have very many; they are lost already. One by one, but in the same
-/// write, those that somebody waits for.
-void core::release_together(batches::leases those) noexcept {
-  if (those.size() >= worth_a_batch) {
-    std::shared_ptr<batches::leases> mine;
+/// For the end of the client, which may have very many leases; they are lost already. Leases with waiters go
+/// one by one, but in the same write.
+void core::release_together(batches::leases leases) noexcept {
+  if (leases.size() >= worth_a_batch) {
+    std::shared_ptr<batches::leases> shared;
     try {
-      mine = std::make_shared<batches::leases>();
-      mine->swap(those);
-      send_releases(mine);
+      shared = std::make_shared<batches::leases>();
+      shared->swap(leases);
+      send_releases(shared);
       return;
     } catch (std::bad_alloc const&) {
-      if (mine) those.swap(*mine);
+      if (shared) leases.swap(*shared);
     }
   }
-  for (auto const& one : those) send_release({*one, terms_of(one->options())}, {});
+  for (auto const& lease : leases) send_release({*lease, terms_of(lease->options())}, {});
 }
 
-void core::send_releases(std::shared_ptr<batches::leases> const& those) {
+void core::send_releases(std::shared_ptr<batches::leases> const& leases) {
   std::vector<std::string> owners;
   std::vector<owned> list;
-  owners.reserve(those->size());
-  list.reserve(those->size());
+  owners.reserve(leases->size());
+  list.reserve(leases->size());
   auto give_up = time_point::min();
-  for (auto const& one : *those) {
-    owners.push_back(owner_id(one->number()));
-    list.push_back({.name = one->queue().name(), .owner = owners.back()});
-    give_up = std::max(give_up, one->deadline());
+  for (auto const& lease : *leases) {
+    owners.push_back(owner_id(lease->number()));
+    list.push_back({.name = lease->queue().name(), .owner = owners.back()});
+    give_up = std::max(give_up, lease->deadline());
   }
-  auto const& how = those->front()->queue().protocol();
-  servers_->run(how.release_unwanted(list),
-                [this, those](net::response&& answer) {
-                  if (answer.failure) return;  // the client has ended meanwhile
-                  releasing_ -= those->size();
-                  on_released_together(*those, answer.reply);
+  auto const& protocol = leases->front()->queue().protocol();
+  servers_->run(protocol.release_unwanted(list),
+                [this, leases](net::response&& response) {
+                  if (response.failure) return;  // the client has ended meanwhile
+                  releasing_ -= leases->size();
+                  on_released_together(*leases, response.reply);
                 },
                 {.while_down = net::retry_policy::endless, .give_up = give_up, .divisible = true});
-  releasing_ += those->size();
+  releasing_ += leases->size();
 }
 
-/// Those that somebody waits for are left to be released.
-void core::on_released_together(batches::leases const& those, resp::reply const& reply) noexcept {
+/// Leases with waiters are still to be released.
+void core::on_released_together(batches::leases const& leases, resp::reply const& reply) noexcept {
   std::vector<std::size_t> wanted;
   auto understood = reply.is_array();
   try {
-    if (understood) wanted = those.front()->queue().protocol().read_wanted(reply);
+    if (understood) wanted = leases.front()->queue().protocol().read_wanted(reply);
     std::ranges::sort(wanted);
   } catch (std::bad_alloc const&) {
     understood = false;
   }
   auto next = wanted.begin();
-  for (std::size_t i = 0; i != those.size(); ++i) {
+  for (std::size_t i = 0; i != leases.size(); ++i) {
     auto const is_wanted = next != wanted.end() && *next == i;
     if (is_wanted) ++next;
     if (!understood || is_wanted) {
-      send_release({*those[i], terms_of(those[i]->options())}, {});
+      send_release({*leases[i], terms_of(leases[i]->options())}, {});
     } else {
       ++stats_.released;
     }
   }
 }
 
-void core::note_released(giving_back const& what) noexcept {
+void core::note_released(giving_back const& item) noexcept {
   ++stats_.released;
-  departed_.note_release(what.queue->protocol(), what.queue->name(), what.number, what.policy, what.deadline);
+  departed_.note_release(item.queue->protocol(), item.queue->name(), item.number, item.policy, item.deadline);
 }
 
-/// As whom the server may know it by now.
-void core::release_as(lock_queue& at, lease_state const& what) noexcept {
-  giving_back back{what, terms_of(what.options())};
-  back.queue = lock_queue_ptr{&at};
+/// Releases it as a lease of `queue`, as the server may know it by now.
+void core::release_as(lock_queue& queue, lease_state const& lease) noexcept {
+  giving_back back{lease, terms_of(lease.options())};
+  back.queue = lock_queue_ptr{&queue};
   send_release(back, {});
 }
 
-/// What is left of an acquisition that nobody waits for any more.
-void core::abandon(lock_queue& at, std::uint64_t number, release_policy how) noexcept {
-  if (at.protocol().abandon == nullptr) return;
+/// Cleans up after an acquisition that no caller waits for any more.
+void core::abandon(lock_queue& queue, std::uint64_t number, release_policy policy) noexcept {
+  if (queue.protocol().abandon == nullptr) return;
   auto const until = boot_clock::now() + traces_last;
   try {
     auto const owner = owner_id(number);
-    servers_->abandon(at.protocol(), {.name = at.name(), .owner = owner}, how,
+    servers_->abandon(queue.protocol(), {.name = queue.name(), .owner = owner}, policy,
                       {.while_down = net::retry_policy::endless, .give_up = until});
   } catch (std::bad_alloc const&) {
-    owe({.place = lock_queue_ptr{&at},
+    owe({.place = lock_queue_ptr{&queue},
          .number = number,
          .what = owed::kind::abandon,
-         .how = how,
+         .how = policy,
          .until = until});
   }
 }
 
-/// Once, at `when`.
+/// Calls `f` once, at `when`.
 void core::later(time_point when, callback<void()> f) {
-  auto const place = delayed_.emplace(delayed_.end());
-  place->what = std::move(f);
-  place->bell.set([this, place] {
-    auto now = std::move(place->what);
-    delayed_.erase(place);
+  auto const entry = delayed_.emplace(delayed_.end());
+  entry->what = std::move(f);
+  entry->bell.set([this, entry] {
+    auto now = std::move(entry->what);
+    delayed_.erase(entry);
     now();
   });
-  loop_.arm(place->bell, when);
+  loop_.arm(entry->bell, when);
 }
 
 }  // namespace holdfast::engine

@@ -1,5 +1,5 @@
-// Where those that have a lease meet the engine: each function takes the client's lock, says what it wants,
-// and waits or leaves.
+// Entry points for the holders of leases. Each function takes the client's lock, starts its operation, and
+// waits or returns.
 
 #include <holdfast/wait_time.hpp>
 #include <new>
@@ -12,91 +12,92 @@
 namespace holdfast::engine {
 
 struct core::ending {
-  explicit ending(reactor::loop& loop) : on{loop} {}
+  explicit ending(reactor::loop& client_loop) : loop{client_loop} {}
 
-  void come_to(release_result how) noexcept {
+  void finish(release_result outcome) noexcept {
     if (std::exchange(over, true)) return;
-    result = how;
-    on.wake(caller);
+    result = outcome;
+    loop.wake(thread);
   }
 
-  reactor::loop& on;
-  reactor::blocked_thread caller;
-  reactor::timer bell{[this] { come_to(release_result::unknown); }};
+  reactor::loop& loop;
+  reactor::blocked_thread thread;
+  reactor::timer bell{[this] { finish(release_result::unknown); }};
   release_result result = release_result::unknown;
   bool over = false;
 };
 
-/// Finishes a lease by `how`, which is given what to do with the outcome. Null: there is no memory to wait
+/// Finishes a lease by `operation`, which gets the handler of the outcome. Null: there is no memory to wait
 /// for it.
-template <class How>
-std::shared_ptr<core::ending> core::begin_ending(lease_state_ptr& what, How how) noexcept {
-  std::shared_ptr<ending> mine;
+template <class Operation>
+std::shared_ptr<core::ending> core::begin_ending(lease_state_ptr& lease, Operation operation) noexcept {
+  std::shared_ptr<ending> begun;
   try {
-    mine = std::make_shared<ending>(loop_);
+    begun = std::make_shared<ending>(loop_);
   } catch (std::bad_alloc const&) {
-    how(*what, {});
-    what.reset();
+    operation(*lease, {});
+    lease.reset();
     return nullptr;
   }
-  how(*what, [mine](release_result result) { mine->come_to(result); });
-  what.reset();
-  return mine;
+  operation(*lease, [begun](release_result result) { begun->finish(result); });
+  lease.reset();
+  return begun;
 }
 
-/// Waits for the outcome, within a bound.
+/// Waits for the outcome, for a bounded time.
 release_result core::wait_for_end(reactor::lock& hold, std::shared_ptr<ending> const& begun) noexcept {
-  if (!begun || begun->over) {  // handed on: nothing to wait for
+  if (!begun || begun->over) {  // handed over: nothing to wait for
     loop_.leave(hold);
     return begun ? begun->result : release_result::unknown;
   }
-  // A reply that doesn't come is noticed after one time-out, and asked for again within the other.
+  // A missing reply is noticed after one time-out, and the request repeated within the other.
   loop_.arm(begun->bell, boot_clock::now() + options_.reply_timeout + options_.connect_timeout);
-  loop_.wait(hold, begun->caller);
+  loop_.wait(hold, begun->thread);
   hold.lock();
   begun->bell.disarm();
   return begun->result;
 }
 
-template <class How>
-release_result core::finish_lease(lease_state_ptr& what, How how) noexcept {
+template <class Operation>
+release_result core::finish_lease(lease_state_ptr& lease, Operation operation) noexcept {
   if (forked()) {
-    (void)what.detach();
+    (void)lease.detach();
     return release_result::lost;
   }
   reactor::lock hold{loop_.mutex()};
-  return wait_for_end(hold, begin_ending(what, std::move(how)));
+  return wait_for_end(hold, begin_ending(lease, std::move(operation)));
 }
 
-void core::forget(lease_state_ptr& what) noexcept {
+void core::forget(lease_state_ptr& lease) noexcept {
   if (forked()) {
-    (void)what.detach();
+    (void)lease.detach();
     return;
   }
   reactor::lock const hold{loop_.mutex()};
-  what.reset();
+  lease.reset();
 }
 
-release_result core::release(lease_state_ptr& what) noexcept {
-  return finish_lease(what,
-                      [this](lease_state& mine, release_handler done) { release(mine, std::move(done)); });
+release_result core::release(lease_state_ptr& lease) noexcept {
+  return finish_lease(lease,
+                      [this](lease_state& held, release_handler done) { release(held, std::move(done)); });
 }
 
-release_result core::keep(lease_state_ptr& what, std::optional<milliseconds> left) noexcept {
-  if (left && left->count() <= 0) return release(what);
-  if (left) left = std::chrono::duration_cast<milliseconds>(to_wait(*left));
-  return finish_lease(
-      what, [this, left](lease_state& mine, release_handler done) { keep(mine, left, std::move(done)); });
+release_result core::keep(lease_state_ptr& lease, std::optional<milliseconds> remaining) noexcept {
+  if (remaining && remaining->count() <= 0) return release(lease);
+  if (remaining) remaining = std::chrono::duration_cast<milliseconds>(to_wait(*remaining));
+  return finish_lease(lease, [this, remaining](lease_state& held, release_handler done) {
+    keep(held, remaining, std::move(done));
+  });
 }
 
-std::shared_ptr<core::ending> core::begin_release(lease_state_ptr& what) noexcept {
+std::shared_ptr<core::ending> core::begin_release(lease_state_ptr& lease) noexcept {
   if (forked()) {
-    (void)what.detach();
+    (void)lease.detach();
     return nullptr;
   }
   reactor::lock hold{loop_.mutex()};
-  auto begun =
-      begin_ending(what, [this](lease_state& mine, release_handler done) { release(mine, std::move(done)); });
+  auto begun = begin_ending(
+      lease, [this](lease_state& held, release_handler done) { release(held, std::move(done)); });
   loop_.leave(hold);
   return begun;
 }
@@ -107,9 +108,9 @@ release_result core::end_release(std::shared_ptr<ending> const& begun) noexcept 
   return wait_for_end(hold, begun);
 }
 
-void core::async_release(lease_state_ptr& what, release_handler done) noexcept {
+void core::async_release(lease_state_ptr& lease, release_handler done) noexcept {
   if (forked()) {
-    (void)what.detach();
+    (void)lease.detach();
     if (done) done(release_result::lost);
     return;
   }
@@ -117,84 +118,86 @@ void core::async_release(lease_state_ptr& what, release_handler done) noexcept {
     release_handler done;
     release_result result = release_result::unknown;
   };
-  std::shared_ptr<outcome> mine;
+  std::shared_ptr<outcome> pending;
   reactor::loop::calls ready;
   try {
     if (done) {
-      mine = std::make_shared<outcome>();
-      ready.emplace_back([mine] { mine->done(mine->result); });
-      mine->done.swap(done);
+      pending = std::make_shared<outcome>();
+      ready.emplace_back([pending] { pending->done(pending->result); });
+      pending->done.swap(done);
     }
   } catch (std::bad_alloc const&) {
-    mine.reset();
+    pending.reset();
   }
   {
     reactor::lock hold{loop_.mutex()};
-    if (mine) {
-      release(*what, [this, mine, ready = std::move(ready)](release_result result) mutable {
-        mine->result = result;
+    if (pending) {
+      release(*lease, [this, pending, ready = std::move(ready)](release_result result) mutable {
+        pending->result = result;
         loop_.defer(std::move(ready));
       });
     } else {
-      release(*what, {});
+      release(*lease, {});
     }
-    what.reset();
+    lease.reset();
     loop_.leave(hold);
   }
   if (!done) return;
   try {
-    done(release_result::unknown);  // there is no memory to tell what comes of it
+    done(release_result::unknown);  // there is no memory to report the outcome
   } catch (...) {
     return;
   }
 }
 
-void core::renew(lease_state& what) {
+void core::renew(lease_state& lease) {
   if (forked()) check_usable();
   reactor::lock hold{loop_.mutex()};
   check_usable();
   struct outcome {
-    reactor::blocked_thread caller;
+    reactor::blocked_thread thread;
     std::shared_ptr<error const> failure;
     bool over = false;
   };
-  auto const mine = std::make_shared<outcome>();
-  auto const finish_with = [this, mine](std::shared_ptr<error const> failure) {
-    if (std::exchange(mine->over, true)) return;
-    mine->failure = std::move(failure);
-    loop_.wake(mine->caller);
+  auto const pending = std::make_shared<outcome>();
+  auto const finish_with = [this, pending](std::shared_ptr<error const> failure) {
+    if (std::exchange(pending->over, true)) return;
+    pending->failure = std::move(failure);
+    loop_.wake(pending->thread);
   };
   reactor::timer bell{[this, finish_with] { finish_with(servers_->down_because()); }};
-  if (what.status() == lease_state::state::held) {
-    loop_.arm(bell, what.deadline());
-    renewer_.renew_now(
-        what, [this, finish_with, at = lock_queue_ptr{&what.queue()}](net::response const& how) {
-          try {
-            finish_with(how.failure || !how.reply.is_error() ? how.failure : explain(how.reply, *at, url()));
-          } catch (std::bad_alloc const&) {
-            finish_with(no_memory_);
-          }
-        });
-    loop_.wait(hold, mine->caller);
+  if (lease.status() == lease_state::state::held) {
+    loop_.arm(bell, lease.deadline());
+    renewer_.renew_now(lease, [this, finish_with,
+                               queue = lock_queue_ptr{&lease.queue()}](net::response const& response) {
+      try {
+        finish_with(response.failure || !response.reply.is_error() ? response.failure
+                                                                   : explain(response.reply, *queue, url()));
+      } catch (std::bad_alloc const&) {
+        finish_with(no_memory_);
+      }
+    });
+    loop_.wait(hold, pending->thread);
     hold.lock();
     bell.disarm();
   }
-  auto const lost = what.status() != lease_state::state::held;
+  auto const lost = lease.status() != lease_state::state::held;
   hold.unlock();
   if (lost) {
-    throw error{errc::lost, "lease of " + what.queue().title() + " can't be renewed: " +
-                                (what.cause() == loss_cause::none ? std::string{"it was released"}
-                                                                  : std::string{to_string(what.cause())})};
+    throw error{errc::lost, "lease of " + lease.queue().title() + " can't be renewed: " +
+                                (lease.cause() == loss_cause::none ? std::string{"it was released"}
+                                                                   : std::string{to_string(lease.cause())})};
   }
-  if (mine->failure) throw error{*mine->failure};
+  if (pending->failure) throw error{*pending->failure};
 }
 
-/// Renewal ends before the script is sent: from then on the lease of old is none. Its listeners go over.
-lease_state_ptr core::become(lease_state_ptr what, lock_queue_ptr const& to, call const& script) {
+/// Renewal ends before the script is sent: from then on the old lease may not exist. The new one takes over
+/// its listeners.
+lease_state_ptr core::become(lease_state_ptr lease, lock_queue_ptr const& to, call const& script) {
   if (forked()) check_usable();
   reactor::lock hold{loop_.mutex()};
-  // Both die under the lock: a line's count isn't atomic.
-  lease_state_ptr old{std::move(what)};
+  // Both are destroyed under the lock: a queue's reference count isn't atomic.
+  lease_state_ptr old{std::move(lease)};
   check_usable();
   lock_queue_ptr from{&old->queue()};
   auto const lost_error = [&from](loss_cause cause) {
@@ -203,38 +206,38 @@ lease_state_ptr core::become(lease_state_ptr what, lock_queue_ptr const& to, cal
                                                             : std::string{to_string(cause)})};
   };
   if (old->status() != lease_state::state::held) throw error{lost_error(old->cause())};
-  auto const go = [&](std::shared_ptr<error const> const& why) {
+  auto const fail_with = [&](std::shared_ptr<error const> const& reason) {
     old.reset();
     from.reset();
     loop_.leave(hold);
-    throw error{*why};
+    throw error{*reason};
   };
   lease_state_ptr next;
-  std::optional<net::response> answer;
-  reactor::blocked_thread caller;
+  std::optional<net::response> response;
+  reactor::blocked_thread thread;
   renewer::remove(*old);
   try {
     next.reset(new lease_state{to, effective_options_ptr{&old->effective()}, old->number(), old->token()});
     servers_->run(script,
-                  [&](net::response&& how) {
-                    answer = std::move(how);
-                    loop_.wake(caller);
+                  [&](net::response&& received) {
+                    response = std::move(received);
+                    loop_.wake(thread);
                   },
                   {.while_down = net::retry_policy::endless, .give_up = old->deadline()});
   } catch (std::bad_alloc const&) {
-    release(*old, {});  // it isn't the caller's any more
+    release(*old, {});  // the caller no longer has it
     next.reset();
-    go(no_memory_);
+    fail_with(no_memory_);
   }
-  loop_.wait(hold, caller);
+  loop_.wait(hold, thread);
   hold.lock();
-  auto const understood = !answer->failure && answer->reply.is_integer();
-  auto const state = understood ? from->protocol().read_release(answer->reply) : ownership::mine;
+  auto const understood = !response->failure && response->reply.is_integer();
+  auto const state = understood ? from->protocol().read_release(response->reply) : ownership::mine;
   auto const still_held = old->status() == lease_state::state::held;
-  next->set_deadline(deadline_of(answer->sent_at, old->options().ttl));
-  if (old->options().watchdog) next->renew_at = answer->sent_at + old->effective().every;
+  next->set_deadline(deadline_of(response->sent_at, old->options().ttl));
+  if (old->options().watchdog) next->renew_at = response->sent_at + old->effective().every;
   next->renewals_left = old->renewals_left;
-  auto why = answer->failure;
+  auto reason = response->failure;
   try {
     if (understood && still_held && state == ownership::mine) {
       join_holders(*to, *next, boot_clock::now());
@@ -248,44 +251,44 @@ lease_state_ptr core::become(lease_state_ptr what, lock_queue_ptr const& to, cal
       loop_.leave(hold);
       return next;
     }
-    if (!understood && !answer->failure) why = explain(answer->reply, *from, url());
+    if (!understood && !response->failure) reason = explain(response->reply, *from, url());
   } catch (std::bad_alloc const&) {
-    why = no_memory_;
+    reason = no_memory_;
   }
   if (still_held && state != ownership::mine) {
     lose(*old, state == ownership::gone ? loss_cause::key_gone : loss_cause::taken_over);
   } else if (still_held) {
-    release(*old, {});  // whether it was turned is unknown: both ends of it go
+    release(*old, {});  // the outcome is unknown: releases the old lease and the new one
     release_as(*to, *old);
   }
-  if (!why || old->cause() != loss_cause::none) {
+  if (!reason || old->cause() != loss_cause::none) {
     try {
-      why = std::make_shared<error const>(lost_error(old->cause()));
+      reason = std::make_shared<error const>(lost_error(old->cause()));
     } catch (std::bad_alloc const&) {
-      why = no_memory_;
+      reason = no_memory_;
     }
   }
   next.reset();
-  go(why);
+  fail_with(reason);
   return {};
 }
 
-lease_state_ptr core::reenter(lock_queue_ptr const& at, lease_state* what) {
+lease_state_ptr core::reenter(lock_queue_ptr const& queue, lease_state* lease) {
   if (forked()) check_usable();
   reactor::lock const hold{loop_.mutex()};
   check_usable();
-  if (what == nullptr || (&what->queue() == at.get() && !what->valid())) {
-    throw error{errc::lost, "the lock \"" + at->name() +
+  if (lease == nullptr || (&lease->queue() == queue.get() && !lease->valid())) {
+    throw error{errc::lost, "the lock \"" + queue->name() +
                                 "\" can't be entered again: the lease to do it by is " +
-                                (what == nullptr ? "empty" : "not held any more")};
+                                (lease == nullptr ? "empty" : "not held any more")};
   }
-  if (&what->queue() != at.get()) {
-    throw error{std::errc::invalid_argument, "the lock \"" + at->name() +
+  if (&lease->queue() != queue.get()) {
+    throw error{std::errc::invalid_argument, "the lock \"" + queue->name() +
                                                  "\" can't be entered by a lease of \"" +
-                                                 what->queue().name() + "\", or of another client"};
+                                                 lease->queue().name() + "\", or of another client"};
   }
-  what->add_handle();
-  return lease_state_ptr{what};
+  lease->add_handle();
+  return lease_state_ptr{lease};
 }
 
 }  // namespace holdfast::engine

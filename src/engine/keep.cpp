@@ -1,4 +1,4 @@
-// How a lease ends whose key stays: kept to its ttl, or to another one.
+// Ends leases whose key stays: for its ttl, or for another one.
 
 #include <algorithm>
 #include <new>
@@ -8,100 +8,103 @@
 
 namespace holdfast::engine {
 
-/// Without giving the lock back. To others, those of this process too, it is busy until its ttl is over.
-void core::keep(lease_state& what, std::optional<milliseconds> left, release_handler done) noexcept {
-  lease_state_ptr const pin{&what};
-  lock_queue_ptr const at{&what.queue()};
-  if (what.drop_handle()) {  // the last one decides
-    if (done) done(what.status() == lease_state::state::held ? release_result::kept : release_result::lost);
+/// Ends the lease without giving the lock back. For all others, in this process too, it is busy until its ttl
+/// is over.
+void core::keep(lease_state& lease, std::optional<milliseconds> remaining, release_handler done) noexcept {
+  lease_state_ptr const pin{&lease};
+  lock_queue_ptr const queue{&lease.queue()};
+  if (lease.drop_handle()) {  // the last handle decides
+    if (done) done(lease.status() == lease_state::state::held ? release_result::kept : release_result::lost);
     return;
   }
-  if (what.status() != lease_state::state::held) {
+  if (lease.status() != lease_state::state::held) {
     if (done) done(release_result::lost);
     return;
   }
-  (void)finish_here(what);
-  note_left_key(what, left.value_or(milliseconds{0}));
-  leave_key(what, left, std::move(done));
-  if (!at->waiters.empty() && !at->contender) begin_contending(*at);
+  (void)finish_here(lease);
+  note_left_key(lease, remaining.value_or(milliseconds{0}));
+  leave_key(lease, remaining, std::move(done));
+  if (!queue->waiters.empty() && !queue->contender) begin_contending(*queue);
 }
 
-/// An answer that comes late undoes nothing that is kept.
+/// A late response mustn't undo what is kept.
 void core::stay_behind_answer(std::uint64_t number, time_point until) noexcept {
   if (auto const late = outrun_.find(number); late != outrun_.end()) late->second = until;
 }
 
-/// A key that is to have another ttl, its last one, and who wants to hear of that.
+/// A key that is to get another ttl, its last one, and the handler of the outcome.
 struct core::leaving {
-  leaving(lease_state const& lease, time_point when) : what{&lease}, until{when} {}
+  leaving(lease_state const& kept, time_point when) : lease{&kept}, until{when} {}
 
-  void tell(release_result how) noexcept {
-    if (done) std::exchange(done, {})(how);
+  void report(release_result outcome) noexcept {
+    if (done) std::exchange(done, {})(outcome);
   }
 
-  boost::intrusive_ptr<lease_state const> what;
+  boost::intrusive_ptr<lease_state const> lease;
   time_point until;
   release_handler done{};
 };
 
-/// To its ttl, or to one of `left`.
-void core::leave_key(lease_state& what, std::optional<milliseconds> left, release_handler done) noexcept {
-  if (!left && what.provisional) left = what.options().ttl;
-  auto const until = left ? boot_clock::now() + *left : time_point::max();
-  stay_behind_answer(what.number(), until);
-  presence_.stay_until(left ? until : what.deadline());
-  if (!left) {
+/// For its ttl, or for `remaining`.
+void core::leave_key(lease_state& lease, std::optional<milliseconds> remaining,
+                     release_handler done) noexcept {
+  if (!remaining && lease.provisional) remaining = lease.options().ttl;
+  auto const until = remaining ? boot_clock::now() + *remaining : time_point::max();
+  stay_behind_answer(lease.number(), until);
+  presence_.stay_until(remaining ? until : lease.deadline());
+  if (!remaining) {
     if (done) done(release_result::kept);
     return;
   }
-  std::shared_ptr<leaving> mine;
+  std::shared_ptr<leaving> pending;
   try {
-    mine = std::make_shared<leaving>(what, until);
-    mine->done = std::move(done);
-    what.when_settled([this, mine] { set_last_ttl(mine); });
+    pending = std::make_shared<leaving>(lease, until);
+    pending->done = std::move(done);
+    lease.when_settled([this, pending] { set_last_ttl(pending); });
   } catch (std::bad_alloc const&) {
-    owe_last_ttl(what.queue(), what.number(), until, what.deadline());
-    if (mine) {
-      mine->tell(release_result::unknown);
+    owe_last_ttl(lease.queue(), lease.number(), until, lease.deadline());
+    if (pending) {
+      pending->report(release_result::unknown);
     } else if (done) {
       done(release_result::unknown);
     }
   }
 }
 
-/// A renewal that is the last one, and may be shorter than what is left.
-void core::set_last_ttl(std::shared_ptr<leaving> const& mine) noexcept {
-  auto const& what = *mine->what;
+/// Sends the last renewal, which may shorten the remaining ttl.
+void core::set_last_ttl(std::shared_ptr<leaving> const& pending) noexcept {
+  auto const& lease = *pending->lease;
   try {
-    send_last_ttl(what.queue(), what.number(), mine->until, what.deadline(),
-                  [this, mine](net::response&& answer) { on_last_ttl(*mine, answer); });
+    send_last_ttl(lease.queue(), lease.number(), pending->until, lease.deadline(),
+                  [this, pending](net::response&& response) { on_last_ttl(*pending, response); });
   } catch (std::bad_alloc const&) {
-    owe_last_ttl(what.queue(), what.number(), mine->until, what.deadline());
-    mine->tell(release_result::unknown);
+    owe_last_ttl(lease.queue(), lease.number(), pending->until, lease.deadline());
+    pending->report(release_result::unknown);
   }
 }
 
-/// Nobody waits for the outcome any more.
-void core::set_last_ttl(lock_queue& at, std::uint64_t number, time_point until,
+/// The same, when no caller waits for the outcome any more.
+void core::set_last_ttl(lock_queue& queue, std::uint64_t number, time_point until,
                         time_point deadline) noexcept {
   try {
-    send_last_ttl(at, number, until, deadline, {});
+    send_last_ttl(queue, number, until, deadline, {});
   } catch (std::bad_alloc const&) {
-    owe_last_ttl(at, number, until, deadline);
+    owe_last_ttl(queue, number, until, deadline);
   }
 }
 
-void core::send_last_ttl(lock_queue& at, std::uint64_t number, time_point until, time_point give_up,
+void core::send_last_ttl(lock_queue& queue, std::uint64_t number, time_point until, time_point give_up,
                          lock_backend::handler done) {
-  auto const left = std::max(std::chrono::ceil<milliseconds>(until - boot_clock::now()), milliseconds{1});
+  auto const remaining =
+      std::max(std::chrono::ceil<milliseconds>(until - boot_clock::now()), milliseconds{1});
   auto const owner = owner_id(number);
-  servers_->set_ttl(at.protocol(), left, {.name = at.name(), .owner = owner}, std::move(done),
+  servers_->set_ttl(queue.protocol(), remaining, {.name = queue.name(), .owner = owner}, std::move(done),
                     {.while_down = net::retry_policy::endless, .give_up = give_up});
 }
 
-void core::owe_last_ttl(lock_queue& at, std::uint64_t number, time_point until,
+void core::owe_last_ttl(lock_queue& queue, std::uint64_t number, time_point until,
                         time_point deadline) noexcept {
-  owe({.place = lock_queue_ptr{&at},
+  owe({.place = lock_queue_ptr{&queue},
        .number = number,
        .what = owed::kind::last_ttl,
        .how = {},
@@ -109,21 +112,22 @@ void core::owe_last_ttl(lock_queue& at, std::uint64_t number, time_point until,
        .kept_until = until});
 }
 
-void core::on_last_ttl(leaving& mine, net::response const& answer) noexcept {
-  auto const& at = mine.what->queue();
-  if (answer.failure || !answer.reply.is_array()) {
+void core::on_last_ttl(leaving& pending, net::response const& response) noexcept {
+  auto const& queue = pending.lease->queue();
+  if (response.failure || !response.reply.is_array()) {
     log(log_level::warning, [&] {
-      return "the last ttl of " + at.title() +
-             " is not confirmed: " + (answer.failure ? answer.failure->what() : answer.reply.text) +
+      return "the last ttl of " + queue.title() +
+             " is not confirmed: " + (response.failure ? response.failure->what() : response.reply.text) +
              "; it keeps the one it has";
     });
-    mine.tell(release_result::unknown);
+    pending.report(release_result::unknown);
     return;
   }
   try {
-    mine.tell(at.protocol().read_renew(answer.reply).empty() ? release_result::kept : release_result::lost);
+    pending.report(queue.protocol().read_renew(response.reply).empty() ? release_result::kept
+                                                                       : release_result::lost);
   } catch (std::bad_alloc const&) {
-    mine.tell(release_result::unknown);
+    pending.report(release_result::unknown);
   }
 }
 

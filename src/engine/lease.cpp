@@ -71,15 +71,15 @@ std::int64_t lease::token() const noexcept { return held_ != nullptr ? held_->to
 
 std::string lease::name() const {
   if (held_ == nullptr) return {};
-  auto const& at = held_->queue();
-  return at.protocol().several == nullptr ? at.name() : at.title();
+  auto const& queue = held_->queue();
+  return queue.protocol().several == nullptr ? queue.name() : queue.title();
 }
 
 std::string lease::owner() const {
   if (held_ == nullptr) return {};
-  auto const& at = held_->queue();
-  auto owner = at.engine().owner_id(held_->number());
-  return at.protocol().id_of == nullptr ? owner : at.protocol().id_of(owner);
+  auto const& queue = held_->queue();
+  auto owner = queue.engine().owner_id(held_->number());
+  return queue.protocol().id_of == nullptr ? owner : queue.protocol().id_of(owner);
 }
 
 std::stop_token lease::lost() const {
@@ -106,8 +106,8 @@ void lease::renew() {
 release_result lease::release() noexcept {
   if (held_ == nullptr) return release_result::lost;
   auto const core = home();
-  engine::lease_state_ptr mine{std::exchange(held_, nullptr), false};
-  return core->release(mine);
+  engine::lease_state_ptr state{std::exchange(held_, nullptr), false};
+  return core->release(state);
 }
 
 void lease::async_release(std::function<void(release_result)> done) noexcept {
@@ -116,8 +116,8 @@ void lease::async_release(std::function<void(release_result)> done) noexcept {
     return;
   }
   auto const core = home();
-  engine::lease_state_ptr mine{std::exchange(held_, nullptr), false};
-  core->async_release(mine, std::move(done));
+  engine::lease_state_ptr state{std::exchange(held_, nullptr), false};
+  core->async_release(state, std::move(done));
 }
 
 release_result lease::keep_until_expiry() noexcept { return finish_by(std::nullopt); }
@@ -127,15 +127,15 @@ release_result lease::keep_for(std::chrono::milliseconds left) noexcept { return
 release_result lease::finish_by(std::optional<std::chrono::milliseconds> left) noexcept {
   if (held_ == nullptr) return release_result::lost;
   auto const core = home();
-  engine::lease_state_ptr mine{std::exchange(held_, nullptr), false};
-  return core->keep(mine, left);
+  engine::lease_state_ptr state{std::exchange(held_, nullptr), false};
+  return core->keep(state, left);
 }
 
-/// Kept alive for a call: what it holds may be the last that keeps the engine.
+/// Keeps the engine alive during a call: this lease may be the last to refer to it.
 std::shared_ptr<engine::core> lease::home() const noexcept {
   return held_->queue().engine().shared_from_this();
 }
 
-lease engine::lease_state::handle(lease_state_ptr of) noexcept { return lease{of.detach()}; }
+lease engine::lease_state::handle(lease_state_ptr source) noexcept { return lease{source.detach()}; }
 
 }  // namespace holdfast

@@ -8,24 +8,24 @@
 
 namespace holdfast::engine {
 
-/// How much sooner than the server we call a lease over: a hundredth of the ttl for clocks that run at
-/// different rates, and 2 ms since Redis counts in whole milliseconds.
+/// How much earlier than the server a client counts a lease as over: a hundredth of the ttl for clocks that
+/// run at different rates, and 2 ms since Redis counts in whole milliseconds.
 constexpr std::chrono::nanoseconds drift_allowance(std::chrono::nanoseconds ttl) {
   return ttl / 100 + std::chrono::milliseconds{2};
 }
 
-/// The deadline of a lease that was asked for at `sent`, before the request left: the server can have started
+/// The deadline of a lease that was requested at `sent`, before the request left: the server can have started
 /// its own count only later.
 constexpr time_point deadline_of(time_point sent, std::chrono::nanoseconds ttl) {
   return sent + ttl - drift_allowance(ttl);
 }
 
-/// What a lease's clock goes by.
+/// The times of one lease.
 struct lease_times {
-  time_point deadline{};                    ///< not ours any more from here on, whatever the network does
+  time_point deadline{};                    ///< the lease is over from here on, whatever the network does
   time_point renew_at = time_point::max();  ///< max(): no (further) renewal
   time_point limit = time_point::max();     ///< max_hold
-  time_point warn_at = time_point::max();   ///< when its holder wants to hear that the limit is near
+  time_point warn_at = time_point::max();   ///< when its holder is to be told that the limit is near
   bool renewing = false;                    ///< a renewal is under way
 };
 
@@ -36,8 +36,8 @@ struct lease_plan {
   time_point when;  ///< with `wait`: look again then
 };
 
-/// What next, and when? A renewal that is unanswered changes nothing until the deadline; one that failed has
-/// moved renew_at. `slack`: so much too early is fine for a renewal, which lets many go in one command.
+/// The next step, and when. An unanswered renewal changes nothing until the deadline; a failed one has moved
+/// renew_at. A renewal may go up to `slack` early, which lets many go in one command.
 constexpr lease_plan plan_lease(lease_times const& t, time_point now, std::chrono::nanoseconds slack = {}) {
   if (now >= t.deadline) return {lease_step::expired, t.deadline};
   if (now >= t.limit) return {lease_step::limit_reached, t.limit};

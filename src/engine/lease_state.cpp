@@ -13,26 +13,26 @@ std::chrono::nanoseconds lease_state::remaining() const noexcept {
   return std::max(end - boot_clock::now(), std::chrono::nanoseconds{0});
 }
 
-lease_state::audience& lease_state::told() {
-  auto& mine = more();
-  if (!mine.who) {
-    auto who = std::make_shared<audience>();
-    mine.tell.emplace_back([who] {
-      // They go here, without the client's lock: what they hold may need it.
-      auto const listeners = std::exchange(who->listeners, {});
-      if (who->cause == loss_cause::none) return;
-      if (who->stop.stop_possible()) who->stop.request_stop();
-      for (auto const& listener : listeners) listener(who->cause);
+lease_state::loss_notice& lease_state::notice() {
+  auto& own_extras = more();
+  if (!own_extras.notice) {
+    auto created = std::make_shared<loss_notice>();
+    own_extras.notify.emplace_back([created] {
+      // Destroyed here, without the client's lock, which their captures may need.
+      auto const listeners = std::exchange(created->listeners, {});
+      if (created->cause == loss_cause::none) return;
+      if (created->stop.stop_possible()) created->stop.request_stop();
+      for (auto const& listener : listeners) listener(created->cause);
     });
-    mine.who = std::move(who);
+    own_extras.notice = std::move(created);
   }
-  return *mine.who;
+  return *own_extras.notice;
 }
 
 std::stop_token lease_state::stop_token() {
-  auto& stop = told().stop;
+  auto& stop = notice().stop;
   if (stop.stop_possible()) return stop.get_token();
-  if (status() == state::lost) {  // and those who are told may be being told
+  if (status() == state::lost) {  // and its listeners may be running
     std::stop_source over;
     over.request_stop();
     return over.get_token();
@@ -44,16 +44,16 @@ std::stop_token lease_state::stop_token() {
 reactor::loop::calls lease_state::lose(loss_cause cause) noexcept {
   cause_.store(cause, std::memory_order_release);
   state_.store(state::lost, std::memory_order_release);
-  if (extras_ && extras_->who) extras_->who->cause = cause;
+  if (extras_ && extras_->notice) extras_->notice->cause = cause;
   return drop_listeners();
 }
 
 reactor::loop::calls lease_state::set_warning(time_point when, std::function<void()> f) {
-  auto given = std::make_shared<warning>(warning{.tell = std::move(f)});
+  auto given = std::make_shared<warning>(warning{.callback = std::move(f)});
   reactor::loop::calls ready;
   ready.emplace_back([given] {
-    auto const tell = std::exchange(given->tell, {});
-    if (!given->over) tell();
+    auto const warn = std::exchange(given->callback, {});
+    if (!given->cancelled) warn();
   });
   more().warn_at = when;
   auto before = drop_warning();
@@ -63,14 +63,14 @@ reactor::loop::calls lease_state::set_warning(time_point when, std::function<voi
 }
 
 reactor::loop::calls lease_state::drop_warning() noexcept {
-  if (extras_->warned) extras_->warned->over = true;
+  if (extras_->warned) extras_->warned->cancelled = true;
   extras_->warned.reset();
   return std::exchange(extras_->warn, {});
 }
 
 reactor::loop::calls lease_state::drop_listeners() noexcept {
   if (!extras_) return {};
-  auto all = std::exchange(extras_->tell, {});
+  auto all = std::exchange(extras_->notify, {});
   all.splice(all.end(), drop_warning());
   return all;
 }

@@ -21,7 +21,7 @@ namespace holdfast::engine {
 class lease_state;
 using lease_state_ptr = boost::intrusive_ptr<lease_state>;
 
-/// The holder is told so much before its deadline that it has been told by then.
+/// How long before its deadline the holder is told, so that it knows by then.
 constexpr std::chrono::milliseconds told_ahead{1};
 
 using renewal_hook =
@@ -33,8 +33,8 @@ class lease_state : public boost::intrusive_ref_counter<lease_state, boost::thre
  public:
   enum class state : std::uint8_t { held, released, lost };
 
-  lease_state(lock_queue_ptr place, effective_options_ptr how, std::uint64_t number, std::int64_t token)
-      : queue_{std::move(place)}, effective_{std::move(how)}, number_{number}, token_{token} {}
+  lease_state(lock_queue_ptr queue, effective_options_ptr options, std::uint64_t number, std::int64_t token)
+      : queue_{std::move(queue)}, effective_{std::move(options)}, number_{number}, token_{token} {}
 
   // Constant after construction.
   [[nodiscard]] lock_queue& queue() const noexcept { return *queue_; }
@@ -65,10 +65,10 @@ class lease_state : public boost::intrusive_ref_counter<lease_state, boost::thre
   }
   void set_limit(time_point when) { more().limit = when; }
   [[nodiscard]] time_point limit() const noexcept { return extras_ ? extras_->limit : time_point::max(); }
-  /// Once, at `when`: the limit is near.
-  /// The result lets go of an earlier one, as that of drop_listeners().
+  /// Calls `f` once, at `when`: the limit is near. The result destroys an earlier warning, like
+  /// drop_listeners().
   [[nodiscard]] reactor::loop::calls set_warning(time_point when, std::function<void()> f);
-  /// The warning, which is given now.
+  /// Takes out the warning, which is due now.
   [[nodiscard]] reactor::loop::calls take_warning() noexcept {
     extras_->warn_at = time_point::max();
     extras_->warned.reset();
@@ -77,25 +77,25 @@ class lease_state : public boost::intrusive_ref_counter<lease_state, boost::thre
   void set_released() noexcept { state_.store(state::released, std::memory_order_release); }
 
   [[nodiscard]] std::stop_token stop_token();
-  void add_listener(std::function<void(loss_cause)> f) { told().listeners.push_back(std::move(f)); }
+  void add_listener(std::function<void(loss_cause)> f) { notice().listeners.push_back(std::move(f)); }
 
-  /// Marks it lost; the result tells whoever wants to know, and is to be called without the lock.
+  /// Marks it lost. The result notifies the listeners, and is to be called without the lock.
   [[nodiscard]] reactor::loop::calls lose(loss_cause cause) noexcept;
 
-  /// Nobody is told anything else any more. The result lets go of those who would be, and is to be called
-  /// without the lock, as what they hold may need it.
+  /// Ends all notifications. The result destroys the listeners, and is to be called without the lock, as
+  /// their captures may need it.
   [[nodiscard]] reactor::loop::calls drop_listeners() noexcept;
 
-  /// The lease that took over inside this process, if any did: a renewal under way is that one's now.
+  /// The lease that took over inside this process, if any: it owns a renewal under way now.
   [[nodiscard]] lease_state_ptr latest();
   void set_heir(lease_state_ptr heir) {
-    auto& mine = more();
-    if (!mine.behind.empty()) heir->more().behind.swap(mine.behind);
-    mine.heir = std::move(heir);
+    auto& own_extras = more();
+    if (!own_extras.behind.empty()) heir->more().behind.swap(own_extras.behind);
+    own_extras.heir = std::move(heir);
   }
 
-  /// Calls `f` when no request is under way that gives it a ttl. Such requests may overtake each other, where
-  /// a server sends them elsewhere or has forgotten its scripts, and the last one decides.
+  /// Calls `f` when no request that sets the ttl is under way. Such requests may overtake each other, where a
+  /// server redirects them or has forgotten its scripts, and the last one decides.
   void when_settled(callback<void()> f) {
     if (renewing) {
       more().behind.push_back(std::move(f));
@@ -103,7 +103,7 @@ class lease_state : public boost::intrusive_ref_counter<lease_state, boost::thre
       f();
     }
   }
-  /// That request is answered: the next one may go. What came of it has been noted.
+  /// That request is answered and its outcome noted: the next one may go.
   void settle() {
     renewing = false;
     while (!renewing && extras_ && !extras_->behind.empty()) {
@@ -113,65 +113,65 @@ class lease_state : public boost::intrusive_ref_counter<lease_state, boost::thre
     }
   }
 
-  /// Takes over who is told of the loss of `other`, which is over.
+  /// Takes over the listeners of `other`, which is over.
   void inherit(lease_state& other) { extras_ = std::move(other.extras_); }
 
   // For the renewer; under the client's lock.
   std::int32_t tokens_left = 0;  ///< reserved fencing tokens behind token()
   time_point renew_at = time_point::max();
-  time_point due{};                 ///< when it is looked at next
+  time_point due{};                 ///< when it is checked next
   std::int32_t renewals_left = -1;  ///< negative: no limit
-  bool renewing = false;            ///< a request is under way that gives it a ttl
+  bool renewing = false;            ///< a request that sets the ttl is under way
   bool provisional = false;  ///< granted by message: the server has another ttl for it until it is renewed
 
  private:
-  // Here, where they fill a gap: a lease has to be small.
+  // Placed here to fill a gap: a lease has to be small.
   std::atomic<state> state_{state::held};
   std::atomic<loss_cause> cause_{loss_cause::none};
 
  public:
-  /// The public handle of it, and back.
-  static lease handle(lease_state_ptr of) noexcept;
+  /// Conversions to the public handle, and back.
+  static lease handle(lease_state_ptr source) noexcept;
   static lease_state* behind(lease const& handle) noexcept { return handle.held_; }
   static lease_state_ptr take(lease&& handle) noexcept {
     return lease_state_ptr{std::exchange(handle.held_, nullptr), false};
   }
 
-  // Under the client's lock: an acquisition may have several handles, of which the last gives it back.
+  // Under the client's lock: an acquisition may have several handles; the last one gives it back.
   void add_handle() { ++more().more_handles; }
-  [[nodiscard]] bool drop_handle() noexcept {  ///< false: there was no other
+  [[nodiscard]] bool drop_handle() noexcept {  ///< false: it was the last
     if (!extras_ || extras_->more_handles == 0) return false;
     --extras_->more_handles;
     return true;
   }
 
  private:
-  /// Those who are told of its loss.
-  struct audience {
+  /// The listeners to its loss.
+  struct loss_notice {
     std::stop_source stop{std::nostopstate};
     std::vector<std::function<void(loss_cause)>> listeners{};
     loss_cause cause = loss_cause::none;
   };
   struct warning {
-    std::function<void()> tell{};
-    bool over = false;  ///< it isn't to be told
+    std::function<void()> callback{};
+    bool cancelled = false;  ///< it must not be given any more
   };
   struct extras {
     time_point limit = time_point::max();
     time_point warn_at = time_point::max();
     std::shared_ptr<warning> warned;
-    reactor::loop::calls warn;  ///< made with it, since telling must not fail
-    std::shared_ptr<audience> who;
-    reactor::loop::calls tell;  ///< the same
+    reactor::loop::calls warn;  ///< made in advance, since the warning must not fail
+    std::shared_ptr<loss_notice> notice;
+    reactor::loop::calls notify;  ///< the same
     lease_state_ptr heir;
-    reactor::loop::calls behind;  ///< what goes when it isn't `renewing` any more
+    reactor::loop::calls behind;  ///< called when it isn't `renewing` any more
     std::uint32_t more_handles = 0;
   };
   extras& more() {
     if (!extras_) extras_ = std::make_unique<extras>();
     return *extras_;
   }
-  audience& told();
+  loss_notice& notice();
   reactor::loop::calls drop_warning() noexcept;
 
   lock_queue_ptr queue_;

@@ -1,5 +1,5 @@
-/// What the engine asks of Redis, in terms of locks, whatever it runs on. One deployment answers by itself
-/// (one_deployment.hpp); several masters that know nothing of each other vote.
+/// What the engine asks of Redis, in terms of locks, on any deployment. A single deployment answers by itself
+/// (single_backend.hpp). Several independent masters vote.
 #pragma once
 
 #include <memory>
@@ -15,64 +15,64 @@
 
 namespace holdfast::engine {
 
-/// How a batch of renewals ended: all but `others` were renewed, unless there is no answer, or a refusal.
+/// The outcome of a batch of renewals: all but `others` were renewed, unless it failed or was refused.
 struct renewal_reply {
   net::response response{};
   std::vector<std::pair<std::size_t, ownership>> others{};  ///< in order
   std::vector<std::pair<std::size_t, milliseconds>> cut{};  ///< see recipe::read_cut; in order
 };
 
-/// The answers are those that the recipe reads. All under the client's lock.
+/// Responses have the form that the recipe reads. All under the client's lock.
 ///
-/// What is asked either throws std::bad_alloc, and has no effect that asking again could double, or is
-/// answered once; the exception being that several masters may answer what some of them couldn't be asked.
+/// A request either throws std::bad_alloc, with no effect that a repeat could double, or is answered once.
+/// Exception: several masters may answer a request that some of them couldn't be sent.
 class lock_backend {
  public:
   using handler = callback<void(net::response&&)>;
   using renewal_handler = callback<void(renewal_reply&&)>;
 
-  explicit lock_backend(std::shared_ptr<error const> why_nothing) : no_memory{std::move(why_nothing)} {}
+  explicit lock_backend(std::shared_ptr<error const> reason) : no_memory{std::move(reason)} {}
   lock_backend(lock_backend const&) = delete;
   lock_backend& operator=(lock_backend const&) = delete;
   virtual ~lock_backend() = default;
 
-  /// The failure of what is left undone for want of memory.
+  /// The failure of requests that are left undone for want of memory.
   std::shared_ptr<error const> const no_memory;
 
-  virtual void acquire(recipe const& how, std::string_view name, acquire_request const& what, handler done,
-                       scripting::send_options patience) = 0;
-  virtual void release(recipe const& how, owned what, release_policy terms, handler done,
-                       scripting::send_options patience) = 0;
-  virtual void abandon(recipe const& how, owned what, release_policy terms,
-                       scripting::send_options patience) = 0;
+  virtual void acquire(recipe const& protocol, std::string_view name, acquire_request const& request,
+                       handler done, scripting::send_options send) = 0;
+  virtual void release(recipe const& protocol, owned lease, release_policy policy, handler done,
+                       scripting::send_options send) = 0;
+  virtual void abandon(recipe const& protocol, owned lease, release_policy policy,
+                       scripting::send_options send) = 0;
   /// All in one request: see slot_of.
-  virtual void renew(recipe const& how, milliseconds ttl, std::span<owned const> leases, renewal_handler done,
-                     scripting::send_options patience) = 0;
-  /// The last ttl of one that is kept.
-  virtual void set_ttl(recipe const& how, milliseconds ttl, owned what, handler done,
-                       scripting::send_options patience) = 0;
+  virtual void renew(recipe const& protocol, milliseconds ttl, std::span<owned const> leases,
+                     renewal_handler done, scripting::send_options send) = 0;
+  /// Sets the last ttl of a kept lease.
+  virtual void set_ttl(recipe const& protocol, milliseconds ttl, owned lease, handler done,
+                       scripting::send_options send) = 0;
 
-  /// What isn't about one of our leases, or is of a kind of lock that only one deployment has.
-  virtual void send(net::request what) = 0;
-  /// As topology::deployment's.
+  /// For requests that aren't about one of our leases, or are of a kind of lock for single deployments only.
+  virtual void send(net::request request) = 0;
+  /// See topology::deployment.
   [[nodiscard]] virtual std::vector<std::string> masters() const { return {std::string{}}; }
-  virtual void send_to(std::string const& /*master*/, net::request what) { send(std::move(what)); }
-  void run(call const& what, handler done, scripting::send_options patience = {}) {
-    send(scripting::to_run(what, std::move(done), patience));
+  virtual void send_to(std::string const& /*master*/, net::request request) { send(std::move(request)); }
+  void run(call const& script, handler done, scripting::send_options options = {}) {
+    send(scripting::to_run(script, std::move(done), options));
   }
 
   [[nodiscard]] virtual bool idle() const noexcept = 0;
   [[nodiscard]] virtual bool up() const noexcept = 0;
   [[nodiscard]] virtual std::shared_ptr<error const> down_because() const noexcept = 0;
-  virtual void shut(std::shared_ptr<error const> const& why) = 0;
+  virtual void shut(std::shared_ptr<error const> const& reason) = 0;
 
-  virtual void listen(std::string const& channel, topology::channel_of whose,
-                      net::subscriber::listener& who) = 0;
+  virtual void listen(std::string const& channel, topology::channel_of owner,
+                      net::subscriber::listener& listener) = 0;
   virtual void forget(std::string_view channel) = 0;
 
   /// Only leases whose names have the same number can be renewed in one request.
   [[nodiscard]] virtual std::uint16_t slot_of(std::string_view name) const noexcept = 0;
-  /// Messages about a lock go over channels of its slot.
+  /// Whether messages about a lock go over channels of its slot.
   [[nodiscard]] virtual bool sharded() const noexcept = 0;
 };
 

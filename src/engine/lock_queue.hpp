@@ -1,4 +1,4 @@
-/// One name in one client: who holds it here, who waits for it here, and the one bid for it on the wire.
+/// One name in one client: its holder here, its callers here, and its one contender on the wire.
 #pragma once
 
 #include <boost/intrusive/list.hpp>
@@ -26,9 +26,9 @@ class lock_queue;
 using lease_state_ptr = boost::intrusive_ptr<lease_state>;
 using lock_queue_ptr = boost::intrusive_ptr<lock_queue>;
 
-/// Of those in line, in their order.
-using queue_hook = boost::intrusive::list_base_hook<boost::intrusive::tag<struct in_line_tag>>;
-/// Of those among them that go at the next answer, whatever it is.
+/// Links the callers of a queue, in their order.
+using queue_hook = boost::intrusive::list_base_hook<boost::intrusive::tag<struct queued_tag>>;
+/// Links the callers among them that leave at the next reply, whatever it is.
 using try_hook = boost::intrusive::list_base_hook<boost::intrusive::tag<struct only_tries_tag>,
                                                   boost::intrusive::link_mode<boost::intrusive::auto_unlink>>;
 
@@ -36,13 +36,12 @@ using try_hook = boost::intrusive::list_base_hook<boost::intrusive::tag<struct o
 /// was up.
 class waiter : public queue_hook, public try_hook {
  public:
-  /// `finished` is called under the client's lock, with the results in place.
-  waiter(lock_queue_ptr at, effective_options_ptr terms, std::function<void()> time_up);
+  waiter(lock_queue_ptr caller_queue, effective_options_ptr caller_options, std::function<void()> on_timeout);
   waiter(waiter const&) = delete;
   waiter& operator=(waiter const&) = delete;
   virtual ~waiter();
 
-  /// The results are in place; with the client's lock held.
+  /// Called under the client's lock, with the results in place.
   virtual void finished() noexcept = 0;
 
   [[nodiscard]] bool queued() const noexcept { return queue_hook::is_linked(); }
@@ -50,54 +49,55 @@ class waiter : public queue_hook, public try_hook {
 
   lock_queue_ptr queue;
   effective_options_ptr options;
-  time_point since{};                        ///< when it asked
+  time_point since{};                        ///< when it came
   int amount = 1;                            ///< permits wished for
   bool once = false;                         ///< it tries, and doesn't wait
   bool steadfast = false;                    ///< if it waits, it waits through outages from the start
-  time_point last_look = time_point::max();  ///< ask once more then, just before the time is up
+  time_point last_look = time_point::max();  ///< of one more request, just before the time is up
   bool done = false;
   lease_state_ptr lease;
   std::shared_ptr<error const> failure;
   reactor::timer time_up;
 };
 
-/// The name's one candidate on the wire. It belongs to the line, not to a caller: when the first caller gives
-/// up the next one takes its place in the queue over; but where the order is strict the next one makes a bid
-/// of its own.
+/// The name's one candidate on the wire. It belongs to the queue, not to a caller: when the first caller
+/// gives up, the next caller takes over its place in the server's queue. Where the order is strict the next
+/// caller gets a contender of its own.
 struct contender {
   enum class state {
     asking,   ///< a request is under way
     waiting,  ///< for a message, or the timer
-    leaving,  ///< nobody wants it any more, but the request under way may still bring it
+    leaving,  ///< no caller is left, but the request under way may still bring the lock
   };
 
-  contender(std::uint64_t n, std::string who, std::function<void()> try_again, backoff how_often)
-      : number{n}, owner{std::move(who)}, retry{std::move(try_again)}, pause{how_often} {}
+  contender(std::uint64_t owner_number, std::string owner_id, std::function<void()> try_again,
+            backoff polling)
+      : number{owner_number}, owner{std::move(owner_id)}, retry{std::move(try_again)}, pause{polling} {}
 
   std::uint64_t number;
   std::string owner;
   std::string ticket{};
   state current = state::asking;
-  release_policy policy{};      ///< of the caller it was last asked for
-  time_point since{};           ///< when that caller asked
-  milliseconds ttl{};           ///< as asked for last
+  release_policy policy{};      ///< of the caller in the last request
+  time_point since{};           ///< when that caller came
+  milliseconds ttl{};           ///< in the last request
   int amount = 1;               ///< the same
   bool requested_join = false;  ///< the same
   bool listening = false;       ///< its channels are open
-  bool joined = false;          ///< it may be in the queue
+  bool joined = false;          ///< it may be in the server's queue
   bool woken = false;           ///< a message came while a request was under way
-  bool endless = false;         ///< asked for last so that only the end of an outage ends it
-  bool acknowledged = false;    ///< by as many as the first caller wants; since it asked last
-  bool answered = false;        ///< the server has been asked once: outages are waited out from now on
-  int ghosts = 0;               ///< so often what is over was cleared out of its way
-  time_point asked_at{};        ///< when the last ask was sent that was answered "busy"
-  std::int64_t counter{};       ///< the newest token at that ask: a grant with an older one is over already
+  bool endless = false;         ///< only the end of an outage ends the last request
+  bool acknowledged = false;    ///< by as many as the first caller wants; since the last request
+  bool answered = false;        ///< the server has replied once: outages are waited out from now on
+  int ghosts = 0;               ///< how often a ghost was cleared out of its way
+  time_point asked_at{};        ///< when the last request was sent that got a busy reply
+  std::int64_t counter{};       ///< the newest token then: a grant with an older one is over already
   struct {
     busy what;
     time_point heard_at;
-  } last{};                                ///< the last answer "busy"
+  } last{};                                ///< the last busy reply
   int late = 0;                            ///< grants in a row that came when their ttl was over
-  std::shared_ptr<error const> trouble{};  ///< the last answer was an error that passes (LOADING…)
+  std::shared_ptr<error const> trouble{};  ///< the last reply was an error that passes (LOADING…)
   reactor::timer retry;
   backoff pause;
 };
@@ -107,34 +107,34 @@ using waiter_list = boost::intrusive::list<waiter, boost::intrusive::base_hook<q
 using try_list = boost::intrusive::list<waiter, boost::intrusive::base_hook<try_hook>,
                                         boost::intrusive::constant_time_size<false>>;
 
-/// All under the client's lock. Lives as long as somebody points at it.
+/// All under the client's lock. Lives as long as there is a pointer to it.
 class lock_queue {
  public:
-  lock_queue(core& home, recipe const& how, std::string_view name)
-      : name_{name}, protocol_{how}, engine_{home} {}
+  lock_queue(core& engine, recipe const& protocol, std::string_view name)
+      : name_{name}, protocol_{protocol}, engine_{engine} {}
   lock_queue(lock_queue const&) = delete;
   lock_queue& operator=(lock_queue const&) = delete;
 
   [[nodiscard]] std::string const& name() const noexcept { return name_; }
   [[nodiscard]] recipe const& protocol() const noexcept { return protocol_; }
-  /// What messages call it: its name in quotes, or some of its names.
+  /// The lock in messages to the user: its name in quotes, or some of its names.
   [[nodiscard]] std::string title() const {
     return protocol_.several == nullptr ? '"' + name_ + '"' : protocol_.several->title(name_);
   }
   [[nodiscard]] core& engine() const noexcept { return engine_; }
 
-  /// Who was in the way when a caller last went without the lock, and when that was; null when none did.
+  /// The holder that was in the way when a caller last went without the lock, and when; null: never.
   struct obstacle {
     busy_info who;
     time_point at;
   };
   [[nodiscard]] obstacle const* in_the_way() const noexcept { return in_the_way_.get(); }
-  void set_in_the_way(obstacle what) { in_the_way_ = std::make_unique<obstacle>(std::move(what)); }
+  void set_in_the_way(obstacle latest) { in_the_way_ = std::make_unique<obstacle>(std::move(latest)); }
 
   waiter_list waiters;  ///< first come, first served
-  try_list tries;       ///< those among them that only try, so that an answer costs nothing for the others
+  try_list tries;       ///< the waiters that only try, so that a reply costs nothing for the others
   lease_state* holder =
-      nullptr;  ///< the lease of this process, if any; where there may be several they are in a crowd
+      nullptr;  ///< the lease of this process, if any; several at a time are in core::shared_holders_
   std::unique_ptr<engine::contender> contender;
   std::uint64_t releasing = 0;  ///< the number of the lease whose release is under way; 0: none is
   std::uint32_t handoffs = 0;   ///< since `since`
@@ -146,8 +146,8 @@ class lock_queue {
   time_point since{};  ///< when the lock came to this process
 
  private:
-  friend void intrusive_ptr_add_ref(lock_queue* one) noexcept;
-  friend void intrusive_ptr_release(lock_queue* one) noexcept;
+  friend void intrusive_ptr_add_ref(lock_queue* queue) noexcept;
+  friend void intrusive_ptr_release(lock_queue* queue) noexcept;
 
   std::unique_ptr<obstacle> in_the_way_;
   std::string name_;

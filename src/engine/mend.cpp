@@ -1,4 +1,4 @@
-// What couldn't be done for want of memory: it is done a little later. Nothing here takes any.
+// Work that failed for want of memory is done a little later. Nothing here needs memory.
 
 #include <utility>
 
@@ -10,22 +10,22 @@ void core::mend_soon() noexcept {
   if (!mending_.armed()) loop_.arm(mending_, boot_clock::now() + memory_pause);
 }
 
-/// There is room for as many as a process short of memory is likely to get to. The server forgets those
-/// beyond at the end of their ttl, or when they come to the head of the queue.
-void core::owe(owed const& what) noexcept {
+/// There is room for as much work as a process short of memory is likely to leave. For work beyond that, the
+/// server forgets the acquisition at the end of its ttl, or when it comes to the head of the queue.
+void core::owe(owed const& work) noexcept {
   if (owed_.size() == owed_.capacity()) {
     log(log_level::warning, [&] {
-      return url() + ": there is no memory to give back, or to keep, what is left of " + what.place->title() +
+      return url() + ": there is no memory to give back, or to keep, what is left of " + work.place->title() +
              "; it is free at the end of the ttl that it has";
     });
     return;
   }
-  owed_.push_back(what);
+  owed_.push_back(work);
   mend_soon();
 }
 
-/// Something failed in the middle, or there was no memory to say that the server is another one. So besides
-/// what is known to be undone, all that is held is asked about, and all that wait look again.
+/// A step failed halfway, or there was no memory to report that the server is another one. So besides the
+/// work that is known to be undone, all leases are asked about, and all contenders ask again.
 void core::on_torn() noexcept {
   look_again_ = true;
   mend_soon();
@@ -33,20 +33,20 @@ void core::on_torn() noexcept {
 
 void core::mend() noexcept {
   auto const now = boot_clock::now();
-  // Those that fail again come to stand behind the others.
-  for (auto left = owed_.size(); left != 0; --left) {
-    auto const one = std::move(owed_.front());
+  // Work that fails again goes to the end.
+  for (auto remaining = owed_.size(); remaining != 0; --remaining) {
+    auto const work = std::move(owed_.front());
     owed_.erase(owed_.begin());
-    if (one.until <= now) continue;
-    switch (one.what) {
+    if (work.until <= now) continue;
+    switch (work.what) {
       case owed::kind::release:
-        send_release({one.place, one.number, one.how, one.until}, {});
+        send_release({work.place, work.number, work.how, work.until}, {});
         break;
       case owed::kind::abandon:
-        abandon(*one.place, one.number, one.how);
+        abandon(*work.place, work.number, work.how);
         break;
       case owed::kind::last_ttl:
-        set_last_ttl(*one.place, one.number, one.kept_until, one.until);
+        set_last_ttl(*work.place, work.number, work.kept_until, work.until);
         break;
     }
   }
@@ -55,12 +55,12 @@ void core::mend() noexcept {
     renewer_.ask_about_all();
     repeat_releases();
   }
-  for_each_line([&](lock_queue& at) {
-    if (at.contender) {
-      if (look_again && at.contender->current == contender::state::waiting)
-        loop_.arm(at.contender->retry, now);
-    } else if (!at.waiters.empty() && at.holder == nullptr) {
-      begin_contending(at);
+  for_each_queue([&](lock_queue& queue) {
+    if (queue.contender) {
+      if (look_again && queue.contender->current == contender::state::waiting)
+        loop_.arm(queue.contender->retry, now);
+    } else if (!queue.waiters.empty() && queue.holder == nullptr) {
+      begin_contending(queue);
     }
   });
 }

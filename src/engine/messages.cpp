@@ -1,4 +1,4 @@
-// What messages bring: wake-ups, and grants.
+// Messages: wake-ups and grants, and the state of their channels.
 
 #include <algorithm>
 
@@ -8,85 +8,84 @@
 namespace holdfast::engine {
 namespace {
 
-/// How much of a grant's ttl must be left for it to be used without asking.
+/// The least remaining ttl of a grant that is used without asking the server.
 constexpr std::chrono::milliseconds grant_reserve{500};
 
 }  // namespace
 
-/// Who may publish in the inbox of a lock may use that lock, and is believed about no other.
+/// A process that may publish in the inbox of a lock may use that lock; its messages count for no other lock.
 void core::on_turn(std::string const& channel, std::string_view message) {
-  auto const what = read_turn(message);
-  if (!what) return;
-  auto const known = bids_.find(what->number);
+  auto const turn = read_turn(message);
+  if (!turn) return;
+  auto const known = bids_.find(turn->number);
   if (known == bids_.end()) {
-    if (channel == names::inbox(uuid_, what->name)) answer_for(what->number, what->name);
+    if (channel == names::inbox(uuid_, turn->name)) answer_for(turn->number, turn->name);
     return;
   }
-  auto const& at = *known->second;
-  auto const own = channels_of(at, at.contender->owner);
+  auto const& queue = *known->second;
+  auto const own = channels_of(queue, queue.contender->owner);
   if (std::ranges::find(own, channel) == own.end()) return;
-  if (what->grant) {
-    on_grant(what->number, *what->grant);
+  if (turn->grant) {
+    on_grant(turn->number, *turn->grant);
   } else {
-    on_woken(what->number);
+    on_woken(turn->number);
   }
 }
 
 void core::on_woken(std::uint64_t number) {
   auto const known = bids_.find(number);
   if (known == bids_.end()) return;
-  auto& at = *known->second;
-  if (at.contender->current == contender::state::waiting) {
-    send_acquire(at);
+  auto& queue = *known->second;
+  if (queue.contender->current == contender::state::waiting) {
+    send_acquire(queue);
   } else {
-    at.contender->woken = true;
+    queue.contender->woken = true;
   }
 }
 
-void core::on_grant(std::uint64_t number, granted const& what) {
+void core::on_grant(std::uint64_t number, granted const& grant) {
   auto const known = bids_.find(number);
   if (known == bids_.end()) return;
-  auto& at = *known->second;
-  auto& mine = *at.contender;
-  if (mine.current == contender::state::leaving) return;  // the request under way finds the lock to be ours
-  // A grant that is newer than the answer "busy" to the last ask was made after that ask was sent, so its ttl
-  // counts from there at the earliest. An older one, whose message was held up, may have ended long ago: then
-  // only asking tells.
-  // And where replicas have to acknowledge, only asking has them do so.
-  // Of several names this is but one; of several masters, one vote. Where a replica may take over, it may be
-  // a replica that says so, on what was the master a moment ago: messages are replicated, and the master,
-  // which counts those who hear it itself, has gone on to the next waiter.
+  auto& queue = *known->second;
+  auto& contender = *queue.contender;
+  if (contender.current == contender::state::leaving) return;  // the request under way finds the lock ours
+  // A grant that is newer than the last busy reply was made after that request was sent, so its ttl counts
+  // from there at the earliest. An older grant, whose message was held up, may have ended long ago: then only
+  // asking the server decides. Where replicas have to acknowledge, only a request makes them do so.
+  // Of several names this grant is for one; of several masters it is one vote. Where a replica may take over,
+  // the grant may come from a former master that is a replica by now: messages are replicated, and the
+  // master, which counts its own subscribers, has gone on to the next waiter.
   auto const one_server = url_.deployment == net::deployment_url::kind::single;
-  auto const certain = one_server && at.protocol().several == nullptr && !at.waiters.empty() &&
-                       !at.waiters.front().options->acknowledged() && mine.asked_at != time_point{} &&
-                       what.token > mine.counter &&
-                       deadline_of(mine.asked_at, grant_ttl) > boot_clock::now() + grant_reserve;
+  auto const certain = one_server && queue.protocol().several == nullptr && !queue.waiters.empty() &&
+                       !queue.waiters.front().options->acknowledged() && contender.asked_at != time_point{} &&
+                       grant.token > contender.counter &&
+                       deadline_of(contender.asked_at, grant_ttl) > boot_clock::now() + grant_reserve;
   if (!certain) {
     on_woken(number);
     return;
   }
   ++stats_.granted;
-  on_granted(at, what, mine.asked_at, grant_ttl);
+  on_granted(queue, grant, contender.asked_at, grant_ttl);
 }
 
-/// Whatever was said before is lost, or came from a server that doesn't count any more, so look.
+/// Earlier messages are lost, or came from a server that doesn't count any more: all contenders ask.
 void core::ask_all_again() noexcept {
   for (auto next = bids_.begin(); next != bids_.end();) {
-    lock_queue_ptr const at{(next++)->second};
-    if (at->contender && at->contender->current == contender::state::waiting) send_acquire(*at);
+    lock_queue_ptr const queue{(next++)->second};
+    if (queue->contender && queue->contender->current == contender::state::waiting) send_acquire(*queue);
   }
 }
 
-/// What the server that answers from now on knows may be older than what was acknowledged: see to it that
-/// what is lost is told at once, and that nobody waits for a message of the one before.
-void core::on_moved(std::string const& now) {
-  log(log_level::info, [&] { return url() + ": served by " + now + " from now on"; });
+/// The data of the server that answers from now on may be older than what was acknowledged. So lost leases
+/// are found at once, and no contender waits for a message of the former server.
+void core::on_moved(std::string const& server) {
+  log(log_level::info, [&] { return url() + ": served by " + server + " from now on"; });
   renewer_.ask_about_all();
   repeat_releases();
   ask_all_again();
 }
 
-/// The channels of one bid are (again) open: whatever was said before is lost, so look.
+/// The channels of a contender are open, perhaps again: earlier messages are lost, so it asks.
 void core::on_open(std::uint64_t number) {
   auto const known = bids_.find(number);
   if (known == bids_.end()) return;
@@ -94,26 +93,26 @@ void core::on_open(std::uint64_t number) {
   on_woken(number);
 }
 
-void core::on_turns_refused(std::string const& channel, std::string const& words) {
+void core::on_turns_refused(std::string const& channel, std::string const& text) {
   auto const of_all = channel.substr(0, channel.size() - uuid_.size()) + "*";
-  fall_back_to_polling(no_inbox_, "the inbox channel " + of_all, "&" + of_all, words);
+  fall_back_to_polling(no_inbox_, "the inbox channel " + of_all, "&" + of_all, text);
 }
 
-void core::on_channel_refused(std::string const& channel, std::string const& words) {
-  fall_back_to_polling(no_broadcast_, "the channel " + channel, "&redisson_*", words);
+void core::on_channel_refused(std::string const& channel, std::string const& text) {
+  fall_back_to_polling(no_broadcast_, "the channel " + channel, "&redisson_*", text);
 }
 
 /// Waiters that don't insist on messages ask again and again from now on.
-void core::fall_back_to_polling(std::shared_ptr<error const>& note, std::string const& channel,
-                                std::string const& pattern, std::string const& words) {
+void core::fall_back_to_polling(std::shared_ptr<error const>& refusal, std::string const& channel,
+                                std::string const& pattern, std::string const& text) {
   auto const rights = pattern + (servers_->sharded() ? " and +ssubscribe +subscribe" : " and +subscribe");
-  note = std::make_shared<error const>(errc::unauthorized, url() + ": the server refuses " + channel + ": " +
-                                                               words + "; grant " + rights +
-                                                               ", or use wake::automatic");
+  refusal = std::make_shared<error const>(errc::unauthorized, url() + ": the server refuses " + channel +
+                                                                  ": " + text + "; grant " + rights +
+                                                                  ", or use wake::automatic");
   if (options_.wake != wake::inbox) {
     log(log_level::warning, [&] {
-      return url() + ": the server refuses " + channel + " (" + words +
-             "), so waiting is by polling; grant " + rights + " to be woken instead";
+      return url() + ": the server refuses " + channel + " (" + text + "), so waiting is by polling; grant " +
+             rights + " to be woken instead";
     });
   }
   ask_all_again();

@@ -31,20 +31,20 @@ process_info describe_self(std::string const& label) {
           .label = label};
 }
 
-presence::presence(reactor::loop& on, lock_backend& whom, identity who, std::function<bool()> wanted,
+presence::presence(reactor::loop& loop, lock_backend& backend, identity self, std::function<bool()> wanted,
                    std::function<void()> open)
-    : on_{on},
-      backend_{whom},
-      identity_{std::move(who)},
+    : loop_{loop},
+      backend_{backend},
+      identity_{std::move(self)},
       wanted_{std::move(wanted)},
       open_{std::move(open)},
       timer_{[this] { look(); }} {}
 
-void presence::start() noexcept { on_.arm(timer_, boot_clock::now() + settling); }
+void presence::start() noexcept { loop_.arm(timer_, boot_clock::now() + settling); }
 
 void presence::look() {
   if (!wanted_() && stays_until_ <= boot_clock::now()) return;
-  on_.arm(timer_, boot_clock::now() + between_records);
+  loop_.arm(timer_, boot_clock::now() + between_records);
   open_();
   if (!refused_) announce();
 }
@@ -65,7 +65,7 @@ void presence::announce() {
                                          .pid = self.pid,
                                          .program = self.program,
                                          .label = self.label}(),
-               [this](net::response&& how) { refused_ = how.reply.is_error(); },
+               [this](net::response&& response) { refused_ = response.reply.is_error(); },
                {.give_up = boot_clock::now() + between_records});
 }
 
@@ -78,9 +78,9 @@ void presence::end() noexcept try {
   }
   if (!std::exchange(announced_, false)) return;
   auto const record = names::client_record(identity_.uuid);
-  net::request what{.slot = backend_.slot_of(record)};
-  resp::append_command(what.bytes, {"DEL", record});
-  backend_.send(std::move(what));
+  net::request request{.slot = backend_.slot_of(record)};
+  resp::append_command(request.bytes, {"DEL", record});
+  backend_.send(std::move(request));
 } catch (std::bad_alloc const&) {
   // The record goes at the end of its ttl.
 }

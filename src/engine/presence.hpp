@@ -1,4 +1,4 @@
-/// How a client makes itself known while it has to do with locks: its record, and its inbox.
+/// How a client makes itself known while it uses locks: its record and its inbox.
 #pragma once
 
 #include <functional>
@@ -9,13 +9,13 @@
 
 namespace holdfast::engine {
 
-/// What this process says of itself. `owner` is left empty.
+/// The description of this process. `owner` is left empty.
 [[nodiscard]] process_info describe_self(std::string const& label);
 
-/// Short work is nobody's business: half a second after the first lease or wait of a busy time, if there
-/// still is any, the record is written and the inbox opened, so that the holder can be named and asked. The
-/// record is written again every 20 s for as long as there is anything; that of a client which left a key to
-/// its ttl stays as long as that. All under the client's lock.
+/// Short work isn't announced. Half a second after the first lease or wait of a busy time, if there still is
+/// any, the record is written and the inbox opened, so that the holder can be named and asked. The record is
+/// rewritten every 20 s while there is any; after a key was left to its ttl it stays as long as the key. All
+/// under the client's lock.
 class presence {
  public:
   struct identity {
@@ -23,8 +23,8 @@ class presence {
     std::string label;
   };
 
-  /// `wanted`: is there anything held or waited for? `open`: opens the inbox.
-  presence(reactor::loop& on, lock_backend& whom, identity who, std::function<bool()> wanted,
+  /// `wanted` tells whether anything is held or waited for. `open` opens the inbox.
+  presence(reactor::loop& loop, lock_backend& backend, identity self, std::function<bool()> wanted,
            std::function<void()> open);
 
   /// Something is held, or waited for.
@@ -32,10 +32,10 @@ class presence {
     if (!timer_.armed()) start();
   }
 
-  /// A key is kept until then: who kept it can be named for so long.
+  /// A key is kept until `when`: its holder can be named until then.
   void stay_until(time_point when) noexcept;
 
-  /// The client ends: its record goes, unless it is to stay.
+  /// Ends the presence: the record goes, unless it is to stay.
   void end() noexcept;
 
  private:
@@ -43,7 +43,7 @@ class presence {
   void look();
   void announce();
 
-  reactor::loop& on_;
+  reactor::loop& loop_;
   lock_backend& backend_;
   identity identity_;
   std::function<bool()> wanted_;
@@ -51,7 +51,7 @@ class presence {
   reactor::timer timer_;
   time_point stays_until_{};
   bool announced_ = false;
-  bool refused_ = false;  ///< the server won't have records: not asked for again
+  bool refused_ = false;  ///< the server refuses records: no further try
 };
 
 }  // namespace holdfast::engine

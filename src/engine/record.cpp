@@ -23,17 +23,17 @@ std::string_view uuid_of(std::string_view owner) noexcept {
 }
 
 process_info read_record(std::string_view owner, resp::reply const& record) {
-  process_info who{.owner = std::string{owner}};
-  if (!record.is_array()) return who;
+  process_info info{.owner = std::string{owner}};
+  if (!record.is_array()) return info;
   for (std::size_t i = 0; i + 1 < record.size(); i += 2) {
     auto const& field = record[i].text;
     auto const& value = record[i + 1].text;
-    if (field == "host") who.host = value;
-    if (field == "program") who.program = value;
-    if (field == "label") who.label = value;
-    if (field == "pid") std::from_chars(value.data(), value.data() + value.size(), who.pid);
+    if (field == "host") info.host = value;
+    if (field == "program") info.program = value;
+    if (field == "label") info.label = value;
+    if (field == "pid") std::from_chars(value.data(), value.data() + value.size(), info.pid);
   }
-  return who;
+  return info;
 }
 
 }  // namespace holdfast::engine

@@ -10,223 +10,226 @@
 namespace holdfast::engine {
 namespace {
 
-/// Tries after an error, as a part of the time between renewals: several fit into what is left of the lease.
+/// Tries after an error, as a part of the time between renewals: several fit into the rest of the lease.
 constexpr int retries_per_interval = 8;
 
-/// Of those that are asked about out of turn: 16 commands, some 10 ms of the server's time and less of ours.
-constexpr std::size_t at_a_time = 4096;
-/// An answer to those may be a failover away, and the others live on other nodes.
+/// Marked leases that are asked about at a time: 16 commands, some 10 ms of the server's time and less of
+/// ours.
+constexpr std::size_t marked_per_step = 4096;
+/// The wait for their responses: one may take a failover, while the other leases live on other nodes.
 constexpr std::chrono::seconds longest_part{1};
-/// Renewals within what others leave of a ttl: it must do until the next one also if they are gone by then.
+/// Renewals within the ttl that others leave: it must last until the next renewal even if they are gone by
+/// then.
 constexpr int renewals_per_cut_ttl = 3;
 constexpr std::chrono::milliseconds least_interval{10};
 
-loss_cause cause_of(ownership how) noexcept {
-  return how == ownership::gone ? loss_cause::key_gone : loss_cause::taken_over;
+loss_cause cause_of(ownership found) noexcept {
+  return found == ownership::gone ? loss_cause::key_gone : loss_cause::taken_over;
 }
 
 }  // namespace
 
-renewer::renewer(reactor::loop& on, lock_backend& whom, client_stats& counts, lost_handler lost)
-    : on_{on},
-      whom_{whom},
+renewer::renewer(reactor::loop& loop, lock_backend& backend, client_stats& counts, lost_handler lost)
+    : loop_{loop},
+      backend_{backend},
       counts_{counts},
       lost_{std::move(lost)},
       timer_{[this] { look(); }},
       random_{static_cast<std::minstd_rand::result_type>(random_seed())} {}
 
-void renewer::add(lease_state& one) noexcept {
+void renewer::add(lease_state& lease) noexcept {
   auto const now = boot_clock::now();
-  auto const plan = plan_lease(one.times(), now);
-  if (plan.step == lease_step::wait && plan.when == one.renew_at) {
-    agenda_.put_regular(one, one.renew_at, one.effective().every, now);
+  auto const plan = plan_lease(lease.times(), now);
+  if (plan.step == lease_step::wait && plan.when == lease.renew_at) {
+    schedule_.put_regular(lease, lease.renew_at, lease.effective().every, now);
   } else {
-    agenda_.put(one, plan.when, now);
+    schedule_.put(lease, plan.when, now);
   }
-  if (!timer_.armed() || one.due < timer_.when()) on_.arm(timer_, one.due);
+  if (!timer_.armed() || lease.due < timer_.when()) loop_.arm(timer_, lease.due);
 }
 
 void renewer::look() noexcept {
   auto const now = boot_clock::now();
   batches due_now;
-  while (auto* const due = agenda_.pop(now)) consider(*due, now, due_now);
-  for (auto& those : due_now.take()) send(std::move(those));
-  if (agenda_.any_marked() && (unanswered_ == 0 || go_on_ <= now)) ask_about_some(now);
+  while (auto* const due = schedule_.pop(now)) consider(*due, now, due_now);
+  for (auto& batch : due_now.take()) send(std::move(batch));
+  if (schedule_.any_marked() && (unanswered_ == 0 || resume_at_ <= now)) ask_about_some(now);
   set_timer();
 }
 
-void renewer::consider(lease_state& one, time_point now, batches& due_now) noexcept {
-  auto const plan = plan_lease(one.times(), now, one.effective().every / 64);
+void renewer::consider(lease_state& lease, time_point now, batches& due_now) noexcept {
+  auto const plan = plan_lease(lease.times(), now, lease.effective().every / 64);
   switch (plan.step) {
     case lease_step::wait:
-      agenda_.put(one, plan.when, now);
+      schedule_.put(lease, plan.when, now);
       return;
     case lease_step::renew: {
-      auto const& at = one.queue();
+      auto const& queue = lease.queue();
       try {
-        due_now.add(
-            one, whom_.slot_of(at.protocol().several == nullptr ? at.name()
-                                                                : at.protocol().several->first(at.name())));
+        due_now.add(lease, backend_.slot_of(queue.protocol().several == nullptr
+                                                ? queue.name()
+                                                : queue.protocol().several->first(queue.name())));
       } catch (std::bad_alloc const&) {
-        failed(one);
+        failed(lease);
       }
       return;
     }
     case lease_step::warn:
-      on_.defer(one.take_warning());
-      consider(one, now, due_now);
+      loop_.defer(lease.take_warning());
+      consider(lease, now, due_now);
       return;
     case lease_step::expired: {
-      auto const could_renew = one.options().watchdog && one.renewals_left != 0;
-      lost_(one, could_renew ? loss_cause::unreachable : loss_cause::limit_reached);
+      auto const could_renew = lease.options().watchdog && lease.renewals_left != 0;
+      lost_(lease, could_renew ? loss_cause::unreachable : loss_cause::limit_reached);
       return;
     }
     case lease_step::limit_reached:
-      lost_(one, loss_cause::limit_reached);
+      lost_(lease, loss_cause::limit_reached);
       return;
   }
 }
 
 void renewer::ask_about_all() noexcept {
-  agenda_.mark_all();
-  if (!agenda_.any_marked()) return;
-  go_on_ = boot_clock::now();
-  on_.arm(timer_, go_on_);
+  schedule_.mark_all();
+  if (!schedule_.any_marked()) return;
+  resume_at_ = boot_clock::now();
+  loop_.arm(timer_, resume_at_);
 }
 
-/// The next of those that are marked. One for which a request is under way is asked about by that.
+/// Asks about the next marked leases. A request under way already asks about its lease.
 void renewer::ask_about_some(time_point now) noexcept {
-  go_on_ = now + longest_part;
-  batches some;
-  for (std::size_t n = 0; n != at_a_time; ++n) {
-    auto* const one = agenda_.pop_marked();
-    if (one == nullptr) break;
-    if (one->renewing) {
-      agenda_.put(*one, plan_lease(one->times(), now).when, now);
-    } else if (one->options().watchdog && one->renewals_left < 0) {
-      one->renew_at = now;
-      consider(*one, now, some);
+  resume_at_ = now + longest_part;
+  batches selected;
+  for (std::size_t n = 0; n != marked_per_step; ++n) {
+    auto* const lease = schedule_.pop_marked();
+    if (lease == nullptr) break;
+    if (lease->renewing) {
+      schedule_.put(*lease, plan_lease(lease->times(), now).when, now);
+    } else if (lease->options().watchdog && lease->renewals_left < 0) {
+      lease->renew_at = now;
+      consider(*lease, now, selected);
     } else {
-      ask_about(*one, now);
+      ask_about(*lease, now);
     }
   }
-  for (auto& those : some.take()) {
+  for (auto& batch : selected.take()) {
     ++unanswered_;
-    send(std::move(those), [this](net::response const&) { on_some_answered(); });
+    send(std::move(batch), [this](net::response const&) { on_some_answered(); });
   }
 }
 
 void renewer::on_some_answered() noexcept {
-  if (--unanswered_ == 0 && agenda_.any_marked()) on_.arm(timer_, boot_clock::now());
+  if (--unanswered_ == 0 && schedule_.any_marked()) loop_.arm(timer_, boot_clock::now());
 }
 
-/// By giving it the ttl that it has, which is a little less than that: not beside a renewal, which tells as
-/// much, and which it would cut short.
-void renewer::ask_about(lease_state& one, time_point now) noexcept {
-  auto const left = std::chrono::floor<milliseconds>(one.deadline() - now);
-  one.renewing = left.count() > 0;
-  agenda_.put(one, plan_lease(one.times(), now).when, now);
-  if (!one.renewing) return;
+/// Asks by setting the ttl to the rest of the lease, a little less than the server's. Not beside a renewal,
+/// which tells as much, and which it would cut short.
+void renewer::ask_about(lease_state& lease, time_point now) noexcept {
+  auto const remaining = std::chrono::floor<milliseconds>(lease.deadline() - now);
+  lease.renewing = remaining.count() > 0;
+  schedule_.put(lease, plan_lease(lease.times(), now).when, now);
+  if (!lease.renewing) return;
   ++unanswered_;
   try {
-    auto const owner = one.queue().engine().owner_id(one.number());
-    whom_.set_ttl(one.queue().protocol(), left, {.name = one.queue().name(), .owner = owner},
-                  [this, what = lease_state_ptr{&one}](net::response&& how) {
-                    on_some_answered();
-                    on_asked(*what->latest(), how);
-                  },
-                  {.while_down = net::retry_policy::endless, .give_up = one.deadline()});
+    auto const owner = lease.queue().engine().owner_id(lease.number());
+    backend_.set_ttl(lease.queue().protocol(), remaining, {.name = lease.queue().name(), .owner = owner},
+                     [this, pin = lease_state_ptr{&lease}](net::response&& response) {
+                       on_some_answered();
+                       on_ask_reply(*pin->latest(), response);
+                     },
+                     {.while_down = net::retry_policy::endless, .give_up = lease.deadline()});
   } catch (std::bad_alloc const&) {
     on_some_answered();
-    one.renewing = false;
-    add(one);
-    one.settle();
+    lease.renewing = false;
+    add(lease);
+    lease.settle();
   }
 }
 
-void renewer::on_asked(lease_state& one, net::response const& how) noexcept {
-  one.renewing = false;
-  if (one.status() == lease_state::state::held) {
+void renewer::on_ask_reply(lease_state& lease, net::response const& response) noexcept {
+  lease.renewing = false;
+  if (lease.status() == lease_state::state::held) {
     try {
-      auto const understood = !how.failure && how.reply.is_array();
-      auto const gone =
-          understood ? one.queue().protocol().read_renew(how.reply) : decltype(renewal_reply::others){};
+      auto const understood = !response.failure && response.reply.is_array();
+      auto const gone = understood ? lease.queue().protocol().read_renew(response.reply)
+                                   : decltype(renewal_reply::others){};
       if (gone.empty()) {
-        add(one);
+        add(lease);
       } else {
-        lost_(one, cause_of(gone.front().second));
+        lost_(lease, cause_of(gone.front().second));
       }
     } catch (std::bad_alloc const&) {
-      failed(one);
+      failed(lease);
     }
   }
-  one.settle();
+  lease.settle();
 }
 
-void renewer::renew_now(lease_state& one, callback<void(net::response const&)> done) {
-  one.when_settled([this, what = lease_state_ptr{&one}, done = std::move(done)]() mutable {
-    if (what->status() != lease_state::state::held) {
+void renewer::renew_now(lease_state& lease, callback<void(net::response const&)> done) {
+  lease.when_settled([this, pin = lease_state_ptr{&lease}, done = std::move(done)]() mutable {
+    if (pin->status() != lease_state::state::held) {
       done({});
       return;
     }
-    held_list alone;
+    lease_list alone;
     try {
-      alone.push_back(what);
+      alone.push_back(pin);
     } catch (std::bad_alloc const&) {
-      done({.failure = whom_.no_memory});
+      done({.failure = backend_.no_memory});
       return;
     }
     send(std::move(alone), std::move(done));
   });
 }
 
-void renewer::send(held_list leases, renewed_handler done) noexcept {
-  std::shared_ptr<sent> mine;
+void renewer::send(lease_list leases, renewed_handler done) noexcept {
+  std::shared_ptr<renewal_request> request;
   try {
-    mine = std::make_shared<sent>();
-    mine->leases = std::move(leases);
-    mine->done = std::move(done);
-    send(mine);
+    request = std::make_shared<renewal_request>();
+    request->leases = std::move(leases);
+    request->done = std::move(done);
+    send(request);
   } catch (std::bad_alloc const&) {
-    auto const those = mine ? std::move(mine->leases) : std::move(leases);
-    for (auto const& one : those) {
-      one->renewing = false;
-      if (one->status() == lease_state::state::held) failed(*one);
-      one->settle();
+    auto const unsent = request ? std::move(request->leases) : std::move(leases);
+    for (auto const& lease : unsent) {
+      lease->renewing = false;
+      if (lease->status() == lease_state::state::held) failed(*lease);
+      lease->settle();
     }
-    auto then = mine ? std::move(mine->done) : std::move(done);
-    if (then) then({.failure = whom_.no_memory});
+    auto handler = request ? std::move(request->done) : std::move(done);
+    if (handler) handler({.failure = backend_.no_memory});
   }
 }
 
-void renewer::send(std::shared_ptr<sent> const& mine) {
-  auto const& leases = mine->leases;
+void renewer::send(std::shared_ptr<renewal_request> const& request) {
+  auto const& leases = request->leases;
   auto const now = boot_clock::now();
   std::vector<owned> list;
   std::vector<std::string> owners;
   list.reserve(leases.size());
   owners.reserve(leases.size());
   auto give_up = time_point::min();
-  for (auto const& one : leases) {
-    owners.push_back(one->queue().engine().owner_id(one->number()));
-    list.push_back({.name = one->queue().name(), .owner = owners.back()});
-    give_up = std::max(give_up, one->deadline());
-    one->renewing = true;
-    agenda_.put(*one, plan_lease(one->times(), now).when, now);
+  for (auto const& lease : leases) {
+    owners.push_back(lease->queue().engine().owner_id(lease->number()));
+    list.push_back({.name = lease->queue().name(), .owner = owners.back()});
+    give_up = std::max(give_up, lease->deadline());
+    lease->renewing = true;
+    schedule_.put(*lease, plan_lease(lease->times(), now).when, now);
   }
   auto& first = *leases.front();
-  whom_.renew(first.queue().protocol(), first.options().ttl, list,
-              [this, mine](renewal_reply&& result) {
-                on_answer(mine->leases, result);
-                if (mine->done) mine->done(result.response);
-                set_timer();
-              },
-              {.while_down = net::retry_policy::endless, .give_up = give_up, .divisible = list.size() > 1});
+  backend_.renew(
+      first.queue().protocol(), first.options().ttl, list,
+      [this, request](renewal_reply&& result) {
+        on_answer(request->leases, result);
+        if (request->done) request->done(result.response);
+        set_timer();
+      },
+      {.while_down = net::retry_policy::endless, .give_up = give_up, .divisible = list.size() > 1});
 }
 
-void renewer::on_answer(held_list const& leases, renewal_reply const& result) noexcept {
+void renewer::on_answer(lease_list const& leases, renewal_reply const& result) noexcept {
   if (leases.size() > 1 && result.response.reply.is_error("TRYAGAIN")) {
-    // Their hash slot is on its way, perhaps for longer than they last, and some of them are there already. A
+    // Their hash slot is migrating, perhaps for longer than they last, and some of them have moved already. A
     // single name is found on either side.
     for (auto const& each : leases) send_alone(*each->latest());
     return;
@@ -235,68 +238,69 @@ void renewer::on_answer(held_list const& leases, renewal_reply const& result) no
   auto next_other = result.others.begin();
   auto next_cut = result.cut.begin();
   for (std::size_t i = 0; i != leases.size(); ++i) {
-    auto const one = leases[i]->latest();
+    auto const lease = leases[i]->latest();
     auto const is_other = next_other != result.others.end() && next_other->first == i;
-    auto const found_it = is_other ? next_other++->second : ownership::mine;
+    auto const found = is_other ? next_other++->second : ownership::mine;
     auto const is_cut = next_cut != result.cut.end() && next_cut->first == i;
-    auto const left = is_cut ? next_cut++->second : milliseconds::max();
-    one->renewing = false;
-    if (one->status() == lease_state::state::held) {
-      if (!understood || found_it == ownership::unknown) {
-        failed(*one);
-      } else if (found_it != ownership::mine) {
-        lost_(*one, cause_of(found_it));
+    auto const remaining = is_cut ? next_cut++->second : milliseconds::max();
+    lease->renewing = false;
+    if (lease->status() == lease_state::state::held) {
+      if (!understood || found == ownership::unknown) {
+        failed(*lease);
+      } else if (found != ownership::mine) {
+        lost_(*lease, cause_of(found));
       } else {
-        renewed(*one, result.response.sent_at, left);
+        renewed(*lease, result.response.sent_at, remaining);
       }
     }
-    one->settle();
+    lease->settle();
   }
 }
 
-/// `left`: of its key's ttl, as others had cut it short.
-void renewer::renewed(lease_state& one, time_point sent_at, milliseconds left) noexcept {
+/// `remaining` is the rest of its key's ttl, if others had cut it short.
+void renewer::renewed(lease_state& lease, time_point sent_at, milliseconds remaining) noexcept {
   ++counts_.renewals;
-  one.provisional = false;
-  if (one.renewals_left > 0) --one.renewals_left;
-  one.set_deadline(std::max(one.deadline(), deadline_of(sent_at, one.options().ttl)));
-  auto const again = one.options().watchdog && one.renewals_left != 0;
-  auto every = one.effective().every;
-  // A number of renewals is a time that was asked for.
-  if (left != milliseconds::max() && one.renewals_left < 0)
-    every = std::min<std::chrono::nanoseconds>(every, std::max(left / renewals_per_cut_ttl, least_interval));
-  one.renew_at = again ? sent_at + every : time_point::max();
-  add(one);
+  lease.provisional = false;
+  if (lease.renewals_left > 0) --lease.renewals_left;
+  lease.set_deadline(std::max(lease.deadline(), deadline_of(sent_at, lease.options().ttl)));
+  auto const again = lease.options().watchdog && lease.renewals_left != 0;
+  auto every = lease.effective().every;
+  // A number of renewals is a requested time.
+  if (remaining != milliseconds::max() && lease.renewals_left < 0)
+    every =
+        std::min<std::chrono::nanoseconds>(every, std::max(remaining / renewals_per_cut_ttl, least_interval));
+  lease.renew_at = again ? sent_at + every : time_point::max();
+  add(lease);
 }
 
-void renewer::send_alone(lease_state& one) noexcept {
-  one.renewing = false;
-  if (one.status() == lease_state::state::held) {
+void renewer::send_alone(lease_state& lease) noexcept {
+  lease.renewing = false;
+  if (lease.status() == lease_state::state::held) {
     try {
-      send({lease_state_ptr{&one}});
+      send({lease_state_ptr{&lease}});
       return;
     } catch (std::bad_alloc const&) {
-      failed(one);
+      failed(lease);
     }
   }
-  one.settle();
+  lease.settle();
 }
 
-/// The lease stays what it is until its deadline; the next try comes sooner than a regular one.
-void renewer::failed(lease_state& one) noexcept {
+/// The lease stays valid until its deadline; the next try comes sooner than a regular one.
+void renewer::failed(lease_state& lease) noexcept {
   ++counts_.renewal_failures;
-  auto const longest = one.effective().every / retries_per_interval;
+  auto const longest = lease.effective().every / retries_per_interval;
   auto const pause = std::uniform_int_distribution<std::chrono::nanoseconds::rep>{longest.count() / 2,
                                                                                   longest.count()}(random_);
-  if (one.options().watchdog && one.renewals_left != 0)
-    one.renew_at = boot_clock::now() + std::chrono::nanoseconds{pause};
-  add(one);
+  if (lease.options().watchdog && lease.renewals_left != 0)
+    lease.renew_at = boot_clock::now() + std::chrono::nanoseconds{pause};
+  add(lease);
 }
 
 void renewer::set_timer() noexcept {
-  auto next = agenda_.earliest();
-  if (agenda_.any_marked()) next = std::min(next, go_on_);
-  if (next != time_point::max() && (!timer_.armed() || next < timer_.when())) on_.arm(timer_, next);
+  auto next = schedule_.earliest();
+  if (schedule_.any_marked()) next = std::min(next, resume_at_);
+  if (next != time_point::max() && (!timer_.armed() || next < timer_.when())) loop_.arm(timer_, next);
 }
 
 }  // namespace holdfast::engine

@@ -3,7 +3,7 @@
 namespace holdfast::engine {
 namespace {
 
-/// Each lease would have to count for itself what the acquisition may do only so often, or for so long.
+/// Not with limits of number or time: each lease would have to count them for itself.
 bool may_be_shared(lock_options const& options) noexcept {
   return options.watchdog && options.max_renewals == 0 && options.max_hold.count() == 0 && !options.keep &&
          options.replicas == 0 && !options.fsynced;
@@ -23,28 +23,29 @@ void shared_holders::open(lease_state& first, time_point now) {
              .since = now,
              .deadline = first.deadline(),
              .renew_at = first.renew_at,
-             .how = effective_options_ptr{&first.effective()}};
+             .options = effective_options_ptr{&first.effective()}};
 }
 
-lease_state_ptr shared_holders::join(lock_queue& at, effective_options_ptr const& how, time_point now) {
+lease_state_ptr shared_holders::join(lock_queue& queue, effective_options_ptr const& options,
+                                     time_point now) {
   auto const known = sizes_.find(newest_.number);
-  auto const& options = how->options;
-  if (known == sizes_.end() || !may_be_shared(options)) return {};
-  if (how != newest_.how && options != newest_.how->options) return {};
-  if (newest_.joined >= options.handoff_limit || now >= newest_.since + options.handoff_time) return {};
-  if (newest_.deadline - now < options.ttl / 2) return {};
-  lease_state_ptr one{new lease_state{&at, how, newest_.number, 0}};
-  one->set_deadline(newest_.deadline);
-  one->renew_at = newest_.renew_at;
-  leases_.insert(one.get());
+  auto const& wanted = options->options;
+  if (known == sizes_.end() || !may_be_shared(wanted)) return {};
+  if (options != newest_.options && wanted != newest_.options->options) return {};
+  if (newest_.joined >= wanted.handoff_limit || now >= newest_.since + wanted.handoff_time) return {};
+  if (newest_.deadline - now < wanted.ttl / 2) return {};
+  lease_state_ptr lease{new lease_state{&queue, options, newest_.number, 0}};
+  lease->set_deadline(newest_.deadline);
+  lease->renew_at = newest_.renew_at;
+  leases_.insert(lease.get());
   ++known->second;
   ++newest_.joined;
-  return one;
+  return lease;
 }
 
-bool shared_holders::leave(lease_state& one) {
-  leases_.erase(&one);
-  auto const known = sizes_.find(one.number());
+bool shared_holders::leave(lease_state& lease) {
+  leases_.erase(&lease);
+  auto const known = sizes_.find(lease.number());
   if (known == sizes_.end() || --known->second > 0) return false;
   sizes_.erase(known);
   return true;

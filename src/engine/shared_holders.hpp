@@ -1,4 +1,4 @@
-/// The leases that one client has of one name at the same time, where its kind allows several.
+/// The leases of one name that one client has at the same time, where its kind allows several.
 #pragma once
 
 #include <cstdint>
@@ -13,27 +13,27 @@ namespace holdfast::engine {
 /// All under the client's lock.
 class shared_holders {
  public:
-  /// The lease is the first of its acquisition. When it throws nothing has changed.
+  /// Adds the first lease of an acquisition. When it throws nothing has changed.
   void open(lease_state& first, time_point now);
 
-  /// A further lease on the newest acquisition, for whoever wants it on the same terms; null when that one is
-  /// too old, or its terms count what a lease does.
-  [[nodiscard]] lease_state_ptr join(lock_queue& at, effective_options_ptr const& how, time_point now);
+  /// Adds a lease to the newest acquisition, for a caller with the same options. Null when that acquisition
+  /// is too old, or the options limit a single lease.
+  [[nodiscard]] lease_state_ptr join(lock_queue& queue, effective_options_ptr const& options, time_point now);
 
-  /// It isn't held any more. True: it was the last of its acquisition.
-  bool leave(lease_state& one);
+  /// Removes a lease. True: it was the last of its acquisition.
+  bool leave(lease_state& lease);
 
   [[nodiscard]] bool contains(std::uint64_t number) const { return sizes_.contains(number); }
-  /// Calls `f`, which may have it leave, for each lease of one acquisition. This may have ended by then.
+  /// Calls `f`, which may remove the lease, for each lease of one acquisition. May destroy this object.
   template <class F>
   void for_each_of(std::uint64_t number, F f) noexcept {
     auto const known = sizes_.find(number);
-    auto left = known == sizes_.end() ? 0 : known->second;
-    for (auto next = leases_.begin(); left != 0;) {
-      auto* const one = *next++;
-      if (one->number() != number) continue;
-      --left;
-      f(*one);
+    auto remaining = known == sizes_.end() ? 0 : known->second;
+    for (auto next = leases_.begin(); remaining != 0;) {
+      auto* const lease = *next++;
+      if (lease->number() != number) continue;
+      --remaining;
+      f(*lease);
     }
   }
   /// Any lease. There must be one.
@@ -48,7 +48,7 @@ class shared_holders {
     time_point since{};
     time_point deadline{};
     time_point renew_at{};
-    effective_options_ptr how{};
+    effective_options_ptr options{};
     int joined = 0;
   } newest_;
 };

@@ -7,7 +7,7 @@ namespace {
 constexpr std::string_view of_counter{":holdfast_token"};
 constexpr std::string_view of_queue{":holdfast_queue"};
 
-/// The lock beside which this key would stand, with that suffix; empty: there is none.
+/// The name of the lock whose side key with that suffix this is; empty: none.
 std::string lock_of(std::string_view key, std::string_view suffix) {
   if (!key.ends_with(suffix) || key.size() < suffix.size() + 2) return {};
   auto name = key.substr(0, key.size() - suffix.size());
@@ -19,7 +19,7 @@ std::string lock_of(std::string_view key, std::string_view suffix) {
   return names::beside(name, suffix.substr(1)) == key ? std::string{name} : std::string{};
 }
 
-/// It has a queue, and no counter by which it is found, too.
+/// It has a queue, and no counter by which it would be found a second time.
 bool wanted_by_queue(lock_state const& state) { return wanted_of_plain(state) && state.token == 0; }
 
 }  // namespace
@@ -30,15 +30,15 @@ bool wanted_of_plain(lock_state const& state) {
   return state.waiting > 0 || (state.kind != lock_kind::free && of_holdfast);
 }
 
-bool show_plain(search& what, search::keys const& beside) {
+bool show_plain(search& query, search::keys const& beside) {
   std::vector<std::string> by_counter;
   std::vector<std::string> by_queue;
   for (auto const& key : beside) {
     by_counter.push_back(lock_of(key, of_counter));
     by_queue.push_back(lock_of(key, of_queue));
   }
-  return what.show(std::move(by_counter), wanted_of_plain, look_for::plain) &&
-         what.show(std::move(by_queue), wanted_by_queue, look_for::plain);
+  return query.show(std::move(by_counter), wanted_of_plain, look_for::plain) &&
+         query.show(std::move(by_queue), wanted_by_queue, look_for::plain);
 }
 
 }  // namespace holdfast::inspection

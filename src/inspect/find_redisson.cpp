@@ -9,7 +9,7 @@ namespace {
 
 namespace lua = scripts::inspect;
 
-// As in names_redisson.hpp, for taking names apart.
+// The same as in names_redisson.hpp, for parsing names.
 constexpr std::string_view semaphore_prefix{"redisson_sc:"};
 constexpr std::string_view latch_prefix{"redisson_countdownlatch__channel__{"};
 
@@ -20,21 +20,21 @@ bool of_hash(lock_state const& state) { return state.type == "hash" && held_or_w
 bool of_permits(lock_state const& state) {
   return state.kind == lock_kind::permits && held_or_waited_for(state);
 }
-/// "{a}", whose channel is that of "a".
+/// A name such as "{a}", which shares its channel with "a".
 bool is_twin(std::string_view name) {
   return name.starts_with('{') && name.ends_with('}') && name.find('{', 1) == std::string_view::npos;
 }
-/// Whatever is found by its keys isn't shown once more. Where nothing stands under either of two twins, the
-/// one without braces is meant.
+/// Leaves out locks that are found by their keys. Where neither of two twins has a key, the name without
+/// braces is meant.
 bool of_channel(lock_state const& state) {
   bool const may_be =
       state.kind == lock_kind::counter || (state.kind == lock_kind::free && !is_twin(state.name));
   return may_be && held_or_waited_for(state);
 }
-/// The names whose side key or channel this text is, behind its prefix or before its suffix: `{a}` is that of
-/// "a" and of "{a}".
+/// Adds the names of a side key or a channel, whose suffix or prefix is cut off already: `{a}` belongs to "a"
+/// and to "{a}".
 void add_names_of(std::string_view text, std::vector<std::string>& to) {
-  if (text.find('{') == std::string_view::npos) return;  // braces are put round a name without
+  if (text.find('{') == std::string_view::npos) return;  // a name without braces is put in braces
   to.emplace_back(text);
   if (text.size() > 2 && is_twin(text)) to.emplace_back(text.substr(1, text.size() - 2));
 }
@@ -45,43 +45,43 @@ bool wanted_of_redisson(lock_state const& state) {
   return held_or_waited_for(state) || (state.wire == wire::redisson && state.kind != lock_kind::free);
 }
 
-bool find_hashes(search& what) {
-  return what.scan(what.pattern(), "hash", [&what](search::keys const& hashes) {
-    std::map<std::uint16_t, std::vector<key>> by_slot;  // a script's keys are of one
-    for (auto const& one : hashes) by_slot[what.server().slot_of(one)].push_back({one});
+bool find_hashes(search& query) {
+  return query.scan(query.pattern(), "hash", [&query](search::keys const& hashes) {
+    std::map<std::uint16_t, std::vector<key>> by_slot;  // the keys of a script share a slot
+    for (auto const& hash : hashes) by_slot[query.server().slot_of(hash)].push_back({hash});
     std::vector<call> questions;
     questions.reserve(by_slot.size());
-    for (auto const& [slot, some] : by_slot) questions.push_back(lua::sift{.hashes = some}());
-    auto const answers = ask_all(what.server(), questions, what.pattern());
+    for (auto const& [slot, keys] : by_slot) questions.push_back(lua::sift{.hashes = keys}());
+    auto const replies = ask_all(query.server(), questions, query.pattern());
     std::vector<std::string> names;
-    auto answer = answers.begin();
-    for (auto const& [slot, some] : by_slot) {
-      for (auto const& place : (answer++)->elements)
-        names.emplace_back(some[static_cast<std::size_t>(place.integer) - 1].text);
+    auto reply = replies.begin();
+    for (auto const& [slot, keys] : by_slot) {
+      for (auto const& position : (reply++)->elements)
+        names.emplace_back(keys[static_cast<std::size_t>(position.integer) - 1].text);
     }
-    return what.show(std::move(names), of_hash);
+    return query.show(std::move(names), of_hash);
   });
 }
 
-bool show_permits(search& what, search::keys const& beside) {
+bool show_permits(search& query, search::keys const& beside) {
   std::vector<std::string> names;
-  for (std::string_view one : beside) {
-    if (one.ends_with(permit_suffixes))
-      add_names_of(one.substr(0, one.size() - permit_suffixes.size()), names);
+  for (std::string_view key : beside) {
+    if (key.ends_with(permit_suffixes))
+      add_names_of(key.substr(0, key.size() - permit_suffixes.size()), names);
   }
-  return what.show(std::move(names), of_permits);
+  return query.show(std::move(names), of_permits);
 }
 
-bool find_waited_for(search& what) {
+bool find_waited_for(search& query) {
   std::vector<std::string> names;
-  for (std::string_view const text : what.channels("redisson_*")) {
+  for (std::string_view const text : query.channels("redisson_*")) {
     if (text.starts_with(semaphore_prefix)) add_names_of(text.substr(semaphore_prefix.size()), names);
     if (text.starts_with(latch_prefix) && text.ends_with('}'))
       names.emplace_back(text.substr(latch_prefix.size(), text.size() - latch_prefix.size() - 1));
   }
   std::ranges::sort(names);
   names.erase(std::ranges::unique(names).begin(), names.end());
-  return what.show(std::move(names), of_channel);
+  return query.show(std::move(names), of_channel);
 }
 
 }  // namespace holdfast::inspection

@@ -9,21 +9,21 @@ namespace {
 
 using inspection::search;
 
-void find_plain(search& what) {
-  auto const filter = inspection::beside(what.pattern(), inspection::plain_suffixes);
-  what.scan(filter, {}, [&what](search::keys const& page) { return inspection::show_plain(what, page); });
+void find_plain(search& query) {
+  auto const filter = inspection::beside(query.pattern(), inspection::plain_suffixes);
+  query.scan(filter, {}, [&query](search::keys const& page) { return inspection::show_plain(query, page); });
 }
 
-void find_redisson(search& what) {
-  auto const filter = inspection::beside(what.pattern(), inspection::permit_suffixes);
-  auto const show = [&what](search::keys const& page) { return inspection::show_permits(what, page); };
-  if (inspection::find_hashes(what) && what.scan(filter, "zset", show)) inspection::find_waited_for(what);
+void find_redisson(search& query) {
+  auto const filter = inspection::beside(query.pattern(), inspection::permit_suffixes);
+  auto const show = [&query](search::keys const& page) { return inspection::show_permits(query, page); };
+  if (inspection::find_hashes(query) && query.scan(filter, "zset", show)) inspection::find_waited_for(query);
 }
 
-/// What a server that shows the plain wire may refuse.
+/// Attempts that a server may refuse although it allows the plain wire.
 class attempts {
  public:
-  /// `in_caller`: what is thrown is the caller's own.
+  /// `in_caller`: an exception that is thrown now comes from the caller's function.
   explicit attempts(bool const& in_caller) : in_caller_{in_caller} {}
 
   /// True also when the server refuses, or has refused before.
@@ -46,23 +46,24 @@ class attempts {
   std::optional<error> refused_{};
 };
 
-/// Of a name that was asked for.
+/// For a name that was given in full.
 bool wanted_by_name(lock_state const& state) {
   return inspection::wanted_of_plain(state) || inspection::wanted_of_redisson(state);
 }
 
-std::optional<error> find_on_wires(search& what, attempts try_to) {
-  if (auto const start = inspection::start_of(what.pattern()); start.complete) {
-    try_to([&] { return what.show({start.text}, wanted_by_name); });
-    if (try_to.refused()) what.show({start.text}, inspection::wanted_of_plain, inspection::look_for::plain);
+std::optional<error> find_on_wires(search& query, attempts try_to) {
+  if (auto const start = inspection::start_of(query.pattern()); start.complete) {
+    try_to([&] { return query.show({start.text}, wanted_by_name); });
+    if (try_to.refused()) query.show({start.text}, inspection::wanted_of_plain, inspection::look_for::plain);
     return try_to.refused();
   }
-  auto const filter = inspection::beside(what.pattern(), inspection::suffixes_of_both);
-  bool const goes_on = what.scan(filter, {}, [&](search::keys const& page) {
-    return inspection::show_plain(what, page) && try_to([&] { return inspection::show_permits(what, page); });
+  auto const filter = inspection::beside(query.pattern(), inspection::suffixes_of_both);
+  bool const goes_on = query.scan(filter, {}, [&](search::keys const& page) {
+    return inspection::show_plain(query, page) &&
+           try_to([&] { return inspection::show_permits(query, page); });
   });
-  if (goes_on && try_to([&] { return inspection::find_hashes(what); }))
-    try_to([&] { return inspection::find_waited_for(what); });
+  if (goes_on && try_to([&] { return inspection::find_hashes(query); }))
+    try_to([&] { return inspection::find_waited_for(query); });
   return try_to.refused();
 }
 
@@ -72,17 +73,17 @@ void for_each_lock(client& redis, std::string_view pattern, std::function<bool(l
                    wire of) {
   auto const server = engine::access::core_of(redis);
   server->check_kind(engine::votes::none);
-  search what{*server, pattern, f};
+  search query{*server, pattern, f};
   bool const of_redisson = (of == wire::automatic ? server->wire() : of) == wire::redisson;
   auto const start = inspection::start_of(pattern);
   if (start.complete && of_redisson) {
-    what.show({start.text}, inspection::wanted_of_redisson);
+    query.show({start.text}, inspection::wanted_of_redisson);
   } else if (start.complete) {
-    what.show({start.text}, inspection::wanted_of_plain, inspection::look_for::plain);
+    query.show({start.text}, inspection::wanted_of_plain, inspection::look_for::plain);
   } else if (of_redisson) {
-    find_redisson(what);
+    find_redisson(query);
   } else {
-    find_plain(what);
+    find_plain(query);
   }
 }
 
@@ -97,8 +98,8 @@ std::optional<error> for_each_lock_on_wires(client& redis, std::string_view patt
     in_caller = false;
     return goes_on;
   };
-  search what{*server, pattern, visitor};
-  return find_on_wires(what, attempts{in_caller});
+  search query{*server, pattern, visitor};
+  return find_on_wires(query, attempts{in_caller});
 }
 
 }  // namespace holdfast

@@ -28,14 +28,14 @@ using clock = std::chrono::steady_clock;
 constexpr auto ask_every = 100ms;
 constexpr auto look_every = 10ms;
 
-/// One who is asked to let go, and how that ended: a negative answer of the script says that the lock isn't
-/// its any more.
+/// A request to one holder to release, and its result: a negative answer of the script says that it doesn't
+/// hold the lock any more.
 struct petition {
-  hold_info const* who;
+  hold_info const* holder;
   std::int64_t answer = 0;
   bool heard = false;
-  /// Worth waiting for. On Redisson's wire whoever has left no record is most likely Java, which hears
-  /// nothing.
+  /// A reaction is worth waiting for. On Redisson's wire a holder without a record is most likely Java, which
+  /// has no inbox.
   bool expected = true;
 
   [[nodiscard]] bool pending() const { return answer >= 0 && (expected || heard); }
@@ -45,21 +45,21 @@ void ask_holders(engine::core& server, lock_state const& seen, std::span<petitio
                  std::string_view mode) {
   std::vector<petition*> pending;
   std::vector<call> questions;
-  for (auto& one : all) {
-    if (one.answer < 0) continue;
-    pending.push_back(&one);
-    auto const& owner = one.who->who.owner;
+  for (auto& petition : all) {
+    if (petition.answer < 0) continue;
+    pending.push_back(&petition);
+    auto const& owner = petition.holder->who.owner;
     auto const asked = names::asked(seen.name, owner);
     questions.push_back(lua::ask{.lock = {seen.name}, .asked = {asked}, .owner = owner, .mode = mode}());
   }
-  auto const answers = inspection::ask_all(server, questions, seen.name);
-  // In a cluster the message reaches a holder wherever that listens, but only the listeners of one node are
-  // counted.
+  auto const replies = inspection::ask_all(server, questions, seen.name);
+  // In a cluster the message reaches a holder at any node, but only the listeners of one node are counted.
   auto const uncounted = server.clustered() && mode == "ask";
   for (std::size_t i = 0; i != pending.size(); ++i) {
-    auto& one = *pending[i];
-    one.answer = answers[i].integer;
-    one.heard = one.heard || one.answer > 0 || (uncounted && one.expected && one.answer == 0);
+    auto& petition = *pending[i];
+    petition.answer = replies[i].integer;
+    petition.heard =
+        petition.heard || petition.answer > 0 || (uncounted && petition.expected && petition.answer == 0);
   }
 }
 
@@ -67,18 +67,18 @@ std::vector<petition> ask_holders(engine::core& server, lock_state const& seen,
                                   std::span<hold_info const* const> holders,
                                   std::chrono::milliseconds grace) {
   std::vector<petition> all;
-  for (auto const* const one : holders)
-    all.push_back({.who = one, .expected = seen.wire == wire::plain || one->who.pid != 0});
-  if (seen.kind == lock_kind::permits) return all;  // nothing tells whose they are
+  for (auto const* const holder : holders)
+    all.push_back({.holder = holder, .expected = seen.wire == wire::plain || holder->who.pid != 0});
+  if (seen.kind == lock_kind::permits) return all;  // permits don't name their holders
   auto const end = clock::now() + grace;
   auto next_ask = clock::now();
   for (;;) {
     bool const asks = clock::now() >= next_ask;
     if (asks) next_ask += ask_every;
     ask_holders(server, seen, all, asks ? "ask" : "look");
-    auto const left = end - clock::now();
-    if (left <= 0ms || std::ranges::none_of(all, &petition::pending)) return all;
-    std::this_thread::sleep_for(std::min<clock::duration>(left, look_every));
+    auto const remaining = end - clock::now();
+    if (remaining <= 0ms || std::ranges::none_of(all, &petition::pending)) return all;
+    std::this_thread::sleep_for(std::min<clock::duration>(remaining, look_every));
   }
 }
 
@@ -105,7 +105,7 @@ call take_reentrant(lock_state const& seen, std::string_view owner, engine::publ
                               .channel = channel}();
 }
 
-/// `field`: as it stands in the hash; empty: all.
+/// `field`: of the hash; empty: all.
 call take_read_write(lock_state const& seen, std::string_view field, engine::publishing publish) {
   auto const lives = of_redisson::suffixed(seen.name, "");
   auto const channel = of_redisson::rw_channel(seen.name);
@@ -113,7 +113,7 @@ call take_read_write(lock_state const& seen, std::string_view field, engine::pub
       .lock = {seen.name}, .field = field, .lives = lives, .publish = word_of(publish), .channel = channel}();
 }
 
-/// `id`: as it is shown; empty: all.
+/// `id`: in printable form; empty: all.
 call take_permits(lock_state const& seen, std::string_view id, engine::publishing publish) {
   auto const permits = of_redisson::permits(seen.name);
   auto const channel = of_redisson::semaphore_channel(seen.name);
@@ -126,7 +126,8 @@ call take_permits(lock_state const& seen, std::string_view id, engine::publishin
                             .text = id}();
 }
 
-/// What takes it from those who didn't let go: all of a crowd at once, if not all of it is known.
+/// The scripts that take the lock from holders that didn't release it. Shared holders that aren't all known
+/// lose it together.
 std::vector<call> takings(lock_state const& seen, std::span<petition const> asked, bool whole,
                           engine::publishing publish) {
   if (seen.kind == lock_kind::permits && whole) return {take_permits(seen, {}, publish)};
@@ -134,32 +135,33 @@ std::vector<call> takings(lock_state const& seen, std::span<petition const> aske
     return {take_read_write(seen, {}, publish)};
   if (seen.kind == lock_kind::foreign) return {take_plain(seen, publish)};
   std::vector<call> all;
-  for (auto const& one : asked) {
-    auto const& owner = one.who->who.owner;
-    if (one.answer < 0) continue;
+  for (auto const& petition : asked) {
+    auto const& owner = petition.holder->who.owner;
+    if (petition.answer < 0) continue;
     if (seen.kind == lock_kind::exclusive) all.push_back(take_plain(seen, publish));
     if (seen.kind == lock_kind::reentrant) all.push_back(take_reentrant(seen, owner, publish));
     if (seen.kind == lock_kind::permits) all.push_back(take_permits(seen, owner, publish));
     if (seen.kind == lock_kind::read_write)
-      all.push_back(
-          take_read_write(seen, one.who->side == hold_side::write ? owner + ":write" : owner, publish));
+      all.push_back(take_read_write(
+          seen, petition.holder->side == hold_side::write ? owner + ":write" : owner, publish));
   }
   return all;
 }
 
-/// The best of the answers: 1 something was deleted, 0 it was gone. A deletion whose answer was lost counts
-/// as one: sent again, the script finds what it has left behind.
-std::int64_t take_away(engine::core& server, lock_state const& seen, std::span<call const> how) {
+/// The best of the answers: 1: something was deleted; 0: it was gone. After a broken connection it counts as
+/// deleted: the answer to the first copy may be lost, and the second copy finds what the first has left.
+std::int64_t take_away(engine::core& server, lock_state const& seen, std::span<call const> scripts) {
   auto const broken_before = server.stats().disconnects;
   auto best = std::int64_t{-1};
-  for (auto const& reply : inspection::ask_all(server, how, seen.name)) best = std::max(best, reply.integer);
+  for (auto const& reply : inspection::ask_all(server, scripts, seen.name))
+    best = std::max(best, reply.integer);
   return server.stats().disconnects == broken_before ? best : 1;
 }
 
 std::vector<hold_info const*> holders_meant(lock_state const& seen, std::string_view owner) {
   std::vector<hold_info const*> all;
-  for (auto const& one : seen.holders) {
-    if (owner.empty() || one.who.owner == owner) all.push_back(&one);
+  for (auto const& holder : seen.holders) {
+    if (owner.empty() || holder.who.owner == owner) all.push_back(&holder);
   }
   return all;
 }
@@ -202,12 +204,12 @@ force_result force_release(client& redis, std::string_view name, force_options o
   if (foreign && !options.foreign) return force_result::refused_foreign;
   auto const server = engine::access::core_of(redis);
   auto const asked = ask_holders(*server, seen, meant, options.grace);
-  auto const how = takings(seen, asked, whole, server->publishing_now());
-  auto const answer = how.empty() ? std::int64_t{-1} : take_away(*server, seen, how);
+  auto const calls = takings(seen, asked, whole, server->publishing_now());
+  auto const answer = calls.empty() ? std::int64_t{-1} : take_away(*server, seen, calls);
   if (answer > 0) return force_result::deleted;
   if (std::ranges::any_of(asked, &petition::heard)) return force_result::released_by_holder;
   bool const gone =
-      answer == 0 || std::ranges::any_of(asked, [](auto const& one) { return one.answer == -1; });
+      answer == 0 || std::ranges::any_of(asked, [](auto const& petition) { return petition.answer == -1; });
   return gone ? force_result::not_held : force_result::changed;
 }
 

@@ -18,25 +18,25 @@ bool within(char c, char first, char last) {
   return std::min(byte(first), byte(last)) <= byte(c) && byte(c) <= std::max(byte(first), byte(last));
 }
 
-/// `pattern` begins with `[`. One that is never closed reaches to the end, as Redis has it.
+/// `pattern` begins with `[`. A set that is never closed reaches to the end, as in Redis.
 element read_set(std::string_view pattern, char c) {
-  std::size_t at = 1;
-  bool const negated = at < pattern.size() && pattern[at] == '^';
-  if (negated) ++at;
+  std::size_t pos = 1;
+  bool const negated = pos < pattern.size() && pattern[pos] == '^';
+  if (negated) ++pos;
   bool found = false;
-  for (; at < pattern.size() && pattern[at] != ']'; ++at) {
-    auto const rest = pattern.size() - at;
-    if (pattern[at] == '\\' && rest >= 2) {
-      ++at;
-      found = found || pattern[at] == c;
-    } else if (rest >= 3 && pattern[at + 1] == '-') {
-      found = found || within(c, pattern[at], pattern[at + 2]);
-      at += 2;
+  for (; pos < pattern.size() && pattern[pos] != ']'; ++pos) {
+    auto const rest = pattern.size() - pos;
+    if (pattern[pos] == '\\' && rest >= 2) {
+      ++pos;
+      found = found || pattern[pos] == c;
+    } else if (rest >= 3 && pattern[pos + 1] == '-') {
+      found = found || within(c, pattern[pos], pattern[pos + 2]);
+      pos += 2;
     } else {
-      found = found || pattern[at] == c;
+      found = found || pattern[pos] == c;
     }
   }
-  return {std::min(at + 1, pattern.size()), found != negated};
+  return {std::min(pos + 1, pattern.size()), found != negated};
 }
 
 element read_element(std::string_view pattern, char c) {
@@ -55,7 +55,7 @@ element read_element(std::string_view pattern, char c) {
 
 }  // namespace
 
-// Only the last `*` can ever need to swallow more: going back to an earlier one would find nothing new.
+// Only the last `*` can need to match more: going back to an earlier `*` finds nothing new.
 bool matches(std::string_view pattern, std::string_view name) {
   std::optional<std::string_view> after_star;
   std::string_view retry;
@@ -84,14 +84,14 @@ bool matches(std::string_view pattern, std::string_view name) {
 
 literal_start start_of(std::string_view pattern) {
   literal_start start;
-  for (std::size_t at = 0; at < pattern.size(); ++at) {
-    if (pattern[at] == '\\' && at + 1 < pattern.size()) {
-      ++at;
-    } else if (pattern[at] != '\\' && special.find(pattern[at]) != std::string_view::npos) {
+  for (std::size_t pos = 0; pos < pattern.size(); ++pos) {
+    if (pattern[pos] == '\\' && pos + 1 < pattern.size()) {
+      ++pos;
+    } else if (pattern[pos] != '\\' && special.find(pattern[pos]) != std::string_view::npos) {
       start.complete = false;
       return start;
     }
-    start.text += pattern[at];
+    start.text += pattern[pos];
   }
   return start;
 }

@@ -9,7 +9,7 @@ namespace holdfast::inspection {
 
 [[nodiscard]] bool matches(std::string_view pattern, std::string_view name);
 
-/// What every name that matches begins with, and whether that is all of it.
+/// The prefix that all matching names share, and whether it is the whole pattern.
 struct literal_start {
   std::string text{};
   bool complete = true;

@@ -9,15 +9,15 @@
 namespace holdfast {
 namespace {
 
-/// A longer queue is a number: nobody reads it.
+/// Of a longer queue only the length is shown.
 constexpr std::int64_t longest_queue = 1000;
 
 lock_on_wires look(client& redis, std::string_view name, std::int64_t queue_entries,
-                   inspection::look_for what) {
+                   inspection::look_for scope) {
   sync::check(!name.empty(), "a lock has a name: it is empty");
   auto const server = engine::access::core_of(redis);
   server->check_kind(engine::votes::none);
-  auto const request = inspection::look_at(name, server->publishing_now(), queue_entries, what);
+  auto const request = inspection::look_at(name, server->publishing_now(), queue_entries, scope);
   auto all = inspection::read_states(name, inspection::ask_one(*server, request, name));
   auto const named = queue_entries == 0 ? inspection::pipeline_length : std::size_t{longest_queue};
   inspection::directory{*server}.complete(std::array{&all.plain, &all.redisson}, name, named);

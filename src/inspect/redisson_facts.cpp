@@ -61,7 +61,7 @@ std::optional<double> to_score(std::string_view text) {
   return value;
 }
 
-/// "<client uuid>:<thread>", whatever Java calls its threads.
+/// "<client uuid>:<thread>", with any name for the thread.
 bool is_owner(std::string_view text) {
   if (text.size() < uuid_size + 2 || text[uuid_size] != ':') return false;
   return std::ranges::all_of(text.substr(0, uuid_size), [](char c) {
@@ -71,31 +71,31 @@ bool is_owner(std::string_view text) {
 
 std::string quoted(std::string_view text) { return '"' + std::string{text} + '"'; }
 
-/// Nullopt: -1, which is what Redis says of a key without one.
+/// Nullopt: -1, Redis's reply for a key without a ttl.
 std::optional<milliseconds> to_ttl(std::int64_t pttl) {
   if (pttl == -1) return std::nullopt;
   return milliseconds{std::max<std::int64_t>(pttl, 0)};
 }
 
-/// Empty: these are no holders in Redisson's format.
+/// Empty: the list is not in Redisson's format.
 std::vector<hold_info> read_holders(std::span<resp::reply const> list, lock_state& state, bool two_sides) {
   std::vector<hold_info> all;
   for (std::size_t i = 0; i + 2 < list.size(); i += 3) {
     std::string_view owner = list[i].text;
     if (!is_owner(owner)) return {};
-    hold_info one{.side = two_sides ? hold_side::read : hold_side::exclusive,
-                  .ttl_left = to_ttl(list[i + 2].integer)};
+    hold_info hold{.side = two_sides ? hold_side::read : hold_side::exclusive,
+                   .ttl_left = to_ttl(list[i + 2].integer)};
     if (two_sides && owner.ends_with(of_writer)) {
-      one.side = hold_side::write;
+      hold.side = hold_side::write;
       owner.remove_suffix(of_writer.size());
     }
-    one.who.owner = owner;
+    hold.who.owner = owner;
     auto const count = to_number(list[i + 1].text);
     if (!count || *count < 1)
-      state.misfit = "the hold count of " + one.who.owner + " is " + quoted(list[i + 1].text) +
+      state.misfit = "the hold count of " + hold.who.owner + " is " + quoted(list[i + 1].text) +
                      ", not a number from 1 up";
-    one.count = count.value_or(1);
-    all.insert(one.side == hold_side::write ? all.begin() : all.end(), std::move(one));
+    hold.count = count.value_or(1);
+    all.insert(hold.side == hold_side::write ? all.begin() : all.end(), std::move(hold));
   }
   return all;
 }
@@ -107,12 +107,12 @@ void read_queue(lock_state& state, facts_of const& facts, microseconds now) {
   state.waiting = count;
   auto const list = facts.list("fair queue");
   for (std::size_t i = 0; i + 1 < list.size(); i += 2) {
-    waiter_info one{.who = {.owner = list[i].text}};
+    waiter_info waiter{.who = {.owner = list[i].text}};
     if (auto const score = to_score(list[i + 1].text)) {
-      auto const left = std::llround(*score) - duration_cast<milliseconds>(now).count();
-      one.credit_left = milliseconds{std::max(left, 0LL)};
+      auto const remaining = std::llround(*score) - duration_cast<milliseconds>(now).count();
+      waiter.credit_left = milliseconds{std::max(remaining, 0LL)};
     }
-    state.queue.push_back(std::move(one));
+    state.queue.push_back(std::move(waiter));
   }
 }
 
@@ -148,10 +148,10 @@ void read_permits(lock_state& state, facts_of const& facts, std::int64_t number,
     auto const& id = list[i].text;
     bool const known = id.size() == permit_size;
     if (!known) ++strange;
-    hold_info one{.who = {.owner = known ? sync::redisson::shown(id) : id}, .side = hold_side::permit};
+    hold_info hold{.who = {.owner = known ? sync::redisson::shown(id) : id}, .side = hold_side::permit};
     if (auto const score = to_score(list[i + 1].text); score && *score < never)
-      one.ttl_left = milliseconds{std::llround(*score)} - duration_cast<milliseconds>(now);
-    state.holders.push_back(std::move(one));
+      hold.ttl_left = milliseconds{std::llround(*score)} - duration_cast<milliseconds>(now);
+    state.holders.push_back(std::move(hold));
   }
   if (strange != 0)
     state.misfit =

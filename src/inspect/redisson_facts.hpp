@@ -1,4 +1,4 @@
-/// What the facts about an object of Redisson's mean. No I/O.
+/// Interprets the facts about an object of Redisson's. No I/O.
 #pragma once
 
 #include <holdfast/inspect.hpp>
@@ -10,9 +10,9 @@
 
 namespace holdfast::inspection {
 
-/// Completes the state on Redisson's wire, which has its name and type, by the words that
-/// scripts/include/redisson_facts.lua says. What isn't in Redisson's format leaves it free. `now`: the
-/// server's clock. Says what the server refused to show; empty: nothing.
+/// Completes the state on Redisson's wire, which has its name and type already, from the facts that
+/// scripts/include/redisson_facts.lua replies. An object that isn't in Redisson's format leaves it free.
+/// `now`: the server's clock. Returns what the server refused to show; empty: nothing.
 std::string read_facts(lock_state& state, resp::reply const& facts, std::chrono::microseconds now);
 
 }  // namespace holdfast::inspection

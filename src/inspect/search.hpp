@@ -1,4 +1,4 @@
-/// Going through the keys of all servers to find locks: what the searches on both wires have in common.
+/// Goes through the keys of all servers to find locks: the common part of the searches on both wires.
 #pragma once
 
 #include <holdfast/inspect.hpp>
@@ -13,7 +13,7 @@
 
 namespace holdfast::inspection {
 
-/// What a search is for, for whom, and what it has learnt of the clients.
+/// One search: its pattern, its visitor, and the client records that it has read.
 class search {
  public:
   using visitor = std::function<bool(lock_state const&)>;
@@ -25,20 +25,20 @@ class search {
   [[nodiscard]] engine::core& server() const noexcept { return server_; }
   [[nodiscard]] std::string_view pattern() const noexcept { return pattern_; }
 
-  /// Shows those of the names that match the pattern and are wanted as one of the wires has them,
-  /// `pipeline_length` at a time. False: f has seen enough.
+  /// Calls f for each name that matches the pattern and whose state on one of the wires is wanted;
+  /// `pipeline_length` names at a time. False: f has returned false.
   bool show(std::vector<std::string> names, bool (*wanted)(lock_state const&),
-            look_for what = look_for::both);
+            look_for scope = look_for::both);
 
-  /// Calls `each` with the keys that match `filter`, a page of one server's at a time, until it says that
-  /// this is enough: then false. `type`: as Redis calls it; empty for keys of all types.
+  /// Calls `each` with the keys that match `filter`, a page of one server at a time, until it returns false:
+  /// then false. `type`: as Redis calls it; empty for keys of all types.
   bool scan(std::string_view filter, std::string_view type, std::function<bool(keys const&)> const& each);
 
-  /// The channels that match `filter` and that somebody listens to.
+  /// The channels that match `filter` and have subscribers.
   [[nodiscard]] keys channels(std::string_view filter);
 
  private:
-  /// Throws what the server refuses.
+  /// Throws when the server refuses.
   [[nodiscard]] resp::reply ask(std::string const& master, std::span<std::string_view const> command);
 
   engine::core& server_;
@@ -47,26 +47,26 @@ class search {
   directory clients_;
 };
 
-/// A filter for the keys beside the names that are looked for, by how their suffixes begin, as a pattern.
-/// The server sorts out by that and by what the name begins with, and this end by the rest: a name stands in
-/// braces or before a colon, and no pattern of Redis's says "perhaps a brace".
+/// A filter for the keys beside the wanted names; `suffix` is a pattern. The server filters by the suffix and
+/// by the literal start of the name, the client by the rest: a name stands in braces or before a colon, and
+/// no pattern of Redis's says "perhaps a brace".
 [[nodiscard]] std::string beside(std::string_view pattern, std::string_view suffix);
 
-// On the plain wire: by the token counters that all locks of Holdfast have, and the queues of those that are
-// waited for and never were held. False, here and below: f has seen enough.
+// The plain wire. Locks are found by their token counters, or by their queues if they were never held.
+// False, here and below: f has returned false.
 constexpr std::string_view plain_suffixes{":holdfast_[tq]*"};
 [[nodiscard]] bool wanted_of_plain(lock_state const& state);
-bool show_plain(search& what, search::keys const& beside);
+bool show_plain(search& query, search::keys const& beside);
 
-// On Redisson's: the sorted sets of permits, all hashes, and channels on which somebody waits.
+// Redisson's wire. Locks are found by sorted sets of permits, by hashes, and by channels with subscribers.
 constexpr std::string_view permit_suffixes{":timeout"};
-/// A name that was asked for: a counter, too, for which nobody waits.
+/// Of a name given in full: also a counter without waiters.
 [[nodiscard]] bool wanted_of_redisson(lock_state const& state);
-bool show_permits(search& what, search::keys const& beside);
-bool find_hashes(search& what);
-bool find_waited_for(search& what);
+bool show_permits(search& query, search::keys const& beside);
+bool find_hashes(search& query);
+bool find_waited_for(search& query);
 
-/// The suffixes of both and hardly any others, so that it takes one pass to find them.
+/// Matches the suffixes of both wires and hardly any others, so that one pass finds both.
 constexpr std::string_view suffixes_of_both{":[ht][oi][lm][de]*"};
 
 }  // namespace holdfast::inspection

@@ -15,10 +15,10 @@ namespace {
 namespace lua = scripts::inspect;
 using namespace std::chrono;
 
-/// Clients that are remembered; more, and it begins anew.
+/// The most records that are kept; at more, all are dropped.
 constexpr std::size_t most_known = 4096;
 
-/// Nobody holds a lock for longer. The counter of a lock that was taken before counters followed the server's
+/// A longer hold is not believed. The counter of a lock that was taken before counters followed the server's
 /// clock is a small number.
 constexpr microseconds longest_hold = years{10};
 
@@ -36,8 +36,8 @@ std::optional<microseconds> hold_time(microseconds now, std::int64_t counter) {
   return time;
 }
 
-std::string_view word_of(look_for what) {
-  switch (what) {
+std::string_view word_of(look_for scope) {
+  switch (scope) {
     case look_for::both:
       return "both";
     case look_for::plain:
@@ -57,8 +57,8 @@ lock_kind kind_of(std::string_view type, std::string_view owner) {
 }  // namespace
 
 error refused(resp::reply const& refusal, std::string_view about, std::string_view server) {
-  auto const why = engine::explain(refusal, about, server);
-  if (why->code() != errc::unauthorized) return error{*why};
+  auto const reason = engine::explain(refusal, about, server);
+  if (reason->code() != errc::unauthorized) return error{*reason};
   return {errc::unauthorized,
           std::string{server} + ": not allowed to look for or at \"" + std::string{about} +
               "\": " + refusal.text +
@@ -75,12 +75,12 @@ std::vector<resp::reply> ask_all(engine::core& server, std::span<call const> scr
   std::vector<resp::reply> all;
   all.reserve(scripts.size());
   while (!scripts.empty()) {
-    auto const now = scripts.first(std::min(scripts.size(), pipeline_length));
-    for (auto& reply : server.ask_server(now)) {
+    auto const batch = scripts.first(std::min(scripts.size(), pipeline_length));
+    for (auto& reply : server.ask_server(batch)) {
       if (reply.is_error()) throw refused(reply, about, server.url());
       all.push_back(std::move(reply));
     }
-    scripts = scripts.subspan(now.size());
+    scripts = scripts.subspan(batch.size());
   }
   return all;
 }
@@ -89,7 +89,7 @@ resp::reply ask_one(engine::core& server, call const& script, std::string_view a
   return std::move(ask_all(server, {&script, 1}, about).front());
 }
 
-call look_at(std::string_view name, engine::publishing publish, std::int64_t queue_entries, look_for what) {
+call look_at(std::string_view name, engine::publishing publish, std::int64_t queue_entries, look_for scope) {
   auto const counter = names::token_counter(name);
   auto const queue = names::queue(name);
   return lua::state{.lock = {name},
@@ -97,7 +97,7 @@ call look_at(std::string_view name, engine::publishing publish, std::int64_t que
                     .queue = {queue},
                     .most = queue_entries,
                     .publish = word_of(publish),
-                    .scope = word_of(what)}();
+                    .scope = word_of(scope)}();
 }
 
 lock_on_wires read_states(std::string_view name, resp::reply const& reply) {
@@ -129,11 +129,11 @@ lock_on_wires read_states(std::string_view name, resp::reply const& reply) {
   return all;
 }
 
-void directory::complete(std::span<process_info* const> all, std::string_view about) {
+void directory::complete(std::span<process_info* const> processes, std::string_view about) {
   if (known_.size() > most_known) known_.clear();
   std::vector<std::string> missing;
-  for (auto const* const one : all) {
-    std::string uuid{engine::uuid_of(one->owner)};
+  for (auto const* const process : processes) {
+    std::string uuid{engine::uuid_of(process->owner)};
     if (!uuid.empty() && !known_.contains(uuid)) missing.push_back(std::move(uuid));
   }
   std::ranges::sort(missing);
@@ -144,23 +144,23 @@ void directory::complete(std::span<process_info* const> all, std::string_view ab
     auto const record = names::client_record(uuid);
     questions.push_back(lua::record{.record = {record}}());
   }
-  auto const answers = ask_all(server_, questions, about);
+  auto const replies = ask_all(server_, questions, about);
   for (std::size_t i = 0; i != missing.size(); ++i)
-    known_.insert_or_assign(missing[i], engine::read_record({}, answers[i]));
+    known_.insert_or_assign(missing[i], engine::read_record({}, replies[i]));
 
-  for (auto* const one : all) {
-    auto const found = known_.find(std::string{engine::uuid_of(one->owner)});
+  for (auto* const process : processes) {
+    auto const found = known_.find(std::string{engine::uuid_of(process->owner)});
     if (found == known_.end()) continue;
-    auto owner = std::move(one->owner);
-    *one = found->second;
-    one->owner = std::move(owner);
+    auto owner = std::move(process->owner);
+    *process = found->second;
+    process->owner = std::move(owner);
   }
 }
 
-void directory::complete(std::span<lock_state* const> all, std::string_view about,
+void directory::complete(std::span<lock_state* const> states, std::string_view about,
                          std::size_t named_holders) {
   std::vector<process_info*> processes;
-  for (auto* const state : all) {
+  for (auto* const state : states) {
     processes.push_back(&state->holder);
     for (auto& hold : std::span{state->holders}.first(std::min(named_holders, state->holders.size())))
       processes.push_back(&hold.who);

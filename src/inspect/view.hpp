@@ -1,4 +1,4 @@
-/// Looking at locks: the requests, and how their replies read.
+/// Looking at locks: the requests, and how to read their replies.
 #pragma once
 
 #include <holdfast/inspect.hpp>
@@ -17,44 +17,42 @@
 
 namespace holdfast::inspection {
 
-/// How many scripts go in one pipeline, at the most. The server runs what it has read of one client in a row,
-/// and one of these takes it up to 0.06 ms, so this bounds how long it keeps others waiting: half a
-/// millisecond.
+/// The most scripts in one pipeline. The server runs all commands that it has read of one client in a row,
+/// and such a script takes up to 0.06 ms, so other clients wait for half a millisecond at the most.
 constexpr std::size_t pipeline_length = 8;
 
-/// What the server refused, for the caller: on behalf of `about`, with the rights that looking needs.
+/// The error for a refusal, on behalf of `about`; names the rights that looking needs.
 [[nodiscard]] error refused(resp::reply const& refusal, std::string_view about, std::string_view server);
 
-/// All of them, `pipeline_length` at a time. Throws also what the server refuses, on behalf of `about`.
+/// Runs all scripts, `pipeline_length` at a time. Throws also when the server refuses, on behalf of `about`.
 [[nodiscard]] std::vector<resp::reply> ask_all(engine::core& server, std::span<call const> scripts,
                                                std::string_view about);
 
 [[nodiscard]] resp::reply ask_one(engine::core& server, call const& script, std::string_view about);
 
-/// What is looked for.
+/// The scope of a look.
 enum class look_for : std::uint8_t {
-  holder,  ///< who holds the name, on whichever wire, and who waits there
-  both,   ///< also who waits on Redisson's wire while the plain one has it: some microseconds of the server's
-  plain,  ///< the plain wire, also without the right to look at Redisson's objects, which are no locks then
+  holder,  ///< the holder, on either wire, and the waiters on that wire
+  both,    ///< also Redisson's waiters while the plain wire has the lock: costs the server some microseconds
+  plain,   ///< the plain wire only: needs no right to Redisson's objects, which are shown as no locks
 };
 
-/// `queue_entries`: how many of the queue to bring along. `publish`: how those who wait are told, and
-/// counted.
+/// `queue_entries`: how many entries of the queue to fetch. `publish`: how waiters are woken, and counted.
 [[nodiscard]] call look_at(std::string_view name, engine::publishing publish, std::int64_t queue_entries = 0,
-                           look_for what = look_for::holder);
+                           look_for scope = look_for::holder);
 
-/// The reply to look_at(). Of processes it has the owner ids only.
+/// Reads the reply to look_at(). Processes have only their owner ids.
 [[nodiscard]] lock_on_wires read_states(std::string_view name, resp::reply const& reply);
 
-/// What the clients say of themselves, each asked for once.
+/// The records of clients, each read once.
 class directory {
  public:
   explicit directory(engine::core& server) : server_{server} {}
 
-  /// Fills in what is known of each, found by its owner id. One round trip for each 8 that are new.
-  void complete(std::span<process_info* const> all, std::string_view about);
-  /// Of each lock's holders the first so many.
-  void complete(std::span<lock_state* const> all, std::string_view about,
+  /// Fills in the record of each process, found by its owner id. One round trip for every 8 new clients.
+  void complete(std::span<process_info* const> processes, std::string_view about);
+  /// The same for the holders and the queues of locks; of each lock's holders only the first so many.
+  void complete(std::span<lock_state* const> states, std::string_view about,
                 std::size_t named_holders = pipeline_length);
 
  private:

@@ -6,44 +6,44 @@
 
 namespace holdfast::net {
 
-connection::connection(reactor::loop& on, settings const& how, client_stats& counts)
-    : session{on, how, counts},
+connection::connection(reactor::loop& loop, settings const& config, client_stats& counts)
+    : session{loop, config, counts},
       silence_timer_{[this] { check_silence(); }},
-      patience_timer_{[this] { fail_impatient(); }} {}
+      retry_timer_{[this] { fail_overdue(); }} {}
 
-void connection::send(request what) {
+void connection::send(request request) {
   if (shut_because_) {
-    answer_with(shut_because_, what, {});
+    answer_with(shut_because_, request, {});
     return;
   }
   auto const now = boot_clock::now();
-  auto const limit = limit_of(what, now);
-  pipeline_.add(std::move(what), now);
+  auto const limit = limit_of(request, now);
+  pipeline_.add(std::move(request), now);
   ++counts().commands;
   expect_by(limit);
   begin();
 }
 
-void connection::send(pipeline::batch&& those) noexcept {
+void connection::send(pipeline::batch&& requests) noexcept {
   if (shut_because_) {
-    fail(std::move(those), shut_because_);
+    fail(std::move(requests), shut_because_);
     return;
   }
   auto const now = boot_clock::now();
-  for (auto const& one : those) expect_by(limit_of(one.request, now));
-  pipeline_.add(std::move(those), now);
+  for (auto const& entry : requests) expect_by(limit_of(entry.request, now));
+  pipeline_.add(std::move(requests), now);
   begin();
 }
 
-/// While the server is out of reach requests wait for it until then.
+/// While the server is out of reach, arms the timer that fails requests at `limit`.
 void connection::expect_by(time_point limit) noexcept {
   if (up() || !down_because_ || limit == time_point::max()) return;
-  if (!patience_timer_.armed() || limit < patience_timer_.when()) on().arm(patience_timer_, limit);
+  if (!retry_timer_.armed() || limit < retry_timer_.when()) loop().arm(retry_timer_, limit);
 }
 
 void connection::begin() noexcept {
   update_interest();
-  on().mark_dirty(*this);
+  loop().mark_dirty(*this);
   open();
 }
 
@@ -54,7 +54,7 @@ void connection::gather(std::string& out) {
   counts().resent += pipeline_.send_to(out, now);
   if (!first) return;
   heard_ = now;
-  if (!silence_timer_.armed()) on().arm(silence_timer_, now + config().reply_timeout);
+  if (!silence_timer_.armed()) loop().arm(silence_timer_, now + config().reply_timeout);
 }
 
 void connection::on_reply(resp::reply&& reply) {
@@ -63,82 +63,83 @@ void connection::on_reply(resp::reply&& reply) {
     drop(errc::protocol, [] { return "a reply that nothing asked for"; }, end::final);
     return;
   }
-  auto& one = answered.front();
-  one.response.connection_id = connection_id();
+  auto& entry = answered.front();
+  entry.response.connection_id = connection_id();
   heard_ = boot_clock::now();
   trouble_since_ = {};
-  if (one.request.in_full != nullptr && one.response.reply.is_error("NOSCRIPT")) {
+  if (entry.request.in_full != nullptr && entry.response.reply.is_error("NOSCRIPT")) {
     call_again(std::move(answered));
     return;
   }
   update_interest();
   auto taken = false;
   std::shared_ptr<error const> failure;
-  if (refused_ && one.response.reply.is_error()) {
+  if (refused_ && entry.response.reply.is_error()) {
     try {
       taken = refused_(answered);
     } catch (std::exception const&) {
       failure = starved_because();
     }
   }
-  if (!taken && !answered.empty()) answer_with(failure, one.request, std::move(one.response));
+  if (!taken && !answered.empty()) answer_with(failure, entry.request, std::move(entry.response));
   pipeline_.recycle(std::move(answered));
 }
 
-/// Restarted, failed over, flushed. Those behind it that meet the same come behind it again.
+/// Sends a request again after NOSCRIPT (restarted, failed over, flushed). Later requests that get NOSCRIPT
+/// follow it in the same order.
 void connection::call_again(pipeline::batch&& forgotten) noexcept {
-  auto& one = forgotten.front();
-  one.response.sent = one.response.resent;  // this time nothing was done
+  auto& entry = forgotten.front();
+  entry.response.sent = entry.response.resent;  // the last copy was not carried out
   try {
-    one.request.bytes = one.request.in_full(one.request.bytes, one.request.script);
+    entry.request.bytes = entry.request.in_full(entry.request.bytes, entry.request.script);
   } catch (std::exception const&) {
-    auto mine = std::move(forgotten);
+    auto requests = std::move(forgotten);
     drop(starved_because(), end::elsewhere);
-    resume_with(std::move(mine));
+    resume_with(std::move(requests));
     return;
   }
-  one.request.in_full = nullptr;
+  entry.request.in_full = nullptr;
   pipeline_.add(std::move(forgotten), heard_);
   ++counts().resent;
-  on().mark_dirty(*this);
+  loop().mark_dirty(*this);
 }
 
-void connection::answer_with(std::shared_ptr<error const> const& why, request& what,
-                             response&& how) noexcept {
-  if (!what.done) return;
-  how.failure = why;
-  tell([&] { what.done(std::move(how)); });
+void connection::answer_with(std::shared_ptr<error const> const& reason, request& request,
+                             response&& response) noexcept {
+  if (!request.done) return;
+  response.failure = reason;
+  notify([&] { request.done(std::move(response)); });
 }
 
 void connection::on_up() {
   expected_ = true;
   was_up_ = true;
   down_because_.reset();
-  patience_timer_.disarm();
+  retry_timer_.disarm();
 }
 
-void connection::on_down(std::shared_ptr<error const> const& why, end how_ended) noexcept {
+void connection::on_down(std::shared_ptr<error const> const& reason, end outcome) noexcept {
   auto const now = boot_clock::now();
   if (trouble_since_ == time_point{}) trouble_since_ = now;
-  if (how_ended == end::not_ready) answered_at_ = now;
-  down_because_ = why;
+  if (outcome == end::not_ready) answered_at_ = now;
+  down_because_ = reason;
   pipeline_.restart();
   silence_timer_.disarm();
-  fail(pipeline_.remove_if([](request const& one, time_point) { return one.once; }), why);
-  if (how_ended == end::final || (how_ended == end::broken && !expected_)) {
-    auto const all = why->code() == errc::unauthorized;
-    fail(pipeline_.remove_if([all](request const& one, time_point) {
-      return all || one.while_down != retry_policy::endless;
+  fail(pipeline_.remove_if([](request const& request, time_point) { return request.once; }), reason);
+  if (outcome == end::final || (outcome == end::broken && !expected_)) {
+    auto const all = reason->code() == errc::unauthorized;
+    fail(pipeline_.remove_if([all](request const& request, time_point) {
+      return all || request.while_down != retry_policy::endless;
     }),
-         why);
+         reason);
   }
-  fail_impatient();
-  if (std::exchange(was_up_, false) && broken_) tell(broken_);
+  fail_overdue();
+  if (std::exchange(was_up_, false) && broken_) notify(broken_);
 }
 
-/// When a request that was queued at `queued` has waited long enough for a connection.
-time_point connection::limit_of(request const& one, time_point queued) const noexcept {
-  switch (one.while_down) {
+/// The time until which a request that was queued at `queued` waits for a connection.
+time_point connection::limit_of(request const& request, time_point queued) const noexcept {
+  switch (request.while_down) {
     case retry_policy::little:
       return std::max(queued, trouble_since_) + config().connect_timeout;
     case retry_policy::steady:
@@ -146,52 +147,53 @@ time_point connection::limit_of(request const& one, time_point queued) const noe
     case retry_policy::endless:
       break;
   }
-  return one.give_up;
+  return request.give_up;
 }
 
-/// While the server is out of reach: fails those whose time is up, and looks again when the next one's is.
-void connection::fail_impatient() noexcept {
+/// While the server is out of reach: fails the requests whose limit has passed, and arms the timer for the
+/// next limit.
+void connection::fail_overdue() noexcept {
   if (up() || !down_because_) return;
   auto const now = boot_clock::now();
   auto next = time_point::max();
-  auto const why = down_because_;
-  fail(pipeline_.remove_if([&](request const& one, time_point queued) {
-    auto const limit = limit_of(one, queued);
+  auto const reason = down_because_;
+  fail(pipeline_.remove_if([&](request const& request, time_point queued) {
+    auto const limit = limit_of(request, queued);
     if (limit > now) next = std::min(next, limit);
     return limit <= now;
   }),
-       why);
-  if (next != time_point::max()) on().arm(patience_timer_, next);
+       reason);
+  if (next != time_point::max()) loop().arm(retry_timer_, next);
 }
 
-/// A server that owes a reply and says nothing is gone: frozen, cut off, or replaced behind a dead address.
+/// Ends the connection when a reply is overdue: the server is frozen, cut off, or its address is dead.
 void connection::check_silence() noexcept {
   if (!up() || pipeline_.in_flight() == 0) return;
   auto const limit = std::max(heard_, pipeline_.oldest()) + config().reply_timeout;
   if (boot_clock::now() < limit) {
-    on().arm(silence_timer_, limit);
+    loop().arm(silence_timer_, limit);
     return;
   }
   drop(errc::unreachable,
        [this] { return "no reply for " + std::to_string(config().reply_timeout.count()) + " ms"; });
 }
 
-void connection::fail(pipeline::batch&& these, std::shared_ptr<error const> const& why) noexcept {
+void connection::fail(pipeline::batch&& requests, std::shared_ptr<error const> const& reason) noexcept {
   update_interest();
-  for (auto& one : these) answer_with(why, one.request, std::move(one.response));
+  for (auto& entry : requests) answer_with(reason, entry.request, std::move(entry.response));
 }
 
-void connection::start_over(pipeline::batch&& refused, std::string const& why) noexcept {
-  auto mine = std::move(refused);
-  drop(errc::unreachable, [&why] { return why; }, end::elsewhere);
-  resume_with(std::move(mine));
+void connection::start_over(pipeline::batch&& refused, std::string const& reason) noexcept {
+  auto requests = std::move(refused);
+  drop(errc::unreachable, [&reason] { return reason; }, end::elsewhere);
+  resume_with(std::move(requests));
 }
 
-/// Of a line that has just been ended.
+/// Only just after the connection was ended.
 void connection::resume_with(pipeline::batch&& refused) noexcept {
   pipeline_.put_back(std::move(refused), boot_clock::now());
   update_interest();
-  fail_impatient();  // which knows from now on of these, too
+  fail_overdue();  // now also covers these requests
 }
 
 pipeline::batch connection::take_all() noexcept {
@@ -203,23 +205,23 @@ pipeline::batch connection::take_all() noexcept {
 pipeline::batch connection::take_unanswered() noexcept {
   pipeline_.restart();
   silence_timer_.disarm();
-  patience_timer_.disarm();
+  retry_timer_.disarm();
   auto all = pipeline_.remove_if([](request const&, time_point) { return true; });
   update_interest();
   return all;
 }
 
-void connection::shut(std::shared_ptr<error const> const& why) noexcept {
-  shut_because_ = why;
+void connection::shut(std::shared_ptr<error const> const& reason) noexcept {
+  shut_because_ = reason;
   close();
-  fail(take_unanswered(), why);
+  fail(take_unanswered(), reason);
 }
 
 void connection::update_interest() noexcept {
   auto const wanted_now = !pipeline_.empty();
   if (wanted_now == counted_) return;
   counted_ = wanted_now;
-  on().add_interest(wanted_now ? 1 : -1);
+  loop().add_interest(wanted_now ? 1 : -1);
 }
 
 }  // namespace holdfast::net

@@ -1,4 +1,4 @@
-/// The connection that requests go over.
+/// The connection for requests.
 #pragma once
 
 #include <functional>
@@ -10,91 +10,92 @@
 
 namespace holdfast::net {
 
-/// Sends requests in order, many at a time, and gives each its answer, however often the line breaks in
-/// between. Connects with the first request, and again as long as there are any. All under the client's lock.
+/// Sends requests in order, many at a time, and gives each its response, however often the connection breaks
+/// in between. Connects with the first request, and again as long as there are any. All under the client's
+/// lock.
 class connection final : public session {
  public:
-  connection(reactor::loop& on, settings const& how, client_stats& counts);
+  connection(reactor::loop& loop, settings const& config, client_stats& counts);
   ~connection() override = default;
 
-  /// Sends it as soon as it can be. `done` is called once, with the lock held, unless the connection is
-  /// destroyed. Throws std::bad_alloc, and then it isn't called at all.
-  void send(request what);
+  /// Sends the request as soon as possible. Its `done` is called once, with the lock held, unless the
+  /// connection is destroyed. Throws std::bad_alloc, and then `done` isn't called.
+  void send(request request);
 
-  /// Those that another connection had, and has given up. What was true of each stays true: that it was sent
-  /// before, say.
-  void send(pipeline::batch&& those) noexcept;
+  /// Re-queues requests taken from another connection; keeps their `sent` flags.
+  void send(pipeline::batch&& requests) noexcept;
 
-  /// Is asked about each refusal of the server's but NOSCRIPT, before whoever sent the request hears of it.
-  /// True: it sees to the answer, and has taken the request, perhaps together with the node of the list.
-  using refusal_handler = std::function<bool(pipeline::batch& what)>;
+  /// Called with the request for each error reply but NOSCRIPT, before the request's `done`. True: the
+  /// handler will complete the request, and has taken it, perhaps together with its list node.
+  using refusal_handler = std::function<bool(pipeline::batch& requests)>;
   void on_refusal(refusal_handler f) { refused_ = std::move(f); }
 
-  /// Is called when the line has broken after it was up: the server that it leads to when it is made again
-  /// may have lost what it acknowledged. Requests may be sent from there.
+  /// `f` is called when the connection has broken after it was up: the server that the next connection
+  /// reaches may have lost writes that were acknowledged. `f` may send requests.
   void on_broken(std::function<void()> f) { broken_ = std::move(f); }
 
-  /// Others say that the server is there: requests wait for it, by their patience, also when the first try
-  /// fails.
+  /// Other servers say that this one exists: requests wait for it by their retry policy, also when the first
+  /// try fails.
   void expect() noexcept { expected_ = true; }
 
-  /// Ends the line, as if it had broken; another is made when there is need of one.
-  void replace(std::string const& why) noexcept {
-    if (up()) drop(errc::unreachable, [&why] { return why; });
+  /// Ends the connection, as if it had broken; another is made when one is needed.
+  void replace(std::string const& reason) noexcept {
+    if (up()) drop(errc::unreachable, [&reason] { return reason; });
   }
 
-  /// Ends the line, too; the request, whose refusal doesn't count, goes out over the next one, ahead of those
-  /// that came behind it. `how` says what is true of it all the same: whether it may have been carried out.
-  void start_over(pipeline::batch&& refused, std::string const& why) noexcept;
+  /// Ends the connection, discards the refusal, and sends the request over the next connection, ahead of
+  /// later requests. The request's response still tells whether it may have been carried out.
+  void start_over(pipeline::batch&& refused, std::string const& reason) noexcept;
 
-  /// Ends the line, and takes out all requests that have no answer yet, in their order: to be sent elsewhere.
+  /// Ends the connection, and takes out all requests without a reply, in their order, to be sent elsewhere.
   [[nodiscard]] pipeline::batch take_all() noexcept;
 
-  /// Nothing sent, nothing to send.
+  /// True if no request is sent or queued.
   [[nodiscard]] bool idle() const noexcept { return pipeline_.empty(); }
 
   /// Why there is no connection; null when there is one, or none was needed yet.
   [[nodiscard]] std::shared_ptr<error const> const& down_because() const noexcept { return down_because_; }
 
-  /// Fails everything that waits, and whatever comes later. What is on its way still arrives.
-  void shut(std::shared_ptr<error const> const& why) noexcept;
+  /// Fails all pending and all later requests. Bytes that were written still arrive.
+  void shut(std::shared_ptr<error const> const& reason) noexcept;
 
  private:
   void on_up() override;
-  void on_down(std::shared_ptr<error const> const& why, end how) noexcept override;
+  void on_down(std::shared_ptr<error const> const& reason, end outcome) noexcept override;
   void on_reply(resp::reply&& reply) override;
   [[nodiscard]] bool wanted() const noexcept override { return !pipeline_.empty(); }
   void gather(std::string& out) override;
   [[nodiscard]] std::size_t outstanding() const noexcept override { return pipeline_.in_flight(); }
 
-  void answer_with(std::shared_ptr<error const> const& why, request& what, response&& how) noexcept;
+  void answer_with(std::shared_ptr<error const> const& reason, request& request,
+                   response&& response) noexcept;
   void expect_by(time_point limit) noexcept;
   void begin() noexcept;
   void call_again(pipeline::batch&& forgotten) noexcept;
   void resume_with(pipeline::batch&& refused) noexcept;
-  /// The line has been ended; all that has no answer yet.
+  /// Takes out all requests without a reply, after the connection was ended.
   [[nodiscard]] pipeline::batch take_unanswered() noexcept;
-  void fail(pipeline::batch&& these, std::shared_ptr<error const> const& why) noexcept;
-  void fail_impatient() noexcept;
-  [[nodiscard]] time_point limit_of(request const& one, time_point queued) const noexcept;
+  void fail(pipeline::batch&& requests, std::shared_ptr<error const> const& reason) noexcept;
+  void fail_overdue() noexcept;
+  [[nodiscard]] time_point limit_of(request const& request, time_point queued) const noexcept;
   void check_silence() noexcept;
   void update_interest() noexcept;
 
   pipeline pipeline_;
   refusal_handler refused_;
   std::function<void()> broken_;
-  bool was_up_ = false;    ///< when it last changed
+  bool was_up_ = false;    ///< until on_down
   bool counted_ = false;   ///< in the loop's interest
-  bool expected_ = false;  ///< it has been there
-  /// Since when no reply has come through, however often a connection was made meanwhile: a proxy may hang up
-  /// on a request each time. Zero: no trouble.
+  bool expected_ = false;  ///< the server is known to exist
+  /// The time since which no reply has come, however often a connection was made meanwhile: a proxy may hang
+  /// up on each request. Zero: no trouble.
   time_point trouble_since_{};
-  time_point answered_at_{};  ///< when the server last said that it isn't ready
+  time_point answered_at_{};  ///< when the server last replied that it isn't ready
   time_point heard_{};        ///< when the last reply came
   std::shared_ptr<error const> down_because_;
   std::shared_ptr<error const> shut_because_;
   reactor::timer silence_timer_;
-  reactor::timer patience_timer_;
+  reactor::timer retry_timer_;
 };
 
 }  // namespace holdfast::net

@@ -21,7 +21,7 @@ constexpr std::string_view hidden{"***"};
 
 struct scheme_of_many {
   std::string_view name;
-  deployment_url::kind what;
+  deployment_url::kind kind;
   std::string_view of_each;
 };
 
@@ -41,7 +41,7 @@ scheme_of_many const* find_scheme(std::string_view url) {
   return found == schemes.end() ? nullptr : found;
 }
 
-/// A URL of several hosts, cut up: all but the hosts is a URL of one.
+/// The parts of a URL with several hosts: `before`, one host and `after` make a URL of one server.
 struct parts {
   std::string before;  ///< "redis://user:password@"
   std::vector<std::string> hosts;
@@ -52,12 +52,13 @@ parts take_apart(std::string_view url, scheme_of_many const& scheme) {
   auto const rest = url.substr(scheme.name.size() + 3);
   auto const end = std::min(rest.find_first_of("/?#"), rest.size());
   auto const authority = rest.substr(0, end);
-  auto const at = authority.rfind('@');
-  auto const list = at == std::string_view::npos ? authority : authority.substr(at + 1);
-  parts result{.before = std::string{scheme.of_each} + "://" +
-                         std::string{at == std::string_view::npos ? "" : authority.substr(0, at + 1)},
-               .hosts = {},
-               .after = std::string{rest.substr(end)}};
+  auto const at_sign = authority.rfind('@');
+  auto const list = at_sign == std::string_view::npos ? authority : authority.substr(at_sign + 1);
+  parts result{
+      .before = std::string{scheme.of_each} + "://" +
+                std::string{at_sign == std::string_view::npos ? "" : authority.substr(0, at_sign + 1)},
+      .hosts = {},
+      .after = std::string{rest.substr(end)}};
   for (std::size_t begin = 0; begin <= list.size();) {
     auto const comma = std::min(list.find(',', begin), list.size());
     result.hosts.emplace_back(list.substr(begin, comma - begin));
@@ -69,7 +70,7 @@ parts take_apart(std::string_view url, scheme_of_many const& scheme) {
   return result;
 }
 
-/// Takes a parameter out; nullopt when it isn't there.
+/// Removes and returns a parameter; nullopt when it isn't there.
 std::optional<std::string> take(urls::url& url, std::string_view name) {
   auto parameters = url.params();
   auto const found = parameters.find({name.data(), name.size()});
@@ -84,10 +85,10 @@ std::optional<std::string> take(urls::url& url, std::string_view name) {
   return value;
 }
 
-endpoint reach(std::string const& host_port, char const* what) {
+endpoint reach(std::string const& host_port, char const* part) {
   auto const to = parse_url("redis://" + host_port);
   if (to.how != endpoint::scheme::tcp || to.db != 0 || !to.password.empty()) {
-    bad(std::string{what} + " is not of the form host:port");
+    bad(std::string{part} + " is not of the form host:port");
   }
   return to;
 }
@@ -97,18 +98,18 @@ std::map<std::string, std::string, std::less<>> read_nat(std::string_view text) 
   std::map<std::string, std::string, std::less<>> result;
   for (std::size_t begin = 0; begin <= text.size();) {
     auto const comma = std::min(text.find(',', begin), text.size());
-    auto const one = text.substr(begin, comma - begin);
-    auto const slash = one.find('/');
-    if (slash == std::string_view::npos || slash == 0 || slash + 1 == one.size()) bad(form);
-    auto const from = reach(std::string{one.substr(0, slash)}, form);
-    auto const to = reach(std::string{one.substr(slash + 1)}, form);
+    auto const pair = text.substr(begin, comma - begin);
+    auto const slash = pair.find('/');
+    if (slash == std::string_view::npos || slash == 0 || slash + 1 == pair.size()) bad(form);
+    auto const from = reach(std::string{pair.substr(0, slash)}, form);
+    auto const to = reach(std::string{pair.substr(slash + 1)}, form);
     result.emplace(host_and_port(from.host, from.port), host_and_port(to.host, to.port));
     begin = comma + 1;
   }
   return result;
 }
 
-/// The first part of the path, which is taken off.
+/// Removes and returns the first part of the path.
 std::string take_master(urls::url& url) {
   auto segments = url.segments();
   if (segments.empty() || std::string{*segments.begin()}.empty()) {
@@ -119,7 +120,7 @@ std::string take_master(urls::url& url) {
   return name;
 }
 
-/// The URL as it may be shown.
+/// The URL for messages, without its passwords.
 std::string masked(scheme_of_many const& scheme, parts const& cut, urls::url url) {
   auto text = std::string{scheme.name} + "://";
   if (url.has_userinfo()) {
@@ -138,7 +139,7 @@ std::string scheme_text(endpoint const& of) {
   return of.how == endpoint::scheme::tls ? "rediss://" : "redis://";
 }
 
-endpoint at(endpoint like, std::string host, std::uint16_t port) {
+endpoint server_at(endpoint like, std::string host, std::uint16_t port) {
   like.host = std::move(host);
   like.port = port;
   like.display = scheme_text(like) + host_and_port(like.host, like.port);
@@ -147,10 +148,11 @@ endpoint at(endpoint like, std::string host, std::uint16_t port) {
 
 void read_hosts(deployment_url& to, endpoint const& like, parts const& cut) {
   for (auto const& text : cut.hosts) {
-    auto const one = reach(text, "what stands between the commas");
+    auto const host = reach(text, "what stands between the commas");
     auto const has_port = urls::parse_uri("redis://" + text)->has_port();
-    auto const port = to.deployment == deployment_url::kind::sentinel && !has_port ? sentinel_port : one.port;
-    auto next = at(like, one.host, port);
+    auto const port =
+        to.deployment == deployment_url::kind::sentinel && !has_port ? sentinel_port : host.port;
+    auto next = server_at(like, host.host, port);
     auto const same = [&next](endpoint const& other) {
       return other.host == next.host && other.port == next.port;
     };
@@ -172,9 +174,9 @@ std::string host_and_port(std::string const& host, std::uint16_t port) {
 
 endpoint deployment_url::announced(std::string const& host, std::uint16_t port) const {
   auto const known = nat.find(host_and_port(host, port));
-  if (known == nat.end()) return at(server, host, port);
+  if (known == nat.end()) return server_at(server, host, port);
   auto const to = parse_url("redis://" + known->second);
-  return at(server, to.host, to.port);
+  return server_at(server, to.host, to.port);
 }
 
 deployment_url parse_deployment_url(std::string_view given) {
@@ -185,11 +187,11 @@ deployment_url parse_deployment_url(std::string_view given) {
   auto const of_first = cut.before + cut.hosts.front() + cut.after;
   url_text::check_at(std::string_view{of_first}.substr(of_first.find("://") + 3));
   auto const parsed = urls::parse_uri(of_first);
-  if (!parsed) (void)parse_url(of_first);  // says what is wrong
+  if (!parsed) (void)parse_url(of_first);  // throws, with the reason
   urls::url url{*parsed};
   auto display = masked(*scheme, cut, url);
 
-  deployment_url to{.deployment = scheme->what, .server = {}};
+  deployment_url to{.deployment = scheme->kind, .server = {}};
   std::optional<std::string> user;
   std::optional<std::string> password;
   auto tls = scheme->of_each == "rediss";

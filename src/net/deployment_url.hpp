@@ -1,4 +1,4 @@
-/// Where a deployment is, from a URL: one server, or several that belong together.
+/// The address and options of a deployment, from a URL: one server, or several that belong together.
 #pragma once
 
 #include <cstdint>
@@ -14,23 +14,23 @@ namespace holdfast::net {
 struct deployment_url {
   enum class kind {
     single,    ///< redis://, rediss://, redis+unix://
-    sentinel,  ///< redis+sentinel://h1,h2,h3/mymaster[/db]: the master that sentinels tell
-    cluster,   ///< redis+cluster://h1,h2: all the nodes that those name
-    quorum,    ///< redis+quorum://h1,h2,h3: these, which know nothing of each other
+    sentinel,  ///< redis+sentinel://h1,h2,h3/mymaster[/db]: the master, found by its sentinels
+    cluster,   ///< redis+cluster://h1,h2: all nodes of the cluster, found by these
+    quorum,    ///< redis+quorum://h1,h2,h3: these, which are independent of each other
   };
 
   kind deployment = kind::single;
-  /// The server; of several what all that hold data have in common: credentials, database, TLS. Its display
-  /// is the whole URL, its password and those of the sentinels as ***.
+  /// The server; with several servers, the common settings of all that hold data: credentials, database, TLS.
+  /// Its display is the whole URL, with *** for its password and the sentinels'.
   endpoint server;
-  /// Those that the URL names, each with a display of its own: the sentinels, with their credentials; some
-  /// nodes of the cluster; the masters of the quorum. Empty for one server.
+  /// The servers that the URL names, each with a display of its own: the sentinels, with their credentials;
+  /// some nodes of the cluster; the masters of the quorum. Empty for one server.
   std::vector<endpoint> hosts{};
-  std::string master{};  ///< as the sentinels call it
-  /// "host:port" as the deployment announces it, and where it is reached from here (NAT, containers).
+  std::string master{};  ///< its name at the sentinels
+  /// Maps a "host:port" that the deployment announces to the one reachable from here (NAT, containers).
   std::map<std::string, std::string, std::less<>> nat{};
 
-  /// The server that announces itself so: like `server`, but there, or where `nat` says.
+  /// The endpoint of a server that is announced with this address, after `nat`; otherwise like `server`.
   [[nodiscard]] endpoint announced(std::string const& host, std::uint16_t port) const;
 };
 
@@ -41,7 +41,7 @@ struct deployment_url {
 /// allowed, and never shows a password.
 [[nodiscard]] deployment_url parse_deployment_url(std::string_view url);
 
-/// Advice about a server that doesn't know a command which each server with data knows.
+/// Advice about a server that lacks a command that every server with data has.
 inline constexpr std::string_view advice_about_sentinels =
     "it is no server that locks can be kept in; if it is a sentinel, the URL is "
     "redis+sentinel://host:26379/NAME, with the name of a master that it watches";

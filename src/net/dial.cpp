@@ -19,28 +19,27 @@ std::string name_of(endpoint const& to) {
   return (v6 ? "[" + to.host + "]" : to.host) + ":" + std::to_string(to.port);
 }
 
-/// Small requests must leave at once, and a peer that is gone must be noticed in the end. Neither is worth a
-/// failure.
-void tune(stream_socket& socket, endpoint::scheme how) {
+/// Sets no_delay, for small requests, and keep_alive, to detect a dead peer in the end. Ignores errors.
+void tune(stream_socket& socket, endpoint::scheme scheme) {
   boost::system::error_code ignored;
-  if (how != endpoint::scheme::unix_socket) {
+  if (scheme != endpoint::scheme::unix_socket) {
     socket.set_option(asio::ip::tcp::no_delay{true}, ignored);
     socket.set_option(asio::socket_base::keep_alive{true}, ignored);
   }
   socket.non_blocking(true, ignored);
 }
 
-/// Programs that this one starts don't get it: a connection that one of them has, too, is neither ended when
-/// this process closes it nor when it dies, and all that we may do they could.
-stream_socket open_socket(asio::io_context& io, asio::generic::stream_protocol const& how,
+/// Opens a socket that programs started by this one don't inherit: an inherited connection isn't ended when
+/// this process closes it or dies, and gives the other program all our rights.
+stream_socket open_socket(asio::io_context& io, asio::generic::stream_protocol const& protocol,
                           boost::system::error_code& failure) {
   stream_socket result{io};
-  auto const file = ::socket(how.family(), how.type() | SOCK_CLOEXEC, how.protocol());
+  auto const file = ::socket(protocol.family(), protocol.type() | SOCK_CLOEXEC, protocol.protocol());
   if (file < 0) {
     failure.assign(errno, boost::system::system_category());
   } else {
     try {
-      result.assign(how, file, failure);
+      result.assign(protocol, file, failure);
     } catch (std::exception const&) {
       ::close(file);
       throw;
@@ -82,12 +81,13 @@ void dial::resolved(std::string const& failure, std::vector<address> found) {
 void dial::try_next() {
   auto const& next = addresses_[next_];
   boost::system::error_code failure;
-  socket_ = open_socket(io_, next.where.protocol(), failure);
+  socket_ = open_socket(io_, next.socket_address.protocol(), failure);
   if (failure) {
     asio::post(io_, [self = shared_from_this(), failure] { self->connected(failure); });
     return;
   }
-  socket_.async_connect(next.where, [self = shared_from_this()](auto outcome) { self->connected(outcome); });
+  socket_.async_connect(next.socket_address,
+                        [self = shared_from_this()](auto outcome) { self->connected(outcome); });
 }
 
 void dial::connected(boost::system::error_code failure) {
@@ -141,17 +141,16 @@ void dial::cancel() noexcept {
   try {
     post_cancelled(done, resolving ? "resolve " + to_.host : "connect to " + name_);
   } catch (std::exception const&) {
-    return;  // who has cancelled it knows
+    return;  // the caller knows that it has cancelled
   }
 }
 
-/// The handler leaves with the posted call: it owns our owner, so a loop that is destroyed before it runs
-/// must find it there and not in here.
+/// Moves the handler into the posted call. The handler owns our owner: a loop that is destroyed before the
+/// call runs has to destroy the handler with it.
 void dial::post_cancelled(handler& done, std::string const& doing) {
-  auto why = doing + ": Operation canceled";
-  asio::post(io_, [done = std::move(done), socket = stream_socket{io_}, why = std::move(why)]() mutable {
-    done(why, std::move(socket));
-  });
+  auto failure = doing + ": Operation canceled";
+  asio::post(io_, [done = std::move(done), socket = stream_socket{io_},
+                   failure = std::move(failure)]() mutable { done(failure, std::move(socket)); });
 }
 
 std::string dial::peer() const {

@@ -1,4 +1,4 @@
-/// From an endpoint to a connected socket.
+/// Connects a socket to an endpoint.
 #pragma once
 
 #include <sys/socket.h>
@@ -22,36 +22,36 @@ namespace holdfast::net {
 
 using stream_socket = boost::asio::generic::stream_protocol::socket;
 
-/// What to tell of a socket that we closed ourselves: only a request that was under way then fails as
-/// aborted, one begun afterwards would have a bad descriptor.
+/// The error to report for a socket that we closed ourselves: an operation under way fails with
+/// operation_aborted, but a later one with bad_descriptor.
 [[nodiscard]] inline boost::system::error_code as_aborted(boost::system::error_code failure) noexcept {
   return failure == boost::asio::error::bad_descriptor ? boost::asio::error::operation_aborted : failure;
 }
 
-/// What the other side hasn't got when the socket is closed is thrown away, and the other side told that the
-/// connection is broken (TCP's RST). A unix socket has no bytes on their way.
+/// Makes closing discard the bytes that the peer hasn't received, and send the peer a TCP reset. A unix
+/// socket has no bytes on their way.
 inline void throw_away_unsent(stream_socket& socket) noexcept {
   boost::system::error_code ignored;
   socket.set_option(boost::asio::socket_base::linger{true, 0}, ignored);
-  // A child that was forked meanwhile has it, too, and as long as it does closing ends nothing: this does.
+  // A forked child may have a copy of the descriptor: then close() ends nothing, but this disconnects.
   sockaddr const nowhere{.sa_family = AF_UNSPEC, .sa_data = {}};
   [[maybe_unused]] auto const done = ::connect(socket.native_handle(), &nowhere, sizeof nowhere);
 }
 
-/// Resolves the host and tries its addresses one after the other. Used once. All calls are thread-safe.
+/// Resolves the host and tries its addresses one after the other. For one use. All calls are thread-safe.
 class dial : public std::enable_shared_from_this<dial> {
  public:
-  /// An open socket and its address, or what failed: "connect to 127.0.0.1:1: Connection refused".
+  /// A connected socket, or the failure: "connect to 127.0.0.1:1: Connection refused".
   using handler = std::function<void(std::string const& failure, stream_socket socket)>;
 
   dial(boost::asio::io_context& io, endpoint to);
 
-  /// `done` is called once, by the loop, also after cancel(); unless there is no memory for that: then
-  /// start() throws, or something comes out of the loop, or nothing is said of what was cancelled.
+  /// `done` is called once, by the loop, also after cancel(). It isn't called if an allocation fails: then
+  /// start() throws, or an exception comes out of the loop, or after cancel() nothing follows.
   void start(handler done);
   void cancel() noexcept;
 
-  /// The address that is being tried, or was connected to; before there is one, what the URL says.
+  /// The address that is being tried, or is connected; before there is one, the address in the URL.
   [[nodiscard]] std::string peer() const;
 
  private:
@@ -65,7 +65,7 @@ class dial : public std::enable_shared_from_this<dial> {
   endpoint const to_;
   std::string const name_;  ///< "redis.example:6379", "/run/redis.sock"
 
-  mutable std::mutex mutex_;  ///< guards what follows; never held while `done_` runs
+  mutable std::mutex mutex_;  ///< guards the members below; never held while `done_` runs
   handler done_;
   stream_socket socket_;
   std::vector<address> addresses_;

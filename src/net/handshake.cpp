@@ -34,32 +34,32 @@ connection_id read_info(std::string_view line) {
   return {.number = number, .address = std::string{field_of_client(line, " addr=")}};
 }
 
-/// The server's words without what it was sent: it quotes the arguments of a command that it doesn't know,
-/// and may cut them off.
-std::string without(std::string const& secret, std::string words) {
-  words.erase(std::min(words.find(", with args beginning with"), words.size()));
-  for (auto at = words.find(secret); at != std::string::npos; at = words.find(secret, at))
-    words.erase(at, secret.size());
-  return words;
+/// Removes the secret from a server's error text: a server quotes the arguments of an unknown command, and
+/// may cut them off.
+std::string without(std::string const& secret, std::string text) {
+  text.erase(std::min(text.find(", with args beginning with"), text.size()));
+  for (auto found = text.find(secret); found != std::string::npos; found = text.find(secret, found))
+    text.erase(found, secret.size());
+  return text;
 }
 
-/// No two connections to a port of a machine have the same address at a time; those to a unix socket all do.
-bool tells_one_from_another(std::string_view address) { return !address.empty() && !address.ends_with(":0"); }
+/// Simultaneous connections to a TCP port have different addresses; those to a unix socket have the same.
+bool is_distinctive(std::string_view address) { return !address.empty() && !address.ends_with(":0"); }
 
 }  // namespace
 
-handshake::handshake(endpoint const& to, std::string client_name, role expected, identity of_ours)
+handshake::handshake(endpoint const& to, std::string client_name, role expected, identity own_identity)
     : to_{to}, client_name_{std::move(client_name)} {
   if (!to_.password.empty()) steps_.push_back({request::auth});
   if (to_.db != 0) steps_.push_back({request::select});
   if (!client_name_.empty()) steps_.push_back({request::set_name});
-  if (of_ours == identity::asked) steps_.push_back({request::info});
+  if (own_identity == identity::asked) steps_.push_back({request::info});
   if (expected == role::master) steps_.push_back({request::role});
   steps_.push_back({request::ping});
 }
 
-void handshake::end_first(std::vector<loose_end> those, time_point now) {
-  to_end_ = std::move(those);
+void handshake::end_first(std::vector<loose_end> connections, time_point now) {
+  to_end_ = std::move(connections);
   now_ = now;
 }
 
@@ -70,8 +70,8 @@ std::string handshake::commands() {
 }
 
 void handshake::append(std::string& bytes, question const& asked) const {
-  auto const id = [&] { return std::to_string(to_end_[asked.about].id.number); };
-  switch (asked.what) {
+  auto const id = [&] { return std::to_string(to_end_[asked.target].id.number); };
+  switch (asked.command) {
     case request::auth:
       if (to_.user.empty()) {
         resp::append_command(bytes, {"AUTH", to_.password});
@@ -98,33 +98,32 @@ void handshake::append(std::string& bytes, question const& asked) const {
       resp::append_command(bytes, {"CLIENT", "LIST", "ID", id()});
       break;
     case request::kill:
-      // Both have to fit: after a restart of the server somebody else may have the number.
-      resp::append_command(bytes, {"CLIENT", "KILL", "ID", id(), "ADDR", to_end_[asked.about].id.address});
+      // Both must match: after a restart of the server another client's connection may have the number.
+      resp::append_command(bytes, {"CLIENT", "KILL", "ID", id(), "ADDR", to_end_[asked.target].id.address});
       break;
   }
 }
 
-handshake::step handshake::on_reply(resp::reply const& answer) {
+handshake::step handshake::on_reply(resp::reply const& reply) {
   if (next_ == steps_.size())
     return fail(errc::protocol, to_.display + " sent a reply that nobody asked for");
   auto const asked = steps_[next_++];
-  auto const outcome = answer.is_error() ? refused(asked.what, answer) : read(asked, answer);
+  auto const outcome = reply.is_error() ? refused(asked.command, reply) : read(asked, reply);
   return outcome == step::more ? next() : outcome;
 }
 
-handshake::step handshake::read(question const& asked, resp::reply const& answer) {
-  if (asked.what == request::role) return wrong_role(answer);
-  if (asked.what == request::kill) return step::more;  // it is gone now, or was before
-  if (!answer.is_text()) {
+handshake::step handshake::read(question const& asked, resp::reply const& reply) {
+  if (asked.command == request::role) return wrong_role(reply);
+  if (asked.command == request::kill) return step::more;  // the connection is ended now, or was before
+  if (!reply.is_text()) {
     return fail(errc::protocol, to_.display + " gave a strange answer when the connection was set up");
   }
-  if (asked.what == request::info) ours_ = read_info(answer.text);
-  if (asked.what == request::list && !answer.text.empty()) {
-    // One that is younger than ours was belongs to somebody else, who came when the server had been started
-    // again.
-    std::chrono::seconds const age{std::min(whole(field_of_client(answer.text, " age=")), greatest_age)};
-    if (age + rounding_of_ages >= now_ - to_end_[asked.about].since) {
-      steps_.push_back({request::kill, asked.about});
+  if (asked.command == request::info) ours_ = read_info(reply.text);
+  if (asked.command == request::list && !reply.text.empty()) {
+    // A connection that is younger than ours would be belongs to another client: the server was restarted.
+    std::chrono::seconds const age{std::min(whole(field_of_client(reply.text, " age=")), greatest_age)};
+    if (age + rounding_of_ages >= now_ - to_end_[asked.target].since) {
+      steps_.push_back({request::kill, asked.target});
     }
   }
   return step::more;
@@ -136,68 +135,68 @@ handshake::step handshake::next() {
   return next_ == sent_ ? step::send : step::more;
 }
 
-/// Numbers grow: whoever has a greater one than we was there before the server was started again.
+/// Numbers only grow while a server runs: a greater number than our own dates from before a restart.
 void handshake::look_at_loose_ends() {
   for (std::size_t i = 0; i != to_end_.size(); ++i) {
     auto const& id = to_end_[i].id;
     if (id.number == 0 || ours_.number == 0) {
-      not_ended_ = not_told_.empty() ? "CLIENT INFO doesn't say which it is" : not_told_;
+      not_ended_ = info_refusal_.empty() ? "CLIENT INFO doesn't say which it is" : info_refusal_;
     } else if (id.number < ours_.number) {
-      steps_.push_back({tells_one_from_another(id.address) ? request::kill : request::list, i});
+      steps_.push_back({is_distinctive(id.address) ? request::kill : request::list, i});
     }
   }
 }
 
-error handshake::failure() const { return {code_, why_}; }
+error handshake::failure() const { return {code_, reason_}; }
 
-/// `more` when we can do without what was refused.
-handshake::step handshake::refused(request what, resp::reply const& answer) {
-  auto const code = answer.error_code();
-  auto const& words = answer.text;
+/// `more` when the refused command is optional.
+handshake::step handshake::refused(request command, resp::reply const& reply) {
+  auto const code = reply.error_code();
+  auto const& text = reply.text;
   if (code == "LOADING" || code == "BUSY" || code == "MASTERDOWN") {
-    fail(errc::refused, to_.display + " isn't ready: " + words);
+    fail(errc::refused, to_.display + " isn't ready: " + text);
     return step::not_ready;
   }
-  // Both come unasked, in place of the first reply, and the server hangs up.
-  if (words.find("max number of clients") != std::string::npos || code == "DENIED") {
-    return fail(errc::refused, to_.display + " takes no connection: " + words);
+  // The server sends either in place of the first reply, and hangs up.
+  if (text.find("max number of clients") != std::string::npos || code == "DENIED") {
+    return fail(errc::refused, to_.display + " takes no connection: " + text);
   }
-  if (what == request::auth) return refused_login(words);
+  if (command == request::auth) return refused_login(text);
   if (code == "NOAUTH") {
     return fail(errc::unauthorized,
                 to_.display + " needs a password: put it in the URL, as in redis://user:password@host (" +
-                    words + ")");
+                    text + ")");
   }
-  if (what == request::info) not_told_ = words;
-  if (what == request::list || what == request::kill) not_ended_ = words;
-  if (what != request::select) return step::more;  // an old proxy, or an ACL without CLIENT, ROLE or PING
+  if (command == request::info) info_refusal_ = text;
+  if (command == request::list || command == request::kill) not_ended_ = text;
+  if (command != request::select) return step::more;  // an old proxy, or an ACL without CLIENT, ROLE or PING
   if (code == "NOPERM") {
-    // Of Valkey 9.1 or later there are rights to databases, too.
-    auto const* const right = words.find("access database") == std::string::npos ? "+select" : "alldbs";
+    // Valkey 9.1 and later also has rights to databases.
+    auto const* const right = text.find("access database") == std::string::npos ? "+select" : "alldbs";
     return fail(errc::unauthorized,
-                to_.display + " doesn't let this user choose the database (" + right + "): " + words);
+                to_.display + " doesn't let this user choose the database (" + right + "): " + text);
   }
-  if (words.find("unknown command") != std::string::npos) {
+  if (text.find("unknown command") != std::string::npos) {
     return fail(errc::refused,
-                to_.display + " has no databases: " + words + "; " + std::string{advice_about_sentinels});
+                to_.display + " has no databases: " + text + "; " + std::string{advice_about_sentinels});
   }
-  return fail(errc::refused, to_.display + " has no database " + std::to_string(to_.db) + ": " + words);
+  return fail(errc::refused, to_.display + " has no database " + std::to_string(to_.db) + ": " + text);
 }
 
-/// `more` when it is the right one.
-handshake::step handshake::wrong_role(resp::reply const& answer) {
-  if (!answer.is_array() || answer.size() == 0 || !answer[0].is_text()) {
+/// `more` for the right role.
+handshake::step handshake::wrong_role(resp::reply const& reply) {
+  if (!reply.is_array() || reply.size() == 0 || !reply[0].is_text()) {
     return fail(errc::protocol, to_.display + " gave a strange answer to ROLE");
   }
-  if (answer[0].text == "master") return step::more;
-  fail(errc::unreachable, to_.display + " is a " + (answer[0].text == "slave" ? "replica" : answer[0].text) +
+  if (reply[0].text == "master") return step::more;
+  fail(errc::unreachable, to_.display + " is a " + (reply[0].text == "slave" ? "replica" : reply[0].text) +
                               " and not, or no more, the master");
   return step::elsewhere;
 }
 
-handshake::step handshake::refused_login(std::string const& words) {
-  auto const has = [&](char const* part) { return words.find(part) != std::string::npos; };
-  std::string const who = to_.user.empty() ? "the password" : "user \"" + to_.user + "\"";
+handshake::step handshake::refused_login(std::string const& text) {
+  auto const has = [&](char const* part) { return text.find(part) != std::string::npos; };
+  std::string const account = to_.user.empty() ? "the password" : "user \"" + to_.user + "\"";
   std::string advice = "check user and password in the URL";
   if (has("without any password") || has("no password is set")) {
     advice = "it has no password set; leave it out of the URL";
@@ -207,12 +206,12 @@ handshake::step handshake::refused_login(std::string const& words) {
     advice = "a server older than Redis 6 knows no users; leave the user out of the URL (:password@host)";
   }
   return fail(errc::unauthorized,
-              to_.display + " refuses " + who + ": " + without(to_.password, words) + "; " + advice);
+              to_.display + " refuses " + account + ": " + without(to_.password, text) + "; " + advice);
 }
 
-handshake::step handshake::fail(errc code, std::string const& why) {
+handshake::step handshake::fail(errc code, std::string const& reason) {
   code_ = code;
-  why_ = why;
+  reason_ = reason;
   return step::failed;
 }
 

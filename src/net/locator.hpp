@@ -1,4 +1,4 @@
-/// Where a session connects to, when that isn't fixed.
+/// Finds the server that a session connects to, when it isn't fixed.
 #pragma once
 
 #include "net/url.hpp"
@@ -7,8 +7,8 @@ namespace holdfast::net {
 
 class session;
 
-/// Knows which of several servers is the master. A session asks before each connection; that the one which it
-/// finds there is a master, too, the handshake makes sure of. All under the client's lock.
+/// Knows which of several servers is the master. A session calls locate() before each connection; the
+/// handshake checks that the server is a master. All under the client's lock.
 class locator {
  public:
   locator() = default;
@@ -16,12 +16,12 @@ class locator {
   locator& operator=(locator const&) = delete;
   virtual ~locator() = default;
 
-  /// Answers with session::found or session::not_found, at once or later.
-  virtual void locate(session& who) = 0;
+  /// Calls session::found or session::not_found, at once or later.
+  virtual void locate(session& session) = 0;
   /// The handshake is done.
-  virtual void on_reached(session& who) = 0;
-  /// It is no more.
-  virtual void forget(session& who) noexcept = 0;
+  virtual void on_reached(session& session) = 0;
+  /// The session is being destroyed.
+  virtual void forget(session& session) noexcept = 0;
 };
 
 }  // namespace holdfast::net

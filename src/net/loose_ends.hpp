@@ -1,6 +1,6 @@
-/// Connections that broke before all was answered. What they still carry, in the network or in a proxy, must
-/// not be carried out behind the copies that are sent again, so the next connection to that server ends them
-/// there before anything else.
+/// Connections that broke before all replies came. Requests that they still carry, in the network or in a
+/// proxy, must not be executed after the copies that are sent again. So the next connection to that server
+/// first ends them there.
 #pragma once
 
 #include <cstdint>
@@ -16,32 +16,32 @@ namespace holdfast::net {
 
 /// A connection as its server knows it, from CLIENT INFO.
 struct connection_id {
-  std::uint64_t number = 0;  ///< never given out twice, until the server is started again; 0: not known
-  std::string address{};     ///< whence it came, for the server: "10.0.0.7:51342", "/run/redis.sock:0"
+  std::uint64_t number = 0;  ///< unique until the server is restarted; 0: not known
+  std::string address{};     ///< the client's address at the server: "10.0.0.7:51342", "/run/redis.sock:0"
 
   friend bool operator==(connection_id const&, connection_id const&) = default;
 };
 
-/// One that was ended on our side.
+/// A connection that was ended on our side.
 struct loose_end {
   endpoint at;
   connection_id id;
-  time_point since;  ///< when the handshake was done: it is no younger
+  time_point since;  ///< when the handshake was done: the connection is at least as old
 };
 
-/// Those of one client, whichever of its connections they were. All under the client's lock.
+/// The loose ends of all connections of a client. All under the client's lock.
 class loose_ends {
  public:
-  /// `refused` is told, once, that a server won't end them, and why.
-  explicit loose_ends(std::function<void(std::string const& why)> refused);
+  /// `refused` is called once, when a server won't end them, with the reason.
+  explicit loose_ends(std::function<void(std::string const& reason)> refused);
 
-  /// Made ready as long as all is well: what isn't noted here does harm.
+  /// Allocated while the connection is up, so that add() can't fail: a missing record would do harm.
   using prepared = std::list<loose_end>;
-  void add(prepared&& one) noexcept;
-  /// Those at that server.
+  void add(prepared&& ended) noexcept;
+  /// The loose ends at that server.
   [[nodiscard]] std::vector<loose_end> at(endpoint const& server) const;
-  /// They are no more, or nothing can be done about them: `refusal` says why not.
-  void settle(std::vector<loose_end> const& those, std::string const& refusal);
+  /// Removes them: the server has ended them, or won't, with `refusal` as the reason.
+  void settle(std::vector<loose_end> const& settled, std::string const& refusal);
 
  private:
   std::function<void(std::string const&)> refused_;

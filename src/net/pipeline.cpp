@@ -5,54 +5,54 @@
 namespace holdfast::net {
 namespace {
 
-/// So many requests may be under way without asking for memory, once there have been as many.
+/// The number of requests whose memory is kept for reuse.
 constexpr std::size_t most_spare = 256;
 
 }  // namespace
 
-void pipeline::add(request&& what, time_point now, bool resent) {
-  batch one;
+void pipeline::add(request&& request, time_point now, bool resent) {
+  batch single;
   if (spare_.empty()) {
-    one.emplace_back();
+    single.emplace_back();
   } else {
-    one.splice(one.begin(), spare_, spare_.begin());
+    single.splice(single.begin(), spare_, spare_.begin());
   }
-  auto& added = one.front();
-  added.request = std::move(what);
+  auto& added = single.front();
+  added.request = std::move(request);
   added.response.sent = added.response.resent = resent;
   added.queued = now;
-  append(one);
+  append(single);
 }
 
-void pipeline::add(batch&& those, time_point now) noexcept {
-  if (those.empty()) return;
-  for (auto& one : those) {
-    one.response = {.sent = one.response.sent, .resent = one.response.sent};
-    one.queued = now;
+void pipeline::add(batch&& requests, time_point now) noexcept {
+  if (requests.empty()) return;
+  for (auto& added : requests) {
+    added.response = {.sent = added.response.sent, .resent = added.response.sent};
+    added.queued = now;
   }
-  append(those);
+  append(requests);
 }
 
-void pipeline::append(batch& those) noexcept {
-  auto const first = those.begin();
-  all_.splice(all_.end(), those);
+void pipeline::append(batch& requests) noexcept {
+  auto const first = requests.begin();
+  all_.splice(all_.end(), requests);
   if (unsent_ == all_.end()) unsent_ = first;
 }
 
 std::size_t pipeline::send_to(std::string& out, time_point now) {
   auto size = out.size();
-  for (auto one = unsent_; one != all_.end(); ++one) size += one->request.bytes.size();
+  for (auto next = unsent_; next != all_.end(); ++next) size += next->request.bytes.size();
   out.reserve(size);
   std::size_t again = 0;
   for (; unsent_ != all_.end(); ++unsent_, ++in_flight_) {
-    auto& [what, how, queued] = *unsent_;
-    out += what.bytes;
-    how.sent_at = now;
-    if (how.sent) {
-      how.resent = true;
+    auto& [request, response, queued] = *unsent_;
+    out += request.bytes;
+    response.sent_at = now;
+    if (response.sent) {
+      response.resent = true;
       ++again;
     }
-    how.sent = true;
+    response.sent = true;
   }
   return again;
 }
@@ -65,12 +65,12 @@ bool pipeline::match(resp::reply&& reply, batch& out) noexcept {
   return true;
 }
 
-void pipeline::put_back(batch&& those, time_point now) noexcept {
-  for (auto& one : those) {
-    one.response = {.sent = one.response.sent, .resent = one.response.resent};
-    one.queued = now;
+void pipeline::put_back(batch&& requests, time_point now) noexcept {
+  for (auto& returned : requests) {
+    returned.response = {.sent = returned.response.sent, .resent = returned.response.resent};
+    returned.queued = now;
   }
-  all_.splice(all_.begin(), those);
+  all_.splice(all_.begin(), requests);
   unsent_ = all_.begin();
 }
 

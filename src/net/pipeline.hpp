@@ -1,4 +1,4 @@
-/// Which reply belongs to which request, also when the line drops in between. No I/O, no clock.
+/// Matches replies to requests, also across broken connections. No I/O, no clock.
 #pragma once
 
 #include <cstddef>
@@ -22,34 +22,34 @@ enum class refusal_kind : std::uint8_t;
 
 namespace holdfast::net {
 
-/// How a request ended.
+/// The outcome of a request.
 struct response {
-  resp::reply reply{};  ///< what the server said, maybe an error of its own
+  resp::reply reply{};  ///< the server's reply, which may be an error
   std::shared_ptr<error const>
-      failure{};         ///< set when there is no reply: it couldn't be asked, or was left unanswered
-  time_point sent_at{};  ///< just before it was written, the last time it was
-  bool sent = false;     ///< at least once: whatever it does may be done
+      failure{};         ///< set when there is no reply: it couldn't be sent, or was left unanswered
+  time_point sent_at{};  ///< just before it was last written
+  bool sent = false;     ///< at least once: it may have been carried out
   bool resent = false;   ///< more than once: an earlier copy may have been carried out, too
   std::uint64_t connection_id =
-      0;  ///< which of the client's connections the reply came over, counted through its life
+      0;  ///< the connection that the reply came over, numbered through the client's life
 };
 
-/// What happens to a request while there is no connection.
+/// How long a request waits while there is no connection.
 enum class retry_policy {
   little,   ///< fails once the server couldn't be reached for connect_timeout, or wasn't ready for so long
-  steady,   ///< the same, but waits for as long as the server answers that it isn't ready (loading its data,
-            ///< busy)
-  endless,  ///< stays until it can be sent, or its time is up
+  steady,   ///< the same, but the time starts again with each reply that the server isn't ready (loading its
+            ///< data, busy)
+  endless,  ///< waits until it can be sent, or until `give_up`
 };
 
-/// Which of a server's connections a request goes over.
+/// The connection to a server that a request goes over.
 enum class connection_role {
   usual,
-  acknowledged,  ///< one for WAIT, which holds up whatever comes behind it
+  acknowledged,  ///< an extra connection for WAIT, which blocks all requests behind it
 };
 
-/// Where in a request its key stands, counted from the end, which is the same however its script is named. It
-/// decides which node of a cluster serves it; size 0: any does.
+/// The position of the key in a request, counted from the end, since that is the same for EVALSHA and EVAL.
+/// The key decides which node of a cluster serves the request; size 0: any node.
 struct key_place {
   std::uint32_t from_end = 0;
   std::uint32_t size = 0;
@@ -58,40 +58,40 @@ struct key_place {
 struct request {
   std::string bytes{};
   callback<void(response&&)> done{};
-  /// How it reads for a server that has forgotten its script (NOSCRIPT); null: it has none. Asked for at most
-  /// once.
-  std::string (*in_full)(std::string const& bytes, void const* what) = nullptr;
+  /// Returns the request with the text of `script`, for a server that has forgotten it (NOSCRIPT); null: the
+  /// request has no script. Called at most once.
+  std::string (*in_full)(std::string const& bytes, void const* script_source) = nullptr;
   void const* script = nullptr;
   retry_policy while_down = retry_policy::little;
-  time_point give_up = time_point::max();  ///< with endless patience: fail then, if it isn't in flight
-  bool once =
-      false;  ///< it isn't sent again when the connection breaks: it was for this server as it runs now
-  bool divisible = false;  ///< it may be asked for each of its keys: wants to hear TRYAGAIN at once
+  time_point give_up = time_point::max();  ///< with retry_policy::endless: fail then, if not in flight
+  bool once = false;       ///< not sent again when the connection breaks: it was for this run of the server
+  bool divisible = false;  ///< may be split into a request for each key: gets TRYAGAIN at once
   key_place key{};
   connection_role role = connection_role::usual;
 
   // For a deployment of several servers.
-  std::optional<std::uint16_t> slot{};  ///< it has no key, and belongs to one that has (WAIT)
-  bool stays = false;                 ///< is meant for this very server, and not sent to another in its place
-  std::uint16_t redirects = 0;        ///< how often in a row servers have sent it elsewhere
-  std::uint16_t pauses = 0;           ///< how often it was kept back for a while
-  time_point kept_since{};            ///< when it first could not go where it should
-  topology::refusal_kind kept_for{};  ///< and why it can't now
-  topology::cluster_node* ask_at = nullptr;  ///< (ASKING); null: whoever serves the slot
+  std::optional<std::uint16_t> slot{};  ///< of a request without a key that belongs to one with a key (WAIT)
+  bool stays = false;                   ///< for this very server: never sent to another in its place
+  std::uint16_t redirects = 0;          ///< number of redirects in a row
+  std::uint16_t pauses = 0;             ///< number of times it was kept back
+  time_point kept_since{};              ///< when it was first kept back
+  topology::refusal_kind kept_for{};    ///< why it is kept back now
+  topology::cluster_node* ask_at = nullptr;  ///< the node to send it to, behind ASKING; null: the slot's node
 
   [[nodiscard]] std::string_view key_text() const noexcept {
     return std::string_view{bytes}.substr(bytes.size() - key.from_end, key.size);
   }
 };
 
-/// The requests of one connection, in order. All of ours may be sent again: the scripts are idempotent, so
-/// after a drop everything that was in flight goes out anew, in the old order, ahead of what came later.
+/// The requests of one connection, in order. All requests may be sent again, since the scripts are
+/// idempotent: after a drop everything that was in flight is sent again, in the old order, ahead of later
+/// requests.
 ///
-/// Only add() of a new request may fail for want of memory, and then nothing has happened: a request keeps
-/// the node of a list that it was given there, wherever it goes.
+/// Only add() of a new request allocates. If that fails, add() has no effect. The request keeps the list node
+/// from there on, also when it moves to another pipeline.
 class pipeline {
  public:
-  /// A request, and what is known of how it ended, or until now.
+  /// A request, and its outcome so far.
   struct entry {
     net::request request;
     net::response response;
@@ -104,29 +104,29 @@ class pipeline {
   pipeline& operator=(pipeline const&) = delete;
   ~pipeline() = default;
 
-  /// `resent`: an earlier copy of it may have been carried out. Throws std::bad_alloc, and then `what` is as
-  /// it was.
-  void add(request&& what, time_point now, bool resent = false);
-  /// Those that were in a pipeline before; what is known of each stays true: that it was sent, say.
-  void add(batch&& those, time_point now) noexcept;
+  /// `resent`: an earlier copy of it may have been carried out. Throws std::bad_alloc, and then `request` is
+  /// unchanged.
+  void add(request&& request, time_point now, bool resent = false);
+  /// Adds requests from another pipeline; keeps their `sent` flags.
+  void add(batch&& requests, time_point now) noexcept;
 
-  /// Appends all that wasn't sent to `out`; it's in flight now. How many of them had been sent before? Throws
-  /// std::bad_alloc, and then none was appended, and none is in flight.
+  /// Appends all unsent requests to `out`; they are in flight from now on. Returns how many of them had been
+  /// sent before. Throws std::bad_alloc, and then has no effect.
   std::size_t send_to(std::string& out, time_point now);
 
-  /// Moves the oldest request in flight, whose reply this is, to `out`. False when there is none: the peer
-  /// talks out of turn.
+  /// Moves the oldest request in flight, with its reply, to `out`. False when there is none: the peer sent a
+  /// reply without a request.
   [[nodiscard]] bool match(resp::reply&& reply, batch& out) noexcept;
 
-  /// Those whose answer doesn't count: they come before all others. Only after restart(): nothing may be in
+  /// Puts requests whose reply was discarded before all others. Only after restart(): nothing may be in
   /// flight.
-  void put_back(batch&& those, time_point now) noexcept;
+  void put_back(batch&& requests, time_point now) noexcept;
 
-  /// The connection is gone: everything is to be sent again.
+  /// After the connection is lost: marks every request as unsent.
   void restart() noexcept;
 
-  /// Takes out all requests that `wanted(request, when it was queued)` says, keeping the order of the rest.
-  /// Only after restart(): nothing may be in flight.
+  /// Takes out all requests for which `wanted(request, queued)` is true; both parts keep their order. Only
+  /// after restart(): nothing may be in flight.
   template <class Wanted>
   [[nodiscard]] batch remove_if(Wanted wanted) noexcept {
     batch result;
@@ -138,7 +138,7 @@ class pipeline {
     return result;
   }
 
-  /// Of those that are over: their memory serves the next ones.
+  /// Keeps the memory of completed requests for later ones.
   void recycle(batch&& used) noexcept;
 
   [[nodiscard]] bool empty() const noexcept { return all_.empty(); }
@@ -149,11 +149,11 @@ class pipeline {
   [[nodiscard]] time_point oldest() const noexcept { return all_.front().response.sent_at; }
 
  private:
-  void append(batch& one) noexcept;
+  void append(batch& requests) noexcept;
 
-  batch all_;  ///< the first in_flight_ of them are sent
+  batch all_;  ///< the first in_flight_ requests are in flight
   std::size_t in_flight_ = 0;
-  batch::iterator unsent_ = all_.end();  ///< the first that isn't sent
+  batch::iterator unsent_ = all_.end();  ///< the first unsent request
   batch spare_;
 };
 

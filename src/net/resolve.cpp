@@ -24,22 +24,22 @@ namespace {
 namespace asio = boost::asio;
 using asio::ip::tcp;
 
-address to_address(tcp::endpoint const& where) {
-  auto const ip = where.address().to_string();
-  auto const port = ":" + std::to_string(where.port());
-  return {where, where.address().is_v6() ? "[" + ip + "]" + port : ip + port};
+address to_address(tcp::endpoint const& socket_address) {
+  auto const ip = socket_address.address().to_string();
+  auto const port = ":" + std::to_string(socket_address.port());
+  return {socket_address, socket_address.address().is_v6() ? "[" + ip + "]" + port : ip + port};
 }
 
-struct response {
+struct lookup_result {
   std::string failure;
   std::vector<address> found;
 };
 
-response ask(std::string const& host, std::uint16_t port) {
+lookup_result look_up(std::string const& host, std::uint16_t port) {
   addrinfo hints{};
   hints.ai_socktype = SOCK_STREAM;
   addrinfo* found = nullptr;
-  response result;
+  lookup_result result;
   if (int const code = ::getaddrinfo(host.c_str(), nullptr, &hints, &found); code != 0) {
     result.failure = code == EAI_NONAME ? "Host not found" : ::gai_strerror(code);
     return result;
@@ -47,12 +47,12 @@ response ask(std::string const& host, std::uint16_t port) {
   std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> const list{found, &::freeaddrinfo};
   for (auto const* each = list.get(); each; each = each->ai_next) {
     if (each->ai_family != AF_INET && each->ai_family != AF_INET6) continue;
-    tcp::endpoint where;
-    if (each->ai_addrlen > where.capacity()) continue;
-    std::memcpy(where.data(), each->ai_addr, each->ai_addrlen);
-    where.resize(each->ai_addrlen);
-    where.port(port);
-    result.found.push_back(to_address(where));
+    tcp::endpoint socket_address;
+    if (each->ai_addrlen > socket_address.capacity()) continue;
+    std::memcpy(socket_address.data(), each->ai_addr, each->ai_addrlen);
+    socket_address.resize(each->ai_addrlen);
+    socket_address.port(port);
+    result.found.push_back(to_address(socket_address));
   }
   if (result.found.empty()) result.failure = "Host not found";
   return result;
@@ -67,9 +67,9 @@ class threaded_resolution final : public resolution,
   void start(std::string host, std::uint16_t port) {
     try {
       start_quiet_thread([self = shared_from_this(), host = std::move(host), port] {
-        response result;
+        lookup_result result;
         try {
-          result = ask(host, port);
+          result = look_up(host, port);
         } catch (std::exception const&) {
           result.failure = "out of memory";
         }
@@ -89,15 +89,15 @@ class threaded_resolution final : public resolution,
   }
 
  private:
-  void deliver(response result) noexcept {
+  void deliver(lookup_result result) noexcept {
     std::lock_guard const hold{mutex_};
     if (!io_) return;
     result_ = std::move(result);
     asio::post(*io_, reactor::in_room{&room_, [self = shared_from_this()] {
                                         handler done;
                                         {
-                                          // Until the thread has left the io_context, whose end may be what
-                                          // `done` brings about.
+                                          // Waits until the thread has left the io_context, which `done`
+                                          // may destroy.
                                           std::lock_guard const wait{self->mutex_};
                                           std::swap(done, self->done_);
                                         }
@@ -111,7 +111,7 @@ class threaded_resolution final : public resolution,
   asio::io_context* io_;  ///< null once it may be gone
   std::optional<asio::executor_work_guard<asio::io_context::executor_type>> work_;
   handler done_;
-  response result_;
+  lookup_result result_;
   reactor::room_for_one room_;
 };
 
@@ -121,8 +121,8 @@ std::vector<address> known_addresses(endpoint const& to) {
   if (to.how == endpoint::scheme::unix_socket) {
     return {{asio::local::stream_protocol::endpoint{to.path}, to.path}};
   }
-  // As RFC 6761 asks; and a start-up on one machine then needs no thread. IPv4 first: it is where most
-  // servers listen.
+  // As RFC 6761 requires; and a start-up on one machine then needs no thread. IPv4 first: most servers listen
+  // there.
   if (to.host == "localhost") {
     return {to_address({asio::ip::address_v4::loopback(), to.port}),
             to_address({asio::ip::address_v6::loopback(), to.port})};
@@ -134,9 +134,9 @@ std::vector<address> known_addresses(endpoint const& to) {
 }
 
 std::shared_ptr<resolution> resolve(asio::io_context& io, endpoint const& to, resolution::handler done) {
-  auto const question = std::make_shared<threaded_resolution>(io, std::move(done));
-  question->start(to.host, to.port);
-  return question;
+  auto const query = std::make_shared<threaded_resolution>(io, std::move(done));
+  query->start(to.host, to.port);
+  return query;
 }
 
 }  // namespace holdfast::net

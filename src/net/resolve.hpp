@@ -1,4 +1,4 @@
-/// Host names to addresses.
+/// Resolves host names to addresses.
 #pragma once
 
 #include <boost/asio/generic/stream_protocol.hpp>
@@ -13,14 +13,14 @@
 namespace holdfast::net {
 
 struct address {
-  boost::asio::generic::stream_protocol::endpoint where;
+  boost::asio::generic::stream_protocol::endpoint socket_address;
   std::string text;  ///< "127.0.0.1:6379", "[::1]:6379", "/run/redis.sock"
 };
 
-/// The addresses that need no name server: numeric hosts, localhost, sockets. Empty for other names.
+/// The addresses of hosts that need no name server: numeric hosts, localhost, sockets. Empty for other names.
 [[nodiscard]] std::vector<address> known_addresses(endpoint const& to);
 
-/// A question to the name service under way.
+/// A pending query to the name service.
 class resolution {
  public:
   using handler = std::function<void(std::string const& failure, std::vector<address> found)>;
@@ -30,12 +30,12 @@ class resolution {
   resolution& operator=(resolution const&) = delete;
   virtual ~resolution() = default;
 
-  /// The handler won't be called any more, and the io_context is left alone from now on. Thread-safe.
+  /// From now on the handler isn't called, and the io_context isn't used. Thread-safe.
   virtual void cancel() noexcept = 0;
 };
 
-/// Asks in a thread of its own, which nobody waits for: getaddrinfo can't be interrupted and may take half a
-/// minute. Asio's own resolver would hold up the io_context's destructor, hence exit(), for as long.
+/// Resolves in a thread of its own, which is never joined: getaddrinfo can't be interrupted and may take half
+/// a minute. Asio's own resolver would block the io_context's destructor, hence exit(), for as long.
 [[nodiscard]] std::shared_ptr<resolution> resolve(boost::asio::io_context& io, endpoint const& to,
                                                   resolution::handler done);
 

@@ -9,13 +9,13 @@
 namespace holdfast::net {
 namespace {
 
-/// Pauses between connection attempts. The cap is no longer than the default re-check, so a server that is
-/// back is noticed as soon as a waiter would ask anyway.
+/// Pauses between connection attempts. The cap is no longer than the default re-check interval, so a server's
+/// return is noticed as soon as with re-checks.
 constexpr std::chrono::milliseconds first_pause{10};
 constexpr std::chrono::milliseconds longest_pause{1000};
 
-/// More replies outstanding than this, and a thread beside the driver leaves writing to it, which then writes
-/// for many.
+/// With at least this many replies outstanding a thread beside the driver leaves writing to the driver, which
+/// then writes many requests at once.
 constexpr std::size_t write_beside_driver = 8;
 
 constexpr std::size_t read_size = 32768;
@@ -24,14 +24,14 @@ std::string in_ms(milliseconds time) { return std::to_string(time.count()) + " m
 
 }  // namespace
 
-session::session(reactor::loop& on, settings const& how, client_stats& counts)
-    : on_{on},
-      config_{how},
+session::session(reactor::loop& loop, settings const& config, client_stats& counts)
+    : loop_{loop},
+      config_{config},
       counts_{counts},
-      to_{how.server},
+      to_{config.server},
       starved_because_{std::make_shared<error const>(std::errc::not_enough_memory,
-                                                     how.server.display + ": out of memory")},
-      parser_{how.limits},
+                                                     config.server.display + ": out of memory")},
+      parser_{config.limits},
       pause_{first_pause, longest_pause},
       random_{static_cast<std::minstd_rand::result_type>(random_seed())},
       connect_timer_{[this] {
@@ -45,12 +45,12 @@ session::session(reactor::loop& on, settings const& how, client_stats& counts)
         state_ = state::idle;
         if (wanted()) connect();
       }} {
-  on_.remember(*this);
+  loop_.remember(*this);
 }
 
 session::~session() {
   if (config_.locator != nullptr) config_.locator->forget(*this);
-  on_.forget(*this);
+  loop_.forget(*this);
   retire_transport(ending::closed);
 }
 
@@ -78,15 +78,15 @@ void session::stand_still() noexcept {
 void session::starve() noexcept {
   if (state_ == state::idle || state_ == state::pausing) return;
   starved_ = true;
-  on_.arm(connect_timer_, boot_clock::now());
+  loop_.arm(connect_timer_, boot_clock::now());
 }
 
-/// Whose it was nobody knows. Of a plain connection that is up none gets lost.
+/// The lost handler may be this session's, except with a plain connection that is up: that loses none.
 void session::on_lost_handler() noexcept {
   if (state_ != state::up || (transport_ && !transport_->direct())) starve();
 }
 
-/// What a handler of the transport's does; without memory for it the line ends.
+/// Runs the body of a handler of the transport's. If an allocation fails, ends the connection.
 template <class Step>
 void session::handle(Step step) noexcept {
   try {
@@ -98,8 +98,8 @@ void session::handle(Step step) noexcept {
 
 void session::connect() noexcept {
   state_ = state::locating;
-  on_.add_interest(1);  // somebody has to drive while this goes on
-  on_.arm(connect_timer_, boot_clock::now() + config_.connect_timeout);
+  loop_.add_interest(1);  // some thread has to drive until connected
+  loop_.arm(connect_timer_, boot_clock::now() + config_.connect_timeout);
   try {
     if (config_.locator != nullptr) {
       config_.locator->locate(*this);
@@ -121,14 +121,14 @@ void session::found(endpoint const& to) noexcept {
   }
 }
 
-void session::not_found(errc code, std::string const& why, end how) noexcept {
-  if (state_ == state::locating) drop(code, [&why] { return why; }, how);
+void session::not_found(errc code, std::string const& reason, end outcome) noexcept {
+  if (state_ == state::locating) drop(code, [&reason] { return reason; }, outcome);
 }
 
-void session::move(std::string const& why) noexcept {
+void session::move(std::string const& reason) noexcept {
   if (state_ == state::idle || state_ == state::locating) return;
-  if (state_ != state::pausing) drop(errc::unreachable, [&why] { return why; }, end::elsewhere);
-  if (state_ != state::pausing) return;  // those who heard of it have closed it, or begun anew
+  if (state_ != state::pausing) drop(errc::unreachable, [&reason] { return reason; }, end::elsewhere);
+  if (state_ != state::pausing) return;  // a callback of drop() has closed the session, or reopened it
   pause_.reset();
   pause_timer_.disarm();
   state_ = state::idle;
@@ -138,15 +138,15 @@ void session::move(std::string const& why) noexcept {
 void session::dial() {
   state_ = state::connecting;
   try {
-    transport_ = make_transport(on_.io(), to_);
+    transport_ = make_transport(loop_.io(), to_);
   } catch (error const& failure) {
     drop(errc::bad_url, [&failure] { return failure.what(); }, end::final);
     return;
   }
   transport_->owner = this;
-  transport_->async_connect([line = transport_.get(), &on = on_](std::string const& failure) {
-    reactor::handling const hold{on};
-    auto* const owner = line->owner;
+  transport_->async_connect([transport = transport_.get(), &loop = loop_](std::string const& failure) {
+    reactor::handling const hold{loop};
+    auto* const owner = transport->owner;
     if (owner == nullptr) return;
     if (failure.empty()) {
       owner->handle([owner] { owner->greet(); });
@@ -164,7 +164,7 @@ void session::greet() {
       config_.unended == nullptr ? handshake::identity::unasked : handshake::identity::asked);
   if (config_.unended != nullptr) greeting_->end_first(config_.unended->at(to_), boot_clock::now());
   out_ = greeting_->commands();
-  on_.mark_dirty(*this);
+  loop_.mark_dirty(*this);
   read();
 }
 
@@ -175,7 +175,7 @@ void session::on_greeting(resp::reply const& reply) {
       return;
     case handshake::step::send:
       out_ += greeting_->commands();
-      on_.mark_dirty(*this);
+      loop_.mark_dirty(*this);
       return;
     case handshake::step::done:
       if (config_.unended != nullptr) {
@@ -186,9 +186,9 @@ void session::on_greeting(resp::reply const& reply) {
       if (!starved_) connect_timer_.disarm();
       state_ = state::up;
       ever_up_ = true;
-      on_.add_interest(-1);
+      loop_.add_interest(-1);
       on_up();
-      on_.mark_dirty(*this);
+      loop_.mark_dirty(*this);
       if (config_.locator != nullptr) config_.locator->on_reached(*this);
       return;
     case handshake::step::failed:
@@ -196,11 +196,11 @@ void session::on_greeting(resp::reply const& reply) {
     case handshake::step::elsewhere:
       auto const failure = greeting_->failure();
       auto const code = static_cast<errc>(failure.code().value());
-      auto const how = step == handshake::step::not_ready   ? end::not_ready
-                       : step == handshake::step::elsewhere ? end::elsewhere
-                       : code == errc::unauthorized         ? end::final
-                                                            : end::broken;
-      drop(code, [&failure] { return failure.what(); }, how);
+      auto const outcome = step == handshake::step::not_ready   ? end::not_ready
+                           : step == handshake::step::elsewhere ? end::elsewhere
+                           : code == errc::unauthorized         ? end::final
+                                                                : end::broken;
+      drop(code, [&failure] { return failure.what(); }, outcome);
       return;
   }
 }
@@ -209,9 +209,9 @@ void session::read() {
   auto const room = parser_.prepare(read_size);
   transport_->async_read_some(
       room.data(), room.size(),
-      [line = transport_.get(), &on = on_](boost::system::error_code failure, std::size_t n) {
-        reactor::handling const hold{on};
-        auto* const owner = line->owner;
+      [transport = transport_.get(), &loop = loop_](boost::system::error_code failure, std::size_t n) {
+        reactor::handling const hold{loop};
+        auto* const owner = transport->owner;
         if (owner == nullptr) return;
         owner->handle([&] { failure ? owner->on_cut(failure) : owner->on_bytes(n); });
       });
@@ -221,14 +221,14 @@ void session::on_cut(boost::system::error_code failure) {
   if (failure == boost::asio::error::no_memory) return drop(starved_because_, end::elsewhere);
   drop(errc::unreachable, [&] {
     auto const closed = failure == boost::asio::error::eof;
-    auto why = transport_->peer() + ": " +
-               (closed ? "the server closed the connection" : transport_->words_for(failure));
-    // That is all that a TLS port has to say to whom it doesn't understand.
+    auto text = transport_->peer() + ": " +
+                (closed ? "the server closed the connection" : transport_->words_for(failure));
+    // A TLS port just closes a connection without TLS.
     auto const hung_up = closed || failure == boost::asio::error::connection_reset;
     if (hung_up && state_ == state::greeting && to_.how == endpoint::scheme::tcp) {
-      why += " (is that a TLS port? The URL begins with rediss then)";
+      text += " (is that a TLS port? The URL begins with rediss then)";
     }
-    return why;
+    return text;
   });
 }
 
@@ -243,7 +243,7 @@ void session::on_bytes(std::size_t n) {
         if (state_ == state::greeting) {
           on_greeting(reply);
         } else {
-          pause_.reset();  // not before: the other side may greet, and hang up on whatever is asked
+          pause_.reset();  // not before: the peer may accept the handshake, and hang up on each request
           on_reply(std::move(reply));
         }
         if (generation != generation_) return;
@@ -262,14 +262,14 @@ void session::on_bytes(std::size_t n) {
 }
 
 bool session::flush(bool driving) {
-  if (state_ != state::up && state_ != state::greeting) return true;  // goes out when it is up
-  if (!writing_.empty()) return true;                                 // goes out behind what is being written
+  if (state_ != state::up && state_ != state::greeting) return true;  // written when it is up
+  if (!writing_.empty()) return true;                                 // written after the write under way
   if (!driving && (!transport_->direct() || outstanding() >= write_beside_driver)) return false;
   try {
     if (state_ == state::up) gather(out_);
     if (!out_.empty()) write();
   } catch (std::exception const&) {
-    starve();  // all or part of it hasn't been written
+    starve();  // some or all bytes were not written
   }
   return true;
 }
@@ -279,37 +279,37 @@ void session::write() {
   if (transport_->direct()) {
     boost::system::error_code failure;
     auto const n = transport_->try_write(out_, failure);
-    if (failure || n == out_.size()) {  // a failure shows on the reading side, too, and is handled there
+    if (failure || n == out_.size()) {  // the read fails, too, and handles the failure
       out_.clear();
       return;
     }
     out_.erase(0, n);
   }
   writing_.swap(out_);
-  transport_->async_write(
-      writing_, [line = transport_.get(), &on = on_](boost::system::error_code failure, std::size_t) {
-        reactor::handling const hold{on};
-        auto* const owner = line->owner;
-        if (owner == nullptr) return;
-        if (failure == boost::asio::error::no_memory) return owner->starve();
-        owner->writing_.clear();
-        if (!failure) on.mark_dirty(*owner);
-      });
+  transport_->async_write(writing_, [transport = transport_.get(), &loop = loop_](
+                                        boost::system::error_code failure, std::size_t) {
+    reactor::handling const hold{loop};
+    auto* const owner = transport->owner;
+    if (owner == nullptr) return;
+    if (failure == boost::asio::error::no_memory) return owner->starve();
+    owner->writing_.clear();
+    if (!failure) loop.mark_dirty(*owner);
+  });
 }
 
-/// A reset ends what this machine still has of it; what is in the network, in a proxy, or unread at the
-/// server only the server can.
+/// Records the connection if replies are outstanding. A reset discards the bytes that this machine still has.
+/// Bytes in the network, in a proxy, or unread at the server only the server can discard.
 void session::note_unanswered() noexcept {
   if (state_ != state::up || outstanding() == 0 || config_.unended == nullptr) return;
   config_.unended->add(std::move(note_));
 }
 
-void session::retire_transport(ending how) noexcept {
+void session::retire_transport(ending mode) noexcept {
   ++generation_;
-  if (on_its_way()) on_.add_interest(-1);
+  if (on_its_way()) loop_.add_interest(-1);
   if (transport_) {
     transport_->owner = nullptr;
-    if (how == ending::reset) {
+    if (mode == ending::reset) {
       transport_->reset();
     } else {
       transport_->close();
@@ -323,22 +323,22 @@ void session::retire_transport(ending how) noexcept {
   starved_ = false;
 }
 
-std::shared_ptr<error const> session::explain(errc code, std::string const& words) const {
+std::shared_ptr<error const> session::explain(errc code, std::string const& text) const {
   auto const prefix =
       code == errc::unreachable ? "cannot reach " + config_.server.display + ": " : std::string{};
   auto const advice = code == errc::unreachable && !ever_up_ ? config_.advice : std::string{};
-  return std::make_shared<error const>(code, prefix + words + advice);
+  return std::make_shared<error const>(code, prefix + text + advice);
 }
 
-void session::drop(std::shared_ptr<error const> const& why, end how) noexcept {
+void session::drop(std::shared_ptr<error const> const& reason, end outcome) noexcept {
   if (up()) ++counts_.disconnects;
   note_unanswered();
   retire_transport(ending::reset);
   connect_timer_.disarm();
   state_ = state::pausing;
-  on_.arm(pause_timer_, boot_clock::now() + pause_.next(random_));
-  on_down(why, how);
-  if (troubled_) tell(troubled_);
+  loop_.arm(pause_timer_, boot_clock::now() + pause_.next(random_));
+  on_down(reason, outcome);
+  if (troubled_) notify(troubled_);
 }
 
 }  // namespace holdfast::net

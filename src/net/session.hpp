@@ -1,4 +1,4 @@
-/// A connection that is made, greeted, kept and made again: what the two kinds of ours have in common.
+/// A connection that is made, set up, kept and made again: the common base of `connection` and `subscriber`.
 #pragma once
 
 #include <cstdint>
@@ -22,37 +22,38 @@
 
 namespace holdfast::net {
 
-/// Where to, and how. Constant for a client's life.
+/// The settings of a connection. Constant for a client's life.
 struct settings {
-  endpoint server;  ///< with a locator only what messages call it
+  endpoint server;  ///< with a locator only used for its name in messages
   std::string client_name;
   milliseconds connect_timeout{};
   milliseconds reply_timeout{};
   resp::limits limits;
-  net::locator* locator = nullptr;  ///< whom to ask where to; null: `server`
+  net::locator* locator = nullptr;  ///< finds the server to connect to; null: `server`
   std::string advice{};             ///< added to the error when the server has never been reached
-  /// Where connections are noted that broke before all was answered; null: late copies do no harm there.
+  /// Records connections that broke before all replies came; null: late copies of requests do no harm.
   loose_ends* unended = nullptr;
 };
 
-/// One line to the server. All under the client's lock; it may be destroyed there, but not by what it calls.
+/// One connection to the server. All under the client's lock. A session may be destroyed under the lock, but
+/// not by the functions that it calls.
 ///
-/// Where memory is wanting the line ends, as if it had broken, and is made again: not inside the call that
-/// found out, but by the loop.
+/// When an allocation fails the connection is ended, as if it had broken, and made again: not inside the call
+/// in which it failed, but by the loop.
 class session : public reactor::flushable {
  public:
-  session(reactor::loop& on, settings const& how, client_stats& counts);
+  session(reactor::loop& loop, settings const& config, client_stats& counts);
   ~session() override;
 
   /// Connects, unless that is under way.
   void open() noexcept;
 
-  /// Ends the connection without another try. What is on its way still arrives.
+  /// Ends the connection without another try. Bytes that were written still arrive.
   void close() noexcept;
 
   [[nodiscard]] bool up() const noexcept { return state_ == state::up; }
 
-  /// Is called whenever the connection has broken, or couldn't be made; it must not destroy it.
+  /// `f` is called whenever the connection has broken, or couldn't be made; it must not destroy the session.
   void on_trouble(std::function<void()> f) { troubled_ = std::move(f); }
 
   // For the locator.
@@ -60,20 +61,21 @@ class session : public reactor::flushable {
   /// How a connection ended.
   enum class end {
     broken,     ///< or couldn't be made
-    not_ready,  ///< the server is there, and says that it will serve us later
-    elsewhere,  ///< it isn't the one that serves us, or not any more: another try may find that one
+    not_ready,  ///< the server was reached, and isn't ready yet
+    elsewhere,  ///< not, or no longer, the right server: another try may find that
     final,      ///< another try would end the same way: a wrong password, say
   };
 
-  /// It is there: connects to it.
+  /// The locator has found the server: connects to it.
   void found(endpoint const& to) noexcept;
-  void not_found(errc code, std::string const& why, end how) noexcept;
-  /// Another one than `to()` serves us from now on: goes there without a pause, if it is wanted anywhere.
-  void move(std::string const& why) noexcept;
+  void not_found(errc code, std::string const& reason, end outcome) noexcept;
+  /// Another server than `to()` is the right one from now on: connects to it without a pause, if a connection
+  /// is wanted.
+  void move(std::string const& reason) noexcept;
   /// The server that it is connected to, or tries, or tried last.
   [[nodiscard]] endpoint const& to() const noexcept { return to_; }
 
-  /// There is no memory for what this line was to do.
+  /// An allocation for this connection has failed: the loop ends the connection, and makes it again.
   void starve() noexcept;
 
   bool flush(bool driving) override;
@@ -82,50 +84,50 @@ class session : public reactor::flushable {
  protected:
   /// The handshake is done.
   virtual void on_up() = 0;
-  virtual void on_down(std::shared_ptr<error const> const& why, end how) noexcept = 0;
+  virtual void on_down(std::shared_ptr<error const> const& reason, end outcome) noexcept = 0;
   virtual void on_reply(resp::reply&& reply) = 0;
-  /// Should a lost connection be made again?
+  /// True if a lost connection is to be made again.
   [[nodiscard]] virtual bool wanted() const noexcept = 0;
-  /// Adds what is to be written now: all of it or, if that throws, nothing.
+  /// Appends the bytes to write now. If it throws, nothing was appended.
   virtual void gather(std::string& out) = 0;
-  /// Replies that are waited for: with many of them, writing is left to the driver.
+  /// The number of replies that are outstanding: with many of them, writing is left to the driver.
   [[nodiscard]] virtual std::size_t outstanding() const noexcept = 0;
 
-  /// The same, but what is on its way will be sent again: it is reset.
+  /// Like close(), but resets the connection: bytes on their way must not arrive, as they are sent again.
   void cut() noexcept;
 
-  /// Treats the connection as broken, and what is on its way as cut() does. `words` says why.
-  template <class Words>
-  void drop(errc code, Words words, end how = end::broken) noexcept {
-    std::shared_ptr<error const> why;
+  /// Treats the connection as broken, and resets it as cut() does. `text()` gives the reason.
+  template <class Text>
+  void drop(errc code, Text text, end outcome = end::broken) noexcept {
+    std::shared_ptr<error const> reason;
     try {
-      why = explain(code, words());
+      reason = explain(code, text());
     } catch (std::exception const&) {
-      why = starved_because_;
+      reason = starved_because_;
     }
-    drop(why, how);
+    drop(reason, outcome);
   }
-  void drop(std::shared_ptr<error const> const& why, end how) noexcept;
+  void drop(std::shared_ptr<error const> const& reason, end outcome) noexcept;
 
-  /// Calls what belongs to others; what that throws is theirs to mend (see reactor::loop).
+  /// Calls a function of the session's user. An exception from it is recorded with loop::torn().
   template <class F>
-  void tell(F const& f) noexcept {
+  void notify(F const& f) noexcept {
     try {
       f();
     } catch (std::exception const&) {
-      on_.torn();
+      loop_.torn();
     }
   }
 
-  /// Told where there is no memory to say what is wrong.
+  /// The error for when there is no memory to describe another.
   [[nodiscard]] std::shared_ptr<error const> const& starved_because() const noexcept {
     return starved_because_;
   }
 
-  [[nodiscard]] reactor::loop& on() noexcept { return on_; }
+  [[nodiscard]] reactor::loop& loop() noexcept { return loop_; }
   [[nodiscard]] settings const& config() const noexcept { return config_; }
   [[nodiscard]] client_stats& counts() noexcept { return counts_; }
-  /// Of this connection, among all that the client has made.
+  /// The number of this connection, among all connections that the client has made.
   [[nodiscard]] std::uint64_t connection_id() const noexcept { return connection_id_; }
 
  private:
@@ -133,7 +135,7 @@ class session : public reactor::flushable {
 
   template <class Step>
   void handle(Step step) noexcept;
-  [[nodiscard]] std::shared_ptr<error const> explain(errc code, std::string const& words) const;
+  [[nodiscard]] std::shared_ptr<error const> explain(errc code, std::string const& text) const;
   void stand_still() noexcept;
   void connect() noexcept;
   void dial();
@@ -144,13 +146,13 @@ class session : public reactor::flushable {
   void on_greeting(resp::reply const& reply);
   void write();
   enum class ending { closed, reset };
-  void retire_transport(ending how) noexcept;
+  void retire_transport(ending mode) noexcept;
   void note_unanswered() noexcept;
   [[nodiscard]] bool on_its_way() const noexcept {
     return state_ == state::locating || state_ == state::connecting || state_ == state::greeting;
   }
 
-  reactor::loop& on_;
+  reactor::loop& loop_;
   settings const& config_;
   client_stats& counts_;
   state state_ = state::idle;
@@ -161,12 +163,12 @@ class session : public reactor::flushable {
   bool starved_ = false;
   std::shared_ptr<error const> const starved_because_;
   std::function<void()> troubled_;
-  std::uint64_t generation_ = 0;  ///< of the transport: a reply may end the one that it came over
+  std::uint64_t generation_ = 0;  ///< of the transport: handling a reply may replace the transport
   resp::parser parser_;
   std::unique_ptr<handshake> greeting_;
-  loose_ends::prepared note_;  ///< for when this connection breaks
+  loose_ends::prepared note_;  ///< recorded when this connection breaks
   std::string out_;            ///< to be written
-  std::string writing_;        ///< being written; empty: nothing is
+  std::string writing_;        ///< being written; empty: no write is under way
   backoff pause_;
   std::minstd_rand random_;
   reactor::timer connect_timer_;

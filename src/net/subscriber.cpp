@@ -8,22 +8,21 @@
 namespace holdfast::net {
 namespace {
 
-/// How long the line may be silent before it is asked for a sign of life; it's dead when as long again brings
-/// none.
+/// The silence after which a PING is sent. After as long again without a reply the connection is dead.
 constexpr std::chrono::seconds heartbeat{5};
 
 }  // namespace
 
-subscriber::subscriber(reactor::loop& on, settings const& how, client_stats& counts)
-    : session{on, how, counts}, line_timer_{[this] { check_line(); }} {}
+subscriber::subscriber(reactor::loop& loop, settings const& config, client_stats& counts)
+    : session{loop, config, counts}, heartbeat_timer_{[this] { check_heartbeat(); }} {}
 
-void subscriber::listen(std::string const& channel, listener& who, kind how) {
-  auto const [place, is_new] = all(how).try_emplace(channel, subscription{.who = &who});
+void subscriber::listen(std::string const& channel, listener& receiver, kind mode) {
+  auto const [added, is_new] = all(mode).try_emplace(channel, subscription{.receiver = &receiver});
   if (up() && is_new) {
     try {
-      subscribe(how, channel, place->second);
+      subscribe(mode, channel, added->second);
     } catch (std::exception const&) {
-      all(how).erase(place);
+      all(mode).erase(added);
       throw;
     }
   }
@@ -31,49 +30,50 @@ void subscriber::listen(std::string const& channel, listener& who, kind how) {
   if (!up()) open();
 }
 
-void subscriber::forget(std::string_view channel, kind how) noexcept {
-  auto const known = all(how).find(channel);
-  if (known == all(how).end()) return;
-  auto const gone = all(how).extract(known);
+void subscriber::forget(std::string_view channel, kind mode) noexcept {
+  auto const known = all(mode).find(channel);
+  if (known == all(mode).end()) return;
+  auto const gone = all(mode).extract(known);
   if (!up()) {
-    asked_.clear();
+    unanswered_.clear();
     return;
   }
   try {
-    say("UNSUBSCRIBE", how, gone.key(), 0);
+    queue_command("UNSUBSCRIBE", mode, gone.key(), 0);
   } catch (std::exception const&) {
-    starve();  // the next connection doesn't know it any more
+    starve();  // the next connection won't subscribe the channel
   }
 }
 
-/// All of it or, if that throws, nothing.
-void subscriber::say(std::string_view word, kind how, std::string const& channel, std::uint64_t number) {
+/// If it throws, nothing was queued.
+void subscriber::queue_command(std::string_view verb, kind mode, std::string const& channel,
+                               std::uint64_t number) {
   auto const before = to_send_.size();
   try {
-    if (how == kind::sharded) {
-      resp::append_command(to_send_, {std::string{"S"}.append(word), channel});
+    if (mode == kind::sharded) {
+      resp::append_command(to_send_, {std::string{"S"}.append(verb), channel});
     } else {
-      resp::append_command(to_send_, {word, channel});
+      resp::append_command(to_send_, {verb, channel});
     }
-    asked_.push_back({.number = number, .how = how, .channel = channel});
+    unanswered_.push_back({.number = number, .mode = mode, .channel = channel});
   } catch (std::exception const&) {
     to_send_.resize(before);
     throw;
   }
-  on().mark_dirty(*this);
+  loop().mark_dirty(*this);
 }
 
-void subscriber::subscribe(kind how, std::string const& channel, subscription& what) {
-  say("SUBSCRIBE", how, channel, last_request_ + 1);
-  what.request = ++last_request_;
+void subscriber::subscribe(kind mode, std::string const& channel, subscription& entry) {
+  queue_command("SUBSCRIBE", mode, channel, last_request_ + 1);
+  entry.request = ++last_request_;
 }
 
 void subscriber::on_up() {
-  for (auto const how : {kind::plain, kind::sharded}) {
-    for (auto& [channel, what] : all(how)) subscribe(how, channel, what);
+  for (auto const mode : {kind::plain, kind::sharded}) {
+    for (auto& [channel, entry] : all(mode)) subscribe(mode, channel, entry);
   }
   heard_ = boot_clock::now();
-  on().arm(line_timer_, heard_ + heartbeat);
+  loop().arm(heartbeat_timer_, heard_ + heartbeat);
 }
 
 void subscriber::gather(std::string& out) {
@@ -88,93 +88,93 @@ void subscriber::on_reply(resp::reply&& reply) {
     return;
   }
   if (!reply.is_array() || reply.size() < 2) return;
-  auto const what = std::string_view{reply[0].text};  // of a sharded channel: the same words after an s
-  auto const how = what.starts_with("s") && what != "subscribe" ? kind::sharded : kind::plain;
-  auto const said = what.substr(how == kind::sharded ? 1 : 0);
-  if (said == "message" && reply.size() == 3) {
-    on_message(how, reply);
-  } else if (said == "subscribe") {
-    on_confirmed(how, reply[1].text);
-  } else if (said == "unsubscribe") {
-    on_left(how, reply[1].text);
+  auto const type = std::string_view{reply[0].text};  // for a sharded channel with an s in front
+  auto const mode = type.starts_with("s") && type != "subscribe" ? kind::sharded : kind::plain;
+  auto const base_type = type.substr(mode == kind::sharded ? 1 : 0);
+  if (base_type == "message" && reply.size() == 3) {
+    on_message(mode, reply);
+  } else if (base_type == "subscribe") {
+    on_confirmed(mode, reply[1].text);
+  } else if (base_type == "unsubscribe") {
+    on_left(mode, reply[1].text);
   }
 }
 
-void subscriber::on_message(kind how, resp::reply const& reply) {
+void subscriber::on_message(kind mode, resp::reply const& reply) {
   ++counts().messages;
-  auto const known = all(how).find(reply[1].text);
-  if (known != all(how).end()) tell([&] { known->second.who->on_message(reply[2].text); });
+  auto const known = all(mode).find(reply[1].text);
+  if (known != all(mode).end()) notify([&] { known->second.receiver->on_message(reply[2].text); });
 }
 
-/// What we asked for, or else the server has given the slot of the channel away.
-void subscriber::on_left(kind how, std::string_view channel) {
-  if (!asked_.empty() && asked_.front().number == 0 && asked_.front().how == how &&
-      asked_.front().channel == channel) {
-    asked_.pop_front();
+/// The reply to our UNSUBSCRIBE, or a notice that the server no longer has the channel's slot.
+void subscriber::on_left(kind mode, std::string_view channel) {
+  if (!unanswered_.empty() && unanswered_.front().number == 0 && unanswered_.front().mode == mode &&
+      unanswered_.front().channel == channel) {
+    unanswered_.pop_front();
     return;
   }
-  auto const known = all(how).find(channel);
-  if (known == all(how).end()) return;
-  auto& who = *known->second.who;
-  all(how).erase(known);
+  auto const known = all(mode).find(channel);
+  if (known == all(mode).end()) return;
+  auto& receiver = *known->second.receiver;
+  all(mode).erase(known);
   close_unused();
-  tell([&who] { who.on_gone(); });
+  notify([&receiver] { receiver.on_gone(); });
 }
 
 void subscriber::close_unused() noexcept {
   if (!unused()) return;
   wanted_ = false;
-  asked_.clear();
+  unanswered_.clear();
   to_send_.clear();
-  line_timer_.disarm();
+  heartbeat_timer_.disarm();
   close();
 }
 
-/// A channel that was left and joined again meanwhile is confirmed by the answer to its newest request.
-void subscriber::on_confirmed(kind how, std::string_view channel) {
-  if (asked_.empty()) return;
-  auto const number = asked_.front().number;
-  asked_.pop_front();
-  auto const known = all(how).find(channel);
-  if (known != all(how).end() && known->second.request == number) {
-    tell([&known] { known->second.who->on_subscribed(); });
+/// A channel that was unsubscribed and subscribed again is confirmed by the reply to its newest request.
+void subscriber::on_confirmed(kind mode, std::string_view channel) {
+  if (unanswered_.empty()) return;
+  auto const number = unanswered_.front().number;
+  unanswered_.pop_front();
+  auto const known = all(mode).find(channel);
+  if (known != all(mode).end() && known->second.request == number) {
+    notify([&known] { known->second.receiver->on_subscribed(); });
   }
 }
 
-void subscriber::on_refused(std::string const& words) {
-  if (asked_.empty()) return;  // an answer to PING: the line is alive
-  auto const what = std::move(asked_.front());
-  asked_.pop_front();
-  auto& all_such = all(what.how);
-  auto const known = all_such.find(what.channel);
-  if (known == all_such.end() || known->second.request != what.number) return;
-  auto& who = *known->second.who;
-  all_such.erase(known);
+void subscriber::on_refused(std::string const& text) {
+  if (unanswered_.empty()) return;  // a reply to PING: the connection is alive
+  auto const refused = std::move(unanswered_.front());
+  unanswered_.pop_front();
+  auto& same_mode = all(refused.mode);
+  auto const known = same_mode.find(refused.channel);
+  if (known == same_mode.end() || known->second.request != refused.number) return;
+  auto& receiver = *known->second.receiver;
+  same_mode.erase(known);
   close_unused();
-  tell([&] { who.on_refused(words); });
+  notify([&] { receiver.on_refused(text); });
 }
 
-void subscriber::on_down(std::shared_ptr<error const> const& /*why*/, end how) noexcept {
-  asked_.clear();
+void subscriber::on_down(std::shared_ptr<error const> const& /*reason*/, end outcome) noexcept {
+  unanswered_.clear();
   to_send_.clear();
-  line_timer_.disarm();
-  if (how == end::final)
-    wanted_ = false;  // the other connection reports the same; waiters fall back to re-checks
+  heartbeat_timer_.disarm();
+  if (outcome == end::final)
+    wanted_ = false;  // the connection for requests reports the error; waiters fall back to re-checks
 }
 
-void subscriber::check_line() noexcept {
+void subscriber::check_heartbeat() noexcept {
   auto const now = boot_clock::now();
   if (now >= heard_ + 2 * heartbeat) {
     drop(errc::unreachable, [] { return "the connection for messages went silent"; });
     return;
   }
-  on().arm(line_timer_, now + heartbeat);
+  loop().arm(heartbeat_timer_, now + heartbeat);
   if (now < heard_ + heartbeat) return;
   try {
     std::string ping;
     resp::append_command(ping, {"PING"});
     to_send_ += ping;
-    on().mark_dirty(*this);
+    loop().mark_dirty(*this);
   } catch (std::exception const&) {
     starve();
   }

@@ -1,4 +1,4 @@
-/// The connection that messages come over.
+/// The connection for messages.
 #pragma once
 
 #include <cstdint>
@@ -13,54 +13,54 @@
 
 namespace holdfast::net {
 
-/// Keeps channels subscribed, through reconnects. A PING now and then finds out that the line is dead
-/// although nothing says so. All under the client's lock.
+/// Keeps channels subscribed, through reconnects. Detects a dead connection by sending PING over a silent
+/// one. All under the client's lock.
 class subscriber final : public session {
  public:
-  /// Whoever listens to one channel. It may forget the channel in any of these.
+  /// The listener to one channel. Each of its functions may call subscriber::forget for the channel.
   class listener {
    public:
-    /// Each time: whatever was said before is lost.
+    /// Called after each (re)subscription: messages sent before it may be lost.
     virtual void on_subscribed() = 0;
     virtual void on_message(std::string_view message) = 0;
-    /// The server won't have it (no right to the channel, a proxy without pub/sub): it isn't tried again.
-    virtual void on_refused(std::string const& words) = 0;
-    /// The server has ended it: another one serves the slot of the channel now. It isn't tried again.
+    /// The server refuses the subscription (no right to the channel, a proxy without pub/sub). No retry.
+    virtual void on_refused(std::string const& text) = 0;
+    /// The server has ended the subscription: another server has the channel's slot now. No retry.
     virtual void on_gone() {}
 
     virtual ~listener() = default;
   };
 
-  subscriber(reactor::loop& on, settings const& how, client_stats& counts);
+  subscriber(reactor::loop& loop, settings const& config, client_stats& counts);
   ~subscriber() override = default;
 
   enum class kind {
-    plain,    ///< SUBSCRIBE: all servers of a deployment tell each other what is said
-    sharded,  ///< SSUBSCRIBE: said and heard at the server that has the channel's slot
+    plain,    ///< SUBSCRIBE: the servers of a deployment forward the messages to each other
+    sharded,  ///< SSUBSCRIBE: published and received at the server that has the channel's slot
   };
 
   /// Opens the connection, and subscribes the channel for its one listener, unless that is done or under way.
-  /// A plain channel and a sharded one of the same name are two. Throws std::bad_alloc, and then it's as if
-  /// it hadn't been called.
-  void listen(std::string const& channel, listener& who, kind how = kind::plain);
+  /// A plain channel and a sharded channel of the same name are distinct. Throws std::bad_alloc, and then has
+  /// no effect.
+  void listen(std::string const& channel, listener& receiver, kind mode = kind::plain);
 
-  /// Nobody listens to it any more.
-  void forget(std::string_view channel, kind how = kind::plain) noexcept;
+  /// Ends the subscription of a channel.
+  void forget(std::string_view channel, kind mode = kind::plain) noexcept;
 
-  /// Ends the connection, unless somebody listens.
+  /// Ends the connection if there are no channels.
   void close_unused() noexcept;
 
-  /// There are channels, and no connection over which anything could be heard.
+  /// True if there are channels, and no connection that could receive their messages.
   [[nodiscard]] bool deaf() const noexcept { return !unused() && !up(); }
 
  private:
   struct subscription {
-    listener* who;
+    listener* receiver;
     std::uint64_t request = 0;  ///< the newest SUBSCRIBE for it
   };
 
   void on_up() override;
-  void on_down(std::shared_ptr<error const> const& why, end how) noexcept override;
+  void on_down(std::shared_ptr<error const> const& reason, end outcome) noexcept override;
   void on_reply(resp::reply&& reply) override;
   [[nodiscard]] bool wanted() const noexcept override { return wanted_ && !unused(); }
   void gather(std::string& out) override;
@@ -68,29 +68,29 @@ class subscriber final : public session {
 
   using subscriptions = std::map<std::string, subscription, std::less<>>;
 
-  [[nodiscard]] subscriptions& all(kind how) noexcept { return how == kind::sharded ? sharded_ : plain_; }
+  [[nodiscard]] subscriptions& all(kind mode) noexcept { return mode == kind::sharded ? sharded_ : plain_; }
   [[nodiscard]] bool unused() const noexcept { return plain_.empty() && sharded_.empty(); }
-  void say(std::string_view word, kind how, std::string const& channel, std::uint64_t number);
-  void subscribe(kind how, std::string const& channel, subscription& what);
-  void on_message(kind how, resp::reply const& reply);
-  void on_confirmed(kind how, std::string_view channel);
-  void on_refused(std::string const& words);
-  void on_left(kind how, std::string_view channel);
-  void check_line() noexcept;
+  void queue_command(std::string_view verb, kind mode, std::string const& channel, std::uint64_t number);
+  void subscribe(kind mode, std::string const& channel, subscription& entry);
+  void on_message(kind mode, resp::reply const& reply);
+  void on_confirmed(kind mode, std::string_view channel);
+  void on_refused(std::string const& text);
+  void on_left(kind mode, std::string_view channel);
+  void check_heartbeat() noexcept;
 
   subscriptions plain_;
   subscriptions sharded_;
   struct request {
     std::uint64_t number;  ///< 0: UNSUBSCRIBE
-    kind how;
+    kind mode;
     std::string channel;
   };
-  std::deque<request> asked_;  ///< unanswered; the server answers in order
+  std::deque<request> unanswered_;  ///< the server replies in order
   std::uint64_t last_request_ = 0;
   std::string to_send_;
   bool wanted_ = false;
   time_point heard_{};
-  reactor::timer line_timer_;
+  reactor::timer heartbeat_timer_;
 };
 
 }  // namespace holdfast::net

@@ -30,7 +30,7 @@ namespace {
 namespace asio = boost::asio;
 using boost::system::error_code;
 
-/// 0: it isn't an error of TLS.
+/// 0: not an error of TLS.
 unsigned long openssl_code_of(error_code const& failure) {
   auto const of_tls = failure.category() == asio::error::get_ssl_category();
   return of_tls ? static_cast<unsigned int>(failure.value()) : 0;
@@ -49,8 +49,9 @@ void check_file(error_code const& failure, std::string const& parameter, std::st
               "URL: the parameter " + parameter + ": can't use the file " + file + ": " + reason_of(failure)};
 }
 
-/// Read once and never freed: a hundred and more certificates take longer to read than a server to reach. No
-/// static of the function: a child that is forked meanwhile would wait for it for ever.
+/// Read once and never freed: reading a hundred and more certificates takes longer than connecting to a
+/// server. Not a dynamically initialized function-local static: a child forked during its initialization
+/// would wait for ever.
 X509_STORE* authorities_of_the_system() {
   static constinit X509_STORE* store = nullptr;
   std::lock_guard const hold{guard_across_fork(static_cast<void const*>(&store))};
@@ -61,9 +62,9 @@ X509_STORE* authorities_of_the_system() {
   return store;
 }
 
-/// What OpenSSL didn't let us ask for it doesn't do either: then there is no connection.
-void must(bool done, char const* what) {
-  if (!done) throw error{errc::unreachable, std::string{"TLS: "} + what};
+/// Throws if a setting of OpenSSL failed, since a connection without it would not be safe.
+void must(bool done, char const* problem) {
+  if (!done) throw error{errc::unreachable, std::string{"TLS: "} + problem};
 }
 
 asio::ssl::context make_context(tls_options const& options) {
@@ -81,7 +82,7 @@ asio::ssl::context make_context(tls_options const& options) {
     context.load_verify_file(options.ca, failure);
     check_file(failure, "ca", options.ca);
   }
-  // Without this OpenSSL asks for the passphrase of an encrypted key on the terminal.
+  // Without this OpenSSL asks on the terminal for the passphrase of an encrypted key.
   context.set_password_callback([](std::size_t, auto) { return std::string{}; });
   if (!options.cert.empty()) {
     context.use_certificate_chain_file(options.cert, failure);
@@ -93,37 +94,37 @@ asio::ssl::context make_context(tls_options const& options) {
   return context;
 }
 
-/// Has the server told whom we want, and its certificate checked for that name or address. False: OpenSSL
-/// doesn't take it, and then it would take any certificate.
-bool set_name(SSL* ssl, std::string const& host, tls_options const& how) {
+/// Sets the server name to send (SNI), and the name or address that its certificate must have. False: OpenSSL
+/// doesn't accept the name, and would then accept any certificate.
+bool set_name(SSL* ssl, std::string const& host, tls_options const& options) {
   error_code not_numeric;
   auto const ip = asio::ip::make_address(host, not_numeric);
   auto* const checks = ::SSL_get0_param(ssl);
   if (not_numeric) {
-    // OpenSSL takes an empty name for none at all, and one that begins with a dot for all names below it.
-    if (host.empty() || host.front() == '.' || host.find('\0') != std::string::npos) return !how.verify;
+    // OpenSSL treats an empty name as no name, and a name that begins with a dot as all names below it.
+    if (host.empty() || host.front() == '.' || host.find('\0') != std::string::npos) return !options.verify;
     if (::SSL_set_tlsext_host_name(ssl, host.c_str()) != 1) return false;
-    if (!how.verify) return true;
+    if (!options.verify) return true;
     ::X509_VERIFY_PARAM_set_hostflags(checks, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
     return ::X509_VERIFY_PARAM_set1_host(checks, host.data(), host.size()) == 1;
   }
-  if (!how.verify) return true;
-  // The address without its scope ("fe80::1%eth0"): that names an interface of this machine, and no
-  // certificate does.
+  if (!options.verify) return true;
+  // The address without its scope ("fe80::1%eth0"): the scope is an interface of this machine, which no
+  // certificate names.
   auto const set = [checks](auto const& bytes) {
     return ::X509_VERIFY_PARAM_set1_ip(checks, bytes.data(), bytes.size()) == 1;
   };
   return ip.is_v6() ? set(ip.to_v6().to_bytes()) : set(ip.to_v4().to_bytes());
 }
 
-/// Everything happens in the loop's thread, since an SSL object bears no other: calls from elsewhere go there
-/// first.
+/// Everything runs in the loop's thread, since an SSL object isn't thread-safe: calls from other threads are
+/// posted there.
 class tls_transport final : public transport, public std::enable_shared_from_this<tls_transport> {
  public:
   tls_transport(asio::io_context& io, endpoint const& to)
       : io_{io},
         host_{to.host},
-        how_{to.tls},
+        options_{to.tls},
         context_{make_context(to.tls)},
         dial_{std::make_shared<dial>(io, to)} {}
 
@@ -140,7 +141,7 @@ class tls_transport final : public transport, public std::enable_shared_from_thi
     in_loop(done, [this, into, size](io_handler const& then) {
       stream_->async_read_some(asio::buffer(into, size),
                                [self = shared_from_this(), then](error_code failure, std::size_t n) {
-                                 // Redis hangs up without the closing words of TLS; that is an ordinary end.
+                                 // Redis hangs up without TLS's close_notify: an ordinary end.
                                  if (failure == asio::ssl::error::stream_truncated)
                                    failure = asio::error::eof;
                                  then(as_aborted(failure), n);
@@ -149,7 +150,7 @@ class tls_transport final : public transport, public std::enable_shared_from_thi
   }
 
   void async_write(std::string_view bytes, io_handler done) override {
-    // A copy: the owner forgets its bytes when it closes, and a step that is on its way by then reads on.
+    // A copy: the owner clears its bytes when it closes, while a pending step may still read them.
     out_ = bytes;
     in_loop(done, [this](io_handler const& then) {
       asio::async_write(*stream_, asio::buffer(out_),
@@ -175,13 +176,13 @@ class tls_transport final : public transport, public std::enable_shared_from_thi
 
   [[nodiscard]] std::string peer() const override { return dial_->peer(); }
 
-  /// With TLS 1.3 a server says what it has against our certificate when the handshake is over for us.
+  /// With TLS 1.3 the server's refusal of our certificate arrives after the handshake has ended on our side.
   [[nodiscard]] std::string words_for(error_code const& failure) const override {
     return reason_of(failure) + advice_on_ours(failure);
   }
 
  private:
-  /// Begins something there, at once or soon.
+  /// Calls begin(done) in the loop's thread, at once or soon.
   template <class Begin>
   void in_loop(io_handler const& done, Begin begin) {
     if (io_.get_executor().running_in_this_thread()) {
@@ -198,7 +199,7 @@ class tls_transport final : public transport, public std::enable_shared_from_thi
     });
   }
 
-  /// What is done in the end there is room for.
+  /// Allocates nothing: the call has its room in room_.
   void end() noexcept {
     dial_->cancel();
     if (std::exchange(ends_, true)) return;
@@ -216,7 +217,7 @@ class tls_transport final : public transport, public std::enable_shared_from_thi
 
   void shake_hands(stream_socket socket, connect_handler done) {
     stream_.emplace(std::move(socket), context_);
-    if (!set_name(stream_->native_handle(), host_, how_)) {
+    if (!set_name(stream_->native_handle(), host_, options_)) {
       done("TLS handshake with " + dial_->peer() + ": no certificate can be checked for the name \"" +
            std::string{host_.c_str()} + "\"");
       return;
@@ -228,33 +229,33 @@ class tls_transport final : public transport, public std::enable_shared_from_thi
   }
 
   [[nodiscard]] std::string failed(error_code const& failure) {
-    std::string why = "TLS handshake with " + dial_->peer() + ": ";
+    std::string text = "TLS handshake with " + dial_->peer() + ": ";
     if (failure == asio::ssl::error::stream_truncated || failure == asio::error::eof) {
-      return why + "the server hung up (is that a TLS port?)";
+      return text + "the server hung up (is that a TLS port?)";
     }
-    why += words_for(failure);
-    if (tls_reason_of(failure) == SSL_R_WRONG_VERSION_NUMBER) return why + " (is that a TLS port?)";
+    text += words_for(failure);
+    if (tls_reason_of(failure) == SSL_R_WRONG_VERSION_NUMBER) return text + " (is that a TLS port?)";
     auto const verdict = stream_ ? ::SSL_get_verify_result(stream_->native_handle()) : X509_V_OK;
-    if (how_.verify && verdict != X509_V_OK)
-      why += " (" + std::string{::X509_verify_cert_error_string(verdict)} + ")" + advice_on(verdict);
-    return why;
+    if (options_.verify && verdict != X509_V_OK)
+      text += " (" + std::string{::X509_verify_cert_error_string(verdict)} + ")" + advice_on(verdict);
+    return text;
   }
 
-  /// What to do when the server refuses our certificate, or that there is none.
+  /// Advice for when the server refuses our certificate, or the lack of one.
   [[nodiscard]] std::string advice_on_ours(error_code const& failure) const {
     auto const reason = tls_reason_of(failure);
-    if (how_.cert.empty()) {
+    if (options_.cert.empty()) {
       return reason == SSL_R_TLSV13_ALERT_CERTIFICATE_REQUIRED ||
                      reason == SSL_R_SSLV3_ALERT_HANDSHAKE_FAILURE
                  ? "; if it asks for a certificate of ours, name it in the URL: cert=FILE&key=FILE"
                  : "";
     }
     return reason == SSL_R_TLSV1_ALERT_UNKNOWN_CA || reason == SSL_R_SSLV3_ALERT_BAD_CERTIFICATE
-               ? "; it doesn't trust cert=" + how_.cert + " in the URL"
+               ? "; it doesn't trust cert=" + options_.cert + " in the URL"
                : "";
   }
 
-  /// What to do about a certificate that isn't trusted.
+  /// Advice for a certificate that isn't trusted.
   [[nodiscard]] std::string advice_on(long verdict) const {
     switch (verdict) {
       case X509_V_ERR_HOSTNAME_MISMATCH:
@@ -266,8 +267,8 @@ class tls_transport final : public transport, public std::enable_shared_from_thi
       case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT_LOCALLY:
       case X509_V_ERR_UNABLE_TO_VERIFY_LEAF_SIGNATURE:
       case X509_V_ERR_CERT_SIGNATURE_FAILURE:
-        return how_.ca.empty() ? "; name the file of its authority in the URL: ca=FILE"
-                               : "; ca=" + how_.ca + " in the URL isn't the file of its authority";
+        return options_.ca.empty() ? "; name the file of its authority in the URL: ca=FILE"
+                                   : "; ca=" + options_.ca + " in the URL isn't the file of its authority";
       default:
         return {};
     }
@@ -279,14 +280,14 @@ class tls_transport final : public transport, public std::enable_shared_from_thi
 
   asio::io_context& io_;
   std::string const host_;
-  tls_options const how_;
+  tls_options const options_;
   asio::ssl::context context_;
   std::shared_ptr<dial> const dial_;
   std::optional<asio::ssl::stream<stream_socket>> stream_;
   std::string out_;  ///< being written
   bool closed_ = false;
-  bool ends_ = false;                ///< close_socket() was called for
-  std::atomic<bool> resets_{false};  ///< and is to throw away what wasn't sent
+  bool ends_ = false;                ///< close_socket() was dispatched
+  std::atomic<bool> resets_{false};  ///< close_socket() is to discard unsent bytes
   reactor::room_for_one room_;
 };
 

@@ -1,6 +1,6 @@
-/// TLS over TCP, with OpenSSL. Nothing of OpenSSL is set up before the first of these is made.
-/// The files that a URL names are read for each connection, so that renewed ones are used; the authorities of
-/// the system once in a process.
+/// TLS over TCP, with OpenSSL. OpenSSL isn't initialized before the first of these is made.
+/// The files that a URL names are read for each connection, so that renewed files are used; the system's
+/// authorities are read once in a process.
 #pragma once
 
 #include <memory>

@@ -16,7 +16,7 @@ namespace asio = boost::asio;
 using boost::system::error_code;
 
 /// TCP and unix sockets. The mutex makes close() and try_write() safe beside the loop: a descriptor closed
-/// under a send might already be someone else's.
+/// during a send might already be reused by another file.
 class plain_transport final : public transport, public std::enable_shared_from_this<plain_transport> {
  public:
   plain_transport(asio::io_context& io, endpoint const& to)
@@ -83,7 +83,7 @@ class plain_transport final : public transport, public std::enable_shared_from_t
     socket_.close(ignored);
   }
 
-  /// Not asio::async_write, whose steps would use the socket without the mutex.
+  /// Not asio::async_write: its later steps would use the socket without the mutex.
   void write(std::string_view rest, std::size_t before, io_handler done) {
     std::lock_guard const hold{mutex_};
     socket_.async_write_some(
@@ -99,7 +99,7 @@ class plain_transport final : public transport, public std::enable_shared_from_t
   }
 
   std::shared_ptr<dial> const dial_;
-  std::mutex mutex_;  ///< guards what follows
+  std::mutex mutex_;  ///< guards the members below
   stream_socket socket_;
   bool closed_ = false;
 };

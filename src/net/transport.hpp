@@ -15,18 +15,19 @@ namespace holdfast::net {
 
 class session;
 
-/// One connection, used once: connect, read and write, close. Handlers run in whichever thread runs the
-/// io_context, never inside the call that started them, and keep the transport alive until they have run. No
-/// call but try_write may run at the same time as another: locking is the owner's job. No time-outs either:
-/// the owner calls close().
+/// One connection, for one use: connect, read and write, close. Handlers run in the thread that runs the
+/// io_context, never inside the call that started them, and keep the transport alive until they have run.
+/// Only try_write may run at the same time as another call: locking is the owner's job. There are no
+/// time-outs: the owner calls close().
 ///
-/// What begins something may throw std::bad_alloc; then its handler isn't called. If memory is wanting later
-/// the handler gets error::no_memory, or the exception comes out of the io_context, and the handler is lost.
+/// A function that starts an operation may throw std::bad_alloc; then its handler isn't called. If an
+/// allocation fails later, the handler gets error::no_memory, or an exception comes out of the io_context,
+/// and the handler is lost.
 class transport {
  public:
-  /// Empty: connected. Else what failed, ready for a message: "connect to 127.0.0.1:1: Connection refused".
+  /// Empty: connected. Otherwise the failure, for a message: "connect to 127.0.0.1:1: Connection refused".
   using connect_handler = std::function<void(std::string const& failure)>;
-  /// Copied without need of memory: two pointers at most.
+  /// Copied without an allocation: at most two pointers.
   using io_handler = std::function<void(boost::system::error_code, std::size_t)>;
 
   transport() = default;
@@ -34,43 +35,43 @@ class transport {
   transport& operator=(transport const&) = delete;
   virtual ~transport() = default;
 
-  /// Resolves the name, tries each address in turn, and shakes hands for TLS.
+  /// Resolves the name, tries each address in turn, and does the TLS handshake.
   virtual void async_connect(connect_handler done) = 0;
 
   /// Reads at least one byte. One read at a time.
   virtual void async_read_some(char* into, std::size_t size, io_handler done) = 0;
 
-  /// Writes all of it; the bytes must stay where they are until `done`. One write at a time.
+  /// Writes all bytes; they must stay in place until `done`. One write at a time.
   virtual void async_write(std::string_view bytes, io_handler done) = 0;
 
-  /// Writes what fits without blocking, from any thread, and says how much that was; a full socket is no
-  /// error (0). Not while an async_write is under way, whose bytes it would split. Always 0 unless direct().
+  /// Writes as many bytes as it can without blocking, from any thread, and returns their number; a full
+  /// socket is no error (0). Not during an async_write, whose bytes it would split. Always 0 unless direct().
   virtual std::size_t try_write(std::string_view bytes, boost::system::error_code& failure) = 0;
 
-  /// Is try_write of use? Not with TLS: its state may be touched only by the thread that runs the loop.
+  /// True if try_write works. Not with TLS: only the thread that runs the loop may access its state.
   [[nodiscard]] virtual bool direct() const noexcept = 0;
 
-  /// Ends everything; handlers under way get operation_aborted. What was written still arrives, if it can.
-  /// May be called again.
+  /// Ends all operations; their handlers get operation_aborted. Bytes that were written still arrive if
+  /// possible. May be called again.
   virtual void close() noexcept = 0;
 
-  /// The same, but what was written and has not arrived never will, as far as it is up to this machine: no
-  /// copy comes behind one that is sent again over another connection.
+  /// Like close(), but this machine discards all written bytes that have not arrived: no late copy follows a
+  /// request that is sent again over another connection.
   virtual void reset() noexcept = 0;
 
-  /// "127.0.0.1:6379", "/run/redis.sock": who answers, or what is being tried.
+  /// "127.0.0.1:6379", "/run/redis.sock": the peer, or the address being tried.
   [[nodiscard]] virtual std::string peer() const = 0;
 
-  /// What an error of reading or writing says to people.
+  /// The text of a read or write error for messages.
   [[nodiscard]] virtual std::string words_for(boost::system::error_code const& failure) const {
     return failure.message();
   }
 
-  /// Whom it serves, for its handlers: the owner's own business, under its lock. Null: nobody any more.
+  /// The session that its handlers serve: set by that session, under its lock. Null: none any more.
   session* owner = nullptr;
 };
 
-/// The transport for `to`. Throws error{errc::bad_url} for files of certificates or keys that can't be read.
+/// Makes the transport for `to`. Throws error{errc::bad_url} for unreadable certificate or key files.
 [[nodiscard]] std::shared_ptr<transport> make_transport(boost::asio::io_context& io, endpoint const& to);
 
 }  // namespace holdfast::net

@@ -12,14 +12,13 @@
 
 namespace holdfast::net {
 
-// Messages quote only parts that can't be a piece of a password put in the wrong place: never port, path or
-// host.
-void url_text::bad(std::string const& why) { throw error{errc::bad_url, "URL: " + why}; }
+// Messages quote only parts that can't be a piece of a misplaced password: never port, path or host.
+void url_text::bad(std::string const& reason) { throw error{errc::bad_url, "URL: " + reason}; }
 
 void url_text::check_at(std::string_view rest) {
-  auto const at = rest.find('@');
-  if (at == std::string_view::npos) return;
-  if (at > rest.find_first_of("/?#") || rest.find('@', at + 1) != std::string_view::npos) {
+  auto const at_sign = rest.find('@');
+  if (at_sign == std::string_view::npos) return;
+  if (at_sign > rest.find_first_of("/?#") || rest.find('@', at_sign + 1) != std::string_view::npos) {
     url_text::bad(
         "'@' may stand only before the host; percent-encode @ / ? # % in user, password, paths and "
         "parameters "
@@ -46,10 +45,10 @@ constexpr auto allowed_schemes =
     "redis+quorum:// (several hosts)";
 constexpr std::size_t longest_socket_path = 107;  // sun_path, with its end
 
-/// What was percent-encoded, as it was meant.
-std::string decoded(urls::pct_string_view part, std::string const& what) {
+/// Decodes a percent-encoded part; `part_name` names it in messages.
+std::string decoded(urls::pct_string_view part, std::string const& part_name) {
   auto text = part.decode();
-  if (text.find('\0') != std::string::npos) bad(what + " contains a zero byte (%00)");
+  if (text.find('\0') != std::string::npos) bad(part_name + " contains a zero byte (%00)");
   return text;
 }
 
@@ -172,9 +171,9 @@ void read_parameters(urls::url_view const& url, endpoint& to, bool db_given) {
 /// The URL with its password replaced.
 std::string without_password(std::string text, urls::url_view const& url) {
   if (!url.has_password()) return text;
-  auto const at = text.find('@');
+  auto const at_sign = text.find('@');
   auto const size = url.encoded_password().size();
-  return text.replace(at - size, size, "***");
+  return text.replace(at_sign - size, size, "***");
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-/// Where a server is, from a URL.
+/// The address and options of a server, from a URL.
 #pragma once
 
 #include <holdfast/options.hpp>
@@ -9,7 +9,7 @@
 
 namespace holdfast::net {
 
-/// Files in PEM; empty ones aren't used.
+/// Files in PEM; an empty name means none.
 struct tls_options {
   std::string ca;      ///< authorities to trust instead of the system's
   std::string cert;    ///< our certificate chain
@@ -28,13 +28,13 @@ struct endpoint {
   std::string password;
   int db = 0;
   tls_options tls;
-  holdfast::wire wire = holdfast::wire::automatic;  ///< how locks look there; automatic: it doesn't say
+  holdfast::wire wire = holdfast::wire::automatic;  ///< the format of locks there; automatic: not given
   std::string display;                              ///< the URL for messages, its password as ***
 };
 
 /// Reads `redis://[user:password@]host[:port][/db]`, `rediss://` (TLS) with `?ca= cert= key= verify=`,
-/// `redis+unix://[user:password@]/path/of/socket[?db=n]` (or `unix://`), and plain `host[:port]`; with all of
-/// them `?wire=plain|redisson`.
+/// `redis+unix://[user:password@]/path/of/socket[?db=n]` (or `unix://`), and plain `host[:port]`; any may
+/// have `?wire=plain|redisson`.
 /// Throws error{errc::bad_url} that names the wrong part and what is allowed, and never shows the password.
 [[nodiscard]] endpoint parse_url(std::string_view url);
 

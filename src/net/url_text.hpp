@@ -1,4 +1,4 @@
-/// What all that read URLs have in common.
+/// The parts that all URL parsers have in common.
 #pragma once
 
 #include <string>
@@ -7,11 +7,11 @@
 namespace holdfast::net::url_text {
 
 /// Throws error{errc::bad_url}.
-[[noreturn]] void bad(std::string const& why);
+[[noreturn]] void bad(std::string const& reason);
 
-/// An '@' that isn't encoded belongs between password and host, once. Anywhere else it is most likely part of
-/// a password, or follows a password that holds a '/', '?' or '#': such text can't be taken apart, nor be
-/// shown. `rest` is what follows the scheme.
+/// Throws for an '@' in the wrong place. An unencoded '@' belongs between password and host, once. Anywhere
+/// else it is most likely part of a password, or follows a password that holds a '/', '?' or '#': such text
+/// can neither be parsed nor shown. `rest` is the URL after the scheme.
 void check_at(std::string_view rest);
 
 /// The parameter `name`, which must be yes or no.

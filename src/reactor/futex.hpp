@@ -1,4 +1,4 @@
-/// Putting a thread to sleep until a word in memory changes.
+/// Puts a thread to sleep until a word in memory changes.
 #pragma once
 
 #include <linux/futex.h>
@@ -10,16 +10,16 @@
 
 namespace holdfast::reactor {
 
-/// Sleeps while `word` is `old`; may also return for no reason. Not std::atomic::wait, whose libstdc++
-/// version yields the processor several times first: with hundreds of callers on few processors that costs
-/// more than all the rest.
+/// Sleeps while `word` is `old`; may also return spuriously. Not std::atomic::wait: libstdc++'s version first
+/// yields the processor several times. With hundreds of callers on few processors that costs more than all
+/// the rest.
 inline void futex_wait(std::atomic<int>& word, int old) noexcept {
   static_assert(sizeof(std::atomic<int>) == sizeof(int));
   ::syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, old, nullptr, nullptr, 0);
 }
 
-/// Wakes whoever sleeps on it. The word itself isn't touched, so it may be gone by now: then nobody sleeps
-/// there, or somebody wakes for no reason.
+/// Wakes all threads that sleep on the word. Doesn't access the word, so its lifetime may have ended: then no
+/// thread sleeps there, or one wakes spuriously.
 inline void futex_wake(std::atomic<int>* word) noexcept {
   ::syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, INT_MAX, nullptr, nullptr, 0);
 }

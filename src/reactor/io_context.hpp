@@ -1,5 +1,5 @@
-/// Asio's event loop by name, for headers that pass it on: what includes Asio itself takes seconds to
-/// compile.
+/// A forward declaration of Asio's event loop, for headers that only pass it on: including Asio itself takes
+/// seconds to compile.
 #pragma once
 
 // NOLINTNEXTLINE(modernize-concat-nested-namespaces): named by Boost

@@ -14,27 +14,27 @@
 namespace holdfast::reactor {
 namespace {
 
-/// How soon the keeper looks again after callers have been driving, and how far that grows while they go on.
-/// Whoever stops driving wakes it when something is due before that.
+/// The keeper's interval between checks after callers have been driving, and the limit to which it grows
+/// while they go on. A thread that stops driving wakes the keeper when a timer is due earlier.
 constexpr std::chrono::milliseconds shortest_nap{2};
 constexpr std::chrono::milliseconds longest_nap{64};
 
-/// So many callbacks of one client may wait at a time, each on a thread that was its keeper.
+/// The limit on callbacks of one client that wait at a time, each on a former keeper.
 constexpr int most_relieved = 32;
 
-/// So many calls can be deferred without asking for memory, once there have been as many.
+/// The number of deferred calls whose memory is kept for reuse.
 constexpr std::size_t most_spare = 64;
 
 }  // namespace
 
-/// Of a thread; one for each client whose callbacks it is inside of.
+/// The callbacks that a thread is inside of: one object for each client, linked from the innermost outwards.
 struct loop::callbacks {
-  loop& of;
+  loop& owner;
   callbacks* outer;
   int const generation = fork_generation();
-  calls batch{};  ///< behind the one that runs
+  calls batch{};  ///< behind the callback that runs
 
-  /// This process was forked inside of them: they are copies of its parent's, as is their client.
+  /// True if this process was forked inside of them: they are copies of its parent's, as is their client.
   [[nodiscard]] bool of_parent() const noexcept { return generation != fork_generation(); }
 
   static constinit thread_local callbacks* innermost;
@@ -43,7 +43,7 @@ struct loop::callbacks {
 constinit thread_local loop::callbacks* loop::callbacks::innermost = nullptr;
 
 loop::loop() : io_{std::make_unique<boost::asio::io_context>(1)}, timers_{*this, room_of_timers_} {
-  io_->get_executor().on_work_started();  // so that run_one() waits also when nobody has asked for anything
+  io_->get_executor().on_work_started();  // so that run_one() also waits when no operation is pending
 }
 
 loop::~loop() {
@@ -52,20 +52,20 @@ loop::~loop() {
   timers_.close();
 }
 
-void loop::wait(lock& hold, blocked_thread& one) noexcept {
+void loop::wait(lock& hold, blocked_thread& thread) noexcept {
   run_deferred(hold);
-  while (one.done_.load(std::memory_order_relaxed) == 0) {
+  while (thread.done_.load(std::memory_order_relaxed) == 0) {
     if (polling_) {
       flush_all(false);
-      one.asleep_ = true;
+      thread.asleep_ = true;
       ++parked_;
       unlock(hold);
-      while (one.done_.load(std::memory_order_acquire) == 0) futex_wait(one.done_, 0);
-      return;  // without the lock: whoever woke us has it, or somebody who is faster
+      while (thread.done_.load(std::memory_order_acquire) == 0) futex_wait(thread.done_, 0);
+      return;  // without the lock: another thread may hold it
     }
     polling_ = true;
     driver_ = std::this_thread::get_id();
-    driver_waits_ = &one;
+    driver_waits_ = &thread;
     ++drives_;
     turn(hold);
     let_go();
@@ -74,22 +74,22 @@ void loop::wait(lock& hold, blocked_thread& one) noexcept {
   leave(hold);
 }
 
-void loop::wake(blocked_thread& one) noexcept {
-  if (std::exchange(one.finished_, true)) return;
-  if (!one.asleep_) {
-    if (driver_waits_ == &one && driver_ != std::this_thread::get_id()) interrupt();
-    one.done_.store(1, std::memory_order_release);
+void loop::wake(blocked_thread& thread) noexcept {
+  if (std::exchange(thread.finished_, true)) return;
+  if (!thread.asleep_) {
+    if (driver_waits_ == &thread && driver_ != std::this_thread::get_id()) interrupt();
+    thread.done_.store(1, std::memory_order_release);
     return;
   }
-  one.asleep_ = false;
+  thread.asleep_ = false;
   --parked_;
   ++served_;
-  (woken_last_ == nullptr ? woken_first_ : woken_last_->woken_next_) = &one;
-  woken_last_ = &one;
+  (woken_last_ == nullptr ? woken_first_ : woken_last_->woken_next_) = &thread;
+  woken_last_ = &thread;
 }
 
-/// Threads are woken when the lock is free: woken before, they would only run into it. Each is in the list
-/// for as long as it sleeps, and gone once it is told.
+/// Wakes threads after the lock is free: earlier they would only block on it. A blocked_thread may be
+/// destroyed as soon as its `done_` is set.
 void loop::unlock(lock& hold) noexcept {
   mend();
   auto* next = std::exchange(woken_first_, nullptr);
@@ -118,8 +118,8 @@ void loop::defer(callback<void()> f) {
 
 void loop::leave(lock& hold) noexcept {
   auto const inside_callback = in_callbacks();
-  // Inside one, bytes are collected for the end of all callbacks; but others may have gone to sleep
-  // meanwhile.
+  // Inside a callback, bytes are collected until the end of all callbacks; but other threads may have gone to
+  // sleep meanwhile.
   if (!inside_callback) flush_all(false);
   auto const by_keeper = inside_callback && is_keeper();
   if (!polling_ && !by_keeper && need_keeper()) wake_keeper();
@@ -127,13 +127,13 @@ void loop::leave(lock& hold) noexcept {
   unlock(hold);
 }
 
-void loop::mark_dirty(flushable& one) noexcept {
-  if (!one.is_linked()) dirty_.push_back(one);
+void loop::mark_dirty(flushable& writer) noexcept {
+  if (!writer.is_linked()) dirty_.push_back(writer);
 }
 
-void loop::forget(flushable& one) noexcept {
-  one.unlink();
-  one.known_.unlink();
+void loop::forget(flushable& writer) noexcept {
+  writer.unlink();
+  writer.known_.unlink();
 }
 
 bool loop::stop(lock& hold, bool exiting) noexcept {
@@ -154,7 +154,7 @@ bool loop::stop(lock& hold, bool exiting) noexcept {
   return !inside_callback && relieved_ == 0;
 }
 
-/// Blocks until something happens and handles all that did.
+/// Blocks until an event occurs, and handles all events that have occurred.
 void loop::turn(lock& hold) noexcept {
   flush_all(true);
   interrupted_ = false;
@@ -162,14 +162,14 @@ void loop::turn(lock& hold) noexcept {
   auto const all_ran = run_handlers();
   hold.lock();
   if (!all_ran) {
-    for (auto& one : known_) one.on_lost_handler();
+    for (auto& writer : known_) writer.on_lost_handler();
     torn();
   }
   flush_all(true);
   mend();
 }
 
-/// False: something was thrown on the way.
+/// False: a handler threw.
 bool loop::run_handlers() noexcept {
   auto fine = true;
   try {
@@ -191,10 +191,10 @@ void loop::flush_all(bool driving) noexcept {
   flushables now;
   now.swap(dirty_);
   while (!now.empty()) {
-    auto& one = now.front();
+    auto& writer = now.front();
     now.pop_front();
     try {
-      if (!one.flush(driving)) mark_dirty(one);
+      if (!writer.flush(driving)) mark_dirty(writer);
     } catch (std::exception const&) {
       torn();
     }
@@ -204,29 +204,29 @@ void loop::flush_all(bool driving) noexcept {
 
 void loop::run_deferred(lock& hold) noexcept {
   if (deferred_.empty() || in_callbacks()) return;
-  callbacks mine{.of = *this, .outer = callbacks::innermost};
-  callbacks::innermost = &mine;
+  callbacks running{.owner = *this, .outer = callbacks::innermost};
+  callbacks::innermost = &running;
   while (!deferred_.empty()) {
-    mine.batch.splice(mine.batch.end(), deferred_);
+    running.batch.splice(running.batch.end(), deferred_);
     unlock(hold);
     calls used;
-    while (!mine.batch.empty()) {
-      used.splice(used.begin(), mine.batch, mine.batch.begin());
+    while (!running.batch.empty()) {
+      used.splice(used.begin(), running.batch, running.batch.begin());
       run(used.front());
-      if (mine.of_parent()) std::abort();  // all that would follow is the parent's
-      used.front().reset();                // what it holds goes without the lock, too
+      if (running.of_parent()) std::abort();  // everything that would follow belongs to the parent
+      used.front().reset();                   // destroys its captures without the lock, too
       if (used.size() > most_spare) used.pop_front();
     }
     hold.lock();
     if (spare_.size() + used.size() <= most_spare) spare_.splice(spare_.end(), used);
   }
-  callbacks::innermost = mine.outer;
+  callbacks::innermost = running.outer;
   flush_all(false);
 }
 
-void loop::run(callback<void()>& one) noexcept {
+void loop::run(callback<void()>& function) noexcept {
   try {
-    one();
+    function();
   } catch (std::exception const& thrown) {
     complain(thrown.what());
   } catch (...) {
@@ -234,25 +234,25 @@ void loop::run(callback<void()>& one) noexcept {
   }
 }
 
-void loop::complain(char const* what) noexcept {
+void loop::complain(char const* text) noexcept {
   try {
-    if (on_exception_) on_exception_(what);
+    if (on_exception_) on_exception_(text);
   } catch (std::exception const&) {
-    return;  // there is no memory for it, perhaps, and nobody else to be told
+    return;  // out of memory, perhaps; there is nowhere else to report it
   }
 }
 
-/// Of this client, perhaps with callbacks of others inside them.
+/// True inside callbacks of this client, perhaps with callbacks of other clients inside them.
 bool loop::in_callbacks() const noexcept {
-  for (auto const* one = callbacks::innermost; one != nullptr; one = one->outer) {
-    if (&one->of == this) return true;
+  for (auto const* level = callbacks::innermost; level != nullptr; level = level->outer) {
+    if (&level->owner == this) return true;
   }
   return false;
 }
 
 bool loop::may_wait() noexcept {
-  for (auto* one = callbacks::innermost; one != nullptr; one = one->outer) {
-    if (!one->of_parent() && !one->of.pass_on(*one)) return false;
+  for (auto* level = callbacks::innermost; level != nullptr; level = level->outer) {
+    if (!level->of_parent() && !level->owner.pass_on(*level)) return false;
   }
   return true;
 }
@@ -260,7 +260,7 @@ bool loop::may_wait() noexcept {
 bool loop::pass_on(callbacks& rest) noexcept {
   lock const hold{mutex_};
   deferred_.splice(deferred_.begin(), rest.batch);
-  if (stopping_) return true;  // nothing is waited for any more
+  if (stopping_) return true;  // waits end at once now
   if (is_keeper() && !relieve()) return false;
   leave_to_keeper();
   return true;
@@ -280,12 +280,12 @@ bool loop::relieve() noexcept {
   return true;
 }
 
-/// What is deferred, since this thread waits in a callback and can't run it.
+/// Hands the deferred functions on, since this thread waits in a callback and can't run them.
 void loop::leave_to_keeper() noexcept {
   if (deferred_.empty()) return;
   passed_on_ = true;
   if (polling_) {
-    interrupt();  // whoever drives comes back and runs them
+    interrupt();  // the driver returns from Asio and runs them
   } else {
     wake_keeper();
   }
@@ -298,7 +298,7 @@ void loop::let_go() noexcept {
   if (in_callbacks()) {
     leave_to_keeper();
   } else if (!deferred_.empty() && !is_keeper() && need_keeper()) {
-    wake_keeper();  // callbacks may take their time: let somebody else drive meanwhile
+    wake_keeper();  // callbacks may take long: another thread drives meanwhile
   }
 }
 
@@ -320,7 +320,7 @@ void loop::wake_keeper() noexcept {
 void loop::interrupt() noexcept {
   if (interrupted_) return;
   interrupted_ = true;
-  // One that the driver hasn't come to yet brings it back, too; and there is room for one.
+  // A post that the driver hasn't run yet makes it return, too; and there is room for one only.
   if (interrupt_posted_.exchange(true)) return;
   boost::asio::post(*io_, in_room{&room_of_interrupt_, [this] { interrupt_posted_ = false; }});
 }
@@ -339,7 +339,7 @@ void loop::keep() noexcept {
     keeper_back_ = time_point::max();
     if (std::exchange(passed_on_, false)) run_deferred(hold);
     if (!is_keeper()) break;
-    if (polling_ || (!keeper_wanted_ && drives_ != before)) {  // stay out of the callers' way
+    if (polling_ || (!keeper_wanted_ && drives_ != before)) {  // leave driving to the callers
       keeper_wanted_ = false;
       nap = std::min(nap * 2, longest_nap);
       continue;
@@ -351,7 +351,7 @@ void loop::keep() noexcept {
       driver_ = std::this_thread::get_id();
       auto const served = served_;
       turn(hold);
-      // The last caller was served, perhaps one that came during this turn: the next one had better drive
+      // The last caller was served, perhaps one that came during this turn: the next caller should drive
       // itself.
       served_alone = served_ != served && parked_ == 0 && interest_ == 0;
       let_go();

@@ -1,4 +1,4 @@
-/// The loop, and who drives it.
+/// The event loop of a client, and the rule by which threads drive it.
 #pragma once
 
 #include <atomic>
@@ -23,7 +23,7 @@ namespace holdfast::reactor {
 
 using lock = std::unique_lock<std::mutex>;
 
-/// A thread that waits for something: on its stack, finished by whoever brings the news.
+/// A thread that waits in loop::wait: an object on its stack, until another call wakes it with loop::wake.
 class blocked_thread {
  public:
   blocked_thread() = default;
@@ -34,11 +34,11 @@ class blocked_thread {
   friend class loop;
   std::atomic<int> done_{0};
   bool asleep_ = false;                   ///< counted in loop::parked_
-  bool finished_ = false;                 ///< and `done_` follows when the lock is free, if it was asleep
-  blocked_thread* woken_next_ = nullptr;  ///< of those
+  bool finished_ = false;                 ///< if it was asleep, `done_` follows when the lock is free
+  blocked_thread* woken_next_ = nullptr;  ///< next in the list of loop::woken_first_
 };
 
-/// Something with bytes to write at the end of a turn.
+/// An object with bytes to write at the end of a turn.
 class flushable
     : public boost::intrusive::list_base_hook<boost::intrusive::link_mode<boost::intrusive::auto_unlink>> {
  public:
@@ -47,12 +47,11 @@ class flushable
   flushable& operator=(flushable const&) = delete;
   virtual ~flushable() = default;
 
-  /// `driving`: this thread runs the loop, so it may touch anything. Otherwise it may do what is safe beside
-  /// the one that does, and answers whether everything is on its way.
+  /// `driving`: this thread runs the loop, so flush may access anything. Otherwise flush does only what is
+  /// safe beside the driver, and returns false if bytes are left for it.
   virtual bool flush(bool driving) = 0;
 
-  /// An exception has come out of Asio, of which only this is known: that some handler was lost, perhaps one
-  /// of this one's.
+  /// Called after an exception came out of Asio: some handler was lost, perhaps one of this object's.
   virtual void on_lost_handler() noexcept = 0;
 
  private:
@@ -60,28 +59,28 @@ class flushable
   boost::intrusive::list_member_hook<boost::intrusive::link_mode<boost::intrusive::auto_unlink>> known_;
 };
 
-/// One event loop per client, its lock, and the rule of who drives it:
+/// One event loop per client, its lock, and the rule by which threads drive it:
 ///
-/// - All state of a client is touched under the one lock. Nobody blocks while holding it: not in epoll_wait,
-/// not in a
-///   callback of the user. So a caller that needs no network (a handoff, say) needs no thread but its own.
-/// - *Whoever waits drives*: a blocking caller that finds the loop free runs it until its own reply is there:
-/// as few
-///   thread switches as a plain blocking client.
-/// - Otherwise it sleeps, and whoever drives wakes it. The *keeper* thread drives when callers have something
-/// under way
-///   and none of them drives, or when nothing has happened for a while (renewals, messages). It leaves when
-///   the last of several callers is served, so that the next one drives itself.
-/// - Callbacks of one client don't run inside one another. One that waits passes those behind it on to the
-///   keeper; if it runs on the keeper itself, to a new one, and this thread ends when it has gone through.
+/// - All state of a client is accessed under one lock. No thread blocks while it holds the lock: not in
+///   epoll_wait, not in a callback of the user. So a caller that needs no network (a handoff, say) needs no
+///   other thread.
+/// - *A waiting thread drives*: a blocking caller that finds the loop free runs it until its own reply has
+///   come: as few thread switches as a plain blocking client.
+/// - Otherwise the caller sleeps, and the driver wakes it. The *keeper* thread drives when callers have
+///   requests under way and none of them drives, or when nothing has happened for a while (renewals,
+///   messages). It stops driving when the last of several callers is served, so that the next caller drives
+///   itself.
+/// - Callbacks of one client don't run inside one another. A callback that waits passes the callbacks behind
+///   it on to the keeper. A callback that waits on the keeper itself passes them on to a new keeper, and the
+///   old keeper's thread ends after the callback.
 ///
-/// Commands leave in one write per turn: what a turn's handlers and callbacks add is written at its end. A
-/// caller beside the driver writes by itself while little is under way; otherwise the driver collects.
+/// Commands leave in one write per turn: commands that a turn's handlers and callbacks add are written at its
+/// end. A caller beside the driver writes by itself while little is under way; otherwise the driver collects.
 ///
-/// *An allocation may fail anywhere.* Nothing in here needs one but defer() of a single call, and starting
-/// the keeper. What handlers, timers and flushes throw ends none of the others: it is noted (torn), and
-/// before the lock is free again whoever keeps the state of the client is told, so that it sees what was left
-/// undone.
+/// *An allocation may fail anywhere.* The loop itself allocates only in defer() of a single call and in
+/// start_keeper(). An exception from a handler, timer or flush stops none of the others. It is recorded
+/// (torn), and before the lock is free again the owner of the client's state is called (on_out_of_memory), to
+/// complete what was left undone.
 class loop {
  public:
   loop();
@@ -92,64 +91,66 @@ class loop {
   [[nodiscard]] boost::asio::io_context& io() noexcept { return *io_; }
   [[nodiscard]] std::mutex& mutex() noexcept { return mutex_; }
 
-  // All of the following are called with the lock held; those that take it as an argument may let go of it
-  // for a while.
+  // All of the following are called with the lock held. Functions that take the lock as an argument may
+  // release it for a while.
 
-  /// Before the first thing is begun that may have to go on when nobody waits: once there is a keeper nothing
-  /// needs a thread any more that may not be had. Throws std::system_error.
+  /// Called before the first operation that may have to continue while no caller waits: once the keeper runs,
+  /// no operation needs a thread that might be unavailable. Throws std::system_error.
   void start_keeper();
 
-  /// Lets go of the lock, and blocks until finish(one) was called, driving the loop if nobody else does.
-  void wait(lock& hold, blocked_thread& one) noexcept;
+  /// Releases the lock, and blocks until wake(thread) was called. Drives the loop if no other thread does.
+  void wait(lock& hold, blocked_thread& thread) noexcept;
 
-  /// Lets a waiting thread go.
-  void wake(blocked_thread& one) noexcept;
+  /// Ends the wait of a thread.
+  void wake(blocked_thread& thread) noexcept;
 
   using calls = std::list<callback<void()>>;
-  /// Runs f later, without the lock: on this thread at the end of its turn or call. For all that belongs to
-  /// the user. Throws std::bad_alloc, and then it's as if it hadn't been called.
+  /// Runs f later, without the lock: on this thread at the end of its turn or call. For all code of the user.
+  /// Throws std::bad_alloc, and then has no effect.
   void defer(callback<void()> f);
-  /// The same for calls that were made ready before.
+  /// The same for calls that were allocated before.
   void defer(calls&& ready) noexcept { deferred_.splice(deferred_.end(), ready); }
 
-  /// At the end of a call that doesn't wait: gets bytes on their way, lets go of the lock, wakes whom it
-  /// finished, and runs what was deferred.
+  /// At the end of a call that doesn't wait: sends bytes, releases the lock, wakes the threads whose wait has
+  /// ended, and runs the deferred functions.
   void leave(lock& hold) noexcept;
 
-  void mark_dirty(flushable& one) noexcept;
-  /// One that is told of lost handlers.
-  void remember(flushable& one) noexcept { known_.push_back(one); }
-  void forget(flushable& one) noexcept;
+  void mark_dirty(flushable& writer) noexcept;
+  /// Registers an object for on_lost_handler().
+  void remember(flushable& writer) noexcept { known_.push_back(writer); }
+  void forget(flushable& writer) noexcept;
 
-  void arm(timer& one, time_point when) noexcept { timers_.arm(one, when); }
+  void arm(timer& timer, time_point when) noexcept { timers_.arm(timer, when); }
 
-  /// Called under the lock, before that is free again, when something was thrown at a place where nobody
-  /// could be told: what was to be done there is not done, or half. Doesn't throw, and asks for no memory.
+  /// `f` is called under the lock, before the lock is free again, after an exception in code that had no
+  /// caller to report it to: that code's work is undone, or half done. `f` doesn't throw, and allocates
+  /// nothing.
   void on_out_of_memory(callback<void()> f) noexcept { on_torn_ = std::move(f); }
-  /// That is so.
+  /// Records such an exception.
   void torn() noexcept { torn_ = true; }
-  /// Calls that function if it is.
+  /// Calls that function if an exception was recorded.
   void mend() noexcept;
 
-  /// Called, without the lock, with what a deferred function threw.
-  void on_exception(std::function<void(std::string const& what)> f) { on_exception_ = std::move(f); }
+  /// Called, without the lock, with the text of an exception from a deferred function.
+  void on_exception(std::function<void(std::string const& text)> f) { on_exception_ = std::move(f); }
 
-  /// Counts what is under way without a thread that waits for it: somebody has to drive while there is any.
+  /// Counts operations under way that no thread waits for: while there are any, some thread has to drive.
   void add_interest(int n) noexcept { interest_ += n; }
 
-  /// Ends the keeper, waiting for it and for those that were it before. Afterwards only wait() drives. False:
-  /// some thread is inside a callback still, and the loop has to outlive it. Such are not waited for when
-  /// this thread is one of them, or the process is `exiting`, where they may wait for what doesn't come any
-  /// more.
+  /// Ends the keeper, and waits for it and for former keepers. Afterwards only wait() drives. False: a thread
+  /// is still inside a callback, and the loop has to outlive that thread. Former keepers are not waited for
+  /// when this thread is inside a callback itself, or when the process is `exiting`: then their callbacks may
+  /// wait for events that won't happen any more.
   bool stop(lock& hold, bool exiting = false) noexcept;
 
-  /// Asked without any lock by a thread that is about to wait for what a callback may have to bring, such as
-  /// a lease that another one has got: if it is inside callbacks itself, those that stand behind are another
-  /// thread's from now on. False: there is no thread for them, so it might wait for ever.
+  /// Called without any lock by a thread that is about to wait for an event that a callback may have to
+  /// bring, such as a lease that another thread has obtained. If this thread is inside callbacks, the
+  /// callbacks behind them are handed to another thread. False: there is no thread for them, so the wait
+  /// might never end.
   [[nodiscard]] static bool may_wait() noexcept;
 
  private:
-  struct callbacks;  ///< what a thread runs of them at the moment
+  struct callbacks;  ///< the callbacks of one client that a thread runs at the moment
   using flushables = boost::intrusive::list<flushable, boost::intrusive::constant_time_size<false>>;
   using known_flushables = boost::intrusive::list<
       flushable, boost::intrusive::member_hook<flushable, decltype(flushable::known_), &flushable::known_>,
@@ -160,8 +161,8 @@ class loop {
   void unlock(lock& hold) noexcept;
   void flush_all(bool driving) noexcept;
   void run_deferred(lock& hold) noexcept;
-  void run(callback<void()>& one) noexcept;
-  void complain(char const* what) noexcept;
+  void run(callback<void()>& function) noexcept;
+  void complain(char const* text) noexcept;
   [[nodiscard]] bool in_callbacks() const noexcept;
   [[nodiscard]] bool pass_on(callbacks& rest) noexcept;
   [[nodiscard]] bool relieve() noexcept;
@@ -179,45 +180,45 @@ class loop {
   std::mutex mutex_;
   timers timers_;
 
-  bool polling_ = false;      ///< somebody drives
-  std::thread::id driver_{};  ///< who
+  bool polling_ = false;      ///< a thread drives
+  std::thread::id driver_{};  ///< that thread
   blocked_thread const* driver_waits_ = nullptr;
-  bool interrupted_ = false;                   ///< the driver was told to come back
-  std::atomic<bool> interrupt_posted_{false};  ///< and hasn't heard it yet
+  bool interrupted_ = false;                   ///< the driver was told to return from Asio
+  std::atomic<bool> interrupt_posted_{false};  ///< the post that tells it hasn't run yet
   bool torn_ = false;
   callback<void()> on_torn_;
   int parked_ = 0;            ///< threads asleep in wait()
-  std::uint64_t served_ = 0;  ///< how many of them have been finished
+  std::uint64_t served_ = 0;  ///< number of sleeping threads whose wait has ended
   int interest_ = 0;
-  std::uint64_t drives_ = 0;  ///< how often a caller drove
+  std::uint64_t drives_ = 0;  ///< number of times that a caller drove
   std::function<void(std::string const&)> on_exception_;
   flushables dirty_;
   known_flushables known_;
   calls deferred_;
-  calls spare_;  ///< empty ones, to be used again
-  /// Threads that are finished and asleep: woken when the lock is free again.
+  calls spare_;  ///< empty functions, to be used again
+  /// Sleeping threads whose wait has ended: woken when the lock is free again.
   blocked_thread* woken_first_ = nullptr;
   blocked_thread* woken_last_ = nullptr;
 
   std::thread keeper_;
-  int relieved_ = 0;  ///< threads that were the keeper, and wait in a callback
+  int relieved_ = 0;  ///< former keepers, which wait in a callback
   std::condition_variable keeper_cv_;
   bool keeper_wanted_ = false;
-  bool passed_on_ = false;  ///< it is to run what is deferred
+  bool passed_on_ = false;  ///< the keeper is to run the deferred functions
   bool stopping_ = false;
-  time_point keeper_back_ = time_point::max();  ///< when a keeper that sleeps looks again
+  time_point keeper_back_ = time_point::max();  ///< when a sleeping keeper checks again
 };
 
-/// The lock, for a handler of Asio's. What went wrong under it is mended before others get it.
+/// Holds the lock for a handler of Asio's. Calls mend() before the lock is released.
 class handling {
  public:
-  explicit handling(loop& on) : on_{on}, hold_{on.mutex()} {}
-  ~handling() { on_.mend(); }
+  explicit handling(loop& loop) : loop_{loop}, hold_{loop.mutex()} {}
+  ~handling() { loop_.mend(); }
   handling(handling const&) = delete;
   handling& operator=(handling const&) = delete;
 
  private:
-  loop& on_;
+  loop& loop_;
   std::lock_guard<std::mutex> hold_;
 };
 

@@ -1,4 +1,4 @@
-/// Memory for an operation of Asio's, had beforehand.
+/// Preallocated memory for one of Asio's operations.
 #pragma once
 
 #include <cstddef>
@@ -6,24 +6,25 @@
 
 namespace holdfast::reactor {
 
-/// Room for one operation, of which there is never more than one at a time: to begin it can't fail. Asio
-/// gives the room back before it calls the handler, which may begin the next one. An io_context that is
-/// destroyed looks at what it didn't get to do, so this outlives it, or belongs to what the handler owns.
+/// Room for an operation of which there is never more than one at a time: starting it can't fail. Asio gives
+/// the room back before it calls the handler, which may start the next operation. The destructor of an
+/// io_context accesses its pending operations, so the room outlives the io_context, or belongs to an object
+/// that the handler owns.
 class room_for_one {
  public:
   template <class T>
   struct allocator {
     using value_type = T;
 
-    explicit allocator(room_for_one& in) noexcept : room{&in} {}
+    explicit allocator(room_for_one& storage) noexcept : room{&storage} {}
     template <class U>
-    allocator(allocator<U> const& other) noexcept : room{other.room} {}  // NOLINT(*-explicit-*): as it has to
+    allocator(allocator<U> const& other) noexcept : room{other.room} {}  // NOLINT(*-explicit-*): required
 
     [[nodiscard]] T* allocate(std::size_t /*n: 1*/) noexcept {
       static_assert(sizeof(T) <= sizeof(room->bytes_) && alignof(T) <= alignof(std::max_align_t));
       return reinterpret_cast<T*>(room->bytes_);
     }
-    void deallocate(T* /*at*/, std::size_t /*n*/) noexcept {}
+    void deallocate(T* /*p*/, std::size_t /*n*/) noexcept {}
 
     template <class U>
     friend bool operator==(allocator const& a, allocator<U> const& b) noexcept {
@@ -41,7 +42,7 @@ class room_for_one {
   alignas(std::max_align_t) std::byte bytes_[256];
 };
 
-/// A handler whose operation is put into that room.
+/// A handler whose operation is allocated in a room_for_one.
 template <class F>
 struct in_room {
   using allocator_type = room_for_one::allocator<std::byte>;

@@ -28,8 +28,8 @@ struct timers::descriptor : boost::asio::posix::basic_stream_descriptor<> {
   using basic_stream_descriptor::basic_stream_descriptor;
 };
 
-timers::timers(loop& on, room_for_one& room)
-    : on_{on}, room_{room}, fd_{std::make_unique<descriptor>(on.io())} {
+timers::timers(loop& loop, room_for_one& room)
+    : loop_{loop}, room_{room}, fd_{std::make_unique<descriptor>(loop.io())} {
   auto const fd = make_timerfd();
   boost::system::error_code failure;
   try {
@@ -47,10 +47,10 @@ timers::timers(loop& on, room_for_one& room)
 
 timers::~timers() = default;
 
-void timers::arm(timer& one, time_point when) noexcept {
-  one.unlink();
-  one.when_ = when;
-  queue_.insert(one);
+void timers::arm(timer& timer, time_point when) noexcept {
+  timer.unlink();
+  timer.when_ = when;
+  queue_.insert(timer);
   if (when < set_for_) set(when);
 }
 
@@ -65,7 +65,7 @@ void timers::close() noexcept {
 
 void timers::set(time_point when) noexcept {
   set_for_ = when;
-  // A time of zero would switch the timer off, so one that is past becomes the first nanosecond.
+  // A time of zero would disarm the descriptor, so a time in the past becomes the first nanosecond.
   auto const since_boot = std::max(when.time_since_epoch(), boot_clock::duration{1});
   auto const seconds = std::chrono::floor<std::chrono::seconds>(since_boot);
   itimerspec value{};
@@ -77,7 +77,7 @@ void timers::set(time_point when) noexcept {
 void timers::watch() {
   auto on_readable = [this](boost::system::error_code failure) {
     if (failure) return;
-    handling const hold{on_};
+    handling const hold{loop_};
     std::uint64_t expirations = 0;
     [[maybe_unused]] auto const read = ::read(fd_->native_handle(), &expirations, sizeof expirations);
     fire_due();
@@ -92,9 +92,9 @@ void timers::fire_due() {
     auto& due = *queue_.begin();
     due.unlink();
     try {
-      due.fire_();  // may arm it again, or destroy it
+      due.fire_();  // may arm the timer again, or destroy it
     } catch (std::exception const&) {
-      on_.torn();
+      loop_.torn();
     }
   }
   set_for_ = time_point::max();

@@ -1,4 +1,4 @@
-/// Things to do at a time, and the one kernel timer behind them.
+/// Timers, all backed by one kernel timer.
 #pragma once
 
 #include <boost/intrusive/set.hpp>
@@ -12,7 +12,7 @@ namespace holdfast::reactor {
 class loop;
 class room_for_one;
 
-/// One thing to do. Lives in whoever waits for it; leaves the queue when destroyed.
+/// One timer. A member of the object that waits for it; leaves the queue when destroyed.
 class timer
     : public boost::intrusive::set_base_hook<boost::intrusive::link_mode<boost::intrusive::auto_unlink>> {
  public:
@@ -34,22 +34,22 @@ class timer
   std::function<void()> fire_;
 };
 
-/// All timers of a client, under its lock. Backed by a timerfd on CLOCK_BOOTTIME, not by Asio's timers, since
-/// those stand still while the machine is suspended, and a lease does not. The descriptor is set again only
-/// when something earlier comes: a timer that was disarmed costs at most one idle wake-up.
+/// All timers of a client, under its lock. Backed by a timerfd on CLOCK_BOOTTIME, not by Asio's timers, which
+/// stand still while the machine is suspended, and a lease does not. The descriptor is set again only for an
+/// earlier time: a disarmed timer costs at most one idle wake-up.
 class timers {
  public:
-  /// `room`: for what waits for the descriptor.
-  timers(loop& on, room_for_one& room);
+  /// `room`: for the operation that waits for the descriptor.
+  timers(loop& loop, room_for_one& room);
   timers(timers const&) = delete;
   timers& operator=(timers const&) = delete;
   ~timers();
 
   /// Calls the timer's function at `when`, from the thread that drives the loop, with the lock held. Replaces
-  /// what it was armed for. What that throws keeps no other timer from its turn (see loop::torn).
-  void arm(timer& one, time_point when) noexcept;
+  /// an earlier arming. An exception from the function doesn't stop other timers (see loop::torn).
+  void arm(timer& timer, time_point when) noexcept;
 
-  /// When the first one is due; time_point::max() when there is none.
+  /// When the first timer is due; time_point::max() when there is none.
   [[nodiscard]] time_point earliest() const noexcept;
 
   void close() noexcept;
@@ -61,7 +61,7 @@ class timers {
 
   using set_type = boost::intrusive::multiset<timer, boost::intrusive::constant_time_size<false>>;
 
-  loop& on_;
+  loop& loop_;
   room_for_one& room_;
   struct descriptor;
   std::unique_ptr<descriptor> fd_;

@@ -1,4 +1,4 @@
-/// Writing requests: RESP arrays of bulk strings, appended to a buffer.
+/// Writes requests: RESP arrays of bulk strings, appended to a buffer.
 #pragma once
 
 #include <cstddef>

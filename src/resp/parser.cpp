@@ -11,9 +11,9 @@ namespace {
 
 constexpr std::size_t longest_line = 64u << 10;
 constexpr std::size_t smallest_buffer = 4u << 10;
-constexpr std::size_t large_buffer = 128u << 10;  // above this a buffer that is mostly empty is given back
+constexpr std::size_t large_buffer = 128u << 10;  // above this a mostly empty buffer is shrunk
 
-/// A decimal number with nothing around it.
+/// A decimal number that is the whole text.
 std::optional<std::int64_t> to_integer(std::string_view text) {
   if (text.starts_with('+') && text.size() > 1 && text[1] != '-') text.remove_prefix(1);
   std::int64_t value = 0;
@@ -29,7 +29,7 @@ std::optional<std::int64_t> to_length(std::string_view text) {
   return to_integer(text);
 }
 
-/// The first line of what came, for a message: at most 40 characters, the unprintable ones as dots.
+/// The first line of the data, for a message: at most 40 characters, with unprintable ones as dots.
 std::string quoted(std::string_view data) {
   std::string text{data.substr(0, std::min({data.find('\r'), data.find('\n'), std::size_t{40}}))};
   std::ranges::replace_if(text, [](char c) { return c < ' ' || c > '~'; }, '.');
@@ -56,11 +56,11 @@ std::span<char> parser::prepare(std::size_t at_least) {
 }
 
 void parser::commit(std::size_t n) {
-  if (why_.empty()) end_ += n;
+  if (reason_.empty()) end_ += n;
 }
 
 parser::outcome parser::next(reply& out) {
-  if (!why_.empty()) return outcome::broken;
+  if (!reason_.empty()) return outcome::broken;
   for (;;) {
     bool const inside = !open_.empty();
     reply& slot = inside ? open_.back().array.elements.emplace_back() : out;
@@ -69,13 +69,13 @@ parser::outcome parser::next(reply& out) {
       if (!inside) break;
       if (--open_.back().missing > 0) continue;
     } else {
-      // read() opens a frame in front of this one; what the slot was for goes there later.
+      // Removes the slot. When read() opened a frame above this one, the complete array replaces it later.
       if (inside) open_[open_.size() - (taken == step::opened ? 2 : 1)].array.elements.pop_back();
       if (taken == step::opened) continue;
       if (taken == step::broken) open_.clear();
       return taken == step::broken ? outcome::broken : outcome::incomplete;
     }
-    // The innermost array is complete, and perhaps those around it are.
+    // The innermost array is complete, and perhaps the arrays around it.
     while (open_.back().missing == 0) {
       reply whole = std::move(open_.back().array);
       open_.pop_back();
@@ -97,10 +97,10 @@ void parser::reset() {
   begin_ = end_ = scanned_ = charged_ = 0;
   speaks_resp_ = false;
   open_.clear();
-  why_.clear();
+  reason_.clear();
 }
 
-/// Takes one value, or the header of an array. Consumes nothing unless that is complete.
+/// Reads one value, or the header of an array. Consumes nothing unless it is complete.
 parser::step parser::read(reply& out) {
   if (live() == 0) return step::incomplete;
   char const type = buffer_[begin_];
@@ -128,7 +128,7 @@ parser::step parser::read(reply& out) {
   return step::value;
 }
 
-/// What stands between the type and the line end.
+/// Reads the text between the type and the line end.
 parser::step parser::read_line(std::string_view& out) {
   std::size_t const longest = std::min(longest_line, limits_.max_bytes);
   char const* const data = buffer_.get() + begin_;
@@ -186,7 +186,7 @@ parser::step parser::read_array(std::string_view header, reply& out) {
   if (open_.size() >= static_cast<std::size_t>(std::max(limits_.max_depth, 0))) {
     return fail("protocol error: arrays nested over " + std::to_string(limits_.max_depth) + " deep");
   }
-  // Elements are charged before they come, each with its own size, so "*2147483647" is refused at once.
+  // Charges sizeof(reply) for each element before the elements arrive, so "*2147483647" is refused at once.
   auto const count = static_cast<std::size_t>(*length);
   bool const fits = count <= limits_.max_bytes / sizeof(reply);
   if (!charge(fits ? count * sizeof(reply) : limits_.max_bytes + 1)) return step::broken;
@@ -207,7 +207,7 @@ bool parser::charge(std::size_t bytes) {
   return true;
 }
 
-/// Moves the data that isn't parsed yet to the front of a buffer of another size.
+/// Moves the unparsed data to the front of a buffer of another size.
 void parser::resize(std::size_t capacity) {
   auto fresh = std::make_unique_for_overwrite<char[]>(capacity);
   if (live() > 0) std::memcpy(fresh.get(), buffer_.get() + begin_, live());
@@ -217,8 +217,8 @@ void parser::resize(std::size_t capacity) {
   begin_ = 0;
 }
 
-parser::step parser::fail(std::string why) {
-  why_ = std::move(why);
+parser::step parser::fail(std::string reason) {
+  reason_ = std::move(reason);
   begin_ = end_ = scanned_ = 0;
   return step::broken;
 }
@@ -226,10 +226,10 @@ parser::step parser::fail(std::string why) {
 std::string parser::unexpected() const {
   std::string_view const data{buffer_.get() + begin_, live()};
   if (speaks_resp_ || !open_.empty()) return "protocol error: no reply begins with " + quoted(data);
-  std::string why = "not a Redis server: it answers " + quoted(data);
-  if (data.starts_with("HTTP/")) why += " (an HTTP server)";
-  if (data[0] == '\x15' || data[0] == '\x16') why += " (TLS, perhaps: try rediss://)";
-  return why;
+  std::string reason = "not a Redis server: it answers " + quoted(data);
+  if (data.starts_with("HTTP/")) reason += " (an HTTP server)";
+  if (data[0] == '\x15' || data[0] == '\x16') reason += " (TLS, perhaps: try rediss://)";
+  return reason;
 }
 
 }  // namespace holdfast::resp

@@ -1,4 +1,4 @@
-/// What a server answered.
+/// A reply of a server.
 #pragma once
 
 #include <cstddef>
@@ -13,11 +13,11 @@ enum class kind : std::uint8_t {
   nil,      ///< null bulk string or null array
   integer,  ///< `:42`
   text,     ///< bulk or simple string
-  error,    ///< `-ERR …`: the words are in `text`
+  error,    ///< `-ERR …`: the message is in `text`
   array,
 };
 
-/// One reply, with all that is in it.
+/// One reply, with its elements.
 struct reply {
   kind what = kind::nil;
   std::int64_t integer = 0;
@@ -30,7 +30,7 @@ struct reply {
   [[nodiscard]] bool is_error() const noexcept { return what == kind::error; }
   [[nodiscard]] bool is_array() const noexcept { return what == kind::array; }
 
-  /// Is it an error whose first word is `code` ("NOSCRIPT", "READONLY")?
+  /// True for an error whose first word is `code` ("NOSCRIPT", "READONLY").
   [[nodiscard]] bool is_error(std::string_view code) const noexcept {
     return is_error() && error_code() == code;
   }
@@ -40,7 +40,7 @@ struct reply {
     return is_error() ? std::string_view{text}.substr(0, text.find(' ')) : std::string_view{};
   }
 
-  /// Is it the text `expected` ("OK", "PONG")?
+  /// True for the text `expected` ("OK", "PONG").
   [[nodiscard]] bool is_text(std::string_view expected) const noexcept {
     return is_text() && text == expected;
   }

@@ -1,5 +1,5 @@
-/// The rights that a user of locks needs, as ACL SETUSER has them: in one place, for error texts, and for the
-/// doctor, who prints them and tries them.
+/// The ACL rights that a user of locks needs, in the syntax of ACL SETUSER: in one place, for error texts,
+/// and for the doctor, which prints and tests them.
 #pragma once
 
 #include <initializer_list>
@@ -10,9 +10,9 @@
 
 namespace holdfast::acl {
 
-/// What connections begin with.
+/// The commands of a connection's handshake.
 inline constexpr std::string_view to_connect{"+ping +auth +select +client|setname"};
-/// Scripts, and what is done inside them.
+/// Script calls, and the commands inside the scripts.
 inline constexpr std::string_view to_lock{
     "+eval +evalsha +get +getrange +set +del +exists +pexpire +pttl +type +time +zadd +zcard +zpopmin "
     "+zrange +zrank "
@@ -21,7 +21,7 @@ inline constexpr std::string_view to_be_told{"+subscribe +unsubscribe +publish"}
 inline constexpr std::string_view to_be_told_in_slots{"+ssubscribe +sunsubscribe +spublish"};
 inline constexpr std::string_view in_a_cluster{"+cluster|slots +cluster|info +pubsub|shardnumsub +asking"};
 
-/// What belongs to all names that begin with `prefix`, a pattern, and to nobody else.
+/// The keys and channels of all names that begin with `prefix`, a pattern, and of no other names.
 inline std::string keys(std::string_view prefix) {
   auto const names = std::string{prefix} + "*";
   return "~" + names + " ~{" + names;
@@ -31,7 +31,7 @@ inline std::string channels(std::string_view prefix) {
   return "&" + names + " &{" + names;
 }
 
-/// What belongs to one name.
+/// The keys and channels of one name.
 inline std::string keys_of(std::string_view name) {
   return "~" + std::string{name} + " ~" + names::beside(name, "holdfast_*");
 }
@@ -39,18 +39,18 @@ inline std::string channels_of(std::string_view name) {
   return "&" + names::beside(name, "holdfast_inbox:*");
 }
 
-/// What belongs to the client: who it is, and hints that nothing is believed of.
+/// The client's own: the record that describes it, and an inbox for hints, which are never trusted.
 inline constexpr std::string_view keys_of_clients{"~holdfast_client:*"};
 inline constexpr std::string_view channels_of_clients{"&holdfast_inbox:*"};
 
-/// On Redisson's wire, besides.
+/// Additional rights for Redisson's wire.
 namespace redisson {
 
 inline constexpr std::string_view to_lock{
     "+hget +hdel +hexists +hkeys +hlen +hscan +incrby +decrby +lindex +lpop +lpos +lrange +lrem +rpush "
     "+zcount +zincrby +zremrangebyrank"};
 
-/// As names::redisson has them: braces are put round a name without.
+/// Patterns for the names of names::redisson, which puts braces around a name that has none.
 inline std::string patterns(char sign, std::initializer_list<std::string_view> kinds,
                             std::string_view prefix) {
   std::string all;

@@ -1,4 +1,4 @@
-/// A script call as bytes: what a recipe makes and a runner sends.
+/// A script call as bytes: made by a recipe, sent by a runner.
 #pragma once
 
 #include "resp/command.hpp"
@@ -19,7 +19,7 @@ struct script {
   std::string_view text;
 };
 
-/// A Redis key, and not any other string.
+/// A Redis key, as a type of its own.
 struct key {
   std::string_view text;
 };
@@ -40,16 +40,16 @@ struct arg {
 /// One script with its keys and arguments, encoded behind the script's name so that EVALSHA and EVAL share
 /// the bytes.
 struct call {
-  call(script const& what, std::initializer_list<key> keys, std::initializer_list<arg> args,
+  call(script const& script, std::initializer_list<key> keys, std::initializer_list<arg> args,
        std::span<key const> more_keys = {}, std::span<arg const> more_args = {})
-      : source{&what} {
+      : source{&script} {
     auto const key_count = keys.size() + more_keys.size();
     parts = 3 + key_count + args.size() + more_args.size();
     resp::append_integer_bulk(tail, static_cast<std::int64_t>(key_count));
-    for (auto const& one : keys) append(one);
-    for (auto const& one : more_keys) append(one);
-    for (auto const& one : args) append(one);
-    for (auto const& one : more_args) append(one);
+    for (auto const& key : keys) append(key);
+    for (auto const& key : more_keys) append(key);
+    for (auto const& arg : args) append(arg);
+    for (auto const& arg : more_args) append(arg);
   }
 
   script const* source;
@@ -59,17 +59,17 @@ struct call {
   std::size_t first_key_size = 0;
 
  private:
-  void append(key const& one) {
-    resp::append_bulk(tail, one.text);
+  void append(key const& key) {
+    resp::append_bulk(tail, key.text);
     if (first_key_end != 0) return;
-    first_key_end = tail.size() - 2;  // before the line's end
-    first_key_size = one.text.size();
+    first_key_end = tail.size() - 2;  // before the CR LF
+    first_key_size = key.text.size();
   }
-  void append(arg const& one) {
-    if (one.is_number) {
-      resp::append_integer_bulk(tail, one.number);
+  void append(arg const& arg) {
+    if (arg.is_number) {
+      resp::append_integer_bulk(tail, arg.number);
     } else {
-      resp::append_bulk(tail, one.text);
+      resp::append_bulk(tail, arg.text);
     }
   }
 };

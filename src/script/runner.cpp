@@ -15,9 +15,9 @@ std::string encode(std::size_t parts, std::string_view verb, std::string_view sc
   return bytes;
 }
 
-/// EVALSHA to EVAL: the header stays, the verb and the SHA-1 make way for the text.
-std::string in_full(std::string const& bytes, void const* what) {
-  auto const& source = *static_cast<script const*>(what);
+/// EVALSHA to EVAL: keeps the header, replaces the verb and the SHA-1 with EVAL and the text.
+std::string in_full(std::string const& bytes, void const* script_source) {
+  auto const& source = *static_cast<script const*>(script_source);
   auto const header = bytes.find('\n') + 1;
   auto const tail = bytes.find(source.sha1) + source.sha1.size() + 2;
   std::string result{bytes, 0, header};
@@ -29,17 +29,17 @@ std::string in_full(std::string const& bytes, void const* what) {
 
 }  // namespace
 
-net::request to_run(call const& what, callback<void(net::response&&)> done, send_options how) {
-  return {.bytes = encode(what.parts, "EVALSHA", what.source->sha1, what.tail),
+net::request to_run(call const& script, callback<void(net::response&&)> done, send_options send) {
+  return {.bytes = encode(script.parts, "EVALSHA", script.source->sha1, script.tail),
           .done = std::move(done),
           .in_full = in_full,
-          .script = what.source,
-          .while_down = how.while_down,
-          .give_up = how.give_up,
-          .divisible = how.divisible,
-          .key = {.from_end =
-                      static_cast<std::uint32_t>(what.tail.size() - what.first_key_end + what.first_key_size),
-                  .size = static_cast<std::uint32_t>(what.first_key_size)}};
+          .script = script.source,
+          .while_down = send.while_down,
+          .give_up = send.give_up,
+          .divisible = send.divisible,
+          .key = {.from_end = static_cast<std::uint32_t>(script.tail.size() - script.first_key_end +
+                                                         script.first_key_size),
+                  .size = static_cast<std::uint32_t>(script.first_key_size)}};
 }
 
 }  // namespace holdfast::scripting

@@ -1,4 +1,4 @@
-/// Running scripts by their SHA-1, and recovering when the server has forgotten them.
+/// Runs scripts by their SHA-1, and recovers when the server has forgotten them.
 #pragma once
 
 #include "base/callback.hpp"
@@ -13,10 +13,10 @@ struct send_options {
   bool divisible = false;  ///< see net::request
 };
 
-/// An EVALSHA, to be sent. When the server answers NOSCRIPT (restarted, failed over, flushed) the same call
-/// is sent once more as EVAL, which teaches it the script again; several in one pipeline keep their order
+/// An EVALSHA request. When the server answers NOSCRIPT (restarted, failed over, flushed) the same call is
+/// sent once more as EVAL, which loads the script again. Several such calls in one pipeline keep their order
 /// among themselves. One round trip, two after NOSCRIPT.
-[[nodiscard]] net::request to_run(call const& what, callback<void(net::response&&)> done,
-                                  send_options how = {});
+[[nodiscard]] net::request to_run(call const& script, callback<void(net::response&&)> done,
+                                  send_options send = {});
 
 }  // namespace holdfast::scripting

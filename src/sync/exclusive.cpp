@@ -9,26 +9,26 @@ namespace {
 using namespace engine;
 namespace lua = scripts::exclusive;
 
-call acquire(std::string_view name, acquire_request const& how) {
+call acquire(std::string_view name, acquire_request const& request) {
   plain::keys const k{name};
   return lua::acquire{.lock = {k.lock},
                       .counter = {k.counter},
                       .queue = {k.queue},
-                      .owner = how.owner,
-                      .ttl_ms = how.ttl.count(),
-                      .tokens = how.tokens,
-                      .mode = how.join ? "join" : "ask",
-                      .ticket = how.ticket}();
+                      .owner = request.owner,
+                      .ttl_ms = request.ttl.count(),
+                      .tokens = request.tokens,
+                      .mode = request.join ? "join" : "ask",
+                      .ticket = request.ticket}();
 }
 
-call pass(owned what, release_policy how, acquire_request const& next) {
-  plain::keys const k{what.name};
+call pass(owned lease, release_policy policy, acquire_request const& next) {
+  plain::keys const k{lease.name};
   return lua::pass{.lock = {k.lock},
                    .counter = {k.counter},
                    .queue = {k.queue},
-                   .owner = what.owner,
-                   .grant_ms = how.grant.count(),
-                   .publish = word_of(how.publish),
+                   .owner = lease.owner,
+                   .grant_ms = policy.grant.count(),
+                   .publish = word_of(policy.publish),
                    .next = next.owner,
                    .ttl_ms = next.ttl.count(),
                    .tokens = next.tokens}();
@@ -38,7 +38,7 @@ call pass(owned what, release_policy how, acquire_request const& next) {
 
 namespace plain {
 
-call release(owned what, release_policy how) { return give_back<lua::release>(what, how); }
+call release(owned lease, release_policy policy) { return give_back<lua::release>(lease, policy); }
 
 call release_unwanted(std::span<owned const> leases) {
   std::vector<std::string> queues;
@@ -46,24 +46,24 @@ call release_unwanted(std::span<owned const> leases) {
   lua::release_unwanted script{.keys = {}, .owners = {}};
   script.keys.reserve(2 * leases.size());
   script.owners.reserve(leases.size());
-  for (auto const& one : leases) {
-    queues.push_back(names::queue(one.name));
-    script.keys.push_back({one.name});
+  for (auto const& lease : leases) {
+    queues.push_back(names::queue(lease.name));
+    script.keys.push_back({lease.name});
     script.keys.push_back({queues.back()});
-    script.owners.emplace_back(one.owner);
+    script.owners.emplace_back(lease.owner);
   }
   return script();
 }
 
-call abandon(owned what, release_policy how) { return give_back<lua::abandon>(what, how); }
+call abandon(owned lease, release_policy policy) { return give_back<lua::abandon>(lease, policy); }
 
 call renew(milliseconds ttl, std::span<owned const> leases) {
   lua::renew script{.locks = {}, .ttl_ms = ttl.count(), .owners = {}};
   script.locks.reserve(leases.size());
   script.owners.reserve(leases.size());
-  for (auto const& one : leases) {
-    script.locks.push_back({one.name});
-    script.owners.emplace_back(one.owner);
+  for (auto const& lease : leases) {
+    script.locks.push_back({lease.name});
+    script.owners.emplace_back(lease.owner);
   }
   return script();
 }

@@ -11,10 +11,10 @@ namespace holdfast::sync {
 
 extern engine::recipe const exclusive;
 
-/// What all exclusive locks of this wire have in common.
+/// Shared by all exclusive locks of this wire.
 namespace plain {
 
-/// Keys of one lock. The strings must live as long as the call is being made.
+/// Keys of one lock. The strings must outlive the making of the call.
 struct keys {
   explicit keys(std::string_view name)
       : lock{name}, counter{names::token_counter(name)}, queue{names::queue(name)} {}
@@ -23,22 +23,22 @@ struct keys {
   std::string queue;
 };
 
-/// With one of the scripts that end a hold, or a wait.
+/// Calls one of the scripts that end a hold or a wait.
 template <class Script>
-call give_back(engine::owned what, engine::release_policy how) {
-  keys const k{what.name};
+call give_back(engine::owned lease, engine::release_policy policy) {
+  keys const k{lease.name};
   return Script{.lock = {k.lock},
                 .counter = {k.counter},
                 .queue = {k.queue},
-                .owner = what.owner,
-                .starvation_us = how.starvation.count(),
-                .grant_ms = how.grant.count(),
-                .publish = word_of(how.publish)}();
+                .owner = lease.owner,
+                .starvation_us = policy.starvation.count(),
+                .grant_ms = policy.grant.count(),
+                .publish = word_of(policy.publish)}();
 }
 
-call release(engine::owned what, engine::release_policy how);
+call release(engine::owned lease, engine::release_policy policy);
 call release_unwanted(std::span<engine::owned const> leases);
-call abandon(engine::owned what, engine::release_policy how);
+call abandon(engine::owned lease, engine::release_policy policy);
 call renew(engine::milliseconds ttl, std::span<engine::owned const> leases);
 
 }  // namespace plain

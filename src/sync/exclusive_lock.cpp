@@ -15,12 +15,12 @@ struct exclusive_lock::impl {
   sync::std_shape<lease> shape;
 
   impl(client& redis, std::string name, lock_options const& options, engine::exclusive_kind const& kind,
-       engine::recipe const& how)
-      : binding{redis, std::move(name), kind.normalize_options(options), how},
+       engine::recipe const& protocol)
+      : binding{redis, std::move(name), kind.normalize_options(options), protocol},
         shape{"the lock \"" + binding.name() + "\"", kind.again,
-              [on = binding.core(), title = binding.name()](lease mine) {
-                mine.async_release({});
-                on->warn([&title] {
+              [core = binding.core(), title = binding.name()](lease abandoned) {
+                abandoned.async_release({});
+                core->warn([&title] {
                   return "a thread ended without unlocking the lock \"" + title + "\"; it is given back";
                 });
               }} {}
@@ -29,8 +29,8 @@ struct exclusive_lock::impl {
 exclusive_lock::exclusive_lock(client& redis, std::string name, lock_options const& options,
                                engine::exclusive_kind const& kind) {
   sync::check(name, options);
-  auto const& how = sync::choose(kind.wires, {&name, 1}, options, *engine::access::core_of(redis));
-  impl_ = std::make_unique<impl>(redis, std::move(name), options, kind, how);
+  auto const& protocol = sync::choose(kind.wires, {&name, 1}, options, *engine::access::core_of(redis));
+  impl_ = std::make_unique<impl>(redis, std::move(name), options, kind, protocol);
 }
 
 exclusive_lock::~exclusive_lock() = default;

@@ -19,26 +19,26 @@ namespace format = sync::redisson;
 struct expiring_semaphore::impl {
   sync::lock_binding binding;
   format::shared_counter permits;
-  std::string out;           ///< the key of those that are out
-  std::atomic<int> size{0};  ///< as it was told last; 0: it wasn't
+  std::string permits_key;   ///< the key of the acquired permits
+  std::atomic<int> size{0};  ///< the number of permits as set last; 0: never set
 
   impl(client& redis, std::string const& name, lock_options const& options)
       : binding{redis, name, options, format::permit},
         permits{binding.core(), name, format::permits_of_a_semaphore,
                 names::redisson::semaphore_channel(name)},
-        out{names::redisson::permits(name)} {}
+        permits_key{names::redisson::permits(name)} {}
 
   struct counted {
-    std::int64_t left;
-    std::int64_t altogether;
-    std::int64_t out;
+    std::int64_t available;
+    std::int64_t total;
+    std::int64_t acquired;
   };
   [[nodiscard]] counted count() {
-    auto const how = permits.ask(scripts::redisson_permit::counts{.counter = {binding.name()},
-                                                                  .permits = {out},
-                                                                  .publish = permits.publish(),
-                                                                  .channel = permits.channel()}());
-    return {how.reply[0].integer, how.reply[1].integer, how.reply[2].integer};
+    auto const response = permits.ask(scripts::redisson_permit::counts{.counter = {binding.name()},
+                                                                       .permits = {permits_key},
+                                                                       .publish = permits.publish(),
+                                                                       .channel = permits.channel()}());
+    return {response.reply[0].integer, response.reply[1].integer, response.reply[2].integer};
   }
 };
 
@@ -62,7 +62,7 @@ void expiring_semaphore::set_permits(std::int64_t permits) {
   format::check_number("the number of permits of", name(), permits, 0, format::most_permits);
   impl_->size = static_cast<int>(permits);
   (void)impl_->permits.ask(scripts::redisson_permit::set{.counter = {name()},
-                                                         .permits = {impl_->out},
+                                                         .permits = {impl_->permits_key},
                                                          .altogether = permits,
                                                          .publish = impl_->permits.publish(),
                                                          .channel = impl_->permits.channel()}());
@@ -72,7 +72,7 @@ void expiring_semaphore::add_permits(std::int64_t permits) {
   format::check_number("the number of permits to add to", name(), permits, -format::most_permits,
                        format::most_permits);
   impl_->permits.change(scripts::redisson_permit::add{.counter = {name()},
-                                                      .permits = {impl_->out},
+                                                      .permits = {impl_->permits_key},
                                                       .done = {},
                                                       .answered = {},
                                                       .more = permits,
@@ -110,21 +110,22 @@ release_result expiring_semaphore::release(std::string_view id) {
   auto const bytes = format::read_permit_id(id);
   sync::check(bytes.has_value(), "the id of a permit of \"" + name() + "\" is 32 hexadecimal digits, not \"" +
                                      std::string{id} + "\"");
-  auto const how =
+  auto const response =
       impl_->permits.ask(scripts::redisson_permit::release{.counter = {name()},
-                                                           .permits = {impl_->out},
+                                                           .permits = {impl_->permits_key},
                                                            .id = *bytes,
                                                            .publish = impl_->permits.publish(),
                                                            .channel = impl_->permits.channel()}());
-  // Sent twice, and not out the second time: the first one did it.
-  auto const given_back = sync::replies::read_release(how.reply) == engine::ownership::mine || how.resent;
+  // Sent twice, and gone the second time: the first copy released it.
+  auto const given_back =
+      sync::replies::read_release(response.reply) == engine::ownership::mine || response.resent;
   return given_back ? release_result::released : release_result::lost;
 }
 
-std::int64_t expiring_semaphore::available() { return impl_->count().left; }
+std::int64_t expiring_semaphore::available() { return impl_->count().available; }
 
-std::int64_t expiring_semaphore::permits() { return impl_->count().altogether; }
+std::int64_t expiring_semaphore::permits() { return impl_->count().total; }
 
-std::int64_t expiring_semaphore::acquired() { return impl_->count().out; }
+std::int64_t expiring_semaphore::acquired() { return impl_->count().acquired; }
 
 }  // namespace holdfast

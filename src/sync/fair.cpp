@@ -13,29 +13,29 @@ namespace fair_calls {
 
 namespace lua = scripts::fair;
 
-call acquire(std::string_view name, acquire_request const& how) {
+call acquire(std::string_view name, acquire_request const& request) {
   plain::keys const k{name};
   return lua::acquire{.lock = {k.lock},
                       .counter = {k.counter},
                       .queue = {k.queue},
-                      .owner = how.owner,
-                      .ttl_ms = how.ttl.count(),
-                      .tokens = how.tokens,
-                      .mode = how.join ? "join" : "ask",
-                      .ticket = how.ticket,
-                      .waited_us = how.waited.count(),
+                      .owner = request.owner,
+                      .ttl_ms = request.ttl.count(),
+                      .tokens = request.tokens,
+                      .mode = request.join ? "join" : "ask",
+                      .ticket = request.ticket,
+                      .waited_us = request.waited.count(),
                       .grant_ms = grant_ttl.count(),
-                      .publish = word_of(how.policy.publish)}();
+                      .publish = word_of(request.policy.publish)}();
 }
 
-call pass(owned what, release_policy how, acquire_request const& next) {
-  plain::keys const k{what.name};
+call pass(owned lease, release_policy policy, acquire_request const& next) {
+  plain::keys const k{lease.name};
   return lua::pass{.lock = {k.lock},
                    .counter = {k.counter},
                    .queue = {k.queue},
-                   .owner = what.owner,
-                   .grant_ms = how.grant.count(),
-                   .publish = word_of(how.publish),
+                   .owner = lease.owner,
+                   .grant_ms = policy.grant.count(),
+                   .publish = word_of(policy.publish),
                    .next = next.owner,
                    .ttl_ms = next.ttl.count(),
                    .tokens = next.tokens,

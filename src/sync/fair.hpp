@@ -1,4 +1,4 @@
-/// The exclusive lock on the plain wire, taken in the order of asking.
+/// The exclusive lock on the plain wire, granted in order of arrival.
 #pragma once
 
 #include "engine/recipe.hpp"

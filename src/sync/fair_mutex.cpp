@@ -7,15 +7,15 @@
 namespace holdfast {
 namespace {
 
-/// Every release asks the server whose turn it is, and grants it at once.
-lock_options in_order(lock_options asked) {
-  asked.starvation_limit = {};
-  asked.handoff_limit = 0;
-  return asked;
+/// Every release lets the server choose the next waiter, and grants the lock at once.
+lock_options normalize_fair_options(lock_options options) {
+  options.starvation_limit = {};
+  options.handoff_limit = 0;
+  return options;
 }
 
 constexpr engine::exclusive_kind strict{.wires = sync::fair_wires,
-                                        .normalize_options = in_order,
+                                        .normalize_options = normalize_fair_options,
                                         .again = engine::exclusive_kind::nesting::refused};
 
 }  // namespace

@@ -17,7 +17,7 @@
 namespace holdfast {
 namespace {
 
-/// Lua can pass only so many to a command.
+/// The number of arguments that Lua can pass to a command is limited.
 constexpr std::size_t most_arguments = 4000;
 
 std::string quoted(std::string_view text) { return '"' + std::string{text} + '"'; }
@@ -42,40 +42,43 @@ struct fence::impl {
   std::string mark;
   std::int64_t remember_ms;
 
-  sync::idempotency_marks notes{};
+  sync::idempotency_marks request_marks{};
 
   void check(fence_token token) const {
     sync::check(token.value() > 0, "a fencing token is greater than 0, but the one for " + quoted(resource) +
                                        " is " + std::to_string(token.value()));
   }
 
-  [[noreturn]] void refuse(net::response const& how, std::string_view command, std::string_view key) const;
+  [[noreturn]] void refuse(net::response const& response, std::string_view command,
+                           std::string_view key) const;
   [[noreturn]] void refuse_mark() const;
-  [[nodiscard]] fence_result read(net::response const& how, std::string_view command,
+  [[nodiscard]] fence_result read(net::response const& response, std::string_view command,
                                   std::string_view key) const;
 };
 
-/// Throws what the server's error means for the caller.
-void fence::impl::refuse(net::response const& how, std::string_view command, std::string_view key) const {
-  auto const& words = how.reply.text;
-  auto const what = std::string{core->url()} + ": " + std::string{command} + " of the key " + quoted(key) +
-                    ", fenced by " + quoted(resource) + ", ";
-  auto const copies = how.resent ? "; the connection broke, and an earlier copy of the request may have been "
-                                   "carried out: look before you try again"
-                                 : "";
-  if (how.reply.is_error("WRONGTYPE")) {
-    throw error{errc::wrong_type, what + "was not carried out: the key holds another type (" + words +
+/// Throws the error that corresponds to the server's error reply.
+void fence::impl::refuse(net::response const& response, std::string_view command,
+                         std::string_view key) const {
+  auto const& text = response.reply.text;
+  auto const subject = std::string{core->url()} + ": " + std::string{command} + " of the key " + quoted(key) +
+                       ", fenced by " + quoted(resource) + ", ";
+  auto const copies = response.resent
+                          ? "; the connection broke, and an earlier copy of the request may have been "
+                            "carried out: look before you try again"
+                          : "";
+  if (response.reply.is_error("WRONGTYPE")) {
+    throw error{errc::wrong_type, subject + "was not carried out: the key holds another type (" + text +
                                       "); choose another key, or delete it if nothing needs it" + copies};
   }
-  if (engine::about_rights(how.reply)) {
+  if (engine::about_rights(response.reply)) {
     throw error{errc::unauthorized,
-                what + "is not allowed: " + words +
+                subject + "is not allowed: " + text +
                     "; a fence needs the rights +eval +evalsha and, inside its scripts, +get "
                     "+set +del +" +
                     std::string{command} + "; keys ~" + std::string{key} + " ~" + mark + "*" + copies};
   }
-  auto const advice = engine::advice_for(how.reply);
-  throw error{errc::refused, what + "was refused by the server: " + words + (advice.empty() ? "" : "; ") +
+  auto const advice = engine::advice_for(response.reply);
+  throw error{errc::refused, subject + "was refused by the server: " + text + (advice.empty() ? "" : "; ") +
                                  std::string{advice} + copies};
 }
 
@@ -86,11 +89,11 @@ void fence::impl::refuse_mark() const {
                                     "or choose another name for the resource"};
 }
 
-fence_result fence::impl::read(net::response const& how, std::string_view command,
+fence_result fence::impl::read(net::response const& response, std::string_view command,
                                std::string_view key) const {
-  if (how.reply.is_error("BADMARK")) refuse_mark();
-  if (how.reply.is_error()) refuse(how, command, key);
-  return how.reply.integer == 1 ? fence_result::written : fence_result::refused_stale;
+  if (response.reply.is_error("BADMARK")) refuse_mark();
+  if (response.reply.is_error()) refuse(response, command, key);
+  return response.reply.integer == 1 ? fence_result::written : fence_result::refused_stale;
 }
 
 fence::fence(client& redis, std::string resource, fence_options options) {
@@ -117,37 +120,37 @@ std::string const& fence::resource() const noexcept { return impl_->resource; }
 fence_result fence::write(fence_token token, std::string_view command, std::string_view key,
                           std::span<std::string_view const> arguments) {
   if (token.lost()) return fence_result::refused_lost;
-  auto& me = *impl_;
-  me.check(token);
+  auto& state = *impl_;
+  state.check(token);
   sync::check(!command.empty() && !key.empty(),
-              "a write fenced by " + quoted(me.resource) + " needs a command and a key: one is empty");
+              "a write fenced by " + quoted(state.resource) + " needs a command and a key: one is empty");
   sync::check(
-      me.core->slot_of(key) == me.core->slot_of(me.mark),
-      "the key " + quoted(key) + " and the fence " + quoted(me.resource) +
+      state.core->slot_of(key) == state.core->slot_of(state.mark),
+      "the key " + quoted(key) + " and the fence " + quoted(state.resource) +
           " are in different slots of the cluster, which changes them together only in one: give both "
           "the same tag, as in " +
-          quoted("{" + std::string{hash_tag(me.resource)} + "}" + std::string{key}));
-  sync::check(key != me.mark, quoted(key) + " is the mark of the fence itself: write to another key");
-  sync::check(arguments.size() <= most_arguments, "a write fenced by " + quoted(me.resource) +
+          quoted("{" + std::string{hash_tag(state.resource)} + "}" + std::string{key}));
+  sync::check(key != state.mark, quoted(key) + " is the mark of the fence itself: write to another key");
+  sync::check(arguments.size() <= most_arguments, "a write fenced by " + quoted(state.resource) +
                                                       " has at most 4000 arguments, not " +
                                                       std::to_string(arguments.size()));
-  auto done = names::fence_done(me.resource, me.core->uuid(), sync::next_request());
-  auto const answered = me.notes.take_answered();
-  scripts::fence::write script{.mark = {me.mark},
+  auto done = names::fence_done(state.resource, state.core->uuid(), sync::next_request_number());
+  auto const answered = state.request_marks.take_answered();
+  scripts::fence::write script{.mark = {state.mark},
                                .target = {key},
                                .done = {done},
                                .answered = {},
                                .token = token.value(),
-                               .remember_ms = me.remember_ms,
+                               .remember_ms = state.remember_ms,
                                .done_ms = sync::idempotency_marks::kept_ms,
                                .command = command,
                                .rest = {}};
-  for (auto const& one : answered) script.answered.push_back({one});
-  for (auto const one : arguments) script.rest.emplace_back(one);
-  // When this throws, what was to be cleared away goes with its hour.
-  auto const how = me.core->ask_server(script());
-  auto const result = me.read(how, command, key);
-  if (!how.resent) me.notes.add_answered(std::move(done));
+  for (auto const& mark : answered) script.answered.push_back({mark});
+  for (auto const argument : arguments) script.rest.emplace_back(argument);
+  // When this throws, the answered marks expire after their hour.
+  auto const response = state.core->ask_server(script());
+  auto const result = state.read(response, command, key);
+  if (!response.resent) state.request_marks.add_answered(std::move(done));
   return result;
 }
 
@@ -161,12 +164,12 @@ fence_result fence::claim(fence_token token) {
 
 std::int64_t fence::newest() {
   std::string_view const command[]{"GET", impl_->mark};
-  auto const how = net::response{.reply = impl_->core->ask_server(command, impl_->mark)};
-  if (how.reply.is_nil()) return 0;
-  if (how.reply.is_error("WRONGTYPE")) impl_->refuse_mark();
-  if (how.reply.is_error()) impl_->refuse(how, "GET", impl_->mark);
+  auto const response = net::response{.reply = impl_->core->ask_server(command, impl_->mark)};
+  if (response.reply.is_nil()) return 0;
+  if (response.reply.is_error("WRONGTYPE")) impl_->refuse_mark();
+  if (response.reply.is_error()) impl_->refuse(response, "GET", impl_->mark);
   std::int64_t token = 0;
-  auto const& text = how.reply.text;
+  auto const& text = response.reply.text;
   auto const end = text.data() + text.size();
   if (auto const [rest, bad] = std::from_chars(text.data(), end, token); bad != std::errc{} || rest != end)
     impl_->refuse_mark();

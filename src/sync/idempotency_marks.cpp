@@ -4,7 +4,7 @@
 
 namespace holdfast::sync {
 
-std::uint64_t next_request() noexcept {
+std::uint64_t next_request_number() noexcept {
   static std::atomic<std::uint64_t> last{0};
   return last.fetch_add(1, std::memory_order_relaxed) + 1;
 }

@@ -1,4 +1,4 @@
-/// Requests beside the engine that count once, however often they are sent.
+/// Idempotency of requests outside the engine: each takes effect once, however often it is sent.
 #pragma once
 
 #include <chrono>
@@ -12,19 +12,19 @@
 
 namespace holdfast::sync {
 
-/// Never twice the same in a process; with the client's uuid, nowhere.
-[[nodiscard]] std::uint64_t next_request() noexcept;
+/// Unique in the process; with the client's uuid, unique everywhere.
+[[nodiscard]] std::uint64_t next_request_number() noexcept;
 
-/// What one object's requests have noted in the server: that each was carried out. Those that were answered
-/// are cleared away by a later one. For any thread.
+/// The marks that one object's requests leave in the server: each says that its request was carried out. A
+/// later request deletes the marks of answered requests. For any thread.
 class idempotency_marks {
  public:
-  /// How long the server keeps one. Longer than TCP goes on delivering what was sent before a connection
-  /// broke (15 minutes), since that copy would count a second time.
+  /// Lifetime of a mark in the server. Longer than TCP delivers data sent before a connection broke
+  /// (15 minutes), since that copy would take effect a second time.
   static constexpr std::chrono::hours kept{1};
   static constexpr std::int64_t kept_ms = std::chrono::milliseconds{kept}.count();
 
-  /// Keys of requests that no copy is left of.
+  /// Keys of requests of which no copy can still arrive.
   [[nodiscard]] std::vector<std::string> take_answered() {
     std::lock_guard const hold{guard_across_fork(this)};
     return std::exchange(answered_, {});

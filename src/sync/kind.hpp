@@ -1,4 +1,4 @@
-/// What makes one kind of exclusive lock differ from another.
+/// The differences between the kinds of exclusive lock.
 #pragma once
 
 #include <holdfast/options.hpp>
@@ -10,9 +10,9 @@ namespace holdfast::engine {
 /// Constant for each kind.
 struct exclusive_kind {
   sync::wires const& wires;
-  /// The options that this kind has its own mind about.
+  /// Checks and adjusts the options for this kind.
   lock_options (*normalize_options)(lock_options);
-  /// What a thread that holds it gets for locking it again.
+  /// The result when a thread that holds the lock locks it again.
   enum class nesting { refused, counted } again;
 };
 

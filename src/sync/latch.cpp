@@ -17,10 +17,10 @@ namespace format = sync::redisson;
 
 namespace {
 
-/// What the numbers of Lua can count.
+/// The greatest integer that a number of Lua represents exactly.
 constexpr std::int64_t highest_count = std::int64_t{1} << 53;
 
-/// What Redisson's waiters take for "there is a count now".
+/// The message that Redisson's waiters take for "there is a count now".
 constexpr std::int64_t closed_message = 1;
 
 }  // namespace

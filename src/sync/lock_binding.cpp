@@ -19,18 +19,18 @@ lock_binding::~lock_binding() { core_->unpin(queue_); }
 
 std::optional<lease> lock_binding::acquire(engine::patience_time wait, std::stop_token const& stop,
                                            int size) const {
-  auto mine = core_->acquire(queue_, options_, wait, stop, size);
-  if (!mine) return std::nullopt;
-  return engine::lease_state::handle(std::move(mine));
+  auto granted = core_->acquire(queue_, options_, wait, stop, size);
+  if (!granted) return std::nullopt;
+  return engine::lease_state::handle(std::move(granted));
 }
 
 void lock_binding::async_acquire(engine::patience_time wait, exclusive_lock::acquire_handler done,
                                  std::stop_token stop, int size) const {
   core_->async_acquire(
       queue_, options_, wait, std::move(stop),
-      [done = std::move(done)](engine::lease_state_ptr of, std::shared_ptr<error const> const& failure) {
+      [done = std::move(done)](engine::lease_state_ptr granted, std::shared_ptr<error const> const& failure) {
         std::optional<lease> result;
-        if (of) result = engine::lease_state::handle(std::move(of));
+        if (granted) result = engine::lease_state::handle(std::move(granted));
         done(std::move(result), failure ? thrown(*failure) : nullptr);
       },
       size);
@@ -49,9 +49,9 @@ void lock_binding::async_pass(engine::patience_time wait, std::function<void(boo
       queue_, options_, wait, std::move(stop),
       [core = core_.get(), done = std::move(done)](engine::lease_state_ptr granted,
                                                    std::shared_ptr<error const> const& failure) {
-        auto const got = granted != nullptr;
-        if (got) core->forget(granted);
-        done(got, failure ? thrown(*failure) : nullptr);
+        auto const passed = granted != nullptr;
+        if (passed) core->forget(granted);
+        done(passed, failure ? thrown(*failure) : nullptr);
       },
       amount);
 }

@@ -1,4 +1,4 @@
-/// What binds a public object to its line in the engine: written once for all kinds.
+/// Binds a public object to its queue in the engine: written once for all kinds.
 #pragma once
 
 #include <holdfast/client.hpp>
@@ -20,7 +20,7 @@ namespace holdfast::sync {
 /// One name, one kind, one set of options, in one client. Constant after construction; for any thread.
 class lock_binding {
  public:
-  /// The name and the options have been checked.
+  /// The name and the options must have been checked.
   lock_binding(client& redis, std::string name, lock_options const& options, engine::recipe const& kind);
   ~lock_binding();
   lock_binding(lock_binding const&) = delete;
@@ -31,18 +31,18 @@ class lock_binding {
   [[nodiscard]] engine::lock_queue_ptr const& queue() const noexcept { return queue_; }
   [[nodiscard]] engine::effective_options_ptr const& options() const noexcept { return options_; }
 
-  /// `size`: how many permits there should be, for a kind whose server may have lost that number.
+  /// `size`: the total number of permits, for a kind whose server may have lost that number.
   [[nodiscard]] std::optional<lease> acquire(engine::patience_time wait, std::stop_token const& stop,
                                              int size = 1) const;
   void async_acquire(engine::patience_time wait, exclusive_lock::acquire_handler done, std::stop_token stop,
                      int size = 1) const;
 
-  /// Of a kind that isn't leased: true when `amount` of it was granted.
+  /// For a kind that isn't leased: true when `amount` was granted.
   [[nodiscard]] bool pass(engine::patience_time wait, std::stop_token const& stop, int amount = 1) const;
   void async_pass(engine::patience_time wait, std::function<void(bool, std::exception_ptr)> done,
                   std::stop_token stop, int amount = 1) const;
 
-  /// Throws std::errc::invalid_argument when it is negative.
+  /// Throws std::errc::invalid_argument when `wait` is negative.
   void check_wait(std::chrono::nanoseconds wait) const;
 
  private:

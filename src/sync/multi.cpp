@@ -16,7 +16,7 @@ namespace multi_calls {
 
 namespace lua = scripts::multi;
 
-/// Takes the first name off what join_names has made.
+/// Removes the first name from the result of join_names.
 std::string_view take_name(std::string_view& joined) {
   std::size_t size = 0;
   auto const end = std::from_chars(joined.data(), joined.data() + joined.size(), size).ptr;
@@ -26,7 +26,7 @@ std::string_view take_name(std::string_view& joined) {
   return name;
 }
 
-/// Keys of all names. The strings must live as long as the call is being made.
+/// Keys of all names. The strings must outlive the making of the call.
 struct all_keys {
   explicit all_keys(std::string_view joined) {
     auto const list = split_names(joined);
@@ -40,47 +40,47 @@ struct all_keys {
   std::vector<key> keys{};
 };
 
-call acquire(std::string_view name, acquire_request const& how) {
+call acquire(std::string_view name, acquire_request const& request) {
   all_keys const k{name};
   return lua::acquire{.keys = k.keys,
-                      .owner = how.owner,
-                      .ttl_ms = how.ttl.count(),
-                      .tokens = how.tokens,
-                      .mode = how.join ? "join" : "ask",
-                      .ticket = how.ticket,
-                      .starvation_us = how.policy.starvation.count(),
-                      .grant_ms = how.policy.grant.count(),
-                      .publish = word_of(how.policy.publish)}();
+                      .owner = request.owner,
+                      .ttl_ms = request.ttl.count(),
+                      .tokens = request.tokens,
+                      .mode = request.join ? "join" : "ask",
+                      .ticket = request.ticket,
+                      .starvation_us = request.policy.starvation.count(),
+                      .grant_ms = request.policy.grant.count(),
+                      .publish = word_of(request.policy.publish)}();
 }
 
-call release(owned what, release_policy how) {
-  all_keys const k{what.name};
+call release(owned lease, release_policy policy) {
+  all_keys const k{lease.name};
   return lua::release{.keys = k.keys,
-                      .owner = what.owner,
-                      .starvation_us = how.starvation.count(),
-                      .grant_ms = how.grant.count(),
-                      .publish = word_of(how.publish)}();
+                      .owner = lease.owner,
+                      .starvation_us = policy.starvation.count(),
+                      .grant_ms = policy.grant.count(),
+                      .publish = word_of(policy.publish)}();
 }
 
-call pass(owned what, release_policy how, acquire_request const& next) {
-  all_keys const k{what.name};
+call pass(owned lease, release_policy policy, acquire_request const& next) {
+  all_keys const k{lease.name};
   return lua::pass{.keys = k.keys,
-                   .owner = what.owner,
-                   .starvation_us = how.starvation.count(),
-                   .grant_ms = how.grant.count(),
-                   .publish = word_of(how.publish),
+                   .owner = lease.owner,
+                   .starvation_us = policy.starvation.count(),
+                   .grant_ms = policy.grant.count(),
+                   .publish = word_of(policy.publish),
                    .next = next.owner,
                    .ttl_ms = next.ttl.count(),
                    .tokens = next.tokens}();
 }
 
-call abandon(owned what, release_policy how) {
-  all_keys const k{what.name};
+call abandon(owned lease, release_policy policy) {
+  all_keys const k{lease.name};
   return lua::abandon{.keys = k.keys,
-                      .owner = what.owner,
-                      .starvation_us = how.starvation.count(),
-                      .grant_ms = how.grant.count(),
-                      .publish = word_of(how.publish)}();
+                      .owner = lease.owner,
+                      .starvation_us = policy.starvation.count(),
+                      .grant_ms = policy.grant.count(),
+                      .publish = word_of(policy.publish)}();
 }
 
 call renew(milliseconds ttl, std::span<owned const> leases) {
@@ -104,10 +104,10 @@ constinit lock_names const several{.count = multi_calls::count,
                                    .title = multi_calls::title};
 
 void add_leases(std::span<owned const> leases, std::vector<key>& locks, std::vector<arg>& owners) {
-  for (auto const& one : leases) {
-    auto const list = split_names(one.name);
+  for (auto const& lease : leases) {
+    auto const list = split_names(lease.name);
     for (auto const name : list) locks.push_back({name});
-    owners.emplace_back(one.owner);
+    owners.emplace_back(lease.owner);
     owners.emplace_back(list.size());
   }
 }

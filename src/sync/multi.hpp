@@ -1,4 +1,4 @@
-/// Several exclusive locks of one server, taken and given back as one.
+/// Several exclusive locks of one server, acquired and released as one.
 #pragma once
 
 #include <span>
@@ -10,15 +10,15 @@
 
 namespace holdfast::sync {
 
-/// The name that its lines have is made of all names: see join_names.
+/// The name of a queue is made of all names: see join_names.
 extern engine::recipe const multi;
 
-/// "<size>:<bytes>" of each, one behind the other: no two lists give the same, whatever bytes they have.
+/// "<size>:<bytes>" of each name, concatenated: two different lists never give the same result.
 [[nodiscard]] std::string join_names(std::span<std::string const> sorted);
 [[nodiscard]] std::vector<std::string_view> split_names(std::string_view joined);
 
-/// What is the same on all wires: the names of a line, and a renewal's pairs of an owner and how many of the
-/// locks are its own.
+/// The same on all wires: the names of a queue, and a renewal's pairs of an owner and the number of its
+/// locks.
 extern engine::lock_names const several;
 void add_leases(std::span<engine::owned const> leases, std::vector<key>& locks, std::vector<arg>& owners);
 

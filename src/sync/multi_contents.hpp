@@ -1,4 +1,4 @@
-/// What a multi_mutex and its leases are about.
+/// The names of a multi_mutex and of its leases.
 #pragma once
 
 #include <holdfast/multi_mutex.hpp>
@@ -9,10 +9,10 @@
 
 namespace holdfast {
 
-/// Constant once it is shared.
+/// Constant once shared.
 struct multi_lease::contents {
-  std::vector<std::string> names{};    ///< as they were given
-  std::vector<std::size_t> part_of{};  ///< for each: the part that has it
+  std::vector<std::string> names{};    ///< in the order given
+  std::vector<std::size_t> part_of{};  ///< for each name: the index of its part
 };
 
 }  // namespace holdfast

@@ -8,7 +8,7 @@
 namespace holdfast {
 namespace {
 
-/// From the best to the worst.
+/// Ranks results from the best (0) to the worst (3).
 int badness(release_result result) noexcept {
   switch (result) {
     case release_result::released:
@@ -30,11 +30,11 @@ release_result worse(release_result a, release_result b) noexcept { return badne
 multi_lease::multi_lease() noexcept = default;
 multi_lease::multi_lease(multi_lease&&) noexcept = default;
 
-multi_lease::multi_lease(std::shared_ptr<contents const> what, std::vector<lease> parts)
-    : what_{std::move(what)}, parts_{std::move(parts)} {
+multi_lease::multi_lease(std::shared_ptr<contents const> shared_contents, std::vector<lease> parts)
+    : what_{std::move(shared_contents)}, parts_{std::move(parts)} {
   if (parts_.size() < 2) return;
   lost_ = std::stop_source{};
-  for (auto& one : parts_) one.on_lost([stop = lost_](loss_cause) mutable { stop.request_stop(); });
+  for (auto& part : parts_) part.on_lost([stop = lost_](loss_cause) mutable { stop.request_stop(); });
 }
 
 multi_lease& multi_lease::operator=(multi_lease&& other) noexcept {
@@ -58,7 +58,7 @@ bool multi_lease::valid() const noexcept {
 std::chrono::nanoseconds multi_lease::remaining() const noexcept {
   if (parts_.empty()) return {};
   auto least = std::chrono::nanoseconds::max();
-  for (auto const& one : parts_) least = std::min(least, one.remaining());
+  for (auto const& part : parts_) least = std::min(least, part.remaining());
   return least;
 }
 
@@ -79,29 +79,29 @@ std::stop_token multi_lease::lost() const {
 }
 
 loss_cause multi_lease::lost_because() const noexcept {
-  for (auto const& one : parts_) {
-    if (auto const cause = one.lost_because(); cause != loss_cause::none) return cause;
+  for (auto const& part : parts_) {
+    if (auto const cause = part.lost_because(); cause != loss_cause::none) return cause;
   }
   return loss_cause::none;
 }
 
 void multi_lease::on_lost(std::function<void(loss_cause)> f) {
   struct once {
-    std::function<void(loss_cause)> tell;
-    std::atomic<bool> told{false};
+    std::function<void(loss_cause)> handler;
+    std::atomic<bool> called{false};
   };
   auto const shared = std::make_shared<once>();
-  shared->tell = std::move(f);
-  for (auto& one : parts_) {
-    one.on_lost([shared](loss_cause cause) {
-      if (!shared->told.exchange(true)) shared->tell(cause);
+  shared->handler = std::move(f);
+  for (auto& part : parts_) {
+    part.on_lost([shared](loss_cause cause) {
+      if (!shared->called.exchange(true)) shared->handler(cause);
     });
   }
 }
 
 void multi_lease::renew() {
   if (parts_.empty()) throw error{errc::lost, "there is no lease to renew: it was released or moved away"};
-  for (auto& one : parts_) one.renew();
+  for (auto& part : parts_) part.renew();
 }
 
 release_result multi_lease::release() noexcept {
@@ -111,23 +111,23 @@ release_result multi_lease::release() noexcept {
   std::vector<std::pair<std::shared_ptr<engine::core>, std::shared_ptr<engine::core::ending>>> begun;
   try {
     begun.reserve(parts.size());
-  } catch (std::bad_alloc const&) {  // one after the other, then
+  } catch (std::bad_alloc const&) {  // sequentially instead
     auto worst = release_result::released;
-    for (auto& one : parts) worst = worse(worst, one.release());
+    for (auto& part : parts) worst = worse(worst, part.release());
     return worst;
   }
   auto worst = release_result::released;
-  for (auto& one : parts) {
-    auto mine = engine::lease_state::take(std::move(one));
-    if (!mine) {
+  for (auto& part : parts) {
+    auto lease = engine::lease_state::take(std::move(part));
+    if (!lease) {
       worst = release_result::lost;
       continue;
     }
-    auto at = mine->queue().engine().shared_from_this();
-    auto end = at->begin_release(mine);
-    begun.emplace_back(std::move(at), std::move(end));
+    auto core = lease->queue().engine().shared_from_this();
+    auto end = core->begin_release(lease);
+    begun.emplace_back(std::move(core), std::move(end));
   }
-  for (auto const& [at, end] : begun) worst = worse(worst, at->end_release(end));
+  for (auto const& [core, end] : begun) worst = worse(worst, core->end_release(end));
   return worst;
 }
 
@@ -137,27 +137,27 @@ void multi_lease::async_release(std::function<void(release_result)> done) noexce
     if (done) done(release_result::lost);
     return;
   }
-  struct tally {
+  struct release_count {
     std::function<void(release_result)> done;
-    std::atomic<std::size_t> left;
+    std::atomic<std::size_t> remaining;
     std::atomic<release_result> worst{release_result::released};
   };
-  std::shared_ptr<tally> all;
+  std::shared_ptr<release_count> shared;
   try {
-    all = std::make_shared<tally>();
+    shared = std::make_shared<release_count>();
   } catch (std::bad_alloc const&) {
-    for (auto& one : parts) one.async_release({});
-    if (done) done(release_result::unknown);  // there is no memory to tell what comes of it
+    for (auto& part : parts) part.async_release({});
+    if (done) done(release_result::unknown);  // no memory to collect the results
     return;
   }
-  all->done = std::move(done);
-  all->left = parts.size();
-  for (auto& one : parts) {
-    one.async_release([all](release_result result) {
-      auto before = all->worst.load();
-      while (!all->worst.compare_exchange_weak(before, worse(before, result))) {
+  shared->done = std::move(done);
+  shared->remaining = parts.size();
+  for (auto& part : parts) {
+    part.async_release([shared](release_result result) {
+      auto before = shared->worst.load();
+      while (!shared->worst.compare_exchange_weak(before, worse(before, result))) {
       }
-      if (--all->left == 0 && all->done) all->done(all->worst);
+      if (--shared->remaining == 0 && shared->done) shared->done(shared->worst);
     });
   }
 }
@@ -166,7 +166,7 @@ release_result multi_lease::keep_until_expiry() noexcept {
   auto parts = std::exchange(parts_, {});
   if (parts.empty()) return release_result::lost;
   auto worst = release_result::released;
-  for (auto& one : parts) worst = worse(worst, one.keep_until_expiry());
+  for (auto& part : parts) worst = worse(worst, part.keep_until_expiry());
   return worst;
 }
 

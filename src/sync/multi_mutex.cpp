@@ -17,64 +17,65 @@ namespace {
 
 constexpr std::size_t most_names = 1000;
 
-struct place {
+struct named_lock {
   std::shared_ptr<engine::core> core;
   std::string name;
-  std::size_t given_as;
+  std::size_t position;  ///< in the order given
 };
 
-using places = std::vector<place>;
+using named_locks = std::vector<named_lock>;
 
-void check(places const& all, lock_options const& options) {
+void check(named_locks const& all, lock_options const& options) {
   sync::check(!all.empty(), "a multi_mutex needs a name: it has none");
   sync::check(all.size() <= most_names,
               "a multi_mutex has at most 1000 names, not " + std::to_string(all.size()));
-  for (auto const& one : all) sync::check(one.name, options);
-  // By URL, and not by client: two clients of one server would wait for each other for ever.
+  for (auto const& lock : all) sync::check(lock.name, options);
+  // Compared by URL, not by client: two clients of one server would wait for each other for ever.
   std::set<std::pair<std::string_view, std::string_view>> known;
-  for (auto const& one : all) {
-    sync::check(known.emplace(one.core->url(), one.name).second,
-                "the name \"" + one.name + "\" is given twice for " + one.core->url());
+  for (auto const& lock : all) {
+    sync::check(known.emplace(lock.core->url(), lock.name).second,
+                "the name \"" + lock.name + "\" is given twice for " + lock.core->url());
   }
 }
 
-/// What messages call them, if they can be taken together.
-std::string checked_title(places const& all, lock_options const& options) {
+/// The title of the lock in messages. Throws when the names can't be locked together.
+std::string checked_title(named_locks const& all, lock_options const& options) {
   check(all, options);
   std::vector<std::string_view> names;
   names.reserve(all.size());
-  for (auto const& one : all) names.push_back(one.name);
+  for (auto const& lock : all) names.push_back(lock.name);
   return sync::title_of(names);
 }
 
-/// Cuts off those of the first client and hash slot, for a group of their own.
-std::vector<std::string> next_group(places& sorted, std::size_t part, std::vector<std::size_t>& part_of) {
+/// Cuts off the names of the first client and hash slot, which form one group.
+std::vector<std::string> next_group(named_locks& sorted, std::size_t part,
+                                    std::vector<std::size_t>& part_of) {
   auto const* const core = sorted.front().core.get();
   auto const slot = core->slot_of(sorted.front().name);
-  auto const end = std::ranges::find_if(sorted, [core, slot](place const& one) {
-    return one.core.get() != core || core->slot_of(one.name) != slot;
+  auto const end = std::ranges::find_if(sorted, [core, slot](named_lock const& lock) {
+    return lock.core.get() != core || core->slot_of(lock.name) != slot;
   });
   std::vector<std::string> names;
-  for (auto one = sorted.begin(); one != end; ++one) {
-    part_of[one->given_as] = part;
-    names.push_back(std::move(one->name));
+  for (auto lock = sorted.begin(); lock != end; ++lock) {
+    part_of[lock->position] = part;
+    names.push_back(std::move(lock->name));
   }
   sorted.erase(sorted.begin(), end);
   return names;
 }
 
-places places_of(client const& redis, std::vector<std::string> names) {
-  places all;
+named_locks named_locks_of(client const& redis, std::vector<std::string> names) {
+  named_locks all;
   all.reserve(names.size());
   for (auto& name : names) all.push_back({engine::access::core_of(redis), std::move(name), all.size()});
   return all;
 }
 
-places places_of(std::vector<multi_mutex::member> members) {
-  places all;
+named_locks named_locks_of(std::vector<multi_mutex::member> members) {
+  named_locks all;
   all.reserve(members.size());
-  for (auto& one : members)
-    all.push_back({engine::access::core_of(one.server), std::move(one.name), all.size()});
+  for (auto& member : members)
+    all.push_back({engine::access::core_of(member.server), std::move(member.name), all.size()});
   return all;
 }
 
@@ -82,26 +83,26 @@ places places_of(std::vector<multi_mutex::member> members) {
 
 struct multi_mutex::impl {
   std::string title;
-  std::shared_ptr<multi_lease::contents const> what;
+  std::shared_ptr<multi_lease::contents const> shared_contents;
   sync::slot_groups groups;
   sync::std_shape<multi_lease> shape;
 
-  impl(places all, lock_options const& options)
+  impl(named_locks all, lock_options const& options)
       : title{checked_title(all, options)},
         shape{"the lock " + title, engine::exclusive_kind::nesting::refused,
-              [on = all.front().core, called = title](multi_lease mine) {
-                mine.async_release({});
-                on->warn([&called] {
-                  return "a thread ended without unlocking the lock " + called + "; it is given back";
+              [core = all.front().core, lock_title = title](multi_lease abandoned) {
+                abandoned.async_release({});
+                core->warn([&lock_title] {
+                  return "a thread ended without unlocking the lock " + lock_title + "; it is given back";
                 });
               }} {
     auto contents = std::make_shared<multi_lease::contents>();
-    for (auto const& one : all) contents->names.push_back(one.name);
+    for (auto const& lock : all) contents->names.push_back(lock.name);
     contents->part_of.resize(all.size());
     std::ranges::sort(
         all, {},
-        [](place const& one) -> std::tuple<std::string_view, std::string_view, int, std::string_view> {
-          return {one.core->url(), one.core->uuid(), one.core->slot_of(one.name), one.name};
+        [](named_lock const& lock) -> std::tuple<std::string_view, std::string_view, int, std::string_view> {
+          return {lock.core->url(), lock.core->uuid(), lock.core->slot_of(lock.name), lock.name};
         });
     std::vector<sync::slot_group> made;
     while (!all.empty()) {
@@ -110,24 +111,24 @@ struct multi_mutex::impl {
       made.emplace_back(core, names, options);
     }
     groups = std::make_shared<std::vector<sync::slot_group> const>(std::move(made));
-    what = std::move(contents);
+    shared_contents = std::move(contents);
   }
 
   [[nodiscard]] std::optional<multi_lease> acquire(engine::patience_time wait,
                                                    std::stop_token const& stop) const {
     auto parts = sync::take_together(groups, wait, stop);
     if (parts.empty()) return std::nullopt;
-    return multi_lease{what, std::move(parts)};
+    return multi_lease{shared_contents, std::move(parts)};
   }
 
   void async_acquire(engine::patience_time wait, acquire_handler done, std::stop_token stop) const {
-    sync::async_take_together(
-        groups, wait, std::move(stop),
-        [made_of = what, done = std::move(done)](std::vector<lease> parts, std::exception_ptr const& why) {
-          std::optional<multi_lease> result;
-          if (!parts.empty()) result = multi_lease{made_of, std::move(parts)};
-          done(std::move(result), why);
-        });
+    sync::async_take_together(groups, wait, std::move(stop),
+                              [contents = shared_contents, done = std::move(done)](
+                                  std::vector<lease> parts, std::exception_ptr const& reason) {
+                                std::optional<multi_lease> result;
+                                if (!parts.empty()) result = multi_lease{contents, std::move(parts)};
+                                done(std::move(result), reason);
+                              });
   }
 
   void check_wait(std::chrono::nanoseconds wait) const {
@@ -136,26 +137,26 @@ struct multi_mutex::impl {
 };
 
 multi_mutex::multi_mutex(client& redis, std::vector<std::string> names, lock_options options)
-    : impl_{std::make_unique<impl>(places_of(redis, std::move(names)), options)} {}
+    : impl_{std::make_unique<impl>(named_locks_of(redis, std::move(names)), options)} {}
 
 multi_mutex::multi_mutex(std::vector<member> members, lock_options options)
-    : impl_{std::make_unique<impl>(places_of(std::move(members)), options)} {}
+    : impl_{std::make_unique<impl>(named_locks_of(std::move(members)), options)} {}
 
 multi_mutex::~multi_mutex() = default;
 
 std::optional<busy_info> multi_mutex::last_busy() {
-  sync::slot_group const* last = nullptr;
-  auto at = time_point{};
-  for (auto const& one : *impl_->groups) {
-    auto const when = one.core().last_busy_at(*one.queue());
-    if (when <= at) continue;
-    last = &one;
-    at = when;
+  sync::slot_group const* latest_group = nullptr;
+  auto latest = time_point{};
+  for (auto const& group : *impl_->groups) {
+    auto const busy_at = group.core().last_busy_at(*group.queue());
+    if (busy_at <= latest) continue;
+    latest_group = &group;
+    latest = busy_at;
   }
-  return last != nullptr ? last->core().last_busy(*last->queue()) : std::nullopt;
+  return latest_group != nullptr ? latest_group->core().last_busy(*latest_group->queue()) : std::nullopt;
 }
 
-std::vector<std::string> const& multi_mutex::names() const noexcept { return impl_->what->names; }
+std::vector<std::string> const& multi_mutex::names() const noexcept { return impl_->shared_contents->names; }
 
 void multi_mutex::lock() {
   impl_->shape.lock([this] { return acquire(); });

@@ -8,7 +8,7 @@ namespace holdfast {
 namespace {
 
 constexpr engine::exclusive_kind barging{.wires = sync::exclusive_wires,
-                                         .normalize_options = [](lock_options asked) { return asked; },
+                                         .normalize_options = [](lock_options options) { return options; },
                                          .again = engine::exclusive_kind::nesting::refused};
 
 }  // namespace

@@ -7,23 +7,25 @@
 
 namespace holdfast::sync {
 
-void check(bool fine, std::string const& what) {
-  if (!fine) throw error{std::errc::invalid_argument, what};
+void check(bool fine, std::string const& message) {
+  if (!fine) throw error{std::errc::invalid_argument, message};
 }
 
 void check(std::string const& name, lock_options const& options) {
   check(!name.empty(), "a lock needs a name: it is empty");
   check(name.size() <= longest_name,
         "the name of a lock has at most 65536 bytes, not " + std::to_string(name.size()));
-  auto const of = [&name](char const* option) { return std::string{option} + " of lock \"" + name + "\""; };
-  ranges::check(options, ranges::of_locks, of);
+  auto const option_of_lock = [&name](char const* option) {
+    return std::string{option} + " of lock \"" + name + "\"";
+  };
+  ranges::check(options, ranges::of_locks, option_of_lock);
   check(options.renew_every <= options.ttl / 2,
-        of("renew_every") + " must be at most half the ttl, so that one renewal can fail");
-  check(options.max_renewals >= 0, of("max_renewals") + " must not be negative");
+        option_of_lock("renew_every") + " must be at most half the ttl, so that one renewal can fail");
+  check(options.max_renewals >= 0, option_of_lock("max_renewals") + " must not be negative");
   check(options.handoff_limit >= 0 && options.handoff_limit <= 4096,
-        of("handoff_limit") + " must be from 0 to 4096");
-  check(options.replicas >= 0, of("replicas") + " must not be negative");
-  check(options.poll_floor <= options.poll_cap, of("poll_floor") + " must be at most poll_cap");
+        option_of_lock("handoff_limit") + " must be from 0 to 4096");
+  check(options.replicas >= 0, option_of_lock("replicas") + " must not be negative");
+  check(options.poll_floor <= options.poll_cap, option_of_lock("poll_floor") + " must be at most poll_cap");
 }
 
 void check_cluster_name(std::string_view name) {

@@ -11,13 +11,13 @@ namespace holdfast::sync {
 /// In bytes.
 inline constexpr std::size_t longest_name = 65536;
 
-/// Throws std::errc::invalid_argument with `what` unless it is fine.
-void check(bool fine, std::string const& what);
+/// Throws std::errc::invalid_argument with `message` unless `fine`.
+void check(bool fine, std::string const& message);
 
 /// Throws std::errc::invalid_argument, naming the lock and the option.
 void check(std::string const& name, lock_options const& options);
 
-/// The same for a name whose side keys would be in other slots of a cluster than the lock itself.
+/// The same for a name whose side keys would be in other slots of a cluster than the lock.
 void check_cluster_name(std::string_view name);
 
 /// The same for a name that a cluster could lock on Redisson's wire, but not unlock.

@@ -14,48 +14,52 @@ namespace quorum_calls {
 
 namespace lua = scripts::quorum;
 
-call acquire(std::string_view name, acquire_request const& how) {
+call acquire(std::string_view name, acquire_request const& request) {
   plain::keys const k{name};
   auto const mark = names::newest_ask(name);
   return lua::acquire{.lock = {k.lock},
                       .counter = {k.counter},
                       .queue = {k.queue},
                       .mark = {mark},
-                      .owner = how.owner,
-                      .ttl_ms = how.ttl.count(),
-                      .tokens = how.tokens,
-                      .mode = how.join ? "join" : "ask",
-                      .ticket = how.ticket,
-                      .newest = how.newest,
-                      .number = static_cast<std::int64_t>(how.number)}();
+                      .owner = request.owner,
+                      .ttl_ms = request.ttl.count(),
+                      .tokens = request.tokens,
+                      .mode = request.join ? "join" : "ask",
+                      .ticket = request.ticket,
+                      .newest = request.newest,
+                      .number = static_cast<std::int64_t>(request.number)}();
 }
 
-/// The vote is kept for so long for the waiter that is told to come and ask, however long that one has
-/// waited: what a frozen one can cost.
-release_policy kept(release_policy how) {
-  how.starvation = {};
-  how.grant = milliseconds{500};
-  return how;
+/// Keeps the vote for 500 ms for the notified waiter, however long that waiter has waited: the cost of a
+/// frozen waiter.
+release_policy vote_policy(release_policy policy) {
+  policy.starvation = {};
+  policy.grant = milliseconds{500};
+  return policy;
 }
 
-call release(owned what, release_policy how) { return plain::give_back<lua::release>(what, kept(how)); }
+call release(owned lease, release_policy policy) {
+  return plain::give_back<lua::release>(lease, vote_policy(policy));
+}
 
-call abandon(owned what, release_policy how) { return plain::give_back<lua::abandon>(what, kept(how)); }
+call abandon(owned lease, release_policy policy) {
+  return plain::give_back<lua::abandon>(lease, vote_policy(policy));
+}
 
-call yield(owned what, std::string_view ticket, std::uint64_t number) {
-  plain::keys const k{what.name};
-  auto const mark = names::newest_ask(what.name);
+call yield(owned lease, std::string_view ticket, std::uint64_t number) {
+  plain::keys const k{lease.name};
+  auto const mark = names::newest_ask(lease.name);
   return lua::yield{.lock = {k.lock},
                     .queue = {k.queue},
                     .mark = {mark},
-                    .owner = what.owner,
+                    .owner = lease.owner,
                     .ticket = ticket,
                     .number = static_cast<std::int64_t>(number)}();
 }
 
-call raise(owned what, std::int64_t token) {
-  plain::keys const k{what.name};
-  return lua::raise{.lock = {k.lock}, .counter = {k.counter}, .owner = what.owner, .token = token}();
+call raise(owned lease, std::int64_t token) {
+  plain::keys const k{lease.name};
+  return lua::raise{.lock = {k.lock}, .counter = {k.counter}, .owner = lease.owner, .token = token}();
 }
 
 constexpr voting by_votes{.yield = yield, .raise = raise};
@@ -63,7 +67,7 @@ constexpr voting by_votes{.yield = yield, .raise = raise};
 }  // namespace quorum_calls
 }  // namespace
 
-/// Without `pass`: the next caller of the process asks behind the release, at all masters alike.
+/// Without `pass`: the next caller of the process requests the lock after the release, at all masters alike.
 constinit engine::recipe const quorum{.order = order::barging,
                                       .acquire = quorum_calls::acquire,
                                       .read_acquire = replies::read_acquire,

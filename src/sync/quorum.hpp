@@ -1,4 +1,4 @@
-/// The exclusive lock of several masters that vote, on the plain wire.
+/// The exclusive lock by majority vote of several masters, on the plain wire.
 #pragma once
 
 #include "engine/recipe.hpp"

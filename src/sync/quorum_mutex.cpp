@@ -12,21 +12,21 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// A master that is slow may take a tenth of it, and that has to be more than a scheduler's whim.
+/// A slow master may take a tenth of the ttl to reply; a tenth must exceed a scheduling delay.
 constexpr milliseconds shortest_ttl = 100ms;
 
-lock_options adjust(lock_options asked) {
-  sync::check(asked.ttl >= shortest_ttl, "ttl of a quorum_mutex must be at least " +
-                                             std::to_string(shortest_ttl.count()) + " ms, not " +
-                                             std::to_string(asked.ttl.count()) + " ms");
-  sync::check(asked.replicas == 0 && !asked.fsynced,
+lock_options normalize_quorum_options(lock_options options) {
+  sync::check(options.ttl >= shortest_ttl, "ttl of a quorum_mutex must be at least " +
+                                               std::to_string(shortest_ttl.count()) + " ms, not " +
+                                               std::to_string(options.ttl.count()) + " ms");
+  sync::check(options.replicas == 0 && !options.fsynced,
               "a quorum_mutex has no replicas to wait for: each of its servers votes by itself; leave "
               "lock_options::replicas and fsynced out");
-  return asked;
+  return options;
 }
 
 constexpr engine::exclusive_kind by_majority{.wires = sync::quorum_wires,
-                                             .normalize_options = adjust,
+                                             .normalize_options = normalize_quorum_options,
                                              .again = engine::exclusive_kind::nesting::refused};
 
 }  // namespace

@@ -22,8 +22,8 @@ struct semaphore::impl {
         permits{binding.core(), name, format::permits_of_a_semaphore,
                 names::redisson::semaphore_channel(name)} {}
 
-  [[nodiscard]] int checked(std::string_view what, std::int64_t number) const {
-    format::check_number(what, binding.name(), number, 1, format::most_permits);
+  [[nodiscard]] int checked(std::string_view quantity, std::int64_t number) const {
+    format::check_number(quantity, binding.name(), number, 1, format::most_permits);
     return static_cast<int>(number);
   }
   [[nodiscard]] int wanted(std::int64_t number) const {

@@ -14,20 +14,20 @@ namespace {
 
 using nesting = engine::exclusive_kind::nesting;
 
-/// As often as Redisson's watchdog, unless the caller says otherwise: readers of its own set the ttl that all
-/// share to 30 s, however long ours is, and if they die that is what is left.
+/// The interval of Redisson's watchdog, used unless the caller sets another: Redisson's readers set the
+/// shared ttl to 30 s, however long ours is, and if they die the key ends after those 30 s.
 constexpr std::chrono::seconds longest_interval{10};
 
 lock_options beside_redisson(lock_options options) {
-  auto const says = options.renew_every.count() > 0 || options.max_renewals > 0;
-  if (!says && options.ttl / 3 > longest_interval) options.renew_every = longest_interval;
+  auto const set_by_caller = options.renew_every.count() > 0 || options.max_renewals > 0;
+  if (!set_by_caller && options.ttl / 3 > longest_interval) options.renew_every = longest_interval;
   return options;
 }
 
 }  // namespace
 
 struct shared_mutex::impl {
-  /// Those who write, or those who read: each has a line of its own, and the server keeps them apart.
+  /// The writers or the readers: each side has its own queue, and the server excludes one from the other.
   struct side {
     sync::lock_binding binding;
     sync::std_shape<lease> shape;
@@ -35,9 +35,9 @@ struct shared_mutex::impl {
     side(client& redis, std::string const& name, lock_options const& options, engine::recipe const& kind,
          std::string const& title, nesting again)
         : binding{redis, name, options, kind},
-          shape{title, again, [on = binding.core(), title](lease mine) {
-                  mine.async_release({});
-                  on->warn([&title] {
+          shape{title, again, [core = binding.core(), title](lease abandoned) {
+                  abandoned.async_release({});
+                  core->warn([&title] {
                     return "a thread ended without unlocking " + title + "; it is given back";
                   });
                 }} {}
@@ -72,8 +72,8 @@ struct shared_mutex::impl {
         readers{redis,           name, options, sync::redisson::reader, "the shared lock \"" + name + "\"",
                 nesting::counted} {}
 
-  void unlock(side& of) {
-    if (auto const how = of.shape.unlock()) last.store(*how, std::memory_order_relaxed);
+  void unlock(side& held_side) {
+    if (auto const result = held_side.shape.unlock()) last.store(*result, std::memory_order_relaxed);
   }
 };
 
@@ -88,7 +88,7 @@ shared_mutex::~shared_mutex() = default;
 std::string const& shared_mutex::name() const noexcept { return impl_->writers.binding.name(); }
 
 void shared_mutex::lock() {
-  if (impl_->readers.shape.mine()) {
+  if (impl_->readers.shape.held_by_this_thread()) {
     throw error{std::errc::resource_deadlock_would_occur,
                 "this thread reads with the shared lock \"" + name() +
                     "\": to write it would wait for itself; call unlock_shared() first"};
@@ -99,13 +99,13 @@ void shared_mutex::lock() {
 bool shared_mutex::try_lock() { return try_lock_within({}); }
 
 bool shared_mutex::try_lock_within(std::chrono::nanoseconds wait) {
-  return !impl_->readers.shape.mine() && impl_->writers.try_lock_within(wait);
+  return !impl_->readers.shape.held_by_this_thread() && impl_->writers.try_lock_within(wait);
 }
 
 void shared_mutex::unlock() { impl_->unlock(impl_->writers); }
 
 void shared_mutex::lock_shared() {
-  if (impl_->writers.shape.mine()) {
+  if (impl_->writers.shape.held_by_this_thread()) {
     throw error{std::errc::resource_deadlock_would_occur,
                 "this thread writes with the lock \"" + name() +
                     "\": to read it would wait for itself; unlock_and_lock_shared() makes it a reader"};
@@ -116,7 +116,7 @@ void shared_mutex::lock_shared() {
 bool shared_mutex::try_lock_shared() { return try_lock_shared_within({}); }
 
 bool shared_mutex::try_lock_shared_within(std::chrono::nanoseconds wait) {
-  return !impl_->writers.shape.mine() && impl_->readers.try_lock_within(wait);
+  return !impl_->writers.shape.held_by_this_thread() && impl_->readers.try_lock_within(wait);
 }
 
 void shared_mutex::unlock_shared() { impl_->unlock(impl_->readers); }
@@ -148,12 +148,12 @@ std::optional<lease> shared_mutex::try_acquire_shared_within(std::chrono::nanose
 
 lease shared_mutex::downgrade(lease writing) {
   auto const& binding = impl_->writers.binding;
-  auto const* const what = engine::lease_state::behind(writing);
+  auto const* const held = engine::lease_state::behind(writing);
   sync::check(
-      what != nullptr && &what->queue() == binding.queue().get(),
+      held != nullptr && &held->queue() == binding.queue().get(),
       "only a lease to write the lock \"" + name() + "\", of the same client, can become one to read it");
-  auto const owner = binding.core()->owner_id(what->number());
-  auto const script = sync::redisson::downgrade({.name = name(), .owner = owner}, what->options().ttl,
+  auto const owner = binding.core()->owner_id(held->number());
+  auto const script = sync::redisson::downgrade({.name = name(), .owner = owner}, held->options().ttl,
                                                 binding.core()->publishing_now());
   return engine::lease_state::handle(binding.core()->become(engine::lease_state::take(std::move(writing)),
                                                             impl_->readers.binding.queue(), script));

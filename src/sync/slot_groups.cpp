@@ -17,99 +17,102 @@
 namespace holdfast::sync {
 namespace {
 
-// Those who met over the same locks must not meet again: random, and longer each time.
+// Callers that collided over the same locks must not collide again: random, and longer each time.
 constexpr std::chrono::milliseconds shortest_pause{1};
 constexpr std::chrono::milliseconds longest_pause{50};
 
-/// What taking several groups together has come to, and what is to be done next. Whether it is done by a
-/// thread that waits, or by callbacks, is all that differs.
+/// The state of acquiring several groups together, and the next step. Shared by the blocking and the
+/// asynchronous acquisition.
 class progress {
  public:
   progress(slot_groups all, engine::patience_time wait)
       : all_{std::move(all)},
         end_{wait ? boot_clock::now() + *wait : time_point::max()},
-        only_tries_{wait && wait->count() <= 0},
-        turns_{all_->size()},
-        taken_(all_->size()) {}
+        try_only_{wait && wait->count() <= 0},
+        sequence_{all_->size()},
+        leases_(all_->size()) {}
 
-  [[nodiscard]] bool complete() const noexcept { return turns_.complete(); }
-  [[nodiscard]] slot_group const& next() const noexcept { return (*all_)[turns_.next()]; }
+  [[nodiscard]] bool complete() const noexcept { return sequence_.complete(); }
+  [[nodiscard]] slot_group const& next() const noexcept { return (*all_)[sequence_.next()]; }
 
-  /// How long the next one may be waited for.
-  [[nodiscard]] engine::patience_time patience() const {
-    if (!turns_.may_wait()) return std::chrono::nanoseconds{0};
+  /// The limit of the wait for the next group.
+  [[nodiscard]] engine::patience_time wait_limit() const {
+    if (!sequence_.may_wait()) return std::chrono::nanoseconds{0};
     if (end_ == time_point::max()) return std::nullopt;
     return std::max<std::chrono::nanoseconds>(end_ - boot_clock::now(), std::chrono::nanoseconds{0});
   }
 
-  /// As who waits for a single lock, this waits through outages once it has been answered; but not for a
-  /// server that nobody has ever reached.
+  /// Waits through outages after the first reply, like a caller that waits for a single lock; but not for a
+  /// server to which no connection was ever made.
   [[nodiscard]] engine::outages outages() const {
     return begun_ && next().core().stats().connects > 0 ? engine::outages::waited_out
                                                         : engine::outages::told_of;
   }
 
-  /// What became of the next one. The result: the pause before the next round; nullopt when there is none.
-  std::optional<std::chrono::nanoseconds> got(engine::lease_state_ptr one) {
+  /// Records the lease of the next group, or null when the group was busy. Returns the pause before the next
+  /// round; nullopt when there is none.
+  std::optional<std::chrono::nanoseconds> got(engine::lease_state_ptr granted) {
     begun_ = true;
-    if (one) {
-      taken_[turns_.next()] = engine::lease_state::handle(std::move(one));
-      turns_.got();
-      // While the others were asked the first may have been lost.
-      if (!complete() || all_->size() == 1 || std::ranges::all_of(taken_, &lease::valid)) return std::nullopt;
+    if (granted) {
+      leases_[sequence_.next()] = engine::lease_state::handle(std::move(granted));
+      sequence_.got();
+      // An earlier lease may have been lost during the requests for the other groups.
+      if (!complete() || all_->size() == 1 || std::ranges::all_of(leases_, &lease::valid))
+        return std::nullopt;
       give_back();
-      turns_.again();
+      sequence_.again();
     } else {
-      given_up_ = turns_.may_wait();
+      given_up_ = sequence_.may_wait();
       give_back();
-      turns_.busy();
+      sequence_.busy();
     }
     auto const pause = pause_before_next();
     given_up_ = given_up_ || !pause;
     return given_up_ ? std::nullopt : pause;
   }
 
-  /// The next one couldn't be asked. What a server says to one that only tries may pass; so the others are
-  /// given back, and this one is waited for, which tells. The result as above; nullopt: that has been done,
-  /// or nobody waits, and the failure is the caller's.
-  std::optional<std::chrono::nanoseconds> failed(error const& why) {
-    auto const may_pass = why.code() == errc::unreachable || why.code() == errc::refused;
-    if (!may_pass || only_tries_ || turns_.may_wait()) return std::nullopt;
+  /// Records that the request for the next group failed. A failure of a request that doesn't wait may be
+  /// temporary: then the other leases are released, and the next round waits for this group. Returns as
+  /// above; nullopt: the caller gets the failure, since it is permanent, the request has waited, the caller
+  /// only tries, or the time is up.
+  std::optional<std::chrono::nanoseconds> failed(error const& failure) {
+    auto const may_pass = failure.code() == errc::unreachable || failure.code() == errc::refused;
+    if (!may_pass || try_only_ || sequence_.may_wait()) return std::nullopt;
     auto const pause = pause_before_next();
     if (!pause) return std::nullopt;
     give_back();
-    turns_.busy();
+    sequence_.busy();
     return pause;
   }
 
   /// The time is up.
   [[nodiscard]] bool given_up() const noexcept { return given_up_; }
 
-  /// Without waiting for the answers: the servers carry it out before whatever is asked next.
+  /// Releases all, without waiting for the replies: the servers carry it out before any later request.
   void give_back() noexcept {
-    for (auto& one : taken_) one.async_release({});
+    for (auto& lease : leases_) lease.async_release({});
   }
 
-  [[nodiscard]] std::vector<lease> take() noexcept { return std::move(taken_); }
+  [[nodiscard]] std::vector<lease> take() noexcept { return std::move(leases_); }
 
  private:
   /// Nullopt: the time is up.
   std::optional<std::chrono::nanoseconds> pause_before_next() {
-    auto const left = end_ - boot_clock::now();
-    if (left.count() <= 0) return std::nullopt;
+    auto const remaining = end_ - boot_clock::now();
+    if (remaining.count() <= 0) return std::nullopt;
     if (!random_) random_.emplace(static_cast<std::minstd_rand::result_type>(random_seed()));
-    return std::min<std::chrono::nanoseconds>(pause_.next(*random_), left);
+    return std::min<std::chrono::nanoseconds>(pause_.next(*random_), remaining);
   }
 
   slot_groups all_;
   time_point end_;
-  bool only_tries_;
-  bool begun_ = false;  ///< one of them has been answered
-  try_and_back_off turns_;
-  std::vector<lease> taken_;
+  bool try_only_;
+  bool begun_ = false;  ///< a request has been answered
+  try_and_back_off sequence_;
+  std::vector<lease> leases_;  ///< by group; empty handles for groups not acquired
   bool given_up_ = false;
   backoff pause_{shortest_pause, longest_pause};
-  std::optional<std::minstd_rand> random_{};  ///< only who meets others needs it
+  std::optional<std::minstd_rand> random_{};  ///< created at the first collision
 };
 
 void sleep(std::chrono::nanoseconds time, std::stop_token const& stop) {
@@ -119,70 +122,71 @@ void sleep(std::chrono::nanoseconds time, std::stop_token const& stop) {
   (void)never.wait_for(hold, stop, time, [] { return false; });
 }
 
-/// Owns itself until it is done.
+/// An asynchronous acquisition. Owns itself until done.
 class attempt : public std::enable_shared_from_this<attempt> {
  public:
   attempt(slot_groups all, engine::patience_time wait, std::stop_token stop, taken_handler done)
       : progress_{std::move(all), wait}, stop_{std::move(stop)}, done_{std::move(done)} {}
 
-  void ask() {
-    auto const& one = progress_.next();
-    one.core().async_acquire(
-        one.queue(), one.options(), progress_.patience(), stop_,
-        [me = shared_from_this()](engine::lease_state_ptr of, std::shared_ptr<error const> const& failure) {
+  void acquire_next() {
+    auto const& group = progress_.next();
+    group.core().async_acquire(
+        group.queue(), group.options(), progress_.wait_limit(), stop_,
+        [self = shared_from_this()](engine::lease_state_ptr granted,
+                                    std::shared_ptr<error const> const& failure) {
           if (failure) {
-            me->put_off(*failure);
+            self->on_failure(*failure);
           } else {
-            me->go_on(std::move(of));
+            self->on_result(std::move(granted));
           }
         },
         1, progress_.outages());
   }
 
  private:
-  void go_on(engine::lease_state_ptr of) {
-    auto const pause = progress_.got(std::move(of));
+  void on_result(engine::lease_state_ptr granted) {
+    auto const pause = progress_.got(std::move(granted));
     if (progress_.complete()) {
       done_(progress_.take(), nullptr);
     } else if (progress_.given_up()) {
       done_({}, nullptr);
     } else if (pause) {
-      ask_after(*pause);
+      acquire_next_after(*pause);
     } else {
-      unless_it_fails([this] { ask(); });
+      run_or_fail([this] { acquire_next(); });
     }
   }
 
-  void put_off(error const& failure) {
+  void on_failure(error const& failure) {
     if (auto const pause = progress_.failed(failure)) {
-      ask_after(*pause);
+      acquire_next_after(*pause);
     } else {
       fail(thrown(failure));
     }
   }
 
-  void ask_after(std::chrono::nanoseconds pause) {
-    unless_it_fails([this, pause] {
+  void acquire_next_after(std::chrono::nanoseconds pause) {
+    run_or_fail([this, pause] {
       progress_.next().core().async_pause(
-          pause, [me = shared_from_this()] { me->unless_it_fails([&me] { me->ask(); }); });
+          pause, [self = shared_from_this()] { self->run_or_fail([&self] { self->acquire_next(); }); });
     });
   }
 
-  /// A client may be shut down between two steps, or memory be wanting.
+  /// A step fails when a client is shut down between two steps, or memory runs out.
   template <class Step>
-  void unless_it_fails(Step step) {
-    std::exception_ptr why;
+  void run_or_fail(Step step) {
+    std::exception_ptr reason;
     try {
       step();
     } catch (std::exception const&) {
-      why = std::current_exception();
+      reason = std::current_exception();
     }
-    if (why) fail(why);
+    if (reason) fail(reason);
   }
 
-  void fail(std::exception_ptr const& why) {
+  void fail(std::exception_ptr const& reason) {
     progress_.give_back();
-    done_({}, why);
+    done_({}, reason);
   }
 
   progress progress_;
@@ -202,26 +206,26 @@ slot_group::slot_group(std::shared_ptr<engine::core> core, std::span<std::string
 
 std::vector<lease> take_together(slot_groups const& all, engine::patience_time wait,
                                  std::stop_token const& stop) {
-  progress so_far{all, wait};
+  progress state{all, wait};
   for (;;) {
-    auto const& one = so_far.next();
+    auto const& group = state.next();
     std::optional<std::chrono::nanoseconds> pause;
     try {
-      pause = so_far.got(
-          one.core().acquire(one.queue(), one.options(), so_far.patience(), stop, 1, so_far.outages()));
+      pause = state.got(
+          group.core().acquire(group.queue(), group.options(), state.wait_limit(), stop, 1, state.outages()));
     } catch (error const& failure) {
-      pause = so_far.failed(failure);
+      pause = state.failed(failure);
       if (!pause) throw;
     }
-    if (so_far.complete()) return so_far.take();
-    if (so_far.given_up()) return {};
+    if (state.complete()) return state.take();
+    if (state.given_up()) return {};
     if (pause) sleep(*pause, stop);
   }
 }
 
 void async_take_together(slot_groups all, engine::patience_time wait, std::stop_token stop,
                          taken_handler done) {
-  std::make_shared<attempt>(std::move(all), wait, std::move(stop), std::move(done))->ask();
+  std::make_shared<attempt>(std::move(all), wait, std::move(stop), std::move(done))->acquire_next();
 }
 
 }  // namespace holdfast::sync

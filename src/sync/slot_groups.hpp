@@ -1,4 +1,5 @@
-/// Names of several clients or hash slots, taken together: those of one slot are a group, taken in one step.
+/// Locks of several clients or hash slots, acquired together: the names of one slot are a group, acquired in
+/// one step.
 #pragma once
 
 #include <memory>
@@ -12,8 +13,8 @@
 
 namespace holdfast::sync {
 
-/// One client's part, or of a cluster's client a slot's. A line of one name is that of a mutex, so the two
-/// share what this process holds.
+/// The names of one client; for a client of a cluster, of one slot. A queue of one name is the queue of a
+/// mutex, so the two share the leases of this process.
 class slot_group {
  public:
   slot_group(std::shared_ptr<engine::core> core, std::span<std::string const> sorted,
@@ -37,7 +38,8 @@ class slot_group {
 /// Constant after construction. Acquisitions under way keep it.
 using slot_groups = std::shared_ptr<std::vector<slot_group> const>;
 
-/// A lease of each group, in their order; none when one stayed busy. Throws as engine::core::acquire.
+/// A lease for each group, in the order of the groups; none when a group stayed busy. Throws as
+/// engine::core::acquire.
 [[nodiscard]] std::vector<lease> take_together(slot_groups const& all, engine::patience_time wait,
                                                std::stop_token const& stop);
 

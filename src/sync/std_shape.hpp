@@ -1,4 +1,4 @@
-/// A lock as a std::timed_mutex: what its threads may do, whatever their leases are.
+/// A lock as a std::timed_mutex, for any type of lease.
 #pragma once
 
 #include <holdfast/error.hpp>
@@ -21,7 +21,8 @@ class std_shape {
  public:
   using nesting = engine::exclusive_kind::nesting;
 
-  /// `title` is what messages call the lock. `abandoned` gets what a thread held when it ended.
+  /// `title` is the name of the lock in messages. `abandoned` gets the lease that a thread held when it
+  /// ended.
   std_shape(std::string title, nesting again, std::function<void(Lease)> abandoned)
       : title_{std::move(title)},
         again_{again},
@@ -30,10 +31,10 @@ class std_shape {
   std_shape& operator=(std_shape const&) = delete;
   ~std_shape() { holds_->clear(); }
 
-  /// `acquire` waits for a lease.
+  /// `acquire` waits for a lease and returns it.
   template <class Acquire>
   void lock(Acquire acquire) {
-    if (!holds_->mine()) {
+    if (!holds_->held_by_this_thread()) {
       holds_->keep(acquire());
     } else if (again_ == nesting::counted) {
       nest();
@@ -43,46 +44,46 @@ class std_shape {
     }
   }
 
-  /// `acquire` gives a lease or not.
+  /// `acquire` returns a lease or nullopt.
   template <class Acquire>
   [[nodiscard]] bool try_lock(Acquire acquire) {
-    if (holds_->mine()) {
+    if (holds_->held_by_this_thread()) {
       if (again_ == nesting::refused) return false;
       nest();
       return true;
     }
-    std::optional<Lease> got = acquire();
-    if (got) holds_->keep(std::move(*got));
-    return got.has_value();
+    std::optional<Lease> acquired = acquire();
+    if (acquired) holds_->keep(std::move(*acquired));
+    return acquired.has_value();
   }
 
-  /// How it ended; nothing while the thread still holds it.
+  /// The result of the release; nullopt while the thread still holds the lock.
   std::optional<release_result> unlock() {
-    auto mine = leave();
-    if (!mine) return std::nullopt;
-    auto const result = mine->release();
+    auto lease = leave();
+    if (!lease) return std::nullopt;
+    auto const result = lease->release();
     last_.store(result, std::memory_order_relaxed);
     return result;
   }
 
-  /// Does this thread hold it?
-  [[nodiscard]] bool mine() noexcept { return holds_->mine(); }
+  /// True if the calling thread holds the lock.
+  [[nodiscard]] bool held_by_this_thread() noexcept { return holds_->held_by_this_thread(); }
 
-  /// This thread, which doesn't hold it, holds it from now on.
-  void keep(Lease held) { holds_->keep(std::move(held)); }
+  /// This thread, which doesn't hold the lock, holds it from now on.
+  void keep(Lease lease) { holds_->keep(std::move(lease)); }
 
-  /// What this thread held until now; nothing while it still does.
+  /// The lease that this thread held until now; nullopt while it still holds the lock.
   [[nodiscard]] std::optional<Lease> leave() {
-    Lease mine;
-    switch (holds_->leave(mine)) {
-      case thread_holds<Lease>::left::last:
-        return mine;
-      case thread_holds<Lease>::left::nested:
+    Lease lease;
+    switch (holds_->leave(lease)) {
+      case thread_holds<Lease>::leave_result::last:
+        return lease;
+      case thread_holds<Lease>::leave_result::nested:
         return std::nullopt;
-      case thread_holds<Lease>::left::nothing:
+      case thread_holds<Lease>::leave_result::nothing:
         break;
     }
-    // A guard that lives as long as its thread, or the program, comes after the end of the thread.
+    // A guard that lives as long as its thread, or the program, unlocks after the end of the thread.
     if (thread_is_ending()) return std::nullopt;
     throw error{std::errc::operation_not_permitted,
                 "unlock of " + title_ + ", which this thread does not hold"};
@@ -93,12 +94,12 @@ class std_shape {
  private:
   void nest() {
     switch (holds_->again()) {
-      case thread_holds<Lease>::nested::yes:
+      case thread_holds<Lease>::nest_result::yes:
         return;
-      case thread_holds<Lease>::nested::lost:
+      case thread_holds<Lease>::nest_result::lost:
         throw error{errc::lost, "this thread can't lock " + title_ +
                                     " again: the lock was lost meanwhile; unlock it, and lock it anew"};
-      case thread_holds<Lease>::nested::too_deep:
+      case thread_holds<Lease>::nest_result::too_deep:
         throw error{std::errc::resource_unavailable_try_again,
                     "this thread has locked " + title_ + " " + std::to_string(thread_holds<Lease>::deepest) +
                         " times without unlocking it"};

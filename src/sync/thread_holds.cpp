@@ -9,43 +9,43 @@ namespace holdfast::sync {
 namespace {
 
 struct hold_note {
-  std::weak_ptr<thread_guest> still{};  ///< the lock object may go first
-  int generation = 0;  ///< a forked child has copies of its parent's notes, which mean nothing to it
+  std::weak_ptr<thread_guest> guest{};  ///< the lock object may be destroyed first
+  int generation = 0;                   ///< a forked child ignores its copies of the parent's notes
 };
 
-/// Outlives `noted_holds`: trivially destructible, so it can be asked until the thread has gone.
-thread_local bool over = false;
+/// Outlives `noted_holds`: trivially destructible, so readable until the thread has gone.
+thread_local bool thread_over = false;
 
-/// What a thread holds. However much that is, adding and forgetting one takes the same time; and one that is
-/// taken and given back over and over allocates nothing.
+/// The holds of a thread. Adding or forgetting a hold takes the same time, however many there are. Locking
+/// and unlocking the same object repeatedly allocates nothing.
 class hold_notes {
  public:
   hold_notes() = default;
   hold_notes(hold_notes const&) = delete;
   hold_notes& operator=(hold_notes const&) = delete;
   ~hold_notes() {
-    over = true;
-    for (auto const& [who, one] : all_) {
-      if (one.generation != fork_generation()) continue;
-      if (auto const still = one.still.lock()) still->thread_ends();
+    thread_over = true;
+    for (auto const& [key, note] : all_) {
+      if (note.generation != fork_generation()) continue;
+      if (auto const guest = note.guest.lock()) guest->thread_ends();
     }
   }
 
-  void add(std::shared_ptr<thread_guest> const& who) {
+  void add(std::shared_ptr<thread_guest> const& guest) {
     if (all_.size() >= tidy_at_) tidy_up();
-    hold_note one{who, fork_generation()};
+    hold_note note{guest, fork_generation()};
     if (spare_.empty()) {
-      all_.insert_or_assign(who.get(), std::move(one));
+      all_.insert_or_assign(guest.get(), std::move(note));
       return;
     }
-    spare_.key() = who.get();
+    spare_.key() = guest.get();
     auto added = all_.insert(std::move(spare_));
-    added.position->second = std::move(one);
+    added.position->second = std::move(note);
     spare_ = std::move(added.node);
   }
 
-  void forget(thread_guest const& who) noexcept {
-    auto const known = all_.find(&who);
+  void forget(thread_guest const& guest) noexcept {
+    auto const known = all_.find(&guest);
     if (known == all_.end()) return;
     spare_ = all_.extract(known);
     spare_.mapped() = {};
@@ -54,9 +54,9 @@ class hold_notes {
  private:
   using map = std::unordered_map<thread_guest const*, hold_note>;
 
-  /// Lock objects that were destroyed on another thread while this one held them: seldom, but not for ever.
+  /// Removes lock objects that another thread destroyed while this thread held them. Runs seldom.
   void tidy_up() {
-    std::erase_if(all_, [](auto const& one) { return one.second.still.expired(); });
+    std::erase_if(all_, [](auto const& entry) { return entry.second.guest.expired(); });
     tidy_at_ = std::max(few, 2 * all_.size());
   }
 
@@ -71,14 +71,14 @@ thread_local hold_notes noted_holds;
 
 }  // namespace
 
-bool thread_is_ending() noexcept { return over; }
+bool thread_is_ending() noexcept { return thread_over; }
 
-void note_hold(std::shared_ptr<thread_guest> const& who) {
-  if (!over) noted_holds.add(who);
+void note_hold(std::shared_ptr<thread_guest> const& guest) {
+  if (!thread_over) noted_holds.add(guest);
 }
 
-void forget_hold(thread_guest const& who) noexcept {
-  if (!over) noted_holds.forget(who);
+void forget_hold(thread_guest const& guest) noexcept {
+  if (!thread_over) noted_holds.forget(guest);
 }
 
 }  // namespace holdfast::sync

@@ -1,4 +1,4 @@
-/// The std shape of a lock: which thread holds it, and what.
+/// The std shape of a lock: the lease that each thread holds.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +15,7 @@
 
 namespace holdfast::sync {
 
-/// Whom the end of a thread concerns.
+/// An object that is notified of the end of a thread.
 class thread_guest {
  public:
   thread_guest() = default;
@@ -23,86 +23,86 @@ class thread_guest {
   thread_guest& operator=(thread_guest const&) = delete;
   virtual ~thread_guest() = default;
 
-  /// The calling thread ends, and holds something of this object.
+  /// The calling thread ends while it holds this object.
   virtual void thread_ends() noexcept = 0;
 };
 
-/// This thread holds something: `who` is told if it ends so. Costs two atomic operations, however much it
-/// holds, and an allocation only where it holds more than before.
-void note_hold(std::shared_ptr<thread_guest> const& who);
+/// This thread holds `guest`, which is notified if the thread ends before forget_hold. Costs two atomic
+/// operations, however much the thread holds, and an allocation only where it holds more than ever before.
+void note_hold(std::shared_ptr<thread_guest> const& guest);
 
-/// It doesn't hold it any longer.
-void forget_hold(thread_guest const& who) noexcept;
+/// This thread doesn't hold `guest` any longer.
+void forget_hold(thread_guest const& guest) noexcept;
 
-/// What this thread held has been taken from it, since it ends: its last destructors are running.
+/// The thread ends and its last destructors are running: its holds have been taken from it.
 [[nodiscard]] bool thread_is_ending() noexcept;
 
-/// The holds of one lock object, by thread. As a rule there is one, the newest. Others are of a lock that
-/// several threads may hold, or of threads whose lease was lost while the next one of this process holds
-/// already: they learn it when they unlock.
+/// The holds of one lock object, by thread. As a rule there is one, the newest. Others belong to a lock that
+/// several threads may hold, or to threads whose lease was lost while the next thread of this process holds
+/// the lock already: those threads learn of the loss when they unlock.
 template <class Lease>
 class thread_holds final : public thread_guest, public std::enable_shared_from_this<thread_holds<Lease>> {
  public:
-  /// How often one thread may lock it inside one another.
+  /// The greatest nesting depth of one thread.
   static constexpr std::int32_t deepest = 1'000'000;
 
-  enum class nested { yes, lost, too_deep };
-  enum class left { nothing, nested, last };
+  enum class nest_result { yes, lost, too_deep };
+  enum class leave_result { nothing, nested, last };
 
-  /// `abandoned` gets what a thread held when it ended; on that thread.
+  /// `abandoned` gets the lease that a thread held when it ended; called on that thread.
   explicit thread_holds(std::function<void(Lease)> abandoned) : abandoned_{std::move(abandoned)} {}
 
-  /// Does this thread hold it?
-  [[nodiscard]] bool mine() noexcept {
-    auto const me = std::this_thread::get_id();
-    if (owner_.load(std::memory_order_relaxed) == me) return true;
+  /// True if the calling thread holds the lock.
+  [[nodiscard]] bool held_by_this_thread() noexcept {
+    auto const thread = std::this_thread::get_id();
+    if (owner_.load(std::memory_order_relaxed) == thread) return true;
     if (!any_others_.load(std::memory_order_relaxed)) return false;
     std::lock_guard const alone{guard()};
-    return find(me) != nullptr;
+    return find(thread) != nullptr;
   }
 
-  /// This thread holds it from now on.
-  void keep(Lease held) {
+  /// This thread holds the lock from now on.
+  void keep(Lease lease) {
     note_hold(this->shared_from_this());
     std::lock_guard const alone{guard()};
-    if (now_.by != std::thread::id{}) {
-      others_.push_back(std::move(now_));
+    if (newest_.thread != std::thread::id{}) {
+      others_.push_back(std::move(newest_));
       any_others_.store(true, std::memory_order_relaxed);
     }
-    now_ = {std::this_thread::get_id(), std::move(held)};
-    owner_.store(now_.by, std::memory_order_relaxed);
+    newest_ = {std::this_thread::get_id(), std::move(lease)};
+    owner_.store(newest_.thread, std::memory_order_relaxed);
   }
 
-  /// This thread, which holds it, holds it once more.
-  [[nodiscard]] nested again() noexcept {
+  /// This thread, which holds the lock, holds it once more.
+  [[nodiscard]] nest_result again() noexcept {
     std::lock_guard const alone{guard()};
-    auto& hold_of_mine = *find(std::this_thread::get_id());
-    if (!hold_of_mine.held.valid()) return nested::lost;
-    if (hold_of_mine.depth == deepest) return nested::too_deep;
-    ++hold_of_mine.depth;
-    return nested::yes;
+    auto& own_hold = *find(std::this_thread::get_id());
+    if (!own_hold.lease.valid()) return nest_result::lost;
+    if (own_hold.depth == deepest) return nest_result::too_deep;
+    ++own_hold.depth;
+    return nest_result::yes;
   }
 
-  /// This thread holds it once less; after the last time `what` is what it held.
-  [[nodiscard]] left leave(Lease& what) noexcept {
+  /// This thread holds the lock once less; the last time moves its lease into `lease`.
+  [[nodiscard]] leave_result leave(Lease& lease) noexcept {
     {
       std::lock_guard const alone{guard()};
-      auto* const hold_of_mine = find(std::this_thread::get_id());
-      if (hold_of_mine == nullptr) return left::nothing;
-      if (--hold_of_mine->depth > 0) return left::nested;
-      what = take(*hold_of_mine);
+      auto* const own_hold = find(std::this_thread::get_id());
+      if (own_hold == nullptr) return leave_result::nothing;
+      if (--own_hold->depth > 0) return leave_result::nested;
+      lease = take(*own_hold);
     }
     forget_hold(*this);
-    return left::last;
+    return leave_result::last;
   }
 
-  /// Lets go of all, for the end of the lock object.
+  /// Drops all holds, at the end of the lock object.
   void clear() noexcept {
     forget_hold(*this);
-    hold now;
+    hold newest;
     std::vector<hold> others;
-    std::lock_guard const alone{guard()};  // destroyed first: releasing takes its time
-    std::swap(now, now_);
+    std::lock_guard const alone{guard()};  // destroyed before the holds: releasing leases takes time
+    std::swap(newest, newest_);
     std::swap(others, others_);
     owner_.store({}, std::memory_order_relaxed);
     any_others_.store(false, std::memory_order_relaxed);
@@ -112,48 +112,48 @@ class thread_holds final : public thread_guest, public std::enable_shared_from_t
     Lease left_behind;
     {
       std::lock_guard const alone{guard()};
-      auto* const hold_of_mine = find(std::this_thread::get_id());
-      if (hold_of_mine == nullptr) return;
-      left_behind = take(*hold_of_mine);
+      auto* const own_hold = find(std::this_thread::get_id());
+      if (own_hold == nullptr) return;
+      left_behind = take(*own_hold);
     }
     abandoned_(std::move(left_behind));
   }
 
  private:
   struct hold {
-    std::thread::id by{};
-    Lease held{};
+    std::thread::id thread{};
+    Lease lease{};
     std::int32_t depth = 1;
   };
 
   [[nodiscard]] std::mutex& guard() const noexcept { return guard_across_fork(this); }
 
-  hold* find(std::thread::id by) noexcept {
-    if (now_.by == by) return &now_;
-    auto const other =
-        std::find_if(others_.begin(), others_.end(), [by](hold const& one) { return one.by == by; });
+  hold* find(std::thread::id thread) noexcept {
+    if (newest_.thread == thread) return &newest_;
+    auto const other = std::find_if(others_.begin(), others_.end(),
+                                    [thread](hold const& entry) { return entry.thread == thread; });
     return other == others_.end() ? nullptr : &*other;
   }
 
-  Lease take(hold& which) noexcept {
-    auto held = std::move(which.held);
-    if (&which == &now_) {
+  Lease take(hold& entry) noexcept {
+    auto lease = std::move(entry.lease);
+    if (&entry == &newest_) {
       owner_.store({}, std::memory_order_relaxed);
-      now_.by = {};
+      newest_.thread = {};
     } else {
-      if (&which != &others_.back()) which = std::move(others_.back());
+      if (&entry != &others_.back()) entry = std::move(others_.back());
       others_.pop_back();
       any_others_.store(!others_.empty(), std::memory_order_relaxed);
     }
-    return held;
+    return lease;
   }
 
   std::function<void(Lease)> const abandoned_;
   // Under the guard.
-  hold now_{};
+  hold newest_{};
   std::vector<hold> others_{};
 
-  std::atomic<std::thread::id> owner_{};  ///< now_.by
+  std::atomic<std::thread::id> owner_{};  ///< newest_.thread
   std::atomic<bool> any_others_{false};
 };
 

@@ -6,7 +6,7 @@
 
 namespace holdfast::sync {
 
-/// As if it had been thrown and caught; std::bad_alloc when there is no memory for it.
+/// `failure` as an exception_ptr; std::bad_alloc when there is no memory for it.
 [[nodiscard]] inline std::exception_ptr thrown(error const& failure) noexcept {
   try {
     throw error{failure};

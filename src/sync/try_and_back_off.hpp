@@ -1,38 +1,39 @@
-/// Whose turn it is when locks are taken together that can't be taken in one step. No I/O, no clock.
+/// The order of attempts for locks that are acquired together but not in one step. No I/O, no clock.
 #pragma once
 
 #include <cstddef>
 
 namespace holdfast::sync {
 
-/// The way of std::lock: wait for one, try the others without waiting. If one is busy, give all back, and
-/// wait for that one first in the next round. Nothing is held while waiting, so nobody waits in a circle.
+/// The algorithm of std::lock: wait for the first lock, try the others without waiting. If a lock is busy,
+/// release all, and wait for the busy lock first in the next round. Nothing is held while waiting, so no
+/// circle of waiters can form.
 class try_and_back_off {
  public:
   explicit try_and_back_off(std::size_t count) : count_{count} {}
 
-  /// All are taken.
+  /// All locks are acquired.
   [[nodiscard]] bool complete() const noexcept { return taken_ == count_; }
 
-  /// Who is asked next.
+  /// Index of the next lock to try.
   [[nodiscard]] std::size_t next() const noexcept {
     if (taken_ == 0) return first_;
     return taken_ <= first_ ? taken_ - 1 : taken_;
   }
 
-  /// Nothing is held: the next one may be waited for.
+  /// Nothing is held: the next attempt may wait.
   [[nodiscard]] bool may_wait() const noexcept { return taken_ == 0; }
 
-  /// The next one was got.
+  /// The next lock was acquired.
   void got() noexcept { ++taken_; }
 
-  /// The next one was busy: all must go back.
+  /// The next lock was busy: all must be released.
   void busy() noexcept {
     first_ = next();
     taken_ = 0;
   }
 
-  /// What was got has been lost meanwhile.
+  /// A lock was lost in the meantime: starts over.
   void again() noexcept { taken_ = 0; }
 
  private:

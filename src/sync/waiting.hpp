@@ -1,11 +1,11 @@
-/// What those that are waited for, but not held, are given as options.
+/// Options of the kinds that are waited for but not held.
 #pragma once
 
 #include <holdfast/semaphore.hpp>
 
 namespace holdfast::sync {
 
-/// As the engine has them. What is about leases has no effect.
+/// The options in the form of the engine. Those about leases have no effect.
 inline lock_options lock_options_of(waiting_options const& options) {
   lock_options all{};
   all.wake = options.wake;

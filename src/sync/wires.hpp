@@ -1,4 +1,4 @@
-/// How one kind of lock looks on each wire, and which of them an object uses.
+/// The recipes of each kind of lock on each wire, and the choice of one.
 #pragma once
 
 #include <holdfast/options.hpp>
@@ -14,16 +14,16 @@ namespace holdfast::sync {
 struct wires {
   engine::recipe const& plain;
   engine::recipe const& redisson;
-  engine::recipe const* fenced;  ///< on Redisson's wire, with tokens; null: it has none there
+  engine::recipe const* fenced;  ///< on Redisson's wire, with tokens; null: no tokens there
 };
 
 extern wires const exclusive_wires;
 extern wires const fair_wires;
 extern wires const multi_wires;
 extern wires const quorum_wires;
-extern wires const lone_wires;  ///< of a multi_mutex with one name: the lines of a mutex
+extern wires const lone_wires;  ///< of a multi_mutex with one name: the queues of a mutex
 
-/// Throws std::errc::invalid_argument when the kind doesn't have what is asked for on that wire, or one of
+/// Throws std::errc::invalid_argument when the kind lacks a requested feature on that wire, or when one of
 /// the names can't be used there.
 [[nodiscard]] engine::recipe const& choose(wires const& kind, std::span<std::string const> names,
                                            lock_options const& options, engine::core const& client);

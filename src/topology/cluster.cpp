@@ -9,35 +9,35 @@
 namespace holdfast::topology {
 namespace {
 
-/// So many in a row, and it is no redirection but nodes that disagree: better wait a little.
+/// After so many redirections in a row the nodes disagree: the request pauses instead.
 constexpr std::uint16_t most_redirects = 16;
 
-/// Before another try: doubles with each up to eight times as long, and jitter.
+/// The pause before another try, with jitter. Doubles with each try, up to eight times as long.
 constexpr std::chrono::milliseconds shortest_pause{10};
 constexpr unsigned most_doublings = 3;
 
-/// Until a channel that is nowhere is placed again: nodes that disagree must not be asked all the time.
+/// The pause before an unplaced channel is placed again: limits the load while nodes disagree.
 constexpr std::chrono::milliseconds placing_pause{20};
 
 }  // namespace
 
-std::optional<std::uint16_t> cluster::slot_for(net::request const& what) noexcept {
-  if (what.slot) return what.slot;
-  if (what.key.size == 0) return std::nullopt;
-  return hash_slot(what.key_text());
+std::optional<std::uint16_t> cluster::slot_for(net::request const& request) noexcept {
+  if (request.slot) return request.slot;
+  if (request.key.size == 0) return std::nullopt;
+  return hash_slot(request.key_text());
 }
 
-cluster::cluster(reactor::loop& on, net::deployment_url const& where, net::settings const& how,
-                 client_stats& counts, events tell)
-    : on_{on},
-      url_{where},
-      config_{how},
+cluster::cluster(reactor::loop& loop, net::deployment_url const& url, net::settings const& config,
+                 client_stats& counts, events handlers)
+    : loop_{loop},
+      url_{url},
+      config_{config},
       counts_{counts},
-      tell_{std::move(tell)},
-      node_events_{.refused = [this](cluster_node& by, net::connection_role over,
-                                     batch& what) { return on_refused(by, over, what); },
+      events_{std::move(handlers)},
+      node_events_{.refused = [this](cluster_node& node, net::connection_role role,
+                                     batch& requests) { return on_refused(node, role, requests); },
                    .troubled = [this](cluster_node&) { on_troubled(); },
-                   .broken = tell_.broken,
+                   .broken = events_.broken,
                    .drained =
                        [this](std::uint16_t slot) {
                          redirects_.open(slot);
@@ -46,184 +46,185 @@ cluster::cluster(reactor::loop& on, net::deployment_url const& where, net::setti
       random_{static_cast<std::minstd_rand::result_type>(random_seed())},
       out_of_memory_{std::make_shared<error const>(std::errc::not_enough_memory,
                                                    config_.server.display + ": out of memory")},
-      channels_{{.server_of = [this](std::uint16_t slot) { return (*owners_)[slot]; },
-                 .any = [this](cluster_node* before, cluster_node* last) { return any_node(before, last); },
-                 .sharded = [this] { return sharded_; },
-                 .displaced =
-                     [this](cluster_node& by, refusal const& why) {
-                       if (why.what == refusal::kind::moved) {
-                         try_or_tick([&] { learn(why.slot, announced({why.host, why.port}, by)); });
-                       } else {
-                         refresh_.look();
-                       }
-                       wake_by(boot_clock::now() + placing_pause);
-                     }}},
-      refresh_{
-          on,
-          {.candidates = [this] { return candidates(); },
-           .found = [this](cluster_node& by, topology_refresh::findings const& what) { on_found(by, what); },
-           .failed = [this](std::shared_ptr<error const> const& why) { on_unknown(why); }}},
+      channels_{
+          {.server_of = [this](std::uint16_t slot) { return (*owners_)[slot]; },
+           .any = [this](cluster_node* current, cluster_node* avoided) { return any_node(current, avoided); },
+           .sharded = [this] { return sharded_; },
+           .displaced =
+               [this](cluster_node& node, refusal const& refusal) {
+                 if (refusal.what == refusal::kind::moved) {
+                   try_or_tick([&] { learn(refusal.slot, announced({refusal.host, refusal.port}, node)); });
+                 } else {
+                   refresh_.look();
+                 }
+                 wake_by(boot_clock::now() + placing_pause);
+               }}},
+      refresh_{loop,
+               {.candidates = [this] { return candidates(); },
+                .found = [this](cluster_node& source,
+                                topology_refresh::findings const& findings) { on_found(source, findings); },
+                .failed = [this](std::shared_ptr<error const> const& reason) { on_unknown(reason); }}},
       tick_{[this] { tick(); }} {}
 
 cluster::~cluster() = default;
 
-void cluster::send(net::request what) {
-  if (auto const slot = slot_for(what)) {
+void cluster::send(net::request request) {
+  if (auto const slot = slot_for(request)) {
     auto* const owner = (*owners_)[*slot];
     if (owner != nullptr && (redirects_.empty() || !redirects_.closed(*slot))) {
-      owner->over(what.role).send(std::move(what));
+      owner->over(request.role).send(std::move(request));
       return;
     }
   }
-  batch one;
-  one.emplace_back().request = std::move(what);
-  dispatch(one);
-  if (!shut_because_) ++counts_.commands;
+  batch requests;
+  requests.emplace_back().request = std::move(request);
+  dispatch(requests);
+  if (!shut_reason_) ++counts_.commands;
 }
 
-cluster::batch cluster::first_of(batch& those) noexcept {
-  batch one;
-  one.splice(one.begin(), those, those.begin());
-  return one;
+cluster::batch cluster::first_of(batch& requests) noexcept {
+  batch first;
+  first.splice(first.begin(), requests, requests.begin());
+  return first;
 }
 
-void cluster::dispatch(batch& what) {
-  if (shut_because_) {
-    fail(std::move(what), shut_because_);
+void cluster::dispatch(batch& requests) {
+  if (shut_reason_) {
+    fail(std::move(requests), shut_reason_);
     return;
   }
-  auto& one = what.front();
-  auto const slot = slot_for(one.request);
+  auto& entry = requests.front();
+  auto const slot = slot_for(entry.request);
   auto* const any = !slot && mapped_ && health_.ok ? any_node(nullptr, nullptr) : nullptr;
-  one.request.kept_for = slot ? refusal::kind::other : refusal::kind::unserved;
-  one.request.ask_at = nullptr;
+  entry.request.kept_for = slot ? refusal::kind::other : refusal::kind::unserved;
+  entry.request.ask_at = nullptr;
   if (any != nullptr) {
-    any->over(one.request.role).send(std::move(what));
+    any->over(entry.request.role).send(std::move(requests));
   } else if (slot && !redirects_.closed(*slot)) {
-    forward(*slot, what);
+    forward(*slot, requests);
   } else {
-    note_kept(one);
-    wake_by(limit_of(one));
+    note_kept(entry);
+    wake_by(limit_of(entry));
     if (slot) {
-      redirects_.add(*slot, std::move(what));
+      redirects_.add(*slot, std::move(requests));
     } else {
-      unrouted_.splice(unrouted_.end(), what);
+      unrouted_.splice(unrouted_.end(), requests);
       refresh_.look();
     }
   }
 }
 
-/// One that was accepted before.
-void cluster::dispatch_or_fail(batch& what) noexcept {
+/// For a request that was accepted before: it fails if there is no memory.
+void cluster::dispatch_or_fail(batch& requests) noexcept {
   try {
-    dispatch(what);
+    dispatch(requests);
   } catch (std::exception const&) {
-    fail(std::move(what), out_of_memory_);
+    fail(std::move(requests), out_of_memory_);
   }
 }
 
-/// On its way to the node that it is for; kept when there is none.
-void cluster::forward(std::uint16_t slot, batch& what) {
-  auto& one = what.front().request;
-  auto* const to = one.ask_at != nullptr ? one.ask_at : (*owners_)[slot];
-  if (to == nullptr) {
-    one.kept_for = refusal::kind::unserved;
-    keep(slot, what);
+/// Sends the request to its node; keeps it when there is none.
+void cluster::forward(std::uint16_t slot, batch& requests) {
+  auto& request = requests.front().request;
+  auto* const node = request.ask_at != nullptr ? request.ask_at : (*owners_)[slot];
+  if (node == nullptr) {
+    request.kept_for = refusal::kind::unserved;
+    keep(slot, requests);
     return;
   }
-  auto& line = to->over(one.role);
-  if (one.ask_at != nullptr) {
-    // Counts for the request right behind it, and has to give up with it.
+  auto& connection = node->over(request.role);
+  if (request.ask_at != nullptr) {
+    // ASKING applies to the next request only, so both must give up at the same time.
     net::request asking;
     resp::append_command(asking.bytes, {"ASKING"});
-    asking.while_down = one.while_down;
-    asking.give_up = one.give_up;
+    asking.while_down = request.while_down;
+    asking.give_up = request.give_up;
     asking.stays = true;
-    line.send(std::move(asking));
-    one.ask_at = nullptr;
+    connection.send(std::move(asking));
+    request.ask_at = nullptr;
   }
-  line.send(std::move(what));
+  connection.send(std::move(requests));
 }
 
-/// A slot is open, or some of its requests are due.
+/// Sends the slot's requests that may go now. Called when the slot is open, or some requests are due.
 void cluster::advance(std::uint16_t slot) noexcept {
-  if (shut_because_) return;
-  for (auto those = redirects_.take(slot, boot_clock::now()); !those.empty();) {
-    auto one = first_of(those);
+  if (shut_reason_) return;
+  for (auto ready = redirects_.take(slot, boot_clock::now()); !ready.empty();) {
+    auto first = first_of(ready);
     try {
-      forward(slot, one);
+      forward(slot, first);
     } catch (std::exception const&) {
-      fail(std::move(one), out_of_memory_);
+      fail(std::move(first), out_of_memory_);
     }
   }
 }
 
-/// What a node refuses it hasn't done, as a rule: whether an earlier copy was carried out is as unknown as
+/// A refused request has normally done nothing. Whether an earlier copy was carried out stays as unknown as
 /// before.
-bool cluster::on_refused(cluster_node& by, net::connection_role over, batch& what) {
-  auto& one = what.front();
-  auto const slot = slot_for(one.request);
-  if (shut_because_ || one.request.stays || !slot) return false;
-  if (one.request.divisible && one.response.reply.is_error("TRYAGAIN")) return false;
-  auto const said = read_refusal(one.response.reply.text);
-  auto const elsewhere = said.what == refusal::kind::moved || said.what == refusal::kind::ask;
-  if (said.what == refusal::kind::other || (elsewhere && said.slot != *slot)) return false;
+bool cluster::on_refused(cluster_node& node, net::connection_role role, batch& requests) {
+  auto& entry = requests.front();
+  auto const slot = slot_for(entry.request);
+  if (shut_reason_ || entry.request.stays || !slot) return false;
+  if (entry.request.divisible && entry.response.reply.is_error("TRYAGAIN")) return false;
+  auto const refusal = read_refusal(entry.response.reply.text);
+  auto const elsewhere = refusal.what == refusal::kind::moved || refusal.what == refusal::kind::ask;
+  if (refusal.what == refusal::kind::other || (elsewhere && refusal.slot != *slot)) return false;
 
-  if (!said.halfway) one.response.sent = one.response.resent;
-  one.request.kept_for = said.what;
-  one.request.ask_at = nullptr;
-  note_kept(one);
-  cluster_node* to = nullptr;
-  if (elsewhere) to = &announced({said.host, said.port}, by);
-  if (said.what == refusal::kind::moved) learn(*slot, *to);
-  // WAIT counts what its own connection has written, and has no part in asking.
-  auto const later = said.what == refusal::kind::ask && over == net::connection_role::acknowledged;
-  if (!elsewhere || later || ++one.request.redirects > most_redirects) {
-    if (later) one.request.kept_for = refusal::kind::not_yet;  // nodes that disagree may do so for ever
-    keep(*slot, what);
+  if (!refusal.halfway) entry.response.sent = entry.response.resent;
+  entry.request.kept_for = refusal.what;
+  entry.request.ask_at = nullptr;
+  note_kept(entry);
+  cluster_node* target = nullptr;
+  if (elsewhere) target = &announced({refusal.host, refusal.port}, node);
+  if (refusal.what == refusal::kind::moved) learn(*slot, *target);
+  // WAIT counts the writes of its own connection, so an acknowledged request can't follow ASK.
+  auto const later = refusal.what == refusal::kind::ask && role == net::connection_role::acknowledged;
+  if (!elsewhere || later || ++entry.request.redirects > most_redirects) {
+    if (later) entry.request.kept_for = refusal::kind::not_yet;  // nodes that disagree may do so forever
+    keep(*slot, requests);
     return true;
   }
   redirects_.close(*slot);
   try {
-    if (!by.drain(*slot, over)) redirects_.open(*slot);
+    if (!node.drain(*slot, role)) redirects_.open(*slot);
   } catch (std::exception const&) {
     redirects_.open(*slot);
     throw;
   }
-  if (said.what == refusal::kind::ask) one.request.ask_at = to;
-  wake_by(limit_of(one));
-  redirects_.redirect(*slot, std::move(what));
+  if (refusal.what == refusal::kind::ask) entry.request.ask_at = target;
+  wake_by(limit_of(entry));
+  redirects_.redirect(*slot, std::move(requests));
   return true;
 }
 
-void cluster::keep(std::uint16_t slot, batch& what) {
-  auto& one = what.front();
-  note_kept(one);
-  one.request.redirects = 0;
-  one.request.ask_at = nullptr;
-  auto const longest = shortest_pause * (2U << std::min<unsigned>(one.request.pauses, most_doublings));
-  if (one.request.pauses != 0xffff) ++one.request.pauses;
+void cluster::keep(std::uint16_t slot, batch& requests) {
+  auto& entry = requests.front();
+  note_kept(entry);
+  entry.request.redirects = 0;
+  entry.request.ask_at = nullptr;
+  auto const longest = shortest_pause * (2U << std::min<unsigned>(entry.request.pauses, most_doublings));
+  if (entry.request.pauses != 0xffff) ++entry.request.pauses;
   std::uniform_int_distribution<std::chrono::nanoseconds::rep> pause{
       std::chrono::nanoseconds{shortest_pause}.count(), std::chrono::nanoseconds{longest}.count()};
-  auto const retry = boot_clock::now() + std::chrono::nanoseconds{pause(random_)};
-  wake_by(std::min(retry, limit_of(one)));
-  if (one.request.kept_for == refusal::kind::unserved) refresh_.look();
-  redirects_.keep(slot, std::move(what), retry);
+  auto const retry_at = boot_clock::now() + std::chrono::nanoseconds{pause(random_)};
+  wake_by(std::min(retry_at, limit_of(entry)));
+  if (entry.request.kept_for == refusal::kind::unserved) refresh_.look();
+  redirects_.keep(slot, std::move(requests), retry_at);
 }
 
 void cluster::send_unrouted() noexcept {
   for (auto all = std::exchange(unrouted_, {}); !all.empty();) {
-    auto one = first_of(all);
-    dispatch_or_fail(one);
+    auto first = first_of(all);
+    dispatch_or_fail(first);
   }
 }
 
-/// One that is in use already if there is any: its answer tells that what went before is answered, too.
-cluster_node* cluster::any_node(cluster_node* before, cluster_node* last) const {
-  auto const rank = [before, last](cluster_node const* one) {
-    if (one->missed()) return 0;
-    if (one == last) return 1;
-    return one == before ? 5 : !one->up() ? 2 : one->idle() ? 3 : 4;
+/// Prefers a node in use: its reply then proves that earlier requests are answered, too.
+cluster_node* cluster::any_node(cluster_node* current, cluster_node* avoided) const {
+  auto const rank = [current, avoided](cluster_node const* node) {
+    if (node->missed()) return 0;
+    if (node == avoided) return 1;
+    return node == current ? 5 : !node->up() ? 2 : node->idle() ? 3 : 4;
   };
   auto const best = std::ranges::max_element(masters_, {}, rank);
   return best == masters_.end() ? nullptr : *best;
@@ -232,36 +233,36 @@ cluster_node* cluster::any_node(cluster_node* before, cluster_node* last) const 
 std::vector<std::string> cluster::masters() const {
   std::vector<std::string> result;
   result.reserve(masters_.size());
-  for (auto const* const one : masters_) result.push_back(one->name());
+  for (auto const* const master : masters_) result.push_back(master->name());
   return result;
 }
 
-void cluster::send_to(std::string const& master, net::request what) {
+void cluster::send_to(std::string const& master, net::request request) {
   auto const known = nodes_.find(master);
   if (known == nodes_.end()) {
-    auto const why = std::make_shared<error const>(
+    auto const reason = std::make_shared<error const>(
         errc::unreachable, config_.server.display + ": " + master + " serves no keys any more");
-    batch one;
-    one.emplace_back().request = std::move(what);
-    fail(std::move(one), why);
+    batch requests;
+    requests.emplace_back().request = std::move(request);
+    fail(std::move(requests), reason);
     return;
   }
-  what.stays = true;
-  known->second->over(what.role).send(std::move(what));
+  request.stays = true;
+  known->second->over(request.role).send(std::move(request));
 }
 
 bool cluster::idle() const noexcept {
   return unrouted_.empty() && redirects_.empty() &&
-         std::ranges::all_of(nodes_, [](auto const& one) { return one.second->idle(); });
+         std::ranges::all_of(nodes_, [](auto const& pair) { return pair.second->idle(); });
 }
 
 bool cluster::up() const noexcept {
-  return std::ranges::any_of(masters_, [](auto const* one) { return one->up(); });
+  return std::ranges::any_of(masters_, [](auto const* master) { return master->up(); });
 }
 
-void cluster::listen(std::string const& channel, channel_of whose, net::subscriber::listener& who) {
-  if (shut_because_) return;
-  if (channels_.listen(channel, whose, who)) return;
+void cluster::listen(std::string const& channel, channel_of scope, net::subscriber::listener& listener) {
+  if (shut_reason_) return;
+  if (channels_.listen(channel, scope, listener)) return;
   refresh_.look();
   wake_by(boot_clock::now() + placing_pause);
 }

@@ -21,25 +21,25 @@
 namespace holdfast::topology {
 
 /// Sends each request to the node that serves its key's slot, over connections of its own to each node, and
-/// learns from what nodes refuse. While no node serves the slot the request waits, by its patience, as it
-/// would for a single server.
+/// learns from the nodes' redirections. While no node serves the slot the request waits as its retry_policy
+/// says, as for a single server.
 class cluster final : public deployment {
  public:
-  /// `where` and `how` stay.
-  cluster(reactor::loop& on, net::deployment_url const& where, net::settings const& how, client_stats& counts,
-          events tell);
+  /// `url` and `config` must outlive it.
+  cluster(reactor::loop& loop, net::deployment_url const& url, net::settings const& config,
+          client_stats& counts, events handlers);
   ~cluster() override;
 
-  void send(net::request what) override;
+  void send(net::request request) override;
   [[nodiscard]] std::vector<std::string> masters() const override;
-  void send_to(std::string const& master, net::request what) override;
+  void send_to(std::string const& master, net::request request) override;
 
   [[nodiscard]] bool idle() const noexcept override;
   [[nodiscard]] bool up() const noexcept override;
   [[nodiscard]] std::shared_ptr<error const> down_because() const noexcept override;
-  void shut(std::shared_ptr<error const> const& why) noexcept override;
+  void shut(std::shared_ptr<error const> const& reason) noexcept override;
 
-  void listen(std::string const& channel, channel_of whose, net::subscriber::listener& who) override;
+  void listen(std::string const& channel, channel_of scope, net::subscriber::listener& listener) override;
   void forget(std::string_view channel) noexcept override { channels_.forget(channel); }
 
   [[nodiscard]] std::uint16_t slot_of(std::string_view key) const noexcept override { return hash_slot(key); }
@@ -50,87 +50,87 @@ class cluster final : public deployment {
   using batch = net::pipeline::batch;
   using owners = std::array<cluster_node*, hash_slots>;
 
-  // cluster.cpp: requests. Those that take a `batch&` with one request leave it there if they throw.
-  [[nodiscard]] static std::optional<std::uint16_t> slot_for(net::request const& what) noexcept;
-  void dispatch(batch& what);
-  void dispatch_or_fail(batch& what) noexcept;
-  void forward(std::uint16_t slot, batch& what);
+  // cluster.cpp: requests. A `batch&` parameter holds one request, which stays there if the function throws.
+  [[nodiscard]] static std::optional<std::uint16_t> slot_for(net::request const& request) noexcept;
+  void dispatch(batch& requests);
+  void dispatch_or_fail(batch& requests) noexcept;
+  void forward(std::uint16_t slot, batch& requests);
   void advance(std::uint16_t slot) noexcept;
-  bool on_refused(cluster_node& by, net::connection_role over, batch& what);
-  void keep(std::uint16_t slot, batch& what);
+  bool on_refused(cluster_node& node, net::connection_role role, batch& requests);
+  void keep(std::uint16_t slot, batch& requests);
   void send_unrouted() noexcept;
-  [[nodiscard]] cluster_node* any_node(cluster_node* before, cluster_node* last) const;
-  [[nodiscard]] static batch first_of(batch& those) noexcept;
+  [[nodiscard]] cluster_node* any_node(cluster_node* current, cluster_node* avoided) const;
+  [[nodiscard]] static batch first_of(batch& requests) noexcept;
 
-  // cluster_waiting.cpp: those that wait, and for how long.
-  static void note_kept(routed_request& one) noexcept;
+  // cluster_waiting.cpp: waiting requests and their deadlines.
+  static void note_kept(routed_request& entry) noexcept;
   void wake_by(time_point when) noexcept;
   void tick() noexcept;
   void check() noexcept;
   [[nodiscard]] bool unsettled() const noexcept;
-  [[nodiscard]] time_point limit_of(routed_request const& one) const noexcept;
+  [[nodiscard]] time_point limit_of(routed_request const& entry) const noexcept;
   void fail_expired(time_point now) noexcept;
-  void fail(batch&& those, std::shared_ptr<error const> const& why) noexcept;
-  void fail_waiting(std::shared_ptr<error const> const& why) noexcept;
-  template <class Why>
-  [[nodiscard]] std::shared_ptr<error const> told(Why why) const noexcept;
-  [[nodiscard]] std::shared_ptr<error const> why_unserved(routed_request const& one) const;
-  [[nodiscard]] std::shared_ptr<error const> why_no_node() const;
+  void fail(batch&& requests, std::shared_ptr<error const> const& reason) noexcept;
+  void fail_waiting(std::shared_ptr<error const> const& reason) noexcept;
+  template <class Make>
+  [[nodiscard]] std::shared_ptr<error const> reason_from(Make make) const noexcept;
+  [[nodiscard]] std::shared_ptr<error const> unserved_reason(routed_request const& entry) const;
+  [[nodiscard]] std::shared_ptr<error const> no_node_reason() const;
   void on_troubled() noexcept;
   template <class Step>
   void try_or_tick(Step step) noexcept;
 
-  // cluster_map.cpp: which nodes there are.
-  cluster_node& node_at(net::endpoint where, std::string advice);
-  cluster_node& announced(node_address const& as, cluster_node const& by);
-  void learn(std::uint16_t slot, cluster_node& serves);
+  // cluster_map.cpp: the cluster's nodes.
+  cluster_node& node_at(net::endpoint endpoint, std::string advice);
+  cluster_node& announced(node_address const& address, cluster_node const& source);
+  void learn(std::uint16_t slot, cluster_node& owner);
   [[nodiscard]] std::vector<cluster_node*> candidates();
-  void on_found(cluster_node& by, topology_refresh::findings const& what);
-  void on_unknown(std::shared_ptr<error const> const& why) noexcept;
-  [[nodiscard]] std::vector<cluster_node*> replace_owners(cluster_node const& by,
-                                                          topology_refresh::findings const& what);
-  void take_from(cluster_node& one, batch& into) noexcept;
+  void on_found(cluster_node& source, topology_refresh::findings const& findings);
+  void on_unknown(std::shared_ptr<error const> const& reason) noexcept;
+  [[nodiscard]] std::vector<cluster_node*> replace_owners(cluster_node const& source,
+                                                          topology_refresh::findings const& findings);
+  void take_from(cluster_node& node, batch& requests) noexcept;
   void resend(batch stranded) noexcept;
   void retire_unused();
 
-  reactor::loop& on_;
+  reactor::loop& loop_;
   net::deployment_url const& url_;
   net::settings const& config_;
   client_stats& counts_;
-  events tell_;
+  events events_;
   cluster_node::events const node_events_;
   std::minstd_rand random_;
   std::map<std::string, std::unique_ptr<cluster_node>, std::less<>> nodes_;
   std::vector<std::unique_ptr<cluster_node>> retired_;
-  time_point retired_at_{};  ///< the last of them
+  time_point retired_at_{};  ///< when the last of them was retired
   std::vector<cluster_node*> masters_;
   std::vector<node_address> replicas_;
-  std::unique_ptr<owners> owners_ = std::make_unique<owners>();  ///< by slot; null: nobody that we know of
+  std::unique_ptr<owners> owners_ = std::make_unique<owners>();  ///< by slot; null: unknown
   cluster_health health_{.ok = false};
-  std::optional<std::uint16_t> gap_;  ///< a slot that nobody serves
-  bool mapped_ = false;               ///< the slots have been told once
-  bool sharded_ = false;              ///< has channels in slots; not before it has said so
+  std::optional<std::uint16_t> gap_;  ///< a slot without a node
+  bool mapped_ = false;               ///< the slots have been read once
+  bool sharded_ = false;              ///< the cluster has said that it supports sharded channels
   redirect_queue redirects_;
-  batch unrouted_;                            ///< without a key, while there is no node that could be asked
-  std::shared_ptr<error const> why_unknown_;  ///< the last time nobody could tell the slots
-  std::shared_ptr<error const> shut_because_;
+  batch unrouted_;                               ///< requests without a key, while no node can take them
+  std::shared_ptr<error const> unknown_reason_;  ///< why the last refresh found no slots
+  std::shared_ptr<error const> shut_reason_;
   std::shared_ptr<error const> const out_of_memory_;
   cluster_channels channels_;
   topology_refresh refresh_;
   reactor::timer tick_;
 };
 
-/// What there is no memory for counts for any reason.
-template <class Why>
-std::shared_ptr<error const> cluster::told(Why why) const noexcept {
+/// Without memory to make the reason: out_of_memory_.
+template <class Make>
+std::shared_ptr<error const> cluster::reason_from(Make make) const noexcept {
   try {
-    return why();
+    return make();
   } catch (std::exception const&) {
     return out_of_memory_;
   }
 }
 
-/// What can't be done for want of memory is done a little later.
+/// Without memory for the step: tick() does it a little later.
 template <class Step>
 void cluster::try_or_tick(Step step) noexcept {
   try {

@@ -10,60 +10,61 @@ namespace holdfast::topology {
 
 using net::subscriber;
 
-/// A channel, and where it is subscribed.
-class cluster_channels::ticket final : public subscriber::listener {
+/// A channel, and the node where it is subscribed.
+class cluster_channels::node_subscription final : public subscriber::listener {
  public:
-  ticket(cluster_channels& home, std::string name, channel_of owner, listener& told)
-      : who{told}, channel{std::move(name)}, whose{owner}, home_{home} {}
+  node_subscription(cluster_channels& channels, std::string name, channel_of owner, listener& target)
+      : receiver{target}, channel{std::move(name)}, scope{owner}, channels_{channels} {}
 
-  // Whoever is told may forget the channel, and this with it.
-  void on_subscribed() override { who.on_subscribed(); }
-  void on_message(std::string_view message) override { who.on_message(message); }
-  void on_gone() override { home_.on_displaced(*this, {.what = refusal::kind::not_yet}); }
-  void on_refused(std::string const& words) override {
-    auto const why = read_refusal(words);
-    if (why.what != refusal::kind::other) {
-      home_.on_displaced(*this, why);
+  // The receiver may forget the channel in these calls, which destroys this object.
+  void on_subscribed() override { receiver.on_subscribed(); }
+  void on_message(std::string_view message) override { receiver.on_message(message); }
+  void on_gone() override { channels_.on_displaced(*this, {.what = refusal::kind::not_yet}); }
+  void on_refused(std::string const& text) override {
+    auto const refusal = read_refusal(text);
+    if (refusal.what != refusal::kind::other) {
+      channels_.on_displaced(*this, refusal);
     } else {
-      at = nullptr;  // the subscriber has forgotten it already
-      home_.on_refused(*this, words);
+      node = nullptr;  // the subscriber has forgotten the channel already
+      channels_.on_refused(*this, text);
     }
   }
 
-  void settle(cluster_node* where, subscriber::kind how) {
-    if (where == at && (at == nullptr || how == how_)) return;
+  void settle(cluster_node* target, subscriber::kind kind) {
+    if (target == node && (node == nullptr || kind == kind_)) return;
     leave();
-    how_ = how;
-    if (where != nullptr) where->messages().listen(channel, *this, how_);
-    at = where;
+    kind_ = kind;
+    if (target != nullptr) target->messages().listen(channel, *this, kind_);
+    node = target;
   }
   void leave() noexcept {
-    if (auto* const before = std::exchange(at, nullptr)) before->messages().forget(channel, how_);
+    if (auto* const before = std::exchange(node, nullptr)) before->messages().forget(channel, kind_);
   }
   void listen() {
-    if (at != nullptr) at->messages().listen(channel, *this, how_);
+    if (node != nullptr) node->messages().listen(channel, *this, kind_);
   }
 
-  listener& who;
+  listener& receiver;
   std::string const channel;
-  channel_of const whose;
-  cluster_node* at = nullptr;
+  channel_of const scope;
+  cluster_node* node = nullptr;
 
  private:
-  cluster_channels& home_;
-  subscriber::kind how_ = subscriber::kind::plain;
+  cluster_channels& channels_;
+  subscriber::kind kind_ = subscriber::kind::plain;
 };
 
-cluster_channels::cluster_channels(events tell) : tell_{std::move(tell)} {}
+cluster_channels::cluster_channels(events handlers) : events_{std::move(handlers)} {}
 
 cluster_channels::~cluster_channels() = default;
 
-bool cluster_channels::listen(std::string const& channel, channel_of whose, subscriber::listener& who) {
+bool cluster_channels::listen(std::string const& channel, channel_of scope, subscriber::listener& listener) {
   auto const known = all_.find(channel);
   if (known != all_.end()) return listen(known->second);
   subscription fresh;
-  fresh.own = std::make_unique<ticket>(*this, channel, whose, who);
-  if (whose == channel_of::object) fresh.beside = std::make_unique<ticket>(*this, channel, whose, who);
+  fresh.own = std::make_unique<node_subscription>(*this, channel, scope, listener);
+  if (scope == channel_of::object)
+    fresh.beside = std::make_unique<node_subscription>(*this, channel, scope, listener);
   auto const added = all_.emplace(channel, std::move(fresh)).first;
   try {
     return listen(added->second);
@@ -73,11 +74,11 @@ bool cluster_channels::listen(std::string const& channel, channel_of whose, subs
   }
 }
 
-bool cluster_channels::listen(subscription const& one) {
-  if (unplaced(one)) place(one);
-  one.own->listen();
-  if (one.beside) one.beside->listen();
-  return !unplaced(one);
+bool cluster_channels::listen(subscription const& channel) {
+  if (unplaced(channel)) place(channel);
+  channel.own->listen();
+  if (channel.beside) channel.beside->listen();
+  return !unplaced(channel);
 }
 
 void cluster_channels::forget(std::string_view channel) noexcept {
@@ -91,53 +92,55 @@ void cluster_channels::forget(all_type::const_iterator known) noexcept {
   all_.erase(known);
 }
 
-void cluster_channels::place(subscription const& one) {
-  auto& own = *one.own;
-  if (own.whose == channel_of::client || !tell_.sharded()) {
-    if (one.beside) one.beside->leave();
-    home_ = tell_.any(home_, nullptr);
+void cluster_channels::place(subscription const& channel) {
+  auto& own = *channel.own;
+  if (own.scope == channel_of::client || !events_.sharded()) {
+    if (channel.beside) channel.beside->leave();
+    home_ = events_.any(home_, nullptr);
     own.settle(home_, subscriber::kind::plain);
     return;
   }
-  auto* const server = tell_.server_of(hash_slot(own.channel));
+  auto* const server = events_.server_of(hash_slot(own.channel));
   own.settle(server, subscriber::kind::sharded);
-  // The server of the slot can tell then, by who listens there, whether anybody has to be told in that way.
-  if (one.beside) one.beside->settle(tell_.any(one.beside->at, server), subscriber::kind::plain);
+  // Not at the slot's server: its plain subscribers then show whether a plain message is needed.
+  if (channel.beside)
+    channel.beside->settle(events_.any(channel.beside->node, server), subscriber::kind::plain);
 }
 
 void cluster_channels::place_all() {
-  for (auto& [channel, one] : all_) place(one);
+  for (auto& [name, channel] : all_) place(channel);
 }
 
-bool cluster_channels::unplaced(subscription const& one) const noexcept {
-  return one.own->at == nullptr || (one.beside && one.beside->at == nullptr && tell_.sharded());
+bool cluster_channels::unplaced(subscription const& channel) const noexcept {
+  return channel.own->node == nullptr ||
+         (channel.beside && channel.beside->node == nullptr && events_.sharded());
 }
 
 bool cluster_channels::any_unplaced() const noexcept {
-  return std::ranges::any_of(all_, [this](auto const& one) { return unplaced(one.second); });
+  return std::ranges::any_of(all_, [this](auto const& pair) { return unplaced(pair.second); });
 }
 
 void cluster_channels::leave(cluster_node const& gone) noexcept {
   if (home_ == &gone) home_ = nullptr;
-  for (auto& [channel, one] : all_) {
-    for (auto* const each : {one.own.get(), one.beside.get()}) {
-      if (each != nullptr && each->at == &gone) each->leave();
+  for (auto& [name, channel] : all_) {
+    for (auto* const each : {channel.own.get(), channel.beside.get()}) {
+      if (each != nullptr && each->node == &gone) each->leave();
     }
   }
 }
 
 void cluster_channels::shut() noexcept { all_.clear(); }
 
-void cluster_channels::on_displaced(ticket& one, refusal const& why) {
-  auto* const by = std::exchange(one.at, nullptr);
-  if (by != nullptr) tell_.displaced(*by, why);
+void cluster_channels::on_displaced(node_subscription& channel, refusal const& refusal) {
+  auto* const node = std::exchange(channel.node, nullptr);
+  if (node != nullptr) events_.displaced(*node, refusal);
 }
 
-/// Both ways, then: who listens is to know that it may be told in vain.
-void cluster_channels::on_refused(ticket const& one, std::string const& words) {
-  auto& who = one.who;
-  forget(one.channel);
-  who.on_refused(words);
+/// Ends both subscriptions of an object: the receiver must know that it may miss messages.
+void cluster_channels::on_refused(node_subscription const& channel, std::string const& text) {
+  auto& receiver = channel.receiver;
+  forget(channel.channel);
+  receiver.on_refused(text);
 }
 
 }  // namespace holdfast::topology

@@ -1,4 +1,4 @@
-/// The channels that are listened to in a cluster.
+/// The channels that are subscribed in a cluster.
 #pragma once
 
 #include <cstdint>
@@ -14,55 +14,55 @@
 
 namespace holdfast::topology {
 
-/// Those of a lock at the node that serves its slot, and along with the slot when that moves; all others at
-/// any one node, since what is said at one is heard at all. Those of an object are listened to in both ways.
-/// All under the client's lock.
+/// A lock's channel is subscribed at the node that serves its slot, and follows the slot when that moves. A
+/// client's channel is subscribed at any one node, since a message published at one reaches all. An object's
+/// channel is subscribed in both ways. All under the client's lock.
 class cluster_channels {
  public:
   struct events {
     std::function<cluster_node*(std::uint16_t slot)> server_of;  ///< null: not known
-    /// `before`, if that will do; `last` only if there is no other.
-    std::function<cluster_node*(cluster_node* before, cluster_node* last)> any;
+    /// Prefers `current`; picks `avoided` only if there is no other.
+    std::function<cluster_node*(cluster_node* current, cluster_node* avoided)> any;
     std::function<bool()> sharded;
-    /// A node sends it elsewhere, or has given it up: place_all() is to come soon.
-    std::function<void(cluster_node& by, refusal const& why)> displaced;
+    /// A node has redirected or dropped a channel: place_all() has to follow soon.
+    std::function<void(cluster_node& node, refusal const& refusal)> displaced;
   };
 
-  explicit cluster_channels(events tell);
+  explicit cluster_channels(events handlers);
   ~cluster_channels();
 
-  /// False: there is no place for it yet. Throws std::bad_alloc, and then it's as if it hadn't been called.
-  bool listen(std::string const& channel, channel_of whose, net::subscriber::listener& who);
+  /// False: no node for it is known yet. Throws std::bad_alloc, and then has no effect.
+  bool listen(std::string const& channel, channel_of scope, net::subscriber::listener& listener);
   void forget(std::string_view channel) noexcept;
 
-  /// Has each where it belongs by now.
+  /// Subscribes each channel at the node where it belongs now.
   void place_all();
-  /// Some are nowhere.
+  /// Some channels are subscribed nowhere.
   [[nodiscard]] bool any_unplaced() const noexcept;
-  /// That node is about to go.
+  /// The node is about to be destroyed.
   void leave(cluster_node const& gone) noexcept;
   void shut() noexcept;
 
  private:
-  class ticket;
+  class node_subscription;
 
-  /// What is subscribed of one channel.
+  /// The subscriptions of one channel.
   struct subscription {
-    std::unique_ptr<ticket> own;
-    std::unique_ptr<ticket> beside;  ///< what is said of an object to all, beside what is said in its slot
+    std::unique_ptr<node_subscription> own;
+    std::unique_ptr<node_subscription> beside;  ///< of an object: plain, in addition to the slot's channel
   };
 
   using all_type = std::map<std::string, subscription, std::less<>>;
 
-  [[nodiscard]] bool listen(subscription const& one);
-  void place(subscription const& one);
-  [[nodiscard]] bool unplaced(subscription const& one) const noexcept;
-  void on_displaced(ticket& one, refusal const& why);
+  [[nodiscard]] bool listen(subscription const& channel);
+  void place(subscription const& channel);
+  [[nodiscard]] bool unplaced(subscription const& channel) const noexcept;
+  void on_displaced(node_subscription& channel, refusal const& refusal);
   void forget(all_type::const_iterator known) noexcept;
-  void on_refused(ticket const& one, std::string const& words);
+  void on_refused(node_subscription const& channel, std::string const& text);
 
-  events tell_;
-  cluster_node* home_ = nullptr;  ///< of those that are heard everywhere
+  events events_;
+  cluster_node* home_ = nullptr;  ///< the node for plain channels
   all_type all_;
 };
 

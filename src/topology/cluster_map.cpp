@@ -1,4 +1,4 @@
-// Which nodes a cluster has, who serves what, and what becomes of requests when that changes.
+// The nodes of a cluster, the slots that they serve, and what a change means for requests.
 
 #include <algorithm>
 #include <utility>
@@ -8,77 +8,77 @@
 namespace holdfast::topology {
 namespace {
 
-/// With so many masters that answer, nobody else needs to be asked for the slots.
+/// With so many reachable masters, replicas and the URL's hosts aren't asked for the slots.
 constexpr std::ptrdiff_t masters_enough = 6;
 
 }  // namespace
 
-cluster_node& cluster::node_at(net::endpoint where, std::string advice) {
-  auto const name = net::host_and_port(where.host, where.port);
+cluster_node& cluster::node_at(net::endpoint endpoint, std::string advice) {
+  auto const name = net::host_and_port(endpoint.host, endpoint.port);
   auto const known = nodes_.find(name);
   if (known != nodes_.end()) return *known->second;
-  auto how = config_;
-  how.server = std::move(where);
-  how.advice = std::move(advice);
-  auto made = std::make_unique<cluster_node>(on_, std::move(how), counts_, name, node_events_);
+  auto config = config_;
+  config.server = std::move(endpoint);
+  config.advice = std::move(advice);
+  auto made = std::make_unique<cluster_node>(loop_, std::move(config), counts_, name, node_events_);
   return *nodes_.emplace(name, std::move(made)).first->second;
 }
 
-/// One that a node tells of; without a host it is at that node's.
-cluster_node& cluster::announced(node_address const& as, cluster_node const& by) {
-  auto const& host = as.host.empty() ? by.where().host : as.host;
-  auto const name = net::host_and_port(host, as.port);
-  auto& one = node_at(url_.announced(host, as.port),
-                      "; the cluster announces this node as " + name +
-                          ": where it has another address for clients, say so in the URL with nat=" + name +
-                          "/host:port");
-  one.expect();
-  return one;
+/// The node that `source` announces. An empty host means the host of `source`.
+cluster_node& cluster::announced(node_address const& address, cluster_node const& source) {
+  auto const& host = address.host.empty() ? source.endpoint().host : address.host;
+  auto const name = net::host_and_port(host, address.port);
+  auto& node = node_at(url_.announced(host, address.port),
+                       "; the cluster announces this node as " + name +
+                           ": where it has another address for clients, say so in the URL with nat=" + name +
+                           "/host:port");
+  node.expect();
+  return node;
 }
 
-/// From now on, as a node that gave the slot away says.
-void cluster::learn(std::uint16_t slot, cluster_node& serves) {
-  if ((*owners_)[slot] == &serves) return;
-  if (std::ranges::find(masters_, &serves) == masters_.end()) masters_.push_back(&serves);
-  (*owners_)[slot] = &serves;
-  refresh_.look_at(serves);
+/// Records the slot's new owner, named by the node that gave the slot away.
+void cluster::learn(std::uint16_t slot, cluster_node& owner) {
+  if ((*owners_)[slot] == &owner) return;
+  if (std::ranges::find(masters_, &owner) == masters_.end()) masters_.push_back(&owner);
+  (*owners_)[slot] = &owner;
+  refresh_.look_at(owner);
 }
 
-/// Whom to ask for the slots: masters that are well, one chosen at random first; then all others.
+/// The nodes to ask for the slots: first the reachable masters, in random order, then all others.
 std::vector<cluster_node*> cluster::candidates() {
   auto result = masters_;
   std::ranges::shuffle(result, random_);
-  auto const ill = std::ranges::partition(result, [](auto const* one) { return !one->missed(); });
+  auto const ill = std::ranges::partition(result, [](auto const* node) { return !node->missed(); });
   if (ill.begin() - result.begin() >= masters_enough) return result;
-  auto const add = [&result](cluster_node& one) {
-    if (std::ranges::find(result, &one) == result.end()) result.push_back(&one);
+  auto const add = [&result](cluster_node& node) {
+    if (std::ranges::find(result, &node) == result.end()) result.push_back(&node);
   };
   if (!masters_.empty()) {
-    for (auto const& one : replicas_) add(announced(one, *masters_.front()));
+    for (auto const& replica : replicas_) add(announced(replica, *masters_.front()));
   }
-  for (auto const& one : url_.hosts) add(node_at(one, {}));
+  for (auto const& host : url_.hosts) add(node_at(host, {}));
   return result;
 }
 
-void cluster::on_unknown(std::shared_ptr<error const> const& why) noexcept {
-  if (shut_because_) return;
-  if (why) why_unknown_ = why;
-  if (why && !mapped_) fail_waiting(why);
+void cluster::on_unknown(std::shared_ptr<error const> const& reason) noexcept {
+  if (shut_reason_) return;
+  if (reason) unknown_reason_ = reason;
+  if (reason && !mapped_) fail_waiting(reason);
   check();
 }
 
-void cluster::on_found(cluster_node& by, topology_refresh::findings const& what) {
-  if (shut_because_) return;
-  auto const gone = replace_owners(by, what);
-  if (what.sharded) sharded_ = *what.sharded;
-  health_ = what.health;
-  gap_ = first_unserved(what.slots);
-  why_unknown_.reset();
+void cluster::on_found(cluster_node& source, topology_refresh::findings const& findings) {
+  if (shut_reason_) return;
+  auto const gone = replace_owners(source, findings);
+  if (findings.sharded) sharded_ = *findings.sharded;
+  health_ = findings.health;
+  gap_ = first_unserved(findings.slots);
+  unknown_reason_.reset();
   mapped_ = true;
 
-  // From here on all is done that can be, or is done later.
+  // From here on nothing throws: a step without memory is done later.
   batch stranded;
-  for (auto* const one : gone) take_from(*one, stranded);
+  for (auto* const node : gone) take_from(*node, stranded);
   resend(std::move(stranded));
   redirects_.hurry([this](std::uint16_t slot) { return (*owners_)[slot] != nullptr; });
   try_or_tick([this] {
@@ -87,102 +87,101 @@ void cluster::on_found(cluster_node& by, topology_refresh::findings const& what)
   try_or_tick([this] { channels_.place_all(); });
   send_unrouted();
   auto const lost = std::ranges::find_if(
-      gone, [this](auto* one) { return std::ranges::find(masters_, one) == masters_.end(); });
+      gone, [this](auto* node) { return std::ranges::find(masters_, node) == masters_.end(); });
   if (lost != gone.end()) {
     try {
-      tell_.moved("other nodes than " + (*lost)->name());
+      events_.moved("other nodes than " + (*lost)->name());
     } catch (std::exception const&) {
-      on_.torn();
+      loop_.torn();
     }
   }
   try_or_tick([this] { retire_unused(); });
   check();
 }
 
-/// Those that are no masters any more, or have lost slots while they are out of reach: what they were asked
-/// is to be asked of others.
-std::vector<cluster_node*> cluster::replace_owners(cluster_node const& by,
-                                                   topology_refresh::findings const& what) {
-  auto now = std::make_unique<owners>();
+/// Returns the nodes whose unanswered requests have to go to others: nodes that are no longer masters, and
+/// unreachable nodes that have lost slots.
+std::vector<cluster_node*> cluster::replace_owners(cluster_node const& source,
+                                                   topology_refresh::findings const& findings) {
+  auto new_owners = std::make_unique<owners>();
   std::vector<cluster_node*> masters;
   std::vector<node_address> replicas;
-  for (auto const& range : what.slots) {
-    auto& master = announced(range.master, by);
-    std::fill(now->begin() + range.first, now->begin() + range.last + 1, &master);
+  for (auto const& range : findings.slots) {
+    auto& master = announced(range.master, source);
+    std::fill(new_owners->begin() + range.first, new_owners->begin() + range.last + 1, &master);
     if (std::ranges::find(masters, &master) == masters.end()) masters.push_back(&master);
-    for (auto const& one : range.replicas) {
-      if (std::ranges::find(replicas, one) == replicas.end()) replicas.push_back(one);
+    for (auto const& replica : range.replicas) {
+      if (std::ranges::find(replicas, replica) == replicas.end()) replicas.push_back(replica);
     }
   }
   std::vector<cluster_node*> gone;
-  for (auto* const one : masters_) {
-    auto const still = std::ranges::find(masters, one) != masters.end();
+  for (auto* const node : masters_) {
+    auto const still = std::ranges::find(masters, node) != masters.end();
     auto lost = !still;
-    if (still && one->missed()) {
+    if (still && node->missed()) {
       for (std::size_t slot = 0; slot != hash_slots && !lost; ++slot) {
-        lost = (*owners_)[slot] == one && (*now)[slot] != one;
+        lost = (*owners_)[slot] == node && (*new_owners)[slot] != node;
       }
     }
-    if (lost) gone.push_back(one);
+    if (lost) gone.push_back(node);
   }
-  owners_.swap(now);
+  owners_.swap(new_owners);
   masters_.swap(masters);
   replicas_.swap(replicas);
   return gone;
 }
 
-void cluster::take_from(cluster_node& one, batch& into) noexcept {
-  redirects_.forget(one);
-  into.splice(into.end(), one.take_all());
+void cluster::take_from(cluster_node& node, batch& requests) noexcept {
+  redirects_.forget(node);
+  requests.splice(requests.end(), node.take_all());
 }
 
-/// What was under way to nodes that are gone, in its order. What is behind all that went before (`stays`)
-/// comes last: it opens slots.
+/// Sends the requests in flight to lost nodes elsewhere, in order. Requests with `stays` fail last: a barrier
+/// among them opens slots.
 void cluster::resend(batch stranded) noexcept {
   batch staying;
   while (!stranded.empty()) {
-    auto one = first_of(stranded);
-    auto& back = one.front();
-    auto const slot = slot_for(back.request);
-    if (back.request.stays) {
-      staying.splice(staying.end(), one);
+    auto first = first_of(stranded);
+    auto& entry = first.front();
+    auto const slot = slot_for(entry.request);
+    if (entry.request.stays) {
+      staying.splice(staying.end(), first);
     } else if (slot && redirects_.closed(*slot)) {
-      back.request.kept_for = refusal::kind::other;
-      back.request.ask_at = nullptr;
-      note_kept(back);
-      wake_by(limit_of(back));
-      redirects_.redirect(*slot, std::move(one));  // there is room for a slot that is closed
+      entry.request.kept_for = refusal::kind::other;
+      entry.request.ask_at = nullptr;
+      note_kept(entry);
+      wake_by(limit_of(entry));
+      redirects_.redirect(*slot, std::move(first));  // can't throw: a closed slot has its place in the map
     } else {
-      dispatch_or_fail(one);
+      dispatch_or_fail(first);
     }
   }
   if (staying.empty()) return;
-  fail(std::move(staying), told([this] {
+  fail(std::move(staying), reason_from([this] {
          return std::make_shared<error const>(
              errc::unreachable, config_.server.display + ": the node that was asked is no master any more");
        }));
 }
 
-/// Closes what is open to nodes that are no masters, have nothing to do, and aren't to be asked. Of those
-/// that nobody mentions any more nothing stays, but they are destroyed a little later: one of them may be
-/// what has brought us here.
+/// Closes the connections to nodes that are no masters, are idle, and aren't about to be asked. Nodes that
+/// are mentioned nowhere are removed, but destroyed a little later: one of them may be the caller.
 void cluster::retire_unused() {
   std::vector<std::string> mentioned;
   mentioned.reserve(url_.hosts.size() + replicas_.size());
-  for (auto const& one : url_.hosts) mentioned.push_back(net::host_and_port(one.host, one.port));
-  for (auto const& one : replicas_) {
-    auto const at = url_.announced(one.host, one.port);
-    mentioned.push_back(net::host_and_port(at.host, at.port));
+  for (auto const& host : url_.hosts) mentioned.push_back(net::host_and_port(host.host, host.port));
+  for (auto const& replica : replicas_) {
+    auto const endpoint = url_.announced(replica.host, replica.port);
+    mentioned.push_back(net::host_and_port(endpoint.host, endpoint.port));
   }
   for (auto next = nodes_.begin(); next != nodes_.end();) {
     auto const here = next++;
-    auto& one = *here->second;
+    auto& node = *here->second;
     auto const needed =
-        std::ranges::find(masters_, &one) != masters_.end() || !one.idle() || refresh_.needs(one);
+        std::ranges::find(masters_, &node) != masters_.end() || !node.idle() || refresh_.needs(node);
     if (needed) continue;
-    redirects_.forget(one);
-    channels_.leave(one);
-    (void)one.rest();
+    redirects_.forget(node);
+    channels_.leave(node);
+    (void)node.rest();
     if (std::ranges::find(mentioned, here->first) != mentioned.end()) continue;
     retired_.reserve(retired_.size() + 1);
     retired_.push_back(std::move(here->second));

@@ -7,71 +7,73 @@
 
 namespace holdfast::topology {
 
-cluster_node::cluster_node(reactor::loop& on, net::settings how, client_stats& counts, std::string name,
-                           events const& tell)
-    : on_{on},
-      how_{std::move(how)},
+cluster_node::cluster_node(reactor::loop& loop, net::settings config, client_stats& counts, std::string name,
+                           events const& handlers)
+    : loop_{loop},
+      config_{std::move(config)},
       counts_{counts},
       name_{std::move(name)},
-      tell_{tell},
-      requests_{on,
-                how_,
+      events_{handlers},
+      requests_{loop,
+                config_,
                 counts,
-                {.refused = [this](net::connection_role over,
-                                   net::pipeline::batch& what) { return tell_.refused(*this, over, what); },
-                 .troubled = [this] { tell_.troubled(*this); },
-                 .broken = tell_.broken}} {}
+                {.refused =
+                     [this](net::connection_role role, net::pipeline::batch& requests) {
+                       return events_.refused(*this, role, requests);
+                     },
+                 .troubled = [this] { events_.troubled(*this); },
+                 .broken = events_.broken}} {}
 
 net::subscriber& cluster_node::messages() {
   if (!messages_) {
-    auto made = std::make_unique<net::subscriber>(on_, how_, counts_);
+    auto made = std::make_unique<net::subscriber>(loop_, config_, counts_);
     made->on_trouble([this] {
       unheard_ = true;
-      tell_.troubled(*this);
+      events_.troubled(*this);
     });
     messages_ = std::move(made);
   }
   return *messages_;
 }
 
-bool cluster_node::drain(std::uint16_t slot, net::connection_role over_which) {
-  auto& those = draining_over(over_which);
-  if (those.now.contains(slot) || !those.next.insert(slot).second) return false;
-  if (!those.now.empty()) return true;
+bool cluster_node::drain(std::uint16_t slot, net::connection_role role) {
+  auto& slots = draining_over(role);
+  if (slots.now.contains(slot) || !slots.next.insert(slot).second) return false;
+  if (!slots.now.empty()) return true;
   try {
-    send_barrier(over_which);
+    send_barrier(role);
   } catch (std::exception const&) {
-    those.next.erase(slot);
+    slots.next.erase(slot);
     throw;
   }
   return true;
 }
 
-/// Replies come in order, so the one to this comes after those to all that was sent before.
-void cluster_node::send_barrier(net::connection_role over_which) {
+/// Replies come in order, so the reply to this PING follows the replies to all earlier requests.
+void cluster_node::send_barrier(net::connection_role role) {
   net::request ping;
   resp::append_command(ping.bytes, {"PING"});
   ping.stays = true;
-  ping.done = [this, over_which](net::response const& how) { on_barrier(over_which, how); };
-  over(over_which).send(std::move(ping));
-  auto& those = draining_over(over_which);
-  those.now.swap(those.next);
+  ping.done = [this, role](net::response const& response) { on_barrier(role, response); };
+  over(role).send(std::move(ping));
+  auto& slots = draining_over(role);
+  slots.now.swap(slots.next);
 }
 
-void cluster_node::on_barrier(net::connection_role over_which, net::response const& how) noexcept {
-  auto& those = draining_over(over_which);
-  auto const drained = std::exchange(those.now, {});
-  auto lost = how.failure != nullptr;  // taken back, or the node is out of reach: nothing comes soon
-  if (!those.next.empty() && !lost) {
+void cluster_node::on_barrier(net::connection_role role, net::response const& response) noexcept {
+  auto& slots = draining_over(role);
+  auto const drained = std::exchange(slots.now, {});
+  auto lost = response.failure != nullptr;  // taken back, or the node can't be reached: no reply comes soon
+  if (!slots.next.empty() && !lost) {
     try {
-      send_barrier(over_which);
+      send_barrier(role);
     } catch (std::exception const&) {
       lost = true;
     }
   }
-  auto const also = lost ? std::exchange(those.next, {}) : std::unordered_set<std::uint16_t>{};
-  for (auto const slot : drained) tell_.drained(slot);
-  for (auto const slot : also) tell_.drained(slot);
+  auto const also = lost ? std::exchange(slots.next, {}) : std::unordered_set<std::uint16_t>{};
+  for (auto const slot : drained) events_.drained(slot);
+  for (auto const slot : also) events_.drained(slot);
 }
 
 bool cluster_node::missed() const noexcept {
@@ -83,9 +85,9 @@ net::pipeline::batch cluster_node::rest() noexcept {
   return take_all();
 }
 
-void cluster_node::shut(std::shared_ptr<error const> const& why) noexcept {
+void cluster_node::shut(std::shared_ptr<error const> const& reason) noexcept {
   if (messages_) messages_->close();
-  requests_.shut(why);
+  requests_.shut(reason);
 }
 
 }  // namespace holdfast::topology

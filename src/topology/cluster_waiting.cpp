@@ -1,4 +1,4 @@
-// Requests of a cluster that wait: until when, and what they are told.
+// Waiting requests of a cluster: their deadlines and their errors.
 
 #include <algorithm>
 #include <utility>
@@ -8,30 +8,30 @@
 namespace holdfast::topology {
 namespace {
 
-/// Things to do that are close to each other in time are done together: thousands of slots may wait.
-constexpr std::chrono::milliseconds grain{5};
+/// Steps that are due within this time are done together: thousands of slots may wait.
+constexpr std::chrono::milliseconds timer_grain{5};
 
-/// What is left of a connection's last steps is over long before.
+/// Longer than the last handlers of a retired node's connections can take.
 constexpr std::chrono::seconds retirement{1};
 
 }  // namespace
 
-/// For who waits as long as the server says "later", the time starts anew each time that it does: the refusal
-/// may turn into another one that doesn't pass, or into a detour.
-void cluster::note_kept(routed_request& one) noexcept {
-  auto& what = one.request;
+/// With retry_policy::steady the deadline restarts on each 'not ready' reply: a permanent refusal or a
+/// redirection may follow.
+void cluster::note_kept(routed_request& entry) noexcept {
+  auto& request = entry.request;
   auto const put_off =
-      what.kept_for == refusal::kind::not_yet && what.while_down == net::retry_policy::steady;
-  if (what.kept_since == time_point{} || put_off) what.kept_since = boot_clock::now();
+      request.kept_for == refusal::kind::not_yet && request.while_down == net::retry_policy::steady;
+  if (request.kept_since == time_point{} || put_off) request.kept_since = boot_clock::now();
 }
 
 void cluster::wake_by(time_point when) noexcept {
   if (when == time_point::max() || (tick_.armed() && tick_.when() <= when)) return;
-  on_.arm(tick_, std::max(when, boot_clock::now() + grain));
+  loop_.arm(tick_, std::max(when, boot_clock::now() + timer_grain));
 }
 
 void cluster::tick() noexcept {
-  if (shut_because_) return;
+  if (shut_reason_) return;
   auto const now = boot_clock::now();
   fail_expired(now);
   try_or_tick([this, now] {
@@ -42,152 +42,152 @@ void cluster::tick() noexcept {
   check();
 }
 
-/// Whatever has changed: sees to it that somebody looks when something is amiss, and when there is something
-/// to do.
+/// Called after every change: starts a refresh if anything is amiss, and sets the timer.
 void cluster::check() noexcept {
-  if (shut_because_) return;
+  if (shut_reason_) return;
   if (unsettled()) {
     refresh_.look();
   } else {
     refresh_.settled();
   }
-  auto when = redirects_.next([this](routed_request const& one) { return limit_of(one); });
-  for (auto const& one : unrouted_) when = std::min(when, limit_of(one));
+  auto when = redirects_.next([this](routed_request const& entry) { return limit_of(entry); });
+  for (auto const& entry : unrouted_) when = std::min(when, limit_of(entry));
   if (!retired_.empty()) when = std::min(when, retired_at_ + retirement);
   wake_by(when);
 }
 
 bool cluster::unsettled() const noexcept {
   return !unrouted_.empty() || redirects_.any_unserved() || channels_.any_unplaced() ||
-         std::ranges::any_of(masters_, [](auto const* one) { return one->missed(); });
+         std::ranges::any_of(masters_, [](auto const* master) { return master->missed(); });
 }
 
 void cluster::on_troubled() noexcept {
-  if (shut_because_) return;
+  if (shut_reason_) return;
   refresh_.look();
-  on_.arm(tick_, boot_clock::now());  // channels that are heard anywhere go elsewhere
+  loop_.arm(tick_, boot_clock::now());  // plain channels move to another node
 }
 
-/// As for a single server: until it couldn't be reached for so long, or as long as it says that it will serve
-/// us later.
-time_point cluster::limit_of(routed_request const& one) const noexcept {
-  auto const& what = one.request;
-  switch (what.while_down) {
+/// The deadline, as for a single server: connect_timeout while no server can be reached; with
+/// retry_policy::steady none while the server isn't ready.
+time_point cluster::limit_of(routed_request const& entry) const noexcept {
+  auto const& request = entry.request;
+  switch (request.while_down) {
     case net::retry_policy::little:
-      return what.kept_since + config_.connect_timeout;
+      return request.kept_since + config_.connect_timeout;
     case net::retry_policy::steady:
-      return what.kept_for == refusal::kind::not_yet ? time_point::max()
-                                                     : what.kept_since + config_.connect_timeout;
+      return request.kept_for == refusal::kind::not_yet ? time_point::max()
+                                                        : request.kept_since + config_.connect_timeout;
     case net::retry_policy::endless:
       break;
   }
-  return what.give_up;
+  return request.give_up;
 }
 
 void cluster::fail_expired(time_point now) noexcept {
-  for (auto late = redirects_.take_expired(now, [this](routed_request const& one) { return limit_of(one); });
+  for (auto late =
+           redirects_.take_expired(now, [this](routed_request const& entry) { return limit_of(entry); });
        !late.empty();) {
-    auto one = first_of(late);
-    auto const why = told([&] { return why_unserved(one.front()); });
-    fail(std::move(one), why);
+    auto first = first_of(late);
+    auto const reason = reason_from([&] { return unserved_reason(first.front()); });
+    fail(std::move(first), reason);
   }
   batch rest;
   for (auto all = std::exchange(unrouted_, {}); !all.empty();) {
-    auto one = first_of(all);
-    if (limit_of(one.front()) <= now) {
-      fail(std::move(one), told([this] { return why_no_node(); }));
+    auto first = first_of(all);
+    if (limit_of(first.front()) <= now) {
+      fail(std::move(first), reason_from([this] { return no_node_reason(); }));
     } else {
-      rest.splice(rest.end(), one);
+      rest.splice(rest.end(), first);
     }
   }
-  unrouted_.splice(unrouted_.begin(), rest);  // who was told may have sent more
+  unrouted_.splice(unrouted_.begin(), rest);  // the callbacks of failed requests may have sent more
 }
 
-/// Null: its answer is what the server said.
-void cluster::fail(batch&& those, std::shared_ptr<error const> const& why) noexcept {
-  for (auto& one : those) {
-    if (!one.request.done) continue;
-    one.response.failure = why;
+/// `reason` null: the response keeps the server's reply.
+void cluster::fail(batch&& requests, std::shared_ptr<error const> const& reason) noexcept {
+  for (auto& entry : requests) {
+    if (!entry.request.done) continue;
+    entry.response.failure = reason;
     try {
-      one.request.done(std::move(one.response));
+      entry.request.done(std::move(entry.response));
     } catch (std::exception const&) {
-      on_.torn();
+      loop_.torn();
     }
   }
-  those.clear();
+  requests.clear();
 }
 
-/// Nobody can tell the slots, and none ever could: as when a single server can't be reached.
-void cluster::fail_waiting(std::shared_ptr<error const> const& why) noexcept {
-  auto const all = why->code() == errc::unauthorized;
-  auto const hopeless = [all](routed_request const& one) {
-    return all || one.request.while_down != net::retry_policy::endless ? time_point::min()
-                                                                       : time_point::max();
+/// No node has ever reported the slots: fails requests as when a single server can't be reached.
+void cluster::fail_waiting(std::shared_ptr<error const> const& reason) noexcept {
+  auto const all = reason->code() == errc::unauthorized;
+  auto const hopeless = [all](routed_request const& entry) {
+    return all || entry.request.while_down != net::retry_policy::endless ? time_point::min()
+                                                                         : time_point::max();
   };
-  auto lobby = std::exchange(unrouted_, {});
-  fail(redirects_.take_expired(boot_clock::now(), hopeless), why);
-  while (!lobby.empty()) {
-    auto one = first_of(lobby);
-    if (hopeless(one.front()) == time_point::min()) {
-      fail(std::move(one), why);
+  auto unrouted = std::exchange(unrouted_, {});
+  fail(redirects_.take_expired(boot_clock::now(), hopeless), reason);
+  while (!unrouted.empty()) {
+    auto first = first_of(unrouted);
+    if (hopeless(first.front()) == time_point::min()) {
+      fail(std::move(first), reason);
     } else {
-      unrouted_.splice(unrouted_.end(), one);
+      unrouted_.splice(unrouted_.end(), first);
     }
   }
 }
 
-std::shared_ptr<error const> cluster::why_unserved(routed_request const& one) const {
-  auto const why = one.request.kept_for;
-  if (why == refusal::kind::not_yet) return nullptr;
-  auto const slot = slot_for(one.request).value_or(0);
+std::shared_ptr<error const> cluster::unserved_reason(routed_request const& entry) const {
+  auto const kind = entry.request.kept_for;
+  if (kind == refusal::kind::not_yet) return nullptr;
+  auto const slot = slot_for(entry.request).value_or(0);
   auto const& server = config_.server.display;
   auto const of_slot = "the hash slot " + std::to_string(slot);
-  auto const& said = one.response.reply;
-  auto const words = said.is_error() ? " (" + said.text + ")" : std::string{};
-  if (why == refusal::kind::unserved) {
-    if (!mapped_) return why_no_node();
+  auto const& reply = entry.response.reply;
+  auto const text = reply.is_error() ? " (" + reply.text + ")" : std::string{};
+  if (kind == refusal::kind::unserved) {
+    if (!mapped_) return no_node_reason();
     return std::make_shared<error const>(
-        errc::refused, server + ": no node serves " + of_slot + words + "; look at CLUSTER INFO");
+        errc::refused, server + ": no node serves " + of_slot + text + "; look at CLUSTER INFO");
   }
   if (auto const* const owner = (*owners_)[slot]; owner != nullptr && owner->down_because()) {
     return owner->down_because();
   }
   auto const or_else =
-      words.empty() ? words : ", or they don't agree whose it is" + words + "; compare their CLUSTER NODES";
+      text.empty() ? text : ", or they don't agree whose it is" + text + "; compare their CLUSTER NODES";
   return std::make_shared<error const>(
       errc::unreachable, server + ": " + of_slot + " is on its way from one node to another" + or_else);
 }
 
-/// Why what has no key waits.
-std::shared_ptr<error const> cluster::why_no_node() const {
+/// Why a request without a key waits.
+std::shared_ptr<error const> cluster::no_node_reason() const {
   auto const& server = config_.server.display;
   if (mapped_) {
-    auto const which = gap_ ? "no node serves the hash slot " + std::to_string(*gap_)
+    auto const cause = gap_ ? "no node serves the hash slot " + std::to_string(*gap_)
                             : std::string{"cluster_state isn't ok"};
     return std::make_shared<error const>(
-        errc::refused, server + ": the cluster is down: " + which + "; look at CLUSTER INFO");
+        errc::refused, server + ": the cluster is down: " + cause + "; look at CLUSTER INFO");
   }
-  if (why_unknown_) return why_unknown_;
+  if (unknown_reason_) return unknown_reason_;
   return std::make_shared<error const>(errc::unreachable, "cannot reach " + server + ": no node answers");
 }
 
 std::shared_ptr<error const> cluster::down_because() const noexcept {
-  for (auto const* const one : masters_) {
-    if (one->missed() && one->down_because()) return one->down_because();
+  for (auto const* const master : masters_) {
+    if (master->missed() && master->down_because()) return master->down_because();
   }
   if (unrouted_.empty() && !redirects_.any_unserved()) return nullptr;
-  return told([this] { return why_no_node(); });
+  return reason_from([this] { return no_node_reason(); });
 }
 
-void cluster::shut(std::shared_ptr<error const> const& why) noexcept {
-  shut_because_ = why;
+void cluster::shut(std::shared_ptr<error const> const& reason) noexcept {
+  shut_reason_ = reason;
   tick_.disarm();
   auto const never = [](routed_request const&) { return time_point::min(); };
   auto waiting = redirects_.take_expired(boot_clock::now(), never);
   waiting.splice(waiting.end(), unrouted_);
-  for (auto& [name, one] : nodes_) one->shut(why);
+  for (auto& [name, node] : nodes_) node->shut(reason);
   channels_.shut();
-  fail(std::move(waiting), why);
+  fail(std::move(waiting), reason);
 }
 
 }  // namespace holdfast::topology

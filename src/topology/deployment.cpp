@@ -8,20 +8,21 @@
 
 namespace holdfast::topology {
 
-std::unique_ptr<deployment> make_deployment(reactor::loop& on, net::deployment_url const& where,
-                                            net::settings const& how, client_stats& counts, events tell) {
-  switch (where.deployment) {
+std::unique_ptr<deployment> make_deployment(reactor::loop& loop, net::deployment_url const& url,
+                                            net::settings const& config, client_stats& counts,
+                                            events handlers) {
+  switch (url.deployment) {
     case net::deployment_url::kind::sentinel:
-      return std::make_unique<sentinel>(on, where, how, counts, std::move(tell));
+      return std::make_unique<sentinel>(loop, url, config, counts, std::move(handlers));
     case net::deployment_url::kind::cluster:
-      return std::make_unique<cluster>(on, where, how, counts, std::move(tell));
+      return std::make_unique<cluster>(loop, url, config, counts, std::move(handlers));
     case net::deployment_url::kind::single:
     case net::deployment_url::kind::quorum:
       break;
   }
   return std::make_unique<single>(
-      on, how, counts,
-      server_connections::events{.refused = {}, .troubled = {}, .broken = std::move(tell.broken)});
+      loop, config, counts,
+      server_connections::events{.refused = {}, .troubled = {}, .broken = std::move(handlers.broken)});
 }
 
 }  // namespace holdfast::topology

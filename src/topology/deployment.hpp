@@ -1,5 +1,5 @@
-/// What serves a client: one server, or several that share the keys or stand in for each other. Which
-/// connection a request goes over is decided here, and nothing above knows.
+/// The servers of one client: a single server, or several that share the keys or replace each other. A
+/// deployment picks the connection for each request; the layers above don't know which.
 #pragma once
 
 #include <cstdint>
@@ -17,23 +17,23 @@
 
 namespace holdfast::topology {
 
-/// Whose a channel is.
+/// What a channel belongs to. Decides where it is published and subscribed.
 enum class channel_of {
-  client,  ///< one of the client's own: whichever server publishes, all hear it
-  lock,  ///< of one lock, in its hash slot: told by the server that serves the lock, and heard from it alone
-  object,  ///< the same; but others than Holdfast may tell it so that all hear it
+  client,  ///< a client; a message published on any server reaches all of them
+  lock,    ///< a lock, in its hash slot; only the server of that slot publishes and delivers messages
+  object,  ///< an object, as `lock`; software other than Holdfast may also publish to all servers
 };
 
-/// What a deployment says of itself, under the client's lock. What these throw, and that there was no memory
-/// to call one, is noted (reactor::loop::torn).
+/// Events of a deployment, under the client's lock. An exception from a handler, or a lack of memory to call
+/// it, is noted (reactor::loop::torn).
 struct events {
-  /// Another server than before serves all the keys, or some: what it knows may be older than what was
-  /// acknowledged, so all that is held or waited for is to be asked about.
+  /// Another server now serves all keys, or some. It may lack acknowledged writes: all leases and all queued
+  /// requests have to be checked.
   std::function<void(std::string const& now)> moved;
-  /// A connection for requests has broken: the server may come back without what it acknowledged, so all that
-  /// is held is to be asked about.
+  /// A connection for requests has broken. The server may come back without acknowledged writes: all leases
+  /// have to be checked.
   std::function<void()> broken;
-  /// Worth a line in the log.
+  /// A message for the log.
   std::function<void(std::string message)> warning;
 };
 
@@ -45,43 +45,43 @@ class deployment {
   deployment& operator=(deployment const&) = delete;
   virtual ~deployment() = default;
 
-  // send, send_to and listen may throw std::bad_alloc, and then it's as if they hadn't been called.
+  // send, send_to and listen may throw std::bad_alloc, and then have no effect.
 
-  /// Sends it, as soon as it can be, to the server that has its key. `done` is called once, unless the
-  /// deployment is destroyed. Requests about one key that go over one lane keep their order, but for those
-  /// that a cluster keeps for another try (see detours).
-  virtual void send(net::request what) = 0;
+  /// Sends the request, as soon as possible, to the server of its key. `done` is called once, unless the
+  /// deployment is destroyed. Requests about one key with one connection_role keep their order, except for
+  /// requests that a cluster holds back for another try (see redirect_queue).
+  virtual void send(net::request request) = 0;
 
-  /// Those that each hold a part of the keys, as send_to takes them. None are known before a request was
+  /// The servers that each hold a part of the keys, as names for send_to. Empty until the first request was
   /// answered.
   [[nodiscard]] virtual std::vector<std::string> masters() const { return {std::string{}}; }
-  /// Sends it to one of these, whatever its key is, or fails it when that isn't one of them any more.
-  virtual void send_to(std::string const& /*master*/, net::request what) { send(std::move(what)); }
+  /// Sends the request to one of masters(), whatever its key is. Fails it if that server is no longer one.
+  virtual void send_to(std::string const& /*master*/, net::request request) { send(std::move(request)); }
 
-  /// Nothing sent, nothing to send.
+  /// No request is waiting or unanswered.
   [[nodiscard]] virtual bool idle() const noexcept = 0;
-  /// There is a connection that requests could go over.
+  /// There is a connection that can carry requests.
   [[nodiscard]] virtual bool up() const noexcept = 0;
-  /// Why there is none that requests can go over; null when there is, or none was needed yet.
+  /// Why no connection can carry requests; null when one can, or none was needed yet.
   [[nodiscard]] virtual std::shared_ptr<error const> down_because() const noexcept = 0;
 
-  /// Fails everything that waits, and whatever comes later; nothing is heard any more.
-  virtual void shut(std::shared_ptr<error const> const& why) noexcept = 0;
+  /// Fails all waiting and all later requests; delivers no more messages.
+  virtual void shut(std::shared_ptr<error const> const& reason) noexcept = 0;
 
   /// Subscribes the channel for its one listener, unless that is done or under way.
-  virtual void listen(std::string const& channel, channel_of whose, net::subscriber::listener& who) = 0;
-  /// Nobody listens to it any more.
+  virtual void listen(std::string const& channel, channel_of scope, net::subscriber::listener& listener) = 0;
+  /// Removes the channel's listener.
   virtual void forget(std::string_view channel) noexcept = 0;
 
   /// Keys with different numbers can't be in one request.
   [[nodiscard]] virtual std::uint16_t slot_of(std::string_view /*key*/) const noexcept { return 0; }
-  /// Messages about a lock go over channels of its slot (SPUBLISH, SSUBSCRIBE).
+  /// Messages about a lock use channels of its slot (SPUBLISH, SSUBSCRIBE).
   [[nodiscard]] virtual bool sharded() const noexcept { return false; }
 };
 
-/// The deployment that a URL names. `how` stays.
-[[nodiscard]] std::unique_ptr<deployment> make_deployment(reactor::loop& on, net::deployment_url const& where,
-                                                          net::settings const& how, client_stats& counts,
-                                                          events tell);
+/// Makes the deployment that a URL names. `config` must outlive it.
+[[nodiscard]] std::unique_ptr<deployment> make_deployment(reactor::loop& loop, net::deployment_url const& url,
+                                                          net::settings const& config, client_stats& counts,
+                                                          events handlers);
 
 }  // namespace holdfast::topology

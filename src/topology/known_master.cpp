@@ -4,34 +4,34 @@
 
 namespace holdfast::topology {
 
-bool known_master::hear(sentinel_view const& word) {
-  if (!where_ || !word.master) return false;
-  if (*word.master == *where_) {
-    epoch_ = std::max(epoch_, word.epoch);
+bool known_master::hear(sentinel_view const& view) {
+  if (!master_ || !view.master) return false;
+  if (*view.master == *master_) {
+    epoch_ = std::max(epoch_, view.epoch);
     return false;
   }
-  if (word.epoch <= epoch_) return false;
-  know(*word.master, word.epoch);
+  if (view.epoch <= epoch_) return false;
+  know(*view.master, view.epoch);
   return true;
 }
 
-bool known_master::weigh(sentinel_verdict const& all, time_point now) {
-  if (where_ && all.epoch < epoch_) {
-    if (all.master == *where_) {
+bool known_master::weigh(sentinel_verdict const& verdict, time_point now) {
+  if (master_ && verdict.epoch < epoch_) {
+    if (verdict.master == *master_) {
       doubted_since_ = {};
       return true;
     }
-    // The few may be cut off from the others, together with a master that was replaced.
-    if (!all.settled) return false;
+    // A minority may be cut off from the other sentinels, together with a replaced master.
+    if (!verdict.settled) return false;
     if (doubted_since_ == time_point{}) doubted_since_ = now;
     if (now < doubted_until()) return false;
   }
-  know(all.master, all.epoch);
+  know(verdict.master, verdict.epoch);
   return true;
 }
 
 void known_master::know(address const& master, std::int64_t epoch) {
-  where_ = master;
+  master_ = master;
   epoch_ = epoch;
   doubted_since_ = {};
 }

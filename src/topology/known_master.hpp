@@ -1,4 +1,4 @@
-/// Which master is known, and from which failover. No I/O, no clock: `now` is an argument.
+/// The known master and the failover that it is from. No I/O, no clock: `now` is an argument.
 #pragma once
 
 #include <chrono>
@@ -10,23 +10,23 @@
 
 namespace holdfast::topology {
 
-/// The number of a failover is always one that a sentinel has said, never a guess: what is heard late can't
-/// count as new. What is known gets older in one case only: when most sentinels say so for a while, as those
-/// do that were set up anew and count from zero.
+/// A failover's number (epoch) is always a number that a sentinel has sent, never a guess: a late message
+/// can't count as new. An older master replaces a newer one in one case only: a majority of the sentinels
+/// reports it for `longest_doubt`, as sentinels do that were set up anew and count from zero.
 class known_master {
  public:
-  /// That while. News travels among sentinels in two seconds, so these don't wait for any.
+  /// Sentinels exchange their state every two seconds, so an older view of a majority isn't mere delay.
   static constexpr std::chrono::seconds longest_doubt{10};
 
-  [[nodiscard]] std::optional<address> const& where() const noexcept { return where_; }
+  [[nodiscard]] std::optional<address> const& where() const noexcept { return master_; }
 
-  /// One sentinel's word. True: it is newer, so another master is known from now on.
-  bool hear(sentinel_view const& word);
+  /// Takes one sentinel's view. True: it is newer, and its master is the known one from now on.
+  bool hear(sentinel_view const& view);
 
-  /// What those who answered come to. False: it is older than what is known, which stays.
-  bool weigh(sentinel_verdict const& all, time_point now);
+  /// Takes the verdict of all sentinels that answered. False: it is older than the known master, which stays.
+  bool weigh(sentinel_verdict const& verdict, time_point now);
 
-  /// When most have said something older for long enough; max(): they don't.
+  /// When an older verdict of a majority will be accepted; max(): there is none.
   [[nodiscard]] time_point doubted_until() const noexcept {
     return doubted_since_ == time_point{} ? time_point::max() : doubted_since_ + longest_doubt;
   }
@@ -34,7 +34,7 @@ class known_master {
  private:
   void know(address const& master, std::int64_t epoch);
 
-  std::optional<address> where_;
+  std::optional<address> master_;
   std::int64_t epoch_ = 0;
   time_point doubted_since_{};
 };

@@ -11,10 +11,10 @@ namespace {
 
 struct code_meaning {
   std::string_view code;
-  refusal::kind what;
+  refusal::kind kind;
 };
 
-/// The last three come from a node that was a master a moment ago, or has lost its own.
+/// The last three come from a node that was a master until recently, or has lost its own.
 constexpr std::array<code_meaning, 8> meanings{{
     {"MOVED", refusal::kind::moved},
     {"ASK", refusal::kind::ask},
@@ -26,7 +26,7 @@ constexpr std::array<code_meaning, 8> meanings{{
     {"UNBLOCKED", refusal::kind::unserved},
 }};
 
-/// In the middle of a script, from Redis 6, 7 and Valkey.
+/// The error in the middle of a script, from Redis 6, 7 and Valkey.
 constexpr std::string_view not_here{"non local key in a cluster node"};
 
 template <class Number>
@@ -36,27 +36,27 @@ bool to_number(std::string_view digits, Number& out) {
 }
 
 /// "3999 10.0.0.1:6381", "3999 :6381", "3999 ::1:6381".
-bool read_target(std::string_view text, refusal& into) {
+bool read_target(std::string_view text, refusal& result) {
   auto const space = text.find(' ');
   auto const colon = text.rfind(':');
   if (space == std::string_view::npos || colon == std::string_view::npos || colon <= space) return false;
-  into.host = text.substr(space + 1, colon - space - 1);
-  return to_number(text.substr(0, space), into.slot) && into.slot < hash_slots &&
-         to_number(text.substr(colon + 1), into.port) && into.port != 0;
+  result.host = text.substr(space + 1, colon - space - 1);
+  return to_number(text.substr(0, space), result.slot) && result.slot < hash_slots &&
+         to_number(text.substr(colon + 1), result.port) && result.port != 0;
 }
 
 }  // namespace
 
-refusal read_refusal(std::string_view words) {
-  auto const space = std::min(words.find(' '), words.size());
-  auto const* const known = std::ranges::find(meanings, words.substr(0, space), &code_meaning::code);
+refusal read_refusal(std::string_view text) {
+  auto const space = std::min(text.find(' '), text.size());
+  auto const* const known = std::ranges::find(meanings, text.substr(0, space), &code_meaning::code);
   if (known == meanings.end()) {
-    if (words.find(not_here) == std::string_view::npos) return {};
+    if (text.find(not_here) == std::string_view::npos) return {};
     return {.what = refusal::kind::not_yet, .halfway = true};
   }
-  refusal result{.what = known->what};
+  refusal result{.what = known->kind};
   auto const elsewhere = result.what == refusal::kind::moved || result.what == refusal::kind::ask;
-  if (elsewhere && !read_target(words.substr(std::min(space + 1, words.size())), result)) return {};
+  if (elsewhere && !read_target(text.substr(std::min(space + 1, text.size())), result)) return {};
   return result;
 }
 

@@ -10,13 +10,14 @@ bool redirect_queue::closed(std::uint16_t slot) const noexcept {
   return known != slots_.end() && known->second.closed != 0;
 }
 
-bool redirect_queue::waits_for_a_node(detour const& those) noexcept {
-  return std::ranges::any_of(
-      those.kept, [](routed_request const& one) { return one.request.kept_for == refusal::kind::unserved; });
+bool redirect_queue::waits_for_a_node(slot_requests const& state) noexcept {
+  return std::ranges::any_of(state.kept, [](routed_request const& entry) {
+    return entry.request.kept_for == refusal::kind::unserved;
+  });
 }
 
 bool redirect_queue::any_unserved() const noexcept {
-  return std::ranges::any_of(slots_, [](auto const& one) { return waits_for_a_node(one.second); });
+  return std::ranges::any_of(slots_, [](auto const& pair) { return waits_for_a_node(pair.second); });
 }
 
 void redirect_queue::open(std::uint16_t slot) noexcept {
@@ -26,37 +27,37 @@ void redirect_queue::open(std::uint16_t slot) noexcept {
   if (known->second.unused()) slots_.erase(known);
 }
 
-void redirect_queue::keep(std::uint16_t slot, batch&& what, time_point retry) {
-  auto& those = slots_[slot];
-  those.retry = those.kept.empty() ? retry : std::min(those.retry, retry);
-  append(those.kept, what);
+void redirect_queue::keep(std::uint16_t slot, batch&& requests, time_point retry_at) {
+  auto& state = slots_[slot];
+  state.retry_at = state.kept.empty() ? retry_at : std::min(state.retry_at, retry_at);
+  append(state.kept, requests);
 }
 
 redirect_queue::batch redirect_queue::take(std::uint16_t slot, time_point now) noexcept {
   batch result;
   auto const known = slots_.find(slot);
   if (known == slots_.end() || known->second.closed != 0) return result;
-  auto& those = known->second;
-  append(result, those.returned);
-  if (now >= those.retry) append(result, those.kept);
-  append(result, those.newer);
-  if (those.unused()) slots_.erase(known);
+  auto& state = known->second;
+  append(result, state.returned);
+  if (now >= state.retry_at) append(result, state.kept);
+  append(result, state.newer);
+  if (state.unused()) slots_.erase(known);
   return result;
 }
 
 std::vector<std::uint16_t> redirect_queue::due(time_point now) const {
   std::vector<std::uint16_t> result;
-  for (auto const& [slot, those] : slots_) {
-    if (those.closed == 0 && !those.kept.empty() && those.retry <= now) result.push_back(slot);
+  for (auto const& [slot, state] : slots_) {
+    if (state.closed == 0 && !state.kept.empty() && state.retry_at <= now) result.push_back(slot);
   }
   return result;
 }
 
 void redirect_queue::forget(cluster_node const& gone) noexcept {
-  for (auto& [slot, those] : slots_) {
-    for (auto* const list : {&those.returned, &those.kept, &those.newer}) {
-      for (auto& one : *list) {
-        if (one.request.ask_at == &gone) one.request.ask_at = nullptr;
+  for (auto& [slot, state] : slots_) {
+    for (auto* const list : {&state.returned, &state.kept, &state.newer}) {
+      for (auto& entry : *list) {
+        if (entry.request.ask_at == &gone) entry.request.ask_at = nullptr;
       }
     }
   }

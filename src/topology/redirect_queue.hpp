@@ -1,4 +1,4 @@
-/// Requests of a cluster that can't be where they should be at this moment. No I/O, no clock.
+/// Requests of a cluster that can't go to their node at the moment. No I/O, no clock.
 #pragma once
 
 #include <algorithm>
@@ -15,14 +15,15 @@ namespace holdfast::topology {
 
 class cluster_node;
 
-/// By slot: those that servers have sent elsewhere, those that came later and must not overtake them, and
-/// those that are kept for another try.
+/// Per slot: requests that servers have redirected, later requests that must not overtake them, and requests
+/// held back for another try.
 ///
-/// What is sent elsewhere keeps its order: its slot is closed until all that is under way to the node which
-/// said so has come back. What is kept for another try may be overtaken: part of its keys are on their way to
-/// another node, perhaps for long, and a renewal, say, must not wait for that. Nothing depends on the order:
-/// it has done nothing yet, and requests of different owners are as good in any order, since they might be of
-/// different clients. Of one owner the engine has but one under way, or looks what became of the other.
+/// Redirected requests keep their order: the slot is closed until everything in flight to the redirecting
+/// node has come back. Requests held back may be overtaken: some of their keys are migrating, perhaps for
+/// long, and a renewal, for example, must not wait for that. Nothing depends on the order: a request held
+/// back has done nothing yet, and requests of different owners may run in any order, as if they came from
+/// different clients. The engine sends one request per owner at a time, or else checks the outcome of the
+/// other.
 class redirect_queue {
  public:
   using routed_request = net::pipeline::entry;
@@ -30,85 +31,85 @@ class redirect_queue {
 
   [[nodiscard]] bool empty() const noexcept { return slots_.empty(); }
   [[nodiscard]] bool closed(std::uint16_t slot) const noexcept;
-  /// There are some for which no node is known.
+  /// Some requests have no known node.
   [[nodiscard]] bool any_unserved() const noexcept;
 
-  // What follows may throw std::bad_alloc where it may have to make room for a slot; then nothing has
-  // changed, and `what` has its request still.
+  // close(), add(), redirect() and keep() may throw std::bad_alloc when they add a slot. Nothing has changed
+  // then, and `requests` still holds its request.
 
-  /// Once more: open() has to come as often.
+  /// Closes the slot once more: it is open after the same number of calls of open().
   void close(std::uint16_t slot) { ++slots_[slot].closed; }
   void open(std::uint16_t slot) noexcept;
 
-  /// Came while the slot is closed.
-  void add(std::uint16_t slot, batch&& what) { append(slots_[slot].newer, what); }
-  /// Goes elsewhere when the slot is open again, ahead of those.
-  void redirect(std::uint16_t slot, batch&& what) { append(slots_[slot].returned, what); }
-  /// Is tried again at `retry`, or with those of the slot that are tried earlier.
-  void keep(std::uint16_t slot, batch&& what, time_point retry);
+  /// Adds a request that arrived while the slot is closed.
+  void add(std::uint16_t slot, batch&& requests) { append(slots_[slot].newer, requests); }
+  /// Adds a redirected request. It goes out when the slot is open again, ahead of requests from add().
+  void redirect(std::uint16_t slot, batch&& requests) { append(slots_[slot].returned, requests); }
+  /// Adds a request to be tried again at `retry_at`, or with requests of the slot that are tried earlier.
+  void keep(std::uint16_t slot, batch&& requests, time_point retry_at);
 
-  /// All that may go now, in its order; nothing while the slot is closed.
+  /// Takes out, in order, all requests that may go now; none while the slot is closed.
   [[nodiscard]] batch take(std::uint16_t slot, time_point now) noexcept;
-  /// The slots that have some to be tried again.
+  /// The slots with requests to try again.
   [[nodiscard]] std::vector<std::uint16_t> due(time_point now) const;
-  /// Those that wait for a node, if `has_one(slot)`, are due.
-  template <class HasOne>
-  void hurry(HasOne has_one) {
-    for (auto& [slot, those] : slots_) {
-      if (waits_for_a_node(those) && has_one(slot)) those.retry = {};
+  /// Makes requests that wait for a node due in every slot for which `has_node(slot)`.
+  template <class HasNode>
+  void hurry(HasNode has_node) {
+    for (auto& [slot, state] : slots_) {
+      if (waits_for_a_node(state) && has_node(slot)) state.retry_at = {};
     }
   }
 
-  /// Takes out those whose time, as limit_of(parcel) has it, is up.
+  /// Takes out the requests whose deadline, limit_of(entry), has passed.
   template <class Limit>
   [[nodiscard]] batch take_expired(time_point now, Limit limit_of) noexcept {
     batch result;
-    for (auto one = slots_.begin(); one != slots_.end();) {
-      auto& those = one->second;
-      for (auto* const list : {&those.returned, &those.kept, &those.newer}) {
+    for (auto pair = slots_.begin(); pair != slots_.end();) {
+      auto& state = pair->second;
+      for (auto* const list : {&state.returned, &state.kept, &state.newer}) {
         for (auto next = list->begin(); next != list->end();) {
           auto const here = next++;
           if (limit_of(*here) <= now) result.splice(result.end(), *list, here);
         }
       }
-      one = those.unused() ? slots_.erase(one) : std::next(one);
+      pair = state.unused() ? slots_.erase(pair) : std::next(pair);
     }
     return result;
   }
 
-  /// When something is to be done at the latest; time_point::max(): there is nothing.
+  /// The earliest retry or deadline; time_point::max(): none.
   template <class Limit>
   [[nodiscard]] time_point next(Limit limit_of) const {
     auto result = time_point::max();
-    for (auto const& [slot, those] : slots_) {
-      if (those.closed == 0 && !those.kept.empty()) result = std::min(result, those.retry);
-      for (auto const* const list : {&those.returned, &those.kept, &those.newer}) {
-        for (auto const& what : *list) result = std::min(result, limit_of(what));
+    for (auto const& [slot, state] : slots_) {
+      if (state.closed == 0 && !state.kept.empty()) result = std::min(result, state.retry_at);
+      for (auto const* const list : {&state.returned, &state.kept, &state.newer}) {
+        for (auto const& entry : *list) result = std::min(result, limit_of(entry));
       }
     }
     return result;
   }
 
-  /// Nobody can be sent there any more.
+  /// Removes the node as the target of ASK redirections.
   void forget(cluster_node const& gone) noexcept;
 
  private:
-  struct detour {
+  struct slot_requests {
     int closed = 0;
     batch returned;
     batch kept;
     batch newer;
-    time_point retry{};
+    time_point retry_at{};
 
     [[nodiscard]] bool unused() const noexcept {
       return closed == 0 && returned.empty() && kept.empty() && newer.empty();
     }
   };
 
-  static void append(batch& to, batch& what) noexcept { to.splice(to.end(), what); }
-  [[nodiscard]] static bool waits_for_a_node(detour const& those) noexcept;
+  static void append(batch& list, batch& requests) noexcept { list.splice(list.end(), requests); }
+  [[nodiscard]] static bool waits_for_a_node(slot_requests const& state) noexcept;
 
-  std::unordered_map<std::uint16_t, detour> slots_;
+  std::unordered_map<std::uint16_t, slot_requests> slots_;
 };
 
 }  // namespace holdfast::topology

@@ -6,25 +6,23 @@
 namespace holdfast::topology {
 namespace {
 
-net::settings located_by(net::locator& where, net::settings how) {
-  how.locator = &where;
-  return how;
+net::settings located_by(net::locator& locator, net::settings config) {
+  config.locator = &locator;
+  return config;
 }
 
-/// What a refusal says of the server that we take for the master.
+/// What a refusal says about the server that was taken for the master.
 enum class meaning {
   nothing,
   doubtful,           ///< it may have been replaced, or be cut off from the others
-  demoted,            ///< it is the master no more, and hasn't done what it was asked to
-  demoted_meanwhile,  ///< the same, and what was done before the request may be lost: it was about that
+  demoted,            ///< it is no longer the master, and hasn't carried out the request
+  demoted_meanwhile,  ///< it is no longer the master; the writes that the request (WAIT) is about may be lost
 };
 
 meaning meaning_of(resp::reply const& refusal) {
-  auto const has = [&refusal](std::string_view words) {
-    return refusal.text.find(words) != std::string::npos;
-  };
+  auto const has = [&refusal](std::string_view text) { return refusal.text.find(text) != std::string::npos; };
   auto const code = refusal.error_code();
-  // Redis before 7 puts the words of what a script met into its own.
+  // Redis before 7 embeds the error of a script's command in an error of its own.
   if (code == "READONLY" || code == "MASTERDOWN" || has("-READONLY ")) return meaning::demoted;
   if (code == "UNBLOCKED" || has("WAIT cannot be used with replica") ||
       has("WAITAOF cannot be used with replica")) {
@@ -35,42 +33,42 @@ meaning meaning_of(resp::reply const& refusal) {
 
 }  // namespace
 
-sentinel::sentinel(reactor::loop& on, net::deployment_url const& where, net::settings const& how,
-                   client_stats& counts, events tell)
-    : which_{on, where, how, counts, tell},
-      how_{located_by(which_, how)},
-      master_{on,
-              how_,
+sentinel::sentinel(reactor::loop& loop, net::deployment_url const& url, net::settings const& config,
+                   client_stats& counts, events handlers)
+    : sentinels_{loop, url, config, counts, handlers},
+      config_{located_by(sentinels_, config)},
+      master_{loop,
+              config_,
               counts,
-              {.refused = [this](net::connection_role over,
-                                 net::pipeline::batch& what) { return on_refusal(over, what); },
+              {.refused = [this](net::connection_role role,
+                                 net::pipeline::batch& requests) { return on_refusal(role, requests); },
                .troubled = {},
-               .broken = std::move(tell.broken)}} {}
+               .broken = std::move(handlers.broken)}} {}
 
-bool sentinel::on_refusal(net::connection_role over, net::pipeline::batch& what) {
-  auto& one = what.front();
-  auto const says = meaning_of(one.response.reply);
-  switch (says) {
+bool sentinel::on_refusal(net::connection_role role, net::pipeline::batch& requests) {
+  auto& entry = requests.front();
+  auto const state = meaning_of(entry.response.reply);
+  switch (state) {
     case meaning::nothing:
       return false;
     case meaning::doubtful:
-      which_.look_again();
+      sentinels_.look_again();
       return false;
     case meaning::demoted:
-      one.response.sent = one.response.resent;  // this time nothing was done
+      entry.response.sent = entry.response.resent;  // this copy did nothing
       break;
     case meaning::demoted_meanwhile:
-      one.response.resent = true;
+      entry.response.resent = true;
       break;
   }
-  auto const why = "this is the master no more: " + one.response.reply.text;
-  master_.over(over).start_over(std::move(what), why);
+  auto const reason = "this is the master no more: " + entry.response.reply.text;
+  master_.over(role).start_over(std::move(requests), reason);
   return true;
 }
 
-void sentinel::shut(std::shared_ptr<error const> const& why) noexcept {
-  which_.shut();
-  master_.shut(why);
+void sentinel::shut(std::shared_ptr<error const> const& reason) noexcept {
+  sentinels_.shut();
+  master_.shut(reason);
 }
 
 }  // namespace holdfast::topology

@@ -1,4 +1,4 @@
-/// A master with replicas, and sentinels that say which one it is.
+/// A master with replicas, and sentinels that report which server is the master.
 #pragma once
 
 #include <memory>
@@ -10,29 +10,29 @@
 
 namespace holdfast::topology {
 
-/// One server at a time. What was sent and isn't answered when another takes its place goes there.
+/// Uses one server at a time. Unanswered requests move to the new master.
 class sentinel final : public deployment {
  public:
-  sentinel(reactor::loop& on, net::deployment_url const& where, net::settings const& how,
-           client_stats& counts, events tell);
+  sentinel(reactor::loop& loop, net::deployment_url const& url, net::settings const& config,
+           client_stats& counts, events handlers);
 
-  void send(net::request what) override { master_.send(std::move(what)); }
+  void send(net::request request) override { master_.send(std::move(request)); }
   [[nodiscard]] bool idle() const noexcept override { return master_.idle(); }
   [[nodiscard]] bool up() const noexcept override { return master_.up(); }
   [[nodiscard]] std::shared_ptr<error const> down_because() const noexcept override {
     return master_.down_because();
   }
-  void shut(std::shared_ptr<error const> const& why) noexcept override;
-  void listen(std::string const& channel, channel_of whose, net::subscriber::listener& who) override {
-    master_.listen(channel, whose, who);
+  void shut(std::shared_ptr<error const> const& reason) noexcept override;
+  void listen(std::string const& channel, channel_of scope, net::subscriber::listener& listener) override {
+    master_.listen(channel, scope, listener);
   }
   void forget(std::string_view channel) noexcept override { master_.forget(channel); }
 
  private:
-  [[nodiscard]] bool on_refusal(net::connection_role over, net::pipeline::batch& what);
+  [[nodiscard]] bool on_refusal(net::connection_role role, net::pipeline::batch& requests);
 
-  sentinels which_;
-  net::settings const how_;  ///< as given, and `which_` says where
+  sentinels sentinels_;
+  net::settings const config_;  ///< as given, with `sentinels_` as its locator
   single master_;
 };
 

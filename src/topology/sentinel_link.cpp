@@ -11,38 +11,38 @@ namespace {
 
 constexpr std::string_view switches = "+switch-master";
 
-/// A sentinel that takes longer to answer isn't waited for: there are others.
+/// The reply timeout of a sentinel: there are others to ask.
 constexpr std::chrono::milliseconds longest_question{1000};
 
-/// Before what there was no memory for is tried again.
+/// The pause after a query for which there was no memory.
 constexpr std::chrono::milliseconds pause_before_retry{10};
 
-net::settings settings_for(net::endpoint at, net::settings like) {
-  like.server = std::move(at);
-  like.locator = nullptr;
-  like.unended = nullptr;     // it is only asked
-  like.connect_timeout /= 2;  // the rest is for the master
-  like.reply_timeout = std::min(like.reply_timeout, longest_question);
-  return like;
+net::settings settings_for(net::endpoint endpoint, net::settings config) {
+  config.server = std::move(endpoint);
+  config.locator = nullptr;
+  config.unended = nullptr;     // queries change nothing
+  config.connect_timeout /= 2;  // the rest is for the master
+  config.reply_timeout = std::min(config.reply_timeout, longest_question);
+  return config;
 }
 
-std::shared_ptr<error const> explain_failure(net::endpoint const& at, error const& why) {
-  if (why.code() != errc::unauthorized) return std::make_shared<error const>(why);
-  return std::make_shared<error const>(errc::unauthorized, std::string{why.what()} +
+std::shared_ptr<error const> explain_failure(net::endpoint const& endpoint, error const& reason) {
+  if (reason.code() != errc::unauthorized) return std::make_shared<error const>(reason);
+  return std::make_shared<error const>(errc::unauthorized, std::string{reason.what()} +
                                                                "; the sentinels' own are sentinel_user= and "
                                                                "sentinel_password= in the URL (of " +
-                                                               at.display + ")");
+                                                               endpoint.display + ")");
 }
 
-std::shared_ptr<error const> explain_refusal(net::endpoint const& at, resp::reply const& what) {
-  if (what.text.find("unknown command") != std::string::npos) {
+std::shared_ptr<error const> explain_refusal(net::endpoint const& endpoint, resp::reply const& refusal) {
+  if (refusal.text.find("unknown command") != std::string::npos) {
     return std::make_shared<error const>(
-        errc::bad_url, at.display + " is no sentinel but a server with data: use " + at.display +
+        errc::bad_url, endpoint.display + " is no sentinel but a server with data: use " + endpoint.display +
                            ", or give the addresses of its sentinels (port 26379, as a rule)");
   }
-  auto const rights = what.error_code() == "NOPERM";
+  auto const rights = refusal.error_code() == "NOPERM";
   return std::make_shared<error const>(rights ? errc::unauthorized : errc::refused,
-                                       at.display + ": " + what.text +
+                                       endpoint.display + ": " + refusal.text +
                                            (rights ? "; Holdfast needs +sentinel and, to hear of failovers, "
                                                      "+subscribe and &+switch-master there"
                                                    : ""));
@@ -50,23 +50,23 @@ std::shared_ptr<error const> explain_refusal(net::endpoint const& at, resp::repl
 
 }  // namespace
 
-sentinel_link::sentinel_link(reactor::loop& on, net::endpoint at, net::settings const& like,
-                             std::string master, client_stats& counts, events tell)
-    : how_{settings_for(std::move(at), like)},
+sentinel_link::sentinel_link(reactor::loop& loop, net::endpoint endpoint, net::settings const& config,
+                             std::string master, client_stats& counts, events handlers)
+    : config_{settings_for(std::move(endpoint), config)},
       master_{std::move(master)},
-      tell_{std::move(tell)},
-      questions_{on, how_, counts},
-      news_{on, how_, counts},
+      events_{std::move(handlers)},
+      requests_{loop, config_, counts},
+      messages_{loop, config_, counts},
       out_of_memory_{std::make_shared<error const>(std::errc::not_enough_memory,
-                                                   how_.server.display + ": out of memory")},
-      on_{on},
+                                                   config_.server.display + ": out of memory")},
+      loop_{loop},
       begin_timer_{[this] { begin(); }} {}
 
 template <class Done>
 void sentinel_link::send(std::initializer_list<std::string_view> words, Done done) {
   std::string bytes;
   resp::append_command(bytes, words);
-  questions_.send({.bytes = std::move(bytes), .done = std::move(done)});
+  requests_.send({.bytes = std::move(bytes), .done = std::move(done)});
 }
 
 void sentinel_link::ask() noexcept {
@@ -78,22 +78,22 @@ void sentinel_link::begin() noexcept {
   next_trouble_.reset();
   names_.clear();
   try {
-    put_questions();
+    send_queries();
   } catch (std::exception const&) {
-    [[maybe_unused]] auto const half = questions_.take_all();
-    on_.arm(begin_timer_, boot_clock::now() + pause_before_retry);
+    [[maybe_unused]] auto const unanswered = requests_.take_all();
+    loop_.arm(begin_timer_, boot_clock::now() + pause_before_retry);
   }
 }
 
-void sentinel_link::put_questions() {
-  send({"SENTINEL", "MYID"}, [this](net::response&& how) { read(how, &read_id); });
-  // In this order: if a failover ends in between, a new address has an old number, and not the other way
-  // round, which would count as newer than the truth.
-  send({"SENTINEL", "MASTER", master_}, [this](net::response&& how) { read(how, &read_master); });
+void sentinel_link::send_queries() {
+  send({"SENTINEL", "MYID"}, [this](net::response&& response) { read(response, &read_id); });
+  // The epoch is read before the address: if a failover ends in between, a new address has an old epoch. An
+  // old address with a new epoch would count as newer than the truth.
+  send({"SENTINEL", "MASTER", master_}, [this](net::response&& response) { read(response, &read_master); });
   send({"SENTINEL", "GET-MASTER-ADDR-BY-NAME", master_},
-       [this](net::response&& how) { read(how, &read_address); });
-  send({"SENTINEL", "SENTINELS", master_}, [this](net::response&& how) {
-    read(how, &read_others);
+       [this](net::response&& response) { read(response, &read_address); });
+  send({"SENTINEL", "SENTINELS", master_}, [this](net::response&& response) {
+    read(response, &read_others);
     try {
       if (!next_trouble_ && !next_.master) return ask_for_names();
     } catch (std::exception const&) {
@@ -108,26 +108,27 @@ void sentinel_link::ask_anew() noexcept {
   ask();
 }
 
-void sentinel_link::read(net::response const& how, reader into) noexcept {
+void sentinel_link::read(net::response const& response, reader parse) noexcept {
   if (next_trouble_) return;
   try {
-    if (how.failure) {
-      next_trouble_ = explain_failure(at(), *how.failure);
-    } else if (!into(how.reply, next_)) {
-      next_trouble_ = how.reply.is_error() ? explain_refusal(at(), how.reply)
-                                           : std::make_shared<error const>(
-                                                 errc::protocol, at().display + " gave a strange answer");
+    if (response.failure) {
+      next_trouble_ = explain_failure(endpoint(), *response.failure);
+    } else if (!parse(response.reply, next_)) {
+      next_trouble_ =
+          response.reply.is_error()
+              ? explain_refusal(endpoint(), response.reply)
+              : std::make_shared<error const>(errc::protocol, endpoint().display + " gave a strange answer");
     }
   } catch (std::exception const&) {
     next_trouble_ = out_of_memory_;
   }
 }
 
-/// Ours isn't among them: so that the error can say which are.
+/// For the error message: our master isn't among the names.
 void sentinel_link::ask_for_names() {
-  send({"SENTINEL", "MASTERS"}, [this](net::response&& how) {
+  send({"SENTINEL", "MASTERS"}, [this](net::response&& response) {
     try {
-      if (!how.failure) names_ = read_names(how.reply);
+      if (!response.failure) names_ = read_names(response.reply);
     } catch (std::exception const&) {
       next_trouble_ = out_of_memory_;
     }
@@ -140,17 +141,17 @@ void sentinel_link::finish() noexcept {
   trouble_ = std::move(next_trouble_);
   view_.reset();
   if (!trouble_) view_ = std::move(next_);
-  changed_ = view_ && (!word_ || word_->first != view_->master || word_->second != view_->epoch);
+  changed_ = view_ && (!previous_ || previous_->first != view_->master || previous_->second != view_->epoch);
   try {
-    if (view_) word_ = {view_->master, view_->epoch};
+    if (view_) previous_ = {view_->master, view_->epoch};
   } catch (std::exception const&) {
-    word_.reset();  // the next time counts as the first
+    previous_.reset();  // the next view counts as the first
   }
-  tell_.answered(*this);
+  events_.answered(*this);
   if (std::exchange(again_, false)) ask();
 }
 
-void sentinel_link::listen() { news_.listen(std::string{switches}, *this); }
+void sentinel_link::listen() { messages_.listen(std::string{switches}, *this); }
 
 void sentinel_link::rest() noexcept {
   again_ = false;
@@ -158,30 +159,30 @@ void sentinel_link::rest() noexcept {
   if (std::exchange(asking_, false)) {
     view_.reset();
     try {
-      trouble_ = std::make_shared<error const>(errc::unreachable, at().display + " doesn't answer");
+      trouble_ = std::make_shared<error const>(errc::unreachable, endpoint().display + " doesn't answer");
     } catch (std::exception const&) {
       trouble_ = out_of_memory_;
     }
   }
-  [[maybe_unused]] auto const unanswered = questions_.take_all();
+  [[maybe_unused]] auto const unanswered = requests_.take_all();
 }
 
 void sentinel_link::shut() noexcept {
-  news_.close();
+  messages_.close();
   begin_timer_.disarm();
-  [[maybe_unused]] auto const unanswered = questions_.take_all();
+  [[maybe_unused]] auto const unanswered = requests_.take_all();
 }
 
-void sentinel_link::on_subscribed() { tell_.hears(*this); }
+void sentinel_link::on_subscribed() { events_.subscribed(*this); }
 
 void sentinel_link::on_message(std::string_view message) {
-  if (is_switch(message, master_)) tell_.switched(*this);
+  if (is_switch(message, master_)) events_.switched(*this);
 }
 
-void sentinel_link::on_refused(std::string const& words) {
-  tell_.warning(at().display + " refuses the channel " + std::string{switches} + " (" + words +
-                "), so a failover shows only when the connection to the master breaks; grant &" +
-                std::string{switches} + " and +subscribe there");
+void sentinel_link::on_refused(std::string const& text) {
+  events_.warning(endpoint().display + " refuses the channel " + std::string{switches} + " (" + text +
+                  "), so a failover shows only when the connection to the master breaks; grant &" +
+                  std::string{switches} + " and +subscribe there");
 }
 
 }  // namespace holdfast::topology

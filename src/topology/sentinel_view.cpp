@@ -22,25 +22,25 @@ std::optional<address> to_address(std::string_view host, std::string_view port) 
   return address{.host = std::string{host}, .port = *number};
 }
 
-/// Of a list of names and values, one after the other; empty when it isn't there.
-std::string_view field(resp::reply const& of, std::string_view name) {
-  for (std::size_t i = 0; i + 1 < of.size(); i += 2) {
-    if (of[i].is_text(name) && of[i + 1].is_text()) return of[i + 1].text;
+/// From a flat list of names and values; empty when the name is missing.
+std::string_view field(resp::reply const& list, std::string_view name) {
+  for (std::size_t i = 0; i + 1 < list.size(); i += 2) {
+    if (list[i].is_text(name) && list[i + 1].is_text()) return list[i + 1].text;
   }
   return {};
 }
 
-/// A sentinel has one vote, however many names it was asked under.
+/// A sentinel has one vote, however many addresses it was asked under.
 std::size_t votes_for(address const& master, std::int64_t epoch,
                       std::span<sentinel_view const* const> views) {
   std::set<std::string_view> known;
   std::size_t unknown = 0;
-  for (auto const* const one : views) {
-    if (one->master != master || one->epoch != epoch) continue;
-    if (one->id.empty()) {
+  for (auto const* const view : views) {
+    if (view->master != master || view->epoch != epoch) continue;
+    if (view->id.empty()) {
       ++unknown;
     } else {
-      known.insert(one->id);
+      known.insert(view->id);
     }
   }
   return known.size() + unknown;
@@ -48,40 +48,41 @@ std::size_t votes_for(address const& master, std::int64_t epoch,
 
 }  // namespace
 
-bool read_id(resp::reply const& from, sentinel_view& to) {
-  to.id = from.is_text() ? from.text : std::string{};
-  return true;  // a name is nice to have
+bool read_id(resp::reply const& reply, sentinel_view& view) {
+  view.id = reply.is_text() ? reply.text : std::string{};
+  return true;  // the id is optional
 }
 
-bool read_address(resp::reply const& from, sentinel_view& to) {
-  to.master.reset();
-  if (from.is_nil()) return true;
-  if (!from.is_array() || from.size() != 2) return false;
-  to.master = to_address(from[0].text, from[1].text);
-  return to.master.has_value();
+bool read_address(resp::reply const& reply, sentinel_view& view) {
+  view.master.reset();
+  if (reply.is_nil()) return true;
+  if (!reply.is_array() || reply.size() != 2) return false;
+  view.master = to_address(reply[0].text, reply[1].text);
+  return view.master.has_value();
 }
 
-bool read_master(resp::reply const& from, sentinel_view& to) {
-  to.epoch = 0;
-  if (!from.is_array()) return from.is_error();  // it knows no such master, or may not say
-  to.epoch = to_number<std::int64_t>(field(from, "config-epoch")).value_or(0);
+bool read_master(resp::reply const& reply, sentinel_view& view) {
+  view.epoch = 0;
+  if (!reply.is_array()) return reply.is_error();  // it knows no such master, or lacks the permission
+  view.epoch = to_number<std::int64_t>(field(reply, "config-epoch")).value_or(0);
   return true;
 }
 
-bool read_others(resp::reply const& from, sentinel_view& to) {
-  to.others.clear();
-  if (!from.is_array()) return from.is_error();
-  for (auto const& one : from.elements) {
-    auto at = to_address(field(one, "ip"), field(one, "port"));
-    if (at) to.others.push_back({.id = std::string{field(one, "runid")}, .at = std::move(*at)});
+bool read_others(resp::reply const& reply, sentinel_view& view) {
+  view.others.clear();
+  if (!reply.is_array()) return reply.is_error();
+  for (auto const& peer : reply.elements) {
+    auto endpoint = to_address(field(peer, "ip"), field(peer, "port"));
+    if (endpoint)
+      view.others.push_back({.id = std::string{field(peer, "runid")}, .at = std::move(*endpoint)});
   }
   return true;
 }
 
-std::vector<std::string> read_names(resp::reply const& of_masters) {
+std::vector<std::string> read_names(resp::reply const& masters) {
   std::vector<std::string> names;
-  for (auto const& one : of_masters.elements) {
-    if (auto const name = field(one, "name"); !name.empty()) names.emplace_back(name);
+  for (auto const& master : masters.elements) {
+    if (auto const name = field(master, "name"); !name.empty()) names.emplace_back(name);
   }
   return names;
 }
@@ -92,32 +93,32 @@ bool is_switch(std::string_view message, std::string_view name) {
 }
 
 std::optional<sentinel_verdict> verdict_of(std::span<sentinel_view const* const> views,
-                                           std::optional<address> const& last, tie of_equals,
+                                           std::optional<address> const& last, tie tie_rule,
                                            std::size_t unanswered) {
   sentinel_view const* best = nullptr;
-  std::size_t votes = 0;
+  std::size_t best_votes = 0;
   std::size_t all = views.size() + unanswered;
-  for (auto const* const one : views) {
-    if (!one->master) continue;
-    all = std::max(all, one->others.size() + 1);
-    auto const mine = votes_for(*one->master, one->epoch, views);
-    auto const rank = [&](sentinel_view const& of, std::size_t count) {
-      return std::tuple{of.epoch, count, (of.master == last) == (of_equals == tie::stay)};
+  for (auto const* const view : views) {
+    if (!view->master) continue;
+    all = std::max(all, view->others.size() + 1);
+    auto const votes = votes_for(*view->master, view->epoch, views);
+    auto const rank = [&](sentinel_view const& candidate, std::size_t count) {
+      return std::tuple{candidate.epoch, count, (candidate.master == last) == (tie_rule == tie::stay)};
     };
-    if (best != nullptr && rank(*one, mine) <= rank(*best, votes)) continue;
-    best = one;
-    votes = mine;
+    if (best != nullptr && rank(*view, votes) <= rank(*best, best_votes)) continue;
+    best = view;
+    best_votes = votes;
   }
   if (best == nullptr) return std::nullopt;
-  return sentinel_verdict{.master = *best->master, .epoch = best->epoch, .settled = votes > all / 2};
+  return sentinel_verdict{.master = *best->master, .epoch = best->epoch, .settled = best_votes > all / 2};
 }
 
 bool disagree(std::span<sentinel_view const* const> views) {
   std::optional<address> first;
-  return std::ranges::any_of(views, [&first](sentinel_view const* one) {
-    if (!one->master) return false;
-    if (!first) first = one->master;
-    return *first != *one->master;
+  return std::ranges::any_of(views, [&first](sentinel_view const* view) {
+    if (!view->master) return false;
+    if (!first) first = view->master;
+    return *first != *view->master;
   });
 }
 

@@ -1,4 +1,4 @@
-/// Which server is the master, as its sentinels say.
+/// Finds the master through its sentinels.
 #pragma once
 
 #include <cstdint>
@@ -17,74 +17,73 @@
 
 namespace holdfast::topology {
 
-/// Asks all sentinels at once and takes what the newest of their views says, or most of them where they are
-/// equally new, so that one that is dead, frozen or cut off costs nothing and misleads nobody. Others than
-/// the URL names are learned from them. Hears from all of them of failovers, and asks whoever announces one;
-/// the sessions then go to the new master at once. Whenever the word of one of them changes all are asked
-/// again. All under the client's lock.
+/// Asks all sentinels at once and takes the newest of their views, or the majority's among equally new ones,
+/// so a sentinel that is dead, frozen or cut off costs nothing and misleads nobody. Learns from the sentinels
+/// of others that the URL doesn't name. Receives announcements of failovers from all of them, and asks the
+/// sentinel that announces one; the sessions then move to the new master at once. When one sentinel's view
+/// changes, all are asked again. All under the client's lock.
 class sentinels final : public net::locator {
  public:
-  sentinels(reactor::loop& on, net::deployment_url const& where, net::settings const& how,
-            client_stats& counts, events tell);
+  sentinels(reactor::loop& loop, net::deployment_url const& url, net::settings const& config,
+            client_stats& counts, events handlers);
 
-  void locate(net::session& who) override;
-  void on_reached(net::session& who) override;
-  void forget(net::session& who) noexcept override;
+  void locate(net::session& session) override;
+  void on_reached(net::session& session) override;
+  void forget(net::session& session) noexcept override;
 
-  /// There is reason to think that another server may be the master by now: asks, and moves the sessions if
-  /// so.
+  /// Another server may be the master by now: asks, and moves the sessions if so.
   void look_again() noexcept;
 
-  /// Asks and hears nothing any more.
+  /// Ends all queries and announcements.
   void shut() noexcept;
 
  private:
-  /// A session of the client's, and the newest choice that it has tried.
-  struct user {
-    net::session* who;
+  /// A session of the client, and the newest choice that it has tried.
+  struct tracked_session {
+    net::session* session;
     std::uint64_t tried = 0;
     bool waiting = false;
   };
   struct choice {
-    address master;    ///< as the sentinels call it
-    net::endpoint at;  ///< as it is reached from here
+    address master;          ///< as the sentinels report it
+    net::endpoint endpoint;  ///< as it is reached from here
     std::uint64_t number = 0;
     time_point made{};
   };
   enum class agreement { yes, no, asked_again, told };
 
-  [[nodiscard]] std::unique_ptr<sentinel_link> line_to(net::endpoint at);
-  void learn(sentinel_view const& from);
+  [[nodiscard]] std::unique_ptr<sentinel_link> make_link(net::endpoint endpoint);
+  void learn(sentinel_view const& view);
   void ask_all() noexcept;
-  void on_answered(sentinel_link& by);
-  void on_switched(sentinel_link& by) noexcept;
+  void on_answered(sentinel_link& link);
+  void on_switched(sentinel_link& link) noexcept;
   void conclude();
   void end_round();
-  [[nodiscard]] bool serves() const noexcept;
+  [[nodiscard]] bool choice_serves() const noexcept;
   [[nodiscard]] std::optional<sentinel_verdict> verdict() const;
-  void go_there();
+  void move_sessions();
   void fail_waiting();
   void check_agreement();
   void check_again();
   void rest() noexcept;
   template <class Step>
-  void go(Step step) noexcept;
-  [[nodiscard]] user& user_of(net::session& who);
-  [[nodiscard]] bool someone_is_there() const noexcept;
-  [[nodiscard]] bool anyone_waits() const noexcept;
-  [[nodiscard]] bool anyone_is_asked() const noexcept;
+  void try_or_ask_again(Step step) noexcept;
+  [[nodiscard]] tracked_session& track(net::session& session);
+  [[nodiscard]] bool any_session_on_choice() const noexcept;
+  [[nodiscard]] bool any_session_waiting() const noexcept;
+  [[nodiscard]] bool any_link_asking() const noexcept;
   [[nodiscard]] std::vector<sentinel_view const*> views() const;
-  [[nodiscard]] std::string who_says_what() const;
+  [[nodiscard]] std::string describe_views() const;
 
-  reactor::loop& on_;
-  net::deployment_url const& where_;
-  net::settings const& how_;
+  reactor::loop& loop_;
+  net::deployment_url const& url_;
+  net::settings const& config_;
   client_stats& counts_;
-  events tell_;
-  std::vector<std::unique_ptr<sentinel_link>> lines_;
-  std::vector<user> users_;
+  events events_;
+  std::vector<std::unique_ptr<sentinel_link>> links_;
+  std::vector<tracked_session> sessions_;
   known_master known_;
-  std::optional<choice> chosen_;  ///< what was known when it was last gone to
+  std::optional<choice> chosen_;  ///< the known master when sessions last moved
   std::uint64_t choices_ = 0;
   bool listening_ = false;
   bool in_round_ = false;

@@ -9,55 +9,61 @@
 
 namespace holdfast::topology {
 
-server_connections::server_connections(reactor::loop& on, net::settings const& how, client_stats& counts,
-                                       events tell)
-    : on_{on}, config_{how}, counts_{counts}, tell_{std::move(tell)}, usual_{on, how, counts} {
+server_connections::server_connections(reactor::loop& loop, net::settings const& config, client_stats& counts,
+                                       events handlers)
+    : loop_{loop},
+      config_{config},
+      counts_{counts},
+      events_{std::move(handlers)},
+      usual_{loop, config, counts} {
   watch(usual_, net::connection_role::usual);
 }
 
-void server_connections::watch(net::connection& one, net::connection_role which) {
-  if (expected_) one.expect();
-  if (tell_.refused)
-    one.on_refusal([this, which](net::pipeline::batch& what) { return tell_.refused(which, what); });
-  if (tell_.troubled) one.on_trouble(tell_.troubled);
-  one.on_broken([this, which] {
+void server_connections::watch(net::connection& connection, net::connection_role role) {
+  if (expected_) connection.expect();
+  if (events_.refused)
+    connection.on_refusal(
+        [this, role](net::pipeline::batch& requests) { return events_.refused(role, requests); });
+  if (events_.troubled) connection.on_trouble(events_.troubled);
+  connection.on_broken([this, role] {
     try {
-      end_over_the_other(which);
+      end_over_the_other(role);
     } catch (std::exception const&) {
       start_over_both();
     }
-    if (tell_.broken) tell_.broken();
+    if (events_.broken) events_.broken();
   });
 }
 
-/// What is asked over the other one from now on may be about what this one still carries, and it may be long
-/// until this one is made again, or never. The other has been up since before that was ended, or would have
-/// ended it itself, so no server that was started again can have given its number to somebody else.
+/// Requests sent over the other connection from now on may concern requests that the broken one still
+/// carries, and the broken one may be made again late or never. The other connection was up before this one
+/// was ended (else its handshake would have ended it), so the server has not restarted in between and can't
+/// have given the connection's number to another client.
 void server_connections::end_over_the_other(net::connection_role broken) {
   auto* const other = broken == net::connection_role::usual ? acknowledged_.get() : &usual_;
   if (other == nullptr || !other->up() || config_.unended == nullptr) return;
-  for (auto const& one : config_.unended->at(other->to())) {
-    if (one.id.number == 0) continue;
+  for (auto const& loose_end : config_.unended->at(other->to())) {
+    if (loose_end.id.number == 0) continue;
     net::request kill;
     kill.once = true;
     kill.stays = true;
-    resp::append_command(kill.bytes,
-                         {"CLIENT", "KILL", "ID", std::to_string(one.id.number), "ADDR", one.id.address});
+    resp::append_command(kill.bytes, {"CLIENT", "KILL", "ID", std::to_string(loose_end.id.number), "ADDR",
+                                      loose_end.id.address});
     other->send(std::move(kill));
   }
 }
 
-/// The first thing that they do then is to end what is to be ended.
+/// New connections begin by ending the noted broken ones.
 void server_connections::start_over_both() noexcept {
   usual_.starve();
   if (acknowledged_) acknowledged_->starve();
 }
 
-net::connection& server_connections::over(net::connection_role which) {
-  if (which == net::connection_role::usual) return usual_;
+net::connection& server_connections::over(net::connection_role role) {
+  if (role == net::connection_role::usual) return usual_;
   if (!acknowledged_) {
-    auto made = std::make_unique<net::connection>(on_, config_, counts_);
-    watch(*made, which);
+    auto made = std::make_unique<net::connection>(loop_, config_, counts_);
+    watch(*made, role);
     acknowledged_ = std::move(made);
   }
   return *acknowledged_;
@@ -70,7 +76,9 @@ bool server_connections::idle() const noexcept {
 bool server_connections::up() const noexcept { return usual_.up() || (acknowledged_ && acknowledged_->up()); }
 
 bool server_connections::in_vain() const noexcept {
-  auto const vain = [](net::connection const& one) { return one.down_because() && !one.idle(); };
+  auto const vain = [](net::connection const& connection) {
+    return connection.down_because() && !connection.idle();
+  };
   return vain(usual_) || (acknowledged_ && vain(*acknowledged_));
 }
 
@@ -91,9 +99,9 @@ net::pipeline::batch server_connections::take_all() noexcept {
   return all;
 }
 
-void server_connections::shut(std::shared_ptr<error const> const& why) noexcept {
-  usual_.shut(why);
-  if (acknowledged_) acknowledged_->shut(why);
+void server_connections::shut(std::shared_ptr<error const> const& reason) noexcept {
+  usual_.shut(reason);
+  if (acknowledged_) acknowledged_->shut(reason);
 }
 
 }  // namespace holdfast::topology

@@ -1,4 +1,4 @@
-/// The connections that requests to one server go over.
+/// The connections for requests to one server.
 #pragma once
 
 #include <functional>
@@ -9,47 +9,47 @@
 
 namespace holdfast::topology {
 
-/// One for each lane, made when it is first needed. All under the client's lock.
+/// One connection for each connection_role, made when it is first needed. All under the client's lock.
 class server_connections {
  public:
   struct events {
-    /// See net::connection::on_refusal; null: no refusal is seen to.
-    std::function<bool(net::connection_role over, net::pipeline::batch& what)> refused;
+    /// See net::connection::on_refusal; null: refusals aren't handled here.
+    std::function<bool(net::connection_role role, net::pipeline::batch& requests)> refused;
     /// See net::session::on_trouble.
     std::function<void()> troubled;
     /// See net::connection::on_broken.
     std::function<void()> broken;
   };
 
-  /// `how` and `counts` stay.
-  server_connections(reactor::loop& on, net::settings const& how, client_stats& counts, events tell);
+  /// `config` and `counts` must outlive it.
+  server_connections(reactor::loop& loop, net::settings const& config, client_stats& counts, events handlers);
 
-  [[nodiscard]] net::connection& over(net::connection_role which);
+  [[nodiscard]] net::connection& over(net::connection_role role);
 
-  /// Nothing sent, nothing to send.
+  /// No request is waiting or unanswered.
   [[nodiscard]] bool idle() const noexcept;
-  /// There is a connection that requests could go over.
+  /// There is a connection that can carry requests.
   [[nodiscard]] bool up() const noexcept;
-  /// There is something to send over one that can't be made.
+  /// Requests wait for a connection that can't be made.
   [[nodiscard]] bool in_vain() const noexcept;
-  /// Why there is none; null when there is one for each that was needed.
+  /// Why a connection is missing; null when each that was needed is there.
   [[nodiscard]] std::shared_ptr<error const> down_because() const noexcept;
-  /// Others say that the server is there: see net::connection::expect.
+  /// The deployment announces this server: see net::connection::expect.
   void expect();
 
-  /// Ends them; all that is unanswered, in the order of each.
+  /// Ends the connections. Takes out all unanswered requests, in the order of each connection.
   [[nodiscard]] net::pipeline::batch take_all() noexcept;
-  void shut(std::shared_ptr<error const> const& why) noexcept;
+  void shut(std::shared_ptr<error const> const& reason) noexcept;
 
  private:
-  void watch(net::connection& one, net::connection_role which);
+  void watch(net::connection& connection, net::connection_role role);
   void end_over_the_other(net::connection_role broken);
   void start_over_both() noexcept;
 
-  reactor::loop& on_;
+  reactor::loop& loop_;
   net::settings const& config_;
   client_stats& counts_;
-  events const tell_;
+  events const events_;
   bool expected_ = false;
   net::connection usual_;
   std::unique_ptr<net::connection> acknowledged_;

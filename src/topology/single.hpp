@@ -1,4 +1,4 @@
-/// One server.
+/// A deployment of one server.
 #pragma once
 
 #include <memory>
@@ -9,30 +9,31 @@
 
 namespace holdfast::topology {
 
-/// A connection for requests, one for those behind which WAIT holds up all that follows, one for messages;
-/// each made when it is first needed.
+/// Has one connection for requests, one for requests followed by WAIT, which blocks its connection, and one
+/// for messages. Each is made when it is first needed.
 class single : public deployment {
  public:
-  single(reactor::loop& on, net::settings const& how, client_stats& counts,
-         server_connections::events tell = {})
-      : requests_{on, how, counts, std::move(tell)}, messages_{on, how, counts} {}
+  single(reactor::loop& loop, net::settings const& config, client_stats& counts,
+         server_connections::events handlers = {})
+      : requests_{loop, config, counts, std::move(handlers)}, messages_{loop, config, counts} {}
 
-  void send(net::request what) override { requests_.over(what.role).send(std::move(what)); }
+  void send(net::request request) override { requests_.over(request.role).send(std::move(request)); }
   [[nodiscard]] bool idle() const noexcept override { return requests_.idle(); }
   [[nodiscard]] bool up() const noexcept override { return requests_.up(); }
   [[nodiscard]] std::shared_ptr<error const> down_because() const noexcept override {
     return requests_.down_because();
   }
-  void shut(std::shared_ptr<error const> const& why) noexcept override {
+  void shut(std::shared_ptr<error const> const& reason) noexcept override {
     messages_.close();
-    requests_.shut(why);
+    requests_.shut(reason);
   }
-  void listen(std::string const& channel, channel_of /*whose*/, net::subscriber::listener& who) override {
-    messages_.listen(channel, who);
+  void listen(std::string const& channel, channel_of /*scope*/,
+              net::subscriber::listener& listener) override {
+    messages_.listen(channel, listener);
   }
   void forget(std::string_view channel) noexcept override { messages_.forget(channel); }
 
-  [[nodiscard]] net::connection& over(net::connection_role which) { return requests_.over(which); }
+  [[nodiscard]] net::connection& over(net::connection_role role) { return requests_.over(role); }
 
  private:
   server_connections requests_;

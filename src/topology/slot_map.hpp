@@ -1,4 +1,4 @@
-/// Which node of a cluster serves which hash slots, as a node tells it. No I/O.
+/// Which node of a cluster serves which hash slots, read from a node's reply. No I/O.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace holdfast::topology {
 
-/// A node as the cluster announces it.
+/// The address under which the cluster announces a node.
 struct node_address {
   std::string host;
   std::uint16_t port = 0;
@@ -19,7 +19,7 @@ struct node_address {
   friend bool operator==(node_address const&, node_address const&) = default;
 };
 
-/// Slots next to each other with one master.
+/// Adjacent slots with one master.
 struct slot_range {
   std::uint16_t first = 0;
   std::uint16_t last = 0;
@@ -27,21 +27,21 @@ struct slot_range {
   std::vector<node_address> replicas{};
 };
 
-/// Reads the answer to CLUSTER SLOTS. A node that doesn't say its host (or says "?") is at `asked`, the host
-/// that answers. Nothing when that is no such answer.
-[[nodiscard]] std::optional<std::vector<slot_range>> read_slots(resp::reply const& said,
+/// Reads the reply to CLUSTER SLOTS. A node listed without a host (or as "?") is at `asked`, the host that
+/// replied. Nullopt: not a valid reply.
+[[nodiscard]] std::optional<std::vector<slot_range>> read_slots(resp::reply const& reply,
                                                                 std::string const& asked);
 
-/// From CLUSTER INFO: how the node that answers sees the cluster.
+/// The state of the cluster as one node sees it, from CLUSTER INFO.
 struct cluster_health {
-  bool ok = true;           ///< it serves requests; a node that is cut off from the majority doesn't
-  std::uint64_t epoch = 0;  ///< counts changes of masters: who knows of fewer is behind
+  bool ok = true;           ///< the node serves requests; not if it is cut off from the majority
+  std::uint64_t epoch = 0;  ///< counts changes of masters: a node with a smaller number is behind
 };
 
-/// What isn't there (a node that doesn't let us ask) counts as fine.
+/// A missing field counts as fine: the node may not permit the command.
 [[nodiscard]] cluster_health read_health(resp::reply const& info);
 
-/// The first slot that no range has; none when all are served.
+/// The first slot outside all ranges; nullopt when all are served.
 [[nodiscard]] std::optional<std::uint16_t> first_unserved(std::vector<slot_range> const& ranges);
 
 }  // namespace holdfast::topology

@@ -11,11 +11,11 @@
 namespace holdfast::topology {
 namespace {
 
-/// How many are asked at once, and when so many more, without an answer that serves.
+/// How many nodes are asked at once, and after what time without a usable reply as many more.
 constexpr std::size_t width = 3;
-constexpr std::chrono::milliseconds patience_with_them{200};
+constexpr std::chrono::milliseconds widen_after{200};
 
-/// Between rounds, as long as something is amiss.
+/// The pause between rounds, as long as anything is amiss.
 constexpr std::chrono::milliseconds first_pause{50};
 constexpr std::chrono::milliseconds longest_pause{500};
 
@@ -29,9 +29,7 @@ net::request command(std::initializer_list<std::string_view> words, callback<voi
 
 /// Why a node didn't tell, and what to do.
 std::shared_ptr<error const> explain(resp::reply const& refusal, net::endpoint const& node) {
-  auto const has = [&refusal](std::string_view words) {
-    return refusal.text.find(words) != std::string::npos;
-  };
+  auto const has = [&refusal](std::string_view text) { return refusal.text.find(text) != std::string::npos; };
   if (has("cluster support disabled") || has("unknown command")) {
     return std::make_shared<error const>(errc::refused, node.display + " is no node of a cluster (it says: " +
                                                             refusal.text + "); use the URL " + node.display);
@@ -46,31 +44,32 @@ std::shared_ptr<error const> explain(resp::reply const& refusal, net::endpoint c
                          (refusal.is_error() ? refusal.text : "that is no answer to CLUSTER SLOTS"));
 }
 
-/// The first that isn't for want of an answer decides what it is.
+/// Takes its code from the first failure other than a missing reply.
 std::shared_ptr<error const> summary(std::vector<std::shared_ptr<error const>> const& failures) {
-  auto const telling = std::ranges::find_if(
-      failures, [](std::shared_ptr<error const> const& one) { return one->code() != errc::unreachable; });
+  auto const telling = std::ranges::find_if(failures, [](std::shared_ptr<error const> const& failure) {
+    return failure->code() != errc::unreachable;
+  });
   auto const& main = telling != failures.end() ? *telling : failures.front();
   auto text = std::string{main->what()};
-  for (auto const& one : failures) {
-    if (one != main) text += std::string{"; "} + one->what();
+  for (auto const& failure : failures) {
+    if (failure != main) text += std::string{"; "} + failure->what();
   }
   return std::make_shared<error const>(static_cast<errc>(main->code().value()), text);
 }
 
 }  // namespace
 
-topology_refresh::topology_refresh(reactor::loop& on, events tell)
-    : on_{on},
-      tell_{std::move(tell)},
+topology_refresh::topology_refresh(reactor::loop& loop, events handlers)
+    : loop_{loop},
+      events_{std::move(handlers)},
       pause_{first_pause, longest_pause},
       random_{static_cast<std::minstd_rand::result_type>(random_seed())},
-      next_{[this] { go([this] { begin(); }); }},
-      widen_{[this] { go([this] { ask_some(); }); }} {}
+      next_{[this] { try_or_restart([this] { begin(); }); }},
+      widen_{[this] { try_or_restart([this] { ask_some(); }); }} {}
 
-/// Without memory for it another round begins after a pause.
+/// Without memory for the step: another round begins after a pause.
 template <class Step>
-void topology_refresh::go(Step step) noexcept {
+void topology_refresh::try_or_restart(Step step) noexcept {
   try {
     step();
   } catch (std::exception const&) {
@@ -83,8 +82,8 @@ void topology_refresh::look() noexcept {
   if (running_) {
     again_ = true;
   } else if (!next_.armed()) {
-    // The first round ended at the clock's epoch, as it were: it begins at once.
-    on_.arm(next_, std::max(boot_clock::now(), ended_ + pause_.next(random_)));
+    // Before the first round `ended_` is the clock's epoch: the round begins at once.
+    loop_.arm(next_, std::max(boot_clock::now(), ended_ + pause_.next(random_)));
   }
 }
 
@@ -93,9 +92,9 @@ void topology_refresh::look_at(cluster_node& first) noexcept {
   look();
 }
 
-bool topology_refresh::needs(cluster_node const& one) const {
-  return first_ == &one || std::ranges::find(to_ask_, &one) != to_ask_.end() ||
-         std::ranges::find(unanswered_, &one) != unanswered_.end();
+bool topology_refresh::needs(cluster_node const& node) const {
+  return first_ == &node || std::ranges::find(to_ask_, &node) != to_ask_.end() ||
+         std::ranges::find(unanswered_, &node) != unanswered_.end();
 }
 
 void topology_refresh::begin() {
@@ -105,7 +104,7 @@ void topology_refresh::begin() {
   open_ = 0;
   second_best_.reset();
   failures_.clear();
-  to_ask_ = tell_.candidates();
+  to_ask_ = events_.candidates();
   std::ranges::reverse(to_ask_);
   if (auto* const first = std::exchange(first_, nullptr)) {
     std::erase(to_ask_, first);
@@ -122,50 +121,53 @@ void topology_refresh::ask_some() {
     if (!owes) ask(next);
   }
   if (!to_ask_.empty()) {
-    on_.arm(widen_, boot_clock::now() + patience_with_them);
+    loop_.arm(widen_, boot_clock::now() + widen_after);
   } else {
     finish_if_over();
   }
 }
 
-void topology_refresh::ask(cluster_node& whom) {
-  auto const mine = std::make_shared<inquiry>(inquiry{.whom = &whom, .round = round_, .what = {}});
-  auto& line = whom.over(net::connection_role::usual);
+void topology_refresh::ask(cluster_node& node) {
+  auto const pending = std::make_shared<inquiry>(inquiry{.node = &node, .round = round_, .result = {}});
+  auto& connection = node.over(net::connection_role::usual);
   unanswered_.reserve(unanswered_.size() + 1);
-  // What else is to be known comes first: CLUSTER SLOTS ends it.
-  line.send(command({"CLUSTER", "INFO"},
-                    [mine](net::response&& how) { mine->what.health = read_health(how.reply); }));
-  line.send(command({"PUBSUB", "SHARDNUMSUB"}, [mine](net::response&& how) {
-    if (!how.failure) mine->what.sharded = how.reply.is_array() || how.reply.is_error("NOPERM");
+  // CLUSTER SLOTS comes last: its reply ends the inquiry.
+  connection.send(command({"CLUSTER", "INFO"}, [pending](net::response&& response) {
+    pending->result.health = read_health(response.reply);
   }));
-  auto last = command({"CLUSTER", "SLOTS"},
-                      [this, mine](net::response&& how) { go([&] { on_answer(*mine, std::move(how)); }); });
+  connection.send(command({"PUBSUB", "SHARDNUMSUB"}, [pending](net::response&& response) {
+    if (!response.failure)
+      pending->result.sharded = response.reply.is_array() || response.reply.is_error("NOPERM");
+  }));
+  auto last = command({"CLUSTER", "SLOTS"}, [this, pending](net::response&& response) {
+    try_or_restart([&] { on_answer(*pending, std::move(response)); });
+  });
   ++open_;
-  unanswered_.push_back(&whom);
+  unanswered_.push_back(&node);
   try {
-    line.send(std::move(last));
+    connection.send(std::move(last));
   } catch (std::exception const&) {
     --open_;
-    std::erase(unanswered_, &whom);
+    std::erase(unanswered_, &node);
     throw;
   }
 }
 
-void topology_refresh::on_answer(inquiry& mine, net::response&& how) {
-  std::erase(unanswered_, mine.whom);
-  auto const in_time = running_ && mine.round == round_;
+void topology_refresh::on_answer(inquiry& source, net::response&& response) {
+  std::erase(unanswered_, source.node);
+  auto const in_time = running_ && source.round == round_;
   if (in_time) --open_;
-  auto slots = how.failure ? std::nullopt : read_slots(how.reply, mine.whom->where().host);
+  auto slots = response.failure ? std::nullopt : read_slots(response.reply, source.node->endpoint().host);
   if (!slots) {
-    if (in_time) on_refused(mine, how);
+    if (in_time) on_refused(source, response);
     return;
   }
-  mine.what.slots = *std::move(slots);
-  auto const& health = mine.what.health;
-  if (health.epoch < epoch_) {  // behind; believed when there is nobody else
+  source.result.slots = *std::move(slots);
+  auto const& health = source.result.health;
+  if (health.epoch < epoch_) {  // behind; used when no other node replies
     if (!in_time) return;
-    if (!second_best_ || second_best_->what.health.epoch < health.epoch) {
-      second_best_ = std::make_unique<inquiry>(std::move(mine));
+    if (!second_best_ || second_best_->result.health.epoch < health.epoch) {
+      second_best_ = std::make_unique<inquiry>(std::move(source));
     }
     finish_if_over();
     return;
@@ -175,12 +177,12 @@ void topology_refresh::on_answer(inquiry& mine, net::response&& how) {
   second_best_.reset();
   auto const ends = in_time && health.ok;
   if (ends) finish();
-  tell_.found(*mine.whom, mine.what);
+  events_.found(*source.node, source.result);
   if (in_time && !ends) finish_if_over();
 }
 
-void topology_refresh::on_refused(inquiry const& mine, net::response const& how) {
-  failures_.push_back(how.failure ? how.failure : explain(how.reply, mine.whom->where()));
+void topology_refresh::on_refused(inquiry const& source, net::response const& response) {
+  failures_.push_back(response.failure ? response.failure : explain(response.reply, source.node->endpoint()));
   if (open_ == 0 && !to_ask_.empty()) {
     ask_some();
   } else {
@@ -188,17 +190,17 @@ void topology_refresh::on_refused(inquiry const& mine, net::response const& how)
   }
 }
 
-/// Nobody is left to be asked.
+/// Ends the round when no node is left to ask or to reply.
 void topology_refresh::finish_if_over() {
   if (!running_ || open_ != 0 || !to_ask_.empty()) return;
   auto const second = std::exchange(second_best_, nullptr);
-  auto const why = failures_.empty() ? nullptr : summary(failures_);
+  auto const reason = failures_.empty() ? nullptr : summary(failures_);
   finish();
   if (second) {
-    epoch_ = second->what.health.epoch;
-    tell_.found(*second->whom, second->what);
+    epoch_ = second->result.health.epoch;
+    events_.found(*second->node, second->result);
   } else {
-    tell_.failed(why);
+    events_.failed(reason);
   }
 }
 

@@ -1,4 +1,4 @@
-/// Finds out which node of a cluster serves what.
+/// Finds out which node of a cluster serves which slots.
 #pragma once
 
 #include <cstddef>
@@ -16,64 +16,64 @@
 
 namespace holdfast::topology {
 
-/// Asks a few nodes at once, and more when those take their time, so dead ones cost next to nothing. A node
-/// that knows of fewer changes of masters than another one did, or is cut off from the majority, is believed
-/// only when no other answers. All under the client's lock.
+/// Asks a few nodes at once, and more when these are slow, so dead nodes cost next to nothing. The reply of a
+/// node with an older epoch than another's, or cut off from the majority, is used only when no other node
+/// replies. All under the client's lock.
 class topology_refresh {
  public:
   struct findings {
     std::vector<slot_range> slots;
     cluster_health health;
-    std::optional<bool> sharded;  ///< has pub/sub by slot; unset: the node didn't say
+    std::optional<bool> sharded;  ///< supports sharded pub/sub; nullopt: the node didn't say
   };
   struct events {
     std::function<std::vector<cluster_node*>()> candidates;  ///< the best first
-    std::function<void(cluster_node& by, findings const&)> found;
-    /// None could tell; null: all of them still owe an answer to an earlier question.
-    std::function<void(std::shared_ptr<error const> why)> failed;
+    std::function<void(cluster_node& source, findings const&)> found;
+    /// No node could tell; null: all of them still owe the reply to an earlier inquiry.
+    std::function<void(std::shared_ptr<error const> reason)> failed;
   };
 
-  topology_refresh(reactor::loop& on, events tell);
+  topology_refresh(reactor::loop& loop, events handlers);
 
-  /// Asks soon: at once after a quiet time, else after a pause that grows until settled() is called.
+  /// Starts a round: at once after a quiet time, else after a pause that grows until settled() is called.
   void look() noexcept;
-  /// This node knows more than others; it is asked first.
+  /// The same, and asks this node first: it knows more than the others.
   void look_at(cluster_node& first) noexcept;
-  /// What was found serves.
+  /// The findings serve.
   void settled() noexcept { pause_.reset(); }
 
-  /// Is about to be asked, or has an answer to give.
-  [[nodiscard]] bool needs(cluster_node const& one) const;
+  /// The node is about to be asked, or owes a reply.
+  [[nodiscard]] bool needs(cluster_node const& node) const;
 
  private:
   struct inquiry {
-    cluster_node* whom;
+    cluster_node* node;
     std::uint64_t round;
-    findings what;
+    findings result;
   };
 
   void begin();
   void ask_some();
-  void ask(cluster_node& whom);
-  void on_answer(inquiry& mine, net::response&& slots);
-  void on_refused(inquiry const& mine, net::response const& how);
+  void ask(cluster_node& node);
+  void on_answer(inquiry& source, net::response&& response);
+  void on_refused(inquiry const& source, net::response const& response);
   void finish_if_over();
   void finish() noexcept;
   template <class Step>
-  void go(Step step) noexcept;
+  void try_or_restart(Step step) noexcept;
 
-  reactor::loop& on_;
-  events tell_;
+  reactor::loop& loop_;
+  events events_;
   backoff pause_;
   std::minstd_rand random_;
   bool running_ = false;
-  bool again_ = false;  ///< asked for while a round was under way
+  bool again_ = false;  ///< another round was requested during this one
   std::uint64_t round_ = 0;
-  std::uint64_t epoch_ = 0;                ///< the newest that was believed
+  std::uint64_t epoch_ = 0;                ///< the newest that was used
   cluster_node* first_ = nullptr;          ///< of the next round
   std::vector<cluster_node*> to_ask_;      ///< in this round, the best last
   std::vector<cluster_node*> unanswered_;  ///< of any round
-  std::size_t open_ = 0;                   ///< answers of this round that are still to come
+  std::size_t open_ = 0;                   ///< replies of this round that are still to come
   std::unique_ptr<inquiry> second_best_;
   std::vector<std::shared_ptr<error const>> failures_;
   time_point ended_{};  ///< the last round

@@ -11,12 +11,12 @@ time_point const start{1h};
 
 class past_acquisitions : public testing::Test {
  protected:
-  void release(std::uint64_t number, std::chrono::nanoseconds left = 30s) {
-    past_.note_release(kind_, "lock " + std::to_string(number), number, {}, start + left);
+  void release(std::uint64_t number, std::chrono::nanoseconds remaining = 30s) {
+    past_.note_release(kind_, "lock " + std::to_string(number), number, {}, start + remaining);
   }
   [[nodiscard]] std::vector<std::uint64_t> taken(std::chrono::nanoseconds later = 0s) {
     std::vector<std::uint64_t> numbers;
-    for (auto const& one : past_.take_releases(start + later)) numbers.push_back(one.number);
+    for (auto const& entry : past_.take_releases(start + later)) numbers.push_back(entry.number);
     return numbers;
   }
 

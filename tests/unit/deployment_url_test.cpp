@@ -18,13 +18,13 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
 
-std::vector<std::string> hosts_of(deployment_url const& of) {
-  std::vector<std::string> all;
-  for (auto const& one : of.hosts) all.push_back(one.display);
-  return all;
+std::vector<std::string> hosts_of(deployment_url const& url) {
+  std::vector<std::string> displays;
+  for (auto const& host : url.hosts) displays.push_back(host.display);
+  return displays;
 }
 
-/// What parse_place says is wrong; empty when it takes the URL.
+/// The message of the error of parse_deployment_url; empty when it accepts the URL.
 std::string complaint(std::string const& url) {
   try {
     (void)parse_deployment_url(url);
@@ -35,52 +35,52 @@ std::string complaint(std::string const& url) {
   return {};
 }
 
-TEST(place, of_one_server_is_that_server) {
-  auto const one = parse_deployment_url("redis://h:7000/2");
-  EXPECT_EQ(one.deployment, deployment_url::kind::single);
-  EXPECT_EQ(one.server.port, 7000);
-  EXPECT_TRUE(one.hosts.empty());
+TEST(deployment_url, of_one_server_is_that_server) {
+  auto const url = parse_deployment_url("redis://h:7000/2");
+  EXPECT_EQ(url.deployment, deployment_url::kind::single);
+  EXPECT_EQ(url.server.port, 7000);
+  EXPECT_TRUE(url.hosts.empty());
 }
 
-TEST(place, of_sentinels_has_them_their_credentials_and_the_masters_name) {
-  auto const to = parse_deployment_url(
+TEST(deployment_url, of_sentinels_has_them_their_credentials_and_the_masters_name) {
+  auto const url = parse_deployment_url(
       "redis+sentinel://u:p@h1,h2:5,[::1]/mymaster/3?sentinel_user=s&sentinel_password=t");
-  EXPECT_EQ(to.deployment, deployment_url::kind::sentinel);
-  EXPECT_EQ(to.master, "mymaster");
-  EXPECT_THAT(hosts_of(to), ElementsAre("redis://h1:26379", "redis://h2:5", "redis://[::1]:26379"));
-  EXPECT_EQ(to.server.user, "u");
-  EXPECT_EQ(to.server.password, "p");
-  EXPECT_EQ(to.server.db, 3);
-  EXPECT_EQ(to.hosts.front().user, "s");
-  EXPECT_EQ(to.hosts.front().password, "t");
-  EXPECT_EQ(to.hosts.front().db, 0);
-  EXPECT_EQ(to.server.display,
+  EXPECT_EQ(url.deployment, deployment_url::kind::sentinel);
+  EXPECT_EQ(url.master, "mymaster");
+  EXPECT_THAT(hosts_of(url), ElementsAre("redis://h1:26379", "redis://h2:5", "redis://[::1]:26379"));
+  EXPECT_EQ(url.server.user, "u");
+  EXPECT_EQ(url.server.password, "p");
+  EXPECT_EQ(url.server.db, 3);
+  EXPECT_EQ(url.hosts.front().user, "s");
+  EXPECT_EQ(url.hosts.front().password, "t");
+  EXPECT_EQ(url.hosts.front().db, 0);
+  EXPECT_EQ(url.server.display,
             "redis+sentinel://u:***@h1,h2:5,[::1]/mymaster/3?sentinel_user=s&sentinel_password=***");
 }
 
-TEST(place, lets_sentinels_do_without_tls) {
+TEST(deployment_url, lets_sentinels_do_without_tls) {
   using scheme = holdfast::net::endpoint::scheme;
   EXPECT_EQ(parse_deployment_url("rediss+sentinel://h/m").hosts.front().how, scheme::tls);
   EXPECT_EQ(parse_deployment_url("rediss+sentinel://h/m?sentinel_tls=no").hosts.front().how, scheme::tcp);
   EXPECT_EQ(parse_deployment_url("rediss+sentinel://h/m?sentinel_tls=no").server.how, scheme::tls);
 }
 
-TEST(place, of_a_cluster_names_some_nodes_and_knows_where_announced_ones_are) {
-  auto const to = parse_deployment_url("redis+cluster://:pw@h1,h2:7000?nat=10.0.0.1:7000/127.0.0.1:7001");
-  EXPECT_EQ(to.deployment, deployment_url::kind::cluster);
-  EXPECT_THAT(hosts_of(to), ElementsAre("redis://h1:6379", "redis://h2:7000"));
-  EXPECT_EQ(to.announced("10.0.0.1", 7000).display, "redis://127.0.0.1:7001");
-  EXPECT_EQ(to.announced("10.0.0.2", 7000).display, "redis://10.0.0.2:7000");
-  EXPECT_EQ(to.announced("10.0.0.2", 7000).password, "pw");
+TEST(deployment_url, of_a_cluster_names_some_nodes_and_knows_where_announced_ones_are) {
+  auto const url = parse_deployment_url("redis+cluster://:pw@h1,h2:7000?nat=10.0.0.1:7000/127.0.0.1:7001");
+  EXPECT_EQ(url.deployment, deployment_url::kind::cluster);
+  EXPECT_THAT(hosts_of(url), ElementsAre("redis://h1:6379", "redis://h2:7000"));
+  EXPECT_EQ(url.announced("10.0.0.1", 7000).display, "redis://127.0.0.1:7001");
+  EXPECT_EQ(url.announced("10.0.0.2", 7000).display, "redis://10.0.0.2:7000");
+  EXPECT_EQ(url.announced("10.0.0.2", 7000).password, "pw");
 }
 
-TEST(place, of_a_quorum_names_them_all_once) {
+TEST(deployment_url, of_a_quorum_names_them_all_once) {
   EXPECT_THAT(hosts_of(parse_deployment_url("rediss+quorum://h1:1,h2,h3?verify=no")),
               ElementsAre("rediss://h1:1", "rediss://h2:6379", "rediss://h3:6379"));
   EXPECT_THAT(complaint("redis+quorum://h1,h2,h1:6379"), HasSubstr("h1:6379 is given twice"));
 }
 
-TEST(place, says_what_is_wrong) {
+TEST(deployment_url, says_what_is_wrong) {
   EXPECT_THAT(complaint("redis+sentinel://h1,h2"), HasSubstr("the name of the master is missing"));
   EXPECT_THAT(complaint("redis+cluster://h1/2"), HasSubstr("database 0 alone"));
   EXPECT_THAT(complaint("redis+quorum://h1,,h2"), HasSubstr("a host is missing"));
@@ -90,7 +90,7 @@ TEST(place, says_what_is_wrong) {
   EXPECT_THAT(complaint("redis+cluster://h1:99999,h2"), HasSubstr("port"));
 }
 
-TEST(place, never_shows_a_password_in_an_error) {
+TEST(deployment_url, never_shows_a_password_in_an_error) {
   for (auto const* const url : {"redis+cluster://:secret@h1,h2/7", "redis+quorum://u:secret@h1,h1",
                                 "redis+sentinel://h1/m?sentinel_password=secret&x=y",
                                 "redis+sentinel://:se@secret@h1,h2/m", "redis+cluster://:secret@h1:x,h2"}) {

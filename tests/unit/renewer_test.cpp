@@ -16,34 +16,34 @@ namespace {
 using namespace std::chrono_literals;
 using words = std::vector<std::string>;
 
-/// Answers when the test says so.
-class scripted_servers final : public lock_backend {
+/// Replies when the test calls reply().
+class scripted_backend final : public lock_backend {
  public:
-  scripted_servers() : lock_backend{nullptr} {}
+  scripted_backend() : lock_backend{nullptr} {}
 
   void renew(recipe const&, milliseconds, std::span<owned const>, renewal_handler done,
              scripting::send_options) override {
     sent.emplace_back("renew");
-    unanswered_.emplace_back([done = std::move(done)](net::response&& how) mutable {
-      done({.response = std::move(how), .others = {}});
+    unanswered_.emplace_back([done = std::move(done)](net::response&& response) mutable {
+      done({.response = std::move(response), .others = {}});
     });
   }
   void set_ttl(recipe const&, milliseconds, owned, handler done, scripting::send_options) override {
     sent.emplace_back("set_ttl");
     unanswered_.push_back(std::move(done));
   }
-  /// The oldest; `lost`: the places of those that are.
-  void answer(std::vector<std::int64_t> const& lost = {}) {
-    net::response how{.sent_at = boot_clock::now(), .sent = true};
-    how.reply.what = resp::kind::array;
-    for (auto const place : lost) {
-      auto& one = how.reply.elements.emplace_back();
-      one.what = resp::kind::integer;
-      one.integer = place;
+  /// Replies to the oldest request; `lost`: the positions of the lost leases.
+  void reply(std::vector<std::int64_t> const& lost = {}) {
+    net::response response{.sent_at = boot_clock::now(), .sent = true};
+    response.reply.what = resp::kind::array;
+    for (auto const position : lost) {
+      auto& element = response.reply.elements.emplace_back();
+      element.what = resp::kind::integer;
+      element.integer = position;
     }
     auto done = std::move(unanswered_.front());
     unanswered_.pop_front();
-    done(std::move(how));
+    done(std::move(response));
   }
 
   words sent;
@@ -75,27 +75,27 @@ class renewer_of_a_fixed_lease : public testing::Test {
   void renew() {
     renewer_.renew_now(*lease_, [this](net::response const&) { renewed_ = true; });
   }
-  /// They are asked about by a timer, which comes before the one that is armed here.
+  /// The renewer asks from a timer, which fires before the timer armed here.
   void ask_about_all() {
     reactor::lock hold{loop_.mutex()};
-    reactor::blocked_thread me;
-    reactor::timer bell{[&] { loop_.wake(me); }};
+    reactor::blocked_thread thread;
+    reactor::timer timer{[&] { loop_.wake(thread); }};
     renewer_.ask_about_all();
-    loop_.arm(bell, boot_clock::now() + 1ms);
-    loop_.wait(hold, me);
+    loop_.arm(timer, boot_clock::now() + 1ms);
+    loop_.wait(hold, thread);
   }
   [[nodiscard]] bool has_its_full_ttl() const { return lease_->remaining() > 15s; }
 
-  std::shared_ptr<core> home_ =
+  std::shared_ptr<core> core_ =
       std::make_shared<core>(net::parse_deployment_url("redis://127.0.0.1:1"), client_options{});
-  lock_queue_ptr line_ = home_->pin(sync::exclusive, "orders");
-  lease_state_ptr lease_{new lease_state{line_, home_->share({.ttl = 20s, .watchdog = false}), 1, 1}};
+  lock_queue_ptr queue_ = core_->pin(sync::exclusive, "orders");
+  lease_state_ptr lease_{new lease_state{queue_, core_->share({.ttl = 20s, .watchdog = false}), 1, 1}};
   reactor::loop loop_;
-  scripted_servers servers_;
+  scripted_backend backend_;
   client_stats stats_;
-  renewer renewer_{loop_, servers_, stats_, [](lease_state& one, loss_cause cause) {
-                     renewer::remove(one);
-                     (void)one.lose(cause);
+  renewer renewer_{loop_, backend_, stats_, [](lease_state& lease, loss_cause cause) {
+                     renewer::remove(lease);
+                     (void)lease.lose(cause);
                    }};
   bool renewed_ = false;
 };
@@ -103,30 +103,30 @@ class renewer_of_a_fixed_lease : public testing::Test {
 TEST_F(renewer_of_a_fixed_lease, waits_for_the_answer_to_a_question_that_would_cut_the_renewal_short) {
   ask_about_all();
   renew();
-  EXPECT_EQ(servers_.sent, words{"set_ttl"});
-  servers_.answer();
-  EXPECT_EQ(servers_.sent, (words{"set_ttl", "renew"}));
+  EXPECT_EQ(backend_.sent, words{"set_ttl"});
+  backend_.reply();
+  EXPECT_EQ(backend_.sent, (words{"set_ttl", "renew"}));
   EXPECT_FALSE(renewed_ || has_its_full_ttl());
-  servers_.answer();
+  backend_.reply();
   EXPECT_TRUE(renewed_ && has_its_full_ttl());
 }
 
 TEST_F(renewer_of_a_fixed_lease, asks_nothing_while_a_renewal_is_under_way) {
   renew();
   ask_about_all();
-  EXPECT_EQ(servers_.sent, words{"renew"});
-  servers_.answer();
+  EXPECT_EQ(backend_.sent, words{"renew"});
+  backend_.reply();
   EXPECT_TRUE(renewed_ && has_its_full_ttl());
   ask_about_all();
-  EXPECT_EQ(servers_.sent, (words{"renew", "set_ttl"}));
+  EXPECT_EQ(backend_.sent, (words{"renew", "set_ttl"}));
 }
 
 TEST_F(renewer_of_a_fixed_lease, does_not_renew_what_was_lost_meanwhile) {
   ask_about_all();
   renew();
-  servers_.answer({1});
-  EXPECT_EQ(servers_.sent, words{"set_ttl"});
-  EXPECT_TRUE(renewed_) << "whoever asked for it hears of it";
+  backend_.reply({1});
+  EXPECT_EQ(backend_.sent, words{"set_ttl"});
+  EXPECT_TRUE(renewed_) << "the requester of the renewal is notified";
   EXPECT_EQ(lease_->cause(), loss_cause::key_gone);
 }
 
@@ -134,13 +134,13 @@ TEST_F(renewer_of_a_fixed_lease, sends_one_renewal_after_the_other) {
   renew();
   renew();
   renew();
-  EXPECT_EQ(servers_.sent.size(), 1u);
-  servers_.answer();
-  EXPECT_EQ(servers_.sent.size(), 2u);
-  servers_.answer();
-  servers_.answer();
-  EXPECT_TRUE(servers_.idle());
-  EXPECT_EQ(servers_.sent.size(), 3u);
+  EXPECT_EQ(backend_.sent.size(), 1u);
+  backend_.reply();
+  EXPECT_EQ(backend_.sent.size(), 2u);
+  backend_.reply();
+  backend_.reply();
+  EXPECT_TRUE(backend_.idle());
+  EXPECT_EQ(backend_.sent.size(), 3u);
 }
 
 }  // namespace

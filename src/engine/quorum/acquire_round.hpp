@@ -1,4 +1,4 @@
-/// One try to get a majority of votes.
+/// One attempt to get a majority of votes.
 #pragma once
 
 #include <string>
@@ -8,56 +8,56 @@
 
 namespace holdfast::engine {
 
-/// All masters are asked at once. A majority of votes is brought to one level of tokens, and is the lock. A
-/// vote that was split leaves one contender ahead, which goes on while the others make way. Whoever doesn't
-/// get the lock has given back its votes, whatever is known of them, when it is told so.
+/// Asks all masters at once. A majority of votes, once brought to one level of tokens, is the lock. After a
+/// split vote one contender goes on while the others make way. A contender that doesn't get the lock is told
+/// so after all its votes were given back, also those with an unknown outcome.
 class quorum::acquire_round final : public fan_out {
  public:
-  acquire_round(quorum& home, recipe const& how, std::string_view name, acquire_request const& what,
-                handler done, scripting::send_options patience);
+  acquire_round(quorum& backend, recipe const& protocol, std::string_view name,
+                acquire_request const& request, handler done, scripting::send_options send);
 
-  /// Throws std::bad_alloc when it can't; then nobody hears of it.
+  /// When it throws std::bad_alloc, the handler is not called.
   void begin();
-  /// Masters that were away are there again.
+  /// Absent masters are back.
   void wake() noexcept;
-  void fail(std::shared_ptr<error const> const& why);
+  void fail(std::shared_ptr<error const> const& reason);
 
  private:
   enum class phase { voting, levelling, resting, over };
-  static constexpr int a_vote = 0;
-  static constexpr int a_level = 1;
+  static constexpr int vote_question = 0;
+  static constexpr int level_question = 1;
 
-  void answered(question what, net::response&& how) override;
-  void overdue(std::size_t who) override;
+  void answered(question asked, net::response&& response) override;
+  void overdue(std::size_t master) override;
   void give_up() noexcept override;
 
   void vote();
   void resume();
-  void ask_for_vote(std::size_t who);
-  [[nodiscard]] std::chrono::nanoseconds time_to_answer(std::size_t who) const noexcept;
+  void ask_for_vote(std::size_t master);
+  [[nodiscard]] std::chrono::nanoseconds time_to_answer(std::size_t master) const noexcept;
   /// What has become of the owner since a request for its vote was sent.
   struct owner_status {
     bool over;   ///< released, or given up, before
     bool newer;  ///< another round asks for it
   };
   [[nodiscard]] owner_status note_answer(time_point sent_at);
-  void on_vote(std::size_t who, net::response& how, owner_status now);
+  void on_vote(std::size_t master, net::response& response, owner_status status);
   void judge();
   void level();
-  void on_level(std::size_t who, std::int64_t counter);
-  void raise(std::size_t who);
+  void on_level(std::size_t master, std::int64_t counter);
+  void raise(std::size_t master);
   void retry_or_lose();
   void rest(time_point until);
   void lose();
   [[nodiscard]] milliseconds soon() const noexcept;
-  void on_too_few(ballot::outcome why);
+  void on_too_few(ballot::outcome cause);
   void yield();
   void win();
-  void leave_queue(std::size_t who);
-  void finish(net::response&& how) noexcept;
-  void late_vote(std::size_t who);
+  void leave_queue(std::size_t master);
+  void finish(net::response&& response) noexcept;
+  void late_vote(std::size_t master);
   [[nodiscard]] time_point limit() const;
-  [[nodiscard]] owned whose() const noexcept { return {.name = name_, .owner = owner_}; }
+  [[nodiscard]] owned lease() const noexcept { return {.name = name_, .owner = owner_}; }
   [[nodiscard]] std::int64_t last_token() const noexcept { return block_.token + block_.count - 1; }
 
   quorum& backend_;
@@ -72,17 +72,17 @@ class quorum::acquire_round final : public fan_out {
   time_point const begun_ = boot_clock::now();
 
   phase phase_ = phase::voting;
-  bool sending_ = false;  ///< the votes are counted when all have been asked
+  bool sending_ = false;  ///< votes are counted only after all masters were asked
   bool won_ = false;
-  bool too_few_ = false;  ///< it rests until more masters can be asked
+  bool too_few_ = false;  ///< it rests until more masters are present
   int tries_ = 0;
   ballot votes_;
   granted block_{};          ///< of the lease, once there is a majority
   std::vector<bool> taken_;  ///< masters whose votes may be ours: asked for, and not denied or given back
-  /// When a vote that wasn't answered was given back: it doesn't count any more. max(): it wasn't.
+  /// When an unanswered vote was given back, and so stopped counting. max(): it wasn't.
   std::vector<time_point> void_since_;
-  std::vector<bool> level_;    ///< masters whose counters are no lower than its end
-  std::vector<bool> raising_;  ///< those that are being brought there
+  std::vector<bool> level_;    ///< masters whose counters have reached the end of the block
+  std::vector<bool> raising_;  ///< masters whose counters are being raised to it
   resp::reply refusal_{};      ///< the last
   reactor::timer bell_;
 };

@@ -6,36 +6,37 @@
 namespace holdfast::engine {
 namespace {
 
-int weight(resp::reply const& what) noexcept {
-  if (what.is_error() || what.is_nil()) return what.is_error() ? 1 : 2;
-  return what.is_array() && what.size() == 0 ? 3 : 4;
+/// How much the reply tells.
+int weight(resp::reply const& reply) noexcept {
+  if (reply.is_error() || reply.is_nil()) return reply.is_error() ? 1 : 2;
+  return reply.is_array() && reply.size() == 0 ? 3 : 4;
 }
 
 }  // namespace
 
-quorum::broadcast_command::broadcast_command(quorum& home, net::request what)
-    : fan_out{home.on_, home.nodes_}, backend_{home}, request_{std::move(what)} {}
+quorum::broadcast_command::broadcast_command(quorum& backend, net::request request)
+    : fan_out{backend.loop_, backend.nodes_}, backend_{backend}, request_{std::move(request)} {}
 
 void quorum::broadcast_command::run() {
   for (std::size_t i = 0; i != masters(); ++i) {
     if (!node(i).present()) continue;
-    fan_out::send({.who = i}, {.bytes = request_.bytes,
-                               .done = {},
-                               .in_full = request_.in_full,
-                               .script = request_.script,
-                               .while_down = request_.while_down,
-                               .give_up = request_.give_up,
-                               .key = request_.key,
-                               .role = request_.role});
+    fan_out::send({.master = i}, {.bytes = request_.bytes,
+                                  .done = {},
+                                  .in_full = request_.in_full,
+                                  .script = request_.script,
+                                  .while_down = request_.while_down,
+                                  .give_up = request_.give_up,
+                                  .key = request_.key,
+                                  .role = request_.role});
   }
   asked_ = true;
   conclude();
 }
 
-void quorum::broadcast_command::answered(question /*what*/, net::response&& how) {
-  if (!how.failure) {
+void quorum::broadcast_command::answered(question /*asked*/, net::response&& response) {
+  if (!response.failure) {
     ++answers_;
-    if (answers_ == 1 || weight(how.reply) > weight(best_.reply)) best_ = std::move(how);
+    if (answers_ == 1 || weight(response.reply) > weight(best_.reply)) best_ = std::move(response);
   }
   conclude();
 }

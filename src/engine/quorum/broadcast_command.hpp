@@ -1,21 +1,21 @@
-/// A request that isn't about a lease of ours, to all masters.
+/// Sends a request that isn't about one of our leases to all masters.
 #pragma once
 
 #include "engine/quorum/quorum.hpp"
 
 namespace holdfast::engine {
 
-/// Of the replies the one that says most is given; a majority must have answered. All that are there are
-/// waited for, within their time: what is said last should reach all.
+/// Completes with the most informative reply; a majority must have answered. Waits for all masters that are
+/// present, each within its time limit: the last command of a client should reach all of them.
 class quorum::broadcast_command final : public fan_out {
  public:
-  broadcast_command(quorum& home, net::request what);
+  broadcast_command(quorum& backend, net::request request);
 
   void run();
 
  private:
-  void answered(question what, net::response&& how) override;
-  void overdue(std::size_t /*who*/) override { conclude(); }
+  void answered(question asked, net::response&& response) override;
+  void overdue(std::size_t /*master*/) override { conclude(); }
   void give_up() noexcept override;
   void conclude();
 

@@ -7,55 +7,55 @@
 namespace holdfast::engine {
 namespace {
 
-/// Behind the end of a master's time: what it has sent by then is read first, should it be this process that
-/// is slow.
+/// From the end of a master's time to a second look. Should this process be the slow one, it first reads what
+/// the master has sent in time.
 constexpr std::chrono::milliseconds second_look{5};
 
 }  // namespace
 
-fan_out::fan_out(reactor::loop& on, quorum_nodes& whom)
-    : on_{on},
-      nodes_{whom},
-      until_(whom.size(), time_point::max()),
-      owed_(whom.size(), 0),
-      late_(whom.size(), 0),
+fan_out::fan_out(reactor::loop& loop, quorum_nodes& nodes)
+    : loop_{loop},
+      nodes_{nodes},
+      until_(nodes.size(), time_point::max()),
+      owed_(nodes.size(), 0),
+      late_(nodes.size(), 0),
       timer_{[this] { look(); }} {}
 
-void fan_out::send(question what, net::request request, std::chrono::nanoseconds at_most) {
-  auto const who = what.who;
-  until_[who] = boot_clock::now() + std::min(at_most, node(who).limit());
-  ++owed_[who];
-  request.done = [me = shared_from_this(), what](net::response&& how) {
-    me->node(what.who).heard(how);
-    if (--me->owed_[what.who] == 0) me->until_[what.who] = time_point::max();
-    if (std::ranges::all_of(me->until_, [](time_point one) { return one == time_point::max(); })) {
-      me->timer_.disarm();
+void fan_out::send(question asked, net::request request, std::chrono::nanoseconds at_most) {
+  auto const master = asked.master;
+  until_[master] = boot_clock::now() + std::min(at_most, node(master).limit());
+  ++owed_[master];
+  request.done = [self = shared_from_this(), asked](net::response&& response) {
+    self->node(asked.master).heard(response);
+    if (--self->owed_[asked.master] == 0) self->until_[asked.master] = time_point::max();
+    if (std::ranges::all_of(self->until_, [](time_point until) { return until == time_point::max(); })) {
+      self->timer_.disarm();
     }
     try {
-      me->answered(what, std::move(how));
+      self->answered(asked, std::move(response));
     } catch (std::bad_alloc const&) {
-      me->give_up();
+      self->give_up();
     }
   };
   try {
-    node(who).send(std::move(request));
+    node(master).send(std::move(request));
   } catch (...) {
-    if (--owed_[who] == 0) until_[who] = time_point::max();
+    if (--owed_[master] == 0) until_[master] = time_point::max();
     throw;
   }
-  if (until_[who] != time_point::max()) set_timer(until_[who]);
+  if (until_[master] != time_point::max()) set_timer(until_[master]);
 }
 
-void fan_out::wait_on(std::size_t who, time_point until) {
-  until_[who] = until;
+void fan_out::wait_on(std::size_t master, time_point until) {
+  until_[master] = until;
   set_timer(until);
 }
 
 void fan_out::look() noexcept {
-  auto const me = shared_from_this();
+  auto const self = shared_from_this();
   auto const now = boot_clock::now();
   if (!std::exchange(looked_, true)) {
-    on_.arm(timer_, now + second_look);
+    loop_.arm(timer_, now + second_look);
     return;
   }
   looked_ = false;
@@ -65,7 +65,7 @@ void fan_out::look() noexcept {
     if (late_[i] != 0) until_[i] = time_point::max();
     next = std::min(next, until_[i]);
   }
-  if (next != time_point::max()) on_.arm(timer_, next);
+  if (next != time_point::max()) loop_.arm(timer_, next);
   for (std::size_t i = 0; i != masters(); ++i) {
     if (late_[i] != 0) node(i).fell_silent();
   }
@@ -79,7 +79,7 @@ void fan_out::look() noexcept {
 }
 
 void fan_out::set_timer(time_point at_most) {
-  if (!timer_.armed() || at_most < timer_.when()) on_.arm(timer_, at_most);
+  if (!timer_.armed() || at_most < timer_.when()) loop_.arm(timer_, at_most);
 }
 
 }  // namespace holdfast::engine

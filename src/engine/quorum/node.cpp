@@ -9,13 +9,13 @@
 namespace holdfast::engine {
 namespace {
 
-/// How long to wait for one that usually answers at once. Longer than a scheduler's whim.
+/// How long to wait for a master that usually answers at once. Longer than a scheduling delay.
 constexpr std::chrono::milliseconds least_limit{50};
 constexpr std::chrono::milliseconds most_limit{1000};
-/// The first answer has the making of a connection before it.
+/// Before the first answer a connection must be made.
 constexpr std::chrono::milliseconds first_limit{500};
 constexpr int times_usual_answer = 10;
-/// Before a sign of life is looked for again, when there was no memory for it.
+/// Before the next probe, when there was no memory for one.
 constexpr std::chrono::milliseconds pause_without_memory{20};
 
 /// The value of one line of INFO.
@@ -28,8 +28,8 @@ std::string field_of(std::string_view info, std::string_view name) {
 
 }  // namespace
 
-quorum_node::quorum_node(reactor::loop& on, net::settings how, client_stats& counts, events tell)
-    : config_{std::move(how)}, server_{on, config_, counts}, tell_{std::move(tell)}, on_{on} {}
+quorum_node::quorum_node(reactor::loop& loop, net::settings config, client_stats& counts, events handlers)
+    : config_{std::move(config)}, server_{loop, config_, counts}, events_{std::move(handlers)}, loop_{loop} {}
 
 bool quorum_node::present() noexcept {
   if (!absent()) return true;
@@ -43,17 +43,17 @@ void quorum_node::fell_silent() noexcept {
   probe();
 }
 
-void quorum_node::heard(net::response const& how) noexcept {
-  if (how.failure) return;
+void quorum_node::heard(net::response const& response) noexcept {
+  if (response.failure) return;
   auto const took =
-      std::max<std::chrono::nanoseconds>(boot_clock::now() - how.sent_at, std::chrono::microseconds{1});
-  // A silence that is over says nothing about what is usual.
+      std::max<std::chrono::nanoseconds>(boot_clock::now() - response.sent_at, std::chrono::microseconds{1});
+  // The first answer after a silence says nothing about the usual time.
   if (!std::exchange(away_, false)) {
     usual_ = usual_.count() == 0 ? took : usual_ + (took - usual_) / 8;
     return;
   }
   if (usual_.count() == 0) usual_ = std::min<std::chrono::nanoseconds>(took, least_limit);
-  tell_.back();
+  events_.back();
 }
 
 std::chrono::nanoseconds quorum_node::limit() const noexcept {
@@ -67,26 +67,26 @@ void quorum_node::probe() noexcept try {
   resp::append_command(bytes, {"INFO", "server"});
   server_.send({.bytes = std::move(bytes),
                 .done =
-                    [this](net::response&& how) {
+                    [this](net::response&& response) {
                       probing_ = false;
-                      // One that may not say (an ACL without INFO) is there, too.
-                      if (!how.failure) introduce(how.reply);
-                      heard(how);
+                      // A master that refuses INFO (by its ACL) is present, too.
+                      if (!response.failure) introduce(response.reply);
+                      heard(response);
                     },
                 .while_down = net::retry_policy::endless});
 } catch (std::bad_alloc const&) {
   probing_ = false;
-  on_.arm(again_, boot_clock::now() + pause_without_memory);
+  loop_.arm(again_, boot_clock::now() + pause_without_memory);
 }
 
 void quorum_node::introduce(resp::reply const& info) noexcept try {
   if (info.is_text()) run_id_ = field_of(info.text, "run_id:");
-  tell_.known();
+  events_.known();
 } catch (std::bad_alloc const&) {
-  on_.arm(again_, boot_clock::now() + pause_without_memory);
+  loop_.arm(again_, boot_clock::now() + pause_without_memory);
 }
 
-std::string quorum_node::why_absent() const {
+std::string quorum_node::absence_reason() const {
   auto const down = server_.down_because();
   return down ? std::string{down->what()} : title() + " does not answer";
 }

@@ -18,41 +18,41 @@ namespace {
 /// How long a request that gives a vote back stays worth sending.
 constexpr std::chrono::minutes returned_vote_lifetime{1};
 
-net::settings settings_for(net::endpoint const& one, net::settings like) {
-  like.server = one;
-  return like;
+net::settings settings_for(net::endpoint const& endpoint, net::settings config) {
+  config.server = endpoint;
+  return config;
 }
 
-/// Always in full: a script that the master has forgotten would be sent again behind what comes after it, and
-/// then give back a later vote, which counts.
-net::request in_full(net::request what) {
-  what.bytes = what.in_full(what.bytes, what.script);
-  what.in_full = nullptr;
-  return what;
+/// With the whole script. By its SHA-1 alone it would, if the master has forgotten it, be sent again behind
+/// later requests, and then give back a later vote, which counts.
+net::request in_full(net::request request) {
+  request.bytes = request.in_full(request.bytes, request.script);
+  request.in_full = nullptr;
+  return request;
 }
 
 std::string count_warning(std::string const& url, std::size_t masters) {
-  auto const why = masters == 1 ? "1 server is no quorum: it can be had as redis:// with all kinds of lock"
-                   : masters == 2
-                       ? "of 2 servers both are needed, so a lock fails as soon as one is down"
-                       : "of an even number of servers one more must be up than of one server less, "
-                         "and no more may fail";
-  return url + ": " + why + "; use 3 or 5";
+  auto const reason = masters == 1 ? "1 server is no quorum: it can be had as redis:// with all kinds of lock"
+                      : masters == 2
+                          ? "of 2 servers both are needed, so a lock fails as soon as one is down"
+                          : "of an even number of servers one more must be up than of one server less, "
+                            "and no more may fail";
+  return url + ": " + reason + "; use 3 or 5";
 }
 
 }  // namespace
 
-quorum::quorum(reactor::loop& on, std::vector<net::endpoint> const& whom, net::settings const& how,
-               client_stats& counts, topology::events tell, std::shared_ptr<error const> why_nothing)
-    : lock_backend{std::move(why_nothing)}, on_{on}, config_{how}, tell_{std::move(tell)} {
-  nodes_.reserve(whom.size());
-  for (auto const& one : whom) {
+quorum::quorum(reactor::loop& loop, std::vector<net::endpoint> const& endpoints, net::settings const& config,
+               client_stats& counts, topology::events handlers, std::shared_ptr<error const> out_of_memory)
+    : lock_backend{std::move(out_of_memory)}, loop_{loop}, config_{config}, events_{std::move(handlers)} {
+  nodes_.reserve(endpoints.size());
+  for (auto const& endpoint : endpoints) {
     nodes_.push_back(std::make_unique<quorum_node>(
-        on, settings_for(one, how), counts,
+        loop, settings_for(endpoint, config), counts,
         quorum_node::events{.back = [this] { on_back(); }, .known = [this] { on_known(); }}));
   }
   if (nodes_.size() % 2 == 0 || nodes_.size() < 3)
-    tell_.warning(count_warning(config_.server.display, nodes_.size()));
+    events_.warning(count_warning(config_.server.display, nodes_.size()));
 }
 
 quorum::~quorum() = default;
@@ -66,22 +66,22 @@ std::uint64_t quorum::number_of(std::string_view owner) noexcept {
   return number;
 }
 
-/// Who they are is asked ahead of everything else, so it is known of each by the time it votes.
+/// Asks for the run ids before everything else, so each is known by the time its master votes.
 void quorum::introduce() {
   if (std::exchange(introduced_, true)) return;
-  for (auto const& one : nodes_) one->probe();
+  for (auto const& node : nodes_) node->probe();
 }
 
 void quorum::on_known() {
   if (unfit_) return;
-  for (auto one = nodes_.begin(); one != nodes_.end(); ++one) {
-    auto const& id = (*one)->run_id();
+  for (auto node = nodes_.begin(); node != nodes_.end(); ++node) {
+    auto const& id = (*node)->run_id();
     if (id.empty()) continue;
     auto const twin =
-        std::find_if(one + 1, nodes_.end(), [&id](auto const& other) { return other->run_id() == id; });
+        std::find_if(node + 1, nodes_.end(), [&id](auto const& other) { return other->run_id() == id; });
     if (twin == nodes_.end()) continue;
     unfit_ = std::make_shared<error const>(
-        errc::bad_url, config_.server.display + ": " + (*one)->title() + " and " + (*twin)->title() +
+        errc::bad_url, config_.server.display + ": " + (*node)->title() + " and " + (*twin)->title() +
                            " are one server, and would have two votes; name different servers");
     return;
   }
@@ -89,22 +89,21 @@ void quorum::on_known() {
 
 std::size_t quorum::present() {
   return static_cast<std::size_t>(
-      std::ranges::count_if(nodes_, [](auto const& one) { return one->present(); }));
+      std::ranges::count_if(nodes_, [](auto const& node) { return node->present(); }));
 }
 
 void quorum::on_back() {
   if (resting_.empty() || present() < majority()) return;
-  for (auto const& one : std::exchange(resting_, {})) one->wake();
+  for (auto const& round : std::exchange(resting_, {})) round->wake();
 }
 
-void quorum::acquire(recipe const& how, std::string_view name, acquire_request const& what, handler done,
-                     scripting::send_options patience) {
+void quorum::acquire(recipe const& protocol, std::string_view name, acquire_request const& request,
+                     handler done, scripting::send_options send) {
   introduce();
-  std::make_shared<acquire_round>(*this, how, name, what, std::move(done), patience)->begin();
+  std::make_shared<acquire_round>(*this, protocol, name, request, std::move(done), send)->begin();
 }
 
-/// Why a majority hasn't said what became of a lease.
-std::shared_ptr<error const> quorum::why_unknown(resp::reply const& refusal) const noexcept {
+std::shared_ptr<error const> quorum::unconfirmed(resp::reply const& refusal) const noexcept {
   try {
     if (!refusal.is_error()) return too_few();
     return std::make_shared<error const>(errc::refused, config_.server.display + ": " + refusal.text);
@@ -128,49 +127,50 @@ quorum::asking quorum::note_answer(std::uint64_t owner) noexcept {
   return before;
 }
 
-std::uint64_t quorum::number_to(std::size_t who, std::uint64_t owner) {
-  return nodes_[who]->may_know(owner) ? ++last_request_ : 0;
+std::uint64_t quorum::number_to(std::size_t master, std::uint64_t owner) {
+  return nodes_[master]->may_know(owner) ? ++last_request_ : 0;
 }
 
-void quorum::give_back(std::size_t who, recipe const& how, owned what, std::string_view ticket) {
-  nodes_[who]->send(in_full(scripting::to_run(
-      how.votes->yield(what, ticket, ++last_request_), {},
+void quorum::give_back(std::size_t master, recipe const& protocol, owned lease, std::string_view ticket) {
+  nodes_[master]->send(in_full(scripting::to_run(
+      protocol.votes->yield(lease, ticket, ++last_request_), {},
       {.while_down = net::retry_policy::endless, .give_up = boot_clock::now() + returned_vote_lifetime})));
 }
 
-void quorum::release(recipe const& how, owned what, release_policy terms, handler done,
-                     scripting::send_options patience) {
-  note_over(what.owner);
-  auto const read = [read = how.read_release](net::response const& answer) {
-    if (!answer.reply.is_integer()) return std::vector<ownership>{};
-    // Sent twice, and not ours the second time: the first one did it.
-    return std::vector{answer.resent ? ownership::mine : read(answer.reply)};
+void quorum::release(recipe const& protocol, owned lease, release_policy policy, handler done,
+                     scripting::send_options send) {
+  note_over(lease.owner);
+  auto const read = [read = protocol.read_release](net::response const& response) {
+    if (!response.reply.is_integer()) return std::vector<ownership>{};
+    // Sent twice: if the second copy finds the lock gone, the first one has released it.
+    return std::vector{response.resent ? ownership::mine : read(response.reply)};
   };
   auto const votes = std::make_shared<vote_count>(
       *this, 1, vote_count::word::last, read,
       vote_count::events{.done =
                              [this, done = std::move(done)](vote_count::result&& result) mutable {
                                if (!done) return;
-                               net::response answer{.sent_at = result.sent_at, .sent = true};
+                               net::response response{.sent_at = result.sent_at, .sent = true};
                                if (result.leases.front() == ownership::unknown) {
-                                 answer.failure = why_unknown(result.refusal);
+                                 response.failure = unconfirmed(result.refusal);
                                } else {
-                                 answer.reply = quorum_replies::of_release(result.leases.front());
+                                 response.reply = quorum_replies::of_release(result.leases.front());
                                }
-                               done(std::move(answer));
+                               done(std::move(response));
                              },
                          .gone = {}});
-  votes->ask_all(
-      [this, number = number_of(what.owner)](std::size_t who) { return nodes_[who]->may_know(number); },
-      how.release(what, terms), patience);
+  votes->ask_all([this, number = number_of(lease.owner)](
+                     std::size_t master) { return nodes_[master]->may_know(number); },
+                 protocol.release(lease, policy), send);
 }
 
-void quorum::abandon(recipe const& how, owned what, release_policy terms, scripting::send_options patience) {
-  note_over(what.owner);
-  auto const script = how.abandon(what, terms);
-  auto const number = number_of(what.owner);
-  for (auto const& one : nodes_) {
-    if (one->may_know(number)) one->send(scripting::to_run(script, {}, patience));
+void quorum::abandon(recipe const& protocol, owned lease, release_policy policy,
+                     scripting::send_options send) {
+  note_over(lease.owner);
+  auto const script = protocol.abandon(lease, policy);
+  auto const number = number_of(lease.owner);
+  for (auto const& node : nodes_) {
+    if (node->may_know(number)) node->send(scripting::to_run(script, {}, send));
   }
 }
 

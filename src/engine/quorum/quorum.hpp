@@ -1,4 +1,4 @@
-/// Several masters that know nothing of each other, and vote: a lock is whose a majority says it is.
+/// Several masters that know nothing of each other, and vote: a lock belongs to the owner with a majority.
 #pragma once
 
 #include <map>
@@ -14,37 +14,37 @@
 
 namespace holdfast::engine {
 
-/// All masters are asked at once, and a majority's word is the answer; docs/quorum.md says why that is safe.
+/// Asks all masters at once; a majority decides. docs/quorum.md says why that is safe.
 ///
-/// Requests to one master keep their order, also when its connection breaks. So what gives a vote back, or
-/// releases, goes behind what may have taken it, and its outcome needn't be known. The exception: a script
-/// that a master has forgotten is sent again behind what came after it. Such a late vote is given back when
-/// its answer comes.
+/// Requests to one master keep their order, also when its connection breaks. So a request that gives a vote
+/// back, or releases, goes behind the one that may have taken it, and the outcome of that needn't be known.
+/// The exception: a script that a master has forgotten is sent again behind later requests. Such a late vote
+/// is given back when its answer comes.
 class quorum final : public lock_backend {
  public:
-  /// `how`: what all masters have in common, and the whole URL.
-  quorum(reactor::loop& on, std::vector<net::endpoint> const& whom, net::settings const& how,
-         client_stats& counts, topology::events tell, std::shared_ptr<error const> why_nothing);
+  /// `config`: what all masters have in common, and the whole URL.
+  quorum(reactor::loop& loop, std::vector<net::endpoint> const& endpoints, net::settings const& config,
+         client_stats& counts, topology::events handlers, std::shared_ptr<error const> out_of_memory);
   ~quorum() override;
 
-  void acquire(recipe const& how, std::string_view name, acquire_request const& what, handler done,
-               scripting::send_options patience) override;
-  void release(recipe const& how, owned what, release_policy terms, handler done,
-               scripting::send_options patience) override;
-  void abandon(recipe const& how, owned what, release_policy terms,
-               scripting::send_options patience) override;
-  void renew(recipe const& how, milliseconds ttl, std::span<owned const> leases, renewal_handler done,
-             scripting::send_options patience) override;
-  void set_ttl(recipe const& how, milliseconds ttl, owned what, handler done,
-               scripting::send_options patience) override;
-  void send(net::request what) override;
+  void acquire(recipe const& protocol, std::string_view name, acquire_request const& request, handler done,
+               scripting::send_options send) override;
+  void release(recipe const& protocol, owned lease, release_policy policy, handler done,
+               scripting::send_options send) override;
+  void abandon(recipe const& protocol, owned lease, release_policy policy,
+               scripting::send_options send) override;
+  void renew(recipe const& protocol, milliseconds ttl, std::span<owned const> leases, renewal_handler done,
+             scripting::send_options send) override;
+  void set_ttl(recipe const& protocol, milliseconds ttl, owned lease, handler done,
+               scripting::send_options send) override;
+  void send(net::request request) override;
 
   [[nodiscard]] bool idle() const noexcept override;
   [[nodiscard]] bool up() const noexcept override;
   [[nodiscard]] std::shared_ptr<error const> down_because() const noexcept override;
-  void shut(std::shared_ptr<error const> const& why) override;
-  void listen(std::string const& channel, topology::channel_of whose,
-              net::subscriber::listener& who) override;
+  void shut(std::shared_ptr<error const> const& reason) override;
+  void listen(std::string const& channel, topology::channel_of scope,
+              net::subscriber::listener& listener) override;
   void forget(std::string_view channel) override;
   [[nodiscard]] std::uint16_t slot_of(std::string_view /*name*/) const noexcept override { return 0; }
   [[nodiscard]] bool sharded() const noexcept override { return false; }
@@ -54,7 +54,7 @@ class quorum final : public lock_backend {
   class broadcast_command;
   class vote_count;
 
-  /// Votes of one owner that are asked for, and not answered.
+  /// Vote requests of one owner that are not answered.
   struct asking {
     int owed = 0;
     acquire_round const* latest = nullptr;
@@ -66,36 +66,38 @@ class quorum final : public lock_backend {
   void on_back();
   [[nodiscard]] std::size_t present();
   [[nodiscard]] std::size_t majority() const noexcept;
-  /// Too few can be asked, and why.
+  /// The error when fewer than a majority can be asked; names the reason for each absent master.
   [[nodiscard]] std::shared_ptr<error const> too_few() const;
-  [[nodiscard]] std::shared_ptr<error const> why_unknown(resp::reply const& refusal) const noexcept;
+  /// The error when no majority has confirmed the outcome of a request.
+  [[nodiscard]] std::shared_ptr<error const> unconfirmed(resp::reply const& refusal) const noexcept;
   [[nodiscard]] static std::uint64_t number_of(std::string_view owner) noexcept;
   void note_over(std::string_view owner);
-  /// A vote of that owner that was asked for is answered, or couldn't be asked for. What was true until then.
+  /// A vote request of that owner is answered, or couldn't be sent. Returns the state before.
   asking note_answer(std::uint64_t owner) noexcept;
-  /// For a request about the owner's vote: they grow from one to the next, so a master that has got a newer
-  /// one knows a late copy. The first ask of an owner, which can't be one, has 0, and leaves no note there.
-  [[nodiscard]] std::uint64_t number_to(std::size_t who, std::uint64_t owner);
-  /// Gives back a vote that nobody counts on.
-  void give_back(std::size_t who, recipe const& how, owned what, std::string_view ticket);
+  /// A number for a request about the owner's vote. Each is greater than the last, so a master that has
+  /// got a newer request recognizes a late copy. The first request of an owner can't be a late copy: it has
+  /// the number 0, and leaves no mark at the master.
+  [[nodiscard]] std::uint64_t number_to(std::size_t master, std::uint64_t owner);
+  /// Gives back a vote that isn't counted any more.
+  void give_back(std::size_t master, recipe const& protocol, owned lease, std::string_view ticket);
   /// Takes the vote of a master that lost the lease, for the lease that a majority knows.
-  void heal(std::size_t who, recipe const& how, owned what, milliseconds ttl) noexcept;
+  void heal(std::size_t master, recipe const& protocol, owned lease, milliseconds ttl) noexcept;
 
-  reactor::loop& on_;
+  reactor::loop& loop_;
   net::settings const& config_;
-  topology::events tell_;
+  topology::events events_;
   std::unordered_map<std::uint64_t, asking> asking_;
   std::unordered_map<std::uint64_t, int>
       renewing_;  ///< leases that aren't over, and their renewals under way
-  // Those that are behind go before them: the requests of masters know the ones above.
+  // The members below are destroyed first: requests held by the nodes refer to the members above.
   quorum_nodes nodes_;
   std::unordered_set<std::shared_ptr<acquire_round>>
       resting_;  ///< rounds that wait for a while, or for masters
   std::map<std::string, quorum_subscriptions, std::less<>> subscriptions_;
-  std::uint64_t last_request_ = 0;  ///< about a vote
+  std::uint64_t last_request_ = 0;  ///< the last number_to()
   bool introduced_ = false;
-  std::shared_ptr<error const> unfit_;     ///< two of them are one
-  std::shared_ptr<error const> shut_why_;  ///< nothing is asked any more
+  std::shared_ptr<error const> unfit_;        ///< two of the masters are one server
+  std::shared_ptr<error const> shut_reason_;  ///< set: nothing is asked any more
 };
 
 }  // namespace holdfast::engine

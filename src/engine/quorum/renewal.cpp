@@ -11,23 +11,23 @@
 namespace holdfast::engine {
 namespace {
 
-/// The places of those that are lost, as one master tells them, for all of them.
+/// One master's answer for all leases, from the positions of the lost ones.
 std::vector<ownership> spread(std::vector<std::pair<std::size_t, ownership>> const& lost,
                               std::size_t leases) {
   std::vector<ownership> result(leases, ownership::mine);
-  for (auto const& [place, how] : lost) {
-    if (place < leases) result[place] = how;
+  for (auto const& [position, state] : lost) {
+    if (position < leases) result[position] = state;
   }
   return result;
 }
 
-auto read_with(recipe const& how, std::size_t leases) {
-  return [read = how.read_renew, leases](net::response const& answer) {
-    return answer.reply.is_array() ? spread(read(answer.reply), leases) : std::vector<ownership>{};
+auto read_with(recipe const& protocol, std::size_t leases) {
+  return [read = protocol.read_renew, leases](net::response const& response) {
+    return response.reply.is_array() ? spread(read(response.reply), leases) : std::vector<ownership>{};
   };
 }
 
-/// What a renewal of several leases needs to know of each later, should a master have lost one.
+/// What a renewal keeps of each lease for heal(), should a master have lost one.
 struct lease_names {
   struct names {
     std::string name;
@@ -39,24 +39,24 @@ struct lease_names {
 
 }  // namespace
 
-void quorum::renew(recipe const& how, milliseconds ttl, std::span<owned const> leases, renewal_handler done,
-                   scripting::send_options patience) {
+void quorum::renew(recipe const& protocol, milliseconds ttl, std::span<owned const> leases,
+                   renewal_handler done, scripting::send_options send) {
   // Forgets the leases when no master owes an answer any more.
   auto const known = std::shared_ptr<lease_names>{new lease_names, [this](lease_names* over) {
-                                                    for (auto const& one : over->all) {
-                                                      auto const count = renewing_.find(one.number);
+                                                    for (auto const& lease : over->all) {
+                                                      auto const count = renewing_.find(lease.number);
                                                       if (count != renewing_.end() && --count->second == 0)
                                                         renewing_.erase(count);
                                                     }
                                                     delete over;
                                                   }};
   known->all.reserve(leases.size());
-  for (auto const& one : leases) {
-    known->all.push_back({std::string{one.name}, std::string{one.owner}, number_of(one.owner)});
+  for (auto const& lease : leases) {
+    known->all.push_back({std::string{lease.name}, std::string{lease.owner}, number_of(lease.owner)});
     ++renewing_[known->all.back().number];
   }
   auto const votes = std::make_shared<vote_count>(
-      *this, leases.size(), vote_count::word::one_of_many, read_with(how, leases.size()),
+      *this, leases.size(), vote_count::word::one_of_many, read_with(protocol, leases.size()),
       vote_count::events{.done =
                              [this, done = std::move(done)](vote_count::result&& result) mutable {
                                renewal_reply all;
@@ -77,59 +77,59 @@ void quorum::renew(recipe const& how, milliseconds ttl, std::span<owned const> l
                                } else if (result.refusal.is_error()) {
                                  all.response.reply = std::move(result.refusal);
                                } else {
-                                 all.response.failure = why_unknown({});
+                                 all.response.failure = unconfirmed({});
                                }
                                done(std::move(all));
                              },
                          .gone =
-                             [this, &how, ttl, known](std::size_t who, std::size_t which) {
-                               auto const& one = known->all[which];
-                               if (renewing_.contains(one.number))
-                                 heal(who, how, {.name = one.name, .owner = one.owner}, ttl);
+                             [this, &protocol, ttl, known](std::size_t master, std::size_t index) {
+                               auto const& lease = known->all[index];
+                               if (renewing_.contains(lease.number))
+                                 heal(master, protocol, {.name = lease.name, .owner = lease.owner}, ttl);
                              }});
-  votes->ask_all([this](std::size_t who) { return nodes_[who]->present(); }, how.renew(ttl, leases),
-                 patience);
+  votes->ask_all([this](std::size_t master) { return nodes_[master]->present(); },
+                 protocol.renew(ttl, leases), send);
 }
 
-void quorum::set_ttl(recipe const& how, milliseconds ttl, owned what, handler done,
-                     scripting::send_options patience) {
-  renewing_.erase(number_of(what.owner));
+void quorum::set_ttl(recipe const& protocol, milliseconds ttl, owned lease, handler done,
+                     scripting::send_options send) {
+  renewing_.erase(number_of(lease.owner));
   auto const votes = std::make_shared<vote_count>(
-      *this, 1, vote_count::word::last, read_with(how, 1),
+      *this, 1, vote_count::word::last, read_with(protocol, 1),
       vote_count::events{.done =
                              [this, done = std::move(done)](vote_count::result&& result) mutable {
                                if (!done) return;
-                               net::response answer{.sent_at = result.sent_at, .sent = true};
-                               auto const how_found = result.leases.front();
-                               if (how_found == ownership::unknown) {
-                                 answer.failure = why_unknown({});
+                               net::response response{.sent_at = result.sent_at, .sent = true};
+                               auto const state = result.leases.front();
+                               if (state == ownership::unknown) {
+                                 response.failure = unconfirmed({});
                                } else {
-                                 answer.reply = quorum_replies::of_renewal(how_found);
+                                 response.reply = quorum_replies::of_renewal(state);
                                }
-                               done(std::move(answer));
+                               done(std::move(response));
                              },
                          .gone = {}});
-  votes->ask_all([this](std::size_t who) { return nodes_[who]->present(); },
-                 (how.set_ttl != nullptr ? how.set_ttl : how.renew)(ttl, {&what, 1}), patience);
+  votes->ask_all([this](std::size_t master) { return nodes_[master]->present(); },
+                 (protocol.set_ttl != nullptr ? protocol.set_ttl : protocol.renew)(ttl, {&lease, 1}), send);
 }
 
-/// The lease is ours by a majority, so a master that is free, or was emptied, votes for us again: otherwise
-/// restarts one after the other would use the majority up. If not now, then at the next renewal.
-void quorum::heal(std::size_t who, recipe const& how, owned what, milliseconds ttl) noexcept try {
-  auto const number = number_of(what.owner);
-  auto const request = number_to(who, number);
-  nodes_[who]->will_know(number);
+/// A majority has the lease, so a master that is free, or was emptied, votes for it again: otherwise restarts
+/// one after the other would use the majority up. If this fails, the next renewal tries again.
+void quorum::heal(std::size_t master, recipe const& protocol, owned lease, milliseconds ttl) noexcept try {
+  auto const number = number_of(lease.owner);
+  auto const request = number_to(master, number);
+  nodes_[master]->will_know(number);
   ++asking_[number].owed;
   try {
-    nodes_[who]->send(scripting::to_run(
-        how.acquire(what.name, {.owner = what.owner, .ttl = ttl, .number = request}),
-        [this, who, &how, number, name = std::string{what.name},
-         owner = std::string{what.owner}](net::response&& answer) {
-          auto const over = note_answer(number).over_since <= answer.sent_at;  // overtaken by the release
-          nodes_[who]->heard(answer);
-          auto const taken = !answer.failure && !answer.reply.is_error() &&
-                             std::holds_alternative<granted>(how.read_acquire(answer.reply));
-          if (taken && over) give_back(who, how, {.name = name, .owner = owner}, {});
+    nodes_[master]->send(scripting::to_run(
+        protocol.acquire(lease.name, {.owner = lease.owner, .ttl = ttl, .number = request}),
+        [this, master, &protocol, number, name = std::string{lease.name},
+         owner = std::string{lease.owner}](net::response&& response) {
+          auto const over = note_answer(number).over_since <= response.sent_at;  // overtaken by the release
+          nodes_[master]->heard(response);
+          auto const taken = !response.failure && !response.reply.is_error() &&
+                             std::holds_alternative<granted>(protocol.read_acquire(response.reply));
+          if (taken && over) give_back(master, protocol, {.name = name, .owner = owner}, {});
         },
         {.while_down = net::retry_policy::endless, .give_up = boot_clock::now() + ttl}));
   } catch (std::bad_alloc const&) {

@@ -1,4 +1,4 @@
-/// What several masters say together, in the words in which one says it.
+/// The joint reply of several masters, in the format of a single server's.
 #pragma once
 
 #include <string>
@@ -10,47 +10,47 @@
 namespace holdfast::engine::quorum_replies {
 
 inline resp::reply number(std::int64_t value) {
-  resp::reply one;
-  one.what = resp::kind::integer;
-  one.integer = value;
-  return one;
+  resp::reply reply;
+  reply.what = resp::kind::integer;
+  reply.integer = value;
+  return reply;
 }
 
-inline resp::reply text(std::string words) {
-  resp::reply one;
-  one.what = resp::kind::text;
-  one.text = std::move(words);
-  return one;
+inline resp::reply text(std::string value) {
+  resp::reply reply;
+  reply.what = resp::kind::text;
+  reply.text = std::move(value);
+  return reply;
 }
 
 inline resp::reply list(std::vector<resp::reply> elements) {
-  resp::reply one;
-  one.what = resp::kind::array;
-  one.elements = std::move(elements);
-  return one;
+  resp::reply reply;
+  reply.what = resp::kind::array;
+  reply.elements = std::move(elements);
+  return reply;
 }
 
-/// As an acquisition says it; a number where there are no tokens.
-inline resp::reply of(granted const& what) {
-  if (what.token == 0) return number(what.count);
-  return list({number(what.token), number(what.count)});
+/// In the format of an acquisition; a number where there are no tokens.
+inline resp::reply of(granted const& grant) {
+  if (grant.token == 0) return number(grant.count);
+  return list({number(grant.token), number(grant.count)});
 }
 
-inline resp::reply of(busy const& what) {
-  return list({number(what.pttl.count()), number(what.ahead), number(what.ticket), number(what.counter),
-               text(what.holder), number(what.held_for.count())});
+inline resp::reply of(busy const& busy_reply) {
+  return list({number(busy_reply.pttl.count()), number(busy_reply.ahead), number(busy_reply.ticket),
+               number(busy_reply.counter), text(busy_reply.holder), number(busy_reply.held_for.count())});
 }
 
-/// As a release says it.
-inline resp::reply of_release(ownership how) {
-  if (how == ownership::mine) return number(1);
-  return number(how == ownership::gone ? 0 : -1);
+/// In the format of a release.
+inline resp::reply of_release(ownership state) {
+  if (state == ownership::mine) return number(1);
+  return number(state == ownership::gone ? 0 : -1);
 }
 
-/// As a renewal of one says it.
-inline resp::reply of_renewal(ownership how) {
-  if (how == ownership::mine) return list({});
-  return list({number(how == ownership::gone ? 1 : -1)});
+/// In the format of a renewal of one lease.
+inline resp::reply of_renewal(ownership state) {
+  if (state == ownership::mine) return list({});
+  return list({number(state == ownership::gone ? 1 : -1)});
 }
 
 }  // namespace holdfast::engine::quorum_replies

@@ -1,4 +1,4 @@
-// How the masters stand, and what goes to all of them.
+// The state of the masters, and what goes to all of them.
 
 #include <algorithm>
 #include <utility>
@@ -9,34 +9,35 @@
 
 namespace holdfast::engine {
 
-void quorum::send(net::request what) {
+void quorum::send(net::request request) {
   introduce();
-  std::make_shared<broadcast_command>(*this, std::move(what))->run();
+  std::make_shared<broadcast_command>(*this, std::move(request))->run();
 }
 
-/// Those that aren't there would have it never end.
+/// Absent masters would keep it from ever being idle.
 bool quorum::idle() const noexcept {
-  return std::ranges::all_of(nodes_, [](auto const& one) { return one->absent() || one->server().idle(); });
+  return std::ranges::all_of(nodes_,
+                             [](auto const& node) { return node->absent() || node->server().idle(); });
 }
 
 bool quorum::up() const noexcept {
   auto const there =
-      std::ranges::count_if(nodes_, [](auto const& one) { return !one->absent() && one->server().up(); });
+      std::ranges::count_if(nodes_, [](auto const& node) { return !node->absent() && node->server().up(); });
   return std::cmp_greater_equal(there, majority());
 }
 
 std::shared_ptr<error const> quorum::down_because() const noexcept {
-  auto const away = std::ranges::count_if(nodes_, [](auto const& one) { return one->absent(); });
-  return nodes_.size() - static_cast<std::size_t>(away) < majority() ? why_unknown({}) : nullptr;
+  auto const away = std::ranges::count_if(nodes_, [](auto const& node) { return node->absent(); });
+  return nodes_.size() - static_cast<std::size_t>(away) < majority() ? unconfirmed({}) : nullptr;
 }
 
 std::shared_ptr<error const> quorum::too_few() const {
   std::string reasons;
   std::size_t away = 0;
-  for (auto const& one : nodes_) {
-    if (!one->absent()) continue;
+  for (auto const& node : nodes_) {
+    if (!node->absent()) continue;
     ++away;
-    reasons += "; " + one->why_absent();
+    reasons += "; " + node->absence_reason();
   }
   if (nodes_.size() - away >= majority()) {
     return std::make_shared<error const>(
@@ -49,20 +50,21 @@ std::shared_ptr<error const> quorum::too_few() const {
                              std::to_string(majority()) + " are needed" + reasons);
 }
 
-void quorum::shut(std::shared_ptr<error const> const& why) {
-  shut_why_ = why;
+void quorum::shut(std::shared_ptr<error const> const& reason) {
+  shut_reason_ = reason;
   subscriptions_.clear();
-  for (auto const& one : nodes_) one->server().shut(why);
+  for (auto const& node : nodes_) node->server().shut(reason);
   while (!resting_.empty()) {
-    auto const one = *resting_.begin();
-    one->fail(why);
+    auto const round = *resting_.begin();
+    round->fail(reason);
   }
 }
 
-void quorum::listen(std::string const& channel, topology::channel_of whose, net::subscriber::listener& who) {
+void quorum::listen(std::string const& channel, topology::channel_of scope,
+                    net::subscriber::listener& listener) {
   auto const known = subscriptions_.find(channel);
   if (known == subscriptions_.end()) {
-    subscriptions_.try_emplace(channel, on_, nodes_, channel, whose, who);
+    subscriptions_.try_emplace(channel, loop_, nodes_, channel, scope, listener);
   } else {
     known->second.listen();
   }

@@ -8,7 +8,7 @@
 namespace holdfast::engine {
 namespace {
 
-/// How long the word of a minority is kept for others to say the same: a few times what an answer takes.
+/// How long a message from a minority is held back for further copies: a multiple of the usual answer time.
 constexpr int times_usual = 2;
 constexpr std::chrono::milliseconds shortest_moment{1};
 constexpr std::chrono::milliseconds longest_moment{20};
@@ -17,25 +17,28 @@ constexpr std::chrono::milliseconds longest_moment{20};
 
 class quorum_subscriptions::subscription final : public net::subscriber::listener {
  public:
-  explicit subscription(quorum_subscriptions& home) : home_{home} {}
+  explicit subscription(quorum_subscriptions& parent) : parent_{parent} {}
 
-  void on_subscribed() override { home_.on_subscribed(*this); }
-  void on_message(std::string_view message) override { home_.on_message(message); }
-  void on_refused(std::string const& words) override {
+  void on_subscribed() override { parent_.on_subscribed(*this); }
+  void on_message(std::string_view message) override { parent_.on_message(message); }
+  void on_refused(std::string const& text) override {
     refused = true;
-    home_.on_refused(words);
+    parent_.on_refused(text);
   }
 
   bool open = false;
   bool refused = false;
 
  private:
-  quorum_subscriptions& home_;
+  quorum_subscriptions& parent_;
 };
 
-quorum_subscriptions::quorum_subscriptions(reactor::loop& on, quorum_nodes& whom, std::string const& channel,
-                                           topology::channel_of whose, net::subscriber::listener& who)
-    : on_{on}, nodes_{whom}, channel_{channel}, whose_{whose}, who_{who}, silence_{[this] { on_silence(); }} {
+quorum_subscriptions::quorum_subscriptions(reactor::loop& loop, quorum_nodes& nodes,
+                                           std::string const& channel, topology::channel_of scope,
+                                           net::subscriber::listener& listener)
+    : loop_{loop}, nodes_{nodes}, channel_{channel}, scope_{scope}, listener_{listener}, silence_{[this] {
+        on_silence();
+      }} {
   subscriptions_.reserve(nodes_.size());
   for (std::size_t i = 0; i != nodes_.size(); ++i)
     subscriptions_.push_back(std::make_unique<subscription>(*this));
@@ -49,59 +52,60 @@ quorum_subscriptions::quorum_subscriptions(reactor::loop& on, quorum_nodes& whom
 
 void quorum_subscriptions::listen() {
   for (std::size_t i = 0; i != nodes_.size(); ++i) {
-    if (!subscriptions_[i]->refused) nodes_[i]->server().listen(channel_, whose_, *subscriptions_[i]);
+    if (!subscriptions_[i]->refused) nodes_[i]->server().listen(channel_, scope_, *subscriptions_[i]);
   }
 }
 
 quorum_subscriptions::~quorum_subscriptions() { forget(); }
 
 void quorum_subscriptions::forget() noexcept {
-  for (auto const& one : nodes_) one->server().forget(channel_);
+  for (auto const& node : nodes_) node->server().forget(channel_);
 }
 
-/// Those behind the majority bring no news, unless one comes back: what it said meanwhile is lost.
-void quorum_subscriptions::on_subscribed(subscription& one) {
-  auto const again = std::exchange(one.open, true);
+/// Confirmations beyond the majority bring no news, except a repeated one: messages sent meanwhile are lost.
+void quorum_subscriptions::on_subscribed(subscription& source) {
+  auto const again = std::exchange(source.open, true);
   if (!again) ++open_;
   if (open_ == majority_of(nodes_.size()) || (again && open_ > majority_of(nodes_.size())))
-    who_.on_subscribed();
+    listener_.on_subscribed();
 }
 
-/// What is said behind the majority may be news again, and is passed on at once.
+/// A copy beyond the majority may be a new message, and is passed on at once.
 void quorum_subscriptions::on_message(std::string_view message) {
-  auto known = std::ranges::find(pending_, message, &pending_message::words);
+  auto known = std::ranges::find(pending_, message, &pending_message::text);
   if (known == pending_.end()) {
-    // In order, should the usual time have become shorter.
+    // Keeps the order when the usual time has become shorter.
     auto const before = pending_.empty() ? time_point{} : pending_.back().over;
     pending_.push_back(
-        {.words = std::string{message}, .over = std::max(before, boot_clock::now() + moment())});
+        {.text = std::string{message}, .over = std::max(before, boot_clock::now() + moment())});
     known = std::prev(pending_.end());
-    if (!silence_.armed()) on_.arm(silence_, known->over);
+    if (!silence_.armed()) loop_.arm(silence_, known->over);
   } else {
-    ++known->heard;
+    ++known->copies;
   }
-  if (!known->told && known->heard < majority_of(nodes_.size())) return;
-  known->told = true;
-  who_.on_message(message);  // which may end this
+  if (!known->passed_on && known->copies < majority_of(nodes_.size())) return;
+  known->passed_on = true;
+  listener_.on_message(message);  // which may destroy this object
 }
 
-/// A minority said it, and no more came: queues don't agree, or masters are away.
+/// The time of the oldest message is up. If only a minority sent it, the queues don't agree, or masters are
+/// absent.
 void quorum_subscriptions::on_silence() {
   auto const oldest = std::move(pending_.front());
   pending_.pop_front();
-  if (!pending_.empty()) on_.arm(silence_, pending_.front().over);
-  if (!oldest.told) who_.on_message(oldest.words);  // which may end this
+  if (!pending_.empty()) loop_.arm(silence_, pending_.front().over);
+  if (!oldest.passed_on) listener_.on_message(oldest.text);  // which may destroy this object
 }
 
 std::chrono::nanoseconds quorum_subscriptions::moment() const noexcept {
   std::chrono::nanoseconds usual{};
-  for (auto const& one : nodes_) usual = std::max(usual, one->usual());
+  for (auto const& node : nodes_) usual = std::max(usual, node->usual());
   return std::clamp<std::chrono::nanoseconds>(times_usual * usual, shortest_moment, longest_moment);
 }
 
-void quorum_subscriptions::on_refused(std::string const& words) {
+void quorum_subscriptions::on_refused(std::string const& text) {
   ++refused_;
-  if (refused_ == nodes_.size() - majority_of(nodes_.size()) + 1) who_.on_refused(words);
+  if (refused_ == nodes_.size() - majority_of(nodes_.size()) + 1) listener_.on_refused(text);
 }
 
 }  // namespace holdfast::engine

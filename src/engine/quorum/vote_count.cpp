@@ -5,87 +5,90 @@
 
 namespace holdfast::engine {
 
-quorum::vote_count::vote_count(quorum& home, std::size_t leases, word which, reader read, events tell)
-    : fan_out{home.on_, home.nodes_},
-      backend_{home},
-      which_{which},
+quorum::vote_count::vote_count(quorum& backend, std::size_t leases, word finality, reader read,
+                               events handlers)
+    : fan_out{backend.loop_, backend.nodes_},
+      backend_{backend},
+      finality_{finality},
       read_{std::move(read)},
-      tell_{std::move(tell)},
-      expected_(home.nodes_.size()),
+      events_{std::move(handlers)},
+      expected_(backend.nodes_.size()),
       leases_(leases),
       result_{.leases = std::vector<ownership>(leases, ownership::unknown)} {}
 
-void quorum::vote_count::ask(std::size_t who, call const& what, scripting::send_options patience) {
-  expected_[who] = which_ == word::last && !node(who).absent();
-  fan_out::send({.who = who}, scripting::to_run(what, {}, patience));
+void quorum::vote_count::ask(std::size_t master, call const& script, scripting::send_options send) {
+  expected_[master] = finality_ == word::last && !node(master).absent();
+  fan_out::send({.master = master}, scripting::to_run(script, {}, send));
 }
 
-void quorum::vote_count::answered(question what, net::response&& how) {
-  if (how.reply.is_error()) result_.refusal = how.reply;
-  auto const said = how.failure || how.reply.is_error() ? std::vector<ownership>{} : read_(how);
-  for (std::size_t i = 0; i != said.size(); ++i) {
-    auto& one = leases_[i];
-    if (said[i] == ownership::mine) {
-      ++one.mine;
-    } else if (said[i] == ownership::foreign) {
-      ++one.foreign;
+void quorum::vote_count::answered(question asked, net::response&& response) {
+  if (response.reply.is_error()) result_.refusal = response.reply;
+  auto const states =
+      response.failure || response.reply.is_error() ? std::vector<ownership>{} : read_(response);
+  for (std::size_t i = 0; i != states.size(); ++i) {
+    auto& votes = leases_[i];
+    if (states[i] == ownership::mine) {
+      ++votes.ours;
+    } else if (states[i] == ownership::foreign) {
+      ++votes.foreign;
     } else {
-      ++one.gone;
-      one.gone_at.push_back(what.who);
+      ++votes.gone;
+      votes.gone_masters.push_back(asked.master);
     }
   }
-  if (!said.empty()) result_.sent_at = std::min(result_.sent_at, how.sent_at);
+  if (!states.empty()) result_.sent_at = std::min(result_.sent_at, response.sent_at);
   count();
 }
 
-void quorum::vote_count::overdue(std::size_t who) {
-  auto const wait = expected_[who] && owes(who) && node(who).server().down_because() == nullptr && !over_;
-  expected_[who] = false;
+void quorum::vote_count::overdue(std::size_t master) {
+  auto const wait =
+      expected_[master] && owes(master) && node(master).server().down_because() == nullptr && !over_;
+  expected_[master] = false;
   if (wait) {
-    wait_on(who, begun_ + backend_.config_.reply_timeout);
+    wait_on(master, begun_ + backend_.config_.reply_timeout);
   } else {
     count();
   }
 }
 
-ownership quorum::vote_count::say(lease const& what) const noexcept {
+ownership quorum::vote_count::decide(lease_votes const& votes) const noexcept {
   auto const needed = majority_of(masters());
-  if (what.mine >= needed) return ownership::mine;
-  if (masters() - what.gone - what.foreign >= needed) return ownership::unknown;
-  return what.gone >= what.foreign ? ownership::gone : ownership::foreign;
+  if (votes.ours >= needed) return ownership::mine;
+  if (masters() - votes.gone - votes.foreign >= needed) return ownership::unknown;
+  return votes.gone >= votes.foreign ? ownership::gone : ownership::foreign;
 }
 
 void quorum::vote_count::count() {
-  auto const me = shared_from_this();
+  auto const self = shared_from_this();
   if (!asked_) {
     asked_ = true;
     if (over_) return;
   }
   if (over_) {
-    tell_gone();
+    report_gone();
     return;
   }
   auto waited_for = false;
   for (std::size_t i = 0; i != masters(); ++i) waited_for = waited_for || pending(i);
-  auto const open =
-      std::ranges::any_of(leases_, [this](lease const& one) { return say(one) == ownership::unknown; });
+  auto const open = std::ranges::any_of(
+      leases_, [this](lease_votes const& votes) { return decide(votes) == ownership::unknown; });
   if (open && waited_for) return;
   over_ = true;
-  for (std::size_t i = 0; i != leases_.size(); ++i) result_.leases[i] = say(leases_[i]);
-  std::exchange(tell_.done, {})(std::move(result_));
-  tell_gone();
+  for (std::size_t i = 0; i != leases_.size(); ++i) result_.leases[i] = decide(leases_[i]);
+  std::exchange(events_.done, {})(std::move(result_));
+  report_gone();
 }
 
 void quorum::vote_count::give_up() noexcept {
-  if (!std::exchange(over_, true)) std::exchange(tell_.done, {})(std::move(result_));
+  if (!std::exchange(over_, true)) std::exchange(events_.done, {})(std::move(result_));
 }
 
-/// Also of those that said so later.
-void quorum::vote_count::tell_gone() {
-  if (!tell_.gone) return;
+/// Also called for answers that come later.
+void quorum::vote_count::report_gone() {
+  if (!events_.gone) return;
   for (std::size_t i = 0; i != leases_.size(); ++i) {
-    if (say(leases_[i]) != ownership::mine) continue;
-    for (auto const who : std::exchange(leases_[i].gone_at, {})) tell_.gone(who, i);
+    if (decide(leases_[i]) != ownership::mine) continue;
+    for (auto const master : std::exchange(leases_[i].gone_masters, {})) events_.gone(master, i);
   }
 }
 

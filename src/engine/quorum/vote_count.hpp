@@ -1,4 +1,4 @@
-/// What several masters say of leases that were released or renewed.
+/// Counts what several masters answer about leases that were released or renewed.
 #pragma once
 
 #include <functional>
@@ -9,16 +9,16 @@
 
 namespace holdfast::engine {
 
-/// Over as soon as a majority has spoken for each lease, or can't be had; no later than the slowest master
-/// that is there has answered, or has let its time pass. Of a last word, which isn't asked for again, more
-/// depends: whoever falls silent then is waited for as long as a single server would be.
+/// Ends as soon as each lease is decided by a majority, or can't be; at the latest when each master that is
+/// present has answered, or its time is up. A last request isn't repeated, so more depends on it: a master
+/// that falls silent then is waited for as long as a single server would be.
 class quorum::vote_count final : public fan_out {
  public:
   /// How one master found each lease; empty: it didn't say.
   using reader = std::function<std::vector<ownership>(net::response const&)>;
 
   struct result {
-    std::vector<ownership> leases{};         ///< unknown, until there is more to say
+    std::vector<ownership> leases{};         ///< unknown where undecided
     time_point sent_at = time_point::max();  ///< the earliest of the requests that count
     resp::reply refusal{};                   ///< the last
   };
@@ -26,57 +26,58 @@ class quorum::vote_count final : public fan_out {
   /// `gone`: a master doesn't know a lease that a majority knows.
   struct events {
     callback<void(result&&)> done;
-    std::function<void(std::size_t who, std::size_t lease)> gone;
+    std::function<void(std::size_t master, std::size_t index)> gone;
   };
 
+  /// The request is one of many about the leases, or the last one.
   enum class word { one_of_many, last };
 
-  vote_count(quorum& home, std::size_t leases, word which, reader read, events tell);
+  vote_count(quorum& backend, std::size_t leases, word finality, reader read, events handlers);
 
-  /// Of all masters those that `wanted` says. Throws std::bad_alloc when they can't all be asked: then nobody
-  /// hears of those that could.
+  /// Sends the script to all masters that `wanted` selects. Throws std::bad_alloc when one of them can't be
+  /// asked; then no handler is called.
   template <class Wanted>
-  void ask_all(Wanted wanted, call const& what, scripting::send_options patience) {
-    auto const me = shared_from_this();
+  void ask_all(Wanted wanted, call const& script, scripting::send_options send) {
+    auto const self = shared_from_this();
     try {
       for (std::size_t i = 0; i != masters(); ++i) {
-        if (wanted(i)) ask(i, what, patience);
+        if (wanted(i)) ask(i, script, send);
       }
     } catch (...) {
       over_ = true;
-      tell_ = {};
+      events_ = {};
       throw;
     }
     count();
   }
 
  private:
-  void ask(std::size_t who, call const& what, scripting::send_options patience);
-  /// All have been asked.
+  void ask(std::size_t master, call const& script, scripting::send_options send);
+  /// Only after all have been asked.
   void count();
 
-  struct lease {
-    std::size_t mine = 0;
+  struct lease_votes {
+    std::size_t ours = 0;
     std::size_t gone = 0;
     std::size_t foreign = 0;
-    std::vector<std::size_t> gone_at{};
+    std::vector<std::size_t> gone_masters{};
   };
 
-  void answered(question what, net::response&& how) override;
-  void overdue(std::size_t who) override;
+  void answered(question asked, net::response&& response) override;
+  void overdue(std::size_t master) override;
   void give_up() noexcept override;
-  [[nodiscard]] ownership say(lease const& what) const noexcept;
-  void tell_gone();
+  [[nodiscard]] ownership decide(lease_votes const& votes) const noexcept;
+  void report_gone();
 
   quorum& backend_;
-  word const which_;
+  word const finality_;
   reader read_;
-  events tell_;
+  events events_;
   time_point const begun_ = boot_clock::now();
-  std::vector<bool> expected_;  ///< masters that were there when they were asked, and have time left
+  std::vector<bool> expected_;  ///< masters that were present when they were asked, and have time left
   bool asked_ = false;
   bool over_ = false;
-  std::vector<lease> leases_;
+  std::vector<lease_votes> leases_;
   result result_;
 };
 

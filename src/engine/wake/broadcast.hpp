@@ -1,4 +1,4 @@
-/// Broadcast: channels on which every process that waits for a name is told.
+/// Broadcast: channels that every process hears that waits for a name.
 #pragma once
 
 #include <cstdint>
@@ -15,34 +15,34 @@
 
 namespace holdfast::engine {
 
-/// The channels that the bids of one client listen to: each subscribed once, however many bids. As a rule
-/// what a message says doesn't matter: whoever hears it asks again. All under the client's lock.
+/// The channels that the contenders of one client listen to, each subscribed once. Usually the text of a
+/// message doesn't matter: a contender that hears it asks again. All under the client's lock.
 class broadcast {
  public:
   struct events {
-    std::function<void(std::uint64_t bid)> woken;
-    /// Reads the messages, in place of waking all bids; empty: they are all woken.
+    std::function<void(std::uint64_t contender)> woken;
+    /// Reads the messages, in place of waking all contenders; empty: all are woken.
     std::function<void(std::string const& channel, std::string_view message)> said;
-    std::function<void(std::uint64_t bid)> open;  ///< all its channels are heard from now on; look again
-    std::function<void(std::string const& channel, std::string const& words)> refused;
+    std::function<void(std::uint64_t contender)> open;  ///< all its channels are subscribed now; look again
+    std::function<void(std::string const& channel, std::string const& text)> refused;
   };
 
-  /// What becomes of a channel that nobody listens to any more.
+  /// What becomes of a channel after its last contender has left.
   enum class afterwards {
-    linger,  ///< kept for a while: the next wait for the same name comes soon, as a rule
-    forget,  ///< it was one bid's own
+    linger,  ///< kept for a while: usually the next wait for the same name comes soon
+    forget,  ///< unsubscribed: it was one contender's own
   };
 
-  /// `whose`: all the channels that it will be given.
-  broadcast(reactor::loop& on, lock_backend& whom, topology::channel_of whose, events tell);
+  /// `scope`: of all channels.
+  broadcast(reactor::loop& loop, lock_backend& backend, topology::channel_of scope, events handlers);
   ~broadcast();
 
-  /// Has the bid told of what these channels say. True: they are all open already. When it throws the bid
+  /// Subscribes the contender to the channels. True: all are open already. When it throws, the contender
   /// listens to none.
-  bool listen(std::uint64_t bid, std::vector<std::string> const& channels);
-  /// The same, but only if they are all open already.
-  bool join(std::uint64_t bid, std::vector<std::string> const& channels);
-  void leave(std::uint64_t bid, afterwards how) noexcept;
+  bool listen(std::uint64_t contender, std::vector<std::string> const& channels);
+  /// The same, but only if all are open already.
+  bool join(std::uint64_t contender, std::vector<std::string> const& channels);
+  void leave(std::uint64_t contender, afterwards fate) noexcept;
 
   [[nodiscard]] bool idle() const noexcept { return channels_.empty(); }
   [[nodiscard]] bool refused() const noexcept { return refused_; }
@@ -50,22 +50,22 @@ class broadcast {
  private:
   class channel;
 
-  [[nodiscard]] bool hears(std::uint64_t bid) const;
-  void on_subscribed(channel const& which);
-  void on_message(channel const& which, std::string_view message);
-  void on_refused(std::string name, std::string const& words);
+  [[nodiscard]] bool hears(std::uint64_t contender) const;
+  void on_subscribed(channel const& entry);
+  void on_message(channel const& entry, std::string_view message);
+  void on_refused(std::string name, std::string const& text);
   [[nodiscard]] channel& open(std::string const& name);
-  void rest(channel& one) noexcept;
-  void drop(std::unordered_map<std::string, std::unique_ptr<channel>>::iterator which) noexcept;
+  void rest(channel& entry) noexcept;
+  void drop(std::unordered_map<std::string, std::unique_ptr<channel>>::iterator position) noexcept;
   void sweep();
 
-  reactor::loop& on_;
-  lock_backend& whom_;
-  topology::channel_of const whose_;
-  events tell_;
+  reactor::loop& loop_;
+  lock_backend& backend_;
+  topology::channel_of const scope_;
+  events events_;
   std::unordered_map<std::string, std::unique_ptr<channel>> channels_;
-  std::list<channel*> idle_;  ///< nobody listens to these; the one for longest first
-  std::unordered_map<std::uint64_t, std::vector<channel*>> bids_;
+  std::list<channel*> idle_;  ///< channels without a contender; the one idle for longest first
+  std::unordered_map<std::uint64_t, std::vector<channel*>> contenders_;
   reactor::timer timer_;
   bool refused_ = false;
 };

@@ -27,30 +27,30 @@ bool number(std::string_view& text, Number& out) {
 
 std::optional<turn> read_turn(std::string_view message) {
   auto const kind = word(message);
-  turn what;
-  if (!number(message, what.number)) return std::nullopt;
+  turn result;
+  if (!number(message, result.number)) return std::nullopt;
   if (kind == "granted") {
     granted grant;
     if (!number(message, grant.token) || !number(message, grant.count)) return std::nullopt;
-    what.grant = grant;
+    result.grant = grant;
   } else if (kind != "woken") {
     return std::nullopt;
   }
-  what.name = message;
-  return what;
+  result.name = message;
+  return result;
 }
 
-inbox::inbox(lock_backend& whom, std::string const& uuid, events tell)
-    : tell_{std::move(tell)}, whom_{whom}, channel_{names::inbox(uuid)} {}
+inbox::inbox(lock_backend& backend, std::string const& uuid, events handlers)
+    : events_{std::move(handlers)}, backend_{backend}, channel_{names::inbox(uuid)} {}
 
-void inbox::on_refused(std::string const& words) {
+void inbox::on_refused(std::string const& text) {
   refused_ = true;
-  tell_.refused(words);
+  events_.refused(text);
 }
 
 void inbox::on_message(std::string_view message) {
   std::uint64_t holder = 0;
-  if (word(message) == "asked" && number(message, holder)) tell_.asked(holder);
+  if (word(message) == "asked" && number(message, holder)) events_.asked(holder);
 }
 
 }  // namespace holdfast::engine

@@ -1,5 +1,5 @@
-/// What a client is told by messages, on channels of its own: that it's its turn for a lock, or that somebody
-/// wants one back that it holds.
+/// The messages to one client, on channels of its own: it is its turn for a lock, or somebody asks for a lock
+/// that it holds.
 #pragma once
 
 #include <cstdint>
@@ -13,38 +13,38 @@
 
 namespace holdfast::engine {
 
-/// In the inbox that a client has for one lock: "woken <number> <name>" (waiter, ask again), or "granted
-/// <number> <token> <tokens> <name>" (it is yours, for a short while).
+/// A message in a client's inbox for one lock: "woken <number> <name>" (ask again), or "granted <number>
+/// <token> <tokens> <name>" (the lock is yours, for a short while). The number is the contender's.
 struct turn {
   std::uint64_t number = 0;
   std::optional<granted> grant{};
   std::string_view name{};  ///< of the lock; in the message
 };
-/// Nullopt: nothing to us. A newer Holdfast may send more kinds.
+/// Nullopt: another kind of message, perhaps of a newer Holdfast.
 [[nodiscard]] std::optional<turn> read_turn(std::string_view message);
 
-/// The channel on which a client is asked for what it holds: "asked <number>" (somebody releases it by force:
-/// look at the key beside the lock that says so). All under the client's lock.
+/// The channel on which a client is asked for a lock that it holds: "asked <number>" (somebody releases it by
+/// force: look at the key beside the lock). All under the client's lock.
 class inbox final : net::subscriber::listener {
  public:
   struct events {
     std::function<void(std::uint64_t number)> asked;
-    std::function<void(std::string const& words)> refused;
+    std::function<void(std::string const& text)> refused;
   };
 
-  inbox(lock_backend& whom, std::string const& uuid, events tell);
+  inbox(lock_backend& backend, std::string const& uuid, events handlers);
 
   void open() {
-    if (!refused_) whom_.listen(channel_, topology::channel_of::client, *this);
+    if (!refused_) backend_.listen(channel_, topology::channel_of::client, *this);
   }
 
  private:
   void on_subscribed() override {}
   void on_message(std::string_view message) override;
-  void on_refused(std::string const& words) override;
+  void on_refused(std::string const& text) override;
 
-  events tell_;
-  lock_backend& whom_;
+  events events_;
+  lock_backend& backend_;
   std::string channel_;
   bool refused_ = false;
 };

@@ -12,7 +12,7 @@ namespace fair_calls {
 
 namespace lua = scripts::redisson_fair;
 
-/// Keys of one lock. The strings must live as long as the call is being made.
+/// Keys of one lock. The strings must outlive the making of the call.
 struct keys {
   explicit keys(std::string_view name)
       : lock{name},
@@ -23,41 +23,41 @@ struct keys {
   std::string timeouts;
 };
 
-call acquire(std::string_view name, acquire_request const& how) {
+call acquire(std::string_view name, acquire_request const& request) {
   keys const k{name};
-  auto const channel = told_on(name, how.policy);
+  auto const channel = release_channel(name, request.policy);
   return lua::acquire{.lock = {k.lock},
                       .queue = {k.queue},
                       .timeouts = {k.timeouts},
-                      .owner = how.owner,
-                      .ttl_ms = how.ttl.count(),
-                      .handoffs = how.tokens,
-                      .mode = how.join ? "join" : "ask",
-                      .credit_ms = how.policy.credit.count(),
-                      .publish = word_of(how.policy.publish),
+                      .owner = request.owner,
+                      .ttl_ms = request.ttl.count(),
+                      .handoffs = request.tokens,
+                      .mode = request.join ? "join" : "ask",
+                      .credit_ms = request.policy.credit.count(),
+                      .publish = word_of(request.policy.publish),
                       .channel = channel}();
 }
 
-call release(owned what, release_policy how) {
-  keys const k{what.name};
-  auto const channel = told_on(what.name, how);
+call release(owned lease, release_policy policy) {
+  keys const k{lease.name};
+  auto const channel = release_channel(lease.name, policy);
   return lua::release{.lock = {k.lock},
                       .queue = {k.queue},
                       .timeouts = {k.timeouts},
-                      .owner = what.owner,
-                      .publish = word_of(how.publish),
+                      .owner = lease.owner,
+                      .publish = word_of(policy.publish),
                       .channel = channel}();
 }
 
-call abandon(owned what, release_policy how) {
-  keys const k{what.name};
-  auto const channel = told_on(what.name, how);
+call abandon(owned lease, release_policy policy) {
+  keys const k{lease.name};
+  auto const channel = release_channel(lease.name, policy);
   return lua::abandon{.lock = {k.lock},
                       .queue = {k.queue},
                       .timeouts = {k.timeouts},
-                      .owner = what.owner,
-                      .credit_ms = how.credit.count(),
-                      .publish = word_of(how.publish),
+                      .owner = lease.owner,
+                      .credit_ms = policy.credit.count(),
+                      .publish = word_of(policy.publish),
                       .channel = channel}();
 }
 

@@ -11,67 +11,67 @@ using namespace engine;
 namespace lua = scripts::redisson_lock;
 namespace lua_fenced = scripts::redisson_fenced;
 
-/// How many subscribers of the line's channel are ours.
-int own_ears(acquire_request const& next) { return next.listening ? 1 : 0; }
+/// Number of our own subscriptions to the queue's channel.
+int own_subscriptions(acquire_request const& next) { return next.listening ? 1 : 0; }
 
-call acquire(std::string_view name, acquire_request const& how) {
+call acquire(std::string_view name, acquire_request const& request) {
   return lua::acquire{
-      .lock = {name}, .owner = how.owner, .ttl_ms = how.ttl.count(), .handoffs = how.tokens}();
+      .lock = {name}, .owner = request.owner, .ttl_ms = request.ttl.count(), .handoffs = request.tokens}();
 }
 
-call acquire_fenced(std::string_view name, acquire_request const& how) {
+call acquire_fenced(std::string_view name, acquire_request const& request) {
   auto const counter = names::redisson::token(name);
   return lua_fenced::acquire{.lock = {name},
                              .counter = {counter},
-                             .owner = how.owner,
-                             .ttl_ms = how.ttl.count(),
-                             .tokens = how.tokens}();
+                             .owner = request.owner,
+                             .ttl_ms = request.ttl.count(),
+                             .tokens = request.tokens}();
 }
 
-call release(owned what, release_policy how) {
-  auto const channel = told_on(what.name, how);
+call release(owned lease, release_policy policy) {
+  auto const channel = release_channel(lease.name, policy);
   return lua::release{
-      .lock = {what.name}, .owner = what.owner, .publish = word_of(how.publish), .channel = channel}();
+      .lock = {lease.name}, .owner = lease.owner, .publish = word_of(policy.publish), .channel = channel}();
 }
 
-call pass(owned what, release_policy how, acquire_request const& next) {
-  auto const channel = told_on(what.name, how);
-  return lua::pass{.lock = {what.name},
-                   .owner = what.owner,
-                   .publish = word_of(how.publish),
+call pass(owned lease, release_policy policy, acquire_request const& next) {
+  auto const channel = release_channel(lease.name, policy);
+  return lua::pass{.lock = {lease.name},
+                   .owner = lease.owner,
+                   .publish = word_of(policy.publish),
                    .channel = channel,
-                   .own_ears = own_ears(next),
+                   .own_ears = own_subscriptions(next),
                    .next = next.owner,
                    .ttl_ms = next.ttl.count(),
                    .handoffs = next.tokens}();
 }
 
-call pass_fenced(owned what, release_policy how, acquire_request const& next) {
-  auto const counter = names::redisson::token(what.name);
-  auto const channel = told_on(what.name, how);
-  return lua_fenced::pass{.lock = {what.name},
+call pass_fenced(owned lease, release_policy policy, acquire_request const& next) {
+  auto const counter = names::redisson::token(lease.name);
+  auto const channel = release_channel(lease.name, policy);
+  return lua_fenced::pass{.lock = {lease.name},
                           .counter = {counter},
-                          .owner = what.owner,
-                          .publish = word_of(how.publish),
+                          .owner = lease.owner,
+                          .publish = word_of(policy.publish),
                           .channel = channel,
-                          .own_ears = own_ears(next),
+                          .own_ears = own_subscriptions(next),
                           .next = next.owner,
                           .ttl_ms = next.ttl.count(),
                           .tokens = next.tokens}();
 }
 
-call abandon(owned what, release_policy how) {
-  auto const channel = told_on(what.name, how);
+call abandon(owned lease, release_policy policy) {
+  auto const channel = release_channel(lease.name, policy);
   return lua::abandon{
-      .lock = {what.name}, .owner = what.owner, .publish = word_of(how.publish), .channel = channel}();
+      .lock = {lease.name}, .owner = lease.owner, .publish = word_of(policy.publish), .channel = channel}();
 }
 
 std::vector<std::string> channels(std::string_view name, std::string_view /*owner*/) {
   return {names::redisson::lock_channel(name)};
 }
 
-/// They differ only in where a lease comes from.
-constexpr recipe of(decltype(recipe::acquire) acquire, decltype(recipe::pass) pass) {
+/// The recipes differ only in how a lease is acquired.
+constexpr recipe recipe_with(decltype(recipe::acquire) acquire, decltype(recipe::pass) pass) {
   return {.order = order::barging,
           .queues = false,
           .acquire = acquire,
@@ -95,9 +95,9 @@ call give_ttl(milliseconds ttl, std::string_view mode, std::span<owned const> le
   lua::renew script{.locks = {}, .ttl_ms = ttl.count(), .mode = mode, .owners = {}};
   script.locks.reserve(leases.size());
   script.owners.reserve(leases.size());
-  for (auto const& one : leases) {
-    script.locks.push_back({one.name});
-    script.owners.emplace_back(one.owner);
+  for (auto const& lease : leases) {
+    script.locks.push_back({lease.name});
+    script.owners.emplace_back(lease.owner);
   }
   return script();
 }
@@ -109,26 +109,26 @@ call set_ttl(milliseconds ttl, std::span<owned const> leases) { return give_ttl(
 
 namespace {
 
-/// Nobody is told: whoever of this wire waits would come, find a majority taken, and give back its votes in
-/// the same way.
-call yield(owned what, std::string_view /*ticket*/, std::uint64_t /*number*/) {
+/// Publishes nothing: a waiter on this wire would request the lock, find a majority taken, and give back its
+/// votes in the same way.
+call yield(owned lease, std::string_view /*ticket*/, std::uint64_t /*number*/) {
   return lua::release{
-      .lock = {what.name}, .owner = what.owner, .publish = word_of(publishing::counted), .channel = ""}();
+      .lock = {lease.name}, .owner = lease.owner, .publish = word_of(publishing::counted), .channel = ""}();
 }
 
 constexpr voting by_votes{.yield = yield};
 
-constexpr recipe of_several(recipe one) {
-  one.pass = nullptr;  // the next caller asks behind the release
-  one.read_pass = nullptr;
-  one.votes = &by_votes;
-  return one;
+constexpr recipe voting_recipe(recipe protocol) {
+  protocol.pass = nullptr;  // the next caller requests the lock after the release
+  protocol.read_pass = nullptr;
+  protocol.votes = &by_votes;
+  return protocol;
 }
 
 }  // namespace
 
-constinit recipe const quorum = of_several(of(acquire, pass));
-constinit recipe const lock = of(acquire, pass);
-constinit recipe const fenced = of(acquire_fenced, pass_fenced);
+constinit recipe const quorum = voting_recipe(recipe_with(acquire, pass));
+constinit recipe const lock = recipe_with(acquire, pass);
+constinit recipe const fenced = recipe_with(acquire_fenced, pass_fenced);
 
 }  // namespace holdfast::sync::redisson

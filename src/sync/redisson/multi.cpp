@@ -21,24 +21,26 @@ std::vector<key> keys_of(std::string_view joined) {
 }
 
 std::vector<std::string> channels(std::string_view joined, std::string_view /*owner*/) {
-  std::vector<std::string> all;
-  for (auto const name : split_names(joined)) all.push_back(names::redisson::lock_channel(name));
-  return all;
+  std::vector<std::string> result;
+  for (auto const name : split_names(joined)) result.push_back(names::redisson::lock_channel(name));
+  return result;
 }
 
-call acquire(std::string_view name, acquire_request const& how) {
-  return lua::acquire{
-      .locks = keys_of(name), .owner = how.owner, .ttl_ms = how.ttl.count(), .handoffs = how.tokens}();
+call acquire(std::string_view name, acquire_request const& request) {
+  return lua::acquire{.locks = keys_of(name),
+                      .owner = request.owner,
+                      .ttl_ms = request.ttl.count(),
+                      .handoffs = request.tokens}();
 }
 
-/// Release and abandon are given the same.
+/// Release and abandon take the same arguments.
 template <class Script>
-call give_back(owned what, release_policy how) {
-  auto const told = how.quiet ? std::vector<std::string>{} : channels(what.name, what.owner);
-  return Script{.locks = keys_of(what.name),
-                .owner = what.owner,
-                .publish = word_of(how.publish),
-                .channels = {told.begin(), told.end()}}();
+call give_back(owned lease, release_policy policy) {
+  auto const release_channels = policy.quiet ? std::vector<std::string>{} : channels(lease.name, lease.owner);
+  return Script{.locks = keys_of(lease.name),
+                .owner = lease.owner,
+                .publish = word_of(policy.publish),
+                .channels = {release_channels.begin(), release_channels.end()}}();
 }
 
 call give_ttl(milliseconds ttl, std::string_view mode, std::span<owned const> leases) {

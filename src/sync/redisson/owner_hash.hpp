@@ -1,4 +1,4 @@
-/// What the exclusive locks on Redisson's wire have in common.
+/// Shared by the exclusive locks on Redisson's wire.
 #pragma once
 
 #include <string>
@@ -10,9 +10,10 @@
 
 namespace holdfast::sync::redisson {
 
-/// Where a script tells that a lock is free; empty: nowhere.
-[[nodiscard]] inline std::string told_on(std::string_view name, engine::release_policy const& how) {
-  return how.quiet ? std::string{} : names::redisson::lock_channel(name);
+/// The channel on which a script publishes that a lock is free; empty: none.
+[[nodiscard]] inline std::string release_channel(std::string_view name,
+                                                 engine::release_policy const& policy) {
+  return policy.quiet ? std::string{} : names::redisson::lock_channel(name);
 }
 
 [[nodiscard]] call renew(engine::milliseconds ttl, std::span<engine::owned const> leases);

@@ -17,41 +17,41 @@ using names::redisson::permits;
 using names::redisson::semaphore_channel;
 namespace lua = scripts::redisson_permit;
 
-call acquire(std::string_view name, acquire_request const& how) {
-  auto const out = permits(name);
-  auto const id = permit_id(how.owner);
+call acquire(std::string_view name, acquire_request const& request) {
+  auto const permits_key = permits(name);
+  auto const id = permit_id(request.owner);
   auto const channel = semaphore_channel(name);
   return lua::acquire{.counter = {name},
-                      .permits = {out},
+                      .permits = {permits_key},
                       .id = id,
-                      .ttl_ms = how.ttl.count(),
-                      .size = how.amount,
-                      .publish = word_of(how.policy.publish),
+                      .ttl_ms = request.ttl.count(),
+                      .size = request.amount,
+                      .publish = word_of(request.policy.publish),
                       .channel = channel}();
 }
 
-/// Also ends a bid: it may have a permit by now.
-call release(owned what, release_policy how) {
-  auto const out = permits(what.name);
-  auto const id = permit_id(what.owner);
-  auto const channel = semaphore_channel(what.name);
-  return lua::release{.counter = {what.name},
-                      .permits = {out},
+/// Also ends a contender, which may have a permit by now.
+call release(owned lease, release_policy policy) {
+  auto const permits_key = permits(lease.name);
+  auto const id = permit_id(lease.owner);
+  auto const channel = semaphore_channel(lease.name);
+  return lua::release{.counter = {lease.name},
+                      .permits = {permits_key},
                       .id = id,
-                      .publish = word_of(how.publish),
+                      .publish = word_of(policy.publish),
                       .channel = channel}();
 }
 
 call give_ttl(milliseconds ttl, std::string_view mode, std::span<owned const> leases) {
-  std::vector<std::string> out;
+  std::vector<std::string> permits_keys;
   std::vector<std::string> ids;
-  for (auto const& one : leases) {
-    out.push_back(permits(one.name));
-    ids.push_back(permit_id(one.owner));
+  for (auto const& lease : leases) {
+    permits_keys.push_back(permits(lease.name));
+    ids.push_back(permit_id(lease.owner));
   }
   lua::renew script{.all_permits = {}, .ttl_ms = ttl.count(), .mode = mode, .ids = {}};
-  for (auto const& one : out) script.all_permits.push_back({one});
-  for (auto const& one : ids) script.ids.emplace_back(one);
+  for (auto const& permits_key : permits_keys) script.all_permits.push_back({permits_key});
+  for (auto const& id : ids) script.ids.emplace_back(id);
   return script();
 }
 

@@ -11,10 +11,10 @@ constexpr std::size_t uuid_length = 36;
 
 std::optional<std::string> from_hex(std::string_view digits) {
   std::string bytes;
-  for (std::size_t at = 0; at + 1 < digits.size(); at += 2) {
+  for (std::size_t position = 0; position + 1 < digits.size(); position += 2) {
     unsigned byte = 0;
-    auto const* const end = digits.data() + at + 2;
-    if (auto const [rest, bad] = std::from_chars(digits.data() + at, end, byte, 16);
+    auto const* const end = digits.data() + position + 2;
+    if (auto const [rest, bad] = std::from_chars(digits.data() + position, end, byte, 16);
         bad != std::errc{} || rest != end) {
       return std::nullopt;
     }
@@ -27,8 +27,8 @@ std::optional<std::string> from_hex(std::string_view digits) {
 
 std::string permit_id(std::string_view owner) {
   std::string digits;
-  for (auto const one : owner.substr(0, uuid_length)) {
-    if (one != '-') digits += one;
+  for (auto const digit : owner.substr(0, uuid_length)) {
+    if (digit != '-') digits += digit;
   }
   auto bytes = from_hex(digits).value_or("");
   bytes.resize(id_bytes);
@@ -36,9 +36,9 @@ std::string permit_id(std::string_view owner) {
   auto const text = owner.substr(std::min(owner.size(), uuid_length + 1));
   std::from_chars(text.data(), text.data() + text.size(), number);
   unsigned carry = 0;
-  for (auto at = id_bytes; at-- > id_bytes / 2; number >>= 8) {
-    carry += static_cast<unsigned char>(bytes[at]) + static_cast<unsigned>(number & 0xff);
-    bytes[at] = static_cast<char>(carry & 0xff);
+  for (auto position = id_bytes; position-- > id_bytes / 2; number >>= 8) {
+    carry += static_cast<unsigned char>(bytes[position]) + static_cast<unsigned>(number & 0xff);
+    bytes[position] = static_cast<char>(carry & 0xff);
     carry >>= 8;
   }
   return bytes;

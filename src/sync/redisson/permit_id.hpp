@@ -7,10 +7,10 @@
 
 namespace holdfast::sync::redisson {
 
-/// Of an owner id `<client uuid>:<n>`: the uuid's bytes, with n added to the last eight. The 16 bytes.
+/// 16 bytes from an owner id `<client uuid>:<n>`: the uuid's bytes, with n added to the last eight.
 [[nodiscard]] std::string permit_id(std::string_view owner);
 
-/// 32 digits, in lower case.
+/// 32 hexadecimal digits, in lower case.
 [[nodiscard]] std::string shown(std::string_view permit_id);
 
 /// Nothing unless it is 32 hexadecimal digits.

@@ -1,4 +1,4 @@
-// RReadWriteLock: a hash of who is in it and how, and a key for the life of each reader's hold.
+// RReadWriteLock: a hash of the holders and their modes, and a key for the lifetime of each reader's hold.
 
 #include <string>
 #include <string_view>
@@ -23,29 +23,32 @@ namespace names = names::redisson;
 
 std::string writer_id(std::string_view owner) { return std::string{owner}.append(":write"); }
 
-/// What the scripts make the names of all holds from.
+/// The prefix from which the scripts make the names of all lifetime keys.
 std::string lives_of(std::string_view name) { return names::suffixed(name, {}); }
 
-/// Where those who wait are told; empty: nobody is.
-std::string channel_for(std::string_view name, release_policy const& how) {
-  return how.quiet ? std::string{} : names::rw_channel(name);
+/// The channel on which a script notifies the waiters; empty: none.
+std::string channel_for(std::string_view name, release_policy const& policy) {
+  return policy.quiet ? std::string{} : names::rw_channel(name);
 }
 
-call read_acquire(std::string_view name, acquire_request const& how) {
-  auto const life = names::reader_timeout(name, how.owner);
-  return lua::read_acquire{
-      .lock = {name}, .life = {life}, .owner = how.owner, .ttl_ms = how.ttl.count(), .tokens = how.tokens}();
-}
-
-call read_release(owned what, release_policy how) {
-  auto const life = names::reader_timeout(what.name, what.owner);
-  auto const lives = lives_of(what.name);
-  auto const channel = channel_for(what.name, how);
-  return lua::read_release{.lock = {what.name},
+call read_acquire(std::string_view name, acquire_request const& request) {
+  auto const life = names::reader_timeout(name, request.owner);
+  return lua::read_acquire{.lock = {name},
                            .life = {life},
-                           .owner = what.owner,
+                           .owner = request.owner,
+                           .ttl_ms = request.ttl.count(),
+                           .tokens = request.tokens}();
+}
+
+call read_release(owned lease, release_policy policy) {
+  auto const life = names::reader_timeout(lease.name, lease.owner);
+  auto const lives = lives_of(lease.name);
+  auto const channel = channel_for(lease.name, policy);
+  return lua::read_release{.lock = {lease.name},
+                           .life = {life},
+                           .owner = lease.owner,
                            .lives = lives,
-                           .publish = word_of(how.publish),
+                           .publish = word_of(policy.publish),
                            .channel = channel}();
 }
 
@@ -55,10 +58,10 @@ call give_readers_ttl(milliseconds ttl, std::string_view mode, std::span<owned c
   lua::read_renew script{.keys = {}, .ttl_ms = ttl.count(), .mode = mode, .owners = {}};
   script.keys.reserve(2 * leases.size());
   script.owners.reserve(leases.size());
-  for (auto const& one : leases) {
-    lives.push_back(names::reader_timeout(one.name, one.owner));
-    script.keys.push_back({one.name});
-    script.owners.emplace_back(one.owner);
+  for (auto const& lease : leases) {
+    lives.push_back(names::reader_timeout(lease.name, lease.owner));
+    script.keys.push_back({lease.name});
+    script.owners.emplace_back(lease.owner);
   }
   for (auto const& life : lives) script.keys.push_back({life});
   return script();
@@ -71,22 +74,22 @@ call set_readers_ttl(milliseconds ttl, std::span<owned const> leases) {
   return give_readers_ttl(ttl, exactly, leases);
 }
 
-call write_acquire(std::string_view name, acquire_request const& how) {
+call write_acquire(std::string_view name, acquire_request const& request) {
   return lua::write_acquire{
-      .lock = {name}, .owner = how.owner, .ttl_ms = how.ttl.count(), .tokens = how.tokens}();
+      .lock = {name}, .owner = request.owner, .ttl_ms = request.ttl.count(), .tokens = request.tokens}();
 }
 
-call write_release(owned what, release_policy how) {
-  auto const channel = channel_for(what.name, how);
+call write_release(owned lease, release_policy policy) {
+  auto const channel = channel_for(lease.name, policy);
   return lua::write_release{
-      .lock = {what.name}, .owner = what.owner, .publish = word_of(how.publish), .channel = channel}();
+      .lock = {lease.name}, .owner = lease.owner, .publish = word_of(policy.publish), .channel = channel}();
 }
 
-call write_pass(owned what, release_policy how, acquire_request const& next) {
-  auto const channel = channel_for(what.name, how);
-  return lua::write_pass{.lock = {what.name},
-                         .owner = what.owner,
-                         .publish = word_of(how.publish),
+call write_pass(owned lease, release_policy policy, acquire_request const& next) {
+  auto const channel = channel_for(lease.name, policy);
+  return lua::write_pass{.lock = {lease.name},
+                         .owner = lease.owner,
+                         .publish = word_of(policy.publish),
                          .channel = channel,
                          .next = next.owner,
                          .ttl_ms = next.ttl.count(),
@@ -94,14 +97,14 @@ call write_pass(owned what, release_policy how, acquire_request const& next) {
                          .own = next.listening ? 1 : 0}();
 }
 
-/// A writer's hold is a field like that of an exclusive lock, by another name.
+/// A writer's hold is a field like that of an exclusive lock, under another name.
 call give_writers_ttl(decltype(recipe::renew) give, milliseconds ttl, std::span<owned const> leases) {
   std::vector<std::string> ids;
   std::vector<owned> fields;
   ids.reserve(leases.size());
   fields.reserve(leases.size());
-  for (auto const& one : leases) {
-    fields.push_back({.name = one.name, .owner = ids.emplace_back(writer_id(one.owner))});
+  for (auto const& lease : leases) {
+    fields.push_back({.name = lease.name, .owner = ids.emplace_back(writer_id(lease.owner))});
   }
   return give(ttl, fields);
 }
@@ -113,15 +116,15 @@ call set_writers_ttl(milliseconds ttl, std::span<owned const> leases) {
   return give_writers_ttl(set_ttl, ttl, leases);
 }
 
-call abandon(owned what, release_policy how) {
-  auto const life = names::reader_timeout(what.name, what.owner);
-  auto const lives = lives_of(what.name);
-  auto const channel = channel_for(what.name, how);
-  return lua::abandon{.lock = {what.name},
+call abandon(owned lease, release_policy policy) {
+  auto const life = names::reader_timeout(lease.name, lease.owner);
+  auto const lives = lives_of(lease.name);
+  auto const channel = channel_for(lease.name, policy);
+  return lua::abandon{.lock = {lease.name},
                       .life = {life},
-                      .owner = what.owner,
+                      .owner = lease.owner,
                       .lives = lives,
-                      .publish = word_of(how.publish),
+                      .publish = word_of(policy.publish),
                       .channel = channel}();
 }
 
@@ -159,12 +162,12 @@ constinit engine::recipe const writer{.queues = false,
                                       .channels = rw_calls::channels,
                                       .id_of = rw_calls::writer_id};
 
-call downgrade(owned what, milliseconds ttl, publishing publish) {
-  auto const life = rw_calls::names::reader_timeout(what.name, what.owner);
-  auto const channel = rw_calls::names::rw_channel(what.name);
-  return rw_calls::lua::downgrade{.lock = {what.name},
+call downgrade(owned lease, milliseconds ttl, publishing publish) {
+  auto const life = rw_calls::names::reader_timeout(lease.name, lease.owner);
+  auto const channel = rw_calls::names::rw_channel(lease.name);
+  return rw_calls::lua::downgrade{.lock = {lease.name},
                                   .life = {life},
-                                  .owner = what.owner,
+                                  .owner = lease.owner,
                                   .ttl_ms = ttl.count(),
                                   .publish = word_of(publish),
                                   .channel = channel}();

@@ -16,25 +16,25 @@ namespace semaphore_calls {
 using names::redisson::done;
 namespace lua = scripts::redisson_semaphore;
 
-/// How long the server knows what a bid has taken. Longer than the engine tries to give back what a bid
-/// nobody wants any more may have taken, which is a minute; not much longer, since each acquisition has such
-/// a note.
-constexpr milliseconds bid_is_noted{120'000};
+/// Lifetime of the mark that records what a contender has taken. Longer than the engine tries to give back
+/// what an abandoned contender may have taken, which is a minute; not much longer, since each acquisition has
+/// such a mark.
+constexpr milliseconds mark_ttl{120'000};
 
-call acquire(std::string_view name, acquire_request const& how) {
-  auto const note = done(name, how.owner);
+call acquire(std::string_view name, acquire_request const& request) {
+  auto const mark = done(name, request.owner);
   return lua::acquire{
-      .counter = {name}, .done = {note}, .amount = how.amount, .done_ms = bid_is_noted.count()}();
+      .counter = {name}, .done = {mark}, .amount = request.amount, .done_ms = mark_ttl.count()}();
 }
 
-call abandon(owned what, release_policy how) {
-  auto const note = done(what.name, what.owner);
-  auto const channel = names::redisson::semaphore_channel(what.name);
-  return lua::abandon{.counter = {what.name},
-                      .done = {note},
-                      .publish = word_of(how.publish),
+call abandon(owned lease, release_policy policy) {
+  auto const mark = done(lease.name, lease.owner);
+  auto const channel = names::redisson::semaphore_channel(lease.name);
+  return lua::abandon{.counter = {lease.name},
+                      .done = {mark},
+                      .publish = word_of(policy.publish),
                       .channel = channel,
-                      .done_ms = bid_is_noted.count()}();
+                      .done_ms = mark_ttl.count()}();
 }
 
 }  // namespace semaphore_calls

@@ -20,21 +20,21 @@ void check_name(std::string_view kind, std::string const& name) {
   check_redisson_name(name);
 }
 
-void check_number(std::string_view what, std::string const& name, std::int64_t number, std::int64_t least,
+void check_number(std::string_view quantity, std::string const& name, std::int64_t number, std::int64_t least,
                   std::int64_t most) {
-  check(number >= least && number <= most, std::string{what} + " \"" + name + "\" must be from " +
+  check(number >= least && number <= most, std::string{quantity} + " \"" + name + "\" must be from " +
                                                std::to_string(least) + " to " + std::to_string(most) +
                                                ", not " + std::to_string(number));
 }
 
-shared_counter::shared_counter(std::shared_ptr<engine::core> core, std::string name, std::string_view what,
-                               std::string channel)
-    : core_{std::move(core)}, name_{std::move(name)}, what_{what}, channel_{std::move(channel)} {}
+shared_counter::shared_counter(std::shared_ptr<engine::core> core, std::string name,
+                               std::string_view expected, std::string channel)
+    : core_{std::move(core)}, name_{std::move(name)}, expected_{expected}, channel_{std::move(channel)} {}
 
 std::optional<std::int64_t> shared_counter::read() {
-  auto const how = ask(scripts::redisson_number::read{.counter = {name_}, .what = what_}());
-  if (how.reply.is_nil()) return std::nullopt;
-  return how.reply.integer;
+  auto const response = ask(scripts::redisson_number::read{.counter = {name_}, .what = expected_}());
+  if (response.reply.is_nil()) return std::nullopt;
+  return response.reply.integer;
 }
 
 bool shared_counter::try_set(std::int64_t number, std::int64_t message) {
@@ -46,14 +46,14 @@ bool shared_counter::try_set(std::int64_t number, std::int64_t message) {
                                                   .publish = publish(),
                                                   .channel = channel_,
                                                   .done_ms = idempotency_marks::kept_ms,
-                                                  .what = what_}) == 1;
+                                                  .what = expected_}) == 1;
 }
 
-net::response shared_counter::ask(call const& what) {
-  // As one that waits for a lock: through the time in which a slot moves, or a server loads its data.
-  auto how = core_->ask_server(what, {.while_down = net::retry_policy::steady});
-  if (how.reply.is_error()) throw error{*engine::explain(how.reply, name_, core_->url())};
-  return how;
+net::response shared_counter::ask(call const& script) {
+  // Waits, like a caller that waits for a lock, while a slot moves or a server loads its data.
+  auto response = core_->ask_server(script, {.while_down = net::retry_policy::steady});
+  if (response.reply.is_error()) throw error{*engine::explain(response.reply, name_, core_->url())};
+  return response;
 }
 
 }  // namespace holdfast::sync::redisson

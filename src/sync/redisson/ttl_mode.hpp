@@ -1,11 +1,11 @@
-/// How a script that renews gives a ttl.
+/// Modes of the scripts that set a ttl.
 #pragma once
 
 #include <string_view>
 
 namespace holdfast::sync::redisson {
 
-/// How a renewal treats a ttl that is longer than its own.
+/// A renewal keeps (at_least) or replaces (exactly) a ttl that is longer than its own.
 constexpr std::string_view at_least = "at least";
 constexpr std::string_view exactly = "exactly";
 

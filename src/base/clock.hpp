@@ -1,7 +1,9 @@
 /// The clock of deadlines.
 #pragma once
 
+#include <atomic>
 #include <chrono>
+#include <cstdint>
 #include <ctime>
 
 namespace holdfast {
@@ -16,7 +18,12 @@ struct boot_clock {
   using time_point = std::chrono::time_point<boot_clock>;
   static constexpr bool is_steady = true;
 
+  /// The time in nanoseconds that a simulation has in place of the machine's, for the whole process; 0: none.
+  static inline constinit std::atomic<std::int64_t> stand_in{0};
+
   static time_point now() noexcept {
+    if (auto const simulated = stand_in.load(std::memory_order_relaxed); simulated != 0)
+      return time_point{duration{simulated}};
     std::timespec t{};
     ::clock_gettime(CLOCK_BOOTTIME, &t);
     return time_point{std::chrono::seconds{t.tv_sec} + std::chrono::nanoseconds{t.tv_nsec}};

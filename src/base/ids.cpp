@@ -3,6 +3,7 @@
 #include <sys/random.h>
 
 #include <array>
+#include <atomic>
 #include <cerrno>
 #include <cstddef>
 #include <string_view>
@@ -11,9 +12,15 @@
 namespace holdfast {
 namespace {
 
+constinit std::atomic<std::uint64_t (*)()> stand_in{nullptr};
+
 template <std::size_t N>
 std::array<unsigned char, N> random_bytes() {
   std::array<unsigned char, N> bytes{};
+  if (auto* const source = stand_in.load(std::memory_order_relaxed); source != nullptr) {
+    for (auto& byte : bytes) byte = static_cast<unsigned char>(source());
+    return bytes;
+  }
   std::size_t have = 0;
   while (have < N) {
     ssize_t const n = ::getrandom(bytes.data() + have, N - have, 0);
@@ -47,6 +54,10 @@ std::uint64_t random_seed() {
   std::uint64_t seed = 0;
   for (auto const byte : random_bytes<8>()) seed = seed << 8 | byte;
   return seed;
+}
+
+void stand_in_for_randomness(std::uint64_t (*source)()) noexcept {
+  stand_in.store(source, std::memory_order_relaxed);
 }
 
 }  // namespace holdfast

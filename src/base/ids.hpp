@@ -14,4 +14,7 @@ namespace holdfast {
 /// A seed for a pseudo-random engine, from the same source.
 [[nodiscard]] std::uint64_t random_seed();
 
+/// Where both take their numbers from in place of the kernel; null: the kernel. For a simulation.
+void stand_in_for_randomness(std::uint64_t (*source)()) noexcept;
+
 }  // namespace holdfast

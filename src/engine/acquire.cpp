@@ -106,7 +106,7 @@ void core::time_up(waiter& caller) noexcept {
   } else if (contender != nullptr && contender->current == contender::state::asking) {
     // A server that couldn't be asked is no busy lock. Where the first reply is due it decides, unless it may
     // take as long as an outage. Where replicas have to acknowledge, each reply decides.
-    caller.failure = servers_->down_because();
+    caller.failure = backend_->down_because();
     auto const first_reply = !contender->answered && !caller.steadfast;
     if (!caller.failure && !caller.once && (first_reply || caller.options->acknowledged())) {
       only_try(caller);

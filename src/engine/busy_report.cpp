@@ -37,15 +37,15 @@ void core::note_busy(waiter const& caller) noexcept try {
   } else if (queue.contender && queue.contender->last.heard_at != time_point{}) {
     auto const& last = queue.contender->last;
     auto const age = boot_clock::now() - last.heard_at;
-    info.holder.owner = last.what.holder;
-    if (last.what.held_for.count() >= 0 && !uuid_of(last.what.holder).empty()) {
-      info.held_for = last.what.held_for + rounded(age);
+    info.holder.owner = last.reply.holder;
+    if (last.reply.held_for.count() >= 0 && !uuid_of(last.reply.holder).empty()) {
+      info.held_for = last.reply.held_for + rounded(age);
     }
-    if (last.what.pttl.count() >= 0) {
+    if (last.reply.pttl.count() >= 0) {
       info.ttl_left =
-          std::max(last.what.pttl - std::chrono::duration_cast<milliseconds>(age), milliseconds{0});
+          std::max(last.reply.pttl - std::chrono::duration_cast<milliseconds>(age), milliseconds{0});
     }
-    info.ahead = last.what.ahead < 0 ? -1 : ahead + last.what.ahead;
+    info.ahead = last.reply.ahead < 0 ? -1 : ahead + last.reply.ahead;
   } else {
     return;  // no busy reply has come
   }

@@ -80,8 +80,7 @@ void core::prepare() {
 }
 
 lease_state_ptr core::acquire(lock_queue_ptr const& queue, effective_options_ptr const& options,
-                              patience_time wait, std::stop_token const& stop, int amount,
-                              outages in_outage) {
+                              wait_limit wait, std::stop_token const& stop, int amount, outages in_outage) {
   if (forked()) check_usable();
   if (stop.stop_requested()) throw error{errc::cancelled, cancelled(*queue)};
   auto const end = wait ? boot_clock::now() + *wait : time_point::max();
@@ -113,9 +112,8 @@ lease_state_ptr core::acquire(lock_queue_ptr const& queue, effective_options_ptr
   return std::move(caller.lease);
 }
 
-void core::async_acquire(lock_queue_ptr const& queue, effective_options_ptr const& options,
-                         patience_time wait, std::stop_token stop, acquire_handler done, int amount,
-                         outages in_outage) {
+void core::async_acquire(lock_queue_ptr const& queue, effective_options_ptr const& options, wait_limit wait,
+                         std::stop_token stop, acquire_handler done, int amount, outages in_outage) {
   if (forked()) check_usable();
   reactor::lock hold{loop_.mutex()};
   prepare();
@@ -191,7 +189,7 @@ std::vector<net::response> core::wait_for_answers(std::size_t count, Send send) 
 
 std::vector<net::response> core::run_scripts(std::span<call const> scripts, scripting::send_options send) {
   return wait_for_answers(scripts.size(), [&](std::size_t i, callback<void(net::response&&)> done) {
-    servers_->run(scripts[i], std::move(done), send);
+    backend_->run(scripts[i], std::move(done), send);
   });
 }
 
@@ -217,8 +215,8 @@ resp::reply core::ask_server(std::span<std::string_view const> command, std::str
   auto responses = wait_for_answers(1, [&](std::size_t, callback<void(net::response&&)> done) {
     net::request request{.done = std::move(done)};
     resp::append_command(request.bytes, command);
-    if (!key.empty()) request.slot = servers_->slot_of(key);
-    servers_->send(std::move(request));
+    if (!key.empty()) request.slot = backend_->slot_of(key);
+    backend_->send(std::move(request));
   });
   return std::move(responses.front().reply);
 }
@@ -227,7 +225,7 @@ std::vector<std::string> core::masters() {
   auto const known = [this] {
     if (forked()) check_usable();
     reactor::lock const hold{loop_.mutex()};
-    return servers_->masters();
+    return backend_->masters();
   };
   auto all = known();
   if (!all.empty()) return all;
@@ -241,7 +239,7 @@ resp::reply core::ask_master(std::string const& master, std::span<std::string_vi
   auto responses = wait_for_answers(1, [&](std::size_t, callback<void(net::response&&)> done) {
     net::request request{.done = std::move(done)};
     resp::append_command(request.bytes, command);
-    servers_->send_to(master, std::move(request));
+    backend_->send_to(master, std::move(request));
   });
   return std::move(responses.front().reply);
 }

@@ -81,7 +81,7 @@ contender& core::open_contender(lock_queue& queue) {
   if (auto& subscriptions = subscriptions_of(queue); !subscriptions.idle() && by_message(queue))
     opened->listening = subscriptions.join(number, channels_of(queue, opened->owner));
   try {
-    bids_.emplace(number, &queue);
+    contenders_.emplace(number, &queue);
   } catch (...) {
     subscriptions_of(queue).leave(number, broadcast::afterwards::linger);
     throw;
@@ -126,7 +126,7 @@ void core::ask_again_soon(lock_queue& queue, std::uint64_t number) noexcept {
 /// The contender is over here; the server may still have traces of it.
 void core::end_contender(lock_queue& queue) noexcept {
   auto const number = queue.contender->number;
-  bids_.erase(number);
+  contenders_.erase(number);
   queue.contender.reset();
   if (queue.protocol().channels == nullptr) {
     lock_inboxes_.leave(number, broadcast::afterwards::linger);
@@ -162,7 +162,7 @@ void core::drop_orphan(lock_queue& queue, std::uint64_t number) noexcept {
   auto const late = outrun_.extract(number);
   auto const kept_until = late ? late.mapped() : time_point{};
   if (kept_until == time_point{}) {
-    if (!in_use(queue, number)) abandon(queue, number, terms_of({}));
+    if (!in_use(queue, number)) abandon(queue, number, policy_of({}));
     return;
   }
   // If the last ttl overtook it in the same way, it has given the key its usual ttl.
@@ -184,7 +184,7 @@ acquire_request core::next_request(lock_queue& queue) {
   contender.ttl = options.ttl;
   contender.amount = first.amount;
   contender.requested_join = by_message(queue) && !first.once;
-  contender.policy = terms_of(options);
+  contender.policy = policy_of(options);
   contender.since = first.since;
   return {.owner = contender.owner,
           .ttl = contender.ttl,
@@ -225,7 +225,7 @@ void core::try_send_acquire(lock_queue& queue) {
     ask_acknowledged(queue, request, while_down);
     return;
   }
-  servers_->acquire(queue.protocol(), queue.name(), request,
+  backend_->acquire(queue.protocol(), queue.name(), request,
                     [this, pin = lock_queue_ptr{&queue}, number = contender.number](
                         net::response&& response) { on_acquire_reply(*pin, number, response); },
                     {.while_down = while_down});

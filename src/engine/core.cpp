@@ -34,7 +34,7 @@ std::string explain_late_copies(std::string const& reason) {
 
 }  // namespace
 
-core::core(net::deployment_url url, client_options options)
+core::core(net::deployment_url url, client_options options, deployment_maker const& make_deployment)
     : uuid_{make_uuid()},
       options_{std::move(options)},
       url_{std::move(url)},
@@ -49,11 +49,11 @@ core::core(net::deployment_url url, client_options options)
       }},
       settings_{make_settings(url_.server, options_, unended_)},
       generation_{fork_generation()},
-      servers_{make_servers()},
-      renewer_{loop_, *servers_, stats_,
+      backend_{make_backend(make_deployment)},
+      renewer_{loop_, *backend_, stats_,
                [this](lease_state& lease, loss_cause cause) { lose(lease, cause); }},
       inbox_{
-          *servers_,
+          *backend_,
           uuid_,
           {.asked = [this](std::uint64_t number) { on_hint(number); },
            .refused =
@@ -66,7 +66,7 @@ core::core(net::deployment_url url, client_options options)
                  });
                }}},
       broadcast_{loop_,
-                 *servers_,
+                 *backend_,
                  topology::channel_of::object,
                  {.woken = [this](std::uint64_t number) { on_woken(number); },
                   .said = {},
@@ -74,7 +74,7 @@ core::core(net::deployment_url url, client_options options)
                   .refused = [this](std::string const& channel,
                                     std::string const& text) { on_channel_refused(channel, text); }}},
       lock_inboxes_{loop_,
-                    *servers_,
+                    *backend_,
                     topology::channel_of::lock,
                     {.woken = {},
                      .said = [this](std::string const& channel,
@@ -83,7 +83,7 @@ core::core(net::deployment_url url, client_options options)
                      .refused = [this](std::string const& channel,
                                        std::string const& text) { on_turns_refused(channel, text); }}},
       presence_{loop_,
-                *servers_,
+                *backend_,
                 {.uuid = uuid_, .label = options_.label},
                 [this] { return stats_.held_now != 0 || stats_.waiting_now != 0; },
                 [this] {
@@ -101,7 +101,7 @@ core::core(net::deployment_url url, client_options options)
 
 core::~core() = default;
 
-std::unique_ptr<lock_backend> core::make_servers() {
+std::unique_ptr<lock_backend> core::make_backend(deployment_maker const& make_deployment) {
   topology::events handlers{
       .moved = [this](std::string const& server) { on_moved(server); },
       .broken =
@@ -115,7 +115,7 @@ std::unique_ptr<lock_backend> core::make_servers() {
     return std::make_unique<quorum>(loop_, url_.hosts, settings_, stats_, std::move(handlers), no_memory_);
   }
   return std::make_unique<single_backend>(
-      topology::make_deployment(loop_, url_, settings_, stats_, std::move(handlers)), no_memory_);
+      make_deployment(loop_, url_, settings_, stats_, std::move(handlers)), no_memory_);
 }
 
 void core::check_kind(votes needed) const {
@@ -162,7 +162,7 @@ effective_options_ptr core::share(lock_options const& options) {
 publishing core::publishing_now() {
   if (forked()) return publishing::counted;
   reactor::lock const hold{loop_.mutex()};
-  return how_to_publish();
+  return publish_method();
 }
 
 lock_queue_ptr core::pin(recipe const& protocol, std::string_view name) {
@@ -170,10 +170,10 @@ lock_queue_ptr core::pin(recipe const& protocol, std::string_view name) {
   check_kind(protocol.votes != nullptr ? votes::majority : votes::none);
   reactor::lock const hold{loop_.mutex()};
   check_usable();
-  if (auto const known = lines_.find(line_key{protocol, name}); known != lines_.end())
+  if (auto const known = queues_.find(queue_key{protocol, name}); known != queues_.end())
     return lock_queue_ptr{const_cast<lock_queue*>(&*known)};
   if (std::ranges::find(kinds_, &protocol) == kinds_.end()) kinds_.push_back(&protocol);
-  auto const& added = *lines_.emplace(*this, protocol, name).first;
+  auto const& added = *queues_.emplace(*this, protocol, name).first;
   if (!self_) self_ = shared_from_this();
   return lock_queue_ptr{const_cast<lock_queue*>(&added)};
 }
@@ -188,21 +188,21 @@ void core::unpin(lock_queue_ptr& queue) noexcept {
 }
 
 void core::erase(lock_queue& queue) noexcept {
-  lines_.erase(lines_.find(line_key{queue}));
+  queues_.erase(queues_.find(queue_key{queue}));
   // Not the end of this engine: the caller that drops a queue keeps the engine for the length of its call.
-  if (lines_.empty()) self_.reset();
+  if (queues_.empty()) self_.reset();
 }
 
 /// Waits until all requests sent before are answered; not longer than `until`, and not at all without a
 /// connection.
 void core::drain(reactor::lock& hold, time_point until) noexcept {
-  while ((!owed_.empty() || !servers_->idle()) && boot_clock::now() < until) {
+  while ((!owed_.empty() || !backend_->idle()) && boot_clock::now() < until) {
     if (!owed_.empty()) {
       nap(hold);
       continue;
     }
-    auto const down = servers_->down_because();
-    if (!servers_->up() && (!down || down->code() != std::errc::not_enough_memory)) return;
+    auto const down = backend_->down_because();
+    if (!backend_->up() && (!down || down->code() != std::errc::not_enough_memory)) return;
     try {
       wait_behind_all(hold, until);
     } catch (std::bad_alloc const&) {
@@ -219,7 +219,7 @@ void core::wait_behind_all(reactor::lock& hold, time_point until) {
     std::size_t remaining = 0;
     bool over = false;
   };
-  auto const all = servers_->masters();
+  auto const all = backend_->masters();
   auto const pings = std::make_shared<barrier>();
   auto const both_connections = acknowledging_.longest > milliseconds{0};
   pings->remaining = all.size() * (both_connections ? 2 : 1);
@@ -235,7 +235,7 @@ void core::wait_behind_all(reactor::lock& hold, time_point until) {
                              },
                          .role = role};
     resp::append_command(request.bytes, {"PING"});
-    servers_->send_to(master, std::move(request));
+    backend_->send_to(master, std::move(request));
   };
   for (auto const& master : all) {
     ping(master, net::connection_role::usual);
@@ -287,13 +287,13 @@ void core::lose_all() noexcept {
     }
     if (queue.protocol().release_unwanted != nullptr) {
       try {
-        together.add(lease, servers_->slot_of(queue.name()));
+        together.add(lease, backend_->slot_of(queue.name()));
         return;
       } catch (std::bad_alloc const&) {
         // It is released by itself.
       }
     }
-    if (!in_use(queue, lease.number())) send_release({lease, terms_of(lease.options())}, {});
+    if (!in_use(queue, lease.number())) send_release({lease, policy_of(lease.options())}, {});
   };
   for_each_queue([&](lock_queue& queue) {
     if (queue.holder != nullptr) give_up(*queue.holder);
@@ -317,8 +317,8 @@ void core::await_given_back(time_point begun) noexcept {
   // took the lock, and its own WAIT.
   drain(hold,
         begun + confirmation_wait + (acknowledging_.open > 0 ? 2 * acknowledging_.longest : milliseconds{0}));
-  told_unreleased_ = true;
-  auto const unsent = std::ranges::count(owed_, owed::kind::release, &owed::what);
+  unreleased_logged_ = true;
+  auto const unsent = std::ranges::count(owed_, owed::kind::release, &owed::type);
   if (auto const remaining = releasing_ + static_cast<std::size_t>(unsent); remaining > 0) {
     log(log_level::warning, [this, remaining] {
       return url() + ": the server hasn't confirmed in time that " + std::to_string(remaining) +
@@ -338,17 +338,17 @@ bool core::shut() noexcept {
   await_given_back(boot_clock::now());
   reactor::lock hold{loop_.mutex()};
   auto const alone = loop_.stop(hold, exiting_ != std::thread::id{});
-  servers_->shut(shut_down_);
+  backend_->shut(shut_down_);
   // Releases that were to be sent again: a caller may wait for their outcome, which is known now.
   while (!delayed_.empty()) {
-    auto now = std::move(delayed_.front().what);
+    auto now = std::move(delayed_.front().call);
     delayed_.pop_front();
     now();
   }
   owed_.clear();
   mending_.disarm();
-  for (auto const& queue : lines_) const_cast<lock_queue&>(queue).contender.reset();
-  bids_.clear();
+  for (auto const& queue : queues_) const_cast<lock_queue&>(queue).contender.reset();
+  contenders_.clear();
   loop_.leave(hold);  // runs the callbacks that are left
   return alone;
 }

@@ -42,7 +42,7 @@ enum class votes {
 };
 
 /// How long a caller waits; nullopt: without a limit. Zero or less: it only tries.
-using patience_time = std::optional<std::chrono::nanoseconds>;
+using wait_limit = std::optional<std::chrono::nanoseconds>;
 
 /// Work that failed for want of memory is retried after this pause, and at most so much of it is remembered.
 constexpr std::chrono::milliseconds memory_pause{20};
@@ -57,7 +57,12 @@ enum class outages {
 
 class core : public std::enable_shared_from_this<core> {
  public:
-  core(net::deployment_url url, client_options options);
+  /// Makes the deployment that a URL names; a simulation has its own.
+  using deployment_maker = std::function<std::unique_ptr<topology::deployment>(
+      reactor::loop&, net::deployment_url const&, net::settings const&, client_stats&, topology::events)>;
+
+  core(net::deployment_url url, client_options options,
+       deployment_maker const& make_deployment = topology::make_deployment);
   ~core();
   core(core const&) = delete;
   core& operator=(core const&) = delete;
@@ -80,9 +85,9 @@ class core : public std::enable_shared_from_this<core> {
   void unpin(lock_queue_ptr& queue) noexcept;
   /// `amount`: the number of permits. A kind of lock without leases grants a lease that is over already.
   [[nodiscard]] lease_state_ptr acquire(lock_queue_ptr const& queue, effective_options_ptr const& options,
-                                        patience_time wait, std::stop_token const& stop, int amount = 1,
+                                        wait_limit wait, std::stop_token const& stop, int amount = 1,
                                         outages in_outage = outages::told_of);
-  void async_acquire(lock_queue_ptr const& queue, effective_options_ptr const& options, patience_time wait,
+  void async_acquire(lock_queue_ptr const& queue, effective_options_ptr const& options, wait_limit wait,
                      std::stop_token stop, acquire_handler done, int amount = 1,
                      outages in_outage = outages::told_of);
   /// Drops a lease that was over when it was granted. The lease points at its queue, whose reference count
@@ -274,7 +279,7 @@ class core : public std::enable_shared_from_this<core> {
   struct leaving;
   void keep(lease_state& lease, std::optional<milliseconds> remaining, release_handler done) noexcept;
   void leave_key(lease_state& lease, std::optional<milliseconds> remaining, release_handler done) noexcept;
-  void stay_behind_answer(std::uint64_t number, time_point until) noexcept;
+  void outlast_response(std::uint64_t number, time_point until) noexcept;
   void set_last_ttl(std::shared_ptr<leaving> const& pending) noexcept;
   void set_last_ttl(lock_queue& queue, std::uint64_t number, time_point until, time_point deadline) noexcept;
   void send_last_ttl(lock_queue& queue, std::uint64_t number, time_point until, time_point give_up,
@@ -310,10 +315,10 @@ class core : public std::enable_shared_from_this<core> {
   // mend.cpp: work that failed for want of memory. All under the lock.
   struct owed {
     enum class kind { release, abandon, last_ttl };
-    lock_queue_ptr place;
+    lock_queue_ptr queue;
     std::uint64_t number;
-    kind what;
-    release_policy how;
+    kind type;
+    release_policy policy;
     time_point until;         ///< it is of no use afterwards
     time_point kept_until{};  ///< the end of the last ttl
   };
@@ -322,8 +327,8 @@ class core : public std::enable_shared_from_this<core> {
   void mend_soon() noexcept;
   void mend() noexcept;
 
-  [[nodiscard]] release_policy terms_of(lock_options const& options) const noexcept;
-  [[nodiscard]] publishing how_to_publish() const noexcept;
+  [[nodiscard]] release_policy policy_of(lock_options const& options) const noexcept;
+  [[nodiscard]] publishing publish_method() const noexcept;
 
   template <class Operation>
   [[nodiscard]] std::shared_ptr<ending> begin_ending(lease_state_ptr& lease, Operation operation) noexcept;
@@ -343,7 +348,7 @@ class core : public std::enable_shared_from_this<core> {
   [[nodiscard]] bool exiting_elsewhere() const noexcept {
     return exiting_ != std::thread::id{} && exiting_ != std::this_thread::get_id();
   }
-  [[nodiscard]] std::unique_ptr<lock_backend> make_servers();
+  [[nodiscard]] std::unique_ptr<lock_backend> make_backend(deployment_maker const& make_deployment);
   void drain(reactor::lock& hold, time_point until) noexcept;
   void wait_behind_all(reactor::lock& hold, time_point until);
   void nap(reactor::lock& hold) noexcept;
@@ -361,29 +366,29 @@ class core : public std::enable_shared_from_this<core> {
   /// `f` may drop its queue.
   template <class F>
   void for_each_queue(F f) noexcept {
-    for (auto next = lines_.begin(); next != lines_.end();) {
+    for (auto next = queues_.begin(); next != queues_.end();) {
       lock_queue_ptr const queue{const_cast<lock_queue*>(&*next++)};
       f(*queue);
     }
   }
 
   /// Two kinds of lock with one name have two queues; the kinds exclude each other at the server.
-  struct line_key {
+  struct queue_key {
     recipe const* protocol;
     std::string_view name;
-    line_key(lock_queue const& queue) noexcept : protocol{&queue.protocol()}, name{queue.name()} {}
-    line_key(recipe const& kind, std::string_view lock_name) noexcept : protocol{&kind}, name{lock_name} {}
-    friend bool operator==(line_key const&, line_key const&) = default;
+    queue_key(lock_queue const& queue) noexcept : protocol{&queue.protocol()}, name{queue.name()} {}
+    queue_key(recipe const& kind, std::string_view lock_name) noexcept : protocol{&kind}, name{lock_name} {}
+    friend bool operator==(queue_key const&, queue_key const&) = default;
   };
-  struct line_hash {
+  struct queue_hash {
     using is_transparent = void;
-    std::size_t operator()(line_key const& key) const noexcept {
+    std::size_t operator()(queue_key const& key) const noexcept {
       return std::hash<std::string_view>{}(key.name);
     }
   };
-  struct line_equal {
+  struct queue_equal {
     using is_transparent = void;
-    bool operator()(line_key const& a, line_key const& b) const noexcept { return a == b; }
+    bool operator()(queue_key const& a, queue_key const& b) const noexcept { return a == b; }
   };
 
   // Constant after construction.
@@ -399,9 +404,9 @@ class core : public std::enable_shared_from_this<core> {
   // Under the loop's lock.
   reactor::loop loop_;
   client_stats stats_;
-  std::unique_ptr<lock_backend> const servers_;
-  std::unordered_set<lock_queue, line_hash, line_equal> lines_;
-  std::unordered_map<std::uint64_t, lock_queue*> bids_;  ///< contenders by owner number, for messages
+  std::unique_ptr<lock_backend> const backend_;
+  std::unordered_set<lock_queue, queue_hash, queue_equal> queues_;
+  std::unordered_map<std::uint64_t, lock_queue*> contenders_;  ///< contenders by owner number, for messages
   /// Owners that were granted the lock by message during their request, until its response. The value: how
   /// long they have kept the key since; max(): for its ttl.
   std::unordered_map<std::uint64_t, time_point> outrun_;
@@ -416,7 +421,7 @@ class core : public std::enable_shared_from_this<core> {
   std::uint64_t last_number_ = 0;
   effective_options_ptr last_options_;
   struct delayed {
-    callback<void()> what{};
+    callback<void()> call{};
     reactor::timer bell{{}};
   };
   std::list<delayed> delayed_;
@@ -432,8 +437,8 @@ class core : public std::enable_shared_from_this<core> {
   std::vector<owed> owed_;                     ///< with room for most_owed from the beginning
   bool look_again_ = false;
   reactor::timer mending_{[this] { mend(); }};
-  std::size_t releasing_ = 0;     ///< releases that the server has yet to confirm
-  bool told_unreleased_ = false;  ///< their number at the end has been logged: no more single warnings
+  std::size_t releasing_ = 0;       ///< releases that the server has yet to confirm
+  bool unreleased_logged_ = false;  ///< their number at the end has been logged: no more single warnings
   bool closing_ = false;
   std::thread::id exiting_;  ///< the thread that has called exit()
   /// WAITs behind acquisitions, over a connection of their own.

@@ -55,7 +55,7 @@ call leave_queue(std::string_view name, std::string_view owner, publishing mode)
 /// if a kind with several names is in use, as it runs for each late message.
 bool core::is_over(std::uint64_t number, std::span<std::string_view const> names) const {
   if (closing_ || number == 0 || number > last_number_) return false;
-  if (bids_.contains(number) || departed_.has_left_key(number, boot_clock::now())) return false;
+  if (contenders_.contains(number) || departed_.has_left_key(number, boot_clock::now())) return false;
   for (auto const& [queue, holders] : shared_holders_) {
     if (holders.contains(number)) return false;
   }
@@ -63,11 +63,11 @@ bool core::is_over(std::uint64_t number, std::span<std::string_view const> names
     return queue.holder != nullptr && queue.holder->number() == number;
   };
   auto const has_one_name = [](recipe const* protocol) { return protocol->several == nullptr; };
-  if (!std::ranges::all_of(kinds_, has_one_name)) return std::ranges::none_of(lines_, holds);
+  if (!std::ranges::all_of(kinds_, has_one_name)) return std::ranges::none_of(queues_, holds);
   for (auto const name : names) {
     for (auto const* const protocol : kinds_) {
-      auto const known = lines_.find(line_key{*protocol, name});
-      if (known != lines_.end() && holds(*known)) return false;
+      auto const known = queues_.find(queue_key{*protocol, name});
+      if (known != queues_.end() && holds(*known)) return false;
     }
   }
   return true;
@@ -79,8 +79,8 @@ bool core::is_over(std::uint64_t number, std::span<std::string_view const> names
 void core::answer_for(std::uint64_t number, std::string_view name) {
   if (name.empty() || !is_over(number, {&name, 1})) return;
   auto const owner = owner_id(number);
-  auto const mode = how_to_publish();
-  servers_->run(is_quorum() ? leave_queue<scripts::quorum::abandon>(name, owner, mode)
+  auto const mode = publish_method();
+  backend_->run(is_quorum() ? leave_queue<scripts::quorum::abandon>(name, owner, mode)
                             : leave_queue<scripts::exclusive::abandon>(name, owner, mode),
                 {}, {.while_down = net::retry_policy::endless, .give_up = boot_clock::now() + grant_ttl});
 }
@@ -108,6 +108,8 @@ bool core::clear_ghost(lock_queue& queue, std::string_view holder) {
 void core::note_left_key(lease_state const& lease, milliseconds more) noexcept {
   auto const now = boot_clock::now();
   // The request that sets its last ttl may wait for the server until the deadline.
+  // A lease that a message granted has a short deadline, but is kept for its ttl, or has got that already.
+  if (lease.provisional) more = std::max(more, lease.options().ttl);
   std::chrono::nanoseconds const longer = std::min<milliseconds>(more, longest_key);
   auto const end = std::max(now, lease.deadline()) + longer;
   auto const drift = (longer + std::chrono::nanoseconds{lease.options().ttl}) / key_drift;
@@ -119,12 +121,12 @@ void core::note_left_key(lease_state const& lease, milliseconds more) noexcept {
 void core::repeat_releases() noexcept {
   if (closing_) return;
   for (auto& entry : departed_.take_releases(boot_clock::now())) {
-    entry.policy.publish = how_to_publish();
+    entry.policy.publish = publish_method();
     std::shared_ptr<departed::given_back> record;
     try {
       record = std::make_shared<departed::given_back>(std::move(entry));
       auto const owner = owner_id(record->number);
-      servers_->release(*record->protocol, {.name = record->name, .owner = owner}, record->policy,
+      backend_->release(*record->protocol, {.name = record->name, .owner = owner}, record->policy,
                         [this, record](net::response&& response) {
                           // For the next time: perhaps this server has lost nothing.
                           if (!response.failure) departed_.note_release(*record);

@@ -44,10 +44,10 @@ void core::send_release(giving_back const& item, release_handler done) noexcept 
     pending = std::make_shared<release_under_way>(item, std::move(done));
     send_release(pending);
   } catch (std::bad_alloc const&) {
-    owe({.place = item.queue,
+    owe({.queue = item.queue,
          .number = item.number,
-         .what = owed::kind::release,
-         .how = item.policy,
+         .type = owed::kind::release,
+         .policy = item.policy,
          .until = item.deadline});
     if (pending) {
       pending->report(release_result::unknown);
@@ -64,7 +64,7 @@ void core::send_release(std::shared_ptr<release_under_way> const& pending) {
   ++releasing_;
   queue.releasing = item.number;
   try {
-    servers_->release(queue.protocol(), {.name = queue.name(), .owner = owner}, item.policy,
+    backend_->release(queue.protocol(), {.name = queue.name(), .owner = owner}, item.policy,
                       [this, pending](net::response&& response) { on_released(pending, response); },
                       {.while_down = net::retry_policy::endless, .give_up = item.deadline});
   } catch (...) {
@@ -90,7 +90,7 @@ void core::on_released(std::shared_ptr<release_under_way> const& pending,
   }
   auto const now = boot_clock::now();
   if (response.failure || now >= item.deadline) {
-    if (!told_unreleased_) {
+    if (!unreleased_logged_) {
       log(log_level::warning, [&] {
         return "release of " + queue.title() +
                " is not confirmed: " + (response.failure ? response.failure->what() : response.reply.text) +
@@ -133,7 +133,7 @@ void core::release_together(batches::leases leases) noexcept {
       if (shared) leases.swap(*shared);
     }
   }
-  for (auto const& lease : leases) send_release({*lease, terms_of(lease->options())}, {});
+  for (auto const& lease : leases) send_release({*lease, policy_of(lease->options())}, {});
 }
 
 void core::send_releases(std::shared_ptr<batches::leases> const& leases) {
@@ -148,7 +148,7 @@ void core::send_releases(std::shared_ptr<batches::leases> const& leases) {
     give_up = std::max(give_up, lease->deadline());
   }
   auto const& protocol = leases->front()->queue().protocol();
-  servers_->run(protocol.release_unwanted(list),
+  backend_->run(protocol.release_unwanted(list),
                 [this, leases](net::response&& response) {
                   if (response.failure) return;  // the client has ended meanwhile
                   releasing_ -= leases->size();
@@ -173,7 +173,7 @@ void core::on_released_together(batches::leases const& leases, resp::reply const
     auto const is_wanted = next != wanted.end() && *next == i;
     if (is_wanted) ++next;
     if (!understood || is_wanted) {
-      send_release({*leases[i], terms_of(leases[i]->options())}, {});
+      send_release({*leases[i], policy_of(leases[i]->options())}, {});
     } else {
       ++stats_.released;
     }
@@ -187,7 +187,7 @@ void core::note_released(giving_back const& item) noexcept {
 
 /// Releases it as a lease of `queue`, as the server may know it by now.
 void core::release_as(lock_queue& queue, lease_state const& lease) noexcept {
-  giving_back back{lease, terms_of(lease.options())};
+  giving_back back{lease, policy_of(lease.options())};
   back.queue = lock_queue_ptr{&queue};
   send_release(back, {});
 }
@@ -198,13 +198,13 @@ void core::abandon(lock_queue& queue, std::uint64_t number, release_policy polic
   auto const until = boot_clock::now() + traces_last;
   try {
     auto const owner = owner_id(number);
-    servers_->abandon(queue.protocol(), {.name = queue.name(), .owner = owner}, policy,
+    backend_->abandon(queue.protocol(), {.name = queue.name(), .owner = owner}, policy,
                       {.while_down = net::retry_policy::endless, .give_up = until});
   } catch (std::bad_alloc const&) {
-    owe({.place = lock_queue_ptr{&queue},
+    owe({.queue = lock_queue_ptr{&queue},
          .number = number,
-         .what = owed::kind::abandon,
-         .how = policy,
+         .type = owed::kind::abandon,
+         .policy = policy,
          .until = until});
   }
 }
@@ -212,9 +212,9 @@ void core::abandon(lock_queue& queue, std::uint64_t number, release_policy polic
 /// Calls `f` once, at `when`.
 void core::later(time_point when, callback<void()> f) {
   auto const entry = delayed_.emplace(delayed_.end());
-  entry->what = std::move(f);
+  entry->call = std::move(f);
   entry->bell.set([this, entry] {
-    auto now = std::move(entry->what);
+    auto now = std::move(entry->call);
     delayed_.erase(entry);
     now();
   });

@@ -165,7 +165,7 @@ void core::renew(lease_state& lease) {
     pending->failure = std::move(failure);
     loop_.wake(pending->thread);
   };
-  reactor::timer bell{[this, finish_with] { finish_with(servers_->down_because()); }};
+  reactor::timer bell{[this, finish_with] { finish_with(backend_->down_because()); }};
   if (lease.status() == lease_state::state::held) {
     loop_.arm(bell, lease.deadline());
     renewer_.renew_now(lease, [this, finish_with,
@@ -218,7 +218,7 @@ lease_state_ptr core::become(lease_state_ptr lease, lock_queue_ptr const& to, ca
   renewer::remove(*old);
   try {
     next.reset(new lease_state{to, effective_options_ptr{&old->effective()}, old->number(), old->token()});
-    servers_->run(script,
+    backend_->run(script,
                   [&](net::response&& received) {
                     response = std::move(received);
                     loop_.wake(thread);

@@ -28,7 +28,7 @@ void core::keep(lease_state& lease, std::optional<milliseconds> remaining, relea
 }
 
 /// A late response mustn't undo what is kept.
-void core::stay_behind_answer(std::uint64_t number, time_point until) noexcept {
+void core::outlast_response(std::uint64_t number, time_point until) noexcept {
   if (auto const late = outrun_.find(number); late != outrun_.end()) late->second = until;
 }
 
@@ -50,7 +50,7 @@ void core::leave_key(lease_state& lease, std::optional<milliseconds> remaining,
                      release_handler done) noexcept {
   if (!remaining && lease.provisional) remaining = lease.options().ttl;
   auto const until = remaining ? boot_clock::now() + *remaining : time_point::max();
-  stay_behind_answer(lease.number(), until);
+  outlast_response(lease.number(), until);
   presence_.stay_until(remaining ? until : lease.deadline());
   if (!remaining) {
     if (done) done(release_result::kept);
@@ -98,16 +98,16 @@ void core::send_last_ttl(lock_queue& queue, std::uint64_t number, time_point unt
   auto const remaining =
       std::max(std::chrono::ceil<milliseconds>(until - boot_clock::now()), milliseconds{1});
   auto const owner = owner_id(number);
-  servers_->set_ttl(queue.protocol(), remaining, {.name = queue.name(), .owner = owner}, std::move(done),
+  backend_->set_ttl(queue.protocol(), remaining, {.name = queue.name(), .owner = owner}, std::move(done),
                     {.while_down = net::retry_policy::endless, .give_up = give_up});
 }
 
 void core::owe_last_ttl(lock_queue& queue, std::uint64_t number, time_point until,
                         time_point deadline) noexcept {
-  owe({.place = lock_queue_ptr{&queue},
+  owe({.queue = lock_queue_ptr{&queue},
        .number = number,
-       .what = owed::kind::last_ttl,
-       .how = {},
+       .type = owed::kind::last_ttl,
+       .policy = {},
        .until = deadline,
        .kept_until = until});
 }

@@ -93,7 +93,7 @@ struct contender {
   time_point asked_at{};        ///< when the last request was sent that got a busy reply
   std::int64_t counter{};       ///< the newest token then: a grant with an older one is over already
   struct {
-    busy what;
+    busy reply;
     time_point heard_at;
   } last{};                                ///< the last busy reply
   int late = 0;                            ///< grants in a row that came when their ttl was over

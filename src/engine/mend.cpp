@@ -15,7 +15,7 @@ void core::mend_soon() noexcept {
 void core::owe(owed const& work) noexcept {
   if (owed_.size() == owed_.capacity()) {
     log(log_level::warning, [&] {
-      return url() + ": there is no memory to give back, or to keep, what is left of " + work.place->title() +
+      return url() + ": there is no memory to give back, or to keep, what is left of " + work.queue->title() +
              "; it is free at the end of the ttl that it has";
     });
     return;
@@ -38,15 +38,15 @@ void core::mend() noexcept {
     auto const work = std::move(owed_.front());
     owed_.erase(owed_.begin());
     if (work.until <= now) continue;
-    switch (work.what) {
+    switch (work.type) {
       case owed::kind::release:
-        send_release({work.place, work.number, work.how, work.until}, {});
+        send_release({work.queue, work.number, work.policy, work.until}, {});
         break;
       case owed::kind::abandon:
-        abandon(*work.place, work.number, work.how);
+        abandon(*work.queue, work.number, work.policy);
         break;
       case owed::kind::last_ttl:
-        set_last_ttl(*work.place, work.number, work.kept_until, work.until);
+        set_last_ttl(*work.queue, work.number, work.kept_until, work.until);
         break;
     }
   }

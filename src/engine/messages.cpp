@@ -17,8 +17,8 @@ constexpr std::chrono::milliseconds grant_reserve{500};
 void core::on_turn(std::string const& channel, std::string_view message) {
   auto const turn = read_turn(message);
   if (!turn) return;
-  auto const known = bids_.find(turn->number);
-  if (known == bids_.end()) {
+  auto const known = contenders_.find(turn->number);
+  if (known == contenders_.end()) {
     if (channel == names::inbox(uuid_, turn->name)) answer_for(turn->number, turn->name);
     return;
   }
@@ -33,8 +33,8 @@ void core::on_turn(std::string const& channel, std::string_view message) {
 }
 
 void core::on_woken(std::uint64_t number) {
-  auto const known = bids_.find(number);
-  if (known == bids_.end()) return;
+  auto const known = contenders_.find(number);
+  if (known == contenders_.end()) return;
   auto& queue = *known->second;
   if (queue.contender->current == contender::state::waiting) {
     send_acquire(queue);
@@ -44,8 +44,8 @@ void core::on_woken(std::uint64_t number) {
 }
 
 void core::on_grant(std::uint64_t number, granted const& grant) {
-  auto const known = bids_.find(number);
-  if (known == bids_.end()) return;
+  auto const known = contenders_.find(number);
+  if (known == contenders_.end()) return;
   auto& queue = *known->second;
   auto& contender = *queue.contender;
   if (contender.current == contender::state::leaving) return;  // the request under way finds the lock ours
@@ -55,22 +55,25 @@ void core::on_grant(std::uint64_t number, granted const& grant) {
   // Of several names this grant is for one; of several masters it is one vote. Where a replica may take over,
   // the grant may come from a former master that is a replica by now: messages are replicated, and the
   // master, which counts its own subscribers, has gone on to the next waiter.
+  // A request under way finds the lock ours, and sets its own ttl, which may be the shorter one.
+  auto const asking = contender.current == contender::state::asking;
+  auto const ttl = asking ? std::min(grant_ttl, contender.ttl) : grant_ttl;
   auto const one_server = url_.deployment == net::deployment_url::kind::single;
   auto const certain = one_server && queue.protocol().several == nullptr && !queue.waiters.empty() &&
                        !queue.waiters.front().options->acknowledged() && contender.asked_at != time_point{} &&
                        grant.token > contender.counter &&
-                       deadline_of(contender.asked_at, grant_ttl) > boot_clock::now() + grant_reserve;
+                       deadline_of(contender.asked_at, ttl) > boot_clock::now() + grant_reserve;
   if (!certain) {
     on_woken(number);
     return;
   }
   ++stats_.granted;
-  on_granted(queue, grant, contender.asked_at, grant_ttl);
+  on_granted(queue, grant, contender.asked_at, ttl);
 }
 
 /// Earlier messages are lost, or came from a server that doesn't count any more: all contenders ask.
 void core::ask_all_again() noexcept {
-  for (auto next = bids_.begin(); next != bids_.end();) {
+  for (auto next = contenders_.begin(); next != contenders_.end();) {
     lock_queue_ptr const queue{(next++)->second};
     if (queue->contender && queue->contender->current == contender::state::waiting) send_acquire(*queue);
   }
@@ -87,8 +90,8 @@ void core::on_moved(std::string const& server) {
 
 /// The channels of a contender are open, perhaps again: earlier messages are lost, so it asks.
 void core::on_open(std::uint64_t number) {
-  auto const known = bids_.find(number);
-  if (known == bids_.end()) return;
+  auto const known = contenders_.find(number);
+  if (known == contenders_.end()) return;
   known->second->contender->listening = true;
   on_woken(number);
 }
@@ -105,7 +108,7 @@ void core::on_channel_refused(std::string const& channel, std::string const& tex
 /// Waiters that don't insist on messages ask again and again from now on.
 void core::fall_back_to_polling(std::shared_ptr<error const>& refusal, std::string const& channel,
                                 std::string const& pattern, std::string const& text) {
-  auto const rights = pattern + (servers_->sharded() ? " and +ssubscribe +subscribe" : " and +subscribe");
+  auto const rights = pattern + (backend_->sharded() ? " and +ssubscribe +subscribe" : " and +subscribe");
   refusal = std::make_shared<error const>(errc::unauthorized, url() + ": the server refuses " + channel +
                                                                   ": " + text + "; grant " + rights +
                                                                   ", or use wake::automatic");

@@ -18,17 +18,17 @@ constexpr int signs_of_life = 10;
 
 }  // namespace
 
-release_policy core::terms_of(lock_options const& options) const noexcept {
+release_policy core::policy_of(lock_options const& options) const noexcept {
   return {.starvation = options.starvation_limit,
           .credit = signs_of_life * options_.recheck,
           .quiet = wake_of(options) == wake::poll,
-          .publish = how_to_publish()};
+          .publish = publish_method()};
 }
 
 /// Until a cluster's nodes are known, messages go out in every way that may be heard.
-publishing core::how_to_publish() const noexcept {
+publishing core::publish_method() const noexcept {
   if (!clustered()) return publishing::counted;
-  return servers_->sharded() ? publishing::sharded : publishing::uncounted;
+  return backend_->sharded() ? publishing::sharded : publishing::uncounted;
 }
 
 /// A lease that was lost may still be ours on the server: at a limit, or when its release was requested; and
@@ -52,7 +52,7 @@ void core::release(lease_state& lease, release_handler done) noexcept {
   }
   if (lease.status() != lease_state::state::held) {
     if (still_to_release(lease)) {
-      giving_back item{lease, terms_of(lease.options())};
+      giving_back item{lease, policy_of(lease.options())};
       item.lost = true;
       send_release(item, std::move(done));
     } else if (done) {
@@ -76,7 +76,7 @@ void core::release(lease_state& lease, release_handler done) noexcept {
     auto const ask_first = !queue.waiters.empty() && !queue.contender && by_message(queue) &&
                            queue.protocol().order == order::strict;
     if (ask_first) begin_contending(queue);
-    send_release({lease, terms_of(lease.options())}, std::move(done));
+    send_release({lease, policy_of(lease.options())}, std::move(done));
     if (!queue.contender) ask_after_release(queue);
   }
 }
@@ -172,7 +172,7 @@ struct core::passing {
 void core::pass(lock_queue& queue, lease_state const& from, release_handler done) noexcept {
   std::shared_ptr<passing> pending;
   std::uint64_t number = 0;
-  giving_back const before{from, terms_of(from.options())};
+  giving_back const before{from, policy_of(from.options())};
   try {
     auto& contender = open_contender(queue);
     number = contender.number;
@@ -181,7 +181,7 @@ void core::pass(lock_queue& queue, lease_state const& from, release_handler done
     pending = std::make_shared<passing>(before, number, std::move(done));
     auto const next = next_request(queue);
     auto const owner = owner_id(from.number());
-    servers_->run(queue.protocol().pass({.name = queue.name(), .owner = owner}, before.policy, next),
+    backend_->run(queue.protocol().pass({.name = queue.name(), .owner = owner}, before.policy, next),
                   [this, pending](net::response&& response) { on_passed(*pending, response); },
                   {.while_down = net::retry_policy::endless});
   } catch (std::bad_alloc const&) {
@@ -254,12 +254,12 @@ void core::lose_alone(lease_state& lease, loss_cause cause) noexcept {
     if (cause == loss_cause::limit_reached) {
       leave_key(lease, std::nullopt, {});
     } else {
-      stay_behind_answer(lease.number(), time_point::max());
+      outlast_response(lease.number(), time_point::max());
     }
   }
   log(log_level::warning, [&] {
     auto message = "lease of " + lease.queue().title() + " lost: " + std::string{to_string(cause)};
-    if (auto const down = servers_->down_because(); cause == loss_cause::unreachable && down) {
+    if (auto const down = backend_->down_because(); cause == loss_cause::unreachable && down) {
       message += std::string{": "} + down->what();
     }
     return message;

@@ -36,7 +36,7 @@ void core::look_at_hints() {
   auto const begun = boot_clock::now();
   auto const hinted = std::exchange(hints_.numbers, {});
   std::vector<std::pair<lock_queue_ptr, std::uint64_t>> held_here;
-  for (auto const& queue : lines_) {
+  for (auto const& queue : queues_) {
     if (queue.holder == nullptr || std::ranges::find(hinted, queue.holder->number()) == hinted.end())
       continue;
     held_here.emplace_back(const_cast<lock_queue*>(&queue), queue.holder->number());
@@ -67,10 +67,10 @@ void core::look_whether_asked(lock_queue& queue, std::uint64_t number) {
                            },
                        .while_down = net::retry_policy::endless,
                        .give_up = boot_clock::now() + question_lasts,
-                       .slot = servers_->slot_of(arguments.back())};
+                       .slot = backend_->slot_of(arguments.back())};
   std::vector<std::string_view> const command{arguments.begin(), arguments.end()};
   resp::append_command(request.bytes, command);
-  servers_->send(std::move(request));
+  backend_->send(std::move(request));
 }
 
 /// From here on the lease isn't valid. The lock goes back when the holder lets go.

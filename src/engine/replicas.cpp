@@ -96,8 +96,8 @@ void core::ask_acknowledged(lock_queue& queue, acquire_request const& request, n
       [this, pending](net::response&& response) { on_acquired(pending, std::move(response)); },
       {.while_down = while_down});
   script.role = net::connection_role::acknowledged;
-  pending->slot = servers_->slot_of(script.key_text());
-  servers_->send(std::move(script));
+  pending->slot = backend_->slot_of(script.key_text());
+  backend_->send(std::move(script));
   try {
     send_wait(pending);
   } catch (std::bad_alloc const&) {
@@ -134,7 +134,7 @@ void core::send_wait(std::shared_ptr<acknowledgement> const& pending) {
   acknowledging_.longest = std::max(acknowledging_.longest, pending->timeout);
   ++acknowledging_.open;
   try {
-    servers_->send({.bytes = std::move(wait),
+    backend_->send({.bytes = std::move(wait),
                     .done =
                         [this, pending](net::response&& count) {
                           --acknowledging_.open;

@@ -171,6 +171,10 @@ void loop::turn(lock& hold) noexcept {
 
 /// False: a handler threw.
 bool loop::run_handlers() noexcept {
+  if (simulated_step_) {
+    simulated_step_();
+    return true;
+  }
   auto fine = true;
   try {
     io_->run_one();
@@ -307,7 +311,7 @@ bool loop::need_keeper() const noexcept {
 }
 
 void loop::start_keeper() {
-  if (stopping_ || keeper_.joinable()) return;
+  if (stopping_ || simulated_step_ || keeper_.joinable()) return;
   keeper_ = start_quiet_thread([this] { keep(); });
 }
 

@@ -143,6 +143,14 @@ class loop {
   /// wait for events that won't happen any more.
   bool stop(lock& hold, bool exiting = false) noexcept;
 
+  // For a simulation, which takes the place of the kernel and of the keeper: one thread, and no waiting.
+
+  /// Where the loop would wait for the kernel it calls `step`, without the lock, which makes the next event
+  /// happen. To be set before the keeper is started.
+  void simulate(std::function<void()> step) { simulated_step_ = std::move(step); }
+  [[nodiscard]] time_point next_timer() const noexcept { return timers_.earliest(); }
+  void fire_timers() { timers_.fire_due(); }
+
   /// Called without any lock by a thread that is about to wait for an event that a callback may have to
   /// bring, such as a lease that another thread has obtained. If this thread is inside callbacks, the
   /// callbacks behind them are handed to another thread. False: there is no thread for them, so the wait
@@ -192,6 +200,7 @@ class loop {
   int interest_ = 0;
   std::uint64_t drives_ = 0;  ///< number of times that a caller drove
   std::function<void(std::string const&)> on_exception_;
+  std::function<void()> simulated_step_;
   flushables dirty_;
   known_flushables known_;
   calls deferred_;

@@ -52,12 +52,14 @@ class timers {
   /// When the first timer is due; time_point::max() when there is none.
   [[nodiscard]] time_point earliest() const noexcept;
 
+  /// Calls the functions of all timers that are due.
+  void fire_due();
+
   void close() noexcept;
 
  private:
   void watch();
   void set(time_point when) noexcept;
-  void fire_due();
 
   using set_type = boost::intrusive::multiset<timer, boost::intrusive::constant_time_size<false>>;
 

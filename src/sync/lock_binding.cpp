@@ -17,14 +17,14 @@ lock_binding::lock_binding(client& redis, std::string name, lock_options const& 
 
 lock_binding::~lock_binding() { core_->unpin(queue_); }
 
-std::optional<lease> lock_binding::acquire(engine::patience_time wait, std::stop_token const& stop,
+std::optional<lease> lock_binding::acquire(engine::wait_limit wait, std::stop_token const& stop,
                                            int size) const {
   auto granted = core_->acquire(queue_, options_, wait, stop, size);
   if (!granted) return std::nullopt;
   return engine::lease_state::handle(std::move(granted));
 }
 
-void lock_binding::async_acquire(engine::patience_time wait, exclusive_lock::acquire_handler done,
+void lock_binding::async_acquire(engine::wait_limit wait, exclusive_lock::acquire_handler done,
                                  std::stop_token stop, int size) const {
   core_->async_acquire(
       queue_, options_, wait, std::move(stop),
@@ -36,14 +36,14 @@ void lock_binding::async_acquire(engine::patience_time wait, exclusive_lock::acq
       size);
 }
 
-bool lock_binding::pass(engine::patience_time wait, std::stop_token const& stop, int amount) const {
+bool lock_binding::pass(engine::wait_limit wait, std::stop_token const& stop, int amount) const {
   auto granted = core_->acquire(queue_, options_, wait, stop, amount);
   if (!granted) return false;
   core_->forget(granted);
   return true;
 }
 
-void lock_binding::async_pass(engine::patience_time wait, std::function<void(bool, std::exception_ptr)> done,
+void lock_binding::async_pass(engine::wait_limit wait, std::function<void(bool, std::exception_ptr)> done,
                               std::stop_token stop, int amount) const {
   core_->async_acquire(
       queue_, options_, wait, std::move(stop),

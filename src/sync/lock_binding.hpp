@@ -32,14 +32,14 @@ class lock_binding {
   [[nodiscard]] engine::effective_options_ptr const& options() const noexcept { return options_; }
 
   /// `size`: the total number of permits, for a kind whose server may have lost that number.
-  [[nodiscard]] std::optional<lease> acquire(engine::patience_time wait, std::stop_token const& stop,
+  [[nodiscard]] std::optional<lease> acquire(engine::wait_limit wait, std::stop_token const& stop,
                                              int size = 1) const;
-  void async_acquire(engine::patience_time wait, exclusive_lock::acquire_handler done, std::stop_token stop,
+  void async_acquire(engine::wait_limit wait, exclusive_lock::acquire_handler done, std::stop_token stop,
                      int size = 1) const;
 
   /// For a kind that isn't leased: true when `amount` was granted.
-  [[nodiscard]] bool pass(engine::patience_time wait, std::stop_token const& stop, int amount = 1) const;
-  void async_pass(engine::patience_time wait, std::function<void(bool, std::exception_ptr)> done,
+  [[nodiscard]] bool pass(engine::wait_limit wait, std::stop_token const& stop, int amount = 1) const;
+  void async_pass(engine::wait_limit wait, std::function<void(bool, std::exception_ptr)> done,
                   std::stop_token stop, int amount = 1) const;
 
   /// Throws std::errc::invalid_argument when `wait` is negative.

@@ -114,14 +114,14 @@ struct multi_mutex::impl {
     shared_contents = std::move(contents);
   }
 
-  [[nodiscard]] std::optional<multi_lease> acquire(engine::patience_time wait,
+  [[nodiscard]] std::optional<multi_lease> acquire(engine::wait_limit wait,
                                                    std::stop_token const& stop) const {
     auto parts = sync::take_together(groups, wait, stop);
     if (parts.empty()) return std::nullopt;
     return multi_lease{shared_contents, std::move(parts)};
   }
 
-  void async_acquire(engine::patience_time wait, acquire_handler done, std::stop_token stop) const {
+  void async_acquire(engine::wait_limit wait, acquire_handler done, std::stop_token stop) const {
     sync::async_take_together(groups, wait, std::move(stop),
                               [contents = shared_contents, done = std::move(done)](
                                   std::vector<lease> parts, std::exception_ptr const& reason) {

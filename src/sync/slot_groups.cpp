@@ -25,7 +25,7 @@ constexpr std::chrono::milliseconds longest_pause{50};
 /// asynchronous acquisition.
 class progress {
  public:
-  progress(slot_groups all, engine::patience_time wait)
+  progress(slot_groups all, engine::wait_limit wait)
       : all_{std::move(all)},
         end_{wait ? boot_clock::now() + *wait : time_point::max()},
         try_only_{wait && wait->count() <= 0},
@@ -36,7 +36,7 @@ class progress {
   [[nodiscard]] slot_group const& next() const noexcept { return (*all_)[sequence_.next()]; }
 
   /// The limit of the wait for the next group.
-  [[nodiscard]] engine::patience_time wait_limit() const {
+  [[nodiscard]] engine::wait_limit wait_limit() const {
     if (!sequence_.may_wait()) return std::chrono::nanoseconds{0};
     if (end_ == time_point::max()) return std::nullopt;
     return std::max<std::chrono::nanoseconds>(end_ - boot_clock::now(), std::chrono::nanoseconds{0});
@@ -125,7 +125,7 @@ void sleep(std::chrono::nanoseconds time, std::stop_token const& stop) {
 /// An asynchronous acquisition. Owns itself until done.
 class attempt : public std::enable_shared_from_this<attempt> {
  public:
-  attempt(slot_groups all, engine::patience_time wait, std::stop_token stop, taken_handler done)
+  attempt(slot_groups all, engine::wait_limit wait, std::stop_token stop, taken_handler done)
       : progress_{std::move(all), wait}, stop_{std::move(stop)}, done_{std::move(done)} {}
 
   void acquire_next() {
@@ -204,7 +204,7 @@ slot_group::slot_group(std::shared_ptr<engine::core> core, std::span<std::string
                  ? core_->pin(choose(lone_wires, sorted, options, *core_), sorted.front())
                  : core_->pin(choose(multi_wires, sorted, options, *core_), join_names(sorted))} {}
 
-std::vector<lease> take_together(slot_groups const& all, engine::patience_time wait,
+std::vector<lease> take_together(slot_groups const& all, engine::wait_limit wait,
                                  std::stop_token const& stop) {
   progress state{all, wait};
   for (;;) {
@@ -223,8 +223,7 @@ std::vector<lease> take_together(slot_groups const& all, engine::patience_time w
   }
 }
 
-void async_take_together(slot_groups all, engine::patience_time wait, std::stop_token stop,
-                         taken_handler done) {
+void async_take_together(slot_groups all, engine::wait_limit wait, std::stop_token stop, taken_handler done) {
   std::make_shared<attempt>(std::move(all), wait, std::move(stop), std::move(done))->acquire_next();
 }
 

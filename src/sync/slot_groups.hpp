@@ -40,12 +40,11 @@ using slot_groups = std::shared_ptr<std::vector<slot_group> const>;
 
 /// A lease for each group, in the order of the groups; none when a group stayed busy. Throws as
 /// engine::core::acquire.
-[[nodiscard]] std::vector<lease> take_together(slot_groups const& all, engine::patience_time wait,
+[[nodiscard]] std::vector<lease> take_together(slot_groups const& all, engine::wait_limit wait,
                                                std::stop_token const& stop);
 
 using taken_handler = callback<void(std::vector<lease>, std::exception_ptr)>;
 
-void async_take_together(slot_groups all, engine::patience_time wait, std::stop_token stop,
-                         taken_handler done);
+void async_take_together(slot_groups all, engine::wait_limit wait, std::stop_token stop, taken_handler done);
 
 }  // namespace holdfast::sync

@@ -1,0 +1,183 @@
+#include "simulation/lua_scripts.hpp"
+
+#include <cmath>
+#include <cstdio>
+#include <stdexcept>
+
+extern "C" {
+#include <lauxlib.h>
+#include <lua.h>
+#include <lualib.h>
+}
+
+#include "simulation/replies.hpp"
+
+namespace holdfast::simulation {
+namespace {
+
+/// The interpreter runs one script at a time, on one thread.
+thread_local lua_scripts::redis_call const* current_call = nullptr;
+
+void push(lua_State* lua, std::string_view words) { lua_pushlstring(lua, words.data(), words.size()); }
+
+void push_field(lua_State* lua, char const* name, std::string_view words) {
+  lua_newtable(lua);
+  push(lua, words);
+  lua_setfield(lua, -2, name);
+}
+
+/// A status ("OK", the name of a type) becomes a table with `ok`; here it is text like any other but for
+/// these commands.
+void push(lua_State* lua, resp::reply const& reply, bool status) {
+  switch (reply.what) {
+    case resp::kind::nil:
+      lua_pushboolean(lua, 0);
+      break;
+    case resp::kind::integer:
+      lua_pushnumber(lua, static_cast<lua_Number>(reply.integer));
+      break;
+    case resp::kind::text:
+      if (status) {
+        push_field(lua, "ok", reply.text);
+      } else {
+        push(lua, reply.text);
+      }
+      break;
+    case resp::kind::error:
+      push_field(lua, "err", reply.text);
+      break;
+    case resp::kind::array:
+      lua_createtable(lua, static_cast<int>(reply.size()), 0);
+      for (std::size_t i = 0; i != reply.size(); ++i) {
+        push(lua, reply[i], false);
+        lua_rawseti(lua, -2, static_cast<int>(i) + 1);
+      }
+      break;
+  }
+}
+
+/// As Redis hands arguments on: whole numbers without a fraction.
+std::string argument(lua_State* lua, int index) {
+  if (lua_type(lua, index) == LUA_TNUMBER) {
+    auto const number = lua_tonumber(lua, index);
+    char buffer[40];
+    auto const whole = number == std::floor(number) && std::abs(number) < 9.2e18;
+    std::snprintf(buffer, sizeof buffer, whole ? "%.0f" : "%.17g", number);
+    return buffer;
+  }
+  std::size_t size = 0;
+  auto const* const words = lua_tolstring(lua, index, &size);
+  return words == nullptr ? std::string{} : std::string{words, size};
+}
+
+int call(lua_State* lua, bool raises) {
+  auto failed = false;
+  {
+    std::vector<std::string> words;
+    for (auto i = 1; i <= lua_gettop(lua); ++i) words.push_back(argument(lua, i));
+    auto const reply = (*current_call)(words);
+    push(lua, reply, words.front() == "SET" || words.front() == "TYPE");
+    failed = reply.is_error() && raises;
+  }
+  return failed ? lua_error(lua) : 1;  // jumps: nothing may be left to destroy
+}
+int raising_call(lua_State* lua) { return call(lua, true); }
+int protected_call(lua_State* lua) { return call(lua, false); }
+
+int error_reply(lua_State* lua) {
+  push_field(lua, "err", argument(lua, 1));
+  return 1;
+}
+
+resp::reply field(lua_State* lua, int index, char const* name, bool& has) {
+  lua_getfield(lua, index, name);
+  has = lua_type(lua, -1) == LUA_TSTRING;
+  auto words = has ? argument(lua, -1) : std::string{};
+  lua_pop(lua, 1);
+  return text(std::move(words));
+}
+
+resp::reply to_reply(lua_State* lua, int index) {
+  switch (lua_type(lua, index)) {
+    case LUA_TNUMBER:
+      return integer(static_cast<std::int64_t>(lua_tonumber(lua, index)));
+    case LUA_TSTRING:
+      return text(argument(lua, index));
+    case LUA_TBOOLEAN:
+      return lua_toboolean(lua, index) != 0 ? integer(1) : nil();
+    case LUA_TTABLE:
+      break;
+    default:
+      return nil();
+  }
+  auto has = false;
+  auto words = field(lua, index, "err", has);
+  if (has) return failure(std::move(words.text));
+  words = field(lua, index, "ok", has);
+  if (has) return words;
+  std::vector<resp::reply> elements;
+  for (auto i = 1;; ++i) {
+    lua_rawgeti(lua, index, i);
+    if (lua_isnil(lua, -1)) break;
+    elements.push_back(to_reply(lua, lua_gettop(lua)));
+    lua_pop(lua, 1);
+  }
+  lua_pop(lua, 1);
+  return array(std::move(elements));
+}
+
+void set_global(lua_State* lua, char const* name, std::vector<std::string> const& words) {
+  lua_createtable(lua, static_cast<int>(words.size()), 0);
+  for (std::size_t i = 0; i != words.size(); ++i) {
+    push(lua, words[i]);
+    lua_rawseti(lua, -2, static_cast<int>(i) + 1);
+  }
+  lua_setglobal(lua, name);
+}
+
+}  // namespace
+
+void lua_scripts::closer::operator()(lua_State* state) const noexcept { lua_close(state); }
+
+lua_scripts::lua_scripts() : state_{luaL_newstate()} {
+  if (!state_) throw std::runtime_error{"no Lua interpreter"};
+  auto* const lua = state_.get();
+  luaL_openlibs(lua);
+  lua_newtable(lua);
+  lua_pushcfunction(lua, raising_call);
+  lua_setfield(lua, -2, "call");
+  lua_pushcfunction(lua, protected_call);
+  lua_setfield(lua, -2, "pcall");
+  lua_pushcfunction(lua, error_reply);
+  lua_setfield(lua, -2, "error_reply");
+  lua_setglobal(lua, "redis");
+}
+
+lua_scripts::~lua_scripts() = default;
+
+resp::reply lua_scripts::run(std::string const& source, std::vector<std::string> const& keys,
+                             std::vector<std::string> const& args, redis_call const& call) {
+  auto* const lua = state_.get();
+  // Compiled scripts stand in the registry under their text.
+  push(lua, source);
+  lua_rawget(lua, LUA_REGISTRYINDEX);
+  if (lua_isnil(lua, -1)) {
+    lua_pop(lua, 1);
+    if (luaL_loadbuffer(lua, source.data(), source.size(), "=script") != 0)
+      throw std::runtime_error{"a script doesn't compile: " + argument(lua, -1)};
+    push(lua, source);
+    lua_pushvalue(lua, -2);
+    lua_rawset(lua, LUA_REGISTRYINDEX);
+  }
+  set_global(lua, "KEYS", keys);
+  set_global(lua, "ARGV", args);
+  current_call = &call;
+  auto const failed = lua_pcall(lua, 0, 1, 0) != 0;
+  current_call = nullptr;
+  auto result = failed && lua_type(lua, -1) == LUA_TSTRING ? failure("ERR " + argument(lua, -1))
+                                                           : to_reply(lua, lua_gettop(lua));
+  lua_settop(lua, 0);
+  return result;
+}
+
+}  // namespace holdfast::simulation

@@ -1,0 +1,66 @@
+#include "simulation/server.hpp"
+
+#include <openssl/sha.h>
+
+#include <cstdlib>
+
+#include "simulation/lua_scripts.hpp"
+#include "simulation/replies.hpp"
+
+namespace holdfast::simulation {
+namespace {
+
+/// One for all simulations of this process: compiled scripts are the same in each.
+lua_scripts& interpreter() {
+  static lua_scripts all;
+  return all;
+}
+
+std::string sha1_of(std::string const& source) {
+  unsigned char digest[SHA_DIGEST_LENGTH];
+  ::SHA1(reinterpret_cast<unsigned char const*>(source.data()), source.size(), digest);
+  constexpr std::string_view digits = "0123456789abcdef";
+  std::string result;
+  for (auto const byte : digest) {
+    result += digits[byte >> 4];
+    result += digits[byte & 15];
+  }
+  return result;
+}
+
+}  // namespace
+
+resp::reply server::execute(command const& words) {
+  if (refuses()) return failure("LOADING Redis is loading the dataset in memory");
+  if (words.front() == "EVALSHA") {
+    auto const known = known_scripts_.find(words[1]);
+    if (known == known_scripts_.end()) return failure("NOSCRIPT No matching script. Please use EVAL.");
+    return run(known->second, words);
+  }
+  if (words.front() == "EVAL") {
+    known_scripts_.emplace(sha1_of(words[1]), words[1]);
+    return run(words[1], words);
+  }
+  return data_.execute(words, world_.now());
+}
+
+resp::reply server::run(std::string const& source, command const& words) {
+  auto const count = static_cast<std::size_t>(std::strtol(words[2].c_str(), nullptr, 10));
+  auto const keys_end = words.begin() + 3 + static_cast<std::ptrdiff_t>(count);
+  return interpreter().run(source, {words.begin() + 3, keys_end}, {keys_end, words.end()},
+                           [this](command const& call) { return data_.execute(call, world_.now()); });
+}
+
+std::int64_t server::publish(std::string const& channel, std::string const& message) {
+  auto const known = subscribers_.find(channel);
+  if (known == subscribers_.end()) return 0;
+  for (auto const& [who, tell] : known->second) tell(message);
+  return static_cast<std::int64_t>(known->second.size());
+}
+
+void server::unsubscribe(std::string const& channel, void const* who) {
+  auto const known = subscribers_.find(channel);
+  if (known != subscribers_.end()) known->second.erase(who);
+}
+
+}  // namespace holdfast::simulation

@@ -1,0 +1,72 @@
+#include "simulation/world.hpp"
+
+#include <cstdio>
+#include <cstdlib>
+
+#include "base/ids.hpp"
+
+namespace holdfast::simulation {
+namespace {
+
+constexpr time_point beginning{std::chrono::hours{24}};
+std::mt19937_64* chance = nullptr;
+
+}  // namespace
+
+world::world(std::uint64_t seed) : traced_{std::getenv("HOLDFAST_TRACE") != nullptr}, random_{seed} {
+  boot_clock::stand_in.store(beginning.time_since_epoch().count());
+  chance = &random_;
+  stand_in_for_randomness([] { return static_cast<std::uint64_t>((*chance)()); });
+}
+
+world::~world() {
+  stand_in_for_randomness(nullptr);
+  boot_clock::stand_in.store(0);
+}
+
+void world::print(std::string const& words) const {
+  std::printf("%9.3f ms  %s\n", std::chrono::duration<double, std::milli>(now() - beginning).count(),
+              words.c_str());
+}
+
+void world::add(reactor::loop& loop) {
+  loops_.push_back(&loop);
+  loop.simulate([this] { (void)step(); });
+}
+
+void world::remove(reactor::loop& loop) { std::erase(loops_, &loop); }
+
+bool world::step() {
+  auto const next_event = events_.empty() ? time_point::max() : events_.begin()->first;
+  reactor::loop* first = nullptr;
+  auto next_timer = time_point::max();
+  for (auto* const loop : loops_) {
+    reactor::lock const hold{loop->mutex()};
+    if (auto const when = loop->next_timer(); when < next_timer) {
+      next_timer = when;
+      first = loop;
+    }
+  }
+  if (first == nullptr && events_.empty()) return false;
+  auto const when = std::max(now(), std::min(next_event, next_timer));
+  boot_clock::stand_in.store(when.time_since_epoch().count());
+  if (next_timer < next_event) {
+    happen(*first, [first] { first->fire_timers(); });
+  } else {
+    auto const event = std::move(events_.begin()->second);
+    events_.erase(events_.begin());
+    event();
+  }
+  if (check_) check_();
+  return true;
+}
+
+bool world::run(nanoseconds at_most, std::function<bool()> const& done) {
+  auto const end = now() + at_most;
+  while (!done()) {
+    if (now() >= end || !step()) return false;
+  }
+  return true;
+}
+
+}  // namespace holdfast::simulation

@@ -99,6 +99,7 @@ std::vector<conversation> const all{
      [](stage& s, engine::recipe const& p) {
        for (auto i = 0; i < 3; ++i) {
          auto how = patient(p);
+         how.options.ttl = 3s;
          how.keeps = i == 0 ? never : always;
          s.add_actor(s.add_process(), how);
        }

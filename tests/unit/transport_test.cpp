@@ -17,6 +17,8 @@
 #include <optional>
 #include <thread>
 
+#include "support/eventually.hpp"
+
 namespace {
 
 using namespace std::chrono_literals;
@@ -123,7 +125,8 @@ TEST_F(plain_transport, tries_to_write_without_blocking) {
   EXPECT_FALSE(failure);
   EXPECT_GT(some, 0u);
   EXPECT_LT(some, large.size());
-  EXPECT_EQ(client->try_write(large, failure), 0u) << "full";
+  // The kernel moves bytes to the other side, and makes room for more, while it likes.
+  EXPECT_TRUE(holdfast::test::eventually([&] { return client->try_write(large, failure) == 0; })) << "full";
   EXPECT_FALSE(failure);
 }
 

@@ -48,7 +48,7 @@ class top : public testing::Test {
     // It gives up a server that it doesn't reach within a second of its start.
     for (auto left = 5; left > 0; --left) {
       window.emplace(command, extra, first);
-      modes = window->modes();
+      modes = window->first_modes();
       EXPECT_TRUE(eventually([&] { return !window->seen().empty(); }));
       if (!window->seen().starts_with("holdfast: cannot reach")) return;
     }

@@ -23,6 +23,7 @@ terminal_window::terminal_window(words const& command, environment const& extra,
   }
   slave_ = open(ptsname(master_), O_RDWR | O_NOCTTY | O_CLOEXEC);
   if (slave_ < 0) throw std::runtime_error{"no pseudo-terminal"};
+  first_modes_ = modes();
   fcntl(master_, F_SETFL, O_NONBLOCK);
   resize(first);
   auto arguments = command;

@@ -41,6 +41,8 @@ class terminal_window {
 
   /// How the terminal is set, as text for comparison.
   [[nodiscard]] std::string modes() const;
+  /// How it was set before the program started.
+  [[nodiscard]] std::string const& first_modes() const noexcept { return first_modes_; }
 
  private:
   [[nodiscard]] std::optional<int> exit_code();
@@ -48,6 +50,7 @@ class terminal_window {
   int master_ = -1;
   int slave_ = -1;
   pid_t pid_ = -1;
+  std::string first_modes_{};
   std::string seen_{};
   std::optional<int> code_{};
 };

@@ -1,4 +1,4 @@
-// What most tests include, parsed once for all of them; see src/precompiled.hpp.
+// Headers that most tests include, parsed once for all of them; see src/precompiled.hpp.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// The parts of the command that decide without doing I/O, for the tests that need no process.
+// The parts of the command that decide without I/O, for the tests that need no process.
 #include "../../cli/doctor_access.cpp"
 #include "../../cli/doctor_checks.cpp"
 #include "../../cli/doctor_clock.cpp"

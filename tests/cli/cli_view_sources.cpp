@@ -1,4 +1,4 @@
-// What the command shows, as text, for the tests that need no process.
+// The text output of the command, for the tests that need no process.
 #include "../../cli/json_lines.cpp"
 #include "../../cli/listing.cpp"
 #include "../../cli/listing_page.cpp"

@@ -18,7 +18,7 @@ using testing::IsSupersetOf;
 using testing::Not;
 using testing::UnorderedElementsAre;
 
-/// What a shell offers, run as the user runs it; only `holdfast ls` answers what the test wants.
+/// The completions of a shell that runs as the user runs it. The test replaces `holdfast ls` only.
 class completion : public testing::TestWithParam<std::string> {
  protected:
   void SetUp() override {
@@ -28,8 +28,8 @@ class completion : public testing::TestWithParam<std::string> {
     locks({});
   }
 
-  /// Those that `holdfast ls` finds. How long it was given is told, not enforced: a busy machine may take
-  /// longer.
+  /// Sets the output of `holdfast ls`. The time limit of the script is recorded, not enforced: a busy machine
+  /// may take longer.
   void locks(words const& names) const {
     std::ofstream list{folder / "names"};
     for (auto const& name : names) list << name << '\n';
@@ -37,7 +37,7 @@ class completion : public testing::TestWithParam<std::string> {
     stand_in("timeout", "echo \"$*\" >" + folder / "asked" + "\nshift\n\"$@\"");
   }
 
-  /// One that a shell finds before any other of its name.
+  /// Writes a program that a shell finds before any other of its name.
   void stand_in(std::string const& name, std::string const& text) const {
     auto const file = folder / name;
     std::ofstream{file} << "#!/bin/sh\n" << text << '\n';
@@ -45,21 +45,21 @@ class completion : public testing::TestWithParam<std::string> {
   }
 
   [[nodiscard]] words offers(std::string const& line) const {
-    environment const with_ours{{"PATH", folder.path().string() + ":" + std::getenv("PATH")},
-                                {"HOME", folder.path().string()}};
-    process shell{command_for(line), with_ours};
+    environment const shell_environment{{"PATH", folder.path().string() + ":" + std::getenv("PATH")},
+                                        {"HOME", folder.path().string()}};
+    process shell{command_for(line), shell_environment};
     shell.wait();
     EXPECT_EQ(shell.err(), "");
     words found;
     std::istringstream lines{shell.out()};
-    for (std::string one; std::getline(lines, one);) {
-      // fish explains what it offers, behind a tab.
-      if (!one.empty()) found.push_back(one.substr(0, one.find('\t')));
+    for (std::string offered; std::getline(lines, offered);) {
+      // fish adds an explanation behind a tab.
+      if (!offered.empty()) found.push_back(offered.substr(0, offered.find('\t')));
     }
     return found;
   }
 
-  /// fish offers the whole word where the others offer what is behind the =.
+  /// fish offers the whole word; the other shells offer the part behind the =.
   [[nodiscard]] std::string value(std::string const& option, std::string const& text) const {
     return GetParam() == "fish" ? option + text : text;
   }
@@ -79,7 +79,7 @@ class completion : public testing::TestWithParam<std::string> {
     return command;
   }
 
-  /// At spaces, : and =, but not in quotes or behind a backslash.
+  /// Splits at spaces, : and =, but not in quotes or behind a backslash.
   static words as_bash_splits(std::string const& line) {
     words found{""};
     char quote = 0;
@@ -166,7 +166,7 @@ TEST_P(completion, asks_the_server_that_was_given) {
 
 TEST_P(completion, quotes_names_that_a_shell_would_take_apart) {
   locks({"nightly import", "it's $HOME"});
-  bool const quotes = GetParam() != "fish";  // which does so when it inserts them
+  bool const quotes = GetParam() != "fish";  // fish quotes names when it inserts them
   EXPECT_THAT(offers("holdfast inspect nig"), ElementsAre(quotes ? R"(nightly\ import)" : "nightly import"));
   EXPECT_THAT(offers("holdfast inspect nightly\\ im"),
               ElementsAre(quotes ? R"(nightly\ import)" : "nightly import"));

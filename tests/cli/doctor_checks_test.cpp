@@ -9,9 +9,9 @@
 namespace {
 
 using namespace holdfast::cli;
-using holdfast::test::gone;
 using holdfast::test::healthy;
-using holdfast::test::well;
+using holdfast::test::reachable;
+using holdfast::test::unreachable;
 using namespace std::chrono_literals;
 using testing::HasSubstr;
 using testing::IsEmpty;
@@ -19,10 +19,10 @@ using testing::Not;
 using testing::SizeIs;
 
 TEST(doctor, finds_nothing_wrong_with_a_server_that_is_set_up_for_locks) {
-  for (auto const& one : judge(healthy())) {
-    EXPECT_EQ(one.how, severity::ok) << one.check << ": " << one.found;
-    EXPECT_THAT(one.why, IsEmpty());
-    EXPECT_THAT(one.advice, IsEmpty());
+  for (auto const& finding : judge(healthy())) {
+    EXPECT_EQ(finding.how, severity::ok) << finding.check << ": " << finding.found;
+    EXPECT_THAT(finding.why, IsEmpty());
+    EXPECT_THAT(finding.advice, IsEmpty());
   }
 }
 
@@ -48,11 +48,11 @@ TEST(doctor, says_why_and_what_to_do_with_everything_else) {
   facts.clock.value->server = 1400ms;
   facts.config.value->at("timeout") = "5";
   facts.config.value->at("client-output-buffer-limit") = "pubsub 1024 0 0";
-  for (auto const& one : judge(facts)) {
-    if (one.check == "keys" || one.check == "replicas") continue;
-    EXPECT_NE(one.how, severity::ok) << one.check;
-    EXPECT_THAT(one.why, Not(IsEmpty())) << one.check;
-    EXPECT_THAT(one.advice, Not(IsEmpty())) << one.check;
+  for (auto const& finding : judge(facts)) {
+    if (finding.check == "keys" || finding.check == "replicas") continue;
+    EXPECT_NE(finding.how, severity::ok) << finding.check;
+    EXPECT_THAT(finding.why, Not(IsEmpty())) << finding.check;
+    EXPECT_THAT(finding.advice, Not(IsEmpty())) << finding.check;
   }
 }
 
@@ -60,8 +60,8 @@ TEST(doctor, calls_unknown_what_it_has_no_right_to_ask) {
   auto facts = healthy();
   facts.info = {.refusal = "no right to INFO"};
   facts.config = {.refusal = "no right to CONFIG GET"};
-  for (auto const& one : judge(facts)) {
-    EXPECT_LE(one.how, severity::advice) << one.check;
+  for (auto const& finding : judge(facts)) {
+    EXPECT_LE(finding.how, severity::advice) << finding.check;
   }
   EXPECT_THAT(check_eviction(facts).found, HasSubstr("unknown: no right to INFO"));
   EXPECT_THAT(check_idle_timeout(facts).found, HasSubstr("unknown: no right to CONFIG GET"));
@@ -107,9 +107,9 @@ TEST(doctor, does_not_take_a_sentinel_a_cluster_node_or_a_replica_and_says_which
 }
 
 TEST(doctor, expects_of_a_server_what_its_deployment_needs) {
-  auto const mode_in = [](deployment_kind const part_of, std::string const& mode) {
+  auto const mode_in = [](deployment_kind const kind, std::string const& mode) {
     auto facts = healthy("redis_mode:" + mode + "\r\n");
-    facts.part_of = part_of;
+    facts.part_of = kind;
     return check_mode(facts);
   };
   EXPECT_EQ(mode_in(deployment_kind::cluster, "cluster").how, severity::ok);
@@ -139,9 +139,9 @@ TEST(doctor, gives_the_rule_that_adds_the_missing_rights_each_once) {
 
 TEST(doctor, weighs_a_missing_right_by_what_needs_it) {
   using needed = right_attempt::needed;
-  auto const weight = [](needed const by) {
+  auto const weight = [](needed const need) {
     auto facts = healthy();
-    facts.rights = {{.rule = "+x", .refusal = "NOPERM", .by = by}};
+    facts.rights = {{.rule = "+x", .refusal = "NOPERM", .by = need}};
     return check_rights(facts).how;
   };
   EXPECT_EQ(weight(needed::always), severity::problem);
@@ -255,23 +255,23 @@ TEST(doctor, compares_clock_rates_within_what_round_trips_leave_in_doubt) {
   EXPECT_EQ(with(2s + 30ms, 15ms), severity::advice);  // 1.5 % ± 0.75 %
 }
 
-/// A sample every 100 ms, of a clock that gains so much in each and jumps once.
-std::vector<clock_sample> clock_that_jumps(std::chrono::microseconds const by,
+/// A sample every 100 ms of a clock that gains `gains` in each interval and jumps once, by `jump`.
+std::vector<clock_sample> clock_that_jumps(std::chrono::microseconds const jump,
                                            std::chrono::microseconds const gains = {}) {
   std::vector<clock_sample> samples;
   for (int i = 0; i != 20; ++i) {
     samples.push_back({.here = i * 100ms,
-                       .there = 1'000'000s + i * (100ms + gains) + (i < 7 ? 0us : by),
+                       .there = 1'000'000s + i * (100ms + gains) + (i < 7 ? 0us : jump),
                        .round_trip = 200us});
   }
   return samples;
 }
 
 TEST(doctor, tells_a_step_of_the_clock_from_its_rate) {
-  for (auto const by : {1s, -1s, 60s}) {
-    auto const seen = compare(clock_that_jumps(by, 1ms));
-    EXPECT_EQ(seen.step, by);
-    EXPECT_EQ(seen.server - seen.ours, 19ms);
+  for (auto const jump : {1s, -1s, 60s}) {
+    auto const comparison = compare(clock_that_jumps(jump, 1ms));
+    EXPECT_EQ(comparison.step, jump);
+    EXPECT_EQ(comparison.server - comparison.ours, 19ms);
   }
   EXPECT_EQ(compare(clock_that_jumps(5ms)).step, 0us) << "too little to matter";
   EXPECT_EQ(compare(clock_that_jumps(0s, 20ms)).step, 0us) << "one that goes too fast";
@@ -298,16 +298,16 @@ TEST(doctor, sees_that_the_clock_was_set_back_before) {
 }
 
 TEST(doctor, compares_times_of_day_where_one_may_take_over) {
-  auto const seen = [](std::chrono::microseconds const ahead) {
-    std::vector all{well(1, healthy()), well(2, healthy(), server_duty::stand_by)};
+  auto const time_check = [](std::chrono::microseconds const ahead) {
+    std::vector all{reachable(1, healthy()), reachable(2, healthy(), server_duty::stand_by)};
     all[1].facts->clock.value->ahead = ahead;
     return check_times(all).at(0);
   };
-  EXPECT_EQ(seen(50ms).how, severity::ok);
-  EXPECT_EQ(seen(-300ms).how, severity::warning);
-  EXPECT_THAT(seen(300ms).found, HasSubstr("differ by 300.0 ms"));
-  EXPECT_THAT(seen(300ms).servers, SizeIs(2));
-  EXPECT_TRUE(check_times(std::vector{well(1, healthy()), gone(2)}).empty());
+  EXPECT_EQ(time_check(50ms).how, severity::ok);
+  EXPECT_EQ(time_check(-300ms).how, severity::warning);
+  EXPECT_THAT(time_check(300ms).found, HasSubstr("differ by 300.0 ms"));
+  EXPECT_THAT(time_check(300ms).servers, SizeIs(2));
+  EXPECT_TRUE(check_times(std::vector{reachable(1, healthy()), unreachable(2)}).empty());
 }
 
 TEST(doctor, reads_info_with_whatever_else_is_in_it) {

@@ -19,32 +19,33 @@ constexpr auto six_nodes =
     "id5 10.0.0.1:5@10005 slave id2 0 1 2 connected\n"
     "id6 10.0.0.1:6@10006 slave id3 0 1 3 connected\n";
 
-/// Nothing to complain about: three masters with a replica each.
-cluster_facts fine(std::string_view const nodes = six_nodes) {
+/// A cluster without problems: three masters with a replica each.
+cluster_facts healthy_cluster(std::string_view const nodes = six_nodes) {
   cluster_facts facts{.nodes = read_nodes(nodes)};
   facts.hosts = {{.name = {"10.0.0.1", 1}, .state = "ok", .nodes = facts.nodes}};
   for (auto const& node : facts.nodes) {
     if (node.how == cluster_node::health::failed) continue;
     auto const duty = node.is_master ? server_duty::serving : server_duty::stand_by;
-    auto one = healthy("redis_mode:cluster\r\nmaster_host:h\r\nmaster_port:1\r\nmaster_link_status:up\r\n" +
-                       std::string{node.is_master ? "" : "role:slave\r\n"});
-    one.part_of = deployment_kind::cluster;
-    one.shards_messages = true;
-    one.config.value->insert_or_assign("cluster-require-full-coverage", "no");
-    one.config.value->insert_or_assign("cluster-node-timeout", "5000");
-    facts.servers.push_back({.duty = duty, .name = node.name, .facts = one});
+    auto server =
+        healthy("redis_mode:cluster\r\nmaster_host:h\r\nmaster_port:1\r\nmaster_link_status:up\r\n" +
+                std::string{node.is_master ? "" : "role:slave\r\n"});
+    server.part_of = deployment_kind::cluster;
+    server.shards_messages = true;
+    server.config.value->insert_or_assign("cluster-require-full-coverage", "no");
+    server.config.value->insert_or_assign("cluster-node-timeout", "5000");
+    facts.servers.push_back({.duty = duty, .name = node.name, .facts = server});
     facts.views.push_back({.name = node.name, .state = "ok", .nodes = facts.nodes});
   }
   return facts;
 }
 
-std::string with(std::string text, std::string_view const from, std::string_view const to) {
-  return text.replace(text.find(from), from.size(), to);
+std::string with(std::string text, std::string_view const pattern, std::string_view const replacement) {
+  return text.replace(text.find(pattern), pattern.size(), replacement);
 }
 
 TEST(doctor_of_cluster, finds_nothing_wrong_with_what_is_set_up_well) {
-  for (auto const& one : judge(fine())) {
-    EXPECT_EQ(one.how, severity::ok) << one.check << ": " << one.found;
+  for (auto const& finding : judge(healthy_cluster())) {
+    EXPECT_EQ(finding.how, severity::ok) << finding.check << ": " << finding.found;
   }
 }
 
@@ -70,16 +71,17 @@ TEST(doctor_of_cluster, reads_what_nodes_say_of_each_other) {
 }
 
 TEST(doctor_of_cluster, finds_slots_that_nobody_serves) {
-  auto const found = worst(judge(fine(with(six_nodes, "5461-10922", "5461-10000 10002-10922"))), "slots");
+  auto const found =
+      worst(judge(healthy_cluster(with(six_nodes, "5461-10922", "5461-10000 10002-10922"))), "slots");
   EXPECT_EQ(found.how, severity::problem);
   EXPECT_THAT(found.found, HasSubstr("1 of 16384 are served by nobody, slot 10001 is the first"));
-  auto const lost = judge(fine(with(six_nodes, "10002 master", "10002 master,fail")));
+  auto const lost = judge(healthy_cluster(with(six_nodes, "10002 master", "10002 master,fail")));
   EXPECT_THAT(worst(lost, "slots").found, HasSubstr("5462 of 16384"));
   EXPECT_EQ(worst(lost, "nodes").how, severity::problem);
 }
 
 TEST(doctor_of_cluster, finds_masters_without_a_replica) {
-  auto const facts = fine(with(six_nodes, "slave id1", "slave,fail id1"));
+  auto const facts = healthy_cluster(with(six_nodes, "slave id1", "slave,fail id1"));
   auto const found = worst(judge(facts), "stand-by");
   EXPECT_EQ(found.how, severity::warning);
   EXPECT_THAT(found.servers, ElementsAre("10.0.0.1:1"));
@@ -87,13 +89,14 @@ TEST(doctor_of_cluster, finds_masters_without_a_replica) {
 }
 
 TEST(doctor_of_cluster, warns_when_there_are_too_few_masters_to_agree) {
-  auto const one = judge(fine("id1 10.0.0.1:1@10001 myself,master - 0 1 1 connected 0-16383\n"));
-  EXPECT_EQ(worst(one, "masters").how, severity::warning);
-  EXPECT_EQ(worst(one, "slots").how, severity::ok);
+  auto const findings =
+      judge(healthy_cluster("id1 10.0.0.1:1@10001 myself,master - 0 1 1 connected 0-16383\n"));
+  EXPECT_EQ(worst(findings, "masters").how, severity::warning);
+  EXPECT_EQ(worst(findings, "slots").how, severity::ok);
 }
 
 TEST(doctor_of_cluster, says_which_nodes_take_no_locks) {
-  auto facts = fine();
+  auto facts = healthy_cluster();
   facts.views[1].state = "fail";
   auto const found = worst(judge(facts), "state");
   EXPECT_EQ(found.how, severity::problem);
@@ -101,15 +104,15 @@ TEST(doctor_of_cluster, says_which_nodes_take_no_locks) {
 }
 
 TEST(doctor_of_cluster, advises_nat_for_an_address_that_is_not_reached) {
-  auto facts = fine();
-  facts.servers[2] = gone(3);
+  auto facts = healthy_cluster();
+  facts.servers[2] = unreachable(3);
   auto const found = worst(judge(facts), "addresses");
   EXPECT_EQ(found.how, severity::problem);
   EXPECT_THAT(found.advice, HasSubstr("nat=10.0.0.1:3/HOST:PORT"));
 }
 
 TEST(doctor_of_cluster, says_which_slots_are_moving) {
-  auto facts = fine();
+  auto facts = healthy_cluster();
   facts.views[0].nodes[0].moving = {"93 from id2"};
   auto const found = worst(judge(facts), "open slots");
   EXPECT_EQ(found.how, severity::warning);
@@ -117,11 +120,11 @@ TEST(doctor_of_cluster, says_which_slots_are_moving) {
 }
 
 TEST(doctor_of_cluster, reads_settings_that_only_a_cluster_has) {
-  auto facts = fine();
-  for (auto& one : facts.servers) {
-    one.facts->config.value->insert_or_assign("cluster-require-full-coverage", "yes");
-    one.facts->config.value->insert_or_assign("cluster-node-timeout", "30000");
-    one.facts->shards_messages = false;
+  auto facts = healthy_cluster();
+  for (auto& server : facts.servers) {
+    server.facts->config.value->insert_or_assign("cluster-require-full-coverage", "yes");
+    server.facts->config.value->insert_or_assign("cluster-node-timeout", "30000");
+    server.facts->shards_messages = false;
   }
   auto const findings = judge(facts);
   EXPECT_EQ(worst(findings, "coverage").how, severity::advice);
@@ -139,7 +142,7 @@ TEST(doctor_of_cluster, tells_a_server_that_is_in_no_cluster_which_url_to_write)
 }
 
 TEST(doctor_of_cluster, goes_on_with_the_hosts_that_answer) {
-  auto facts = fine();
+  auto facts = healthy_cluster();
   facts.hosts.push_back({.name = {"h", 9}, .failure = "connection refused"});
   EXPECT_EQ(worst(judge(facts), "hosts").how, severity::warning);
 }

@@ -17,16 +17,17 @@ server_facts voter(std::string const& run_id, std::string const& more_info = {})
   return facts;
 }
 
-/// Nothing to complain about, unless there are too few or an even number.
+/// A quorum without problems, unless it has too few servers or an even number.
 quorum_facts fine_quorum(std::uint16_t const count = 5) {
   quorum_facts facts;
-  for (std::uint16_t i = 1; i <= count; ++i) facts.servers.push_back(well(i, voter("r" + std::to_string(i))));
+  for (std::uint16_t i = 1; i <= count; ++i)
+    facts.servers.push_back(reachable(i, voter("r" + std::to_string(i))));
   return facts;
 }
 
 TEST(doctor_of_quorum, finds_nothing_wrong_with_what_is_set_up_well) {
-  for (auto const& one : judge(fine_quorum())) {
-    EXPECT_EQ(one.how, severity::ok) << one.check << ": " << one.found;
+  for (auto const& finding : judge(fine_quorum())) {
+    EXPECT_EQ(finding.how, severity::ok) << finding.check << ": " << finding.found;
   }
 }
 
@@ -39,19 +40,19 @@ TEST(doctor_of_quorum, warns_of_too_few_and_of_an_even_number) {
 
 TEST(doctor_of_quorum, tells_a_minority_that_is_down_from_a_majority) {
   auto facts = fine_quorum();
-  facts.servers[0] = gone(1);
-  facts.servers[1] = gone(2);
+  facts.servers[0] = unreachable(1);
+  facts.servers[1] = unreachable(2);
   EXPECT_EQ(worst(judge(facts), "majority").how, severity::warning);
-  facts.servers[2] = gone(3);
+  facts.servers[2] = unreachable(3);
   auto const findings = judge(facts);
   EXPECT_EQ(worst(findings, "majority").how, severity::problem);
   EXPECT_TRUE(std::ranges::any_of(
-      findings, [](finding const& one) { return one.found == "2 of 5 answer; 3 are needed"; }));
+      findings, [](finding const& entry) { return entry.found == "2 of 5 answer; 3 are needed"; }));
 }
 
 TEST(doctor_of_quorum, finds_one_server_behind_two_addresses) {
   auto facts = fine_quorum();
-  facts.servers[3] = well(4, voter("r2"));
+  facts.servers[3] = reachable(4, voter("r2"));
   auto const found = worst(judge(facts), "distinct");
   EXPECT_EQ(found.how, severity::problem);
   EXPECT_EQ(found.found, "10.0.0.1:2 and 10.0.0.1:4 are one server");
@@ -59,8 +60,8 @@ TEST(doctor_of_quorum, finds_one_server_behind_two_addresses) {
 
 TEST(doctor_of_quorum, refuses_a_replica_and_a_node_of_a_cluster) {
   auto facts = fine_quorum();
-  facts.servers[0] = well(1, voter("r1", "role:slave\r\nmaster_host:h\r\nmaster_port:1\r\n"));
-  facts.servers[1] = well(2, voter("r2", "redis_mode:cluster\r\n"));
+  facts.servers[0] = reachable(1, voter("r1", "role:slave\r\nmaster_host:h\r\nmaster_port:1\r\n"));
+  facts.servers[1] = reachable(2, voter("r2", "redis_mode:cluster\r\n"));
   auto const findings = judge(facts);
   EXPECT_EQ(worst(findings, "role").how, severity::problem);
   EXPECT_THAT(worst(findings, "role").servers, ElementsAre("10.0.0.1:1"));
@@ -69,8 +70,8 @@ TEST(doctor_of_quorum, refuses_a_replica_and_a_node_of_a_cluster) {
 
 TEST(doctor_of_quorum, warns_of_a_restart_that_may_have_forgotten_locks) {
   auto facts = fine_quorum();
-  facts.servers[0] = well(1, voter("r1", "uptime_in_seconds:3\r\n"));
-  EXPECT_EQ(worst(judge(facts), "restarts").how, severity::ok);  // it keeps all
+  facts.servers[0] = reachable(1, voter("r1", "uptime_in_seconds:3\r\n"));
+  EXPECT_EQ(worst(judge(facts), "restarts").how, severity::ok);  // it keeps all locks
   facts.servers[0].facts->config.value->at("appendfsync") = "everysec";
   auto const found = worst(judge(facts), "restarts");
   EXPECT_EQ(found.how, severity::warning);
@@ -86,7 +87,7 @@ TEST(doctor_of_quorum, compares_the_clocks_of_all) {
     return worst(judge(facts), "clock spread").how;
   };
   EXPECT_EQ(spread(2s, 100us), severity::ok);
-  EXPECT_EQ(spread(2s + 12ms, 100us), severity::problem);  // each is within 1 %, but not of the other
+  EXPECT_EQ(spread(2s + 12ms, 100us), severity::problem);  // each is within 1 %, but their difference isn't
   EXPECT_EQ(spread(2s + 12ms, 10ms), severity::advice);
 }
 

@@ -9,31 +9,31 @@
 
 namespace holdfast::test {
 
-/// What the command said and exited with.
+/// The report and the exit code of the command.
 struct diagnosis {
   int code = 0;
   nlohmann::json report{};
 
   /// The first finding of a check, which is the worst.
-  [[nodiscard]] nlohmann::json of(std::string const& check) const {
-    for (auto const& one : report["findings"]) {
-      if (one["check"] == check) return one;
+  [[nodiscard]] nlohmann::json finding(std::string const& check) const {
+    for (auto const& entry : report["findings"]) {
+      if (entry["check"] == check) return entry;
     }
     return {};
   }
   [[nodiscard]] std::string severity(std::string const& check) const {
-    return of(check).value("severity", "none");
+    return finding(check).value("severity", "none");
   }
 };
 
-/// Of a server with which nothing is wrong: examined again, if need be, until it answers as fast as it does
-/// when the machine has nothing else to do.
+/// The diagnosis of a server without problems. Examines it again, if need be, until it answers as fast as on
+/// an idle machine.
 template <class Examine>
-diagnosis doctor_at_rest(Examine examine) {
-  auto seen = examine();
-  for (auto left = 5; left > 0 && seen.report["counts"]["ok"] != seen.report["findings"].size(); --left)
-    seen = examine();
-  return seen;
+diagnosis doctor_when_idle(Examine examine) {
+  auto result = examine();
+  for (auto left = 5; left > 0 && result.report["counts"]["ok"] != result.report["findings"].size(); --left)
+    result = examine();
+  return result;
 }
 
 inline diagnosis doctor(std::string const& url, words const& more = {}) {
@@ -44,11 +44,11 @@ inline diagnosis doctor(std::string const& url, words const& more = {}) {
   return {code, nlohmann::json::parse(command.out(), nullptr, false)};
 }
 
-/// The same, again where the server wasn't reached in time, until it says something of that check.
+/// Like doctor(), but repeated until the report has `check`: the server may not be reached in time.
 inline diagnosis doctor_on(std::string const& check, std::string const& url, words const& more) {
-  auto seen = doctor(url, more);
-  for (auto left = 5; left > 0 && seen.of(check).is_null(); --left) seen = doctor(url, more);
-  return seen;
+  auto result = doctor(url, more);
+  for (auto left = 5; left > 0 && result.finding(check).is_null(); --left) result = doctor(url, more);
+  return result;
 }
 
 }  // namespace holdfast::test

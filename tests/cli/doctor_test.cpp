@@ -18,18 +18,18 @@ TEST(doctor_command, examines_a_server_and_leaves_nothing_behind) {
   redis_server server{{"--save", "", "--appendonly", "yes", "--appendfsync", "always"}};
   auto redis = server.raw();
   redis.command({"SET", "{a}:holdfast_token", "1"});
-  auto const seen = doctor_at_rest([&] { return doctor(server.url()); });
-  EXPECT_EQ(seen.code, 0);
-  EXPECT_EQ(seen.report["counts"]["ok"], seen.report["findings"].size()) << seen.report.dump(2);
-  EXPECT_THAT(seen.of("keys")["found"], HasSubstr("keys: 1; among 1 of them, token counters: 1"));
+  auto const result = doctor_when_idle([&] { return doctor(server.url()); });
+  EXPECT_EQ(result.code, 0);
+  EXPECT_EQ(result.report["counts"]["ok"], result.report["findings"].size()) << result.report.dump(2);
+  EXPECT_THAT(result.finding("keys")["found"], HasSubstr("keys: 1; among 1 of them, token counters: 1"));
   EXPECT_EQ(redis.keys(), words{"{a}:holdfast_token"});
 }
 
 TEST(doctor_command, exits_with_78_when_there_is_a_problem) {
   redis_server const server{{"--maxmemory", "100mb", "--maxmemory-policy", "allkeys-lru"}};
-  auto const seen = doctor(server.url());
-  EXPECT_EQ(seen.code, 78);
-  EXPECT_EQ(seen.severity("eviction"), "problem");
+  auto const result = doctor(server.url());
+  EXPECT_EQ(result.code, 78);
+  EXPECT_EQ(result.severity("eviction"), "problem");
 }
 
 TEST(doctor_command, says_what_to_do_in_lines_for_people) {
@@ -48,38 +48,38 @@ TEST(doctor_command, gives_a_rule_that_mends_the_rights) {
   auto const before = doctor(server.url(), {"--prefix", "jobs:", "jobs:1"});
   EXPECT_EQ(before.code, 78);
   EXPECT_EQ(before.severity("rights"), "problem");
-  EXPECT_THAT(before.of("version")["found"], HasSubstr("unknown: no right to INFO"));
-  EXPECT_THAT(before.of("idle timeout")["found"], HasSubstr("unknown: no right to CONFIG GET"));
+  EXPECT_THAT(before.finding("version")["found"], HasSubstr("unknown: no right to INFO"));
+  EXPECT_THAT(before.finding("idle timeout")["found"], HasSubstr("unknown: no right to CONFIG GET"));
 
-  // Does as it is told, twice at the most: a key can't be tried without the right to the command.
-  auto seen = before;
+  // Follows the advice, at most twice: a key can't be tried without the right to the command.
+  auto result = before;
   for (int round = 0; round < 2; ++round) {
-    auto const advice = seen.of("rights")["advice"].get<std::string>();
+    auto const advice = result.finding("rights")["advice"].get<std::string>();
     words rule;
-    for (auto rest = advice.substr(0, advice.find(',')); !rest.empty();) {
-      auto const end = std::min(rest.find(' '), rest.size());
-      rule.push_back(rest.substr(0, end));
-      rest.erase(0, end + 1);
+    for (auto remaining = advice.substr(0, advice.find(',')); !remaining.empty();) {
+      auto const end = std::min(remaining.find(' '), remaining.size());
+      rule.push_back(remaining.substr(0, end));
+      remaining.erase(0, end + 1);
     }
     ASSERT_FALSE(redis.command(rule).is_error()) << advice;
-    seen = doctor(server.url(), {"--prefix", "jobs:", "jobs:1"});
-    if (seen.severity("rights") == "ok") break;
+    result = doctor(server.url(), {"--prefix", "jobs:", "jobs:1"});
+    if (result.severity("rights") == "ok") break;
   }
-  EXPECT_EQ(seen.severity("rights"), "ok") << seen.report.dump(2);
-  EXPECT_EQ(seen.severity("scripts"), "ok");
-  EXPECT_EQ(seen.severity("pub/sub"), "ok");
-  EXPECT_EQ(seen.code, 0);
+  EXPECT_EQ(result.severity("rights"), "ok") << result.report.dump(2);
+  EXPECT_EQ(result.severity("scripts"), "ok");
+  EXPECT_EQ(result.severity("pub/sub"), "ok");
+  EXPECT_EQ(result.code, 0);
 
-  // The rule is enough for a lock, and for those who look at it and at its queue.
+  // The rule suffices for a lock, and for commands that show it and its queue.
   redis.command({"ZADD", holdfast::names::queue("jobs:2"), "1", "nobody:1"});
-  for (words const& line :
+  for (words const& arguments :
        std::vector<words>{{"run", "--keep", "--url", server.url(), "jobs:1", "--", "true"},
                           {"run", "--fair", "--url", server.url(), "jobs:3", "--", "true"},
                           {"ls", "--url", server.url(), "jobs:*"},
                           {"inspect", "--url", server.url(), "jobs:1"},
                           {"inspect", "--url", server.url(), "jobs:2"},
                           {"release", "--force", "--yes", "--grace", "0", "--url", server.url(), "jobs:1"}}) {
-    auto command = holdfast_command(line);
+    auto command = holdfast_command(arguments);
     EXPECT_EQ(command.wait(), 0) << command.err();
   }
 }
@@ -92,8 +92,8 @@ TEST(doctor_command, checks_the_right_to_a_name_without_touching_it) {
   redis.command({"SET", "other:1", "held"});
   redis.command({"SET", "jobs:1", "held"});
   EXPECT_EQ(doctor(server.url(), {"jobs:1"}).severity("rights"), "ok");
-  auto const seen = doctor(server.url(), {"other:1"});
-  EXPECT_THAT(seen.of("rights")["advice"], HasSubstr("ACL SETUSER jobs ~other:1* ~{other:1*,"));
+  auto const result = doctor(server.url(), {"other:1"});
+  EXPECT_THAT(result.finding("rights")["advice"], HasSubstr("ACL SETUSER jobs ~other:1* ~{other:1*,"));
   EXPECT_EQ(redis.get("other:1"), "held");
   EXPECT_EQ(redis.get("jobs:1"), "held");
 }
@@ -101,15 +101,16 @@ TEST(doctor_command, checks_the_right_to_a_name_without_touching_it) {
 TEST(doctor_command, tells_a_missing_right_to_the_database_from_one_to_commands) {
   redis_server const server;
   flaky_proxy proxy{server.socket_path()};
-  // Valkey 9.1 has such rights; the words are its own.
-  proxy.decide([](request const& one) {
-    return one.name == "ZADD" || one.name == "GET" ? fate::error("NOPERM No permissions to access database")
-                                                   : fate::pass();
+  // Valkey 9.1 has such rights; the text is Valkey's own.
+  proxy.decide([](request const& received) {
+    return received.name == "ZADD" || received.name == "GET"
+               ? fate::error("NOPERM No permissions to access database")
+               : fate::pass();
   });
-  auto const seen = doctor(proxy.url());
-  EXPECT_EQ(seen.code, 78);
-  EXPECT_THAT(seen.of("rights")["found"], HasSubstr("may not: alldbs (the server says"));
-  EXPECT_THAT(seen.of("rights")["advice"], HasSubstr("ACL SETUSER default alldbs, and keep it"));
+  auto const result = doctor(proxy.url());
+  EXPECT_EQ(result.code, 78);
+  EXPECT_THAT(result.finding("rights")["found"], HasSubstr("may not: alldbs (the server says"));
+  EXPECT_THAT(result.finding("rights")["advice"], HasSubstr("ACL SETUSER default alldbs, and keep it"));
 }
 
 TEST(doctor_command, gives_a_rule_that_keeps_a_user_to_a_prefix) {
@@ -118,20 +119,20 @@ TEST(doctor_command, gives_a_rule_that_keeps_a_user_to_a_prefix) {
   redis.command({"ACL", "SETUSER", "jobs", "on", ">secret", "~*", "&*", "+@all"});
   auto const before = doctor_on("tenant", server.url(), {"--prefix", "jobs:"});
   EXPECT_EQ(before.severity("tenant"), "warning");
-  EXPECT_THAT(before.of("tenant")["found"], HasSubstr("may also: touch other names"));
+  EXPECT_THAT(before.finding("tenant")["found"], HasSubstr("may also: touch other names"));
 
-  // The very rule, word by word.
-  std::string const found = before.of("tenant")["found"];
+  // Applies exactly this rule, word by word.
+  std::string const found = before.finding("tenant")["found"];
   auto const begin = found.find("reset on >PASSWORD ");
-  std::stringstream rest{found.substr(begin, found.find(';') - begin)};
+  std::stringstream rule_text{found.substr(begin, found.find(';') - begin)};
   words rule{"ACL", "SETUSER", "jobs"};
-  for (std::string word; rest >> word;) rule.push_back(word == ">PASSWORD" ? ">secret" : word);
+  for (std::string word; rule_text >> word;) rule.push_back(word == ">PASSWORD" ? ">secret" : word);
   ASSERT_FALSE(redis.command(rule).is_error()) << found;
 
-  auto const seen = doctor_on("tenant", server.url(), {"--prefix", "jobs:", "jobs:1"});
-  EXPECT_EQ(seen.severity("tenant"), "ok") << seen.report.dump(2);
-  EXPECT_EQ(seen.severity("rights"), "advice") << "all but WAIT, and what looks for locks";
-  EXPECT_EQ(seen.severity("pub/sub"), "ok");
+  auto const result = doctor_on("tenant", server.url(), {"--prefix", "jobs:", "jobs:1"});
+  EXPECT_EQ(result.severity("tenant"), "ok") << result.report.dump(2);
+  EXPECT_EQ(result.severity("rights"), "advice") << "all but WAIT, and what looks for locks";
+  EXPECT_EQ(result.severity("pub/sub"), "ok");
   auto run = holdfast_command({"run", "--url", server.url(), "jobs:1", "--", "true"});
   EXPECT_EQ(run.wait(), 0) << run.err();
   auto other = holdfast_command({"run", "--url", server.url(), "web:1", "--", "true"});
@@ -141,10 +142,10 @@ TEST(doctor_command, gives_a_rule_that_keeps_a_user_to_a_prefix) {
 TEST(doctor_command, tells_a_replica_from_a_master) {
   redis_server const master{{"--port", "0"}};
   redis_server const replica{{"--replicaof", "127.0.0.1 1"}};
-  auto const seen = doctor(replica.url());
-  EXPECT_EQ(seen.code, 78);
-  EXPECT_EQ(seen.severity("role"), "problem");
-  EXPECT_THAT(seen.of("writing")["advice"], HasSubstr("give the URL of the master"));
+  auto const result = doctor(replica.url());
+  EXPECT_EQ(result.code, 78);
+  EXPECT_EQ(result.severity("role"), "problem");
+  EXPECT_THAT(result.finding("writing")["advice"], HasSubstr("give the URL of the master"));
 }
 
 TEST(doctor_command, sees_that_a_proxy_has_no_messages) {
@@ -159,39 +160,39 @@ TEST(doctor_command, sees_that_messages_are_lost) {
   redis_server const server;
   flaky_proxy proxy{server.socket_path()};
   proxy.swallow_messages(true);
-  auto const seen = doctor(proxy.url());
-  EXPECT_EQ(seen.severity("pub/sub"), "warning");
-  EXPECT_THAT(seen.of("pub/sub")["found"], HasSubstr("did not arrive"));
+  auto const result = doctor(proxy.url());
+  EXPECT_EQ(result.severity("pub/sub"), "warning");
+  EXPECT_THAT(result.finding("pub/sub")["found"], HasSubstr("did not arrive"));
 }
 
 TEST(doctor_command, outlives_a_proxy_that_hangs_up_on_what_it_does_not_know) {
   redis_server const server;
   flaky_proxy proxy{server.socket_path()};
-  proxy.decide([](request const& one) {
-    return one.name == "INFO" || one.name == "CONFIG" ? fate::cut_before() : fate::pass();
+  proxy.decide([](request const& received) {
+    return received.name == "INFO" || received.name == "CONFIG" ? fate::cut_before() : fate::pass();
   });
-  auto const seen = doctor(proxy.url());
-  EXPECT_EQ(seen.code, 0);
-  EXPECT_THAT(seen.of("version")["found"], HasSubstr("unknown: INFO: the connection ended"));
-  EXPECT_EQ(seen.severity("scripts"), "ok");
+  auto const result = doctor(proxy.url());
+  EXPECT_EQ(result.code, 0);
+  EXPECT_THAT(result.finding("version")["found"], HasSubstr("unknown: INFO: the connection ended"));
+  EXPECT_EQ(result.severity("scripts"), "ok");
 }
 
 TEST(doctor_command, says_that_a_script_keeps_the_server_busy) {
   redis_server const server{{"--busy-reply-threshold", "10"}};
   flaky_proxy proxy{server.socket_path()};
-  proxy.decide([](request const& one) {
-    return one.name == "PING" ? fate::error("BUSY Redis is busy running a script.") : fate::pass();
+  proxy.decide([](request const& received) {
+    return received.name == "PING" ? fate::error("BUSY Redis is busy running a script.") : fate::pass();
   });
-  auto const seen = doctor(proxy.url());
-  EXPECT_EQ(seen.code, 69);
-  EXPECT_THAT(seen.of("connection")["advice"], HasSubstr("SCRIPT KILL"));
+  auto const result = doctor(proxy.url());
+  EXPECT_EQ(result.code, 69);
+  EXPECT_THAT(result.finding("connection")["advice"], HasSubstr("SCRIPT KILL"));
 }
 
 TEST(doctor_command, exits_with_69_when_nobody_answers) {
-  auto const seen = doctor("redis+unix:///nowhere/redis.sock");
-  EXPECT_EQ(seen.code, 69);
-  EXPECT_EQ(seen.severity("connection"), "problem");
-  EXPECT_EQ(seen.report["counts"]["problem"], 1);
+  auto const result = doctor("redis+unix:///nowhere/redis.sock");
+  EXPECT_EQ(result.code, 69);
+  EXPECT_EQ(result.severity("connection"), "problem");
+  EXPECT_EQ(result.report["counts"]["problem"], 1);
 }
 
 }  // namespace

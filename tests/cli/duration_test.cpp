@@ -29,9 +29,9 @@ TEST(duration, takes_a_bare_number_as_seconds) {
 TEST(duration, says_what_is_wrong_and_what_is_allowed) {
   struct row {
     char const* text;
-    char const* why;
+    char const* cause;
   };
-  for (auto const& [text, why] :
+  for (auto const& [text, cause] :
        {row{"", "empty"}, row{"-5s", "negative"}, row{"5 minutes", "unknown unit \" minutes\""},
         row{"5x", "unknown unit \"x\""}, row{"soon", "a number is expected at \"soon\""},
         row{"1.5s", "unknown unit \".\""}, row{"1s1m", "from large to small"},
@@ -39,7 +39,7 @@ TEST(duration, says_what_is_wrong_and_what_is_allowed) {
         row{"9999999d", "ten years"}}) {
     EXPECT_THAT(
         [&] { static_cast<void>(parse_duration(text)); },
-        ThrowsMessage<std::invalid_argument>(testing::AllOf(HasSubstr(why), HasSubstr("200ms, 5s, 1m30s"))))
+        ThrowsMessage<std::invalid_argument>(testing::AllOf(HasSubstr(cause), HasSubstr("200ms, 5s, 1m30s"))))
         << text;
   }
 }

@@ -1,4 +1,4 @@
-/// What the doctor may have found out, for tests of what it makes of it.
+/// Facts that the doctor may collect, for tests of its judgement.
 #pragma once
 
 #include "../../cli/doctor_servers.hpp"
@@ -18,7 +18,7 @@ inline constexpr auto healthy_info =
     "aof_enabled:1\r\naof_last_write_status:ok\r\n# Replication\r\nrole:master\r\nconnected_slaves:0\r\n"
     "master_repl_offset:1000\r\n";
 
-/// A server without anything to complain about.
+/// The facts of a server without problems.
 inline cli::server_facts healthy(std::string const& more_info = {}) {
   using namespace std::chrono_literals;
   cli::server_facts facts{.url = "redis://host", .user = "default"};
@@ -39,25 +39,26 @@ inline cli::server_facts healthy(std::string const& more_info = {}) {
   return facts;
 }
 
-/// One of several that could be asked.
-inline cli::examined well(std::uint16_t const port, cli::server_facts facts,
-                          cli::server_duty const duty = cli::server_duty::serving) {
+/// A server of a deployment that could be asked.
+inline cli::examined reachable(std::uint16_t const port, cli::server_facts facts,
+                               cli::server_duty const duty = cli::server_duty::serving) {
   return {.duty = duty, .name = {"10.0.0.1", port}, .facts = std::move(facts)};
 }
 
-/// One of several that couldn't.
-inline cli::examined gone(std::uint16_t const port, cli::server_duty const duty = cli::server_duty::serving) {
+/// A server of a deployment that couldn't be asked.
+inline cli::examined unreachable(std::uint16_t const port,
+                                 cli::server_duty const duty = cli::server_duty::serving) {
   return {.duty = duty,
           .name = {"10.0.0.1", port},
           .failure = "connection refused",
           .failed_with = make_error_code(errc::unreachable)};
 }
 
-/// The worst finding of one check; one without a check when there is none.
+/// The worst finding of `check`; without a finding, an empty one.
 inline cli::finding worst(std::vector<cli::finding> const& findings, std::string_view const check) {
   cli::finding result;
-  for (auto const& one : findings) {
-    if (one.check == check && (result.check.empty() || one.how > result.how)) result = one;
+  for (auto const& entry : findings) {
+    if (entry.check == check && (result.check.empty() || entry.how > result.how)) result = entry;
   }
   return result;
 }

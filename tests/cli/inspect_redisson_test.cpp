@@ -1,4 +1,4 @@
-// `holdfast inspect` of what Redisson's wire has, whoever made it.
+// `holdfast inspect` of objects on Redisson's wire, of any client.
 #include "objects_of_java.hpp"
 
 namespace {
@@ -14,14 +14,14 @@ class inspect_redisson : public objects_of_java {};
 
 TEST_F(inspect_redisson, shows_a_lock_that_java_holds_once_more_than_it_will_release) {
   lock("orders", java, 2);
-  auto const said = inspected("orders");
-  EXPECT_EQ(said.at("kind"), "reentrant");
-  EXPECT_EQ(said.at("wire"), "redisson");
-  EXPECT_EQ(said.at("holder").at("owner"), java);
-  EXPECT_EQ(said.at("holder").at("host"), nullptr);
-  EXPECT_EQ(said.at("holders")[0].at("count"), 2);
-  EXPECT_EQ(said.at("token"), nullptr);
-  EXPECT_GT(said.at("ttl_ms"), 20'000);
+  auto const report = inspected("orders");
+  EXPECT_EQ(report.at("kind"), "reentrant");
+  EXPECT_EQ(report.at("wire"), "redisson");
+  EXPECT_EQ(report.at("holder").at("owner"), java);
+  EXPECT_EQ(report.at("holder").at("host"), nullptr);
+  EXPECT_EQ(report.at("holders")[0].at("count"), 2);
+  EXPECT_EQ(report.at("token"), nullptr);
+  EXPECT_GT(report.at("ttl_ms"), 20'000);
   EXPECT_THAT(page_about("orders"),
               AllOf(HasSubstr("kind      reentrant: a lock on Redisson's wire\n"),
                     HasSubstr("holder    unknown: Java, or a client of Holdfast without a record\n"),
@@ -30,24 +30,24 @@ TEST_F(inspect_redisson, shows_a_lock_that_java_holds_once_more_than_it_will_rel
 }
 
 TEST_F(inspect_redisson, names_a_holder_that_is_a_client_of_holdfast) {
-  lock("orders", ours);
+  lock("orders", holdfast_owner);
   EXPECT_THAT(page_about("orders"), AllOf(HasSubstr("holder    web-3 pid 812\n"),
                                           HasSubstr("label     nightly import\n"), Not(HasSubstr("held "))));
 }
 
 TEST_F(inspect_redisson, shows_the_queue_of_a_fair_lock_and_its_credit) {
   lock("orders");
-  wait_in_fair_queue("orders", ours, 330'000);
+  wait_in_fair_queue("orders", holdfast_owner, 330'000);
   wait_in_fair_queue("orders", other_java, -5);
-  auto const said = inspected("orders");
-  EXPECT_EQ(said.at("fair"), true);
-  EXPECT_EQ(said.at("waiting"), 2);
-  ASSERT_EQ(said.at("queue").size(), 2U);
-  EXPECT_EQ(said.at("queue")[0].at("host"), "web-3");
-  EXPECT_EQ(said.at("queue")[0].at("waited_ms"), nullptr);
-  EXPECT_THAT(said.at("queue")[0].at("credit_ms").get<int>(),
+  auto const report = inspected("orders");
+  EXPECT_EQ(report.at("fair"), true);
+  EXPECT_EQ(report.at("waiting"), 2);
+  ASSERT_EQ(report.at("queue").size(), 2U);
+  EXPECT_EQ(report.at("queue")[0].at("host"), "web-3");
+  EXPECT_EQ(report.at("queue")[0].at("waited_ms"), nullptr);
+  EXPECT_THAT(report.at("queue")[0].at("credit_ms").get<int>(),
               AllOf(testing::Gt(300'000), testing::Le(330'000)));
-  EXPECT_EQ(said.at("queue")[1].at("credit_ms"), 0);
+  EXPECT_EQ(report.at("queue")[1].at("credit_ms"), 0);
   EXPECT_THAT(page_about("orders"),
               AllOf(HasSubstr("reentrant: a fair lock"), HasSubstr("    1. dead in 5m"),
                     HasSubstr("web-3 pid 812 'nightly import'\n"), HasSubstr("    2. dead in 0")));
@@ -68,15 +68,15 @@ TEST_F(inspect_redisson, shows_the_token_of_a_fenced_lock) {
 
 TEST_F(inspect_redisson, shows_all_readers_with_what_is_left_to_each) {
   read("prices", java, 2, 9'000);
-  read("prices", ours);
-  auto const said = inspected("prices");
-  EXPECT_EQ(said.at("kind"), "read_write");
-  EXPECT_EQ(said.at("holding"), 2);
-  EXPECT_EQ(said.at("holders")[0].at("side"), "read");
-  EXPECT_EQ(said.at("holders")[0].at("count"), 2);
-  EXPECT_THAT(said.at("holders")[0].at("ttl_ms").get<int>(), AllOf(testing::Gt(3'000), testing::Le(9'000)));
-  EXPECT_EQ(said.at("holders")[1].at("host"), "web-3");
-  EXPECT_EQ(said.at("misfit"), nullptr);
+  read("prices", holdfast_owner);
+  auto const report = inspected("prices");
+  EXPECT_EQ(report.at("kind"), "read_write");
+  EXPECT_EQ(report.at("holding"), 2);
+  EXPECT_EQ(report.at("holders")[0].at("side"), "read");
+  EXPECT_EQ(report.at("holders")[0].at("count"), 2);
+  EXPECT_THAT(report.at("holders")[0].at("ttl_ms").get<int>(), AllOf(testing::Gt(3'000), testing::Le(9'000)));
+  EXPECT_EQ(report.at("holders")[1].at("host"), "web-3");
+  EXPECT_EQ(report.at("misfit"), nullptr);
   EXPECT_THAT(page_about("prices"),
               AllOf(HasSubstr("kind      read_write: readers only\n"), HasSubstr("holders   2\n"),
                     HasSubstr(", held 2 times\n"), HasSubstr("web-3 pid 812 'nightly import'\n")));
@@ -85,11 +85,11 @@ TEST_F(inspect_redisson, shows_all_readers_with_what_is_left_to_each) {
 TEST_F(inspect_redisson, shows_a_writer_before_what_it_reads_itself) {
   write("prices", java);
   read("prices", java);
-  auto const said = inspected("prices");
-  ASSERT_EQ(said.at("holders").size(), 2U);
-  EXPECT_EQ(said.at("holders")[0].at("side"), "write");
-  EXPECT_EQ(said.at("holders")[0].at("owner"), java);
-  EXPECT_EQ(said.at("holders")[1].at("side"), "read");
+  auto const report = inspected("prices");
+  ASSERT_EQ(report.at("holders").size(), 2U);
+  EXPECT_EQ(report.at("holders")[0].at("side"), "write");
+  EXPECT_EQ(report.at("holders")[0].at("owner"), java);
+  EXPECT_EQ(report.at("holders")[1].at("side"), "read");
   EXPECT_THAT(page_about("prices"), HasSubstr("read_write: somebody writes"));
 }
 
@@ -104,16 +104,17 @@ TEST_F(inspect_redisson, shows_permits_by_their_ids) {
   take("licenses", '\xa1');
   take("licenses", 'b', std::to_string(millis_in(10'000)));
   take("licenses", 'c', std::to_string(millis_in(-10)));
-  auto const said = inspected("licenses");
-  EXPECT_EQ(said.at("kind"), "permits");
-  EXPECT_EQ(said.at("available"), 4) << "an expired one is left";
-  EXPECT_EQ(said.at("permits"), 6);
-  EXPECT_EQ(said.at("holding"), 2);
-  ASSERT_EQ(said.at("holders").size(), 2U);
-  EXPECT_EQ(said.at("holders")[0].at("owner"), "62626262626262626262626262626262");
-  EXPECT_THAT(said.at("holders")[0].at("ttl_ms").get<int>(), AllOf(testing::Gt(3'000), testing::Le(10'000)));
-  EXPECT_EQ(said.at("holders")[1].at("owner"), "a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1");
-  EXPECT_EQ(said.at("holders")[1].at("ttl_ms"), nullptr);
+  auto const report = inspected("licenses");
+  EXPECT_EQ(report.at("kind"), "permits");
+  EXPECT_EQ(report.at("available"), 4) << "an expired one is left";
+  EXPECT_EQ(report.at("permits"), 6);
+  EXPECT_EQ(report.at("holding"), 2);
+  ASSERT_EQ(report.at("holders").size(), 2U);
+  EXPECT_EQ(report.at("holders")[0].at("owner"), "62626262626262626262626262626262");
+  EXPECT_THAT(report.at("holders")[0].at("ttl_ms").get<int>(),
+              AllOf(testing::Gt(3'000), testing::Le(10'000)));
+  EXPECT_EQ(report.at("holders")[1].at("owner"), "a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1");
+  EXPECT_EQ(report.at("holders")[1].at("ttl_ms"), nullptr);
   EXPECT_THAT(page_about("licenses"), AllOf(HasSubstr("left      4\n"), HasSubstr("permits   6\n"),
                                             HasSubstr("permit, for ever a1a1a1a1")));
 }
@@ -200,9 +201,9 @@ TEST_F(inspect_redisson, shows_all_of_a_crowd_and_counts_those_that_it_does_not_
   for (int i = 0; i != 1'500; ++i)
     all.insert(all.end(), {"33333333-3333-4333-8333-333333333333:" + std::to_string(i), "1"});
   redis.command(all);
-  auto const said = inspected("prices");
-  EXPECT_EQ(said.at("holding"), 1'500);
-  EXPECT_GE(said.at("holders").size(), 900U);
+  auto const report = inspected("prices");
+  EXPECT_EQ(report.at("holding"), 1'500);
+  EXPECT_GE(report.at("holders").size(), 900U);
   EXPECT_THAT(page_about("prices"), HasSubstr("more\n"));
 }
 

@@ -8,7 +8,7 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::MatchesRegex;
 
-class inspect : public locks_of_others {
+class inspect : public raw_locks {
  protected:
   std::string output_of(words const& arguments) {
     auto command = start(arguments);

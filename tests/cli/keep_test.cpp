@@ -19,8 +19,8 @@ class kept_lock : public testing::Test {
   process start(words const& options, std::string const& script = "echo ran") {
     return holdfast_run(server.url(), options, "job", shell(script));
   }
-  /// Runs it to its end, and answers what it said on both channels.
-  std::string said(words const& options, int code = 0) {
+  /// Runs a command to its end; returns its output on stdout and stderr.
+  std::string output_of(words const& options, int code = 0) {
     auto job = start(options);
     EXPECT_EQ(job.wait(), code) << job.err();
     return job.out() + job.err();
@@ -34,15 +34,15 @@ using keep = kept_lock;
 using once_per = kept_lock;
 
 TEST_F(keep, leaves_the_lock_to_its_ttl) {
-  EXPECT_EQ(said({"--keep", "--ttl", "60s"}), "ran\n");
+  EXPECT_EQ(output_of({"--keep", "--ttl", "60s"}), "ran\n");
   EXPECT_GT(redis.pttl("job"), 30'000);
   EXPECT_LE(redis.pttl("job"), 60'000);
-  EXPECT_THAT(said({"--no-wait"}, 75), HasSubstr("is busy"));
+  EXPECT_THAT(output_of({"--no-wait"}, 75), HasSubstr("is busy"));
 }
 
 TEST_F(keep, lets_others_in_when_the_ttl_is_over) {
-  EXPECT_EQ(said({"--keep", "--ttl", "3s"}), "ran\n");
-  EXPECT_EQ(said({"--wait", "20s"}), "ran\n");
+  EXPECT_EQ(output_of({"--keep", "--ttl", "3s"}), "ran\n");
+  EXPECT_EQ(output_of({"--wait", "20s"}), "ran\n");
 }
 
 TEST_F(keep, gives_back_what_was_taken_for_nothing) {
@@ -52,9 +52,9 @@ TEST_F(keep, gives_back_what_was_taken_for_nothing) {
 }
 
 TEST_F(once_per, runs_the_first_and_silently_skips_the_next) {
-  EXPECT_EQ(said({"--once-per", "1h"}), "ran\n");
-  EXPECT_EQ(said({"--once-per", "1h"}), "");
-  EXPECT_THAT(said({"--once-per", "1h", "--verbose"}),
+  EXPECT_EQ(output_of({"--once-per", "1h"}), "ran\n");
+  EXPECT_EQ(output_of({"--once-per", "1h"}), "");
+  EXPECT_THAT(output_of({"--once-per", "1h", "--verbose"}),
               AllOf(HasSubstr("skipped: lock \"job\""), HasSubstr("is busy: held for")));
 }
 
@@ -73,13 +73,13 @@ TEST_F(once_per, gives_the_lock_back_after_a_run_that_was_longer) {
 
 TEST_F(once_per, counts_a_command_that_fails) {
   EXPECT_EQ(start({"--once-per", "1h"}, "exit 3").wait(), 3);
-  EXPECT_EQ(said({"--once-per", "1h"}), "");
+  EXPECT_EQ(output_of({"--once-per", "1h"}), "");
 }
 
 TEST_F(once_per, does_not_count_a_command_that_can_not_be_started) {
   auto job = holdfast_run(server.url(), {"--once-per", "1h"}, "job", {"./no-such-command"});
   EXPECT_EQ(job.wait(), 127);
-  EXPECT_EQ(said({"--once-per", "1h"}), "ran\n");
+  EXPECT_EQ(output_of({"--once-per", "1h"}), "ran\n");
 }
 
 TEST_F(once_per, counts_a_run_that_was_killed) {
@@ -91,8 +91,8 @@ TEST_F(once_per, counts_a_run_that_was_killed) {
 }
 
 TEST_F(once_per, waits_for_the_end_of_the_period_if_told_to_wait) {
-  EXPECT_EQ(said({"--once-per", "300ms"}), "ran\n");
-  EXPECT_EQ(said({"--once-per", "300ms", "--wait", "20s"}), "ran\n");
+  EXPECT_EQ(output_of({"--once-per", "300ms"}), "ran\n");
+  EXPECT_EQ(output_of({"--once-per", "300ms", "--wait", "20s"}), "ran\n");
 }
 
 TEST_F(once_per, notices_a_loss_as_soon_as_without_it) {

@@ -1,4 +1,4 @@
-/// Locks for commands that look at them, made without a client.
+/// Locks made by raw commands, for tests of commands that show them.
 #pragma once
 
 #include "holdfast_command.hpp"
@@ -16,7 +16,7 @@
 
 namespace holdfast::test {
 
-class locks_of_others : public testing::Test {
+class raw_locks : public testing::Test {
  protected:
   static constexpr char const* uuid = "11111111-1111-4111-8111-111111111111";
   static constexpr char const* other_uuid = "22222222-2222-4222-8222-222222222222";
@@ -26,12 +26,12 @@ class locks_of_others : public testing::Test {
                    "label", "nightly import"});
   }
 
-  /// Held for 41 s by web-3 pid 812, or another owner.
+  /// Makes a lock that web-3 pid 812, or another owner, has held for 41 s.
   void hold(std::string const& name, std::string const& owner = std::string{uuid} + ":1") {
     redis.command({"SET", name, owner, "PX", "60000"});
     redis.command({"SET", names::token_counter(name), std::to_string(micros_ago(41'500'000))});
   }
-  /// Since 5 s.
+  /// Adds a waiter to the queue that has waited for 5 s.
   void wait_for(std::string const& name, std::string const& owner = std::string{other_uuid} + ":7") {
     redis.command({"ZADD", names::queue(name), std::to_string(micros_ago(5'500'000)), owner});
   }
@@ -44,11 +44,11 @@ class locks_of_others : public testing::Test {
     return holdfast_command(arguments, {{"HOLDFAST_URL", server.url()}});
   }
 
-  /// One object a line.
+  /// Parses one object a line.
   static std::vector<nlohmann::json> objects(std::string const& text) {
     std::vector<nlohmann::json> all;
     std::istringstream lines{text};
-    // The last one may be half written.
+    // The last line may be incomplete.
     for (std::string line; std::getline(lines, line) && !lines.eof();)
       all.push_back(nlohmann::json::parse(line));
     return all;

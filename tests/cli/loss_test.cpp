@@ -20,14 +20,14 @@ using wall_clock = std::chrono::system_clock;
 
 class loss : public testing::Test {
  protected:
-  /// Starts it and waits until the command has said "ready".
+  /// Starts a command and waits until it has printed "ready".
   process start(words const& options, std::string const& script) {
     auto job = holdfast_run(server.url(), options, "job", shell(script));
     EXPECT_TRUE(eventually([&] { return job.out().starts_with("ready\n"); })) << job.err();
     return job;
   }
 
-  /// Writes the time into a file, again and again, whatever SIGTERM says.
+  /// A script that writes the time into a file repeatedly and ignores SIGTERM.
   static std::string heartbeats(std::string const& file) {
     return "trap '' TERM; date +%s%N > " + file + "; echo ready; while :; do date +%s%N > " + file +
            ".new && mv " + file + ".new " + file + "; sleep 0.01; done";
@@ -36,8 +36,8 @@ class loss : public testing::Test {
     return wall_clock::time_point{std::chrono::nanoseconds{std::stoll(content_of(file))}};
   }
 
-  /// Does it just after a renewal, so that no other comes between the look at the ttl and it: that takes less
-  /// than `fresh`. Answers when the key expires.
+  /// Calls `freeze` just after a renewal, when the ttl is more than `fresh_ms`, so that no renewal comes
+  /// between the look at the ttl and `freeze`. Returns the time at which the key expires.
   template <class Freeze>
   wall_clock::time_point freeze_after_renewal(int fresh_ms, Freeze freeze) {
     EXPECT_TRUE(eventually([&] { return redis.pttl("job") > fresh_ms; }));
@@ -49,8 +49,8 @@ class loss : public testing::Test {
     return expiry;
   }
 
-  /// As whoever releases by force does, until the holder hears it.
-  void ask_to_stop() {
+  /// Asks the holder to stop, as a release by force does, until the holder gets the message.
+  void request_stop() {
     auto const owner = redis.get("job").value();
     auto const colon = owner.find(':');
     auto const message = "asked " + owner.substr(colon + 1);
@@ -65,12 +65,12 @@ class loss : public testing::Test {
   temporary_folder folder;
 };
 
-constexpr auto forbearing = "trap 'echo told; exit 0' TERM; echo ready; while :; do sleep 0.02; done";
+constexpr auto obedient = "trap 'echo told; exit 0' TERM; echo ready; while :; do sleep 0.02; done";
 constexpr auto stubborn = "trap '' TERM; echo ready; while :; do sleep 0.02; done";
 
 TEST_F(loss, of_a_deleted_key_terminates_the_command) {
-  in_one_round_of(5, [&] {  // in which the command says in its second that it was told
-    auto job = start({"--ttl", "3s"}, forbearing);
+  passes_in_one_round_of(5, [&] {  // the command must print "told" in its second
+    auto job = start({"--ttl", "3s"}, obedient);
     redis.del("job");
     EXPECT_EQ(job.wait(), 79);
     EXPECT_EQ(job.out(), "ready\ntold\n");
@@ -93,9 +93,9 @@ TEST_F(loss, by_take_over_does_not_touch_the_new_holder) {
 }
 
 TEST_F(loss, by_force_terminates_the_command_and_gives_the_lock_back) {
-  in_one_round_of(5, [&] {  // in which the command says in its second that it was told
-    auto job = start({}, forbearing);
-    ask_to_stop();
+  passes_in_one_round_of(5, [&] {  // the command must print "told" in its second
+    auto job = start({}, obedient);
+    request_stop();
     EXPECT_EQ(job.wait(), 79);
     EXPECT_EQ(job.out(), "ready\ntold\n");
     EXPECT_THAT(job.err(),
@@ -105,14 +105,15 @@ TEST_F(loss, by_force_terminates_the_command_and_gives_the_lock_back) {
 }
 
 TEST_F(loss, by_force_is_over_before_force_is_used) {
-  // The key isn't touched by anybody but the holder here: that it is gone shows that the holder let go.
+  // Only the holder touches the key in this test: when the key is gone, the holder has released it.
   for (words const& options : {words{}, words{"--keep"}, words{"--once-per", "1h"}}) {
-    in_one_round_of(5, [&] {
+    passes_in_one_round_of(5, [&] {
       auto job = start(options, stubborn);
-      ask_to_stop();
-      auto const asked = std::chrono::steady_clock::now();
+      request_stop();
+      auto const request_time = std::chrono::steady_clock::now();
       EXPECT_EQ(job.wait(), 79);
-      EXPECT_LT(std::chrono::steady_clock::now() - asked, 2s) << "when the key is deleted under the holder";
+      EXPECT_LT(std::chrono::steady_clock::now() - request_time, 2s)
+          << "when the key is deleted under the holder";
       EXPECT_THAT(job.err(), HasSubstr("the command was killed"));
       EXPECT_FALSE(redis.exists("job"));
     });
@@ -120,7 +121,7 @@ TEST_F(loss, by_force_is_over_before_force_is_used) {
 }
 
 TEST_F(loss, with_kill_sends_no_sigterm) {
-  auto job = start({"--ttl", "3s", "--on-lost=kill"}, forbearing);
+  auto job = start({"--ttl", "3s", "--on-lost=kill"}, obedient);
   redis.del("job");
   EXPECT_EQ(job.wait(), 79);
   EXPECT_EQ(job.out(), "ready\n");
@@ -157,7 +158,7 @@ TEST_F(loss, leaves_nothing_of_the_group_behind) {
 
 TEST_F(loss, to_a_frozen_server_ends_the_command_before_the_key_expires) {
   auto const beats = folder / "beats";
-  in_one_round_of(5, [&] {
+  passes_in_one_round_of(5, [&] {
     auto job = start({"--ttl", "3s"}, heartbeats(beats));
     auto const expiry = freeze_after_renewal(2800, [&] { server.freeze(); });
     EXPECT_EQ(job.wait(), 79);
@@ -168,7 +169,7 @@ TEST_F(loss, to_a_frozen_server_ends_the_command_before_the_key_expires) {
 }
 
 TEST_F(loss, at_the_limit_ends_the_command_and_frees_the_lock) {
-  in_one_round_of(5, [&] {  // in which it looks between its grace and the limit
+  passes_in_one_round_of(5, [&] {  // holdfast must look between its grace and the limit
     auto const start_time = std::chrono::steady_clock::now();
     auto job = start({"--max-hold", "3s"}, stubborn);
     EXPECT_EQ(job.wait(), 79);
@@ -180,7 +181,7 @@ TEST_F(loss, at_the_limit_ends_the_command_and_frees_the_lock) {
 
 TEST_F(loss, of_a_frozen_holdfast_ends_the_command_before_the_key_expires) {
   auto const beats = folder / "beats";
-  in_one_round_of(5, [&] {
+  passes_in_one_round_of(5, [&] {
     auto job = start({"--ttl", "2s"}, heartbeats(beats));
     auto const expiry = freeze_after_renewal(1800, [&] { job.signal(SIGSTOP); });
     ASSERT_TRUE(eventually([&] { return !redis.exists("job"); }));
@@ -192,7 +193,7 @@ TEST_F(loss, of_a_frozen_holdfast_ends_the_command_before_the_key_expires) {
 
 TEST_F(loss, of_a_killed_holdfast_ends_the_whole_group_before_the_key_expires) {
   auto const beats = folder / "beats";
-  in_one_round_of(5, [&] {
+  passes_in_one_round_of(5, [&] {
     auto job = start({"--ttl", "2s"}, "(" + heartbeats(beats) + ") & wait");
     auto const expiry = freeze_after_renewal(1800, [&] { job.signal(SIGKILL); });
     ASSERT_TRUE(eventually([&] { return !redis.exists("job"); }));
@@ -201,11 +202,11 @@ TEST_F(loss, of_a_killed_holdfast_ends_the_whole_group_before_the_key_expires) {
 }
 
 TEST_F(loss, of_a_killed_holdfast_terminates_the_command_first) {
-  in_one_round_of(5, [&] {
-    auto job = start({"--ttl", "2s"}, forbearing);
+  passes_in_one_round_of(5, [&] {
+    auto job = start({"--ttl", "2s"}, obedient);
     job.signal(SIGKILL);
     EXPECT_EQ(job.wait(), 128 + SIGKILL);
-    EXPECT_TRUE(came_within(10s, [&] { return job.out() == "ready\ntold\n"; }));
+    EXPECT_TRUE(true_within(10s, [&] { return job.out() == "ready\ntold\n"; }));
   });
 }
 

@@ -14,7 +14,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::MatchesRegex;
 
-class ls : public locks_of_others {};
+class ls : public raw_locks {};
 
 TEST_F(ls, shows_each_lock_in_a_row) {
   hold("orders:42");
@@ -60,7 +60,7 @@ TEST_F(ls, prints_an_object_a_line_as_json) {
   EXPECT_EQ(command.wait(), 0);
   auto all = objects(command.out());
   ASSERT_EQ(all.size(), 3U);
-  std::ranges::sort(all, {}, [](json const& one) { return one.at("name").get<std::string>(); });
+  std::ranges::sort(all, {}, [](json const& object) { return object.at("name").get<std::string>(); });
   EXPECT_THAT(all[0].at("held_ms").get<int>(), testing::Ge(41'500));
   EXPECT_THAT(all[0].at("ttl_ms").get<int>(), AllOf(testing::Gt(30'000), testing::Le(60'000)));
   EXPECT_GT(all[0].at("token").get<std::int64_t>(), 1'700'000'000'000'000);
@@ -95,10 +95,10 @@ TEST_F(ls, says_on_stderr_that_there_is_nothing) {
   EXPECT_EQ(all.wait(), 0);
   EXPECT_EQ(all.out(), "");
   EXPECT_THAT(all.err(), MatchesRegex("holdfast: no lock on redis.* is held or waited for\n"));
-  auto some = start({"ls", "orders:*", "--json"});
-  EXPECT_EQ(some.wait(), 0);
-  EXPECT_EQ(some.out(), "");
-  EXPECT_THAT(some.err(), HasSubstr("no lock \"orders:*\" on"));
+  auto matching = start({"ls", "orders:*", "--json"});
+  EXPECT_EQ(matching.wait(), 0);
+  EXPECT_EQ(matching.out(), "");
+  EXPECT_THAT(matching.err(), HasSubstr("no lock \"orders:*\" on"));
 }
 
 TEST_F(ls, has_json_that_does_nothing_to_a_terminal) {
@@ -129,7 +129,7 @@ TEST_F(ls, ends_without_a_word_when_nobody_reads) {
   for (std::string const trap : {"", "trap '' PIPE; "}) {
     process pipe{{"bash", "-c",
                   trap +
-                      "exec 3> >(:); wait $!; "  // whoever was to read has gone
+                      "exec 3> >(:); wait $!; "  // the reader has ended
                       HOLDFAST_CLI " ls --url " +
                       server.url() + " >&3 3>&-; exit $?"}};
     EXPECT_EQ(pipe.wait(), 128 + SIGPIPE) << trap;

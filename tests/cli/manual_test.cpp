@@ -16,14 +16,14 @@ constexpr auto page_file = HOLDFAST_SOURCE_DIR "/man/holdfast.1";
 
 using option_names = std::set<std::string>;
 
-/// What `pattern` takes out of each line of `text`.
+/// The first groups of all matches of `pattern` in the lines of `text`.
 option_names found_in(std::string const& text, std::string const& pattern) {
   option_names found;
   std::istringstream lines{text};
   std::regex const wanted{pattern};
   for (std::string line; std::getline(lines, line);) {
-    for (std::sregex_iterator one{line.begin(), line.end(), wanted}, end; one != end; ++one) {
-      found.insert((*one)[1]);
+    for (std::sregex_iterator match{line.begin(), line.end(), wanted}, end; match != end; ++match) {
+      found.insert((*match)[1]);
     }
   }
   return found;
@@ -66,7 +66,7 @@ TEST(manual, fits_a_terminal) {
   ASSERT_EQ(shown.wait(), 0);
   std::istringstream lines{shown.out()};
   for (std::string line; std::getline(lines, line);) {
-    // A letter printed twice over itself is bold.
+    // A bold letter is printed twice, with a backspace between.
     EXPECT_LE(std::regex_replace(line, std::regex{".\b"}, "").size(), 80U) << line;
   }
 }
@@ -100,10 +100,11 @@ TEST(manual, explains_each_option_of_a_command_and_no_other) {
     auto const offered =
         found_in(help_of(name.substr(std::string{"holdfast "}.size())), "^  (?:-[a-z],)?--([a-z-]+)");
     auto explained = options_in(text);
-    for (auto const& one : explained) EXPECT_FALSE(common.contains(one)) << name << " repeats --" << one;
-    // `completion` and `help` ask no server.
-    for (auto const& one : common) {
-      if (offered.contains(one)) explained.insert(one);
+    for (auto const& option : explained)
+      EXPECT_FALSE(common.contains(option)) << name << " repeats --" << option;
+    // `completion` and `help` contact no server.
+    for (auto const& option : common) {
+      if (offered.contains(option)) explained.insert(option);
     }
     EXPECT_EQ(explained, offered) << name;
   }

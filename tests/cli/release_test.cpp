@@ -8,7 +8,7 @@ using nlohmann::json;
 using testing::AllOf;
 using testing::HasSubstr;
 
-class release : public locks_of_others {
+class release : public raw_locks {
  protected:
   process force(words const& more) const {
     words all{"release", "--force"};
@@ -89,10 +89,10 @@ TEST_F(release, prints_one_object_as_json) {
   hold("orders");
   auto command = force({"--yes", "--json", "--grace", "0", "orders"});
   EXPECT_EQ(command.wait(), 0);
-  auto const said = json::parse(command.out());
-  EXPECT_EQ(said.at("name"), "orders");
-  EXPECT_EQ(said.at("result"), "deleted");
-  EXPECT_EQ(said.at("holder").at("pid"), 812);
+  auto const report = json::parse(command.out());
+  EXPECT_EQ(report.at("name"), "orders");
+  EXPECT_EQ(report.at("result"), "deleted");
+  EXPECT_EQ(report.at("holder").at("pid"), 812);
   auto again = force({"--json", "orders"});
   EXPECT_EQ(again.wait(), 0);
   EXPECT_EQ(json::parse(again.out()),

@@ -20,7 +20,7 @@ class run_quorum : public testing::Test {
 TEST_F(run_quorum, runs_the_command_under_a_majority_of_votes) {
   auto job = start({}, shell("test -n \"$HOLDFAST_TOKEN\""));
   EXPECT_EQ(job.wait(), 0) << job.err();
-  for (auto const& one : masters) EXPECT_FALSE(one->raw().exists("job"));
+  for (auto const& master : masters) EXPECT_FALSE(master->raw().exists("job"));
 }
 
 TEST_F(run_quorum, works_with_a_minority_gone) {
@@ -34,10 +34,10 @@ TEST_F(run_quorum, says_which_servers_are_missing_when_too_few_are_there) {
   masters[2].kill9();
   auto job = start({}, {"true"});
   EXPECT_EQ(job.wait(), 69);
-  auto const said = job.err();
-  EXPECT_THAT(said, HasSubstr("1 of 3 servers can be asked, and 2 are needed"));
-  EXPECT_THAT(said, HasSubstr(masters[0].address()));
-  EXPECT_THAT(said, HasSubstr(masters[2].address()));
+  auto const message = job.err();
+  EXPECT_THAT(message, HasSubstr("1 of 3 servers can be asked, and 2 are needed"));
+  EXPECT_THAT(message, HasSubstr(masters[0].address()));
+  EXPECT_THAT(message, HasSubstr(masters[2].address()));
 }
 
 TEST_F(run_quorum, refuses_what_servers_that_vote_dont_have) {

@@ -16,7 +16,7 @@ using testing::IsEmpty;
 TEST(run_replicas, holds_a_lock_that_replicas_have_too) {
   sentinel_servers servers{{.sentinels = 1}};
   auto const replica = servers.replica().socket_path();
-  in_one_round_of(5, [&] {  // in which the replicas acknowledge it within a second
+  passes_in_one_round_of(5, [&] {  // the replicas must acknowledge it within a second
     auto run = holdfast_run(servers.master().url(), {"--replicas", "2", "--wait", "20s"}, "job",
                             shell("redis-cli -s " + replica + " exists job"));
     EXPECT_EQ(run.wait(), 0) << run.err();
@@ -33,7 +33,7 @@ TEST(run_replicas, gives_a_lock_back_that_too_few_have) {
   EXPECT_FALSE(server.raw().exists("job"));
 }
 
-// Not every server here knows WAITAOF: the proxy answers.
+// Not every tested server knows WAITAOF, so the proxy replies.
 TEST(run_replicas, asks_for_disks_too) {
   redis_server const server;
   flaky_proxy proxy{server.socket_path()};
@@ -46,10 +46,10 @@ TEST(run_replicas, asks_for_disks_too) {
   EXPECT_EQ(run.wait(), 0) << run.err();
   EXPECT_EQ(run.out(), "it ran\n");
   disks("*2\r\n:0\r\n:0\r\n");
-  auto in_vain = holdfast_run(proxy.url(), {"--fsynced"}, "job", {"echo", "it", "ran"});
-  EXPECT_EQ(in_vain.wait(), 69);
-  EXPECT_THAT(in_vain.out(), IsEmpty());
-  EXPECT_THAT(in_vain.err(), HasSubstr("not on the server's disk"));
+  auto refused = holdfast_run(proxy.url(), {"--fsynced"}, "job", {"echo", "it", "ran"});
+  EXPECT_EQ(refused.wait(), 69);
+  EXPECT_THAT(refused.out(), IsEmpty());
+  EXPECT_THAT(refused.err(), HasSubstr("not on the server's disk"));
   EXPECT_FALSE(server.raw().exists("job"));
 }
 

@@ -14,34 +14,34 @@ namespace of_redisson = holdfast::names::redisson;
 
 class run_sides : public objects_of_java {
  protected:
-  /// Runs until its stdin says more than it does.
+  /// A command that holds its lock for a minute.
   [[nodiscard]] process holding(words const& options, std::string const& name = "prices") const {
     return holdfast_run(server.url(), options, name, {"sleep", "60"});
   }
   [[nodiscard]] process brief(words const& options, std::string const& script = "exit 7") const {
     return holdfast_run(server.url(), options, "prices", shell(script));
   }
-  bool held_by(std::int64_t count) {
+  bool has_holders(std::int64_t count) {
     return eventually([&] { return inspected("prices").at("holding") == count; });
   }
 };
 
 TEST_F(run_sides, lets_readers_run_together_and_a_writer_alone) {
-  auto one = holding({"--shared"});
-  auto two = holding({"--shared"});
-  ASSERT_TRUE(held_by(2));
+  auto first = holding({"--shared"});
+  auto second = holding({"--shared"});
+  ASSERT_TRUE(has_holders(2));
   auto reader = brief({"--shared", "--no-wait"});
   EXPECT_EQ(reader.wait(), 7);
   auto writer = brief({"--exclusive", "--no-wait"});
   EXPECT_EQ(writer.wait(), 75);
   EXPECT_THAT(writer.err(), HasSubstr("lock \"prices\" on"));
-  for (auto* const job : {&one, &two}) {
+  for (auto* const job : {&first, &second}) {
     job->signal(SIGTERM);
     EXPECT_EQ(job->wait(), 128 + SIGTERM);
   }
   EXPECT_FALSE(redis.exists("prices"));
   auto alone = holding({"--exclusive"});
-  ASSERT_TRUE(held_by(1));
+  ASSERT_TRUE(has_holders(1));
   EXPECT_EQ(brief({"--shared", "--no-wait"}).wait(), 75);
 }
 
@@ -66,26 +66,26 @@ TEST_F(run_sides, gives_the_command_no_token_where_there_is_none) {
 }
 
 TEST_F(run_sides, runs_in_as_many_slots_as_there_are) {
-  auto one = holding({"--slots", "2"});
-  auto two = holding({"--slots", "2"});
-  ASSERT_TRUE(held_by(2));
+  auto first = holding({"--slots", "2"});
+  auto second = holding({"--slots", "2"});
+  ASSERT_TRUE(has_holders(2));
   auto third = brief({"--slots", "2", "--no-wait"});
   EXPECT_EQ(third.wait(), 75);
   EXPECT_THAT(third.err(), AllOf(HasSubstr("slot of \"prices\" on"), HasSubstr("all 2 slots are taken")));
-  auto waiting = brief({"--slots", "2"});
+  auto waiter = brief({"--slots", "2"});
   ASSERT_TRUE(eventually([&] { return inspected("prices").at("waiting") == 1; }));
-  one.signal(SIGTERM);
-  EXPECT_EQ(waiting.wait(), 7);
-  EXPECT_EQ(waiting.err(), "");
+  first.signal(SIGTERM);
+  EXPECT_EQ(waiter.wait(), 7);
+  EXPECT_EQ(waiter.err(), "");
 }
 
 TEST_F(run_sides, waits_no_longer_for_a_slot_that_the_server_has_forgotten) {
   auto job = holding({"--slots", "1", "--ttl", "5m"});
-  ASSERT_TRUE(held_by(1));
-  auto waiting = brief({"--slots", "1"});
+  ASSERT_TRUE(has_holders(1));
+  auto waiter = brief({"--slots", "1"});
   ASSERT_TRUE(eventually([&] { return inspected("prices").at("waiting") == 1; }));
   redis.command({"FLUSHALL"});
-  EXPECT_EQ(waiting.wait(), 7);
+  EXPECT_EQ(waiter.wait(), 7);
 }
 
 TEST_F(run_sides, changes_the_number_of_slots_and_says_so) {
@@ -102,7 +102,7 @@ TEST_F(run_sides, ends_the_command_when_its_side_or_slot_is_taken_by_force) {
     words all{"--ttl", "6s"};
     all.insert(all.end(), options.begin(), options.end());
     auto job = holding(all);
-    ASSERT_TRUE(held_by(1));
+    ASSERT_TRUE(has_holders(1));
     auto command = start({"release", "--force", "--yes", "--grace", "60s", "prices"});
     EXPECT_EQ(command.wait(), 0) << command.err();
     EXPECT_EQ(job.wait(), 79) << options.front() << job.err();

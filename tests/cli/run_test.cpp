@@ -23,7 +23,7 @@ class run : public testing::Test {
   process start(words const& options, words const& command, std::string const& input = {}) {
     return holdfast_run(server.url(), options, "job", command, input);
   }
-  /// The lock and its queue are gone; the token counter stays, for tokens to grow.
+  /// The lock and its queue are gone. The token counter stays, so that tokens grow.
   void expect_nothing_left() {
     auto left = redis.keys();
     std::erase_if(left, [](std::string const& key) { return key.ends_with(":holdfast_token"); });
@@ -114,8 +114,8 @@ TEST_F(run, lets_one_process_in_at_a_time) {
       shell("n=$(cat " + counter + " 2>/dev/null || echo 0); sleep 0.01; echo $((n + 1)) > " + counter);
   std::vector<process> jobs;
   for (int i = 0; i < 8; ++i) {
-    auto const one = std::string{HOLDFAST_CLI} + " run job -- sh -c '" + add_one.back() + "'";
-    jobs.emplace_back(shell("for i in 1 2 3 4; do " + one + " || exit 1; done"),
+    auto const command = std::string{HOLDFAST_CLI} + " run job -- sh -c '" + add_one.back() + "'";
+    jobs.emplace_back(shell("for i in 1 2 3 4; do " + command + " || exit 1; done"),
                       environment{{"HOLDFAST_URL", server.url()}});
   }
   for (auto& job : jobs) EXPECT_EQ(job.wait(60s), 0) << job.err();

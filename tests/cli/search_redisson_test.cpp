@@ -80,7 +80,7 @@ TEST_F(ls_redisson, finds_all_among_many_keys_and_never_asks_for_all_at_once) {
 }
 
 TEST_F(ls_redisson, shows_numbers_where_there_is_no_one_holder) {
-  read("prices", ours);
+  read("prices", holdfast_owner);
   read("prices", java);
   permits("licenses", 1);
   take("licenses", 'a');
@@ -99,16 +99,16 @@ TEST_F(ls_redisson, says_which_wires_there_are) {
 
 class watch_redisson : public objects_of_java {
  protected:
-  /// What it says next, and nothing else before.
-  testing::AssertionResult says_next(std::string const& event) {
+  /// The next event is `event`, with no other event before it.
+  testing::AssertionResult prints_next(std::string const& event) {
     expected_.push_back(event);
-    words said;
+    words events;
     auto const complete = [&] {
-      said.clear();
-      for (auto const& one : objects(watcher_.out())) said.push_back(one.at("event"));
-      return said.size() >= expected_.size();
+      events.clear();
+      for (auto const& object : objects(watcher_.out())) events.push_back(object.at("event"));
+      return events.size() >= expected_.size();
     };
-    if (eventually(complete) && said == expected_) return testing::AssertionSuccess();
+    if (eventually(complete) && events == expected_) return testing::AssertionSuccess();
     return testing::AssertionFailure() << "instead of " << event << ": " << watcher_.out() << watcher_.err();
   }
   [[nodiscard]] json last() const { return objects(watcher_.out()).back(); }
@@ -119,44 +119,44 @@ class watch_redisson : public objects_of_java {
 };
 
 TEST_F(watch_redisson, tells_what_happens_to_a_lock) {
-  ASSERT_TRUE(says_next("seen"));
+  ASSERT_TRUE(prints_next("seen"));
   lock("orders");
-  ASSERT_TRUE(says_next("acquired"));
+  ASSERT_TRUE(prints_next("acquired"));
   redis.command({"HSET", "orders", java, "2"});
-  ASSERT_TRUE(says_next("counted"));
+  ASSERT_TRUE(prints_next("counted"));
   EXPECT_EQ(last().at("holders")[0].at("count"), 2);
   wait_in_fair_queue("orders", other_java, 300'000);
-  ASSERT_TRUE(says_next("waiting"));
+  ASSERT_TRUE(prints_next("waiting"));
   redis.del("orders");
-  ASSERT_TRUE(says_next("released"));
+  ASSERT_TRUE(prints_next("released"));
 }
 
 TEST_F(watch_redisson, tells_of_readers_that_come_and_go) {
-  ASSERT_TRUE(says_next("seen"));
+  ASSERT_TRUE(prints_next("seen"));
   read("orders", java);
-  ASSERT_TRUE(says_next("acquired"));
+  ASSERT_TRUE(prints_next("acquired"));
   read("orders", other_java);
-  ASSERT_TRUE(says_next("joined"));
+  ASSERT_TRUE(prints_next("joined"));
   EXPECT_EQ(last().at("who").at("owner"), other_java);
   redis.command({"HDEL", "orders", java});
-  ASSERT_TRUE(says_next("left"));
+  ASSERT_TRUE(prints_next("left"));
   EXPECT_EQ(last().at("who").at("owner"), java);
   redis.del("orders");
-  ASSERT_TRUE(says_next("released"));
+  ASSERT_TRUE(prints_next("released"));
 }
 
 TEST_F(watch_redisson, tells_of_permits_and_numbers) {
-  ASSERT_TRUE(says_next("seen"));
+  ASSERT_TRUE(prints_next("seen"));
   permits("orders", 2);
-  ASSERT_TRUE(says_next("became"));
+  ASSERT_TRUE(prints_next("became"));
   permits("orders", 1);
-  ASSERT_TRUE(says_next("counted"));
+  ASSERT_TRUE(prints_next("counted"));
   take("orders", 'a');
-  ASSERT_TRUE(says_next("joined"));
+  ASSERT_TRUE(prints_next("joined"));
   redis.command({"ZREM", of_redisson::permits("orders"), std::string(16, 'a')});
-  ASSERT_TRUE(says_next("left"));
+  ASSERT_TRUE(prints_next("left"));
   redis.del("orders");
-  ASSERT_TRUE(says_next("became"));
+  ASSERT_TRUE(prints_next("became"));
 }
 
 class release_redisson : public objects_of_java {
@@ -178,11 +178,11 @@ TEST_F(release_redisson, takes_a_lock_from_java_at_once_however_often_it_is_held
 
 TEST_F(release_redisson, takes_one_reader_or_all) {
   for (auto const* const owner : {java, other_java}) read("prices", owner);
-  auto one = force({"--owner", java, "prices"});
-  EXPECT_EQ(one.wait(), 0);
+  auto first_release = force({"--owner", java, "prices"});
+  EXPECT_EQ(first_release.wait(), 0);
   EXPECT_EQ(inspected("prices").at("holding"), 1);
-  auto nobody = force({"--owner", java, "prices"});
-  EXPECT_EQ(nobody.wait(), 75);
+  auto repeated = force({"--owner", java, "prices"});
+  EXPECT_EQ(repeated.wait(), 75);
   read("prices", java);
   auto all = force({"prices"});
   EXPECT_EQ(all.wait(), 0);

@@ -17,12 +17,12 @@ using testing::ElementsAre;
 
 constexpr nanoseconds start = 1000s;
 
-/// The server's clock, which counts from elsewhere.
+/// The server's clock, which has another origin.
 microseconds server_time(nanoseconds const now) {
   return std::chrono::duration_cast<microseconds>(now) + std::chrono::hours{100'000};
 }
 
-/// Held since `taken`, seen at `now`.
+/// A lock that is held since `taken`, as seen at `now`.
 lock_state held(std::string const& name, nanoseconds const taken, nanoseconds const now,
                 int const waiting = 0) {
   lock_state lock{.name = name, .kind = lock_kind::exclusive};
@@ -67,7 +67,7 @@ TEST(top_model, estimates_rates_far_above_its_own_from_the_age_of_tokens) {
       auto taken = start;
       for (int i = 0; i < 30; ++i) {
         auto const now = start + i * 1s;
-        // Backward from now the last acquisition is as far away as forward the next one would be.
+        // The last acquisition is as long before now as the next one would be after now.
         auto const last =
             now - std::chrono::duration_cast<nanoseconds>(std::chrono::duration<double>{age(random)});
         if (last > now - 1s) taken = last;
@@ -84,7 +84,7 @@ TEST(top_model, estimates_the_rate_of_a_lock_that_is_mostly_found_free) {
   top_model model;
   for (int i = 0; i < 20; ++i) {
     auto const now = start + i * 1s;
-    model.saw(held("another", start, now), now);  // tells what the server's clock says
+    model.saw(held("another", start, now), now);  // gives the time of the server's clock
     model.saw(free_lock("job", now - 10ms), now);
   }
   EXPECT_GT(model.rows(start + 20s).front().rate, 50);

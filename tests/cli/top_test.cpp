@@ -29,7 +29,7 @@ constexpr auto leave_screen = "\x1b[?1049l";
 
 class top : public testing::Test {
  protected:
-  /// A lock as another process would have it.
+  /// Makes a lock as another process would.
   void hold(std::string const& name, int const waiting = 0) {
     redis.command({"SET", name, "11111111-2222-4333-8444-555555555555:1", "PX", "60000"});
     auto const time = redis.command({"TIME"}).elements;
@@ -45,7 +45,7 @@ class top : public testing::Test {
     words command{HOLDFAST_CLI, "top", "--interval", "100ms"};
     command.insert(command.end(), more.begin(), more.end());
     extra.emplace("HOLDFAST_URL", server.url());
-    // It gives up a server that it doesn't reach within a second of its start.
+    // `top` ends if it doesn't reach the server within a second of its start.
     for (auto left = 5; left > 0; --left) {
       window.emplace(command, extra, first);
       modes = window->first_modes();
@@ -54,17 +54,17 @@ class top : public testing::Test {
     }
   }
 
-  /// Only what changes is written, so a text may never come in one piece: unless all is drawn anew. What was
-  /// drawn for an earlier `\f` may still come, hence `gone` belongs to the condition that is waited for.
-  bool redrawn_shows(std::string const& text, std::string const& gone = "nothing like it") {
+  /// `top` writes only changes, so a text may never come in one piece unless the screen is drawn anew. Output
+  /// for an earlier `\f` may still come, hence `absent` is part of the awaited condition.
+  bool redrawn_shows(std::string const& text, std::string const& absent = "nothing like it") {
     return eventually(40s, [&] {
       window->forget();
       window->type("\f");
-      return window->shows(text, 2s) && window->seen().find(gone) == std::string::npos;
+      return window->shows(text, 2s) && window->seen().find(absent) == std::string::npos;
     });
   }
 
-  /// The terminal is as it was, and the program says so in as many words.
+  /// The terminal has its former modes, and the program has written the sequences that restore it.
   void expect_terminal_left() {
     EXPECT_EQ(window->modes(), modes);
     EXPECT_THAT(window->seen(), HasSubstr(leave_screen));
@@ -119,7 +119,7 @@ TEST_F(top, stops_with_control_z_and_comes_back) {
   hold("nightly");
   temporary_folder const folder;
   auto const state = [&](char const* const name) { return content_of(folder / name); };
-  // Job control as in a shell; one that isn't interactive doesn't put the terminal right by itself.
+  // Job control as in a shell. A shell that isn't interactive doesn't restore the terminal by itself.
   auto const script = std::string{"set -m; stty -g >"} + (folder / "before") + "; " + HOLDFAST_CLI +
                       " top --interval 100ms; stty -g >" + (folder / "stopped") + "; fg; stty -g >" +
                       (folder / "after");
@@ -222,7 +222,7 @@ TEST_F(top, says_what_the_user_has_no_right_to_and_shows_the_rest) {
 }
 
 TEST_F(top, leaves_at_once_when_the_server_is_silent) {
-  in_one_round_of(5, [&] {
+  passes_in_one_round_of(5, [&] {
     open();
     ASSERT_TRUE(window->shows("q quit"));
     server.freeze();
@@ -276,37 +276,37 @@ TEST_F(top, prints_one_table_with_once) {
 }
 
 TEST_F(top, prints_json_with_rates) {
-  // Two that take turns: at nearly each moment the lock is held.
+  // Two clients take turns: the lock is held nearly all the time.
   auto const take_turns = [this](std::stop_token const& stop) {
     holdfast::client client{server.url(), {.label = "nightly import"}};
     holdfast::mutex job{client, "job"};
     while (!stop.stop_requested()) {
       auto const lease = job.acquire();
-      std::this_thread::sleep_for(20ms);  // what they hold it for
+      std::this_thread::sleep_for(20ms);  // the time of a hold
     }
   };
-  std::jthread const one{take_turns};
-  std::jthread const other{take_turns};
-  nlohmann::json seen;
+  std::jthread const first_client{take_turns};
+  std::jthread const second_client{take_turns};
+  nlohmann::json report;
   EXPECT_TRUE(eventually([&] {
     auto command = holdfast_command({"top", "--once", "--json", "--interval", "200ms"},
                                     {{"HOLDFAST_URL", server.url()}});
     EXPECT_EQ(command.wait(), 0);
-    seen = nlohmann::json::parse(command.out());
-    return seen["locks"].size() == 1 && seen["locks"][0]["acquired_per_s"] > 0.1;
-  })) << seen.dump();
-  EXPECT_EQ(seen["server"], server.url());
-  EXPECT_EQ(seen["locks"][0]["name"], "job");
+    report = nlohmann::json::parse(command.out());
+    return report["locks"].size() == 1 && report["locks"][0]["acquired_per_s"] > 0.1;
+  })) << report.dump();
+  EXPECT_EQ(report["server"], server.url());
+  EXPECT_EQ(report["locks"][0]["name"], "job");
 }
 
 TEST_F(top, refuses_bad_options) {
-  for (auto const& [arguments, says] :
+  for (auto const& [arguments, message] :
        {std::pair<words, std::string>{{"top", "--interval", "99ms"}, "at least 100ms"},
         {{"top", ""}, "PATTERN is empty"},
         {{"top", "--interval", "soon"}, "--interval: \"soon\" is no duration"}}) {
     auto command = holdfast_command(arguments, {{"HOLDFAST_URL", server.url()}});
     EXPECT_EQ(command.wait(), 64);
-    EXPECT_THAT(command.err(), HasSubstr(says));
+    EXPECT_THAT(command.err(), HasSubstr(message));
   }
 }
 

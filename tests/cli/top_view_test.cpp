@@ -15,7 +15,7 @@ using testing::HasSubstr;
 using testing::Not;
 using testing::StartsWith;
 
-/// Characters are the locale's.
+/// The locale decodes characters.
 struct with_utf8 : testing::Test {
   with_utf8() { std::setlocale(LC_CTYPE, "C.UTF-8"); }
   ~with_utf8() override { std::setlocale(LC_CTYPE, "C"); }
@@ -85,7 +85,7 @@ TEST_F(top_view, fits_text_by_the_places_it_takes) {
   EXPECT_EQ(fitted("abc", 2), "ab");
   EXPECT_EQ(fitted("äöü", 2), "äö");
   EXPECT_EQ(fitted("日本", 4), "日本");
-  EXPECT_EQ(fitted("日本", 3), "日 ");  // no half of a wide one
+  EXPECT_EQ(fitted("日本", 3), "日 ");  // no half of a wide character
   EXPECT_EQ(fitted("a\xff\xc3", 4), "a?? ");
   EXPECT_EQ(fitted("", 0), "");
 }

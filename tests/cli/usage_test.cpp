@@ -13,12 +13,12 @@ using testing::HasSubstr;
 
 struct wrong_usage {
   words arguments;
-  std::string says;
+  std::string message;
 };
 
 TEST(usage, errors_exit_with_64_and_say_what_is_allowed) {
-  // Nothing listens there: each of these must be found before anything is sent.
-  environment const nowhere{{"HOLDFAST_URL", "redis+unix:///nowhere/redis.sock"}};
+  // Nothing listens at this URL: each error must be found before anything is sent.
+  environment const unreachable_server{{"HOLDFAST_URL", "redis+unix:///nowhere/redis.sock"}};
   std::vector<wrong_usage> const rows{
       {{}, "there are: run, ls, inspect, "},
       {{"walk"}, "no command \"walk\"; there are: run, ls, inspect, "},
@@ -96,21 +96,21 @@ TEST(usage, errors_exit_with_64_and_say_what_is_allowed) {
       {{"watch", "--for", "later", "job"}, "--for: \"later\" is no duration"},
       {{"run", "--url", "redis://localhost:99999", "job", "--", "true"}, "port"},
   };
-  for (auto const& [arguments, says] : rows) {
-    auto command = holdfast_command(arguments, nowhere);
-    EXPECT_EQ(command.wait(), 64) << says;
-    EXPECT_THAT(command.err(), testing::AllOf(testing::StartsWith("holdfast: "), HasSubstr(says)));
+  for (auto const& [arguments, message] : rows) {
+    auto command = holdfast_command(arguments, unreachable_server);
+    EXPECT_EQ(command.wait(), 64) << message;
+    EXPECT_THAT(command.err(), testing::AllOf(testing::StartsWith("holdfast: "), HasSubstr(message)));
     EXPECT_EQ(std::ranges::count(command.err(), '\n'), 1) << command.err();
     EXPECT_EQ(command.out(), "");
   }
 }
 
 TEST(usage, says_what_keeps_it_from_writing) {
-  for (std::string const what : {"help", "help run", "--version", "completion bash"}) {
-    process full{{"sh", "-c", "exec " HOLDFAST_CLI " " + what + " > /dev/full"}};
+  for (std::string const arguments : {"help", "help run", "--version", "completion bash"}) {
+    process full{{"sh", "-c", "exec " HOLDFAST_CLI " " + arguments + " > /dev/full"}};
     EXPECT_EQ(full.wait(), 70);
     EXPECT_EQ(full.err(), "holdfast: can't write to stdout: No space left on device\n");
-    process closed{{"sh", "-c", "exec " HOLDFAST_CLI " " + what + " >&-"}};
+    process closed{{"sh", "-c", "exec " HOLDFAST_CLI " " + arguments + " >&-"}};
     EXPECT_EQ(closed.wait(), 70);
     EXPECT_EQ(closed.err(), "holdfast: can't write to stdout: Bad file descriptor\n");
   }
@@ -123,9 +123,9 @@ TEST(usage, says_its_version) {
 }
 
 TEST(usage, explains_itself_in_three_ways) {
-  auto top = holdfast_command({"help"});
-  EXPECT_EQ(top.wait(), 0);
-  EXPECT_THAT(top.out(), HasSubstr("holdfast run nightly-import -- ./import.sh"));
+  auto overview = holdfast_command({"help"});
+  EXPECT_EQ(overview.wait(), 0);
+  EXPECT_THAT(overview.out(), HasSubstr("holdfast run nightly-import -- ./import.sh"));
   auto by_help = holdfast_command({"help", "run"});
   EXPECT_EQ(by_help.wait(), 0);
   auto by_option = holdfast_command({"run", "--help"});

@@ -22,7 +22,7 @@ class wait : public testing::Test {
 
   process start(words const& options) { return holdfast_run(server.url(), options, "job", {"echo", "ran"}); }
 
-  /// Something that the waiter left in Redis shows that it waits.
+  /// The queue in Redis shows that a client waits.
   [[nodiscard]] bool has_waiter() { return redis.keys("*:holdfast_queue").size() == 1; }
 
   redis_server server;
@@ -109,7 +109,7 @@ TEST_F(wait, is_not_ended_by_signals_meant_for_the_command) {
 }
 
 TEST_F(wait, ends_soon_after_the_holder_was_killed) {
-  in_one_round_of(5, [&] {
+  passes_in_one_round_of(5, [&] {
     redis.del("job");
     temporary_folder folder;
     auto holder = holdfast_run(server.url(), {"--ttl", "2s"}, "job",

@@ -31,7 +31,7 @@ lock_state with(lock_state state, std::int64_t waiting, std::int64_t token = 41)
   return state;
 }
 
-/// The one event that there is; "" for none.
+/// The first event; "" for none.
 std::string between(lock_state const& before, lock_state const& now) {
   auto const all = cli::changes(before, now, 100ms);
   return all.empty() ? "" : std::string{to_string(all.front().what)};
@@ -86,8 +86,8 @@ TEST(watch_events, takes_a_foreign_holder_for_another_one) {
   EXPECT_EQ(between(held("a:1"), foreign), "handed_over");
 }
 
-lock_state crowd(lock_kind kind, std::vector<std::pair<std::string, hold_side>> const& holders,
-                 std::int64_t left = 0) {
+lock_state with_holders(lock_kind kind, std::vector<std::pair<std::string, hold_side>> const& holders,
+                        std::int64_t left = 0) {
   lock_state state{.name = "orders", .kind = kind, .wire = wire::redisson, .available = left};
   for (auto const& [owner, side] : holders) state.holders.push_back({.who = {.owner = owner}, .side = side});
   state.holding = static_cast<std::int64_t>(holders.size());
@@ -97,9 +97,9 @@ lock_state crowd(lock_kind kind, std::vector<std::pair<std::string, hold_side>> 
 /// All events, as "left a:1, joined b:1".
 std::string all_between(lock_state const& before, lock_state const& now) {
   std::string all;
-  for (auto const& one : cli::changes(before, now, 100ms)) {
-    all += (all.empty() ? "" : ", ") + std::string{to_string(one.what)};
-    if (!one.who.who.owner.empty()) all += " " + one.who.who.owner;
+  for (auto const& event : cli::changes(before, now, 100ms)) {
+    all += (all.empty() ? "" : ", ") + std::string{to_string(event.what)};
+    if (!event.who.who.owner.empty()) all += " " + event.who.who.owner;
   }
   return all;
 }
@@ -107,13 +107,14 @@ std::string all_between(lock_state const& before, lock_state const& now) {
 TEST(watch_events, sees_who_comes_and_who_leaves_of_several) {
   constexpr auto rw = lock_kind::read_write;
   constexpr auto read = hold_side::read;
-  auto const a = crowd(rw, {{"a:1", read}});
-  auto const b = crowd(rw, {{"b:1", read}});
+  auto const a = with_holders(rw, {{"a:1", read}});
+  auto const b = with_holders(rw, {{"b:1", read}});
   EXPECT_EQ(all_between(free, a), "acquired");
   EXPECT_EQ(all_between(a, free), "released");
   EXPECT_EQ(all_between(a, a), "");
   EXPECT_EQ(all_between(a, b), "left a:1, joined b:1");
-  EXPECT_EQ(all_between(crowd(rw, {{"a:1", hold_side::write}}), a), "left a:1, joined a:1") << "a downgrade";
+  EXPECT_EQ(all_between(with_holders(rw, {{"a:1", hold_side::write}}), a), "left a:1, joined a:1")
+      << "a downgrade";
   auto many = a;
   many.holding = 1'000;
   auto more = a;
@@ -124,13 +125,13 @@ TEST(watch_events, sees_who_comes_and_who_leaves_of_several) {
 
 TEST(watch_events, sees_permits_and_numbers) {
   constexpr auto permit = hold_side::permit;
-  auto const two = crowd(lock_kind::counter, {}, 2);
-  EXPECT_EQ(all_between(free, two), "became");
-  EXPECT_EQ(all_between(two, crowd(lock_kind::counter, {}, 1)), "counted");
-  EXPECT_EQ(all_between(two, crowd(lock_kind::permits, {{"aa", permit}}, 1)), "joined aa");
-  EXPECT_EQ(all_between(crowd(lock_kind::permits, {{"aa", permit}}, 1), two), "left aa");
-  EXPECT_EQ(all_between(two, with(two, 1, 0)), "waiting");
-  EXPECT_EQ(all_between(two, free), "became");
+  auto const two_left = with_holders(lock_kind::counter, {}, 2);
+  EXPECT_EQ(all_between(free, two_left), "became");
+  EXPECT_EQ(all_between(two_left, with_holders(lock_kind::counter, {}, 1)), "counted");
+  EXPECT_EQ(all_between(two_left, with_holders(lock_kind::permits, {{"aa", permit}}, 1)), "joined aa");
+  EXPECT_EQ(all_between(with_holders(lock_kind::permits, {{"aa", permit}}, 1), two_left), "left aa");
+  EXPECT_EQ(all_between(two_left, with(two_left, 1, 0)), "waiting");
+  EXPECT_EQ(all_between(two_left, free), "became");
 }
 
 TEST(watch_events, sees_how_often_a_lock_is_held) {

@@ -1,4 +1,4 @@
-// The commands that show locks, where there are some on either wire, and names that are in use on both.
+// The commands that show locks, with locks on either wire and names that are in use on both wires.
 #include "objects_of_java.hpp"
 
 #include <signal.h>
@@ -17,13 +17,13 @@ using testing::UnorderedElementsAre;
 
 class both_wires : public objects_of_java {
  protected:
-  /// A permit that is out on Redisson's wire, and one who waits for a lock of that name on the plain one.
+  /// A taken permit on Redisson's wire, and a waiter for a lock of that name on the plain wire.
   void use_on_both(std::string const& name) {
     permits(name, 1);
     take(name, 'a');
     wait_for(name);
   }
-  [[nodiscard]] std::string out_of(words const& arguments, int code = 0) const {
+  [[nodiscard]] std::string output_of(words const& arguments, int code = 0) const {
     auto command = start(arguments);
     EXPECT_EQ(command.wait(), code) << command.err();
     return command.out();
@@ -32,21 +32,21 @@ class both_wires : public objects_of_java {
   template <class Locks>
   [[nodiscard]] static words rows(Locks const& locks) {
     words all;
-    for (json const& one : locks)
-      all.push_back(one.at("name").get<std::string>() + ' ' + one.at("wire").get<std::string>());
+    for (json const& lock : locks)
+      all.push_back(lock.at("name").get<std::string>() + ' ' + lock.at("wire").get<std::string>());
     return all;
   }
   [[nodiscard]] words listed(words const& more = {}) const {
     words arguments{"ls", "--json"};
     arguments.insert(arguments.end(), more.begin(), more.end());
-    return rows(objects(out_of(arguments)));
+    return rows(objects(output_of(arguments)));
   }
-  [[nodiscard]] words topped(words const& more = {}) const {
+  [[nodiscard]] words top_rows(words const& more = {}) const {
     words arguments{"top", "--once", "--json", "--interval", "100ms"};
     arguments.insert(arguments.end(), more.begin(), more.end());
-    return rows(json::parse(out_of(arguments)).at("locks"));
+    return rows(json::parse(output_of(arguments)).at("locks"));
   }
-  /// The URL of a user who may look at plain locks alone.
+  /// The URL of a user with rights to plain locks only.
   [[nodiscard]] std::string url_of_plain_user() {
     redis.command({"ACL",   "SETUSER",       "viewer",  "on",    ">secret",
                    "~*",    "resetchannels", "-@all",   "+ping", "+client|setname",
@@ -56,7 +56,7 @@ class both_wires : public objects_of_java {
   }
   std::size_t scans_of(words const& arguments) {
     auto const before = redis.calls_of("scan");
-    (void)out_of(arguments);
+    (void)output_of(arguments);
     return redis.calls_of("scan") - before;
   }
 };
@@ -68,14 +68,15 @@ TEST_F(both_wires, are_shown_by_ls_and_top_unless_they_are_told_which) {
   for (std::string const& url : {server.url(), server.url() + "?wire=redisson"}) {
     for (auto const& all : {words{"--url", url}, {"--url", url, "--wire", "all"}}) {
       EXPECT_THAT(listed(all), UnorderedElementsAre("plain one plain", "orders redisson", "prices redisson"));
-      EXPECT_THAT(topped(all), UnorderedElementsAre("plain one plain", "orders redisson", "prices redisson"));
+      EXPECT_THAT(top_rows(all),
+                  UnorderedElementsAre("plain one plain", "orders redisson", "prices redisson"));
     }
     words const plain{"--url", url, "--wire", "plain"};
     EXPECT_THAT(listed(plain), ElementsAre("plain one plain"));
-    EXPECT_THAT(topped(plain), ElementsAre("plain one plain"));
+    EXPECT_THAT(top_rows(plain), ElementsAre("plain one plain"));
     words const redisson{"--url", url, "--wire", "redisson"};
     EXPECT_THAT(listed(redisson), UnorderedElementsAre("orders redisson", "prices redisson"));
-    EXPECT_THAT(topped(redisson), UnorderedElementsAre("orders redisson", "prices redisson"));
+    EXPECT_THAT(top_rows(redisson), UnorderedElementsAre("orders redisson", "prices redisson"));
   }
 }
 
@@ -91,10 +92,10 @@ TEST_F(both_wires, have_two_rows_for_a_name_that_is_in_use_on_both) {
   EXPECT_THAT(listed(), UnorderedElementsAre("encoder plain", "encoder redisson"));
   EXPECT_THAT(listed({"encoder"}), UnorderedElementsAre("encoder plain", "encoder redisson"));
   EXPECT_THAT(listed({"--wire", "plain", "encoder"}), ElementsAre("encoder plain"));
-  EXPECT_THAT(topped(), ElementsAre("encoder plain", "encoder redisson"));
-  EXPECT_THAT(out_of({"ls"}), AllOf(ContainsRegex("encoder +free +- .* 1 +plain\n"),
-                                    ContainsRegex("encoder +permits +1 of 2 out .* 0 +redisson\n")));
-  EXPECT_THAT(out_of({"top", "--once", "--interval", "100ms"}),
+  EXPECT_THAT(top_rows(), ElementsAre("encoder plain", "encoder redisson"));
+  EXPECT_THAT(output_of({"ls"}), AllOf(ContainsRegex("encoder +free +- .* 1 +plain\n"),
+                                       ContainsRegex("encoder +permits +1 of 2 out .* 0 +redisson\n")));
+  EXPECT_THAT(output_of({"top", "--once", "--interval", "100ms"}),
               AllOf(ContainsRegex("encoder +free .* 1 +0  plain\n"),
                     ContainsRegex("encoder +permits .* 0 +0  redisson\n")));
 }
@@ -112,9 +113,9 @@ TEST_F(both_wires, take_two_passes_over_the_keys_and_one_of_them_takes_one) {
   std::vector<words> all;
   for (int i = 0; i != 5'000; ++i) all.push_back({"SET", "cache:" + std::to_string(i), "x"});
   redis.pipeline(all);
-  auto const one = scans_of({"ls", "--wire", "plain"});
-  EXPECT_GT(one, 5U);
-  EXPECT_LE(scans_of({"ls"}), 2 * one + one / 2) << "some more while Redis makes room for keys";
+  auto const one_pass = scans_of({"ls", "--wire", "plain"});
+  EXPECT_GT(one_pass, 5U);
+  EXPECT_LE(scans_of({"ls"}), 2 * one_pass + one_pass / 2) << "some more while Redis makes room for keys";
   EXPECT_EQ(scans_of({"ls", "cache:1"}), 0U);
 }
 
@@ -135,10 +136,10 @@ TEST_F(both_wires, leave_redissons_out_where_the_user_has_no_right_to_it) {
   auto plain = start({"ls", "--wire", "plain", "--names", "--url", url});
   EXPECT_EQ(plain.wait(), 0);
   EXPECT_EQ(plain.err(), "");
-  auto about = start({"inspect", "--url", url, "orders"});
-  EXPECT_EQ(about.wait(), 0);
-  EXPECT_THAT(about.out(), HasSubstr("exclusive"));
-  EXPECT_THAT(about.err(), HasSubstr("who waits for it on Redisson's wire can't be seen"));
+  auto inspection = start({"inspect", "--url", url, "orders"});
+  EXPECT_EQ(inspection.wait(), 0);
+  EXPECT_THAT(inspection.out(), HasSubstr("exclusive"));
+  EXPECT_THAT(inspection.err(), HasSubstr("who waits for it on Redisson's wire can't be seen"));
   auto redisson = start({"ls", "--wire", "redisson", "--url", url});
   EXPECT_EQ(redisson.wait(), 77) << "that was asked for";
 }
@@ -148,30 +149,30 @@ TEST_F(both_wires, are_searched_by_inspect_for_the_name) {
   lock("java's");
   for (auto const& [name, wire] :
        {std::pair{"orders", "plain"}, {"java's", "redisson"}, {"nothing", "plain"}}) {
-    auto const said = inspected(name);
-    EXPECT_EQ(said.at("wire"), wire);
-    EXPECT_EQ(said.at("other_wire"), nullptr);
-    EXPECT_EQ(said.at("warning"), nullptr);
+    auto const report = inspected(name);
+    EXPECT_EQ(report.at("wire"), wire);
+    EXPECT_EQ(report.at("other_wire"), nullptr);
+    EXPECT_EQ(report.at("warning"), nullptr);
     EXPECT_THAT(page_about(name), HasSubstr(std::string{"wire      "} + wire + '\n'));
   }
-  EXPECT_EQ(json::parse(out_of({"inspect", "--json", "--wire", "plain", "java's"})).at("kind"), "free");
-  EXPECT_THAT(out_of({"inspect", "--wire", "redisson", "orders"}),
+  EXPECT_EQ(json::parse(output_of({"inspect", "--json", "--wire", "plain", "java's"})).at("kind"), "free");
+  EXPECT_THAT(output_of({"inspect", "--wire", "redisson", "orders"}),
               HasSubstr("nobody holds it on this wire; the key is the other one's, a string"));
 }
 
 TEST_F(both_wires, are_both_shown_by_inspect_with_a_warning) {
   use_on_both("encoder");
-  auto const said = inspected("encoder");
-  EXPECT_EQ(said.at("kind"), "permits");
-  EXPECT_EQ(said.at("waiting"), 0) << "nobody of its own wire";
-  EXPECT_THAT(said.at("queue"), IsEmpty());
-  auto const& other = said.at("other_wire");
+  auto const report = inspected("encoder");
+  EXPECT_EQ(report.at("kind"), "permits");
+  EXPECT_EQ(report.at("waiting"), 0) << "nobody of its own wire";
+  EXPECT_THAT(report.at("queue"), IsEmpty());
+  auto const& other = report.at("other_wire");
   EXPECT_EQ(other.at("wire"), "plain");
   EXPECT_EQ(other.at("kind"), "free");
   EXPECT_EQ(other.at("type"), "string");
   EXPECT_EQ(other.at("queue").size(), 1U);
   EXPECT_FALSE(other.contains("other_wire"));
-  EXPECT_THAT(said.at("warning").get<std::string>(), HasSubstr("\"encoder\" is in use on both wires"));
+  EXPECT_THAT(report.at("warning").get<std::string>(), HasSubstr("\"encoder\" is in use on both wires"));
   auto page = start({"inspect", "encoder"});
   EXPECT_EQ(page.wait(), 0);
   EXPECT_THAT(page.out(),
@@ -189,24 +190,24 @@ TEST_F(both_wires, show_who_waits_on_redissons_while_the_plain_one_holds) {
   hold("orders");
   listen(holdfast::names::redisson::semaphore_channel("orders"));
   EXPECT_THAT(listed(), UnorderedElementsAre("orders plain", "orders redisson"));
-  auto const said = inspected("orders");
-  EXPECT_EQ(said.at("kind"), "exclusive");
-  EXPECT_EQ(said.at("other_wire").at("kind"), "free");
-  EXPECT_EQ(said.at("other_wire").at("waiting"), 1);
+  auto const report = inspected("orders");
+  EXPECT_EQ(report.at("kind"), "exclusive");
+  EXPECT_EQ(report.at("other_wire").at("kind"), "free");
+  EXPECT_EQ(report.at("other_wire").at("waiting"), 1);
   redis.del("orders");
   EXPECT_THAT(listed(), ElementsAre("orders redisson")) << "though it has a counter of the plain wire";
 }
 
 class watch_of_wires : public both_wires {
  protected:
-  /// "event wire" of all so far.
+  /// "event wire" of all events so far.
   static words events(process const& watcher) {
     words all;
-    for (auto const& one : objects(watcher.out()))
-      all.push_back(one.at("event").get<std::string>() + ' ' + one.at("wire").get<std::string>());
+    for (auto const& object : objects(watcher.out()))
+      all.push_back(object.at("event").get<std::string>() + ' ' + object.at("wire").get<std::string>());
     return all;
   }
-  static testing::AssertionResult says(process const& watcher, words const& expected) {
+  static testing::AssertionResult prints(process const& watcher, words const& expected) {
     if (eventually([&] { return events(watcher).size() >= expected.size(); }) && events(watcher) == expected)
       return testing::AssertionSuccess();
     return testing::AssertionFailure() << watcher.out() << watcher.err();
@@ -221,36 +222,36 @@ class watch_of_wires : public both_wires {
 TEST_F(watch_of_wires, tells_of_both) {
   auto watcher = watching({"--json"});
   words all{"seen plain"};
-  ASSERT_TRUE(says(watcher, all));
+  ASSERT_TRUE(prints(watcher, all));
   hold("orders");
   all.emplace_back("acquired plain");
-  ASSERT_TRUE(says(watcher, all));
+  ASSERT_TRUE(prints(watcher, all));
   redis.del("orders");
   all.emplace_back("released plain");
-  ASSERT_TRUE(says(watcher, all));
+  ASSERT_TRUE(prints(watcher, all));
   lock("orders");
   all.emplace_back("acquired redisson");
-  ASSERT_TRUE(says(watcher, all));
+  ASSERT_TRUE(prints(watcher, all));
   EXPECT_EQ(watcher.err(), "");
   wait_for("orders");
   all.emplace_back("waiting plain");
-  ASSERT_TRUE(says(watcher, all));
+  ASSERT_TRUE(prints(watcher, all));
   EXPECT_THAT(watcher.err(), HasSubstr("warning: \"orders\" is in use on both wires"));
   redis.del("orders");
   all.emplace_back("released redisson");
-  ASSERT_TRUE(says(watcher, all));
+  ASSERT_TRUE(prints(watcher, all));
 }
 
 TEST_F(watch_of_wires, looks_at_one_when_told) {
   use_on_both("orders");
   auto plain = watching({"--json", "--wire", "plain"});
   auto redisson = watching({"--json", "--wire", "redisson"});
-  ASSERT_TRUE(says(plain, {"seen plain"}));
-  ASSERT_TRUE(says(redisson, {"seen redisson"}));
+  ASSERT_TRUE(prints(plain, {"seen plain"}));
+  ASSERT_TRUE(prints(redisson, {"seen redisson"}));
   permits("orders", 0);
   take("orders", 'b');
   wait_for("orders", std::string{other_uuid} + ":8");
-  EXPECT_TRUE(says(plain, {"seen plain", "waiting plain"}));
+  EXPECT_TRUE(prints(plain, {"seen plain", "waiting plain"}));
   EXPECT_TRUE(eventually([&] { return events(redisson).size() > 1; }));
   EXPECT_EQ(plain.err() + redisson.err(), "");
 }
@@ -270,7 +271,7 @@ TEST_F(release_on_wires, finds_a_lock_on_whichever_it_is) {
   hold("orders", "11111111-1111-4111-8111-111111111111:1");
   lock("java's");
   for (std::string const name : {"orders", "java's"}) {
-    EXPECT_EQ(out_of({"release", "--force", "--yes", "--grace", "0", name}), "");
+    EXPECT_EQ(output_of({"release", "--force", "--yes", "--grace", "0", name}), "");
     EXPECT_FALSE(redis.exists(name));
   }
 }
@@ -285,15 +286,15 @@ TEST_F(release_on_wires, takes_nothing_before_it_knows_which_is_meant) {
   EXPECT_EQ(plain.wait(), 0);
   EXPECT_THAT(plain.err(), HasSubstr("is not held with --wire plain"));
   EXPECT_EQ(inspected("encoder").at("holding"), 1);
-  (void)out_of({"release", "--force", "--yes", "--wire", "redisson", "encoder"});
+  (void)output_of({"release", "--force", "--yes", "--wire", "redisson", "encoder"});
   EXPECT_EQ(inspected("encoder").at("holding"), 0);
 }
 
 TEST_F(release_on_wires, leaves_what_the_other_one_holds) {
   hold("orders");
   lock("java's");
-  (void)out_of({"release", "--force", "--yes", "--grace", "0", "--wire", "redisson", "orders"});
-  (void)out_of({"release", "--force", "--yes", "--grace", "0", "--wire", "plain", "--foreign", "java's"});
+  (void)output_of({"release", "--force", "--yes", "--grace", "0", "--wire", "redisson", "orders"});
+  (void)output_of({"release", "--force", "--yes", "--grace", "0", "--wire", "plain", "--foreign", "java's"});
   EXPECT_TRUE(redis.exists("orders"));
   EXPECT_TRUE(redis.exists("java's"));
 }

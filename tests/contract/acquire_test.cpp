@@ -29,85 +29,97 @@ INSTANTIATE_TEST_SUITE_P(
     testing::ValuesIn(std::vector<row>{
         {.name = "takes_a_free_lock",
          .given = {},
-         .call = acquire(asks(me)),
-         .expect = {.reply = is_list({last_token + 1, 1}), .lock = me, .counter = last_token + 1},
-         .again = expect{.reply = is_list({last_token + 2, 1}), .lock = me}},
+         .call = acquire(try_request(caller)),
+         .expect = {.reply = is_list({last_token + 1, 1}), .lock = caller, .counter = last_token + 1},
+         .again = expect{.reply = is_list({last_token + 2, 1}), .lock = caller}},
         {.name = "takes_one_token_when_the_counter_is_ahead_of_the_servers_clock",
          .given = {},
-         .call = acquire(asks(me, 65)),
-         .expect = {.reply = is_list({last_token + 1, 1}), .lock = me, .counter = last_token + 1},
-         .again = expect{.reply = is_list({last_token + 2, 1}), .lock = me}},
+         .call = acquire(try_request(caller, 65)),
+         .expect = {.reply = is_list({last_token + 1, 1}), .lock = caller, .counter = last_token + 1},
+         .again = expect{.reply = is_list({last_token + 2, 1}), .lock = caller}},
         {.name = "leaves_the_queue_when_it_takes_the_lock",
-         .given = {.queue = {{anna, 3}, {me, 2}, {ben, 1}}},
-         .call = acquire(joins(me)),
+         .given = {.queue = {{anna, 3}, {caller, 2}, {ben, 1}}},
+         .call = acquire(join_request(caller)),
          .expect = {.reply = is_list({last_token + 1, 1}),
-                    .lock = me,
+                    .lock = caller,
                     .counter = last_token + 1,
                     .queue = {anna, ben}}},
         {.name = "barges_in_on_a_free_lock",
          .given = {.queue = {{anna, 5'000}}, .listening = {anna}},
-         .call = acquire(asks(me)),
-         .expect =
-             {.reply = is_list({last_token + 1, 1}), .lock = me, .counter = last_token + 1, .queue = {anna}}},
+         .call = acquire(try_request(caller)),
+         .expect = {.reply = is_list({last_token + 1, 1}),
+                    .lock = caller,
+                    .counter = last_token + 1,
+                    .queue = {anna}}},
         {.name = "gives_its_own_lock_a_full_ttl_and_a_new_token",
-         .given = {.lock = me, .ttl = 2'000, .queue = {{me}, {anna}}},
-         .call = acquire(asks(me)),
-         .expect =
-             {.reply = is_list({last_token + 1, 1}), .lock = me, .counter = last_token + 1, .queue = {anna}}},
+         .given = {.lock = caller, .ttl = 2'000, .queue = {{caller}, {anna}}},
+         .call = acquire(try_request(caller)),
+         .expect = {.reply = is_list({last_token + 1, 1}),
+                    .lock = caller,
+                    .counter = last_token + 1,
+                    .queue = {anna}}},
         {.name = "changes_nothing_when_it_only_asks_for_a_busy_lock",
-         .given = {.lock = you, .queue = {{anna}}},
-         .call = acquire(asks(me)),
-         .expect = {.reply = is_busy(nearly_20_s, -1, 0, you), .lock = you, .ttl = 20'000, .queue = {anna}}},
+         .given = {.lock = rival, .queue = {{anna}}},
+         .call = acquire(try_request(caller)),
+         .expect =
+             {.reply = is_busy(nearly_20_s, -1, 0, rival), .lock = rival, .ttl = 20'000, .queue = {anna}}},
         {.name = "waits_for_a_sibling_of_the_same_process",
          .given = {.lock = sibling},
-         .call = acquire(joins(me)),
+         .call = acquire(join_request(caller)),
          .expect = {.reply = is_busy(nearly_20_s, 0, Gt(0), sibling),
                     .lock = sibling,
                     .ttl = 20'000,
-                    .queue = {me}}},
+                    .queue = {caller}}},
         {.name = "joins_the_queue_of_a_busy_lock",
-         .given = {.lock = you},
-         .call = acquire(joins(me)),
-         .expect = {.reply = is_busy(nearly_20_s, 0, Gt(0), you), .lock = you, .ttl = 20'000, .queue = {me}}},
+         .given = {.lock = rival},
+         .call = acquire(join_request(caller)),
+         .expect = {.reply = is_busy(nearly_20_s, 0, Gt(0), rival),
+                    .lock = rival,
+                    .ttl = 20'000,
+                    .queue = {caller}}},
         {.name = "joins_behind_all_others",
-         .given = {.lock = you, .queue = {{ben, 20}, {anna, 10}}},
-         .call = acquire(joins(me)),
-         .expect = {.reply = is_busy(nearly_20_s, 2, Gt(0), you),
-                    .lock = you,
+         .given = {.lock = rival, .queue = {{ben, 20}, {anna, 10}}},
+         .call = acquire(join_request(caller)),
+         .expect = {.reply = is_busy(nearly_20_s, 2, Gt(0), rival),
+                    .lock = rival,
                     .ttl = 20'000,
-                    .queue = {ben, anna, me}}},
+                    .queue = {ben, anna, caller}}},
         {.name = "joins_behind_others_whose_tickets_lie_in_the_future",
-         .given = {.lock = you, .queue = {{anna, -60'000}, {ben, -70'000}}},
-         .call = acquire(joins(me)),
-         .expect = {.reply = is_busy(nearly_20_s, 2, Gt(0), you),
-                    .lock = you,
+         .given = {.lock = rival, .queue = {{anna, -60'000}, {ben, -70'000}}},
+         .call = acquire(join_request(caller)),
+         .expect = {.reply = is_busy(nearly_20_s, 2, Gt(0), rival),
+                    .lock = rival,
                     .ttl = 20'000,
-                    .queue = {anna, ben, me}}},
+                    .queue = {anna, ben, caller}}},
         {.name = "keeps_its_place_though_it_comes_without_its_ticket",
-         .given = {.lock = you, .queue = {{me, 30}, {anna, 10}}},
-         .call = acquire(joins(me)),
-         .expect =
-             {.reply = is_busy(nearly_20_s, 0, Gt(0), you), .lock = you, .ttl = 20'000, .queue = {me, anna}}},
+         .given = {.lock = rival, .queue = {{caller, 30}, {anna, 10}}},
+         .call = acquire(join_request(caller)),
+         .expect = {.reply = is_busy(nearly_20_s, 0, Gt(0), rival),
+                    .lock = rival,
+                    .ttl = 20'000,
+                    .queue = {caller, anna}}},
         {.name = "gets_its_place_back_with_its_ticket",
-         .given = {.lock = you, .queue = {{anna, 10}}},
-         .call = acquire(joins(me, "1000")),
-         .expect =
-             {.reply = is_busy(nearly_20_s, 0, 1'000, you), .lock = you, .ttl = 20'000, .queue = {me, anna}}},
+         .given = {.lock = rival, .queue = {{anna, 10}}},
+         .call = acquire(join_request(caller, "1000")),
+         .expect = {.reply = is_busy(nearly_20_s, 0, 1'000, rival),
+                    .lock = rival,
+                    .ttl = 20'000,
+                    .queue = {caller, anna}}},
         {.name = "says_that_the_other_lock_has_no_ttl",
          .given = {.lock = "of another program", .ttl = no_ttl},
-         .call = acquire(joins(me)),
+         .call = acquire(join_request(caller)),
          .expect = {.reply = is_busy(-1, 0, Gt(0), "of another program"),
                     .lock = "of another program",
                     .ttl = no_ttl,
-                    .queue = {me}}},
+                    .queue = {caller}}},
         {.name = "is_refused_by_a_hash",
-         .given = {.also = {{"HSET", "orders:42", "field", "1"}}},
-         .call = acquire(joins(me)),
+         .given = {.setup = {{"HSET", "orders:42", "field", "1"}}},
+         .call = acquire(join_request(caller)),
          .expect = {.reply = is_error("WRONGTYPE hash")},
          .again = expect{.reply = is_error("WRONGTYPE hash")}},
         {.name = "is_refused_by_a_stream",
-         .given = {.also = {{"XADD", "orders:42", "*", "field", "1"}}},
-         .call = acquire(asks(me)),
+         .given = {.setup = {{"XADD", "orders:42", "*", "field", "1"}}},
+         .call = acquire(try_request(caller)),
          .expect = {.reply = is_error("WRONGTYPE stream")}},
     }),
     name_of);
@@ -115,13 +127,13 @@ INSTANTIATE_TEST_SUITE_P(
 TEST(acquire_script_alone, starts_an_absent_counter_at_the_servers_time_in_microseconds) {
   auto raw = empty_server().raw();
   auto const before = micros_of(raw);
-  auto const reply = raw.command(eval(acquire(asks(me, 3))));
+  auto const reply = raw.command(eval(acquire(try_request(caller, 3))));
   ASSERT_THAT(reply, is_list({AllOf(Gt(before), Le(micros_of(raw) + 1)), 1}));
   EXPECT_EQ(raw.get(names::token_counter(lock_name)), std::to_string(reply.elements[0].integer));
   EXPECT_THAT(raw.pttl(names::token_counter(lock_name)), AllOf(Gt(day - minute), Le(day)));
 }
 
-/// The counter of a lock that was last taken a minute ago.
+/// Sets the counter as of a lock that was last acquired a minute ago, and returns it.
 std::int64_t set_a_minute_back(raw_redis& raw) {
   auto const counter = micros_of(raw) - 60'000'000;
   raw.command({"SET", names::token_counter(lock_name), std::to_string(counter)});
@@ -129,12 +141,12 @@ std::int64_t set_a_minute_back(raw_redis& raw) {
 }
 
 TEST(acquire_script_alone, takes_a_block_of_tokens_that_ends_at_the_servers_clock) {
-  for (auto const holder : {std::string_view{}, me}) {
+  for (auto const holder : {std::string_view{}, caller}) {
     auto raw = empty_server().raw();
     prepare(raw, {.lock = holder});
     set_a_minute_back(raw);
     auto const before = micros_of(raw);
-    auto const reply = raw.command(eval(acquire(asks(me, 65))));
+    auto const reply = raw.command(eval(acquire(try_request(caller, 65))));
     ASSERT_THAT(reply, is_list({Gt(before - 65), 65}));
     auto const last = reply.elements[0].integer + 64;
     EXPECT_THAT(last, AllOf(Ge(before), Le(micros_of(raw))));
@@ -145,24 +157,24 @@ TEST(acquire_script_alone, takes_a_block_of_tokens_that_ends_at_the_servers_cloc
 TEST(acquire_script_alone, takes_as_many_tokens_as_fit_between_the_last_one_and_the_servers_clock) {
   auto raw = empty_server().raw();
   auto const counter = set_a_minute_back(raw);
-  auto const reply = raw.command(eval(acquire(asks(me, 600'000'000))));
+  auto const reply = raw.command(eval(acquire(try_request(caller, 600'000'000))));
   EXPECT_THAT(reply, is_list({counter + 1, AllOf(Ge(60'000'000), Le(micros_of(raw) - counter))}));
 }
 
 TEST(acquire_script_alone, says_since_when_a_lock_of_ours_is_held) {
   auto raw = empty_server().raw();
-  raw.command(eval(acquire(asks(you, 65))));
+  raw.command(eval(acquire(try_request(rival, 65))));
   raw.command({"DECRBY", names::token_counter(lock_name), "5000000"});
-  auto const reply = raw.command(eval(acquire(asks(me))));
+  auto const reply = raw.command(eval(acquire(try_request(caller))));
   ASSERT_EQ(reply.elements.size(), 6u);
-  EXPECT_EQ(reply.elements[4].text, you);
+  EXPECT_EQ(reply.elements[4].text, rival);
   EXPECT_THAT(reply.elements[5].integer, AllOf(Ge(5'000'000), Le(65'000'000)));
 }
 
 TEST(acquire_script_alone, says_that_it_does_not_know_since_when_a_lock_without_a_counter_is_held) {
   auto raw = empty_server().raw();
-  prepare(raw, {.lock = you, .counter = {}});
-  EXPECT_EQ(raw.command(eval(acquire(asks(me)))).elements.at(5).integer, -1);
+  prepare(raw, {.lock = rival, .counter = {}});
+  EXPECT_EQ(raw.command(eval(acquire(try_request(caller)))).elements.at(5).integer, -1);
 }
 
 TEST(acquire_script_alone, gives_growing_tokens_though_the_counter_is_lost_after_each_block) {
@@ -170,7 +182,7 @@ TEST(acquire_script_alone, gives_growing_tokens_though_the_counter_is_lost_after
   std::int64_t last = 0;
   for (int round = 0; round < 50; ++round) {
     for (int block_of_this_round = 0; block_of_this_round < 4; ++block_of_this_round) {
-      auto const reply = raw.command(eval(acquire(asks(me, 65))));
+      auto const reply = raw.command(eval(acquire(try_request(caller, 65))));
       ASSERT_THAT(reply, is_list({Gt(last), Ge(1)}));
       last = reply.elements[0].integer + reply.elements[1].integer - 1;
     }
@@ -180,43 +192,44 @@ TEST(acquire_script_alone, gives_growing_tokens_though_the_counter_is_lost_after
 
 TEST(acquire_script_alone, hands_out_the_time_of_joining_as_ticket) {
   auto raw = empty_server().raw();
-  prepare(raw, {.lock = you});
+  prepare(raw, {.lock = rival});
   auto const before = micros_of(raw);
-  auto const reply = raw.command(eval(acquire(joins(me))));
-  EXPECT_THAT(reply, is_busy(_, 0, AllOf(Ge(before), Le(micros_of(raw))), you));
-  EXPECT_EQ(ticket_of(raw, me), std::to_string(reply.elements.at(2).integer));
+  auto const reply = raw.command(eval(acquire(join_request(caller))));
+  EXPECT_THAT(reply, is_busy(_, 0, AllOf(Ge(before), Le(micros_of(raw))), rival));
+  EXPECT_EQ(ticket_of(raw, caller), std::to_string(reply.elements.at(2).integer));
 }
 
 TEST(acquire_script_alone, hands_out_a_ticket_that_is_one_more_than_the_last_when_clocks_went_back) {
   auto raw = empty_server().raw();
-  prepare(raw, {.lock = you, .queue = {{anna, -60'000}}});
-  auto const reply = raw.command(eval(acquire(joins(me))));
+  prepare(raw, {.lock = rival, .queue = {{anna, -60'000}}});
+  auto const reply = raw.command(eval(acquire(join_request(caller))));
   EXPECT_EQ(reply.elements.at(2).integer, std::stoll(ticket_of(raw, anna)) + 1);
 }
 
 TEST(acquire_script_alone, answers_the_same_ticket_when_it_is_sent_twice) {
   auto raw = empty_server().raw();
-  prepare(raw, {.lock = you});
-  auto const first = raw.command(eval(acquire(joins(me))));
-  auto const second = raw.command(eval(acquire(joins(me))));
+  prepare(raw, {.lock = rival});
+  auto const first = raw.command(eval(acquire(join_request(caller))));
+  auto const second = raw.command(eval(acquire(join_request(caller))));
   EXPECT_EQ(second.elements.at(2).integer, first.elements.at(2).integer);
 }
 
 TEST(acquire_script_alone, lets_the_queue_live_a_minute_after_the_last_who_asked) {
   auto raw = empty_server().raw();
-  prepare(raw, {.lock = you, .queue = {{me}}, .also = {{"PEXPIRE", names::queue(lock_name), "5000"}}});
-  raw.command(eval(acquire(joins(me))));
+  prepare(raw, {.lock = rival, .queue = {{caller}}, .setup = {{"PEXPIRE", names::queue(lock_name), "5000"}}});
+  raw.command(eval(acquire(join_request(caller))));
   EXPECT_THAT(raw.pttl(names::queue(lock_name)), AllOf(Gt(minute / 2), Le(minute)));
 }
 
-/// Each way to ask while a key beside the lock is something else: refused, and every key as it was.
+/// Sends each kind of request while a side key has a wrong type: each is refused and changes no key.
 void expect_nothing_left_behind(words const& spoil, std::string const& words_of_error) {
-  for (auto const holder : {std::string_view{}, me, you}) {
-    for (auto const& how : {asks(me, 65), joins(me), joins(me, "1000")}) {
+  for (auto const holder : {std::string_view{}, caller, rival}) {
+    for (auto const& request :
+         {try_request(caller, 65), join_request(caller), join_request(caller, "1000")}) {
       auto raw = empty_server().raw();
-      prepare(raw, {.lock = holder, .counter = {}, .also = {spoil}});
+      prepare(raw, {.lock = holder, .counter = {}, .setup = {spoil}});
       auto const before = raw.keys();
-      EXPECT_THAT(raw.command(eval(acquire(how))), is_error(words_of_error)) << spoil[0] << holder;
+      EXPECT_THAT(raw.command(eval(acquire(request))), is_error(words_of_error)) << spoil[0] << holder;
       EXPECT_THAT(raw.keys(), testing::UnorderedElementsAreArray(before));
       EXPECT_EQ(raw.get(std::string{lock_name}).value_or(""), holder);
       if (!holder.empty()) {
@@ -237,12 +250,12 @@ TEST(acquire_script_alone, leaves_nothing_behind_when_its_counter_is_no_number) 
 
 TEST(acquire_script_alone, leaves_nothing_behind_when_its_queue_is_of_another_type) {
   expect_nothing_left_behind({"SET", names::queue(lock_name), "1"}, "WRONGTYPE Operation");
-  expect_nothing_left_behind({"RPUSH", names::queue(lock_name), std::string{me}}, "WRONGTYPE Operation");
+  expect_nothing_left_behind({"RPUSH", names::queue(lock_name), std::string{caller}}, "WRONGTYPE Operation");
 }
 
 TEST(acquire_script_alone, leaves_nothing_else_behind) {
   auto raw = empty_server().raw();
-  raw.command(eval(acquire(asks(me))));
+  raw.command(eval(acquire(try_request(caller))));
   EXPECT_THAT(raw.keys(),
               testing::UnorderedElementsAre(std::string{lock_name}, names::token_counter(lock_name)));
 }

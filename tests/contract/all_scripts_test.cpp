@@ -1,4 +1,4 @@
-// What holds for each script.
+// Properties of every script.
 
 #include "contract/contract.hpp"
 #include "contract/redisson.hpp"
@@ -27,61 +27,61 @@ using holdfast::engine::publishing;
 
 TEST(every_script, has_the_sha_1_that_script_load_replies) {
   auto raw = empty_server().raw();
-  for (auto const* const one : holdfast::scripts::all) {
-    auto const reply = raw.command({"SCRIPT", "LOAD", std::string{one->text}});
-    EXPECT_EQ(reply.text, one->sha1) << one->name;
+  for (auto const* const script : holdfast::scripts::all) {
+    auto const reply = raw.command({"SCRIPT", "LOAD", std::string{script->text}});
+    EXPECT_EQ(reply.text, script->sha1) << script->name;
   }
 }
 
-constexpr std::string_view uuid = me.substr(0, 36);
+constexpr std::string_view uuid = caller.substr(0, 36);
 
-/// All on a lock of that name, through each of their ways, with a waiter told and one granted, and a key of
-/// that name behind a fence.
+/// Runs each path of the plain scripts on a lock of this name, with a waiter that is woken, a waiter that
+/// gets a grant, and a fenced key of this name.
 void go_through(raw_redis& raw, std::string const& name, publishing publish) {
-  auto const run = [&](holdfast::call const& what, testing::Matcher<raw_reply const&> const& wanted) {
-    EXPECT_THAT(raw.command(eval(what)), wanted) << what.source->name << " of " << name;
+  auto const run = [&](holdfast::call const& script_call, testing::Matcher<raw_reply const&> const& wanted) {
+    EXPECT_THAT(raw.command(eval(script_call)), wanted) << script_call.source->name << " of " << name;
   };
   auto const any_list = testing::Field("elements", &raw_reply::elements, testing::SizeIs(6));
   auto const no_error = testing::Field("what", &raw_reply::what, testing::Ne(raw_reply::kind::error));
-  run(acquire(asks(me), name), no_error);
-  run(acquire(asks(you), name), any_list);
-  run(acquire(joins(anna), name), any_list);
-  run(acquire(joins(ben, "1000"), name), any_list);  // waits since 1970
-  run(renew({{name, me}}), is_list({}));
-  run(release(me, name), is(1));
+  run(acquire(try_request(caller), name), no_error);
+  run(acquire(try_request(rival), name), any_list);
+  run(acquire(join_request(anna), name), any_list);
+  run(acquire(join_request(ben, "1000"), name), any_list);  // waiting since 1970
+  run(renew({{name, caller}}), is_list({}));
+  run(release(caller, name), is(1));
   run(abandon(ben, name), is(1));
-  run(acquire(joins(anna), name), no_error);
-  run(acquire(joins(ben), name), any_list);
+  run(acquire(join_request(anna), name), no_error);
+  run(acquire(join_request(ben), name), any_list);
   run(pass(anna, sibling, 1, name), no_error);
   run(abandon(ben, name), no_error);
   run(abandon(sibling, name), no_error);
   run(release(ben, name), no_error);
-  run(fair_acquire(joins(me), name), no_error);
-  run(fair_acquire(joins(anna), name), any_list);
-  run(fair_acquire(asks(you), name), any_list);
-  run(fair_pass(me, sibling, 0s, name), no_error);
-  run(fair_pass(anna, me, 1h, name), is_list({1, _, _}));
-  run(release(me, name), is(1));
-  run(acquire(asks(me), name), no_error);
-  run(holdfast::sync::exclusive.release_unwanted(std::vector<holdfast::engine::owned>{{name, me}}),
+  run(fair_acquire(join_request(caller), name), no_error);
+  run(fair_acquire(join_request(anna), name), any_list);
+  run(fair_acquire(try_request(rival), name), any_list);
+  run(fair_pass(caller, sibling, 0s, name), no_error);
+  run(fair_pass(anna, caller, 1h, name), is_list({1, _, _}));
+  run(release(caller, name), is(1));
+  run(acquire(try_request(caller), name), no_error);
+  run(holdfast::sync::exclusive.release_unwanted(std::vector<holdfast::engine::owned>{{name, caller}}),
       is_list({}));
 
   namespace sync = holdfast::sync;
-  run(sync::quorum.acquire(name, {.owner = me, .ttl = 30s}), no_error);
-  run(sync::quorum.acquire(name, {.owner = you, .ttl = 30s, .join = true}), any_list);
-  run(sync::quorum.votes->raise({name, me}, 1), no_error);
-  run(sync::quorum.votes->yield({name, me}, "1000", 1), is(1));
-  run(sync::quorum.acquire(name, {.owner = me, .ttl = 30s}), no_error);
-  run(sync::quorum.release({name, me}, {.publish = publish}), is(1));
-  for (auto const who : {me, you}) {
-    run(sync::quorum.abandon({name, who}, {.publish = publish}), testing::_);
-    run(abandon(who, name), is(0));
+  run(sync::quorum.acquire(name, {.owner = caller, .ttl = 30s}), no_error);
+  run(sync::quorum.acquire(name, {.owner = rival, .ttl = 30s, .join = true}), any_list);
+  run(sync::quorum.votes->raise({name, caller}, 1), no_error);
+  run(sync::quorum.votes->yield({name, caller}, "1000", 1), is(1));
+  run(sync::quorum.acquire(name, {.owner = caller, .ttl = 30s}), no_error);
+  run(sync::quorum.release({name, caller}, {.publish = publish}), is(1));
+  for (auto const owner : {caller, rival}) {
+    run(sync::quorum.abandon({name, owner}, {.publish = publish}), testing::_);
+    run(abandon(owner, name), is(0));
   }
 
   auto const counter = names::token_counter(name);
   auto const queue = names::queue(name);
-  run(acquire(asks(me), name), no_error);
-  run(acquire(joins(anna), name), any_list);
+  run(acquire(try_request(caller), name), no_error);
+  run(acquire(join_request(anna), name), any_list);
   run(look::state{.lock = {name},
                   .counter = {counter},
                   .queue = {queue},
@@ -89,12 +89,12 @@ void go_through(raw_redis& raw, std::string const& name, publishing publish) {
                   .publish = word_of(publish),
                   .scope = "both"}(),
       no_error);
-  auto const asked = names::asked(name, me);
-  run(look::ask{.lock = {name}, .asked = {asked}, .owner = me, .mode = "ask"}(), is(0));
+  auto const request_key = names::asked(name, caller);
+  run(look::ask{.lock = {name}, .asked = {request_key}, .owner = caller, .mode = "ask"}(), is(0));
   run(look::force{.lock = {name},
                   .counter = {counter},
                   .queue = {queue},
-                  .owner = me,
+                  .owner = caller,
                   .grant_ms = 2000,
                   .publish = word_of(publish)}(),
       is(1));
@@ -116,88 +116,90 @@ void go_through(raw_redis& raw, std::string const& name, publishing publish) {
       is(1));
 }
 
-/// The same of Redisson's wire.
+/// Runs every lock script of Redisson's wire.
 void go_through_redisson(raw_redis& raw, std::string const& name, publishing publish) {
   namespace recipes = holdfast::sync::redisson;
-  holdfast::engine::release_policy const terms{.credit = 10s, .publish = publish};
-  auto const of = [&](std::string_view owner) {
-    return holdfast::engine::acquire_request{.owner = owner, .ttl = 30s, .join = true, .policy = terms};
+  holdfast::engine::release_policy const policy{.credit = 10s, .publish = publish};
+  auto const request_of = [&](std::string_view owner) {
+    return holdfast::engine::acquire_request{.owner = owner, .ttl = 30s, .join = true, .policy = policy};
   };
-  auto const run = [&](holdfast::call const& what, testing::Matcher<raw_reply const&> const& wanted) {
-    EXPECT_THAT(raw.command(eval(what)), wanted) << what.source->name << " of " << name;
+  auto const run = [&](holdfast::call const& script_call, testing::Matcher<raw_reply const&> const& wanted) {
+    EXPECT_THAT(raw.command(eval(script_call)), wanted) << script_call.source->name << " of " << name;
   };
   auto const is_busy = testing::Field("elements", &raw_reply::elements, testing::SizeIs(6));
   auto const is_granted =
       testing::AnyOf(is(1), testing::Field("elements", &raw_reply::elements, testing::SizeIs(2)));
-  for (auto const* const how : {&recipes::lock, &recipes::fenced}) {
-    run(how->acquire(name, of(me)), is_granted);
-    run(how->acquire(name, of(you)), is_busy);
-    run(how->renew(30s, std::vector<holdfast::engine::owned>{{name, me}}), is_list({}));
-    run(how->pass({name, me}, terms, of(sibling)), is_list({1, _, 1}));
-    run(how->abandon({name, sibling}, terms), is(1));
-    run(how->acquire(name, of(me)), is_granted);
-    run(how->release({name, me}, terms), is(1));
+  for (auto const* const recipe : {&recipes::lock, &recipes::fenced}) {
+    run(recipe->acquire(name, request_of(caller)), is_granted);
+    run(recipe->acquire(name, request_of(rival)), is_busy);
+    run(recipe->renew(30s, std::vector<holdfast::engine::owned>{{name, caller}}), is_list({}));
+    run(recipe->pass({name, caller}, policy, request_of(sibling)), is_list({1, _, 1}));
+    run(recipe->abandon({name, sibling}, policy), is(1));
+    run(recipe->acquire(name, request_of(caller)), is_granted);
+    run(recipe->release({name, caller}, policy), is(1));
   }
   raw.command({"DEL", names::redisson::token(name)});
-  run(recipes::fair.acquire(name, of(me)), is_granted);
-  for (auto const who : {you, anna, ben}) run(recipes::fair.acquire(name, of(who)), is_busy);
-  run(recipes::fair.abandon({name, you}, terms), is(0));
-  run(recipes::fair.release({name, me}, terms), is(1));
-  run(recipes::fair.acquire(name, of(anna)), is_granted);
-  run(recipes::fair.abandon({name, anna}, terms), is(1));
-  run(recipes::fair.abandon({name, ben}, terms), is(0));
+  run(recipes::fair.acquire(name, request_of(caller)), is_granted);
+  for (auto const owner : {rival, anna, ben}) run(recipes::fair.acquire(name, request_of(owner)), is_busy);
+  run(recipes::fair.abandon({name, rival}, policy), is(0));
+  run(recipes::fair.release({name, caller}, policy), is(1));
+  run(recipes::fair.acquire(name, request_of(anna)), is_granted);
+  run(recipes::fair.abandon({name, anna}, policy), is(1));
+  run(recipes::fair.abandon({name, ben}, policy), is(0));
 
   auto const joined = holdfast::sync::join_names(words{name});
-  run(recipes::multi.acquire(joined, of(me)), is_granted);
-  run(recipes::multi.renew(30s, std::vector<holdfast::engine::owned>{{joined, me}}), is_list({}));
-  run(recipes::multi.abandon({joined, me}, terms), is(1));
-  run(recipes::multi.release({joined, me}, terms), is(0));
+  run(recipes::multi.acquire(joined, request_of(caller)), is_granted);
+  run(recipes::multi.renew(30s, std::vector<holdfast::engine::owned>{{joined, caller}}), is_list({}));
+  run(recipes::multi.abandon({joined, caller}, policy), is(1));
+  run(recipes::multi.release({joined, caller}, policy), is(0));
 }
 
-/// All on a read-write lock of that name, with several readers, one of whom has a count that is too high.
+/// Runs every script of a read-write lock of this name, with several readers. The count of one reader is too
+/// high.
 void go_through_shared(raw_redis& raw, std::string const& name) {
-  auto const run = [&](holdfast::call const& what, testing::Matcher<raw_reply const&> const& wanted) {
-    EXPECT_THAT(raw.command(eval(what)), wanted) << what.source->name << " of " << name;
+  auto const run = [&](holdfast::call const& script_call, testing::Matcher<raw_reply const&> const& wanted) {
+    EXPECT_THAT(raw.command(eval(script_call)), wanted) << script_call.source->name << " of " << name;
   };
   auto const is_busy = testing::Field("elements", &raw_reply::elements, testing::SizeIs(6));
   using namespace holdfast::contract::rw;
-  run(writes(me, full_ttl, name), is_granted());
-  run(reads(you, full_ttl, name), is_busy);
-  run(goes_on_writing({me}, full_ttl, name), is_list({}));
-  run(passes_on(me, sibling, true, name), is_list({1, 0, 65}));
-  run(only_reads_now(sibling, full_ttl, name), is(1));
-  run(reads(you, full_ttl, name), is_granted());
-  run(reads(anna, full_ttl, name), is_granted());
-  run(writes(me, full_ttl, name), is_busy);
-  run(goes_on_reading({sibling, you}, full_ttl, name), is_list({}));
-  raw.command({"HSET", name, std::string{you}, "3"});
-  run(stops_reading(sibling, name), is(1));
-  run(gives_up(anna, name), is(1));
-  run(is_forced(you, name), is(1));
-  run(writes(me, full_ttl, name), is_granted());
-  run(stops_writing(me, name), is(1));
-  run(reads(you, full_ttl, name), is_granted());
-  run(is_forced({}, name), is(1));
+  run(acquire_write(caller, full_ttl, name), is_granted());
+  run(acquire_read(rival, full_ttl, name), is_busy);
+  run(renew_write({caller}, full_ttl, name), is_list({}));
+  run(pass_write(caller, sibling, true, name), is_list({1, 0, 65}));
+  run(downgrade(sibling, full_ttl, name), is(1));
+  run(acquire_read(rival, full_ttl, name), is_granted());
+  run(acquire_read(anna, full_ttl, name), is_granted());
+  run(acquire_write(caller, full_ttl, name), is_busy);
+  run(renew_read({sibling, rival}, full_ttl, name), is_list({}));
+  raw.command({"HSET", name, std::string{rival}, "3"});
+  run(release_read(sibling, name), is(1));
+  run(abandon_lock(anna, name), is(1));
+  run(force(rival, name), is(1));
+  run(acquire_write(caller, full_ttl, name), is_granted());
+  run(release_write(caller, name), is(1));
+  run(acquire_read(rival, full_ttl, name), is_granted());
+  run(force({}, name), is(1));
 }
 
-/// A semaphore of each kind and a latch of that name, one after the other, on Redisson's wire.
+/// Runs the scripts of each kind of semaphore and of a latch of this name, one after the other, on Redisson's
+/// wire.
 void go_through_numbers(raw_redis& raw, std::string const& name, publishing publish) {
   namespace format = holdfast::sync::redisson;
   namespace keys = names::redisson;
-  auto const run = [&](holdfast::call const& what, testing::Matcher<raw_reply const&> const& wanted) {
-    EXPECT_THAT(raw.command(eval(what)), wanted) << what.source->name << " of " << name;
+  auto const run = [&](holdfast::call const& script_call, testing::Matcher<raw_reply const&> const& wanted) {
+    EXPECT_THAT(raw.command(eval(script_call)), wanted) << script_call.source->name << " of " << name;
   };
   auto const channel = keys::semaphore_channel(name);
-  auto const out = keys::permits(name);
-  auto notes = 0;
-  std::string note;
-  auto const new_note = [&] {
-    note = keys::done(name, "r" + std::to_string(++notes));
-    return holdfast::key{note};
+  auto const permits_key = keys::permits(name);
+  auto mark_count = 0;
+  std::string mark;
+  auto const new_mark = [&] {
+    mark = keys::done(name, "r" + std::to_string(++mark_count));
+    return holdfast::key{mark};
   };
   auto const try_set = [&](std::int64_t permits) {
     run(number::try_set{.counter = {name},
-                        .done = new_note(),
+                        .done = new_mark(),
                         .answered = {},
                         .number = permits,
                         .message = permits,
@@ -208,33 +210,35 @@ void go_through_numbers(raw_redis& raw, std::string const& name, publishing publ
         is(1));
   };
   try_set(2);
-  run(format::semaphore.acquire(name, {.owner = me, .amount = 2}), is_list({0, 1}));
-  run(format::semaphore.abandon({name, me}, {}), is(1));
+  run(format::semaphore.acquire(name, {.owner = caller, .amount = 2}), is_list({0, 1}));
+  run(format::semaphore.abandon({name, caller}, {}), is(1));
   run(semaphore::add{.counter = {name},
-                     .done = new_note(),
+                     .done = new_mark(),
                      .answered = {{keys::done(name, "r1")}},
                      .permits = 1,
                      .publish = word_of(publish),
                      .channel = channel,
                      .done_ms = day}(),
       is(1));
-  run(semaphore::drain{.counter = {name}, .done = new_note(), .answered = {}, .done_ms = day}(), is(3));
+  run(semaphore::drain{.counter = {name}, .done = new_mark(), .answered = {}, .done_ms = day}(), is(3));
   run(number::read{.counter = {name}, .what = "a number"}(), is(0));
 
   run(permit::set{.counter = {name},
-                  .permits = {out},
+                  .permits = {permits_key},
                   .altogether = 1,
                   .publish = word_of(publish),
                   .channel = channel}(),
       is(1));
-  run(format::permit.acquire(name, {.owner = me, .ttl = 30s}), is_list({0, 1}));
-  run(format::permit.renew(30s, std::vector<holdfast::engine::owned>{{name, me}}), is_list({}));
-  run(permit::counts{.counter = {name}, .permits = {out}, .publish = word_of(publish), .channel = channel}(),
+  run(format::permit.acquire(name, {.owner = caller, .ttl = 30s}), is_list({0, 1}));
+  run(format::permit.renew(30s, std::vector<holdfast::engine::owned>{{name, caller}}), is_list({}));
+  run(
+      permit::counts{
+          .counter = {name}, .permits = {permits_key}, .publish = word_of(publish), .channel = channel}(),
       is_list({0, 1, 1}));
-  run(format::permit.release({name, me}, {}), is(1));
+  run(format::permit.release({name, caller}, {}), is(1));
   run(permit::add{.counter = {name},
-                  .permits = {out},
-                  .done = new_note(),
+                  .permits = {permits_key},
+                  .done = new_mark(),
                   .answered = {},
                   .more = 1,
                   .publish = word_of(publish),
@@ -242,26 +246,26 @@ void go_through_numbers(raw_redis& raw, std::string const& name, publishing publ
                   .done_ms = day}(),
       is(1));
 
-  auto const gate = keys::latch_channel(name);
+  auto const latch_channel = keys::latch_channel(name);
   run(format::latch.acquire(name, {}), is_array({is_number(-1), _, _, _, _, _}));
   run(latch::count_down{.counter = {name},
-                        .done = new_note(),
+                        .done = new_mark(),
                         .answered = {},
                         .n = 1,
                         .publish = word_of(publish),
-                        .channel = gate,
+                        .channel = latch_channel,
                         .done_ms = day}(),
       is(1));
   run(latch::open{.counter = {name},
-                  .done = new_note(),
+                  .done = new_mark(),
                   .answered = {},
                   .publish = word_of(publish),
-                  .channel = gate,
+                  .channel = latch_channel,
                   .done_ms = day}(),
       is(1));
 }
 
-/// A user who may touch what KEYS of a lock of that name are, and nothing else.
+/// Logs in as a user with access to the KEYS of a lock of this name and to nothing else.
 void become_limited_to(raw_redis& raw, std::string const& name) {
   raw.command({"ACL",
                "SETUSER",
@@ -273,7 +277,7 @@ void become_limited_to(raw_redis& raw, std::string const& name) {
                "~" + names::token_counter(name),
                "~" + names::queue(name),
                "~" + names::newest_ask(name),
-               "~" + names::asked(name, me),
+               "~" + names::asked(name, caller),
                "~" + names::fence_mark(name),
                "~" + names::redisson::fair_queue(name),
                "~" + names::redisson::fair_timeouts(name),
@@ -292,7 +296,7 @@ TEST(every_script, touches_no_key_but_its_own) {
   for (std::string const name : {"a", "{x}b", "b{x}", "b{"}) {
     auto& server = empty_server();
     auto raw = server.raw();
-    ears const inboxes{server, {anna, ben}, name, "SUBSCRIBE"};
+    subscription const inboxes{server, {anna, ben}, name, "SUBSCRIBE"};
     become_limited_to(raw, name);
     go_through_redisson(raw, name, publishing::counted);
     go_through_shared(raw, name);
@@ -306,20 +310,20 @@ TEST(every_script, keeps_to_one_slot_of_a_cluster) {
   auto& server = empty_cluster();
   auto raw = server.raw();
   for (std::string const name : {"a", "{x}b", "b{x}", "orders:42"}) {
-    for (auto const how : {publishing::counted, publishing::sharded}) {
-      SCOPED_TRACE(word_of(how));
-      ears const inboxes{server, {anna, ben}, name, "SUBSCRIBE"};
-      ears const of_the_slot{server, {anna, ben}, name};
-      as_told const in_this_way{how};
-      go_through_redisson(raw, name, how);
+    for (auto const mode : {publishing::counted, publishing::sharded}) {
+      SCOPED_TRACE(word_of(mode));
+      subscription const inboxes{server, {anna, ben}, name, "SUBSCRIBE"};
+      subscription const slot_inboxes{server, {anna, ben}, name};
+      publishing_scope const scope{mode};
+      go_through_redisson(raw, name, mode);
       go_through_shared(raw, name);
-      go_through(raw, name, how);
+      go_through(raw, name, mode);
       raw.command({"FLUSHALL"});
-      go_through_numbers(raw, name, how);
+      go_through_numbers(raw, name, mode);
       raw.command({"FLUSHALL"});
     }
   }
-  // The name, the slot of its key, and that of its channel.
+  // The name, the slot of its key, and the slot of its channel.
   struct sample {
     std::string name;
     std::int64_t key;

@@ -9,7 +9,7 @@ using testing::AllOf;
 using testing::Gt;
 using testing::Le;
 
-std::string const record = names::client_record(me.substr(0, 36));
+std::string const record = names::client_record(caller.substr(0, 36));
 
 holdfast::call announce(std::string_view label) {
   return holdfast::scripts::client::announce{.record = {record},

@@ -18,7 +18,7 @@ using clock = std::chrono::steady_clock;
 
 clock::time_point emptied;
 
-engine::release_policy policy{.starvation = std::chrono::seconds{10}};
+engine::release_policy test_policy{.starvation = std::chrono::seconds{10}};
 
 std::string text(std::string_view view) { return std::string{view}; }
 
@@ -29,8 +29,8 @@ std::int64_t server_micros(raw_redis& server) {
 
 std::vector<std::string> queue_of(raw_redis& server) {
   std::vector<std::string> owners;
-  for (auto const& one : server.command({"ZRANGE", names::queue(lock_name), "0", "-1"}).elements)
-    owners.push_back(one.text);
+  for (auto const& element : server.command({"ZRANGE", names::queue(lock_name), "0", "-1"}).elements)
+    owners.push_back(element.text);
   return owners;
 }
 
@@ -56,7 +56,7 @@ void check_counter(raw_redis& server, given const& before, expect const& wanted)
   if (counter && before.counter != wanted.counter) check_ttl(server, key, day);
 }
 
-/// A row whose lock is of another type says so in `also`, and expects it to be left alone.
+/// A row whose lock key has another type sets it in `setup` and expects no change.
 bool holds_other_type(raw_redis& server) {
   auto const type = server.command({"TYPE", text(lock_name)}).text;
   return type != "string" && type != "none";
@@ -119,104 +119,106 @@ std::string granted(std::string_view owner, std::int64_t token, std::int64_t cou
          std::to_string(token) + " " + std::to_string(count) + " " + text(name);
 }
 
-call acquire(engine::acquire_request how, std::string_view name) {
-  how.ttl = std::chrono::milliseconds{full_ttl};
-  return sync::exclusive.acquire(name, how);
+call acquire(engine::acquire_request request, std::string_view name) {
+  request.ttl = std::chrono::milliseconds{full_ttl};
+  return sync::exclusive.acquire(name, request);
 }
 
 call release(std::string_view owner, std::string_view name) {
-  return sync::exclusive.release({.name = name, .owner = owner}, policy);
+  return sync::exclusive.release({.name = name, .owner = owner}, test_policy);
 }
 
 call pass(std::string_view owner, std::string_view next, int tokens, std::string_view name) {
   return sync::exclusive.pass(
-      {.name = name, .owner = owner}, policy,
+      {.name = name, .owner = owner}, test_policy,
       {.owner = next, .ttl = std::chrono::milliseconds{full_ttl}, .tokens = tokens, .join = true});
 }
 
 call abandon(std::string_view owner, std::string_view name) {
-  return sync::exclusive.abandon({.name = name, .owner = owner}, policy);
+  return sync::exclusive.abandon({.name = name, .owner = owner}, test_policy);
 }
 
 call renew(std::vector<engine::owned> const& leases) {
   return sync::exclusive.renew(std::chrono::milliseconds{full_ttl}, leases);
 }
 
-call fair_acquire(engine::acquire_request how, std::string_view name) {
-  how.ttl = std::chrono::milliseconds{full_ttl};
-  how.policy.publish = policy.publish;
-  return sync::fair.acquire(name, how);
+call fair_acquire(engine::acquire_request request, std::string_view name) {
+  request.ttl = std::chrono::milliseconds{full_ttl};
+  request.policy.publish = test_policy.publish;
+  return sync::fair.acquire(name, request);
 }
 
 call fair_pass(std::string_view owner, std::string_view next, std::chrono::microseconds next_waited,
                std::string_view name) {
   return sync::fair.pass(
-      {.name = name, .owner = owner}, policy,
+      {.name = name, .owner = owner}, test_policy,
       {.owner = next, .ttl = std::chrono::milliseconds{full_ttl}, .join = true, .waited = next_waited});
 }
 
-engine::acquire_request joins(std::string_view owner, std::string_view ticket) {
+engine::acquire_request join_request(std::string_view owner, std::string_view ticket) {
   return {.owner = owner, .join = true, .ticket = ticket};
 }
 
-engine::acquire_request joins_after(std::chrono::microseconds waited, std::string_view owner) {
+engine::acquire_request join_request_after(std::chrono::microseconds waited, std::string_view owner) {
   return {.owner = owner, .join = true, .waited = waited};
 }
 
-engine::acquire_request asks(std::string_view owner, int tokens) {
+engine::acquire_request try_request(std::string_view owner, int tokens) {
   return {.owner = owner, .tokens = tokens};
 }
 
-as_told::as_told(engine::publishing how) { policy.publish = how; }
-as_told::~as_told() { policy.publish = engine::publishing::counted; }
+publishing_scope::publishing_scope(engine::publishing mode) { test_policy.publish = mode; }
+publishing_scope::~publishing_scope() { test_policy.publish = engine::publishing::counted; }
 
-words eval(call const& what) {
-  words result{"EVAL", text(what.source->text)};
-  for (std::string_view rest = what.tail; !rest.empty();) {
-    auto const line = rest.find("\r\n");
+words eval(call const& script_call) {
+  words result{"EVAL", text(script_call.source->text)};
+  for (std::string_view remaining = script_call.tail; !remaining.empty();) {
+    auto const line_end = remaining.find("\r\n");
     std::size_t size = 0;
-    std::from_chars(rest.data() + 1, rest.data() + line, size);
-    result.push_back(text(rest.substr(line + 2, size)));
-    rest.remove_prefix(line + 2 + size + 2);
+    std::from_chars(remaining.data() + 1, remaining.data() + line_end, size);
+    result.push_back(text(remaining.substr(line_end + 2, size)));
+    remaining.remove_prefix(line_end + 2 + size + 2);
   }
   return result;
 }
 
-void ears::closer::operator()(redisContext* context) const noexcept { redisFree(context); }
+void subscription::closer::operator()(redisContext* context) const noexcept { redisFree(context); }
 
-ears::ears(test::redis_server const& on, std::vector<std::string_view> const& owners)
-    : ears{on, owners, lock_name, "SUBSCRIBE"} {
+subscription::subscription(test::redis_server const& server, std::vector<std::string_view> const& owners)
+    : subscription{server, owners, lock_name, "SUBSCRIBE"} {
   for (auto const owner : owners) open("SUBSCRIBE", names::inbox(owner.substr(0, 36)));
 }
 
-ears::ears(test::redis_server const& on, std::vector<std::string_view> const& owners, std::string_view name,
-           std::string_view command)
-    : context_{redisConnectUnix(on.socket_path().c_str())} {
+subscription::subscription(test::redis_server const& server, std::vector<std::string_view> const& owners,
+                           std::string_view name, std::string_view command)
+    : context_{redisConnectUnix(server.socket_path().c_str())} {
   add(owners, name, command);
 }
 
-void ears::add(std::vector<std::string_view> const& owners, std::string_view name, std::string_view command) {
+void subscription::add(std::vector<std::string_view> const& owners, std::string_view name,
+                       std::string_view command) {
   for (auto const owner : owners) open(command, names::inbox(owner.substr(0, 36), name));
 }
 
-ears::ears(test::redis_server const& on) : context_{redisConnectUnix(on.socket_path().c_str())} {
+subscription::subscription(test::redis_server const& server)
+    : context_{redisConnectUnix(server.socket_path().c_str())} {
   open("PSUBSCRIBE", "*");
 }
 
-ears::ears(test::redis_server const& on, words const& channels, std::string_view command)
-    : context_{redisConnectUnix(on.socket_path().c_str())} {
+subscription::subscription(test::redis_server const& server, words const& channels, std::string_view command)
+    : context_{redisConnectUnix(server.socket_path().c_str())} {
   for (auto const& channel : channels) open(command, channel);
 }
 
-void ears::open(std::string_view command, std::string const& channel) {
+void subscription::open(std::string_view command, std::string const& channel) {
   redisAppendCommand(context_.get(), "%b %b", command.data(), command.size(), channel.data(), channel.size());
   (void)read();
 }
 
-ears::~ears() = default;
+subscription::~subscription() = default;
 
 /// The texts of the next reply.
-words ears::read() {
+words subscription::read() {
   void* received = nullptr;
   if (redisGetReply(context_.get(), &received) != REDIS_OK) throw std::runtime_error{context_->errstr};
   auto* const reply = static_cast<redisReply*>(received);
@@ -229,19 +231,19 @@ words ears::read() {
   return result;
 }
 
-// PING is answered behind everything that was published before.
-std::vector<std::string> ears::take() {
+// PING is answered after everything that was published before it.
+std::vector<std::string> subscription::take() {
   std::vector<std::string> messages;
   redisAppendCommand(context_.get(), "PING end");
   for (auto reply = read(); reply.size() > 2; reply = read())  // "pong" has two words, or one
-    messages.push_back(reply.end()[-2] + " " + reply.back());  // channel and payload are the last two
+    messages.push_back(reply.end()[-2] + " " + reply.back());  // the last two are channel and payload
   return messages;
 }
 
 testing::Matcher<std::int64_t> left_of(std::int64_t ttl) {
   auto const is_left = [ttl](std::int64_t left) {
-    auto const gone = std::chrono::ceil<std::chrono::milliseconds>(clock::now() - emptied).count();
-    return left <= ttl && left >= ttl - gone - 1;
+    auto const elapsed = std::chrono::ceil<std::chrono::milliseconds>(clock::now() - emptied).count();
+    return left <= ttl && left >= ttl - elapsed - 1;
   };
   return testing::Truly(is_left);
 }
@@ -268,45 +270,47 @@ test::redis_server& empty_cluster() {
   return server;
 }
 
-void prepare(raw_redis& on, given const& state) {
+void prepare(raw_redis& server, given const& state) {
   auto const lock = text(lock_name);
-  if (!state.lock.empty()) on.command({"SET", lock, text(state.lock)});
-  if (!state.lock.empty() && state.ttl != no_ttl) on.command({"PEXPIRE", lock, std::to_string(state.ttl)});
-  if (state.counter) on.command({"SET", names::token_counter(lock_name), std::to_string(*state.counter)});
-  auto const now = server_micros(on);
-  for (auto const& one : state.queue) {
-    on.command({"ZADD", names::queue(lock_name), std::to_string(now - one.for_ms * 1'000), text(one.owner)});
+  if (!state.lock.empty()) server.command({"SET", lock, text(state.lock)});
+  if (!state.lock.empty() && state.ttl != no_ttl)
+    server.command({"PEXPIRE", lock, std::to_string(state.ttl)});
+  if (state.counter) server.command({"SET", names::token_counter(lock_name), std::to_string(*state.counter)});
+  auto const now = server_micros(server);
+  for (auto const& entry : state.queue) {
+    server.command(
+        {"ZADD", names::queue(lock_name), std::to_string(now - entry.waited_ms * 1'000), text(entry.owner)});
   }
-  for (auto const& command : state.also) {
-    ASSERT_FALSE(on.command(command).is_error()) << command.front();
+  for (auto const& command : state.setup) {
+    ASSERT_FALSE(server.command(command).is_error()) << command.front();
   }
 }
 
-/// Of those that a script gives: what was to be there still is.
+/// The shortest ttl that a script sets. A row must end well within it.
 constexpr std::chrono::milliseconds shortest_ttl{2'000};
 
-static void check_once(row const& one) {
+static void check_once(row const& test_case) {
   auto& server = empty_server();
   auto raw = server.raw();
-  prepare(raw, one.given);
-  ears inboxes{server, one.given.listening};
+  prepare(raw, test_case.given);
+  subscription inboxes{server, test_case.given.listening};
   auto const lock = text(lock_name);
 
-  EXPECT_THAT(raw.command(eval(one.call)), one.expect.reply);
-  if (!holds_other_type(raw)) check_lock_and_queue(raw, one.expect);
-  check_counter(raw, one.given, one.expect);
-  EXPECT_THAT(inboxes.take(), testing::ElementsAreArray(one.expect.messages));
+  EXPECT_THAT(raw.command(eval(test_case.call)), test_case.expect.reply);
+  if (!holds_other_type(raw)) check_lock_and_queue(raw, test_case.expect);
+  check_counter(raw, test_case.given, test_case.expect);
+  EXPECT_THAT(inboxes.take(), testing::ElementsAreArray(test_case.expect.messages));
 
   SCOPED_TRACE("sent twice");
-  auto const second = raw.command(eval(one.call));
-  EXPECT_THAT(second, one.again ? one.again->reply : testing::A<raw_reply const&>());
-  if (!holds_other_type(raw)) check_lock_and_queue(raw, one.again.value_or(one.expect));
-  EXPECT_THAT(inboxes.take(),
-              testing::ElementsAreArray(one.again ? one.again->messages : std::vector<std::string>{}));
+  auto const second = raw.command(eval(test_case.call));
+  EXPECT_THAT(second, test_case.again ? test_case.again->reply : testing::A<raw_reply const&>());
+  if (!holds_other_type(raw)) check_lock_and_queue(raw, test_case.again.value_or(test_case.expect));
+  EXPECT_THAT(inboxes.take(), testing::ElementsAreArray(test_case.again ? test_case.again->messages
+                                                                        : std::vector<std::string>{}));
 }
 
-void check(row const& one) {
-  test::unless_it_takes(shortest_ttl / 2, [&] { check_once(one); });
+void check(row const& test_case) {
+  test::retry_if_slower_than(shortest_ttl / 2, [&] { check_once(test_case); });
 }
 
 }  // namespace holdfast::contract

@@ -26,11 +26,11 @@ using words = std::vector<std::string>;
 
 inline constexpr std::string_view lock_name = "orders:42";
 
-// Owner ids of five processes.
-inline constexpr std::string_view me = "11111111-1111-4111-8111-111111111111:7";
+// Owner ids of five callers.
+inline constexpr std::string_view caller = "11111111-1111-4111-8111-111111111111:7";
 inline constexpr std::string_view sibling =
-    "11111111-1111-4111-8111-111111111111:8";  ///< of the same process as me
-inline constexpr std::string_view you = "22222222-2222-4222-8222-222222222222:1";
+    "11111111-1111-4111-8111-111111111111:8";  ///< of the same process as `caller`
+inline constexpr std::string_view rival = "22222222-2222-4222-8222-222222222222:1";
 inline constexpr std::string_view anna = "aaaaaaaa-aaaa-4aaa-8aaa-aaaaaaaaaaaa:12";
 inline constexpr std::string_view ben = "bbbbbbbb-bbbb-4bbb-8bbb-bbbbbbbbbbbb:3";
 
@@ -39,37 +39,37 @@ inline constexpr std::int64_t full_ttl = 30'000;
 inline constexpr std::int64_t minute = 60'000;
 inline constexpr std::int64_t day = 86'400'000;
 
-/// The last token given, of a counter ahead of the server's clock: the next ones follow it one by one.
+/// The last token of a counter that is ahead of the server's clock: the next tokens follow it one by one.
 inline constexpr std::int64_t last_token = 4'102'444'800'000'041;
 
-/// One that waits, and for how long it has by the server's clock.
-struct waiting {
+/// A queued owner, and how long it has waited by the server's clock.
+struct waiter {
   std::string_view owner;
-  std::int64_t for_ms = 1;
+  std::int64_t waited_ms = 1;
 };
 
-/// What the server has before the call.
+/// The state of the server before the call.
 struct given {
   std::string_view lock{};  ///< its owner; empty: the lock is free
   std::int64_t ttl = 20'000;
   std::optional<std::int64_t> counter = last_token;
-  std::vector<waiting> queue{};
-  std::vector<std::string_view> listening{};  ///< owners whose process hears its inbox
-  std::vector<words> also{};                  ///< any other commands
+  std::vector<waiter> queue{};
+  std::vector<std::string_view> listening{};  ///< owners whose process is subscribed to its inbox
+  std::vector<words> setup{};                 ///< additional commands
 };
 
-/// What it answers, and what it has afterwards.
+/// The reply, and the state of the server after the call.
 struct expect {
   testing::Matcher<raw_reply const&> reply;
   std::string_view lock{};
-  std::int64_t ttl = full_ttl;  ///< of the lock, if there is one: at the most so much, and nearly so much
+  std::int64_t ttl = full_ttl;  ///< of the lock, if it is held: an upper limit, which the ttl nearly reaches
   std::optional<std::int64_t> counter = last_token;
   std::vector<std::string_view> queue{};
   std::vector<std::string> messages{};
 };
 
-/// One row. Each call is made a second time, as after a connection that broke before the reply came: unless
-/// `again` says otherwise this sends no message and changes neither lock nor queue.
+/// One row. Each call is made a second time, as after a connection that broke before the reply came. Unless
+/// `again` says otherwise, the second call sends no message and changes neither lock nor queue.
 struct row {
   std::string name;
   contract::given given{};
@@ -78,10 +78,10 @@ struct row {
   std::optional<contract::expect> again{};
 };
 
-inline std::ostream& operator<<(std::ostream& out, row const& one) { return out << one.name; }
+inline std::ostream& operator<<(std::ostream& out, row const& test_case) { return out << test_case.name; }
 
-/// Of a ttl that was given since the server was emptied for this test: at the most so much, and nearly so
-/// much, less the time that has gone by.
+/// Matches the rest of a ttl that was set after the server was emptied for this test: at most `ttl`, and at
+/// least `ttl` less the elapsed time.
 testing::Matcher<std::int64_t> left_of(std::int64_t ttl);
 
 // Replies.
@@ -90,14 +90,14 @@ testing::Matcher<raw_reply const&> is_number(testing::Matcher<std::int64_t> cons
 testing::Matcher<raw_reply const&> is_text(std::string_view wanted);
 testing::Matcher<raw_reply const&> is_array(std::vector<testing::Matcher<raw_reply const&>> const& elements);
 testing::Matcher<raw_reply const&> is_list(std::vector<testing::Matcher<std::int64_t>> const& numbers);
-/// The lock is somebody else's: also what holds since when (unknown: such a counter doesn't tell).
+/// Another owner has the lock. `held_us`: for how long; -1: unknown, as with a counter ahead of the clock.
 testing::Matcher<raw_reply const&> is_busy(testing::Matcher<std::int64_t> const& pttl,
                                            testing::Matcher<std::int64_t> const& ahead,
                                            testing::Matcher<std::int64_t> const& ticket,
                                            std::string_view holder,
                                            testing::Matcher<std::int64_t> const& held_us = -1,
                                            std::int64_t counter = last_token);
-/// The same behind a pass.
+/// The same reply to a pass.
 testing::Matcher<raw_reply const&> is_passed_on(testing::Matcher<std::int64_t> const& pttl,
                                                 testing::Matcher<std::int64_t> const& ahead,
                                                 std::string_view holder, std::int64_t counter = last_token);
@@ -108,43 +108,45 @@ std::string woken(std::string_view owner, std::string_view name = lock_name);
 std::string granted(std::string_view owner, std::int64_t token, std::int64_t count,
                     std::string_view name = lock_name);
 
-// Calls, with what most rows use.
-call acquire(engine::acquire_request how, std::string_view name = lock_name);
+// Calls with the arguments of most rows.
+call acquire(engine::acquire_request request, std::string_view name = lock_name);
 call release(std::string_view owner, std::string_view name = lock_name);
 call pass(std::string_view owner, std::string_view next, int tokens = 1, std::string_view name = lock_name);
 call abandon(std::string_view owner, std::string_view name = lock_name);
 call renew(std::vector<engine::owned> const& leases);
-call fair_acquire(engine::acquire_request how, std::string_view name = lock_name);
+call fair_acquire(engine::acquire_request request, std::string_view name = lock_name);
 call fair_pass(std::string_view owner, std::string_view next,
                std::chrono::microseconds next_waited = std::chrono::milliseconds{1},
                std::string_view name = lock_name);
-engine::acquire_request joins(std::string_view owner, std::string_view ticket = {});
-engine::acquire_request joins_after(std::chrono::microseconds waited,
-                                    std::string_view owner);  ///< the first time
-engine::acquire_request asks(std::string_view owner, int tokens = 1);
+engine::acquire_request join_request(std::string_view owner, std::string_view ticket = {});
+engine::acquire_request join_request_after(std::chrono::microseconds waited,
+                                           std::string_view owner);  ///< for the first request of a caller
+engine::acquire_request try_request(std::string_view owner, int tokens = 1);
 
-/// While it lives, these calls tell those who wait in this way.
-class as_told {
+/// Sets how the calls above publish, until it is destroyed.
+class publishing_scope {
  public:
-  explicit as_told(engine::publishing how);
-  ~as_told();
+  explicit publishing_scope(engine::publishing mode);
+  ~publishing_scope();
 };
 
-/// The command that sends it.
-words eval(call const& what);
+/// The EVAL command of a call.
+words eval(call const& script_call);
 
-/// Subscribed to inboxes, or to all channels. take() has what was published before it is called, in order.
-class ears {
+/// A subscription to inboxes, or to all channels. take() returns the messages published before the call, in
+/// order.
+class subscription {
  public:
-  /// Those of the owners' clients, and those that they have for the lock of the tables.
-  ears(test::redis_server const& on, std::vector<std::string_view> const& owners);
-  /// Those that the owners' clients have for one lock: in its slot, or with SUBSCRIBE.
-  ears(test::redis_server const& on, std::vector<std::string_view> const& owners, std::string_view name,
-       std::string_view command = "SSUBSCRIBE");
-  explicit ears(test::redis_server const& on);
-  /// To these channels: in their slots, or with SUBSCRIBE to what is said to all nodes.
-  ears(test::redis_server const& on, words const& channels, std::string_view command = "SSUBSCRIBE");
-  ~ears();
+  /// To the inboxes of the owners' clients, and to their inboxes for `lock_name`.
+  subscription(test::redis_server const& server, std::vector<std::string_view> const& owners);
+  /// To the inboxes of the owners' clients for one lock: in its slot, or with SUBSCRIBE.
+  subscription(test::redis_server const& server, std::vector<std::string_view> const& owners,
+               std::string_view name, std::string_view command = "SSUBSCRIBE");
+  explicit subscription(test::redis_server const& server);
+  /// To these channels: in their slots, or on all nodes with SUBSCRIBE.
+  subscription(test::redis_server const& server, words const& channels,
+               std::string_view command = "SSUBSCRIBE");
+  ~subscription();
   std::vector<std::string> take();
   void add(std::vector<std::string_view> const& owners, std::string_view name, std::string_view command);
 
@@ -161,13 +163,13 @@ class ears {
 /// An empty server, the same one for all tests of this process.
 test::redis_server& empty_server();
 
-/// One that has all slots of a cluster of its own, and is empty.
+/// An empty cluster of one server with all slots.
 test::redis_server& empty_cluster();
 
-/// Brings the state about.
-void prepare(raw_redis& on, given const& state);
+/// Brings the server into this state.
+void prepare(raw_redis& server, given const& state);
 
-void check(row const& one);
+void check(row const& test_case);
 
 inline std::string name_of(testing::TestParamInfo<row> const& info) { return info.param.name; }
 

@@ -16,27 +16,27 @@ INSTANTIATE_TEST_SUITE_P(
     contract, fair_pass_script,
     testing::ValuesIn(std::vector<row>{
         {.name = "gives_the_lock_to_the_next_when_nobody_else_waits",
-         .given = {.lock = me},
-         .call = fair_pass(me, sibling),
+         .given = {.lock = caller},
+         .call = fair_pass(caller, sibling),
          .expect = {.reply = is_list({1, last_token + 1, 1}), .lock = sibling, .counter = last_token + 1},
          .again = expect{.reply = is_list({1, last_token + 2, 1}), .lock = sibling}},
         {.name = "gives_the_lock_to_the_next_when_it_has_waited_longest",
-         .given = {.lock = me, .queue = {{anna, 20'000}}, .listening = {anna}},
-         .call = fair_pass(me, sibling, 60s),
+         .given = {.lock = caller, .queue = {{anna, 20'000}}, .listening = {anna}},
+         .call = fair_pass(caller, sibling, 60s),
          .expect = {.reply = is_list({1, last_token + 1, 1}),
                     .lock = sibling,
                     .counter = last_token + 1,
                     .queue = {anna}}},
         {.name = "gives_the_lock_to_the_next_when_those_before_it_are_gone",
-         .given = {.lock = me, .queue = {{anna, 60'000}, {ben, 20'000}}, .listening = {ben}},
-         .call = fair_pass(me, sibling, 40s),
+         .given = {.lock = caller, .queue = {{anna, 60'000}, {ben, 20'000}}, .listening = {ben}},
+         .call = fair_pass(caller, sibling, 40s),
          .expect = {.reply = is_list({1, last_token + 2, 1}),
                     .lock = sibling,
                     .counter = last_token + 2,
                     .queue = {ben}}},
         {.name = "grants_to_the_one_that_has_waited_longest_and_queues_the_next_in_its_place",
-         .given = {.lock = me, .queue = {{anna, 60'000}, {ben, 20'000}}, .listening = {anna, ben}},
-         .call = fair_pass(me, sibling, 40s),
+         .given = {.lock = caller, .queue = {{anna, 60'000}, {ben, 20'000}}, .listening = {anna, ben}},
+         .call = fair_pass(caller, sibling, 40s),
          .expect = {.reply = is_passed_on(nearly_2_s, 0, anna, last_token + 1),
                     .lock = anna,
                     .ttl = 2'000,
@@ -45,8 +45,8 @@ INSTANTIATE_TEST_SUITE_P(
                     .messages = {granted(anna, last_token + 1, 1)}},
          .again = expect{.reply = is_list({-1}), .lock = anna, .ttl = 2'000, .queue = {sibling, ben}}},
         {.name = "grants_to_the_first_that_lives",
-         .given = {.lock = me, .queue = {{anna, 60'000}, {ben, 50'000}}, .listening = {ben}},
-         .call = fair_pass(me, sibling, 40s),
+         .given = {.lock = caller, .queue = {{anna, 60'000}, {ben, 50'000}}, .listening = {ben}},
+         .call = fair_pass(caller, sibling, 40s),
          .expect = {.reply = is_passed_on(nearly_2_s, 0, ben, last_token + 2),
                     .lock = ben,
                     .ttl = 2'000,
@@ -54,8 +54,8 @@ INSTANTIATE_TEST_SUITE_P(
                     .queue = {sibling},
                     .messages = {granted(ben, last_token + 2, 1)}}},
         {.name = "grants_to_one_whose_ticket_lies_in_the_future",
-         .given = {.lock = me, .queue = {{anna, -60'000}}, .listening = {anna}},
-         .call = fair_pass(me, sibling, 0s),
+         .given = {.lock = caller, .queue = {{anna, -60'000}}, .listening = {anna}},
+         .call = fair_pass(caller, sibling, 0s),
          .expect = {.reply = is_passed_on(nearly_2_s, 0, anna, last_token + 1),
                     .lock = anna,
                     .ttl = 2'000,
@@ -64,19 +64,19 @@ INSTANTIATE_TEST_SUITE_P(
                     .messages = {granted(anna, last_token + 1, 1)}}},
         {.name = "does_nothing_for_the_next_when_the_lock_is_gone",
          .given = {.queue = {{anna}}, .listening = {anna}},
-         .call = fair_pass(me, sibling),
+         .call = fair_pass(caller, sibling),
          .expect = {.reply = is_list({0}), .queue = {anna}}},
         {.name = "does_nothing_for_the_next_when_the_lock_is_foreign",
-         .given = {.lock = you, .queue = {{anna}}, .listening = {anna}},
-         .call = fair_pass(me, sibling),
-         .expect = {.reply = is_list({-1}), .lock = you, .ttl = 20'000, .queue = {anna}}},
+         .given = {.lock = rival, .queue = {{anna}}, .listening = {anna}},
+         .call = fair_pass(caller, sibling),
+         .expect = {.reply = is_list({-1}), .lock = rival, .ttl = 20'000, .queue = {anna}}},
         {.name = "leaves_a_key_of_another_type_alone",
-         .given = {.also = {{"SADD", "orders:42", "1"}}},
-         .call = fair_pass(me, sibling),
+         .given = {.setup = {{"SADD", "orders:42", "1"}}},
+         .call = fair_pass(caller, sibling),
          .expect = {.reply = is_list({-1})}},
         {.name = "finds_that_the_next_holds_already_and_gives_it_a_full_ttl",
          .given = {.lock = sibling, .ttl = 2'000, .queue = {{anna}}, .listening = {anna}},
-         .call = fair_pass(me, sibling),
+         .call = fair_pass(caller, sibling),
          .expect = {.reply = is_list({1, last_token + 1, 1}),
                     .lock = sibling,
                     .counter = last_token + 1,
@@ -86,10 +86,10 @@ INSTANTIATE_TEST_SUITE_P(
 
 TEST(fair_pass_script_alone, gives_the_lock_to_the_next_without_the_right_to_publish) {
   auto raw = empty_server().raw();
-  prepare(raw, {.lock = me, .queue = {{anna, 60'000}}});
+  prepare(raw, {.lock = caller, .queue = {{anna, 60'000}}});
   raw.command({"ACL", "SETUSER", "mute", "on", "nopass", "~*", "resetchannels", "+@all"});
   raw.command({"AUTH", "mute", "any"});
-  EXPECT_THAT(raw.command(eval(fair_pass(me, sibling))), is_list({1, last_token + 2, 1}));
+  EXPECT_THAT(raw.command(eval(fair_pass(caller, sibling))), is_list({1, last_token + 2, 1}));
   EXPECT_EQ(raw.get(std::string{lock_name}), sibling);
   EXPECT_EQ(raw.command({"ZCARD", names::queue(lock_name)}).integer, 1);
 }
@@ -98,9 +98,9 @@ TEST(fair_pass_script_alone, changes_nothing_when_a_side_key_is_something_else) 
   for (auto const& spoil :
        {words{"SET", names::queue(lock_name), "1"}, words{"SET", names::token_counter(lock_name), "many"}}) {
     auto raw = empty_server().raw();
-    prepare(raw, {.lock = me, .counter = {}, .also = {spoil}});
-    EXPECT_THAT(raw.command(eval(fair_pass(me, sibling))), is_error("WRONGTYPE"));
-    EXPECT_EQ(raw.get(std::string{lock_name}), me);
+    prepare(raw, {.lock = caller, .counter = {}, .setup = {spoil}});
+    EXPECT_THAT(raw.command(eval(fair_pass(caller, sibling))), is_error("WRONGTYPE"));
+    EXPECT_EQ(raw.get(std::string{lock_name}), caller);
   }
 }
 

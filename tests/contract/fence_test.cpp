@@ -21,7 +21,7 @@ constexpr std::int64_t hour = day / 24;
 std::string const resource = "orders";
 std::string const mark = names::fence_mark(resource);
 std::string const key = "{orders}:total";
-std::string const client{me.substr(0, 36)};
+std::string const client{caller.substr(0, 36)};
 std::string const done = names::fence_done(resource, client, 7);
 std::string const earlier = names::fence_done(resource, client, 6);
 
@@ -36,7 +36,7 @@ holdfast::call write(std::int64_t token, words const& command, std::vector<std::
                     .done_ms = hour,
                     .command = command.front(),
                     .rest = {}};
-  for (auto const& one : answered) script.answered.push_back({one});
+  for (auto const& done_key : answered) script.answered.push_back({done_key});
   for (auto i = std::size_t{1}; i < command.size(); ++i) script.rest.emplace_back(command[i]);
   return script();
 }
@@ -45,50 +45,50 @@ holdfast::call claim(std::int64_t token, std::int64_t remember = week) {
   return lua::claim{.mark = {mark}, .token = token, .remember_ms = remember}();
 }
 
-/// One row: each call is made twice, and the second changes nothing and answers the same.
+/// One row. Each call is made twice; the second call changes nothing and gets the same reply.
 struct fence_row {
   std::string name;
   std::vector<words> given{};
   holdfast::call call;
   testing::Matcher<raw_reply const&> reply;
-  state after{};                     ///< all keys that hold text, with it
-  std::int64_t mark_ttl = week;      ///< at the most so much, and nearly so much
-  std::optional<words> look{};       ///< a command about anything else …
-  std::vector<std::string> found{};  ///< … and the texts that it answers
+  state after{};                     ///< all keys of type string, with their values
+  std::int64_t mark_ttl = week;      ///< an upper limit, which the ttl nearly reaches
+  std::optional<words> query{};      ///< a command that reads any other key …
+  std::vector<std::string> found{};  ///< … and the texts of its reply
 };
 
-std::ostream& operator<<(std::ostream& out, fence_row const& one) { return out << one.name; }
+std::ostream& operator<<(std::ostream& out, fence_row const& test_case) { return out << test_case.name; }
 
 state texts(raw_redis& server) {
   state all;
-  for (auto const& one : server.keys()) {
-    if (auto const value = server.command({"GET", one}); !value.is_error()) all[one] = value.text;
+  for (auto const& name : server.keys()) {
+    if (auto const value = server.command({"GET", name}); !value.is_error()) all[name] = value.text;
   }
   return all;
 }
 
-/// Of a key that is expected.
+/// Checks the ttl of an expected key.
 void check_ttl(raw_redis& server, std::string const& name, state const& expected, std::int64_t ttl) {
   if (!expected.contains(name)) return;
   auto const shortest = ttl == no_ttl ? no_ttl : ttl / 2;
   EXPECT_THAT(server.pttl(name), AllOf(Ge(shortest), Le(ttl))) << name;
 }
 
-void check_once(raw_redis& server, fence_row const& one) {
-  EXPECT_THAT(server.command(eval(one.call)), one.reply);
-  EXPECT_EQ(texts(server), one.after);
-  check_ttl(server, mark, one.after, one.mark_ttl);
-  check_ttl(server, done, one.after, hour);
-  if (!one.look) return;
+void check_once(raw_redis& server, fence_row const& test_case) {
+  EXPECT_THAT(server.command(eval(test_case.call)), test_case.reply);
+  EXPECT_EQ(texts(server), test_case.after);
+  check_ttl(server, mark, test_case.after, test_case.mark_ttl);
+  check_ttl(server, done, test_case.after, hour);
+  if (!test_case.query) return;
   std::vector<std::string> found;
-  auto const reply = server.command(*one.look);
+  auto const reply = server.command(*test_case.query);
   for (auto const& element : reply.elements) found.push_back(element.text);
-  EXPECT_EQ(found, one.found);
+  EXPECT_EQ(found, test_case.found);
 }
 
 class fence_script : public testing::TestWithParam<fence_row> {};
 
-std::string title_of(testing::TestParamInfo<fence_row> const& one) { return one.param.name; }
+std::string title_of(testing::TestParamInfo<fence_row> const& info) { return info.param.name; }
 
 TEST_P(fence_script, keeps_its_contract) {
   auto raw = empty_server().raw();
@@ -143,7 +143,7 @@ INSTANTIATE_TEST_SUITE_P(
          .given = {{"LPUSH", mark, "7"}},
          .call = claim(7),
          .reply = is_error("BADMARK"),
-         .look = words{"LRANGE", mark, "0", "-1"},
+         .query = words{"LRANGE", mark, "0", "-1"},
          .found = {"7"}},
     }),
     title_of);
@@ -199,7 +199,7 @@ INSTANTIATE_TEST_SUITE_P(
          .call = write(7, {"HSET", "one", "1", "two", "2"}),
          .reply = is(1),
          .after = {{mark, "7"}, {done, "written"}},
-         .look = words{"HGETALL", key},
+         .query = words{"HGETALL", key},
          .found = {"one", "1", "two", "2"}},
         {.name = "write_erases",
          .given = {{"SET", key, "a"}},
@@ -216,7 +216,7 @@ INSTANTIATE_TEST_SUITE_P(
          .call = write(7, {"APPEND", "b"}),
          .reply = is_error("WRONGTYPE"),
          .after = {{mark, "6"}},
-         .look = words{"LRANGE", key, "0", "-1"},
+         .query = words{"LRANGE", key, "0", "-1"},
          .found = {"x"}},
         {.name = "write_that_fails_leaves_no_mark",
          .given = {{"SET", key, "abc"}},
@@ -240,10 +240,10 @@ INSTANTIATE_TEST_SUITE_P(
     }),
     title_of);
 
-/// A user with all rights of a fence on `{orders}`, but for what `less` takes away.
-void become_limited(raw_redis& raw, std::string const& less) {
+/// Logs in as a user with all rights of a fence on `{orders}`, except `revoked`.
+void become_limited(raw_redis& raw, std::string const& revoked) {
   raw.command({"ACL", "SETUSER", "limited", "reset", "on", "nopass", "~" + key, "~{orders}:holdfast_fence*",
-               "+eval", "+get", "+set", "+del", "+append", less});
+               "+eval", "+get", "+set", "+del", "+append", revoked});
   raw.command({"AUTH", "limited", "any"});
 }
 
@@ -255,11 +255,11 @@ TEST(fence_scripts, need_no_more_than_their_documented_rights) {
 }
 
 TEST(fence_scripts, change_nothing_when_a_right_is_missing) {
-  for (std::string const less : {"-set", "-append", "resetkeys", "-get"}) {
-    SCOPED_TRACE(less);
+  for (std::string const revoked : {"-set", "-append", "resetkeys", "-get"}) {
+    SCOPED_TRACE(revoked);
     auto& server = empty_server();
     auto raw = server.raw();
-    become_limited(raw, less);
+    become_limited(raw, revoked);
     EXPECT_TRUE(raw.command(eval(write(7, {"APPEND", "a"}))).is_error());
     EXPECT_THAT(server.raw().keys(), testing::IsEmpty());
   }

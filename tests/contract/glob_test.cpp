@@ -1,4 +1,4 @@
-// Our reading of a pattern against that of the server.
+// Holdfast's matching of a pattern against the server's.
 
 #include "inspect/glob.hpp"
 
@@ -35,7 +35,7 @@ std::vector<std::string> all_short_names() {
   return all;
 }
 
-/// A server with these keys and no other.
+/// A server with exactly these keys.
 raw_redis server_with(std::vector<std::string> const& keys) {
   auto server = empty_server().raw();
   std::vector<words> commands;
@@ -54,17 +54,17 @@ RC_GTEST_PROP(glob, reads_a_pattern_as_the_server_does, ()) {
   std::string pattern;
   for (auto const& piece : pieces) pattern += piece;
   auto const by_server = server.keys(pattern);
-  std::vector<std::string> by_us;
-  std::ranges::copy_if(names, std::back_inserter(by_us),
+  std::vector<std::string> by_matcher;
+  std::ranges::copy_if(names, std::back_inserter(by_matcher),
                        [&pattern](std::string const& name) { return matches(pattern, name); });
-  RC_ASSERT(std::set(by_us.begin(), by_us.end()) == std::set(by_server.begin(), by_server.end()));
+  RC_ASSERT(std::set(by_matcher.begin(), by_matcher.end()) == std::set(by_server.begin(), by_server.end()));
 }
 
 RC_GTEST_PROP(glob, escapes_a_name_so_that_it_matches_itself_alone, ()) {
   auto const name = *text_of(R"(a*?[^]\-)");
-  auto const other = *text_of(R"(a*?[^]\-)");
+  auto const other_name = *text_of(R"(a*?[^]\-)");
   RC_ASSERT(matches(escaped(name), name));
-  RC_ASSERT(matches(escaped(name), other) == (name == other));
+  RC_ASSERT(matches(escaped(name), other_name) == (name == other_name));
   RC_ASSERT(start_of(escaped(name)).complete);
   RC_ASSERT(start_of(escaped(name)).text == name);
 }

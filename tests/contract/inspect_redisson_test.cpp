@@ -1,4 +1,4 @@
-// What the scripts of `inspect` do with objects of Redisson's.
+// The scripts of `inspect` on objects of Redisson.
 #include "contract/contract.hpp"
 #include "inspect/view.hpp"
 #include "script/names_redisson.hpp"
@@ -9,28 +9,28 @@ namespace holdfast::contract::inspect_redisson_test {
 using testing::ElementsAre;
 using testing::IsEmpty;
 namespace lua = holdfast::scripts::inspect;
-namespace of_redisson = holdfast::names::redisson;
+namespace redisson_names = holdfast::names::redisson;
 
 constexpr std::string_view java = "33333333-3333-4333-8333-333333333333:1";
 std::string const lock_key{lock_name};
-std::string const permits_key = of_redisson::permits(lock_name);
+std::string const permits_key = redisson_names::permits(lock_name);
 
 class inspect_redisson_script : public testing::Test {
  protected:
-  raw_reply state(holdfast::inspection::look_for what) {
+  raw_reply state(holdfast::inspection::look_for scope) {
     return raw_.command(
-        eval(holdfast::inspection::look_at(lock_name, holdfast::engine::publishing::counted, 10, what)));
+        eval(holdfast::inspection::look_at(lock_name, holdfast::engine::publishing::counted, 10, scope)));
   }
-  /// The last element of the reply, which only objects of Redisson's have.
+  /// The last element of the reply, which only objects of Redisson have.
   raw_reply facts() {
     auto reply = state(holdfast::inspection::look_for::holder);
     EXPECT_EQ(reply.elements.size(), 8U);
     return reply.elements.empty() ? raw_reply{} : reply.elements.back();
   }
   raw_reply force_reentrant(std::string_view owner) {
-    auto const queue = of_redisson::fair_queue(lock_name);
-    auto const timeouts = of_redisson::fair_timeouts(lock_name);
-    auto const channel = of_redisson::lock_channel(lock_name);
+    auto const queue = redisson_names::fair_queue(lock_name);
+    auto const timeouts = redisson_names::fair_timeouts(lock_name);
+    auto const channel = redisson_names::lock_channel(lock_name);
     return raw_.command(eval(lua::force_reentrant{.lock = {lock_name},
                                                   .queue = {queue},
                                                   .timeouts = {timeouts},
@@ -39,7 +39,7 @@ class inspect_redisson_script : public testing::Test {
                                                   .channel = channel}()));
   }
   raw_reply force_permits(std::string const& bytes, std::string const& text = {}) {
-    auto const channel = of_redisson::semaphore_channel(lock_name);
+    auto const channel = redisson_names::semaphore_channel(lock_name);
     return raw_.command(eval(lua::force_permits{.counter = {lock_name},
                                                 .permits = {permits_key},
                                                 .publish = "PUBLISH",
@@ -48,13 +48,13 @@ class inspect_redisson_script : public testing::Test {
                                                 .text = text}()));
   }
   void queue_up(std::string_view owner, std::string const& score) {
-    raw_.command({"RPUSH", of_redisson::fair_queue(lock_name), std::string{owner}});
-    raw_.command({"ZADD", of_redisson::fair_timeouts(lock_name), score, std::string{owner}});
+    raw_.command({"RPUSH", redisson_names::fair_queue(lock_name), std::string{owner}});
+    raw_.command({"ZADD", redisson_names::fair_timeouts(lock_name), score, std::string{owner}});
   }
 
   holdfast::test::redis_server& server_ = empty_server();
   raw_redis raw_ = server_.raw();
-  std::string const channel_ = of_redisson::lock_channel(lock_name);
+  std::string const channel_ = redisson_names::lock_channel(lock_name);
 };
 
 TEST_F(inspect_redisson_script, says_who_holds_a_lock_and_how_often) {
@@ -65,7 +65,7 @@ TEST_F(inspect_redisson_script, says_who_holds_a_lock_and_how_often) {
 
 TEST_F(inspect_redisson_script, says_the_token_and_the_queue) {
   raw_.command({"HSET", lock_key, std::string{java}, "1"});
-  raw_.command({"SET", of_redisson::token(lock_name), "7"});
+  raw_.command({"SET", redisson_names::token(lock_name), "7"});
   queue_up(anna, "1795166999549");
   EXPECT_THAT(facts().elements.at(5), is_text("7"));
   EXPECT_THAT(facts().elements.at(7), is(1));
@@ -74,8 +74,8 @@ TEST_F(inspect_redisson_script, says_the_token_and_the_queue) {
 
 TEST_F(inspect_redisson_script, says_of_each_reader_how_long_its_longest_hold_lasts) {
   raw_.command({"HSET", lock_key, "mode", "read", std::string{java}, "2", std::string{anna}, "1"});
-  raw_.command({"SET", of_redisson::reader_timeout(lock_name, java, 1), "1", "PX", "9000"});
-  raw_.command({"SET", of_redisson::reader_timeout(lock_name, java, 2), "1", "PX", "20000"});
+  raw_.command({"SET", redisson_names::reader_timeout(lock_name, java, 1), "1", "PX", "9000"});
+  raw_.command({"SET", redisson_names::reader_timeout(lock_name, java, 2), "1", "PX", "20000"});
   auto const nearly_20_s = is_number(testing::AllOf(testing::Gt(10'000), testing::Le(20'000)));
   EXPECT_THAT(
       facts(),
@@ -132,7 +132,7 @@ TEST_F(inspect_redisson_script, sifts_out_what_can_be_no_lock) {
 
 TEST_F(inspect_redisson_script, deletes_a_lock_and_wakes_who_waits) {
   raw_.command({"HSET", lock_key, std::string{java}, "3"});
-  ears all{server_};
+  subscription all{server_};
   EXPECT_THAT(force_reentrant(anna), is(-1));
   EXPECT_THAT(all.take(), IsEmpty());
   EXPECT_THAT(force_reentrant(java), is(1));
@@ -146,15 +146,16 @@ TEST_F(inspect_redisson_script, wakes_the_first_in_a_fair_queue_that_is_not_dead
   raw_.command({"HSET", lock_key, std::string{java}, "1"});
   queue_up(anna, "1795166999");
   queue_up(ben, "17951669995490");
-  ears all{server_};
+  subscription all{server_};
   EXPECT_THAT(force_reentrant(java), is(1));
-  EXPECT_THAT(all.take(), ElementsAre(channel_ + " 0", of_redisson::waiter_channel(lock_name, ben) + " 0"));
-  EXPECT_EQ(raw_.command({"LLEN", of_redisson::fair_queue(lock_name)}).integer, 1);
+  EXPECT_THAT(all.take(),
+              ElementsAre(channel_ + " 0", redisson_names::waiter_channel(lock_name, ben) + " 0"));
+  EXPECT_EQ(raw_.command({"LLEN", redisson_names::fair_queue(lock_name)}).integer, 1);
 }
 
 TEST_F(inspect_redisson_script, deletes_the_lock_whatever_became_of_the_queue) {
   raw_.command({"HSET", lock_key, std::string{java}, "1"});
-  raw_.command({"SET", of_redisson::fair_queue(lock_name), "full"});
+  raw_.command({"SET", redisson_names::fair_queue(lock_name), "full"});
   EXPECT_THAT(force_reentrant(java), is(1));
   EXPECT_FALSE(raw_.exists(lock_key));
 }
@@ -166,11 +167,11 @@ TEST_F(inspect_redisson_script, deletes_no_hash_of_another_kind) {
 }
 
 TEST_F(inspect_redisson_script, gives_permits_back_once_and_tells) {
-  auto const channel = of_redisson::semaphore_channel(lock_name);
+  auto const channel = redisson_names::semaphore_channel(lock_name);
   raw_.command({"SET", lock_key, "-1"});
   for (char const id : {'a', 'b', 'c'}) raw_.command({"ZADD", permits_key, "1", std::string(16, id)});
   raw_.command({"ZADD", permits_key, "1", "00112233445566778899aabbccddeeff"});
-  ears all{server_};
+  subscription all{server_};
   EXPECT_THAT(force_permits(std::string(16, 'a'), "61616161616161616161616161616161"), is(1));
   EXPECT_THAT(all.take(), IsEmpty()) << "a number that helps nobody";
   EXPECT_THAT(force_permits(std::string(16, 'a'), "61616161616161616161616161616161"), is(0));
@@ -195,15 +196,15 @@ TEST_F(inspect_redisson_script, leaves_permits_alone_beside_something_else) {
 }
 
 TEST_F(inspect_redisson_script, asks_a_holder_on_either_side) {
-  auto const ask = [](std::string_view owner) {
-    auto const asked = names::asked(lock_name, owner);
-    return eval(lua::ask{.lock = {lock_name}, .asked = {asked}, .owner = owner, .mode = "ask"}());
+  auto const release_request = [](std::string_view owner) {
+    auto const request_key = names::asked(lock_name, owner);
+    return eval(lua::ask{.lock = {lock_name}, .asked = {request_key}, .owner = owner, .mode = "ask"}());
   };
   raw_.command({"HSET", lock_key, "mode", "write", std::string{anna} + ":write", "1", std::string{ben}, "1"});
-  ears inboxes{server_, {anna, ben}};
-  EXPECT_THAT(raw_.command(ask(anna)), is(1));
-  EXPECT_THAT(raw_.command(ask(ben)), is(1));
-  EXPECT_THAT(raw_.command(ask(java)), is(-2));
+  subscription inboxes{server_, {anna, ben}};
+  EXPECT_THAT(raw_.command(release_request(anna)), is(1));
+  EXPECT_THAT(raw_.command(release_request(ben)), is(1));
+  EXPECT_THAT(raw_.command(release_request(java)), is(-2));
   EXPECT_EQ(inboxes.take().size(), 2U);
 }
 

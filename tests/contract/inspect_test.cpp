@@ -12,9 +12,9 @@ std::string const counter_key = names::token_counter(lock_name);
 std::string const queue_key = names::queue(lock_name);
 std::string const lock_key{lock_name};
 
-holdfast::call ask(std::string_view owner, std::string_view mode = "ask") {
-  auto const asked = names::asked(lock_name, owner);
-  return lua::ask{.lock = {lock_name}, .asked = {asked}, .owner = owner, .mode = mode}();
+holdfast::call ask_call(std::string_view owner, std::string_view mode = "ask") {
+  auto const request_key = names::asked(lock_name, owner);
+  return lua::ask{.lock = {lock_name}, .asked = {request_key}, .owner = owner, .mode = mode}();
 }
 
 holdfast::call force(std::string_view owner) {
@@ -26,11 +26,11 @@ holdfast::call force(std::string_view owner) {
                     .publish = "PUBLISH"}();
 }
 
-holdfast::call looks_at(std::int64_t queue_entries = 0) {
+holdfast::call look_call(std::int64_t queue_entries = 0) {
   return holdfast::inspection::look_at(lock_name, holdfast::engine::publishing::counted, queue_entries);
 }
 
-std::string asked(std::string_view owner) {
+std::string asked_message(std::string_view owner) {
   return names::inbox(owner.substr(0, 36)) + " asked " + std::string{owner.substr(37)};
 }
 
@@ -53,66 +53,68 @@ INSTANTIATE_TEST_SUITE_P(
     contract, state_script,
     testing::ValuesIn(std::vector<row>{
         {.name = "shows_a_free_lock",
-         .call = looks_at(),
+         .call = look_call(),
          .expect = {.reply = is_state("none", "", -2, last_token)}},
         {.name = "shows_that_there_never_was_one",
          .given = {.counter = {}},
-         .call = looks_at(),
+         .call = look_call(),
          .expect = {.reply = is_state("none", "", -2, 0), .counter = {}}},
         {.name = "shows_a_held_lock",
-         .given = {.lock = me},
-         .call = looks_at(),
-         .expect = {.reply = is_state("string", me, nearly_20_s, last_token), .lock = me, .ttl = 20'000}},
+         .given = {.lock = caller},
+         .call = look_call(),
+         .expect = {.reply = is_state("string", caller, nearly_20_s, last_token),
+                    .lock = caller,
+                    .ttl = 20'000}},
         {.name = "shows_a_foreign_lock_without_a_ttl",
          .given = {.lock = "somebody", .ttl = no_ttl},
-         .call = looks_at(),
+         .call = look_call(),
          .expect = {.reply = is_state("string", "somebody", -1, last_token),
                     .lock = "somebody",
                     .ttl = no_ttl}},
         {.name = "shows_a_key_that_is_no_lock",
-         .given = {.also = {{"HSET", lock_key, "field", "value"}}},
-         .call = looks_at(10),
+         .given = {.setup = {{"HSET", lock_key, "field", "value"}}},
+         .call = look_call(10),
          .expect = {.reply = is_state("hash", "", -1, last_token)}},
         {.name = "counts_the_queue_and_leaves_it_out",
-         .given = {.lock = me, .queue = {{anna, 9}, {ben, 5}}, .listening = {anna}},
-         .call = looks_at(),
-         .expect = {.reply = is_array({is_text("string"), is_text(me), is_number(nearly_20_s), is(last_token),
-                                       is(2), clock_now, is_array({})}),
-                    .lock = me,
+         .given = {.lock = caller, .queue = {{anna, 9}, {ben, 5}}, .listening = {anna}},
+         .call = look_call(),
+         .expect = {.reply = is_array({is_text("string"), is_text(caller), is_number(nearly_20_s),
+                                       is(last_token), is(2), clock_now, is_array({})}),
+                    .lock = caller,
                     .ttl = 20'000,
                     .queue = {anna, ben}}},
         {.name = "shows_the_first_of_the_queue",
-         .given = {.lock = me, .queue = {{ben, 5}, {anna, 9}, {you, 1}}},
-         .call = looks_at(2),
-         .expect = {.reply = is_array({is_text("string"), is_text(me), is_number(nearly_20_s), is(last_token),
-                                       is(3), clock_now,
+         .given = {.lock = caller, .queue = {{ben, 5}, {anna, 9}, {rival, 1}}},
+         .call = look_call(2),
+         .expect = {.reply = is_array({is_text("string"), is_text(caller), is_number(nearly_20_s),
+                                       is(last_token), is(3), clock_now,
                                        is_array({is_text(anna), testing::_, is_text(ben), testing::_})}),
-                    .lock = me,
+                    .lock = caller,
                     .ttl = 20'000,
-                    .queue = {anna, ben, you}}},
+                    .queue = {anna, ben, rival}}},
     }),
     name_of);
 
 TEST(state_script_alone, brings_no_more_of_a_long_string_than_a_lock_can_have) {
   auto raw = empty_server().raw();
   raw.command({"SET", lock_key, std::string(1'000'000, 'x')});
-  auto const reply = raw.command(eval(looks_at()));
+  auto const reply = raw.command(eval(look_call()));
   EXPECT_EQ(reply.elements.at(1).text, std::string(1024, 'x'));
 }
 
 TEST(state_script_alone, takes_a_counter_that_is_no_number_for_none) {
   auto raw = empty_server().raw();
   raw.command({"SET", counter_key, "many"});
-  EXPECT_THAT(raw.command(eval(looks_at())), is_state("none", "", -2, 0));
+  EXPECT_THAT(raw.command(eval(look_call())), is_state("none", "", -2, 0));
   raw.del(counter_key);
   raw.command({"RPUSH", counter_key, "1"});
-  EXPECT_THAT(raw.command(eval(looks_at())), is_state("none", "", -2, 0));
+  EXPECT_THAT(raw.command(eval(look_call())), is_state("none", "", -2, 0));
 }
 
 TEST(state_script_alone, takes_a_queue_of_another_type_for_an_empty_one) {
   auto raw = empty_server().raw();
   raw.command({"SET", queue_key, "full"});
-  EXPECT_THAT(raw.command(eval(looks_at(10))), is_state("none", "", -2, 0));
+  EXPECT_THAT(raw.command(eval(look_call(10))), is_state("none", "", -2, 0));
 }
 
 TEST(record_script, replies_what_is_there_and_nothing_for_what_is_no_record) {
@@ -128,34 +130,34 @@ TEST(record_script, replies_what_is_there_and_nothing_for_what_is_no_record) {
 class ask_script : public testing::TestWithParam<row> {};
 TEST_P(ask_script, keeps_its_contract) { check(GetParam()); }
 
-// Asked twice, a holder is asked twice: it lets go once.
+// A holder that gets the release request twice releases once.
 INSTANTIATE_TEST_SUITE_P(
     contract, ask_script,
     testing::ValuesIn(std::vector<row>{
         {.name = "tells_the_holder",
-         .given = {.lock = you, .listening = {you, anna}},
-         .call = ask(you),
-         .expect = {.reply = is(1), .lock = you, .ttl = 20'000, .messages = {asked(you)}},
-         .again = expect{.reply = is(1), .lock = you, .ttl = 20'000, .messages = {asked(you)}}},
+         .given = {.lock = rival, .listening = {rival, anna}},
+         .call = ask_call(rival),
+         .expect = {.reply = is(1), .lock = rival, .ttl = 20'000, .messages = {asked_message(rival)}},
+         .again = expect{.reply = is(1), .lock = rival, .ttl = 20'000, .messages = {asked_message(rival)}}},
         {.name = "says_that_nobody_heard",
-         .given = {.lock = you, .listening = {anna}},
-         .call = ask(you),
-         .expect = {.reply = is(0), .lock = you, .ttl = 20'000}},
+         .given = {.lock = rival, .listening = {anna}},
+         .call = ask_call(rival),
+         .expect = {.reply = is(0), .lock = rival, .ttl = 20'000}},
         {.name = "only_looks",
-         .given = {.lock = you, .listening = {you}},
-         .call = ask(you, "look"),
-         .expect = {.reply = is(0), .lock = you, .ttl = 20'000}},
+         .given = {.lock = rival, .listening = {rival}},
+         .call = ask_call(rival, "look"),
+         .expect = {.reply = is(0), .lock = rival, .ttl = 20'000}},
         {.name = "finds_the_lock_gone",
-         .given = {.listening = {you}},
-         .call = ask(you),
+         .given = {.listening = {rival}},
+         .call = ask_call(rival),
          .expect = {.reply = is(-1)}},
         {.name = "asks_nobody_else",
-         .given = {.lock = anna, .listening = {you, anna}},
-         .call = ask(you),
+         .given = {.lock = anna, .listening = {rival, anna}},
+         .call = ask_call(rival),
          .expect = {.reply = is(-2), .lock = anna, .ttl = 20'000}},
         {.name = "finds_no_lock",
-         .given = {.listening = {you}, .also = {{"HSET", lock_key, "field", "value"}}},
-         .call = ask(you),
+         .given = {.listening = {rival}, .setup = {{"HSET", lock_key, "field", "value"}}},
+         .call = ask_call(rival),
          .expect = {.reply = is(-2)}},
     }),
     name_of);
@@ -163,11 +165,11 @@ INSTANTIATE_TEST_SUITE_P(
 TEST(ask_script_alone, counts_as_unheard_without_the_right_to_publish) {
   auto& server = empty_server();
   auto raw = server.raw();
-  prepare(raw, {.lock = you});
-  ears inboxes{server, {you}};
+  prepare(raw, {.lock = rival});
+  subscription inboxes{server, {rival}};
   raw.command({"ACL", "SETUSER", "mute", "on", "nopass", "~*", "resetchannels", "+@all"});
   raw.command({"AUTH", "mute", "any"});
-  EXPECT_THAT(raw.command(eval(ask(you))), is(0));
+  EXPECT_THAT(raw.command(eval(ask_call(rival))), is(0));
   EXPECT_THAT(inboxes.take(), testing::IsEmpty());
 }
 
@@ -178,13 +180,13 @@ INSTANTIATE_TEST_SUITE_P(
     contract, force_script,
     testing::ValuesIn(std::vector<row>{
         {.name = "deletes_the_lock",
-         .given = {.lock = you},
-         .call = force(you),
+         .given = {.lock = rival},
+         .call = force(rival),
          .expect = {.reply = is(1)},
          .again = expect{.reply = is(0)}},
         {.name = "gives_it_to_the_first_waiter_however_short_it_has_waited",
-         .given = {.lock = you, .queue = {{anna, 9}, {ben, 5}}, .listening = {you, anna, ben}},
-         .call = force(you),
+         .given = {.lock = rival, .queue = {{anna, 9}, {ben, 5}}, .listening = {rival, anna, ben}},
+         .call = force(rival),
          .expect = {.reply = is(1),
                     .lock = anna,
                     .ttl = 2'000,
@@ -193,8 +195,8 @@ INSTANTIATE_TEST_SUITE_P(
                     .messages = {granted(anna, last_token + 1, 1)}},
          .again = expect{.reply = is(-1), .lock = anna, .ttl = 2'000, .queue = {ben}}},
         {.name = "passes_over_a_waiter_that_died",
-         .given = {.lock = you, .queue = {{anna, 9}, {ben, 5}}, .listening = {ben}},
-         .call = force(you),
+         .given = {.lock = rival, .queue = {{anna, 9}, {ben, 5}}, .listening = {ben}},
+         .call = force(rival),
          .expect = {.reply = is(1),
                     .lock = ben,
                     .ttl = 2'000,
@@ -208,19 +210,19 @@ INSTANTIATE_TEST_SUITE_P(
          .again = expect{.reply = is(0)}},
         {.name = "finds_the_lock_gone",
          .given = {.queue = {{anna}}, .listening = {anna}},
-         .call = force(you),
+         .call = force(rival),
          .expect = {.reply = is(0), .queue = {anna}}},
         {.name = "leaves_another_holder_alone",
          .given = {.lock = anna, .queue = {{ben}}, .listening = {ben}},
-         .call = force(you),
+         .call = force(rival),
          .expect = {.reply = is(-1), .lock = anna, .ttl = 20'000, .queue = {ben}}},
         {.name = "leaves_another_type_alone",
-         .given = {.queue = {{ben}}, .listening = {ben}, .also = {{"HSET", lock_key, "field", "value"}}},
-         .call = force(you),
+         .given = {.queue = {{ben}}, .listening = {ben}, .setup = {{"HSET", lock_key, "field", "value"}}},
+         .call = force(rival),
          .expect = {.reply = is(-1), .queue = {ben}}},
         {.name = "deletes_the_lock_whatever_became_of_the_queue",
-         .given = {.lock = you, .also = {{"SET", queue_key, "full"}}},
-         .call = force(you),
+         .given = {.lock = rival, .setup = {{"SET", queue_key, "full"}}},
+         .call = force(rival),
          .expect = {.reply = is(1)},
          .again = expect{.reply = is(0)}},
     }),

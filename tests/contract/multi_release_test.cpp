@@ -1,4 +1,4 @@
-// How leases of several names end, and go on: release, abandon, pass, renew.
+// The ends and renewals of leases of several names: release, abandon, pass, renew.
 
 #include "contract/several.hpp"
 
@@ -10,11 +10,11 @@ using testing::Le;
 
 constexpr std::int64_t starved = 15'000;
 
-one_name nobodys() { return {}; }
-one_name held_by(std::string_view owner, std::vector<waiting> queue = {}) {
+name_state free_lock() { return {}; }
+name_state held_by(std::string_view owner, std::vector<waiter> queue = {}) {
   return {.lock = owner, .queue = std::move(queue)};
 }
-one_name next_has_it(std::int64_t tokens) { return {.lock = sibling, .ttl = full_ttl, .tokens = tokens}; }
+name_state held_by_next(std::int64_t tokens) { return {.lock = sibling, .ttl = full_ttl, .tokens = tokens}; }
 
 class multi_release_script : public testing::TestWithParam<several_row> {};
 TEST_P(multi_release_script, keeps_its_contract) { check(GetParam()); }
@@ -23,39 +23,39 @@ INSTANTIATE_TEST_SUITE_P(
     contract, multi_release_script,
     testing::ValuesIn(std::vector<several_row>{
         {.name = "deletes_all_when_nobody_waits",
-         .given = {held_by(me), held_by(me), held_by(me)},
-         .call = release_all(me),
+         .given = {held_by(caller), held_by(caller), held_by(caller)},
+         .call = release_all(caller),
          .expect = {.reply = is(1)},
          .again = outcome{.reply = is(0)}},
         {.name = "tells_the_first_waiter_of_each",
-         .given = {held_by(me, {{anna, 2}, {ben, 1}}), held_by(me), held_by(me, {{ben, 1}})},
+         .given = {held_by(caller, {{anna, 2}, {ben, 1}}), held_by(caller), held_by(caller, {{ben, 1}})},
          .listening = {anna, ben},
-         .call = release_all(me),
+         .call = release_all(caller),
          .expect = {.reply = is(1),
-                    .then = {one_name{.queue = {{ben}}}, nobodys(), nobodys()},
+                    .after = {name_state{.queue = {{ben}}}, free_lock(), free_lock()},
                     .messages = {woken(anna, "a"), woken(ben, "c")}}},
         {.name = "grants_each_to_a_starved_waiter",
-         .given = {held_by(me, {{anna, starved}}), held_by(me, {{ben, starved}}), held_by(me)},
+         .given = {held_by(caller, {{anna, starved}}), held_by(caller, {{ben, starved}}), held_by(caller)},
          .listening = {anna, ben},
-         .call = release_all(me),
+         .call = release_all(caller),
          .expect = {.reply = is(1),
-                    .then = {one_name{.lock = anna, .ttl = 2'000, .tokens = 1},
-                             one_name{.lock = ben, .ttl = 2'000, .tokens = 1}, nobodys()},
+                    .after = {name_state{.lock = anna, .ttl = 2'000, .tokens = 1},
+                              name_state{.lock = ben, .ttl = 2'000, .tokens = 1}, free_lock()},
                     .messages = {granted(anna, last_token + 1, 1, "a"),
                                  granted(ben, last_token + 1, 1, "b")}},
          .again = outcome{.reply = is(-1),
-                          .then = {one_name{.lock = anna, .ttl = 2'000}, one_name{.lock = ben, .ttl = 2'000},
-                                   nobodys()}}},
+                          .after = {name_state{.lock = anna, .ttl = 2'000},
+                                    name_state{.lock = ben, .ttl = 2'000}, free_lock()}}},
         {.name = "gives_back_the_others_when_one_is_gone",
-         .given = {held_by(me), nobodys(), held_by(me, {{anna, 1}})},
+         .given = {held_by(caller), free_lock(), held_by(caller, {{anna, 1}})},
          .listening = {anna},
-         .call = release_all(me),
+         .call = release_all(caller),
          .expect = {.reply = is(0), .messages = {woken(anna, "c")}}},
         {.name = "gives_back_the_others_when_one_is_foreign",
-         .given = {held_by(you, {{anna, 1}}), held_by(me), held_by(me)},
+         .given = {held_by(rival, {{anna, 1}}), held_by(caller), held_by(caller)},
          .listening = {anna},
-         .call = release_all(me),
-         .expect = {.reply = is(-1), .then = {held_by(you, {{anna}}), nobodys(), nobodys()}}},
+         .call = release_all(caller),
+         .expect = {.reply = is(-1), .after = {held_by(rival, {{anna}}), free_lock(), free_lock()}}},
     }),
     title_of);
 
@@ -66,32 +66,35 @@ INSTANTIATE_TEST_SUITE_P(
     contract, multi_abandon_script,
     testing::ValuesIn(std::vector<several_row>{
         {.name = "leaves_the_queue_and_tells_nobody",
-         .given = {one_name{.queue = {{anna, 1}}}, held_by(you, {{me, 2}, {ben, 1}}), nobodys()},
+         .given = {name_state{.queue = {{anna, 1}}}, held_by(rival, {{caller, 2}, {ben, 1}}), free_lock()},
          .listening = {anna, ben},
-         .call = abandon_all(me),
-         .expect = {.reply = is(0), .then = {one_name{.queue = {{anna}}}, held_by(you, {{ben}}), nobodys()}},
+         .call = abandon_all(caller),
+         .expect = {.reply = is(0),
+                    .after = {name_state{.queue = {{anna}}}, held_by(rival, {{ben}}), free_lock()}},
          .again = outcome{.reply = is(0),
-                          .then = {nobodys(), held_by(you, {{ben}}), nobodys()},
+                          .after = {free_lock(), held_by(rival, {{ben}}), free_lock()},
                           .messages = {woken(anna, "a")}}},
         {.name = "passes_on_a_wake_up_that_it_did_not_use",
-         .given = {held_by(you, {{ben, 1}}), one_name{.queue = {{anna, 1}}}, nobodys()},
+         .given = {held_by(rival, {{ben, 1}}), name_state{.queue = {{anna, 1}}}, free_lock()},
          .listening = {anna, ben},
-         .call = abandon_all(me),
+         .call = abandon_all(caller),
          .expect = {.reply = is(0),
-                    .then = {held_by(you, {{ben}}), nobodys(), nobodys()},
+                    .after = {held_by(rival, {{ben}}), free_lock(), free_lock()},
                     .messages = {woken(anna, "b")}}},
         {.name = "gives_back_what_it_was_granted_or_kept_and_tells_those_who_wait",
-         .given = {held_by(me, {{anna, 1}}), held_by(me, {{ben, starved}}), held_by(you, {{me, 5}})},
+         .given = {held_by(caller, {{anna, 1}}), held_by(caller, {{ben, starved}}),
+                   held_by(rival, {{caller, 5}})},
          .listening = {anna, ben},
-         .call = abandon_all(me),
+         .call = abandon_all(caller),
          .expect = {.reply = is(1),
-                    .then = {nobodys(), one_name{.lock = ben, .ttl = 2'000, .tokens = 1}, held_by(you)},
+                    .after = {free_lock(), name_state{.lock = ben, .ttl = 2'000, .tokens = 1},
+                              held_by(rival)},
                     .messages = {woken(anna, "a"), granted(ben, last_token + 1, 1, "b")}},
          .again = outcome{.reply = is(0),
-                          .then = {nobodys(), one_name{.lock = ben, .ttl = 2'000}, held_by(you)}}},
+                          .after = {free_lock(), name_state{.lock = ben, .ttl = 2'000}, held_by(rival)}}},
         {.name = "gives_all_back",
-         .given = {held_by(me), held_by(me), held_by(me)},
-         .call = abandon_all(me),
+         .given = {held_by(caller), held_by(caller), held_by(caller)},
+         .call = abandon_all(caller),
          .expect = {.reply = is(1)},
          .again = outcome{.reply = is(0)}},
     }),
@@ -104,42 +107,44 @@ INSTANTIATE_TEST_SUITE_P(
     contract, multi_pass_script,
     testing::ValuesIn(std::vector<several_row>{
         {.name = "gives_all_to_the_next_when_nobody_else_waits",
-         .given = {held_by(me), held_by(me), held_by(me)},
-         .call = pass_all(me, sibling),
+         .given = {held_by(caller), held_by(caller), held_by(caller)},
+         .call = pass_all(caller, sibling),
          .expect = {.reply = is_list({1, last_token + 1, 1}),
-                    .then = {next_has_it(1), next_has_it(1), next_has_it(1)}},
+                    .after = {held_by_next(1), held_by_next(1), held_by_next(1)}},
          .again = outcome{.reply = is_list({1, last_token + 2, 1}),
-                          .then = {next_has_it(0), next_has_it(0), next_has_it(0)}}},
+                          .after = {held_by_next(0), held_by_next(0), held_by_next(0)}}},
         {.name = "gives_all_to_the_next_when_the_others_are_gone",
-         .given = {held_by(me), held_by(me, {{anna, 2}}), held_by(me)},
-         .call = pass_all(me, sibling),
+         .given = {held_by(caller), held_by(caller, {{anna, 2}}), held_by(caller)},
+         .call = pass_all(caller, sibling),
          .expect = {.reply = is_list({1, last_token + 2, 1}),
-                    .then = {next_has_it(2), next_has_it(2), next_has_it(2)}}},
+                    .after = {held_by_next(2), held_by_next(2), held_by_next(2)}}},
         {.name = "grants_one_to_who_waits_for_it_and_queues_the_next_behind",
-         .given = {held_by(me), held_by(me, {{anna, 2}, {ben, 1}}), held_by(me)},
+         .given = {held_by(caller), held_by(caller, {{anna, 2}, {ben, 1}}), held_by(caller)},
          .listening = {anna, ben},
-         .call = pass_all(me, sibling),
+         .call = pass_all(caller, sibling),
          .expect = {.reply = testing::Field("elements", &raw_reply::elements, testing::SizeIs(7)),
-                    .then = {nobodys(),
-                             one_name{.lock = anna, .ttl = 2'000, .queue = {{ben}, {sibling}}, .tokens = 1},
-                             nobodys()},
+                    .after = {free_lock(),
+                              name_state{
+                                  .lock = anna, .ttl = 2'000, .queue = {{ben}, {sibling}}, .tokens = 1},
+                              free_lock()},
                     .messages = {granted(anna, last_token + 1, 1, "b")}},
          .again = outcome{.reply = is_list({0}),
-                          .then = {nobodys(),
-                                   one_name{.lock = anna, .ttl = 2'000, .queue = {{ben}, {sibling}}},
-                                   nobodys()}}},
+                          .after = {free_lock(),
+                                    name_state{.lock = anna, .ttl = 2'000, .queue = {{ben}, {sibling}}},
+                                    free_lock()}}},
         {.name = "does_nothing_for_the_next_when_one_is_foreign",
-         .given = {held_by(me, {{anna, 1}}), held_by(you), held_by(me)},
+         .given = {held_by(caller, {{anna, 1}}), held_by(rival), held_by(caller)},
          .listening = {anna},
-         .call = pass_all(me, sibling),
+         .call = pass_all(caller, sibling),
          .expect = {.reply = is_list({-1}),
-                    .then = {one_name{.lock = anna, .ttl = 2'000, .tokens = 1}, held_by(you), nobodys()},
+                    .after = {name_state{.lock = anna, .ttl = 2'000, .tokens = 1}, held_by(rival),
+                              free_lock()},
                     .messages = {granted(anna, last_token + 1, 1, "a")}},
          .again = outcome{.reply = is_list({-1}),
-                          .then = {one_name{.lock = anna, .ttl = 2'000}, held_by(you), nobodys()}}},
+                          .after = {name_state{.lock = anna, .ttl = 2'000}, held_by(rival), free_lock()}}},
         {.name = "does_nothing_for_the_next_when_one_is_gone",
-         .given = {held_by(me), held_by(me), nobodys()},
-         .call = pass_all(me, sibling),
+         .given = {held_by(caller), held_by(caller), free_lock()},
+         .call = pass_all(caller, sibling),
          .expect = {.reply = is_list({0})}},
     }),
     title_of);
@@ -155,18 +160,19 @@ class multi_renew_script : public testing::Test {
 };
 
 TEST_F(multi_renew_script, renews_all_names_of_each_lease) {
-  for (auto const* const name : {"a", "b", "c"}) hold(name, me);
-  hold("d", you);
-  EXPECT_THAT(raw_.command(eval(renew_all({{{"a", "b", "c"}, me}, {{"d"}, you}}))), is_list({}));
+  for (auto const* const name : {"a", "b", "c"}) hold(name, caller);
+  hold("d", rival);
+  EXPECT_THAT(raw_.command(eval(renew_all({{{"a", "b", "c"}, caller}, {{"d"}, rival}}))), is_list({}));
   for (auto const* const name : {"a", "b", "c", "d"}) EXPECT_TRUE(is_renewed(name)) << name;
 }
 
 TEST_F(multi_renew_script, tells_which_leases_have_lost_a_name_and_renews_none_of_theirs) {
-  for (auto const* const name : {"a", "c", "e", "f"}) hold(name, me);
-  hold("d", you);
+  for (auto const* const name : {"a", "c", "e", "f"}) hold(name, caller);
+  hold("d", rival);
   raw_.command({"RPUSH", "list", "1"});
-  // One is gone, one is foreign, one is whole, one is no lock.
-  auto const renewal = renew_all({{{"a", "b"}, me}, {{"c", "d"}, me}, {{"e"}, me}, {{"f", "list"}, me}});
+  // One name is gone, one has another owner, one lease is whole, one key is not a lock.
+  auto const renewal =
+      renew_all({{{"a", "b"}, caller}, {{"c", "d"}, caller}, {{"e"}, caller}, {{"f", "list"}, caller}});
   for (auto round = 0; round < 2; ++round) {
     EXPECT_THAT(raw_.command(eval(renewal)), is_list({1, -2, -4}));
     EXPECT_TRUE(is_renewed("e"));

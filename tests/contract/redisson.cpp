@@ -6,25 +6,25 @@
 namespace holdfast::contract::redisson {
 namespace {
 
-/// Owners by their letters.
-std::string in_short(std::string text) {
+/// Replaces owners by their letters.
+std::string shortened(std::string text) {
   for (auto const& [letter, owner] : {std::pair{"A", A}, {"B", B}, {"C", C}, {"E", E}}) {
-    for (auto at = text.find(owner); at != std::string::npos; at = text.find(owner))
-      text.replace(at, owner.size(), letter);
+    for (auto position = text.find(owner); position != std::string::npos; position = text.find(owner))
+      text.replace(position, owner.size(), letter);
   }
   return text;
 }
 
-/// In steps of ten seconds, so that it doesn't matter how long a test takes.
+/// Rounded up to ten seconds, so that the duration of a test doesn't matter.
 std::string rounded(std::int64_t ms) { return std::to_string((ms + 9'999) / 10'000 * 10'000) + "-"; }
 
 std::string joined(words const& list) {
   std::string text;
-  for (auto const& one : list) text += (text.empty() ? "" : ", ") + one;
+  for (auto const& item : list) text += (text.empty() ? "" : ", ") + item;
   return text;
 }
 
-/// Every two are `name:value`.
+/// Joins every two elements to `name:value`.
 words pairs(std::vector<raw_reply> const& elements, std::string (*show)(std::string const&)) {
   words list;
   for (std::size_t i = 0; i + 1 < elements.size(); i += 2)
@@ -64,13 +64,13 @@ std::string wire::value_of(std::string const& key) {
   }
   if (kind == "list") {
     words list;
-    for (auto const& one : command({"LRANGE", key, "0", "-1"}).elements) list.push_back(one.text);
+    for (auto const& element : command({"LRANGE", key, "0", "-1"}).elements) list.push_back(element.text);
     return "[" + joined(list) + "]";
   }
   auto const now = now_ms();
   words members;
-  for (auto const& one : command({"ZRANGE", key, "0", "-1"}).elements)
-    members.push_back(one.text + ":" + rounded(score(key, one.text) - now));
+  for (auto const& element : command({"ZRANGE", key, "0", "-1"}).elements)
+    members.push_back(element.text + ":" + rounded(score(key, element.text) - now));
   return "<" + joined(members) + ">";
 }
 
@@ -80,14 +80,14 @@ words wire::keys() {
   std::ranges::sort(names);
   for (auto const& key : names) {
     auto const ttl = raw_.pttl(key);
-    all.push_back(in_short(key + " " + value_of(key) + " " + (ttl == no_ttl ? "ttl -1" : rounded(ttl))));
+    all.push_back(shortened(key + " " + value_of(key) + " " + (ttl == no_ttl ? "ttl -1" : rounded(ttl))));
   }
   return all;
 }
 
 words wire::messages() {
   auto list = all_.take();
-  std::ranges::transform(list, list.begin(), in_short);
+  std::ranges::transform(list, list.begin(), shortened);
   return list;
 }
 

@@ -22,7 +22,7 @@ class redisson_fair_lock : public wire {
     return run(recipes::fair.acquire(
         name, {.owner = owner, .ttl = 30s, .join = true, .policy = {.credit = credit}}));
   }
-  raw_reply only_try(std::string_view owner) {
+  raw_reply try_acquire(std::string_view owner) {
     return run(recipes::fair.acquire(name, {.owner = owner, .ttl = 30s, .policy = {.credit = five_minutes}}));
   }
   raw_reply release(std::string_view owner) { return run(recipes::fair.release({name, owner}, {})); }
@@ -30,9 +30,9 @@ class redisson_fair_lock : public wire {
     return run(recipes::fair.abandon({name, owner}, {.credit = credit}));
   }
   std::int64_t score_of(std::string_view owner) { return score(timeouts, owner); }
-  /// The waiter's credit is used up.
-  void let_die(std::string_view owner) { command({"ZADD", timeouts, "1000", std::string{owner}}); }
-  void let_holder_go() { command({"DEL", "fl"}); }
+  /// Uses up the waiter's credit.
+  void expire_waiter(std::string_view owner) { command({"ZADD", timeouts, "1000", std::string{owner}}); }
+  void delete_lock() { command({"DEL", "fl"}); }
 };
 
 TEST_F(redisson_fair_lock, goes_to_those_that_wait_in_their_order) {
@@ -43,17 +43,17 @@ TEST_F(redisson_fair_lock, goes_to_those_that_wait_in_their_order) {
               ElementsAre("fl {A:1} 30000-", queue + " [B] ttl -1", timeouts + " <B:330000-> ttl -1"));
   EXPECT_THAT(acquire(C), is_busy(about(30'000), A, 1));
   EXPECT_EQ(score_of(C), score_of(B) + 300'000);
-  words const both_wait{"fl {A:1} 30000-", queue + " [B, C] ttl -1",
-                        timeouts + " <B:330000-, C:630000-> ttl -1"};
-  EXPECT_EQ(keys(), both_wait);
-  auto const of_b = score_of(B);
-  auto const of_c = score_of(C);
-  EXPECT_THAT(acquire(B), is_busy(about(30'000), A, 0));  // sent twice, or asked again
+  words const two_queued{"fl {A:1} 30000-", queue + " [B, C] ttl -1",
+                         timeouts + " <B:330000-, C:630000-> ttl -1"};
+  EXPECT_EQ(keys(), two_queued);
+  auto const b_score = score_of(B);
+  auto const c_score = score_of(C);
+  EXPECT_THAT(acquire(B), is_busy(about(30'000), A, 0));  // sent twice, or requested again
   EXPECT_THAT(acquire(C), is_busy(about(30'000), A, 1));
-  EXPECT_EQ(score_of(B), of_b);
-  EXPECT_EQ(score_of(C), of_c);
-  EXPECT_THAT(only_try(E), is_busy(about(30'000), A));
-  EXPECT_EQ(keys(), both_wait);
+  EXPECT_EQ(score_of(B), b_score);
+  EXPECT_EQ(score_of(C), c_score);
+  EXPECT_THAT(try_acquire(E), is_busy(about(30'000), A));
+  EXPECT_EQ(keys(), two_queued);
   EXPECT_THAT(messages(), IsEmpty());
 
   EXPECT_THAT(release(A), is(1));
@@ -63,11 +63,11 @@ TEST_F(redisson_fair_lock, goes_to_those_that_wait_in_their_order) {
   EXPECT_THAT(acquire(C), is_busy(100, "", 1));
   EXPECT_EQ(keys(), free);
   EXPECT_THAT(acquire(B), is_granted());
-  EXPECT_EQ(score_of(C), of_b);
+  EXPECT_EQ(score_of(C), b_score);
   EXPECT_THAT(keys(),
               ElementsAre("fl {B:1} 30000-", queue + " [C] ttl -1", timeouts + " <C:330000-> ttl -1"));
   EXPECT_THAT(acquire(B), is_granted());  // sent twice
-  EXPECT_EQ(score_of(C), of_b);
+  EXPECT_EQ(score_of(C), b_score);
   EXPECT_THAT(messages(), IsEmpty());
   EXPECT_THAT(release(B), is(1));
   EXPECT_THAT(messages(), ElementsAre("redisson_lock__channel:{fl}:C 0"));
@@ -84,20 +84,20 @@ TEST_F(redisson_fair_lock, goes_to_those_that_wait_in_their_order) {
 
 TEST_F(redisson_fair_lock, is_left_by_one_that_gives_up_with_its_credit_off_those_behind) {
   EXPECT_THAT(acquire(A), is_granted());
-  for (auto const who : {B, C, E}) (void)acquire(who, 10s);
+  for (auto const owner : {B, C, E}) (void)acquire(owner, 10s);
   EXPECT_THAT(keys(), ElementsAre("fl {A:1} 30000-", queue + " [B, C, E] ttl -1",
                                   timeouts + " <B:40000-, C:50000-, E:60000-> ttl -1"));
-  auto const of_c = score_of(C);
-  auto const of_e = score_of(E);
+  auto const c_score = score_of(C);
+  auto const e_score = score_of(E);
   for (auto round = 0; round < 2; ++round) {
     EXPECT_THAT(abandon(B, 10s), is(0));
-    EXPECT_EQ(score_of(C), of_c - 10'000);
-    EXPECT_EQ(score_of(E), of_e - 10'000);
+    EXPECT_EQ(score_of(C), c_score - 10'000);
+    EXPECT_EQ(score_of(E), e_score - 10'000);
     EXPECT_THAT(keys(), ElementsAre("fl {A:1} 30000-", queue + " [C, E] ttl -1",
                                     timeouts + " <C:40000-, E:50000-> ttl -1"));
   }
   EXPECT_THAT(abandon(E, 10s), is(0));
-  EXPECT_EQ(score_of(C), of_c - 10'000);
+  EXPECT_EQ(score_of(C), c_score - 10'000);
   EXPECT_THAT(messages(), IsEmpty());
 }
 
@@ -132,26 +132,26 @@ TEST_F(redisson_fair_lock, does_not_wait_for_ever_for_a_dead_head) {
   EXPECT_THAT(release(A), is(1));
   EXPECT_THAT(messages(), ElementsAre("redisson_lock__channel:{fl}:B 0"));
   words const free{queue + " [B, C] ttl -1", timeouts + " <B:40000-, C:50000-> ttl -1"};
-  EXPECT_THAT(acquire(C, 10s), is_busy(100, "", 1));  // and not 0: it would spin
-  EXPECT_THAT(only_try(E), is_busy(100, ""));
+  EXPECT_THAT(acquire(C, 10s), is_busy(100, "", 1));  // not 0: the caller would spin
+  EXPECT_THAT(try_acquire(E), is_busy(100, ""));
   EXPECT_EQ(keys(), free);
-  let_die(B);
+  expire_waiter(B);
   EXPECT_THAT(acquire(C, 10s), is_granted());
   EXPECT_THAT(keys(), ElementsAre("fl {C:1} 30000-"));
   EXPECT_THAT(messages(), IsEmpty());
 }
 
 TEST_F(redisson_fair_lock, tells_the_new_head_when_others_find_the_old_one_dead) {
-  for (auto const asker : {E, A}) {
+  for (auto const requester : {E, A}) {
     command({"FLUSHALL"});
     EXPECT_THAT(acquire(A), is_granted());
     (void)acquire(B);
     (void)acquire(C);
-    let_holder_go();
-    let_die(B);
-    EXPECT_THAT(asker == E ? only_try(E) : acquire(A), is_busy(100, "", asker == E ? -1 : 1));
+    delete_lock();
+    expire_waiter(B);
+    EXPECT_THAT(requester == E ? try_acquire(E) : acquire(A), is_busy(100, "", requester == E ? -1 : 1));
     EXPECT_THAT(messages(), ElementsAre("redisson_lock__channel:{fl}:C 0"));
-    (void)only_try(E);
+    (void)try_acquire(E);
     EXPECT_THAT(messages(), IsEmpty());
     EXPECT_THAT(acquire(C), is_granted());
   }
@@ -159,9 +159,9 @@ TEST_F(redisson_fair_lock, tells_the_new_head_when_others_find_the_old_one_dead)
 
 TEST_F(redisson_fair_lock, tells_the_first_that_is_not_dead) {
   EXPECT_THAT(acquire(A), is_granted());
-  for (auto const who : {B, C, E}) (void)acquire(who);
-  let_die(B);
-  let_die(C);
+  for (auto const owner : {B, C, E}) (void)acquire(owner);
+  expire_waiter(B);
+  expire_waiter(C);
   EXPECT_THAT(release(A), is(1));
   EXPECT_THAT(messages(), ElementsAre("redisson_lock__channel:{fl}:E 0"));
   EXPECT_THAT(keys(), ElementsAre(queue + " [E] ttl -1", timeouts + " <E:930000-> ttl -1"));
@@ -170,7 +170,7 @@ TEST_F(redisson_fair_lock, tells_the_first_that_is_not_dead) {
 TEST_F(redisson_fair_lock, tells_the_head_when_the_lock_had_expired) {
   EXPECT_THAT(acquire(A), is_granted());
   (void)acquire(B);
-  let_holder_go();
+  delete_lock();
   EXPECT_THAT(release(A), is(0));
   EXPECT_THAT(messages(), ElementsAre("redisson_lock__channel:{fl}:B 0"));
 }
@@ -204,7 +204,7 @@ TEST_F(redisson_fair_lock, keeps_those_alive_that_ask_behind_a_long_hold) {
   EXPECT_THAT(acquire(A), is_granted());
   (void)acquire(B);
   (void)acquire(C);
-  // Half of each credit has gone by.
+  // Half of each credit is used up.
   command({"ZINCRBY", timeouts, "-155000", std::string{B}});
   command({"ZINCRBY", timeouts, "-155000", std::string{C}});
   (void)acquire(B);
@@ -212,7 +212,7 @@ TEST_F(redisson_fair_lock, keeps_those_alive_that_ask_behind_a_long_hold) {
   EXPECT_THAT(keys(), ElementsAre("fl {A:1} 30000-", queue + " [B, C] ttl -1",
                                   timeouts + " <B:330000-, C:630000-> ttl -1"));
   EXPECT_EQ(score_of(C), score_of(B) + 300'000);
-  // One that has been taken out of the queue, as if it were dead, gets in line again.
+  // A live waiter that was removed from the queue as dead joins again.
   command({"LREM", queue, "0", std::string{B}});
   command({"ZREM", timeouts, std::string{B}});
   EXPECT_THAT(acquire(B), is_busy(about(30'000), A, 1));
@@ -223,7 +223,7 @@ TEST_F(redisson_fair_lock, counts_nobody_as_dead_who_has_just_come) {
   EXPECT_THAT(acquire(A), is_granted());
   (void)acquire(B);
   (void)acquire(C);
-  let_die(C);  // behind a live head: it stays where it is
+  expire_waiter(C);  // behind a live head: C stays in the queue
   EXPECT_THAT(acquire(E, 10s), is_busy(about(30'000), A, 2));
   EXPECT_THAT(score_of(E), testing::Gt(score_of(B) - 300'000));
   EXPECT_THAT(keys(),
@@ -266,7 +266,7 @@ TEST_F(redisson_fair_lock, tells_nobody_when_it_is_polled_for) {
   EXPECT_THAT(run(recipes::fair.release({name, A}, quiet)), is(1));
   EXPECT_THAT(run(recipes::fair.abandon({name, B}, quiet)), is(0));
   (void)acquire(E);
-  let_die(C);
+  expire_waiter(C);
   EXPECT_THAT(run(recipes::fair.acquire(name, {.owner = A, .ttl = 30s, .policy = quiet})), is_busy(100, ""));
   EXPECT_THAT(messages(), IsEmpty());
 }
@@ -274,16 +274,16 @@ TEST_F(redisson_fair_lock, tells_nobody_when_it_is_polled_for) {
 TEST_F(redisson_fair_lock, says_what_else_stands_in_its_keys_and_changes_nothing) {
   struct sample {
     words state;
-    std::string why;
+    std::string reason;
   };
-  for (auto const& [state, why] :
+  for (auto const& [state, reason] :
        {sample{{"SET", "fl", "x"}, "a string, not the hash of a lock of Redisson"},
         {{"SET", queue, "x"}, "a string, not the queue of a fair lock of Redisson IN " + queue},
         {{"SET", timeouts, "x"}, "a string, not the time-outs of a fair lock of Redisson IN " + timeouts}}) {
     command({"FLUSHALL"});
     command(state);
     auto const before = keys();
-    EXPECT_THAT(acquire(A), is_error("MISFIT " + why));
+    EXPECT_THAT(acquire(A), is_error("MISFIT " + reason));
     EXPECT_EQ(keys(), before);
     EXPECT_THAT(abandon(A), is(0));
     EXPECT_EQ(keys(), before);

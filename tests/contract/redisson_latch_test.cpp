@@ -1,4 +1,5 @@
-// The scripts of Redisson's RCountDownLatch. Its own differ on purpose where a test says so.
+// The scripts of Redisson's RCountDownLatch. A test names each deliberate difference from Redisson's own
+// scripts.
 
 #include "scripts/redisson_latch.hpp"
 #include "contract/redisson_numbers.hpp"
@@ -17,11 +18,11 @@ class redisson_latch : public redisson_numbers {
  protected:
   redisson_latch() : redisson_numbers{"redisson_countdownlatch__channel__{orders}"} {}
 
-  [[nodiscard]] call look() const { return format::latch.acquire(name_, {.owner = me}); }
+  [[nodiscard]] call look() const { return format::latch.acquire(name_, {.owner = caller}); }
   call try_set(std::int64_t count) { return redisson_numbers::try_set(count, 1, format::count_of_a_latch); }
   call count_down(std::int64_t n = 1) {
     return lua::count_down{.counter = {name_},
-                           .done = {new_note()},
+                           .done = {new_mark()},
                            .answered = {},
                            .n = n,
                            .publish = "PUBLISH",
@@ -30,7 +31,7 @@ class redisson_latch : public redisson_numbers {
   }
   call open() {
     return lua::open{.counter = {name_},
-                     .done = {new_note()},
+                     .done = {new_mark()},
                      .answered = {},
                      .publish = "PUBLISH",
                      .channel = channel_,
@@ -39,29 +40,31 @@ class redisson_latch : public redisson_numbers {
   [[nodiscard]] call read() const {
     return number::read{.counter = {name_}, .what = format::count_of_a_latch}();
   }
-  [[nodiscard]] static keys_and_values at(std::string count) { return {{"orders", std::move(count)}}; }
+  [[nodiscard]] static keys_and_values count_state(std::string count) {
+    return {{"orders", std::move(count)}};
+  }
 };
 
 TEST_F(redisson_latch, keeps_vector_14) {
   run(look(), granted());
   run(try_set(2), is(1), {"1"});
-  EXPECT_EQ(state(), at("2"));
+  EXPECT_EQ(state(), count_state("2"));
   EXPECT_EQ(raw_.pttl(name_), no_ttl);
   run(look(), busy());
   run(try_set(5), is(0));
   run(count_down(), is(1));
-  EXPECT_EQ(state(), at("1"));
+  EXPECT_EQ(state(), count_state("1"));
   run(count_down(), is(1), {"0"});
   EXPECT_EQ(state(), keys_and_values{});
   run(look(), granted());
   run(count_down(), is(0));
   EXPECT_EQ(state(), keys_and_values{});
   run(try_set(3), is(1), {"1"});
-  run(open(), is(1), {"0"});  // Redisson's delete tells 1, which wakes nobody
+  run(open(), is(1), {"0"});  // Redisson's delete publishes 1, which wakes nobody
   EXPECT_EQ(state(), keys_and_values{});
   run(open(), is(0));
   run(try_set(0), is(1), {"1"});
-  EXPECT_EQ(state(), at("0"));
+  EXPECT_EQ(state(), count_state("0"));
   run(read(), is(0));
   run(look(), granted());
 }
@@ -69,7 +72,7 @@ TEST_F(redisson_latch, keeps_vector_14) {
 TEST_F(redisson_latch, counts_down_several_at_once_and_not_below_zero) {
   command({"SET", name_, "5"});
   run(count_down(3), is(1));
-  EXPECT_EQ(state(), at("2"));
+  EXPECT_EQ(state(), count_state("2"));
   run(count_down(7), is(1), {"0"});
   EXPECT_EQ(state(), keys_and_values{});
 }
@@ -85,10 +88,10 @@ TEST_F(redisson_latch, tells_nobody_when_it_was_open_already) {
 
 TEST_F(redisson_latch, keeps_the_ttl_that_somebody_gave_it) {
   command({"SET", name_, "5", "PX", "60000"});
-  auto const still = testing::AllOf(testing::Gt(50'000), testing::Le(60'000));
+  auto const kept_ttl = testing::AllOf(testing::Gt(50'000), testing::Le(60'000));
   run(count_down(), is(1));
-  EXPECT_THAT(raw_.pttl(name_), still);
-  run(look(), busy(still));
+  EXPECT_THAT(raw_.pttl(name_), kept_ttl);
+  run(look(), busy(kept_ttl));
 }
 
 TEST_F(redisson_latch, says_what_it_found_instead_of_a_count) {
@@ -96,10 +99,10 @@ TEST_F(redisson_latch, says_what_it_found_instead_of_a_count) {
            {{"LPUSH", name_, "1"}, "a list"}, {{"SET", name_, "open"}, "text that is no number"}}) {
     command({"FLUSHALL"});
     command(set);
-    auto const words = is_error("MISFIT " + found + ", not the count of a latch");
-    for (auto const& one : {look(), try_set(1), count_down(), open(), read()}) {
-      EXPECT_THAT(raw_.command(eval(one)), words) << one.source->name;
-      EXPECT_THAT(raw_.keys(), testing::ElementsAre(name_)) << one.source->name;
+    auto const error_reply = is_error("MISFIT " + found + ", not the count of a latch");
+    for (auto const& script_call : {look(), try_set(1), count_down(), open(), read()}) {
+      EXPECT_THAT(raw_.command(eval(script_call)), error_reply) << script_call.source->name;
+      EXPECT_THAT(raw_.keys(), testing::ElementsAre(name_)) << script_call.source->name;
     }
   }
   EXPECT_THAT(messages_.take(), testing::IsEmpty());

@@ -15,14 +15,14 @@ constexpr std::string_view name = "mylock";
 constexpr engine::release_policy loud{};
 constexpr engine::release_policy quiet{.quiet = true};
 
-engine::acquire_request of(std::string_view owner, int tokens = 1) {
+engine::acquire_request request_of(std::string_view owner, int tokens = 1) {
   return {.owner = owner, .ttl = 30s, .tokens = tokens, .join = true};
 }
 
-engine::acquire_request listening(std::string_view owner) {
-  auto how = of(owner);
-  how.listening = true;
-  return how;
+engine::acquire_request listening_request(std::string_view owner) {
+  auto request = request_of(owner);
+  request.listening = true;
+  return request;
 }
 
 MATCHER(stays_free, "") {
@@ -33,19 +33,19 @@ MATCHER(stays_free, "") {
 class redisson_lock : public wire {
  protected:
   raw_reply acquire(std::string_view owner, int tokens = 1) {
-    return run(recipes::lock.acquire(name, of(owner, tokens)));
+    return run(recipes::lock.acquire(name, request_of(owner, tokens)));
   }
-  raw_reply release(std::string_view owner, engine::release_policy how = loud) {
-    return run(recipes::lock.release({name, owner}, how));
+  raw_reply release(std::string_view owner, engine::release_policy policy = loud) {
+    return run(recipes::lock.release({name, owner}, policy));
   }
-  raw_reply abandon(std::string_view owner, engine::release_policy how = loud) {
-    return run(recipes::lock.abandon({name, owner}, how));
+  raw_reply abandon(std::string_view owner, engine::release_policy policy = loud) {
+    return run(recipes::lock.abandon({name, owner}, policy));
   }
-  /// All channels are heard here, by one connection: to the script the only caller that waits, when `next`
-  /// says that it is listening.
+  /// One connection of this fixture listens on all channels. To the script it is the only waiting caller if
+  /// `next.listening` is set.
   raw_reply pass(std::string_view owner, engine::acquire_request const& next,
-                 engine::release_policy how = loud) {
-    return run(recipes::lock.pass({name, owner}, how, next));
+                 engine::release_policy policy = loud) {
+    return run(recipes::lock.pass({name, owner}, policy, next));
   }
   void given(words const& state) { ASSERT_FALSE(command(state).is_error()) << state.front(); }
   void given_lock(std::string_view owner, std::string const& ttl = "20000", std::string const& count = "1") {
@@ -108,7 +108,7 @@ TEST_F(redisson_lock, is_busy_without_a_ttl_too) {
 }
 
 TEST_F(redisson_lock, keeps_its_channel_beside_a_name_with_a_tag) {
-  EXPECT_THAT(run(recipes::lock.acquire("a{x}b", of(A))), is(1));
+  EXPECT_THAT(run(recipes::lock.acquire("a{x}b", request_of(A))), is(1));
   EXPECT_THAT(run(recipes::lock.release({"a{x}b", A}, loud)), is(1));
   EXPECT_THAT(messages(), ElementsAre("redisson_lock__channel:a{x}b 0"));
 }
@@ -130,7 +130,7 @@ TEST_F(redisson_lock, says_what_else_stands_in_its_key) {
     EXPECT_THAT(acquire(A), is_error("MISFIT " + found + ", not the hash of a lock of Redisson"));
     EXPECT_THAT(release(A), is(-1)) << found;
     EXPECT_THAT(abandon(A), is(0)) << found;
-    EXPECT_THAT(pass(A, listening(E)), is_list({-1})) << found;
+    EXPECT_THAT(pass(A, listening_request(E)), is_list({-1})) << found;
     EXPECT_EQ(keys(), before);
   }
   EXPECT_THAT(messages(), IsEmpty());
@@ -155,14 +155,14 @@ TEST_F(redisson_lock, is_given_back_where_the_right_to_publish_is_missing) {
   EXPECT_THAT(release(A), is(1));
   EXPECT_THAT(keys(), IsEmpty());
   given_lock(A);
-  EXPECT_THAT(pass(A, of(E)), stays_free());
+  EXPECT_THAT(pass(A, request_of(E)), stays_free());
 }
 
 TEST_F(redisson_lock, passes_to_the_next_when_nobody_else_hears) {
   for (auto const handoffs : {1, 65}) {
     command({"DEL", "mylock"});
     given_lock(B);
-    auto next = listening(C);
+    auto next = listening_request(C);
     next.tokens = handoffs;
     EXPECT_THAT(pass(B, next), is_list({1, 0, handoffs}));
     EXPECT_THAT(keys(), ElementsAre("mylock {C:1} 30000-"));
@@ -175,30 +175,30 @@ TEST_F(redisson_lock, passes_to_the_next_when_nobody_else_hears) {
 
 TEST_F(redisson_lock, stays_free_for_others_that_hear) {
   given_lock(B);
-  EXPECT_THAT(pass(B, of(C)), stays_free());
+  EXPECT_THAT(pass(B, request_of(C)), stays_free());
   EXPECT_THAT(keys(), IsEmpty());
   EXPECT_THAT(messages(), ElementsAre("redisson_lock__channel:{mylock} 0"));
-  EXPECT_THAT(pass(B, of(C)), is_list({0}));  // sent twice
+  EXPECT_THAT(pass(B, request_of(C)), is_list({0}));  // sent twice
   EXPECT_THAT(keys(), IsEmpty());
   EXPECT_THAT(messages(), IsEmpty());
 
-  ears const others{server_};
+  subscription const other_subscription{server_};
   given_lock(B);
-  EXPECT_THAT(pass(B, listening(C)), stays_free());
+  EXPECT_THAT(pass(B, listening_request(C)), stays_free());
 }
 
 TEST_F(redisson_lock, stays_free_for_others_that_poll) {
   given_lock(B);
-  EXPECT_THAT(pass(B, of(C), quiet), stays_free());
+  EXPECT_THAT(pass(B, request_of(C), quiet), stays_free());
   EXPECT_THAT(keys(), IsEmpty());
   EXPECT_THAT(messages(), IsEmpty());
 }
 
 TEST_F(redisson_lock, is_not_passed_on_by_who_has_it_not) {
-  EXPECT_THAT(pass(B, listening(C)), is_list({0}));
+  EXPECT_THAT(pass(B, listening_request(C)), is_list({0}));
   EXPECT_THAT(keys(), IsEmpty());
   given_lock(A);
-  EXPECT_THAT(pass(B, listening(C)), is_list({-1}));
+  EXPECT_THAT(pass(B, listening_request(C)), is_list({-1}));
   EXPECT_THAT(keys(), ElementsAre("mylock {A:1} 20000-"));
   EXPECT_THAT(messages(), IsEmpty());
 }
@@ -234,11 +234,11 @@ constexpr std::string_view counter = "redisson_lock_token:{mylock}";
 class redisson_fenced_lock : public redisson_lock {
  protected:
   raw_reply acquire(std::string_view owner, int tokens = 1) {
-    return run(recipes::fenced.acquire(name, of(owner, tokens)));
+    return run(recipes::fenced.acquire(name, request_of(owner, tokens)));
   }
   raw_reply pass(std::string_view owner, engine::acquire_request const& next,
-                 engine::release_policy how = loud) {
-    return run(recipes::fenced.pass({name, owner}, how, next));
+                 engine::release_policy policy = loud) {
+    return run(recipes::fenced.pass({name, owner}, policy, next));
   }
 };
 
@@ -272,17 +272,17 @@ TEST_F(redisson_fenced_lock, takes_tokens_for_handoffs_behind_the_last_one) {
 
 TEST_F(redisson_fenced_lock, passes_with_tokens) {
   given_lock(B);
-  auto next = listening(C);
+  auto next = listening_request(C);
   next.tokens = 3;
   EXPECT_THAT(pass(B, next), is_list({1, 1, 3}));
   EXPECT_THAT(messages(), ElementsAre("redisson_lock__channel:{mylock} 0"));
   EXPECT_THAT(pass(B, next), is_list({1, 4, 3}));  // sent twice
   EXPECT_THAT(keys(), ElementsAre("mylock {C:1} 30000-", "redisson_lock_token:{mylock} 6 ttl -1"));
-  EXPECT_THAT(pass(C, of(B)), stays_free());
+  EXPECT_THAT(pass(C, request_of(B)), stays_free());
   EXPECT_THAT(keys(), ElementsAre("redisson_lock_token:{mylock} 6 ttl -1"));
-  EXPECT_THAT(pass(C, of(B)), is_list({0}));
+  EXPECT_THAT(pass(C, request_of(B)), is_list({0}));
   given_lock(A);
-  EXPECT_THAT(pass(C, of(B)), is_list({-1}));
+  EXPECT_THAT(pass(C, request_of(B)), is_list({-1}));
 }
 
 TEST_F(redisson_fenced_lock, says_what_else_stands_in_its_keys_and_takes_nothing) {
@@ -296,11 +296,11 @@ TEST_F(redisson_fenced_lock, says_what_else_stands_in_its_keys_and_takes_nothing
                                      {{"SET", key, "-1"}, "a string without a number"}}) {
     command({"DEL", key});
     given(state);
-    auto const why = "MISFIT " + found + ", not the token counter of a lock of Redisson IN " + key;
-    EXPECT_THAT(acquire(A), is_error(why));
+    auto const reason = "MISFIT " + found + ", not the token counter of a lock of Redisson IN " + key;
+    EXPECT_THAT(acquire(A), is_error(reason));
     EXPECT_FALSE(raw_.exists("mylock"));
     given_lock(A);
-    EXPECT_THAT(pass(A, listening(E)), is_error(why));
+    EXPECT_THAT(pass(A, listening_request(E)), is_error(reason));
     EXPECT_THAT(release(A), is(1));
   }
   command({"DEL", key});

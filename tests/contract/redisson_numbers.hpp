@@ -1,5 +1,5 @@
-/// The contract of the scripts of semaphores and latches on Redisson's wire: vectors V12 to V14 of its
-/// behaviour, step by step, each step on a real server and every request sent twice.
+/// The contract of the scripts of semaphores and latches on Redisson's wire: vectors V12 to V14 of the
+/// reference, step by step. Each step runs on a real server, and every request is sent twice.
 #pragma once
 
 #include <map>
@@ -11,8 +11,8 @@
 
 namespace holdfast::contract {
 
-/// What a server has: texts as they are, of sorted sets the members in order, in hexadecimal digits. Without
-/// the notes of requests, which are ours alone.
+/// The keys of a server with their values: texts unchanged, members of sorted sets in order, in hexadecimal
+/// digits. Without the idempotency marks, which only Holdfast writes.
 using keys_and_values = std::map<std::string, std::string>;
 
 class redisson_numbers : public testing::Test {
@@ -21,24 +21,28 @@ class redisson_numbers : public testing::Test {
 
   explicit redisson_numbers(std::string channel) : channel_{std::move(channel)} {}
 
-  /// Runs it twice, as after a connection that broke before the reply came. The first one tells `payloads` on
-  /// the channel, and nothing else; the second one replies `again`, tells nothing and changes nothing.
-  void run(call const& what, reply_matcher const& reply, std::vector<std::string> const& payloads,
+  /// Runs the call twice, as after a connection that broke before the reply came. The first call publishes
+  /// exactly `payloads` on the channel. The second call replies `again`, publishes nothing and changes
+  /// nothing.
+  void run(call const& script_call, reply_matcher const& reply, std::vector<std::string> const& payloads,
            reply_matcher const& again);
-  void run(call const& what, reply_matcher const& reply, std::vector<std::string> const& payloads = {}) {
-    run(what, reply, payloads, reply);
+  void run(call const& script_call, reply_matcher const& reply,
+           std::vector<std::string> const& payloads = {}) {
+    run(script_call, reply, payloads, reply);
   }
 
   [[nodiscard]] keys_and_values state();
-  /// Of the server's clock, since the epoch.
+  /// The server's clock, since the epoch.
   [[nodiscard]] std::int64_t now_ms();
-  void command(words const& what) { ASSERT_FALSE(raw_.command(what).is_error()) << what.front(); }
+  void command(words const& arguments) {
+    ASSERT_FALSE(raw_.command(arguments).is_error()) << arguments.front();
+  }
 
-  /// Gives a number that isn't there yet its first value, and tells `message`.
-  call try_set(std::int64_t number, std::int64_t message, std::string_view what);
+  /// Sets the first value of an absent number, and publishes `message`.
+  call try_set(std::int64_t number, std::int64_t message, std::string_view description);
 
-  /// The note of a new request.
-  [[nodiscard]] std::string const& new_note();
+  /// The idempotency mark of a new request.
+  [[nodiscard]] std::string const& new_mark();
 
   static reply_matcher granted() { return is_list({0, 1}); }
   static reply_matcher busy(testing::Matcher<std::int64_t> const& pttl = no_ttl) {
@@ -49,10 +53,10 @@ class redisson_numbers : public testing::Test {
   std::string const channel_;
   test::redis_server& server_ = empty_server();
   raw_redis raw_ = server_.raw();
-  ears messages_{server_};  ///< hear everything
+  subscription messages_{server_};  ///< to all channels
 
  private:
-  std::set<std::string> notes_;
+  std::set<std::string> marks_;
 };
 
 }  // namespace holdfast::contract

@@ -1,4 +1,4 @@
-// The scripts of Redisson's RSemaphore. Its own differ on purpose where a test says so.
+// The scripts of Redisson's RSemaphore. A test names each deliberate difference from Redisson's own scripts.
 
 #include "scripts/redisson_semaphore.hpp"
 #include "contract/redisson_numbers.hpp"
@@ -27,17 +27,17 @@ class redisson_semaphore : public redisson_numbers {
   }
   call add(std::int64_t permits, std::vector<std::string> const& answered = {}) {
     lua::add script{.counter = {name_},
-                    .done = {new_note()},
+                    .done = {new_mark()},
                     .answered = {},
                     .permits = permits,
                     .publish = "PUBLISH",
                     .channel = channel_,
                     .done_ms = day};
-    for (auto const& one : answered) script.answered.push_back({one});
+    for (auto const& answered_mark : answered) script.answered.push_back({answered_mark});
     return script();
   }
   call drain() {
-    return lua::drain{.counter = {name_}, .done = {new_note()}, .answered = {}, .done_ms = day}();
+    return lua::drain{.counter = {name_}, .done = {new_mark()}, .answered = {}, .done_ms = day}();
   }
   call try_set(std::int64_t permits) {
     return redisson_numbers::try_set(permits, permits, format::permits_of_a_semaphore);
@@ -45,35 +45,37 @@ class redisson_semaphore : public redisson_numbers {
   [[nodiscard]] call read() const {
     return number::read{.counter = {name_}, .what = format::permits_of_a_semaphore}();
   }
-  [[nodiscard]] static keys_and_values left(std::string permits) { return {{"orders", std::move(permits)}}; }
+  [[nodiscard]] static keys_and_values permits_left(std::string permits) {
+    return {{"orders", std::move(permits)}};
+  }
 };
 
 TEST_F(redisson_semaphore, keeps_vector_12) {
-  run(acquire(1, me), busy());
+  run(acquire(1, caller), busy());
   EXPECT_EQ(state(), keys_and_values{});
   run(try_set(5), is(1), {"5"});
-  EXPECT_EQ(state(), left("5"));
+  EXPECT_EQ(state(), permits_left("5"));
   EXPECT_EQ(raw_.pttl(name_), no_ttl);
   run(try_set(9), is(0));
-  run(acquire(3, me), granted());
-  run(acquire(3, you), busy());
-  EXPECT_EQ(state(), left("2"));
+  run(acquire(3, caller), granted());
+  run(acquire(3, rival), busy());
+  EXPECT_EQ(state(), permits_left("2"));
   run(add(2), is(1), {"4"});
   run(add(3), is(1), {"7"});
-  EXPECT_EQ(state(), left("7"));
-  // From here on Redisson tells -3 and -2, and its own listeners fail on that.
+  EXPECT_EQ(state(), permits_left("7"));
+  // From here on Redisson publishes -3 and -2, and its own listeners fail on these.
   run(add(-10), is(1));
-  EXPECT_EQ(state(), left("-3"));
+  EXPECT_EQ(state(), permits_left("-3"));
   run(add(1), is(1));
-  EXPECT_EQ(state(), left("-2"));
+  EXPECT_EQ(state(), permits_left("-2"));
   run(read(), is(-2));
   run(drain(), is(-2));
-  EXPECT_EQ(state(), left("0"));
+  EXPECT_EQ(state(), permits_left("0"));
 }
 
 TEST_F(redisson_semaphore, is_made_by_a_release) {
   run(add(4), is(1), {"4"});
-  EXPECT_EQ(state(), left("4"));
+  EXPECT_EQ(state(), permits_left("4"));
 }
 
 TEST_F(redisson_semaphore, has_nothing_to_drain_before_it_is_given_permits) {
@@ -84,62 +86,62 @@ TEST_F(redisson_semaphore, has_nothing_to_drain_before_it_is_given_permits) {
 
 TEST_F(redisson_semaphore, keeps_the_ttl_that_java_gave_it) {
   command({"SET", name_, "5", "PX", "60000"});
-  auto const still = testing::AllOf(testing::Gt(50'000), testing::Le(60'000));
-  run(acquire(1, me), granted());
-  EXPECT_THAT(raw_.pttl(name_), still);
+  auto const kept_ttl = testing::AllOf(testing::Gt(50'000), testing::Le(60'000));
+  run(acquire(1, caller), granted());
+  EXPECT_THAT(raw_.pttl(name_), kept_ttl);
   run(add(1), is(1), {"5"});
-  EXPECT_THAT(raw_.pttl(name_), still) << "Redisson loses it here";
+  EXPECT_THAT(raw_.pttl(name_), kept_ttl) << "Redisson loses it here";
   run(drain(), is(5));
-  EXPECT_THAT(raw_.pttl(name_), still) << "Redisson loses it here";
-  run(acquire(1, you), busy(still));
+  EXPECT_THAT(raw_.pttl(name_), kept_ttl) << "Redisson loses it here";
+  run(acquire(1, rival), busy(kept_ttl));
 }
 
 TEST_F(redisson_semaphore, takes_as_many_as_are_left_to_the_last_one) {
   command({"SET", name_, "3"});
-  run(acquire(4, me), busy());
-  run(acquire(3, me), granted());
-  EXPECT_EQ(state(), left("0"));
+  run(acquire(4, caller), busy());
+  run(acquire(3, caller), granted());
+  EXPECT_EQ(state(), permits_left("0"));
 }
 
 TEST_F(redisson_semaphore, knows_a_bid_though_nothing_is_left_for_it_to_take) {
   command({"SET", name_, "2"});
-  run(acquire(2, me), granted());
+  run(acquire(2, caller), granted());
   command({"SET", name_, "-1"});
-  run(acquire(2, me), granted());
-  EXPECT_EQ(state(), left("-1"));
+  run(acquire(2, caller), granted());
+  EXPECT_EQ(state(), permits_left("-1"));
 }
 
 TEST_F(redisson_semaphore, gets_back_what_a_bid_took_that_nobody_wants) {
   command({"SET", name_, "5"});
-  run(acquire(3, me), granted());
-  run(abandon(me), is(1), {"5"}, is(0));
-  EXPECT_EQ(state(), left("5"));
-  run(acquire(3, me), busy());
-  EXPECT_EQ(state(), left("5")) << "a copy of the request that was late took permits for nobody";
+  run(acquire(3, caller), granted());
+  run(abandon(caller), is(1), {"5"}, is(0));
+  EXPECT_EQ(state(), permits_left("5"));
+  run(acquire(3, caller), busy());
+  EXPECT_EQ(state(), permits_left("5")) << "a copy of the request that was late took permits for nobody";
 }
 
 TEST_F(redisson_semaphore, gives_nothing_to_a_copy_that_is_late_of_a_bid_that_got_nothing) {
   command({"SET", name_, "1"});
-  run(acquire(3, me), busy());
-  run(abandon(me), is(0));
+  run(acquire(3, caller), busy());
+  run(abandon(caller), is(0));
   command({"SET", name_, "5"});
-  run(acquire(3, me), busy());
-  EXPECT_EQ(state(), left("5"));
+  run(acquire(3, caller), busy());
+  EXPECT_EQ(state(), permits_left("5"));
 }
 
 TEST_F(redisson_semaphore, is_not_made_anew_by_a_bid_that_is_given_up) {
   command({"SET", name_, "3"});
-  run(acquire(3, me), granted());
+  run(acquire(3, caller), granted());
   command({"DEL", name_});
-  run(abandon(me), is(0));
+  run(abandon(caller), is(0));
   EXPECT_EQ(state(), keys_and_values{});
 }
 
 TEST_F(redisson_semaphore, clears_away_the_notes_of_requests_that_were_answered) {
-  auto const note = names::done(name_, std::string{you});
-  command({"SET", note, "1", "PX", "60000"});
-  run(add(1, {note}), is(1), {"1"});
-  EXPECT_FALSE(raw_.exists(note));
+  auto const mark = names::done(name_, std::string{rival});
+  command({"SET", mark, "1", "PX", "60000"});
+  run(add(1, {mark}), is(1), {"1"});
+  EXPECT_FALSE(raw_.exists(mark));
 }
 
 TEST_F(redisson_semaphore, says_what_it_found_instead_of_a_number) {
@@ -154,10 +156,10 @@ TEST_F(redisson_semaphore, says_what_it_found_instead_of_a_number) {
         misfit{{"SET", name_, ""}, "text that is no number"}}) {
     command({"FLUSHALL"});
     command(set);
-    auto const words = is_error("MISFIT " + found + ", not the number of permits of a semaphore");
-    for (auto const& one : {acquire(1, me), add(1), drain(), try_set(5), read()}) {
-      EXPECT_THAT(raw_.command(eval(one)), words) << one.source->name;
-      EXPECT_THAT(raw_.keys(), testing::ElementsAre(name_)) << one.source->name;
+    auto const error_reply = is_error("MISFIT " + found + ", not the number of permits of a semaphore");
+    for (auto const& script_call : {acquire(1, caller), add(1), drain(), try_set(5), read()}) {
+      EXPECT_THAT(raw_.command(eval(script_call)), error_reply) << script_call.source->name;
+      EXPECT_THAT(raw_.keys(), testing::ElementsAre(name_)) << script_call.source->name;
     }
   }
   EXPECT_THAT(messages_.take(), testing::IsEmpty());
@@ -165,15 +167,16 @@ TEST_F(redisson_semaphore, says_what_it_found_instead_of_a_number) {
 
 TEST_F(redisson_semaphore, changes_nothing_when_a_right_is_missing) {
   command({"SET", name_, "5"});
-  for (std::string const less : {"-set", "-incrby", "-decrby", "-get"}) {
-    SCOPED_TRACE(less);
+  for (std::string const revoked : {"-set", "-incrby", "-decrby", "-get"}) {
+    SCOPED_TRACE(revoked);
     auto limited = server_.raw();
-    limited.command({"ACL", "SETUSER", "limited", "reset", "on", "nopass", "~*", "&*", "+@all", less});
+    limited.command({"ACL", "SETUSER", "limited", "reset", "on", "nopass", "~*", "&*", "+@all", revoked});
     limited.command({"AUTH", "limited", "any"});
-    for (auto const& one : {acquire(1, me), add(1), drain()}) {
-      auto const refused = limited.command(eval(one)).is_error();
-      EXPECT_EQ(state(), left(refused ? "5" : raw_.get(name_).value_or(""))) << one.source->name;
-      command({"DEL", names::done(name_, me)});
+    for (auto const& script_call : {acquire(1, caller), add(1), drain()}) {
+      auto const refused = limited.command(eval(script_call)).is_error();
+      EXPECT_EQ(state(), permits_left(refused ? "5" : raw_.get(name_).value_or("")))
+          << script_call.source->name;
+      command({"DEL", names::done(name_, caller)});
       command({"SET", name_, "5"});
     }
   }
@@ -184,17 +187,17 @@ TEST_F(redisson_semaphore, gives_and_takes_where_publishing_is_not_allowed) {
   limited.command({"ACL", "SETUSER", "limited", "reset", "on", "nopass", "~*", "+@all"});
   limited.command({"AUTH", "limited", "any"});
   EXPECT_THAT(limited.command(eval(add(3))), is(1));
-  EXPECT_THAT(limited.command(eval(acquire(2, me))), is_list({0, 1}));
-  EXPECT_EQ(state(), left("1"));
+  EXPECT_THAT(limited.command(eval(acquire(2, caller))), is_list({0, 1}));
+  EXPECT_EQ(state(), permits_left("1"));
 }
 
 TEST_F(redisson_semaphore, takes_nothing_when_the_server_has_no_memory) {
   command({"SET", name_, "5"});
   command({"CONFIG", "SET", "maxmemory", "1"});
-  EXPECT_THAT(raw_.command(eval(acquire(1, me))), is_error("OOM"));
+  EXPECT_THAT(raw_.command(eval(acquire(1, caller))), is_error("OOM"));
   EXPECT_THAT(raw_.command(eval(add(1))), is_error("OOM"));
   command({"CONFIG", "SET", "maxmemory", "0"});
-  EXPECT_EQ(state(), left("5"));
+  EXPECT_EQ(state(), permits_left("5"));
 }
 
 }  // namespace holdfast::contract::redisson_semaphore_test

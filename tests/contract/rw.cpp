@@ -22,17 +22,18 @@ std::vector<engine::owned> leases_of(std::string_view name, std::vector<std::str
   return leases;
 }
 
-std::vector<std::string> fields_of(state const& of) {
+std::vector<std::string> fields_of(state const& lock_state) {
   std::vector<std::string> lines;
-  if (!of.mode.empty()) lines.push_back("mode=" + text(of.mode));
-  for (auto const& [owner, count] : of.fields) lines.push_back(text(owner) + "=" + std::to_string(count));
+  if (!lock_state.mode.empty()) lines.push_back("mode=" + text(lock_state.mode));
+  for (auto const& [owner, count] : lock_state.fields)
+    lines.push_back(text(owner) + "=" + std::to_string(count));
   return lines;
 }
 
 }  // namespace
 
 table::table(state const& given, std::string_view name)
-    : name_{name}, raw_{empty_server().raw()}, heard_{empty_server()} {
+    : name_{name}, raw_{empty_server().raw()}, subscription_{empty_server()} {
   put(given);
 }
 
@@ -43,9 +44,9 @@ void table::put(state const& given) {
       raw_.command({"HSET", name_, text(owner), std::to_string(count)});
     if (given.ttl != no_ttl) raw_.command({"PEXPIRE", name_, std::to_string(given.ttl)});
   }
-  for (auto const& one : given.holds) {
-    raw_.command(
-        {"SET", names::reader_timeout(name_, one.reader, one.number), "1", "PX", std::to_string(one.ttl)});
+  for (auto const& reader_hold : given.holds) {
+    raw_.command({"SET", names::reader_timeout(name_, reader_hold.reader, reader_hold.number), "1", "PX",
+                  std::to_string(reader_hold.ttl)});
   }
 }
 
@@ -60,39 +61,39 @@ void table::check(state const& wanted) {
     auto const left = raw_.pttl(name_);
     EXPECT_THAT(left, left_of(wanted.ttl)) << name_;
   }
-  for (auto const& one : wanted.holds) {
-    keys.push_back(names::reader_timeout(name_, one.reader, one.number));
+  for (auto const& reader_hold : wanted.holds) {
+    keys.push_back(names::reader_timeout(name_, reader_hold.reader, reader_hold.number));
     EXPECT_EQ(raw_.get(keys.back()), "1") << keys.back();
     auto const left = raw_.pttl(keys.back());
-    EXPECT_THAT(left, left_of(one.ttl)) << keys.back();
+    EXPECT_THAT(left, left_of(reader_hold.ttl)) << keys.back();
   }
   EXPECT_THAT(raw_.keys(), testing::UnorderedElementsAreArray(keys));
 }
 
-void table::step(std::string_view what, holdfast::call const& call, outcome const& wanted) {
-  SCOPED_TRACE(what);
+void table::step(std::string_view title, holdfast::call const& call, outcome const& wanted) {
+  SCOPED_TRACE(title);
   EXPECT_THAT(raw_.command(eval(call)), wanted.reply);
-  check(wanted.then);
-  EXPECT_THAT(heard_.take(), testing::ElementsAreArray(wanted.messages));
+  check(wanted.after);
+  EXPECT_THAT(subscription_.take(), testing::ElementsAreArray(wanted.messages));
 }
 
-void table::step_twice(std::string_view what, holdfast::call const& call, outcome const& wanted) {
-  step(what, call, wanted);
-  step("sent twice", call, {.reply = wanted.reply, .then = wanted.then});
+void table::step_twice(std::string_view title, holdfast::call const& call, outcome const& wanted) {
+  step(title, call, wanted);
+  step("sent twice", call, {.reply = wanted.reply, .after = wanted.after});
 }
 
-static void check_once(row const& one) {
-  table at{one.given};
-  if (!one.again) {
-    at.step_twice(one.name, one.call, one.expect);
+static void check_once(row const& test_case) {
+  table lock{test_case.given};
+  if (!test_case.again) {
+    lock.step_twice(test_case.name, test_case.call, test_case.expect);
     return;
   }
-  at.step(one.name, one.call, one.expect);
-  at.step("sent twice", one.call, *one.again);
+  lock.step(test_case.name, test_case.call, test_case.expect);
+  lock.step("sent twice", test_case.call, *test_case.again);
 }
 
-void check(row const& one) {
-  test::unless_it_takes(std::chrono::seconds{1}, [&] { check_once(one); });
+void check(row const& test_case) {
+  test::retry_if_slower_than(std::chrono::seconds{1}, [&] { check_once(test_case); });
 }
 
 testing::Matcher<raw_reply const&> is_granted(std::int64_t tokens) { return is_list({0, tokens}); }
@@ -109,54 +110,54 @@ testing::Matcher<raw_reply const&> was_cut_to(std::int64_t left) {
   return is_array({is_array({is(1), is_number(left_of(left))})});
 }
 
-std::string one_may_ask(std::string_view name) { return names::rw_channel(name) + " 0"; }
+std::string wake_one_message(std::string_view name) { return names::rw_channel(name) + " 0"; }
 
-std::string all_may_ask(std::string_view name) { return names::rw_channel(name) + " 1"; }
+std::string wake_all_message(std::string_view name) { return names::rw_channel(name) + " 1"; }
 
-call reads(std::string_view owner, std::int64_t ttl, std::string_view name) {
+call acquire_read(std::string_view owner, std::int64_t ttl, std::string_view name) {
   return reader.acquire(name, {.owner = owner, .ttl = milliseconds{ttl}});
 }
 
-call stops_reading(std::string_view owner, std::string_view name) {
+call release_read(std::string_view owner, std::string_view name) {
   return reader.release({.name = name, .owner = owner}, {});
 }
 
-call writes(std::string_view owner, std::int64_t ttl, std::string_view name) {
+call acquire_write(std::string_view owner, std::int64_t ttl, std::string_view name) {
   return writer.acquire(name, {.owner = owner, .ttl = milliseconds{ttl}});
 }
 
-call stops_writing(std::string_view owner, std::string_view name) {
+call release_write(std::string_view owner, std::string_view name) {
   return writer.release({.name = name, .owner = owner}, {});
 }
 
-call passes_on(std::string_view owner, std::string_view next, bool listening, std::string_view name) {
+call pass_write(std::string_view owner, std::string_view next, bool listening, std::string_view name) {
   return writer.pass({.name = name, .owner = owner}, {},
                      {.owner = next, .ttl = milliseconds{full_ttl}, .tokens = 65, .listening = listening});
 }
 
-call gives_up(std::string_view owner, std::string_view name) {
+call abandon_lock(std::string_view owner, std::string_view name) {
   return reader.abandon({.name = name, .owner = owner}, {});
 }
 
-call goes_on_reading(std::vector<std::string_view> const& owners, std::int64_t ttl, std::string_view name) {
+call renew_read(std::vector<std::string_view> const& owners, std::int64_t ttl, std::string_view name) {
   return reader.renew(milliseconds{ttl}, leases_of(name, owners));
 }
 
-call goes_on_writing(std::vector<std::string_view> const& owners, std::int64_t ttl, std::string_view name) {
+call renew_write(std::vector<std::string_view> const& owners, std::int64_t ttl, std::string_view name) {
   return writer.renew(milliseconds{ttl}, leases_of(name, owners));
 }
 
-call only_reads_now(std::string_view owner, std::int64_t ttl, std::string_view name) {
+call downgrade(std::string_view owner, std::int64_t ttl, std::string_view name) {
   return sync::redisson::downgrade({.name = name, .owner = owner}, milliseconds{ttl},
                                    engine::publishing::counted);
 }
 
-call is_forced(std::string_view field, std::string_view name) {
+call force(std::string_view field, std::string_view name) {
   return sync::redisson::force(name, engine::publishing::counted, field);
 }
 
-call quietly(call (*what)(engine::owned, engine::release_policy), std::string_view owner) {
-  return what({.name = "rw", .owner = owner}, {.quiet = true});
+call quiet(call (*operation)(engine::owned, engine::release_policy), std::string_view owner) {
+  return operation({.name = "rw", .owner = owner}, {.quiet = true});
 }
 
 }  // namespace holdfast::contract::rw

@@ -9,7 +9,7 @@
 namespace holdfast::contract {
 namespace {
 
-constexpr engine::release_policy policy_of_all{.starvation = short_after};
+constexpr engine::release_policy policy_of_all{.starvation = starvation_limit};
 
 std::string const& joined() {
   static auto const name = sync::join_names(std::vector<std::string>{three_names.begin(), three_names.end()});
@@ -26,10 +26,10 @@ void check_names(raw_redis& server, all_names const& wanted) {
       EXPECT_THAT(left, left_of(wanted[i].ttl));
     }
     std::vector<std::string_view> owners;
-    for (auto const& one : wanted[i].queue) owners.push_back(one.owner);
+    for (auto const& entry : wanted[i].queue) owners.push_back(entry.owner);
     std::vector<std::string> queued;
-    for (auto const& one : server.command({"ZRANGE", names::queue(name), "0", "-1"}).elements)
-      queued.push_back(one.text);
+    for (auto const& element : server.command({"ZRANGE", names::queue(name), "0", "-1"}).elements)
+      queued.push_back(element.text);
     EXPECT_THAT(queued, testing::ElementsAreArray(owners));
   }
 }
@@ -46,10 +46,10 @@ void check_counters(raw_redis& server, all_names const& wanted) {
 
 }  // namespace
 
-call acquire_all(engine::acquire_request how) {
-  how.ttl = std::chrono::milliseconds{full_ttl};
-  how.policy = policy_of_all;
-  return sync::multi.acquire(joined(), how);
+call acquire_all(engine::acquire_request request) {
+  request.ttl = std::chrono::milliseconds{full_ttl};
+  request.policy = policy_of_all;
+  return sync::multi.acquire(joined(), request);
 }
 
 call release_all(std::string_view owner) {
@@ -67,51 +67,51 @@ call abandon_all(std::string_view owner) {
 }
 
 call renew_all(std::vector<std::pair<std::vector<std::string>, std::string_view>> const& leases) {
-  std::vector<std::string> lines;
+  std::vector<std::string> joined_names;
   std::vector<engine::owned> all;
-  lines.reserve(leases.size());
+  joined_names.reserve(leases.size());
   for (auto const& [names_of_lease, owner] : leases) {
-    lines.push_back(sync::join_names(names_of_lease));
-    all.push_back({.name = lines.back(), .owner = owner});
+    joined_names.push_back(sync::join_names(names_of_lease));
+    all.push_back({.name = joined_names.back(), .owner = owner});
   }
   return sync::multi.renew(std::chrono::milliseconds{full_ttl}, all);
 }
 
-static void check_once(several_row const& one) {
+static void check_once(several_row const& test_case) {
   auto& server = empty_server();
   auto raw = server.raw();
   for (std::size_t i = 0; i < three_names.size(); ++i) {
     std::string const name{three_names[i]};
-    auto const& state = one.given[i];
+    auto const& state = test_case.given[i];
     if (!state.lock.empty()) {
       raw.command({"SET", name, std::string{state.lock}, "PX", std::to_string(state.ttl)});
     }
     raw.command({"SET", names::token_counter(name), std::to_string(last_token + state.tokens)});
     auto const time = raw.command({"TIME"});
     auto const now = std::stoll(time.elements.at(0).text) * 1'000'000 + std::stoll(time.elements.at(1).text);
-    for (auto const& who : state.queue) {
-      raw.command(
-          {"ZADD", names::queue(name), std::to_string(now - who.for_ms * 1'000), std::string{who.owner}});
+    for (auto const& entry : state.queue) {
+      raw.command({"ZADD", names::queue(name), std::to_string(now - entry.waited_ms * 1'000),
+                   std::string{entry.owner}});
     }
   }
-  ears inboxes{server, one.listening};
-  for (auto const name : three_names) inboxes.add(one.listening, name, "SUBSCRIBE");
+  subscription inboxes{server, test_case.listening};
+  for (auto const name : three_names) inboxes.add(test_case.listening, name, "SUBSCRIBE");
 
-  EXPECT_THAT(raw.command(eval(one.call)), one.expect.reply);
-  check_names(raw, one.expect.then);
-  check_counters(raw, one.expect.then);
-  EXPECT_THAT(inboxes.take(), testing::ElementsAreArray(one.expect.messages));
+  EXPECT_THAT(raw.command(eval(test_case.call)), test_case.expect.reply);
+  check_names(raw, test_case.expect.after);
+  check_counters(raw, test_case.expect.after);
+  EXPECT_THAT(inboxes.take(), testing::ElementsAreArray(test_case.expect.messages));
 
   SCOPED_TRACE("sent twice");
-  auto const second = raw.command(eval(one.call));
-  EXPECT_THAT(second, one.again ? one.again->reply : testing::A<raw_reply const&>());
-  check_names(raw, one.again.value_or(one.expect).then);
-  EXPECT_THAT(inboxes.take(),
-              testing::ElementsAreArray(one.again ? one.again->messages : std::vector<std::string>{}));
+  auto const second = raw.command(eval(test_case.call));
+  EXPECT_THAT(second, test_case.again ? test_case.again->reply : testing::A<raw_reply const&>());
+  check_names(raw, test_case.again.value_or(test_case.expect).after);
+  EXPECT_THAT(inboxes.take(), testing::ElementsAreArray(test_case.again ? test_case.again->messages
+                                                                        : std::vector<std::string>{}));
 }
 
-void check(several_row const& one) {
-  test::unless_it_takes(std::chrono::seconds{1}, [&] { check_once(one); });
+void check(several_row const& test_case) {
+  test::retry_if_slower_than(std::chrono::seconds{1}, [&] { check_once(test_case); });
 }
 
 }  // namespace holdfast::contract

@@ -1,4 +1,4 @@
-// The generated calls of tests/embed/accepted, against types that only record what they are given.
+// The generated calls of tests/embed/accepted, with types that only record their arguments.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -9,16 +9,16 @@ namespace holdfast {
 namespace {
 
 TEST(embed_lua, makes_one_field_for_each_key_and_argument_in_order) {
-  auto const made = scripts::family::verb{
+  auto const generated = scripts::family::verb{
       .lock = {"L"}, .others = {{"M"}, {"N"}}, .owner = {"o"}, .ttl_ms = {"5"}, .ids = {{"x"}, {"y"}}}();
-  EXPECT_EQ(made.keys, (std::vector<std::string>{"L", "M", "N"}));
-  EXPECT_EQ(made.args, (std::vector<std::string>{"o", "5", "x", "y"}));
+  EXPECT_EQ(generated.keys, (std::vector<std::string>{"L", "M", "N"}));
+  EXPECT_EQ(generated.args, (std::vector<std::string>{"o", "5", "x", "y"}));
 }
 
 TEST(embed_lua, takes_keys_without_arguments) {
-  auto const made = scripts::family::only_locks{.locks = {{"A"}, {"B"}}}();
-  EXPECT_EQ(made.keys, (std::vector<std::string>{"A", "B"}));
-  EXPECT_TRUE(made.args.empty());
+  auto const generated = scripts::family::only_locks{.locks = {{"A"}, {"B"}}}();
+  EXPECT_EQ(generated.keys, (std::vector<std::string>{"A", "B"}));
+  EXPECT_TRUE(generated.args.empty());
 }
 
 TEST(embed_lua, names_a_script_after_its_family_and_verb) {

@@ -1,4 +1,4 @@
-/// A cluster whose nodes come and go: guests, proxies before them, masters that die and come back.
+/// A cluster whose nodes join and leave, are behind proxies, or die and return.
 #include "clustered.hpp"
 
 #include <memory>
@@ -7,7 +7,7 @@
 namespace holdfast::test {
 namespace {
 
-/// A master that has given its last slot away stays one.
+/// A master without slots stays a master.
 class cluster_with_guests : public clustered {
  protected:
   cluster_with_guests()
@@ -16,29 +16,29 @@ class cluster_with_guests : public clustered {
 
 TEST_F(cluster_with_guests, uses_a_node_that_joins_and_forgets_one_that_leaves) {
   auto& guest = nodes_.node(2);
-  for (auto const number : {2U, 0U, 1U}) {  // it stops claiming them first
+  for (auto const number : {2U, 0U, 1U}) {  // node 2 first, so that it stops claiming them
     nodes_.node(number).raw().command({"CLUSTER", "DELSLOTSRANGE", "10922", "16383"});
   }
   ASSERT_FALSE(nodes_.node(0).raw().command({"CLUSTER", "ADDSLOTSRANGE", "10922", "16383"}).is_error());
   ASSERT_TRUE(nodes_.wait_until_ok());
   client redis{"redis+cluster://" + nodes_.node(0).address()};
-  mutex m{redis, name_, brisk_};
-  auto const mine = m.acquire();
+  mutex m{redis, name_, frequent_renewal_};
+  auto const lease = m.acquire();
   ASSERT_TRUE(renews(redis));
   ASSERT_EQ(guest.raw().client_ids("normal").size(), 0U) << "it has nothing to be asked for";
-  auto const go = [&](redis_server& to) { nodes_.migrate_slot(slot_, home(), to); };
-  go(guest);
+  auto const move_slot = [&](redis_server& to) { nodes_.migrate_slot(slot_, slot_master(), to); };
+  move_slot(guest);
   EXPECT_TRUE(renews(redis));
   EXPECT_GT(guest.raw().calls_of("pexpire"), 0U);
-  go(nodes_.node(1));
+  move_slot(nodes_.node(1));
   EXPECT_TRUE(renews(redis));
   EXPECT_TRUE(eventually([&] { return guest.raw().client_ids("normal").empty(); })) << "nor has it now";
   guest.kill9();
-  EXPECT_TRUE(always(1500ms, [&] { return mine.valid(); }));
+  EXPECT_TRUE(always(1500ms, [&] { return lease.valid(); }));
   EXPECT_TRUE(renews(redis));
 }
 
-/// All nodes are behind proxies, and announce what can't be reached from here.
+/// All nodes are behind proxies, and announce addresses that the client can't reach.
 class cluster_behind_proxies : public clustered {
  protected:
   cluster_behind_proxies() {
@@ -70,40 +70,40 @@ TEST_F(cluster_behind_proxies, is_reached_where_the_url_says) {
     mutex m{redis, "orders:" + std::to_string(i)};
     EXPECT_EQ(m.acquire().release(), release_result::released);
   }
-  for (auto const& one : proxies_) EXPECT_GT(one->count("EVALSHA") + one->count("EVAL"), 0U);
+  for (auto const& proxy : proxies_) EXPECT_GT(proxy->count("EVALSHA") + proxy->count("EVAL"), 0U);
 }
 
 TEST_F(cluster_behind_proxies, names_the_address_that_it_cannot_reach_and_the_remedy) {
-  closed_port const nobody;
-  auto const dead = std::to_string(nobody.number());
-  auto const said = "127.0.0.1:" + std::to_string(home().port());
-  client redis{"redis+cluster://" + proxies_[0]->address() + "?nat=" + said + "/127.0.0.1:" + dead,
+  closed_port const unused;
+  auto const dead_port = std::to_string(unused.number());
+  auto const announced = "127.0.0.1:" + std::to_string(slot_master().port());
+  client redis{"redis+cluster://" + proxies_[0]->address() + "?nat=" + announced + "/127.0.0.1:" + dead_port,
                {.connect_timeout = 3s}};
   mutex m{redis, name_};
-  auto const wrong = failure_of([&] { (void)m.acquire(); });
-  EXPECT_EQ(wrong.code, errc::unreachable);
-  EXPECT_TRUE(wrong.says("announces this node as " + said)) << wrong.what;
-  EXPECT_TRUE(wrong.says("nat=" + said)) << wrong.what;
+  auto const failure = failure_of([&] { (void)m.acquire(); });
+  EXPECT_EQ(failure.code, errc::unreachable);
+  EXPECT_TRUE(failure.mentions("announces this node as " + announced)) << failure.message;
+  EXPECT_TRUE(failure.mentions("nat=" + announced)) << failure.message;
 }
 
 TEST_F(cluster_behind_proxies, a_node_that_is_cut_off_holds_up_its_own_locks_alone) {
   client redis{url(), {.connect_timeout = 3s, .reply_timeout = 3s}};
-  mutex m{redis, name_, brisk_};
-  std::string elsewhere_name;
-  for (auto i = 0; elsewhere_name.empty(); ++i) {
-    auto const one = "other:" + std::to_string(i);
-    if (&nodes_.master_of(one) != &home()) elsewhere_name = one;
+  mutex m{redis, name_, frequent_renewal_};
+  std::string other_name;
+  for (auto i = 0; other_name.empty(); ++i) {
+    auto const candidate = "other:" + std::to_string(i);
+    if (&nodes_.master_of(candidate) != &slot_master()) other_name = candidate;
   }
-  mutex others{redis, elsewhere_name, brisk_};
+  mutex other_mutex{redis, other_name, frequent_renewal_};
   m.acquire().release();
-  others.acquire().release();
-  auto& cut = proxy_of(home());
-  cut.freeze();
-  waiter stuck{m};
-  for (auto i = 0; i != 20; ++i) EXPECT_EQ(others.acquire().release(), release_result::released);
-  ASSERT_TRUE(eventually([&] { return stuck.done(); }));
-  EXPECT_EQ(failure_of([&] { (void)stuck.take(); }).code, errc::unreachable);
-  cut.thaw();
+  other_mutex.acquire().release();
+  auto& proxy = proxy_of(slot_master());
+  proxy.freeze();
+  waiter blocked{m};
+  for (auto i = 0; i != 20; ++i) EXPECT_EQ(other_mutex.acquire().release(), release_result::released);
+  ASSERT_TRUE(eventually([&] { return blocked.done(); }));
+  EXPECT_EQ(failure_of([&] { (void)blocked.take(); }).code, errc::unreachable);
+  proxy.thaw();
   EXPECT_TRUE(eventually([&] { return !failure_of([&] { m.acquire().release(); }).code; }));
 }
 
@@ -116,19 +116,19 @@ TEST_F(replicated_cluster, carries_a_lock_over_to_the_replica_of_a_master_that_d
   client redis{nodes_.url()};
   client other{nodes_.url(), {.recheck = 500ms}};
   mutex m{redis, name_, {.ttl = 60s, .renew_every = 200ms}};
-  mutex theirs{other, name_, {.ttl = 60s}};
-  auto mine = m.acquire();
-  waiter next{theirs};
+  mutex other_mutex{other, name_, {.ttl = 60s}};
+  auto lease = m.acquire();
+  waiter next{other_mutex};
   ASSERT_TRUE(waits(other));
   ASSERT_TRUE(nodes_.wait_until_replicated());
-  auto& dead = home();
-  dead.kill9();
-  ASSERT_TRUE(nodes_.wait_for_another_master(slot_, dead));
+  auto& old_master = slot_master();
+  old_master.kill9();
+  ASSERT_TRUE(nodes_.wait_for_another_master(slot_, old_master));
   EXPECT_TRUE(renews(redis));
-  EXPECT_TRUE(mine.valid());
+  EXPECT_TRUE(lease.valid());
   EXPECT_FALSE(next.done());
-  auto const token = mine.token();
-  EXPECT_EQ(mine.release(), release_result::released);
+  auto const token = lease.token();
+  EXPECT_EQ(lease.release(), release_result::released);
   ASSERT_TRUE(eventually([&] { return next.done(); }));
   EXPECT_GT(next.take().token(), token);
 }
@@ -137,78 +137,78 @@ TEST_F(replicated_cluster, tells_what_the_new_master_does_not_know) {
   client redis{nodes_.url()};
   mutex m{redis, name_, {.ttl = 60s}};
   m.acquire().release();
-  auto& dead = home();
-  auto& heir = nodes_.replica_of(dead);
-  heir.freeze();
-  dead.raw().command(
-      {"CLIENT", "KILL", "TYPE", "replica"});  // what is written now doesn't even reach its socket
-  auto mine = m.acquire();
-  dead.kill9();
-  heir.thaw();
-  ASSERT_TRUE(nodes_.wait_for_another_master(slot_, dead));
-  EXPECT_TRUE(eventually([&] { return mine.lost().stop_requested(); }))
+  auto& old_master = slot_master();
+  auto& replica = nodes_.replica_of(old_master);
+  replica.freeze();
+  old_master.raw().command(
+      {"CLIENT", "KILL", "TYPE", "replica"});  // no later write reaches even the replica's socket
+  auto lease = m.acquire();
+  old_master.kill9();
+  replica.thaw();
+  ASSERT_TRUE(nodes_.wait_for_another_master(slot_, old_master));
+  EXPECT_TRUE(eventually([&] { return lease.lost().stop_requested(); }))
       << "long before the next renewal or the deadline";
-  EXPECT_EQ(mine.lost_because(), loss_cause::key_gone);
+  EXPECT_EQ(lease.lost_because(), loss_cause::key_gone);
 }
 
 TEST_F(replicated_cluster, repeats_a_release_that_the_new_master_does_not_know) {
   client redis{nodes_.url()};
   mutex m{redis, name_, {.ttl = 10min}};
-  auto mine = m.acquire();
+  auto lease = m.acquire();
   ASSERT_TRUE(nodes_.wait_until_replicated());
-  auto& dead = home();
-  auto& heir = nodes_.replica_of(dead);
-  heir.freeze();
-  dead.raw().command({"CLIENT", "KILL", "TYPE", "replica"});
-  EXPECT_EQ(mine.release(), release_result::released);
-  dead.kill9();
-  heir.thaw();
-  ASSERT_TRUE(nodes_.wait_for_another_master(slot_, dead));
+  auto& old_master = slot_master();
+  auto& replica = nodes_.replica_of(old_master);
+  replica.freeze();
+  old_master.raw().command({"CLIENT", "KILL", "TYPE", "replica"});
+  EXPECT_EQ(lease.release(), release_result::released);
+  old_master.kill9();
+  replica.thaw();
+  ASSERT_TRUE(nodes_.wait_for_another_master(slot_, old_master));
   client other{nodes_.url()};
-  mutex theirs{other, name_};
-  EXPECT_TRUE(theirs.try_acquire_for(bound_of_waits));
+  mutex other_mutex{other, name_};
+  EXPECT_TRUE(other_mutex.try_acquire_for(wait_limit));
 }
 
 TEST_F(replicated_cluster, goes_on_beside_a_master_that_froze_and_comes_back) {
   client redis{nodes_.url(), {.connect_timeout = 1s, .reply_timeout = 1s}};
   mutex m{redis, name_, {.ttl = 60s, .renew_every = 200ms}};
-  auto mine = m.acquire();
+  auto lease = m.acquire();
   ASSERT_TRUE(nodes_.wait_until_replicated());
-  auto& frozen = home();
-  frozen.freeze();
-  ASSERT_TRUE(nodes_.wait_for_another_master(slot_, frozen));
+  auto& frozen_master = slot_master();
+  frozen_master.freeze();
+  ASSERT_TRUE(nodes_.wait_for_another_master(slot_, frozen_master));
   EXPECT_TRUE(renews(redis));
-  frozen.thaw();
+  frozen_master.thaw();
   ASSERT_TRUE(nodes_.wait_until_ok());
   EXPECT_TRUE(renews(redis));
-  EXPECT_TRUE(mine.valid());
-  EXPECT_EQ(mine.release(), release_result::released);
+  EXPECT_TRUE(lease.valid());
+  EXPECT_EQ(lease.release(), release_result::released);
   EXPECT_TRUE(m.acquire().valid());
 }
 
 TEST_F(replicated_cluster, follows_a_change_of_masters_that_is_planned) {
   client redis{nodes_.url()};
-  mutex m{redis, name_, brisk_};
-  auto mine = m.acquire();
-  auto& before = home();
-  nodes_.failover(nodes_.replica_of(before));
+  mutex m{redis, name_, frequent_renewal_};
+  auto lease = m.acquire();
+  auto& old_master = slot_master();
+  nodes_.failover(nodes_.replica_of(old_master));
   EXPECT_TRUE(renews(redis));
-  EXPECT_TRUE(mine.valid());
-  before.stop();
+  EXPECT_TRUE(lease.valid());
+  old_master.stop();
   EXPECT_TRUE(renews(redis));
-  EXPECT_EQ(mine.release(), release_result::released);
+  EXPECT_EQ(lease.release(), release_result::released);
 }
 
 TEST_F(replicated_cluster, believes_the_acknowledgement_of_the_replica_beside_the_master_alone) {
   client redis{nodes_.url()};
   mutex m{redis, name_, {.ttl = 20s, .replicas = 1}};
   m.acquire().release();
-  nodes_.failover(nodes_.replica_of(home()));
+  nodes_.failover(nodes_.replica_of(slot_master()));
   ASSERT_TRUE(nodes_.wait_until_replicated());
-  auto const mine = m.acquire();
-  auto replica = nodes_.replica_of(home()).raw();
+  auto const lease = m.acquire();
+  auto replica = nodes_.replica_of(slot_master()).raw();
   replica.command({"READONLY"});
-  EXPECT_EQ(replica.get(name_), mine.owner());
+  EXPECT_EQ(replica.get(name_), lease.owner());
 }
 
 }  // namespace

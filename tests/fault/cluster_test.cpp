@@ -1,4 +1,4 @@
-/// A cluster whose slots move, and which is reached in wrong ways.
+/// A cluster whose slots move, and whose URL or state is wrong.
 #include "clustered.hpp"
 
 #include <holdfast/expiring_semaphore.hpp>
@@ -15,41 +15,41 @@ TEST_F(clustered, locks_are_spread_over_its_masters) {
   redis.connect();
   for (auto i = 0; i != 60; ++i) {
     mutex m{redis, "orders:" + std::to_string(i)};
-    auto mine = m.acquire();
-    EXPECT_TRUE(mine.valid());
-    EXPECT_EQ(mine.release(), release_result::released);
+    auto lease = m.acquire();
+    EXPECT_TRUE(lease.valid());
+    EXPECT_EQ(lease.release(), release_result::released);
   }
   for (auto* const node : nodes_.masters()) EXPECT_GT(node->raw().calls_of("evalsha"), 20U);
 }
 
-/// A lock that is held and waited for, while its slot goes elsewhere.
+/// A lock that is held and waited for while its slot moves.
 class slot_under_way : public clustered {
  protected:
-  /// It is held, renewed and waited for all the same, and goes to who waits.
+  /// After the move it is still held, renewed and waited for, and goes to the waiter.
   void outlives_its_move() {
     EXPECT_TRUE(renews(redis_, 5));
-    EXPECT_TRUE(mine_.valid());
+    EXPECT_TRUE(lease_.valid());
     EXPECT_FALSE(next_.done());
     EXPECT_TRUE(to_.raw().exists(name_));
-    auto const token = mine_.token();
-    EXPECT_EQ(mine_.release(), release_result::released);
+    auto const token = lease_.token();
+    EXPECT_EQ(lease_.release(), release_result::released);
     ASSERT_TRUE(eventually([&] { return next_.done(); }));
     EXPECT_GT(next_.take().token(), token);
   }
 
   client redis_{nodes_.url()};
   client other_{nodes_.url(), {.recheck = 500ms}};
-  mutex m_{redis_, name_, brisk_};
-  mutex theirs_{other_, name_, brisk_};
-  lease mine_ = m_.acquire();
-  waiter next_{theirs_};
-  bool const waits_ = waits(other_);
-  redis_server& from_ = home();
-  redis_server& to_ = elsewhere();
+  mutex mutex_{redis_, name_, frequent_renewal_};
+  mutex other_mutex_{other_, name_, frequent_renewal_};
+  lease lease_ = mutex_.acquire();
+  waiter next_{other_mutex_};
+  bool const waiting_ = waits(other_);
+  redis_server& from_ = slot_master();
+  redis_server& to_ = another_master();
 };
 
 TEST_F(slot_under_way, key_by_key_takes_the_lock_with_it) {
-  ASSERT_TRUE(waits_);
+  ASSERT_TRUE(waiting_);
   nodes_.begin_migration(slot_, from_, to_);
   EXPECT_TRUE(renews(redis_, 5)) << "the keys are still where they were";
   nodes_.move_keys(slot_, from_, to_);
@@ -60,23 +60,23 @@ TEST_F(slot_under_way, key_by_key_takes_the_lock_with_it) {
 }
 
 TEST_F(slot_under_way, as_one_takes_the_lock_with_it) {
-  ASSERT_TRUE(waits_);
+  ASSERT_TRUE(waiting_);
   if (!nodes_.migrate_slot_as_one(slot_, from_, to_)) GTEST_SKIP() << "this server moves slots key by key";
   outlives_its_move();
 }
 
 TEST_F(clustered, gives_a_lock_back_that_is_on_its_way) {
   client redis{nodes_.url()};
-  mutex m{redis, name_, brisk_};
-  auto mine = m.acquire();
-  auto& from = home();
-  auto& to = elsewhere();
+  mutex m{redis, name_, frequent_renewal_};
+  auto lease = m.acquire();
+  auto& from = slot_master();
+  auto& to = another_master();
   nodes_.begin_migration(slot_, from, to);
   nodes_.move_keys(slot_, from, to);
   std::atomic<bool> released = false;
-  mine.async_release([&](release_result how) { released = how == release_result::released; });
+  lease.async_release([&](release_result result) { released = result == release_result::released; });
   EXPECT_FALSE(to.raw().command({"ASKING"}).is_error());
-  (void)always(300ms, [] { return true; });  // both what goes through now and what has to wait
+  (void)always(300ms, [] { return true; });  // both a release that goes through now and one that waits
   nodes_.end_migration(slot_, from, to);
   EXPECT_TRUE(eventually([&] { return released.load(); }));
   EXPECT_FALSE(to.raw().exists(name_));
@@ -84,37 +84,38 @@ TEST_F(clustered, gives_a_lock_back_that_is_on_its_way) {
 
 TEST_F(clustered, waits_with_a_new_lock_until_its_slot_has_moved) {
   client redis{nodes_.url(), {.connect_timeout = 3s}};
-  auto& from = home();
-  auto& to = elsewhere();
+  auto& from = slot_master();
+  auto& to = another_master();
   nodes_.begin_migration(slot_, from, to);
-  mutex m{redis, name_, brisk_};
-  auto const wrong = failure_of([&] { (void)m.try_acquire(); });
-  EXPECT_EQ(wrong.code, errc::refused);
-  EXPECT_TRUE(wrong.says("TRYAGAIN")) << wrong.what;
-  waiter patient{m};
-  EXPECT_TRUE(always(4s, [&] { return !patient.done(); })) << "it is told to try again, and does";
+  mutex m{redis, name_, frequent_renewal_};
+  auto const failure = failure_of([&] { (void)m.try_acquire(); });
+  EXPECT_EQ(failure.code, errc::refused);
+  EXPECT_TRUE(failure.mentions("TRYAGAIN")) << failure.message;
+  waiter next{m};
+  EXPECT_TRUE(always(4s, [&] { return !next.done(); })) << "it is told to try again, and does";
   nodes_.end_migration(slot_, from, to);
-  ASSERT_TRUE(eventually([&] { return patient.done(); }));
-  EXPECT_TRUE(patient.take().valid());
+  ASSERT_TRUE(eventually([&] { return next.done(); }));
+  EXPECT_TRUE(next.take().valid());
 }
 
 TEST_F(clustered, waits_with_several_new_locks_until_the_slot_of_the_last_has_moved) {
   client redis{nodes_.url(), {.connect_timeout = 1s}};
-  std::string before;
-  for (auto i = 0; before.empty() || cluster_servers::slot_of(before) >= slot_; ++i)
-    before = "before" + std::to_string(i);
-  auto& from = home();
-  auto& to = elsewhere();
+  std::string lower_name;
+  for (auto i = 0; lower_name.empty() || cluster_servers::slot_of(lower_name) >= slot_; ++i)
+    lower_name = "before" + std::to_string(i);
+  auto& from = slot_master();
+  auto& to = another_master();
   nodes_.begin_migration(slot_, from, to);
-  multi_mutex m{redis, {before, name_}, brisk_};
+  multi_mutex m{redis, {lower_name, name_}, frequent_renewal_};
   std::atomic<int> served = 0;
   std::atomic<int> failed = 0;
-  m.async_acquire(
-      [&](std::optional<multi_lease> got, std::exception_ptr const&) { ++(got ? served : failed); });
+  m.async_acquire([&](std::optional<multi_lease> acquired, std::exception_ptr const&) {
+    ++(acquired ? served : failed);
+  });
   std::jthread const thread{[&] { ++(failure_of([&] { m.acquire().release(); }).code ? failed : served); }};
   EXPECT_TRUE(always(4s, [&] { return served + failed == 0; })) << "told to try again, and waits";
-  mutex alone{redis, before};
-  EXPECT_TRUE(alone.try_acquire_for(20s).has_value()) << "and nothing is held meanwhile";
+  mutex single_mutex{redis, lower_name};
+  EXPECT_TRUE(single_mutex.try_acquire_for(20s).has_value()) << "and nothing is held meanwhile";
   nodes_.end_migration(slot_, from, to);
   EXPECT_TRUE(eventually([&] { return served == 2; }));
   EXPECT_EQ(failed, 0);
@@ -123,8 +124,8 @@ TEST_F(clustered, waits_with_several_new_locks_until_the_slot_of_the_last_has_mo
 TEST_F(clustered, gives_a_semaphore_its_permits_when_the_slot_has_moved) {
   client redis{nodes_.url(), {.connect_timeout = 1s}};
   expiring_semaphore licenses{redis, name_};
-  auto& from = home();
-  auto& to = elsewhere();
+  auto& from = slot_master();
+  auto& to = another_master();
   nodes_.begin_migration(slot_, from, to);
   std::atomic<bool> set = false;
   std::atomic<bool> failed = false;
@@ -138,74 +139,74 @@ TEST_F(clustered, gives_a_semaphore_its_permits_when_the_slot_has_moved) {
 
 TEST_F(clustered, keeps_locks_of_one_slot_that_are_on_both_sides_for_longer_than_their_ttl) {
   client redis{nodes_.url()};
-  lock_options const how{.ttl = 5s, .renew_every = 200ms};
+  lock_options const options{.ttl = 5s, .renew_every = 200ms};
   std::vector<std::string> names;
-  std::vector<lease> mine;
+  std::vector<lease> leases;
   for (auto i = 0; i != 6; ++i) {
     names.push_back('{' + name_ + "}:" + std::to_string(i));
-    mine.push_back(mutex{redis, names.back(), how}.acquire());
+    leases.push_back(mutex{redis, names.back(), options}.acquire());
   }
-  auto& from = home();
-  auto& to = elsewhere();
+  auto& from = slot_master();
+  auto& to = another_master();
   nodes_.begin_migration(slot_, from, to);
   for (auto i = 0U; i != 3; ++i) {
-    auto const moved =
+    auto const reply =
         from.raw().command({"MIGRATE", "127.0.0.1", std::to_string(to.port()), names[i], "0", "5000"});
-    ASSERT_EQ(moved.text, "OK");
+    ASSERT_EQ(reply.text, "OK");
   }
-  auto const all_valid = [&] { return std::ranges::all_of(mine, &lease::valid); };
+  auto const all_valid = [&] { return std::ranges::all_of(leases, &lease::valid); };
   EXPECT_TRUE(always(6s, all_valid)) << "together they are told to try again";
   nodes_.move_keys(slot_, from, to);
   nodes_.end_migration(slot_, from, to);
   EXPECT_TRUE(renews(redis, 6));
   EXPECT_TRUE(all_valid());
-  for (auto& one : mine) EXPECT_EQ(one.release(), release_result::released);
+  for (auto& each : leases) EXPECT_EQ(each.release(), release_result::released);
 }
 
-/// As when only the source is told that its slot has moved.
+/// As when only the source knows that its slot has moved.
 TEST_F(clustered, bears_nodes_that_send_it_to_each_other_after_it_was_told_to_try_again) {
   client redis{nodes_.url(), {.connect_timeout = 5s}};
-  auto& from = home();
-  auto& to = elsewhere();
+  auto& from = slot_master();
+  auto& to = another_master();
   nodes_.begin_migration(slot_, from, to);
-  mutex m{redis, name_, brisk_};
-  waiter patient{m};
-  EXPECT_TRUE(always(6s, [&] { return !patient.done(); })) << "TRYAGAIN, for longer than connect_timeout";
+  mutex m{redis, name_, frequent_renewal_};
+  waiter next{m};
+  EXPECT_TRUE(always(6s, [&] { return !next.done(); })) << "TRYAGAIN, for longer than connect_timeout";
   from.raw().command({"CLUSTER", "SETSLOT", std::to_string(slot_), "NODE", nodes_.id_of(to)});
-  // MOVED, to a node that sends it back; some servers tell that one by themselves, sooner or later.
-  (void)came_within(700ms, [&] { return patient.done(); });
+  // MOVED, to a node that redirects back. Some servers inform that node by themselves, sooner or later.
+  (void)true_within(700ms, [&] { return next.done(); });
   nodes_.end_migration(slot_, from, to);
-  ASSERT_TRUE(eventually([&] { return patient.done(); }));
-  EXPECT_TRUE(patient.take().valid());
+  ASSERT_TRUE(eventually([&] { return next.done(); }));
+  EXPECT_TRUE(next.take().valid());
 }
 
 TEST_F(clustered, tells_of_nodes_that_do_not_agree_who_serves_a_slot) {
   client redis{nodes_.url(), {.connect_timeout = 3s}};
-  mutex m{redis, name_, brisk_};
-  auto& one = home();
-  auto& other = elsewhere();
-  auto const says = [&](redis_server const& whose) {
-    one.raw().command({"CLUSTER", "SETSLOT", std::to_string(slot_), "NODE", nodes_.id_of(whose)});
+  mutex m{redis, name_, frequent_renewal_};
+  auto& first = slot_master();
+  auto& second = another_master();
+  auto const assign_slot = [&](redis_server const& owner) {
+    first.raw().command({"CLUSTER", "SETSLOT", std::to_string(slot_), "NODE", nodes_.id_of(owner)});
   };
-  says(other);
-  waiter patient{m};
-  ASSERT_TRUE(eventually([&] { return patient.done(); }));
-  auto const wrong = failure_of([&] { (void)patient.take(); });
-  EXPECT_EQ(wrong.code, errc::unreachable);
-  EXPECT_TRUE(wrong.says("hash slot " + std::to_string(slot_))) << wrong.what;
-  EXPECT_TRUE(wrong.says("don't agree whose it is (MOVED")) << wrong.what;
-  EXPECT_TRUE(wrong.says("CLUSTER NODES")) << wrong.what;
-  says(one);
+  assign_slot(second);
+  waiter next{m};
+  ASSERT_TRUE(eventually([&] { return next.done(); }));
+  auto const failure = failure_of([&] { (void)next.take(); });
+  EXPECT_EQ(failure.code, errc::unreachable);
+  EXPECT_TRUE(failure.mentions("hash slot " + std::to_string(slot_))) << failure.message;
+  EXPECT_TRUE(failure.mentions("don't agree whose it is (MOVED")) << failure.message;
+  EXPECT_TRUE(failure.mentions("CLUSTER NODES")) << failure.message;
+  assign_slot(first);
   EXPECT_TRUE(m.acquire().valid());
 }
 
 TEST_F(clustered, teaches_its_scripts_to_a_node_that_may_only_be_asked) {
   client redis{nodes_.url()};
-  mutex m{redis, name_, brisk_};
-  auto mine = m.acquire();
+  mutex m{redis, name_, frequent_renewal_};
+  auto lease = m.acquire();
   ASSERT_TRUE(renews(redis));
-  auto& from = home();
-  auto& to = elsewhere();
+  auto& from = slot_master();
+  auto& to = another_master();
   nodes_.begin_migration(slot_, from, to);
   nodes_.move_keys(slot_, from, to);
   EXPECT_TRUE(renews(redis));
@@ -214,9 +215,9 @@ TEST_F(clustered, teaches_its_scripts_to_a_node_that_may_only_be_asked) {
     EXPECT_TRUE(renews(redis)) << "NOSCRIPT behind ASKING";
   }
   EXPECT_GT(to.raw().calls_of("eval"), 2U);
-  EXPECT_TRUE(mine.valid());
+  EXPECT_TRUE(lease.valid());
   nodes_.end_migration(slot_, from, to);
-  EXPECT_EQ(mine.release(), release_result::released);
+  EXPECT_EQ(lease.release(), release_result::released);
 }
 
 TEST_F(clustered, lets_one_in_at_a_time_while_the_slot_goes_to_and_fro) {
@@ -230,19 +231,19 @@ TEST_F(clustered, lets_one_in_at_a_time_while_the_slot_goes_to_and_fro) {
     threads.emplace_back([&, i](std::stop_token const& stop) {
       mutex m{i % 2 == 0 ? redis : other, name_, {.ttl = 20s}};
       while (!stop.stop_requested()) {
-        auto const wrong = failure_of([&] {
-          auto const mine = m.acquire();
+        auto const failure = failure_of([&] {
+          auto const lease = m.acquire();
           if (++inside != 1) overlapped = true;
           ++rounds;
           --inside;
         });
-        EXPECT_FALSE(wrong.code) << wrong.what;
+        EXPECT_FALSE(failure.code) << failure.message;
       }
     });
   }
   for (auto trip = 0; trip != 6; ++trip) {
-    auto& from = home();
-    auto& to = elsewhere();
+    auto& from = slot_master();
+    auto& to = another_master();
     auto const before = rounds.load();
     nodes_.migrate_slot(slot_, from, to);
     EXPECT_TRUE(eventually([&] { return rounds > before + 50; }));
@@ -251,28 +252,28 @@ TEST_F(clustered, lets_one_in_at_a_time_while_the_slot_goes_to_and_fro) {
   EXPECT_FALSE(overlapped);
 }
 
-/// The re-check is far off, so a message it must be.
+/// The re-check is far off, so only a message can wake the waiter.
 TEST_F(clustered, wakes_whom_it_should_by_the_channel_of_a_slot_that_has_moved) {
   client redis{nodes_.url() + "?wire=redisson", {.recheck = 30s}};
   client other{nodes_.url() + "?wire=redisson", {.recheck = 30s}};
   mutex m{redis, name_, {.ttl = 60s}};
-  mutex theirs{other, name_, {.ttl = 60s}};
+  mutex other_mutex{other, name_, {.ttl = 60s}};
   for (auto trip = 0; trip != 3; ++trip) {
-    auto mine = m.acquire();
+    auto lease = m.acquire();
     auto const waits_before = other.stats().waits;
-    waiter next{theirs};
+    waiter next{other_mutex};
     ASSERT_TRUE(eventually([&] { return other.stats().waits > waits_before; }));
     auto const channel = "redisson_lock__channel:{" + name_ + "}";
-    auto const heard_at = [&](redis_server& node) {
+    auto const subscribed_at = [&](redis_server& node) {
       auto const reply = node.raw().command({"PUBSUB", "SHARDNUMSUB", channel});
       return reply.elements.size() == 2 && reply.elements[1].integer == 1;
     };
-    ASSERT_TRUE(eventually([&] { return heard_at(home()); }));
-    auto& from = home();
-    auto& to = elsewhere();
+    ASSERT_TRUE(eventually([&] { return subscribed_at(slot_master()); }));
+    auto& from = slot_master();
+    auto& to = another_master();
     nodes_.migrate_slot(slot_, from, to);
-    ASSERT_TRUE(eventually([&] { return heard_at(to); })) << "the subscription follows";
-    mine.release();
+    ASSERT_TRUE(eventually([&] { return subscribed_at(to); })) << "the subscription follows";
+    lease.release();
     ASSERT_TRUE(eventually([&] { return next.done(); }));
     next.take().release();
   }
@@ -280,15 +281,15 @@ TEST_F(clustered, wakes_whom_it_should_by_the_channel_of_a_slot_that_has_moved) 
 
 TEST_F(clustered, says_which_slot_nobody_serves) {
   client redis{nodes_.url(), {.connect_timeout = 3s}};
-  mutex m{redis, name_, brisk_};
+  mutex m{redis, name_, frequent_renewal_};
   m.acquire().release();
   for (std::size_t i = 0; i != nodes_.size(); ++i) {
     nodes_.node(i).raw().command({"CLUSTER", "DELSLOTS", std::to_string(slot_)});
   }
-  auto const wrong = failure_of([&] { (void)m.acquire(); });
-  EXPECT_EQ(wrong.code, errc::refused);
-  EXPECT_TRUE(wrong.says("no node serves the hash slot " + std::to_string(slot_))) << wrong.what;
-  EXPECT_TRUE(wrong.says("CLUSTER INFO")) << wrong.what;
+  auto const failure = failure_of([&] { (void)m.acquire(); });
+  EXPECT_EQ(failure.code, errc::refused);
+  EXPECT_TRUE(failure.mentions("no node serves the hash slot " + std::to_string(slot_))) << failure.message;
+  EXPECT_TRUE(failure.mentions("CLUSTER INFO")) << failure.message;
   for (std::size_t i = 0; i != nodes_.size(); ++i) {
     ASSERT_TRUE(eventually([&] {
       return nodes_.node(i).raw().command({"CLUSTER", "INFO"}).text.starts_with("cluster_state:fail");
@@ -296,33 +297,34 @@ TEST_F(clustered, says_which_slot_nobody_serves) {
   }
   client late{nodes_.url(), {.connect_timeout = 3s}};
   auto const down = failure_of([&] { late.connect(); });
-  EXPECT_TRUE(down.says("cluster is down")) << down.what;
-  EXPECT_TRUE(down.says(std::to_string(slot_))) << down.what;
+  EXPECT_TRUE(down.mentions("cluster is down")) << down.message;
+  EXPECT_TRUE(down.mentions(std::to_string(slot_))) << down.message;
 }
 
 TEST_F(clustered, advises_the_right_url_to_who_names_one_node) {
-  client redis{home().url()};
-  std::optional<failure> wrong;
-  for (auto i = 0; i != 30 && !wrong; ++i) {
-    mutex m{redis, "orders:" + std::to_string(i), brisk_};
-    auto const what = failure_of([&] { (void)m.acquire(); });
-    if (what.code) wrong = what;
+  client redis{slot_master().url()};
+  std::optional<failure> refusal;
+  for (auto i = 0; i != 30 && !refusal; ++i) {
+    mutex m{redis, "orders:" + std::to_string(i), frequent_renewal_};
+    auto const attempt = failure_of([&] { (void)m.acquire(); });
+    if (attempt.code) refusal = attempt;
   }
-  ASSERT_TRUE(wrong);
-  EXPECT_EQ(wrong->code, errc::refused);
-  EXPECT_TRUE(wrong->says("redis+cluster://")) << wrong->what;
+  ASSERT_TRUE(refusal);
+  EXPECT_EQ(refusal->code, errc::refused);
+  EXPECT_TRUE(refusal->mentions("redis+cluster://")) << refusal->message;
 }
 
 TEST(cluster_url, to_a_server_that_is_no_cluster_is_answered_with_the_right_one) {
   auto const server = redis_server::with({.on = server_options::listen::tcp});
   client redis{"redis+cluster://127.0.0.1:" + std::to_string(server.port())};
-  for (auto const& wrong : {failure_of([&] { redis.connect(); }), failure_of([&] {
-                              mutex m{redis, "orders"};
-                              (void)m.acquire();
-                            })}) {
-    EXPECT_EQ(wrong.code, errc::refused);
-    EXPECT_TRUE(wrong.says("is no node of a cluster")) << wrong.what;
-    EXPECT_TRUE(wrong.says("use the URL redis://127.0.0.1:" + std::to_string(server.port()))) << wrong.what;
+  for (auto const& failure : {failure_of([&] { redis.connect(); }), failure_of([&] {
+                                mutex m{redis, "orders"};
+                                (void)m.acquire();
+                              })}) {
+    EXPECT_EQ(failure.code, errc::refused);
+    EXPECT_TRUE(failure.mentions("is no node of a cluster")) << failure.message;
+    EXPECT_TRUE(failure.mentions("use the URL redis://127.0.0.1:" + std::to_string(server.port())))
+        << failure.message;
   }
 }
 
@@ -334,19 +336,19 @@ TEST(cluster_url, has_the_password_of_all_nodes) {
     EXPECT_EQ(m.acquire().release(), release_result::released);
   }
   auto url = nodes.url();
-  client stranger{url.replace(url.find("secret"), 6, "wrong")};
-  auto const wrong = failure_of([&] { stranger.connect(); });
-  EXPECT_EQ(wrong.code, errc::unauthorized);
-  EXPECT_FALSE(wrong.says("wrong@")) << "no password in messages: " << wrong.what;
+  client unauthorized{url.replace(url.find("secret"), 6, "wrong")};
+  auto const failure = failure_of([&] { unauthorized.connect(); });
+  EXPECT_EQ(failure.code, errc::unauthorized);
+  EXPECT_FALSE(failure.mentions("wrong@")) << "no password in messages: " << failure.message;
 }
 
 TEST(cluster_url, to_nobody_fails_as_that_of_one_server_does) {
-  closed_port const nobody;
-  auto const port = std::to_string(nobody.number());
+  closed_port const unused;
+  auto const port = std::to_string(unused.number());
   client redis{"redis+cluster://127.0.0.1:" + port};
-  auto const wrong = failure_of([&] { redis.connect(); });
-  EXPECT_EQ(wrong.code, errc::unreachable);
-  EXPECT_TRUE(wrong.says("127.0.0.1:" + port)) << wrong.what;
+  auto const failure = failure_of([&] { redis.connect(); });
+  EXPECT_EQ(failure.code, errc::unreachable);
+  EXPECT_TRUE(failure.mentions("127.0.0.1:" + port)) << failure.message;
 }
 
 }  // namespace

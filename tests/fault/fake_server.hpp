@@ -1,5 +1,5 @@
-/// A server that isn't Redis: answers each connection's first bytes with what it is told to, for ever if
-/// asked to.
+/// A server that isn't Redis: it answers the first bytes of each connection with a text of the test, and may
+/// repeat another text for ever.
 #pragma once
 
 #include "support/redis_server.hpp"
@@ -17,10 +17,11 @@ namespace holdfast::test {
 
 class fake_server {
  public:
-  enum class then { stay_silent, repeat_for_ever, close };
+  enum class after_answer { stay_silent, repeat_for_ever, close };
 
-  explicit fake_server(std::string answer, std::string more = {}, then what = then::stay_silent)
-      : answer_{std::move(answer)}, more_{std::move(more)}, then_{what} {
+  explicit fake_server(std::string answer, std::string repeated = {},
+                       after_answer next = after_answer::stay_silent)
+      : answer_{std::move(answer)}, repeated_{std::move(repeated)}, next_{next} {
     listener_ = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     sockaddr_in address{};
     address.sin_family = AF_INET;
@@ -60,34 +61,34 @@ class fake_server {
     }
   }
 
-  /// One connection at a time, until the other side or the test ends it.
+  /// Serves one connection at a time, until the peer or the test ends it.
   void serve(int peer, std::stop_token const& stop) {
-    auto out = std::string{};
+    auto unsent = std::string{};
     auto answered = false;
     while (!stop.stop_requested()) {
-      if (answered && out.empty() && then_ == then::close) return;
-      if (answered && out.empty() && then_ == then::repeat_for_ever) out = more_;
-      if (!ready(peer, out.empty() ? POLLIN : POLLIN | POLLOUT)) continue;
+      if (answered && unsent.empty() && next_ == after_answer::close) return;
+      if (answered && unsent.empty() && next_ == after_answer::repeat_for_ever) unsent = repeated_;
+      if (!ready(peer, unsent.empty() ? POLLIN : POLLIN | POLLOUT)) continue;
       char bytes[4096];
-      auto const got = ::recv(peer, bytes, sizeof bytes, MSG_DONTWAIT);
-      if (got == 0 || (got < 0 && errno != EAGAIN)) return;
-      if (got > 0 && !answered) {
-        out = answer_;
+      auto const received = ::recv(peer, bytes, sizeof bytes, MSG_DONTWAIT);
+      if (received == 0 || (received < 0 && errno != EAGAIN)) return;
+      if (received > 0 && !answered) {
+        unsent = answer_;
         answered = true;
       }
-      if (out.empty()) continue;
-      auto const written = ::send(peer, out.data(), out.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+      if (unsent.empty()) continue;
+      auto const written = ::send(peer, unsent.data(), unsent.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
       if (written < 0 && errno != EAGAIN) return;
       if (written > 0) {
-        out.erase(0, static_cast<std::size_t>(written));
+        unsent.erase(0, static_cast<std::size_t>(written));
         sent_ += static_cast<std::uint64_t>(written);
       }
     }
   }
 
   std::string answer_;
-  std::string more_;
-  then then_;
+  std::string repeated_;
+  after_answer next_;
   int listener_ = -1;
   std::uint16_t port_ = 0;
   std::atomic<std::uint64_t> sent_ = 0;

@@ -1,9 +1,10 @@
-/// What the fault tests share: a server, a network in between, and ways to say which request is meant.
+/// Shared by the fault tests: a server, the network before it, and helpers that identify requests.
 #pragma once
 
 #include "support/eventually.hpp"
 #include "support/flaky_proxy.hpp"
 #include "support/judge.hpp"
+#include "support/leftovers.hpp"
 #include "support/redis_server.hpp"
 #include "support/rounds.hpp"
 #include "support/unhurried.hpp"
@@ -29,33 +30,30 @@ class fault : public testing::Test {
   explicit fault(server_options options = {}) : server_{redis_server::with(std::move(options))} {}
 
   [[nodiscard]] std::vector<std::string> residue() {
-    std::vector<std::string> left;
+    std::vector<std::string> leftovers;
     for (auto& key : raw_.keys()) {
-      if (!outlives_locks(key)) left.push_back(std::move(key));
+      if (!outlives_locks(key)) leftovers.push_back(std::move(key));
     }
-    return left;
+    return leftovers;
   }
-  /// A request that was under way when its caller left may come between two looks, and is taken back when it
-  /// is answered.
-  [[nodiscard]] bool comes_clean() {
-    if (eventually([this] { return residue().empty() && residue().empty(); })) return true;
-    for (auto const& key : residue())
-      ADD_FAILURE() << "left behind: " << key << " with ttl " << raw_.pttl(key);
-    return false;
+  [[nodiscard]] bool nothing_left_behind() {
+    return test::nothing_left_behind(
+        [this] { return residue(); },
+        [this](std::string const& key) { return key + " with ttl " + std::to_string(raw_.pttl(key)); });
   }
 
   redis_server server_;
   raw_redis raw_ = server_.raw();
 };
 
-/// A waiting acquisition; see what came of it.
+/// A waiting acquisition and its outcome.
 class waiter {
  public:
   explicit waiter(exclusive_lock& m, std::stop_token stop = {}) {
     m.async_acquire(
-        [state = state_](std::optional<lease> got, std::exception_ptr failure) {
+        [state = state_](std::optional<lease> acquired, std::exception_ptr failure) {
           std::scoped_lock const hold{state->guard};
-          state->got = std::move(got);
+          state->acquired = std::move(acquired);
           state->failure = std::move(failure);
           state->done = true;
         },
@@ -65,27 +63,27 @@ class waiter {
   lease take() {
     std::scoped_lock const hold{state_->guard};
     if (state_->failure) std::rethrow_exception(state_->failure);
-    return state_->got ? *std::exchange(state_->got, std::nullopt) : lease{};
+    return state_->acquired ? *std::exchange(state_->acquired, std::nullopt) : lease{};
   }
 
  private:
   struct state {
     std::mutex guard;
     std::atomic<bool> done = false;
-    std::optional<lease> got;
+    std::optional<lease> acquired;
     std::exception_ptr failure;
   };
   std::shared_ptr<state> state_ = std::make_shared<state>();
 };
 
-/// What a failing call said.
+/// The error of a failing call.
 struct failure {
   std::error_code code{};
-  std::string what{};
+  std::string message{};
 
-  [[nodiscard]] bool says(std::string_view text) const { return what.find(text) != std::string::npos; }
+  [[nodiscard]] bool mentions(std::string_view text) const { return message.find(text) != std::string::npos; }
   friend std::ostream& operator<<(std::ostream& out, failure const& f) {
-    return out << f.code << ": " << f.what;
+    return out << f.code << ": " << f.message;
   }
 };
 
@@ -110,11 +108,11 @@ class log_lines {
   }
   [[nodiscard]] std::vector<std::string> of(log_level level) const {
     std::scoped_lock const hold{lines_->guard};
-    std::vector<std::string> some;
-    for (auto const& [l, line] : lines_->all) {
-      if (l == level) some.push_back(line);
+    std::vector<std::string> matching;
+    for (auto const& [line_level, line] : lines_->all) {
+      if (line_level == level) matching.push_back(line);
     }
-    return some;
+    return matching;
   }
 
  private:
@@ -125,7 +123,7 @@ class log_lines {
   std::shared_ptr<lines> lines_ = std::make_shared<lines>();
 };
 
-/// Takes a lock that replicas have to acknowledge: again, where they take longer than the second that they
+/// Acquires a lock that replicas must acknowledge. Retries when they take longer than the second that they
 /// are given.
 inline lease acknowledged(mutex& m) {
   for (auto tries = 20;; --tries) {
@@ -137,10 +135,10 @@ inline lease acknowledged(mutex& m) {
   }
 }
 
-/// What can become of one request.
+/// A disturbance of one request.
 struct harm {
   char const* title;
-  fate what;
+  fate effect;
 };
 inline std::vector<harm> const harms{
     {"cut before the server has it", fate::cut_before()},
@@ -152,12 +150,12 @@ inline std::vector<harm> const harms{
     {"request delivered when the connection is long gone", fate::hold_back(100ms)},
 };
 
-/// What a request is, apart from its arguments: its name, and which script it runs.
+/// The kind of a request, without its arguments: the SHA-1 of the script that it runs, or else its name.
 inline std::string kind_of(request const& r) {
   return r.name == "EVALSHA" && r.words.size() > 1 ? r.words[1] : r.name;
 }
 
-/// The requests that acquire, renew and release, as the library happens to send them: learned by watching it.
+/// The kinds of the requests with which the library acquires, renews and releases, as observed on the wire.
 struct operations {
   std::string acquire;
   std::string renew;
@@ -168,18 +166,18 @@ inline operations learn(redis_server const& server) {
   flaky_proxy proxy{server.socket_path()};
   client redis{proxy.url()};
   mutex m{redis, "learning", {.ttl = 10s, .renew_every = 30ms}};
-  operations found;
-  for (auto round = 0; round < 2; ++round) {  // the first teaches the server the scripts
+  operations learned;
+  for (auto round = 0; round < 2; ++round) {  // the first loads the scripts into the server
     proxy.forget();
-    auto mine = m.acquire();
-    found.acquire = kind_of(proxy.requests().back());
+    auto lease = m.acquire();
+    learned.acquire = kind_of(proxy.requests().back());
     proxy.forget();
     EXPECT_TRUE(eventually([&] { return proxy.requests().size() >= 2; }));
-    found.renew = kind_of(proxy.requests().back());
-    mine.release();
-    found.release = kind_of(proxy.requests().back());
+    learned.renew = kind_of(proxy.requests().back());
+    lease.release();
+    learned.release = kind_of(proxy.requests().back());
   }
-  return found;
+  return learned;
 }
 
 }  // namespace holdfast::test

@@ -1,4 +1,4 @@
-/// Checked writes whose request or reply is lost: made once, whatever becomes of the connection.
+/// Checked writes whose request or reply is lost: each is made once, whatever happens to the connection.
 #include <holdfast/fence.hpp>
 
 #include "fault.hpp"
@@ -13,24 +13,24 @@ class fence_fault : public fault {
  protected:
   static bool writes(request const& r) { return r.has(scripts::fence::write::source.sha1); }
 
-  /// The next write meets it.
+  /// Disturbs the next write.
   void harm_next_write(fate f) { proxy_.once(writes, std::move(f)); }
 
   flaky_proxy proxy_{server_.socket_path()};
-  client redis_{proxy_.url(), unhurried({.reply_timeout = 300ms})};
+  client redis_{proxy_.url(), with_long_timeouts({.reply_timeout = 300ms})};
   fence orders_{redis_, "orders"};
 };
 
 TEST_F(fence_fault, does_not_double_a_write_whose_request_or_reply_is_lost) {
   std::string expected;
-  for (auto const& what : {fate::pass(), fate::cut_before(), fate::cut_after(), fate::swallow(),
-                           fate::swallow_reply(), fate::delay_reply(800ms)}) {
-    SCOPED_TRACE(static_cast<int>(what.what));
-    harm_next_write(what);
+  for (auto const& effect : {fate::pass(), fate::cut_before(), fate::cut_after(), fate::swallow(),
+                             fate::swallow_reply(), fate::delay_reply(800ms)}) {
+    SCOPED_TRACE(static_cast<int>(effect.what));
+    harm_next_write(effect);
     EXPECT_EQ(orders_.append("log", "x", 7), written);
     expected += 'x';
     EXPECT_EQ(raw_.get("log"), expected);
-    harm_next_write(what);
+    harm_next_write(effect);
     EXPECT_EQ(orders_.increment("count", 1, 7), written);
     EXPECT_EQ(raw_.get("count"), std::to_string(expected.size()));
   }
@@ -38,9 +38,10 @@ TEST_F(fence_fault, does_not_double_a_write_whose_request_or_reply_is_lost) {
 }
 
 TEST_F(fence_fault, does_not_double_writes_of_many_threads_when_connections_are_cut_all_the_time) {
-  std::atomic<int> seen = 0;
-  proxy_.decide(
-      [&seen](request const& r) { return writes(r) && ++seen % 7 == 0 ? fate::cut_after() : fate::pass(); });
+  std::atomic<int> writes_seen = 0;
+  proxy_.decide([&writes_seen](request const& r) {
+    return writes(r) && ++writes_seen % 7 == 0 ? fate::cut_after() : fate::pass();
+  });
   {
     std::vector<std::jthread> threads;
     for (auto i = 0; i < 4; ++i) {
@@ -70,12 +71,12 @@ TEST_F(fence_fault, does_not_double_a_write_when_the_scripts_were_lost_together_
 
 TEST_F(fence_fault, knows_that_it_has_written_although_a_newer_token_came_before_its_request_was_sent_again) {
   EXPECT_EQ(orders_.append("log", "a", 7), written);
-  client elsewhere{server_.url(), unhurried()};
-  fence theirs{elsewhere, "orders"};
-  proxy_.decide([&theirs, cut = false, overtaken = false](request const& r) mutable {
+  client other_client{server_.url(), with_long_timeouts()};
+  fence other_fence{other_client, "orders"};
+  proxy_.decide([&other_fence, cut = false, overtaken = false](request const& r) mutable {
     if (cut && !overtaken) {
       overtaken = true;
-      EXPECT_EQ(theirs.append("log", "c", 9), written);
+      EXPECT_EQ(other_fence.append("log", "c", 9), written);
     }
     if (!writes(r) || cut) return fate::pass();
     cut = true;
@@ -111,13 +112,13 @@ TEST_F(fence_fault, says_that_the_outcome_is_open_when_a_request_sent_again_is_r
   });
   auto const f = failure_of([&] { (void)orders_.append("log", "x", 7); });
   EXPECT_EQ(f.code, errc::refused) << f;
-  EXPECT_TRUE(f.says("READONLY")) << f;
-  EXPECT_TRUE(f.says("may have been carried out")) << f;
+  EXPECT_TRUE(f.mentions("READONLY")) << f;
+  EXPECT_TRUE(f.mentions("may have been carried out")) << f;
 }
 
 TEST_F(fence_fault, fails_when_the_server_cannot_be_reached) {
-  client lost{"redis+unix:///nowhere/redis.sock", {.connect_timeout = 100ms}};
-  EXPECT_EQ(failure_of([&] { (void)fence{lost, "orders"}.set("total", "x", 7); }).code, errc::unreachable);
+  client redis{"redis+unix:///nowhere/redis.sock", {.connect_timeout = 100ms}};
+  EXPECT_EQ(failure_of([&] { (void)fence{redis, "orders"}.set("total", "x", 7); }).code, errc::unreachable);
 }
 
 TEST_F(fence_fault, names_the_missing_right) {
@@ -125,7 +126,7 @@ TEST_F(fence_fault, names_the_missing_right) {
   auto const f = failure_of([&] { (void)orders_.append("log", "x", 7); });
   raw_.command({"ACL", "SETUSER", "default", "+append"});
   EXPECT_EQ(f.code, errc::unauthorized) << f;
-  EXPECT_TRUE(f.says("+APPEND")) << f;
+  EXPECT_TRUE(f.mentions("+APPEND")) << f;
   EXPECT_EQ(orders_.newest(), 0);
 }
 

@@ -10,20 +10,20 @@ class last_ttl : public fault {};
 
 TEST_F(last_ttl, is_not_overtaken_by_a_renewal_that_comes_late) {
   auto const known = learn(server_);
-  std::atomic<bool> refused = false;  // a renewal, as by a server that has lost its scripts: it is sent again
+  std::atomic<bool> refused = false;  // a renewal, as by a server without scripts: the client resends it
   flaky_proxy proxy{server_.socket_path()};
-  client redis{proxy.url(), unhurried()};
+  client redis{proxy.url(), with_long_timeouts()};
   mutex m{redis, "orders", {.ttl = 30s, .renew_every = 100ms}};
   proxy.decide([&](request const& r) {
     if (refused || kind_of(r) != known.renew) return fate::pass();
     refused = true;
     return fate::error("NOSCRIPT No matching script. Please use EVAL.");
   });
-  auto mine = m.acquire();
+  auto lease = m.acquire();
   proxy.freeze_replies();
   ASSERT_TRUE(eventually([&] { return refused.load(); }));
-  auto kept = std::async(std::launch::async, [&] { return mine.keep_for(1h); });
-  (void)came_within(500ms, [&] {  // what would go out behind it
+  auto kept = std::async(std::launch::async, [&] { return lease.keep_for(1h); });
+  (void)true_within(500ms, [&] {  // for a copy that would go out behind it
     auto const all = proxy.requests();
     return std::ranges::count(all, known.renew, kind_of) >= 2;
   });

@@ -1,5 +1,5 @@
-/// A connection breaks, and what was on its way arrives all the same: behind the copies that were sent again,
-/// when the lock may be somebody else's.
+/// A connection breaks, and its requests arrive all the same: behind the copies that were resent, when the
+/// lock may have another owner.
 #include "fault.hpp"
 #include "quorum.hpp"
 
@@ -18,32 +18,32 @@
 namespace holdfast::test {
 namespace {
 
-/// As an ACL that doesn't know of late copies: connections can't be ended.
+/// As an ACL that isn't made for late copies: the client can't end connections.
 void forbid_kill(raw_redis& server) { server.command({"ACL", "SETUSER", "default", "-client|kill"}); }
 
 class late_copies : public fault {
  protected:
-  /// The next run of that script is kept from the server, and its client's connection ends.
-  void hold_back(script const& what) {
-    raw_.command({"SCRIPT", "LOAD", std::string{what.text}});
-    met_ = false;
-    proxy_.decide([this, sha = std::string{what.sha1}](request const& r) {
-      if (met_ || !r.has(sha)) return fate::pass();
-      met_ = true;
+  /// Holds back the next run of that script from the server, and ends the client's connection.
+  void hold_back(script const& disturbed) {
+    raw_.command({"SCRIPT", "LOAD", std::string{disturbed.text}});
+    held_back_ = false;
+    proxy_.decide([this, sha = std::string{disturbed.sha1}](request const& r) {
+      if (held_back_ || !r.has(sha)) return fate::pass();
+      held_back_ = true;
       return fate::hold_back();
     });
   }
-  /// When this is over, the server has done all that it will ever hear of.
+  /// Returns when the server has carried out every request that it will ever get.
   void deliver() {
-    EXPECT_TRUE(met_);
+    EXPECT_TRUE(held_back_);
     proxy_.deliver();
     EXPECT_TRUE(eventually([this] { return proxy_.held_back() == 0; }));
   }
 
-  std::atomic<bool> met_ = false;
+  std::atomic<bool> held_back_ = false;
   flaky_proxy proxy_{server_.socket_path()};
   log_lines log_;
-  client redis_{proxy_.url(), unhurried({.log = log_.hook()})};
+  client redis_{proxy_.url(), with_long_timeouts({.log = log_.hook()})};
   mutex lock_{redis_, "orders"};
 };
 
@@ -56,31 +56,31 @@ TEST_F(late_copies, of_an_acquisition_do_not_take_the_lock_for_nobody) {
 }
 
 TEST_F(late_copies, of_an_acquisition_do_not_queue_who_has_gone) {
-  client other{server_.url(), unhurried()};
-  mutex theirs{other, "orders"};
-  auto held = theirs.acquire();
+  client other{server_.url(), with_long_timeouts()};
+  mutex other_mutex{other, "orders"};
+  auto lease = other_mutex.acquire();
   hold_back(scripts::exclusive::acquire::source);
   std::stop_source stop;
   waiter next{lock_, stop.get_token()};
-  auto const waiting = [this] { return raw_.command({"ZCARD", "{orders}:holdfast_queue"}).integer; };
-  ASSERT_TRUE(eventually([&] { return waiting() == 1; }));
+  auto const queue_length = [this] { return raw_.command({"ZCARD", "{orders}:holdfast_queue"}).integer; };
+  ASSERT_TRUE(eventually([&] { return queue_length() == 1; }));
   stop.request_stop();
-  ASSERT_TRUE(eventually([&] { return waiting() == 0; }));
+  ASSERT_TRUE(eventually([&] { return queue_length() == 0; }));
   deliver();
-  EXPECT_EQ(waiting(), 0);
-  EXPECT_EQ(held.release(), release_result::released);
-  EXPECT_TRUE(comes_clean());
+  EXPECT_EQ(queue_length(), 0);
+  EXPECT_EQ(lease.release(), release_result::released);
+  EXPECT_TRUE(nothing_left_behind());
 }
 
 TEST_F(late_copies, of_a_release_touch_nobody_else) {
-  auto mine = lock_.acquire();
+  auto lease = lock_.acquire();
   hold_back(scripts::exclusive::release::source);
-  EXPECT_EQ(mine.release(), release_result::released);
-  client other{server_.url(), unhurried()};
-  mutex theirs{other, "orders"};
-  auto held = theirs.acquire();
+  EXPECT_EQ(lease.release(), release_result::released);
+  client other{server_.url(), with_long_timeouts()};
+  mutex other_mutex{other, "orders"};
+  auto other_lease = other_mutex.acquire();
   deliver();
-  EXPECT_EQ(raw_.get("orders"), held.owner());
+  EXPECT_EQ(raw_.get("orders"), other_lease.owner());
 }
 
 TEST_F(late_copies, of_a_semaphore_take_no_permits_when_their_note_is_gone) {
@@ -105,34 +105,35 @@ TEST_F(late_copies, of_a_semaphore_give_no_permits_when_their_note_is_gone) {
   EXPECT_EQ(raw_.get("uploads"), "10");
 }
 
-/// Acquisitions that replicas acknowledge have a connection of their own, and what takes one back goes over
-/// the other, which need not be made again for that.
+/// Acquisitions that replicas acknowledge have a connection of their own. The request that takes one back
+/// goes over the other connection, which need not be made again for that.
 TEST_F(late_copies, of_an_acquisition_do_not_come_behind_what_took_it_back_over_another_connection) {
-  client hasty{proxy_.url(), {.connect_timeout = 500ms, .log = log_.hook()}};
-  mutex{hasty, "both are made"}.acquire().release();
-  EXPECT_EQ(failure_of([&] { (void)mutex{hasty, "both are made", {.replicas = 1}}.acquire(); }).code,
+  client redis{proxy_.url(), {.connect_timeout = 500ms, .log = log_.hook()}};
+  mutex{redis, "both are made"}.acquire().release();
+  EXPECT_EQ(failure_of([&] { (void)mutex{redis, "both are made", {.replicas = 1}}.acquire(); }).code,
             errc::unreplicated);
   proxy_.refuse_connections(true);
   hold_back(scripts::exclusive::acquire::source);
-  mutex counted{hasty, "orders", {.ttl = 60s, .replicas = 1}};
-  EXPECT_EQ(failure_of([&] { (void)counted.try_acquire_for(10s); }).code, errc::unreachable);
+  mutex replicated_mutex{redis, "orders", {.ttl = 60s, .replicas = 1}};
+  EXPECT_EQ(failure_of([&] { (void)replicated_mutex.try_acquire_for(10s); }).code, errc::unreachable);
   proxy_.refuse_connections(false);
   deliver();
   EXPECT_FALSE(raw_.exists("orders"));
 }
 
-/// Over a unix socket a connection that is younger than ours was is somebody else's; ours is as old as the
-/// server took it. (Redis 7.0 takes it with its clock of before, so there this passes anyway.)
+/// Over a unix socket a connection younger than that of this client belongs to another client; the age counts
+/// from when the server accepted the connection. (Redis 7.0 accepts it with its earlier clock, so there this
+/// passes anyway.)
 TEST_F(late_copies, of_a_connection_that_took_long_to_make_do_not_come) {
-  client patient{proxy_.url(), unhurried()};
+  client redis{proxy_.url(), with_long_timeouts()};
   server_.freeze();
-  std::jthread const later{[this] {
+  std::jthread const thawer{[this] {
     std::this_thread::sleep_for(4s);  // ages are counted in seconds
     server_.thaw();
   }};
-  patient.connect();
+  redis.connect();
   hold_back(scripts::exclusive::acquire::source);
-  mutex{patient, "orders", {.ttl = 60s}}.acquire().release();
+  mutex{redis, "orders", {.ttl = 60s}}.acquire().release();
   deliver();
   EXPECT_FALSE(raw_.exists("orders"));
 }
@@ -142,7 +143,7 @@ TEST_F(late_copies, are_told_once_where_they_cannot_be_prevented) {
   for (auto i = 0; i < 3; ++i) {
     hold_back(scripts::exclusive::acquire::source);
     lock_.acquire().release();
-    EXPECT_TRUE(met_);
+    EXPECT_TRUE(held_back_);
   }
   ASSERT_TRUE(eventually([this] { return !log_.of(log_level::warning).empty(); }));
   ASSERT_EQ(log_.of(log_level::warning).size(), 1u);
@@ -150,27 +151,27 @@ TEST_F(late_copies, are_told_once_where_they_cannot_be_prevented) {
   EXPECT_NE(log_.of(log_level::warning).front().find("NOPERM"), std::string::npos);
 }
 
-/// Two clients with two threads each, one of them behind the proxy.
+/// The script that is held back, for two clients with two threads each, one of the clients behind the proxy.
 struct late_step {
   char const* title;
-  script const* what;
+  script const* disturbed;
   bool fair;
 };
-std::ostream& operator<<(std::ostream& out, late_step const& one) { return out << one.title; }
+std::ostream& operator<<(std::ostream& out, late_step const& s) { return out << s.title; }
 
 class late_copies_at : public late_copies, public testing::WithParamInterface<late_step> {
  protected:
-  static std::shared_ptr<exclusive_lock> lock_of(client& whose) {
-    constexpr lock_options how{.ttl = 60s, .renew_every = 20ms};
-    if (GetParam().fair) return std::make_shared<fair_mutex>(whose, "orders", how);
-    return std::make_shared<mutex>(whose, "orders", how);
+  static std::shared_ptr<exclusive_lock> lock_of(client& redis) {
+    constexpr lock_options options{.ttl = 60s, .renew_every = 20ms};
+    if (GetParam().fair) return std::make_shared<fair_mutex>(redis, "orders", options);
+    return std::make_shared<mutex>(redis, "orders", options);
   }
 };
 
 TEST_P(late_copies_at, any_step_change_nothing) {
   auto const& step = GetParam();
-  hold_back(*step.what);
-  client other{server_.url(), unhurried()};
+  hold_back(*step.disturbed);
+  client other{server_.url(), with_long_timeouts()};
   std::atomic<bool> stop = false;
   std::atomic<int> inside = 0;
   std::atomic<int> turns = 0;
@@ -178,28 +179,28 @@ TEST_P(late_copies_at, any_step_change_nothing) {
     std::vector<std::jthread> threads;
     for (auto i = 0; i < 4; ++i) {
       threads.emplace_back([&, i] {
-        auto const mine = lock_of(i % 2 == 0 ? redis_ : other);
+        auto const lock = lock_of(i % 2 == 0 ? redis_ : other);
         while (!stop) {
-          std::optional<lease> held;
-          // Whoever has so little time hears of the broken connection.
-          auto const why = failure_of([&] { held = mine->try_acquire_for(i % 2 == 0 ? 5ms : 20s); });
-          EXPECT_TRUE(!why.code || why.code == errc::unreachable) << why;
-          if (!held) continue;
+          std::optional<lease> acquired;
+          // A caller with so little time gets the error of the broken connection.
+          auto const failure = failure_of([&] { acquired = lock->try_acquire_for(i % 2 == 0 ? 5ms : 20s); });
+          EXPECT_TRUE(!failure.code || failure.code == errc::unreachable) << failure;
+          if (!acquired) continue;
           EXPECT_EQ(++inside, 1);
           std::this_thread::sleep_for(turns++ % 5 == 0 ? 25ms : 1ms);  // for a renewal now and then
           --inside;
         }
       });
     }
-    auto const gone_through = eventually([this] { return met_.load(); });
-    EXPECT_TRUE(gone_through) << "the script was never sent";
+    auto const sent = eventually([this] { return held_back_.load(); });
+    EXPECT_TRUE(sent) << "the script was never sent";
     auto const before = turns.load();
     EXPECT_TRUE(eventually([&] { return turns > before + 10; }));
     proxy_.deliver();
     EXPECT_TRUE(eventually([&] { return turns > before + 20; }));
     stop = true;
   }
-  EXPECT_TRUE(comes_clean());
+  EXPECT_TRUE(nothing_left_behind());
 }
 
 INSTANTIATE_TEST_SUITE_P(plain, late_copies_at,
@@ -216,9 +217,9 @@ class late_votes : public five_networks {
  protected:
   static constexpr std::size_t impaired = 3;
 
-  /// Behind these networks the next round's asks, and what gives them back, are kept; then the connections
-  /// end.
-  void keep_a_round(waiter const& next) {
+  /// Behind the impaired networks the requests of the next round, and the requests that give its votes back,
+  /// are held back. Then the connections end.
+  void hold_back_a_round(waiter const& next) {
     auto const yield = scripts::quorum::yield::source;
     for (std::size_t i = 0; i != impaired; ++i) {
       ASSERT_TRUE(eventually([&] {
@@ -234,8 +235,8 @@ class late_votes : public five_networks {
   }
 
   void SetUp() override {
-    mine_.acquire().release();
-    held_ = theirs_.acquire();
+    mutex_.acquire().release();
+    other_lease_ = other_mutex_.acquire();
     for (std::size_t i = 0; i != impaired; ++i) {
       networks_[i]->forget();
       networks_[i]->decide([](request const& r) {
@@ -244,63 +245,63 @@ class late_votes : public five_networks {
     }
   }
   [[nodiscard]] int held_back() const {
-    auto all = 0;
-    for (auto const& one : networks_) all += one->held_back();
-    return all;
+    auto total = 0;
+    for (auto const& network : networks_) total += network->held_back();
+    return total;
   }
 
-  client one_{url_, unhurried()};
-  client two_{masters_.url(), unhurried()};
-  quorum_mutex mine_{one_, "orders", {.ttl = 30s, .renew_every = 100ms}};
-  quorum_mutex theirs_{two_, "orders"};
-  lease held_;
+  client redis_{url_, with_long_timeouts()};
+  client other_{masters_.url(), with_long_timeouts()};
+  quorum_mutex mutex_{redis_, "orders", {.ttl = 30s, .renew_every = 100ms}};
+  quorum_mutex other_mutex_{other_, "orders"};
+  lease other_lease_;
 };
 
 TEST_F(late_votes, of_an_old_round_never_give_back_those_of_a_newer_one) {
-  for (auto const& one : masters_) {
-    auto raw = one->raw();
+  for (auto const& master : masters_) {
+    auto raw = master->raw();
     forbid_kill(raw);
   }
-  waiter next{mine_};
-  keep_a_round(next);
-  EXPECT_EQ(held_.release(), release_result::released);
+  waiter next{mutex_};
+  hold_back_a_round(next);
+  EXPECT_EQ(other_lease_.release(), release_result::released);
   ASSERT_TRUE(eventually([&] { return next.done(); }));
   auto const lease = next.take();
   ASSERT_GE(held_back(), static_cast<int>(impaired));
-  ASSERT_TRUE(eventually([&] { return holding("orders", lease.owner()) == masters_.size(); }));
-  for (auto const& one : networks_) one->deliver();
+  ASSERT_TRUE(eventually([&] { return votes_for("orders", lease.owner()) == masters_.size(); }));
+  for (auto const& network : networks_) network->deliver();
   ASSERT_TRUE(eventually([this] { return held_back() == 0; }));
-  EXPECT_EQ(holding("orders", lease.owner()), masters_.size());
+  EXPECT_EQ(votes_for("orders", lease.owner()), masters_.size());
   EXPECT_TRUE(lease.valid());
 }
 
 TEST_F(late_votes, never_come_where_the_connection_can_be_ended) {
-  waiter next{mine_};
-  keep_a_round(next);
+  waiter next{mutex_};
+  hold_back_a_round(next);
   EXPECT_TRUE(eventually([this] { return held_back() == 0; })) << "the servers have ended them";
-  EXPECT_EQ(held_.release(), release_result::released);
+  EXPECT_EQ(other_lease_.release(), release_result::released);
   ASSERT_TRUE(eventually([&] { return next.done(); }));
   next.take().release();
-  EXPECT_TRUE(comes_clean());
+  EXPECT_TRUE(nothing_left_behind());
 }
 
-/// Without a proxy: the server reads what the old connection brought when it is thawed.
+/// Without a proxy: after it is thawed, the server reads the requests of the old connection.
 TEST(late_copy, at_a_server_that_was_frozen_comes_before_or_never) {
   auto server = redis_server::with({.on = server_options::listen::tcp});
-  client redis{server.url(), unhurried({.reply_timeout = 300ms})};
+  client redis{server.url(), with_long_timeouts({.reply_timeout = 300ms})};
   mutex m{redis, "orders", {.ttl = 60s}};
   auto raw = server.raw();
   m.acquire().release();
   for (auto round = 0; round < 3; ++round) {
-    auto mine = m.acquire();
-    auto const before = redis.stats().disconnects;
-    auto const ended = raw.calls_of("client|kill");
+    auto lease = m.acquire();
+    auto const disconnects = redis.stats().disconnects;
+    auto const kills = raw.calls_of("client|kill");
     server.freeze();
-    mine.async_release({});
-    ASSERT_TRUE(eventually([&] { return redis.stats().disconnects > before; }));
+    lease.async_release({});
+    ASSERT_TRUE(eventually([&] { return redis.stats().disconnects > disconnects; }));
     server.thaw();
     EXPECT_TRUE(eventually([&] { return !raw.exists("orders"); }));
-    EXPECT_TRUE(eventually([&] { return raw.calls_of("client|kill") > ended; }));
+    EXPECT_TRUE(eventually([&] { return raw.calls_of("client|kill") > kills; }));
   }
 }
 

@@ -11,7 +11,7 @@
 namespace holdfast::test {
 namespace {
 
-/// Over TCP: the worker gives up its rights to reach its limits, and with them the server's folder.
+/// Over TCP: to reach its limits the worker gives up its rights, with them access to the server's folder.
 class limit_fault : public fault {
  protected:
   limit_fault() : fault{{.on = server_options::listen::tcp}} {}
@@ -21,9 +21,9 @@ TEST_F(limit_fault, of_threads_is_an_error_before_anything_is_sent) {
   auto holder = worker::session(server_.url(), "mutex_inbox", "orders", 60s);
   if (holder.ask("no threads") != "ok") GTEST_SKIP() << "this user's threads can't be limited";
   for (auto round = 0; round < 2; ++round) {
-    auto const said = holder.ask("acquire");
-    EXPECT_EQ(said.rfind("error ", 0), 0u) << said;
-    EXPECT_NE(said.find("ulimit -u"), std::string::npos) << said;
+    auto const reply = holder.ask("acquire");
+    EXPECT_EQ(reply.rfind("error ", 0), 0u) << reply;
+    EXPECT_NE(reply.find("ulimit -u"), std::string::npos) << reply;
     EXPECT_EQ(holder.ask("async"), "refused, called 0");
     EXPECT_EQ(holder.ask("signals"), "open");
   }
@@ -36,19 +36,19 @@ TEST_F(limit_fault, of_threads_is_an_error_before_anything_is_sent) {
   EXPECT_EQ(holder.ask("threads"), "ok") << "LeakSanitizer looks from a thread of its own";
   holder.say("exit");
   EXPECT_EQ(holder.wait(), 0);
-  EXPECT_TRUE(comes_clean());
+  EXPECT_TRUE(nothing_left_behind());
 }
 
-/// No descriptor above those that are open now, and `more`.
+/// Limits the process to the descriptors that are open now and `more`.
 class few_descriptors {
  public:
   explicit few_descriptors(unsigned more) {
     ::getrlimit(RLIMIT_NOFILE, &before_);
     auto const next = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
     ::close(next);
-    auto few = before_;
-    few.rlim_cur = static_cast<rlim_t>(next) + more;
-    ::setrlimit(RLIMIT_NOFILE, &few);
+    auto limited = before_;
+    limited.rlim_cur = static_cast<rlim_t>(next) + more;
+    ::setrlimit(RLIMIT_NOFILE, &limited);
   }
   ~few_descriptors() { ::setrlimit(RLIMIT_NOFILE, &before_); }
   few_descriptors(few_descriptors const&) = delete;
@@ -63,39 +63,39 @@ std::ptrdiff_t open_descriptors() {
   return std::distance(begin(all), end(all));
 }
 
-constexpr auto why_it_needs_descriptors =
+constexpr auto sanitizer_needs_descriptors =
     "AddressSanitizer opens a file when an exception is thrown, and its companion when it looks at a type";
 
 TEST_F(limit_fault, of_descriptors_is_an_error_of_the_constructor) {
-  if (under_address_sanitizer) GTEST_SKIP() << why_it_needs_descriptors;
+  if (under_address_sanitizer) GTEST_SKIP() << sanitizer_needs_descriptors;
   auto const before = open_descriptors();
   auto refusals = 0;
   for (auto more = 0u; more < 32; ++more) {
-    auto const said = [&] {
-      few_descriptors const only{more};
-      return failure_of([&] { client const made{server_.url()}; });
+    auto const refusal = [&] {
+      few_descriptors const limit{more};
+      return failure_of([&] { client const redis{server_.url()}; });
     }();
     EXPECT_EQ(open_descriptors(), before);
-    if (said.code == std::error_code{}) break;
+    if (refusal.code == std::error_code{}) break;
     ++refusals;
-    EXPECT_EQ(said.code, std::errc::too_many_files_open) << said;
-    EXPECT_TRUE(said.says("ulimit -n")) << said;
-    EXPECT_TRUE(said.says(server_.address())) << said;
+    EXPECT_EQ(refusal.code, std::errc::too_many_files_open) << refusal;
+    EXPECT_TRUE(refusal.mentions("ulimit -n")) << refusal;
+    EXPECT_TRUE(refusal.mentions(server_.address())) << refusal;
   }
   EXPECT_GE(refusals, 3);
   EXPECT_LT(refusals, 32);
 }
 
 TEST_F(limit_fault, of_descriptors_is_told_to_whom_it_keeps_from_connecting) {
-  if (under_address_sanitizer) GTEST_SKIP() << why_it_needs_descriptors;
+  if (under_address_sanitizer) GTEST_SKIP() << sanitizer_needs_descriptors;
   client redis{server_.url()};
   mutex m{redis, "orders"};
-  auto const said = [&] {
-    few_descriptors const only{0};
+  auto const refusal = [&] {
+    few_descriptors const limit{0};
     return failure_of([&] { (void)m.try_acquire(); });
   }();
-  EXPECT_EQ(said.code, errc::unreachable) << said;
-  EXPECT_TRUE(said.says("ulimit -n")) << said;
+  EXPECT_EQ(refusal.code, errc::unreachable) << refusal;
+  EXPECT_TRUE(refusal.mentions("ulimit -n")) << refusal;
   EXPECT_TRUE(m.try_acquire_for(20s));
 }
 

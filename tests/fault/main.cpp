@@ -1,4 +1,4 @@
-/// The program of this folder's tests, which is also its own worker process.
+/// The program of this folder's tests, which also runs as a worker process.
 #include "support/worker.hpp"
 
 #include <gtest/gtest.h>
@@ -6,8 +6,8 @@
 #include <csignal>
 
 int main(int argc, char** argv) {
-  holdfast::test::become_worker_if_asked(argc, argv);
-  std::signal(SIGPIPE, SIG_IGN);  // writing to a worker that was killed
+  holdfast::test::run_worker_if_requested(argc, argv);
+  std::signal(SIGPIPE, SIG_IGN);  // for writes to a worker that was killed
   testing::InitGoogleTest(&argc, argv);
   return RUN_ALL_TESTS();
 }

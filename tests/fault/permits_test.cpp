@@ -1,5 +1,5 @@
-/// Requests and replies for semaphores and latches are lost: each counts once all the same, and nothing is
-/// taken for nobody.
+/// Requests and replies for semaphores and latches are lost: each counts once all the same, and no permit is
+/// taken without a holder.
 #include "fault.hpp"
 
 #include <holdfast/expiring_semaphore.hpp>
@@ -18,17 +18,17 @@ namespace {
 
 class permits_fault : public fault {
  protected:
-  /// Each of the harms meets the next run of that script, which the server knows.
+  /// Runs `f` once for each disturbance of the next run of that script, which the server knows.
   template <class F>
-  void under_each_harm(script const& what, F f) {
-    raw_.command({"SCRIPT", "LOAD", std::string{what.text}});
+  void under_each_harm(script const& disturbed, F f) {
+    raw_.command({"SCRIPT", "LOAD", std::string{disturbed.text}});
     for (auto const& h : harms) {
       SCOPED_TRACE(h.title);
       std::atomic<bool> met = false;
-      proxy_.decide([&met, &h, sha = std::string{what.sha1}](request const& r) {
+      proxy_.decide([&met, &h, sha = std::string{disturbed.sha1}](request const& r) {
         if (met || !r.has(sha)) return fate::pass();
         met = true;
-        return h.what;
+        return h.effect;
       });
       f();
       EXPECT_TRUE(met);
@@ -38,7 +38,7 @@ class permits_fault : public fault {
   }
 
   flaky_proxy proxy_{server_.socket_path()};
-  client redis_{proxy_.url(), unhurried({.reply_timeout = 500ms})};
+  client redis_{proxy_.url(), with_long_timeouts({.reply_timeout = 500ms})};
   semaphore uploads_{redis_, "uploads"};
   expiring_semaphore license_{redis_, "license"};
   latch ready_{redis_, "ready"};
@@ -46,21 +46,21 @@ class permits_fault : public fault {
 
 TEST_F(permits_fault, takes_permits_once) {
   uploads_.try_set_permits(100);
-  auto left = 100;
+  auto permits = 100;
   under_each_harm(scripts::redisson_semaphore::acquire::source, [&] {
     EXPECT_TRUE(uploads_.try_acquire_for(20s, 3));
-    left -= 3;
-    EXPECT_EQ(raw_.get("uploads"), std::to_string(left));
+    permits -= 3;
+    EXPECT_EQ(raw_.get("uploads"), std::to_string(permits));
   });
 }
 
 TEST_F(permits_fault, gives_permits_back_once) {
   uploads_.try_set_permits(0);
-  auto left = 0;
+  auto permits = 0;
   under_each_harm(scripts::redisson_semaphore::add::source, [&] {
     uploads_.release(2);
-    left += 2;
-    EXPECT_EQ(raw_.get("uploads"), std::to_string(left));
+    permits += 2;
+    EXPECT_EQ(raw_.get("uploads"), std::to_string(permits));
   });
 }
 
@@ -83,11 +83,11 @@ TEST_F(permits_fault, says_that_it_gave_the_permits_that_it_gave) {
 
 TEST_F(permits_fault, counts_down_once) {
   ready_.try_set_count(100);
-  auto left = 100;
+  auto count = 100;
   under_each_harm(scripts::redisson_latch::count_down::source, [&] {
     ready_.count_down(3);
-    left -= 3;
-    EXPECT_EQ(raw_.get("ready"), std::to_string(left));
+    count -= 3;
+    EXPECT_EQ(raw_.get("ready"), std::to_string(count));
   });
 }
 
@@ -101,29 +101,29 @@ TEST_F(permits_fault, opens_a_latch_and_says_so) {
 
 TEST_F(permits_fault, takes_an_expiring_permit_once) {
   license_.try_set_permits(100);
-  std::vector<lease> held;
+  std::vector<lease> leases;
   under_each_harm(scripts::redisson_permit::acquire::source, [&] {
-    auto mine = license_.try_acquire_for(20s);
-    ASSERT_TRUE(mine);
-    EXPECT_TRUE(mine->valid());
-    held.push_back(std::move(*mine));
-    EXPECT_EQ(raw_.get("license"), std::to_string(100 - held.size()));
-    EXPECT_EQ(raw_.command({"ZCARD", "{license}:timeout"}).integer, std::int64_t(held.size()));
+    auto acquired = license_.try_acquire_for(20s);
+    ASSERT_TRUE(acquired);
+    EXPECT_TRUE(acquired->valid());
+    leases.push_back(std::move(*acquired));
+    EXPECT_EQ(raw_.get("license"), std::to_string(100 - leases.size()));
+    EXPECT_EQ(raw_.command({"ZCARD", "{license}:timeout"}).integer, std::int64_t(leases.size()));
   });
 }
 
 TEST_F(permits_fault, gives_an_expiring_permit_back_once) {
   license_.try_set_permits(2);
-  auto const back = [&] { return raw_.get("license") == "2" && !raw_.exists("{license}:timeout"); };
+  auto const all_returned = [&] { return raw_.get("license") == "2" && !raw_.exists("{license}:timeout"); };
   under_each_harm(scripts::redisson_permit::release::source, [&] {
-    auto mine = license_.acquire();
-    EXPECT_NE(mine.release(), release_result::lost);
-    EXPECT_TRUE(eventually(back));
+    auto lease = license_.acquire();
+    EXPECT_NE(lease.release(), release_result::lost);
+    EXPECT_TRUE(eventually(all_returned));
   });
   under_each_harm(scripts::redisson_permit::release::source, [&] {
-    auto mine = license_.acquire();
-    EXPECT_EQ(license_.release(mine.owner()), release_result::released);
-    EXPECT_TRUE(eventually(back));
+    auto lease = license_.acquire();
+    EXPECT_EQ(license_.release(lease.owner()), release_result::released);
+    EXPECT_TRUE(eventually(all_returned));
   });
 }
 
@@ -133,10 +133,10 @@ TEST_F(permits_fault, gives_back_what_came_for_a_caller_that_had_gone) {
   uploads_.acquire();
   uploads_.release();
   license_.acquire().release();
-  auto const all_back = [&] {
+  auto const all_returned = [&] {
     return raw_.get("uploads") == "5" && raw_.get("license") == "5" && !raw_.exists("{license}:timeout");
   };
-  for (auto const& what : {fate::delay_reply(250ms), fate::cut_after(), fate::swallow_reply()}) {
+  for (auto const& effect : {fate::delay_reply(250ms), fate::cut_after(), fate::swallow_reply()}) {
     for (auto const& acquire :
          {scripts::redisson_semaphore::acquire::source, scripts::redisson_permit::acquire::source}) {
       SCOPED_TRACE(acquire.name);
@@ -144,29 +144,29 @@ TEST_F(permits_fault, gives_back_what_came_for_a_caller_that_had_gone) {
       proxy_.decide([&](request const& r) {
         if (met || !r.has(acquire.sha1)) return fate::pass();
         met = true;
-        return what;
+        return effect;
       });
       std::stop_source stop;
-      std::atomic<bool> ended = false;
-      std::atomic<bool> took = false;
+      std::atomic<bool> semaphore_done = false;
+      std::atomic<bool> semaphore_acquired = false;
       uploads_.async_acquire(
-          [&](bool got, std::exception_ptr const&) {
-            took = got;
-            ended = true;
+          [&](bool acquired, std::exception_ptr const&) {
+            semaphore_acquired = acquired;
+            semaphore_done = true;
           },
           3, stop.get_token());
-      std::atomic<bool> ended_too = false;
+      std::atomic<bool> permit_done = false;
       license_.async_acquire(
-          [&](std::optional<lease> got, std::exception_ptr const&) {
-            if (got) got->async_release({});
-            ended_too = true;
+          [&](std::optional<lease> acquired, std::exception_ptr const&) {
+            if (acquired) acquired->async_release({});
+            permit_done = true;
           },
           stop.get_token());
       ASSERT_TRUE(eventually([&] { return met.load(); }));
       stop.request_stop();
-      ASSERT_TRUE(eventually([&] { return ended && ended_too; }));
-      if (took) uploads_.release(3);
-      EXPECT_TRUE(eventually(all_back))
+      ASSERT_TRUE(eventually([&] { return semaphore_done && permit_done; }));
+      if (semaphore_acquired) uploads_.release(3);
+      EXPECT_TRUE(eventually(all_returned))
           << raw_.get("uploads").value_or("") << raw_.get("license").value_or("");
       proxy_.decide({});
     }
@@ -195,13 +195,13 @@ TEST_F(permits_fault, keeps_count_while_connections_break_under_many_threads) {
   std::atomic<int> most = 0;
   std::atomic<int> rounds = 0;
   {
-    std::vector<std::jthread> all;
+    std::vector<std::jthread> workers;
     for (auto i = 0; i < threads; ++i) {
-      all.emplace_back([&] {
+      workers.emplace_back([&] {
         while (!stop) {
           uploads_.acquire();
-          auto const now = ++inside;
-          for (auto seen = most.load(); now > seen && !most.compare_exchange_weak(seen, now);) {
+          auto const current = ++inside;
+          for (auto old = most.load(); current > old && !most.compare_exchange_weak(old, current);) {
           }
           auto const permit = license_.acquire();
           --inside;

@@ -20,7 +20,7 @@ class process_fault : public fault {
   worker start(std::chrono::milliseconds ttl) {
     return worker::session(server_.url(), "mutex_inbox", "orders", ttl);
   }
-  client redis_{server_.url(), unhurried()};
+  client redis_{server_.url(), with_long_timeouts()};
 };
 
 TEST_F(process_fault, says_lost_before_anything_else_when_a_frozen_holder_is_thawed) {
@@ -29,19 +29,19 @@ TEST_F(process_fault, says_lost_before_anything_else_when_a_frozen_holder_is_tha
   holder.say("spin");
   mutex m{redis_, "orders"};
   holder.freeze();
-  auto const mine = m.try_acquire_for(20s);
-  ASSERT_TRUE(mine);
+  auto const lease = m.try_acquire_for(20s);
+  ASSERT_TRUE(lease);
   auto const from = boot_now();
-  EXPECT_TRUE(mine->valid());
+  EXPECT_TRUE(lease->valid());
   holder.thaw();
-  auto const end = holder.hear();  // ended <last valid> <cause> <told>
-  ASSERT_EQ(end.rfind("ended ", 0), 0u) << end;
-  EXPECT_LT(std::stoll(end.substr(6)), from) << "it believed in its lease while somebody else held";
+  auto const report = holder.hear();  // ended <last valid> <cause> <told>
+  ASSERT_EQ(report.rfind("ended ", 0), 0u) << report;
+  EXPECT_LT(std::stoll(report.substr(6)), from) << "it believed in its lease while somebody else held";
   EXPECT_TRUE(eventually([&] { return holder.ask("status") != "invalid " + code_word(loss_cause::none); }))
       << "a loss has a cause";
   EXPECT_EQ(holder.ask("release"), "ended " + code_word(release_result::lost));
-  EXPECT_TRUE(mine->valid());
-  EXPECT_EQ(raw_.get("orders"), mine->owner());
+  EXPECT_TRUE(lease->valid());
+  EXPECT_EQ(raw_.get("orders"), lease->owner());
 }
 
 TEST_F(process_fault, keeps_the_lease_of_a_holder_frozen_for_less_than_its_ttl) {
@@ -52,28 +52,28 @@ TEST_F(process_fault, keeps_the_lease_of_a_holder_frozen_for_less_than_its_ttl) 
   holder.thaw();
   EXPECT_EQ(holder.ask("status"), "valid " + code_word(loss_cause::none));
   EXPECT_EQ(holder.ask("release"), "ended " + code_word(release_result::released));
-  EXPECT_TRUE(comes_clean());
+  EXPECT_TRUE(nothing_left_behind());
 }
 
 TEST_F(process_fault, excludes_while_holders_and_waiters_are_killed_and_frozen) {
   auto const file = (server_.folder() / "history").string();
-  auto const one_more = [&] {
+  auto const new_worker = [&] {
     return worker::loop(server_.url(), "mutex_inbox", "orders", 500ms, 10min, 1ms, file);
   };
   std::vector<std::unique_ptr<worker>> workers;
-  for (auto i = 0; i < 4; ++i) workers.push_back(std::make_unique<worker>(one_more()));
-  auto const turns = [&] { return read_history(file).size(); };
-  ASSERT_TRUE(eventually([&] { return turns() > 20; }));
+  for (auto i = 0; i < 4; ++i) workers.push_back(std::make_unique<worker>(new_worker()));
+  auto const history_size = [&] { return read_history(file).size(); };
+  ASSERT_TRUE(eventually([&] { return history_size() > 20; }));
   for (auto round = 0; round < 6; ++round) {
     auto& victim = workers[static_cast<std::size_t>(round) % workers.size()];
     if (round % 2 == 0) {
       victim->kill9();
-      victim = std::make_unique<worker>(one_more());
+      victim = std::make_unique<worker>(new_worker());
     } else {
       victim->freeze();
     }
-    auto const before = turns();
-    EXPECT_TRUE(eventually([&] { return turns() > before + 10; })) << "nobody gets the lock any more";
+    auto const before = history_size();
+    EXPECT_TRUE(eventually([&] { return history_size() > before + 10; })) << "nobody gets the lock any more";
     if (round % 2 == 1) victim->thaw();
   }
   workers.clear();
@@ -86,7 +86,7 @@ TEST_F(process_fault, releases_at_exit_what_is_held) {
   holder.ask("acquire");
   holder.say("exit");
   EXPECT_EQ(holder.wait(), 0);
-  EXPECT_TRUE(comes_clean());
+  EXPECT_TRUE(nothing_left_behind());
 }
 
 TEST_F(process_fault, releases_at_exit_what_the_main_thread_has_locked) {
@@ -96,7 +96,7 @@ TEST_F(process_fault, releases_at_exit_what_the_main_thread_has_locked) {
   EXPECT_TRUE(raw_.exists("orders"));
   holder.say("exit");
   EXPECT_EQ(holder.wait(), 0);
-  EXPECT_TRUE(comes_clean());
+  EXPECT_TRUE(nothing_left_behind());
 }
 
 TEST_F(process_fault, gives_the_lock_to_none_of_its_threads_at_exit) {
@@ -109,7 +109,7 @@ TEST_F(process_fault, gives_the_lock_to_none_of_its_threads_at_exit) {
     holder.say("exit");
     EXPECT_EQ(holder.wait(), 0) << kind;
     EXPECT_THROW((void)holder.hear(), std::runtime_error) << kind << ": its other thread got the lock";
-    EXPECT_TRUE(comes_clean()) << kind;
+    EXPECT_TRUE(nothing_left_behind()) << kind;
     raw_.command({"FLUSHALL"});
   }
 }
@@ -123,7 +123,7 @@ TEST_F(process_fault, gives_the_lock_to_none_of_its_threads_at_exit_by_another_c
     holder.say("exit");
     EXPECT_EQ(holder.wait(), 0);
     EXPECT_THROW((void)holder.hear(), std::runtime_error) << "its other thread got the lock";
-    ASSERT_TRUE(comes_clean()) << "round " << round;
+    ASSERT_TRUE(nothing_left_behind()) << "round " << round;
   }
 }
 
@@ -132,16 +132,16 @@ TEST_F(process_fault, ends_at_exit_in_a_callback_of_a_client_that_exit_destroys)
   holder.ask("acquire");
   holder.say("exit in a callback");
   EXPECT_EQ(holder.wait(), 0);
-  EXPECT_TRUE(comes_clean());
+  EXPECT_TRUE(nothing_left_behind());
 }
 
 TEST_F(process_fault, ends_at_exit_though_a_callback_waits_for_a_lock) {
   raw_.command({"SET", "orders", "of somebody else"});
-  auto one = start(60s);
-  EXPECT_EQ(one.ask("wait in a callback"), "waiting");
-  one.say("exit");
-  EXPECT_EQ(one.wait(20s), 0);
-  EXPECT_THROW((void)one.hear(), std::runtime_error) << "the callback got the lock";
+  auto process = start(60s);
+  EXPECT_EQ(process.ask("wait in a callback"), "waiting");
+  process.say("exit");
+  EXPECT_EQ(process.wait(20s), 0);
+  EXPECT_THROW((void)process.hear(), std::runtime_error) << "the callback got the lock";
 }
 
 TEST_F(process_fault, leaves_no_lock_behind_at_exit_though_another_thread_goes_on_taking_it) {
@@ -150,17 +150,17 @@ TEST_F(process_fault, leaves_no_lock_behind_at_exit_though_another_thread_goes_o
     EXPECT_EQ(holder.ask("cycle"), "cycling");
     holder.say("exit");
     EXPECT_EQ(holder.wait(), 0);
-    ASSERT_TRUE(comes_clean()) << "round " << round;
+    ASSERT_TRUE(nothing_left_behind()) << "round " << round;
   }
 }
 
 TEST_F(process_fault, ends_within_a_bound_at_exit_when_the_server_does_not_answer) {
-  for (auto const* const what : {"acquire", "lock", "clients 30"}) {
+  for (auto const* const command : {"acquire", "lock", "clients 30"}) {
     auto holder = start(30s);
-    holder.ask(what);
+    holder.ask(command);
     server_.freeze();
     holder.say("exit");
-    EXPECT_EQ(holder.wait(15s), 0) << what;  // of many clients not a second for each
+    EXPECT_EQ(holder.wait(15s), 0) << command;  // with many clients it is not a second for each
     server_.thaw();
     raw_.command({"FLUSHALL"});
   }
@@ -174,7 +174,7 @@ TEST_F(process_fault, gives_no_lock_back_when_a_forked_child_exits) {
   EXPECT_TRUE(always(200ms, [&] { return raw_.get("orders") == owner; }));
   holder.say("exit");
   EXPECT_EQ(holder.wait(), 0);
-  EXPECT_TRUE(comes_clean());
+  EXPECT_TRUE(nothing_left_behind());
 }
 
 TEST_F(process_fault, leaves_the_lock_to_its_ttl_when_a_process_ends_without_exit) {
@@ -182,58 +182,58 @@ TEST_F(process_fault, leaves_the_lock_to_its_ttl_when_a_process_ends_without_exi
   holder.ask("acquire");
   holder.say("quit");
   EXPECT_EQ(holder.wait(), 0);
-  EXPECT_TRUE(comes_clean());
+  EXPECT_TRUE(nothing_left_behind());
 }
 
 TEST_F(process_fault, gives_a_forked_child_no_part_in_the_lease) {
   mutex m{redis_, "orders", {.ttl = 60s}};
-  mutex kept{redis_, "kept"};
-  auto mine = m.acquire();
-  kept.lock();
+  mutex kept_mutex{redis_, "kept"};
+  auto lease = m.acquire();
+  kept_mutex.lock();
   auto const child = ::fork();
   if (child == 0) {
     // Each failed check is one bit of the exit code.
-    auto wrong = 0;
-    if (mine.valid()) wrong |= 1;
-    if (failure_of([&] { (void)m.try_acquire(); }).code != errc::forked) wrong |= 2;
-    if (failure_of([&] { redis_.connect(); }).code != errc::forked) wrong |= 4;
+    auto failed_checks = 0;
+    if (lease.valid()) failed_checks |= 1;
+    if (failure_of([&] { (void)m.try_acquire(); }).code != errc::forked) failed_checks |= 2;
+    if (failure_of([&] { redis_.connect(); }).code != errc::forked) failed_checks |= 4;
     {
-      auto const gone = std::move(mine);
+      auto const destroyed = std::move(lease);
     }
-    auto const stays = ::fork();
-    if (stays == 0) ::_exit(0);
-    ::waitpid(stays, nullptr, 0);
-    ::_exit(wrong);
+    auto const grandchild = ::fork();
+    if (grandchild == 0) ::_exit(0);
+    ::waitpid(grandchild, nullptr, 0);
+    ::_exit(failed_checks);
   }
   auto status = 0;
   ASSERT_TRUE(eventually([&] { return ::waitpid(child, &status, WNOHANG) == child; }));
   EXPECT_TRUE(WIFEXITED(status)) << status;
   EXPECT_EQ(WEXITSTATUS(status), 0);
-  EXPECT_TRUE(mine.valid());
-  EXPECT_EQ(raw_.get("orders"), mine.owner());
-  kept.unlock();
-  EXPECT_EQ(mine.release(), release_result::released);
-  EXPECT_TRUE(comes_clean());
+  EXPECT_TRUE(lease.valid());
+  EXPECT_EQ(raw_.get("orders"), lease.owner());
+  kept_mutex.unlock();
+  EXPECT_EQ(lease.release(), release_result::released);
+  EXPECT_TRUE(nothing_left_behind());
 }
 
 TEST_F(process_fault, does_not_renew_from_a_child_that_outlives_the_parent_s_lease) {
   mutex m{redis_, "orders", {.ttl = 60s, .renew_every = 100ms}};
-  int alive[2];
-  ASSERT_EQ(::pipe(alive), 0);
-  auto mine = m.acquire();
+  int pipe_ends[2];
+  ASSERT_EQ(::pipe(pipe_ends), 0);
+  auto lease = m.acquire();
   auto const child = ::fork();
   if (child == 0) {
     char byte = 0;
-    ::close(alive[1]);
-    if (::read(alive[0], &byte, 1) != 0) ::_exit(1);
+    ::close(pipe_ends[1]);
+    if (::read(pipe_ends[0], &byte, 1) != 0) ::_exit(1);
     ::_exit(0);
   }
   auto const renewals = redis_.stats().renewals;
   EXPECT_TRUE(eventually([&] { return redis_.stats().renewals >= renewals + 2; })) << "the parent goes on";
-  EXPECT_EQ(mine.release(), release_result::released);
+  EXPECT_EQ(lease.release(), release_result::released);
   EXPECT_TRUE(always(500ms, [&] { return !raw_.exists("orders"); }));
-  ::close(alive[0]);
-  ::close(alive[1]);
+  ::close(pipe_ends[0]);
+  ::close(pipe_ends[1]);
   auto status = 0;
   ASSERT_TRUE(eventually([&] { return ::waitpid(child, &status, WNOHANG) == child; }));
 }
@@ -247,50 +247,51 @@ TEST_F(process_fault, lets_a_child_make_a_client_of_its_own) {
                     "child waits for it for ever";
   }
   mutex m{redis_, "orders"};
-  auto const mine = m.acquire();
+  auto const lease = m.acquire();
   auto const child = ::fork();
   if (child == 0) {
-    auto fine = false;
+    auto released = false;
     {
-      client own{server_.url()};
-      mutex other{own, "of the child"};
-      fine = other.acquire().release() == release_result::released;
+      client child_client{server_.url()};
+      mutex child_mutex{child_client, "of the child"};
+      released = child_mutex.acquire().release() == release_result::released;
     }
-    ::_exit(fine ? 0 : 1);
+    ::_exit(released ? 0 : 1);
   }
   auto status = 0;
   ASSERT_TRUE(eventually([&] { return ::waitpid(child, &status, WNOHANG) == child; }));
   EXPECT_EQ(WEXITSTATUS(status), 0);
 }
 
-/// A child that is forked in a callback, with more callbacks behind it, and what becomes of it there.
+/// A child that is forked in a callback, with more callbacks behind it.
 class forked_in_a_callback : public process_fault {
  protected:
-  /// The child's status.
+  /// Forks a child that runs `in_child`; returns its status.
   int run(std::function<void()> in_child) {
     std::atomic<pid_t> child = 0;
-    std::atomic<int> behind = 0;
-    m_.async_acquire([&](std::optional<lease>, std::exception_ptr const&) {
-      // The answer to a try for a lock of this process is there at once, so these stand in one batch.
+    std::atomic<int> later_callbacks = 0;
+    mutex_.async_acquire([&](std::optional<lease>, std::exception_ptr const&) {
+      // A lock of this process answers a try at once, so both callbacks are in one batch.
       busy_.async_try_acquire_for(0s, [&](std::optional<lease>, std::exception_ptr const&) {
-        auto const one = ::fork();
-        if (one == 0) {
+        auto const forked = ::fork();
+        if (forked == 0) {
           in_child();
         } else {
-          child = one;
+          child = forked;
         }
       });
-      busy_.async_try_acquire_for(0s, [&](std::optional<lease>, std::exception_ptr const&) { ++behind; });
+      busy_.async_try_acquire_for(
+          0s, [&](std::optional<lease>, std::exception_ptr const&) { ++later_callbacks; });
     });
     auto status = -1;
-    EXPECT_TRUE(eventually([&] { return behind == 1; }));
+    EXPECT_TRUE(eventually([&] { return later_callbacks == 1; }));
     EXPECT_TRUE(eventually([&] { return ::waitpid(child, &status, WNOHANG) == child; }));
     return status;
   }
 
-  mutex m_{redis_, "orders"};
+  mutex mutex_{redis_, "orders"};
   mutex busy_{redis_, "busy"};
-  lease held_ = busy_.acquire();
+  lease busy_lease_ = busy_.acquire();
 };
 
 TEST_F(forked_in_a_callback, child_that_waits_for_a_lock_of_its_own_runs_nothing_of_its_parent_s) {
@@ -301,21 +302,21 @@ TEST_F(forked_in_a_callback, child_that_waits_for_a_lock_of_its_own_runs_nothing
   GTEST_SKIP() << "a thread of the parent may hold a lock of AddressSanitizer's allocator at the fork";
 #endif
   auto const status = run([this] {
-    auto fine = false;
+    auto passed = false;
     {
-      client own{server_.url()};
-      mutex other{own, "of the child"};
-      fine = other.acquire().release() == release_result::released;
+      client child_client{server_.url()};
+      mutex child_mutex{child_client, "of the child"};
+      passed = child_mutex.acquire().release() == release_result::released;
       std::filesystem::directory_iterator const threads{"/proc/self/task"};
-      fine = fine && std::distance(begin(threads), end(threads)) == 2;  // this one, and that of `own`
+      passed = passed && std::distance(begin(threads), end(threads)) == 2;  // this, and that of the client
     }
-    ::_exit(fine ? 0 : 1);
+    ::_exit(passed ? 0 : 1);
   });
   EXPECT_TRUE(WIFEXITED(status)) << status;
   EXPECT_EQ(WEXITSTATUS(status), 0);
-  EXPECT_TRUE(m_.try_acquire_for(20s)) << "its parent's answers are its parent's";
-  EXPECT_EQ(held_.release(), release_result::released);
-  EXPECT_TRUE(comes_clean());
+  EXPECT_TRUE(mutex_.try_acquire_for(20s)) << "its parent's answers are its parent's";
+  EXPECT_EQ(busy_lease_.release(), release_result::released);
+  EXPECT_TRUE(nothing_left_behind());
 }
 
 TEST_F(forked_in_a_callback, child_that_returns_from_it_is_ended) {
@@ -325,8 +326,8 @@ TEST_F(forked_in_a_callback, child_that_returns_from_it_is_ended) {
   });
   ASSERT_TRUE(WIFSIGNALED(status)) << status;
   EXPECT_EQ(WTERMSIG(status), SIGABRT);
-  EXPECT_EQ(held_.release(), release_result::released);
-  EXPECT_TRUE(comes_clean());
+  EXPECT_EQ(busy_lease_.release(), release_result::released);
+  EXPECT_TRUE(nothing_left_behind());
 }
 
 }  // namespace

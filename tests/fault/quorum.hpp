@@ -1,8 +1,9 @@
-/// What the tests of several masters share.
+/// Shared by the tests of several masters.
 #pragma once
 
 #include "fault.hpp"
 #include "support/independent_servers.hpp"
+#include "support/leftovers.hpp"
 
 #include <holdfast/quorum_mutex.hpp>
 
@@ -14,33 +15,31 @@
 
 namespace holdfast::test {
 
-/// Five masters. Those that are ended are started again before anything is looked for in them.
+/// Five masters. A test restarts the masters that it has ended before it looks into them.
 class five_masters : public testing::Test {
  protected:
-  explicit five_masters(server_options how = {}) : masters_{5, std::move(how)} {}
+  explicit five_masters(server_options options = {}) : masters_{5, std::move(options)} {}
 
-  [[nodiscard]] std::size_t holding(std::string const& name, std::string const& owner) {
+  [[nodiscard]] std::size_t votes_for(std::string const& name, std::string const& owner) {
     std::size_t votes = 0;
-    for (auto const& one : masters_) {
-      auto raw = one->raw();
+    for (auto const& master : masters_) {
+      auto raw = master->raw();
       if (raw.get(name) == owner) ++votes;
     }
     return votes;
   }
   [[nodiscard]] std::vector<std::string> residue() {
-    std::vector<std::string> left;
-    for (auto const& one : masters_) {
-      for (auto& key : one->raw().keys()) {
-        if (!outlives_locks(key)) left.push_back(one->url() + " " + key);
+    std::vector<std::string> leftovers;
+    for (auto const& master : masters_) {
+      for (auto& key : master->raw().keys()) {
+        if (!outlives_locks(key)) leftovers.push_back(master->url() + " " + key);
       }
     }
-    return left;
+    return leftovers;
   }
-  /// Well before any ttl is over. As fault::comes_clean.
-  [[nodiscard]] bool comes_clean() {
-    if (eventually([this] { return residue().empty() && residue().empty(); })) return true;
-    for (auto const& key : residue()) ADD_FAILURE() << "left behind: " << key;
-    return false;
+  /// Well before any ttl ends.
+  [[nodiscard]] bool nothing_left_behind() {
+    return test::nothing_left_behind([this] { return residue(); });
   }
 
   independent_servers masters_;
@@ -51,8 +50,8 @@ class five_networks : public five_masters {
  protected:
   five_networks() {
     std::string hosts;
-    for (auto const& one : masters_) {
-      networks_.push_back(std::make_unique<flaky_proxy>(one->socket_path()));
+    for (auto const& master : masters_) {
+      networks_.push_back(std::make_unique<flaky_proxy>(master->socket_path()));
       hosts += (hosts.empty() ? "" : ",") + networks_.back()->address();
     }
     url_ = "redis+quorum://" + hosts;

@@ -1,4 +1,4 @@
-/// How a lock of several masters goes from its holder to those who wait for it.
+/// The handover of a lock of several masters from its holder to a waiter.
 #include "quorum.hpp"
 
 namespace holdfast::test {
@@ -9,16 +9,17 @@ constexpr auto never_by_itself = 30s;
 
 class quorum_handover : public five_masters {
  protected:
-  [[nodiscard]] bool waits_at(redis_server const& master, client const& who) {
+  [[nodiscard]] bool waits_at(redis_server const& master, client const& waiting_client) {
     auto raw = master.raw();
-    auto const ears = raw.command({"PUBSUB", "NUMSUB", "{orders}:holdfast_inbox:" + who.uuid()});
-    return raw.command({"ZCARD", queue}).integer == 1 && ears.elements.at(1).integer == 1;
+    auto const subscribers =
+        raw.command({"PUBSUB", "NUMSUB", "{orders}:holdfast_inbox:" + waiting_client.uuid()});
+    return raw.command({"ZCARD", queue}).integer == 1 && subscribers.elements.at(1).integer == 1;
   }
-  /// It is in line at so many masters, and can be told by them.
-  [[nodiscard]] bool waits(client const& who, std::ptrdiff_t at_least) {
+  /// The client is in the queue of at least so many masters, and subscribed to them.
+  [[nodiscard]] bool waits(client const& waiting_client, std::ptrdiff_t at_least) {
     return eventually([&] {
-      return std::ranges::count_if(masters_, [&](auto const& one) { return waits_at(*one, who); }) >=
-             at_least;
+      return std::ranges::count_if(
+                 masters_, [&](auto const& master) { return waits_at(*master, waiting_client); }) >= at_least;
     });
   }
 
@@ -26,41 +27,41 @@ class quorum_handover : public five_masters {
   quorum_mutex lock_{redis_, "orders"};
 };
 
-// Unless it takes longer to come than its votes are kept for it.
+// The waiter may be overtaken if it comes later than its votes are kept for it.
 TEST_F(quorum_handover, goes_to_who_waits_and_to_no_newcomer) {
-  client patient{masters_.url(), {.recheck = never_by_itself}};
-  client hasty{masters_.url()};
-  quorum_mutex theirs{patient, "orders"};
-  quorum_mutex newcomers{hasty, "orders"};
+  client waiting_client{masters_.url(), {.recheck = never_by_itself}};
+  client newcomer{masters_.url()};
+  quorum_mutex waiting_mutex{waiting_client, "orders"};
+  quorum_mutex newcomer_mutex{newcomer, "orders"};
   auto overtaken = 0;
   for (auto turn = 0; turn < 20; ++turn) {
-    auto mine = lock_.acquire();
-    waiter next{theirs};
-    // Where the holder's own request was late, its vote was the waiter's for a moment.
-    ASSERT_TRUE(waits(patient, 3));
-    EXPECT_EQ(mine.release(), release_result::released);
+    auto lease = lock_.acquire();
+    waiter next{waiting_mutex};
+    // At a master that got the holder's request late, the waiter had the vote for a moment.
+    ASSERT_TRUE(waits(waiting_client, 3));
+    EXPECT_EQ(lease.release(), release_result::released);
     auto const released = boot_now();
-    auto const was_faster = newcomers.try_acquire().has_value();
+    auto const newcomer_acquired = newcomer_mutex.try_acquire().has_value();
     ASSERT_TRUE(eventually([&] { return next.done(); }));
-    if (was_faster && boot_now() - released < 1'000'000'000) ++overtaken;
+    if (newcomer_acquired && boot_now() - released < 1'000'000'000) ++overtaken;
     EXPECT_EQ(next.take().release(), release_result::released);
   }
   EXPECT_LE(overtaken, 5);
-  EXPECT_TRUE(comes_clean());
+  EXPECT_TRUE(nothing_left_behind());
 }
 
 TEST_F(quorum_handover, needs_no_more_than_the_word_of_one_master) {
-  client patient{masters_.url(), {.recheck = never_by_itself}};
-  quorum_mutex theirs{patient, "orders"};
-  for (auto const& one : masters_) one->raw().command({"SET", "orders", "somebody", "PX", "600000"});
-  waiter next{theirs};
-  ASSERT_TRUE(waits(patient, 5));
-  // What it asks when its inboxes are open is answered before the lock comes free.
-  for (auto const& one : masters_)
-    one->raw().command({"PUBLISH", "{orders}:holdfast_inbox:" + patient.uuid(), "hello"});
-  ASSERT_TRUE(eventually([&] { return patient.stats().messages >= 5; }));
-  patient.connect();
-  for (auto const& one : masters_) one->raw().del("orders");
+  client waiting_client{masters_.url(), {.recheck = never_by_itself}};
+  quorum_mutex waiting_mutex{waiting_client, "orders"};
+  for (auto const& master : masters_) master->raw().command({"SET", "orders", "somebody", "PX", "600000"});
+  waiter next{waiting_mutex};
+  ASSERT_TRUE(waits(waiting_client, 5));
+  // Its requests after the inboxes have opened are answered before the lock comes free.
+  for (auto const& master : masters_)
+    master->raw().command({"PUBLISH", "{orders}:holdfast_inbox:" + waiting_client.uuid(), "hello"});
+  ASSERT_TRUE(eventually([&] { return waiting_client.stats().messages >= 5; }));
+  waiting_client.connect();
+  for (auto const& master : masters_) master->raw().del("orders");
   auto raw = masters_[3].raw();
   auto const owner = raw.command({"ZRANGE", queue, "0", "-1"}).elements.at(0).text;
   auto const split = owner.find(':');
@@ -71,7 +72,7 @@ TEST_F(quorum_handover, needs_no_more_than_the_word_of_one_master) {
             1);
   ASSERT_TRUE(eventually([&] { return next.done(); }));
   EXPECT_EQ(next.take().release(), release_result::released);
-  EXPECT_TRUE(comes_clean());
+  EXPECT_TRUE(nothing_left_behind());
 }
 
 }  // namespace

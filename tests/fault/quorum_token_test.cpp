@@ -8,12 +8,12 @@
 namespace holdfast::test {
 namespace {
 
-/// Masters that keep what they acknowledge, whatever happens to them.
+/// Masters that persist every write that they acknowledge.
 class quorum_tokens : public five_masters {
  protected:
   quorum_tokens() : five_masters{{.persistent = true}} {}
 
-  /// The counters have come apart, as after long outages: each master has another one, in any order.
+  /// Sets each master's counter to another value, in random order, as after long outages.
   void spread_counters(std::minstd_rand& random) {
     std::vector<int> steps{0, 3'000, 70'000, 500'000, 9'000'000};
     std::ranges::shuffle(steps, random);
@@ -33,11 +33,11 @@ TEST_F(quorum_tokens, grow_when_the_majorities_have_one_master_in_common) {
     masters_[order[0]].freeze();
     masters_[order[1]].freeze();
     {
-      client redis{masters_.url()};  // one that knows nothing of the tokens before
-      auto mine = quorum_mutex(redis, "orders", {.ttl = 5s}).acquire();
-      EXPECT_GT(mine.token(), last);
-      last = mine.token();
-      EXPECT_EQ(mine.release(), release_result::released);
+      client redis{masters_.url()};  // a client that knows no earlier tokens
+      auto lease = quorum_mutex(redis, "orders", {.ttl = 5s}).acquire();
+      EXPECT_GT(lease.token(), last);
+      last = lease.token();
+      EXPECT_EQ(lease.release(), release_result::released);
     }
     masters_[order[0]].thaw();
     masters_[order[1]].thaw();
@@ -55,36 +55,36 @@ TEST_F(quorum_tokens, grow_strictly_while_masters_are_frozen_and_restarted) {
   std::atomic<int> older = 0;
   std::vector<std::jthread> contenders;
   for (auto i = 0; i < 4; ++i) {
-    contenders.emplace_back([&](std::stop_token const& over) {
-      while (!over.stop_requested()) {
+    contenders.emplace_back([&](std::stop_token const& stop) {
+      while (!stop.stop_requested()) {
         client redis{masters_.url(), {.reply_timeout = 1s}};
         quorum_mutex m{redis, "orders", {.ttl = 4s}};
-        for (auto times = 0; times < 20 && !over.stop_requested(); ++times) {
+        for (auto times = 0; times < 20 && !stop.stop_requested(); ++times) {
           try {
-            auto mine = m.try_acquire_for(500ms);
-            if (!mine) continue;
-            auto const before = newest.exchange(mine->token());
-            if (mine->valid() && mine->token() <= before) ++older;
+            auto lease = m.try_acquire_for(500ms);
+            if (!lease) continue;
+            auto const before = newest.exchange(lease->token());
+            if (lease->valid() && lease->token() <= before) ++older;
             ++leases;
-            (void)mine->release();
+            (void)lease->release();
           } catch (error const&) {  // too few masters at this moment
           }
         }
       }
     });
   }
-  std::uniform_int_distribution<std::size_t> any{0, 4};
+  std::uniform_int_distribution<std::size_t> any_master{0, 4};
   for (auto round = 0; round < 10; ++round) {
-    auto const one = any(random);
-    auto const other = any(random);
+    auto const frozen = any_master(random);
+    auto const killed = any_master(random);
     auto const before = leases.load();
-    masters_[one].freeze();
-    if (other != one) masters_[other].kill9();
+    masters_[frozen].freeze();
+    if (killed != frozen) masters_[killed].kill9();
     EXPECT_TRUE(eventually([&] { return leases > before + 3; }));
-    masters_[one].thaw();
-    if (other != one) masters_[other].start();
+    masters_[frozen].thaw();
+    if (killed != frozen) masters_[killed].start();
   }
-  for (auto& one : contenders) one.request_stop();
+  for (auto& contender : contenders) contender.request_stop();
   contenders.clear();
   EXPECT_EQ(older, 0) << "of " << leases;
 }

@@ -1,4 +1,4 @@
-/// The server says no, is not ready, is not there, or is no Redis at all.
+/// The server refuses, is not ready, is absent, or is no Redis.
 #include "fake_server.hpp"
 #include "fault.hpp"
 
@@ -11,7 +11,7 @@ namespace {
 class refusal : public fault {
  protected:
   flaky_proxy proxy_{server_.socket_path()};
-  client redis_{proxy_.url(), unhurried()};
+  client redis_{proxy_.url(), with_long_timeouts()};
   mutex lock_{redis_, "orders", {.ttl = 60s, .renew_every = 100ms}};
 };
 
@@ -29,10 +29,10 @@ TEST_F(refusal, is_reported_in_the_server_s_words) {
         [&](request const& r) { return kind_of(r).size() == 40 ? fate::error(words) : fate::pass(); });
     auto const f = failure_of([&] { (void)lock_.try_acquire_for(20s); });
     EXPECT_EQ(f.code, errc::refused) << f;
-    EXPECT_TRUE(f.says(words.substr(0, 20))) << f;
-    EXPECT_TRUE(f.says("orders")) << f;
+    EXPECT_TRUE(f.mentions(words.substr(0, 20))) << f;
+    EXPECT_TRUE(f.mentions("orders")) << f;
     proxy_.decide({});
-    EXPECT_TRUE(comes_clean());
+    EXPECT_TRUE(nothing_left_behind());
   }
 }
 
@@ -40,7 +40,7 @@ TEST_F(refusal, of_a_renewal_does_not_end_the_lease) {
   auto const operations = learn(server_);
   for (auto const& words : refusals) {
     SCOPED_TRACE(words);
-    auto mine = lock_.acquire();
+    auto lease = lock_.acquire();
     std::atomic<int> refused = 0;
     proxy_.decide([&](request const& r) {
       if (kind_of(r) != operations.renew) return fate::pass();
@@ -48,11 +48,11 @@ TEST_F(refusal, of_a_renewal_does_not_end_the_lease) {
       return fate::error(words);
     });
     ASSERT_TRUE(eventually([&] { return refused >= 2; })) << "it goes on trying";
-    EXPECT_TRUE(mine.valid());
+    EXPECT_TRUE(lease.valid());
     proxy_.decide({});
     auto const renewals = redis_.stats().renewals;
     EXPECT_TRUE(eventually([&] { return redis_.stats().renewals > renewals; }));
-    EXPECT_EQ(mine.release(), release_result::released);
+    EXPECT_EQ(lease.release(), release_result::released);
   }
 }
 
@@ -60,12 +60,12 @@ TEST_F(refusal, by_a_real_replica_and_a_real_full_server_is_reported) {
   raw_.command({"REPLICAOF", "127.0.0.1", "1"});
   auto const replica = failure_of([&] { (void)lock_.try_acquire_for(20s); });
   EXPECT_EQ(replica.code, errc::refused) << replica;
-  EXPECT_TRUE(replica.says("READONLY")) << replica;
+  EXPECT_TRUE(replica.mentions("READONLY")) << replica;
   raw_.command({"REPLICAOF", "NO", "ONE"});
   raw_.command({"CONFIG", "SET", "maxmemory", "1"});
   auto const full = failure_of([&] { (void)lock_.try_acquire_for(20s); });
   EXPECT_EQ(full.code, errc::refused) << full;
-  EXPECT_TRUE(full.says("OOM")) << full;
+  EXPECT_TRUE(full.mentions("OOM")) << full;
   raw_.command({"CONFIG", "SET", "maxmemory", "0"});
   EXPECT_EQ(lock_.acquire().release(), release_result::released);
 }
@@ -74,50 +74,50 @@ TEST_F(refusal, because_the_server_is_loading_is_waited_out) {
   lock_.acquire().release();
   for (auto const* words :
        {"LOADING Redis is loading the dataset in memory", "BUSY Redis is busy running a script."}) {
-    std::atomic<int> left = 4;
-    proxy_.decide([&](request const&) { return left-- > 0 ? fate::error(words) : fate::pass(); });
-    auto mine = lock_.try_acquire_for(20s);
-    ASSERT_TRUE(mine) << words;
-    left = 2;
-    EXPECT_EQ(mine->release(), release_result::released);
-    EXPECT_TRUE(comes_clean());
+    std::atomic<int> refusals_left = 4;
+    proxy_.decide([&](request const&) { return refusals_left-- > 0 ? fate::error(words) : fate::pass(); });
+    auto lease = lock_.try_acquire_for(20s);
+    ASSERT_TRUE(lease) << words;
+    refusals_left = 2;
+    EXPECT_EQ(lease->release(), release_result::released);
+    EXPECT_TRUE(nothing_left_behind());
   }
 }
 
 TEST_F(refusal, because_the_server_is_loading_is_waited_out_by_a_new_client_too) {
-  std::atomic<int> left = 4;
+  std::atomic<int> refusals_left = 4;
   proxy_.decide([&](request const&) {
-    return left-- > 0 ? fate::error("LOADING Redis is loading the dataset in memory") : fate::pass();
+    return refusals_left-- > 0 ? fate::error("LOADING Redis is loading the dataset in memory") : fate::pass();
   });
-  std::optional<lease> mine;
-  auto const f = failure_of([&] { mine = lock_.try_acquire_for(20s); });
-  EXPECT_TRUE(mine) << f;
+  std::optional<lease> acquired;
+  auto const f = failure_of([&] { acquired = lock_.try_acquire_for(20s); });
+  EXPECT_TRUE(acquired) << f;
 }
 
 TEST_F(refusal, because_the_server_is_loading_does_not_make_a_release_ask_without_a_pause) {
-  auto mine = lock_.acquire();
+  auto lease = lock_.acquire();
   std::atomic<bool> loading = true;
   proxy_.decide([&](request const&) { return loading ? fate::error("LOADING wait") : fate::pass(); });
   proxy_.forget();
   std::atomic<int> outcome = -1;
-  mine.async_release([&](release_result r) { outcome = static_cast<int>(r); });
+  lease.async_release([&](release_result r) { outcome = static_cast<int>(r); });
   auto const begin = boot_now();
   EXPECT_TRUE(always(500ms, [&] { return outcome < 0; }));
-  auto const asked = proxy_.requests().size();
-  EXPECT_LE(asked, 100u * static_cast<std::size_t>((boot_now() - begin) / 500'000'000 + 1));
+  auto const request_count = proxy_.requests().size();
+  EXPECT_LE(request_count, 100u * static_cast<std::size_t>((boot_now() - begin) / 500'000'000 + 1));
   loading = false;
   EXPECT_TRUE(eventually([&] { return outcome >= 0; }));
-  EXPECT_TRUE(comes_clean());
+  EXPECT_TRUE(nothing_left_behind());
 }
 
 TEST_F(refusal, of_a_release_leaves_nobody_without_an_outcome_when_the_client_ends) {
-  auto redis = std::make_optional<client>(proxy_.url(), unhurried());
+  auto redis = std::make_optional<client>(proxy_.url(), with_long_timeouts());
   mutex m{*redis, "m"};
-  auto mine = m.acquire();
+  auto lease = m.acquire();
   proxy_.forget();
   proxy_.decide([](request const&) { return fate::error("LOADING wait"); });
   std::atomic<int> outcome = -1;
-  mine.async_release([&](release_result r) { outcome = static_cast<int>(r); });
+  lease.async_release([&](release_result r) { outcome = static_cast<int>(r); });
   EXPECT_TRUE(eventually([&] { return proxy_.requests().size() > 2; }));
   redis.reset();
   EXPECT_EQ(outcome, static_cast<int>(release_result::unknown));
@@ -146,24 +146,24 @@ TEST_F(refusal, by_a_server_that_is_busy_with_a_script_is_waited_out) {
 }
 
 TEST(not_redis, is_a_protocol_error_with_bounded_memory) {
-  using then = fake_server::then;
+  using after_answer = fake_server::after_answer;
   struct answer {
     std::string first;
-    std::string more;
-    then what;
+    std::string repeated;
+    after_answer next;
   };
   auto const megabyte = std::string(1 << 20, 'x');
-  for (auto const& [first, more, what] : std::vector<answer>{
-           {"HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n", {}, then::close},
-           {"\x16\x03\x01garbage\r\n", {}, then::stay_silent},
-           {"$1000000000\r\n", megabyte, then::repeat_for_ever},
-           {"+", megabyte, then::repeat_for_ever},
-           {"*1000000000\r\n", ":1\r\n:2\r\n:3\r\n:4\r\n", then::repeat_for_ever},
-           {"*1\r\n", "*1\r\n*1\r\n*1\r\n*1\r\n", then::repeat_for_ever},
-           {"$-7\r\n", {}, then::stay_silent},
+  for (auto const& [first, repeated, next] : std::vector<answer>{
+           {"HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n", {}, after_answer::close},
+           {"\x16\x03\x01garbage\r\n", {}, after_answer::stay_silent},
+           {"$1000000000\r\n", megabyte, after_answer::repeat_for_ever},
+           {"+", megabyte, after_answer::repeat_for_ever},
+           {"*1000000000\r\n", ":1\r\n:2\r\n:3\r\n:4\r\n", after_answer::repeat_for_ever},
+           {"*1\r\n", "*1\r\n*1\r\n*1\r\n*1\r\n", after_answer::repeat_for_ever},
+           {"$-7\r\n", {}, after_answer::stay_silent},
        }) {
-    fake_server const server{first, more, what};
-    client redis{server.url(), unhurried()};
+    fake_server const server{first, repeated, next};
+    client redis{server.url(), with_long_timeouts()};
     auto const f = failure_of([&] { redis.connect(); });
     EXPECT_EQ(f.code, errc::protocol) << f << " for " << first.substr(0, 20);
     EXPECT_LT(server.sent(), 64u << 20);
@@ -178,14 +178,14 @@ TEST(not_there, is_unreachable_within_the_connect_time_out) {
     mutex m{redis, "orders"};
     for (auto const& f : {failure_of([&] { redis.connect(); }), failure_of([&] { (void)m.acquire(); })}) {
       EXPECT_EQ(f.code, errc::unreachable) << f;
-      EXPECT_TRUE(f.says(url.substr(url.find("//") + 2))) << f << " should name " << url;
+      EXPECT_TRUE(f.mentions(url.substr(url.find("//") + 2))) << f << " should name " << url;
     }
   }
 }
 
 TEST(not_there, takes_no_longer_than_the_connect_time_out) {
   fake_server const silent{""};
-  in_one_round_of(5, [&] {
+  passes_in_one_round_of(5, [&] {
     client redis{silent.url(), {.connect_timeout = 400ms}};
     auto const start = boot_now();
     EXPECT_EQ(failure_of([&] { redis.connect(); }).code, errc::unreachable);
@@ -212,7 +212,7 @@ TEST_F(rights, are_missed_with_a_wrong_password_which_is_never_shown) {
     EXPECT_EQ(redis.url().find("wr0ng-one"), std::string::npos);
     auto const f = failure_of([&] { redis.connect(); });
     EXPECT_EQ(f.code, errc::unauthorized) << f;
-    EXPECT_FALSE(f.says("wr0ng-one")) << f;
+    EXPECT_FALSE(f.mentions("wr0ng-one")) << f;
   }
 }
 
@@ -221,99 +221,100 @@ TEST_F(rights, are_missed_without_a_password) {
   client redis{server.url()};
   auto const f = failure_of([&] { redis.connect(); });
   EXPECT_EQ(f.code, errc::unauthorized) << f;
-  EXPECT_TRUE(f.says("password")) << f;
-  client right{"redis+unix://:s3cret@" + server.socket_path()};
-  mutex m{right, "orders"};
+  EXPECT_TRUE(f.mentions("password")) << f;
+  client with_password{"redis+unix://:s3cret@" + server.socket_path()};
+  mutex m{with_password, "orders"};
   EXPECT_EQ(m.acquire().release(), release_result::released);
 }
 
 TEST_F(rights, to_channels_can_be_missing_and_the_lock_works_by_polling_with_one_warning) {
   allow({"~*", "resetchannels", "+@all"});
   log_lines log;
-  client one{url_as("app", "s3cret-of-app"), unhurried()};
-  client two{url_as("app", "s3cret-of-app"), unhurried({.log = log.hook()})};
-  mutex first{one, "orders"};
-  mutex second{two, "orders"};
+  client first_client{url_as("app", "s3cret-of-app"), with_long_timeouts()};
+  client second_client{url_as("app", "s3cret-of-app"), with_long_timeouts({.log = log.hook()})};
+  mutex first{first_client, "orders"};
+  mutex second{second_client, "orders"};
   for (auto round = 0; round < 3; ++round) {
-    auto mine = first.acquire();
+    auto lease = first.acquire();
     waiter next{second};
-    ASSERT_TRUE(eventually([&] { return two.stats().waiting_now == 1 && two.stats().waits > 0; }));
-    EXPECT_EQ(mine.release(), release_result::released);
+    ASSERT_TRUE(eventually(
+        [&] { return second_client.stats().waiting_now == 1 && second_client.stats().waits > 0; }));
+    EXPECT_EQ(lease.release(), release_result::released);
     ASSERT_TRUE(eventually([&] { return next.done(); }));
     EXPECT_EQ(next.take().release(), release_result::released);
   }
   EXPECT_EQ(log.of(log_level::warning).size(), 1u);
-  EXPECT_TRUE(comes_clean());
+  EXPECT_TRUE(nothing_left_behind());
 }
 
 TEST_F(rights, to_channels_are_an_error_of_each_wait_for_who_insists_on_the_inbox) {
   allow({"~*", "resetchannels", "+@all"});
-  client holder{server_.url(), unhurried()};
-  client insists{url_as("app", "s3cret-of-app"), unhurried({.wake = wake::inbox})};
-  mutex held{holder, "orders"};
-  mutex wanted{insists, "orders"};
-  auto mine = held.acquire();
+  client holder{server_.url(), with_long_timeouts()};
+  client inbox_client{url_as("app", "s3cret-of-app"), with_long_timeouts({.wake = wake::inbox})};
+  mutex holder_mutex{holder, "orders"};
+  mutex waiting_mutex{inbox_client, "orders"};
+  auto lease = holder_mutex.acquire();
   for (auto round = 0; round < 2; ++round) {
     try {
-      auto const none = wanted.try_acquire_for(20s);
+      auto const acquired = waiting_mutex.try_acquire_for(20s);
       ADD_FAILURE() << "neither the lock nor an error";
     } catch (error const& failure) {
       EXPECT_EQ(failure.code(), errc::unauthorized);
       EXPECT_NE(std::string{failure.what()}.find("holdfast_inbox"), std::string::npos) << failure.what();
     }
   }
-  EXPECT_EQ(mine.release(), release_result::released);
-  EXPECT_TRUE(wanted.try_acquire());
+  EXPECT_EQ(lease.release(), release_result::released);
+  EXPECT_TRUE(waiting_mutex.try_acquire());
 }
 
 TEST_F(rights, to_channels_can_be_missing_for_the_releaser_only) {
   allow({"~*", "resetchannels", "+@all"});
-  client one{url_as("app", "s3cret-of-app"), unhurried()};
-  client two{server_.url(), unhurried()};
-  mutex first{one, "orders"};
-  mutex second{two, "orders"};
-  auto mine = first.acquire();
+  client first_client{url_as("app", "s3cret-of-app"), with_long_timeouts()};
+  client second_client{server_.url(), with_long_timeouts()};
+  mutex first{first_client, "orders"};
+  mutex second{second_client, "orders"};
+  auto lease = first.acquire();
   waiter next{second};
-  ASSERT_TRUE(eventually([&] { return two.stats().waits == 1; }));
-  EXPECT_EQ(mine.release(), release_result::released);
+  ASSERT_TRUE(eventually([&] { return second_client.stats().waits == 1; }));
+  EXPECT_EQ(lease.release(), release_result::released);
   EXPECT_TRUE(eventually([&] { return next.done(); }));
 }
 
 TEST_F(rights, to_commands_are_named_when_they_are_missing) {
   allow({"~*", "&*", "+@all", "-evalsha", "-eval"});
-  client redis{url_as("app", "s3cret-of-app"), unhurried()};
+  client redis{url_as("app", "s3cret-of-app"), with_long_timeouts()};
   mutex m{redis, "orders"};
   auto const f = failure_of([&] { (void)m.acquire(); });
   EXPECT_EQ(f.code, errc::unauthorized) << f;
-  EXPECT_TRUE(f.says("evalsha")) << f;
+  EXPECT_TRUE(f.mentions("evalsha")) << f;
 }
 
 TEST_F(rights, to_keys_are_named_when_they_are_missing) {
   allow({"~other*", "&*", "+@all"});
-  client redis{url_as("app", "s3cret-of-app"), unhurried()};
+  client redis{url_as("app", "s3cret-of-app"), with_long_timeouts()};
   mutex m{redis, "orders"};
   auto const f = failure_of([&] { (void)m.acquire(); });
   EXPECT_EQ(f.code, errc::unauthorized) << f;
-  EXPECT_TRUE(f.says("key")) << f;
+  EXPECT_TRUE(f.mentions("key")) << f;
 }
 
 TEST_F(rights, taken_from_the_inbox_by_a_proxy_without_pubsub_make_it_poll) {
   flaky_proxy proxy{server_.socket_path()};
   proxy.refuse_pubsub();
   log_lines log;
-  client holder{server_.url(), unhurried()};
-  client redis{proxy.url(), unhurried({.log = log.hook()})};
-  mutex held{holder, "orders"};
+  client holder{server_.url(), with_long_timeouts()};
+  client redis{proxy.url(), with_long_timeouts({.log = log.hook()})};
+  mutex holder_mutex{holder, "orders"};
   mutex m{redis, "orders"};
-  auto mine = held.acquire();
+  auto lease = holder_mutex.acquire();
   waiter next{m};
   ASSERT_TRUE(eventually([&] { return redis.stats().waits == 1; }));
-  mine.release();
+  lease.release();
   EXPECT_TRUE(eventually([&] { return next.done(); }));
   EXPECT_EQ(log.of(log_level::warning).size(), 1u);
-  client strict{proxy.url(), unhurried({.wake = wake::inbox})};
-  mutex other{strict, "orders"};
-  EXPECT_NE(failure_of([&] { (void)other.try_acquire_for(20s); }).code, std::error_code{});
+  client inbox_client{proxy.url(), with_long_timeouts({.wake = wake::inbox})};
+  mutex inbox_mutex{inbox_client, "orders"};
+  EXPECT_NE(failure_of([&] { (void)inbox_mutex.try_acquire_for(20s); }).code, std::error_code{});
 }
 
 }  // namespace

@@ -1,5 +1,4 @@
-/// A sentinel that says what the test tells it to: a server with pub/sub behind a proxy that answers
-/// SENTINEL.
+/// A sentinel whose answers the test sets: a server with pub/sub behind a proxy that answers SENTINEL.
 #pragma once
 
 #include "support/eventually.hpp"
@@ -15,38 +14,40 @@
 
 namespace holdfast::test {
 
-/// Watches a master named "mymaster". Of several, each has to be told of the others.
+/// Watches a master named "mymaster". Each of several sentinels has to be given its peers.
 class scripted_sentinel {
  public:
-  struct word {
+  /// The master that a sentinel names.
+  struct report {
     std::string host = "127.0.0.1";
     std::uint16_t port = 0;
-    int epoch = 0;  ///< of the failover that this is from
+    int epoch = 0;  ///< of the failover that made it the master
   };
 
-  explicit scripted_sentinel(word first, std::string id = "1") : id_{std::move(id)}, says_{std::move(first)} {
+  explicit scripted_sentinel(report first, std::string id = "1")
+      : id_{std::move(id)}, report_{std::move(first)} {
     proxy_.decide([this](request const& r) {
       return r.name == "SENTINEL" ? fate::answer(answer(r.words.at(1))) : fate::pass();
     });
   }
 
   [[nodiscard]] std::string address() const { return proxy_.address(); }
-  /// How often it was asked for all that it knows.
-  [[nodiscard]] std::size_t asked() const {
+  /// How often a client has queried all that it knows.
+  [[nodiscard]] std::size_t queries() const {
     std::scoped_lock const hold{guard_};
-    return asked_;
+    return queries_;
   }
 
-  void say(word what) {
+  void set_report(report next) {
     std::scoped_lock const hold{guard_};
-    says_ = std::move(what);
+    report_ = std::move(next);
   }
-  /// So that a majority is one of them all.
-  void meet(std::vector<std::string> others) {
+  /// A majority is then one of this sentinel and its peers together.
+  void set_peers(std::vector<std::string> peers) {
     std::scoped_lock const hold{guard_};
-    others_ = std::move(others);
+    peers_ = std::move(peers);
   }
-  /// To all who listen, of whom there must be one; whatever it says when asked.
+  /// Announces a new master to all subscribers, whatever the report says. Throws when there is no subscriber.
   void announce(std::string const& old_address, std::string const& new_address) {
     auto raw = server_.raw();
     auto message = "mymaster " + old_address + " " + new_address;
@@ -54,44 +55,44 @@ class scripted_sentinel {
     if (!eventually([&] { return raw.command({"PUBLISH", "+switch-master", message}).integer > 0; }))
       throw std::runtime_error{"nobody listens to the sentinel"};
   }
-  [[nodiscard]] bool is_heard() {
+  [[nodiscard]] bool has_subscriber() {
     auto raw = server_.raw();
     return eventually(
         [&] { return raw.command({"PUBSUB", "NUMSUB", "+switch-master"}).elements.at(1).integer > 0; });
   }
 
  private:
-  static std::string text(std::string const& what) {
-    return "$" + std::to_string(what.size()) + "\r\n" + what + "\r\n";
+  static std::string text(std::string const& value) {
+    return "$" + std::to_string(value.size()) + "\r\n" + value + "\r\n";
   }
   static std::string list(std::vector<std::string> const& all) {
     auto bytes = "*" + std::to_string(all.size()) + "\r\n";
-    for (auto const& one : all) bytes += text(one);
+    for (auto const& element : all) bytes += text(element);
     return bytes;
   }
 
-  std::string answer(std::string const& about) {
+  std::string answer(std::string const& query) {
     std::scoped_lock const hold{guard_};
-    if (about == "MYID") return text(id_);
-    if (about == "GET-MASTER-ADDR-BY-NAME") return list({says_.host, std::to_string(says_.port)});
-    if (about == "MASTER") return list({"name", "mymaster", "config-epoch", std::to_string(says_.epoch)});
-    if (about != "SENTINELS") return "*0\r\n";
-    ++asked_;  // the last of its questions
-    auto bytes = "*" + std::to_string(others_.size()) + "\r\n";
-    for (auto const& one : others_) {
-      auto const colon = one.find(':');
-      bytes += list({"ip", one.substr(0, colon), "port", one.substr(colon + 1), "runid", "id of " + one});
+    if (query == "MYID") return text(id_);
+    if (query == "GET-MASTER-ADDR-BY-NAME") return list({report_.host, std::to_string(report_.port)});
+    if (query == "MASTER") return list({"name", "mymaster", "config-epoch", std::to_string(report_.epoch)});
+    if (query != "SENTINELS") return "*0\r\n";
+    ++queries_;  // a client sends this query last
+    auto bytes = "*" + std::to_string(peers_.size()) + "\r\n";
+    for (auto const& peer : peers_) {
+      auto const colon = peer.find(':');
+      bytes += list({"ip", peer.substr(0, colon), "port", peer.substr(colon + 1), "runid", "id of " + peer});
     }
     return bytes;
   }
 
   mutable std::mutex guard_;
   std::string const id_;
-  word says_;
-  std::vector<std::string> others_;
-  std::size_t asked_ = 0;
+  report report_;
+  std::vector<std::string> peers_;
+  std::size_t queries_ = 0;
   redis_server server_;
-  flaky_proxy proxy_{server_.socket_path()};  // last: its thread uses all the others
+  flaky_proxy proxy_{server_.socket_path()};  // last: its thread uses all members above
 };
 
 }  // namespace holdfast::test

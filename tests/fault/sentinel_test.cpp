@@ -16,16 +16,16 @@ namespace {
 using testing::HasSubstr;
 using testing::SizeIs;
 
-lock_options const busy_watchdog{.ttl = 30s, .renew_every = 100ms};
+lock_options const frequent_renewal{.ttl = 30s, .renew_every = 100ms};
 
-/// On a machine with more to do than it can, a failover takes its time.
-constexpr auto patience = 40s;
+/// A failover takes long on an overloaded machine.
+constexpr auto failover_time = 40s;
 
 class sentinel : public testing::Test {
  protected:
   explicit sentinel(sentinel_options options = {}) : servers_{std::move(options)} {}
 
-  /// Whatever is written from now on the replicas don't get, until they are thawed.
+  /// The replicas get no write from now on, until they are thawed.
   void stop_replication() {
     auto& master = servers_.master();
     for (std::size_t i = 0; i != servers_.size(); ++i) {
@@ -38,9 +38,9 @@ class sentinel : public testing::Test {
   }
   [[nodiscard]] bool renews_again() {
     auto const before = redis_.stats().renewals;
-    return eventually(patience, [&] { return redis_.stats().renewals > before + 2; });
+    return eventually(failover_time, [&] { return redis_.stats().renewals > before + 2; });
   }
-  /// By a client that has nothing to do with the others.
+  /// Asks with a client of its own.
   [[nodiscard]] bool is_busy(std::string const& name) {
     client other{servers_.url()};
     mutex m{other, name};
@@ -48,39 +48,39 @@ class sentinel : public testing::Test {
   }
 
   sentinel_servers servers_;
-  log_lines lines_;
-  client redis_{servers_.url(), {.log = lines_.hook()}};
+  log_lines log_;
+  client redis_{servers_.url(), {.log = log_.hook()}};
 };
 
 TEST_F(sentinel, lock_that_all_replicas_have_outlives_the_master) {
-  auto options = busy_watchdog;
+  auto options = frequent_renewal;
   options.replicas = 2;
   mutex m{redis_, "orders", options};
-  auto const mine = acknowledged(m);
-  auto& old = servers_.master();
-  old.kill9();
-  ASSERT_TRUE(servers_.wait_for_another_master(old, patience));
+  auto const lease = acknowledged(m);
+  auto& old_master = servers_.master();
+  old_master.kill9();
+  ASSERT_TRUE(servers_.wait_for_another_master(old_master, failover_time));
   EXPECT_TRUE(renews_again());
-  EXPECT_TRUE(mine.valid());
-  EXPECT_EQ(servers_.master().raw().get("orders"), mine.owner());
+  EXPECT_TRUE(lease.valid());
+  EXPECT_EQ(servers_.master().raw().get("orders"), lease.owner());
   EXPECT_TRUE(is_busy("orders"));
   EXPECT_EQ(redis_.stats().lost, 0u);
 }
 
 TEST_F(sentinel, frozen_master_is_left_and_not_believed_when_it_is_thawed) {
-  auto options = busy_watchdog;
+  auto options = frequent_renewal;
   options.replicas = 2;
   mutex m{redis_, "orders", options};
-  auto mine = acknowledged(m);
-  auto const token = mine.token();
-  auto& old = servers_.master();
-  old.freeze();
-  ASSERT_TRUE(servers_.wait_for_another_master(old, patience));
+  auto lease = acknowledged(m);
+  auto const token = lease.token();
+  auto& old_master = servers_.master();
+  old_master.freeze();
+  ASSERT_TRUE(servers_.wait_for_another_master(old_master, failover_time));
   EXPECT_TRUE(renews_again());
-  old.thaw();
+  old_master.thaw();
   EXPECT_TRUE(renews_again());
-  EXPECT_TRUE(mine.valid());
-  EXPECT_EQ(mine.release(), release_result::released);
+  EXPECT_TRUE(lease.valid());
+  EXPECT_EQ(lease.release(), release_result::released);
   mutex again{redis_, "orders"};
   auto const next = again.acquire();
   EXPECT_GT(next.token(), token);
@@ -88,198 +88,199 @@ TEST_F(sentinel, frozen_master_is_left_and_not_believed_when_it_is_thawed) {
 }
 
 TEST_F(sentinel, failover_is_heard_of_though_the_line_to_the_old_master_just_says_nothing) {
-  client patient{servers_.url(), {.reply_timeout = 10min, .wake = wake::poll}};  // nothing else would tell
-  mutex m{patient, "orders", busy_watchdog};
-  auto const mine = m.acquire();
+  client redis{servers_.url(), {.reply_timeout = 10min, .wake = wake::poll}};  // nothing else would report it
+  mutex m{redis, "orders", frequent_renewal};
+  auto const lease = m.acquire();
   ASSERT_TRUE(servers_.wait_until_replicated());
-  auto& old = servers_.master();
-  old.freeze();
-  ASSERT_TRUE(servers_.wait_for_another_master(old, patience));
-  auto const before = patient.stats().renewals;
-  EXPECT_TRUE(eventually(patience, [&] { return patient.stats().renewals > before; }));
-  EXPECT_TRUE(mine.valid());
-  old.thaw();
+  auto& old_master = servers_.master();
+  old_master.freeze();
+  ASSERT_TRUE(servers_.wait_for_another_master(old_master, failover_time));
+  auto const before = redis.stats().renewals;
+  EXPECT_TRUE(eventually(failover_time, [&] { return redis.stats().renewals > before; }));
+  EXPECT_TRUE(lease.valid());
+  old_master.thaw();
 }
 
 TEST_F(sentinel, waiters_go_on_waiting_at_the_new_master) {
-  client second{servers_.url()};
-  mutex m{redis_, "orders", busy_watchdog};
-  mutex theirs{second, "orders"};
-  fair_mutex in_order{redis_, "queue", busy_watchdog};
-  fair_mutex theirs_in_order{second, "queue"};
-  auto mine = m.acquire();
-  auto mine_in_order = in_order.acquire();
-  auto const before = mine.token();
-  waiter waits{theirs};
-  ASSERT_TRUE(eventually([&] { return second.stats().waits == 1; }));
+  client other{servers_.url()};
+  mutex m{redis_, "orders", frequent_renewal};
+  mutex other_mutex{other, "orders"};
+  fair_mutex fair{redis_, "queue", frequent_renewal};
+  fair_mutex other_fair{other, "queue"};
+  auto lease = m.acquire();
+  auto fair_lease = fair.acquire();
+  auto const before = lease.token();
+  waiter next{other_mutex};
+  ASSERT_TRUE(eventually([&] { return other.stats().waits == 1; }));
   ASSERT_TRUE(servers_.wait_until_replicated());
   servers_.failover();
   EXPECT_TRUE(renews_again());
-  EXPECT_TRUE(mine.valid());
-  EXPECT_FALSE(waits.done());
-  mine.release();
-  ASSERT_TRUE(eventually(patience, [&] { return waits.done(); }));
-  EXPECT_GT(waits.take().token(), before);
-  EXPECT_TRUE(mine_in_order.valid());
-  mine_in_order.release();
-  EXPECT_TRUE(theirs_in_order.try_acquire_for(patience).has_value());
+  EXPECT_TRUE(lease.valid());
+  EXPECT_FALSE(next.done());
+  lease.release();
+  ASSERT_TRUE(eventually(failover_time, [&] { return next.done(); }));
+  EXPECT_GT(next.take().token(), before);
+  EXPECT_TRUE(fair_lease.valid());
+  fair_lease.release();
+  EXPECT_TRUE(other_fair.try_acquire_for(failover_time).has_value());
 }
 
 TEST_F(sentinel, lock_that_no_replica_has_is_lost_and_told_and_tokens_grow_all_the_same) {
-  mutex m{redis_, "orders", busy_watchdog};
-  mutex once{redis_, "once", {.ttl = 10min, .watchdog = false}};
+  mutex m{redis_, "orders", frequent_renewal};
+  mutex unrenewed_mutex{redis_, "once", {.ttl = 10min, .watchdog = false}};
   stop_replication();
-  auto const mine = m.acquire();
-  auto const unrenewed = once.acquire();
-  auto& old = servers_.master();
-  old.kill9();
+  auto const lease = m.acquire();
+  auto const unrenewed = unrenewed_mutex.acquire();
+  auto& old_master = servers_.master();
+  old_master.kill9();
   thaw_replicas();
-  ASSERT_TRUE(servers_.wait_for_another_master(old, patience));
-  EXPECT_TRUE(eventually(patience,
-                         [&] { return mine.lost().stop_requested() && unrenewed.lost().stop_requested(); }));
-  EXPECT_EQ(mine.lost_because(), loss_cause::key_gone);
+  ASSERT_TRUE(servers_.wait_for_another_master(old_master, failover_time));
+  EXPECT_TRUE(eventually(failover_time,
+                         [&] { return lease.lost().stop_requested() && unrenewed.lost().stop_requested(); }));
+  EXPECT_EQ(lease.lost_because(), loss_cause::key_gone);
   EXPECT_EQ(unrenewed.lost_because(), loss_cause::key_gone);
   client other{servers_.url()};
-  mutex theirs{other, "orders"};
-  EXPECT_GT(theirs.acquire().token(), mine.token());
+  mutex other_mutex{other, "orders"};
+  EXPECT_GT(other_mutex.acquire().token(), lease.token());
 }
 
 TEST_F(sentinel, waiter_of_a_lock_that_was_lost_with_the_master_gets_it) {
-  client second{servers_.url()};
+  client other{servers_.url()};
   mutex m{redis_, "orders", {.ttl = 10min}};
-  mutex theirs{second, "orders"};
+  mutex other_mutex{other, "orders"};
   stop_replication();
-  auto const mine = m.acquire();
-  waiter waits{theirs};
-  ASSERT_TRUE(eventually([&] { return second.stats().waits == 1; }));
-  auto& old = servers_.master();
-  old.kill9();
+  auto const lease = m.acquire();
+  waiter next{other_mutex};
+  ASSERT_TRUE(eventually([&] { return other.stats().waits == 1; }));
+  auto& old_master = servers_.master();
+  old_master.kill9();
   thaw_replicas();
-  ASSERT_TRUE(eventually(patience, [&] { return waits.done(); }));
-  EXPECT_GT(waits.take().token(), mine.token());
-  EXPECT_TRUE(eventually(patience, [&] { return mine.lost().stop_requested(); }))
+  ASSERT_TRUE(eventually(failover_time, [&] { return next.done(); }));
+  EXPECT_GT(next.take().token(), lease.token());
+  EXPECT_TRUE(eventually(failover_time, [&] { return lease.lost().stop_requested(); }))
       << "by its first question to the new master, not by a renewal minutes later";
 }
 
 TEST_F(sentinel, release_that_was_lost_with_the_master_is_repeated_at_the_next) {
   mutex m{redis_, "orders", {.ttl = 10min}};
-  auto mine = m.acquire();
+  auto lease = m.acquire();
   ASSERT_TRUE(servers_.wait_until_replicated());
-  auto& old = servers_.master();
+  auto& old_master = servers_.master();
   stop_replication();
-  EXPECT_EQ(mine.release(), release_result::released);
-  old.kill9();
+  EXPECT_EQ(lease.release(), release_result::released);
+  old_master.kill9();
   thaw_replicas();
-  ASSERT_TRUE(servers_.wait_for_another_master(old, patience));
-  EXPECT_TRUE(eventually(patience, [&] { return !is_busy("orders"); }));
+  ASSERT_TRUE(servers_.wait_for_another_master(old_master, failover_time));
+  EXPECT_TRUE(eventually(failover_time, [&] { return !is_busy("orders"); }));
 }
 
 TEST_F(sentinel, planned_failover_leaves_no_lock_that_nobody_has) {
   std::deque<mutex> locks;
   for (auto i = 0; i != 16; ++i)
     locks.emplace_back(redis_, "orders:" + std::to_string(i), lock_options{.ttl = 10min});
-  std::atomic<bool> over = false;
-  std::jthread const planned{[&] {
+  std::atomic<bool> done = false;
+  std::jthread const failover{[&] {
     servers_.failover();
-    over = true;
+    done = true;
   }};
-  // Some are held at any time; so are some at the moment of which the new master knows.
-  while (!over) {
-    std::vector<lease> mine;
-    for (auto& one : locks) {
+  // Some locks are held at any time, so also at the moment of which the new master has the data.
+  while (!done) {
+    std::vector<lease> leases;
+    for (auto& m : locks) {
       try {
-        if (auto got = one.try_acquire_for(patience)) mine.push_back(std::move(*got));
-      } catch (error const& nobody_serves) {
-        EXPECT_EQ(nobody_serves.code(), errc::unreachable) << nobody_serves.what();
+        if (auto acquired = m.try_acquire_for(failover_time)) leases.push_back(std::move(*acquired));
+      } catch (error const& unavailable) {
+        EXPECT_EQ(unavailable.code(), errc::unreachable) << unavailable.what();
       }
     }
   }
-  // Its releases were more than it remembers; what is left of them is its own, and in its way.
-  for (auto& one : locks) EXPECT_TRUE(one.try_acquire_for(patience));
-  for (auto const& one : locks) EXPECT_TRUE(eventually(patience, [&] { return !is_busy(one.name()); }));
+  // The client released more locks than it remembers. The keys that are left are its own, and in its way.
+  for (auto& m : locks) EXPECT_TRUE(m.try_acquire_for(failover_time));
+  for (auto const& m : locks) EXPECT_TRUE(eventually(failover_time, [&] { return !is_busy(m.name()); }));
 }
 
 TEST_F(sentinel, dead_and_frozen_sentinels_are_done_without) {
   servers_.sentinel(2).kill9();
   client redis{servers_.url()};
-  mutex m{redis, "orders", busy_watchdog};
-  auto const mine = m.acquire();
+  mutex m{redis, "orders", frequent_renewal};
+  auto const lease = m.acquire();
   ASSERT_TRUE(servers_.wait_until_replicated());
-  auto& old = servers_.master();
-  old.kill9();
-  ASSERT_TRUE(servers_.wait_for_another_master(old, patience));
-  EXPECT_TRUE(eventually(patience, [&] { return servers_.master().raw().pttl("orders") > 29'000; }));
-  EXPECT_TRUE(mine.valid());
+  auto& old_master = servers_.master();
+  old_master.kill9();
+  ASSERT_TRUE(servers_.wait_for_another_master(old_master, failover_time));
+  EXPECT_TRUE(eventually(failover_time, [&] { return servers_.master().raw().pttl("orders") > 29'000; }));
+  EXPECT_TRUE(lease.valid());
 
   servers_.sentinel(0).freeze();
   EXPECT_TRUE(is_busy("orders")) << "by the word of the only one that is left";
 }
 
-/// It hears of both in their order when it is thawed, and announces each.
+/// When it is thawed it gets both failovers in order, and announces each.
 TEST_F(sentinel, that_was_frozen_through_two_failovers_takes_nobody_back) {
-  auto options = busy_watchdog;
+  auto options = frequent_renewal;
   options.replicas = 2;
   mutex m{redis_, "orders", options};
-  auto const mine = acknowledged(m);
+  auto const lease = acknowledged(m);
   servers_.sentinel(2).freeze();
   servers_.failover();
   EXPECT_TRUE(renews_again());
   ASSERT_TRUE(servers_.wait_until_replicated());
   servers_.failover();
   EXPECT_TRUE(renews_again());
-  auto& now = servers_.master();
-  auto const moves = lines_.of(log_level::info).size();
-  auto& late = servers_.sentinel(2);
-  late.thaw();
-  ASSERT_TRUE(eventually(patience, [&] {
-    auto const said = late.ask({"SENTINEL", "GET-MASTER-ADDR-BY-NAME", servers_.name()});
-    return said.elements.size() == 2 && said.elements[1].text == std::to_string(now.port());
+  auto& new_master = servers_.master();
+  auto const moves = log_.of(log_level::info).size();
+  auto& thawed = servers_.sentinel(2);
+  thawed.thaw();
+  ASSERT_TRUE(eventually(failover_time, [&] {
+    auto const reply = thawed.ask({"SENTINEL", "GET-MASTER-ADDR-BY-NAME", servers_.name()});
+    return reply.elements.size() == 2 && reply.elements[1].text == std::to_string(new_master.port());
   }));
   EXPECT_TRUE(renews_again());
-  EXPECT_TRUE(mine.valid());
+  EXPECT_TRUE(lease.valid());
   EXPECT_EQ(redis_.stats().lost, 0u);
-  EXPECT_EQ(now.raw().get("orders"), mine.owner());
-  EXPECT_THAT(lines_.of(log_level::info), SizeIs(moves)) << "nobody went anywhere";
+  EXPECT_EQ(new_master.raw().get("orders"), lease.owner());
+  EXPECT_THAT(log_.of(log_level::info), SizeIs(moves)) << "nobody went anywhere";
 }
 
 TEST_F(sentinel, others_are_known_from_the_one_that_the_url_names) {
   client redis{"redis+sentinel://" + servers_.sentinel(0).address() + "/" + servers_.name()};
-  mutex m{redis, "orders", busy_watchdog};
-  auto const mine = m.acquire();
+  mutex m{redis, "orders", frequent_renewal};
+  auto const lease = m.acquire();
   ASSERT_TRUE(servers_.wait_until_replicated());
   servers_.sentinel(0).kill9();
-  auto& old = servers_.master();
-  old.kill9();
-  ASSERT_TRUE(servers_.wait_for_another_master(old, patience));
-  EXPECT_TRUE(eventually(patience, [&] { return servers_.master().raw().pttl("orders") > 29'000; }));
-  EXPECT_TRUE(mine.valid());
+  auto& old_master = servers_.master();
+  old_master.kill9();
+  ASSERT_TRUE(servers_.wait_for_another_master(old_master, failover_time));
+  EXPECT_TRUE(eventually(failover_time, [&] { return servers_.master().raw().pttl("orders") > 29'000; }));
+  EXPECT_TRUE(lease.valid());
 }
 
 TEST_F(sentinel, unknown_master_is_named_and_so_are_those_that_there_are) {
   auto url = servers_.url();
   url.replace(url.rfind('/') + 1, std::string::npos, "orders-db");
   client redis{url};
-  auto const wrong = failure_of([&] { redis.connect(); });
-  EXPECT_EQ(wrong.code, errc::bad_url);
-  EXPECT_THAT(wrong.what, HasSubstr("the sentinels know no master \"orders-db\"; they know \"mymaster\""));
+  auto const failure = failure_of([&] { redis.connect(); });
+  EXPECT_EQ(failure.code, errc::bad_url);
+  EXPECT_THAT(failure.message,
+              HasSubstr("the sentinels know no master \"orders-db\"; they know \"mymaster\""));
 }
 
 TEST_F(sentinel, url_of_a_sentinel_that_says_it_is_a_server_gets_advice) {
-  auto const to = servers_.sentinel(0).address();
-  client redis{"redis://" + to};
+  auto const address = servers_.sentinel(0).address();
+  client redis{"redis://" + address};
   mutex m{redis, "orders"};
-  auto const wrong = failure_of([&] { (void)m.try_acquire(); });
-  EXPECT_THAT(wrong.what, HasSubstr("redis+sentinel://host:26379/NAME"));
-  auto const with_db = failure_of([&] { client{"redis://" + to + "/3"}.connect(); });
-  EXPECT_THAT(with_db.what, HasSubstr("redis+sentinel://host:26379/NAME"));
+  auto const failure = failure_of([&] { (void)m.try_acquire(); });
+  EXPECT_THAT(failure.message, HasSubstr("redis+sentinel://host:26379/NAME"));
+  auto const with_db = failure_of([&] { client{"redis://" + address + "/3"}.connect(); });
+  EXPECT_THAT(with_db.message, HasSubstr("redis+sentinel://host:26379/NAME"));
 }
 
 TEST_F(sentinel, replica_refuses_with_advice_how_to_find_the_master) {
   client redis{"redis://" + servers_.replica().address()};
   mutex m{redis, "orders"};
-  auto const wrong = failure_of([&] { (void)m.try_acquire(); });
-  EXPECT_EQ(wrong.code, errc::refused);
-  EXPECT_THAT(wrong.what, HasSubstr("redis+sentinel://"));
+  auto const failure = failure_of([&] { (void)m.try_acquire(); });
+  EXPECT_EQ(failure.code, errc::refused);
+  EXPECT_THAT(failure.message, HasSubstr("redis+sentinel://"));
 }
 
 class guarded_sentinel : public sentinel {
@@ -288,46 +289,46 @@ class guarded_sentinel : public sentinel {
 };
 
 TEST_F(guarded_sentinel, passwords_of_both_are_told_apart) {
-  mutex m{redis_, "orders", busy_watchdog};
-  auto const mine = m.acquire();
+  mutex m{redis_, "orders", frequent_renewal};
+  auto const lease = m.acquire();
   ASSERT_TRUE(servers_.wait_until_replicated());
   servers_.failover();
   EXPECT_TRUE(renews_again());
-  EXPECT_TRUE(mine.valid());
+  EXPECT_TRUE(lease.valid());
 
-  auto const refused = [&](std::string from, std::string const& to) {
+  auto const failure_with = [&](std::string from, std::string const& to) {
     auto url = servers_.url();
     url.replace(url.find(from), from.size(), to);
     return failure_of([&] { client{url}.connect(); });
   };
-  auto const of_sentinels = refused("sentinel_password=watch", "sentinel_password=wrong");
+  auto const of_sentinels = failure_with("sentinel_password=watch", "sentinel_password=wrong");
   EXPECT_EQ(of_sentinels.code, errc::unauthorized);
-  EXPECT_THAT(of_sentinels.what, HasSubstr("sentinel_password="));
-  EXPECT_THAT(of_sentinels.what, testing::Not(HasSubstr("wrong;")));
-  auto const without = refused("?sentinel_password=watch", "");
-  EXPECT_EQ(without.code, errc::unauthorized);
-  EXPECT_THAT(without.what, HasSubstr("sentinel_password="));
-  EXPECT_EQ(refused(":data@", ":wrong@").code, errc::unauthorized);
+  EXPECT_THAT(of_sentinels.message, HasSubstr("sentinel_password="));
+  EXPECT_THAT(of_sentinels.message, testing::Not(HasSubstr("wrong;")));
+  auto const without_password = failure_with("?sentinel_password=watch", "");
+  EXPECT_EQ(without_password.code, errc::unauthorized);
+  EXPECT_THAT(without_password.message, HasSubstr("sentinel_password="));
+  EXPECT_EQ(failure_with(":data@", ":wrong@").code, errc::unauthorized);
 }
 
 TEST(sentinels, that_cannot_be_reached_are_listed) {
-  closed_port const nobody;
-  closed_port const nobody_either;
-  auto const one = std::to_string(nobody.number());
-  auto const other = std::to_string(nobody_either.number());
-  client redis{"redis+sentinel://127.0.0.1:" + one + ",127.0.0.1:" + other + "/mymaster"};
-  auto const wrong = failure_of([&] { redis.connect(); });
-  EXPECT_EQ(wrong.code, errc::unreachable);
-  EXPECT_THAT(wrong.what, HasSubstr("127.0.0.1:" + one));
-  EXPECT_THAT(wrong.what, HasSubstr("127.0.0.1:" + other));
+  closed_port const first;
+  closed_port const second;
+  auto const first_port = std::to_string(first.number());
+  auto const second_port = std::to_string(second.number());
+  client redis{"redis+sentinel://127.0.0.1:" + first_port + ",127.0.0.1:" + second_port + "/mymaster"};
+  auto const failure = failure_of([&] { redis.connect(); });
+  EXPECT_EQ(failure.code, errc::unreachable);
+  EXPECT_THAT(failure.message, HasSubstr("127.0.0.1:" + first_port));
+  EXPECT_THAT(failure.message, HasSubstr("127.0.0.1:" + second_port));
 }
 
 TEST(sentinels, that_hold_data_are_none) {
   auto const server = redis_server::with({.on = server_options::listen::tcp});
   client redis{"redis+sentinel://" + server.address() + "/mymaster"};
-  auto const wrong = failure_of([&] { redis.connect(); });
-  EXPECT_EQ(wrong.code, errc::bad_url);
-  EXPECT_THAT(wrong.what, HasSubstr("is no sentinel but a server with data: use redis://127.0.0.1:"));
+  auto const failure = failure_of([&] { redis.connect(); });
+  EXPECT_EQ(failure.code, errc::bad_url);
+  EXPECT_THAT(failure.message, HasSubstr("is no sentinel but a server with data: use redis://127.0.0.1:"));
 }
 
 }  // namespace

@@ -11,131 +11,132 @@ class server_fault : public fault {
 
 TEST_F(server_fault, tells_the_holder_no_later_than_its_deadline_when_the_server_is_frozen) {
   mutex m{redis_, "orders", {.ttl = 1500ms}};
-  in_one_round_of(8, [&] {
-    auto mine = m.acquire();
+  passes_in_one_round_of(8, [&] {
+    auto lease = m.acquire();
     auto const renewals = redis_.stats().renewals;
-    ASSERT_TRUE(eventually([&] { return redis_.stats().renewals > renewals || !mine.valid(); }));
-    std::atomic<std::int64_t> told = 0;
-    mine.on_lost([&](loss_cause) { told = boot_now(); });
+    ASSERT_TRUE(eventually([&] { return redis_.stats().renewals > renewals || !lease.valid(); }));
+    std::atomic<std::int64_t> reported_at = 0;
+    lease.on_lost([&](loss_cause) { reported_at = boot_now(); });
     server_.freeze();
-    // Renewals that were answered before may move it.
+    // Renewals that were answered before may move the deadline.
     auto last_valid = boot_now();
     auto deadline = last_valid;
-    for (auto now = last_valid; mine.valid(); now = boot_now()) {
+    for (auto now = last_valid; lease.valid(); now = boot_now()) {
       last_valid = now;
-      deadline = std::max(deadline, now + mine.remaining().count());
+      deadline = std::max(deadline, now + lease.remaining().count());
     }
-    EXPECT_TRUE(eventually([&] { return mine.lost().stop_requested(); }));
+    EXPECT_TRUE(eventually([&] { return lease.lost().stop_requested(); }));
     server_.thaw();
     EXPECT_LE(last_valid, deadline);
-    EXPECT_FALSE(mine.valid());
-    EXPECT_EQ(mine.lost_because(), loss_cause::unreachable);
-    EXPECT_TRUE(eventually([&] { return told != 0; }));
-    EXPECT_GE(told, deadline - 2'000'000) << "told before its time, more than the millisecond that it may be";
-    EXPECT_LT(told - deadline, 200'000'000) << "the rest is this machine's scheduling";
+    EXPECT_FALSE(lease.valid());
+    EXPECT_EQ(lease.lost_because(), loss_cause::unreachable);
+    EXPECT_TRUE(eventually([&] { return reported_at != 0; }));
+    EXPECT_GE(reported_at, deadline - 2'000'000)
+        << "told before its time, more than the millisecond that it may be";
+    EXPECT_LT(reported_at - deadline, 200'000'000) << "the rest is this machine's scheduling";
   });
 }
 
 TEST_F(server_fault, keeps_the_lease_valid_through_its_whole_time_when_the_server_is_away_for_less) {
   mutex m{redis_, "orders", {.ttl = 60s, .renew_every = 200ms}};
-  auto mine = m.acquire();
+  auto lease = m.acquire();
   server_.freeze();
-  EXPECT_TRUE(always(1s, [&] { return mine.valid(); }));
+  EXPECT_TRUE(always(1s, [&] { return lease.valid(); }));
   server_.thaw();
   auto const renewals = redis_.stats().renewals;
   EXPECT_TRUE(eventually([&] { return redis_.stats().renewals > renewals; }));
-  EXPECT_TRUE(mine.valid());
-  EXPECT_EQ(mine.release(), release_result::released);
+  EXPECT_TRUE(lease.valid());
+  EXPECT_EQ(lease.release(), release_result::released);
 }
 
 TEST_F(server_fault, lets_nobody_in_before_the_frozen_holder_s_deadline) {
   mutex m{redis_, "orders", {.ttl = 1500ms}};
   client other{server_.url()};
-  mutex theirs{other, "orders", {.ttl = 1500ms}};
-  auto mine = m.acquire();
-  waiter next{theirs};
+  mutex other_mutex{other, "orders", {.ttl = 1500ms}};
+  auto lease = m.acquire();
+  waiter next{other_mutex};
   ASSERT_TRUE(eventually([&] { return other.stats().waits >= 1 || next.done(); }));
   server_.freeze();
-  EXPECT_TRUE(eventually([&] { return !mine.valid(); }));
+  EXPECT_TRUE(eventually([&] { return !lease.valid(); }));
   server_.thaw();
   ASSERT_TRUE(eventually([&] { return next.done(); }));
   EXPECT_TRUE(next.take().valid());
-  EXPECT_FALSE(mine.valid());
+  EXPECT_FALSE(lease.valid());
 }
 
 TEST_F(server_fault, loses_the_lease_at_its_deadline_when_the_server_is_killed) {
   mutex m{redis_, "orders", {.ttl = 1s}};
-  auto mine = m.acquire();
-  auto const token = mine.token();
+  auto lease = m.acquire();
+  auto const token = lease.token();
   server_.kill9();
-  EXPECT_TRUE(eventually([&] { return mine.lost().stop_requested(); }));
-  EXPECT_EQ(mine.lost_because(), loss_cause::unreachable);
-  EXPECT_EQ(mine.release(), release_result::lost);
+  EXPECT_TRUE(eventually([&] { return lease.lost().stop_requested(); }));
+  EXPECT_EQ(lease.lost_because(), loss_cause::unreachable);
+  EXPECT_EQ(lease.release(), release_result::lost);
   server_.start();
-  auto const got = m.try_acquire_for(20s);
-  ASSERT_TRUE(got);
-  EXPECT_GT(got->token(), token) << "tokens grow across an empty restart";
+  auto const next_lease = m.try_acquire_for(20s);
+  ASSERT_TRUE(next_lease);
+  EXPECT_GT(next_lease->token(), token) << "tokens grow across an empty restart";
 }
 
 TEST_F(server_fault, tells_that_the_key_is_gone_after_an_empty_restart) {
   mutex m{redis_, "orders", {.ttl = 60s, .renew_every = 200ms}};
-  auto mine = m.acquire();
+  auto lease = m.acquire();
   server_.kill9();
   server_.start();
-  EXPECT_TRUE(eventually([&] { return mine.lost().stop_requested(); }));
-  EXPECT_EQ(mine.lost_because(), loss_cause::key_gone);
+  EXPECT_TRUE(eventually([&] { return lease.lost().stop_requested(); }));
+  EXPECT_EQ(lease.lost_because(), loss_cause::key_gone);
 }
 
-/// Long before anything would be renewed.
+/// Long before any renewal is due.
 TEST_F(server_fault, tells_all_that_is_gone_as_soon_as_an_empty_server_is_back) {
   mutex renewed{redis_, "orders", {.ttl = 10min}};
   mutex limited{redis_, "twice", {.ttl = 10min, .max_renewals = 2}};
   mutex fixed{redis_, "once", {.ttl = 10min, .watchdog = false}};
-  auto const one = renewed.acquire();
-  auto const two = limited.acquire();
-  auto const three = fixed.acquire();
+  auto const renewed_lease = renewed.acquire();
+  auto const limited_lease = limited.acquire();
+  auto const fixed_lease = fixed.acquire();
   server_.kill9();
   server_.start();
-  for (auto const* const mine : {&one, &two, &three}) {
-    EXPECT_TRUE(eventually([&] { return mine->lost().stop_requested(); }));
-    EXPECT_EQ(mine->lost_because(), loss_cause::key_gone);
+  for (auto const* const lost_lease : {&renewed_lease, &limited_lease, &fixed_lease}) {
+    EXPECT_TRUE(eventually([&] { return lost_lease->lost().stop_requested(); }));
+    EXPECT_EQ(lost_lease->lost_because(), loss_cause::key_gone);
   }
 }
 
 TEST_F(server_fault, asks_about_what_is_held_whenever_its_connection_broke) {
   mutex renewed{redis_, "orders", {.ttl = 10min}};
   mutex limited{redis_, "twice", {.ttl = 10min, .max_renewals = 2}};
-  auto mine = renewed.acquire();
-  auto also = limited.acquire();
+  auto lease = renewed.acquire();
+  auto limited_lease = limited.acquire();
   for (std::uint64_t round = 1; round <= 3; ++round) {
     raw_.kill_clients("normal");
     EXPECT_TRUE(eventually([&] { return redis_.stats().renewals == round; })) << "which doesn't use up two";
   }
-  EXPECT_TRUE(mine.valid());
-  EXPECT_TRUE(also.valid());
-  EXPECT_EQ(mine.release(), release_result::released);
-  EXPECT_EQ(also.release(), release_result::released);
+  EXPECT_TRUE(lease.valid());
+  EXPECT_TRUE(limited_lease.valid());
+  EXPECT_EQ(lease.release(), release_result::released);
+  EXPECT_EQ(limited_lease.release(), release_result::released);
 }
 
 /// Thousands at a time, in commands of hundreds.
 TEST_F(server_fault, asks_about_many_leases_in_few_requests) {
   constexpr std::size_t many = 10'000;
   flaky_proxy proxy{server_.socket_path()};
-  client redis{proxy.url(), unhurried()};
+  client redis{proxy.url(), with_long_timeouts()};
   std::mutex guard;
-  std::vector<lease> all;
+  std::vector<lease> leases;
   std::vector<std::unique_ptr<mutex>> locks;
   for (std::size_t i = 0; i != many; ++i) {
     locks.push_back(
         std::make_unique<mutex>(redis, "orders:" + std::to_string(i), lock_options{.ttl = 10min}));
-    locks.back()->async_acquire([&](std::optional<lease> got, std::exception_ptr) {
+    locks.back()->async_acquire([&](std::optional<lease> acquired, std::exception_ptr) {
       std::scoped_lock const hold{guard};
-      if (got) all.push_back(std::move(*got));
+      if (acquired) leases.push_back(std::move(*acquired));
     });
   }
   ASSERT_TRUE(eventually(60s, [&] {
     std::scoped_lock const hold{guard};
-    return all.size() == many;
+    return leases.size() == many;
   }));
   proxy.forget();
   proxy.cut_all();
@@ -146,9 +147,9 @@ TEST_F(server_fault, asks_about_many_leases_in_few_requests) {
 
 TEST_F(server_fault, lets_a_waiter_wait_through_an_empty_restart) {
   client holder{server_.url()};
-  mutex held{holder, "orders", {.ttl = 60s}};
+  mutex holder_mutex{holder, "orders", {.ttl = 60s}};
   mutex m{redis_, "orders"};
-  auto const mine = held.acquire();
+  auto const lease = holder_mutex.acquire();
   waiter next{m};
   ASSERT_TRUE(eventually([&] { return redis_.stats().waits == 1; }));
   server_.kill9();
@@ -177,32 +178,32 @@ class persistent_server : public fault {
 TEST_F(persistent_server, finds_holder_and_waiter_where_they_were_after_a_restart) {
   client other{server_.url()};
   mutex m{redis_, "orders", {.ttl = 60s, .renew_every = 200ms}};
-  mutex theirs{other, "orders"};
-  auto mine = m.acquire();
-  auto const token = mine.token();
-  waiter next{theirs};
+  mutex other_mutex{other, "orders"};
+  auto lease = m.acquire();
+  auto const token = lease.token();
+  waiter next{other_mutex};
   ASSERT_TRUE(eventually([&] { return other.stats().waits == 1; }));
   server_.kill9();
   server_.start();
   auto const renewals = redis_.stats().renewals;
   ASSERT_TRUE(eventually([&] { return redis_.stats().renewals > renewals; }));
-  EXPECT_TRUE(mine.valid());
+  EXPECT_TRUE(lease.valid());
   EXPECT_FALSE(next.done());
-  EXPECT_EQ(mine.release(), release_result::released);
+  EXPECT_EQ(lease.release(), release_result::released);
   ASSERT_TRUE(eventually([&] { return next.done(); }));
   EXPECT_GT(next.take().token(), token);
-  EXPECT_TRUE(comes_clean());
+  EXPECT_TRUE(nothing_left_behind());
 }
 
 TEST_F(persistent_server, resolves_a_release_that_was_under_way_when_it_died) {
   mutex m{redis_, "orders", {.ttl = 60s}};
-  auto mine = m.acquire();
+  auto lease = m.acquire();
   server_.kill9();
   std::atomic<int> outcome = -1;
-  mine.async_release([&](release_result r) { outcome = static_cast<int>(r); });
+  lease.async_release([&](release_result r) { outcome = static_cast<int>(r); });
   server_.start();
   ASSERT_TRUE(eventually([&] { return outcome >= 0; }));
-  EXPECT_TRUE(comes_clean());
+  EXPECT_TRUE(nothing_left_behind());
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-/// The fixtures of several servers, tested without the library: what they claim to be, they are.
+/// The fixtures of several servers, tested without the library.
 #include "support/cluster_servers.hpp"
 #include "support/eventually.hpp"
 #include "support/independent_servers.hpp"
@@ -21,21 +21,21 @@ TEST(sentinel_servers, are_a_master_and_replicas_that_follow) {
 
 TEST(sentinel_servers, fail_over_on_request) {
   sentinel_servers servers;
-  auto const& old = servers.master();
+  auto const& old_master = servers.master();
   servers.failover();
-  EXPECT_NE(&servers.master(), &old);
+  EXPECT_NE(&servers.master(), &old_master);
   EXPECT_EQ(servers.master().role(), "master");
-  EXPECT_TRUE(eventually([&] { return old.role() == "slave"; }));
+  EXPECT_TRUE(eventually([&] { return old_master.role() == "slave"; }));
 }
 
 TEST(sentinel_servers, choose_another_master_when_it_is_frozen) {
   sentinel_servers servers{{.password = "data", .sentinel_password = "watch"}};
   EXPECT_NE(servers.url().find("redis+sentinel://:data@127.0.0.1:"), std::string::npos);
-  auto& old = servers.master();
-  old.freeze();
-  ASSERT_TRUE(servers.wait_for_another_master(old));
-  old.thaw();
-  EXPECT_TRUE(eventually([&] { return old.role() == "slave"; }));
+  auto& old_master = servers.master();
+  old_master.freeze();
+  ASSERT_TRUE(servers.wait_for_another_master(old_master));
+  old_master.thaw();
+  EXPECT_TRUE(eventually([&] { return old_master.role() == "slave"; }));
 }
 
 TEST(cluster_servers, serve_all_slots_and_move_one) {

@@ -9,26 +9,26 @@
 namespace holdfast::test {
 namespace {
 
-/// Counts how acquisitions end, each of which gives back at once.
+/// Counts the outcomes of acquisitions, each of which releases at once.
 struct outcomes {
   std::atomic<int> served = 0;
   std::atomic<int> failed = 0;
 
-  void try_with(multi_mutex& m) {
-    m.async_acquire([this](std::optional<multi_lease> got, std::exception_ptr const& why) {
-      ++(got && !why ? served : failed);
+  void acquire_async(multi_mutex& m) {
+    m.async_acquire([this](std::optional<multi_lease> acquired, std::exception_ptr const& failure) {
+      ++(acquired && !failure ? served : failed);
     });
   }
-  void block_for(multi_mutex& m) {
-    auto const wrong = failure_of([&] { m.acquire().release(); });
-    ++(wrong.code ? failed : served);
+  void acquire_blocking(multi_mutex& m) {
+    auto const failure = failure_of([&] { m.acquire().release(); });
+    ++(failure.code ? failed : served);
   }
   [[nodiscard]] bool none() const { return served + failed == 0; }
 };
 
 class several_servers_fault : public testing::Test {
  protected:
-  /// The second is the one that is asked when the first has been got.
+  /// The client requests the lock of the first server first, then that of the second.
   several_servers_fault() {
     if (second_->url() < first_->url()) std::swap(first_, second_);
   }
@@ -40,55 +40,57 @@ class several_servers_fault : public testing::Test {
 };
 
 TEST_F(several_servers_fault, is_waited_out_by_who_waits_and_nothing_is_held_meanwhile) {
-  client one{first_->url(), impatient()};
-  client two{second_->url(), impatient()};
-  multi_mutex m{{{one, "x"}, {two, "y"}}};
+  client first_client{first_->url(), impatient()};
+  client second_client{second_->url(), impatient()};
+  multi_mutex m{{{first_client, "x"}, {second_client, "y"}}};
   EXPECT_TRUE(eventually([&] { return !failure_of([&] { m.acquire().release(); }).code; }));
   second_->kill9();
-  outcomes all;
+  outcomes results;
   {
-    all.try_with(m);
-    std::jthread const thread{[&] { all.block_for(m); }};
-    EXPECT_TRUE(always(5s, [&] { return all.none(); })) << "for longer than connect_timeout, twice";
-    mutex alone{one, "x"};
-    EXPECT_TRUE(alone.try_acquire_for(20s).has_value());
+    results.acquire_async(m);
+    std::jthread const thread{[&] { results.acquire_blocking(m); }};
+    EXPECT_TRUE(always(5s, [&] { return results.none(); })) << "for longer than connect_timeout, twice";
+    mutex single_mutex{first_client, "x"};
+    EXPECT_TRUE(single_mutex.try_acquire_for(20s).has_value());
     second_->start();
-    EXPECT_TRUE(eventually([&] { return all.served == 2; }));
+    EXPECT_TRUE(eventually([&] { return results.served == 2; }));
   }
-  EXPECT_EQ(all.failed, 0);
+  EXPECT_EQ(results.failed, 0);
 }
 
 TEST_F(several_servers_fault, keeps_nobody_beyond_its_time_who_wants_one_of_the_names_alone) {
-  outcomes all;
-  std::atomic<int> asked = 0;
-  std::atomic<int> ended = 0;
-  flaky_proxy to_one{first_->socket_path()};
-  flaky_proxy to_other{second_->socket_path()};
-  auto& before = to_one.url() < to_other.url() ? to_one : to_other;
-  auto& behind = &before == &to_one ? to_other : to_one;
-  client one{before.url(), impatient()};
-  client two{behind.url(), impatient()};
+  outcomes results;
+  std::atomic<int> requests = 0;
+  std::atomic<int> done = 0;
+  flaky_proxy first_proxy{first_->socket_path()};
+  flaky_proxy second_proxy{second_->socket_path()};
+  auto& earlier = first_proxy.url() < second_proxy.url() ? first_proxy : second_proxy;
+  auto& later = &earlier == &first_proxy ? second_proxy : first_proxy;
+  client first_client{earlier.url(), impatient()};
+  client second_client{later.url(), impatient()};
   for (auto const& server : {first_.get(), second_.get()}) server->raw().command({"SET", "y", "of others"});
-  EXPECT_TRUE((mutex{two, "z"}.try_acquire_for(20s))) << "and the server knows the script";
-  // Its second name is busy; so it asks for that one first, and waits, and is never answered again.
-  behind.decide([&](request const& r) { return r.has("y") && ++asked > 1 ? fate::swallow() : fate::pass(); });
-  multi_mutex m{{{one, "x"}, {two, "y"}}};
-  all.try_with(m);
-  ASSERT_TRUE(eventually([&] { return asked > 1; }));
-  mutex alone{two, "y"};
-  auto const tries = 20;
-  for (auto i = 0; i < tries; ++i) {
-    alone.async_try_acquire_for(500ms, [&](std::optional<lease>, std::exception_ptr const&) { ++ended; });
+  EXPECT_TRUE((mutex{second_client, "z"}.try_acquire_for(20s))) << "and the server knows the script";
+  // The second name is busy. So the client requests that name first and waits, and gets no further answer.
+  later.decide(
+      [&](request const& r) { return r.has("y") && ++requests > 1 ? fate::swallow() : fate::pass(); });
+  multi_mutex m{{{first_client, "x"}, {second_client, "y"}}};
+  results.acquire_async(m);
+  ASSERT_TRUE(eventually([&] { return requests > 1; }));
+  mutex single_mutex{second_client, "y"};
+  auto const attempts = 20;
+  for (auto i = 0; i < attempts; ++i) {
+    single_mutex.async_try_acquire_for(500ms,
+                                       [&](std::optional<lease>, std::exception_ptr const&) { ++done; });
     std::this_thread::sleep_for(100ms);  // at each moment between two connections
   }
-  EXPECT_TRUE(eventually([&] { return ended == tries; })) << ended;
-  EXPECT_TRUE(all.none());
+  EXPECT_TRUE(eventually([&] { return done == attempts; })) << done;
+  EXPECT_TRUE(results.none());
 }
 
 TEST_F(several_servers_fault, is_told_to_who_only_tries_or_whose_time_is_up) {
-  client one{first_->url(), impatient()};
-  client two{second_->url(), impatient()};
-  multi_mutex m{{{one, "x"}, {two, "y"}}};
+  client first_client{first_->url(), impatient()};
+  client second_client{second_->url(), impatient()};
+  multi_mutex m{{{first_client, "x"}, {second_client, "y"}}};
   EXPECT_TRUE(eventually([&] { return !failure_of([&] { m.acquire().release(); }).code; }));
   second_->kill9();
   EXPECT_EQ(failure_of([&] { (void)m.try_acquire(); }).code, errc::unreachable);
@@ -96,10 +98,10 @@ TEST_F(several_servers_fault, is_told_to_who_only_tries_or_whose_time_is_up) {
 }
 
 TEST_F(several_servers_fault, is_told_when_nobody_has_ever_reached_that_server) {
-  closed_port const nobody;
-  client here{first_->url()};
-  client nowhere{"redis://127.0.0.1:" + std::to_string(nobody.number()), impatient()};
-  multi_mutex m{{{here, "x"}, {nowhere, "y"}}};
+  closed_port const unused;
+  client first_client{first_->url()};
+  client unreachable_client{"redis://127.0.0.1:" + std::to_string(unused.number()), impatient()};
+  multi_mutex m{{{first_client, "x"}, {unreachable_client, "y"}}};
   EXPECT_EQ(failure_of([&] { (void)m.acquire(); }).code, errc::unreachable);
 }
 

@@ -1,4 +1,4 @@
-/// The tools of the fault tests: what they claim to do to a server or network, they do.
+/// The tools of the fault tests do to a server or network what their names say.
 #include "support/eventually.hpp"
 #include "support/flaky_proxy.hpp"
 #include "support/judge.hpp"
@@ -82,17 +82,16 @@ TEST(flaky_proxy, delivers_late_what_a_connection_carried_that_has_ended) {
   flaky_proxy proxy{server.socket_path()};
   raw_redis redis{path_in(proxy.url())};
   auto direct = server.raw();
-  for (auto const& what : {fate::hold_back(), fate::hold_back(100ms)}) {
+  for (auto const& effect : {fate::hold_back(), fate::hold_back(100ms)}) {
     direct.del("k");
-    proxy.once([](request const& r) { return r.name == "SET"; }, what);
+    proxy.once([](request const& r) { return r.name == "SET"; }, effect);
     EXPECT_THROW(redis.command({"SET", "k", "v"}), std::runtime_error);
-    if (what.delay > 1s) {
+    if (effect.delay > 1s) {
       EXPECT_EQ(proxy.held_back(), 1);
       EXPECT_FALSE(direct.exists("k"));
       proxy.deliver();
     }
-    EXPECT_TRUE(eventually([&] { return proxy.held_back() == 0; }));
-    EXPECT_EQ(direct.get("k"), "v");
+    EXPECT_TRUE(eventually([&] { return proxy.held_back() == 0 && direct.get("k") == "v"; }));
   }
 }
 
@@ -110,8 +109,7 @@ TEST(flaky_proxy, keeps_what_comes_behind_a_request_with_it) {
   proxy.hold_back_all();
   EXPECT_TRUE(eventually([&] { return proxy.connections() == 0; }));
   proxy.deliver();
-  EXPECT_TRUE(eventually([&] { return proxy.held_back() == 0; }));
-  EXPECT_EQ(direct.get("l"), "w");
+  EXPECT_TRUE(eventually([&] { return proxy.held_back() == 0 && direct.get("l") == "w"; }));
 }
 
 TEST(flaky_proxy, answers_in_the_place_of_the_server_and_in_order) {
@@ -165,7 +163,7 @@ TEST(flaky_proxy, listens_on_a_port_too) {
   flaky_proxy proxy{server.socket_path()};
   client redis{"redis://" + proxy.address()};
   mutex lock{redis, "orders"};
-  auto const mine = lock.acquire();
+  auto const lease = lock.acquire();
   EXPECT_TRUE(server.raw().exists("orders"));
   EXPECT_GE(proxy.count("EVALSHA") + proxy.count("EVAL"), 1u);
 }
@@ -185,9 +183,9 @@ TEST(flaky_proxy, swallows_messages_only) {
 
 TEST(rounds, pass_with_one_that_is_fine_and_fail_with_none) {
   auto rounds = 0;
-  in_one_round_of(5, [&] { EXPECT_EQ(++rounds, 3); });
+  passes_in_one_round_of(5, [&] { EXPECT_EQ(++rounds, 3); });
   EXPECT_EQ(rounds, 3);
-  auto const never_fine = [&] { in_one_round_of(5, [&] { ASSERT_EQ(++rounds, 0); }); };
+  auto const never_fine = [&] { passes_in_one_round_of(5, [&] { ASSERT_EQ(++rounds, 0); }); };
   round_results const results{never_fine};
   EXPECT_FALSE(results.fine());
   EXPECT_EQ(rounds, 8);
@@ -195,17 +193,17 @@ TEST(rounds, pass_with_one_that_is_fine_and_fail_with_none) {
 
 TEST(rounds, are_repeated_only_if_they_take_too_long) {
   auto rounds = 0;
-  auto const quick = [&] { unless_it_takes(1h, [&] { EXPECT_EQ(++rounds, 2); }); };
+  auto const quick = [&] { retry_if_slower_than(1h, [&] { EXPECT_EQ(++rounds, 2); }); };
   round_results const results{quick};
   EXPECT_FALSE(results.fine());
   EXPECT_EQ(rounds, 1);
-  unless_it_takes(0s, [&] { EXPECT_EQ(++rounds, 3); });
+  retry_if_slower_than(0s, [&] { EXPECT_EQ(++rounds, 3); });
   EXPECT_EQ(rounds, 3);
 }
 
 TEST(closed_port, refuses_connections) {
-  closed_port const nobody;
-  client redis{"redis://127.0.0.1:" + std::to_string(nobody.number()), {.connect_timeout = 100ms}};
+  closed_port const port;
+  client redis{"redis://127.0.0.1:" + std::to_string(port.number()), {.connect_timeout = 100ms}};
   EXPECT_THROW(redis.connect(), error);
 }
 

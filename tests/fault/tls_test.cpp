@@ -1,4 +1,4 @@
-/// TLS with a certificate authority of our own, right and wrong.
+/// TLS with a private certificate authority, with right and wrong certificates.
 #include "fault.hpp"
 
 #include <thread>
@@ -22,20 +22,20 @@ class tls : public fault {
 };
 
 TEST_F(tls, locks_and_hands_over) {
-  client one{server_.url(), unhurried()};
-  client two{url("localhost", "?ca=" + server_.ca_file()), unhurried()};
-  mutex first{one, "orders"};
-  mutex second{two, "orders"};
-  auto mine = first.acquire();
+  client first_client{server_.url(), with_long_timeouts()};
+  client second_client{url("localhost", "?ca=" + server_.ca_file()), with_long_timeouts()};
+  mutex first{first_client, "orders"};
+  mutex second{second_client, "orders"};
+  auto lease = first.acquire();
   waiter next{second};
-  ASSERT_TRUE(eventually([&] { return two.stats().waits == 1; }));
-  EXPECT_EQ(mine.release(), release_result::released);
+  ASSERT_TRUE(eventually([&] { return second_client.stats().waits == 1; }));
+  EXPECT_EQ(lease.release(), release_result::released);
   ASSERT_TRUE(eventually([&] { return next.done(); }));
   EXPECT_EQ(next.take().release(), release_result::released);
 }
 
 TEST_F(tls, serves_many_threads_on_one_connection) {
-  client redis{server_.url(), unhurried()};
+  client redis{server_.url(), with_long_timeouts()};
   std::vector<std::jthread> threads;
   for (auto i = 0; i < 6; ++i) {
     threads.emplace_back([&, i] {
@@ -44,13 +44,13 @@ TEST_F(tls, serves_many_threads_on_one_connection) {
     });
   }
   threads.clear();
-  EXPECT_TRUE(comes_clean());
+  EXPECT_TRUE(nothing_left_behind());
 }
 
 TEST_F(tls, refuses_a_certificate_of_an_unknown_authority) {
   auto const f = try_to_connect(url("127.0.0.1", ""));
   EXPECT_EQ(f.code, errc::unreachable) << f;
-  EXPECT_TRUE(f.says("certificate")) << f;
+  EXPECT_TRUE(f.mentions("certificate")) << f;
 }
 
 TEST_F(tls, refuses_a_certificate_for_another_host) {
@@ -68,23 +68,23 @@ TEST_F(tls, shows_its_own_certificate_to_a_server_that_asks_for_one) {
   for (auto const* const version : {"TLSv1.3", "TLSv1.2"}) {
     SCOPED_TRACE(version);
     raw_.command({"CONFIG", "SET", "tls-protocols", version});
-    auto const without = try_to_connect(server_.url());
-    EXPECT_EQ(without.code, errc::unreachable) << without;
-    EXPECT_TRUE(without.says("cert=FILE&key=FILE")) << without;
-    auto const wrong =
+    auto const without_certificate = try_to_connect(server_.url());
+    EXPECT_EQ(without_certificate.code, errc::unreachable) << without_certificate;
+    EXPECT_TRUE(without_certificate.mentions("cert=FILE&key=FILE")) << without_certificate;
+    auto const untrusted =
         try_to_connect(server_.url() + "&cert=" + stranger.cert_file() + "&key=" + stranger.key_file());
-    EXPECT_EQ(wrong.code, errc::unreachable) << wrong;
-    EXPECT_TRUE(wrong.says("doesn't trust cert=" + stranger.cert_file())) << wrong;
-    auto const with =
+    EXPECT_EQ(untrusted.code, errc::unreachable) << untrusted;
+    EXPECT_TRUE(untrusted.mentions("doesn't trust cert=" + stranger.cert_file())) << untrusted;
+    auto const trusted =
         try_to_connect(server_.url() + "&cert=" + server_.cert_file() + "&key=" + server_.key_file(), 20s);
-    EXPECT_EQ(with.code, std::error_code{}) << with;
+    EXPECT_EQ(trusted.code, std::error_code{}) << trusted;
   }
 }
 
 TEST_F(tls, names_a_file_that_cannot_be_read) {
   auto const f = try_to_connect(url("127.0.0.1", "?ca=/nonexistent/ca.crt"));
   EXPECT_EQ(f.code, errc::bad_url) << f;
-  EXPECT_TRUE(f.says("/nonexistent/ca.crt")) << f;
+  EXPECT_TRUE(f.mentions("/nonexistent/ca.crt")) << f;
 }
 
 TEST_F(tls, fails_against_a_server_without_it) {
@@ -95,14 +95,14 @@ TEST_F(tls, fails_against_a_server_without_it) {
 }
 
 TEST_F(tls, survives_the_end_of_its_connections) {
-  client redis{server_.url(), unhurried()};
+  client redis{server_.url(), with_long_timeouts()};
   mutex m{redis, "orders"};
   for (auto round = 0; round < 5; ++round) {
-    auto mine = m.acquire();
+    auto lease = m.acquire();
     raw_.kill_clients("normal");
-    EXPECT_EQ(mine.release(), release_result::released);
+    EXPECT_EQ(lease.release(), release_result::released);
   }
-  EXPECT_TRUE(comes_clean());
+  EXPECT_TRUE(nothing_left_behind());
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-/// What the tests of Holdfast beside Redisson share: both on one server, and signs of who waits there.
+/// Shared by the tests of Holdfast beside Redisson: both on one server, and checks for waiters.
 #pragma once
 
 #include "interop.hpp"
@@ -17,30 +17,32 @@
 
 namespace holdfast::test {
 
-/// What a slow machine may take. Well below the 30 s of a lease, so that whoever waits within it was woken.
-inline constexpr auto patience = 20s;
-/// What ours are ready to wait, so that a last look at its end comes too late to pass for a message.
-inline constexpr auto long_enough = 60s;
+/// The time allowed to a slow machine. Well below the 30 s of a lease: a waiter that returns within it was
+/// woken.
+inline constexpr auto time_limit = 20s;
+/// The time limit of Holdfast's own waiters. Long, so that the last check at its end can't pass for a
+/// message.
+inline constexpr auto acquire_timeout = 60s;
 
-/// Something that waits while the test goes on.
+/// Runs a waiter while the test goes on.
 template <class Wait>
-[[nodiscard]] auto meanwhile(Wait wait) {
+[[nodiscard]] auto run_async(Wait wait) {
   return std::async(std::launch::async, std::move(wait));
 }
 
 template <class Result>
-[[nodiscard]] bool is_over(std::future<Result> const& waiting) {
+[[nodiscard]] bool is_done(std::future<Result> const& waiting) {
   return waiting.wait_for(0s) == std::future_status::ready;
 }
 
-/// What came of it, long before whoever waits would have looked by itself. Throws when nothing did.
+/// The result of a waiter, long before it would have checked again by itself. Throws if there is none.
 template <class Result>
-Result soon(std::future<Result>& waiting, std::chrono::seconds at_most = patience) {
+Result await_result(std::future<Result>& waiting, std::chrono::seconds at_most = time_limit) {
   if (waiting.wait_for(at_most) != std::future_status::ready) throw std::runtime_error{"it waits still"};
   return waiting.get();
 }
 
-/// Skipped where Redisson's peers aren't there.
+/// Skipped if the peers with Redisson are not built.
 class beside_redisson : public interop {
  protected:
   void SetUp() override {
@@ -48,30 +50,31 @@ class beside_redisson : public interop {
   }
   [[nodiscard]] virtual redisson_version version() const = 0;
 
-  /// A process of ours that holds or waits, to be killed. `what` is a title of the registry.
-  [[nodiscard]] worker our_process(std::string_view what, std::string const& name,
-                                   std::chrono::milliseconds ttl) const {
-    return worker::session(url_, std::string{what}, name, ttl);
+  /// A Holdfast process that holds or waits, for tests that kill it. `subject_title` is a title of the
+  /// registry.
+  [[nodiscard]] worker holdfast_process(std::string_view subject_title, std::string const& name,
+                                        std::chrono::milliseconds ttl) const {
+    return worker::session(url_, std::string{subject_title}, name, ttl);
   }
 
-  /// So many processes listen on the channel, and sleep.
-  [[nodiscard]] bool listen(std::string const& channel, std::int64_t processes = 1) {
-    return eventually(patience, [&] { return subscribers(channel) == processes; }) && all_is_quiet();
+  /// Whether exactly `processes` processes listen on the channel, and sleep.
+  [[nodiscard]] bool are_listening(std::string const& channel, std::int64_t processes = 1) {
+    return eventually(time_limit, [&] { return subscribers(channel) == processes; }) && is_idle();
   }
 
-  /// Whoever waits looks once more when it listens: here nobody does so any more, and only a message or the
-  /// end of a time wakes it. The silence is shorter than that between two that are heard once in a second
-  /// each: a renewal, and a recheck, may go on.
-  [[nodiscard]] bool all_is_quiet() {
+  /// A waiter checks once more after it has subscribed. True when no waiter does so any more: only a message
+  /// or the end of a time wakes it. The silence is shorter than the pause between two commands that come once
+  /// a second each, so a renewal and a recheck may go on.
+  [[nodiscard]] bool is_idle() {
     auto const inbox = "holdfast_inbox:" + listening_.uuid();  // opened half a second late
     auto const opened = [&] { return listening_.stats().waiting_now == 0 || subscribers(inbox) == 1; };
-    return eventually(patience, opened) && eventually(patience, [&] {
+    return eventually(time_limit, opened) && eventually(time_limit, [&] {
              auto const before = commands_run();
              return always(300ms, [&] { return commands_run() == before; });
            });
   }
 
-  /// Other than by which we look.
+  /// Without the commands of this check itself.
   [[nodiscard]] std::uint64_t commands_run() {
     std::uint64_t all = 0;
     for (auto const& [command, calls] : raw_.command_counts()) {
@@ -81,9 +84,9 @@ class beside_redisson : public interop {
   }
 
   std::string url_ = server_.url() + "?wire=redisson";
-  client redis_{url_, unhurried()};
-  /// Wakes by messages: what it would see by itself comes too late.
-  client listening_{url_, unhurried({.recheck = 30s})};
+  client redis_{url_, with_long_timeouts()};
+  /// Wakes by messages only: its next check by itself comes too late.
+  client listening_{url_, with_long_timeouts({.recheck = 30s})};
 };
 
 /// Run with each version.

@@ -14,11 +14,11 @@ TEST_F(redisson_example, has_each_order_shipped_once_whoever_comes_first) {
   if (!peer::is_prepared(folder_of(redisson_version::current))) GTEST_SKIP() << not_prepared;
   temporary_folder const folder;
   auto const book = folder / "book.txt";
-  environment const where{{"HOLDFAST_URL", server_.url()}};
+  environment const variables{{"HOLDFAST_URL", server_.url()}};
   process java{{"java", "-cp", HOLDFAST_PEERS "/redisson-current/lib/*",
                 HOLDFAST_SOURCE_DIR "/examples/redisson/Orders.java", book},
-               where};
-  process cpp{{HOLDFAST_ORDERS, book}, where};
+               variables};
+  process cpp{{HOLDFAST_ORDERS, book}, variables};
 
   EXPECT_EQ(cpp.wait(40s), 0) << cpp.err();
   EXPECT_EQ(java.wait(), 0) << java.err();

@@ -1,4 +1,4 @@
-/// What the tests of this folder share: a server that everybody reaches, and views of what is in it.
+/// Shared by the tests of this folder: a server that all processes reach, and views of its data.
 #pragma once
 
 #include "redisson.hpp"
@@ -17,9 +17,9 @@
 
 namespace holdfast::test {
 
-/// For the titles of tests, which take no dash.
-inline std::string name_of_peer(testing::TestParamInfo<std::string> const& of) {
-  auto name = of.param;
+/// For test titles, in which dashes are not allowed.
+inline std::string name_of_peer(testing::TestParamInfo<std::string> const& info) {
+  auto name = info.param;
   std::replace(name.begin(), name.end(), '-', '_');
   return name;
 }
@@ -45,8 +45,8 @@ class interop : public testing::Test {
   [[nodiscard]] std::int64_t subscribers(std::string const& channel) {
     return raw_.command({"PUBSUB", "NUMSUB", channel}).elements.at(1).integer;
   }
-  /// Less the marks that Redisson leaves of an unlock, for a moment or for a while, and what Holdfast keeps
-  /// beside its locks.
+  /// Without Redisson's marks of an unlock, which last a moment or longer, and without the keys that Holdfast
+  /// keeps beside its locks.
   [[nodiscard]] std::vector<std::string> keys() {
     auto all = raw_.keys();
     std::erase_if(all, [](auto const& key) {
@@ -59,14 +59,14 @@ class interop : public testing::Test {
   raw_redis raw_ = server_.raw();
 
  private:
-  std::vector<std::string> texts(std::vector<std::string> const& question) {
+  std::vector<std::string> texts(std::vector<std::string> const& arguments) {
     std::vector<std::string> all;
-    for (auto const& element : raw_.command(question).elements) all.push_back(element.text);
+    for (auto const& element : raw_.command(arguments).elements) all.push_back(element.text);
     return all;
   }
 };
 
-/// Skipped where Redisson's peers aren't there.
+/// Skipped if the peers with Redisson are not built.
 class with_redisson : public interop, public testing::WithParamInterface<redisson_version> {
  protected:
   void SetUp() override {

@@ -1,4 +1,4 @@
-/// The program of this folder's tests, which is also Holdfast's own process in a crowd.
+/// The program of this folder's tests. It is also the Holdfast process of tests with several processes.
 #include "support/worker.hpp"
 
 #include <gtest/gtest.h>
@@ -6,7 +6,7 @@
 #include <csignal>
 
 int main(int argc, char** argv) {
-  holdfast::test::become_worker_if_asked(argc, argv);
+  holdfast::test::run_worker_if_requested(argc, argv);
   std::signal(SIGPIPE, SIG_IGN);  // writing to a peer that was killed
   testing::InitGoogleTest(&argc, argv);
   return RUN_ALL_TESTS();

@@ -1,4 +1,5 @@
-/// Other people's locks, each in a process of its own that a test drives; peers/README.md has the protocol.
+/// Locks of other libraries, each in a process of its own that a test drives; peers/README.md has the
+/// protocol.
 #pragma once
 
 #include "support/cluster_servers.hpp"
@@ -21,16 +22,16 @@
 
 namespace holdfast::test {
 
-/// What a peer was asked to do, and its answer when that comes: comparing a call with a text waits for it.
+/// A request to a peer, and its answer when that comes: comparing a call with a text waits for the answer.
 ///
-///   EXPECT_EQ(theirs.try_lock(), "true");
-///   auto const waiting = theirs.by(2).lock();
+///   EXPECT_EQ(java_lock.try_lock(), "true");
+///   auto const waiting = java_lock.by(2).lock();
 ///   EXPECT_FALSE(waiting.is_answered());
 ///   EXPECT_EQ(waiting, "ok");
 class [[nodiscard]] call {
  public:
   [[nodiscard]] bool is_answered() const;
-  /// Throws std::runtime_error when none comes in time, or when the peer has ended.
+  /// Throws std::runtime_error if no answer comes in time, or if the peer has ended.
   std::string answer(std::chrono::milliseconds within = std::chrono::seconds{20}) const;
   [[nodiscard]] long long number() const { return std::stoll(answer()); }
 
@@ -45,24 +46,24 @@ class [[nodiscard]] call {
     std::map<int, std::string> by_id;
     bool gone = false;
   };
-  call(std::shared_ptr<answers> from, int id, std::string question)
-      : answers_{std::move(from)}, id_{id}, question_{std::move(question)} {}
+  call(std::shared_ptr<answers> from, int id, std::string request_text)
+      : answers_{std::move(from)}, id_{id}, request_{std::move(request_text)} {}
 
   std::shared_ptr<answers> answers_;
   int id_;
-  std::string question_;
+  std::string request_;
 };
 
-/// Where a peer finds Redis, in the words of peers/README.md. The servers must listen on TCP.
-class whereabouts {
+/// The location of Redis for a peer, in the words of peers/README.md. The servers must listen on TCP.
+class redis_location {
  public:
-  whereabouts(redis_server const& server);          // NOLINT(google-explicit-constructor): the usual case
-  whereabouts(independent_servers const& masters);  // NOLINT(google-explicit-constructor)
-  whereabouts(cluster_servers& cluster);            // NOLINT(google-explicit-constructor)
-  whereabouts(sentinel_servers& watched);           // NOLINT(google-explicit-constructor)
+  redis_location(redis_server const& server);          // NOLINT(google-explicit-constructor): the usual case
+  redis_location(independent_servers const& masters);  // NOLINT(google-explicit-constructor)
+  redis_location(cluster_servers& cluster);            // NOLINT(google-explicit-constructor)
+  redis_location(sentinel_servers& watched);           // NOLINT(google-explicit-constructor)
 
-  /// A cluster, where messages go to all nodes (Redisson's ShardedSubscriptionMode.OFF, and before 3.22).
-  [[nodiscard]] whereabouts without_shards() const;
+  /// A cluster in which messages go to all nodes (Redisson's ShardedSubscriptionMode.OFF, and before 3.22).
+  [[nodiscard]] redis_location without_shards() const;
 
   [[nodiscard]] std::string const& words() const { return words_; }
 
@@ -76,16 +77,16 @@ class peer {
  public:
   [[nodiscard]] static bool is_prepared(std::string const& name);
 
-  /// `name` is that of its folder in build/peers. Returns when the peer is ready.
-  peer(std::string const& name, whereabouts const& redis, std::vector<std::string> arguments = {});
+  /// `name` is the peer's folder in build/peers. Returns when the peer is ready.
+  peer(std::string const& name, redis_location const& redis, std::vector<std::string> arguments = {});
   ~peer();  ///< kills it
   peer(peer const&) = delete;
   peer& operator=(peer const&) = delete;
 
-  /// Calls of one `thread` run one after the other, those of different threads at once.
+  /// Calls of one `thread` run one after the other, calls of different threads run concurrently.
   template <class... Arguments>
-  call ask(int thread, std::string_view kind, std::string_view name, std::string_view verb,
-           Arguments const&... arguments) {
+  call request(int thread, std::string_view kind, std::string_view name, std::string_view verb,
+               Arguments const&... arguments) {
     return send(thread, {std::string{kind}, std::string{name}, std::string{verb}, word(arguments)...});
   }
 
@@ -110,19 +111,19 @@ class peer {
   std::jthread listener_;
 };
 
-/// What every peer has: a lock with a fixed lease.
+/// The lock that every peer has: with a fixed lease.
 class plain_lock {
  public:
-  plain_lock(peer& whose, std::string name, int thread = 1)
-      : peer_{&whose}, name_{std::move(name)}, thread_{thread} {}
+  plain_lock(peer& peer_process, std::string name, int thread = 1)
+      : peer_{&peer_process}, name_{std::move(name)}, thread_{thread} {}
 
   call try_lock(std::chrono::milliseconds wait, std::chrono::milliseconds lease) const {
-    return peer_->ask(thread_, "lock", name_, "try-lock", wait, lease);
+    return peer_->request(thread_, "lock", name_, "try-lock", wait, lease);
   }
-  call unlock() const { return peer_->ask(thread_, "lock", name_, "unlock"); }
-  /// Reads the counter and writes it, one higher: as two commands, under the lock, and again `times` times.
+  call unlock() const { return peer_->request(thread_, "lock", name_, "unlock"); }
+  /// Reads the counter and writes it, one higher: as two commands, under the lock, `times` times.
   call increment(std::string const& counter, int times, std::chrono::milliseconds lease) const {
-    return peer_->ask(thread_, "lock", name_, "increment", counter, times, lease);
+    return peer_->request(thread_, "lock", name_, "increment", counter, times, lease);
   }
 
  private:

@@ -1,4 +1,5 @@
-/// The plain wire: Holdfast's mutex and other people's `SET NX` locks of the same name exclude each other.
+/// The plain wire: Holdfast's mutex and the `SET NX` locks of other libraries on the same name exclude each
+/// other.
 #include "interop.hpp"
 
 #include <holdfast/client.hpp>
@@ -20,84 +21,85 @@ INSTANTIATE_TEST_SUITE_P(with, plain_wire, testing::Values("redsync", "redis-py"
                          name_of_peer);
 
 TEST_P(plain_wire, keeps_them_out_while_we_hold) {
-  peer them{GetParam(), server_};
+  peer peer_process{GetParam(), server_};
   client redis{server_.url()};
-  auto mine = mutex{redis, "orders", {.ttl = 10s}}.acquire();
-  EXPECT_EQ(plain_lock(them, "orders").try_lock(100ms, 10s), "false");
-  auto const waiting = plain_lock(them, "orders", 2).try_lock(15s, 10s);
+  auto lease = mutex{redis, "orders", {.ttl = 10s}}.acquire();
+  EXPECT_EQ(plain_lock(peer_process, "orders").try_lock(100ms, 10s), "false");
+  auto const waiting = plain_lock(peer_process, "orders", 2).try_lock(15s, 10s);
   EXPECT_TRUE(always(300ms, [&] { return !waiting.is_answered(); }));
-  EXPECT_EQ(mine.release(), release_result::released);
+  EXPECT_EQ(lease.release(), release_result::released);
   EXPECT_EQ(waiting, "true");
-  EXPECT_EQ(plain_lock(them, "orders", 2).unlock(), "ok");
+  EXPECT_EQ(plain_lock(peer_process, "orders", 2).unlock(), "ok");
   EXPECT_FALSE(raw_.exists("orders"));
 }
 
 TEST_P(plain_wire, keeps_us_out_while_they_hold) {
-  peer them{GetParam(), server_};
-  plain_lock const theirs{them, "orders"};
+  peer peer_process{GetParam(), server_};
+  plain_lock const peer_lock{peer_process, "orders"};
   client redis{server_.url()};
-  mutex ours{redis, "orders", {.ttl = 10s}};
-  EXPECT_EQ(theirs.try_lock(1s, 30s), "true");
-  EXPECT_FALSE(ours.try_acquire());
-  EXPECT_FALSE(ours.try_acquire_for(200ms));
-  EXPECT_EQ(theirs.unlock(), "ok");
-  EXPECT_TRUE(ours.try_acquire_for(20s));
+  mutex holdfast_lock{redis, "orders", {.ttl = 10s}};
+  EXPECT_EQ(peer_lock.try_lock(1s, 30s), "true");
+  EXPECT_FALSE(holdfast_lock.try_acquire());
+  EXPECT_FALSE(holdfast_lock.try_acquire_for(200ms));
+  EXPECT_EQ(peer_lock.unlock(), "ok");
+  EXPECT_TRUE(holdfast_lock.try_acquire_for(20s));
 }
 
 TEST_P(plain_wire, lets_us_in_when_their_lease_ends_after_a_crash) {
-  peer them{GetParam(), server_};
-  EXPECT_EQ(plain_lock(them, "orders").try_lock(1s, 1s), "true");
-  them.kill9();
+  peer peer_process{GetParam(), server_};
+  EXPECT_EQ(plain_lock(peer_process, "orders").try_lock(1s, 1s), "true");
+  peer_process.kill9();
   client redis{server_.url()};
   EXPECT_TRUE(mutex(redis, "orders", {.ttl = 10s}).try_acquire_for(20s));
 }
 
 TEST_P(plain_wire, lets_them_in_when_our_lease_ends_after_a_crash) {
-  peer them{GetParam(), server_};
-  auto ours = worker::session(server_.url(), "mutex_inbox", "orders", 4s);
-  EXPECT_EQ(ours.ask("acquire").rfind("held ", 0), 0u);
-  auto const waiting = plain_lock(them, "orders").try_lock(60s, 10s);
+  peer peer_process{GetParam(), server_};
+  auto holdfast_process = worker::session(server_.url(), "mutex_inbox", "orders", 4s);
+  EXPECT_EQ(holdfast_process.ask("acquire").rfind("held ", 0), 0u);
+  auto const waiting = plain_lock(peer_process, "orders").try_lock(60s, 10s);
   EXPECT_TRUE(always(5s, [&] { return !waiting.is_answered(); })) << "we renew";
-  ours.kill9();
+  holdfast_process.kill9();
   EXPECT_EQ(waiting, "true");
 }
 
 TEST_P(plain_wire, has_our_release_leave_what_they_took_over_alone) {
-  peer them{GetParam(), server_};
-  auto ours = worker::session(server_.url(), "mutex_inbox", "orders", 1s);
-  EXPECT_EQ(ours.ask("acquire").rfind("held ", 0), 0u);
-  ours.freeze();
-  EXPECT_EQ(plain_lock(them, "orders").try_lock(15s, 30s), "true");
+  peer peer_process{GetParam(), server_};
+  auto holdfast_process = worker::session(server_.url(), "mutex_inbox", "orders", 1s);
+  EXPECT_EQ(holdfast_process.ask("acquire").rfind("held ", 0), 0u);
+  holdfast_process.freeze();
+  EXPECT_EQ(plain_lock(peer_process, "orders").try_lock(15s, 30s), "true");
   auto const owner = raw_.get("orders");
-  ours.thaw();
-  EXPECT_EQ(ours.ask("release"), "ended " + code_word(release_result::lost));
+  holdfast_process.thaw();
+  EXPECT_EQ(holdfast_process.ask("release"), "ended " + code_word(release_result::lost));
   EXPECT_EQ(raw_.get("orders"), owner);
-  EXPECT_EQ(plain_lock(them, "orders").unlock(), "ok");
+  EXPECT_EQ(plain_lock(peer_process, "orders").unlock(), "ok");
 }
 
 class plain_crowd : public interop {};
 
 TEST_F(plain_crowd, loses_none_of_ten_thousand_increments_of_an_unprotected_counter) {
-  constexpr auto by_each_peer = 1000;
-  constexpr auto by_each_of_ours = 3500;
+  constexpr auto increments_per_peer = 1000;
+  constexpr auto increments_per_process = 3500;
   std::vector<std::unique_ptr<peer>> peers;
   for (auto const* name : {"redsync", "redis-py", "node-redlock"}) {
     if (!peer::is_prepared(name)) GTEST_SKIP() << not_prepared;
     peers.push_back(std::make_unique<peer>(name, server_));
   }
-  std::vector<call> theirs;
-  theirs.reserve(peers.size());
-  for (auto& one : peers) {
-    theirs.push_back(plain_lock(*one, "orders").increment("counter", by_each_peer, 20s));
+  std::vector<call> peer_runs;
+  peer_runs.reserve(peers.size());
+  for (auto& peer_process : peers) {
+    peer_runs.push_back(plain_lock(*peer_process, "orders").increment("counter", increments_per_peer, 20s));
   }
-  auto const ask = "increment " + server_.socket_path() + " counter " + std::to_string(by_each_of_ours);
+  auto const request =
+      "increment " + server_.socket_path() + " counter " + std::to_string(increments_per_process);
   auto first = worker::session(server_.url(), "mutex_inbox", "orders", 20s);
   auto second = worker::session(server_.url(), "mutex_inbox", "orders", 20s);
-  first.say(ask);
-  second.say(ask);
+  first.say(request);
+  second.say(request);
   EXPECT_EQ(first.hear(90s), "ok");
   EXPECT_EQ(second.hear(90s), "ok");
-  for (auto const& one : theirs) EXPECT_EQ(one.answer(90s), "ok");
+  for (auto const& run : peer_runs) EXPECT_EQ(run.answer(90s), "ok");
   EXPECT_EQ(raw_.get("counter"), "10000");
 }
 

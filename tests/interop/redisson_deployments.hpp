@@ -1,5 +1,5 @@
-/// What the tests of Holdfast beside Redisson share where there are several servers: both on all of them, and
-/// signs of who waits there.
+/// Shared by the tests of Holdfast beside Redisson on several servers: both on all of them, and checks for
+/// waiters.
 #pragma once
 
 #include "beside_redisson.hpp"
@@ -20,15 +20,15 @@ namespace holdfast::test {
 }
 [[nodiscard]] inline std::vector<redis_server*> masters_of(independent_servers& servers) {
   std::vector<redis_server*> running;
-  for (auto const& one : servers) {
-    if (one->runs()) running.push_back(one.get());
+  for (auto const& server : servers) {
+    if (server->runs()) running.push_back(server.get());
   }
   return running;
 }
 
-/// Skipped where Redisson's peers aren't there; `Other` is what else a test has as its parameter.
+/// Skipped if the peers with Redisson are not built. `Parameter` is the parameter of the tests.
 template <class Servers, class Parameter>
-class redisson_on : public testing::TestWithParam<Parameter> {
+class redisson_deployment : public testing::TestWithParam<Parameter> {
  protected:
   [[nodiscard]] virtual redisson_version version() const = 0;
 
@@ -36,36 +36,36 @@ class redisson_on : public testing::TestWithParam<Parameter> {
     if (!peer::is_prepared(folder_of(version()))) GTEST_SKIP() << not_prepared;
   }
 
-  /// So many processes listen on the channel at each master that has to do with it, and sleep.
-  [[nodiscard]] bool listen(std::string const& channel, std::int64_t processes = 1) {
-    return are_subscribed(channel, processes) && all_is_quiet();
+  /// Whether `processes` processes listen on the channel at each master concerned, and sleep.
+  [[nodiscard]] bool are_listening(std::string const& channel, std::int64_t processes = 1) {
+    return are_subscribed(channel, processes) && is_idle();
   }
 
-  /// So many processes listen, whether or not they ask meanwhile.
+  /// Whether `processes` processes listen, even if they still send requests.
   [[nodiscard]] bool are_subscribed(std::string const& channel, std::int64_t processes = 1) {
-    return eventually(patience, [&] { return fewest_subscribers(channel) >= processes; });
+    return eventually(time_limit, [&] { return fewest_subscribers(channel) >= processes; });
   }
 
-  /// One of ours waits, and sleeps. Half a second after it began to wait its client opens the channel on
-  /// which it is asked for what it holds, and has no more to say from then on.
-  [[nodiscard]] bool we_sleep() {
+  /// Whether a waiter of Holdfast sleeps. Half a second after it began to wait, its client opens the channel
+  /// for release requests, and sends nothing more from then on.
+  [[nodiscard]] bool holdfast_waiter_sleeps() {
     auto const inbox_is_open = [&] {
       return std::ranges::any_of(masters_of(servers_), [](auto* const master) {
         return !master->raw().command({"PUBSUB", "CHANNELS", "holdfast_inbox:*"}).elements.empty();
       });
     };
-    return eventually(patience, inbox_is_open) && all_is_quiet();
+    return eventually(time_limit, inbox_is_open) && is_idle();
   }
 
-  /// Nobody looks for its lock any more: who waits, sleeps.
-  [[nodiscard]] bool all_is_quiet() {
-    return eventually(patience, [&] {
+  /// Whether no process checks its lock any more: all waiters sleep.
+  [[nodiscard]] bool is_idle() {
+    return eventually(time_limit, [&] {
       auto const before = scripts_run();
       return always(300ms, [&] { return scripts_run() == before; });
     });
   }
 
-  /// Of all masters, less what stays on purpose.
+  /// The keys of all masters, without those that stay on purpose.
   [[nodiscard]] std::vector<std::string> keys() {
     std::vector<std::string> all;
     for (auto* const master : masters_of(servers_)) {
@@ -81,10 +81,11 @@ class redisson_on : public testing::TestWithParam<Parameter> {
   std::string url_ = servers_.url() + "?wire=redisson";
   client redis_{url_};
   client listening_{url_,
-                    {.recheck = 30s}};  ///< wakes by messages: what it would see by itself comes too late
+                    {.recheck = 30s}};  ///< wakes by messages only: its next check by itself comes too late
 
  private:
-  /// In a cluster messages about a lock go to the server that has it, or to all, who then all hear them.
+  /// In a cluster, messages about a lock go to its server, or to all servers: then all of them have the
+  /// listeners.
   [[nodiscard]] std::int64_t fewest_subscribers(std::string const& channel) {
     constexpr auto in_slots = std::is_same_v<Servers, cluster_servers>;
     std::vector<std::int64_t> counts;
@@ -97,7 +98,8 @@ class redisson_on : public testing::TestWithParam<Parameter> {
     return in_slots ? *std::ranges::max_element(counts) : *std::ranges::min_element(counts);
   }
 
-  /// Servers talk with each other, too; locks are taken and given back by scripts only.
+  /// Scripts only, since servers send each other commands too: locks are acquired and released by scripts
+  /// only.
   [[nodiscard]] std::uint64_t scripts_run() {
     std::uint64_t all = 0;
     for (auto* const master : masters_of(servers_)) {

@@ -1,5 +1,4 @@
-/// Redisson itself, without Holdfast: that each of the driver's commands does what docs/redisson.md builds
-/// on.
+/// Redisson itself, without Holdfast: each command of the driver behaves as docs/redisson.md presumes.
 #include "interop.hpp"
 
 namespace holdfast::test {
@@ -21,24 +20,24 @@ INSTANTIATE_TEST_SUITE_P(all, redisson_locks,
 
 TEST_P(redisson_locks, are_hashes_that_count_the_holds_of_an_owner) {
   redisson java{server_, GetParam(), 3s};
-  auto const theirs = java.lock("orders");
-  EXPECT_EQ(theirs.owner().rfind(java.id() + ':', 0), 0u);
-  EXPECT_EQ(theirs.lock(), "ok");
-  EXPECT_EQ(theirs.try_lock(), "true");
-  EXPECT_THAT(hash("orders"), ElementsAre(Pair(theirs.owner(), "2")));
+  auto const java_lock = java.lock("orders");
+  EXPECT_EQ(java_lock.owner().rfind(java.id() + ':', 0), 0u);
+  EXPECT_EQ(java_lock.lock(), "ok");
+  EXPECT_EQ(java_lock.try_lock(), "true");
+  EXPECT_THAT(hash("orders"), ElementsAre(Pair(java_lock.owner(), "2")));
   EXPECT_THAT(raw_.pttl("orders"), AllOf(Gt(0), Le(3000)));
-  EXPECT_EQ(theirs.hold_count(), "2");
-  EXPECT_EQ(theirs.is_held(), "true");
-  EXPECT_THAT(theirs.ttl().number(), AllOf(Gt(0), Le(3000)));
-  EXPECT_EQ(theirs.by(2).is_held(), "false");
-  EXPECT_EQ(theirs.by(2).is_locked(), "true");
-  EXPECT_EQ(theirs.by(2).try_lock(), "false");
-  EXPECT_EQ(theirs.by(2).unlock().answer().rfind("error IllegalMonitorStateException: ", 0), 0u);
-  EXPECT_EQ(theirs.unlock(), "ok");
-  EXPECT_THAT(hash("orders"), ElementsAre(Pair(theirs.owner(), "1")));
-  EXPECT_EQ(theirs.unlock(), "ok");
+  EXPECT_EQ(java_lock.hold_count(), "2");
+  EXPECT_EQ(java_lock.is_held(), "true");
+  EXPECT_THAT(java_lock.ttl().number(), AllOf(Gt(0), Le(3000)));
+  EXPECT_EQ(java_lock.by(2).is_held(), "false");
+  EXPECT_EQ(java_lock.by(2).is_locked(), "true");
+  EXPECT_EQ(java_lock.by(2).try_lock(), "false");
+  EXPECT_EQ(java_lock.by(2).unlock().answer().rfind("error IllegalMonitorStateException: ", 0), 0u);
+  EXPECT_EQ(java_lock.unlock(), "ok");
+  EXPECT_THAT(hash("orders"), ElementsAre(Pair(java_lock.owner(), "1")));
+  EXPECT_EQ(java_lock.unlock(), "ok");
   EXPECT_THAT(keys(), IsEmpty());
-  EXPECT_EQ(theirs.unlock().answer().rfind("error IllegalMonitorStateException: ", 0), 0u);
+  EXPECT_EQ(java_lock.unlock().answer().rfind("error IllegalMonitorStateException: ", 0), 0u);
 }
 
 TEST_P(redisson_locks, keep_an_explicit_lease_and_are_not_renewed_then) {
@@ -66,7 +65,7 @@ TEST_P(redisson_locks, wake_a_waiter_of_another_process_at_the_unlock) {
   EXPECT_FALSE(waiting.is_answered());
   EXPECT_EQ(other.lock("orders").by(2).try_lock(100ms), "false");
   EXPECT_EQ(holder.lock("orders").unlock(), "ok");
-  EXPECT_EQ(waiting, "ok");  // in its 20 s: the holder's lease was 30 s
+  EXPECT_EQ(waiting, "ok");  // within 20 s, though the holder's lease was 30 s
   EXPECT_THAT(hash("orders"), ElementsAre(Pair(other.lock("orders").owner(), "1")));
 }
 
@@ -79,11 +78,11 @@ TEST_P(redisson_locks, can_be_forced_open_by_anybody) {
 }
 
 TEST_P(redisson_locks, exclude_each_other_on_an_unprotected_counter) {
-  redisson one{server_, GetParam()};
-  redisson two{server_, GetParam()};
-  auto const first = one.lock("orders").increment("counter", 200);
-  auto const second = one.lock("orders").by(2).increment("counter", 200);
-  auto const third = two.lock("orders").increment("counter", 200);
+  redisson first_process{server_, GetParam()};
+  redisson second_process{server_, GetParam()};
+  auto const first = first_process.lock("orders").increment("counter", 200);
+  auto const second = first_process.lock("orders").by(2).increment("counter", 200);
+  auto const third = second_process.lock("orders").increment("counter", 200);
   EXPECT_EQ(first, "ok");
   EXPECT_EQ(second, "ok");
   EXPECT_EQ(third, "ok");
@@ -95,11 +94,11 @@ TEST_P(redisson_locks, that_are_fair_queue_in_a_list_and_die_in_a_sorted_set) {
   auto const first = java.fair_lock("orders");
   auto const second = first.by(2);
   auto const third = first.by(3);
-  auto const in_order = std::vector{second.owner(), third.owner()};  // a thread that waits can't be asked
+  auto const in_order = std::vector{second.owner(), third.owner()};  // a waiting thread answers no request
   EXPECT_EQ(first.lock(), "ok");
-  auto const second_waits = second.lock();
+  auto const second_waiter = second.lock();
   ASSERT_TRUE(eventually([&] { return list("redisson_lock_queue:{orders}").size() == 1; }));
-  auto const third_waits = third.lock();
+  auto const third_waiter = third.lock();
   ASSERT_TRUE(eventually([&] { return list("redisson_lock_queue:{orders}").size() == 2; }));
   EXPECT_EQ(first.by(4).try_lock(), "false") << "one that doesn't wait doesn't queue";
   EXPECT_EQ(first.by(5).try_lock(50ms), "false") << "one that gives up leaves the queue";
@@ -108,10 +107,10 @@ TEST_P(redisson_locks, that_are_fair_queue_in_a_list_and_die_in_a_sorted_set) {
   EXPECT_EQ(list("redisson_lock_queue:{orders}"), in_order);
   EXPECT_EQ(sorted_set("redisson_lock_timeout:{orders}"), in_order);
   EXPECT_EQ(first.unlock(), "ok");
-  EXPECT_EQ(second_waits, "ok");
-  EXPECT_FALSE(third_waits.is_answered());
+  EXPECT_EQ(second_waiter, "ok");
+  EXPECT_FALSE(third_waiter.is_answered());
   EXPECT_EQ(second.unlock(), "ok");
-  EXPECT_EQ(third_waits, "ok");
+  EXPECT_EQ(third_waiter, "ok");
   EXPECT_EQ(third.unlock(), "ok");
   EXPECT_THAT(keys(), IsEmpty());
 }
@@ -127,31 +126,31 @@ TEST_P(redisson_locks, that_are_fair_say_nothing_when_an_absent_one_is_unlocked)
 
 TEST_P(redisson_locks, that_spin_have_the_same_hash_and_hear_no_messages) {
   redisson java{server_, GetParam()};
-  auto const theirs = java.spin_lock("orders");
-  EXPECT_EQ(theirs.lock(), "ok");
-  EXPECT_THAT(hash("orders"), ElementsAre(Pair(theirs.owner(), "1")));
-  auto const waiting = theirs.by(2).try_lock(10s);
+  auto const java_lock = java.spin_lock("orders");
+  EXPECT_EQ(java_lock.lock(), "ok");
+  EXPECT_THAT(hash("orders"), ElementsAre(Pair(java_lock.owner(), "1")));
+  auto const waiting = java_lock.by(2).try_lock(10s);
   EXPECT_TRUE(always(200ms, [&] { return subscribers("redisson_lock__channel:{orders}") == 0; }));
-  EXPECT_EQ(theirs.unlock(), "ok");
+  EXPECT_EQ(java_lock.unlock(), "ok");
   EXPECT_EQ(waiting, "true");
-  EXPECT_EQ(theirs.by(2).unlock(), "ok");
+  EXPECT_EQ(java_lock.by(2).unlock(), "ok");
   EXPECT_THAT(keys(), IsEmpty());
 }
 
 TEST_P(redisson_locks, that_are_fenced_count_each_acquisition) {
   redisson java{server_, GetParam()};
-  auto const theirs = java.fenced_lock("orders");
-  EXPECT_EQ(theirs.lock_token(), "1");
-  EXPECT_EQ(theirs.try_lock_token(1s, 10s), "2");
-  EXPECT_EQ(theirs.by(2).try_lock_token(1s, 10s), "none");
-  EXPECT_EQ(theirs.lock(), "ok");
-  EXPECT_EQ(theirs.token(), "3");
-  EXPECT_THAT(hash("orders"), ElementsAre(Pair(theirs.owner(), "3")));
+  auto const java_lock = java.fenced_lock("orders");
+  EXPECT_EQ(java_lock.lock_token(), "1");
+  EXPECT_EQ(java_lock.try_lock_token(1s, 10s), "2");
+  EXPECT_EQ(java_lock.by(2).try_lock_token(1s, 10s), "none");
+  EXPECT_EQ(java_lock.lock(), "ok");
+  EXPECT_EQ(java_lock.token(), "3");
+  EXPECT_THAT(hash("orders"), ElementsAre(Pair(java_lock.owner(), "3")));
   EXPECT_EQ(raw_.pttl("redisson_lock_token:{orders}"), -1);
-  for (auto i = 0; i < 3; ++i) EXPECT_EQ(theirs.unlock(), "ok");
+  for (auto i = 0; i < 3; ++i) EXPECT_EQ(java_lock.unlock(), "ok");
   EXPECT_THAT(keys(), testing::IsEmpty());
   EXPECT_EQ(raw_.get("redisson_lock_token:{orders}"), "3") << "stays for good";
-  EXPECT_EQ(theirs.by(2).lock_token(), "4");
+  EXPECT_EQ(java_lock.by(2).lock_token(), "4");
 }
 
 TEST_P(redisson_locks, that_are_read_shared_have_a_key_for_each_hold) {
@@ -194,29 +193,29 @@ TEST_P(redisson_locks, that_are_write_held_can_become_read_held) {
 
 TEST_P(redisson_locks, of_several_names_are_taken_together_or_not_at_all) {
   redisson java{server_, GetParam()};
-  auto const both = java.multi_lock("m1,m2");
-  EXPECT_EQ(both.try_lock(5s, 7s), "true");
+  auto const java_lock = java.multi_lock("m1,m2");
+  EXPECT_EQ(java_lock.try_lock(5s, 7s), "true");
   for (auto const* name : {"m1", "m2"}) {
-    EXPECT_THAT(hash(name), ElementsAre(Pair(both.owner(), "1")));
+    EXPECT_THAT(hash(name), ElementsAre(Pair(java_lock.owner(), "1")));
     EXPECT_THAT(raw_.pttl(name), AllOf(Gt(5000), Le(7000)));
   }
-  EXPECT_EQ(both.unlock(), "ok");
+  EXPECT_EQ(java_lock.unlock(), "ok");
   EXPECT_EQ(java.lock("m2").by(2).lock(), "ok");
-  EXPECT_EQ(both.try_lock(200ms, 7s), "false");
+  EXPECT_EQ(java_lock.try_lock(200ms, 7s), "false");
   EXPECT_FALSE(raw_.exists("m1"));
-  EXPECT_EQ(both.is_locked(), "unsupported");
+  EXPECT_EQ(java_lock.is_locked(), "unsupported");
 }
 
 TEST_P(redisson_locks, that_are_not_reentrant_are_in_the_newer_version_only) {
   redisson java{server_, GetParam()};
-  auto const theirs = java.non_reentrant_lock("orders");
+  auto const java_lock = java.non_reentrant_lock("orders");
   if (GetParam() == redisson_version::v3_27_2) {
-    EXPECT_EQ(theirs.lock(), "unsupported");
+    EXPECT_EQ(java_lock.lock(), "unsupported");
     return;
   }
-  EXPECT_EQ(theirs.lock(), "ok");
-  EXPECT_EQ(theirs.lock().answer().rfind("error IllegalMonitorStateException", 0), 0u);
-  EXPECT_THAT(hash("orders"), ElementsAre(Pair(theirs.owner(), "1")));
+  EXPECT_EQ(java_lock.lock(), "ok");
+  EXPECT_EQ(java_lock.lock().answer().rfind("error IllegalMonitorStateException", 0), 0u);
+  EXPECT_THAT(hash("orders"), ElementsAre(Pair(java_lock.owner(), "1")));
 }
 
 }  // namespace

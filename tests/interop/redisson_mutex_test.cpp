@@ -1,4 +1,4 @@
-/// RLock and mutex: what only they have, tokens, and several names at once.
+/// RLock and mutex: features of these two only, tokens, and several names at once.
 #include "beside_redisson.hpp"
 
 #include <holdfast/multi_mutex.hpp>
@@ -24,106 +24,107 @@ INSTANTIATE_TEST_SUITE_P(all, redisson_mutex,
 
 TEST_P(redisson_mutex, that_our_thread_holds_twice_is_theirs_after_both_unlocks) {
   redisson java{server_, GetParam()};
-  recursive_mutex ours{redis_, "orders"};
-  ours.lock();
-  ours.lock();
+  recursive_mutex holdfast_lock{redis_, "orders"};
+  holdfast_lock.lock();
+  holdfast_lock.lock();
   EXPECT_EQ(hash("orders").size(), 1u);
   auto const waiting = java.lock("orders").lock();
-  EXPECT_TRUE(listen(mutex_channel));
-  ours.unlock();
+  EXPECT_TRUE(are_listening(mutex_channel));
+  holdfast_lock.unlock();
   EXPECT_TRUE(always(300ms, [&] { return !waiting.is_answered(); }));
-  ours.unlock();
+  holdfast_lock.unlock();
   EXPECT_EQ(waiting, "ok");
-  EXPECT_FALSE(ours.try_lock());
+  EXPECT_FALSE(holdfast_lock.try_lock());
   EXPECT_EQ(java.lock("orders").unlock(), "ok");
-  EXPECT_TRUE(ours.try_lock_for(patience));
+  EXPECT_TRUE(holdfast_lock.try_lock_for(time_limit));
   EXPECT_EQ(java.lock("orders").try_lock(), "false");
 }
 
 TEST_P(redisson_mutex, of_theirs_with_a_lease_is_ours_when_that_is_over) {
   redisson java{server_, GetParam()};
   EXPECT_EQ(java.lock("orders").lock(4s), "ok");
-  mutex ours{listening_, "orders"};
-  EXPECT_FALSE(ours.try_acquire());
-  EXPECT_TRUE(ours.try_acquire_for(patience));
+  mutex holdfast_lock{listening_, "orders"};
+  EXPECT_FALSE(holdfast_lock.try_acquire());
+  EXPECT_TRUE(holdfast_lock.try_acquire_for(time_limit));
   EXPECT_EQ(java.lock("orders").unlock().answer().rfind("error IllegalMonitorStateException: ", 0), 0u);
 }
 
 TEST_P(redisson_mutex, of_ours_without_a_watchdog_is_theirs_when_its_ttl_is_over) {
   redisson java{server_, GetParam()};
-  auto mine = mutex{redis_, "orders", {.ttl = 4s, .watchdog = false}}.acquire();
+  auto lease = mutex{redis_, "orders", {.ttl = 4s, .watchdog = false}}.acquire();
   EXPECT_EQ(java.lock("orders").lock(), "ok");
-  EXPECT_TRUE(eventually([&] { return mine.lost_because() == loss_cause::limit_reached; }));
-  EXPECT_EQ(mine.release(), release_result::lost);
+  EXPECT_TRUE(eventually([&] { return lease.lost_because() == loss_cause::limit_reached; }));
+  EXPECT_EQ(lease.release(), release_result::lost);
   EXPECT_EQ(java.lock("orders").is_held(), "true");
 }
 
 TEST_P(redisson_mutex, wakes_all_processes_that_wait_one_after_the_other) {
   redisson java{server_, GetParam()};
   redisson other{server_, GetParam()};
-  auto mine = mutex{redis_, "orders"}.acquire();
-  mutex ours{listening_, "orders"};
-  auto we = meanwhile([&] { return ours.try_acquire_for(long_enough).has_value(); });
-  auto const they = java.lock("orders").increment("counter", 1);
-  auto const others = other.lock("orders").increment("counter", 1);
-  auto const second_of_others = other.lock("orders").by(2).increment("counter", 1);
-  EXPECT_TRUE(listen(mutex_channel, 3));
-  EXPECT_EQ(mine.release(), release_result::released);
-  EXPECT_TRUE(soon(we));
-  EXPECT_EQ(they, "ok");
-  EXPECT_EQ(others, "ok");
-  EXPECT_EQ(second_of_others, "ok");
+  auto lease = mutex{redis_, "orders"}.acquire();
+  mutex holdfast_lock{listening_, "orders"};
+  auto holdfast_waiter =
+      run_async([&] { return holdfast_lock.try_acquire_for(acquire_timeout).has_value(); });
+  auto const java_waiter = java.lock("orders").increment("counter", 1);
+  auto const other_waiter = other.lock("orders").increment("counter", 1);
+  auto const second_other_waiter = other.lock("orders").by(2).increment("counter", 1);
+  EXPECT_TRUE(are_listening(mutex_channel, 3));
+  EXPECT_EQ(lease.release(), release_result::released);
+  EXPECT_TRUE(await_result(holdfast_waiter));
+  EXPECT_EQ(java_waiter, "ok");
+  EXPECT_EQ(other_waiter, "ok");
+  EXPECT_EQ(second_other_waiter, "ok");
   EXPECT_EQ(raw_.get("counter"), "3");
   EXPECT_FALSE(raw_.exists("orders"));
 }
 
 TEST_P(redisson_mutex, that_is_fenced_has_tokens_that_grow_across_both) {
   redisson java{server_, GetParam()};
-  auto const theirs = java.fenced_lock("orders");
-  mutex ours{listening_, "orders", {.fenced = true}};
-  auto const first = theirs.lock_token().number();
-  auto waiting = meanwhile([&] { return ours.try_acquire_for(long_enough); });
-  EXPECT_TRUE(listen(mutex_channel));
-  EXPECT_EQ(theirs.unlock(), "ok");
-  auto mine = soon(waiting);
-  ASSERT_TRUE(mine);
-  EXPECT_GT(mine->token(), first);
-  EXPECT_EQ(theirs.token().number(), std::stoll(*raw_.get("redisson_lock_token:{orders}")));
-  auto const they_wait = theirs.try_lock_token(60s, 60s);
-  EXPECT_TRUE(always(500ms, [&] { return !they_wait.is_answered(); }));
-  auto const token = mine->token();
-  EXPECT_EQ(mine->release(), release_result::released);
-  EXPECT_GT(they_wait.number(), token);
-  EXPECT_EQ(theirs.unlock(), "ok");
-  auto again = ours.acquire();
-  EXPECT_GT(again.token(), they_wait.number());
-  EXPECT_EQ(theirs.by(2).try_lock_token(1s, 10s), "none");
-  auto const last = again.token();
-  EXPECT_EQ(again.release(), release_result::released);
-  EXPECT_EQ(theirs.lock(), "ok");
-  EXPECT_GT(theirs.token().number(), last);
-  EXPECT_THAT(hash("orders"), ElementsAre(Pair(theirs.owner(), "1")));
+  auto const java_lock = java.fenced_lock("orders");
+  mutex holdfast_lock{listening_, "orders", {.fenced = true}};
+  auto const first = java_lock.lock_token().number();
+  auto waiting = run_async([&] { return holdfast_lock.try_acquire_for(acquire_timeout); });
+  EXPECT_TRUE(are_listening(mutex_channel));
+  EXPECT_EQ(java_lock.unlock(), "ok");
+  auto lease = await_result(waiting);
+  ASSERT_TRUE(lease);
+  EXPECT_GT(lease->token(), first);
+  EXPECT_EQ(java_lock.token().number(), std::stoll(*raw_.get("redisson_lock_token:{orders}")));
+  auto const java_waiter = java_lock.try_lock_token(60s, 60s);
+  EXPECT_TRUE(always(500ms, [&] { return !java_waiter.is_answered(); }));
+  auto const token = lease->token();
+  EXPECT_EQ(lease->release(), release_result::released);
+  EXPECT_GT(java_waiter.number(), token);
+  EXPECT_EQ(java_lock.unlock(), "ok");
+  auto second_lease = holdfast_lock.acquire();
+  EXPECT_GT(second_lease.token(), java_waiter.number());
+  EXPECT_EQ(java_lock.by(2).try_lock_token(1s, 10s), "none");
+  auto const last = second_lease.token();
+  EXPECT_EQ(second_lease.release(), release_result::released);
+  EXPECT_EQ(java_lock.lock(), "ok");
+  EXPECT_GT(java_lock.token().number(), last);
+  EXPECT_THAT(hash("orders"), ElementsAre(Pair(java_lock.owner(), "1")));
 }
 
 TEST_P(redisson_mutex, of_several_names_that_they_hold_is_ours_when_they_unlock) {
   redisson java{server_, GetParam()};
-  multi_mutex ours{listening_, {"m2", "m1"}};
+  multi_mutex holdfast_lock{listening_, {"m2", "m1"}};
   EXPECT_EQ(java.multi_lock("m1,m2").lock(), "ok");
-  EXPECT_FALSE(ours.try_acquire());
-  auto waiting = meanwhile([&] { return ours.try_acquire_for(long_enough); });
-  EXPECT_TRUE(eventually(patience, [&] { return listening_.stats().waiting_now == 1; }));
+  EXPECT_FALSE(holdfast_lock.try_acquire());
+  auto waiting = run_async([&] { return holdfast_lock.try_acquire_for(acquire_timeout); });
+  EXPECT_TRUE(eventually(time_limit, [&] { return listening_.stats().waiting_now == 1; }));
   EXPECT_EQ(java.multi_lock("m1,m2").unlock(), "ok");
-  EXPECT_TRUE(soon(waiting));
+  EXPECT_TRUE(await_result(waiting));
 }
 
 TEST_P(redisson_mutex, of_several_names_that_we_hold_is_theirs_when_we_release) {
   redisson java{server_, GetParam()};
-  auto mine = multi_mutex{redis_, {"m1", "m2"}}.acquire();
+  auto lease = multi_mutex{redis_, {"m1", "m2"}}.acquire();
   EXPECT_EQ(java.multi_lock("m1,m2").try_lock(), "false");
   EXPECT_EQ(java.lock("m2").try_lock(), "false");
   auto const waiting = java.multi_lock("m1,m2").lock();
-  EXPECT_TRUE(listen("redisson_lock__channel:{m1}"));
-  EXPECT_EQ(mine.release(), release_result::released);
+  EXPECT_TRUE(are_listening("redisson_lock__channel:{m1}"));
+  EXPECT_EQ(lease.release(), release_result::released);
   EXPECT_EQ(waiting, "ok");
   EXPECT_FALSE(mutex(redis_, "m1").try_acquire());
   EXPECT_FALSE(mutex(redis_, "m2").try_acquire());
@@ -133,15 +134,15 @@ TEST_P(redisson_mutex, of_several_names_that_we_hold_is_theirs_when_we_release) 
 
 TEST_P(redisson_mutex, of_several_names_keeps_none_from_them_while_we_wait_for_another) {
   redisson java{server_, GetParam()};
-  multi_mutex ours{listening_, {"m1", "m2"}, {.starvation_limit = 60s}};
+  multi_mutex holdfast_lock{listening_, {"m1", "m2"}, {.starvation_limit = 60s}};
   EXPECT_EQ(java.lock("m2").lock(), "ok");
-  auto waiting = meanwhile([&] { return ours.try_acquire_for(long_enough); });
-  EXPECT_TRUE(listen("redisson_lock__channel:{m2}"));
+  auto waiting = run_async([&] { return holdfast_lock.try_acquire_for(acquire_timeout); });
+  EXPECT_TRUE(are_listening("redisson_lock__channel:{m2}"));
   EXPECT_EQ(java.lock("m1").try_lock(), "true");
   EXPECT_EQ(java.lock("m1").unlock(), "ok");
-  EXPECT_FALSE(is_over(waiting));
+  EXPECT_FALSE(is_done(waiting));
   EXPECT_EQ(java.lock("m2").unlock(), "ok");
-  EXPECT_TRUE(soon(waiting));
+  EXPECT_TRUE(await_result(waiting));
 }
 
 TEST_P(redisson_mutex, of_several_names_comes_free_when_either_side_is_killed) {
@@ -149,15 +150,15 @@ TEST_P(redisson_mutex, of_several_names_comes_free_when_either_side_is_killed) {
   redisson killed{server_, GetParam(), 3s};
   EXPECT_EQ(killed.multi_lock("m1,m2").lock(), "ok");
   killed.kill9();
-  auto mine = multi_mutex{redis_, {"m1", "m2"}}.try_acquire_for(patience);
-  ASSERT_TRUE(mine);
-  mine->release();
+  auto lease = multi_mutex{redis_, {"m1", "m2"}}.try_acquire_for(time_limit);
+  ASSERT_TRUE(lease);
+  lease->release();
 
-  auto ours = our_process("multi_mutex_inbox", "m", 3s);  // m:c, m, m:b
-  EXPECT_EQ(ours.ask("acquire").rfind("held ", 0), 0u);
+  auto holder = holdfast_process("multi_mutex_inbox", "m", 3s);  // m:c, m, m:b
+  EXPECT_EQ(holder.ask("acquire").rfind("held ", 0), 0u);
   auto const waiting = java.multi_lock("m,m:b,m:c").lock();
-  EXPECT_TRUE(listen("redisson_lock__channel:{m}"));
-  ours.kill9();
+  EXPECT_TRUE(are_listening("redisson_lock__channel:{m}"));
+  holder.kill9();
   EXPECT_EQ(waiting, "ok");
 }
 

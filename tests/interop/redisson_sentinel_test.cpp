@@ -1,5 +1,4 @@
-/// RLock and mutex on a master that sentinels watch: who holds and who waits, also when another server takes
-/// over.
+/// RLock and mutex on a master with sentinels: holders and waiters, also across a failover.
 #include "redisson_deployments.hpp"
 
 #include <holdfast/mutex.hpp>
@@ -11,7 +10,7 @@ using testing::IsEmpty;
 
 constexpr auto sentinel_lock_channel = "redisson_lock__channel:{orders}";
 
-class redisson_sentinel : public redisson_on<sentinel_servers, redisson_version> {
+class redisson_sentinel : public redisson_deployment<sentinel_servers, redisson_version> {
  protected:
   [[nodiscard]] redisson_version version() const override { return GetParam(); }
 
@@ -27,40 +26,40 @@ INSTANTIATE_TEST_SUITE_P(all, redisson_sentinel,
 
 TEST_P(redisson_sentinel, has_either_wait_for_the_other) {
   redisson java{servers_, version()};
-  auto const theirs = java.lock("orders");
-  mutex ours{listening_, "orders"};
-  EXPECT_EQ(theirs.lock(), "ok");
-  EXPECT_FALSE(ours.try_acquire());
-  auto waiting = meanwhile([&] { return ours.try_acquire_for(long_enough); });
-  EXPECT_TRUE(listen(sentinel_lock_channel));
-  EXPECT_TRUE(we_sleep());
-  EXPECT_FALSE(is_over(waiting));
-  EXPECT_EQ(theirs.unlock(), "ok");
-  auto mine = soon(waiting);
-  ASSERT_TRUE(mine);
-  EXPECT_EQ(theirs.try_lock(), "false");
-  auto const they_wait = theirs.lock();
-  EXPECT_TRUE(listen(sentinel_lock_channel));
-  EXPECT_FALSE(they_wait.is_answered());
-  EXPECT_EQ(mine->release(), release_result::released);
-  EXPECT_EQ(they_wait, "ok");
-  EXPECT_EQ(theirs.unlock(), "ok");
+  auto const java_lock = java.lock("orders");
+  mutex holdfast_lock{listening_, "orders"};
+  EXPECT_EQ(java_lock.lock(), "ok");
+  EXPECT_FALSE(holdfast_lock.try_acquire());
+  auto waiting = run_async([&] { return holdfast_lock.try_acquire_for(acquire_timeout); });
+  EXPECT_TRUE(are_listening(sentinel_lock_channel));
+  EXPECT_TRUE(holdfast_waiter_sleeps());
+  EXPECT_FALSE(is_done(waiting));
+  EXPECT_EQ(java_lock.unlock(), "ok");
+  auto lease = await_result(waiting);
+  ASSERT_TRUE(lease);
+  EXPECT_EQ(java_lock.try_lock(), "false");
+  auto const java_waiter = java_lock.lock();
+  EXPECT_TRUE(are_listening(sentinel_lock_channel));
+  EXPECT_FALSE(java_waiter.is_answered());
+  EXPECT_EQ(lease->release(), release_result::released);
+  EXPECT_EQ(java_waiter, "ok");
+  EXPECT_EQ(java_lock.unlock(), "ok");
   EXPECT_THAT(keys(), IsEmpty());
 }
 
 TEST_P(redisson_sentinel, that_we_hold_is_theirs_after_a_failover_and_our_release) {
   redisson java{servers_, version()};
-  auto mine = mutex{redis_, "orders", {.ttl = 15s}}.acquire();
+  auto lease = mutex{redis_, "orders", {.ttl = 15s}}.acquire();
   auto const waiting = java.lock("orders").lock();
-  EXPECT_TRUE(listen(sentinel_lock_channel));
+  EXPECT_TRUE(are_listening(sentinel_lock_channel));
   fail_over();
   EXPECT_FALSE(waiting.is_answered());
-  EXPECT_TRUE(mine.valid());
-  // 3.27.2 doesn't, as a rule: whoever waits there looks again when the ttl that it saw is over.
+  EXPECT_TRUE(lease.valid());
+  // 3.27.2 usually doesn't: its waiter checks again at the end of the ttl that it has read.
   if (version() == redisson_version::current) {
-    EXPECT_TRUE(listen(sentinel_lock_channel)) << "at the new master";
+    EXPECT_TRUE(are_listening(sentinel_lock_channel)) << "at the new master";
   }
-  EXPECT_EQ(mine.release(), release_result::released);
+  EXPECT_EQ(lease.release(), release_result::released);
   EXPECT_EQ(waiting, "ok");
   EXPECT_EQ(java.lock("orders").unlock(), "ok");
   EXPECT_THAT(keys(), IsEmpty());
@@ -69,16 +68,16 @@ TEST_P(redisson_sentinel, that_we_hold_is_theirs_after_a_failover_and_our_releas
 TEST_P(redisson_sentinel, that_they_hold_is_ours_after_a_failover_and_their_unlock) {
   redisson java{servers_, version()};
   EXPECT_EQ(java.lock("orders").lock(), "ok");
-  mutex ours{listening_, "orders"};
-  auto waiting = meanwhile([&] { return ours.try_acquire_for(long_enough); });
-  EXPECT_TRUE(listen(sentinel_lock_channel));
+  mutex holdfast_lock{listening_, "orders"};
+  auto waiting = run_async([&] { return holdfast_lock.try_acquire_for(acquire_timeout); });
+  EXPECT_TRUE(are_listening(sentinel_lock_channel));
   fail_over();
-  EXPECT_TRUE(listen(sentinel_lock_channel)) << "at the new master";
-  EXPECT_FALSE(is_over(waiting));
+  EXPECT_TRUE(are_listening(sentinel_lock_channel)) << "at the new master";
+  EXPECT_FALSE(is_done(waiting));
   EXPECT_EQ(java.lock("orders").is_held(), "true");
   EXPECT_EQ(java.lock("orders").unlock(), "ok");
-  auto const mine = soon(waiting);
-  ASSERT_TRUE(mine);
+  auto const lease = await_result(waiting);
+  ASSERT_TRUE(lease);
   EXPECT_EQ(java.lock("orders").try_lock(), "false");
 }
 

@@ -1,4 +1,4 @@
-/// What each operation costs, counted in requests and never in time.
+/// The cost of each operation, counted in requests and never in time.
 #include "law.hpp"
 
 #include <thread>
@@ -15,14 +15,14 @@ HOLDFAST_LAW(cost);
 TEST_P(cost, of_an_uncontended_lock_and_unlock_is_two_requests) {
   auto redis = connect_to(proxy_.url());
   auto const wanted = lock(redis);
-  wanted->acquire().release();  // connects, and teaches the server the scripts
+  wanted->acquire().release();  // connects, and loads the scripts
   auto const commands = commands_at_rest(redis);
   auto const served = std::stoull(raw_.info("stats", "total_commands_processed"));
   proxy_.forget();
   for (auto i = 0; i < 25; ++i) wanted->acquire().release();
   auto const sent = redis.stats().commands - commands;
   EXPECT_EQ(requests_for_locks(proxy_), 50u);
-  // Where it takes half a second: the client's record, which may be on its way to the proxy.
+  // After half a second the client writes its record, which may be on its way to the proxy.
   auto const records = proxy_.requests().size() - requests_for_locks(proxy_) + 1;
   EXPECT_GE(sent, 50u);
   EXPECT_LE(sent, 50u + records);
@@ -33,31 +33,31 @@ TEST_P(cost, of_an_uncontended_lock_and_unlock_is_two_requests) {
 TEST_P(cost, of_a_handoff_inside_the_process_is_no_request_or_one_where_the_server_keeps_the_order) {
   auto redis = connect_to(proxy_.url());
   auto const wanted = lock(redis, {.starvation_limit = 30s, .handoff_time = 30s});
-  for (auto const measured : {false, true}) {  // the first time teaches the server the scripts
-    auto mine = wanted->acquire();
+  for (auto const measured : {false, true}) {  // the first round loads the scripts
+    auto held_lease = wanted->acquire();
     std::atomic<int> served = 0;
     for (auto i = 0; i < 20; ++i) {
-      wanted->async_acquire([&](std::optional<lease> got, std::exception_ptr) {
-        if (got) got->async_release([&](release_result) { ++served; });
+      wanted->async_acquire([&](std::optional<lease> acquired, std::exception_ptr) {
+        if (acquired) acquired->async_release([&](release_result) { ++served; });
       });
     }
     EXPECT_TRUE(eventually([&] { return redis.stats().waiting_now == 20; }));
     proxy_.forget();
     auto const before = redis.stats().handed_over;
-    mine.release();
+    held_lease.release();
     EXPECT_TRUE(eventually([&] { return served == 20; }));
     if (!measured || GetParam().wake == wake::poll) continue;
     if (GetParam().passing == handoff::by_server) {
-      // There a release grants nothing: the next one joins the queue, it is given back, and the next one
-      // takes it.
-      auto const each = GetParam().on_redisson() ? 3u : 1u;
-      EXPECT_LE(requests_for_locks(proxy_), each * 21) << "a release for each lease";
+      // On Redisson's wire a release grants nothing: the next caller joins the queue, the lock is released,
+      // and the next caller takes it.
+      auto const requests_per_lease = GetParam().on_redisson() ? 3u : 1u;
+      EXPECT_LE(requests_for_locks(proxy_), requests_per_lease * 21) << "a release for each lease";
       EXPECT_EQ(redis.stats().handed_over, before);
       continue;
     }
-    // The first lease was taken before anybody waited, with one token, so its release asks for more; the last
-    // gives back.
-    // Several names on Redisson's wire aren't passed on in one request, and others get a moment to come in.
+    // The first lease was taken before anybody waited, with one token, so its release requests more; the last
+    // release gives the lock back.
+    // Several names on Redisson's wire aren't passed on in one request, and others get a moment to try.
     EXPECT_LE(requests_for_locks(proxy_), GetParam().on_redisson() ? 4u : 2u);
     EXPECT_GE(redis.stats().handed_over - before, 19u);
   }
@@ -67,7 +67,7 @@ TEST_P(cost, of_trying_a_lock_that_this_process_holds_is_at_most_one_request) {
   auto redis = connect_to(proxy_.url());
   auto const wanted = lock(redis);
   wanted->acquire().release();
-  auto const mine = wanted->acquire();
+  auto const lease = wanted->acquire();
   proxy_.forget();
   EXPECT_FALSE(wanted->try_acquire_for(0ns));
   EXPECT_LE(requests_for_locks(proxy_), 1u);
@@ -82,18 +82,18 @@ TEST_P(cost, of_renewals_is_shared_by_the_leases_that_are_due) {
     locks.push_back(lock(redis, {.ttl = 60s, .renew_every = 1s}, "orders:" + std::to_string(locks.size())));
     locks.back()->async_acquire(p.handler());
   }
-  std::vector<lease> held;
+  std::vector<lease> leases;
   for (auto& p : acquired) {
     ASSERT_TRUE(eventually([&] { return p.done(); }));
-    held.push_back(*p.take());
+    leases.push_back(*p.take());
   }
-  // Those are due together that were asked for within a 64th of the time between renewals.
+  // Leases that were requested within a 64th of the time between renewals are due together.
   auto const groups = static_cast<std::size_t>((boot_now() - begin) / (1'000'000'000 / 64) + 1);
   auto const renewals = redis.stats().renewals;
   proxy_.forget();
   ASSERT_TRUE(eventually(60s, [&] { return redis.stats().renewals - renewals >= 400; }));
   EXPECT_LE(requests_for_locks(proxy_), std::max<std::size_t>(80, 4 * groups)) << "for 400 renewals";
-  for (auto const& l : held) EXPECT_TRUE(l.valid());
+  for (auto const& l : leases) EXPECT_TRUE(l.valid());
   EXPECT_EQ(redis.stats().held_now, 200u);
 }
 
@@ -102,14 +102,14 @@ HOLDFAST_LAW_OF_MESSAGES(cost_of_waiting);
 
 TEST_P(cost_of_waiting, for_a_thousand_callers_in_one_process_is_that_of_one) {
   auto holder = connect();
-  auto mine = lock(holder)->acquire();
+  auto held_lease = lock(holder)->acquire();
   auto redis = connect_to(proxy_.url(), {.recheck = 500ms});
   auto const wanted = lock(redis);
   std::atomic<int> served = 0;
   for (auto i = 0; i < 1000; ++i) {
-    wanted->async_acquire([&](std::optional<lease> got, std::exception_ptr) {
+    wanted->async_acquire([&](std::optional<lease> acquired, std::exception_ptr) {
       ++served;
-      if (got) got->async_release({});
+      if (acquired) acquired->async_release({});
     });
   }
   ASSERT_TRUE(eventually([&] { return redis.stats().waiting_now == 1000; }));
@@ -117,11 +117,11 @@ TEST_P(cost_of_waiting, for_a_thousand_callers_in_one_process_is_that_of_one) {
   auto const rechecks = redis.stats().rechecks;
   proxy_.forget();
   ASSERT_TRUE(eventually([&] { return redis.stats().rechecks - rechecks >= 3; }));
-  // One asks for all, each time that its pause is over; when the count began, one request was under way.
+  // One caller checks for all, at the end of each pause; when the count began, one request was under way.
   auto const requests = requests_for_locks(proxy_);
   EXPECT_LE(requests, redis.stats().rechecks - rechecks + 1);
-  mine.release();
-  // Redisson's fair lock goes from one to the next by requests: each turn has its own time.
+  held_lease.release();
+  // Redisson's fair lock goes from caller to caller by requests: each turn has its own deadline.
   for (auto before = 0; before != 1000; before = served) {
     ASSERT_TRUE(eventually([&] { return served > before; })) << before << " have been served";
   }
@@ -133,7 +133,7 @@ TEST_P(cost_of_waiting, is_one_connection_more_from_the_first_wait_on) {
   auto holder = connect();
   EXPECT_EQ(proxy_.connections(), 0) << "making a client or a lock asks nobody";
   {
-    auto const mine = lock(holder)->acquire();
+    auto const lease = lock(holder)->acquire();
     EXPECT_FALSE(wanted->try_acquire_for(0ns));
     EXPECT_EQ(proxy_.connections(), 1);
     pending waiting;

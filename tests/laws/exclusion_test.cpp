@@ -1,4 +1,4 @@
-/// S1 and S3: holders never overlap, tokens grow, whatever mix of threads, clients and processes competes.
+/// S1 and S3: holders never overlap and tokens grow, for any mix of competing threads, clients and processes.
 #include "law.hpp"
 
 #include <filesystem>
@@ -9,24 +9,24 @@ namespace {
 
 class exclusion : public law {
  protected:
-  /// Takes and releases until `end`, and until there are more than eight leases, and notes each.
-  void compete(any_lock& lock, std::int64_t who, std::int64_t end) {
+  /// Acquires and releases until `end`, and until there are more than eight leases, and records each.
+  void compete(any_lock& lock, std::int64_t id, std::int64_t end) {
     while (boot_now() < end || leases() <= 8) {
-      auto mine = lock.try_acquire_for(1s);
-      if (!mine) continue;
-      interval i{.from = boot_now(), .to = 0, .token = mine->token(), .who = who};
-      if (!mine->valid()) continue;
+      auto lease = lock.try_acquire_for(1s);
+      if (!lease) continue;
+      interval i{.from = boot_now(), .to = 0, .token = lease->token(), .who = id};
+      if (!lease->valid()) continue;
       i.to = i.from;
-      for (auto looks = 0; looks < 5; ++looks) {
+      for (auto checks = 0; checks < 5; ++checks) {
         auto const now = boot_now();
-        if (mine->valid()) i.to = now;
+        if (lease->valid()) i.to = now;
         std::this_thread::yield();
       }
       {
         std::scoped_lock const hold{guard_};
         history_.push_back(i);
       }
-      mine->release();
+      lease->release();
     }
   }
 
@@ -45,7 +45,7 @@ TEST_P(exclusion, holds_among_threads_of_one_client) {
   auto const contended = lock(redis);
   auto const end = boot_now() + 700'000'000;
   std::vector<std::jthread> threads;
-  for (auto who = 0; who < 8; ++who) threads.emplace_back([&, who] { compete(*contended, who, end); });
+  for (auto id = 0; id < 8; ++id) threads.emplace_back([&, id] { compete(*contended, id, end); });
   threads.clear();
   EXPECT_GT(history_.size(), 8u);
   EXPECT_EQ(judge(history_), "");
@@ -62,25 +62,25 @@ TEST_P(exclusion, holds_among_threads_clients_and_processes) {
   }
   {
     auto const end = boot_now() + 2'000'000'000;
-    auto one = connect();
-    auto two = connect();
+    auto first = connect();
+    auto second = connect();
     std::vector<std::unique_ptr<any_lock>> locks;
-    for (auto* redis : {&one, &two}) locks.push_back(lock(*redis));
+    for (auto* redis : {&first, &second}) locks.push_back(lock(*redis));
     std::vector<std::jthread> threads;
-    for (auto who = 0; who < 6; ++who) {
-      threads.emplace_back([&, who] { compete(*locks[static_cast<std::size_t>(who) % 2], who, end); });
+    for (auto id = 0; id < 6; ++id) {
+      threads.emplace_back([&, id] { compete(*locks[static_cast<std::size_t>(id) % 2], id, end); });
     }
   }
   for (auto& w : workers) {
     EXPECT_EQ(w.hear(60s).rfind("taken ", 0), 0u);
     EXPECT_EQ(w.wait(), 0);
   }
-  auto const others = read_history(file);
+  auto const history = read_history(file);
   std::string digits;
   std::ifstream{counter} >> digits;
-  EXPECT_EQ(digits, std::to_string(others.size())) << "the counter that only the lock guards lost updates";
-  history_.insert(history_.end(), others.begin(), others.end());
-  EXPECT_GT(others.size(), 3u);
+  EXPECT_EQ(digits, std::to_string(history.size())) << "the counter that only the lock guards lost updates";
+  history_.insert(history_.end(), history.begin(), history.end());
+  EXPECT_GT(history.size(), 3u);
   EXPECT_EQ(judge(history_), "");
   EXPECT_EQ(residue(), std::vector<std::string>{});
 }

@@ -1,4 +1,4 @@
-/// S3 put to use: a write that comes too late has no effect, and the writer is told.
+/// S3 applied: a write that comes too late has no effect, and the writer is notified.
 #include <holdfast/fence.hpp>
 
 #include "law.hpp"
@@ -14,64 +14,64 @@ class fenced : public testing::Test {
  protected:
   served server_{};
   raw_servers raw_ = server_.raw();
-  client redis_{server_.url(), unhurried()};
+  client redis_{server_.url(), with_long_timeouts()};
   mutex lock_{redis_, "orders"};
   fence orders_{redis_, "orders"};
 };
 
 TEST_F(fenced, lets_a_lease_write_as_often_as_it_likes) {
-  auto const mine = lock_.acquire();
-  EXPECT_EQ(orders_.set("total", "1", mine), written);
-  EXPECT_EQ(orders_.set("total", "2", mine), written);
+  auto const lease = lock_.acquire();
+  EXPECT_EQ(orders_.set("total", "1", lease), written);
+  EXPECT_EQ(orders_.set("total", "2", lease), written);
   EXPECT_EQ(raw_.get("total"), "2");
-  EXPECT_EQ(orders_.newest(), mine.token());
+  EXPECT_EQ(orders_.newest(), lease.token());
 }
 
 TEST_F(fenced, refuses_what_an_earlier_lease_writes_after_a_later_one) {
-  auto const old = lock_.acquire().token();
-  auto const mine = lock_.acquire();
-  ASSERT_EQ(orders_.set("total", "new", mine), written);
-  EXPECT_EQ(orders_.set("total", "late", old), refused_stale);
-  EXPECT_EQ(orders_.set("total", "late", old, 1h), refused_stale);
-  EXPECT_EQ(orders_.append("total", "late", old), refused_stale);
-  EXPECT_EQ(orders_.erase("total", old), refused_stale);
-  EXPECT_EQ(orders_.increment("count", 1, old), refused_stale);
-  EXPECT_EQ(orders_.hash_set("hash", "field", "late", old), refused_stale);
-  EXPECT_EQ(orders_.write(old, "LPUSH", "log", "late"), refused_stale);
-  EXPECT_EQ(orders_.claim(old), refused_stale);
+  auto const stale_token = lock_.acquire().token();
+  auto const lease = lock_.acquire();
+  ASSERT_EQ(orders_.set("total", "new", lease), written);
+  EXPECT_EQ(orders_.set("total", "late", stale_token), refused_stale);
+  EXPECT_EQ(orders_.set("total", "late", stale_token, 1h), refused_stale);
+  EXPECT_EQ(orders_.append("total", "late", stale_token), refused_stale);
+  EXPECT_EQ(orders_.erase("total", stale_token), refused_stale);
+  EXPECT_EQ(orders_.increment("count", 1, stale_token), refused_stale);
+  EXPECT_EQ(orders_.hash_set("hash", "field", "late", stale_token), refused_stale);
+  EXPECT_EQ(orders_.write(stale_token, "LPUSH", "log", "late"), refused_stale);
+  EXPECT_EQ(orders_.claim(stale_token), refused_stale);
   EXPECT_EQ(raw_.get("total"), "new");
   for (auto const* const key : {"count", "hash", "log"}) EXPECT_FALSE(raw_.exists(key)) << key;
 }
 
 TEST_F(fenced, refuses_the_first_late_write_too_once_the_new_holder_has_claimed) {
-  auto const old = lock_.acquire().token();
-  auto const mine = lock_.acquire();
-  EXPECT_EQ(orders_.claim(mine), written);
-  EXPECT_EQ(orders_.set("total", "late", old), refused_stale);
+  auto const stale_token = lock_.acquire().token();
+  auto const lease = lock_.acquire();
+  EXPECT_EQ(orders_.claim(lease), written);
+  EXPECT_EQ(orders_.set("total", "late", stale_token), refused_stale);
   EXPECT_FALSE(raw_.exists("total"));
 }
 
 TEST_F(fenced, asks_no_server_for_a_lease_that_is_lost) {
-  auto const mine = mutex{redis_, "orders", {.ttl = 300ms, .watchdog = false}}.acquire();
-  ASSERT_TRUE(eventually([&] { return mine.lost().stop_requested(); }));
+  auto const lost_lease = mutex{redis_, "orders", {.ttl = 300ms, .watchdog = false}}.acquire();
+  ASSERT_TRUE(eventually([&] { return lost_lease.lost().stop_requested(); }));
   auto const commands = commands_at_rest(redis_);
-  EXPECT_EQ(orders_.set("total", "late", mine), refused_lost);
-  EXPECT_EQ(orders_.claim(mine), refused_lost);
+  EXPECT_EQ(orders_.set("total", "late", lost_lease), refused_lost);
+  EXPECT_EQ(orders_.claim(lost_lease), refused_lost);
   EXPECT_EQ(redis_.stats().commands, commands);
   EXPECT_EQ(orders_.set("total", "no lease", lease{}), refused_lost);
   EXPECT_FALSE(raw_.exists("total"));
 }
 
 TEST_F(fenced, refuses_by_resource_and_not_by_key) {
-  fence others{redis_, "others"};
+  fence other_fence{redis_, "others"};
   EXPECT_EQ(orders_.set("total", "1", 9), written);
   EXPECT_EQ(orders_.set("other key", "late", 7), refused_stale);
-  EXPECT_EQ(others.set("total", "2", 7), written);
+  EXPECT_EQ(other_fence.set("total", "2", 7), written);
 }
 
 TEST_F(fenced, shares_what_was_seen_with_fences_of_other_clients) {
-  client elsewhere{server_.url(), unhurried()};
-  EXPECT_EQ(fence(elsewhere, "orders").claim(9), written);
+  client other_client{server_.url(), with_long_timeouts()};
+  EXPECT_EQ(fence(other_client, "orders").claim(9), written);
   EXPECT_EQ(orders_.newest(), 9);
   EXPECT_EQ(orders_.set("total", "late", 7), refused_stale);
 }

@@ -1,4 +1,4 @@
-/// The other ways in which a lease ends: kept, near its limit, asked for by a release by force.
+/// The other ways in which a lease ends: kept, near its limit, requested by a forced release.
 #include "law.hpp"
 
 #include <gmock/gmock.h>
@@ -8,28 +8,28 @@ namespace {
 
 class finish : public law {
  protected:
-  /// As a release by force asks the holder.
-  void ask_to_stop(lease const& held) {
-    auto const owner = held.owner();
+  /// Sends the stop request of a forced release to the holder.
+  void send_stop_request(lease const& target) {
+    auto const owner = target.owner();
     auto const uuid = owner.substr(0, 36);
     auto const number =
-        owner.substr(37, owner.find(':', 37) - 37);  // behind that of one who writes: its side
+        owner.substr(37, owner.find(':', 37) - 37);  // the owner of a writer ends with its side
     raw_.command({"SET", "{orders}:holdfast_asked:" + uuid + ":" + number, "1", "PX", "60000"});
     raw_.publish("holdfast_inbox:" + uuid, "asked " + number);
   }
-  /// The keys of the lock; not that which asks.
-  [[nodiscard]] std::vector<std::string> locks() {
+  /// The keys of the lock, without the key of the stop request.
+  [[nodiscard]] std::vector<std::string> lock_keys() {
     auto all = residue();
     std::erase_if(all, [](auto const& key) { return key.starts_with("{orders}:holdfast_asked:"); });
     return all;
   }
-  /// The time of a lock that is kept is over soon.
+  /// Shortens the ttl of a lock that is kept.
   void let_expire() {
     for (auto const& key : residue()) raw_.command({"PEXPIRE", key, "200"});
   }
   /// The inbox opens half a second after the lease was taken.
-  [[nodiscard]] bool hears(lease const& held) {
-    auto const channel = "holdfast_inbox:" + held.owner().substr(0, 36);
+  [[nodiscard]] bool is_subscribed(lease const& target) {
+    auto const channel = "holdfast_inbox:" + target.owner().substr(0, 36);
     return eventually([&] { return raw_.listeners(channel) >= 1; });
   }
 };
@@ -38,9 +38,9 @@ HOLDFAST_LAW(finish);
 TEST_P(finish, leaves_the_key_to_its_ttl_when_it_is_kept) {
   auto redis = connect();
   auto const wanted = lock(redis, {.ttl = 60s, .renew_every = 50ms});
-  auto mine = wanted->acquire();
-  EXPECT_EQ(mine.keep_until_expiry(), release_result::kept);
-  EXPECT_FALSE(mine.valid());
+  auto lease = wanted->acquire();
+  EXPECT_EQ(lease.keep_until_expiry(), release_result::kept);
+  EXPECT_FALSE(lease.valid());
   EXPECT_EQ(redis.stats().held_now, 0u);
   EXPECT_FALSE(wanted->try_acquire_for(0ns)) << "for this process, too";
   let_expire();
@@ -58,8 +58,8 @@ TEST_P(finish, is_kept_for_as_long_as_asked) {
 TEST_P(finish, is_kept_beyond_its_ttl_when_asked) {
   auto redis = connect();
   auto const wanted = lock(redis, {.ttl = 10s});
-  auto mine = wanted->acquire();
-  EXPECT_EQ(mine.keep_for(60s), release_result::kept);
+  auto lease = wanted->acquire();
+  EXPECT_EQ(lease.keep_for(60s), release_result::kept);
   EXPECT_GT(raw_.pttl("orders"), 30'000);
 }
 
@@ -77,14 +77,14 @@ TEST_P(finish, is_kept_by_every_way_to_end_it_under_the_option) {
   EXPECT_TRUE(raw_.exists("orders"));
   raw_.command({"FLUSHALL"});
   {
-    auto const gone = wanted->acquire();
+    auto const lease = wanted->acquire();
   }
   EXPECT_TRUE(raw_.exists("orders")) << "by the destructor";
   raw_.command({"FLUSHALL"});
   {
     auto other = connect();
-    auto const held = lock(other, {.ttl = 60s, .keep = true})->acquire();
-    (void)held.valid();
+    auto const lease = lock(other, {.ttl = 60s, .keep = true})->acquire();
+    (void)lease.valid();
   }
   EXPECT_TRUE(raw_.exists("orders")) << "by the end of the client";
 }
@@ -92,23 +92,23 @@ TEST_P(finish, is_kept_by_every_way_to_end_it_under_the_option) {
 TEST_P(finish, says_that_what_was_lost_can_not_be_kept) {
   auto redis = connect();
   auto const wanted = lock(redis, {.ttl = 1s});
-  auto mine = wanted->acquire();
+  auto lease = wanted->acquire();
   raw_.command({"FLUSHALL"});
-  EXPECT_EQ(mine.keep_for(60s), release_result::lost);
+  EXPECT_EQ(lease.keep_for(60s), release_result::lost);
   EXPECT_FALSE(raw_.exists("orders")) << "nothing came back to life";
-  auto other = wanted->acquire();
+  auto second_lease = wanted->acquire();
   raw_.command({"FLUSHALL"});
-  ASSERT_TRUE(eventually([&] { return !other.valid(); }));
-  EXPECT_EQ(other.keep_until_expiry(), release_result::lost);
+  ASSERT_TRUE(eventually([&] { return !second_lease.valid(); }));
+  EXPECT_EQ(second_lease.keep_until_expiry(), release_result::lost);
 }
 
 TEST_P(finish, lets_a_waiter_of_the_process_wait_for_the_end_of_a_kept_key) {
   auto redis = connect();
   auto const wanted = lock(redis, {.ttl = 60s});
-  auto mine = wanted->acquire();
+  auto lease = wanted->acquire();
   pending next;
   wanted->async_acquire(next.handler());
-  EXPECT_EQ(mine.keep_until_expiry(), release_result::kept);
+  EXPECT_EQ(lease.keep_until_expiry(), release_result::kept);
   EXPECT_FALSE(next.done());
   let_expire();
   EXPECT_TRUE(eventually([&] { return next.done(); }));
@@ -116,22 +116,22 @@ TEST_P(finish, lets_a_waiter_of_the_process_wait_for_the_end_of_a_kept_key) {
 }
 
 TEST_P(finish, warns_once_before_max_hold_is_reached) {
-  in_one_round_of(5, [&] {
+  passes_in_one_round_of(5, [&] {
     auto redis = connect();
     auto const wanted = lock(redis, {.max_hold = 2s});
     auto const start = boot_now();
-    auto const mine = std::make_unique<lease>(wanted->acquire());
+    auto const held_lease = std::make_unique<lease>(wanted->acquire());
     std::atomic<int> warned = 0;
     std::atomic<std::int64_t> warned_at = 0;
-    std::atomic<bool> held_then = false;
-    mine->on_limit_near(1500ms, [&] {
+    std::atomic<bool> valid_when_warned = false;
+    held_lease->on_limit_near(1500ms, [&] {
       warned_at = boot_now();
-      held_then = mine->valid();
+      valid_when_warned = held_lease->valid();
       ++warned;
     });
-    EXPECT_TRUE(eventually([&] { return mine->lost_because() == loss_cause::limit_reached; }));
+    EXPECT_TRUE(eventually([&] { return held_lease->lost_because() == loss_cause::limit_reached; }));
     EXPECT_EQ(warned, 1);
-    EXPECT_TRUE(held_then) << "it comes before the end";
+    EXPECT_TRUE(valid_when_warned) << "it comes before the end";
     EXPECT_GE(warned_at - start, 500'000'000) << "it comes too early";
   });
 }
@@ -139,11 +139,11 @@ TEST_P(finish, warns_once_before_max_hold_is_reached) {
 TEST_P(finish, warns_at_once_when_the_limit_is_near_already_and_never_without_one) {
   auto redis = connect();
   auto const wanted = lock(redis, {.max_hold = 10s});
-  auto mine = wanted->acquire();
+  auto limited_lease = wanted->acquire();
   auto warned = 0;
-  mine.on_limit_near(1h, [&] { ++warned; });
+  limited_lease.on_limit_near(1h, [&] { ++warned; });
   EXPECT_EQ(warned, 1);
-  mine.release();
+  limited_lease.release();
   auto endless = lock(redis)->acquire();
   endless.on_limit_near(1h, [&] { ++warned; });
   lease{}.on_limit_near(1h, [&] { ++warned; });
@@ -155,8 +155,8 @@ TEST_P(finish, does_not_warn_about_a_lease_that_is_released) {
   auto const wanted = lock(redis, {.max_hold = 3s});
   std::atomic<int> warned = 0;
   {
-    auto mine = wanted->acquire();
-    mine.on_limit_near(100ms, [&] { ++warned; });
+    auto lease = wanted->acquire();
+    lease.on_limit_near(100ms, [&] { ++warned; });
   }
   auto const after = wanted->acquire();
   EXPECT_TRUE(eventually([&] { return after.lost_because() == loss_cause::limit_reached; }));
@@ -169,58 +169,58 @@ HOLDFAST_LAW_OF_MESSAGES(told);
 TEST_P(told, at_once_that_somebody_takes_the_lock_by_force_and_why) {
   auto redis = connect();
   auto const wanted = lock(redis, {.ttl = 60s});
-  auto mine = wanted->acquire();
-  ASSERT_TRUE(hears(mine));
-  std::atomic<int> because = -1;
-  mine.on_lost([&](loss_cause cause) { because = static_cast<int>(cause); });
-  ask_to_stop(mine);
-  EXPECT_TRUE(eventually([&] { return because == static_cast<int>(loss_cause::forced); }))
+  auto lease = wanted->acquire();
+  ASSERT_TRUE(is_subscribed(lease));
+  std::atomic<int> reported = -1;
+  lease.on_lost([&](loss_cause cause) { reported = static_cast<int>(cause); });
+  send_stop_request(lease);
+  EXPECT_TRUE(eventually([&] { return reported == static_cast<int>(loss_cause::forced); }))
       << "its renewal is 20 s away";
-  EXPECT_FALSE(mine.valid());
-  EXPECT_TRUE(eventually([&] { return mine.lost().stop_requested(); }));
+  EXPECT_FALSE(lease.valid());
+  EXPECT_TRUE(eventually([&] { return lease.lost().stop_requested(); }));
   EXPECT_TRUE(raw_.exists("orders")) << "nobody else gets in before it has stopped";
-  EXPECT_EQ(mine.release(), release_result::lost);
-  EXPECT_TRUE(eventually([&] { return locks().empty(); })) << "then it is given back";
+  EXPECT_EQ(lease.release(), release_result::lost);
+  EXPECT_TRUE(eventually([&] { return lock_keys().empty(); })) << "then it is given back";
 }
 
 TEST_P(told, to_give_back_even_what_was_to_be_kept) {
   auto redis = connect();
   auto const wanted = lock(redis, {.ttl = 60s, .keep = true});
-  auto mine = wanted->acquire();
-  ASSERT_TRUE(hears(mine));
-  ask_to_stop(mine);
-  ASSERT_TRUE(eventually([&] { return !mine.valid(); }));
-  EXPECT_EQ(mine.release(), release_result::lost);
-  EXPECT_TRUE(eventually([&] { return locks().empty(); }));
+  auto lease = wanted->acquire();
+  ASSERT_TRUE(is_subscribed(lease));
+  send_stop_request(lease);
+  ASSERT_TRUE(eventually([&] { return !lease.valid(); }));
+  EXPECT_EQ(lease.release(), release_result::lost);
+  EXPECT_TRUE(eventually([&] { return lock_keys().empty(); }));
 }
 
-// Whoever has no right to the lock may know its client, and send that hints; but not write the key.
+// A program without rights to the lock may know its client and send it hints, but can't write the key.
 TEST_P(told, nothing_by_a_hint_alone) {
   auto redis = connect();
   auto const wanted = lock(redis, {.ttl = 60s, .renew_every = 50ms});
-  auto mine = wanted->acquire();
-  ASSERT_TRUE(hears(mine));
-  auto const owner = mine.owner();
+  auto lease = wanted->acquire();
+  ASSERT_TRUE(is_subscribed(lease));
+  auto const owner = lease.owner();
   auto const number = owner.substr(37, owner.find(':', 37) - 37);
   for (auto i = 0; i != 20; ++i) raw_.publish("holdfast_inbox:" + owner.substr(0, 36), "asked " + number);
   ASSERT_TRUE(eventually([&] { return redis.stats().messages >= 20; }));
   auto const renewals = redis.stats().renewals;
   EXPECT_TRUE(eventually([&] { return redis.stats().renewals >= renewals + 3; })) << "it has looked by then";
-  EXPECT_TRUE(mine.valid());
+  EXPECT_TRUE(lease.valid());
 }
 
 TEST_P(told, nothing_that_is_meant_for_an_earlier_holder) {
   auto redis = connect();
   auto const wanted = lock(redis, {.ttl = 60s});
-  auto mine = wanted->acquire();
-  ASSERT_TRUE(hears(mine));
-  auto const uuid = mine.owner().substr(0, 36);
+  auto lease = wanted->acquire();
+  ASSERT_TRUE(is_subscribed(lease));
+  auto const uuid = lease.owner().substr(0, 36);
   for (auto const* const message : {"asked 0", "asked x", "asked", "asked 99999999999999999999"}) {
     raw_.publish("holdfast_inbox:" + uuid, message);
   }
   raw_.publish("holdfast_inbox:" + uuid, "woken 0 orders");
   ASSERT_TRUE(eventually([&] { return redis.stats().messages >= 5; }));
-  EXPECT_TRUE(mine.valid());
+  EXPECT_TRUE(lease.valid());
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-/// Looking at locks from outside, and a release by force.
+/// Inspection of locks from outside, and release by force.
 #include "law.hpp"
 
 #include "script/names.hpp"
@@ -23,7 +23,7 @@ constexpr char const* uuid = "11111111-1111-4111-8111-111111111111";
 
 class inspection : public testing::Test {
  protected:
-  /// As if a client of Holdfast held it since the counter was written.
+  /// Makes the lock look held by a client of Holdfast since the counter was written.
   void hold(std::string const& name, std::string const& owner = std::string{uuid} + ":1") {
     raw_.command({"SET", name, owner, "PX", "60000"});
     raw_.command({"SET", names::token_counter(name), std::to_string(server_micros())});
@@ -34,7 +34,7 @@ class inspection : public testing::Test {
     return std::stoll(time.at(0).text) * 1'000'000 + std::stoll(time.at(1).text);
   }
 
-  std::vector<std::string> found(std::string const& pattern) {
+  std::vector<std::string> names_found(std::string const& pattern) {
     std::vector<std::string> all;
     for_each_lock(viewer_, pattern, [&all](lock_state const& lock) {
       all.push_back(lock.name);
@@ -55,7 +55,7 @@ class inspection : public testing::Test {
 
   served server_{};
   raw_servers raw_ = server_.raw();
-  client viewer_{server_.url(), unhurried()};
+  client viewer_{server_.url(), with_long_timeouts()};
 };
 
 TEST_F(inspection, shows_a_free_lock) {
@@ -70,14 +70,14 @@ TEST_F(inspection, shows_a_free_lock) {
 }
 
 TEST_F(inspection, shows_who_holds_a_lock_and_since_when) {
-  client redis{server_.url(), unhurried({.label = "nightly import"})};
+  client redis{server_.url(), with_long_timeouts({.label = "nightly import"})};
   mutex lock{redis, "orders"};
   auto const before = server_micros();
-  auto const held = lock.acquire();
+  auto const lease = lock.acquire();
   ASSERT_TRUE(eventually([&] { return peek(viewer_, "orders").holder.pid != 0; }));
   auto const state = peek(viewer_, "orders");
   EXPECT_EQ(state.kind, lock_kind::exclusive);
-  EXPECT_EQ(state.holder.owner, held.owner());
+  EXPECT_EQ(state.holder.owner, lease.owner());
   EXPECT_EQ(state.holder.pid, getpid());
   EXPECT_EQ(state.holder.label, "nightly import");
   EXPECT_FALSE(state.holder.host.empty());
@@ -86,24 +86,25 @@ TEST_F(inspection, shows_who_holds_a_lock_and_since_when) {
   EXPECT_GT(state.held_for->count(), 0);
   EXPECT_LE(state.held_for->count(), server_micros() - before);
   EXPECT_THAT(state.ttl_left->count(), testing::AllOf(testing::Gt(15'000), testing::Le(30'000)));
-  EXPECT_GE(state.token, held.token());
+  EXPECT_GE(state.token, lease.token());
 }
 
 TEST_F(inspection, shows_the_queue_in_order_with_the_time_that_each_has_waited) {
-  client holder{server_.url(), unhurried()};
-  auto const held = mutex{holder, "orders"}.acquire();
+  client holder{server_.url(), with_long_timeouts()};
+  auto const lease = mutex{holder, "orders"}.acquire();
   std::vector<std::unique_ptr<client>> clients;
   std::vector<std::unique_ptr<mutex>> locks;
   std::vector<pending> waiting(3);
   std::stop_source stop;
   for (std::size_t i = 0; i != waiting.size(); ++i) {
-    clients.push_back(std::make_unique<client>(server_.url(), unhurried({.label = std::to_string(i)})));
+    clients.push_back(
+        std::make_unique<client>(server_.url(), with_long_timeouts({.label = std::to_string(i)})));
     locks.push_back(std::make_unique<mutex>(*clients[i], "orders"));
     locks[i]->async_acquire(waiting[i].handler(), stop.get_token());
     ASSERT_TRUE(
         eventually([&] { return peek(viewer_, "orders").waiting == static_cast<std::int64_t>(i) + 1; }));
   }
-  auto const unknown = [](auto const& one) { return one.who.label.empty(); };
+  auto const unknown = [](auto const& waiter) { return waiter.who.label.empty(); };
   ASSERT_TRUE(eventually([&] { return std::ranges::none_of(inspect(viewer_, "orders").queue, unknown); }));
   auto const state = inspect(viewer_, "orders");
   ASSERT_EQ(state.queue.size(), 3U);
@@ -172,15 +173,15 @@ TEST_F(inspection, says_that_the_server_is_gone) {
 TEST_F(inspection, finds_locks_by_name_with_and_without_braces) {
   for (auto const* const name : {"orders:1", "orders:2", "{orders}:3", "orders:{4}", "stock", "a b\n"})
     hold(name);
-  EXPECT_THAT(found("*"),
+  EXPECT_THAT(names_found("*"),
               UnorderedElementsAre("orders:1", "orders:2", "{orders}:3", "orders:{4}", "stock", "a b\n"));
-  EXPECT_THAT(found("orders:*"), UnorderedElementsAre("orders:1", "orders:2", "orders:{4}"));
-  EXPECT_THAT(found("orders:?"), UnorderedElementsAre("orders:1", "orders:2"));
-  EXPECT_THAT(found("*[23]"), UnorderedElementsAre("orders:2", "{orders}:3"));
-  EXPECT_THAT(found("{*"), ElementsAre("{orders}:3"));
-  EXPECT_THAT(found("stock"), ElementsAre("stock"));
-  EXPECT_THAT(found("sto"), ElementsAre());
-  EXPECT_THAT(found(""), ElementsAre());
+  EXPECT_THAT(names_found("orders:*"), UnorderedElementsAre("orders:1", "orders:2", "orders:{4}"));
+  EXPECT_THAT(names_found("orders:?"), UnorderedElementsAre("orders:1", "orders:2"));
+  EXPECT_THAT(names_found("*[23]"), UnorderedElementsAre("orders:2", "{orders}:3"));
+  EXPECT_THAT(names_found("{*"), ElementsAre("{orders}:3"));
+  EXPECT_THAT(names_found("stock"), ElementsAre("stock"));
+  EXPECT_THAT(names_found("sto"), ElementsAre());
+  EXPECT_THAT(names_found(""), ElementsAre());
 }
 
 TEST_F(inspection, finds_only_what_is_held_or_waited_for) {
@@ -191,9 +192,9 @@ TEST_F(inspection, finds_only_what_is_held_or_waited_for) {
   raw_.command({"ZADD", names::queue("waited for"), "1", std::string{uuid} + ":1"});
   hold("foreign", "redsync's value");
   raw_.command({"SET", "never ours", "a value"});
-  EXPECT_THAT(found("*"), UnorderedElementsAre("waited for", "foreign"));
-  EXPECT_THAT(found("released"), ElementsAre());
-  EXPECT_THAT(found("never ours"), ElementsAre());
+  EXPECT_THAT(names_found("*"), UnorderedElementsAre("waited for", "foreign"));
+  EXPECT_THAT(names_found("released"), ElementsAre());
+  EXPECT_THAT(names_found("never ours"), ElementsAre());
 }
 
 TEST_F(inspection, takes_no_other_keys_for_token_counters) {
@@ -202,29 +203,29 @@ TEST_F(inspection, takes_no_other_keys_for_token_counters) {
     raw_.command({"SET", key, "1"});
   for (auto const* const name : {"plain", "a", "a}b", "{a}"})
     raw_.command({"SET", name, std::string{uuid} + ":1"});
-  EXPECT_THAT(found("*"), ElementsAre());
+  EXPECT_THAT(names_found("*"), ElementsAre());
 }
 
 TEST_F(inspection, finds_all_of_many_locks_among_many_other_keys_and_asks_for_each_client_once) {
   HOLDFAST_ON_ONE_SERVER("it counts the commands of the one");
-  std::vector<std::vector<std::string>> all;
-  std::set<std::string> names_of_all;
-  for (int i = 0; i < 20'000; ++i) all.push_back({"SET", "session:" + std::to_string(i), "x"});
+  std::vector<std::vector<std::string>> commands;
+  std::set<std::string> expected_names;
+  for (int i = 0; i < 20'000; ++i) commands.push_back({"SET", "session:" + std::to_string(i), "x"});
   for (int i = 0; i < 1'000; ++i) {
     auto const name = "job:" + std::to_string(i);
-    names_of_all.insert(name);
-    all.push_back({"SET", name, std::string{uuid} + ":" + std::to_string(i)});
-    all.push_back({"SET", names::token_counter(name), "1"});
+    expected_names.insert(name);
+    commands.push_back({"SET", name, std::string{uuid} + ":" + std::to_string(i)});
+    commands.push_back({"SET", names::token_counter(name), "1"});
   }
-  raw_.pipeline(all);
+  raw_.pipeline(commands);
   raw_.command({"HSET", names::client_record(uuid), "host", "web-3"});
-  std::set<std::string> seen;
+  std::set<std::string> listed;
   for_each_lock(viewer_, "*", [&](lock_state const& lock) {
     EXPECT_EQ(lock.holder.host, "web-3");
-    seen.insert(lock.name);
+    listed.insert(lock.name);
     return true;
   });
-  EXPECT_EQ(seen, names_of_all);
+  EXPECT_EQ(listed, expected_names);
   EXPECT_EQ(raw_.calls_of("hgetall"), 1U);
   EXPECT_EQ(raw_.calls_of("keys"), 0U);
   EXPECT_GT(raw_.calls_of("scan"), 60U) << "a step must be a small one";
@@ -243,18 +244,18 @@ TEST_F(inspection, searches_both_wires_at_once) {
   raw_.command({"SET", "licenses", "0"});
   raw_.command({"ZADD", names::redisson::permits("licenses"), "922337203685477", std::string(16, 'a')});
   raw_.command({"ZADD", names::queue("licenses"), "1", std::string{uuid} + ":2"});
-  std::multiset<std::string> seen;
-  auto const see = [&seen](lock_state const& lock) {
-    seen.insert(lock.name + (lock.wire == wire::plain ? " plain" : " redisson"));
+  std::multiset<std::string> listed;
+  auto const visit = [&listed](lock_state const& lock) {
+    listed.insert(lock.name + (lock.wire == wire::plain ? " plain" : " redisson"));
     return true;
   };
-  EXPECT_FALSE(for_each_lock_on_wires(viewer_, "*", see));
-  EXPECT_THAT(seen, testing::UnorderedElementsAre("plain one plain", "orders redisson", "licenses redisson",
-                                                  "licenses plain"));
-  auto const both = peek_on_wires(viewer_, "licenses");
-  EXPECT_TRUE(both.on_both());
-  EXPECT_EQ(both.on(wire::automatic).kind, lock_kind::permits);
-  EXPECT_EQ(both.on(wire::plain).waiting, 1);
+  EXPECT_FALSE(for_each_lock_on_wires(viewer_, "*", visit));
+  EXPECT_THAT(listed, testing::UnorderedElementsAre("plain one plain", "orders redisson", "licenses redisson",
+                                                    "licenses plain"));
+  auto const states = peek_on_wires(viewer_, "licenses");
+  EXPECT_TRUE(states.on_both());
+  EXPECT_EQ(states.on(wire::automatic).kind, lock_kind::permits);
+  EXPECT_EQ(states.on(wire::plain).waiting, 1);
   EXPECT_EQ(force_release(viewer_, "licenses", {.of = wire::plain}), force_result::not_held);
   EXPECT_EQ(force_release(viewer_, "licenses", {.of = wire::redisson}), force_result::deleted);
   EXPECT_FALSE(peek_on_wires(viewer_, "plain one").on_both());
@@ -280,7 +281,7 @@ TEST_F(inspection, says_which_rights_it_needs) {
       EXPECT_THAT(problem.what(), testing::HasSubstr("+" + right));
     }
   };
-  expect_named("scan", [&] { (void)found("*"); });
+  expect_named("scan", [&] { (void)names_found("*"); });
   expect_named("getrange", [&] {
     hold("orders");
     (void)inspect(viewer_, "orders");
@@ -306,28 +307,28 @@ TEST_F(inspection, needs_no_right_to_write) {
 
 class release_by_force : public inspection {
  protected:
-  client redis_{server_.url(), unhurried()};
+  client redis_{server_.url(), with_long_timeouts()};
   mutex lock_{redis_, "orders"};
 };
 
 TEST_F(release_by_force, tells_the_holder_who_gives_it_back) {
-  auto held = lock_.acquire();
-  std::atomic<int> told = 0;
-  held.on_lost([&](loss_cause why) {
-    if (why == loss_cause::forced) ++told;
-    held.release();
+  auto lease = lock_.acquire();
+  std::atomic<int> notified = 0;
+  lease.on_lost([&](loss_cause cause) {
+    if (cause == loss_cause::forced) ++notified;
+    lease.release();
   });
   EXPECT_EQ(force_release(viewer_, "orders", {.grace = 20s}), force_result::released_by_holder);
-  EXPECT_EQ(told, 1);
-  EXPECT_FALSE(held.valid());
+  EXPECT_EQ(notified, 1);
+  EXPECT_FALSE(lease.valid());
   EXPECT_FALSE(raw_.exists("orders"));
 }
 
 TEST_F(release_by_force, deletes_the_lock_under_a_holder_that_does_not_let_go) {
-  auto const held = lock_.acquire();
+  auto const lease = lock_.acquire();
   ASSERT_TRUE(eventually([&] { return raw_.listeners("holdfast_inbox:" + redis_.uuid()) >= 1; }));
   EXPECT_EQ(force_release(viewer_, "orders", {.grace = 1s}), force_result::deleted);
-  EXPECT_TRUE(eventually([&] { return held.lost_because() == loss_cause::forced; }));
+  EXPECT_TRUE(eventually([&] { return lease.lost_because() == loss_cause::forced; }));
   EXPECT_FALSE(raw_.exists("orders"));
 }
 
@@ -338,27 +339,28 @@ TEST_F(release_by_force, deletes_the_lock_of_a_process_that_died) {
 }
 
 TEST_F(release_by_force, lets_the_next_waiter_have_it) {
-  in_one_round_of(10, [&] {  // who asked more than a second and a half before asks again
-    hold("orders");
-    client other{server_.url(), unhurried({.recheck = 30s})};
-    mutex wanted{other, "orders"};
-    pending next;
-    wanted.async_acquire(next.handler());
-    ASSERT_TRUE(eventually([&] { return peek(viewer_, "orders").waiting == 1; }));
-    ASSERT_TRUE(eventually([&] { return raw_.client_ids("pubsub").size() == 1; }));
-    EXPECT_EQ(force_release(viewer_, "orders", {.grace = 10ms}), force_result::deleted);
-    EXPECT_TRUE(eventually([&] { return next.done(); }));
-    EXPECT_EQ(other.stats().granted, grants_are_believed() ? 1U : 0U);
-  });
+  passes_in_one_round_of(
+      10, [&] {  // a waiter tries again when its last request is older than a second and a half
+        hold("orders");
+        client other{server_.url(), with_long_timeouts({.recheck = 30s})};
+        mutex wanted{other, "orders"};
+        pending next;
+        wanted.async_acquire(next.handler());
+        ASSERT_TRUE(eventually([&] { return peek(viewer_, "orders").waiting == 1; }));
+        ASSERT_TRUE(eventually([&] { return raw_.client_ids("pubsub").size() == 1; }));
+        EXPECT_EQ(force_release(viewer_, "orders", {.grace = 10ms}), force_result::deleted);
+        EXPECT_TRUE(eventually([&] { return next.done(); }));
+        EXPECT_EQ(other.stats().granted, trusts_grant_messages() ? 1U : 0U);
+      });
 }
 
 TEST_F(release_by_force, counts_as_given_back_when_a_waiter_has_it_at_once) {
-  auto held = lock_.acquire();
-  held.on_lost([&](loss_cause) { held.release(); });
-  client other{server_.url(), unhurried()};
-  mutex same{other, "orders"};
+  auto lease = lock_.acquire();
+  lease.on_lost([&](loss_cause) { lease.release(); });
+  client other{server_.url(), with_long_timeouts()};
+  mutex remote{other, "orders"};
   pending next;
-  same.async_acquire(next.handler());
+  remote.async_acquire(next.handler());
   ASSERT_TRUE(eventually([&] { return peek(viewer_, "orders").waiting == 1; }));
   EXPECT_EQ(force_release(viewer_, "orders", {.grace = 20s}), force_result::released_by_holder);
   EXPECT_TRUE(eventually([&] { return next.done(); }));
@@ -383,18 +385,18 @@ TEST_F(release_by_force, never_deletes_what_is_no_lock) {
 }
 
 TEST_F(release_by_force, does_nothing_to_another_holder_than_the_one_meant) {
-  auto const held = lock_.acquire();
+  auto const lease = lock_.acquire();
   EXPECT_EQ(force_release(viewer_, "orders", {.grace = 0ms, .owner = "somebody else"}),
             force_result::changed);
-  EXPECT_TRUE(held.valid());
-  EXPECT_EQ(force_release(viewer_, "orders", {.grace = 0ms, .owner = held.owner()}), force_result::deleted);
+  EXPECT_TRUE(lease.valid());
+  EXPECT_EQ(force_release(viewer_, "orders", {.grace = 0ms, .owner = lease.owner()}), force_result::deleted);
 }
 
 TEST_F(release_by_force, leaves_alone_who_takes_the_lock_while_the_holder_is_asked) {
   if (topology_under_test() == topology::cluster)
     GTEST_SKIP() << "nobody counts who heard the question there, so he passes for one who gave it back";
   hold("orders");
-  std::jthread const meanwhile{[&] {
+  std::jthread const taker{[&] {
     auto raw = server_.raw();
     ASSERT_TRUE(eventually([&] { return raw.calls_of("publish") > 0; }));
     raw.command({"SET", "orders", std::string{uuid} + ":2", "PX", "60000"});
@@ -406,23 +408,23 @@ TEST_F(release_by_force, leaves_alone_who_takes_the_lock_while_the_holder_is_ask
 TEST_F(release_by_force, asks_again_through_a_connection_that_broke) {
   HOLDFAST_ON_ONE_SERVER("the proxy that breaks connections stands before one");
   flaky_proxy proxy{server_.socket_path()};
-  client viewer{proxy.url(), unhurried()};
-  auto held = lock_.acquire();
-  held.on_lost([&](loss_cause) { held.release(); });
-  proxy.once([](request const& one) { return one.has("ask"); }, fate::cut_after());
+  client viewer{proxy.url(), with_long_timeouts()};
+  auto lease = lock_.acquire();
+  lease.on_lost([&](loss_cause) { lease.release(); });
+  proxy.once([](request const& r) { return r.has("ask"); }, fate::cut_after());
   EXPECT_EQ(force_release(viewer, "orders", {.grace = 20s}), force_result::released_by_holder);
 }
 
 TEST_F(release_by_force, knows_that_it_deleted_the_lock_when_the_answer_is_lost) {
   HOLDFAST_ON_ONE_SERVER("the proxy that loses answers stands before one");
   flaky_proxy proxy{server_.socket_path()};
-  client viewer{proxy.url(), unhurried()};
+  client viewer{proxy.url(), with_long_timeouts()};
   hold("orders");
   pending next;
   lock_.async_acquire(next.handler());
   ASSERT_TRUE(eventually([&] { return raw_.client_ids("pubsub").size() == 1; }));
   ASSERT_TRUE(eventually([&] { return peek(viewer_, "orders").waiting == 1; }));
-  auto const deletes = [](request const& one) { return one.name == "EVAL" && one.has("2000"); };
+  auto const deletes = [](request const& r) { return r.name == "EVAL" && r.has("2000"); };
   proxy.once(deletes, fate::cut_after());
   EXPECT_EQ(force_release(viewer, "orders", {.grace = 0ms}), force_result::deleted);
   EXPECT_TRUE(eventually([&] { return next.done(); }));

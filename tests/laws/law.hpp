@@ -1,4 +1,4 @@
-/// What every law starts from: what serves it, clients, and the synchronizer under test.
+/// The common base of the laws: the servers, clients, and the synchronizer under test.
 #pragma once
 
 #include "support/eventually.hpp"
@@ -30,7 +30,7 @@ class law : public testing::TestWithParam<subject> {
   }
   [[nodiscard]] client connect_to(std::string const& url, client_options options = {}) const {
     options.wake = GetParam().wake;
-    return client{url, unhurried(std::move(options))};
+    return client{url, with_long_timeouts(std::move(options))};
   }
   [[nodiscard]] std::unique_ptr<any_lock> lock(client& redis, lock_options options = {},
                                                std::string name = "orders") const {
@@ -39,15 +39,15 @@ class law : public testing::TestWithParam<subject> {
 
   /// Keys that a lock must not leave behind.
   [[nodiscard]] std::vector<std::string> residue() {
-    std::vector<std::string> left;
+    std::vector<std::string> remaining_keys;
     for (auto& key : raw_.keys()) {
-      if (!outlives_locks(key)) left.push_back(std::move(key));
+      if (!outlives_locks(key)) remaining_keys.push_back(std::move(key));
     }
-    std::ranges::sort(left);  // more keys beside them, and Redis lists them in another order
-    return left;
+    std::ranges::sort(remaining_keys);  // the order in which Redis lists keys depends on the other keys
+    return remaining_keys;
   }
 
-  /// Another program takes it, whoever had it. Returns what stands there for it then.
+  /// Another program takes the lock from its holder, if any. Returns its owner as stored in the key.
   std::string occupy(std::string owner, milliseconds ttl) {
     raw_.del("orders");
     switch (GetParam().layout) {
@@ -73,8 +73,8 @@ class law : public testing::TestWithParam<subject> {
     return std::nullopt;
   }
 
-  /// Nothing in Redisson's fair queue tells a dead waiter from one that is about to ask again.
-  [[nodiscard]] static bool waits_for_the_dead() {
+  /// Redisson's fair queue doesn't distinguish a dead waiter from one that is about to try again.
+  [[nodiscard]] static bool waits_for_dead_waiters() {
     return GetParam().on_redisson() && GetParam().passing == handoff::by_server;
   }
 
@@ -82,73 +82,73 @@ class law : public testing::TestWithParam<subject> {
   raw_servers raw_ = server_.raw();
 };
 
-/// How many of the requests that a proxy saw were for locks: not what connections begin with, nor the record
-/// of a client, which comes when it comes.
+/// The number of requests for locks that a proxy saw. Excluded are the setup of connections and the record of
+/// a client, which comes at an unpredictable time.
 inline std::size_t requests_for_locks(flaky_proxy const& proxy) {
   auto const all = proxy.requests();
   return static_cast<std::size_t>(std::count_if(all.begin(), all.end(), [](request const& r) {
-    auto const of_a_record = std::any_of(r.words.begin(), r.words.end(), [](std::string const& word) {
+    auto const is_record = std::any_of(r.words.begin(), r.words.end(), [](std::string const& word) {
       return word.rfind("holdfast_client:", 0) == 0;
     });
-    return (r.name == "EVALSHA" || r.name == "EVAL") && !of_a_record;
+    return (r.name == "EVALSHA" || r.name == "EVAL") && !is_record;
   }));
 }
 
-/// How many requests that client has sent, once it sends no more by itself: opening its connections takes a
-/// few, and finding the master, some of them after the first answer.
-inline std::uint64_t commands_at_rest(client const& of) {
-  auto sent = of.stats().commands;
+/// The number of requests that the client has sent, once it sends no more by itself. Opening connections and
+/// finding the master take a few, some of them after the first reply.
+inline std::uint64_t commands_at_rest(client const& redis) {
+  auto sent = redis.stats().commands;
   EXPECT_TRUE(eventually([&] {
-    sent = of.stats().commands;
-    return always(250ms, [&] { return of.stats().commands == sent; });
+    sent = redis.stats().commands;
+    return always(250ms, [&] { return redis.stats().commands == sent; });
   }));
   return sent;
 }
 
-/// The same of a client that holds a lease: half a second after the first one it writes its record, which it
-/// does once in 20 s.
-inline std::uint64_t commands_at_rest(client const& of, raw_redis& raw) {
-  EXPECT_TRUE(eventually([&] { return raw.exists("holdfast_client:" + of.uuid()); }));
-  return commands_at_rest(of);
+/// The same for a client that holds a lease. It writes its record half a second after its first lease, and
+/// then once in 20 s.
+inline std::uint64_t commands_at_rest(client const& redis, raw_redis& raw) {
+  EXPECT_TRUE(eventually([&] { return raw.exists("holdfast_client:" + redis.uuid()); }));
+  return commands_at_rest(redis);
 }
 
-/// Who waits has looked for the last time by itself: what it asks when its channel is open is answered, and
-/// from here on a message wakes it, or the end of a time. Not for those that poll.
-inline void settle(client& waiting, raw_servers& raw) {
-  auto const inbox = "holdfast_inbox:" + waiting.uuid();
+/// Returns when the waiter has checked for the last time by itself: the requests after its subscription are
+/// answered, and from here on only a message or a timeout wakes it. Not for polling clients.
+inline void settle(client& waiter, raw_servers& raw) {
+  auto const inbox = "holdfast_inbox:" + waiter.uuid();
   EXPECT_TRUE(eventually([&] { return raw.listeners(inbox) >= 1; }));
-  // What comes over a connection is heard in order, so the client knows by now that it is subscribed; and
-  // answers come in order, so none is due after that of connect().
-  auto const before = waiting.stats().messages;
+  // Messages of a connection arrive in order, so the client knows by now that it is subscribed. Replies
+  // arrive in order, too: none is due after that of connect().
+  auto const before = waiter.stats().messages;
   raw.publish(inbox, "woken 0 orders");
-  EXPECT_TRUE(eventually([&] { return waiting.stats().messages > before; }));
-  waiting.connect();
+  EXPECT_TRUE(eventually([&] { return waiter.stats().messages > before; }));
+  waiter.connect();
 }
 
 /// The outcome of one asynchronous acquisition. Outlives the handler that fills it in.
 class pending {
  public:
   mutex::acquire_handler handler() {
-    return [state = state_](std::optional<lease> got, std::exception_ptr failure) {
+    return [state = state_](std::optional<lease> acquired, std::exception_ptr failure) {
       std::scoped_lock const hold{state->guard};
-      state->got = std::move(got);
+      state->acquired = std::move(acquired);
       state->failure = std::move(failure);
       state->done = true;
     };
   }
   [[nodiscard]] bool done() const { return state_->done; }
-  /// Empty when busy; throws what the acquisition failed with.
+  /// Empty when busy; throws the error of a failed acquisition.
   std::optional<lease> take() {
     std::scoped_lock const hold{state_->guard};
     if (state_->failure) std::rethrow_exception(state_->failure);
-    return std::exchange(state_->got, std::nullopt);
+    return std::exchange(state_->acquired, std::nullopt);
   }
 
  private:
   struct state {
     std::mutex guard;
     std::atomic<bool> done = false;
-    std::optional<lease> got;
+    std::optional<lease> acquired;
     std::exception_ptr failure;
   };
   std::shared_ptr<state> state_ = std::make_shared<state>();
@@ -165,28 +165,28 @@ std::error_code code_of(F f) {
   return {};
 }
 
-/// Those that are woken by messages, for laws about messages and about asking nothing meanwhile.
+/// The subjects that are woken by messages: for laws about messages and about sending no requests meanwhile.
 inline std::vector<subject> woken_by_messages() {
-  std::vector<subject> some;
+  std::vector<subject> result;
   for (auto const& s : registry()) {
-    if (s.wake != wake::poll) some.push_back(s);
+    if (s.wake != wake::poll) result.push_back(s);
   }
-  return some;
+  return result;
 }
 
-/// Those that keep the order over all clients, which takes messages; not on Redisson's wire, where queue and
-/// messages are others.
+/// The subjects that keep the order over all clients, which requires messages. Not on Redisson's wire, where
+/// queue and messages differ.
 inline std::vector<subject> keeping_order() {
-  auto some = woken_by_messages();
-  std::erase_if(some, [](subject const& s) { return s.passing != handoff::by_server || s.on_redisson(); });
-  return some;
+  auto result = woken_by_messages();
+  std::erase_if(result, [](subject const& s) { return s.passing != handoff::by_server || s.on_redisson(); });
+  return result;
 }
 
-/// Those whose release tells one waiter. On Redisson's wire all hear it, but those of a fair lock.
-inline std::vector<subject> waking_one() {
-  auto some = woken_by_messages();
-  std::erase_if(some, [](subject const& s) { return s.on_redisson() && s.passing != handoff::by_server; });
-  return some;
+/// The subjects whose release notifies one waiter. On Redisson's wire it notifies all, but for a fair lock.
+inline std::vector<subject> waking_one_waiter() {
+  auto result = woken_by_messages();
+  std::erase_if(result, [](subject const& s) { return s.on_redisson() && s.passing != handoff::by_server; });
+  return result;
 }
 
 inline std::string title_of(testing::TestParamInfo<subject> const& info) {

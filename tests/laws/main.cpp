@@ -7,8 +7,8 @@
 #include <csignal>
 
 int main(int argc, char** argv) {
-  holdfast::test::become_worker_if_asked(argc, argv);
-  std::signal(SIGPIPE, SIG_IGN);  // writing to a worker that was killed
+  holdfast::test::run_worker_if_requested(argc, argv);
+  std::signal(SIGPIPE, SIG_IGN);  // for writes to a killed worker
   holdfast::test::choose_topology(argc, argv);
   testing::InitGoogleTest(&argc, argv);
   return RUN_ALL_TESTS();

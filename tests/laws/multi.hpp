@@ -1,4 +1,4 @@
-/// What the laws of multi_mutex share.
+/// The common fixture of the laws of multi_mutex.
 #pragma once
 
 #include "law.hpp"
@@ -8,23 +8,23 @@ namespace holdfast::test {
 class multi : public testing::Test {
  protected:
   std::vector<std::string> residue() {
-    std::vector<std::string> left;
+    std::vector<std::string> remaining_keys;
     for (auto& key : raw_.keys()) {
-      if (!test::outlives_locks(key)) left.push_back(std::move(key));
+      if (!test::outlives_locks(key)) remaining_keys.push_back(std::move(key));
     }
-    return left;
+    return remaining_keys;
   }
 
-  /// Waits for it, and is done when it has it.
+  /// Starts an acquisition, which increments `served` when it succeeds.
   static void start(multi_mutex& m, std::atomic<int>& served, std::stop_token stop = {}) {
     m.async_acquire(
-        [&served](std::optional<multi_lease> got, std::exception_ptr const&) { served += got ? 1 : 0; },
+        [&served](std::optional<multi_lease> lease, std::exception_ptr const&) { served += lease ? 1 : 0; },
         std::move(stop));
   }
 
   served server_{};
   raw_servers raw_ = server_.raw();
-  client redis_{server_.url(), unhurried()};
+  client redis_{server_.url(), with_long_timeouts()};
 };
 
 }  // namespace holdfast::test

@@ -1,5 +1,4 @@
-/// Waiting by asking again and again: chosen per lock, with a floor and a cap, and where nothing else is
-/// possible.
+/// Waiting by polling: chosen per lock, with a floor and a cap, and where nothing else is possible.
 #include "law.hpp"
 
 namespace holdfast::test {
@@ -7,7 +6,7 @@ namespace {
 
 class poll : public testing::Test {
  protected:
-  /// Half a second after its first wait a client opens its inbox in any case, so as to be asked to let go.
+  /// Half a second after its first wait a client opens its inbox in any case, to receive stop requests.
   void expect_no_subscription_since(std::int64_t begin) {
     auto const subscriptions = proxy_.count("SUBSCRIBE");
     if (boot_now() - begin < 500'000'000) {
@@ -21,12 +20,12 @@ class poll : public testing::Test {
 };
 
 TEST_F(poll, is_chosen_for_one_lock_of_a_client_whose_others_are_woken) {
-  client holder{server_.url(), unhurried()};
-  mutex theirs{holder, "orders"};
-  mutex others{holder, "other"};
-  auto one = theirs.acquire();
-  auto two = others.acquire();
-  client redis{proxy_.url(), unhurried()};
+  client holder{server_.url(), with_long_timeouts()};
+  mutex held_mutex{holder, "orders"};
+  mutex other_mutex{holder, "other"};
+  auto first_lease = held_mutex.acquire();
+  auto second_lease = other_mutex.acquire();
+  client redis{proxy_.url(), with_long_timeouts()};
   mutex spinning{redis, "orders", {.wake = wake::poll}};
   mutex woken{redis, "other"};
   pending first;
@@ -38,57 +37,57 @@ TEST_F(poll, is_chosen_for_one_lock_of_a_client_whose_others_are_woken) {
   pending second;
   woken.async_acquire(second.handler());
   EXPECT_TRUE(eventually([&] { return raw_.command({"ZCARD", "{other}:holdfast_queue"}).integer == 1; }));
-  one.release();
-  two.release();
+  first_lease.release();
+  second_lease.release();
   EXPECT_TRUE(eventually([&] { return first.done() && second.done(); }));
 }
 
 TEST_F(poll, asks_no_more_often_than_its_floor_and_no_less_than_its_cap) {
-  client holder{server_.url(), unhurried()};
-  mutex theirs{holder, "orders"};
-  auto const mine = theirs.acquire();
-  client redis{proxy_.url(), unhurried({.wake = wake::poll})};
+  client holder{server_.url(), with_long_timeouts()};
+  mutex held_slow{holder, "orders"};
+  auto const lease = held_slow.acquire();
+  client redis{proxy_.url(), with_long_timeouts({.wake = wake::poll})};
   // Full jitter: a pause is anything up to the bound, half of it on average.
   mutex slow{redis, "orders", {.poll_floor = 10s, .poll_cap = 10s}};
   mutex fast{redis, "fast", {.poll_floor = 1ms, .poll_cap = 4ms}};
   mutex held_fast{holder, "fast"};
-  auto const other = held_fast.acquire();
+  auto const other_lease = held_fast.acquire();
   pending first;
   slow.async_acquire(first.handler());
   ASSERT_TRUE(eventually([&] { return redis.stats().waits == 1; }));
   pending second;
   fast.async_acquire(second.handler());
   EXPECT_TRUE(eventually([&] { return redis.stats().rechecks >= 100; }));
-  std::size_t for_slow = 0;
-  for (auto const& r : proxy_.requests()) for_slow += r.has("orders") ? 1 : 0;
-  EXPECT_LT(for_slow, proxy_.requests().size() / 3);
+  std::size_t slow_requests = 0;
+  for (auto const& r : proxy_.requests()) slow_requests += r.has("orders") ? 1 : 0;
+  EXPECT_LT(slow_requests, proxy_.requests().size() / 3);
 }
 
 TEST_F(poll, gets_the_lock_through_a_proxy_that_refuses_all_of_pub_sub) {
   proxy_.refuse_pubsub();
-  client holder{server_.url(), unhurried()};
-  mutex theirs{holder, "orders"};
-  auto held = theirs.acquire();
-  client redis{proxy_.url(), unhurried()};
+  client holder{server_.url(), with_long_timeouts()};
+  mutex held_mutex{holder, "orders"};
+  auto holder_lease = held_mutex.acquire();
+  client redis{proxy_.url(), with_long_timeouts()};
   mutex m{redis, "orders", {.wake = wake::poll}};
   pending waiting;
   auto const begin = boot_now();
   m.async_acquire(waiting.handler());
   ASSERT_TRUE(eventually([&] { return redis.stats().rechecks >= 2; }));
   expect_no_subscription_since(begin);
-  held.release();
+  holder_lease.release();
   EXPECT_TRUE(eventually([&] { return waiting.done(); }));
-  auto mine = waiting.take();
-  ASSERT_TRUE(mine);
-  EXPECT_EQ(mine->release(), release_result::released);
+  auto lease = waiting.take();
+  ASSERT_TRUE(lease);
+  EXPECT_EQ(lease->release(), release_result::released);
 }
 
 TEST_F(poll, is_no_way_out_for_a_lock_that_insists_on_its_inbox) {
   proxy_.refuse_pubsub();
-  client holder{server_.url(), unhurried()};
-  mutex theirs{holder, "orders"};
-  auto const held = theirs.acquire();
-  client redis{proxy_.url(), unhurried()};
+  client holder{server_.url(), with_long_timeouts()};
+  mutex held_mutex{holder, "orders"};
+  auto const lease = held_mutex.acquire();
+  client redis{proxy_.url(), with_long_timeouts()};
   mutex insisting{redis, "orders", {.wake = wake::inbox}};
   EXPECT_EQ(code_of([&] { (void)insisting.try_acquire_for(20s); }), errc::unauthorized);
   mutex easy{redis, "orders", {}};
@@ -96,7 +95,7 @@ TEST_F(poll, is_no_way_out_for_a_lock_that_insists_on_its_inbox) {
 }
 
 TEST_F(poll, is_refused_with_a_floor_above_its_cap) {
-  client redis{server_.url(), unhurried()};
+  client redis{server_.url(), with_long_timeouts()};
   EXPECT_EQ(code_of([&] { mutex const m{redis, "orders", {.poll_floor = 3ms, .poll_cap = 2ms}}; }),
             std::errc::invalid_argument);
   EXPECT_EQ(code_of([&] { mutex const m{redis, "orders", {.poll_floor = 0ms}}; }),

@@ -10,7 +10,7 @@ class recursive : public testing::Test {
  protected:
   served server_{};
   raw_servers raw_ = server_.raw();
-  client redis_{server_.url(), unhurried()};
+  client redis_{server_.url(), with_long_timeouts()};
 };
 
 TEST_F(recursive, counts_in_the_client_without_asking_the_server) {
@@ -35,19 +35,19 @@ TEST_F(recursive, keeps_other_threads_out_until_the_last_unlock) {
   recursive_mutex m{redis_, "m"};
   m.lock();
   m.lock();
-  auto const tries = [&m] {
-    auto got = true;
+  auto const try_in_thread = [&m] {
+    auto acquired = true;
     std::jthread{[&] {
-      got = m.try_lock();
-      if (got) m.unlock();
+      acquired = m.try_lock();
+      if (acquired) m.unlock();
     }}.join();
-    return got;
+    return acquired;
   };
-  EXPECT_FALSE(tries());
+  EXPECT_FALSE(try_in_thread());
   m.unlock();
-  EXPECT_FALSE(tries());
+  EXPECT_FALSE(try_in_thread());
   m.unlock();
-  EXPECT_TRUE(tries());
+  EXPECT_TRUE(try_in_thread());
 }
 
 TEST_F(recursive, works_with_nested_guards_of_the_standard_library) {
@@ -115,9 +115,9 @@ TEST_F(recursive, lets_a_callee_in_by_the_lease_of_its_caller) {
   EXPECT_FALSE(m.try_acquire());
   {
     auto const last = m.reenter(inner);
-    std::atomic<bool> told = false;
-    inner.async_release([&](release_result result) { told = result == release_result::released; });
-    EXPECT_TRUE(eventually([&] { return told.load(); }));
+    std::atomic<bool> released = false;
+    inner.async_release([&](release_result result) { released = result == release_result::released; });
+    EXPECT_TRUE(eventually([&] { return released.load(); }));
     EXPECT_TRUE(last.valid());
   }
   EXPECT_FALSE(raw_.exists("m"));
@@ -128,11 +128,11 @@ TEST_F(recursive, tells_each_lease_of_an_acquisition_that_it_is_lost) {
   recursive_mutex m{redis_, "m"};
   auto outer = m.acquire();
   auto inner = m.reenter(outer);
-  std::atomic<int> told = 0;
-  for (auto* one : {&outer, &inner}) one->on_lost([&](loss_cause) { ++told; });
+  std::atomic<int> notifications = 0;
+  for (auto* lease : {&outer, &inner}) lease->on_lost([&](loss_cause) { ++notifications; });
   raw_.command({"SET", "m", "somebody", "PX", "60000"});
   EXPECT_EQ(code_of([&] { inner.renew(); }), errc::lost);
-  EXPECT_TRUE(eventually([&] { return told == 2; }));
+  EXPECT_TRUE(eventually([&] { return notifications == 2; }));
   EXPECT_EQ(outer.lost_because(), loss_cause::taken_over);
   EXPECT_TRUE(eventually([&] { return inner.lost().stop_requested(); }));
   EXPECT_EQ(inner.release(), release_result::lost);
@@ -143,18 +143,18 @@ TEST_F(recursive, tells_each_lease_of_an_acquisition_that_it_is_lost) {
 TEST_F(recursive, lets_nobody_in_by_a_lease_that_is_over_or_of_another_lock) {
   recursive_mutex m{redis_, "m"};
   recursive_mutex other{redis_, "other"};
-  client second{server_.url(), unhurried()};
-  auto const of_other = other.acquire();
-  EXPECT_EQ(code_of([&] { (void)m.reenter(of_other); }), std::errc::invalid_argument);
+  client second{server_.url(), with_long_timeouts()};
+  auto const other_lease = other.acquire();
+  EXPECT_EQ(code_of([&] { (void)m.reenter(other_lease); }), std::errc::invalid_argument);
   EXPECT_EQ(code_of([&] { (void)m.reenter(lease{}); }), errc::lost);
-  auto mine = m.acquire();
+  auto held_lease = m.acquire();
   {
-    recursive_mutex elsewhere{second, "m"};
-    EXPECT_EQ(code_of([&] { (void)elsewhere.reenter(mine); }), std::errc::invalid_argument);
+    recursive_mutex remote{second, "m"};
+    EXPECT_EQ(code_of([&] { (void)remote.reenter(held_lease); }), std::errc::invalid_argument);
   }
   raw_.del("m");
-  EXPECT_EQ(code_of([&] { mine.renew(); }), errc::lost);
-  EXPECT_EQ(code_of([&] { (void)m.reenter(mine); }), errc::lost);
+  EXPECT_EQ(code_of([&] { held_lease.renew(); }), errc::lost);
+  EXPECT_EQ(code_of([&] { (void)m.reenter(held_lease); }), errc::lost);
 }
 
 TEST_F(recursive, serves_the_next_caller_when_the_last_lease_is_released) {

@@ -1,4 +1,4 @@
-/// Locks on Redisson's wire: how they are chosen, and what is particular about them.
+/// Locks on Redisson's wire: the choice of the wire, and their particular behaviour.
 #include <holdfast/fair_mutex.hpp>
 #include <holdfast/multi_mutex.hpp>
 #include <holdfast/mutex.hpp>
@@ -22,7 +22,7 @@ constexpr lock_options fenced{.wire = wire::redisson, .fenced = true};
 class on_wire : public testing::Test {
  protected:
   [[nodiscard]] client connect(std::string const& parameters = "", client_options options = {}) const {
-    return client{server_.url() + parameters, unhurried(std::move(options))};
+    return client{server_.url() + parameters, with_long_timeouts(std::move(options))};
   }
   [[nodiscard]] std::string kind(std::string const& key = "orders") {
     return raw_.command({"TYPE", key}).text;
@@ -32,7 +32,7 @@ class on_wire : public testing::Test {
   raw_servers raw_ = server_.raw();
 };
 
-/// What constructing or using a lock is refused with.
+/// The message of the error that `f` throws, which must have `code`; empty when it throws nothing.
 template <class F>
 std::string complaint(std::error_code code, F f) {
   try {
@@ -60,14 +60,14 @@ TEST_F(on_wire, is_as_the_lock_says_then_the_client_then_the_url) {
         {"?wire=redisson", wire::redisson, wire::plain, "string"},
         {"", wire::automatic, wire::redisson, "hash"}}) {
     auto redis = connect(url, {.wire = of_client});
-    lock_options const how{.wire = of_lock};
-    auto const held = mutex{redis, "orders", how}.acquire();
+    lock_options const options{.wire = of_lock};
+    auto const lease = mutex{redis, "orders", options}.acquire();
     EXPECT_EQ(kind(), wanted) << url;
-    auto const all = multi_mutex{redis, {"a", "b"}, how}.acquire();
+    auto const all = multi_mutex{redis, {"a", "b"}, options}.acquire();
     EXPECT_EQ(kind("a"), wanted) << url;
-    auto const fair = fair_mutex{redis, "fair", how}.acquire();
+    auto const fair = fair_mutex{redis, "fair", options}.acquire();
     EXPECT_EQ(kind("fair"), wanted) << url;
-    auto const recursive = recursive_mutex{redis, "again", how}.acquire();
+    auto const recursive = recursive_mutex{redis, "again", options}.acquire();
     EXPECT_EQ(kind("again"), wanted) << url;
   }
 }
@@ -76,13 +76,13 @@ TEST_F(on_wire, counts_tokens_for_a_fenced_lock_only) {
   auto redis = connect();
   EXPECT_EQ((mutex{redis, "orders", java}.acquire().token()), 0);
   EXPECT_FALSE(raw_.exists("redisson_lock_token:{orders}"));
-  mutex one{redis, "orders", fenced};
+  mutex counted{redis, "orders", fenced};
   std::int64_t last = 0;
   for (auto round = 0; round < 20; ++round) {
-    auto first = one.acquire();
+    auto first = counted.acquire();
     EXPECT_GT(first.token(), last);
     pending next;
-    one.async_acquire(next.handler());
+    counted.async_acquire(next.handler());
     last = first.token();
     first.release();
     ASSERT_TRUE(eventually([&] { return next.done(); }));
@@ -97,24 +97,24 @@ TEST_F(on_wire, counts_tokens_for_a_fenced_lock_only) {
 
 TEST_F(on_wire, refuses_to_fence_what_redisson_does_not_fence) {
   auto redis = connect();
-  auto const why =
+  auto const reason =
       AllOf(HasSubstr("fenced"), HasSubstr("only mutex and recursive_mutex"), HasSubstr("wire::plain"));
   auto const code = make_error_code(std::errc::invalid_argument);
-  EXPECT_THAT(complaint(code, [&] { fair_mutex{redis, "orders", fenced}; }), why);
-  EXPECT_THAT(complaint(code, [&] { multi_mutex{redis, {"a", "b"}, fenced}; }), why);
-  EXPECT_THAT(complaint(code, [&] { multi_mutex{redis, {"a"}, fenced}; }), why);
+  EXPECT_THAT(complaint(code, [&] { fair_mutex{redis, "orders", fenced}; }), reason);
+  EXPECT_THAT(complaint(code, [&] { multi_mutex{redis, {"a", "b"}, fenced}; }), reason);
+  EXPECT_THAT(complaint(code, [&] { multi_mutex{redis, {"a"}, fenced}; }), reason);
   EXPECT_GT((fair_mutex{redis, "orders", {.fenced = true}}.acquire().token()), 0);
 }
 
 TEST_F(on_wire, refuses_names_that_a_cluster_could_not_unlock) {
   auto redis = connect("?wire=redisson");
   for (std::string const name : {"a{b", "a}b", "{}z"}) {
-    auto const why =
+    auto const reason =
         AllOf(HasSubstr("\"" + name + "\""), HasSubstr("Redisson's wire"), HasSubstr("hash slot"));
     auto const code = make_error_code(std::errc::invalid_argument);
-    EXPECT_THAT(complaint(code, [&] { mutex{redis, name}; }), why);
-    EXPECT_THAT(complaint(code, [&] { fair_mutex{redis, name}; }), why);
-    EXPECT_THAT(complaint(code, [&] { multi_mutex{redis, {"fine", name}}; }), why);
+    EXPECT_THAT(complaint(code, [&] { mutex{redis, name}; }), reason);
+    EXPECT_THAT(complaint(code, [&] { fair_mutex{redis, name}; }), reason);
+    EXPECT_THAT(complaint(code, [&] { multi_mutex{redis, {"fine", name}}; }), reason);
     EXPECT_TRUE((mutex{redis, name, {.wire = wire::plain}}.try_acquire()));
   }
 }
@@ -123,10 +123,10 @@ TEST_F(on_wire, names_the_key_what_was_found_and_what_was_expected) {
   auto redis = connect("?wire=redisson");
   raw_.command({"SET", "orders", "x"});
   raw_.command({"SET", "redisson_lock_queue:{fair}", "x"});
-  auto const found = HasSubstr("the key \"orders\" holds a string, not the hash of a lock of Redisson");
-  EXPECT_THAT(complaint(errc::wrong_type, [&] { (void)mutex{redis, "orders"}.acquire(); }), found);
+  auto const mismatch = HasSubstr("the key \"orders\" holds a string, not the hash of a lock of Redisson");
+  EXPECT_THAT(complaint(errc::wrong_type, [&] { (void)mutex{redis, "orders"}.acquire(); }), mismatch);
   EXPECT_THAT(complaint(errc::wrong_type, [&] { (void)multi_mutex{redis, {"a", "orders"}}.acquire(); }),
-              found);
+              mismatch);
   EXPECT_THAT(
       complaint(errc::wrong_type, [&] { (void)fair_mutex{redis, "fair"}.acquire(); }),
       HasSubstr("the key \"redisson_lock_queue:{fair}\" holds a string, not the queue of a fair lock"));
@@ -149,11 +149,11 @@ TEST_F(on_wire, serves_the_callers_of_several_clients_in_their_order) {
   std::deque<client> clients;
   std::deque<fair_mutex> locks;
   std::deque<pending> waiting;
-  for (auto in_line = 1; in_line <= 4; ++in_line) {
+  for (auto queue_length = 1; queue_length <= 4; ++queue_length) {
     locks.emplace_back(clients.emplace_back(connect("?wire=redisson")), "orders");
     locks.back().async_acquire(waiting.emplace_back().handler());
     ASSERT_TRUE(eventually(
-        [&] { return raw_.command({"LLEN", "redisson_lock_queue:{orders}"}).integer == in_line; }));
+        [&] { return raw_.command({"LLEN", "redisson_lock_queue:{orders}"}).integer == queue_length; }));
   }
   first.release();
   for (auto i = std::size_t{0}; i < waiting.size(); ++i) {
@@ -169,7 +169,7 @@ TEST_F(on_wire, serves_the_callers_of_several_clients_in_their_order) {
 TEST_F(on_wire, leaves_no_trace_in_the_queue_of_a_fair_lock) {
   auto redis = connect("?wire=redisson");
   auto other = connect("?wire=redisson");
-  auto const held = fair_mutex{redis, "orders"}.acquire();
+  auto const lease = fair_mutex{redis, "orders"}.acquire();
   EXPECT_FALSE((fair_mutex{other, "orders"}.try_acquire_for(100ms)));
   EXPECT_TRUE(eventually([&] { return !raw_.exists("redisson_lock_queue:{orders}"); }));
   EXPECT_FALSE(raw_.exists("redisson_lock_timeout:{orders}"));

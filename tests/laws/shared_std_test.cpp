@@ -1,4 +1,4 @@
-/// holdfast::shared_mutex where std::shared_timed_mutex would stand.
+/// holdfast::shared_mutex in place of std::shared_timed_mutex.
 #include "law.hpp"
 
 #include <concepts>
@@ -38,7 +38,7 @@ class std_shared_mutex : public testing::Test {
 
   served server_{};
   raw_servers raw_ = server_.raw();
-  client redis_{server_.url(), unhurried()};
+  client redis_{server_.url(), with_long_timeouts()};
   shared_mutex m_{redis_, "m"};
 };
 
@@ -46,8 +46,8 @@ TEST_F(std_shared_mutex, works_with_the_guards_of_the_standard_library) {
   {
     std::shared_lock const reading{m_};
     in_a_thread([&] {
-      std::shared_lock const too{m_, std::try_to_lock};
-      EXPECT_TRUE(too.owns_lock());
+      std::shared_lock const another_reading{m_, std::try_to_lock};
+      EXPECT_TRUE(another_reading.owns_lock());
       std::unique_lock const writing{m_, 20ms};
       EXPECT_FALSE(writing.owns_lock());
     });
@@ -66,7 +66,7 @@ TEST_F(std_shared_mutex, works_with_the_guards_of_the_standard_library) {
   }
   shared_mutex other{redis_, "other"};
   {
-    std::scoped_lock const both{m_, other};
+    std::scoped_lock const locks{m_, other};
   }
   EXPECT_TRUE(raw_.keys("m").empty());
 }
@@ -79,7 +79,7 @@ TEST_F(std_shared_mutex, has_many_threads_read_at_the_same_time) {
     for (auto i = 0; i < readers; ++i) {
       threads.emplace_back([&] {
         std::shared_lock const reading{m_};
-        all_in.arrive_and_wait();  // nobody goes before all have come
+        all_in.arrive_and_wait();  // no reader leaves before all have entered
       });
     }
   }
@@ -102,8 +102,8 @@ TEST_F(std_shared_mutex, counts_how_often_a_thread_reads) {
   EXPECT_EQ(code_of([&] { m_.unlock_shared(); }), std::errc::operation_not_permitted);
 }
 
-/// The words of the deadlock that is refused.
-std::string refused_by(void (shared_mutex::*operation)(), shared_mutex& m) {
+/// The message of the deadlock that is refused.
+std::string refusal_of(void (shared_mutex::*operation)(), shared_mutex& m) {
   try {
     (m.*operation)();
   } catch (error const& e) {
@@ -116,15 +116,15 @@ std::string refused_by(void (shared_mutex::*operation)(), shared_mutex& m) {
 
 TEST_F(std_shared_mutex, refuses_to_have_a_thread_wait_for_itself) {
   m_.lock_shared();
-  EXPECT_NE(refused_by(&shared_mutex::lock, m_).find("\"m\""), std::string::npos);
+  EXPECT_NE(refusal_of(&shared_mutex::lock, m_).find("\"m\""), std::string::npos);
   EXPECT_FALSE(m_.try_lock());
   EXPECT_FALSE(m_.try_lock_for(1h));
   m_.unlock_shared();
   m_.lock();
-  EXPECT_NE(refused_by(&shared_mutex::lock_shared, m_).find("unlock_and_lock_shared()"), std::string::npos);
+  EXPECT_NE(refusal_of(&shared_mutex::lock_shared, m_).find("unlock_and_lock_shared()"), std::string::npos);
   EXPECT_FALSE(m_.try_lock_shared());
   EXPECT_FALSE(m_.try_lock_shared_for(1h));
-  (void)refused_by(&shared_mutex::lock, m_);
+  (void)refusal_of(&shared_mutex::lock, m_);
   EXPECT_FALSE(m_.try_lock());
   m_.unlock();
 }
@@ -179,8 +179,8 @@ TEST_F(std_shared_mutex, gives_back_what_a_thread_read_or_wrote_when_it_ends) {
 
 TEST_F(std_shared_mutex, unlocks_in_its_destructor_what_threads_left_locked) {
   {
-    shared_mutex left{redis_, "left"};
-    left.lock_shared();
+    shared_mutex locked{redis_, "left"};
+    locked.lock_shared();
     EXPECT_TRUE(raw_.exists("left"));
   }
   EXPECT_FALSE(raw_.exists("left"));
@@ -200,15 +200,15 @@ TEST_F(std_shared_mutex, never_pretends_that_a_lost_lock_could_be_read_again) {
 }
 
 TEST_F(std_shared_mutex, refuses_bad_names_and_options_before_asking_anybody) {
-  client nowhere{"redis+unix:///nonexistent/redis.sock"};
+  client unreachable_client{"redis+unix:///nonexistent/redis.sock"};
   auto const make = [&](std::string name, lock_options options = {}) {
-    return code_of([&] { shared_mutex const m{nowhere, std::move(name), options}; });
+    return code_of([&] { shared_mutex const m{unreachable_client, std::move(name), options}; });
   };
   EXPECT_EQ(make(""), std::errc::invalid_argument);
   EXPECT_EQ(make("m", {.ttl = 9ms}), std::errc::invalid_argument);
   for (auto const* const braces : {"a{b", "a}b", "{}z"}) EXPECT_EQ(make(braces), std::errc::invalid_argument);
   for (auto const* const braces : {"a{x}b", "a}b{c}d", "{m}"}) EXPECT_EQ(make(braces), std::error_code{});
-  EXPECT_EQ(nowhere.stats().commands, 0u);
+  EXPECT_EQ(unreachable_client.stats().commands, 0u);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-/// holdfast::mutex where std::timed_mutex would stand.
+/// holdfast::mutex in place of std::timed_mutex.
 #include "law.hpp"
 
 #include <thread>
@@ -9,7 +9,7 @@ namespace {
 class std_mutex : public testing::Test {
  protected:
   served server_{};
-  client redis_{server_.url(), unhurried()};
+  client redis_{server_.url(), with_long_timeouts()};
 };
 
 TEST_F(std_mutex, works_with_the_guards_of_the_standard_library) {
@@ -44,8 +44,8 @@ TEST_F(std_mutex, takes_several_in_any_order_without_deadlock) {
     }
   };
   {
-    auto const one = std::jthread{[&] { work(a, b); }};
-    auto const two = std::jthread{[&] { work(b, a); }};
+    auto const forward = std::jthread{[&] { work(a, b); }};
+    auto const backward = std::jthread{[&] { work(b, a); }};
   }
   EXPECT_EQ(rounds, 100);
 }
@@ -63,9 +63,9 @@ TEST_F(std_mutex, refuses_misuse_as_the_standard_names_it) {
 }
 
 TEST_F(std_mutex, refuses_bad_names_and_options_before_asking_anybody) {
-  client nowhere{"redis+unix:///nonexistent/redis.sock"};
+  client unreachable_client{"redis+unix:///nonexistent/redis.sock"};
   auto const make = [&](std::string name, lock_options options = {}) {
-    return code_of([&] { mutex const m{nowhere, std::move(name), options}; });
+    return code_of([&] { mutex const m{unreachable_client, std::move(name), options}; });
   };
   EXPECT_EQ(make(""), std::errc::invalid_argument);
   EXPECT_EQ(make(std::string(65'537, 'x')), std::errc::invalid_argument);
@@ -75,9 +75,9 @@ TEST_F(std_mutex, refuses_bad_names_and_options_before_asking_anybody) {
   EXPECT_EQ(make("m", {.max_renewals = -1}), std::errc::invalid_argument);
   EXPECT_EQ(make("m", {.max_hold = -1s}), std::errc::invalid_argument);
   EXPECT_EQ(make("m"), std::error_code{});
-  mutex m{nowhere, "m"};
+  mutex m{unreachable_client, "m"};
   EXPECT_EQ(code_of([&] { (void)m.try_acquire_for(-1s); }), std::errc::invalid_argument);
-  EXPECT_EQ(nowhere.stats().commands, 0u);
+  EXPECT_EQ(unreachable_client.stats().commands, 0u);
 }
 
 TEST_F(std_mutex, unlocks_in_its_destructor_what_a_thread_left_locked) {
@@ -92,12 +92,12 @@ TEST_F(std_mutex, unlocks_in_its_destructor_what_a_thread_left_locked) {
 TEST_F(std_mutex, lets_a_thread_unlock_what_another_thread_of_the_process_has_got_meanwhile) {
   mutex m{redis_, "m", {.ttl = 60s, .renew_every = 100ms}};
   std::atomic<bool> taken = false;
-  std::atomic<bool> enough = false;
+  std::atomic<bool> stopping = false;
   m.lock();
   std::jthread next{[&] {
     m.lock();
     taken = true;
-    EXPECT_TRUE(eventually([&] { return enough.load(); }));
+    EXPECT_TRUE(eventually([&] { return stopping.load(); }));
     m.unlock();
     EXPECT_EQ(m.last_release(), release_result::released);
   }};
@@ -108,25 +108,25 @@ TEST_F(std_mutex, lets_a_thread_unlock_what_another_thread_of_the_process_has_go
   EXPECT_EQ(m.last_release(), release_result::lost);
   EXPECT_TRUE(server_.raw().exists("m")) << "the next one still holds it";
   EXPECT_EQ(code_of([&] { m.unlock(); }), std::errc::operation_not_permitted);
-  enough = true;
+  stopping = true;
 }
 
 TEST_F(std_mutex, is_the_same_lock_as_another_object_of_its_name) {
-  mutex one{redis_, "m"};
-  mutex two{redis_, "m"};
-  one.lock();
-  EXPECT_FALSE(two.try_lock_for(20ms));
-  one.unlock();
-  EXPECT_TRUE(two.try_lock());
-  two.unlock();
+  mutex first{redis_, "m"};
+  mutex second{redis_, "m"};
+  first.lock();
+  EXPECT_FALSE(second.try_lock_for(20ms));
+  first.unlock();
+  EXPECT_TRUE(second.try_lock());
+  second.unlock();
 }
 
 TEST_F(std_mutex, keeps_names_with_any_bytes_apart) {
   for (auto const& name :
        {std::string{"a\0b", 3}, std::string{"{x}"}, std::string{"ü \r\n*3"}, std::string(60'000, 'n')}) {
     mutex m{redis_, name};
-    auto const mine = m.acquire();
-    EXPECT_EQ(server_.raw().get(name), mine.owner());
+    auto const lease = m.acquire();
+    EXPECT_EQ(server_.raw().get(name), lease.owner());
   }
 }
 

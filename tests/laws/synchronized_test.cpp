@@ -1,4 +1,4 @@
-/// Functions under a lock: what they return, what they throw, and that the lock is always given back.
+/// Functions under a lock: their results, their exceptions, and the release of the lock in each case.
 #include <holdfast/synchronized.hpp>
 
 #include "law.hpp"
@@ -21,7 +21,7 @@ class under_lock : public testing::Test {
 
   served server_{};
   raw_servers raw_ = server_.raw();
-  client redis_{server_.url(), unhurried()};
+  client redis_{server_.url(), with_long_timeouts()};
   mutex lock_{redis_, "orders"};
 };
 
@@ -52,14 +52,14 @@ TEST_F(under_lock, hands_on_references_and_objects_that_can_only_be_moved) {
 
 TEST_F(under_lock, shows_the_lease_to_a_function_that_asks_for_it) {
   auto const token = synchronized(
-      redis_, "orders", {}, [](lease const& mine, int factor) { return mine.token() * factor; }, 1);
-  EXPECT_GT(synchronized(redis_, "orders", {}, [](lease& mine) { return mine.token(); }), token);
+      redis_, "orders", {}, [](lease const& guard, int factor) { return guard.token() * factor; }, 1);
+  EXPECT_GT(synchronized(redis_, "orders", {}, [](lease& guard) { return guard.token(); }), token);
   EXPECT_EQ(synchronized(redis_, "orders", {}, [](auto&&... all) { return sizeof...(all); }), 0u);
 }
 
 TEST_F(under_lock, lets_the_function_give_the_lock_back_early) {
-  EXPECT_FALSE(synchronized(redis_, "orders", {}, [&](lease& mine) {
-    mine.release();
+  EXPECT_FALSE(synchronized(redis_, "orders", {}, [&](lease& guard) {
+    guard.release();
     return is_held();
   }));
 }
@@ -89,17 +89,17 @@ TEST_F(under_lock, never_runs_two_at_once) {
 }
 
 TEST_F(under_lock, waits_for_the_holder) {
-  auto mine = lock_.acquire();
+  auto lease = lock_.acquire();
   std::atomic<bool> ran = false;
   std::jthread const other{[&] { synchronized(redis_, "orders", {}, [&] { ran = true; }); }};
   EXPECT_TRUE(eventually([&] { return redis_.stats().waiting_now == 1; }));
   EXPECT_FALSE(ran);
-  mine.release();
+  lease.release();
   EXPECT_TRUE(eventually([&] { return ran.load(); }));
 }
 
 TEST_F(under_lock, fails_when_the_lock_stays_busy_and_does_not_call_the_function) {
-  auto const mine = lock_.acquire();
+  auto const lease = lock_.acquire();
   auto ran = false;
   auto const run = [&] { ran = true; };
   EXPECT_EQ(code_of([&] { synchronized(redis_, "orders", {.wait = 0ms}, run); }), errc::busy);
@@ -121,7 +121,7 @@ TEST_F(under_lock, skips_a_function_when_told_so_and_says_whether_it_ran) {
   auto const reference = [&]() -> int& { return value; };
   auto const nothing = [] {};
   {
-    auto const mine = lock_.acquire();
+    auto const lease = lock_.acquire();
     EXPECT_EQ(synchronized(redis_, "orders", skip_if_busy{}, number), std::nullopt);
     EXPECT_FALSE(synchronized(redis_, "orders", skip_if_busy{.wait = 20ms}, reference));
     EXPECT_FALSE(synchronized(redis_, "orders", skip_if_busy{}, nothing));
@@ -142,8 +142,8 @@ TEST_F(under_lock, drops_the_result_when_the_lock_was_lost_meanwhile) {
 
 TEST_F(under_lock, says_why_the_lock_was_lost) {
   try {
-    synchronized(redis_, "orders", {.lock = {.ttl = 300ms, .watchdog = false}}, [](lease const& mine) {
-      EXPECT_TRUE(eventually([&] { return mine.lost().stop_requested(); }));
+    synchronized(redis_, "orders", {.lock = {.ttl = 300ms, .watchdog = false}}, [](lease const& guard) {
+      EXPECT_TRUE(eventually([&] { return guard.lost().stop_requested(); }));
     });
     FAIL() << "no exception";
   } catch (error const& e) {
@@ -213,8 +213,8 @@ TEST_F(under_lock, leaves_the_arguments_of_a_decorated_function_to_it) {
 }
 
 TEST_F(under_lock, decorates_functions_that_see_the_lease_have_a_state_or_can_only_be_moved) {
-  auto count = locked(redis_, "orders", {}, [n = 0](lease const& mine) mutable {
-    EXPECT_TRUE(mine.valid());
+  auto count = locked(redis_, "orders", {}, [n = 0](lease const& guard) mutable {
+    EXPECT_TRUE(guard.valid());
     return ++n;
   });
   EXPECT_EQ(count(), 1);
@@ -227,7 +227,7 @@ TEST_F(under_lock, decorates_functions_that_see_the_lease_have_a_state_or_can_on
 TEST_F(under_lock, decorates_a_function_that_is_skipped_when_the_lock_is_busy) {
   auto const report = locked(redis_, "orders", skip_if_busy{}, [] { return 42; });
   {
-    auto const mine = lock_.acquire();
+    auto const lease = lock_.acquire();
     EXPECT_EQ(report(), std::nullopt);
   }
   EXPECT_EQ(report(), 42);

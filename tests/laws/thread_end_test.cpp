@@ -21,7 +21,7 @@ class thread_end : public testing::Test {
   raw_servers raw_ = server_.raw();
   std::mutex guard_;
   std::vector<std::string> warnings_;
-  client redis_{server_.url(), unhurried({.log = [this](log_level level, std::string_view message) {
+  client redis_{server_.url(), with_long_timeouts({.log = [this](log_level level, std::string_view message) {
                   std::scoped_lock const hold{guard_};
                   if (level == log_level::warning) warnings_.emplace_back(message);
                 }})};
@@ -38,12 +38,12 @@ TEST_F(thread_end, gives_back_what_the_thread_held_and_warns) {
 
 TEST_F(thread_end, wakes_who_waits_for_the_lock) {
   mutex m{redis_, "orders"};
-  client other{server_.url(), unhurried({.recheck = 30s})};
-  mutex elsewhere{other, "orders"};
+  client other{server_.url(), with_long_timeouts({.recheck = 30s})};
+  mutex remote{other, "orders"};
   pending next;
   in_a_thread([&] {
     m.lock();
-    elsewhere.async_acquire(next.handler());
+    remote.async_acquire(next.handler());
     EXPECT_TRUE(eventually([&] { return other.stats().waits == 1; }));
   });
   EXPECT_TRUE(eventually([&] { return next.done(); }));
@@ -63,7 +63,7 @@ TEST_F(thread_end, gives_back_each_of_several_locks_and_says_nothing_of_those_un
   mutex b{redis_, "b"};
   mutex c{redis_, "c"};
   in_a_thread([&] {
-    for (auto* one : {&a, &b, &c}) one->lock();
+    for (auto* m : {&a, &b, &c}) m->lock();
     b.unlock();
     for (auto round = 0; round < 100; ++round) std::scoped_lock const hold{b};
   });
@@ -77,13 +77,13 @@ TEST_F(thread_end, harms_nobody_when_the_lock_object_has_gone_before) {
       mutex m{redis_, "orders"};
       m.lock();
     }
-    auto held = std::make_unique<mutex>(redis_, "orders");
-    held->lock();
-    std::jthread{[&] { held.reset(); }}.join();
+    auto owned = std::make_unique<mutex>(redis_, "orders");
+    owned->lock();
+    std::jthread{[&] { owned.reset(); }}.join();
     EXPECT_FALSE(raw_.exists("orders"));
-    mutex again{redis_, "orders"};
-    again.lock();
-    again.unlock();
+    mutex next{redis_, "orders"};
+    next.lock();
+    next.unlock();
   });
   EXPECT_TRUE(warnings().empty());
 }
@@ -91,39 +91,39 @@ TEST_F(thread_end, harms_nobody_when_the_lock_object_has_gone_before) {
 TEST_F(thread_end, harms_nobody_when_the_lock_object_goes_at_the_same_time) {
   for (auto round = 0; round < 200; ++round) {
     auto m = std::make_unique<mutex>(redis_, "orders");
-    std::latch both{2};
-    std::jthread ends{[&] {
+    std::latch ready{2};
+    std::jthread ending_thread{[&] {
       m->lock();
-      both.arrive_and_wait();
+      ready.arrive_and_wait();
     }};
-    both.arrive_and_wait();
+    ready.arrive_and_wait();
     m.reset();
-    ends.join();
+    ending_thread.join();
     ASSERT_TRUE(eventually([&] { return !raw_.exists("orders"); })) << "round " << round;
   }
 }
 
 TEST_F(thread_end, harms_nobody_when_the_client_has_gone_before) {
-  auto redis = std::make_unique<client>(server_.url(), unhurried());
+  auto redis = std::make_unique<client>(server_.url(), with_long_timeouts());
   auto m = std::make_unique<mutex>(*redis, "orders");
   std::latch locked{1};
-  std::latch gone{1};
+  std::latch client_gone{1};
   std::jthread holder{[&] {
     m->lock();
     locked.count_down();
-    gone.wait();
+    client_gone.wait();
   }};
   locked.wait();
   redis.reset();
   EXPECT_FALSE(raw_.exists("orders"));
-  gone.count_down();
+  client_gone.count_down();
   holder.join();
 }
 
 TEST_F(thread_end, lets_a_guard_that_lives_as_long_as_the_thread_unlock_in_peace) {
   mutex m{redis_, "orders"};
   in_a_thread([&] {
-    // Made before anything was locked, so destroyed after the lock has been given back.
+    // The guard is made before anything is locked, so it is destroyed after the lock has been given back.
     thread_local std::unique_lock<mutex> guard;
     guard = std::unique_lock{m};
   });
@@ -132,10 +132,10 @@ TEST_F(thread_end, lets_a_guard_that_lives_as_long_as_the_thread_unlock_in_peace
 
 TEST_F(thread_end, says_nothing_of_a_lease_which_belongs_to_no_thread) {
   mutex m{redis_, "orders"};
-  lease mine;
-  in_a_thread([&] { mine = m.acquire(); });
-  EXPECT_TRUE(mine.valid());
-  EXPECT_EQ(mine.release(), release_result::released);
+  lease held_lease;
+  in_a_thread([&] { held_lease = m.acquire(); });
+  EXPECT_TRUE(held_lease.valid());
+  EXPECT_EQ(held_lease.release(), release_result::released);
   EXPECT_TRUE(warnings().empty());
 }
 

@@ -1,4 +1,4 @@
-/// Waiting for what is not exclusive: semaphores and latches.
+/// Waiting for synchronizers that are not exclusive: semaphores and latches.
 #pragma once
 
 #include "law.hpp"
@@ -6,45 +6,45 @@
 namespace holdfast::test {
 
 /// The outcome of one asynchronous wait for permits or a latch.
-class passing {
+class pending_wait {
  public:
   std::function<void(bool, std::exception_ptr)> handler() {
-    return [state = state_](bool got, std::exception_ptr const& failure) {
-      state->got = got;
+    return [state = state_](bool succeeded, std::exception_ptr const& failure) {
+      state->succeeded = succeeded;
       state->failed = failure != nullptr;
       state->done = true;
     };
   }
   [[nodiscard]] bool done() const { return state_->done; }
-  [[nodiscard]] bool got() const { return state_->done && state_->got; }
+  [[nodiscard]] bool succeeded() const { return state_->done && state_->succeeded; }
   [[nodiscard]] bool failed() const { return state_->done && state_->failed; }
 
  private:
   struct state {
     std::atomic<bool> done = false;
-    std::atomic<bool> got = false;
+    std::atomic<bool> succeeded = false;
     std::atomic<bool> failed = false;
   };
   std::shared_ptr<state> state_ = std::make_shared<state>();
 };
 
-/// Two clients of one server that ask only when they are told to, but for the first seconds of a wait.
-class apart : public testing::Test {
+/// Two clients of one server that send requests only after a message, except in the first seconds of a wait.
+class two_clients : public testing::Test {
  protected:
-  /// Somebody of that client waits, and its channel is heard.
-  [[nodiscard]] bool waits_for(client& who, std::string const& channel) {
-    return eventually([&] { return who.stats().waits >= 1 && raw_.listeners(channel) >= 1; });
+  /// A caller of the client waits, and the channel has a subscriber.
+  [[nodiscard]] bool waits_for(client& waiter, std::string const& channel) {
+    return eventually([&] { return waiter.stats().waits >= 1 && raw_.listeners(channel) >= 1; });
   }
 
   served server_{};
   raw_servers raw_ = server_.raw();
-  client one_{server_.url(), unhurried({.recheck = 30s})};
-  client two_{server_.url(), unhurried({.recheck = 30s})};
+  client first_client_{server_.url(), with_long_timeouts({.recheck = 30s})};
+  client second_client_{server_.url(), with_long_timeouts({.recheck = 30s})};
 };
 
-/// What a failing call said.
+/// The message of the error that `f` throws; empty when it throws nothing.
 template <class F>
-std::string words_of(F f) {
+std::string message_of(F f) {
   try {
     f();
   } catch (error const& e) {

@@ -1,5 +1,5 @@
-/// L1, L2, L3: a free lock is taken, in order, by one waiter at a time, whatever becomes of messages and
-/// holders.
+/// L1, L2, L3: a free lock is taken, in order, by one waiter at a time, even when messages or holders
+/// are lost.
 #include "law.hpp"
 
 #include "scripts/all.hpp"
@@ -16,19 +16,19 @@ TEST_P(wake_up, lets_waiters_of_one_process_in_first_come_first_served) {
   for (auto const handoffs : {0, 64}) {
     auto redis = connect();
     auto const wanted = lock(redis, {.handoff_limit = handoffs});
-    auto mine = wanted->acquire();
+    auto held_lease = wanted->acquire();
     std::mutex guard;
     std::vector<int> order;
     for (auto i = 0; i < 12; ++i) {
-      wanted->async_acquire([&, i](std::optional<lease> got, std::exception_ptr) {
+      wanted->async_acquire([&, i](std::optional<lease> acquired, std::exception_ptr) {
         {
           std::scoped_lock const hold{guard};
           order.push_back(i);
         }
-        if (got) got->async_release({});
+        if (acquired) acquired->async_release({});
       });
     }
-    mine.release();
+    held_lease.release();
     auto const all = [&] {
       std::scoped_lock const hold{guard};
       return order.size() == 12;
@@ -44,15 +44,15 @@ TEST_P(wake_up, takes_a_free_lock_within_recheck_when_every_message_is_lost) {
   proxy.swallow_messages(true);
   auto holder = connect();
   auto deaf = connect_to(proxy.url(), {.recheck = 600ms});
-  auto const held = lock(holder, {.ttl = 10min});  // nobody waits for its end
+  auto const holder_lock = lock(holder, {.ttl = 10min});  // no waiter waits for its expiry
   auto const wanted = lock(deaf);
   for (auto round = 0; round < 3; ++round) {
-    auto mine = held->acquire();
+    auto lease = holder_lock->acquire();
     pending p;
     auto const waits = deaf.stats().waits;
     wanted->async_acquire(p.handler());
     ASSERT_TRUE(eventually([&] { return deaf.stats().waits > waits; }));
-    mine.release();
+    lease.release();
     ASSERT_TRUE(eventually([&] { return p.done(); }));
     ASSERT_TRUE(p.take());
   }
@@ -68,13 +68,13 @@ TEST_P(wake_up, takes_a_dead_holders_lock_shortly_after_its_expiry_among_200000_
   }
   auto redis = connect({.recheck = 30s});
   auto const wanted = lock(redis);
-  in_one_round_of(5, [&] {
+  passes_in_one_round_of(5, [&] {
     (void)occupy("the dead", 1500ms);
     auto const expiry = boot_now() + 1'500'000'000;
-    auto const mine = wanted->try_acquire_for(20s);
+    auto const lease = wanted->try_acquire_for(20s);
     auto const late_us = (boot_now() - expiry) / 1'000;
     RecordProperty("late_us", std::to_string(late_us));
-    ASSERT_TRUE(mine);
+    ASSERT_TRUE(lease);
     EXPECT_LT(late_us, 1'000'000);
   });
 }
@@ -86,21 +86,21 @@ TEST_P(wake_up, hands_a_killed_process_s_lock_to_a_waiter_after_its_ttl) {
   pending p;
   auto const wanted = lock(redis);
   wanted->async_acquire(p.handler());
-  // Where the holder stood still it may have lost the lock already.
+  // A holder that was stopped for long may have lost the lock already.
   ASSERT_TRUE(eventually([&] { return redis.stats().waits >= 1 || p.done(); }));
   dead.kill9();
   ASSERT_TRUE(eventually([&] { return p.done(); })) << "when its ttl was over, and not at the re-check";
-  auto const mine = p.take();
-  ASSERT_TRUE(mine);
+  auto const lease = p.take();
+  ASSERT_TRUE(lease);
   if (!GetParam().on_redisson()) {
-    EXPECT_GT(mine->token(), token);
+    EXPECT_GT(lease->token(), token);
   }
 }
 
 TEST_P(wake_up, is_not_held_up_by_killed_waiters_ahead) {
-  if (waits_for_the_dead()) GTEST_SKIP() << "Redisson's fair lock waits until the head's credit is over";
+  if (waits_for_dead_waiters()) GTEST_SKIP() << "Redisson's fair lock waits until the head's credit is over";
   auto holder = connect();
-  auto mine = lock(holder)->acquire();
+  auto lease = lock(holder)->acquire();
   {
     std::deque<worker> ahead;
     for (auto i = 0; i < 3; ++i) {
@@ -108,23 +108,23 @@ TEST_P(wake_up, is_not_held_up_by_killed_waiters_ahead) {
       ahead.back().say("acquire");
     }
     ASSERT_TRUE(eventually([&] { return raw_.client_ids("normal").size() >= 4; }));
-    // Dead without a word when this block ends.
+    // The workers are killed without a message when this block ends.
   }
   auto redis = connect({.recheck = 30s});
   pending p;
   auto const wanted = lock(redis);
   wanted->async_acquire(p.handler());
   ASSERT_TRUE(eventually([&] { return redis.stats().waits == 1; }));
-  mine.release();
+  lease.release();
   EXPECT_TRUE(eventually([&] { return p.done(); }));
 }
 
 TEST_P(wake_up, passes_a_frozen_waiter_by_within_its_grace) {
-  if (waits_for_the_dead()) GTEST_SKIP() << "Redisson's fair lock waits until the head's credit is over";
+  if (waits_for_dead_waiters()) GTEST_SKIP() << "Redisson's fair lock waits until the head's credit is over";
   auto holder = connect();
-  auto mine = lock(holder)->acquire();
+  auto lease = lock(holder)->acquire();
   auto frozen = worker::session(server_.url(), std::string{GetParam().title}, "orders", 1s);
-  ASSERT_TRUE(eventually([&] { return frozen.ask("try 50") == "busy"; }));  // at first it may find no server
+  ASSERT_TRUE(eventually([&] { return frozen.ask("try 50") == "busy"; }));  // may find no server at first
   frozen.say("acquire");
   // It is in the queue (or polling) once the server has seen its second acquisition answered busy.
   EXPECT_TRUE(eventually([&] { return raw_.client_ids("normal").size() >= 2; }));
@@ -134,7 +134,7 @@ TEST_P(wake_up, passes_a_frozen_waiter_by_within_its_grace) {
   auto const wanted = lock(redis);
   wanted->async_acquire(p.handler());
   ASSERT_TRUE(eventually([&] { return redis.stats().waits == 1; }));
-  mine.release();
+  lease.release();
   ASSERT_TRUE(eventually([&] { return p.done(); }));
   p.take()->release();
   frozen.thaw();
@@ -144,20 +144,20 @@ TEST_P(wake_up, passes_a_frozen_waiter_by_within_its_grace) {
 TEST_P(wake_up, gives_a_waiter_of_another_process_its_turn_in_spite_of_barging_neighbours) {
   auto barging = connect();
   auto patient = connect();
-  auto const theirs = lock(barging);
+  auto const barging_lock = lock(barging);
   std::atomic<bool> stop = false;
   std::vector<std::jthread> threads;
   for (auto i = 0; i < 4; ++i) {
     threads.emplace_back([&] {
       while (!stop) {
-        if (auto const mine = theirs->try_acquire_for(1s)) std::this_thread::yield();
+        if (auto const lease = barging_lock->try_acquire_for(1s)) std::this_thread::yield();
       }
     });
   }
   ASSERT_TRUE(eventually([&] { return barging.stats().acquired > 20; }));
-  auto const got = lock(patient)->try_acquire_for(60s);
+  auto const acquired = lock(patient)->try_acquire_for(60s);
   stop = true;
-  EXPECT_TRUE(got);
+  EXPECT_TRUE(acquired);
 }
 
 class waking_by_messages : public law {
@@ -170,23 +170,23 @@ class waking_by_messages : public law {
     }
   };
 
-  /// Who is handed the lock has it for a short time only, and renews it soon.
-  static std::uint64_t requests_but_renewals(flaky_proxy const& proxy) {
+  /// A waiter that is handed the lock has it for a short time only, and renews it soon.
+  static std::uint64_t requests_without_renewals(flaky_proxy const& proxy) {
     auto const all = proxy.requests();
     auto const renewals = std::ranges::count_if(all, [](request const& r) {
       return std::ranges::any_of(
-          scripts::all, [&](script const* one) { return one->name.ends_with("renew") && r.has(one->sha1); });
+          scripts::all, [&](script const* s) { return s->name.ends_with("renew") && r.has(s->sha1); });
     });
     return requests_for_locks(proxy) - static_cast<std::uint64_t>(renewals);
   }
 
-  /// What one handoff costs when so many clients wait.
+  /// The cost of one handoff with that number of waiting clients.
   cost of_handoff(int waiting) {
     flaky_proxy proxy{server_.socket_path()};
     auto holder = connect_to(proxy.url(), {.recheck = 30s});
-    // Nobody looks for its end, and its release hands the lock to whoever waits.
-    auto const held = lock(holder, {.ttl = 10min, .starvation_limit = 0ms});
-    auto mine = held->acquire();
+    // No waiter checks for its expiry, and its release hands the lock to a waiter.
+    auto const holder_lock = lock(holder, {.ttl = 10min, .starvation_limit = 0ms});
+    auto lease = holder_lock->acquire();
     std::deque<client> clients;
     std::vector<std::unique_ptr<any_lock>> locks;
     std::vector<pending> waiters(static_cast<std::size_t>(waiting));
@@ -199,30 +199,29 @@ class waking_by_messages : public law {
       return std::ranges::all_of(clients, [](client const& c) { return c.stats().waits == 1; });
     };
     EXPECT_TRUE(eventually(all_wait));
-    // Quiet: nobody has anything more to say until the release.
-    for (auto& one : clients) settle(one, raw_);
+    // Quiet: no client sends anything more until the release.
+    for (auto& redis : clients) settle(redis, raw_);
     proxy.forget();
-    mine.release();
-    auto const in = [&] {
+    lease.release();
+    auto const done_count = [&] {
       return std::count_if(waiters.begin(), waiters.end(), [](auto& p) { return p.done(); });
     };
-    EXPECT_TRUE(eventually([&] { return in() == 1; }));
-    EXPECT_TRUE(always(200ms, [&] { return in() == 1; }));
-    auto const spent = cost{requests_but_renewals(proxy), proxy.messages()};
+    EXPECT_TRUE(eventually([&] { return done_count() == 1; }));
+    EXPECT_TRUE(always(200ms, [&] { return done_count() == 1; }));
+    auto const spent = cost{requests_without_renewals(proxy), proxy.messages()};
     for (auto& p : waiters) {
       if (p.done()) p.take()->async_release({});
     }
     return spent;
   }
 };
-INSTANTIATE_TEST_SUITE_P(every, waking_by_messages, testing::ValuesIn(waking_one()), title_of);
+INSTANTIATE_TEST_SUITE_P(every, waking_by_messages, testing::ValuesIn(waking_one_waiter()), title_of);
 
 TEST_P(waking_by_messages, wakes_one_waiter_at_a_cost_that_does_not_grow_with_their_number) {
   HOLDFAST_ON_ONE_SERVER("the proxy that counts requests stands before one");
-  (void)of_handoff(1);  // teaches the server the scripts
+  (void)of_handoff(1);  // loads the scripts
   auto const few = of_handoff(1);
-  // A release; and an acquisition, where the waiter has asked so long ago that it doesn't believe the
-  // message.
+  // A release, and an acquisition when the waiter's last request is too old for it to believe the message.
   EXPECT_LE(few.requests, 2u) << few;
   EXPECT_EQ(few.messages, 1u) << few;
   raw_.command({"FLUSHALL"});

@@ -1,4 +1,4 @@
-/// Who is in the way: client records, and what a wait that ended without the lock says.
+/// The holder that is in the way: client records, and the report of a wait that ended without the lock.
 #include "law.hpp"
 
 #include <gmock/gmock.h>
@@ -26,10 +26,10 @@ class who : public testing::Test {
 TEST_F(who, is_written_down_for_as_long_as_there_is_anything_to_do_with_locks) {
   std::string key;
   {
-    client redis{server_.url(), unhurried({.label = "nightly import"})};
+    client redis{server_.url(), with_long_timeouts({.label = "nightly import"})};
     key = record_of(redis);
     mutex m{redis, "orders"};
-    auto const mine = m.acquire();
+    auto const lease = m.acquire();
     ASSERT_TRUE(eventually([&] { return raw_.exists(key); }));
     std::array<char, 256> host{};
     ASSERT_EQ(::gethostname(host.data(), host.size() - 1), 0);
@@ -46,9 +46,9 @@ TEST_F(who, is_written_down_for_as_long_as_there_is_anything_to_do_with_locks) {
 
 TEST_F(who, is_not_written_down_for_short_work) {
   HOLDFAST_ON_ONE_SERVER("the proxy that counts requests stands before one");
-  in_one_round_of(5, [&] {  // it is short work unless the machine stops it for half a second
+  passes_in_one_round_of(5, [&] {  // the work is short unless the machine stops it for half a second
     flaky_proxy proxy{server_.socket_path()};
-    client redis{proxy.url(), unhurried()};
+    client redis{proxy.url(), with_long_timeouts()};
     mutex m{redis, "orders"};
     m.acquire().release();
     EXPECT_TRUE(always(800ms, [&] { return !raw_.exists(record_of(redis)); }));
@@ -57,50 +57,51 @@ TEST_F(who, is_not_written_down_for_short_work) {
 }
 
 TEST_F(who, is_named_to_one_that_waited_in_vain) {
-  client holder{server_.url(), unhurried({.label = "nightly import"})};
-  mutex theirs{holder, "orders", {.ttl = 20s}};
-  auto const held = theirs.acquire();
+  client holder{server_.url(), with_long_timeouts({.label = "nightly import"})};
+  mutex holder_mutex{holder, "orders", {.ttl = 20s}};
+  auto const lease = holder_mutex.acquire();
   ASSERT_TRUE(eventually([&] { return raw_.exists(record_of(holder)); }));
-  client redis{server_.url(), unhurried()};
+  client redis{server_.url(), with_long_timeouts()};
   mutex m{redis, "orders"};
   EXPECT_EQ(m.last_busy(), std::nullopt) << "nothing was busy yet";
   EXPECT_FALSE(m.try_acquire_for(100ms));
-  auto const why = m.last_busy();
-  ASSERT_TRUE(why);
-  EXPECT_EQ(why->holder.owner, held.owner());
-  EXPECT_EQ(why->holder.pid, ::getpid());
-  EXPECT_EQ(why->holder.label, "nightly import");
-  ASSERT_TRUE(why->held_for);
-  EXPECT_GE(*why->held_for, 100ms);
-  EXPECT_LT(*why->held_for, 60s);
-  ASSERT_TRUE(why->ttl_left);
-  EXPECT_GT(*why->ttl_left, 5s);
-  EXPECT_LE(*why->ttl_left, 20s);
-  EXPECT_EQ(why->ahead, 0);
-  EXPECT_THAT(why->to_string(), testing::MatchesRegex("held for .*(ms|s) by .* pid [0-9]+ 'nightly import'"));
+  auto const busy = m.last_busy();
+  ASSERT_TRUE(busy);
+  EXPECT_EQ(busy->holder.owner, lease.owner());
+  EXPECT_EQ(busy->holder.pid, ::getpid());
+  EXPECT_EQ(busy->holder.label, "nightly import");
+  ASSERT_TRUE(busy->held_for);
+  EXPECT_GE(*busy->held_for, 100ms);
+  EXPECT_LT(*busy->held_for, 60s);
+  ASSERT_TRUE(busy->ttl_left);
+  EXPECT_GT(*busy->ttl_left, 5s);
+  EXPECT_LE(*busy->ttl_left, 20s);
+  EXPECT_EQ(busy->ahead, 0);
+  EXPECT_THAT(busy->to_string(),
+              testing::MatchesRegex("held for .*(ms|s) by .* pid [0-9]+ 'nightly import'"));
 }
 
 TEST_F(who, can_be_named_for_as_long_as_a_key_is_kept_though_its_client_is_gone) {
   std::string key;
   {
-    client redis{server_.url(), unhurried({.label = "hourly report"})};
+    client redis{server_.url(), with_long_timeouts({.label = "hourly report"})};
     key = record_of(redis);
     mutex m{redis, "orders", {.ttl = 30s}};
     EXPECT_EQ(m.acquire().keep_for(200s), release_result::kept);
   }
   EXPECT_TRUE(eventually([&] { return raw_.pttl(key) > 100'000; }));
-  client redis{server_.url(), unhurried()};
+  client redis{server_.url(), with_long_timeouts()};
   mutex m{redis, "orders"};
   EXPECT_FALSE(m.try_acquire());
   EXPECT_EQ(m.last_busy()->holder.label, "hourly report");
 }
 
 TEST_F(who, is_asked_for_once_and_remembered) {
-  client holder{server_.url(), unhurried({.label = "nightly import"})};
-  mutex theirs{holder, "orders"};
-  auto const held = theirs.acquire();
+  client holder{server_.url(), with_long_timeouts({.label = "nightly import"})};
+  mutex holder_mutex{holder, "orders"};
+  auto const lease = holder_mutex.acquire();
   ASSERT_TRUE(eventually([&] { return raw_.exists(record_of(holder)); }));
-  client redis{server_.url(), unhurried()};
+  client redis{server_.url(), with_long_timeouts()};
   mutex m{redis, "orders"};
   EXPECT_FALSE(m.try_lock());
   EXPECT_TRUE(m.last_busy());
@@ -110,15 +111,15 @@ TEST_F(who, is_asked_for_once_and_remembered) {
 }
 
 TEST_F(who, counts_those_ahead_here_and_elsewhere) {
-  client holder{server_.url(), unhurried()};
-  mutex theirs{holder, "orders"};
-  auto const held = theirs.acquire();
-  client early{server_.url(), unhurried()};
+  client holder{server_.url(), with_long_timeouts()};
+  mutex holder_mutex{holder, "orders"};
+  auto const lease = holder_mutex.acquire();
+  client early{server_.url(), with_long_timeouts()};
   mutex queued{early, "orders"};
   pending ahead;
   queued.async_acquire(ahead.handler());
   ASSERT_TRUE(eventually([&] { return raw_.command({"ZCARD", "{orders}:holdfast_queue"}).integer == 1; }));
-  client redis{server_.url(), unhurried()};
+  client redis{server_.url(), with_long_timeouts()};
   mutex m{redis, "orders"};
   pending neighbour;
   m.async_acquire(neighbour.handler());
@@ -130,58 +131,60 @@ TEST_F(who, counts_those_ahead_here_and_elsewhere) {
 }
 
 TEST_F(who, can_be_this_process_itself) {
-  client redis{server_.url(), unhurried({.label = "mine"})};
+  client redis{server_.url(), with_long_timeouts({.label = "mine"})};
   mutex m{redis, "orders"};
-  auto const mine = m.acquire();
+  auto const lease = m.acquire();
   auto const commands = commands_at_rest(redis, raw_);
   EXPECT_FALSE(m.try_acquire());
-  auto const why = m.last_busy();
-  ASSERT_TRUE(why);
-  EXPECT_EQ(why->holder.owner, mine.owner());
-  EXPECT_EQ(why->holder.label, "mine");
-  EXPECT_EQ(why->holder.pid, ::getpid());
+  auto const busy = m.last_busy();
+  ASSERT_TRUE(busy);
+  EXPECT_EQ(busy->holder.owner, lease.owner());
+  EXPECT_EQ(busy->holder.label, "mine");
+  EXPECT_EQ(busy->holder.pid, ::getpid());
   EXPECT_EQ(redis.stats().commands, commands) << "no request for what is known here";
 }
 
 TEST_F(who, is_unknown_for_another_library_and_for_a_client_without_a_record) {
   for (std::string const owner : {"redsync's value", "ffffffff-ffff-4fff-8fff-ffffffffffff:7"}) {
     raw_.command({"SET", "orders", owner, "PX", "20000"});
-    client redis{server_.url(), unhurried()};
+    client redis{server_.url(), with_long_timeouts()};
     mutex m{redis, "orders"};
     EXPECT_FALSE(m.try_acquire());
-    auto const why = m.last_busy();
-    ASSERT_TRUE(why);
-    EXPECT_EQ(why->held_for, std::nullopt);
-    EXPECT_EQ(why->to_string(), "held by unknown (" + owner + ")");
+    auto const busy = m.last_busy();
+    ASSERT_TRUE(busy);
+    EXPECT_EQ(busy->held_for, std::nullopt);
+    EXPECT_EQ(busy->to_string(), "held by unknown (" + owner + ")");
   }
 }
 
 TEST_F(who, is_unknown_when_the_record_is_no_record) {
-  client holder{server_.url(), unhurried()};
-  mutex theirs{holder, "orders"};
-  auto const held = theirs.acquire();
+  client holder{server_.url(), with_long_timeouts()};
+  mutex holder_mutex{holder, "orders"};
+  auto const lease = holder_mutex.acquire();
   raw_.command({"SET", record_of(holder), "spoilt"});
-  client redis{server_.url(), unhurried()};
+  client redis{server_.url(), with_long_timeouts()};
   mutex m{redis, "orders"};
   EXPECT_FALSE(m.try_acquire());
-  EXPECT_THAT(m.last_busy()->to_string(), HasSubstr("by unknown (" + held.owner()));
-  EXPECT_TRUE(held.valid());
+  EXPECT_THAT(m.last_busy()->to_string(), HasSubstr("by unknown (" + lease.owner()));
+  EXPECT_TRUE(lease.valid());
 }
 
 TEST_F(who, is_no_reason_to_fail_without_the_right_to_write_records) {
   raw_.command({"ACL", "SETUSER", "default", "-hset"});
-  client holder{server_.url(), unhurried()};
-  mutex theirs{holder, "orders", {.ttl = 60s, .renew_every = 200ms}};
-  auto const held = theirs.acquire();
-  // When its inbox opens it writes its record, too.
+  client holder{server_.url(), with_long_timeouts()};
+  mutex holder_mutex{holder, "orders", {.ttl = 60s, .renew_every = 200ms}};
+  auto const lease = holder_mutex.acquire();
+  // The client writes its record when its inbox opens.
   EXPECT_TRUE(eventually([&] { return raw_.listeners("holdfast_inbox:" + holder.uuid()) >= 1; }));
   auto const renewals = holder.stats().renewals;
   EXPECT_TRUE(eventually([&] { return holder.stats().renewals >= renewals + 3; }));
-  EXPECT_TRUE(held.valid());
+  EXPECT_TRUE(lease.valid());
 }
 
 TEST_F(who, is_refused_with_a_label_that_is_too_long) {
-  EXPECT_EQ(code_of([&] { client const redis{server_.url(), unhurried({.label = std::string(201, 'x')})}; }),
+  EXPECT_EQ(code_of([&] {
+              client const redis{server_.url(), with_long_timeouts({.label = std::string(201, 'x')})};
+            }),
             std::errc::invalid_argument);
 }
 

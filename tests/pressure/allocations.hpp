@@ -1,4 +1,4 @@
-/// What becomes of one allocation of this program, whose operator new and aligned_alloc() are replaced
+/// Injects an action into one allocation of this program: operator new and aligned_alloc() are replaced
 /// (allocations.cpp).
 #pragma once
 
@@ -7,29 +7,30 @@
 
 namespace holdfast::test {
 
-/// While it lives: calls `happening`, which may throw, in place of the n-th allocation from here on, and of
-/// so many in a row, counted from 0 over all threads but those that are left_alone. One at a time.
+/// While it lives: calls `action`, which may throw, in place of the n-th allocation after its construction,
+/// and of `times` allocations in a row. Counts from 0 over all threads without an uncounted_thread. Only one
+/// at a time.
 class nth_allocation {
  public:
-  nth_allocation(std::int64_t n, std::function<void()> happening, std::int64_t times = 1);
+  nth_allocation(std::int64_t n, std::function<void()> action, std::int64_t times = 1);
   ~nth_allocation();
   nth_allocation(nth_allocation const&) = delete;
   nth_allocation& operator=(nth_allocation const&) = delete;
 
-  /// It has come to it.
-  [[nodiscard]] bool happened() const noexcept;
+  /// True: the n-th allocation has begun.
+  [[nodiscard]] bool reached() const noexcept;
 
  private:
-  std::function<void()> const happening_;
+  std::function<void()> const action_;
 };
 
-/// While it lives this thread's allocations don't count.
-class left_alone {
+/// While it lives, allocations of this thread don't count.
+class uncounted_thread {
  public:
-  left_alone() noexcept;
-  ~left_alone();
-  left_alone(left_alone const&) = delete;
-  left_alone& operator=(left_alone const&) = delete;
+  uncounted_thread() noexcept;
+  ~uncounted_thread();
+  uncounted_thread(uncounted_thread const&) = delete;
+  uncounted_thread& operator=(uncounted_thread const&) = delete;
 
  private:
   bool const before_;

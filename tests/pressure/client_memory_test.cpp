@@ -1,4 +1,4 @@
-/// The same for what isn't one kind of lock: clients from their making to their end, renewals, permits,
+/// Any one allocation fails in code that isn't one kind of lock: the lifetime of clients, renewals, permits,
 /// votes.
 #include "short_of_memory.hpp"
 
@@ -28,42 +28,42 @@ class memory_of_a_client : public testing::Test {
 
 TEST_F(memory_of_a_client, may_be_wanting_from_its_making_to_its_end) {
   for_each_allocation([this](std::int64_t n) {
-    auto const happened = run_short_of_memory(n, [&] {
-      client mine{server.url(), unhurried({})};
-      mutex m{mine, name_of(n)};
-      auto const held = m.acquire();
-      mutex other{mine, name_of(n) + "b"};
-      auto const more = other.acquire();
+    auto const reached = run_short_of_memory(n, [&] {
+      client tested_client{server.url(), with_long_timeouts({})};
+      mutex m{tested_client, name_of(n)};
+      auto const lease = m.acquire();
+      mutex second_mutex{tested_client, name_of(n) + "b"};
+      auto const second_lease = second_mutex.acquire();
     });
     EXPECT_TRUE(is_free(name_of(n))) << "it left a lock behind";
     EXPECT_TRUE(is_free(name_of(n) + "b")) << "it left a lock behind";
-    return happened;
+    return reached;
   });
 }
 
 void memory_of_a_client::ends_well_without(std::int64_t times) {
-  client others{server.url(), unhurried({})};
+  client other_client{server.url(), with_long_timeouts({})};
   for_each_allocation([&, this](std::int64_t n) {
-    mutex theirs{others, name_of(n) + "b"};
-    auto const busy = theirs.acquire();
-    std::optional<client> mine{std::in_place, server.url(), unhurried({})};
-    mutex m{*mine, name_of(n)};
-    mutex waited_for{*mine, name_of(n) + "b"};
-    expiring_semaphore permits{*mine, name_of(n) + "c"};
+    mutex other_mutex{other_client, name_of(n) + "b"};
+    auto const other_lease = other_mutex.acquire();
+    std::optional<client> tested_client{std::in_place, server.url(), with_long_timeouts({})};
+    mutex m{*tested_client, name_of(n)};
+    mutex busy_mutex{*tested_client, name_of(n) + "b"};
+    expiring_semaphore permits{*tested_client, name_of(n) + "c"};
     permits.try_set_permits(20);
-    auto held = m.acquire();
-    std::vector<lease> of_many;
-    for (auto permit = 0; permit != 20; ++permit) of_many.push_back(permits.acquire());
-    std::atomic<int> told = 0;
-    held.on_lost([&told](loss_cause why) { told += why == loss_cause::closed ? 1 : 10; });
-    auto const stop = held.lost();
-    waited_for.async_acquire([&told](std::optional<lease> const&, std::exception_ptr const&) { ++told; });
-    EXPECT_TRUE(eventually([&] { return mine->stats().waits > 0; }));
-    auto const happened = run_short_of_memory(n, [&] { mine.reset(); }, times);
-    EXPECT_TRUE(eventually([&] { return told == 2; })) << told;
+    auto mutex_lease = m.acquire();
+    std::vector<lease> permit_leases;
+    for (auto permit = 0; permit != 20; ++permit) permit_leases.push_back(permits.acquire());
+    std::atomic<int> calls = 0;
+    mutex_lease.on_lost([&calls](loss_cause cause) { calls += cause == loss_cause::closed ? 1 : 10; });
+    auto const stop = mutex_lease.lost();
+    busy_mutex.async_acquire([&calls](std::optional<lease> const&, std::exception_ptr const&) { ++calls; });
+    EXPECT_TRUE(eventually([&] { return tested_client->stats().waits > 0; }));
+    auto const reached = run_short_of_memory(n, [&] { tested_client.reset(); }, times);
+    EXPECT_TRUE(eventually([&] { return calls == 2; })) << calls;
     EXPECT_TRUE(stop.stop_requested());
     EXPECT_TRUE(is_free(name_of(n))) << "it left a lock behind";
-    return happened;
+    return reached;
   });
 }
 
@@ -73,126 +73,126 @@ TEST_F(memory_of_a_client, may_be_wanting_for_a_while_at_its_end) { ends_well_wi
 
 TEST_F(memory_of_a_client, may_be_wanting_when_a_thread_ends_that_holds_a_lock) {
   for_each_allocation([this](std::int64_t n) {
-    client mine{server.url(), unhurried({.log = [](log_level, std::string_view) {}})};
-    mutex m{mine, name_of(n)};
-    shared_mutex rw{mine, name_of(n) + "r"};
-    auto const happened = run_short_of_memory(n, [&] {
+    client tested_client{server.url(), with_long_timeouts({.log = [](log_level, std::string_view) {}})};
+    mutex m{tested_client, name_of(n)};
+    shared_mutex rw{tested_client, name_of(n) + "r"};
+    auto const reached = run_short_of_memory(n, [&] {
       m.lock();
       rw.lock();
     });
     EXPECT_TRUE(is_free(name_of(n))) << "it left a lock behind";
     EXPECT_TRUE(is_free(name_of(n) + "r")) << "it left a lock behind";
-    return happened;
+    return reached;
   });
 }
 
 TEST_F(memory_of_a_client, may_be_wanting_for_a_renewal_that_another_one_waits_for) {
   for_each_allocation([this](std::int64_t n) {
-    client mine{server.url(), unhurried({})};
-    mutex m{mine, name_of(n), {.ttl = 3s, .renew_every = 2ms}};
-    auto held = m.acquire();
-    auto const happened = run_short_of_memory(n, [&] {
-      for (auto times = 0; times != 20; ++times) held.renew();
+    client tested_client{server.url(), with_long_timeouts({})};
+    mutex m{tested_client, name_of(n), {.ttl = 3s, .renew_every = 2ms}};
+    auto lease = m.acquire();
+    auto const reached = run_short_of_memory(n, [&] {
+      for (auto round = 0; round != 20; ++round) lease.renew();
     });
-    EXPECT_TRUE(held.valid());
-    EXPECT_EQ(held.release(), release_result::released);
-    return happened;
+    EXPECT_TRUE(lease.valid());
+    EXPECT_EQ(lease.release(), release_result::released);
+    return reached;
   });
 }
 
 TEST_F(memory_of_a_client, may_be_wanting_for_a_renewal) {
   for_each_allocation([this](std::int64_t n) {
-    client mine{server.url(), unhurried({})};
-    mutex m{mine, name_of(n), {.ttl = 3s, .renew_every = 20ms}};
-    auto held = m.acquire();
-    EXPECT_TRUE(eventually([&] { return mine.stats().renewals > 1; }));
-    auto const happened = run_short_of_memory(n, [&] {
-      left_alone const beside;  // it is about the client's own thread
-      auto const before = mine.stats();
+    client tested_client{server.url(), with_long_timeouts({})};
+    mutex m{tested_client, name_of(n), {.ttl = 3s, .renew_every = 20ms}};
+    auto lease = m.acquire();
+    EXPECT_TRUE(eventually([&] { return tested_client.stats().renewals > 1; }));
+    auto const reached = run_short_of_memory(n, [&] {
+      uncounted_thread const uncounted;  // the client's own thread is tested
+      auto const before = tested_client.stats();
       EXPECT_TRUE(eventually([&] {
-        auto const now = mine.stats();
+        auto const now = tested_client.stats();
         return now.renewal_failures > before.renewal_failures || now.renewals > before.renewals + 1;
       }));
     });
-    auto const before = mine.stats().renewals;
-    EXPECT_TRUE(eventually([&] { return mine.stats().renewals > before + 1; }))
+    auto const before = tested_client.stats().renewals;
+    EXPECT_TRUE(eventually([&] { return tested_client.stats().renewals > before + 1; }))
         << "it isn't renewed any more";
-    EXPECT_TRUE(held.valid());
-    EXPECT_EQ(held.release(), release_result::released);
-    return happened;
+    EXPECT_TRUE(lease.valid());
+    EXPECT_EQ(lease.release(), release_result::released);
+    return reached;
   });
 }
 
 TEST_F(memory_of_a_client, may_be_wanting_for_permits_latches_and_readers) {
   for_each_allocation([this](std::int64_t n) {
     auto const name = name_of(n);
-    client mine{server.url(), unhurried({})};
-    semaphore s{mine, name + "s"};
-    latch l{mine, name + "l"};
-    expiring_semaphore e{mine, name + "e"};
-    shared_mutex rw{mine, name + "r"};
+    client tested_client{server.url(), with_long_timeouts({})};
+    semaphore s{tested_client, name + "s"};
+    latch l{tested_client, name + "l"};
+    expiring_semaphore e{tested_client, name + "e"};
+    shared_mutex rw{tested_client, name + "r"};
     s.try_set_permits(1);
     e.try_set_permits(1);
     l.try_set_count(1);
-    auto const happened = run_short_of_memory(n, [&] {
-      std::jthread const waiter{[&](std::stop_token const& over) {
+    auto const reached = run_short_of_memory(n, [&] {
+      std::jthread const waiter{[&](std::stop_token const& stop) {
         try {
-          l.wait(over);
-        } catch (std::exception const&) {  // it has no memory, or is over
+          l.wait(stop);
+        } catch (std::exception const&) {  // out of memory, or stopped
         }
       }};
       s.acquire();
       s.release();
       e.acquire().release();
-      auto const one = rw.acquire_shared();
-      auto const two = rw.acquire_shared();
+      auto const first_reader = rw.acquire_shared();
+      auto const second_reader = rw.acquire_shared();
       l.count_down();
     });
-    EXPECT_TRUE(is_at_rest(mine));
-    auto permit = e.try_acquire_for(bound_of_waits);
+    EXPECT_TRUE(is_idle(tested_client));
+    auto permit = e.try_acquire_for(wait_limit);
     EXPECT_TRUE(permit);
     if (permit) permit->release();
-    auto writing = rw.try_acquire_for(bound_of_waits);
-    EXPECT_TRUE(writing);
-    if (writing) writing->release();
-    return happened;
+    auto writer = rw.try_acquire_for(wait_limit);
+    EXPECT_TRUE(writer);
+    if (writer) writer->release();
+    return reached;
   });
 }
 
 TEST(memory_of_a_quorum, may_be_wanting_for_any_of_its_votes) {
   independent_servers masters{3};
-  client others{masters.url(), unhurried({})};
+  client other_client{masters.url(), with_long_timeouts({})};
   for_each_allocation([&](std::int64_t n) {
     auto const name = "orders:" + std::to_string(n);
-    client mine{masters.url(), unhurried({})};
-    quorum_mutex m{mine, name};
-    quorum_mutex theirs{others, name};
+    client tested_client{masters.url(), with_long_timeouts({})};
+    quorum_mutex m{tested_client, name};
+    quorum_mutex other_mutex{other_client, name};
     m.acquire().release();
-    auto busy = theirs.acquire();
-    auto const happened = run_short_of_memory(n, [&] {
-      std::jthread releases;
+    auto other_lease = other_mutex.acquire();
+    auto const reached = run_short_of_memory(n, [&] {
+      std::jthread releaser;
       {
-        left_alone const beside;
-        releases = std::jthread{[&] {
-          left_alone const this_thread;
-          (void)came_within(1s, [&] { return mine.stats().waiting_now > 0; });
-          busy.release();
+        uncounted_thread const uncounted;
+        releaser = std::jthread{[&] {
+          uncounted_thread const releaser_uncounted;
+          (void)true_within(1s, [&] { return tested_client.stats().waiting_now > 0; });
+          other_lease.release();
         }};
       }
-      auto mine_now = m.acquire();
-      mine_now.renew();
-      (void)mine_now.keep_for(20ms);
+      auto lease = m.acquire();
+      lease.renew();
+      (void)lease.keep_for(20ms);
     });
-    EXPECT_TRUE(is_at_rest(mine));
-    auto after = theirs.try_acquire_for(bound_of_waits);
-    EXPECT_TRUE(after) << "nobody can have it";
-    if (after) after->release();
-    auto again = m.try_acquire_for(bound_of_waits);
-    EXPECT_TRUE(again) << "the client itself can't have it";
-    if (again) {
-      EXPECT_EQ(again->release(), release_result::released);
+    EXPECT_TRUE(is_idle(tested_client));
+    auto lease_of_other = other_mutex.try_acquire_for(wait_limit);
+    EXPECT_TRUE(lease_of_other) << "nobody can have it";
+    if (lease_of_other) lease_of_other->release();
+    auto lease_of_tested = m.try_acquire_for(wait_limit);
+    EXPECT_TRUE(lease_of_tested) << "the client itself can't have it";
+    if (lease_of_tested) {
+      EXPECT_EQ(lease_of_tested->release(), release_result::released);
     }
-    return happened;
+    return reached;
   });
 }
 

@@ -1,5 +1,4 @@
-/// One allocation fails, whichever it is: every request that was accepted is answered once, and what comes
-/// next works.
+/// Any one allocation fails: every accepted request is answered once, and the next requests work.
 #include "memory.hpp"
 
 #include "net/connection.hpp"
@@ -26,26 +25,26 @@
 namespace holdfast::test {
 namespace {
 
-/// The two kinds of connections to one server.
-class lines final : public rig {
+/// Both kinds of connection to one server.
+class connections final : public rig {
  public:
-  explicit lines(std::string const& url)
-      : how_{.server = net::parse_url(url),
-             .client_name = "rig",
-             .connect_timeout = 5s,
-             .reply_timeout = 5s,
-             .limits = {},
-             .unended = &ends_},
-        requests{loop, how_, counts_},
-        messages{loop, how_, counts_} {}
-  ~lines() override { stop(); }
+  explicit connections(std::string const& url)
+      : settings_{.server = net::parse_url(url),
+                  .client_name = "rig",
+                  .connect_timeout = 5s,
+                  .reply_timeout = 5s,
+                  .limits = {},
+                  .unended = &loose_ends_},
+        requests{loop, settings_, stats_},
+        messages{loop, settings_, stats_} {}
+  ~connections() override { stop(); }
 
  private:
-  void pass(net::request what) override { requests.send(std::move(what)); }
+  void pass(net::request request) override { requests.send(std::move(request)); }
 
-  net::loose_ends ends_{{}};
-  net::settings how_;
-  client_stats counts_;
+  net::loose_ends loose_ends_{{}};
+  net::settings settings_;
+  client_stats stats_;
 
  public:
   net::connection requests;
@@ -54,31 +53,33 @@ class lines final : public rig {
 
 class memory : public testing::Test {
  protected:
-  explicit memory(server_options how = {}) : server_{redis_server::with(std::move(how))} {
-    raw_.command({"PING"});  // it is connected from here on
+  explicit memory(server_options options = {}) : server_{redis_server::with(std::move(options))} {
+    raw_.command({"PING"});  // connects
   }
 
-  [[nodiscard]] std::unique_ptr<lines> fresh() const { return std::make_unique<lines>(server_.url()); }
-  [[nodiscard]] std::unique_ptr<lines> connected() const {
-    auto made = fresh();
-    EXPECT_TRUE(made->works());
-    return made;
+  [[nodiscard]] std::unique_ptr<connections> fresh() const {
+    return std::make_unique<connections>(server_.url());
+  }
+  [[nodiscard]] std::unique_ptr<connections> connected() const {
+    auto opened = fresh();
+    EXPECT_TRUE(opened->works());
+    return opened;
   }
 
   redis_server server_;
   raw_redis raw_ = server_.raw();
 };
 
-void ask_some(lines& fresh) {
-  std::array<asked, 3> all;
+void send_three(connections& fresh) {
+  std::array<request_record, 3> all;
   reactor::lock hold{fresh.loop.mutex()};
-  for (auto& one : all) fresh.send(one, {"SET", "key", "a value that needs memory of its own"});
+  for (auto& record : all) fresh.send(record, {"SET", "key", "a value that needs memory of its own"});
   EXPECT_TRUE(fresh.await(hold));
   expect_one_answer_each(all);
 }
 
 TEST_F(memory, wanting_for_a_connection_and_its_requests) {
-  at_each_allocation([this] { return fresh(); }, ask_some);
+  at_each_allocation([this] { return fresh(); }, send_three);
 }
 
 class memory_with_tls : public memory {
@@ -87,7 +88,7 @@ class memory_with_tls : public memory {
 };
 
 TEST_F(memory_with_tls, wanting_for_a_connection_and_its_requests) {
-  at_each_allocation([this] { return fresh(); }, ask_some);
+  at_each_allocation([this] { return fresh(); }, send_three);
 }
 
 class memory_with_a_name : public memory {
@@ -95,16 +96,16 @@ class memory_with_a_name : public memory {
   memory_with_a_name() : memory{{.on = server_options::listen::tcp}} {}
 };
 
-/// In capitals it is a name like any other, and a thread asks for it.
+/// In capitals the name isn't a special case: a thread resolves it.
 TEST_F(memory_with_a_name, wanting_when_it_is_resolved) {
   auto const url = "redis://LOCALHOST:" + std::to_string(server_.port());
-  at_each_allocation([&] { return std::make_unique<lines>(url); }, ask_some);
+  at_each_allocation([&] { return std::make_unique<connections>(url); }, send_three);
 }
 
 TEST_F(memory, wanting_when_a_connection_breaks_with_requests_in_flight) {
   at_each_allocation([this] { return connected(); },
-                     [this](lines& fresh) {
-                       std::array<asked, 3> all;
+                     [this](connections& fresh) {
+                       std::array<request_record, 3> all;
                        {
                          reactor::lock hold{fresh.loop.mutex()};
                          fresh.send(all[0], {"BLPOP", "a list that nobody fills", "0.1"});
@@ -113,8 +114,8 @@ TEST_F(memory, wanting_when_a_connection_breaks_with_requests_in_flight) {
                          fresh.loop.leave(hold);
                        }
                        {
-                         left_alone const meanwhile;
-                         (void)came_within(50ms,
+                         uncounted_thread const uncounted;
+                         (void)true_within(50ms,
                                            [&] { return raw_.info("clients", "blocked_clients") == "1"; });
                          raw_.kill_clients("normal");
                        }
@@ -127,25 +128,26 @@ TEST_F(memory, wanting_when_a_connection_breaks_with_requests_in_flight) {
 TEST_F(memory, wanting_when_scripts_are_to_be_sent_in_full) {
   std::string const text = "return 'done'";
   auto const sha1 = raw_.command({"SCRIPT", "LOAD", text}).text;
-  script const what{.name = "done", .sha1 = sha1, .text = text};
+  script const done_script{.name = "done", .sha1 = sha1, .text = text};
   auto const forgotten = [this] {
-    auto made = connected();
+    auto opened = connected();
     raw_.command({"SCRIPT", "FLUSH"});
-    return made;
+    return opened;
   };
-  at_each_allocation(forgotten, [&](lines& fresh) {
-    std::array<asked, 3> all;
+  at_each_allocation(forgotten, [&](connections& fresh) {
+    std::array<request_record, 3> all;
     reactor::lock hold{fresh.loop.mutex()};
-    for (auto& one : all) {
+    for (auto& record : all) {
       try {
-        fresh.send(one, scripting::to_run({what, {key{"orders"}}, {}}, {}));
+        fresh.send(record, scripting::to_run({done_script, {key{"orders"}}, {}}, {}));
       } catch (std::bad_alloc const&) {
-        EXPECT_FALSE(one.accepted);
+        EXPECT_FALSE(record.accepted);
       }
     }
     EXPECT_TRUE(fresh.await(hold));
     expect_one_answer_each(all);
-    for (auto const& one : all) EXPECT_TRUE(!one.accepted || one.failed || one.reply.is_text("done"));
+    for (auto const& record : all)
+      EXPECT_TRUE(!record.accepted || record.failed || record.reply.is_text("done"));
   });
 }
 
@@ -159,81 +161,81 @@ struct counting_listener final : net::subscriber::listener {
 
 TEST_F(memory, wanting_for_messages) {
   std::string const channel = "a channel whose name needs memory of its own";
-  auto const hears = [&](counting_listener const& who) {
-    left_alone const meanwhile;
+  auto const receives_message = [&](counting_listener const& listener) {
+    uncounted_thread const uncounted;
     return eventually([&] {
       raw_.command({"PUBLISH", channel, "news"});
-      return who.messages > 0;
+      return listener.messages > 0;
     });
   };
   std::vector<std::unique_ptr<counting_listener>> all;
   at_each_allocation([this] { return fresh(); },
-                     [&](lines& fresh) {
-                       counting_listener* who = nullptr;
+                     [&](connections& fresh) {
+                       counting_listener* listener = nullptr;
                        {
-                         left_alone const meanwhile;
-                         who = all.emplace_back(std::make_unique<counting_listener>()).get();
+                         uncounted_thread const uncounted;
+                         listener = all.emplace_back(std::make_unique<counting_listener>()).get();
                        }
-                       auto listens = false;
+                       auto is_listening = false;
                        {
                          reactor::lock hold{fresh.loop.mutex()};
                          try {
-                           fresh.messages.listen(channel, *who);
-                           listens = true;
+                           fresh.messages.listen(channel, *listener);
+                           is_listening = true;
                          } catch (std::bad_alloc const&) {
-                           EXPECT_EQ(who->subscribed, 0);
+                           EXPECT_EQ(listener->subscribed, 0);
                          }
                          fresh.loop.leave(hold);
                        }
-                       EXPECT_TRUE(!listens || hears(*who));
+                       EXPECT_TRUE(!is_listening || receives_message(*listener));
                        {
                          reactor::lock hold{fresh.loop.mutex()};
                          fresh.messages.forget(channel);
                          fresh.loop.leave(hold);
                        }
-                       left_alone const meanwhile;
-                       auto again = std::make_unique<counting_listener>();
+                       uncounted_thread const uncounted;
+                       auto second_listener = std::make_unique<counting_listener>();
                        {
                          reactor::lock hold{fresh.loop.mutex()};
-                         fresh.messages.listen(channel, *again);
+                         fresh.messages.listen(channel, *second_listener);
                          fresh.loop.leave(hold);
                        }
-                       EXPECT_TRUE(hears(*again));
-                       all.push_back(std::move(again));
+                       EXPECT_TRUE(receives_message(*second_listener));
+                       all.push_back(std::move(second_listener));
                      });
 }
 
 TEST_F(memory, wanting_while_several_threads_wait) {
   at_each_allocation([this] { return connected(); },
-                     [](lines& fresh) {
-                       std::array<asked, 6> all;
+                     [](connections& fresh) {
+                       std::array<request_record, 6> all;
                        std::vector<std::jthread> threads;
                        {
-                         left_alone const meanwhile;
+                         uncounted_thread const uncounted;
                          threads.reserve(all.size());
                        }
-                       for (auto& one : all) {
-                         left_alone const meanwhile;
-                         threads.emplace_back([&fresh, &one] {
+                       for (auto& record : all) {
+                         uncounted_thread const uncounted;
+                         threads.emplace_back([&fresh, &record] {
                            reactor::blocked_thread caller;
-                           reactor::timer bell{[&] { fresh.loop.wake(caller); }};
+                           reactor::timer timeout{[&] { fresh.loop.wake(caller); }};
                            reactor::lock hold{fresh.loop.mutex()};
                            try {
-                             net::request what;
-                             resp::append_command(what.bytes, {"GET", "key"});
-                             what.done = [&](net::response&&) {
-                               ++one.answers;
+                             net::request request;
+                             resp::append_command(request.bytes, {"GET", "key"});
+                             request.done = [&](net::response&&) {
+                               ++record.answers;
                                fresh.loop.wake(caller);
                              };
-                             fresh.requests.send(std::move(what));
-                             one.accepted = true;
+                             fresh.requests.send(std::move(request));
+                             record.accepted = true;
                            } catch (std::bad_alloc const&) {
                              return;
                            }
-                           fresh.loop.arm(bell, boot_clock::now() + bound_of_waits);
+                           fresh.loop.arm(timeout, boot_clock::now() + wait_limit);
                            fresh.loop.wait(hold, caller);
                            hold.lock();
-                           bell.disarm();
+                           timeout.disarm();
                          });
                        }
                        threads.clear();
@@ -242,7 +244,7 @@ TEST_F(memory, wanting_while_several_threads_wait) {
 }
 
 TEST_F(memory, wanting_in_one_timer_or_answer_is_noted_and_keeps_nobody_else_from_its_turn) {
-  lines fresh{server_.url()};
+  connections fresh{server_.url()};
   auto fired = 0;
   reactor::timer first{[] { throw std::bad_alloc{}; }};
   reactor::timer second{[&fired] { ++fired; }};
@@ -251,28 +253,28 @@ TEST_F(memory, wanting_in_one_timer_or_answer_is_noted_and_keeps_nobody_else_fro
     auto const now = boot_clock::now();
     fresh.loop.arm(first, now);
     fresh.loop.arm(second, now);
-    net::request what;
-    resp::append_command(what.bytes, {"PING"});
-    what.done = [](net::response&&) { throw std::bad_alloc{}; };
-    fresh.requests.send(std::move(what));
-    asked behind;
-    fresh.send(behind, {"PING"});
+    net::request request;
+    resp::append_command(request.bytes, {"PING"});
+    request.done = [](net::response&&) { throw std::bad_alloc{}; };
+    fresh.requests.send(std::move(request));
+    request_record next_request;
+    fresh.send(next_request, {"PING"});
     EXPECT_TRUE(fresh.await(hold));
-    EXPECT_EQ(behind.answers, 1);
+    EXPECT_EQ(next_request.answers, 1);
     EXPECT_EQ(fired, 1);
   }
-  EXPECT_EQ(fresh.torn, 2);
+  EXPECT_EQ(fresh.out_of_memory_count, 2);
   EXPECT_TRUE(fresh.works());
 }
 
 TEST_F(memory, wanting_for_calls_that_are_deferred) {
   at_each_allocation([this] { return fresh(); },
-                     [](lines& fresh) {
+                     [](connections& fresh) {
                        auto accepted = 0;
                        std::atomic<int> called = 0;
                        reactor::loop::calls ready;
                        {
-                         left_alone const meanwhile;
+                         uncounted_thread const uncounted;
                          ready.emplace_back([&called] { ++called; });
                        }
                        reactor::lock hold{fresh.loop.mutex()};

@@ -1,4 +1,4 @@
-/// One allocation fails while a cluster or sentinels are asked where requests belong.
+/// Any one allocation fails while a cluster or sentinels are asked for the server of a request.
 #include "memory.hpp"
 
 #include "net/deployment_url.hpp"
@@ -23,37 +23,37 @@ namespace {
 class deployed final : public rig {
  public:
   explicit deployed(std::string const& url)
-      : where_{net::parse_deployment_url(url)},
-        how_{.server = where_.server,
-             .client_name = "rig",
-             .connect_timeout = 5s,
-             .reply_timeout = 5s,
-             .limits = {},
-             .unended = &ends_},
+      : url_{net::parse_deployment_url(url)},
+        settings_{.server = url_.server,
+                  .client_name = "rig",
+                  .connect_timeout = 5s,
+                  .reply_timeout = 5s,
+                  .limits = {},
+                  .unended = &loose_ends_},
         servers_{holdfast::topology::make_deployment(
-            loop, where_, how_, counts_,
+            loop, url_, settings_, stats_,
             {.moved = [](std::string const&) {}, .broken = [] {}, .warning = [](std::string const&) {}})} {}
   ~deployed() override { stop(); }
 
   [[nodiscard]] std::uint64_t commands() {
     reactor::lock const hold{loop.mutex()};
-    return counts_.commands;
+    return stats_.commands;
   }
 
  private:
-  void pass(net::request what) override { servers_->send(std::move(what)); }
+  void pass(net::request request) override { servers_->send(std::move(request)); }
 
-  net::deployment_url where_;
-  net::loose_ends ends_{{}};
-  net::settings how_;
-  client_stats counts_;
+  net::deployment_url url_;
+  net::loose_ends loose_ends_{{}};
+  net::settings settings_;
+  client_stats stats_;
   std::unique_ptr<holdfast::topology::deployment> servers_;
 };
 
 constexpr std::array<std::string_view, 3> keys{"orders", "invoices", "parcels"};
 
-void ask_for_all(deployed& fresh) {
-  std::array<asked, 3> all;
+void request_all_keys(deployed& fresh) {
+  std::array<request_record, 3> all;
   reactor::lock hold{fresh.loop.mutex()};
   for (std::size_t i = 0; i != all.size(); ++i) fresh.send(all[i], {"GET", keys[i]}, keys[i]);
   EXPECT_TRUE(fresh.await(hold));
@@ -72,7 +72,7 @@ class memory_in_a_cluster : public testing::Test {
 TEST_F(memory_in_a_cluster, wanting_when_its_slots_are_asked_for) {
   at_each_allocation([this] { return std::make_unique<deployed>(nodes_.url()); },
                      [](deployed& fresh) {
-                       ask_for_all(fresh);
+                       request_all_keys(fresh);
                        expect_all_served(fresh);
                      });
 }
@@ -80,16 +80,16 @@ TEST_F(memory_in_a_cluster, wanting_when_its_slots_are_asked_for) {
 TEST_F(memory_in_a_cluster, wanting_when_a_slot_has_moved) {
   auto const slot = cluster_servers::slot_of(std::string{keys[0]});
   auto const moved = [&] {
-    auto made = std::make_unique<deployed>(nodes_.url());
-    expect_all_served(*made);
-    // Until it doesn't look at the slots any more.
-    for (auto before = made->commands(); !always(300ms, [&] { return made->commands() == before; });)
-      before = made->commands();
+    auto opened = std::make_unique<deployed>(nodes_.url());
+    expect_all_served(*opened);
+    // Waits until the deployment stops reading the slots.
+    for (auto before = opened->commands(); !always(300ms, [&] { return opened->commands() == before; });)
+      before = opened->commands();
     nodes_.migrate_slot(slot, nodes_.master_of(slot), nodes_.another_master(slot));
-    return made;
+    return opened;
   };
   at_each_allocation(moved, [](deployed& fresh) {
-    ask_for_all(fresh);
+    request_all_keys(fresh);
     expect_all_served(fresh);
   });
 }
@@ -98,7 +98,7 @@ TEST(memory_with_sentinels, wanting_when_they_are_asked_for_the_master) {
   sentinel_servers const servers{{.replicas = 1}};
   at_each_allocation([&] { return std::make_unique<deployed>(servers.url()); },
                      [](deployed& fresh) {
-                       ask_for_all(fresh);
+                       request_all_keys(fresh);
                        expect_all_served(fresh);
                      });
 }

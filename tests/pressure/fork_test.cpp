@@ -1,4 +1,4 @@
-/// A process forks while another of its threads is at anything.
+/// A process forks while another thread is at any of its allocations.
 #include "allocations.hpp"
 
 #include "support/eventually.hpp"
@@ -19,15 +19,15 @@
 namespace holdfast::test {
 namespace {
 
-constexpr auto nowhere = "redis+unix:///nonexistent/redis.sock";
+constexpr auto unreachable_url = "redis+unix:///nonexistent/redis.sock";
 
 /// Forks a child that makes a client, destroys it and ends as most programs do.
 bool child_with_a_client_ends_well() {
-  std::fflush(nullptr);  // or the child writes it, too
+  std::fflush(nullptr);  // otherwise the child writes it again
   auto const child = ::fork();
   if (child == 0) {
     {
-      client const own{nowhere};
+      client const child_client{unreachable_url};
     }
     std::exit(0);
   }
@@ -44,25 +44,25 @@ TEST(fork, lets_a_child_make_a_client_whatever_another_thread_is_at) {
     GTEST_SKIP() << "a thread of the parent may hold a lock of AddressSanitizer's allocator at the fork";
   }
   if (under_thread_sanitizer) GTEST_SKIP() << "a forked child has none of the threads that it counts";
-  left_alone const this_thread;
-  // Where it holds a lock it allocates, too: each allocation lasts until the child is there, or until the
-  // fork has had time to begin, since it may wait for the lock.
+  uncounted_thread const uncounted;
+  // Code that holds a lock allocates, too. Each allocation lasts until the child exists, or until the fork
+  // has had time to begin, since the fork may wait for the lock.
   for (auto n = 0;; ++n) {
-    std::atomic<bool> stands = false;
+    std::atomic<bool> reached = false;
     std::atomic<bool> forked = false;
-    std::atomic<bool> over = false;
-    nth_allocation const here{n, [&] {
-                                stands = true;
-                                (void)came_within(100ms, [&] { return forked.load(); });
-                              }};
+    std::atomic<bool> finished = false;
+    nth_allocation const paused_allocation{n, [&] {
+                                             reached = true;
+                                             (void)true_within(100ms, [&] { return forked.load(); });
+                                           }};
     std::jthread const maker{[&] {
       {
-        client const made{nowhere};
+        client const created{unreachable_url};
       }
-      over = true;
+      finished = true;
     }};
-    ASSERT_TRUE(eventually([&] { return stands || over; }));
-    if (!stands) break;
+    ASSERT_TRUE(eventually([&] { return reached || finished; }));
+    if (!reached) break;
     EXPECT_TRUE(child_with_a_client_ends_well()) << "forked at allocation " << n;
     forked = true;
     if (HasFailure()) break;

@@ -1,4 +1,4 @@
-/// One allocation fails, whichever it is: what tests of that share.
+/// Shared parts of the tests in which any one allocation fails.
 #pragma once
 
 #include "allocations.hpp"
@@ -23,19 +23,19 @@
 
 namespace holdfast::test {
 
-/// A request, and how often it was answered.
-struct asked {
+/// The outcome of a request, and how often it was answered.
+struct request_record {
   bool accepted = false;
   int answers = 0;
   bool failed = false;
   resp::reply reply{};
 };
 
-/// A loop with its keeper, and what sends requests there.
+/// A loop with its keeper thread, and a way to send requests on it.
 class rig {
  public:
   rig() {
-    loop.on_out_of_memory([this] { ++torn; });
+    loop.on_out_of_memory([this] { ++out_of_memory_count; });
     reactor::lock const hold{loop.mutex()};
     loop.start_keeper();
   }
@@ -43,39 +43,40 @@ class rig {
   rig(rig const&) = delete;
   rig& operator=(rig const&) = delete;
 
-  /// Under the lock, as all but works().
-  void send(asked& one, net::request what) {
-    what.done = [this, &one](net::response&& how) {
-      ++one.answers;
-      one.failed = how.failure != nullptr;
-      one.reply = std::move(how.reply);
+  /// Requires the lock of the loop, as all functions but works().
+  void send(request_record& record, net::request request) {
+    request.done = [this, &record](net::response&& response) {
+      ++record.answers;
+      record.failed = response.failure != nullptr;
+      record.reply = std::move(response.reply);
       if (--open_ == 0 && caller_ != nullptr) loop.wake(*caller_);
     };
-    what.while_down = net::retry_policy::steady;
-    pass(std::move(what));
-    one.accepted = true;
+    request.while_down = net::retry_policy::steady;
+    pass(std::move(request));
+    record.accepted = true;
     ++open_;
   }
-  /// `key`: the last of the words; empty: it has none.
-  void send(asked& one, std::initializer_list<std::string_view> words, std::string_view key = {}) {
+  /// `key`: the last of `words`; empty: the request has no key.
+  void send(request_record& record, std::initializer_list<std::string_view> words,
+            std::string_view key = {}) {
     try {
-      net::request what;
-      resp::append_command(what.bytes, words);
+      net::request request;
+      resp::append_command(request.bytes, words);
       auto const size = static_cast<std::uint32_t>(key.size());
-      if (size != 0) what.key = {.from_end = size + 2, .size = size};
-      send(one, std::move(what));
+      if (size != 0) request.key = {.from_end = size + 2, .size = size};
+      send(record, std::move(request));
     } catch (std::bad_alloc const&) {
-      EXPECT_EQ(one.answers, 0);
+      EXPECT_EQ(record.answers, 0);
     }
   }
 
-  /// Waits until all are answered; false: that takes too long.
+  /// Waits until all requests are answered; false: timed out.
   [[nodiscard]] bool await(reactor::lock& hold) {
     if (open_ > 0) {
       reactor::blocked_thread caller;
-      reactor::timer bell{[&] { loop.wake(caller); }};
+      reactor::timer timeout{[&] { loop.wake(caller); }};
       caller_ = &caller;
-      loop.arm(bell, boot_clock::now() + bound_of_waits);
+      loop.arm(timeout, boot_clock::now() + wait_limit);
       loop.wait(hold, caller);
       hold.lock();
       caller_ = nullptr;
@@ -84,22 +85,22 @@ class rig {
   }
 
   [[nodiscard]] bool works(std::string_view key = {}) {
-    left_alone const meanwhile;
-    asked one;
+    uncounted_thread const uncounted;
+    request_record record;
     reactor::lock hold{loop.mutex()};
     if (key.empty()) {
-      send(one, {"PING"});
+      send(record, {"PING"});
     } else {
-      send(one, {"GET", key}, key);
+      send(record, {"GET", key}, key);
     }
-    return await(hold) && !one.failed && !one.reply.is_error();
+    return await(hold) && !record.failed && !record.reply.is_error();
   }
 
   reactor::loop loop;
-  std::atomic<int> torn = 0;
+  std::atomic<int> out_of_memory_count = 0;
 
  protected:
-  virtual void pass(net::request what) = 0;
+  virtual void pass(net::request request) = 0;
 
   void stop() {
     reactor::lock hold{loop.mutex()};
@@ -117,7 +118,7 @@ class rig {
   return std::distance(begin(all), end(all));
 }
 
-/// Has each allocation fail that `operation` makes in a new rig, one after the other.
+/// Runs `operation` once for each allocation that it makes, in a new rig each time; that allocation fails.
 template <class Make, class Operation>
 void at_each_allocation(Make make, Operation operation) {
   for (auto n = 0;; ++n) {
@@ -127,9 +128,9 @@ void at_each_allocation(Make make, Operation operation) {
     {
       auto const fresh = make();
       {
-        nth_allocation const here{n, [] { throw std::bad_alloc{}; }};
+        nth_allocation const failing_allocation{n, [] { throw std::bad_alloc{}; }};
         operation(*fresh);
-        reached = here.happened();
+        reached = failing_allocation.reached();
       }
       EXPECT_TRUE(fresh->works());
     }
@@ -144,7 +145,7 @@ void at_each_allocation(Make make, Operation operation) {
 
 template <class Requests>
 void expect_one_answer_each(Requests const& all) {
-  for (auto const& one : all) EXPECT_EQ(one.answers, one.accepted ? 1 : 0);
+  for (auto const& record : all) EXPECT_EQ(record.answers, record.accepted ? 1 : 0);
 }
 
 }  // namespace holdfast::test

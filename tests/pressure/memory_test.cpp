@@ -1,5 +1,5 @@
-/// One allocation fails, whichever it is: what was asked for is done, or its caller hears that it isn't;
-/// nobody waits for ever, no lock is left behind, and the client goes on.
+/// Any one allocation fails: an operation succeeds, or its caller gets an error. No caller waits for ever, no
+/// lock is left behind, and the client goes on.
 #include "short_of_memory.hpp"
 
 #include "support/registry.hpp"
@@ -9,9 +9,9 @@
 namespace holdfast::test {
 namespace {
 
-/// What is done while an allocation fails: `busy` is a lease of another client of the same lock.
-struct scene {
-  client& mine;
+/// The arguments of an operation. `busy` returns a lease of the same lock for another client.
+struct lock_setup {
+  client& tested_client;
   any_lock& lock;
   std::string const& name;
   std::function<lease()> busy;
@@ -19,105 +19,106 @@ struct scene {
 
 struct operation {
   std::string_view title;
-  void (*run)(scene&);
+  void (*run)(lock_setup&);
 };
 
-/// A thread that waits, while this one goes on.
-class waits_beside {
+/// A second thread that acquires the lock.
+class waiting_thread {
  public:
-  explicit waits_beside(any_lock& lock)
+  explicit waiting_thread(any_lock& lock)
       : thread_{[this, &lock] {
           try {
-            got_ = lock.acquire();
-            got_->release();
+            lease_ = lock.acquire();
+            lease_->release();
           } catch (std::exception const&) {
-            failed_ = std::current_exception();
+            failure_ = std::current_exception();
           }
-          over_ = true;
+          finished_ = true;
         }} {}
-  ~waits_beside() { thread_.join(); }
-  [[nodiscard]] bool over() const { return over_; }
+  ~waiting_thread() { thread_.join(); }
+  [[nodiscard]] bool finished() const { return finished_; }
 
  private:
-  std::optional<lease> got_;
-  std::exception_ptr failed_;
-  std::atomic<bool> over_{false};
+  std::optional<lease> lease_;
+  std::exception_ptr failure_;
+  std::atomic<bool> finished_{false};
   std::thread thread_;
 };
 
-void wait_until_waiting(scene const& in, waits_beside const& who) {
-  (void)eventually([&] { return who.over() || in.mine.stats().waiting_now > 0; });
+void wait_until_waiting(lock_setup const& setup, waiting_thread const& waiter) {
+  (void)eventually([&] { return waiter.finished() || setup.tested_client.stats().waiting_now > 0; });
 }
 
 operation const operations[]{
-    {"lock_and_release", [](scene& in) { in.lock.acquire().release(); }},
-    {"lock_and_drop", [](scene& in) { auto const held = in.lock.acquire(); }},
+    {"lock_and_release", [](lock_setup& setup) { setup.lock.acquire().release(); }},
+    {"lock_and_drop", [](lock_setup& setup) { auto const lease = setup.lock.acquire(); }},
     {"try_while_busy",
-     [](scene& in) {
-       auto const theirs = in.busy();
-       EXPECT_FALSE(in.lock.try_acquire_for(0ms));
+     [](lock_setup& setup) {
+       auto const other_lease = setup.busy();
+       EXPECT_FALSE(setup.lock.try_acquire_for(0ms));
      }},
     {"wait_in_vain",
-     [](scene& in) {
-       auto const theirs = in.busy();
-       EXPECT_FALSE(in.lock.try_acquire_for(30ms));
+     [](lock_setup& setup) {
+       auto const other_lease = setup.busy();
+       EXPECT_FALSE(setup.lock.try_acquire_for(30ms));
      }},
     {"wait_and_get",
-     [](scene& in) {
-       auto theirs = in.busy();
-       waits_beside const waiter{in.lock};
-       wait_until_waiting(in, waiter);
-       theirs.release();
+     [](lock_setup& setup) {
+       auto other_lease = setup.busy();
+       waiting_thread const waiter{setup.lock};
+       wait_until_waiting(setup, waiter);
+       other_lease.release();
      }},
     {"hand_over",
-     [](scene& in) {
-       auto held = in.lock.acquire();
-       waits_beside const waiter{in.lock};
-       wait_until_waiting(in, waiter);
-       held.release();
+     [](lock_setup& setup) {
+       auto lease = setup.lock.acquire();
+       waiting_thread const waiter{setup.lock};
+       wait_until_waiting(setup, waiter);
+       lease.release();
      }},
     {"cancel",
-     [](scene& in) {
-       auto const theirs = in.busy();
+     [](lock_setup& setup) {
+       auto const other_lease = setup.busy();
        std::stop_source stop;
-       std::jthread const canceller{[&](std::stop_token const& over) {
-         left_alone const beside;
-         (void)eventually([&] { return over.stop_requested() || in.mine.stats().waiting_now > 0; });
+       std::jthread const canceller{[&](std::stop_token const& canceller_stop) {
+         uncounted_thread const uncounted;
+         (void)eventually(
+             [&] { return canceller_stop.stop_requested() || setup.tested_client.stats().waiting_now > 0; });
          stop.request_stop();
        }};
-       (void)in.lock.try_acquire_for(10s, stop.get_token());
+       (void)setup.lock.try_acquire_for(10s, stop.get_token());
      }},
     {"call_back",
-     [](scene& in) {
+     [](lock_setup& setup) {
        auto const called = std::make_shared<std::atomic<int>>(0);
-       in.lock.async_acquire([called](std::optional<lease> got, std::exception_ptr const&) {
+       setup.lock.async_acquire([called](std::optional<lease> acquired, std::exception_ptr const&) {
          ++*called;
-         if (got) got->async_release([called](release_result) { ++*called; });
+         if (acquired) acquired->async_release([called](release_result) { ++*called; });
        });
        (void)eventually([&] { return called->load() >= 1; });
      }},
     {"keep",
-     [](scene& in) {
-       auto held = in.lock.acquire();
-       (void)held.keep_for(50ms);
+     [](lock_setup& setup) {
+       auto lease = setup.lock.acquire();
+       (void)lease.keep_for(50ms);
      }},
-    {"renew", [](scene& in) { in.lock.acquire().renew(); }},
+    {"renew", [](lock_setup& setup) { setup.lock.acquire().renew(); }},
 };
 
 struct memory_case {
   subject const* kind;
-  operation const* what;
-  friend std::ostream& operator<<(std::ostream& out, memory_case const& one) {
-    return out << one.kind->title << '_' << one.what->title;
+  operation const* action;
+  friend std::ostream& operator<<(std::ostream& out, memory_case const& instance) {
+    return out << instance.kind->title << '_' << instance.action->title;
   }
 };
 
-/// Kinds that differ in what the engine does for them.
+/// Kinds of lock for which the engine works differently.
 std::vector<memory_case> all_cases() {
   std::vector<memory_case> all;
   for (auto const title : {"mutex_inbox", "mutex_poll", "fair_mutex_inbox", "multi_mutex_inbox",
                            "mutex_redisson", "fair_mutex_redisson", "shared_mutex_inbox"}) {
-    for (auto const& what : operations) all.push_back({&subject_titled(title), &what});
+    for (auto const& action : operations) all.push_back({&subject_titled(title), &action});
   }
   return all;
 }
@@ -129,30 +130,30 @@ class short_of_memory : public testing::TestWithParam<memory_case> {
 
 TEST_P(short_of_memory, goes_on_whichever_allocation_fails) {
   auto const& kind = *GetParam().kind;
-  auto options = unhurried({});
+  auto options = with_long_timeouts({});
   options.wake = kind.wake;
-  client others{server.url(), options};
+  client other_client{server.url(), options};
   for_each_allocation([&](std::int64_t n) {
     auto const name = "orders:" + std::to_string(n);
-    client mine{server.url(), options};
-    auto const lock = kind.make(mine, name, {});
-    auto const theirs = kind.make(others, name, {});
+    client tested_client{server.url(), options};
+    auto const lock = kind.make(tested_client, name, {});
+    auto const other_lock = kind.make(other_client, name, {});
     lock->acquire().release();
-    scene in{mine, *lock, name, [&] {
-               left_alone const beside;
-               return theirs->acquire();
-             }};
-    auto const happened = run_short_of_memory(n, [&] { GetParam().what->run(in); });
-    EXPECT_TRUE(is_at_rest(mine));
-    auto after = theirs->try_acquire_for(bound_of_waits);
-    EXPECT_TRUE(after) << "nobody can have it";
-    if (after) after->release();
-    auto again = lock->try_acquire_for(bound_of_waits);
-    EXPECT_TRUE(again) << "the client itself can't have it";
-    if (again) {
-      EXPECT_EQ(again->release(), release_result::released);
+    lock_setup setup{tested_client, *lock, name, [&] {
+                       uncounted_thread const uncounted;
+                       return other_lock->acquire();
+                     }};
+    auto const reached = run_short_of_memory(n, [&] { GetParam().action->run(setup); });
+    EXPECT_TRUE(is_idle(tested_client));
+    auto other_lease = other_lock->try_acquire_for(wait_limit);
+    EXPECT_TRUE(other_lease) << "nobody can have it";
+    if (other_lease) other_lease->release();
+    auto tested_lease = lock->try_acquire_for(wait_limit);
+    EXPECT_TRUE(tested_lease) << "the client itself can't have it";
+    if (tested_lease) {
+      EXPECT_EQ(tested_lease->release(), release_result::released);
     }
-    return happened;
+    return reached;
   });
 }
 

@@ -3,7 +3,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <functional>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
 
 #include "simulation/stage.hpp"
 #include "sync/exclusive.hpp"
@@ -15,144 +20,137 @@ namespace {
 using namespace std::chrono_literals;
 using testing::ElementsAre;
 
-struct conversation {
-  char const* title;
-  std::function<void(stage&, engine::recipe const&)> begin;
-};
-
 constexpr int never = 0;
 constexpr int always = 1;
 
-/// Callers that wait as long as it takes.
+/// Callers without a time limit.
 habits patient(engine::recipe const& protocol) {
   return {.protocol = &protocol, .tries = never, .timed = never, .cancels = never};
 }
 
+/// Changes the habits of the callers of one process; `index`: the number of the process, from 0.
+using adjustment = void (*)(habits& caller, int index);
+
+void unchanged(habits&, int) {}
+
+struct crew {
+  int processes = 1;
+  int callers = 1;  ///< of each process
+};
+
+/// Adds processes of patient callers.
+void add_processes(stage& scene, engine::recipe const& protocol, crew numbers,
+                   adjustment adjust = unchanged) {
+  for (auto i = 0; i < numbers.processes; ++i) {
+    auto& host = scene.add_process();
+    auto caller = patient(protocol);
+    adjust(caller, i);
+    for (auto k = 0; k < numbers.callers; ++k) scene.add_actor(host, caller);
+  }
+}
+
+struct conversation {
+  char const* title;
+  void (*begin)(stage& scene, engine::recipe const& protocol);
+};
+
 std::vector<conversation> const all{
-    {"of_one_caller", [](stage& s, engine::recipe const& p) { s.add_actor(s.add_process(), patient(p)); }},
+    {"of_one_caller",
+     [](stage& scene, engine::recipe const& protocol) { add_processes(scene, protocol, {}); }},
     {"of_callers_of_one_process",
-     [](stage& s, engine::recipe const& p) {
-       auto& in = s.add_process();
-       for (auto i = 0; i < 3; ++i) s.add_actor(in, patient(p));
-     }},
+     [](stage& scene, engine::recipe const& protocol) { add_processes(scene, protocol, {.callers = 3}); }},
     {"of_two_processes",
-     [](stage& s, engine::recipe const& p) {
-       for (auto i = 0; i < 2; ++i) s.add_actor(s.add_process(), patient(p));
-     }},
+     [](stage& scene, engine::recipe const& protocol) { add_processes(scene, protocol, {.processes = 2}); }},
     {"of_a_grant_to_who_waits_long",
-     [](stage& s, engine::recipe const& p) {
-       for (auto i = 0; i < 3; ++i) {
-         auto how = patient(p);
-         how.options.starvation_limit = 1ms;
-         s.add_actor(s.add_process(), how);
-       }
+     [](stage& scene, engine::recipe const& protocol) {
+       add_processes(scene, protocol, {.processes = 3},
+                     [](habits& caller, int) { caller.options.starvation_limit = 1ms; });
      }},
     {"of_handing_over_and_passing_on",
-     [](stage& s, engine::recipe const& p) {
-       for (auto i = 0; i < 2; ++i) {
-         auto& in = s.add_process();
-         for (auto k = 0; k < 2; ++k) {
-           auto how = patient(p);
-           how.options.handoff_limit = 2;
-           s.add_actor(in, how);
-         }
-       }
+     [](stage& scene, engine::recipe const& protocol) {
+       add_processes(scene, protocol, {.processes = 2, .callers = 2},
+                     [](habits& caller, int) { caller.options.handoff_limit = 2; });
      }},
     {"of_callers_that_go_early",
-     [](stage& s, engine::recipe const& p) {
-       for (auto i = 0; i < 3; ++i) {
-         auto how = patient(p);
-         how.timed = i == 0 ? never : always;
-         how.longest_wait = 150ms;
-         s.add_actor(s.add_process(), how);
-       }
+     [](stage& scene, engine::recipe const& protocol) {
+       add_processes(scene, protocol, {.processes = 3}, [](habits& caller, int index) {
+         caller.timed = index == 0 ? never : always;
+         caller.longest_wait = 150ms;
+       });
      }},
     {"of_callers_that_are_cancelled",
-     [](stage& s, engine::recipe const& p) {
-       for (auto i = 0; i < 3; ++i) {
-         auto how = patient(p);
-         how.cancels = i == 0 ? never : always;
-         how.longest_wait = 150ms;
-         s.add_actor(s.add_process(), how);
-       }
+     [](stage& scene, engine::recipe const& protocol) {
+       add_processes(scene, protocol, {.processes = 3}, [](habits& caller, int index) {
+         caller.cancels = index == 0 ? never : always;
+         caller.longest_wait = 150ms;
+       });
      }},
     {"of_callers_that_try",
-     [](stage& s, engine::recipe const& p) {
-       for (auto i = 0; i < 3; ++i) {
-         auto how = patient(p);
-         how.tries = always;
-         how.rounds = 6;
-         s.add_actor(s.add_process(), how);
-       }
+     [](stage& scene, engine::recipe const& protocol) {
+       add_processes(scene, protocol, {.processes = 3}, [](habits& caller, int) {
+         caller.tries = always;
+         caller.rounds = 6;
+       });
      }},
     {"of_leases_that_are_renewed",
-     [](stage& s, engine::recipe const& p) {
-       for (auto i = 0; i < 2; ++i) {
-         auto how = patient(p);
-         how.options.ttl = 1500ms;
-         how.rounds = 2;
-         how.longest_hold = 3s;
-         s.add_actor(s.add_process(), how);
-       }
+     [](stage& scene, engine::recipe const& protocol) {
+       add_processes(scene, protocol, {.processes = 2}, [](habits& caller, int) {
+         caller.options.ttl = 1500ms;
+         caller.rounds = 2;
+         caller.longest_hold = 3s;
+       });
      }},
     {"of_leases_that_are_kept",
-     [](stage& s, engine::recipe const& p) {
-       for (auto i = 0; i < 3; ++i) {
-         auto how = patient(p);
-         how.options.ttl = 3s;
-         how.keeps = i == 0 ? never : always;
-         s.add_actor(s.add_process(), how);
-       }
+     [](stage& scene, engine::recipe const& protocol) {
+       add_processes(scene, protocol, {.processes = 3}, [](habits& caller, int index) {
+         caller.options.ttl = 3s;
+         caller.keeps = index == 0 ? never : always;
+       });
      }},
     {"of_a_client_that_ends_among_its_waiters",
-     [](stage& s, engine::recipe const& p) {
-       auto& ends = s.add_process();
-       auto how = patient(p);
-       how.longest_hold = 1s;
-       for (auto i = 0; i < 3; ++i) s.add_actor(ends, how);
-       s.add_actor(s.add_process(), how);
-       // Without a connection it gives nothing back: that is left to the ttl.
-       s.time().after(500ms, [&s] { s.calm(); });
-       s.time().after(2s, [&ends] { ends.end(); });
+     [](stage& scene, engine::recipe const& protocol) {
+       auto& ending = scene.add_process();
+       auto caller = patient(protocol);
+       caller.longest_hold = 1s;
+       for (auto i = 0; i < 3; ++i) scene.add_actor(ending, caller);
+       scene.add_actor(scene.add_process(), caller);
+       // A client that ends without a connection releases nothing: its keys stay until their ttl ends.
+       scene.shared_world().after(500ms, [&scene] { scene.calm(); });
+       scene.shared_world().after(2s, [&ending] { ending.end(); });
      }},
     {"of_polling",
-     [](stage& s, engine::recipe const& p) {
-       for (auto i = 0; i < 3; ++i) {
-         auto how = patient(p);
-         how.options.wake = wake::poll;
-         s.add_actor(s.add_process(), how);
-       }
+     [](stage& scene, engine::recipe const& protocol) {
+       add_processes(scene, protocol, {.processes = 3},
+                     [](habits& caller, int) { caller.options.wake = wake::poll; });
      }},
 };
 
 class conversations : public testing::TestWithParam<std::tuple<std::size_t, engine::recipe const*>> {
  protected:
-  static constexpr int seeds = 1;
-
-  /// How many requests it has taken.
-  static std::uint64_t play(std::uint64_t seed, network how, std::string const& what_is_wrong) {
-    auto const& [which, protocol] = GetParam();
-    stage scene{seed, std::move(how)};
-    all[which].begin(scene, *protocol);
-    EXPECT_THAT(scene.play(), ElementsAre()) << "seed " << seed << ", " << what_is_wrong;
+  /// Returns the number of requests.
+  static std::uint64_t play(network conditions, std::string const& disturbance) {
+    auto const& [index, protocol] = GetParam();
+    stage scene{1, std::move(conditions)};
+    all[index].begin(scene, *protocol);
+    EXPECT_THAT(scene.play(), ElementsAre()) << disturbance;
     return scene.requests();
   }
 };
 
 TEST_P(conversations, bear_what_goes_wrong_at_each_request) {
-  static constexpr std::pair<fate, char const*> wrong[]{{fate::lost, "lost"},
-                                                        {fate::unanswered, "unanswered"},
-                                                        {fate::refused, "refused"},
-                                                        {fate::forgotten, "forgotten"},
-                                                        {fate::delayed, "delayed"}};
-  for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
-    auto const requests = play(seed, {}, "all is well");
-    for (std::uint64_t at = 0; at != requests && !HasFailure(); ++at) {
-      for (auto const& [what, name] : wrong) {
-        (void)play(seed,
-                   {.fate_of = [&](std::uint64_t number) { return number == at ? what : fate::answered; }},
-                   std::string{"request "} + std::to_string(at) + " is " + name);
-      }
+  static constexpr std::pair<fate, char const*> disturbances[]{{fate::lost, "lost"},
+                                                               {fate::unanswered, "unanswered"},
+                                                               {fate::refused, "refused"},
+                                                               {fate::forgotten, "forgotten"},
+                                                               {fate::delayed, "delayed"}};
+  auto const requests = play({}, "all is well");
+  for (std::uint64_t disturbed = 0; disturbed != requests && !HasFailure(); ++disturbed) {
+    for (auto const& [outcome, name] : disturbances) {
+      (void)play({.fate_of =
+                      [&, number = std::uint64_t{0}]() mutable {
+                        return number++ == disturbed ? outcome : fate::answered;
+                      }},
+                 "request " + std::to_string(disturbed) + " is " + name);
     }
   }
 }

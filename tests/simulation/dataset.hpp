@@ -1,5 +1,5 @@
-/// What a Redis server keeps in memory, as far as our scripts use it: keys of four types, their ttls, and the
-/// commands.
+/// The data in the memory of a Redis server, as far as our scripts use it: keys of four types, their ttls,
+/// and the commands.
 #pragma once
 
 #include <cstdint>
@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -18,20 +19,21 @@ namespace holdfast::simulation {
 
 using command = std::vector<std::string>;
 
-/// Replies as a real server does (`dataset_test` compares the two). Time is an argument; it has no
-/// subscribers: `publish` does.
+/// Replies as a real server does (`dataset_test` compares the two). Time is an argument. The data set has no
+/// subscribers: `publish` delivers messages.
 class dataset {
  public:
-  /// How many heard a message.
+  /// Delivers a message; returns the number of its receivers.
   using publisher = std::function<std::int64_t(std::string const& channel, std::string const& message)>;
 
   explicit dataset(publisher publish) : publish_{std::move(publish)} {}
 
+  /// Throws std::logic_error for a command that isn't simulated.
   resp::reply execute(command const& words, time_point now);
 
-  /// The text under a key; empty when there is none, or another type.
+  /// The text under a key; empty when there is no such key, or it has another type.
   [[nodiscard]] std::string text_of(std::string const& key, time_point now);
-  /// When the key ends; max() when it has no ttl, or there is no such key.
+  /// The end of the key's ttl; max() when it has no ttl, or there is no such key.
   [[nodiscard]] time_point end_of(std::string const& key) const;
   [[nodiscard]] std::vector<std::string> keys(time_point now);
 
@@ -44,67 +46,91 @@ class dataset {
     time_point end = time_point::max();
   };
   struct wrong_type {};
-  using words = std::span<std::string const>;
-  using handler = resp::reply (dataset::*)(words);
+  using arguments = std::span<std::string const>;
+  using handler = resp::reply (dataset::*)(arguments);
+  /// The members of a sorted set with their scores, in order.
+  using ranking = std::vector<std::pair<double, std::string>>;
 
   [[nodiscard]] static std::map<std::string, handler, std::less<>> const& handlers();
   [[nodiscard]] value* find(std::string const& key);
+  /// Null: there is no such key. Throws wrong_type.
   template <class T>
   [[nodiscard]] T* find_as(std::string const& key);
   template <class T>
   [[nodiscard]] T& get_or_make(std::string const& key);
-  /// Keys of collections go with their last element.
+  /// The key of a collection is deleted with its last element.
   template <class T>
   void drop_if_empty(std::string const& key);
-  [[nodiscard]] std::vector<std::pair<double, std::string>> ranked(std::string const& key);
-  resp::reply add(std::string const& key, std::int64_t by);
-  resp::reply slice(std::vector<std::pair<double, std::string>> const& all, std::int64_t first,
-                    std::int64_t last, bool scores);
+  resp::reply increase(std::string const& key, std::int64_t by);
+  [[nodiscard]] ranking ranked(std::string const& key);
 
-  resp::reply ping(words);
-  resp::reply time(words);
-  resp::reply publish(words args);
-  resp::reply pubsub(words args);
-  resp::reply get(words args);
-  resp::reply set(words args);
-  resp::reply del(words args);
-  resp::reply exists(words args);
-  resp::reply type(words args);
-  resp::reply pexpire(words args);
-  resp::reply pttl(words args);
-  resp::reply incrby(words args);
-  resp::reply decrby(words args);
-  resp::reply getrange(words args);
-  resp::reply hset(words args);
-  resp::reply hsetnx(words args);
-  resp::reply hget(words args);
-  resp::reply hdel(words args);
-  resp::reply hexists(words args);
-  resp::reply hlen(words args);
-  resp::reply hkeys(words args);
-  resp::reply hgetall(words args);
-  resp::reply hstrlen(words args);
-  resp::reply hincrby(words args);
-  resp::reply zadd(words args);
-  resp::reply zincrby(words args);
-  resp::reply zrem(words args);
-  resp::reply zscore(words args);
-  resp::reply zrank(words args);
-  resp::reply zcard(words args);
-  resp::reply zcount(words args);
-  resp::reply zrange(words args);
-  resp::reply zrangebyscore(words args);
-  resp::reply zpopmin(words args);
-  resp::reply zremrangebyrank(words args);
-  resp::reply rpush(words args);
-  resp::reply lpop(words args);
-  resp::reply lindex(words args);
-  resp::reply lrange(words args);
-  resp::reply lrem(words args);
+  // dataset.cpp: the server, and keys of all types.
+  resp::reply ping(arguments);
+  resp::reply time(arguments);
+  resp::reply publish(arguments args);
+  resp::reply del(arguments args);
+  resp::reply exists(arguments args);
+  resp::reply type(arguments args);
+  resp::reply pexpire(arguments args);
+  resp::reply pttl(arguments args);
+  // dataset_strings.cpp
+  resp::reply get(arguments args);
+  resp::reply set(arguments args);
+  resp::reply incrby(arguments args);
+  resp::reply decrby(arguments args);
+  resp::reply getrange(arguments args);
+  // dataset_hashes.cpp
+  resp::reply hset(arguments args);
+  resp::reply hsetnx(arguments args);
+  resp::reply hget(arguments args);
+  resp::reply hdel(arguments args);
+  resp::reply hexists(arguments args);
+  resp::reply hlen(arguments args);
+  resp::reply hkeys(arguments args);
+  resp::reply hgetall(arguments args);
+  resp::reply hstrlen(arguments args);
+  // dataset_sorted_sets.cpp
+  resp::reply zadd(arguments args);
+  resp::reply zincrby(arguments args);
+  resp::reply zrem(arguments args);
+  resp::reply zscore(arguments args);
+  resp::reply zrank(arguments args);
+  resp::reply zcard(arguments args);
+  resp::reply zcount(arguments args);
+  resp::reply zrange(arguments args);
+  resp::reply zrangebyscore(arguments args);
+  resp::reply zpopmin(arguments args);
+  resp::reply zremrangebyrank(arguments args);
+  // dataset_lists.cpp
+  resp::reply rpush(arguments args);
+  resp::reply lpop(arguments args);
+  resp::reply lindex(arguments args);
+  resp::reply lrange(arguments args);
+  resp::reply lrem(arguments args);
 
   publisher publish_;
   std::map<std::string, value, std::less<>> keys_;
   time_point now_{};
 };
+
+template <class T>
+T* dataset::find_as(std::string const& key) {
+  auto* const stored = find(key);
+  if (stored == nullptr) return nullptr;
+  auto* const data = std::get_if<T>(&stored->data);
+  if (data == nullptr) throw wrong_type{};
+  return data;
+}
+
+template <class T>
+T& dataset::get_or_make(std::string const& key) {
+  if (auto* const stored = find_as<T>(key); stored != nullptr) return *stored;
+  return std::get<T>((keys_[key] = value{.data = T{}}).data);
+}
+
+template <class T>
+void dataset::drop_if_empty(std::string const& key) {
+  if (auto const* const data = find_as<T>(key); data != nullptr && data->empty()) keys_.erase(key);
+}
 
 }  // namespace holdfast::simulation

@@ -1,10 +1,14 @@
-/// The simulated server says what a real one says.
+/// The simulated server replies as a real one does.
 
 #include <gtest/gtest.h>
 
 #include <random>
+#include <stdexcept>
 
+#include "resp/make_reply.hpp"
 #include "simulation/dataset.hpp"
+#include "simulation/describe.hpp"
+#include "simulation/server.hpp"
 #include "support/raw_redis.hpp"
 #include "support/redis_server.hpp"
 
@@ -13,43 +17,40 @@ namespace {
 
 using test::raw_reply;
 
-std::string words_of(raw_reply const& reply) {
-  switch (reply.what) {
+resp::reply converted(raw_reply const& raw) {
+  switch (raw.what) {
     case raw_reply::kind::nil:
-      return "nil";
+      return {};
     case raw_reply::kind::integer:
-      return std::to_string(reply.integer);
+      return resp::make_integer(raw.integer);
     case raw_reply::kind::text:
-      return '"' + reply.text + '"';
+      return resp::make_text(raw.text);
     case raw_reply::kind::error:
-      return "error " + reply.text.substr(0, reply.text.find(' '));
+      return resp::make_error(raw.text);
     case raw_reply::kind::array:
       break;
   }
-  std::string all = "[";
-  for (auto const& one : reply.elements) all += words_of(one) + ' ';
-  return all + ']';
+  std::vector<resp::reply> elements;
+  for (auto const& element : raw.elements) elements.push_back(converted(element));
+  return resp::make_array(std::move(elements));
 }
 
-std::string words_of(resp::reply const& reply) {
-  if (reply.is_nil()) return "nil";
-  if (reply.is_integer()) return std::to_string(reply.integer);
-  if (reply.is_text()) return '"' + reply.text + '"';
-  if (reply.is_error()) return "error " + std::string{reply.error_code()};
-  std::string all = "[";
-  for (auto const& one : reply.elements) all += words_of(one) + ' ';
-  return all + ']';
+/// Of an error only the code: the messages may differ.
+std::string comparable(resp::reply reply) {
+  if (reply.is_error()) reply.text.resize(reply.error_code().size());
+  return describe(reply);
 }
 
 /// Any command that our scripts use, with few keys, so that all types meet.
 command any_command(std::mt19937& random) {
-  auto const one_of = [&](std::vector<std::string> const& all) { return all[random() % all.size()]; };
-  auto const key = [&] { return one_of({"a", "b", "c"}); };
-  auto const member = [&] { return one_of({"x", "y", "z"}); };
+  auto const pick = [&](std::vector<std::string> const& all) { return all[random() % all.size()]; };
+  auto const key = [&] { return pick({"a", "b", "c"}); };
+  auto const member = [&] { return pick({"x", "y", "z"}); };
   auto const number = [&] { return std::to_string(static_cast<int>(random() % 9) - 3); };
-  auto const score = [&] { return one_of({"-inf", "+inf", "1", "(2", "3.5", "1699999999123456"}); };
-  auto const plain = [&] { return one_of({"1", "2.5", "-7", "1699999999123456"}); };
-  switch (random() % 36) {
+  auto const ttl = [&] { return pick({"600000", "700000", "0", "-1"}); };
+  auto const bound = [&] { return pick({"-inf", "+inf", "1", "(2", "3.5", "1699999999123456"}); };
+  auto const score = [&] { return pick({"1", "2.5", "-7", "1699999999123456"}); };
+  switch (random() % 38) {
     case 0:
       return {"SET", key(), number()};
     case 1:
@@ -85,13 +86,13 @@ command any_command(std::mt19937& random) {
     case 16:
       return {"HSTRLEN", key(), "f"};
     case 17:
-      return {"HINCRBY", key(), "f", number()};
+      return {"INCRBY", key(), number()};
     case 18:
-      return {"ZADD", key(), plain(), member()};
+      return {"ZADD", key(), score(), member()};
     case 19:
-      return {"ZADD", key(), "NX", plain(), member()};
+      return {"ZADD", key(), "NX", score(), member()};
     case 20:
-      return {"ZADD", key(), "XX", plain(), member()};
+      return {"ZADD", key(), "XX", score(), member()};
     case 21:
       return {"ZREM", key(), member()};
     case 22:
@@ -101,17 +102,17 @@ command any_command(std::mt19937& random) {
     case 24:
       return {"ZCARD", key()};
     case 25:
-      return {"ZCOUNT", key(), score(), score()};
+      return {"ZCOUNT", key(), bound(), bound()};
     case 26:
       return {"ZRANGE", key(), number(), number(), "WITHSCORES"};
     case 27:
-      return {"ZRANGEBYSCORE", key(), score(), score(), "LIMIT", "0", "2"};
+      return {"ZRANGEBYSCORE", key(), bound(), bound(), "LIMIT", "0", "2"};
     case 28:
       return {"ZPOPMIN", key()};
     case 29:
       return {"ZREMRANGEBYRANK", key(), number(), number()};
     case 30:
-      return {"ZINCRBY", key(), plain(), member()};
+      return {"ZINCRBY", key(), score(), member()};
     case 31:
       return {"RPUSH", key(), member(), member()};
     case 32:
@@ -120,6 +121,10 @@ command any_command(std::mt19937& random) {
       return {"LINDEX", key(), number()};
     case 34:
       return {"LRANGE", key(), number(), number()};
+    case 35:
+      return {"DECRBY", key(), number()};
+    case 36:
+      return {"PEXPIRE", key(), ttl()};
     default:
       return {"LREM", key(), number().substr(0, 1) == "-" ? "1" : "0", member()};
   }
@@ -135,9 +140,18 @@ TEST(dataset, answers_as_a_real_server) {
     auto const words = any_command(random);
     std::string text;
     for (auto const& word : words) text += word + ' ';
-    ASSERT_EQ(words_of(simulated.execute(words, boot_clock::now())), words_of(raw.command(words)))
+    ASSERT_EQ(comparable(simulated.execute(words, boot_clock::now())),
+              comparable(converted(raw.command(words))))
         << "command " << i << ": " << text << "; seed " << seed;
   }
+}
+
+TEST(dataset, throws_when_a_script_calls_an_unknown_command) {
+  world simulated{1};
+  server redis{simulated};
+  EXPECT_THROW((void)redis.execute({"EVAL", "return redis.call('LOLWUT')", "0"}), std::logic_error);
+  EXPECT_THROW((void)redis.execute({"EVAL", "return redis.pcall('LOLWUT')", "0"}), std::logic_error);
+  EXPECT_TRUE(redis.execute({"EVAL", "return redis.call('PING')", "0"}).is_text("PONG"));
 }
 
 }  // namespace

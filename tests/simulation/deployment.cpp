@@ -1,31 +1,24 @@
 #include "simulation/deployment.hpp"
 
 #include <algorithm>
+#include <stdexcept>
+#include <utility>
+#include <vector>
 
+#include "resp/make_reply.hpp"
 #include "resp/parser.hpp"
-#include "simulation/replies.hpp"
+#include "simulation/describe.hpp"
 
 namespace holdfast::simulation {
-namespace {
 
-std::string describe(resp::reply const& reply) {
-  if (reply.is_integer()) return std::to_string(reply.integer);
-  if (!reply.is_array()) return reply.is_nil() ? "nil" : reply.text;
-  std::string all = "[";
-  for (auto const& one : reply.elements) all += describe(one) + ' ';
-  return all + ']';
-}
-
-}  // namespace
-
-deployment::deployment(reactor::loop& loop, world& in, server& to, network const& how,
-                       net::settings const& config, topology::events events)
+deployment::deployment(reactor::loop& loop, world& shared_world, server& redis, network const& conditions,
+                       net::settings const& config, topology::events handlers)
     : loop_{loop},
-      world_{in},
-      server_{to},
-      network_{how},
+      world_{shared_world},
+      server_{redis},
+      network_{conditions},
       config_{config},
-      events_{std::move(events)},
+      events_{std::move(handlers)},
       down_because_{std::make_shared<error const>(errc::unreachable, "simulated: the connection is broken")} {
   world_.add(loop_);
 }
@@ -37,14 +30,13 @@ deployment::~deployment() {
 }
 
 void deployment::later(time_point when, std::function<void()> f) {
-  world_.at(when, [known = generation_, mine = *generation_, &loop = loop_, f = std::move(f)] {
-    if (*known == mine) happen(loop, f);
+  world_.at(when, [current = generation_, generation = *generation_, &loop = loop_, f = std::move(f)] {
+    if (*current == generation) happen(loop, f);
   });
 }
 
 void deployment::send(net::request request) {
   auto const limit = limit_of(request, world_.now());
-  net::pipeline::batch one;
   pipeline_.add(std::move(request), world_.now());
   if (shut_because_) {
     fail(pipeline_.remove_if([](net::request const&, time_point) { return true; }), shut_because_);
@@ -54,7 +46,7 @@ void deployment::send(net::request request) {
   write();
 }
 
-/// All that was sent in one turn goes together.
+/// All requests of one turn leave together.
 void deployment::write() {
   if (!up_ || std::exchange(writing_, true)) return;
   later(world_.now(), [this] {
@@ -68,41 +60,40 @@ void deployment::write() {
     for (resp::reply parsed; parser.next(parsed) == resp::parser::outcome::reply;) {
       command words;
       for (auto const& word : parsed.elements) words.push_back(word.text);
-      auto const number = sent_++;
-      auto const what = network_.fate_of ? network_.fate_of(number) : fate::answered;
-      auto const detour = what == fate::delayed ? network_.long_way : nanoseconds{0};
-      last_arrival_ = std::max(last_arrival_, world_.now() + way() + detour);
-      later(last_arrival_, [this, words = std::move(words), what] { arrive(words, what); });
+      auto const outcome = network_.fate_of ? network_.fate_of() : fate::answered;
+      auto const delay = outcome == fate::delayed ? network_.long_delay : nanoseconds{0};
+      last_arrival_ = std::max(last_arrival_, world_.now() + latency() + delay);
+      later(last_arrival_, [this, words = std::move(words), outcome] { arrive(words, outcome); });
     }
   });
 }
 
-void deployment::arrive(command const& words, fate what) {
+void deployment::arrive(command const& words, fate outcome) {
   world_.trace([&] {
     static constexpr char const* names[]{"", "LOST ", "UNANSWERED ", "REFUSED ", "FORGOTTEN ", "DELAYED "};
-    std::string line = names[static_cast<int>(what)] + words.front();
+    std::string line = names[static_cast<int>(outcome)] + words.front();
     for (std::size_t i = 2; i < words.size(); ++i) line += ' ' + words[i].substr(0, 60);
     return line;
   });
-  if (what == fate::lost) {
+  if (outcome == fate::lost) {
     break_down();
     return;
   }
-  if (what == fate::forgotten) server_.flush_scripts();
-  auto reply = what == fate::refused ? failure("LOADING Redis is loading the dataset in memory")
-                                     : server_.execute(words);
+  if (outcome == fate::forgotten) server_.flush_scripts();
+  auto reply = outcome == fate::refused ? resp::make_error("LOADING Redis is loading the dataset in memory")
+                                        : server_.execute(words);
   world_.trace([&] { return "  -> " + describe(reply); });
-  if (what == fate::unanswered) {
+  if (outcome == fate::unanswered) {
     break_down();
     return;
   }
-  last_reply_ = std::max(last_reply_, world_.now() + way());
+  last_reply_ = std::max(last_reply_, world_.now() + latency());
   later(last_reply_, [this, reply = std::move(reply)]() mutable { on_reply(std::move(reply)); });
 }
 
 void deployment::on_reply(resp::reply&& reply) {
   net::pipeline::batch answered;
-  if (!pipeline_.match(std::move(reply), answered)) throw std::logic_error{"a reply that nothing asked for"};
+  if (!pipeline_.match(std::move(reply), answered)) throw std::logic_error{"a reply without a request"};
   auto& entry = answered.front();
   entry.response.connection_id = *generation_;
   if (entry.request.in_full != nullptr && entry.response.reply.is_error("NOSCRIPT")) {
@@ -145,8 +136,8 @@ void deployment::break_down() {
   pipeline_.restart();
   fail(pipeline_.remove_if([](net::request const& request, time_point) { return request.once; }),
        down_because_);
-  auto limits = std::vector<time_point>{};
-  auto all = pipeline_.remove_if([&](net::request const& request, time_point queued) {
+  std::vector<time_point> limits;
+  (void)pipeline_.remove_if([&](net::request const& request, time_point queued) {
     limits.push_back(limit_of(request, queued));
     return false;
   });
@@ -173,37 +164,37 @@ void deployment::shut(std::shared_ptr<error const> const& reason) noexcept {
   fail(pipeline_.remove_if([](net::request const&, time_point) { return true; }), reason);
 }
 
-void deployment::listen(std::string const& channel, topology::channel_of /*whose*/,
+void deployment::listen(std::string const& channel, topology::channel_of /*scope*/,
                         net::subscriber::listener& listener) {
-  auto const [known, added] = listeners_.insert_or_assign(channel, &listener);
+  auto const added = listeners_.insert_or_assign(channel, &listener).second;
   if (added && up_) subscribe(channel);
 }
 
 void deployment::subscribe(std::string const& channel) {
-  auto const heard = [this, channel](nanoseconds delay, auto f) {
-    last_message_ = std::max(last_message_, world_.now() + way() + delay);
+  auto const deliver = [this, channel](nanoseconds delay, auto f) {
+    last_message_ = std::max(last_message_, world_.now() + latency() + delay);
     later(last_message_, [this, channel, f] {
-      if (auto const known = listeners_.find(channel); known != listeners_.end()) f(*known->second);
+      if (auto const found = listeners_.find(channel); found != listeners_.end()) f(*found->second);
     });
   };
-  later(world_.now() + way(), [this, channel, heard] {
+  later(world_.now() + latency(), [this, channel, deliver] {
     if (!listeners_.contains(channel)) return;
-    server_.subscribe(channel, this, [this, heard](std::string const& message) {
+    server_.subscribe(channel, this, [this, deliver](std::string const& message) {
       std::optional<nanoseconds> const delay =
           network_.delay_of_message ? network_.delay_of_message() : nanoseconds{0};
       world_.trace([&] { return "  message " + message + (delay ? "" : " is lost"); });
       if (delay)
-        heard(*delay, [message](net::subscriber::listener& listener) { listener.on_message(message); });
+        deliver(*delay, [message](net::subscriber::listener& listener) { listener.on_message(message); });
     });
-    heard({}, [](net::subscriber::listener& listener) { listener.on_subscribed(); });
+    deliver({}, [](net::subscriber::listener& listener) { listener.on_subscribed(); });
   });
 }
 
 void deployment::forget(std::string_view channel) noexcept {
-  auto const known = listeners_.find(channel);
-  if (known == listeners_.end()) return;
-  server_.unsubscribe(known->first, this);
-  listeners_.erase(known);
+  auto const found = listeners_.find(channel);
+  if (found == listeners_.end()) return;
+  server_.unsubscribe(found->first, this);
+  listeners_.erase(found);
 }
 
 }  // namespace holdfast::simulation

@@ -1,6 +1,7 @@
-/// The way between a client and the simulated server: delays, broken connections, lost replies.
+/// The connection between a client and the simulated server: delays, breaks, lost replies.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
@@ -13,34 +14,33 @@
 
 namespace holdfast::simulation {
 
-/// What becomes of a request, decided when it is sent.
+/// The outcome of a request, decided when it is sent.
 enum class fate {
   answered,
-  lost,        ///< the connection breaks before the server has got it
-  unanswered,  ///< the server carries it out, and the connection breaks before the reply has come
-  refused,     ///< the server says that it is loading its data
+  lost,        ///< the connection breaks before the request arrives
+  unanswered,  ///< the server executes the request, and the connection breaks before the reply arrives
+  refused,     ///< the server replies that it is loading its data
   forgotten,   ///< the server has forgotten its scripts
-  delayed,     ///< the way there takes long
+  delayed,     ///< the request arrives late
 };
 
 struct network {
-  nanoseconds least{std::chrono::microseconds{50}};
-  nanoseconds most{std::chrono::milliseconds{2}};
-  nanoseconds long_way{std::chrono::seconds{1}};
-  nanoseconds outage{std::chrono::milliseconds{300}};  ///< how long a broken connection stays broken
-  /// Of the client's requests, counted from 0; empty: all are answered.
-  std::function<fate(std::uint64_t number)> fate_of{};
-  /// How much longer a message takes than others; nothing: it is lost. Empty: none does.
+  nanoseconds least_latency{std::chrono::microseconds{50}};
+  nanoseconds most_latency{std::chrono::milliseconds{2}};
+  nanoseconds long_delay{std::chrono::seconds{1}};     ///< of a delayed request
+  nanoseconds outage{std::chrono::milliseconds{300}};  ///< until a broken connection is made again
+  /// The fate of the next request; empty: all are answered.
+  std::function<fate()> fate_of{};
+  /// The extra delay of the next message; nothing: the message is lost. Empty: no message has a delay.
   std::function<std::optional<nanoseconds>()> delay_of_message{};
 };
 
-/// As topology::single: requests keep their order, and those that weren't answered are sent again, ahead of
-/// later ones. Copies that a broken connection has yet to deliver are gone with it, as net::loose_ends sees
-/// to.
+/// Like topology::single: requests keep their order, and unanswered requests are sent again, ahead of later
+/// ones. A broken connection delivers nothing any more, as net::loose_ends ensures.
 class deployment final : public topology::deployment {
  public:
-  deployment(reactor::loop& loop, world& in, server& to, network const& how, net::settings const& config,
-             topology::events events);
+  deployment(reactor::loop& loop, world& shared_world, server& redis, network const& conditions,
+             net::settings const& config, topology::events handlers);
   ~deployment() override;
 
   void send(net::request request) override;
@@ -50,15 +50,13 @@ class deployment final : public topology::deployment {
     return up_ ? nullptr : down_because_;
   }
   void shut(std::shared_ptr<error const> const& reason) noexcept override;
-  void listen(std::string const& channel, topology::channel_of whose,
+  void listen(std::string const& channel, topology::channel_of scope,
               net::subscriber::listener& listener) override;
   void forget(std::string_view channel) noexcept override;
 
-  [[nodiscard]] std::uint64_t sent() const noexcept { return sent_; }
-
  private:
   void write();
-  void arrive(command const& words, fate what);
+  void arrive(command const& words, fate outcome);
   void on_reply(resp::reply&& reply);
   void fail(net::pipeline::batch&& requests, std::shared_ptr<error const> const& reason);
   void fail_impatient();
@@ -66,9 +64,11 @@ class deployment final : public topology::deployment {
   void break_down();
   void come_back();
   void subscribe(std::string const& channel);
-  /// Later, unless the connection has broken or the client has ended by then.
+  /// Calls f at that time, unless the connection has broken or the client has ended by then.
   void later(time_point when, std::function<void()> f);
-  [[nodiscard]] nanoseconds way() { return world_.between(network_.least, network_.most); }
+  [[nodiscard]] nanoseconds latency() {
+    return world_.between(network_.least_latency, network_.most_latency);
+  }
 
   reactor::loop& loop_;
   world& world_;
@@ -78,14 +78,14 @@ class deployment final : public topology::deployment {
   topology::events events_;
   std::shared_ptr<error const> const down_because_;
   std::shared_ptr<error const> shut_because_;
-  std::shared_ptr<std::uint64_t> generation_ = std::make_shared<std::uint64_t>(1);  ///< of the connection
+  /// The number of the connection; 0 after the end of this object.
+  std::shared_ptr<std::uint64_t> generation_ = std::make_shared<std::uint64_t>(1);
   bool up_ = true;
   bool writing_ = false;
   time_point down_since_{};
   time_point last_arrival_{};
   time_point last_reply_{};
   time_point last_message_{};
-  std::uint64_t sent_ = 0;
   net::pipeline pipeline_;
   std::map<std::string, net::subscriber::listener*, std::less<>> listeners_;
 };

@@ -2,7 +2,10 @@
 
 #include <cmath>
 #include <cstdio>
+#include <exception>
+#include <optional>
 #include <stdexcept>
+#include <utility>
 
 extern "C" {
 #include <lauxlib.h>
@@ -10,24 +13,26 @@ extern "C" {
 #include <lualib.h>
 }
 
-#include "simulation/replies.hpp"
+#include "resp/make_reply.hpp"
 
 namespace holdfast::simulation {
 namespace {
 
 /// The interpreter runs one script at a time, on one thread.
 thread_local lua_scripts::redis_call const* current_call = nullptr;
+/// The exception of a command of the running script.
+thread_local std::exception_ptr thrown_by_call;
 
-void push(lua_State* lua, std::string_view words) { lua_pushlstring(lua, words.data(), words.size()); }
+void push(lua_State* lua, std::string_view text) { lua_pushlstring(lua, text.data(), text.size()); }
 
-void push_field(lua_State* lua, char const* name, std::string_view words) {
+void push_field(lua_State* lua, char const* name, std::string_view text) {
   lua_newtable(lua);
-  push(lua, words);
+  push(lua, text);
   lua_setfield(lua, -2, name);
 }
 
-/// A status ("OK", the name of a type) becomes a table with `ok`; here it is text like any other but for
-/// these commands.
+/// A status ("OK", the name of a type) becomes a table with `ok`. The simulated server replies with plain
+/// text, so the command decides.
 void push(lua_State* lua, resp::reply const& reply, bool status) {
   switch (reply.what) {
     case resp::kind::nil:
@@ -56,7 +61,7 @@ void push(lua_State* lua, resp::reply const& reply, bool status) {
   }
 }
 
-/// As Redis hands arguments on: whole numbers without a fraction.
+/// An argument as Redis passes it on: whole numbers without a fraction.
 std::string argument(lua_State* lua, int index) {
   if (lua_type(lua, index) == LUA_TNUMBER) {
     auto const number = lua_tonumber(lua, index);
@@ -66,8 +71,8 @@ std::string argument(lua_State* lua, int index) {
     return buffer;
   }
   std::size_t size = 0;
-  auto const* const words = lua_tolstring(lua, index, &size);
-  return words == nullptr ? std::string{} : std::string{words, size};
+  auto const* const text = lua_tolstring(lua, index, &size);
+  return text == nullptr ? std::string{} : std::string{text, size};
 }
 
 int call(lua_State* lua, bool raises) {
@@ -75,9 +80,15 @@ int call(lua_State* lua, bool raises) {
   {
     std::vector<std::string> words;
     for (auto i = 1; i <= lua_gettop(lua); ++i) words.push_back(argument(lua, i));
-    auto const reply = (*current_call)(words);
-    push(lua, reply, words.front() == "SET" || words.front() == "TYPE");
-    failed = reply.is_error() && raises;
+    try {
+      auto const reply = (*current_call)(words);
+      push(lua, reply, words.front() == "SET" || words.front() == "TYPE");
+      failed = reply.is_error() && raises;
+    } catch (...) {  // may not cross the interpreter, which is C: run() throws it again
+      thrown_by_call = std::current_exception();
+      push(lua, "exception");
+      failed = true;
+    }
   }
   return failed ? lua_error(lua) : 1;  // jumps: nothing may be left to destroy
 }
@@ -89,32 +100,30 @@ int error_reply(lua_State* lua) {
   return 1;
 }
 
-resp::reply field(lua_State* lua, int index, char const* name, bool& has) {
+/// Nothing: the table has no such field with a text.
+std::optional<std::string> text_field(lua_State* lua, int index, char const* name) {
+  std::optional<std::string> text;
   lua_getfield(lua, index, name);
-  has = lua_type(lua, -1) == LUA_TSTRING;
-  auto words = has ? argument(lua, -1) : std::string{};
+  if (lua_type(lua, -1) == LUA_TSTRING) text = argument(lua, -1);
   lua_pop(lua, 1);
-  return text(std::move(words));
+  return text;
 }
 
 resp::reply to_reply(lua_State* lua, int index) {
   switch (lua_type(lua, index)) {
     case LUA_TNUMBER:
-      return integer(static_cast<std::int64_t>(lua_tonumber(lua, index)));
+      return resp::make_integer(static_cast<std::int64_t>(lua_tonumber(lua, index)));
     case LUA_TSTRING:
-      return text(argument(lua, index));
+      return resp::make_text(argument(lua, index));
     case LUA_TBOOLEAN:
-      return lua_toboolean(lua, index) != 0 ? integer(1) : nil();
+      return lua_toboolean(lua, index) != 0 ? resp::make_integer(1) : resp::reply{};
     case LUA_TTABLE:
       break;
     default:
-      return nil();
+      return {};
   }
-  auto has = false;
-  auto words = field(lua, index, "err", has);
-  if (has) return failure(std::move(words.text));
-  words = field(lua, index, "ok", has);
-  if (has) return words;
+  if (auto text = text_field(lua, index, "err")) return resp::make_error(std::move(*text));
+  if (auto text = text_field(lua, index, "ok")) return resp::make_text(std::move(*text));
   std::vector<resp::reply> elements;
   for (auto i = 1;; ++i) {
     lua_rawgeti(lua, index, i);
@@ -123,7 +132,7 @@ resp::reply to_reply(lua_State* lua, int index) {
     lua_pop(lua, 1);
   }
   lua_pop(lua, 1);
-  return array(std::move(elements));
+  return resp::make_array(std::move(elements));
 }
 
 void set_global(lua_State* lua, char const* name, std::vector<std::string> const& words) {
@@ -158,7 +167,7 @@ lua_scripts::~lua_scripts() = default;
 resp::reply lua_scripts::run(std::string const& source, std::vector<std::string> const& keys,
                              std::vector<std::string> const& args, redis_call const& call) {
   auto* const lua = state_.get();
-  // Compiled scripts stand in the registry under their text.
+  // The registry has compiled scripts under their text.
   push(lua, source);
   lua_rawget(lua, LUA_REGISTRYINDEX);
   if (lua_isnil(lua, -1)) {
@@ -174,7 +183,11 @@ resp::reply lua_scripts::run(std::string const& source, std::vector<std::string>
   current_call = &call;
   auto const failed = lua_pcall(lua, 0, 1, 0) != 0;
   current_call = nullptr;
-  auto result = failed && lua_type(lua, -1) == LUA_TSTRING ? failure("ERR " + argument(lua, -1))
+  if (auto const thrown = std::exchange(thrown_by_call, nullptr)) {
+    lua_settop(lua, 0);
+    std::rethrow_exception(thrown);
+  }
+  auto result = failed && lua_type(lua, -1) == LUA_TSTRING ? resp::make_error("ERR " + argument(lua, -1))
                                                            : to_reply(lua, lua_gettop(lua));
   lua_settop(lua, 0);
   return result;

@@ -1,4 +1,4 @@
-/// Runs Lua scripts as Redis does: the real scripts, with the interpreter that Redis has in it.
+/// Runs the real Lua scripts as Redis does, with the same interpreter.
 #pragma once
 
 #include <functional>
@@ -16,7 +16,7 @@ namespace holdfast::simulation {
 /// One interpreter. Compiled scripts are kept for its life.
 class lua_scripts {
  public:
-  /// What `redis.call` and `redis.pcall` do.
+  /// The implementation of `redis.call` and `redis.pcall`.
   using redis_call = std::function<resp::reply(std::vector<std::string> const& words)>;
 
   lua_scripts();
@@ -24,6 +24,7 @@ class lua_scripts {
   lua_scripts(lua_scripts const&) = delete;
   lua_scripts& operator=(lua_scripts const&) = delete;
 
+  /// An exception of `call` ends the script, also inside `redis.pcall`, and leaves run().
   resp::reply run(std::string const& source, std::vector<std::string> const& keys,
                   std::vector<std::string> const& args, redis_call const& call);
 

@@ -7,13 +7,14 @@
 
 namespace holdfast::simulation {
 
-process::process(world& in, server& to, network const& how, client_options options)
-    : world_{in},
+process::process(world& shared_world, server& redis, network const& conditions, client_options options)
+    : world_{shared_world},
       core_{std::make_shared<engine::core>(
           net::parse_deployment_url("redis://simulated"), std::move(options),
           [&](reactor::loop& loop, net::deployment_url const&, net::settings const& config, client_stats&,
-              topology::events events) {
-            return std::make_unique<deployment>(loop, in, to, how, config, std::move(events));
+              topology::events handlers) {
+            return std::make_unique<deployment>(loop, shared_world, redis, conditions, config,
+                                                std::move(handlers));
           })} {}
 
 void process::end() {
@@ -22,10 +23,14 @@ void process::end() {
   (void)core_->shut();
 }
 
-actor::actor(world& in, judge& by, process& of, habits how)
-    : world_{in}, judge_{by}, process_{of}, habits_{std::move(how)}, rounds_left_{habits_.rounds} {
-  queue_ = of.core().pin(*habits_.protocol, habits_.name);
-  options_ = of.core().share(habits_.options);
+actor::actor(world& shared_world, judge& referee, process& host, habits behaviour)
+    : world_{shared_world},
+      judge_{referee},
+      process_{host},
+      habits_{std::move(behaviour)},
+      rounds_left_{habits_.rounds} {
+  queue_ = host.core().pin(*habits_.protocol, habits_.name);
+  options_ = host.core().share(habits_.options);
 }
 
 actor::~actor() {
@@ -101,7 +106,7 @@ void actor::give_back() {
   });
 }
 
-/// For a time, or for what is left of its ttl, which is all of it if the lease was granted for a moment.
+/// Keeps the key for a random time, or for the rest of its ttl: a full ttl if the lease is provisional.
 void actor::keep() {
   auto const owner = process_.core().owner_id(lease_->number());
   std::optional<std::chrono::milliseconds> time;
@@ -116,7 +121,7 @@ void actor::keep() {
   if (process_.core().keep(lease_, time) == release_result::kept) {
     judge_.on_kept(habits_.name, owner, until);
   } else {
-    judge_.excuse(owner);  // what isn't confirmed keeps the ttl that it has
+    judge_.excuse(owner);  // without a confirmation the key may keep its old ttl
   }
 }
 

@@ -1,4 +1,4 @@
-/// Clients, and the callers in them that take and give back locks.
+/// Clients, and their callers, which acquire and release locks.
 #pragma once
 
 #include <functional>
@@ -15,13 +15,12 @@ namespace holdfast::simulation {
 /// One process with a client.
 class process {
  public:
-  process(world& in, server& to, network const& how, client_options options);
+  process(world& shared_world, server& redis, network const& conditions, client_options options);
   ~process() { end(); }
   process(process const&) = delete;
   process& operator=(process const&) = delete;
 
   [[nodiscard]] engine::core& core() const noexcept { return *core_; }
-  [[nodiscard]] std::shared_ptr<engine::core> const& shared_core() const noexcept { return core_; }
   /// Shuts the client.
   void end();
 
@@ -31,25 +30,25 @@ class process {
   bool ended_ = false;
 };
 
-/// What one caller does, again and again.
+/// The behaviour of one caller in each of its rounds.
 struct habits {
   engine::recipe const* protocol = nullptr;
   std::string name = "orders";
   lock_options options{};
   int rounds = 3;
-  int tries = 6;    ///< one in so many acquisitions only tries; 0: none, as for all of these
-  int timed = 3;    ///< one in so many waits for a limited time
-  int cancels = 6;  ///< one in so many is cancelled
-  int keeps = 0;    ///< one in so many leases is kept for a moment; 0: none
+  int tries = 6;    ///< one acquisition in so many doesn't wait; 0: none, here and below
+  int timed = 3;    ///< one acquisition in so many waits for a limited time
+  int cancels = 6;  ///< one acquisition in so many is cancelled
+  int keeps = 0;    ///< one lease in so many is kept for a time
   nanoseconds longest_wait{std::chrono::seconds{2}};
   nanoseconds longest_hold{std::chrono::milliseconds{200}};
   nanoseconds longest_pause{std::chrono::milliseconds{50}};
 };
 
-/// A caller. All that it does goes by callbacks, as all is on one thread.
+/// A caller. Uses callbacks only, since everything runs on one thread.
 class actor {
  public:
-  actor(world& in, judge& by, process& of, habits how);
+  actor(world& shared_world, judge& referee, process& host, habits behaviour);
   ~actor();
   actor(actor const&) = delete;
   actor& operator=(actor const&) = delete;

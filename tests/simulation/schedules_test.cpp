@@ -1,12 +1,16 @@
-/// Random schedules: the real engine and the real scripts, in a world whose time and chance come from a seed.
-/// No server, no threads, no waiting.
+/// Random schedules: the real engine and the real scripts, with simulated time and chance from a seed. No
+/// server, no threads, no waiting.
 ///
-/// HOLDFAST_SEED and HOLDFAST_SCHEDULES say which seeds and how many; HOLDFAST_TRACE=1 prints what happens.
+/// HOLDFAST_SEED is the first seed, HOLDFAST_SCHEDULES the number of seeds; HOLDFAST_TRACE=1 prints the
+/// events.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <cstdlib>
+#include <optional>
+#include <utility>
 
 #include "simulation/stage.hpp"
 #include "support/sanitizers.hpp"
@@ -19,52 +23,53 @@ namespace {
 using namespace std::chrono_literals;
 using testing::ElementsAre;
 
-std::uint64_t setting(char const* name, std::uint64_t otherwise) {
+std::uint64_t setting(char const* name, std::uint64_t fallback) {
   auto const* const value = std::getenv(name);
-  return value == nullptr ? otherwise : std::strtoull(value, nullptr, 10);
+  return value == nullptr ? fallback : std::strtoull(value, nullptr, 10);
 }
 
-/// All that is different between two schedules follows from the seed. The number of leases.
+/// All differences between schedules follow from the seed. Returns the number of leases.
 int play(engine::recipe const& protocol, std::uint64_t seed) {
-  world* chance = nullptr;
-  auto trouble = 0;  // none, some, much
+  world* shared_world = nullptr;
+  auto disturbance = 0;  // none, some, much
   auto const happens = [&](int often, int seldom) {
-    return trouble != 0 && chance->once_in(trouble == 1 ? seldom : often);
+    return disturbance != 0 && shared_world->once_in(disturbance == 1 ? seldom : often);
   };
   stage scene{seed,
               {.fate_of =
-                   [&](std::uint64_t) {
-                     constexpr fate all[]{fate::lost, fate::unanswered, fate::refused, fate::forgotten,
-                                          fate::delayed};
-                     return happens(6, 30) ? all[chance->below(5)] : fate::answered;
+                   [&] {
+                     constexpr fate failures[]{fate::lost, fate::unanswered, fate::refused, fate::forgotten,
+                                               fate::delayed};
+                     return happens(6, 30) ? failures[shared_world->below(5)] : fate::answered;
                    },
                .delay_of_message = [&]() -> std::optional<nanoseconds> {
                  if (!happens(4, 20)) return 0ns;
-                 if (chance->once_in(2)) return std::nullopt;
-                 return chance->between(0s, 4s);
+                 if (shared_world->once_in(2)) return std::nullopt;
+                 return shared_world->between(0s, 4s);
                }}};
-  auto& time = scene.time();
-  chance = &time;
-  trouble = time.below(3);
-  lock_options const options{.ttl = time.once_in(2) ? 30s : 1500ms,
-                             .starvation_limit = time.once_in(2) ? 20ms : 500ms,
-                             .handoff_limit = time.once_in(2) ? 2 : 32};
+  shared_world = &scene.shared_world();
+  disturbance = shared_world->below(3);
+  lock_options const options{.ttl = shared_world->once_in(2) ? 30s : 1500ms,
+                             .starvation_limit = shared_world->once_in(2) ? 20ms : 500ms,
+                             .handoff_limit = shared_world->once_in(2) ? 2 : 32};
   process* first = nullptr;
-  auto const processes = 1 + time.below(3);
+  auto const processes = 1 + shared_world->below(3);
   for (auto i = 0; i < processes; ++i) {
-    auto& in = scene.add_process({.recheck = 1s});
-    if (first == nullptr) first = &in;
-    auto const callers = 1 + time.below(3);
-    for (auto k = 0; k < callers; ++k)
-      scene.add_actor(in, {.protocol = &protocol, .options = options, .keeps = time.once_in(3) ? 3 : 0});
+    auto& host = scene.add_process({.recheck = 1s});
+    if (first == nullptr) first = &host;
+    auto const callers = 1 + shared_world->below(3);
+    for (auto k = 0; k < callers; ++k) {
+      scene.add_actor(host,
+                      {.protocol = &protocol, .options = options, .keeps = shared_world->once_in(3) ? 3 : 0});
+    }
   }
-  // Without a connection a client that ends gives nothing back: that is left to the ttl.
-  if (time.once_in(4)) {
-    time.after(time.between(0ms, 300ms), [&] {
-      auto const before = std::exchange(trouble, 0);
-      time.after(1500ms, [&, before] {
+  // A client that ends without a connection releases nothing: its keys stay until their ttl ends.
+  if (shared_world->once_in(4)) {
+    shared_world->after(shared_world->between(0ms, 300ms), [&] {
+      auto const before = std::exchange(disturbance, 0);
+      shared_world->after(1500ms, [&, before] {
         first->end();
-        trouble = before;
+        disturbance = before;
       });
     });
   }

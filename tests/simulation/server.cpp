@@ -4,16 +4,16 @@
 
 #include <cstdlib>
 
+#include "resp/make_reply.hpp"
 #include "simulation/lua_scripts.hpp"
-#include "simulation/replies.hpp"
 
 namespace holdfast::simulation {
 namespace {
 
-/// One for all simulations of this process: compiled scripts are the same in each.
+/// One for all simulations of this process, since compiled scripts are the same in each.
 lua_scripts& interpreter() {
-  static lua_scripts all;
-  return all;
+  static lua_scripts shared;
+  return shared;
 }
 
 std::string sha1_of(std::string const& source) {
@@ -31,10 +31,10 @@ std::string sha1_of(std::string const& source) {
 }  // namespace
 
 resp::reply server::execute(command const& words) {
-  if (refuses()) return failure("LOADING Redis is loading the dataset in memory");
   if (words.front() == "EVALSHA") {
     auto const known = known_scripts_.find(words[1]);
-    if (known == known_scripts_.end()) return failure("NOSCRIPT No matching script. Please use EVAL.");
+    if (known == known_scripts_.end())
+      return resp::make_error("NOSCRIPT No matching script. Please use EVAL.");
     return run(known->second, words);
   }
   if (words.front() == "EVAL") {
@@ -52,15 +52,15 @@ resp::reply server::run(std::string const& source, command const& words) {
 }
 
 std::int64_t server::publish(std::string const& channel, std::string const& message) {
-  auto const known = subscribers_.find(channel);
-  if (known == subscribers_.end()) return 0;
-  for (auto const& [who, tell] : known->second) tell(message);
-  return static_cast<std::int64_t>(known->second.size());
+  auto const found = subscribers_.find(channel);
+  if (found == subscribers_.end()) return 0;
+  for (auto const& [subscriber, notify] : found->second) notify(message);
+  return static_cast<std::int64_t>(found->second.size());
 }
 
-void server::unsubscribe(std::string const& channel, void const* who) {
-  auto const known = subscribers_.find(channel);
-  if (known != subscribers_.end()) known->second.erase(who);
+void server::unsubscribe(std::string const& channel, void const* subscriber) {
+  auto const found = subscribers_.find(channel);
+  if (found != subscribers_.end()) found->second.erase(subscriber);
 }
 
 }  // namespace holdfast::simulation

@@ -1,11 +1,12 @@
-/// A simulated Redis: data, scripts, subscribers.
+/// A simulated Redis server: data, scripts, subscribers.
 #pragma once
 
 #include <functional>
 #include <map>
-#include <memory>
 #include <string>
 #include <unordered_map>
+#include <utility>
+#include <vector>
 
 #include "resp/reply.hpp"
 #include "simulation/dataset.hpp"
@@ -13,25 +14,22 @@
 
 namespace holdfast::simulation {
 
-/// One server. What it executes takes no time.
+/// One server. Commands take no time.
 class server {
  public:
-  explicit server(world& in) : world_{in} {}
+  explicit server(world& shared_world) : world_{shared_world} {}
 
-  /// Any command, EVALSHA and EVAL among them.
+  /// Any command, also EVALSHA and EVAL. Throws std::logic_error for a command that isn't simulated, also
+  /// when a script calls it.
   resp::reply execute(command const& words);
 
-  /// Until then it answers that it is loading its data.
-  void refuse_until(time_point when) { refuses_until_ = when; }
-  [[nodiscard]] bool refuses() const noexcept { return world_.now() < refuses_until_; }
-  /// Forgets all scripts.
   void flush_scripts() { known_scripts_.clear(); }
 
   using listener = std::function<void(std::string const& message)>;
-  void subscribe(std::string const& channel, void const* who, listener tell) {
-    subscribers_[channel][who] = std::move(tell);
+  void subscribe(std::string const& channel, void const* subscriber, listener notify) {
+    subscribers_[channel][subscriber] = std::move(notify);
   }
-  void unsubscribe(std::string const& channel, void const* who);
+  void unsubscribe(std::string const& channel, void const* subscriber);
 
   [[nodiscard]] std::string text_of(std::string const& key) { return data_.text_of(key, world_.now()); }
   [[nodiscard]] time_point end_of(std::string const& key) const { return data_.end_of(key); }
@@ -46,7 +44,6 @@ class server {
       [this](std::string const& channel, std::string const& message) { return publish(channel, message); }};
   std::unordered_map<std::string, std::string> known_scripts_;  ///< text by SHA-1
   std::map<std::string, std::map<void const*, listener>> subscribers_;
-  time_point refuses_until_{};
 };
 
 }  // namespace holdfast::simulation

@@ -6,11 +6,11 @@ namespace holdfast::simulation {
 
 using namespace std::chrono_literals;
 
-stage::stage(std::uint64_t seed, network how)
-    : world_{seed}, fate_of_{std::move(how.fate_of)}, network_{std::move(how)} {
-  network_.fate_of = [this](std::uint64_t) {
-    auto const number = requests_++;
-    return calm_ || !fate_of_ ? fate::answered : fate_of_(number);
+stage::stage(std::uint64_t seed, network conditions)
+    : world_{seed}, fate_of_{std::move(conditions.fate_of)}, network_{std::move(conditions)} {
+  network_.fate_of = [this] {
+    ++requests_;
+    return calm_ || !fate_of_ ? fate::answered : fate_of_();
   };
   world_.on_step([this] { judge_.check(); });
 }
@@ -26,8 +26,8 @@ process& stage::add_process(client_options options) {
   return *processes_.back();
 }
 
-actor& stage::add_actor(process& in, habits how) {
-  actors_.push_back(std::make_unique<actor>(world_, judge_, in, std::move(how)));
+actor& stage::add_actor(process& host, habits behaviour) {
+  actors_.push_back(std::make_unique<actor>(world_, judge_, host, std::move(behaviour)));
   return *actors_.back();
 }
 

@@ -1,6 +1,8 @@
-/// One simulation: a world with a server, processes and callers, from its beginning to its end.
+/// One simulation: a world with a server, processes and callers.
 #pragma once
 
+#include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -11,31 +13,31 @@ namespace holdfast::simulation {
 
 class stage {
  public:
-  explicit stage(std::uint64_t seed, network how = {});
+  explicit stage(std::uint64_t seed, network conditions = {});
   ~stage();
   stage(stage const&) = delete;
   stage& operator=(stage const&) = delete;
 
   process& add_process(client_options options = {});
-  actor& add_actor(process& in, habits how);
+  actor& add_actor(process& host, habits behaviour);
 
-  [[nodiscard]] world& time() noexcept { return world_; }
-  [[nodiscard]] server& redis() noexcept { return server_; }
-  [[nodiscard]] judge& judged() noexcept { return judge_; }
+  [[nodiscard]] world& shared_world() noexcept { return world_; }
+  /// The number of leases that were granted so far.
   [[nodiscard]] int leases() const noexcept;
+  /// The number of requests that were sent so far.
   [[nodiscard]] std::uint64_t requests() const noexcept { return requests_; }
 
-  /// From now on nothing goes wrong.
+  /// From now on all requests are answered.
   void calm() noexcept { calm_ = true; }
 
-  /// Until all callers are done, and what they began has come to its end. What was wrong; empty: all is well.
+  /// Runs until all callers are done, and then until their last requests have ended. Returns the failures.
   [[nodiscard]] std::vector<std::string> play();
 
  private:
   world world_;
   server server_{world_};
   judge judge_{world_, server_};
-  std::function<fate(std::uint64_t)> fate_of_;
+  std::function<fate()> fate_of_;
   network network_;
   bool calm_ = false;
   std::uint64_t requests_ = 0;

@@ -24,9 +24,9 @@ world::~world() {
   boot_clock::stand_in.store(0);
 }
 
-void world::print(std::string const& words) const {
+void world::print(std::string const& text) const {
   std::printf("%9.3f ms  %s\n", std::chrono::duration<double, std::milli>(now() - beginning).count(),
-              words.c_str());
+              text.c_str());
 }
 
 void world::add(reactor::loop& loop) {
@@ -61,8 +61,8 @@ bool world::step() {
   return true;
 }
 
-bool world::run(nanoseconds at_most, std::function<bool()> const& done) {
-  auto const end = now() + at_most;
+bool world::run(nanoseconds limit, std::function<bool()> const& done) {
+  auto const end = now() + limit;
   while (!done()) {
     if (now() >= end || !step()) return false;
   }

@@ -1,6 +1,8 @@
-/// A world without time: its clock moves from one event to the next, and chance has a seed.
+/// Simulated time and chance: the clock jumps from one event to the next, and all random numbers follow from
+/// a seed.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -16,7 +18,7 @@ namespace holdfast::simulation {
 
 using std::chrono::nanoseconds;
 
-/// While it lives the process has its clock and its chance. One at a time. All on one thread.
+/// Replaces the clock and the random numbers of this process for its lifetime. One at a time, on one thread.
 class world {
  public:
   explicit world(std::uint64_t seed);
@@ -26,29 +28,29 @@ class world {
 
   [[nodiscard]] time_point now() const noexcept { return boot_clock::now(); }
 
-  /// Calls f when it is that late, unless it is past: then next. Events of one time keep their order.
+  /// Calls f at that time; if it is past, as the next event. Events of the same time keep their order.
   void at(time_point when, std::function<void()> f) { events_.emplace(std::max(when, now()), std::move(f)); }
-  void after(nanoseconds time, std::function<void()> f) { at(now() + time, std::move(f)); }
+  void after(nanoseconds delay, std::function<void()> f) { at(now() + delay, std::move(f)); }
 
-  /// The timers of this loop are events, too. It has to leave before it ends.
+  /// The timers of this loop become events, until remove(), which is due before the loop ends.
   void add(reactor::loop& loop);
   void remove(reactor::loop& loop);
 
   /// Called after each event.
   void on_step(std::function<void()> check) { check_ = std::move(check); }
 
-  /// What happens next. False: nothing will.
+  /// Runs the next event. False: there is none.
   bool step();
-  /// Until then, or until `done` says so. False: time was up.
-  bool run(nanoseconds at_most, std::function<bool()> const& done);
+  /// Runs events until done() is true. False: `limit` has passed before, or there are no more events.
+  bool run(nanoseconds limit, std::function<bool()> const& done);
 
-  /// For whoever looks at one seed (HOLDFAST_TRACE=1): what happened, and when.
-  template <class Words>
-  void trace(Words words) const {
-    if (traced_) print(words());
+  /// Prints the time and the text that `text` returns, if HOLDFAST_TRACE is set.
+  template <class Text>
+  void trace(Text text) const {
+    if (traced_) print(text());
   }
 
-  // Chance.
+  // Random numbers.
   [[nodiscard]] bool once_in(int n) { return below(n) == 0; }
   [[nodiscard]] int below(int n) { return static_cast<int>(random_() % static_cast<std::uint64_t>(n)); }
   [[nodiscard]] nanoseconds between(nanoseconds least, nanoseconds most) {
@@ -57,7 +59,7 @@ class world {
   }
 
  private:
-  void print(std::string const& words) const;
+  void print(std::string const& text) const;
 
   bool const traced_;
   std::mt19937_64 random_;
@@ -66,7 +68,7 @@ class world {
   std::function<void()> check_;
 };
 
-/// Something that happens to a client: under its lock, with what it called for done afterwards.
+/// Runs an event of a client: f under the client's lock, and then the calls that f has deferred.
 template <class F>
 void happen(reactor::loop& loop, F f) {
   reactor::lock hold{loop.mutex()};

@@ -15,8 +15,8 @@ namespace {
 
 constexpr int slot_count = hash_slots;
 
-/// Throws when the node refuses: a fixture that goes on would fail elsewhere, for no visible reason.
-raw_reply must(redis_server const& node, std::vector<std::string> const& words) {
+/// Throws when the node refuses: a fixture that continued would fail later, for no visible reason.
+raw_reply run_checked(redis_server const& node, std::vector<std::string> const& words) {
   auto reply = node.raw().command(words);
   if (!reply.is_error()) return reply;
   std::string command;
@@ -24,34 +24,34 @@ raw_reply must(redis_server const& node, std::vector<std::string> const& words) 
   throw std::runtime_error{node.address() + ": " + command + "→ " + reply.text};
 }
 
-bool in_step(redis_server const& replica, redis_server const& master) {
+bool is_in_sync(redis_server const& replica, redis_server const& master) {
   return replica.raw().info("replication", "master_link_status") == "up" &&
          replica.raw().info("replication", "slave_repl_offset") ==
              master.raw().info("replication", "master_repl_offset");
 }
 
-/// Of a range of CLUSTER SLOTS. Not its port: a node with TLS tells whom it isn't spoken to with TLS, as over
-/// its unix socket, the port without, which is 0.
-std::string const& master_in(raw_reply const& range) { return range.elements.at(2).elements.at(2).text; }
+/// Id of the master of a range of CLUSTER SLOTS. Its port is no use: to a client without TLS, as on the unix
+/// socket, a node with TLS reports the port without TLS, which is 0.
+std::string const& master_id_in(raw_reply const& range) { return range.elements.at(2).elements.at(2).text; }
 
 /// Id of the master that `node` names for the slot; empty if it knows none.
 std::string master_id(redis_server const& node, std::uint16_t slot) {
   auto const shards = node.raw().command({"CLUSTER", "SLOTS"});
   for (auto const& range : shards.elements) {
     if (range.elements.size() < 3) continue;
-    if (range.elements[0].integer <= slot && slot <= range.elements[1].integer) return master_in(range);
+    if (range.elements[0].integer <= slot && slot <= range.elements[1].integer) return master_id_in(range);
   }
   return {};
 }
 
-/// Configuration epoch of a node, as `node` knows it; empty if it doesn't.
+/// Configuration epoch of the node with `id`, as `node` knows it; empty if unknown.
 std::string epoch_of(redis_server const& node, std::string const& id) {
   std::istringstream lines{node.raw().command({"CLUSTER", "NODES"}).text};
   for (std::string line; std::getline(lines, line);) {
     std::istringstream fields{line};
-    std::array<std::string, 7> first;  // id, address, flags, master, ping, pong, epoch
-    for (auto& one : first) fields >> one;
-    if (first[0] == id) return first[6];
+    std::array<std::string, 7> columns;  // id, address, flags, master, ping, pong, epoch
+    for (auto& column : columns) fields >> column;
+    if (columns[0] == id) return columns[6];
   }
   return {};
 }
@@ -59,21 +59,21 @@ std::string epoch_of(redis_server const& node, std::string const& id) {
 }  // namespace
 
 cluster_servers::cluster_servers(cluster_options options) : options_{std::move(options)} {
-  server_options how{.on = options_.tls ? server_options::listen::tls : server_options::listen::tcp,
-                     .persistent = options_.persistent,
-                     .requirepass = options_.password,
-                     .args = {"--cluster-node-timeout", std::to_string(options_.node_timeout.count()),
-                              "--cluster-replica-validity-factor", "0", "--repl-diskless-sync-delay", "0",
-                              // A replica that was sent nothing yet isn't listed.
-                              "--repl-ping-replica-period", "1"},
-                     .cluster = true};
-  how.args.insert(how.args.end(), options_.args.begin(), options_.args.end());
+  server_options each{.on = options_.tls ? server_options::listen::tls : server_options::listen::tcp,
+                      .persistent = options_.persistent,
+                      .requirepass = options_.password,
+                      .args = {"--cluster-node-timeout", std::to_string(options_.node_timeout.count()),
+                               "--cluster-replica-validity-factor", "0", "--repl-diskless-sync-delay", "0",
+                               // A replica isn't listed before something was sent to it.
+                               "--repl-ping-replica-period", "1"},
+                      .cluster = true};
+  each.args.insert(each.args.end(), options_.args.begin(), options_.args.end());
   auto const count = options_.masters * (1 + options_.replicas_each);
   for (auto number = 0; number < count; ++number) {
-    nodes_.push_back(redis_server::make(how));
-    how.certificates = nodes_[0]->folder();
+    nodes_.push_back(redis_server::make(each));
+    each.certificates = nodes_[0]->folder();
   }
-  for (auto& one : nodes_) ids_.push_back(must(*one, {"CLUSTER", "MYID"}).text);
+  for (auto& node : nodes_) ids_.push_back(run_checked(*node, {"CLUSTER", "MYID"}).text);
   share_slots();
   meet();
   attach_replicas();
@@ -82,15 +82,15 @@ cluster_servers::cluster_servers(cluster_options options) : options_{std::move(o
 }
 
 void cluster_servers::meet() {
-  // Each is introduced to each: gossip would get there too, later. And again, if need be: where two introduce
-  // themselves to each other at once on a busy machine, both may give up.
+  // Each node is introduced to each other node: gossip takes longer. This is repeated until it succeeds: when
+  // two nodes introduce themselves to each other at once on a busy machine, both may give up.
   auto const all_met = [this] {
     auto all = true;
-    for (auto& one : nodes_) {
-      for (auto& other : nodes_) {
-        if (one == other || !epoch_of(*one, id_of(*other)).empty()) continue;
-        must(*one, {"CLUSTER", "MEET", "127.0.0.1", std::to_string(other->port()),
-                    std::to_string(other->bus_port())});
+    for (auto& node : nodes_) {
+      for (auto& peer : nodes_) {
+        if (node == peer || !epoch_of(*node, id_of(*peer)).empty()) continue;
+        run_checked(*node, {"CLUSTER", "MEET", "127.0.0.1", std::to_string(peer->port()),
+                            std::to_string(peer->bus_port())});
         all = false;
       }
     }
@@ -101,34 +101,34 @@ void cluster_servers::meet() {
 
 void cluster_servers::share_slots() {
   for (auto number = 0; number < options_.masters; ++number) {
-    auto& one = *nodes_[static_cast<std::size_t>(number)];
+    auto& master = *nodes_[static_cast<std::size_t>(number)];
     auto const first = slot_count * number / options_.masters;
     auto const last = slot_count * (number + 1) / options_.masters - 1;
-    // Two masters with one epoch would have to settle first who gets another.
-    must(one, {"CLUSTER", "SET-CONFIG-EPOCH", std::to_string(number + 1)});
-    must(one, {"CLUSTER", "ADDSLOTSRANGE", std::to_string(first), std::to_string(last)});
+    // Two masters with the same epoch would first have to agree which of them takes a new one.
+    run_checked(master, {"CLUSTER", "SET-CONFIG-EPOCH", std::to_string(number + 1)});
+    run_checked(master, {"CLUSTER", "ADDSLOTSRANGE", std::to_string(first), std::to_string(last)});
   }
 }
 
 void cluster_servers::attach_replicas() {
   for (auto number = static_cast<std::size_t>(options_.masters); number < nodes_.size(); ++number) {
     auto const& master = ids_[number % static_cast<std::size_t>(options_.masters)];
-    auto const follows = [&] {  // refused until it has heard of that master
+    auto const follows = [&] {  // refused until the node knows that master
       return !nodes_[number]->raw().command({"CLUSTER", "REPLICATE", master}).is_error();
     };
     if (!eventually(60s, follows)) throw std::runtime_error{"a node doesn't hear of its master"};
   }
-  auto const all_told = [this] {
-    return std::all_of(nodes_.begin(), nodes_.end(), [this](auto& one) {
+  auto const replicas_known = [this] {
+    return std::all_of(nodes_.begin(), nodes_.end(), [this](auto& node) {
       auto const range_count = static_cast<std::size_t>(options_.masters);
-      auto const ranges = one->raw().command({"CLUSTER", "SLOTS"}).elements;
-      auto const whole = static_cast<std::size_t>(3 + options_.replicas_each);
+      auto const ranges = node->raw().command({"CLUSTER", "SLOTS"}).elements;
+      auto const range_size = static_cast<std::size_t>(3 + options_.replicas_each);
       return ranges.size() == range_count &&
              std::all_of(ranges.begin(), ranges.end(),
-                         [&](auto const& range) { return range.elements.size() == whole; });
+                         [&](auto const& range) { return range.elements.size() == range_size; });
     });
   };
-  if (!eventually(60s, all_told)) throw std::runtime_error{"not all nodes hear of all replicas"};
+  if (!eventually(60s, replicas_known)) throw std::runtime_error{"not all nodes hear of all replicas"};
 }
 
 std::string cluster_servers::url() const {
@@ -147,8 +147,8 @@ std::string const& cluster_servers::id_of(redis_server const& node) const {
 std::uint16_t cluster_servers::slot_of(std::string const& key) { return hash_slot(key); }
 
 redis_server* cluster_servers::by_port(std::int64_t port) {
-  for (auto& one : nodes_)
-    if (one->port() == port) return one.get();
+  for (auto& node : nodes_)
+    if (node->port() == port) return node.get();
   return nullptr;
 }
 
@@ -159,8 +159,8 @@ redis_server* cluster_servers::by_id(std::string const& id) {
 
 redis_server& cluster_servers::master_of(std::uint16_t slot) {
   std::map<std::string, int> votes;
-  for (auto& one : nodes_)
-    if (one->runs()) ++votes[master_id(*one, slot)];
+  for (auto& node : nodes_)
+    if (node->runs()) ++votes[master_id(*node, slot)];
   auto const most = std::max_element(votes.begin(), votes.end(),
                                      [](auto const& a, auto const& b) { return a.second < b.second; });
   auto* const found = most == votes.end() ? nullptr : by_id(most->first);
@@ -171,57 +171,58 @@ redis_server& cluster_servers::master_of(std::uint16_t slot) {
 redis_server& cluster_servers::master_of(std::string const& key) { return master_of(slot_of(key)); }
 
 std::vector<redis_server*> cluster_servers::masters() {
-  std::vector<redis_server*> all;
-  for (auto& one : nodes_) {
-    if (!one->runs()) continue;
-    auto const ranges = one->raw().command({"CLUSTER", "SLOTS"}).elements;
+  std::vector<redis_server*> serving;
+  for (auto& node : nodes_) {
+    if (!node->runs()) continue;
+    auto const ranges = node->raw().command({"CLUSTER", "SLOTS"}).elements;
     auto const serves = std::any_of(ranges.begin(), ranges.end(),
-                                    [&](auto const& range) { return master_in(range) == id_of(*one); });
-    if (serves) all.push_back(one.get());
+                                    [&](auto const& range) { return master_id_in(range) == id_of(*node); });
+    if (serves) serving.push_back(node.get());
   }
-  return all;
+  return serving;
 }
 
 redis_server& cluster_servers::another_master(std::uint16_t slot) {
-  auto const& not_this = master_of(slot);
-  for (auto* one : masters())
-    if (one != &not_this) return *one;
+  auto const& excluded = master_of(slot);
+  for (auto* master : masters())
+    if (master != &excluded) return *master;
   throw std::runtime_error{"the cluster has one master"};
 }
 
 redis_server& cluster_servers::replica_of(redis_server const& master) {
-  for (auto& one : nodes_) {
-    if (!one->runs()) continue;
-    auto const role = one->raw().command({"ROLE"});
-    if (role.elements.at(0).text == "slave" && role.elements.at(2).integer == master.port()) return *one;
+  for (auto& node : nodes_) {
+    if (!node->runs()) continue;
+    auto const role = node->raw().command({"ROLE"});
+    if (role.elements.at(0).text == "slave" && role.elements.at(2).integer == master.port()) return *node;
   }
   throw std::runtime_error{"no replica of that master runs"};
 }
 
 void cluster_servers::begin_migration(std::uint16_t slot, redis_server& from, redis_server& to) {
-  must(to, {"CLUSTER", "SETSLOT", std::to_string(slot), "IMPORTING", id_of(from)});
-  must(from, {"CLUSTER", "SETSLOT", std::to_string(slot), "MIGRATING", id_of(to)});
+  run_checked(to, {"CLUSTER", "SETSLOT", std::to_string(slot), "IMPORTING", id_of(from)});
+  run_checked(from, {"CLUSTER", "SETSLOT", std::to_string(slot), "MIGRATING", id_of(to)});
 }
 
 void cluster_servers::move_keys(std::uint16_t slot, redis_server& from, redis_server& to) {
   for (;;) {
-    auto const keys = must(from, {"CLUSTER", "GETKEYSINSLOT", std::to_string(slot), "100"}).elements;
+    auto const keys = run_checked(from, {"CLUSTER", "GETKEYSINSLOT", std::to_string(slot), "100"}).elements;
     if (keys.empty()) return;
     std::vector<std::string> words{"MIGRATE", "127.0.0.1", std::to_string(to.port()), "", "0", "5000"};
     if (!options_.password.empty()) words.insert(words.end(), {"AUTH", options_.password});
     words.emplace_back("KEYS");
     for (auto const& key : keys) words.push_back(key.text);
-    must(from, words);
+    run_checked(from, words);
   }
 }
 
 void cluster_servers::end_migration(std::uint16_t slot, redis_server& from, redis_server& to) {
-  // The target first: otherwise nobody would serve the slot for a moment.
-  std::vector<redis_server*> told{&to, &from};
-  for (auto* one : masters())
-    if (one != &to && one != &from) told.push_back(one);
-  for (auto* one : told) must(*one, {"CLUSTER", "SETSLOT", std::to_string(slot), "NODE", id_of(to)});
-  if (!eventually(60s, [&] { return all_name(to, slot) && all_know_epoch_of(to); }))
+  // The target first: otherwise no node would serve the slot for a moment.
+  std::vector<redis_server*> recipients{&to, &from};
+  for (auto* master : masters())
+    if (master != &to && master != &from) recipients.push_back(master);
+  for (auto* recipient : recipients)
+    run_checked(*recipient, {"CLUSTER", "SETSLOT", std::to_string(slot), "NODE", id_of(to)});
+  if (!eventually(60s, [&] { return all_agree_on(to, slot) && all_know_epoch_of(to); }))
     throw std::runtime_error{"not all nodes hear that the slot has moved"};
 }
 
@@ -233,42 +234,42 @@ void cluster_servers::migrate_slot(std::uint16_t slot, redis_server& from, redis
 
 bool cluster_servers::migrate_slot_as_one(std::uint16_t slot, redis_server& from, redis_server& to) {
   auto const number = std::to_string(slot);
-  // In Redis (8.4) the target fetches it, in Valkey (9) the source sends it.
+  // In Redis (8.4) the target fetches the slot, in Valkey (9) the source sends it.
   if (to.raw().command({"CLUSTER", "MIGRATION", "IMPORT", number, number}).is_error() &&
       from.raw()
           .command({"CLUSTER", "MIGRATESLOTS", "SLOTSRANGE", number, number, "NODE", id_of(to)})
           .is_error())
     return false;
-  if (!eventually(60s, [&] { return all_name(to, slot); }))
+  if (!eventually(60s, [&] { return all_agree_on(to, slot); }))
     throw std::runtime_error{"not all nodes hear that the slot has moved"};
   return true;
 }
 
-/// A node that doesn't takes a slot back without a newer epoch of its own: what that master said before then
-/// counts for more, and in the end each of the two names the other, for ever.
+/// A node that doesn't know the epoch takes a slot back without a newer epoch of its own. The master's
+/// earlier claim then outranks it, and in the end each of the two names the other, for ever.
 bool cluster_servers::all_know_epoch_of(redis_server const& master) {
   auto const epoch = epoch_of(master, id_of(master));
   return std::all_of(nodes_.begin(), nodes_.end(),
-                     [&](auto& one) { return !one->runs() || epoch_of(*one, id_of(master)) == epoch; });
+                     [&](auto& node) { return !node->runs() || epoch_of(*node, id_of(master)) == epoch; });
 }
 
-bool cluster_servers::all_name(redis_server const& master, std::uint16_t slot) {
+bool cluster_servers::all_agree_on(redis_server const& master, std::uint16_t slot) {
   return std::all_of(nodes_.begin(), nodes_.end(),
-                     [&](auto& one) { return !one->runs() || master_id(*one, slot) == id_of(master); });
+                     [&](auto& node) { return !node->runs() || master_id(*node, slot) == id_of(master); });
 }
 
 void cluster_servers::failover(redis_server& replica) {
   auto const* const master = by_port(replica.raw().command({"ROLE"}).elements.at(2).integer);
   if (master == nullptr) throw std::runtime_error{"that replica follows nobody"};
   auto const ranges = replica.raw().command({"CLUSTER", "SLOTS"}).elements;
-  auto const theirs = std::find_if(ranges.begin(), ranges.end(),
-                                   [&](auto const& range) { return master_in(range) == id_of(*master); });
-  if (theirs == ranges.end()) throw std::runtime_error{"that replica's master serves nothing"};
-  auto const slot = static_cast<std::uint16_t>(theirs->elements.at(0).integer);
-  must(replica, {"CLUSTER", "FAILOVER"});
-  // On a busy machine it gives up after five seconds.
+  auto const served_range = std::find_if(
+      ranges.begin(), ranges.end(), [&](auto const& range) { return master_id_in(range) == id_of(*master); });
+  if (served_range == ranges.end()) throw std::runtime_error{"that replica's master serves nothing"};
+  auto const slot = static_cast<std::uint16_t>(served_range->elements.at(0).integer);
+  run_checked(replica, {"CLUSTER", "FAILOVER"});
+  // On a busy machine a failover gives up after five seconds.
   for (auto attempt = 0; attempt < 6; ++attempt) {
-    if (came_within(7s, [&] { return all_name(replica, slot); })) return;
+    if (true_within(7s, [&] { return all_agree_on(replica, slot); })) return;
     if (replica.role() == "slave") (void)replica.raw().command({"CLUSTER", "FAILOVER"});
   }
   throw std::runtime_error{"no failover"};
@@ -276,7 +277,7 @@ void cluster_servers::failover(redis_server& replica) {
 
 bool cluster_servers::wait_for_another_master(std::uint16_t slot, redis_server const& old,
                                               std::chrono::milliseconds within) {
-  return came_within(within, [&] {
+  return true_within(within, [&] {
     auto const& now = master_of(slot);
     return &now != &old && now.role() == "master";
   });
@@ -284,21 +285,21 @@ bool cluster_servers::wait_for_another_master(std::uint16_t slot, redis_server c
 
 bool cluster_servers::wait_until_ok(std::chrono::milliseconds within) {
   return eventually(within, [this] {
-    return std::all_of(nodes_.begin(), nodes_.end(), [](auto& one) {
-      return !one->runs() ||
-             one->raw().command({"CLUSTER", "INFO"}).text.find("cluster_state:ok") != std::string::npos;
+    return std::all_of(nodes_.begin(), nodes_.end(), [](auto& node) {
+      return !node->runs() ||
+             node->raw().command({"CLUSTER", "INFO"}).text.find("cluster_state:ok") != std::string::npos;
     });
   });
 }
 
 bool cluster_servers::wait_until_replicated() {
   return eventually([this] {
-    return std::all_of(nodes_.begin(), nodes_.end(), [this](auto& one) {
-      if (!one->runs()) return true;
-      auto const role = one->raw().command({"ROLE"});
+    return std::all_of(nodes_.begin(), nodes_.end(), [this](auto& node) {
+      if (!node->runs()) return true;
+      auto const role = node->raw().command({"ROLE"});
       if (role.elements.at(0).text == "master") return true;
       auto* const master = by_port(role.elements.at(2).integer);
-      return master != nullptr && master->runs() && in_step(*one, *master);
+      return master != nullptr && master->runs() && is_in_sync(*node, *master);
     });
   });
 }

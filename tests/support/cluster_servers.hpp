@@ -15,15 +15,15 @@ namespace holdfast::test {
 struct cluster_options {
   int masters = 3;
   int replicas_each = 1;
-  std::chrono::milliseconds node_timeout{1'000};  ///< of silence, and a node counts as failing
+  std::chrono::milliseconds node_timeout{1'000};  ///< a node that is silent for so long counts as failing
   std::string password{};
   bool persistent = false;
-  std::vector<std::string> args{};  ///< more of each node
+  std::vector<std::string> args{};  ///< more arguments of each node
   bool tls = false;                 ///< clients and the bus
 };
 
-/// Started when the constructor returns: all nodes know all slots, and the replicas are in step. That takes
-/// two seconds, since a node waits as long before it takes part. Dies with the thread that made it.
+/// Started when the constructor returns: all nodes know all slots, and the replicas are in sync. That takes
+/// two seconds, since a node waits so long before it takes part. Dies with the thread that made it.
 class cluster_servers {
  public:
   explicit cluster_servers(cluster_options options = {});
@@ -31,12 +31,12 @@ class cluster_servers {
   /// redis+cluster://…, or rediss+cluster://…, with the first three nodes.
   [[nodiscard]] std::string url() const;
 
-  /// The masters first, at the beginning; then the replicas, in the same order.
+  /// At first: the masters, then their replicas in the same order.
   [[nodiscard]] std::size_t size() const { return nodes_.size(); }
   [[nodiscard]] redis_server& node(std::size_t number) { return *nodes_[number]; }
   [[nodiscard]] std::string const& id_of(redis_server const& node) const;
 
-  /// As most nodes that run see it now.
+  /// According to most of the running nodes.
   [[nodiscard]] redis_server& master_of(std::uint16_t slot);
   [[nodiscard]] redis_server& master_of(std::string const& key);
   [[nodiscard]] redis_server& replica_of(redis_server const& master);
@@ -46,24 +46,24 @@ class cluster_servers {
 
   [[nodiscard]] static std::uint16_t slot_of(std::string const& key);
 
-  /// A slot moves in steps. Between the first and the last the source answers ASK for keys that it hasn't,
-  /// and TRYAGAIN for several of which it has some.
+  /// A slot moves in steps. Between the first and the last the source replies ASK for keys that it hasn't,
+  /// and TRYAGAIN for several keys of which it has some.
   void begin_migration(std::uint16_t slot, redis_server& from, redis_server& to);
   void move_keys(std::uint16_t slot, redis_server& from, redis_server& to);
-  /// Returns when all nodes have heard of it.
+  /// Returns when all nodes know the new master.
   void end_migration(std::uint16_t slot, redis_server& from, redis_server& to);
   void migrate_slot(std::uint16_t slot, redis_server& from, redis_server& to);
-  /// As a whole, without ASK and TRYAGAIN; false when these servers can't.
+  /// Moves the slot as a whole, without ASK and TRYAGAIN; false if these servers can't.
   [[nodiscard]] bool migrate_slot_as_one(std::uint16_t slot, redis_server& from, redis_server& to);
 
-  /// The replica takes over while its master runs; returns when all nodes that run know it.
+  /// The replica takes over while its master runs; returns when all running nodes know it.
   void failover(redis_server& replica);
   /// Waits until most nodes name another master of that slot than `old`.
   [[nodiscard]] bool wait_for_another_master(std::uint16_t slot, redis_server const& old,
                                              std::chrono::milliseconds within = std::chrono::seconds{40});
-  /// All nodes that run say cluster_state:ok.
+  /// All running nodes report cluster_state:ok.
   [[nodiscard]] bool wait_until_ok(std::chrono::milliseconds within = std::chrono::seconds{40});
-  /// All replicas that run have what their masters have.
+  /// All running replicas have the data of their masters.
   [[nodiscard]] bool wait_until_replicated();
 
  private:
@@ -72,7 +72,7 @@ class cluster_servers {
   void attach_replicas();
   [[nodiscard]] redis_server* by_port(std::int64_t port);
   [[nodiscard]] redis_server* by_id(std::string const& id);
-  [[nodiscard]] bool all_name(redis_server const& master, std::uint16_t slot);
+  [[nodiscard]] bool all_agree_on(redis_server const& master, std::uint16_t slot);
   [[nodiscard]] bool all_know_epoch_of(redis_server const& master);
 
   cluster_options options_;

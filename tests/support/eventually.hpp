@@ -1,4 +1,4 @@
-/// Waiting for a condition with a deadline: what tests do instead of sleeping.
+/// Waiting for a condition with a deadline, which tests use instead of sleeping.
 #pragma once
 
 #include <algorithm>
@@ -10,15 +10,15 @@ namespace holdfast::test {
 
 using namespace std::chrono_literals;
 
-/// How long a test waits for what must come. Any thread may be stopped for seconds on a busy machine, so only
-/// what hangs takes longer than this. It is less than a ttl or a re-check of 30 s: what comes by itself then
-/// doesn't pass for what somebody had to tell.
-inline constexpr std::chrono::seconds bound_of_waits{20};
+/// How long a test waits for an event that must come. A busy machine may suspend any thread for seconds, so
+/// only a hang takes longer than this. It is less than a ttl or a re-check of 30 s: an event that either of
+/// these causes isn't taken for the effect of a message.
+inline constexpr std::chrono::seconds wait_limit{20};
 
-/// Asks `predicate` again and again until it is true or `time` has passed; answers what it said last. For
-/// what decides how a test goes on, and not whether it passes: that is eventually().
+/// Evaluates `predicate` repeatedly until it is true or `time` has passed; returns its last value. For
+/// conditions that decide how a test continues; eventually() is for those that decide whether it passes.
 template <class Predicate>
-[[nodiscard]] bool came_within(std::chrono::nanoseconds time, Predicate predicate) {
+[[nodiscard]] bool true_within(std::chrono::nanoseconds time, Predicate predicate) {
   auto const deadline = std::chrono::steady_clock::now() + time;
   for (auto pause = std::chrono::microseconds{200};;) {
     if (predicate()) return true;
@@ -28,23 +28,24 @@ template <class Predicate>
   }
 }
 
-/// Waits for what must come: false when it hangs.
+/// Waits for a condition that must come true; false when it hangs.
 template <class Predicate>
 [[nodiscard]] bool eventually(Predicate predicate) {
-  return came_within(bound_of_waits, std::move(predicate));
+  return true_within(wait_limit, std::move(predicate));
 }
 
-/// The same for what takes long on an idle machine already. A shorter time than that of all waits is none.
+/// The same for conditions that take long even on an idle machine. `at_most` has no effect below
+/// wait_limit.
 template <class Predicate>
 [[nodiscard]] bool eventually(std::chrono::nanoseconds at_most, Predicate predicate) {
-  return came_within(std::max<std::chrono::nanoseconds>(at_most, bound_of_waits), std::move(predicate));
+  return true_within(std::max<std::chrono::nanoseconds>(at_most, wait_limit), std::move(predicate));
 }
 
-/// Watches `predicate` for as long as `time`: true when it was never false. For what must not happen, however
-/// long the time turns out to be.
+/// Evaluates `predicate` for at least `time`: true if it was never false. For events that must not happen,
+/// however long the check takes.
 template <class Predicate>
 [[nodiscard]] bool always(std::chrono::nanoseconds time, Predicate predicate) {
-  return !came_within(time, [&] { return !predicate(); });
+  return !true_within(time, [&] { return !predicate(); });
 }
 
 }  // namespace holdfast::test

@@ -35,12 +35,12 @@ int unix_socket() { return ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_N
 
 bool is_pubsub(std::string_view name) { return name.find("SUBSCRIBE") != std::string_view::npos; }
 
-/// Reads what is there; false at the end of the stream.
+/// Reads the bytes that have arrived; false at the end of the stream.
 bool read_into(int fd, std::string& buffer) {
   char bytes[65536];
-  auto const got = ::recv(fd, bytes, sizeof bytes, MSG_DONTWAIT);
-  if (got > 0) buffer.append(bytes, static_cast<std::size_t>(got));
-  return got > 0 || (got < 0 && (errno == EAGAIN || errno == EINTR));
+  auto const received = ::recv(fd, bytes, sizeof bytes, MSG_DONTWAIT);
+  if (received > 0) buffer.append(bytes, static_cast<std::size_t>(received));
+  return received > 0 || (received < 0 && (errno == EAGAIN || errno == EINTR));
 }
 
 }  // namespace
@@ -164,7 +164,7 @@ void flaky_proxy::hold_back_all() {
 void flaky_proxy::deliver() {
   std::scoped_lock const hold{mutex_};
   for (auto& l : links_) {
-    if (l.held_back) l.late_at = clock::now();
+    if (l.held_back) l.deliver_at = clock::now();
   }
   wake();
 }
@@ -172,7 +172,7 @@ void flaky_proxy::deliver() {
 int flaky_proxy::held_back() const {
   std::scoped_lock const hold{mutex_};
   return static_cast<int>(std::count_if(links_.begin(), links_.end(), [](link const& l) {
-    return l.held_back && !l.dead && (l.ends || !l.late.empty());
+    return l.held_back && !l.dead && (l.ending || !l.kept_bytes.empty());
   }));
 }
 
@@ -218,7 +218,7 @@ void flaky_proxy::run() {
       polled.push_back({wanted == 0 ? -1 : l.client, wanted, 0});
       polled.push_back({hold_replies_ ? -1 : l.server,
                         static_cast<short>(l.to_server.empty() ? POLLIN : POLLIN | POLLOUT), 0});
-      auto next = l.late_at;
+      auto next = l.deliver_at;
       if (!hold_replies_ && !blocked && !l.to_client.empty()) next = std::min(next, l.to_client.front().due);
       if (next != clock::time_point::max()) {
         auto const left = std::max(0ms, std::chrono::ceil<std::chrono::milliseconds>(next - now));
@@ -232,7 +232,7 @@ void flaky_proxy::run() {
     eventfd_t ignored = 0;
     ::eventfd_read(wake_fd_, &ignored);
     for (auto& l : links_) {
-      if (l.late_at <= clock::now()) send_late(l);
+      if (l.deliver_at <= clock::now()) deliver_kept(l);
       if (!hold_requests_ && !l.held_back && !l.dead) read_client(l);
       if (!hold_replies_ && !l.dead) read_server(l);
       if (!l.dead) write_out(l);
@@ -255,8 +255,8 @@ void flaky_proxy::accept_one(int listener) {
     ::close(server);
     return;
   }
-  auto const at_once = 1;  // a reply isn't held back for the one before; means nothing to a unix socket
-  ::setsockopt(client, IPPROTO_TCP, TCP_NODELAY, &at_once, sizeof at_once);
+  auto const enabled = 1;  // no reply waits for an earlier one to be acknowledged; unix sockets ignore it
+  ::setsockopt(client, IPPROTO_TCP, TCP_NODELAY, &enabled, sizeof enabled);
   auto& l = links_.emplace_back();
   l.id = ++last_id_;
   l.client = client;
@@ -278,26 +278,27 @@ void flaky_proxy::take_requests(link& l) {
     if (!r.words.empty()) r.name = r.words[0];
     std::transform(r.name.begin(), r.name.end(), r.name.begin(),
                    [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
-    awaited a{.what = decider_ ? decider_(r) : fate::pass()};
-    if (refuse_pubsub_ && is_pubsub(r.name)) a.what = fate::error("ERR unknown command '" + r.words[0] + "'");
-    if (a.what.what == fate::kind::pass && is_pubsub(r.name))
-      a.replies = static_cast<int>(r.words.size()) - 1;
+    awaited_reply awaited{.decision = decider_ ? decider_(r) : fate::pass()};
+    if (refuse_pubsub_ && is_pubsub(r.name))
+      awaited.decision = fate::error("ERR unknown command '" + r.words[0] + "'");
+    if (awaited.decision.what == fate::kind::pass && is_pubsub(r.name))
+      awaited.replies = static_cast<int>(r.words.size()) - 1;
     requests_.push_back(std::move(r));
 
-    auto const what = a.what.what;
-    if (what == fate::kind::cut_before) {
+    auto const kind = awaited.decision.what;
+    if (kind == fate::kind::cut_before) {
       l.dead = true;
       return;
     }
-    if (l.keeps || what == fate::kind::keep || what == fate::kind::hold_back) {
-      l.keeps = true;
-      l.late += bytes;
-      if (what != fate::kind::hold_back) continue;
-      hold_back(l, a.what.delay);
+    if (l.keeping || kind == fate::kind::keep || kind == fate::kind::hold_back) {
+      l.keeping = true;
+      l.kept_bytes += bytes;
+      if (kind != fate::kind::hold_back) continue;
+      hold_back(l, awaited.decision.delay);
       return;
     }
-    if (what != fate::kind::answer && what != fate::kind::swallow) l.to_server += bytes;
-    l.owed.push_back(std::move(a));
+    if (kind != fate::kind::answer && kind != fate::kind::swallow) l.to_server += bytes;
+    l.awaited_replies.push_back(std::move(awaited));
     answer_injected(l);
   }
 }
@@ -319,33 +320,33 @@ void flaky_proxy::take_replies(link& l) {
         continue;
       }
     }
-    if (l.owed.empty()) {
+    if (l.awaited_replies.empty()) {
       emit(l, std::move(bytes), 0ms);
       continue;
     }
-    auto& a = l.owed.front();
-    if (a.what.what == fate::kind::cut_after) {
+    auto& awaited = l.awaited_replies.front();
+    if (awaited.decision.what == fate::kind::cut_after) {
       l.dead = true;
       return;
     }
-    if (a.what.what == fate::kind::swallow_reply) l.silent = true;
-    emit(l, std::move(bytes), a.what.delay);
-    if (--a.replies <= 0) l.owed.pop_front();
+    if (awaited.decision.what == fate::kind::swallow_reply) l.silent = true;
+    emit(l, std::move(bytes), awaited.decision.delay);
+    if (--awaited.replies <= 0) l.awaited_replies.pop_front();
     answer_injected(l);
   }
 }
 
-/// Replies of the proxy's own wait for their turn among the server's.
+/// The proxy's own replies keep their place in the order of the server's.
 void flaky_proxy::answer_injected(link& l) {
-  while (!l.owed.empty()) {
-    auto const& what = l.owed.front().what;
-    if (what.what == fate::kind::swallow)
+  while (!l.awaited_replies.empty()) {
+    auto const& decision = l.awaited_replies.front().decision;
+    if (decision.what == fate::kind::swallow)
       l.silent = true;
-    else if (what.what == fate::kind::answer)
-      emit(l, what.text, 0ms);
+    else if (decision.what == fate::kind::answer)
+      emit(l, decision.text, 0ms);
     else
       return;
-    l.owed.pop_front();
+    l.awaited_replies.pop_front();
   }
 }
 
@@ -361,9 +362,9 @@ void flaky_proxy::write_out(link& l) {
     else if (errno != EAGAIN)
       l.dead = true;
   }
-  if (l.ends && l.to_server.empty()) {
+  if (l.ending && l.to_server.empty()) {
     ::shutdown(l.server, SHUT_WR);
-    l.ends = false;
+    l.ending = false;
   }
   while (!hold_replies_ && !l.to_client.empty() && l.to_client.front().due <= clock::now()) {
     auto& bytes = l.to_client.front().bytes;
@@ -382,15 +383,15 @@ void flaky_proxy::hold_back(link& l, std::chrono::milliseconds delay) {
   ::close(std::exchange(l.client, -1));
   l.held_back = l.silent = true;
   l.to_client.clear();
-  l.late += std::exchange(l.from_client, {});
-  if (delay != std::chrono::milliseconds::max()) l.late_at = clock::now() + delay;
+  l.kept_bytes += std::exchange(l.from_client, {});
+  if (delay != std::chrono::milliseconds::max()) l.deliver_at = clock::now() + delay;
 }
 
-/// Behind it the server finds the end of the stream, and hangs up when it has done all.
-void flaky_proxy::send_late(link& l) {
-  l.late_at = clock::time_point::max();
-  l.to_server += std::exchange(l.late, {});
-  l.ends = true;
+/// The end of the stream follows: the server runs all requests and closes the connection.
+void flaky_proxy::deliver_kept(link& l) {
+  l.deliver_at = clock::time_point::max();
+  l.to_server += std::exchange(l.kept_bytes, {});
+  l.ending = true;
 }
 
 void flaky_proxy::drop(link& l) {

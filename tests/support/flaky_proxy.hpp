@@ -1,4 +1,4 @@
-/// A network that misbehaves to order: a proxy between clients and a Redis server, scripted by the test.
+/// A faulty network: a proxy between clients and a Redis server, with faults scripted by the test.
 #pragma once
 
 #include <chrono>
@@ -14,7 +14,7 @@
 
 namespace holdfast::test {
 
-/// One request as the proxy saw it.
+/// One request as the proxy received it.
 struct request {
   std::string name{};                ///< upper case: "EVALSHA"
   std::vector<std::string> words{};  ///< with the name
@@ -24,19 +24,18 @@ struct request {
   [[nodiscard]] bool has(std::string_view text) const;
 };
 
-/// What becomes of one request.
+/// What the proxy does with one request.
 struct fate {
   enum class kind {
     pass,
-    answer,         ///< the server never sees it; the client gets `text`
-    cut_before,     ///< the connection ends, the server never sees it
-    cut_after,      ///< the server gets and runs it, the connection ends before the reply
-    swallow,        ///< the server never sees it, and the connection stays silent from here on
-    swallow_reply,  ///< the server gets and runs it, and the connection stays silent from here on
-    delay_reply,    ///< the reply, and what comes after it, is held back for `delay`
-    keep,       ///< the server doesn't see it yet, nor what comes behind it on that connection: see deliver()
-    hold_back,  ///< the same, and the connection ends for the client; delivered after `delay`, if there is
-                ///< one
+    answer,         ///< the server never gets it; the client gets `text`
+    cut_before,     ///< the connection ends; the server never gets the request
+    cut_after,      ///< the server gets and runs it; the connection ends before the reply
+    swallow,        ///< the server never gets it, and the connection stays silent from now on
+    swallow_reply,  ///< the server gets and runs it, and the connection stays silent from now on
+    delay_reply,    ///< this reply and the later ones are delayed by `delay`
+    keep,           ///< this and all later requests of the connection are kept: see deliver()
+    hold_back,      ///< the same, and the connection ends for the client; delivered after `delay`, if set
   };
   kind what = kind::pass;
   std::string text{};
@@ -55,7 +54,7 @@ struct fate {
   static fate delay_reply(std::chrono::milliseconds delay) { return {kind::delay_reply, {}, delay}; }
 };
 
-/// Listens on a unix socket of its own, and on a port of 127.0.0.1; each connection gets one to the server.
+/// Listens on a unix socket of its own and on a port of 127.0.0.1; each connection gets one to the server.
 /// All functions may be called from the test at any time. The decider runs in the proxy's thread.
 class flaky_proxy {
  public:
@@ -67,39 +66,40 @@ class flaky_proxy {
   flaky_proxy& operator=(flaky_proxy const&) = delete;
 
   [[nodiscard]] std::string url() const { return "redis+unix://" + path_; }
-  /// "127.0.0.1:port": as one of several in a URL, or where `nat` says that a server is reached.
+  /// "127.0.0.1:port", for a URL of several servers or its parameter `nat`.
   [[nodiscard]] std::string address() const { return "127.0.0.1:" + std::to_string(port_); }
 
-  /// Asked about each request from now on; an empty one passes all.
+  /// Called for each request from now on; an empty decider passes all.
   void decide(decider d);
-  /// The next request for which `picks` holds meets `f`; all others pass.
+  /// Applies `f` to the next request for which `picks` is true; all others pass.
   void once(std::function<bool(request const&)> picks, fate f);
 
   void swallow_messages(bool on);    ///< pub/sub messages are lost; replies pass
   void refuse_pubsub();              ///< every (P|S)SUBSCRIBE: unknown command, as from twemproxy
-  void refuse_connections(bool on);  ///< new ones are closed at once
+  void refuse_connections(bool on);  ///< new connections are closed at once
   void freeze();                     ///< nothing passes either way
-  void freeze_requests();            ///< one way: what the server says still comes, nothing reaches it
-  void freeze_replies();             ///< the other way: requests pass, nothing comes back
+  void freeze_requests();            ///< one way: replies still pass, no request reaches the server
+  void freeze_replies();             ///< the other way: requests pass, no reply comes back
   void thaw();
-  void cut_all();  ///< ends the connections of this moment
-  /// Ends them for the clients. What was kept of them stays for deliver(), and the server's side open.
+  void cut_all();  ///< ends all present connections
+  /// Ends all connections for the clients. The server's sides stay open, and the kept requests stay for
+  /// deliver().
   void hold_back_all();
-  void deliver();  ///< what is held back of connections that ended, to the server, if its side is still there
-  /// Connections of which the server's side alone is there, and something that it hasn't been given, or done.
+  void deliver();  ///< sends the kept requests of ended connections to the server, if its side is still open
+  /// Connections with an open server's side alone, and with requests that it hasn't got or not finished.
   [[nodiscard]] int held_back() const;
 
   [[nodiscard]] std::vector<request> requests() const;  ///< all since the start or forget()
   [[nodiscard]] std::size_t count(std::string_view name) const;
-  [[nodiscard]] std::size_t messages() const;  ///< pub/sub messages that came, swallowed or not
-  [[nodiscard]] int connections() const;       ///< open at this moment
+  [[nodiscard]] std::size_t messages() const;  ///< pub/sub messages that arrived, swallowed or not
+  [[nodiscard]] int connections() const;       ///< open now
   void forget();
 
  private:
   using clock = std::chrono::steady_clock;
 
-  struct awaited {  ///< one reply that the client is owed, in order
-    fate what{};
+  struct awaited_reply {  ///< one outstanding reply to the client, in order
+    fate decision{};
     int replies = 1;
   };
   struct outgoing {
@@ -113,14 +113,14 @@ class flaky_proxy {
     std::string from_client{};
     std::string from_server{};
     std::string to_server{};
-    std::list<awaited> owed{};
+    std::list<awaited_reply> awaited_replies{};
     std::list<outgoing> to_client{};
     bool silent = false;
-    bool keeps = false;
+    bool keeping = false;
     bool held_back = false;
-    bool ends = false;   ///< for the server, behind what is to be written
-    std::string late{};  ///< what is kept
-    clock::time_point late_at = clock::time_point::max();
+    bool ending = false;  ///< for the server, after the bytes that are to be written
+    std::string kept_bytes{};
+    clock::time_point deliver_at = clock::time_point::max();
     bool dead = false;
   };
 
@@ -135,7 +135,7 @@ class flaky_proxy {
   void answer_injected(link& l);
   void write_out(link& l);
   void hold_back(link& l, std::chrono::milliseconds delay);
-  void send_late(link& l);
+  void deliver_kept(link& l);
   void emit(link& l, std::string bytes, std::chrono::milliseconds delay);
   static void drop(link& l);
 
@@ -147,7 +147,7 @@ class flaky_proxy {
   std::uint16_t port_ = 0;
   int wake_fd_ = -1;
 
-  mutable std::mutex mutex_;  // guards all below; not held in poll()
+  mutable std::mutex mutex_;  // guards all members below; not held in poll()
   std::list<link> links_;
   decider decider_;
   std::vector<request> requests_;

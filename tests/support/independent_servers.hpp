@@ -1,4 +1,4 @@
-/// Several masters that know nothing of each other, on loopback: what a quorum is made of.
+/// Several masters that know nothing of each other, on loopback: the servers of a quorum.
 #pragma once
 
 #include "redis_server.hpp"
@@ -13,12 +13,12 @@ namespace holdfast::test {
 
 class independent_servers {
  public:
-  /// All alike; they listen on TCP, or with TLS, where one authority vouches for all.
-  explicit independent_servers(int count = 5, server_options how = {}) {
-    if (how.on == server_options::listen::unix_socket) how.on = server_options::listen::tcp;
+  /// All have the same options. They listen on TCP, or with TLS, with one authority for all certificates.
+  explicit independent_servers(int count = 5, server_options each = {}) {
+    if (each.on == server_options::listen::unix_socket) each.on = server_options::listen::tcp;
     for (auto number = 0; number < count; ++number) {
-      nodes_.push_back(redis_server::make(how));
-      how.certificates = nodes_.front()->folder();
+      nodes_.push_back(redis_server::make(each));
+      each.certificates = nodes_.front()->folder();
     }
   }
 

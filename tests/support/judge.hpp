@@ -1,4 +1,4 @@
-/// Judges a recorded history of holders: did two valid leases overlap, did tokens grow?
+/// Checks a recorded history of holders: valid leases must not overlap, and tokens must grow.
 #pragma once
 
 #include <algorithm>
@@ -11,16 +11,15 @@
 
 namespace holdfast::test {
 
-/// CLOCK_BOOTTIME in nanoseconds: the one clock that all processes of a machine share, and that leases are
-/// judged by.
+/// CLOCK_BOOTTIME in nanoseconds: all processes of a machine share this clock, and leases use it.
 inline std::int64_t boot_now() {
   timespec now{};
   ::clock_gettime(CLOCK_BOOTTIME, &now);
   return std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
 }
 
-/// One lease, as its holder saw it. Both times were taken *before* the valid() that said yes, so the holder
-/// was sure of itself for at least the time between them.
+/// One lease, as recorded by its holder. Both times were taken *before* a valid() that returned true, so the
+/// lease was valid at least between them.
 struct interval {
   std::int64_t from = 0;
   std::int64_t to = 0;
@@ -39,24 +38,24 @@ inline std::vector<interval> read_history(std::string const& path) {
   return all;
 }
 
-/// What is wrong with the history; empty when nothing is.
+/// The violations in the history; empty if there are none.
 inline std::string judge(std::vector<interval> history) {
   std::sort(history.begin(), history.end(), [](auto const& a, auto const& b) { return a.from < b.from; });
-  std::ostringstream wrong;
+  std::ostringstream violations;
   for (std::size_t i = 1; i < history.size(); ++i) {
     auto const& before = history[i - 1];
     auto const& after = history[i];
     if (after.from < before.to) {
-      wrong << "overlap of " << before.to - after.from << " ns: " << before.who << " with token "
-            << before.token << " and " << after.who << " with token " << after.token << '\n';
+      violations << "overlap of " << before.to - after.from << " ns: " << before.who << " with token "
+                 << before.token << " and " << after.who << " with token " << after.token << '\n';
     }
-    auto const counted = after.token != 0 || before.token != 0;  // some kinds have no tokens
-    if (counted && after.token <= before.token) {
-      wrong << "token " << after.token << " of " << after.who << " follows " << before.token << " of "
-            << before.who << '\n';
+    auto const has_tokens = after.token != 0 || before.token != 0;  // some kinds have no tokens
+    if (has_tokens && after.token <= before.token) {
+      violations << "token " << after.token << " of " << after.who << " follows " << before.token << " of "
+                 << before.who << '\n';
     }
   }
-  return wrong.str();
+  return violations.str();
 }
 
 }  // namespace holdfast::test

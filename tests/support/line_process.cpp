@@ -33,25 +33,25 @@ line_process::line_process(std::vector<std::string> command) {
   }
   ::close(in[0]);
   ::close(out[1]);
-  to_ = in[1];
-  from_ = out[0];
+  child_input_ = in[1];
+  child_output_ = out[0];
 }
 
 line_process::line_process(line_process&& other) noexcept
     : pid_{std::exchange(other.pid_, 0)},
-      to_{std::exchange(other.to_, -1)},
-      from_{std::exchange(other.from_, -1)},
-      heard_{std::move(other.heard_)} {}
+      child_input_{std::exchange(other.child_input_, -1)},
+      child_output_{std::exchange(other.child_output_, -1)},
+      received_{std::move(other.received_)} {}
 
 line_process::~line_process() {
   kill9();
-  if (to_ >= 0) ::close(to_);
-  if (from_ >= 0) ::close(from_);
+  if (child_input_ >= 0) ::close(child_input_);
+  if (child_output_ >= 0) ::close(child_output_);
 }
 
 void line_process::say(std::string const& line) const {
   auto const text = line + '\n';
-  if (::write(to_, text.data(), text.size()) != static_cast<ssize_t>(text.size())) {
+  if (::write(child_input_, text.data(), text.size()) != static_cast<ssize_t>(text.size())) {
     throw std::runtime_error{"process " + std::to_string(pid_) + " does not listen"};
   }
 }
@@ -59,21 +59,21 @@ void line_process::say(std::string const& line) const {
 std::string line_process::hear(std::chrono::milliseconds within) {
   auto const deadline = std::chrono::steady_clock::now() + within;
   for (;;) {
-    if (auto const end = heard_.find('\n'); end != std::string::npos) {
-      auto line = heard_.substr(0, end);
-      heard_.erase(0, end + 1);
+    if (auto const end = received_.find('\n'); end != std::string::npos) {
+      auto line = received_.substr(0, end);
+      received_.erase(0, end + 1);
       return line;
     }
-    auto const left =
+    auto const remaining =
         std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
-    auto poller = pollfd{from_, POLLIN, 0};
-    if (left <= 0ms || ::poll(&poller, 1, static_cast<int>(left.count())) <= 0) {
+    auto poller = pollfd{child_output_, POLLIN, 0};
+    if (remaining <= 0ms || ::poll(&poller, 1, static_cast<int>(remaining.count())) <= 0) {
       throw std::runtime_error{"the process says nothing"};
     }
     char bytes[4096];
-    auto const got = ::read(from_, bytes, sizeof bytes);
-    if (got <= 0) throw std::runtime_error{"the process is gone"};
-    heard_.append(bytes, static_cast<std::size_t>(got));
+    auto const size = ::read(child_output_, bytes, sizeof bytes);
+    if (size <= 0) throw std::runtime_error{"the process is gone"};
+    received_.append(bytes, static_cast<std::size_t>(size));
   }
 }
 

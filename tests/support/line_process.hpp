@@ -1,4 +1,4 @@
-/// A program that a test talks with, a line each way at a time; to be killed and frozen.
+/// A program that exchanges lines with a test, and that the test can kill and freeze.
 #pragma once
 
 #include <sys/types.h>
@@ -8,8 +8,8 @@
 
 namespace holdfast::test {
 
-/// It dies with the thread that started it. Not for several threads at once, except that one may hear() while
-/// another does the rest.
+/// The program dies with the thread that started it. Not for several threads at once, except that one may
+/// hear() while another thread calls the other functions.
 class line_process {
  public:
   explicit line_process(std::vector<std::string> command);
@@ -18,22 +18,22 @@ class line_process {
   line_process& operator=(line_process&&) = delete;
 
   void say(std::string const& line) const;
-  /// The next line that it wrote. Throws std::runtime_error when none comes in time or it has ended.
+  /// The next line of its output. Throws std::runtime_error if none comes in time or the program has ended.
   std::string hear(std::chrono::milliseconds within = std::chrono::seconds{30});
   std::string ask(std::string const& line, std::chrono::milliseconds within = std::chrono::seconds{30});
 
   void freeze() const;  ///< SIGSTOP; returns when it has stopped
   void thaw() const;
   void kill9();
-  /// Waits for its end. The exit code, or -signal. Throws when it doesn't end in time.
+  /// Waits for its end: the exit code, or -signal. Throws if it doesn't end in time.
   int wait(std::chrono::milliseconds within = std::chrono::seconds{40});
   [[nodiscard]] pid_t pid() const { return pid_; }
 
  private:
   pid_t pid_ = 0;
-  int to_ = -1;
-  int from_ = -1;
-  std::string heard_{};
+  int child_input_ = -1;
+  int child_output_ = -1;
+  std::string received_{};
 };
 
 }  // namespace holdfast::test

@@ -30,27 +30,27 @@ std::string private_network::lacking() {
   }
 }
 
-private_network::private_network() : before_{::open(this_namespace, O_RDONLY | O_CLOEXEC)} {
-  if (before_ < 0 || ::unshare(CLONE_NEWNET) != 0) {
-    ::close(before_);
+private_network::private_network() : original_namespace_{::open(this_namespace, O_RDONLY | O_CLOEXEC)} {
+  if (original_namespace_ < 0 || ::unshare(CLONE_NEWNET) != 0) {
+    ::close(original_namespace_);
     throw std::runtime_error{"this process may not make a network namespace"};
   }
   try {
     run_tool({"ip", "link", "set", "lo", "up"});
   } catch (...) {
-    ::setns(before_, CLONE_NEWNET);
-    ::close(before_);
+    ::setns(original_namespace_, CLONE_NEWNET);
+    ::close(original_namespace_);
     throw;
   }
 }
 
 private_network::~private_network() {
-  ::setns(before_, CLONE_NEWNET);
-  ::close(before_);
+  ::setns(original_namespace_, CLONE_NEWNET);
+  ::close(original_namespace_);
 }
 
 void private_network::lose(int percent, std::uint16_t to_port) {
-  lose_nothing();
+  drop_nothing();
   run_tool({"nft", "-f", "-"},
            "table inet loss {\n"
            "  chain in {\n"
@@ -63,6 +63,6 @@ void private_network::lose(int percent, std::uint16_t to_port) {
                "}\n");
 }
 
-void private_network::lose_nothing() { run_tool({"nft", "flush", "ruleset"}); }
+void private_network::drop_nothing() { run_tool({"nft", "flush", "ruleset"}); }
 
 }  // namespace holdfast::test

@@ -1,4 +1,4 @@
-/// A network namespace of a test's own, in which packets can be lost.
+/// A network namespace for one test, in which packets can be dropped.
 #pragma once
 
 #include <cstdint>
@@ -6,11 +6,11 @@
 
 namespace holdfast::test {
 
-/// While it lives, this thread, and the threads and processes that it starts, are in the namespace: they
-/// reach 127.0.0.1 of it, and nothing else. For the thread that made it alone.
+/// While the object lives, this thread, and the threads and processes that it starts, are in the namespace:
+/// they reach only its 127.0.0.1. For the constructing thread alone.
 class private_network {
  public:
-  /// Why there can be none (it takes root, `ip` and `nft`); empty: there can.
+  /// Why no namespace can be made (it requires root, `ip` and `nft`); empty if one can.
   [[nodiscard]] static std::string lacking();
 
   private_network();
@@ -18,12 +18,12 @@ class private_network {
   private_network(private_network const&) = delete;
   private_network& operator=(private_network const&) = delete;
 
-  /// So many of a hundred packets to this port are lost from now on: all in one direction, none in the other.
+  /// From now on drops `percent` of the packets to this port; packets in the other direction pass.
   void lose(int percent, std::uint16_t to_port);
-  void lose_nothing();
+  void drop_nothing();
 
  private:
-  int before_ = -1;
+  int original_namespace_ = -1;
 };
 
 }  // namespace holdfast::test

@@ -112,11 +112,11 @@ int process::wait(std::chrono::nanoseconds const within) {
 
 std::string process::content(int const file) {
   std::string text;
-  std::array<char, 4096> part{};
+  std::array<char, 4096> buffer{};
   for (;;) {
-    auto const got = pread(file, part.data(), part.size(), static_cast<off_t>(text.size()));
-    if (got <= 0) return text;
-    text.append(part.data(), static_cast<std::size_t>(got));
+    auto const size = pread(file, buffer.data(), buffer.size(), static_cast<off_t>(text.size()));
+    if (size <= 0) return text;
+    text.append(buffer.data(), static_cast<std::size_t>(size));
   }
 }
 

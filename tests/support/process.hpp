@@ -1,4 +1,4 @@
-/// A program run by a test: started with arguments and environment, watched, and gone when the object is.
+/// A program that a test runs with arguments and an environment; it ends with the object.
 #pragma once
 
 #include <chrono>
@@ -15,18 +15,17 @@ namespace holdfast::test {
 using words = std::vector<std::string>;
 using environment = std::map<std::string, std::string>;
 
-/// For exec, of texts that live on.
+/// The argument array for exec; it points into `texts`.
 [[nodiscard]] std::vector<char*> pointers(std::vector<std::string>& texts);
 
-/// The test's own, less what chooses a server, plus `extra`; as "NAME=value".
+/// The test's environment without the variables that choose a server, plus `extra`; as "NAME=value".
 [[nodiscard]] std::vector<std::string> environment_of(environment const& extra);
 
-/// Its output goes to memory files, so that it never waits for a reader. It dies with the thread that started
-/// it. Not for several threads at once.
+/// The output goes to memory files, so the program never waits for a reader. It dies with the thread that
+/// started it. Not for several threads at once.
 class process {
  public:
-  /// `command.front()` is looked for in PATH. The environment is the test's, less what chooses a server, plus
-  /// `extra`.
+  /// `command.front()` is searched in PATH. The environment is environment_of(extra).
   explicit process(words const& command, environment const& extra = {}, std::string const& input = {});
   ~process();  ///< SIGKILL if it still runs
   process(process&&) noexcept;
@@ -37,7 +36,7 @@ class process {
 
   /// Its exit code, or 128 + the signal that ended it; empty while it runs.
   [[nodiscard]] std::optional<int> exit_code();
-  /// Waits for its end; throws when it is late.
+  /// Waits for its end; throws if it doesn't end in time.
   int wait(std::chrono::nanoseconds within = std::chrono::seconds{40});
 
   [[nodiscard]] std::string out() const { return content(out_); }
@@ -52,7 +51,7 @@ class process {
   std::optional<int> code_{};
 };
 
-/// A folder for one test, mode 0700, removed with all in it.
+/// A folder for one test, mode 0700, removed with its content.
 class temporary_folder {
  public:
   temporary_folder();
@@ -66,10 +65,10 @@ class temporary_folder {
   std::filesystem::path path_;
 };
 
-/// Empty when there is no such file.
+/// The content of a file; empty if there is none.
 [[nodiscard]] std::string content_of(std::string const& path);
 
-/// Is there such a process (that isn't a zombie)?
+/// Whether the process exists and isn't a zombie.
 [[nodiscard]] bool is_alive(pid_t pid);
 
 }  // namespace holdfast::test

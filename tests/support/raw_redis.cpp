@@ -14,30 +14,30 @@ struct reply_freer {
   void operator()(void* reply) const noexcept { freeReplyObject(reply); }
 };
 
-raw_reply convert(redisReply const& from) {
-  raw_reply to;
-  switch (from.type) {
+raw_reply convert(redisReply const& reply) {
+  raw_reply result;
+  switch (reply.type) {
     case REDIS_REPLY_INTEGER:
-      to.what = raw_reply::kind::integer;
-      to.integer = from.integer;
+      result.what = raw_reply::kind::integer;
+      result.integer = reply.integer;
       break;
     case REDIS_REPLY_ERROR:
-      to.what = raw_reply::kind::error;
-      to.text.assign(from.str, from.len);
+      result.what = raw_reply::kind::error;
+      result.text.assign(reply.str, reply.len);
       break;
     case REDIS_REPLY_STRING:
     case REDIS_REPLY_STATUS:
-      to.what = raw_reply::kind::text;
-      to.text.assign(from.str, from.len);
+      result.what = raw_reply::kind::text;
+      result.text.assign(reply.str, reply.len);
       break;
     case REDIS_REPLY_ARRAY:
-      to.what = raw_reply::kind::array;
-      for (std::size_t i = 0; i < from.elements; ++i) to.elements.push_back(convert(*from.element[i]));
+      result.what = raw_reply::kind::array;
+      for (std::size_t i = 0; i < reply.elements; ++i) result.elements.push_back(convert(*reply.element[i]));
       break;
     default:
       break;
   }
-  return to;
+  return result;
 }
 
 void append(redisContext* context, std::vector<std::string> const& words) {
@@ -151,9 +151,9 @@ std::vector<std::string> raw_redis::client_ids(std::string const& type) {
   std::istringstream lines{query({"CLIENT", "LIST", "TYPE", type}).text};
   std::vector<std::string> ids;
   for (std::string line; std::getline(lines, line);) {
-    auto const nobodys = line.find(" name= ") != std::string::npos;
-    auto const a_sentinels = line.find(" name=sentinel-") != std::string::npos;
-    if (line.rfind("id=", 0) != 0 || nobodys || a_sentinels) continue;
+    auto const unnamed = line.find(" name= ") != std::string::npos;
+    auto const of_sentinel = line.find(" name=sentinel-") != std::string::npos;
+    if (line.rfind("id=", 0) != 0 || unnamed || of_sentinel) continue;
     ids.push_back(line.substr(3, line.find(' ') - 3));
   }
   return ids;

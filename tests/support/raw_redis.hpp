@@ -1,4 +1,4 @@
-/// An independent view of a Redis server, on hiredis: tests look into the server without the code under test.
+/// An independent client of a Redis server, on hiredis: tests inspect the server without the code under test.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,8 @@ struct redisContext;
 
 namespace holdfast::test {
 
-/// Keys that stay on purpose when a lock is gone: its token counter and the newest ask of a quorum's, for a
-/// day, and the record of a client, until that ends.
+/// Keys that stay on purpose when a lock is gone: for a day its token counter and, in a quorum, its newest
+/// acquire request; and the record of a client, until the client ends.
 inline bool outlives_locks(std::string const& key) {
   return key.ends_with(":holdfast_token") || key.ends_with(":holdfast_newest_ask") ||
          key.starts_with("holdfast_client:") || key.starts_with("redisson_lock_token:");
@@ -30,19 +30,19 @@ struct raw_reply {
   [[nodiscard]] bool is_error() const { return what == kind::error; }
 };
 
-/// One connection, made at the first command and made again after it broke. Not for several threads at once.
-/// Throws std::runtime_error when the server can't be reached or doesn't answer within five seconds.
+/// One connection, opened at the first command and again after it broke. Not for several threads at once.
+/// Throws std::runtime_error when the server can't be reached or doesn't reply in time.
 class raw_redis {
  public:
-  /// `password` is the default user's; empty: the server asks for none.
+  /// `password` is the default user's; empty: the server requires none.
   explicit raw_redis(std::string socket_path, std::string password = {});
   virtual ~raw_redis();
   raw_redis(raw_redis&&) noexcept;
   raw_redis& operator=(raw_redis&&) noexcept;
 
   virtual raw_reply command(std::vector<std::string> const& words);
-  /// What changes nothing: it is asked once more when the connection breaks, as a sentinel has a server end
-  /// those of its clients when it gets another master.
+  /// For commands that change nothing: sent once more when the connection breaks. A sentinel makes a server
+  /// close its clients' connections when the server gets another master.
   raw_reply query(std::vector<std::string> const& words);
 
   /// Sends all at once, then reads all replies: for filling a server.
@@ -54,16 +54,16 @@ class raw_redis {
   bool exists(std::string const& key);
   std::vector<std::string> keys(std::string const& pattern = "*");
 
-  /// How often each command was called since the server started, in lower case, from INFO commandstats. Calls
-  /// made by scripts count too.
+  /// The number of calls of each command (in lower case) since the server started, from INFO commandstats.
+  /// Calls by scripts count too.
   std::map<std::string, std::uint64_t> command_counts();
   std::uint64_t calls_of(std::string const& command);
 
   /// A field of INFO; empty when there is none.
   std::string info(std::string const& section, std::string const& field);
 
-  /// The ids of connections, "normal" or "pubsub": of those with a name, as Holdfast's have and this one
-  /// hasn't, but not of sentinels'.
+  /// The ids of connections of type "normal" or "pubsub" that have a name, as Holdfast's have and this one
+  /// hasn't; without those of sentinels.
   std::vector<std::string> client_ids(std::string const& type);
   void kill_clients(std::string const& type);
 

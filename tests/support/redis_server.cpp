@@ -26,7 +26,7 @@ fs::path make_folder() {
   return pattern;
 }
 
-/// fork + exec with nothing but system calls in between, since other threads may be running.
+/// fork and exec with only system calls in between, since other threads may be running.
 pid_t spawn(std::vector<std::string> words) {
   std::vector<char*> argv;
   for (auto& word : words) argv.push_back(word.data());
@@ -56,8 +56,8 @@ std::string contents(fs::path const& file) {
 }  // namespace
 
 std::string server_program() {
-  auto const* const named = std::getenv("HOLDFAST_REDIS_SERVER");
-  if (named != nullptr && *named != '\0') return named;
+  auto const* const configured = std::getenv("HOLDFAST_REDIS_SERVER");
+  if (configured != nullptr && *configured != '\0') return configured;
   auto const* const path = std::getenv("PATH");
   std::istringstream folders{path == nullptr ? "" : path};
   for (std::string folder; std::getline(folders, folder, ':');) {
@@ -71,9 +71,9 @@ std::string server_program() {
 std::uint16_t free_port() {
   // Below 32768, where the ports of outgoing connections begin.
   static thread_local std::minstd_rand random{std::random_device{}()};
-  std::uniform_int_distribution<std::uint16_t> anywhere{10'000, 32'000};
+  std::uniform_int_distribution<std::uint16_t> any_port{10'000, 32'000};
   for (auto tries = 0; tries < 1000; ++tries) {
-    auto const port = anywhere(random);
+    auto const port = any_port(random);
     sockaddr_in address{};
     address.sin_family = AF_INET;
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
@@ -87,13 +87,13 @@ std::uint16_t free_port() {
 }
 
 taken_port::taken_port(std::uint16_t number) : socket_{::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)} {
-  auto const yes = 1;  // connections that have ended stand in its way
-  ::setsockopt(socket_, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
+  auto const enabled = 1;  // or closed connections would prevent the bind
+  ::setsockopt(socket_, SOL_SOCKET, SO_REUSEADDR, &enabled, sizeof enabled);
   sockaddr_in address{};
   address.sin_family = AF_INET;
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   address.sin_port = htons(number);
-  // Where it fails somebody was faster.
+  // It fails if another process was faster.
   [[maybe_unused]] auto const failed =
       ::bind(socket_, reinterpret_cast<sockaddr const*>(&address), sizeof address);
 }
@@ -122,7 +122,7 @@ redis_server::redis_server(tag, server_options options)
     : options_{std::move(options)}, folder_{make_folder()} {
   if (options_.on == server_options::listen::tls && options_.certificates.empty()) make_certificates();
   if (!options_.config.empty()) std::ofstream{folder_ / "server.conf"} << options_.config;
-  // Somebody else may take the port between our looking and the server's bind.
+  // Another process may take the port between free_port() and the server's bind.
   for (auto tries = 0; tries < 5; ++tries) {
     if (options_.on != server_options::listen::unix_socket) port_ = free_port();
     if (options_.cluster) bus_port_ = free_port();
@@ -177,7 +177,7 @@ std::vector<std::string> redis_server::arguments() const {
   if (options_.on == server_options::listen::tls) {
     add({"--tls-port", port, "--tls-ca-cert-file", ca_file(), "--tls-cert-file", cert_file(),
          "--tls-key-file", key_file(), "--tls-auth-clients", "optional"});
-    add({"--tls-replication", "yes"});  // also what sentinels go by
+    add({"--tls-replication", "yes"});  // also decides for sentinels
   }
   if (options_.persistent) add({"--appendonly", "yes", "--appendfsync", "always"});
   if (!options_.requirepass.empty())
@@ -194,10 +194,10 @@ bool redis_server::spawn_and_wait() {
   std::error_code ignored;
   fs::remove(socket_path(), ignored);
   pid_ = spawn(arguments());
-  auto gone = false;
-  auto const answers = [&] {
+  auto ended = false;
+  auto const responds = [&] {
     if (::waitpid(pid_, nullptr, WNOHANG) == pid_) {
-      gone = true;
+      ended = true;
       pid_ = 0;
       return true;
     }
@@ -208,7 +208,7 @@ bool redis_server::spawn_and_wait() {
       return false;
     }
   };
-  if (eventually(answers) && !gone) return true;
+  if (eventually(responds) && !ended) return true;
   end(SIGKILL);
   return false;
 }
@@ -251,12 +251,12 @@ void redis_server::kill9() {
 
 void redis_server::keep_ports() {
   for (auto const port : {port_, bus_port_}) {
-    if (port != 0) kept_.emplace_back(port);
+    if (port != 0) kept_ports_.emplace_back(port);
   }
 }
 
 void redis_server::start() {
-  kept_.clear();
+  kept_ports_.clear();
   if (!spawn_and_wait())
     throw std::runtime_error{server_program() + " doesn't start again:\n" + contents(folder_ / "log")};
 }

@@ -24,27 +24,27 @@ class lock_of final : public any_lock {
   Lock lock_;
 };
 
-/// Three names at once, of which the first is the one that the laws look at. On one server, and in one slot
-/// of a cluster, so its lease has one part, which is a lease like any other.
+/// Three names at once; the laws check the lock `name`. All are on one server, or in one slot of a cluster,
+/// so the lease has one part, which is an ordinary lease.
 class several_names final : public any_lock {
  public:
   several_names(client& redis, std::string const& name, lock_options options)
       : lock_{redis, {"{" + name + "}:c", name, "{" + name + "}:b"}, options} {}
   lease acquire(std::stop_token stop) override { return part_of(lock_.acquire(std::move(stop))); }
   std::optional<lease> try_acquire_for(std::chrono::nanoseconds wait, std::stop_token stop) override {
-    auto got = lock_.try_acquire_for(wait, std::move(stop));
-    return got ? std::optional{part_of(std::move(*got))} : std::nullopt;
+    auto acquired = lock_.try_acquire_for(wait, std::move(stop));
+    return acquired ? std::optional{part_of(std::move(*acquired))} : std::nullopt;
   }
   void async_acquire(mutex::acquire_handler done, std::stop_token stop) override {
     lock_.async_acquire(
-        [done = std::move(done)](std::optional<multi_lease> got, std::exception_ptr failure) {
-          done(got ? std::optional{part_of(std::move(*got))} : std::nullopt, std::move(failure));
+        [done = std::move(done)](std::optional<multi_lease> acquired, std::exception_ptr failure) {
+          done(acquired ? std::optional{part_of(std::move(*acquired))} : std::nullopt, std::move(failure));
         },
         std::move(stop));
   }
 
  private:
-  static lease part_of(multi_lease whole) { return std::move(whole.parts().front()); }
+  static lease part_of(multi_lease all) { return std::move(all.parts().front()); }
 
   multi_mutex lock_;
 };
@@ -58,11 +58,11 @@ std::unique_ptr<any_lock> make_lock(client& redis, std::string name, lock_option
   return std::make_unique<lock_of<Lock>>(redis, std::move(name), options);
 }
 
-/// The readers of a shared_mutex, for workers: they don't exclude one another, so no law of exclusion is for
-/// them.
-class reading final : public any_lock {
+/// The readers of a shared_mutex, for workers. They don't exclude each other, so no law of exclusion applies.
+class reader_lock final : public any_lock {
  public:
-  reading(client& redis, std::string name, lock_options options) : lock_{redis, std::move(name), options} {}
+  reader_lock(client& redis, std::string name, lock_options options)
+      : lock_{redis, std::move(name), options} {}
   lease acquire(std::stop_token stop) override { return lock_.acquire_shared(std::move(stop)); }
   std::optional<lease> try_acquire_for(std::chrono::nanoseconds wait, std::stop_token stop) override {
     return lock_.try_acquire_shared_for(wait, std::move(stop));
@@ -75,11 +75,11 @@ class reading final : public any_lock {
   shared_mutex lock_;
 };
 
-std::unique_ptr<any_lock> make_reading(client& redis, std::string name, lock_options options) {
-  return std::make_unique<reading>(redis, std::move(name), options);
+std::unique_ptr<any_lock> make_reader_lock(client& redis, std::string name, lock_options options) {
+  return std::make_unique<reader_lock>(redis, std::move(name), options);
 }
 
-/// The same on Redisson's wire, with tokens or without.
+/// Makes the same lock with Redisson's wire, with tokens or without.
 template <auto Make, bool Fenced = false>
 std::unique_ptr<any_lock> on_redisson(client& redis, std::string name, lock_options options) {
   options.wire = wire::redisson;
@@ -113,7 +113,7 @@ std::vector<subject> const& kinds_of_one_deployment() {
   return all;
 }
 
-std::vector<subject> const& kinds_by_vote() {
+std::vector<subject> const& kinds_of_quorum() {
   static std::vector<subject> const all{
       {"quorum_mutex_inbox", wake::inbox, make_lock<quorum_mutex>},
       {"quorum_mutex_poll", wake::poll, make_lock<quorum_mutex>},
@@ -126,19 +126,19 @@ std::vector<subject> const& kinds_by_vote() {
 }  // namespace
 
 std::vector<subject> const& registry() {
-  return topology_under_test() == topology::quorum ? kinds_by_vote() : kinds_of_one_deployment();
+  return topology_under_test() == topology::quorum ? kinds_of_quorum() : kinds_of_one_deployment();
 }
 
-subject const shared_reader{"shared_mutex_reader", wake::inbox, make_reading};
-subject const a_permit{"expiring_semaphore", wake::automatic, make_lock<expiring_semaphore>};
+subject const shared_reader{"shared_mutex_reader", wake::inbox, make_reader_lock};
+subject const expiring_permit{"expiring_semaphore", wake::automatic, make_lock<expiring_semaphore>};
 
 subject const& subject_titled(std::string_view title) {
-  for (auto const* const all : {&kinds_of_one_deployment(), &kinds_by_vote()}) {
-    for (auto const& s : *all) {
+  for (auto const* const kinds : {&kinds_of_one_deployment(), &kinds_of_quorum()}) {
+    for (auto const& s : *kinds) {
       if (s.title == title) return s;
     }
   }
-  for (auto const* const s : {&shared_reader, &a_permit}) {
+  for (auto const* const s : {&shared_reader, &expiring_permit}) {
     if (s->title == title) return *s;
   }
   throw std::invalid_argument{"no such subject: " + std::string{title}};

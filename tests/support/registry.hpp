@@ -1,4 +1,4 @@
-/// The synchronizers that the laws are run over, each with each way of being woken. Adding one is one line
+/// The synchronizers that the laws are run on, each with each way to wake waiters. A new one takes one line
 /// in registry.cpp.
 #pragma once
 
@@ -23,7 +23,7 @@
 
 namespace holdfast::test {
 
-/// What the laws need of an exclusive synchronizer, whatever its type.
+/// The functions of an exclusive synchronizer that the laws need, independent of its type.
 class any_lock {
  public:
   virtual ~any_lock() = default;
@@ -32,17 +32,17 @@ class any_lock {
   virtual void async_acquire(exclusive_lock::acquire_handler done, std::stop_token stop = {}) = 0;
 };
 
-/// How the lock goes from one caller of a client to the next.
+/// How a lock passes from one caller of a client to the next.
 enum class handoff {
   in_process,  ///< without a request
-  by_server,   ///< which knows the order of all callers of all clients
+  by_server,   ///< the server knows the order of all callers of all clients
 };
 
-/// What stands in the key of a lock that is held.
+/// The content of the key of a held lock.
 enum class layout {
   owner,        ///< the owner id: the plain wire
   owner_field,  ///< a hash with the owner as its field: Redisson's
-  read_write,   ///< a hash with a mode, and those who are in it
+  read_write,   ///< a hash with a mode and the holders
 };
 
 struct subject {
@@ -52,21 +52,21 @@ struct subject {
   handoff passing = handoff::in_process;
   test::layout layout = test::layout::owner;
 
-  /// No tokens that grow across an empty server, no order over processes that a test could see in the plain
-  /// queue, and messages that all hear who wait.
+  /// Redisson's wire: tokens don't grow across a loss of all data, the plain queue shows no order of
+  /// processes, and each message reaches all waiters.
   [[nodiscard]] bool on_redisson() const noexcept { return layout != test::layout::owner; }
 
   friend std::ostream& operator<<(std::ostream& out, subject const& s) { return out << s.title; }
 };
 
-/// Those that are run on what is under test: of all, or the one kind that several masters vote about.
+/// The subjects for the deployment under test: the quorum locks on a quorum, else all others.
 std::vector<subject> const& registry();
 
-/// What a worker can hold besides: not exclusive, so the laws don't apply.
+/// More subjects for workers. They aren't exclusive, so the laws don't apply.
 extern subject const shared_reader;
-extern subject const a_permit;
+extern subject const expiring_permit;
 
-/// Of any.
+/// Any subject, by its title.
 subject const& subject_titled(std::string_view title);
 
 }  // namespace holdfast::test

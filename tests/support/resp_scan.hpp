@@ -1,5 +1,5 @@
-/// Just enough RESP to see where a request or reply ends and what a request says: for the proxy and fake
-/// servers.
+/// A minimal RESP scanner that finds the end of a request or reply and the words of a request: for the proxy
+/// and fake servers.
 #pragma once
 
 #include <cstdlib>
@@ -10,7 +10,7 @@
 
 namespace holdfast::test {
 
-/// The length of the complete value that `bytes` begins with, if it is complete.
+/// The length of the value that `bytes` begins with, if the value is complete.
 [[nodiscard]] inline std::optional<std::size_t> value_length(std::string_view bytes) {
   auto const line_end = bytes.find("\r\n");
   if (line_end == std::string_view::npos) return std::nullopt;
@@ -18,7 +18,7 @@ namespace holdfast::test {
   auto const number = std::atol(std::string{bytes.substr(1, line_end - 1)}.c_str());
   if (bytes[0] == '$' && number >= 0) length += static_cast<std::size_t>(number) + 2;
   if (bytes[0] == '*') {
-    for (auto left = number; left > 0; --left) {
+    for (auto remaining = number; remaining > 0; --remaining) {
       if (length >= bytes.size()) return std::nullopt;
       auto const element = value_length(bytes.substr(length));
       if (!element) return std::nullopt;
@@ -33,15 +33,15 @@ namespace holdfast::test {
 [[nodiscard]] inline std::vector<std::string> words_of(std::string_view bytes) {
   std::vector<std::string> words;
   if (bytes.empty() || bytes[0] != '*') return words;
-  for (auto at = bytes.find("\r\n") + 2; at < bytes.size();) {
-    auto const line_end = bytes.find("\r\n", at);
-    auto const length = *value_length(bytes.substr(at));
+  for (auto position = bytes.find("\r\n") + 2; position < bytes.size();) {
+    auto const line_end = bytes.find("\r\n", position);
+    auto const length = *value_length(bytes.substr(position));
     auto const body = line_end + 2;
-    if (bytes[at] == '$' && at + length >= body + 2)
-      words.emplace_back(bytes.substr(body, at + length - 2 - body));
+    if (bytes[position] == '$' && position + length >= body + 2)
+      words.emplace_back(bytes.substr(body, position + length - 2 - body));
     else
-      words.emplace_back(bytes.substr(at + 1, line_end - at - 1));
-    at += length;
+      words.emplace_back(bytes.substr(position + 1, line_end - position - 1));
+    position += length;
   }
   return words;
 }

@@ -1,5 +1,5 @@
-/// What a test may not expect of a build that a sanitizer watches. GCC says so by a macro, clang by a
-/// feature.
+/// Whether a sanitizer instruments this build, for tests whose expectations it changes. GCC defines a macro,
+/// clang a feature.
 #pragma once
 
 #if defined(__has_feature)

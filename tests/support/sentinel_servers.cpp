@@ -10,7 +10,7 @@
 namespace holdfast::test {
 namespace {
 
-/// Field of a reply that is a list of names and values.
+/// A field of a reply that lists names and values.
 std::string field(raw_reply const& reply, std::string const& name) {
   for (std::size_t i = 0; i + 1 < reply.elements.size(); i += 2)
     if (reply.elements[i].text == name) return reply.elements[i + 1].text;
@@ -22,36 +22,37 @@ std::string field(raw_reply const& reply, std::string const& name) {
 sentinel_servers::sentinel_servers(sentinel_options options) : options_{std::move(options)} {
   start_data();
   start_sentinels();
-  if (!eventually(60s, [this] { return all_know_all(); }))
+  if (!eventually(60s, [this] { return all_discovered(); }))
     throw std::runtime_error{"the sentinels don't find each other"};
-  // A sentinel that isn't told of a promotion within four of those periods takes it back. And while a master
-  // is down it asks the replicas once a second, and promotes only one that it has heard of within five pings.
-  for (auto& one : sentinels_)
-    (void)one->ask({"SENTINEL", "DEBUG", "PUBLISH-PERIOD", "1000", "PING-PERIOD", "1000"});
+  // A sentinel that doesn't learn of a promotion within four publish periods reverts it. While a master is
+  // down it polls the replicas once a second, and promotes only a replica that replied within five ping
+  // periods.
+  for (auto& sentinel : sentinels_)
+    (void)sentinel->ask({"SENTINEL", "DEBUG", "PUBLISH-PERIOD", "1000", "PING-PERIOD", "1000"});
 }
 
-server_options sentinel_servers::like_all() const {
-  server_options how{.on = options_.tls ? server_options::listen::tls : server_options::listen::tcp};
-  if (!data_.empty()) how.certificates = data_[0]->folder();
-  return how;
+server_options sentinel_servers::common_options() const {
+  server_options common{.on = options_.tls ? server_options::listen::tls : server_options::listen::tcp};
+  if (!data_.empty()) common.certificates = data_[0]->folder();
+  return common;
 }
 
 void sentinel_servers::start_data() {
   for (auto number = 0; number <= options_.replicas; ++number) {
-    auto how = like_all();
-    how.persistent = options_.persistent;
-    how.requirepass = options_.password;
-    how.args = {"--repl-diskless-sync-delay", "0"};
+    auto server = common_options();
+    server.persistent = options_.persistent;
+    server.requirepass = options_.password;
+    server.args = {"--repl-diskless-sync-delay", "0"};
     if (number > 0) {
       auto const port = std::to_string(data_[0]->port());
-      how.args.insert(how.args.end(), {"--replicaof", "127.0.0.1 " + port});
+      server.args.insert(server.args.end(), {"--replicaof", "127.0.0.1 " + port});
     }
-    how.args.insert(how.args.end(), options_.args.begin(), options_.args.end());
-    data_.push_back(redis_server::make(std::move(how)));
+    server.args.insert(server.args.end(), options_.args.begin(), options_.args.end());
+    data_.push_back(redis_server::make(std::move(server)));
   }
   auto const linked = [this] {
-    return std::all_of(data_.begin() + 1, data_.end(), [](auto& one) {
-      return one->raw().info("replication", "master_link_status") == "up";
+    return std::all_of(data_.begin() + 1, data_.end(), [](auto& replica) {
+      return replica->raw().info("replication", "master_link_status") == "up";
     });
   };
   if (!eventually(60s, linked)) throw std::runtime_error{"the replicas don't follow their master"};
@@ -60,7 +61,7 @@ void sentinel_servers::start_data() {
 void sentinel_servers::start_sentinels() {
   auto const majority = std::to_string(options_.sentinels / 2 + 1);
   auto const down_after = std::to_string(options_.down_after.count());
-  // An attempt that fails is repeated after twice the failover time-out.
+  // A failed attempt is repeated after twice the failover time-out.
   auto config = "sentinel monitor " + name_ + " 127.0.0.1 " + std::to_string(data_[0]->port()) + " " +
                 majority + "\nsentinel down-after-milliseconds " + name_ + " " + down_after +
                 "\nsentinel failover-timeout " + name_ + " 3000\nsentinel parallel-syncs " + name_ + " 9\n";
@@ -68,20 +69,20 @@ void sentinel_servers::start_sentinels() {
   if (!options_.sentinel_password.empty())
     config += "sentinel sentinel-pass " + options_.sentinel_password + "\n";
   for (auto number = 0; number < options_.sentinels; ++number) {
-    auto how = like_all();
-    how.requirepass = options_.sentinel_password;
-    how.args = {"--sentinel"};
-    how.config = config;
-    sentinels_.push_back(redis_server::make(std::move(how)));
-    // They tell each other every two seconds otherwise, and look at the servers every ten.
+    auto sentinel = common_options();
+    sentinel.requirepass = options_.sentinel_password;
+    sentinel.args = {"--sentinel"};
+    sentinel.config = config;
+    sentinels_.push_back(redis_server::make(std::move(sentinel)));
+    // By default they publish every two seconds, and poll the servers every ten.
     (void)sentinels_.back()->ask({"SENTINEL", "DEBUG", "PUBLISH-PERIOD", "100", "INFO-PERIOD", "200",
                                   "PING-PERIOD", "100", "ASK-PERIOD", "100"});
   }
 }
 
-bool sentinel_servers::all_know_all() {
-  return std::all_of(sentinels_.begin(), sentinels_.end(), [this](auto& one) {
-    auto const master = one->ask({"SENTINEL", "MASTER", name_});
+bool sentinel_servers::all_discovered() {
+  return std::all_of(sentinels_.begin(), sentinels_.end(), [this](auto& sentinel) {
+    auto const master = sentinel->ask({"SENTINEL", "MASTER", name_});
     return field(master, "num-slaves") == std::to_string(options_.replicas) &&
            field(master, "num-other-sentinels") == std::to_string(options_.sentinels - 1) &&
            field(master, "flags") == "master";
@@ -90,7 +91,7 @@ bool sentinel_servers::all_know_all() {
 
 std::string sentinel_servers::url() const {
   std::string hosts;
-  for (auto const& one : sentinels_) hosts += (hosts.empty() ? "" : ",") + one->address();
+  for (auto const& sentinel : sentinels_) hosts += (hosts.empty() ? "" : ",") + sentinel->address();
   auto const url = data_[0]->url_of_several("sentinel", hosts, "/" + name_);
   if (options_.sentinel_password.empty()) return url;
   return url + (options_.tls ? "&" : "?") + "sentinel_password=" + options_.sentinel_password;
@@ -104,42 +105,42 @@ std::uint16_t sentinel_servers::master_port_of(redis_server& sentinel) const {
 
 redis_server& sentinel_servers::master() {
   std::map<std::uint16_t, int> votes;
-  for (auto& one : sentinels_)
-    if (one->runs()) ++votes[master_port_of(*one)];
+  for (auto& sentinel : sentinels_)
+    if (sentinel->runs()) ++votes[master_port_of(*sentinel)];
   auto const most = std::max_element(votes.begin(), votes.end(),
                                      [](auto const& a, auto const& b) { return a.second < b.second; });
-  for (auto& one : data_)
-    if (most != votes.end() && one->port() == most->first) return *one;
+  for (auto& server : data_)
+    if (most != votes.end() && server->port() == most->first) return *server;
   throw std::runtime_error{"the sentinels name no master"};
 }
 
 redis_server& sentinel_servers::replica() {
-  auto const& now = master();
-  for (auto& one : data_)
-    if (one.get() != &now && one->runs()) return *one;
+  auto const& current_master = master();
+  for (auto& server : data_)
+    if (server.get() != &current_master && server->runs()) return *server;
   throw std::runtime_error{"no replica runs"};
 }
 
 bool sentinel_servers::wait_until_replicated() {
-  auto& from = master();
+  auto& source = master();
   return eventually([&] {
-    auto const offset = from.raw().info("replication", "master_repl_offset");
-    return std::all_of(data_.begin(), data_.end(), [&](auto& one) {
-      return one.get() == &from || !one->runs() ||
-             (one->raw().info("replication", "master_link_status") == "up" &&
-              one->raw().info("replication", "slave_repl_offset") == offset);
+    auto const offset = source.raw().info("replication", "master_repl_offset");
+    return std::all_of(data_.begin(), data_.end(), [&](auto& server) {
+      return server.get() == &source || !server->runs() ||
+             (server->raw().info("replication", "master_link_status") == "up" &&
+              server->raw().info("replication", "slave_repl_offset") == offset);
     });
   });
 }
 
 void sentinel_servers::failover() {
   auto const& old = master();
-  // Refused while no replica is known as good yet, or another failover is being finished.
+  // Refused while no replica is known to be good yet, or another failover is not finished.
   auto const begun = [&] {
     return master_port_of(*sentinels_[0]) != old.port() ||
            !sentinels_[0]->ask({"SENTINEL", "FAILOVER", name_}).is_error();
   };
-  // On a busy machine it gives up after some seconds: no replica says in time that it is the master.
+  // On a busy machine a failover gives up after some seconds: no replica reports in time to be the master.
   for (auto attempt = 0; attempt < 6; ++attempt) {
     if (!eventually(begun)) throw std::runtime_error{"the sentinel refuses to fail over"};
     if (wait_for_another_master(old, 8s)) return;
@@ -148,11 +149,12 @@ void sentinel_servers::failover() {
 }
 
 bool sentinel_servers::wait_for_another_master(redis_server const& old, std::chrono::milliseconds within) {
-  return came_within(within, [&] {
-    auto const& now = master();
-    return &now != &old && now.role() == "master" &&
-           std::all_of(sentinels_.begin(), sentinels_.end(),
-                       [&](auto& one) { return !one->runs() || master_port_of(*one) == now.port(); });
+  return true_within(within, [&] {
+    auto const& current_master = master();
+    return &current_master != &old && current_master.role() == "master" &&
+           std::all_of(sentinels_.begin(), sentinels_.end(), [&](auto& sentinel) {
+             return !sentinel->runs() || master_port_of(*sentinel) == current_master.port();
+           });
   });
 }
 

@@ -14,50 +14,50 @@ namespace holdfast::test {
 struct sentinel_options {
   int replicas = 2;
   int sentinels = 3;                            ///< a majority of them has to agree
-  std::chrono::milliseconds down_after{1'000};  ///< of silence, and the master counts as down
+  std::chrono::milliseconds down_after{1'000};  ///< a master that is silent for so long counts as down
   std::string password{};                       ///< of the servers with data
   std::string sentinel_password{};              ///< of the sentinels
   bool persistent = false;                      ///< the servers with data
-  std::vector<std::string> args{};              ///< more of the servers with data
+  std::vector<std::string> args{};              ///< more arguments of the servers with data
   bool tls = false;                             ///< all of them, also with each other
 };
 
-/// Started when the constructor returns: the replicas are in step, and all sentinels know them and each
-/// other. Dies with the thread that made it.
+/// Started when the constructor returns: the replicas are in sync, and all sentinels know the replicas and
+/// each other. Dies with the thread that made it.
 class sentinel_servers {
  public:
   explicit sentinel_servers(sentinel_options options = {});
 
   /// redis+sentinel://…, or rediss+sentinel://…, with all sentinels and all passwords.
   [[nodiscard]] std::string url() const;
-  [[nodiscard]] std::string const& name() const { return name_; }  ///< of the master, as the sentinels say
+  [[nodiscard]] std::string const& name() const { return name_; }  ///< of the master, in the sentinels
 
-  /// Those with data; number 0 is the master at first.
+  /// The servers with data; number 0 is the master at first.
   [[nodiscard]] std::size_t size() const { return data_.size(); }
   [[nodiscard]] redis_server& data(std::size_t number) { return *data_[number]; }
   [[nodiscard]] std::size_t sentinel_count() const { return sentinels_.size(); }
   [[nodiscard]] redis_server& sentinel(std::size_t number) { return *sentinels_[number]; }
 
-  /// The one that most sentinels call the master now.
+  /// The master according to most sentinels.
   [[nodiscard]] redis_server& master();
-  /// A replica of the moment that runs.
+  /// A running server that isn't the master.
   [[nodiscard]] redis_server& replica();
 
-  /// All replicas that run have what the master has; false when they hang.
+  /// All running replicas have the data of the master; false when they hang.
   [[nodiscard]] bool wait_until_replicated();
 
-  /// SENTINEL FAILOVER, with nobody dead: returns when the new master is one and all sentinels name it.
+  /// SENTINEL FAILOVER while all servers run: returns when the new master is one and all sentinels name it.
   void failover();
-  /// Waits until all sentinels that run name another master than `old`, and it takes writes.
+  /// Waits until all running sentinels name another master than `old`, and it accepts writes.
   [[nodiscard]] bool wait_for_another_master(redis_server const& old,
                                              std::chrono::milliseconds within = std::chrono::seconds{40});
 
  private:
-  /// What servers and sentinels have in common.
-  [[nodiscard]] server_options like_all() const;
+  /// The options of servers and sentinels alike.
+  [[nodiscard]] server_options common_options() const;
   void start_data();
   void start_sentinels();
-  [[nodiscard]] bool all_know_all();
+  [[nodiscard]] bool all_discovered();
   [[nodiscard]] std::uint16_t master_port_of(redis_server& sentinel) const;
 
   std::string name_ = "mymaster";

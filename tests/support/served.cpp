@@ -17,9 +17,9 @@
 namespace holdfast::test {
 namespace {
 
-topology chosen = topology::single;
+topology chosen_topology = topology::single;
 
-// Started by the first test that needs one, ended with the program.
+// Started by the first test that needs it, ended with the program.
 sentinel_servers& shared_sentinels() {
   static sentinel_servers all{{.down_after = 60s}};  // no master dies here, however busy the machine
   return all;
@@ -33,64 +33,67 @@ independent_servers& shared_masters() {
   return all;
 }
 
-/// The key that a command is about; empty when it is about none.
+/// The key of a command; empty if it has none.
 std::string key_of(std::vector<std::string> const& words) {
-  static std::set<std::string> const about_none{"ACL", "CLIENT", "CONFIG", "INFO", "PING", "PUBSUB", "TIME"};
-  if (words.size() < 2 || about_none.contains(words[0])) return {};
+  static std::set<std::string> const without_key{"ACL", "CLIENT", "CONFIG", "INFO", "PING", "PUBSUB", "TIME"};
+  if (words.size() < 2 || without_key.contains(words[0])) return {};
   if (words[0] == "EVAL") return words.at(2) == "0" ? std::string{} : words.at(3);
   return words[1];
 }
 
-bool same(raw_reply const& a, raw_reply const& b) {
+bool same_reply(raw_reply const& a, raw_reply const& b) {
   return a.what == b.what && a.integer == b.integer && a.text == b.text &&
-         std::equal(a.elements.begin(), a.elements.end(), b.elements.begin(), b.elements.end(), same);
+         std::equal(a.elements.begin(), a.elements.end(), b.elements.begin(), b.elements.end(), same_reply);
 }
 
 }  // namespace
 
-topology topology_under_test() { return chosen; }
+topology topology_under_test() { return chosen_topology; }
 
 void choose_topology(int& argc, char** argv) {
   static std::map<std::string, topology> const names{
       {"sentinel", topology::sentinel}, {"cluster", topology::cluster}, {"quorum", topology::quorum}};
   constexpr std::string_view option = "--on=";
-  for (auto at = 1; at < argc; ++at) {
-    auto const word = std::string_view{argv[at]};
+  for (auto position = 1; position < argc; ++position) {
+    auto const word = std::string_view{argv[position]};
     if (!word.starts_with(option)) continue;
     auto const known = names.find(std::string{word.substr(option.size())});
     if (known == names.end()) {
-      std::fprintf(stderr, "%s: sentinel, cluster or quorum\n", argv[at]);
+      std::fprintf(stderr, "%s: sentinel, cluster or quorum\n", argv[position]);
       std::exit(2);
     }
-    chosen = known->second;
-    std::copy(argv + at + 1, argv + argc + 1, argv + at);
+    chosen_topology = known->second;
+    std::copy(argv + position + 1, argv + argc + 1, argv + position);
     --argc;
     return;
   }
 }
 
-raw_servers::raw_servers(topology what, std::vector<redis_server*> masters, redis_server& home)
-    : raw_redis{home.raw()}, what_{what}, masters_{std::move(masters)} {
-  for (auto const* one : masters_) clients_.push_back(one->raw());
+raw_servers::raw_servers(topology deployment, std::vector<redis_server*> masters, redis_server& home)
+    : raw_redis{home.raw()}, deployment_{deployment}, masters_{std::move(masters)} {
+  for (auto const* master : masters_) clients_.push_back(master->raw());
 }
 
 raw_reply raw_servers::command(std::vector<std::string> const& words) {
-  if (what_ == topology::quorum) return words[0] == "KEYS" ? keys_when_settled(words) : from_most(words);
-  if (what_ == topology::cluster) {
-    if (words[0] == "KEYS") return keys_of_all(words);
-    if (words[0] == "FLUSHALL") return from_most(words);
-    if (auto const key = key_of(words); !key.empty()) return at(cluster_servers::slot_of(key)).command(words);
+  if (deployment_ == topology::quorum)
+    return words[0] == "KEYS" ? settled_keys(words) : majority_reply(words);
+  if (deployment_ == topology::cluster) {
+    if (words[0] == "KEYS") return keys_of_all_masters(words);
+    if (words[0] == "FLUSHALL") return majority_reply(words);
+    if (auto const key = key_of(words); !key.empty())
+      return client_of(cluster_servers::slot_of(key)).command(words);
   }
   return raw_redis::command(words);
 }
 
 void raw_servers::pipeline(std::vector<std::vector<std::string>> const& commands) {
-  if (what_ == topology::single || what_ == topology::sentinel) return raw_redis::pipeline(commands);
+  if (deployment_ == topology::single || deployment_ == topology::sentinel)
+    return raw_redis::pipeline(commands);
   for (auto const& words : commands) command(words);
 }
 
-raw_redis& raw_servers::at(std::uint16_t slot) {
-  auto const [known, is_new] = place_of_.try_emplace(slot);
+raw_redis& raw_servers::client_of(std::uint16_t slot) {
+  auto const [known, is_new] = index_of_slot_.try_emplace(slot);
   if (is_new) {
     auto const& server = shared_cluster().master_of(slot);
     auto const found = std::find(masters_.begin(), masters_.end(), &server);
@@ -100,17 +103,17 @@ raw_redis& raw_servers::at(std::uint16_t slot) {
   return clients_[known->second];
 }
 
-raw_reply raw_servers::from_most(std::vector<std::string> const& words) {
+raw_reply raw_servers::majority_reply(std::vector<std::string> const& words) {
   std::vector<raw_reply> replies;
-  for (auto& one : clients_) replies.push_back(one.command(words));
-  // What all say in their own words, such as how long a key lives, is in the middle of what they say.
+  for (auto& client : clients_) replies.push_back(client.command(words));
+  // Where all replies differ, as a PTTL does, the median counts.
   std::sort(replies.begin(), replies.end(),
             [](auto const& a, auto const& b) { return a.integer < b.integer; });
   auto best = replies.size() / 2;
   std::ptrdiff_t votes = 1;
   for (std::size_t i = 0; i < replies.size(); ++i) {
     auto const alike = std::count_if(replies.begin(), replies.end(),
-                                     [&](auto const& other) { return same(replies[i], other); });
+                                     [&](auto const& other) { return same_reply(replies[i], other); });
     if (alike <= votes) continue;
     best = i;
     votes = alike;
@@ -118,35 +121,35 @@ raw_reply raw_servers::from_most(std::vector<std::string> const& words) {
   return std::move(replies[best]);
 }
 
-raw_reply raw_servers::keys_of_all(std::vector<std::string> const& words) {
+raw_reply raw_servers::keys_of_all_masters(std::vector<std::string> const& words) {
   raw_reply all{.what = raw_reply::kind::array};
-  for (auto& one : clients_) {
-    auto reply = one.command(words);
+  for (auto& client : clients_) {
+    auto reply = client.command(words);
     std::move(reply.elements.begin(), reply.elements.end(), std::back_inserter(all.elements));
   }
   return all;
 }
 
-// Nobody waits for the last nodes of a vote, so what they still have to do takes a moment.
-raw_reply raw_servers::keys_when_settled(std::vector<std::string> const& words) {
+// An acquisition or release doesn't wait for the last nodes of a vote, which carry it out a moment later.
+raw_reply raw_servers::settled_keys(std::vector<std::string> const& words) {
   raw_reply all;
-  (void)came_within(5s, [&] {
+  (void)true_within(5s, [&] {
     std::map<std::string, std::size_t> found;
-    all = keys_of_all(words);
+    all = keys_of_all_masters(words);
     for (auto const& key : all.elements) ++found[key.text];
     return std::all_of(found.begin(), found.end(),
                        [&](auto const& key) { return key.second == clients_.size(); });
   });
-  std::set<std::string> seen;
-  std::erase_if(all.elements, [&](auto const& key) { return !seen.insert(key.text).second; });
+  std::set<std::string> distinct;
+  std::erase_if(all.elements, [&](auto const& key) { return !distinct.insert(key.text).second; });
   return all;
 }
 
 std::int64_t raw_servers::listeners(std::string const& channel) {
   std::int64_t count = 0;
-  for (auto& one : clients_) {
-    for (auto const* const how : {"NUMSUB", "SHARDNUMSUB"}) {
-      auto const reply = one.command({"PUBSUB", how, channel});
+  for (auto& client : clients_) {
+    for (auto const* const subcommand : {"NUMSUB", "SHARDNUMSUB"}) {
+      auto const reply = client.command({"PUBSUB", subcommand, channel});
       if (reply.elements.size() == 2) count += reply.elements[1].integer;
     }
   }
@@ -154,17 +157,17 @@ std::int64_t raw_servers::listeners(std::string const& channel) {
 }
 
 void raw_servers::publish(std::string const& channel, std::string const& message) {
-  if (what_ == topology::cluster && channel.find('{') != std::string::npos)
-    at(cluster_servers::slot_of(channel)).command({"SPUBLISH", channel, message});
+  if (deployment_ == topology::cluster && channel.find('{') != std::string::npos)
+    client_of(cluster_servers::slot_of(channel)).command({"SPUBLISH", channel, message});
   else
     command({"PUBLISH", channel, message});
 }
 
 served::served() {
-  switch (chosen) {
+  switch (chosen_topology) {
     case topology::single:
-      own_ = std::make_unique<redis_server>();
-      masters_ = {own_.get()};
+      own_server_ = std::make_unique<redis_server>();
+      masters_ = {own_server_.get()};
       break;
     case topology::sentinel:
       masters_ = {&shared_sentinels().master()};
@@ -174,14 +177,14 @@ served::served() {
       masters_ = shared_cluster().masters();
       break;
     case topology::quorum:
-      for (auto const& one : shared_masters()) masters_.push_back(one.get());
+      for (auto const& master : shared_masters()) masters_.push_back(master.get());
       break;
   }
   if (home_ == nullptr) home_ = masters_.front();
-  if (own_) return;
-  // What the tests before left.
-  for (auto const* one : masters_) {
-    auto raw = one->raw();
+  if (own_server_) return;
+  // Clear what earlier tests left.
+  for (auto const* master : masters_) {
+    auto raw = master->raw();
     raw.command({"ACL", "SETUSER", "default", "on", "nopass", "+@all", "~*", "&*"});
     raw.command({"FLUSHALL"});
     raw.command({"CONFIG", "RESETSTAT"});
@@ -190,7 +193,7 @@ served::served() {
 }
 
 std::string served::url() const {
-  switch (chosen) {
+  switch (chosen_topology) {
     case topology::sentinel:
       return shared_sentinels().url();
     case topology::cluster:
@@ -200,14 +203,14 @@ std::string served::url() const {
     case topology::single:
       break;
   }
-  return own_->url();
+  return own_server_->url();
 }
 
-raw_servers served::raw() const { return raw_servers{chosen, masters_, *home_}; }
+raw_servers served::raw() const { return raw_servers{chosen_topology, masters_, *home_}; }
 
-redis_server& served::only() const {
-  if (!own_) throw std::logic_error{"a test of one server, where there are several"};
-  return *own_;
+redis_server& served::only_server() const {
+  if (!own_server_) throw std::logic_error{"a test of one server, where there are several"};
+  return *own_server_;
 }
 
 }  // namespace holdfast::test

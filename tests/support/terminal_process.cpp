@@ -46,18 +46,18 @@ std::string const& terminal_process::shown() {
   std::array<char, 4096> buffer{};
   for (;;) {
     auto const size = read(terminal_, buffer.data(), buffer.size());
-    if (size <= 0) return shown_;
-    shown_.append(buffer.data(), static_cast<std::size_t>(size));
+    if (size <= 0) return output_;
+    output_.append(buffer.data(), static_cast<std::size_t>(size));
   }
 }
 
 int terminal_process::wait(std::chrono::nanoseconds within) {
   int status = 0;
   bool const ended = eventually(within, [&] {
-    (void)shown();  // a full terminal would hold it up
+    (void)shown();  // a full terminal would block the program
     return waitpid(pid_, &status, WNOHANG) == pid_;
   });
-  if (!ended) throw std::runtime_error{"the program did not end in time; it has shown: " + shown_};
+  if (!ended) throw std::runtime_error{"the program did not end in time; it has shown: " + output_};
   pid_ = -1;
   return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }

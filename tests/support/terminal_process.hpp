@@ -1,4 +1,4 @@
-/// A program run by a test on a terminal of its own: typed to, and what it shows read.
+/// A program that a test runs on a terminal of its own: the test types into it and reads its output.
 #pragma once
 
 #include "support/process.hpp"
@@ -11,8 +11,8 @@
 
 namespace holdfast::test {
 
-/// Its three standard files are the terminal, which echoes. It ends with its terminal, at the latest when the
-/// object goes.
+/// Its three standard files are the terminal, which echoes. The program ends with its terminal, at the latest
+/// when the object is destroyed.
 class terminal_process {
  public:
   explicit terminal_process(words const& command);
@@ -21,15 +21,15 @@ class terminal_process {
   terminal_process& operator=(terminal_process const&) = delete;
 
   void type(std::string const& text) const;
-  /// All that it has shown so far.
+  /// All output so far.
   [[nodiscard]] std::string const& shown();
-  /// Its exit code, or 128 + the signal that ended it; throws when it is late.
+  /// Its exit code, or 128 + the signal that ended it; throws if it doesn't end in time.
   int wait(std::chrono::nanoseconds within = std::chrono::seconds{40});
 
  private:
   pid_t pid_ = -1;
   int terminal_ = -1;
-  std::string shown_{};
+  std::string output_{};
 };
 
 }  // namespace holdfast::test

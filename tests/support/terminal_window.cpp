@@ -16,7 +16,7 @@
 
 namespace holdfast::test {
 
-terminal_window::terminal_window(words const& command, environment const& extra, size const first) {
+terminal_window::terminal_window(words const& command, environment const& extra, size const initial_size) {
   master_ = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
   if (master_ < 0 || grantpt(master_) != 0 || unlockpt(master_) != 0) {
     throw std::runtime_error{"no pseudo-terminal"};
@@ -25,7 +25,7 @@ terminal_window::terminal_window(words const& command, environment const& extra,
   if (slave_ < 0) throw std::runtime_error{"no pseudo-terminal"};
   first_modes_ = modes();
   fcntl(master_, F_SETFL, O_NONBLOCK);
-  resize(first);
+  resize(initial_size);
   auto arguments = command;
   auto variables = extra;
   variables.try_emplace("TERM", "xterm");
@@ -63,9 +63,9 @@ void terminal_window::type(std::string_view const keys) const {
   }
 }
 
-void terminal_window::resize(size const to) const {
-  winsize const now{.ws_row = to.lines, .ws_col = to.columns, .ws_xpixel = 0, .ws_ypixel = 0};
-  ioctl(master_, TIOCSWINSZ, &now);
+void terminal_window::resize(size const new_size) const {
+  winsize const fields{.ws_row = new_size.lines, .ws_col = new_size.columns, .ws_xpixel = 0, .ws_ypixel = 0};
+  ioctl(master_, TIOCSWINSZ, &fields);
 }
 
 void terminal_window::hang_up() {
@@ -77,19 +77,19 @@ void terminal_window::hang_up() {
 std::string const& terminal_window::seen() {
   std::array<char, 4096> buffer{};
   for (;;) {
-    auto const got = master_ < 0 ? -1 : read(master_, buffer.data(), buffer.size());
-    if (got <= 0) return seen_;
-    seen_.append(buffer.data(), static_cast<std::size_t>(got));
+    auto const size_read = master_ < 0 ? -1 : read(master_, buffer.data(), buffer.size());
+    if (size_read <= 0) return output_;
+    output_.append(buffer.data(), static_cast<std::size_t>(size_read));
   }
 }
 
 bool terminal_window::shows(std::string_view const text, std::chrono::nanoseconds const within) {
-  return came_within(within, [&] { return seen().find(text) != std::string::npos; });
+  return true_within(within, [&] { return seen().find(text) != std::string::npos; });
 }
 
 void terminal_window::forget() {
   static_cast<void>(seen());
-  seen_.clear();
+  output_.clear();
 }
 
 std::optional<int> terminal_window::exit_code() {
@@ -101,24 +101,24 @@ std::optional<int> terminal_window::exit_code() {
 }
 
 int terminal_window::wait(std::chrono::nanoseconds const within) {
-  // Who doesn't read keeps the writer waiting.
-  auto const over = eventually(within, [this] {
+  // A full terminal would block the program.
+  auto const ended = eventually(within, [this] {
     static_cast<void>(seen());
     return exit_code().has_value();
   });
-  if (!over) throw std::runtime_error{"a process did not end in time; it wrote: " + seen_};
+  if (!ended) throw std::runtime_error{"a process did not end in time; it wrote: " + output_};
   static_cast<void>(seen());
   return *code_;
 }
 
 std::string terminal_window::modes() const {
-  termios now{};
-  tcgetattr(slave_, &now);
+  termios settings{};
+  tcgetattr(slave_, &settings);
   std::string text;
-  for (auto const flags : {now.c_iflag, now.c_oflag, now.c_cflag, now.c_lflag}) {
+  for (auto const flags : {settings.c_iflag, settings.c_oflag, settings.c_cflag, settings.c_lflag}) {
     text += std::to_string(flags) + ' ';
   }
-  for (auto const one : now.c_cc) text += std::to_string(one) + ' ';
+  for (auto const key : settings.c_cc) text += std::to_string(key) + ' ';
   return text;
 }
 

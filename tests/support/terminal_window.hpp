@@ -1,4 +1,4 @@
-/// A program in a terminal of its own: a pty that a test looks at, types into, and resizes.
+/// A program in a terminal of its own: a test reads the pty, types into it, and resizes it.
 #pragma once
 
 #include "process.hpp"
@@ -20,28 +20,28 @@ class terminal_window {
     std::uint16_t lines = 24;
   };
 
-  terminal_window(words const& command, environment const& extra, size first);
+  terminal_window(words const& command, environment const& extra, size initial_size);
   ~terminal_window();  ///< SIGKILL if it still runs
   terminal_window(terminal_window const&) = delete;
   terminal_window& operator=(terminal_window const&) = delete;
 
   void signal(int number) const;
   void type(std::string_view keys) const;
-  void resize(size to) const;
-  void hang_up();  ///< the window is closed: the terminal is gone
+  void resize(size new_size) const;
+  void hang_up();  ///< closes the terminal, as when its window is closed
 
-  /// All that was written to it since the start, or forget(), with the control sequences.
+  /// All output since the start or forget(), with the control sequences.
   [[nodiscard]] std::string const& seen();
   /// Waits until `text` was written.
   [[nodiscard]] bool shows(std::string_view text, std::chrono::nanoseconds within = std::chrono::seconds{20});
   void forget();
 
-  /// Its exit code, or 128 + the signal that ended it; throws when it is late.
+  /// Its exit code, or 128 + the signal that ended it; throws if it doesn't end in time.
   int wait(std::chrono::nanoseconds within = std::chrono::seconds{40});
 
-  /// How the terminal is set, as text for comparison.
+  /// The settings of the terminal, as text for comparison.
   [[nodiscard]] std::string modes() const;
-  /// How it was set before the program started.
+  /// The settings before the program started.
   [[nodiscard]] std::string const& first_modes() const noexcept { return first_modes_; }
 
  private:
@@ -51,7 +51,7 @@ class terminal_window {
   int slave_ = -1;
   pid_t pid_ = -1;
   std::string first_modes_{};
-  std::string seen_{};
+  std::string output_{};
   std::optional<int> code_{};
 };
 

@@ -1,4 +1,4 @@
-/// Clients that take a server for gone only when it hangs.
+/// Clients that regard a server as unreachable only when it hangs.
 #pragma once
 
 #include <holdfast/options.hpp>
@@ -7,14 +7,14 @@
 
 namespace holdfast::test {
 
-/// The same options, unless they say otherwise with time-outs that no machine exceeds: the two seconds that
-/// are the default may pass while a busy one runs others, and then requests are sent again or fail. For tests
-/// in which no server is silent.
-[[nodiscard]] inline client_options unhurried(client_options options = {}) {
-  client_options const usual;
+/// The same options, with default time-outs replaced by ones that no machine exceeds. The default of two
+/// seconds may pass while a busy machine runs other processes, and requests are then sent again or fail. For
+/// tests in which no server is silent.
+[[nodiscard]] inline client_options with_long_timeouts(client_options options = {}) {
+  client_options const defaults;
   constexpr std::chrono::seconds long_enough{20};
-  if (options.connect_timeout == usual.connect_timeout) options.connect_timeout = long_enough;
-  if (options.reply_timeout == usual.reply_timeout) options.reply_timeout = long_enough;
+  if (options.connect_timeout == defaults.connect_timeout) options.connect_timeout = long_enough;
+  if (options.reply_timeout == defaults.reply_timeout) options.reply_timeout = long_enough;
   return options;
 }
 

@@ -39,26 +39,26 @@ void write_line(int fd, std::string line) {
 
 void answer(std::string const& line) { write_line(STDOUT_FILENO, line); }
 
-// Static, as in a program that keeps its locks in global objects: exit() destroys them, quit doesn't get to.
+// Static, as in a program that keeps its locks in global objects: exit() destroys them, quit doesn't.
 std::unique_ptr<client> redis;
 std::unique_ptr<any_lock> lock;
-std::unique_ptr<recursive_mutex> of_thread;
-std::function<std::unique_ptr<recursive_mutex>()> make_of_thread;
-std::function<std::unique_ptr<any_lock>(client&)> make_lock_of;
-std::function<client*()> make_client_again;
-lease held;
+std::unique_ptr<recursive_mutex> thread_lock;
+std::function<std::unique_ptr<recursive_mutex>()> make_thread_lock;
+std::function<std::unique_ptr<any_lock>(client&)> make_lock_for;
+std::function<client*()> make_client;
+lease session_lease;
 
 void connect(std::string const& url, std::string const& title, std::string const& name,
              std::string const& ttl) {
-  auto const& what = subject_titled(title);
-  make_client_again = [&what, url] {
-    return new client{url, client_options{.name = "worker", .wake = what.wake}};
+  auto const& kind = subject_titled(title);
+  make_client = [&kind, url] { return new client{url, client_options{.name = "worker", .wake = kind.wake}}; };
+  redis.reset(make_client());
+  make_lock_for = [&kind, name, ttl = number(ttl)](client& lock_client) {
+    return kind.make(lock_client, name, {.ttl = ttl});
   };
-  redis.reset(make_client_again());
-  make_lock_of = [&what, name, ttl = number(ttl)](client& of) { return what.make(of, name, {.ttl = ttl}); };
-  lock = make_lock_of(*redis);
-  // Not on a client that has only one kind of lock.
-  make_of_thread = [name, ttl = number(ttl)] {
+  lock = make_lock_for(*redis);
+  // Made when it is needed: some clients have only one kind of lock.
+  make_thread_lock = [name, ttl = number(ttl)] {
     return std::make_unique<recursive_mutex>(*redis, name, lock_options{.ttl = ttl});
   };
 }
@@ -67,14 +67,14 @@ void spin() {
   auto last_valid = std::int64_t{0};
   for (;;) {
     auto const now = boot_now();
-    if (!held.valid()) break;
+    if (!session_lease.valid()) break;
     last_valid = now;
   }
-  answer("ended " + std::to_string(last_valid) + " " + code_word(held.lost_because()) + " " +
-         (held.lost().stop_requested() ? "told" : "untold"));
+  answer("ended " + std::to_string(last_valid) + " " + code_word(session_lease.lost_because()) + " " +
+         (session_lease.lost().stop_requested() ? "told" : "untold"));
 }
 
-/// A child that ends as most programs do, with all that exit() sets off.
+/// The child ends as most programs do, by exit().
 std::string exit_of_forked_child() {
   auto const child = ::fork();
   if (child == 0) std::exit(0);
@@ -83,18 +83,18 @@ std::string exit_of_forked_child() {
   return std::to_string(WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status));
 }
 
-/// No thread can be started any more, or they can again. The superuser, whom no limit stops, becomes nobody.
-bool limit_threads(bool none) {
+/// Forbids new threads, or allows them again. No limit applies to the superuser, so it becomes user nobody.
+bool limit_threads(bool forbid) {
   constexpr auto nobody = 65534;
-  if (none && ::geteuid() == 0 && ::setresuid(nobody, nobody, nobody) != 0) return false;
-  ::prctl(PR_SET_DUMPABLE, 1);  // or LeakSanitizer may not look at it
+  if (forbid && ::geteuid() == 0 && ::setresuid(nobody, nobody, nobody) != 0) return false;
+  ::prctl(PR_SET_DUMPABLE, 1);  // or LeakSanitizer may not inspect it
   rlimit limit{};
   ::getrlimit(RLIMIT_NPROC, &limit);
-  limit.rlim_cur = none ? 0 : limit.rlim_max;
+  limit.rlim_cur = forbid ? 0 : limit.rlim_max;
   return ::setrlimit(RLIMIT_NPROC, &limit) == 0;
 }
 
-/// How an asynchronous acquisition begins, and how often it calls if it doesn't.
+/// Whether an asynchronous acquisition begins; if it doesn't, how often it called the handler.
 std::string begin_async() {
   auto const calls = std::make_shared<std::atomic<int>>(0);
   try {
@@ -111,96 +111,97 @@ bool signals_are_open() {
   return ::sigismember(&blocked, SIGTERM) == 0;
 }
 
-/// What nobody destroys, also not at exit(), where LeakSanitizer looks for it.
+/// Keeps an object that is never destroyed, not even at exit(); LeakSanitizer finds it referenced.
 template <class T>
-T& for_good(T* what) {
+T& keep_forever(T* object) {
   static auto& all = *new std::vector<void const*>;
-  all.push_back(what);
-  return *what;
+  all.push_back(object);
+  return *object;
 }
 
-/// Another thread, for as long as the process lives, with a lock that exit() doesn't destroy under it.
+/// Starts a thread that lives as long as the process, with a lock that exit() doesn't destroy.
 template <class Work>
-void start_thread(client& with, Work work) {
-  std::thread{[work, &own = for_good(make_lock_of(with).release())] {
-    work(own);
+void start_thread(client& lock_client, Work work) {
+  std::thread{[work, &own_lock = keep_forever(make_lock_for(lock_client).release())] {
+    work(own_lock);
     ::pause();
   }}.detach();
 }
 
-/// Says when it has got the lock, if it ever does.
-void wait_in_another_thread(client& with) {
-  start_thread(with, [](any_lock& own) {
-    auto const mine = own.acquire();
+/// The thread writes "entered" when it has acquired the lock.
+void wait_in_another_thread(client& lock_client) {
+  start_thread(lock_client, [](any_lock& own_lock) {
+    auto const acquired = own_lock.acquire();
     answer("entered");
     ::pause();
   });
-  while (with.stats().waiting_now == 0) std::this_thread::yield();
+  while (lock_client.stats().waiting_now == 0) std::this_thread::yield();
 }
 
-/// In one that the client's own thread runs.
-void in_a_callback(std::function<void()> f) {
-  auto& of_nobody = for_good(new mutex{*redis, "of nobody"});
-  of_nobody.async_acquire([f = std::move(f)](std::optional<lease>, std::exception_ptr const&) { f(); });
+/// Runs `f` in a callback, in the client's own thread.
+void run_in_callback(std::function<void()> f) {
+  auto& unused_lock = keep_forever(new mutex{*redis, "of nobody"});
+  unused_lock.async_acquire([f = std::move(f)](std::optional<lease>, std::exception_ptr const&) { f(); });
 }
 
-void wait_in_a_callback() {
+void wait_in_callback() {
   auto const begun = std::make_shared<std::atomic<bool>>(false);
-  in_a_callback([begun, &own = for_good(make_lock_of(*redis).release())] {
+  run_in_callback([begun, &own_lock = keep_forever(make_lock_for(*redis).release())] {
     *begun = true;
-    auto const mine = own.acquire();
+    auto const acquired = own_lock.acquire();
     answer("entered");
   });
   while (!*begun || redis->stats().waiting_now == 0) std::this_thread::yield();
 }
 
-/// Each with a connection and a lease of its own, which nobody destroys.
-void hold_by_clients(int how_many) {
-  for (auto i = 0; i < how_many; ++i) {
-    auto& one = for_good(new mutex{for_good(make_client_again()), "of client " + std::to_string(i)});
-    for_good(new lease{one.acquire()});
+/// Each client has its own connection and lease; none is destroyed.
+void hold_by_clients(int count) {
+  for (auto i = 0; i < count; ++i) {
+    auto& client_lock =
+        keep_forever(new mutex{keep_forever(make_client()), "of client " + std::to_string(i)});
+    keep_forever(new lease{client_lock.acquire()});
   }
 }
 
-/// Takes the lock and gives it back, over and over, with a client that nobody destroys.
+/// Acquires and releases the lock in a loop, by a client that is never destroyed.
 void cycle_in_another_thread() {
-  auto& own_client = for_good(make_client_again());
-  start_thread(own_client, [](any_lock& own) {
-    for (;;) own.acquire().release();
+  auto& own_client = keep_forever(make_client());
+  start_thread(own_client, [](any_lock& own_lock) {
+    for (;;) own_lock.acquire().release();
   });
   while (own_client.stats().acquired < 3) std::this_thread::yield();
 }
 
-/// Of a counter in Redis, with two commands, unguarded but for the lock.
+/// Increments a counter in Redis with two commands, which only the lock makes atomic.
 void increment(std::string const& socket, std::string const& counter, int times) {
   raw_redis raw{socket};
   for (; times > 0; --times) {
-    auto const mine = lock->acquire();
+    auto const acquired = lock->acquire();
     auto const next = std::stoll(raw.get(counter).value_or("0")) + 1;
     raw.command({"SET", counter, std::to_string(next)});
   }
 }
 
-void obey(std::string const& line) {
+void run_command(std::string const& line) {
   if (line == "acquire") {
-    held = lock->acquire();
-    answer("held " + std::to_string(held.token()));
+    session_lease = lock->acquire();
+    answer("held " + std::to_string(session_lease.token()));
   } else if (line.rfind("try ", 0) == 0) {
-    auto got = lock->try_acquire_for(number(line.substr(4)));
-    if (got) held = std::move(*got);
-    answer(got ? "held " + std::to_string(held.token()) : "busy");
+    auto acquired = lock->try_acquire_for(number(line.substr(4)));
+    if (acquired) session_lease = std::move(*acquired);
+    answer(acquired ? "held " + std::to_string(session_lease.token()) : "busy");
   } else if (line == "lock") {
-    if (!of_thread) of_thread = make_of_thread();
-    of_thread->lock();
+    if (!thread_lock) thread_lock = make_thread_lock();
+    thread_lock->lock();
     answer("locked");
   } else if (line == "wait") {
     wait_in_another_thread(*redis);
     answer("waiting");
   } else if (line == "wait elsewhere") {
-    wait_in_another_thread(*make_client_again());
+    wait_in_another_thread(*make_client());
     answer("waiting");
   } else if (line == "wait in a callback") {
-    wait_in_a_callback();
+    wait_in_callback();
     answer("waiting");
   } else if (line.rfind("clients ", 0) == 0) {
     hold_by_clients(std::stoi(line.substr(8)));
@@ -211,7 +212,7 @@ void obey(std::string const& line) {
   } else if (line == "fork") {
     answer("ended " + exit_of_forked_child());
   } else if (line == "release") {
-    answer("ended " + code_word(held.release()));
+    answer("ended " + code_word(session_lease.release()));
   } else if (line.rfind("increment ", 0) == 0) {
     std::istringstream words{line.substr(10)};
     std::string socket;
@@ -221,7 +222,8 @@ void obey(std::string const& line) {
     increment(socket, counter, times);
     answer("ok");
   } else if (line == "status") {
-    answer(std::string{held.valid() ? "valid " : "invalid "} + code_word(held.lost_because()));
+    answer(std::string{session_lease.valid() ? "valid " : "invalid "} +
+           code_word(session_lease.lost_because()));
   } else if (line == "no threads" || line == "threads") {
     answer(limit_threads(line == "no threads") ? "ok" : "refused");
   } else if (line == "async") {
@@ -233,7 +235,7 @@ void obey(std::string const& line) {
   } else if (line == "exit") {
     std::exit(0);
   } else if (line == "exit in a callback") {
-    in_a_callback([] { std::exit(0); });
+    run_in_callback([] { std::exit(0); });
     for (;;) ::pause();
   } else if (line == "quit") {
     ::_exit(0);
@@ -246,7 +248,7 @@ int session(std::vector<std::string> const& words) {
   connect(words.at(0), words.at(1), words.at(2), words.at(3));
   for (std::string line; std::getline(std::cin, line);) {
     try {
-      obey(line);
+      run_command(line);
     } catch (std::exception const& e) {
       answer(std::string{"error "} + e.what());
     }
@@ -271,28 +273,28 @@ int loop(std::vector<std::string> const& words) {
   auto const& counter = words.at(7);
   auto taken = 0;
   while (boot_now() < end || taken < 2) {
-    auto mine = lease{};
+    auto held_lease = lease{};
     try {
-      auto got = lock->try_acquire_for(1s);
-      if (!got) continue;
-      mine = std::move(*got);
+      auto acquired = lock->try_acquire_for(1s);
+      if (!acquired) continue;
+      held_lease = std::move(*acquired);
     } catch (error const& e) {
       if (e.code() != errc::unreachable && e.code() != errc::refused) throw;
       continue;
     }
     auto const from = boot_now();
-    if (!mine.valid()) continue;
+    if (!held_lease.valid()) continue;
     if (counter != "-") increment(counter);
     auto to = from;
     for (auto now = from;; now = boot_now()) {
-      if (!mine.valid()) break;
+      if (!held_lease.valid()) break;
       to = now;
       if (now - from >= hold) break;
     }
     ++taken;
-    write_line(history, std::to_string(from) + " " + std::to_string(to) + " " + std::to_string(mine.token()) +
-                            " " + std::to_string(::getpid()));
-    mine.release();
+    write_line(history, std::to_string(from) + " " + std::to_string(to) + " " +
+                            std::to_string(held_lease.token()) + " " + std::to_string(::getpid()));
+    held_lease.release();
   }
   answer("taken " + std::to_string(taken));
   return 0;
@@ -305,7 +307,7 @@ std::vector<std::string> with_mark(std::vector<std::string> words) {
 
 }  // namespace
 
-void become_worker_if_asked(int argc, char** argv) {
+void run_worker_if_requested(int argc, char** argv) {
   if (argc < 3 || std::strcmp(argv[1], mark) != 0) return;
   std::vector<std::string> const words{argv + 3, argv + argc};
   try {

@@ -1,4 +1,4 @@
-/// Holders and waiters in real processes, to be killed and frozen: the test program itself, started again.
+/// Holders and waiters in real processes, which tests kill and freeze: the test program, started again.
 #pragma once
 
 #include "line_process.hpp"
@@ -9,11 +9,11 @@
 
 namespace holdfast::test {
 
-/// To be called first thing in main(). Runs the worker and exits when this process was started as one; see
-/// worker.cpp for what it understands.
-void become_worker_if_asked(int argc, char** argv);
+/// To be called first in main(). If this process was started as a worker, runs the worker and exits; see
+/// worker.cpp for its commands.
+void run_worker_if_requested(int argc, char** argv);
 
-/// What a worker writes of how a release or lease ended: a number, since the texts are for people.
+/// A worker writes the outcome of a release or lease as a number, since the texts are for people.
 template <class Outcome>
 [[nodiscard]] std::string code_word(Outcome outcome) {
   return std::to_string(static_cast<int>(outcome));
@@ -23,16 +23,16 @@ class worker : public line_process {
  public:
   /// Waits for commands: acquire, try MS, lock, release, status, increment SOCKET COUNTER TIMES, spin, wait,
   /// wait elsewhere, wait in a callback, cycle, clients N, fork, no threads, threads, async, signals, exit,
-  /// exit in a callback, quit. Each but the last three answers with one line. `lock` is that of a
-  /// recursive_mutex, by the main thread. `increment` is of a counter in Redis, and each time under the lock.
-  /// `wait` and `cycle` start another thread, which waits for the lock (elsewhere: by another client) and
-  /// says "entered" when it has it, or takes it and gives it back for ever. `clients` each take a lock of
-  /// another name.
+  /// exit in a callback, quit. Each but the last three replies with one line. `lock` locks a
+  /// recursive_mutex in the main thread. `increment` increments a counter in Redis, each time under the lock.
+  /// `wait` starts a thread that waits for the lock (elsewhere: by another client) and writes "entered" when
+  /// it has acquired it. `cycle` starts a thread that acquires and releases the lock without end. `clients`
+  /// each acquire a lock of a different name.
   static worker session(std::string const& url, std::string const& subject, std::string const& name,
                         std::chrono::milliseconds ttl);
-  /// Takes, holds and releases over and over, twice at least, until `time` is over, and writes each lease to
-  /// `history` (see judge.hpp). With a `counter` file: increments the number in it, unguarded but for the
-  /// lock.
+  /// Acquires, holds and releases in a loop, at least twice, until `time` is over, and writes each lease to
+  /// `history` (see judge.hpp). With a `counter` file: increments the number in it, which only the lock makes
+  /// atomic.
   static worker loop(std::string const& url, std::string const& subject, std::string const& name,
                      std::chrono::milliseconds ttl, std::chrono::milliseconds time,
                      std::chrono::microseconds hold, std::string const& history,

@@ -48,9 +48,9 @@ TEST_F(past_acquisitions, gives_releases_once_and_in_their_order) {
   EXPECT_EQ(taken(), (std::vector<std::uint64_t>{3, 1, 2}));
   EXPECT_TRUE(taken().empty());
   release(4);
-  auto const again = past_.take_releases(start);
-  ASSERT_EQ(again.size(), 1u);
-  EXPECT_EQ(again.front().name, "lock 4");
+  auto const second_batch = past_.take_releases(start);
+  ASSERT_EQ(second_batch.size(), 1u);
+  EXPECT_EQ(second_batch.front().name, "lock 4");
 }
 
 TEST_F(past_acquisitions, gives_the_latest_releases_when_there_were_too_many) {

@@ -25,7 +25,7 @@ std::vector<std::string> hosts_of(deployment_url const& url) {
 }
 
 /// The message of the error of parse_deployment_url; empty when it accepts the URL.
-std::string complaint(std::string const& url) {
+std::string deployment_error(std::string const& url) {
   try {
     (void)parse_deployment_url(url);
   } catch (holdfast::error const& e) {
@@ -77,24 +77,25 @@ TEST(deployment_url, of_a_cluster_names_some_nodes_and_knows_where_announced_one
 TEST(deployment_url, of_a_quorum_names_them_all_once) {
   EXPECT_THAT(hosts_of(parse_deployment_url("rediss+quorum://h1:1,h2,h3?verify=no")),
               ElementsAre("rediss://h1:1", "rediss://h2:6379", "rediss://h3:6379"));
-  EXPECT_THAT(complaint("redis+quorum://h1,h2,h1:6379"), HasSubstr("h1:6379 is given twice"));
+  EXPECT_THAT(deployment_error("redis+quorum://h1,h2,h1:6379"), HasSubstr("h1:6379 is given twice"));
 }
 
 TEST(deployment_url, says_what_is_wrong) {
-  EXPECT_THAT(complaint("redis+sentinel://h1,h2"), HasSubstr("the name of the master is missing"));
-  EXPECT_THAT(complaint("redis+cluster://h1/2"), HasSubstr("database 0 alone"));
-  EXPECT_THAT(complaint("redis+quorum://h1,,h2"), HasSubstr("a host is missing"));
-  EXPECT_THAT(complaint("redis+cluster://h1?nat=x"), HasSubstr("announced/reachable"));
-  EXPECT_THAT(complaint("redis+cluster://h1?sentinel_password=x"), HasSubstr("unknown parameter"));
-  EXPECT_THAT(complaint("redis+sentinel://h1/m?sentinel_user=x"), HasSubstr("needs sentinel_password"));
-  EXPECT_THAT(complaint("redis+cluster://h1:99999,h2"), HasSubstr("port"));
+  EXPECT_THAT(deployment_error("redis+sentinel://h1,h2"), HasSubstr("the name of the master is missing"));
+  EXPECT_THAT(deployment_error("redis+cluster://h1/2"), HasSubstr("database 0 alone"));
+  EXPECT_THAT(deployment_error("redis+quorum://h1,,h2"), HasSubstr("a host is missing"));
+  EXPECT_THAT(deployment_error("redis+cluster://h1?nat=x"), HasSubstr("announced/reachable"));
+  EXPECT_THAT(deployment_error("redis+cluster://h1?sentinel_password=x"), HasSubstr("unknown parameter"));
+  EXPECT_THAT(deployment_error("redis+sentinel://h1/m?sentinel_user=x"),
+              HasSubstr("needs sentinel_password"));
+  EXPECT_THAT(deployment_error("redis+cluster://h1:99999,h2"), HasSubstr("port"));
 }
 
 TEST(deployment_url, never_shows_a_password_in_an_error) {
   for (auto const* const url : {"redis+cluster://:secret@h1,h2/7", "redis+quorum://u:secret@h1,h1",
                                 "redis+sentinel://h1/m?sentinel_password=secret&x=y",
                                 "redis+sentinel://:se@secret@h1,h2/m", "redis+cluster://:secret@h1:x,h2"}) {
-    EXPECT_THAT(complaint(url), AllOf(Not(testing::IsEmpty()), Not(HasSubstr("secret")))) << url;
+    EXPECT_THAT(deployment_error(url), AllOf(Not(testing::IsEmpty()), Not(HasSubstr("secret")))) << url;
   }
 }
 

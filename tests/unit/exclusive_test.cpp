@@ -1,4 +1,4 @@
-// What the engine sends and reads of an exclusive lock. What the scripts do is in tests/contract.
+// Requests and replies of an exclusive lock. Tests of its scripts are in tests/contract.
 
 #include "sync/exclusive.hpp"
 
@@ -22,7 +22,7 @@ reply list(std::vector<std::int64_t> const& numbers) {
   return result;
 }
 
-/// What busy_reply makes, behind `before`.
+/// A reply in the format of the script function busy_reply, after the numbers of `before`.
 reply busy_list(std::vector<std::int64_t> before, std::int64_t pttl, std::int64_t ahead,
                 std::int64_t ticket) {
   before.insert(before.end(), {pttl, ahead, ticket, 41});
@@ -42,13 +42,13 @@ TEST(exclusive_recipe, reads_two_numbers_as_a_grant_with_its_tokens) {
 TEST(exclusive_recipe, reads_who_holds_a_busy_lock_and_how_many_are_ahead) {
   auto const verdict = exclusive.read_acquire(busy_list({}, 5'000, 2, 1'700'000'000'000'000));
   ASSERT_TRUE(std::holds_alternative<busy>(verdict));
-  auto const how = std::get<busy>(verdict);
-  EXPECT_EQ(how.pttl.count(), 5'000);
-  EXPECT_EQ(how.ahead, 2);
-  EXPECT_EQ(how.ticket, 1'700'000'000'000'000);
-  EXPECT_EQ(how.counter, 41);
-  EXPECT_EQ(how.holder, "somebody");
-  EXPECT_EQ(how.held_for, std::chrono::seconds{7});
+  auto const busy_lock = std::get<busy>(verdict);
+  EXPECT_EQ(busy_lock.pttl.count(), 5'000);
+  EXPECT_EQ(busy_lock.ahead, 2);
+  EXPECT_EQ(busy_lock.ticket, 1'700'000'000'000'000);
+  EXPECT_EQ(busy_lock.counter, 41);
+  EXPECT_EQ(busy_lock.holder, "somebody");
+  EXPECT_EQ(busy_lock.held_for, std::chrono::seconds{7});
 }
 
 TEST(exclusive_recipe, reads_how_a_release_found_the_lock) {
@@ -69,10 +69,10 @@ TEST(exclusive_recipe, reads_that_the_next_is_queued) {
   auto const result = exclusive.read_pass(busy_list({2}, -2, 3, 1'000));
   EXPECT_EQ(result.before, ownership::mine);
   ASSERT_EQ(result.next.size(), 1u);
-  auto const how = std::get<busy>(result.next.front());
-  EXPECT_EQ(how.pttl.count(), -2);
-  EXPECT_EQ(how.ahead, 3);
-  EXPECT_EQ(how.ticket, 1'000);
+  auto const busy_lock = std::get<busy>(result.next.front());
+  EXPECT_EQ(busy_lock.pttl.count(), -2);
+  EXPECT_EQ(busy_lock.ahead, 3);
+  EXPECT_EQ(busy_lock.ticket, 1'000);
 }
 
 TEST(exclusive_recipe, reads_that_nothing_was_done_for_the_next) {
@@ -101,28 +101,28 @@ TEST(exclusive_recipe, says_whether_it_wants_to_wait) {
 }
 
 TEST(exclusive_recipe, sends_the_starvation_limit_in_microseconds_and_the_grant_in_milliseconds) {
-  auto const what =
+  auto const request =
       exclusive.release({.name = "a", .owner = "o"}, {.starvation = std::chrono::milliseconds{100}});
-  EXPECT_THAT(what.tail, testing::EndsWith("$1\r\no\r\n$6\r\n100000\r\n$4\r\n2000\r\n$7\r\nPUBLISH\r\n"));
+  EXPECT_THAT(request.tail, testing::EndsWith("$1\r\no\r\n$6\r\n100000\r\n$4\r\n2000\r\n$7\r\nPUBLISH\r\n"));
 }
 
 TEST(exclusive_recipe, passes_the_lock_on_without_a_starvation_limit) {
-  auto const what =
+  auto const request =
       exclusive.pass({.name = "a", .owner = "o"}, {.starvation = std::chrono::milliseconds{100}},
                      {.owner = "p", .ttl = milliseconds{30'000}, .tokens = 65});
   EXPECT_THAT(
-      what.tail,
+      request.tail,
       testing::EndsWith("$1\r\no\r\n$4\r\n2000\r\n$7\r\nPUBLISH\r\n$1\r\np\r\n$5\r\n30000\r\n$2\r\n65\r\n"));
 }
 
 TEST(exclusive_recipe, names_lock_counter_and_queue_in_this_order) {
-  for (auto const& what :
+  for (auto const& request :
        {exclusive.acquire("a", {.owner = "o"}), exclusive.release({.name = "a", .owner = "o"}, {}),
         exclusive.abandon({.name = "a", .owner = "o"}, {}),
         exclusive.pass({.name = "a", .owner = "o"}, {}, {.owner = "p"})}) {
-    EXPECT_THAT(what.tail, testing::StartsWith("$1\r\n3\r\n$1\r\na\r\n$18\r\n{a}:holdfast_token\r\n"
-                                               "$18\r\n{a}:holdfast_queue\r\n$1\r\no\r\n"))
-        << what.source->name;
+    EXPECT_THAT(request.tail, testing::StartsWith("$1\r\n3\r\n$1\r\na\r\n$18\r\n{a}:holdfast_token\r\n"
+                                                  "$18\r\n{a}:holdfast_queue\r\n$1\r\no\r\n"))
+        << request.source->name;
   }
 }
 

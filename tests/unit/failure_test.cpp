@@ -4,20 +4,21 @@
 
 #include <string>
 
+#include "resp/make_reply.hpp"
+
 namespace {
 
 using holdfast::errc;
 using holdfast::error;
 using holdfast::engine::explain;
 using holdfast::engine::passes;
+using holdfast::resp::make_error;
 using testing::AllOf;
 using testing::HasSubstr;
 
-holdfast::resp::reply refusal(std::string words) {
-  return {.what = holdfast::resp::kind::error, .text = std::move(words), .elements = {}};
+error explained(std::string words) {
+  return *explain(make_error(std::move(words)), "orders:42", "redis://h:1");
 }
-
-error explained(std::string words) { return *explain(refusal(std::move(words)), "orders:42", "redis://h:1"); }
 
 auto const names_lock_and_server = AllOf(HasSubstr("\"orders:42\""), HasSubstr("redis://h:1"));
 
@@ -25,14 +26,14 @@ TEST(failure, waits_out_what_passes_by_itself) {
   for (auto const* const words :
        {"LOADING Redis is loading the dataset in memory", "BUSY Redis is busy running a script.",
         "TRYAGAIN Multiple keys request", "MASTERDOWN Link with MASTER is down"}) {
-    EXPECT_TRUE(passes(refusal(words))) << words;
+    EXPECT_TRUE(passes(make_error(words))) << words;
   }
 }
 
 TEST(failure, does_not_wait_for_what_stays) {
   for (auto const* const words : {"OOM command not allowed", "READONLY You can't write", "WRONGTYPE hash",
                                   "NOPERM this user", "ERR LOADING", "BUSYKEY exists", ""}) {
-    EXPECT_FALSE(passes(refusal(words))) << words;
+    EXPECT_FALSE(passes(make_error(words))) << words;
   }
 }
 

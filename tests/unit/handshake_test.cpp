@@ -18,47 +18,48 @@ using testing::HasSubstr;
 using testing::Not;
 
 reply ok() { return {.what = kind::text, .integer = 0, .text = "OK", .elements = {}}; }
-reply failed(std::string words) {
+reply reply_with_error(std::string words) {
   return {.what = kind::error, .integer = 0, .text = std::move(words), .elements = {}};
 }
 
-handshake to(std::string_view url, std::string name = "holdfast") {
+handshake handshake_for(std::string_view url, std::string name = "holdfast") {
   return {parse_url(url), std::move(name)};
 }
 
-/// The handshake ends with this reply; the error that follows.
-holdfast::error refused(handshake greeting, std::string words, int replies_before = 0) {
+/// The error of a handshake that ends with this reply.
+holdfast::error failure_after(handshake greeting, std::string words, int replies_before = 0) {
   for (int i = 0; i < replies_before; ++i) EXPECT_EQ(greeting.on_reply(ok()), step::more);
-  EXPECT_EQ(greeting.on_reply(failed(std::move(words))), step::failed);
+  EXPECT_EQ(greeting.on_reply(reply_with_error(std::move(words))), step::failed);
   return greeting.failure();
 }
 
 TEST(handshake, sends_what_the_url_asks_for) {
-  EXPECT_EQ(to("redis://u:secret@h/3").commands(),
+  EXPECT_EQ(handshake_for("redis://u:secret@h/3").commands(),
             "*3\r\n$4\r\nAUTH\r\n$1\r\nu\r\n$6\r\nsecret\r\n"
             "*2\r\n$6\r\nSELECT\r\n$1\r\n3\r\n"
             "*3\r\n$6\r\nCLIENT\r\n$7\r\nSETNAME\r\n$8\r\nholdfast\r\n"
             "*1\r\n$4\r\nPING\r\n");
-  EXPECT_EQ(to("redis://:secret@h", "").commands(),
+  EXPECT_EQ(handshake_for("redis://:secret@h", "").commands(),
             "*2\r\n$4\r\nAUTH\r\n$6\r\nsecret\r\n*1\r\n$4\r\nPING\r\n");
 }
 
 TEST(handshake, sends_ping_when_there_is_nothing_to_say) {
-  auto greeting = to("redis://h", "");
+  auto greeting = handshake_for("redis://h", "");
   EXPECT_EQ(greeting.commands(), "*1\r\n$4\r\nPING\r\n");
   EXPECT_EQ(greeting.expected(), 1u);
   EXPECT_EQ(greeting.on_reply(ok()), step::done);
 }
 
 TEST(handshake, is_done_after_the_last_reply) {
-  auto greeting = to("redis://u:p@h/3");
+  auto greeting = handshake_for("redis://u:p@h/3");
   ASSERT_EQ(greeting.expected(), 4u);
   for (int i = 0; i < 3; ++i) EXPECT_EQ(greeting.on_reply(ok()), step::more);
   EXPECT_EQ(greeting.on_reply(ok()), step::done);
 }
 
 TEST(handshake, explains_a_wrong_password) {
-  auto const failure = refused(to("redis://web:secret@h"), "WRONGPASS invalid username-password pair");
+  auto const failure =
+      failure_after(handshake_for("redis://web:secret@h"), "WRONGPASS invalid username-password pair");
   EXPECT_EQ(failure.code(), errc::unauthorized);
   EXPECT_THAT(failure.what(),
               AllOf(HasSubstr("redis://web:***@h"), HasSubstr("user \"web\""), HasSubstr("WRONGPASS"),
@@ -66,15 +67,16 @@ TEST(handshake, explains_a_wrong_password) {
 }
 
 TEST(handshake, explains_a_password_that_the_server_does_not_want) {
-  auto const failure = refused(
-      to("redis://:secret@h"),
+  auto const failure = failure_after(
+      handshake_for("redis://:secret@h"),
       "ERR AUTH <password> called without any password configured for the default user. Are you sure?");
   EXPECT_EQ(failure.code(), errc::unauthorized);
   EXPECT_THAT(failure.what(), HasSubstr("leave it out"));
 }
 
 TEST(handshake, explains_a_server_without_users) {
-  auto const failure = refused(to("redis://u:p@h"), "ERR wrong number of arguments for 'auth' command");
+  auto const failure =
+      failure_after(handshake_for("redis://u:p@h"), "ERR wrong number of arguments for 'auth' command");
   EXPECT_THAT(failure.what(), HasSubstr("Redis 6"));
 }
 
@@ -82,48 +84,50 @@ TEST(handshake, does_not_repeat_a_password_that_the_server_quotes) {
   for (auto const* const words : {"ERR unknown command 'AUTH', with args beginning with: 'web' 'secret' ",
                                   "ERR unknown command `AUTH`, with args beginning with: `web`, `secr`, ",
                                   "ERR what is AUTH web secret"}) {
-    auto const failure = refused(to("redis://web:secret@h"), words);
+    auto const failure = failure_after(handshake_for("redis://web:secret@h"), words);
     EXPECT_EQ(failure.code(), errc::unauthorized);
     EXPECT_EQ(std::string_view{failure.what()}.find("secr"), std::string_view::npos) << failure.what();
   }
 }
 
 TEST(handshake, asks_for_a_password_when_the_server_does) {
-  for (auto greeting : {to("redis://h"), to("redis://h", ""), to("redis://h/2")}) {
-    auto const failure = refused(greeting, "NOAUTH Authentication required.");
+  for (auto greeting :
+       {handshake_for("redis://h"), handshake_for("redis://h", ""), handshake_for("redis://h/2")}) {
+    auto const failure = failure_after(greeting, "NOAUTH Authentication required.");
     EXPECT_EQ(failure.code(), errc::unauthorized);
     EXPECT_THAT(failure.what(), AllOf(HasSubstr("needs a password"), HasSubstr("URL")));
   }
 }
 
 TEST(handshake, tells_of_a_database_that_does_not_exist) {
-  auto const failure = refused(to("redis://:p@h/99"), "ERR DB index is out of range", 1);
+  auto const failure = failure_after(handshake_for("redis://:p@h/99"), "ERR DB index is out of range", 1);
   EXPECT_EQ(failure.code(), errc::refused);
   EXPECT_THAT(failure.what(), AllOf(HasSubstr("database 99"), HasSubstr("out of range")));
 }
 
 TEST(handshake, names_the_right_that_select_needs) {
-  auto const failure =
-      refused(to("redis://h/1"), "NOPERM this user has no permissions to run the 'select' command");
+  auto const failure = failure_after(handshake_for("redis://h/1"),
+                                     "NOPERM this user has no permissions to run the 'select' command");
   EXPECT_EQ(failure.code(), errc::unauthorized);
   EXPECT_THAT(failure.what(), HasSubstr("+select"));
-  EXPECT_THAT(refused(to("redis://h/1"), "NOPERM No permissions to access database").what(),
+  EXPECT_THAT(failure_after(handshake_for("redis://h/1"), "NOPERM No permissions to access database").what(),
               HasSubstr("alldbs"));
 }
 
 TEST(handshake, can_do_without_a_name_and_without_ping) {
-  auto greeting = to("redis://h");
-  EXPECT_EQ(greeting.on_reply(failed("ERR unknown subcommand 'SETNAME'")), step::more);
-  EXPECT_EQ(greeting.on_reply(failed("NOPERM this user has no permissions to run the 'ping' command")),
-            step::done);
+  auto greeting = handshake_for("redis://h");
+  EXPECT_EQ(greeting.on_reply(reply_with_error("ERR unknown subcommand 'SETNAME'")), step::more);
+  EXPECT_EQ(
+      greeting.on_reply(reply_with_error("NOPERM this user has no permissions to run the 'ping' command")),
+      step::done);
 }
 
 TEST(handshake, comes_again_when_the_server_is_not_ready) {
   for (auto const* const words :
        {"LOADING Redis is loading the dataset in memory", "BUSY Redis is busy running a script.",
         "MASTERDOWN Link with MASTER is down and replica-serve-stale-data is set to 'no'."}) {
-    auto greeting = to("redis://h", "");
-    EXPECT_EQ(greeting.on_reply(failed(words)), step::not_ready);
+    auto greeting = handshake_for("redis://h", "");
+    EXPECT_EQ(greeting.on_reply(reply_with_error(words)), step::not_ready);
     EXPECT_THAT(greeting.failure().what(), HasSubstr(words));
   }
 }
@@ -131,65 +135,69 @@ TEST(handshake, comes_again_when_the_server_is_not_ready) {
 TEST(handshake, passes_on_why_the_server_takes_no_connection) {
   for (auto const* const words :
        {"ERR max number of clients reached", "DENIED Redis is running in protected mode"}) {
-    auto const failure = refused(to("redis://:p@h"), words);
+    auto const failure = failure_after(handshake_for("redis://:p@h"), words);
     EXPECT_EQ(failure.code(), errc::refused);
     EXPECT_THAT(failure.what(), AllOf(HasSubstr("redis://:***@h"), HasSubstr(words)));
   }
 }
 
 TEST(handshake, refuses_answers_that_no_redis_gives) {
-  auto greeting = to("redis://h", "");
+  auto greeting = handshake_for("redis://h", "");
   EXPECT_EQ(greeting.on_reply({.what = kind::integer, .integer = 1, .text = {}, .elements = {}}),
             step::failed);
   EXPECT_EQ(greeting.failure().code(), errc::protocol);
 }
 
 reply role_of(std::string words) {
-  reply all{.what = kind::array, .integer = 0, .text = {}, .elements = {}};
-  all.elements.push_back({.what = kind::text, .integer = 0, .text = std::move(words), .elements = {}});
-  return all;
+  reply role{.what = kind::array, .integer = 0, .text = {}, .elements = {}};
+  role.elements.push_back({.what = kind::text, .integer = 0, .text = std::move(words), .elements = {}});
+  return role;
 }
 
-handshake to_master() { return {parse_url("redis://h"), "", handshake::role::master}; }
+handshake handshake_to_master() { return {parse_url("redis://h"), "", handshake::role::master}; }
 
 TEST(handshake, asks_for_the_role_when_only_a_master_will_do) {
-  auto greeting = to_master();
+  auto greeting = handshake_to_master();
   EXPECT_EQ(greeting.commands(), "*1\r\n$4\r\nROLE\r\n*1\r\n$4\r\nPING\r\n");
   EXPECT_EQ(greeting.on_reply(role_of("master")), step::more);
   EXPECT_EQ(greeting.on_reply(ok()), step::done);
 }
 
 TEST(handshake, goes_elsewhere_from_a_replica) {
-  auto greeting = to_master();
+  auto greeting = handshake_to_master();
   EXPECT_EQ(greeting.on_reply(role_of("slave")), step::elsewhere);
   EXPECT_EQ(greeting.failure().code(), errc::unreachable);
   EXPECT_THAT(greeting.failure().what(), HasSubstr("is a replica"));
 }
 
 TEST(handshake, believes_the_sentinels_where_the_role_is_not_told) {
-  auto greeting = to_master();
-  EXPECT_EQ(greeting.on_reply(failed("NOPERM this user has no permissions to run the 'role' command")),
-            step::more);
+  auto greeting = handshake_to_master();
+  EXPECT_EQ(
+      greeting.on_reply(reply_with_error("NOPERM this user has no permissions to run the 'role' command")),
+      step::more);
   EXPECT_EQ(greeting.on_reply(ok()), step::done);
 }
 
 holdfast::time_point clock_at(std::chrono::seconds time) { return holdfast::time_point{time}; }
 
-reply said(std::string words) {
+reply reply_with_text(std::string words) {
   return {.what = kind::text, .integer = 0, .text = std::move(words), .elements = {}};
 }
-reply counted(std::int64_t n) { return {.what = kind::integer, .integer = n, .text = {}, .elements = {}}; }
+reply reply_with_number(std::int64_t n) {
+  return {.what = kind::integer, .integer = n, .text = {}, .elements = {}};
+}
 
-/// A connection that follows one that was greeted 100 s ago, and broke.
+/// A connection that replaces one whose handshake was 100 s ago, and which broke.
 struct follower {
   explicit follower(connection_id before) {
     greeting.end_first({{.at = parse_url("redis://h"), .id = std::move(before), .since = clock_at(1000s)}},
                        clock_at(1100s));
     EXPECT_EQ(greeting.commands(), "*2\r\n$6\r\nCLIENT\r\n$4\r\nINFO\r\n*1\r\n$4\r\nPING\r\n");
   }
-  /// What comes of it when the server knows this connection as number 9.
+  /// The next step when the server knows this connection as number 9.
   step learn(std::string const& address = "10.0.0.7:50009") {
-    EXPECT_EQ(greeting.on_reply(said("id=9 addr=" + address + " laddr=10.0.0.1:6379 fd=8 name= age=0\n")),
+    EXPECT_EQ(greeting.on_reply(
+                  reply_with_text("id=9 addr=" + address + " laddr=10.0.0.1:6379 fd=8 name= age=0\n")),
               step::more);
     return greeting.on_reply(ok());
   }
@@ -202,7 +210,7 @@ constexpr auto list_7 = "*4\r\n$6\r\nCLIENT\r\n$4\r\nLIST\r\n$2\r\nID\r\n$1\r\n7
 TEST(handshake, learns_as_what_the_server_knows_the_connection) {
   handshake greeting{parse_url("redis://h"), "", handshake::role::any, handshake::identity::asked};
   (void)greeting.commands();
-  EXPECT_EQ(greeting.on_reply(said("id=9 addr=[::1]:50009 laddr=[::1]:6379 fd=8 name=a age=0\n")),
+  EXPECT_EQ(greeting.on_reply(reply_with_text("id=9 addr=[::1]:50009 laddr=[::1]:6379 fd=8 name=a age=0\n")),
             step::more);
   EXPECT_EQ(greeting.on_reply(ok()), step::done);
   EXPECT_EQ(greeting.ours(), (connection_id{.number = 9, .address = "[::1]:50009"}));
@@ -214,7 +222,7 @@ TEST(handshake, ends_the_connection_before_it) {
   EXPECT_EQ(next.greeting.commands(),
             "*6\r\n$6\r\nCLIENT\r\n$4\r\nKILL\r\n$2\r\nID\r\n$1\r\n7\r\n"
             "$4\r\nADDR\r\n$14\r\n10.0.0.7:50007\r\n");
-  EXPECT_EQ(next.greeting.on_reply(counted(0)), step::done) << "it was gone already";
+  EXPECT_EQ(next.greeting.on_reply(reply_with_number(0)), step::done) << "it was gone already";
   EXPECT_EQ(next.greeting.not_ended(), "");
   EXPECT_EQ(next.greeting.ended().size(), 1u);
 }
@@ -229,10 +237,11 @@ TEST(handshake, looks_at_the_age_of_a_connection_whose_address_all_have) {
   follower next{{.number = 7, .address = "/run/redis.sock:0"}};
   ASSERT_EQ(next.learn("/run/redis.sock:0"), step::send);
   EXPECT_EQ(next.greeting.commands(), list_7);
-  ASSERT_EQ(next.greeting.on_reply(said("id=7 addr=/run/redis.sock:0 fd=9 name=a age=99 idle=0\n")),
-            step::send);
+  ASSERT_EQ(
+      next.greeting.on_reply(reply_with_text("id=7 addr=/run/redis.sock:0 fd=9 name=a age=99 idle=0\n")),
+      step::send);
   EXPECT_THAT(next.greeting.commands(), HasSubstr("KILL"));
-  EXPECT_EQ(next.greeting.on_reply(counted(1)), step::done);
+  EXPECT_EQ(next.greeting.on_reply(reply_with_number(1)), step::done);
 }
 
 TEST(handshake, lets_a_younger_connection_with_the_same_address_be) {
@@ -240,31 +249,32 @@ TEST(handshake, lets_a_younger_connection_with_the_same_address_be) {
     follower next{{.number = 7, .address = "/run/redis.sock:0"}};
     ASSERT_EQ(next.learn("/run/redis.sock:0"), step::send);
     EXPECT_EQ(next.greeting.commands(), list_7);
-    EXPECT_EQ(next.greeting.on_reply(said(listed)), step::done);
+    EXPECT_EQ(next.greeting.on_reply(reply_with_text(listed)), step::done);
     EXPECT_EQ(next.greeting.not_ended(), "");
   }
 }
 
 TEST(handshake, says_why_it_could_not_end_the_connection_before_it) {
-  follower refused_to_tell{{.number = 7, .address = "10.0.0.7:50007"}};
-  EXPECT_EQ(refused_to_tell.greeting.on_reply(failed("ERR unknown command 'CLIENT'")), step::more);
-  EXPECT_EQ(refused_to_tell.greeting.on_reply(ok()), step::done);
-  EXPECT_EQ(refused_to_tell.greeting.not_ended(), "ERR unknown command 'CLIENT'");
+  follower info_refused{{.number = 7, .address = "10.0.0.7:50007"}};
+  EXPECT_EQ(info_refused.greeting.on_reply(reply_with_error("ERR unknown command 'CLIENT'")), step::more);
+  EXPECT_EQ(info_refused.greeting.on_reply(ok()), step::done);
+  EXPECT_EQ(info_refused.greeting.not_ended(), "ERR unknown command 'CLIENT'");
 
   follower unknown{{}};
   EXPECT_EQ(unknown.learn(), step::done);
   EXPECT_THAT(unknown.greeting.not_ended(), HasSubstr("CLIENT INFO"));
 
-  follower refused_to_end{{.number = 7, .address = "10.0.0.7:50007"}};
-  ASSERT_EQ(refused_to_end.learn(), step::send);
-  (void)refused_to_end.greeting.commands();
-  EXPECT_EQ(refused_to_end.greeting.on_reply(failed("NOPERM no permissions to run 'client|kill'")),
+  follower kill_refused{{.number = 7, .address = "10.0.0.7:50007"}};
+  ASSERT_EQ(kill_refused.learn(), step::send);
+  (void)kill_refused.greeting.commands();
+  EXPECT_EQ(kill_refused.greeting.on_reply(reply_with_error("NOPERM no permissions to run 'client|kill'")),
             step::done);
-  EXPECT_THAT(refused_to_end.greeting.not_ended(), HasSubstr("NOPERM"));
+  EXPECT_THAT(kill_refused.greeting.not_ended(), HasSubstr("NOPERM"));
 }
 
 TEST(handshake, advises_when_a_server_without_databases_may_be_a_sentinel) {
-  auto const failure = refused(to("redis://h/3", ""), "ERR unknown command 'SELECT', with args");
+  auto const failure =
+      failure_after(handshake_for("redis://h/3", ""), "ERR unknown command 'SELECT', with args");
   EXPECT_THAT(failure.what(), HasSubstr("redis+sentinel://"));
 }
 

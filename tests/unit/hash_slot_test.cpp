@@ -6,7 +6,7 @@ namespace {
 
 using holdfast::hash_slot;
 
-// As CLUSTER KEYSLOT of Redis 7.0 says.
+// The values of CLUSTER KEYSLOT in Redis 7.0.
 TEST(hash_slot, is_that_of_the_cluster) {
   EXPECT_EQ(hash_slot("123456789"), 12739);
   EXPECT_EQ(hash_slot("lk"), 5002);

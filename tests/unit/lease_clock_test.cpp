@@ -107,20 +107,20 @@ RC_GTEST_PROP(lease_clock, ends_each_lease_after_it_began_and_before_the_server_
   auto const deadline = deadline_of(sent, ttl);
   RC_ASSERT(deadline > sent);
   RC_ASSERT(deadline < sent + ttl);
-  // The server counts up to 1 ms late; our clock may run slower by a hundredth.
+  // The server counts up to 1 ms late; the client's clock may run slower by a hundredth.
   auto const by_a_slow_clock = (deadline - sent) * 100 / 99;
   RC_ASSERT(by_a_slow_clock < ttl);
 }
 
 RC_GTEST_PROP(lease_clock, never_plans_to_look_again_after_the_end, ()) {
-  auto const anytime = [] { return time_point{milliseconds{*rc::gen::inRange(0, 1'000)}}; };
+  auto const any_time = [] { return time_point{milliseconds{*rc::gen::inRange(0, 1'000)}}; };
   lease_times const times{
-      .deadline = anytime(),
-      .renew_at = anytime(),
-      .limit = *rc::gen::element(time_point::max(), anytime()),
+      .deadline = any_time(),
+      .renew_at = any_time(),
+      .limit = *rc::gen::element(time_point::max(), any_time()),
       .renewing = *rc::gen::arbitrary<bool>(),
   };
-  auto const now = anytime();
+  auto const now = any_time();
   auto const plan = plan_lease(times, now, milliseconds{*rc::gen::inRange(0, 100)});
   auto const end = std::min(times.deadline, times.limit);
   RC_ASSERT((now >= end) == (plan.step == lease_step::expired || plan.step == lease_step::limit_reached));

@@ -16,34 +16,34 @@ endpoint node(int number) {
                    std::to_string(7000 + number / 250));
 }
 
-loose_ends::prepared at(endpoint const& where, std::uint64_t number) {
-  return {loose_end{.at = where, .id = {.number = number, .address = "10.0.0.7:5000"}, .since = {}}};
+loose_ends::prepared connection_to(endpoint const& server, std::uint64_t number) {
+  return {loose_end{.at = server, .id = {.number = number, .address = "10.0.0.7:5000"}, .since = {}}};
 }
 
 TEST(loose_ends, are_all_known_when_the_network_fails_a_client_of_a_large_cluster) {
   constexpr auto nodes = 1000;
   loose_ends all{{}};
   for (auto i = 0; i != nodes; ++i) {
-    for (auto lane : {1U, 2U}) all.add(at(node(i), lane));
+    for (auto lane : {1U, 2U}) all.add(connection_to(node(i), lane));
   }
   for (auto i = 0; i != nodes; ++i) ASSERT_EQ(all.at(node(i)).size(), 2u) << i;
 }
 
 TEST(loose_ends, of_servers_that_are_never_reached_again_are_bounded) {
   loose_ends all{{}};
-  for (auto i = 0; i != 5'000; ++i) all.add(at(node(0), 1));
+  for (auto i = 0; i != 5'000; ++i) all.add(connection_to(node(0), 1));
   EXPECT_LE(all.at(node(0)).size(), 4096u);
 }
 
 TEST(loose_ends, are_settled_at_one_server_and_refusals_told_once) {
-  auto told = 0;
-  loose_ends all{[&told](std::string const&) { ++told; }};
-  for (auto i = 0; i != 3; ++i) all.add(at(node(i), 1));
+  auto reports = 0;
+  loose_ends all{[&reports](std::string const&) { ++reports; }};
+  for (auto i = 0; i != 3; ++i) all.add(connection_to(node(i), 1));
   all.settle(all.at(node(1)), "NOPERM");
   EXPECT_TRUE(all.at(node(1)).empty());
   EXPECT_EQ(all.at(node(0)).size(), 1u);
   all.settle(all.at(node(0)), "NOPERM");
-  EXPECT_EQ(told, 1);
+  EXPECT_EQ(reports, 1);
 }
 
 }  // namespace

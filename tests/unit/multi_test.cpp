@@ -1,4 +1,4 @@
-// Locks over several names: what they are called, and whose turn it is. What their scripts do is in
+// Locks over several names: their encoding, and the order of their requests. Tests of their scripts are in
 // tests/contract.
 
 #include "sync/multi.hpp"
@@ -9,6 +9,7 @@
 #include "engine/core.hpp"
 #include "engine/failure.hpp"
 #include "engine/lock_queue.hpp"
+#include "resp/make_reply.hpp"
 #include "sync/try_and_back_off.hpp"
 
 namespace {
@@ -17,7 +18,7 @@ using namespace holdfast::sync;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-std::vector<std::string> there_and_back(std::vector<std::string> const& names) {
+std::vector<std::string> split_of_joined(std::vector<std::string> const& names) {
   std::vector<std::string> result;
   auto const joined = join_names(names);
   for (auto const name : split_names(joined)) result.emplace_back(name);
@@ -27,7 +28,7 @@ std::vector<std::string> there_and_back(std::vector<std::string> const& names) {
 TEST(multi_names, are_the_same_after_joining_and_splitting_whatever_bytes_they_have) {
   for (auto const& names : std::vector<std::vector<std::string>>{
            {"a"}, {"a", "b"}, {"1:a1:b"}, {"1:a", "1:b"}, {"", "x"}, {std::string{"\0:\r\n", 4}, "12"}}) {
-    EXPECT_EQ(there_and_back(names), names);
+    EXPECT_EQ(split_of_joined(names), names);
   }
 }
 
@@ -49,24 +50,24 @@ TEST(multi_names, are_shown_in_part_when_there_are_many) {
 TEST(multi_names, have_their_keys_in_the_order_locks_counters_queues) {
   auto const joined = join_names(std::vector<std::string>{"a", "b"});
   auto const call = multi.release({.name = joined, .owner = "me"}, {});
-  auto place = std::size_t{0};
+  auto position = std::size_t{0};
   for (auto const* const key : {"\r\na\r\n", "\r\nb\r\n", "{a}:holdfast_token", "{b}:holdfast_token",
                                 "{a}:holdfast_queue", "{b}:holdfast_queue"}) {
-    auto const next = call.tail.find(key, place);
+    auto const next = call.tail.find(key, position);
     ASSERT_NE(next, std::string::npos) << key;
-    place = next;
+    position = next;
   }
 }
 
 TEST(multi_names, ask_one_after_the_other_and_wait_for_the_first_only) {
   try_and_back_off three{3};
-  std::vector<std::size_t> asked;
+  std::vector<std::size_t> requested;
   while (!three.complete()) {
-    EXPECT_EQ(three.may_wait(), asked.empty());
-    asked.push_back(three.next());
+    EXPECT_EQ(three.may_wait(), requested.empty());
+    requested.push_back(three.next());
     three.got();
   }
-  EXPECT_THAT(asked, ElementsAre(0, 1, 2));
+  EXPECT_THAT(requested, ElementsAre(0, 1, 2));
 }
 
 TEST(multi_names, begin_the_next_round_with_the_one_that_was_busy) {
@@ -74,13 +75,13 @@ TEST(multi_names, begin_the_next_round_with_the_one_that_was_busy) {
   three.got();
   three.got();
   three.busy();  // the last one
-  std::vector<std::size_t> asked;
+  std::vector<std::size_t> requested;
   EXPECT_TRUE(three.may_wait());
   while (!three.complete()) {
-    asked.push_back(three.next());
+    requested.push_back(three.next());
     three.got();
   }
-  EXPECT_THAT(asked, ElementsAre(2, 0, 1));
+  EXPECT_THAT(requested, ElementsAre(2, 0, 1));
   three.again();
   EXPECT_EQ(three.next(), 2u);
 }
@@ -88,12 +89,11 @@ TEST(multi_names, begin_the_next_round_with_the_one_that_was_busy) {
 class multi_failure : public testing::Test {
  protected:
   static holdfast::error explained(std::string words) {
-    holdfast::resp::reply const refusal{
-        .what = holdfast::resp::kind::error, .text = std::move(words), .elements = {}};
+    auto const refusal = holdfast::resp::make_error(std::move(words));
     auto const name = join_names(std::vector<std::string>{"a", "b", "my list"});
-    holdfast::client const nowhere{"redis+unix:///nonexistent/redis.sock"};
-    holdfast::engine::lock_queue const at{*holdfast::engine::access::core_of(nowhere), multi, name};
-    return *holdfast::engine::explain(refusal, at, "redis://h:1");
+    holdfast::client const unconnected{"redis+unix:///nonexistent/redis.sock"};
+    holdfast::engine::lock_queue const queue{*holdfast::engine::access::core_of(unconnected), multi, name};
+    return *holdfast::engine::explain(refusal, queue, "redis://h:1");
   }
 };
 

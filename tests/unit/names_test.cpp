@@ -11,7 +11,7 @@ namespace names = holdfast::names;
 
 constexpr std::string_view uuid = "11111111-1111-4111-8111-111111111111";
 
-/// What Redis Cluster hashes of a key: the text in the first braces that hold any, else all.
+/// The part of a key that Redis Cluster hashes: the text in the first non-empty braces, else the whole key.
 std::string hashed(std::string const& key) {
   auto const open = key.find('{');
   if (open == std::string::npos) return key;
@@ -58,17 +58,17 @@ TEST(names, has_one_note_for_each_request_to_a_fence) {
 }
 
 RC_GTEST_PROP(names, gives_no_two_locks_the_same_side_key, ()) {
-  auto const one = *any_name();
-  auto const other = *any_name();
-  RC_PRE(one != other);
-  RC_ASSERT(names::token_counter(one) != names::token_counter(other));
-  RC_ASSERT(names::queue(one) != names::queue(other));
-  RC_ASSERT(names::token_counter(one) != names::queue(other));
-  RC_ASSERT(names::fence_mark(one) != names::fence_mark(other));
-  RC_ASSERT(names::fence_mark(one) != names::fence_done(other, uuid, 7));
+  auto const first_name = *any_name();
+  auto const second_name = *any_name();
+  RC_PRE(first_name != second_name);
+  RC_ASSERT(names::token_counter(first_name) != names::token_counter(second_name));
+  RC_ASSERT(names::queue(first_name) != names::queue(second_name));
+  RC_ASSERT(names::token_counter(first_name) != names::queue(second_name));
+  RC_ASSERT(names::fence_mark(first_name) != names::fence_mark(second_name));
+  RC_ASSERT(names::fence_mark(first_name) != names::fence_done(second_name, uuid, 7));
 }
 
-/// As the rule of a tenant has it: `~jobs:* ~{jobs:*`.
+/// As in the ACL rule of a tenant: `~jobs:* ~{jobs:*`.
 bool covered(std::string const& key, std::string const& prefix) {
   return key.starts_with(prefix) || key.starts_with("{" + prefix);
 }
@@ -124,10 +124,10 @@ TEST(names, are_those_of_redisson_for_a_name_with_a_tag) {
 }
 
 TEST(names, refuse_braces_that_take_side_keys_to_another_slot) {
-  for (auto const* const fine : {"lk", "a{x}b", "{x}", "a}b{c}d", "a{x}b}{"})
-    EXPECT_TRUE(names::fits_in_a_slot(fine)) << fine;
-  for (auto const* const wrong : {"a{b", "a}b", "{}z", "a{", "}", "a{}b{c}"})
-    EXPECT_FALSE(names::fits_in_a_slot(wrong)) << wrong;
+  for (auto const* const fitting : {"lk", "a{x}b", "{x}", "a}b{c}d", "a{x}b}{"})
+    EXPECT_TRUE(names::fits_in_a_slot(fitting)) << fitting;
+  for (auto const* const unfitting : {"a{b", "a}b", "{}z", "a{", "}", "a{}b{c}"})
+    EXPECT_FALSE(names::fits_in_a_slot(unfitting)) << unfitting;
 }
 
 RC_GTEST_PROP(names, of_redisson_share_a_slot_exactly_when_they_fit, ()) {

@@ -24,37 +24,37 @@ reply text_reply(std::string value) {
 reply error_reply(std::string words) {
   return {.what = kind::error, .integer = 0, .text = std::move(words), .elements = {}};
 }
-reply array(std::vector<reply> of) {
-  return {.what = kind::array, .integer = 0, .text = {}, .elements = std::move(of)};
+reply array(std::vector<reply> elements) {
+  return {.what = kind::array, .integer = 0, .text = {}, .elements = std::move(elements)};
 }
 
-void feed(parser& to, std::string_view bytes) {
-  auto const room = to.prepare(bytes.size());
+void feed(parser& target, std::string_view bytes) {
+  auto const room = target.prepare(bytes.size());
   ASSERT_GE(room.size(), bytes.size());
   if (!bytes.empty()) std::memcpy(room.data(), bytes.data(), bytes.size());
-  to.commit(bytes.size());
+  target.commit(bytes.size());
 }
 
-/// What a parser makes of pieces: the replies, and why it broke if it did.
+/// The replies that a parser reads from pieces; `failure`: why it broke, if it did.
 struct result {
   std::vector<reply> replies;
-  std::string why;
+  std::string failure;
 };
 
-result parse(std::vector<std::string_view> const& pieces, limits most = {}) {
-  parser under_test{most};
-  result all;
+result parse(std::vector<std::string_view> const& pieces, limits bounds = {}) {
+  parser under_test{bounds};
+  result parsed;
   for (auto const piece : pieces) {
     feed(under_test, piece);
     for (;;) {
       reply next = error_reply("left from before");
       auto const outcome = under_test.next(next);
-      if (outcome == parser::outcome::broken) all.why = under_test.why();
+      if (outcome == parser::outcome::broken) parsed.failure = under_test.why();
       if (outcome != parser::outcome::reply) break;
-      all.replies.push_back(std::move(next));
+      parsed.replies.push_back(std::move(next));
     }
   }
-  return all;
+  return parsed;
 }
 
 std::vector<std::string_view> bytewise(std::string_view all) {
@@ -63,14 +63,14 @@ std::vector<std::string_view> bytewise(std::string_view all) {
   return pieces;
 }
 
-std::string why(std::string_view bytes, limits most = {}) { return parse({bytes}, most).why; }
+std::string failure_of(std::string_view bytes, limits bounds = {}) { return parse({bytes}, bounds).failure; }
 
-struct vector {
+struct test_vector {
   std::string bytes;
   std::vector<reply> replies;
 };
 
-std::vector<vector> const vectors{
+std::vector<test_vector> const test_vectors{
     {"+OK\r\n", {text_reply("OK")}},
     {"+\r\n", {text_reply("")}},
     {"-ERR wrong kind\r\n", {error_reply("ERR wrong kind")}},
@@ -90,39 +90,39 @@ std::vector<vector> const vectors{
 };
 
 TEST(parser, reads_every_kind_of_reply) {
-  for (auto const& each : vectors) {
-    auto const got = parse({each.bytes});
-    EXPECT_EQ(got.replies, each.replies) << each.bytes;
-    EXPECT_EQ(got.why, "");
+  for (auto const& sample : test_vectors) {
+    auto const parsed = parse({sample.bytes});
+    EXPECT_EQ(parsed.replies, sample.replies) << sample.bytes;
+    EXPECT_EQ(parsed.failure, "");
   }
 }
 
 TEST(parser, resumes_at_every_byte) {
-  for (auto const& each : vectors) {
-    std::string_view const all = each.bytes;
-    for (std::size_t at = 0; at <= all.size(); ++at) {
-      EXPECT_EQ(parse({all.substr(0, at), all.substr(at)}).replies, each.replies)
-          << each.bytes << " at " << at;
+  for (auto const& sample : test_vectors) {
+    std::string_view const all = sample.bytes;
+    for (std::size_t split = 0; split <= all.size(); ++split) {
+      EXPECT_EQ(parse({all.substr(0, split), all.substr(split)}).replies, sample.replies)
+          << sample.bytes << " at " << split;
     }
-    EXPECT_EQ(parse(bytewise(all)).replies, each.replies) << each.bytes;
+    EXPECT_EQ(parse(bytewise(all)).replies, sample.replies) << sample.bytes;
   }
 }
 
 TEST(parser, says_what_answered_instead_of_redis) {
-  auto const got = why("HTTP/1.1 400 Bad Request\r\nServer: x\r\n\r\n");
-  EXPECT_THAT(got, HasSubstr("not a Redis server"));
-  EXPECT_THAT(got, HasSubstr("\"HTTP/1.1 400 Bad Request\""));
-  EXPECT_THAT(why("\x15\x03\x03\x01\x02"), HasSubstr("rediss://"));
+  auto const failure = failure_of("HTTP/1.1 400 Bad Request\r\nServer: x\r\n\r\n");
+  EXPECT_THAT(failure, HasSubstr("not a Redis server"));
+  EXPECT_THAT(failure, HasSubstr("\"HTTP/1.1 400 Bad Request\""));
+  EXPECT_THAT(failure_of("\x15\x03\x03\x01\x02"), HasSubstr("rediss://"));
 }
 
 TEST(parser, quotes_at_most_40_printable_characters) {
-  auto const got = why("\x01\x7f\xff" + std::string(100, 'x'));
-  EXPECT_THAT(got, HasSubstr("\"..." + std::string(37, 'x') + "\""));
+  auto const failure = failure_of("\x01\x7f\xff" + std::string(100, 'x'));
+  EXPECT_THAT(failure, HasSubstr("\"..." + std::string(37, 'x') + "\""));
 }
 
 TEST(parser, refuses_an_unknown_type_in_the_middle) {
-  EXPECT_THAT(why("+OK\r\n!oops\r\n"), HasSubstr("\"!oops\""));
-  EXPECT_THAT(why("*2\r\n:1\r\n%1\r\n"), HasSubstr("\"%1\""));
+  EXPECT_THAT(failure_of("+OK\r\n!oops\r\n"), HasSubstr("\"!oops\""));
+  EXPECT_THAT(failure_of("*2\r\n:1\r\n%1\r\n"), HasSubstr("\"%1\""));
 }
 
 TEST(parser, refuses_what_is_no_number) {
@@ -130,33 +130,33 @@ TEST(parser, refuses_what_is_no_number) {
        {":\r\n", ":x\r\n", ":1x\r\n", ": 1\r\n", ":+-1\r\n", ":+\r\n", ":9223372036854775808\r\n", "$\r\n",
         "$x\r\n", "$1x\r\n", "$+1\r\n", "$-0\r\n", "$-2\r\n", "$--1\r\n", "$99999999999999999999\r\n",
         "*\r\n", "*x\r\n", "*-2\r\n", "* 1\r\n"}) {
-    EXPECT_THAT(why(bytes), HasSubstr("protocol error")) << bytes;
-    EXPECT_EQ(parse(bytewise(bytes)).why, why(bytes)) << bytes;
+    EXPECT_THAT(failure_of(bytes), HasSubstr("protocol error")) << bytes;
+    EXPECT_EQ(parse(bytewise(bytes)).failure, failure_of(bytes)) << bytes;
   }
 }
 
 TEST(parser, refuses_wrong_line_ends) {
-  EXPECT_NE(why("+OK\n"), "");
-  EXPECT_NE(why("$1\r\nxy\r\n"), "");
-  EXPECT_NE(why("$1\r\nx\n\r"), "");
-  EXPECT_NE(why("\n"), "");
+  EXPECT_NE(failure_of("+OK\n"), "");
+  EXPECT_NE(failure_of("$1\r\nxy\r\n"), "");
+  EXPECT_NE(failure_of("$1\r\nx\n\r"), "");
+  EXPECT_NE(failure_of("\n"), "");
 }
 
 TEST(parser, refuses_a_length_over_the_limit_before_the_data_comes) {
   limits const small{.max_bytes = 1'000};
-  EXPECT_THAT(why("$1001\r\n", small), HasSubstr("over 1000 bytes"));
-  EXPECT_EQ(why("$1000\r\n", small), "");
-  EXPECT_THAT(why("*1000\r\n", small), HasSubstr("over 1000 bytes"));
-  EXPECT_NE(why("*9223372036854775807\r\n"), "");
-  EXPECT_NE(why("$9223372036854775807\r\n"), "");
+  EXPECT_THAT(failure_of("$1001\r\n", small), HasSubstr("over 1000 bytes"));
+  EXPECT_EQ(failure_of("$1000\r\n", small), "");
+  EXPECT_THAT(failure_of("*1000\r\n", small), HasSubstr("over 1000 bytes"));
+  EXPECT_NE(failure_of("*9223372036854775807\r\n"), "");
+  EXPECT_NE(failure_of("$9223372036854775807\r\n"), "");
 }
 
 TEST(parser, counts_all_elements_of_a_reply_against_the_limit) {
   limits const small{.max_bytes = 4'000};
   auto const element = "$1000\r\n" + std::string(1'000, 'x') + "\r\n";
-  EXPECT_EQ(why("*3\r\n" + element + element + element, small), "");
-  EXPECT_NE(why("*4\r\n" + element + element + element + "$1000\r\n", small), "");
-  EXPECT_NE(why("*2\r\n*50\r\n" + element, small), "") << "elements count though they are small";
+  EXPECT_EQ(failure_of("*3\r\n" + element + element + element, small), "");
+  EXPECT_NE(failure_of("*4\r\n" + element + element + element + "$1000\r\n", small), "");
+  EXPECT_NE(failure_of("*2\r\n*50\r\n" + element, small), "") << "elements count though they are small";
 }
 
 TEST(parser, counts_each_reply_anew) {
@@ -170,7 +170,7 @@ TEST(parser, refuses_arrays_nested_too_deep) {
   std::string nested;
   for (int i = 0; i < 8; ++i) nested += "*1\r\n";
   EXPECT_EQ(parse({nested + ":1\r\n"}).replies.size(), 1u);
-  EXPECT_THAT(why(nested + "*1\r\n"), HasSubstr("8 deep"));
+  EXPECT_THAT(failure_of(nested + "*1\r\n"), HasSubstr("8 deep"));
 }
 
 TEST(parser, refuses_an_endless_line) {
@@ -178,7 +178,7 @@ TEST(parser, refuses_an_endless_line) {
   EXPECT_EQ(parse({"+" + line + "\r\n"}).replies.size(), 1u);
   for (auto const& endless :
        {"+" + line + "xx", "+" + line + "x\r\n", "$" + line + "xx", "-" + line + "xx"}) {
-    EXPECT_THAT(why(endless), HasSubstr("a line of over"));
+    EXPECT_THAT(failure_of(endless), HasSubstr("a line of over"));
   }
 }
 
@@ -280,16 +280,16 @@ rc::Gen<reply> any_reply(int depth) {
 RC_GTEST_PROP(parser, reads_back_any_replies_however_they_are_split, ()) {
   auto const replies = *rc::gen::container<std::vector<reply>>(any_reply(3));
   std::string all;
-  for (auto const& each : replies) all += encoded(each);
+  for (auto const& value : replies) all += encoded(value);
   std::vector<std::string_view> pieces;
-  for (std::string_view rest = all; !rest.empty();) {
-    auto const size = std::min(rest.size(), *rc::gen::inRange<std::size_t>(1, 40));
-    pieces.push_back(rest.substr(0, size));
-    rest.remove_prefix(size);
+  for (std::string_view remaining = all; !remaining.empty();) {
+    auto const size = std::min(remaining.size(), *rc::gen::inRange<std::size_t>(1, 40));
+    pieces.push_back(remaining.substr(0, size));
+    remaining.remove_prefix(size);
   }
-  auto const got = parse(pieces);
-  RC_ASSERT(got.why == "");
-  RC_ASSERT(got.replies == replies);
+  auto const parsed = parse(pieces);
+  RC_ASSERT(parsed.failure == "");
+  RC_ASSERT(parsed.replies == replies);
 }
 
 RC_GTEST_PROP(parser, judges_garbage_the_same_however_it_is_split, ()) {
@@ -297,7 +297,7 @@ RC_GTEST_PROP(parser, judges_garbage_the_same_however_it_is_split, ()) {
   auto const whole = parse({garbage});
   auto const split = parse(bytewise(garbage));
   RC_ASSERT(whole.replies == split.replies);
-  RC_ASSERT(whole.why.empty() == split.why.empty());
+  RC_ASSERT(whole.failure.empty() == split.failure.empty());
 }
 
 }  // namespace

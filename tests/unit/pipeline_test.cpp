@@ -22,7 +22,7 @@ void add(pipeline& requests, std::string bytes, time_point now = opened_at) {
   requests.add({.bytes = std::move(bytes), .done = {}}, now);
 }
 
-std::string sent(pipeline& requests, time_point now = opened_at) {
+std::string send_all(pipeline& requests, time_point now = opened_at) {
   std::string bytes;
   (void)requests.send_to(bytes, now);
   return bytes;
@@ -39,7 +39,7 @@ pipeline::entry matched(pipeline& requests, std::string text) {
 TEST(pipeline, matches_replies_to_requests_in_order) {
   pipeline requests;
   for (auto const* const bytes : {"a", "b", "c"}) add(requests, bytes);
-  (void)sent(requests);
+  (void)send_all(requests);
   for (std::string const bytes : {"a", "b", "c"}) {
     auto const entry = matched(requests, "reply to " + bytes);
     EXPECT_EQ(entry.request.bytes, bytes);
@@ -53,11 +53,11 @@ TEST(pipeline, sends_many_in_one_write_and_each_once) {
   pipeline requests;
   add(requests, "a");
   add(requests, "b");
-  EXPECT_EQ(sent(requests), "ab");
-  EXPECT_EQ(sent(requests), "");
+  EXPECT_EQ(send_all(requests), "ab");
+  EXPECT_EQ(send_all(requests), "");
   add(requests, "c");
   EXPECT_EQ(requests.unsent(), 1u);
-  EXPECT_EQ(sent(requests), "c");
+  EXPECT_EQ(send_all(requests), "c");
   EXPECT_EQ(requests.in_flight(), 3u);
 }
 
@@ -73,7 +73,7 @@ TEST(pipeline, has_no_request_for_a_reply_that_nobody_asked_for) {
 TEST(pipeline, sends_everything_again_after_a_drop_in_the_old_order_ahead_of_what_came_later) {
   pipeline requests;
   for (auto const* const bytes : {"a", "b", "c"}) add(requests, bytes);
-  (void)sent(requests);
+  (void)send_all(requests);
   (void)matched(requests, "reply");
   requests.restart();
   add(requests, "d");
@@ -87,10 +87,10 @@ TEST(pipeline, sends_everything_again_after_a_drop_in_the_old_order_ahead_of_wha
 TEST(pipeline, says_which_were_sent_more_than_once) {
   pipeline requests;
   add(requests, "a");
-  (void)sent(requests);
+  (void)send_all(requests);
   requests.restart();
   add(requests, "b");
-  (void)sent(requests);
+  (void)send_all(requests);
   auto const first = matched(requests, "");
   auto const second = matched(requests, "");
   EXPECT_TRUE(first.response.sent && first.response.resent);
@@ -101,17 +101,17 @@ TEST(pipeline, says_which_were_sent_more_than_once) {
 TEST(pipeline, believes_that_an_earlier_copy_was_sent_elsewhere) {
   pipeline requests;
   requests.add({.bytes = "a", .done = {}}, opened_at, true);
-  (void)sent(requests);
+  (void)send_all(requests);
   EXPECT_TRUE(matched(requests, "").response.resent);
 }
 
 TEST(pipeline, counts_the_time_of_sending_from_the_last_copy) {
   pipeline requests;
   add(requests, "a");
-  (void)sent(requests, opened_at + 1s);
+  (void)send_all(requests, opened_at + 1s);
   EXPECT_EQ(requests.oldest(), opened_at + 1s);
   requests.restart();
-  (void)sent(requests, opened_at + 5s);
+  (void)send_all(requests, opened_at + 5s);
   EXPECT_EQ(requests.oldest(), opened_at + 5s);
   EXPECT_EQ(matched(requests, "").response.sent_at, opened_at + 5s);
 }
@@ -124,7 +124,7 @@ TEST(pipeline, takes_out_what_is_asked_for_and_keeps_the_order_of_the_rest) {
   ASSERT_EQ(removed.size(), 2u);
   EXPECT_EQ(removed.front().request.bytes, "b");
   EXPECT_EQ(removed.back().request.bytes, "d");
-  EXPECT_EQ(sent(requests), "ac");
+  EXPECT_EQ(send_all(requests), "ac");
 }
 
 TEST(pipeline, takes_out_by_the_time_of_queueing) {
@@ -140,7 +140,7 @@ TEST(pipeline, takes_out_by_the_time_of_queueing) {
 TEST(pipeline, remembers_of_what_is_taken_out_whether_it_had_been_sent) {
   pipeline requests;
   add(requests, "sent");
-  (void)sent(requests, opened_at + 1s);
+  (void)send_all(requests, opened_at + 1s);
   requests.restart();
   add(requests, "never sent");
   auto const removed = requests.remove_if([](request const&, time_point) { return true; });
@@ -154,13 +154,13 @@ TEST(pipeline, remembers_of_what_is_taken_out_whether_it_had_been_sent) {
 TEST(pipeline, sends_what_is_put_back_ahead_of_what_came_behind_it) {
   pipeline requests;
   for (auto const* const bytes : {"a", "b"}) add(requests, bytes);
-  (void)sent(requests);
+  (void)send_all(requests);
   pipeline::batch refused;
   ASSERT_TRUE(requests.match(reply_of("READONLY"), refused));
   refused.front().response.sent = false;  // the server refused the request and didn't carry it out
   requests.restart();
   requests.put_back(std::move(refused), opened_at);
-  EXPECT_EQ(sent(requests), "ab");
+  EXPECT_EQ(send_all(requests), "ab");
   EXPECT_FALSE(matched(requests, "reply").response.resent);
   EXPECT_TRUE(matched(requests, "reply").response.resent) << "the outcome of the second request is unknown";
 }

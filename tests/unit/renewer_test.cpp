@@ -8,6 +8,7 @@
 
 #include "engine/core.hpp"
 #include "net/deployment_url.hpp"
+#include "resp/make_reply.hpp"
 #include "sync/exclusive.hpp"
 
 namespace holdfast::engine {
@@ -34,16 +35,11 @@ class scripted_backend final : public lock_backend {
   }
   /// Replies to the oldest request; `lost`: the positions of the lost leases.
   void reply(std::vector<std::int64_t> const& lost = {}) {
-    net::response response{.sent_at = boot_clock::now(), .sent = true};
-    response.reply.what = resp::kind::array;
-    for (auto const position : lost) {
-      auto& element = response.reply.elements.emplace_back();
-      element.what = resp::kind::integer;
-      element.integer = position;
-    }
+    std::vector<resp::reply> positions;
+    for (auto const position : lost) positions.push_back(resp::make_integer(position));
     auto done = std::move(unanswered_.front());
     unanswered_.pop_front();
-    done(std::move(response));
+    done({.reply = resp::make_array(std::move(positions)), .sent_at = boot_clock::now(), .sent = true});
   }
 
   words sent;
@@ -75,7 +71,7 @@ class renewer_of_a_fixed_lease : public testing::Test {
   void renew() {
     renewer_.renew_now(*lease_, [this](net::response const&) { renewed_ = true; });
   }
-  /// The renewer asks from a timer, which fires before the timer armed here.
+  /// The renewer sends the requests from a timer, which fires before the timer armed here.
   void ask_about_all() {
     reactor::lock hold{loop_.mutex()};
     reactor::blocked_thread thread;

@@ -15,15 +15,15 @@ reply refused(std::string words) {
   return {.what = kind::error, .integer = 0, .text = std::move(words), .elements = {}};
 }
 reply list_reply(std::vector<std::string> const& words) {
-  reply all{.what = kind::array, .integer = 0, .text = {}, .elements = {}};
-  for (auto const& word : words) all.elements.push_back(text(word));
-  return all;
+  reply result{.what = kind::array, .integer = 0, .text = {}, .elements = {}};
+  for (auto const& word : words) result.elements.push_back(text(word));
+  return result;
 }
 
 address const a{.host = "10.0.0.1", .port = 6379};
 address const b{.host = "10.0.0.2", .port = 6379};
 
-sentinel_view says(std::string id, address const& master, std::int64_t epoch, std::size_t sentinels = 3) {
+sentinel_view view_of(std::string id, address const& master, std::int64_t epoch, std::size_t sentinels = 3) {
   sentinel_view view{.id = std::move(id), .master = master, .epoch = epoch};
   view.others.resize(sentinels - 1);
   return view;
@@ -33,7 +33,7 @@ std::optional<sentinel_verdict> verdict(std::vector<sentinel_view> const& views,
                                         std::optional<address> const& last = {}, tie of_equals = tie::leave) {
   std::vector<sentinel_view const*> all;
   all.reserve(views.size());
-  for (auto const& one : views) all.push_back(&one);
+  for (auto const& view : views) all.push_back(&view);
   return verdict_of(all, last, of_equals);
 }
 
@@ -42,9 +42,10 @@ TEST(sentinel_view, reads_what_a_sentinel_says) {
   EXPECT_TRUE(read_id(text("abc"), view));
   EXPECT_TRUE(read_address(list_reply({"10.0.0.1", "6379"}), view));
   EXPECT_TRUE(read_master(list_reply({"name", "mymaster", "config-epoch", "7", "quorum", "2"}), view));
-  reply others{.what = kind::array, .integer = 0, .text = {}, .elements = {}};
-  others.elements.push_back(list_reply({"name", "x", "ip", "10.0.0.9", "port", "26379", "runid", "def"}));
-  EXPECT_TRUE(read_others(others, view));
+  reply other_sentinels{.what = kind::array, .integer = 0, .text = {}, .elements = {}};
+  other_sentinels.elements.push_back(
+      list_reply({"name", "x", "ip", "10.0.0.9", "port", "26379", "runid", "def"}));
+  EXPECT_TRUE(read_others(other_sentinels, view));
   EXPECT_EQ(view.id, "abc");
   EXPECT_EQ(view.master, a);
   EXPECT_EQ(view.epoch, 7);
@@ -54,7 +55,7 @@ TEST(sentinel_view, reads_what_a_sentinel_says) {
 }
 
 TEST(sentinel_view, knows_no_master_when_the_answer_is_nil) {
-  sentinel_view view = says("x", a, 1);
+  sentinel_view view = view_of("x", a, 1);
   EXPECT_TRUE(read_address({}, view));
   EXPECT_EQ(view.master, std::nullopt);
   EXPECT_TRUE(read_master(refused("ERR No such master with that name"), view));
@@ -82,54 +83,54 @@ TEST(sentinel_view, tells_a_switch_of_its_master_from_those_of_others) {
 
 TEST(sentinel_verdict, is_settled_by_a_majority_of_all_sentinels) {
   EXPECT_EQ(verdict({}), std::nullopt);
-  auto const one = verdict({says("1", a, 0)});
-  ASSERT_TRUE(one);
-  EXPECT_FALSE(one->settled) << "one of three";
-  EXPECT_TRUE(verdict({says("1", a, 0), says("2", a, 0)})->settled);
-  EXPECT_TRUE(verdict({says("1", a, 0, 1)})->settled) << "it is the only one";
+  auto const minority = verdict({view_of("1", a, 0)});
+  ASSERT_TRUE(minority);
+  EXPECT_FALSE(minority->settled) << "one of three";
+  EXPECT_TRUE(verdict({view_of("1", a, 0), view_of("2", a, 0)})->settled);
+  EXPECT_TRUE(verdict({view_of("1", a, 0, 1)})->settled) << "it is the only one";
 }
 
 TEST(sentinel_verdict, counts_a_sentinel_once_under_two_names) {
-  EXPECT_FALSE(verdict({says("1", a, 0), says("1", a, 0)})->settled);
+  EXPECT_FALSE(verdict({view_of("1", a, 0), view_of("1", a, 0)})->settled);
 }
 
 TEST(sentinel_verdict, is_the_newest_word_though_most_say_otherwise) {
-  auto const found = verdict({says("1", a, 3), says("2", b, 4), says("3", a, 3)});
-  ASSERT_TRUE(found);
-  EXPECT_EQ(found->master, b);
-  EXPECT_EQ(found->epoch, 4);
-  EXPECT_FALSE(found->settled);
+  auto const newest = verdict({view_of("1", a, 3), view_of("2", b, 4), view_of("3", a, 3)});
+  ASSERT_TRUE(newest);
+  EXPECT_EQ(newest->master, b);
+  EXPECT_EQ(newest->epoch, 4);
+  EXPECT_FALSE(newest->settled);
 }
 
 TEST(sentinel_verdict, is_what_most_say_where_none_is_newer) {
-  EXPECT_EQ(verdict({says("1", b, 3), says("2", a, 3), says("3", a, 3)}, a)->master, a);
+  EXPECT_EQ(verdict({view_of("1", b, 3), view_of("2", a, 3), view_of("3", a, 3)}, a)->master, a);
 }
 
 TEST(sentinel_verdict, is_another_one_than_was_tried_when_it_is_a_tie) {
-  EXPECT_EQ(verdict({says("1", a, 3, 2), says("2", b, 3, 2)}, a)->master, b);
-  EXPECT_EQ(verdict({says("1", a, 3, 2), says("2", b, 3, 2)}, b)->master, a);
+  EXPECT_EQ(verdict({view_of("1", a, 3, 2), view_of("2", b, 3, 2)}, a)->master, b);
+  EXPECT_EQ(verdict({view_of("1", a, 3, 2), view_of("2", b, 3, 2)}, b)->master, a);
 }
 
 TEST(sentinel_verdict, is_the_one_that_serves_when_it_is_a_tie) {
-  EXPECT_EQ(verdict({says("1", a, 3, 2), says("2", b, 3, 2)}, a, tie::stay)->master, a);
-  EXPECT_EQ(verdict({says("1", a, 3, 2), says("2", b, 3, 2)}, b, tie::stay)->master, b);
-  EXPECT_EQ(verdict({says("1", a, 3), says("2", b, 3), says("3", b, 3)}, a, tie::stay)->master, b)
+  EXPECT_EQ(verdict({view_of("1", a, 3, 2), view_of("2", b, 3, 2)}, a, tie::stay)->master, a);
+  EXPECT_EQ(verdict({view_of("1", a, 3, 2), view_of("2", b, 3, 2)}, b, tie::stay)->master, b);
+  EXPECT_EQ(verdict({view_of("1", a, 3), view_of("2", b, 3), view_of("3", b, 3)}, a, tie::stay)->master, b)
       << "no tie";
 }
 
 TEST(sentinel_verdict, ignores_those_that_know_no_master) {
   sentinel_view const ignorant{.id = "1", .epoch = 9};
-  EXPECT_EQ(verdict({ignorant, says("2", a, 0, 2)})->master, a);
+  EXPECT_EQ(verdict({ignorant, view_of("2", a, 0, 2)})->master, a);
   EXPECT_EQ(verdict({ignorant}), std::nullopt);
 }
 
 TEST(sentinels, disagree_when_two_name_different_masters) {
-  auto const one = says("1", a, 0);
-  auto const same = says("2", a, 1);
-  auto const other = says("3", b, 1);
+  auto const view_of_a = view_of("1", a, 0);
+  auto const same_master = view_of("2", a, 1);
+  auto const other_master = view_of("3", b, 1);
   sentinel_view const ignorant{};
-  EXPECT_FALSE(disagree(std::vector{&one, &same, &ignorant}));
-  EXPECT_TRUE(disagree(std::vector{&one, &ignorant, &other}));
+  EXPECT_FALSE(disagree(std::vector{&view_of_a, &same_master, &ignorant}));
+  EXPECT_TRUE(disagree(std::vector{&view_of_a, &ignorant, &other_master}));
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-/// What a thread notes of what it holds, at the same cost however much that is.
+/// A thread's record of its holds, whose cost doesn't depend on their number.
 #include "sync/thread_holds.hpp"
 
 #include "support/rounds.hpp"
@@ -43,47 +43,47 @@ TEST(thread_holds, tells_at_the_end_of_the_thread_those_that_it_still_holds) {
   auto ends = 0;
   auto all = make_guests(100, ends);
   std::jthread{[&] {
-    for (auto const& one : all) sync::note_hold(one);
+    for (auto const& guest : all) sync::note_hold(guest);
     for (auto i = 0u; i < 100; i += 2) sync::forget_hold(*all[i]);
     for (auto i = 0u; i < 100; i += 4) sync::note_hold(all[i]);
-    all.resize(99);  // the last one has gone before
+    all.resize(99);  // the last guest is destroyed earlier
   }}.join();
   EXPECT_EQ(ends, 50 - 1 + 25);
 }
 
 TEST(thread_holds, forgets_in_any_order_at_the_same_cost) {
-  test::in_one_round_of(5, [] {
+  test::passes_in_one_round_of(5, [] {
     auto ends = 0;
     auto const all = make_guests(40'000, ends);
     auto const note_all = [&] {
-      for (auto const& one : all) sync::note_hold(one);
+      for (auto const& guest : all) sync::note_hold(guest);
     };
     note_all();
     auto const newest_first = time_of([&] {
-      for (auto const& one : all | std::views::reverse) sync::forget_hold(*one);
+      for (auto const& guest : all | std::views::reverse) sync::forget_hold(*guest);
     });
     note_all();
     auto const oldest_first = time_of([&] {
-      for (auto const& one : all) sync::forget_hold(*one);
+      for (auto const& guest : all) sync::forget_hold(*guest);
     });
-    EXPECT_LT(oldest_first, 10 * newest_first);  // searching, it was fifty times that
+    EXPECT_LT(oldest_first, 10 * newest_first);  // a search took fifty times as long
   });
 }
 
 TEST(thread_holds, asks_about_one_that_it_does_not_hold_at_the_same_cost) {
-  test::in_one_round_of(5, [] {
+  test::passes_in_one_round_of(5, [] {
     auto ends = 0;
     auto const all = make_guests(40'000, ends);
-    auto const others = make_guests(40'000, ends);
-    auto const forget_others = [&] {
-      for (auto const& one : others | std::views::reverse) sync::forget_hold(*one);
+    auto const other_guests = make_guests(40'000, ends);
+    auto const forget_other_guests = [&] {
+      for (auto const& guest : other_guests | std::views::reverse) sync::forget_hold(*guest);
     };
-    for (auto const& one : others) sync::note_hold(one);
-    auto const held = time_of(forget_others);
-    for (auto const& one : all) sync::note_hold(one);
-    auto const not_held = time_of(forget_others);
-    EXPECT_LT(not_held, 10 * held);
-    for (auto const& one : all) sync::forget_hold(*one);
+    for (auto const& guest : other_guests) sync::note_hold(guest);
+    auto const time_if_held = time_of(forget_other_guests);
+    for (auto const& guest : all) sync::note_hold(guest);
+    auto const time_if_not_held = time_of(forget_other_guests);
+    EXPECT_LT(time_if_not_held, 10 * time_if_held);
+    for (auto const& guest : all) sync::forget_hold(*guest);
   });
 }
 

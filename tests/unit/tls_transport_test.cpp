@@ -1,4 +1,4 @@
-// TLS between two ends in this thread, with certificates made on the spot.
+// TLS between two ends in this thread, with certificates made by the test.
 #include <gmock/gmock.h>
 #include <openssl/evp.h>
 #include <openssl/pem.h>
@@ -60,12 +60,13 @@ struct identity {
         ::X509V3_EXT_conf_nid(nullptr, nullptr, NID_subject_alt_name, names), ::X509_EXTENSION_free};
     ::X509_add_ext(x509.get(), alternatives.get(), -1);
     ::X509_sign(x509.get(), pair.get(), ::EVP_sha256());
-    cert = to_pem([&](BIO* to) { ::PEM_write_bio_X509(to, x509.get()); });
-    key = to_pem(
-        [&](BIO* to) { ::PEM_write_bio_PrivateKey(to, pair.get(), nullptr, nullptr, 0, nullptr, nullptr); });
+    cert = to_pem([&](BIO* output) { ::PEM_write_bio_X509(output, x509.get()); });
+    key = to_pem([&](BIO* output) {
+      ::PEM_write_bio_PrivateKey(output, pair.get(), nullptr, nullptr, 0, nullptr, nullptr);
+    });
     auto const* const phrase = reinterpret_cast<unsigned char const*>("phrase");
-    locked_key = to_pem([&](BIO* to) {
-      ::PEM_write_bio_PrivateKey(to, pair.get(), ::EVP_aes_128_cbc(), phrase, 6, nullptr, nullptr);
+    locked_key = to_pem([&](BIO* output) {
+      ::PEM_write_bio_PrivateKey(output, pair.get(), ::EVP_aes_128_cbc(), phrase, 6, nullptr, nullptr);
     });
   }
 
@@ -95,10 +96,10 @@ struct tls_transport : testing::Test {
     return path;
   }
 
-  /// From now on the server answers one connection.
-  void serve(identity const& as) {
-    context.use_certificate_chain(asio::buffer(as.cert));
-    context.use_private_key(asio::buffer(as.key), asio::ssl::context::pem);
+  /// From now on the server accepts one connection.
+  void serve(identity const& own_identity) {
+    context.use_certificate_chain(asio::buffer(own_identity.cert));
+    context.use_private_key(asio::buffer(own_identity.key), asio::ssl::context::pem);
     server.emplace(io, context);
     acceptor.async_accept(server->next_layer(), [this](error_code) {
       server->async_handshake(asio::ssl::stream_base::server,
@@ -127,10 +128,10 @@ struct tls_transport : testing::Test {
 };
 
 TEST_F(tls_transport, reads_and_writes) {
-  identity const self{"DNS:localhost,IP:127.0.0.1"};
-  serve(self);
-  auto const client =
-      make_transport(io, parse_url("rediss://localhost:" + port() + "?ca=" + file("ca", self.cert)));
+  identity const server_identity{"DNS:localhost,IP:127.0.0.1"};
+  serve(server_identity);
+  auto const client = make_transport(
+      io, parse_url("rediss://localhost:" + port() + "?ca=" + file("ca", server_identity.cert)));
   ASSERT_EQ(connect(*client), "");
   EXPECT_TRUE(run_until([&] { return accepted.has_value(); }));
   EXPECT_STREQ(::SSL_get_servername(server->native_handle(), TLSEXT_NAMETYPE_host_name), "localhost");
@@ -140,46 +141,46 @@ TEST_F(tls_transport, reads_and_writes) {
   EXPECT_FALSE(failure);
 
   std::string const large(1 << 20, 'x');
-  std::string got(large.size(), '\0');
+  std::string received(large.size(), '\0');
   bool read = false;
   std::size_t written = 0;
-  asio::async_read(*server, asio::buffer(got), [&](error_code, std::size_t) { read = true; });
-  client->async_write(large, [&](error_code, std::size_t n) { written = n; });
+  asio::async_read(*server, asio::buffer(received), [&](error_code, std::size_t) { read = true; });
+  client->async_write(large, [&](error_code, std::size_t count) { written = count; });
   EXPECT_TRUE(run_until([&] { return read && written == large.size(); }));
-  EXPECT_EQ(got, large);
+  EXPECT_EQ(received, large);
 
-  char into[16];
+  char buffer[16];
   std::size_t size = 0;
   asio::async_write(*server, asio::buffer("hello", 5), [](error_code, std::size_t) {});
-  client->async_read_some(into, sizeof into, [&](error_code, std::size_t n) { size = n; });
+  client->async_read_some(buffer, sizeof buffer, [&](error_code, std::size_t count) { size = count; });
   EXPECT_TRUE(run_until([&] { return size > 0; }));
-  EXPECT_EQ(std::string(into, size), "hello");
+  EXPECT_EQ(std::string(buffer, size), "hello");
 }
 
 TEST_F(tls_transport, takes_a_server_that_hangs_up_for_an_ordinary_end) {
-  identity const self{"IP:127.0.0.1"};
-  serve(self);
-  auto const client =
-      make_transport(io, parse_url("rediss://127.0.0.1:" + port() + "?ca=" + file("ca", self.cert)));
+  identity const server_identity{"IP:127.0.0.1"};
+  serve(server_identity);
+  auto const client = make_transport(
+      io, parse_url("rediss://127.0.0.1:" + port() + "?ca=" + file("ca", server_identity.cert)));
   ASSERT_EQ(connect(*client), "");
   EXPECT_TRUE(run_until([&] { return accepted.has_value(); }));
   server->next_layer().close();
-  char into[16];
+  char buffer[16];
   std::optional<error_code> outcome;
-  client->async_read_some(into, sizeof into, [&](error_code failure, std::size_t) { outcome = failure; });
+  client->async_read_some(buffer, sizeof buffer, [&](error_code failure, std::size_t) { outcome = failure; });
   EXPECT_TRUE(run_until([&] { return outcome.has_value(); }));
   EXPECT_EQ(outcome, asio::error::eof);
 }
 
 TEST_F(tls_transport, aborts_what_is_under_way_when_it_is_closed) {
-  identity const self{"IP:127.0.0.1"};
-  serve(self);
-  auto const client =
-      make_transport(io, parse_url("rediss://127.0.0.1:" + port() + "?ca=" + file("ca", self.cert)));
+  identity const server_identity{"IP:127.0.0.1"};
+  serve(server_identity);
+  auto const client = make_transport(
+      io, parse_url("rediss://127.0.0.1:" + port() + "?ca=" + file("ca", server_identity.cert)));
   ASSERT_EQ(connect(*client), "");
-  char into[16];
+  char buffer[16];
   std::optional<error_code> outcome;
-  client->async_read_some(into, sizeof into, [&](error_code failure, std::size_t) { outcome = failure; });
+  client->async_read_some(buffer, sizeof buffer, [&](error_code failure, std::size_t) { outcome = failure; });
   client->close();
   client->close();
   EXPECT_TRUE(run_until([&] { return outcome.has_value(); }));
@@ -187,10 +188,10 @@ TEST_F(tls_transport, aborts_what_is_under_way_when_it_is_closed) {
 }
 
 TEST_F(tls_transport, throws_away_what_has_not_arrived_when_it_is_reset) {
-  identity const self{"IP:127.0.0.1"};
-  serve(self);
-  auto const client =
-      make_transport(io, parse_url("rediss://127.0.0.1:" + port() + "?ca=" + file("ca", self.cert)));
+  identity const server_identity{"IP:127.0.0.1"};
+  serve(server_identity);
+  auto const client = make_transport(
+      io, parse_url("rediss://127.0.0.1:" + port() + "?ca=" + file("ca", server_identity.cert)));
   ASSERT_EQ(connect(*client), "");
   EXPECT_TRUE(run_until([&] { return accepted.has_value(); }));
   std::string const large(64 << 20, 'x');
@@ -200,7 +201,7 @@ TEST_F(tls_transport, throws_away_what_has_not_arrived_when_it_is_reset) {
   std::string bytes;
   std::optional<error_code> outcome;
   asio::async_read(server->next_layer(), asio::dynamic_buffer(bytes),
-                   [&](error_code how, std::size_t) { outcome = how; });
+                   [&](error_code failure, std::size_t) { outcome = failure; });
   EXPECT_TRUE(run_until([&] { return outcome.has_value(); }));
   EXPECT_EQ(outcome, asio::error::connection_reset);
   EXPECT_LT(bytes.size(), large.size());
@@ -224,65 +225,65 @@ TEST_F(tls_transport, refuses_another_authority_than_that_of_the_url) {
 }
 
 TEST_F(tls_transport, refuses_a_certificate_for_another_host) {
-  identity const self{"DNS:elsewhere.example"};
-  serve(self);
-  EXPECT_THAT(connect("rediss://localhost:" + port() + "?ca=" + file("ca", self.cert)),
+  identity const server_identity{"DNS:elsewhere.example"};
+  serve(server_identity);
+  EXPECT_THAT(connect("rediss://localhost:" + port() + "?ca=" + file("ca", server_identity.cert)),
               AllOf(StartsWith("TLS handshake with 127.0.0.1:" + port()), HasSubstr("ostname mismatch"),
                     HasSubstr("; the certificate has to name localhost")));
 }
 
 TEST_F(tls_transport, refuses_a_certificate_for_another_address) {
-  identity const self{"IP:10.0.0.1"};
-  serve(self);
-  EXPECT_THAT(connect("rediss://127.0.0.1:" + port() + "?ca=" + file("ca", self.cert)),
+  identity const server_identity{"IP:10.0.0.1"};
+  serve(server_identity);
+  EXPECT_THAT(connect("rediss://127.0.0.1:" + port() + "?ca=" + file("ca", server_identity.cert)),
               HasSubstr("IP address mismatch); the certificate has to name 127.0.0.1"));
 }
 
-/// A name, or an address with a scope, as no URL has it; a sentinel may announce any.
+/// A name, or an address with a scope, that no URL can contain but a sentinel may announce.
 struct announced_to_tls : tls_transport {
-  holdfast::net::endpoint at(std::string host, identity const& known) const {
-    auto to = parse_url("rediss://h:" + port() + "?ca=" + file("ca", known.cert));
-    to.host = std::move(host);
-    return to;
+  holdfast::net::endpoint announced(std::string host, identity const& authority) const {
+    auto target = parse_url("rediss://h:" + port() + "?ca=" + file("ca", authority.cert));
+    target.host = std::move(host);
+    return target;
   }
   bool has_ipv6() {
-    error_code none;
+    error_code failure;
     tcp::socket probe{io};
-    probe.open(tcp::v6(), none);
-    return !none;
+    probe.open(tcp::v6(), failure);
+    return !failure;
   }
 };
 
 TEST_F(announced_to_tls, address_with_a_scope_is_checked_without_it) {
   if (!has_ipv6()) GTEST_SKIP() << "no IPv6 here";
-  identity const elsewhere{"DNS:elsewhere.example,IP:10.0.0.1"};
-  serve(elsewhere);
-  EXPECT_THAT(connect(*make_transport(io, at("::ffff:127.0.0.1%1", elsewhere))),
+  identity const other_identity{"DNS:elsewhere.example,IP:10.0.0.1"};
+  serve(other_identity);
+  EXPECT_THAT(connect(*make_transport(io, announced("::ffff:127.0.0.1%1", other_identity))),
               HasSubstr("IP address mismatch); the certificate has to name ::ffff:127.0.0.1%1"));
 }
 
 TEST_F(announced_to_tls, address_with_a_scope_is_that_of_the_certificate_without_one) {
   if (!has_ipv6()) GTEST_SKIP() << "no IPv6 here";
-  identity const self{"IP:0:0:0:0:0:ffff:7f00:1"};
-  serve(self);
-  EXPECT_EQ(connect(*make_transport(io, at("::ffff:127.0.0.1%1", self))), "");
+  identity const server_identity{"IP:0:0:0:0:0:ffff:7f00:1"};
+  serve(server_identity);
+  EXPECT_EQ(connect(*make_transport(io, announced("::ffff:127.0.0.1%1", server_identity))), "");
 }
 
 TEST_F(announced_to_tls, name_that_cannot_be_checked_is_refused) {
-  identity const elsewhere{"DNS:elsewhere.example"};
-  serve(elsewhere);
-  // The name service reads it up to the zero, and finds the machine.
-  auto const to = at(std::string{"127.1\0.example", 14}, elsewhere);
-  EXPECT_THAT(connect(*make_transport(io, to)),
+  identity const other_identity{"DNS:elsewhere.example"};
+  serve(other_identity);
+  // The name service reads the name up to the zero byte, and finds this machine.
+  auto const target = announced(std::string{"127.1\0.example", 14}, other_identity);
+  EXPECT_THAT(connect(*make_transport(io, target)),
               HasSubstr("no certificate can be checked for the name \"127.1\""));
 }
 
 TEST_F(announced_to_tls, name_that_cannot_be_checked_will_do_when_told_not_to_verify) {
-  identity const elsewhere{"DNS:elsewhere.example"};
-  serve(elsewhere);
-  auto to = at(std::string{"127.1\0.example", 14}, elsewhere);
-  to.tls.verify = false;
-  EXPECT_EQ(connect(*make_transport(io, to)), "");
+  identity const other_identity{"DNS:elsewhere.example"};
+  serve(other_identity);
+  auto target = announced(std::string{"127.1\0.example", 14}, other_identity);
+  target.tls.verify = false;
+  EXPECT_EQ(connect(*make_transport(io, target)), "");
 }
 
 TEST_F(tls_transport, takes_any_certificate_when_told_not_to_verify) {
@@ -291,13 +292,13 @@ TEST_F(tls_transport, takes_any_certificate_when_told_not_to_verify) {
 }
 
 TEST_F(tls_transport, shows_its_own_certificate) {
-  identity const self{"IP:127.0.0.1"};
-  identity const client{"DNS:client"};
+  identity const server_identity{"IP:127.0.0.1"};
+  identity const client_identity{"DNS:client"};
   context.set_verify_mode(asio::ssl::verify_peer | asio::ssl::verify_fail_if_no_peer_cert);
-  context.add_certificate_authority(asio::buffer(client.cert));
-  serve(self);
-  EXPECT_EQ(connect("rediss://127.0.0.1:" + port() + "?ca=" + file("ca", self.cert) +
-                    "&cert=" + file("cert", client.cert) + "&key=" + file("key", client.key)),
+  context.add_certificate_authority(asio::buffer(client_identity.cert));
+  serve(server_identity);
+  EXPECT_EQ(connect("rediss://127.0.0.1:" + port() + "?ca=" + file("ca", server_identity.cert) + "&cert=" +
+                    file("cert", client_identity.cert) + "&key=" + file("key", client_identity.key)),
             "");
   EXPECT_TRUE(run_until([&] { return accepted.has_value(); }));
   EXPECT_FALSE(*accepted) << accepted->message();
@@ -319,29 +320,29 @@ TEST_F(tls_transport, asks_whether_a_server_without_tls_has_a_tls_port) {
 
 TEST_F(tls_transport, gives_up_the_handshake_when_it_is_closed) {
   tcp::socket silent{io};
-  bool there = false;
-  acceptor.async_accept(silent, [&](error_code) { there = true; });
+  bool connected = false;
+  acceptor.async_accept(silent, [&](error_code) { connected = true; });
   auto const client = make_transport(io, parse_url("rediss://127.0.0.1:" + port()));
   std::optional<std::string> outcome;
   client->async_connect([&](std::string const& failure) { outcome = failure; });
-  EXPECT_TRUE(run_until([&] { return there && silent.available() > 0; }));
+  EXPECT_TRUE(run_until([&] { return connected && silent.available() > 0; }));
   client->close();
   EXPECT_TRUE(run_until([&] { return outcome.has_value(); }));
   EXPECT_THAT(*outcome, HasSubstr("Operation canceled"));
 }
 
 TEST_F(tls_transport, never_asks_for_a_passphrase) {
-  identity const self{"DNS:client"};
-  EXPECT_THROW((void)make_transport(io, parse_url("rediss://h?cert=" + file("cert", self.cert) +
-                                                  "&key=" + file("key", self.locked_key))),
+  identity const client_identity{"DNS:client"};
+  EXPECT_THROW((void)make_transport(io, parse_url("rediss://h?cert=" + file("cert", client_identity.cert) +
+                                                  "&key=" + file("key", client_identity.locked_key))),
                holdfast::error);
 }
 
 TEST_F(tls_transport, refuses_a_key_of_another_certificate) {
-  identity const one{"DNS:client"};
-  identity const other{"DNS:client"};
-  EXPECT_THROW((void)make_transport(io, parse_url("rediss://h?cert=" + file("cert", one.cert) +
-                                                  "&key=" + file("key", other.key))),
+  identity const client_identity{"DNS:client"};
+  identity const other_identity{"DNS:client"};
+  EXPECT_THROW((void)make_transport(io, parse_url("rediss://h?cert=" + file("cert", client_identity.cert) +
+                                                  "&key=" + file("key", other_identity.key))),
                holdfast::error);
 }
 

@@ -74,16 +74,16 @@ struct fixture : testing::Test {
     return bytes;
   }
 
-  /// How much the server still gets, and how the connection ended for it.
+  /// The number of bytes that the server still receives; `ended_by`: how the connection ended for it.
   std::size_t read_to_the_end() {
     std::string bytes;
-    std::optional<std::size_t> got;
-    asio::async_read(server, asio::dynamic_buffer(bytes), [&](error_code how, std::size_t n) {
-      ended_by = how;
-      got = n;
+    std::optional<std::size_t> received;
+    asio::async_read(server, asio::dynamic_buffer(bytes), [&](error_code failure, std::size_t n) {
+      ended_by = failure;
+      received = n;
     });
-    EXPECT_TRUE(run_until([&] { return got.has_value(); }));
-    return got.value_or(0);
+    EXPECT_TRUE(run_until([&] { return received.has_value(); }));
+    return received.value_or(0);
   }
   error_code ended_by;
 };
@@ -101,11 +101,11 @@ TEST_F(plain_transport, connects_reads_and_writes) {
   EXPECT_TRUE(run_until([&] { return written == 5; }));
 
   asio::write(server, asio::buffer("world", 5));
-  char into[16];
-  std::size_t got = 0;
-  client->async_read_some(into, sizeof into, [&](error_code, std::size_t n) { got = n; });
-  EXPECT_TRUE(run_until([&] { return got > 0; }));
-  EXPECT_EQ(std::string(into, got), "world");
+  char buffer[16];
+  std::size_t received = 0;
+  client->async_read_some(buffer, sizeof buffer, [&](error_code, std::size_t n) { received = n; });
+  EXPECT_TRUE(run_until([&] { return received > 0; }));
+  EXPECT_EQ(std::string(buffer, received), "world");
 }
 
 TEST_F(plain_transport, writes_all_of_what_does_not_fit_at_once) {
@@ -121,11 +121,11 @@ TEST_F(plain_transport, tries_to_write_without_blocking) {
   auto const client = connected();
   std::string const large(64 << 20, 'x');
   error_code failure;
-  auto const some = client->try_write(large, failure);
+  auto const written = client->try_write(large, failure);
   EXPECT_FALSE(failure);
-  EXPECT_GT(some, 0u);
-  EXPECT_LT(some, large.size());
-  // The kernel moves bytes to the other side, and makes room for more, while it likes.
+  EXPECT_GT(written, 0u);
+  EXPECT_LT(written, large.size());
+  // The kernel may still move bytes to the other side, which makes room for more.
   EXPECT_TRUE(holdfast::test::eventually([&] { return client->try_write(large, failure) == 0; })) << "full";
   EXPECT_FALSE(failure);
 }
@@ -133,18 +133,18 @@ TEST_F(plain_transport, tries_to_write_without_blocking) {
 TEST_F(plain_transport, reports_a_peer_that_hung_up) {
   auto const client = connected();
   server.close();
-  char into[16];
+  char buffer[16];
   std::optional<error_code> outcome;
-  client->async_read_some(into, sizeof into, [&](error_code failure, std::size_t) { outcome = failure; });
+  client->async_read_some(buffer, sizeof buffer, [&](error_code failure, std::size_t) { outcome = failure; });
   EXPECT_TRUE(run_until([&] { return outcome.has_value(); }));
   EXPECT_EQ(outcome, asio::error::eof);
 }
 
 TEST_F(plain_transport, aborts_what_is_under_way_when_it_is_closed) {
   auto const client = connected();
-  char into[16];
+  char buffer[16];
   std::optional<error_code> outcome;
-  client->async_read_some(into, sizeof into, [&](error_code failure, std::size_t) { outcome = failure; });
+  client->async_read_some(buffer, sizeof buffer, [&](error_code failure, std::size_t) { outcome = failure; });
   client->close();
   client->close();
   EXPECT_TRUE(run_until([&] { return outcome.has_value(); }));
@@ -173,10 +173,10 @@ TEST_F(plain_transport, throws_away_what_has_not_arrived_when_it_is_reset) {
   EXPECT_EQ(ended_by, asio::error::connection_reset);
 }
 
-/// Another process that has what this one has open, until it is destroyed.
+/// Another process that has the open files of this one, until the object is destroyed.
 class forked_child {
  public:
-  /// `program`: turns into that one; null: stays a copy.
+  /// `program`: executed by the child; null: the child stays a copy.
   explicit forked_child(char const* program = nullptr) : id_{::fork()} {
     if (id_ != 0) return;
     if (program != nullptr) ::execlp(program, program, "1000", nullptr);
@@ -195,7 +195,7 @@ class forked_child {
 
 TEST_F(plain_transport, is_reset_though_a_forked_child_has_it_too) {
   auto const client = connected();
-  forked_child const other;
+  forked_child const child;
   error_code failure;
   auto const written = client->try_write(std::string(64 << 20, 'x'), failure);
   client->reset();
@@ -205,7 +205,7 @@ TEST_F(plain_transport, is_reset_though_a_forked_child_has_it_too) {
 
 TEST_F(plain_transport, is_not_handed_on_to_programs_that_are_started) {
   auto const client = connected();
-  forked_child const other{"sleep"};
+  forked_child const child{"sleep"};
   client->close();
   EXPECT_EQ(read_to_the_end(), 0u);
   EXPECT_EQ(ended_by, asio::error::eof);
@@ -213,10 +213,10 @@ TEST_F(plain_transport, is_not_handed_on_to_programs_that_are_started) {
 
 TEST_F(plain_transport, can_be_closed_by_another_thread_that_writes) {
   auto const client = connected();
-  char into[16];
+  char buffer[16];
   bool done = false;
-  client->async_read_some(into, sizeof into, [&](error_code, std::size_t) { done = true; });
-  std::jthread const other{[&] {
+  client->async_read_some(buffer, sizeof buffer, [&](error_code, std::size_t) { done = true; });
+  std::jthread const writer{[&] {
     error_code failure;
     for (int i = 0; i < 100; ++i) (void)client->try_write("ping", failure);
     client->close();
@@ -226,29 +226,29 @@ TEST_F(plain_transport, can_be_closed_by_another_thread_that_writes) {
 
 TEST_F(plain_transport, stays_alive_until_its_handlers_have_run) {
   auto client = connected();
-  char into[16];
+  char buffer[16];
   bool done = false;
-  client->async_read_some(into, sizeof into, [&](error_code, std::size_t) { done = true; });
+  client->async_read_some(buffer, sizeof buffer, [&](error_code, std::size_t) { done = true; });
   client->close();
   client.reset();
   EXPECT_TRUE(run_until([&] { return done; }));
 }
 
 TEST_F(plain_transport, says_where_it_could_not_connect) {
-  auto const where = address();
+  auto const server_address = address();
   acceptor.close();
-  auto const client = make_transport(io, parse_url(where));
-  EXPECT_EQ(connect(*client), "connect to " + where + ": Connection refused");
+  auto const client = make_transport(io, parse_url(server_address));
+  EXPECT_EQ(connect(*client), "connect to " + server_address + ": Connection refused");
 }
 
 TEST_F(plain_transport, tries_both_families_for_localhost) {
-  tcp::acceptor six{io};
+  tcp::acceptor ipv6_acceptor{io};
   error_code no_ipv6;
-  six.open(tcp::v6(), no_ipv6);
-  if (!no_ipv6) six.bind({asio::ip::address_v6::loopback(), 0}, no_ipv6);
+  ipv6_acceptor.open(tcp::v6(), no_ipv6);
+  if (!no_ipv6) ipv6_acceptor.bind({asio::ip::address_v6::loopback(), 0}, no_ipv6);
   if (no_ipv6) GTEST_SKIP() << "this machine has no IPv6";
-  six.listen();
-  auto const port = std::to_string(six.local_endpoint().port());
+  ipv6_acceptor.listen();
+  auto const port = std::to_string(ipv6_acceptor.local_endpoint().port());
   auto const client = make_transport(io, parse_url("localhost:" + port));
   EXPECT_EQ(connect(*client), "");
   EXPECT_EQ(client->peer(), "[::1]:" + port);

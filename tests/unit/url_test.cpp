@@ -15,8 +15,8 @@ using testing::HasSubstr;
 using testing::Not;
 using scheme = endpoint::scheme;
 
-/// What parse_url says is wrong; empty when it takes the URL.
-std::string complaint_about(std::string_view url) {
+/// The message of the error of parse_url; empty when it accepts the URL.
+std::string url_error(std::string_view url) {
   try {
     (void)parse_url(url);
   } catch (error const& failure) {
@@ -27,22 +27,22 @@ std::string complaint_about(std::string_view url) {
 }
 
 TEST(url, has_host_port_and_database) {
-  auto const to = parse_url("redis://db.example:7000/3");
-  EXPECT_EQ(to.how, scheme::tcp);
-  EXPECT_EQ(to.host, "db.example");
-  EXPECT_EQ(to.port, 7000);
-  EXPECT_EQ(to.db, 3);
-  EXPECT_EQ(to.display, "redis://db.example:7000/3");
+  auto const parsed = parse_url("redis://db.example:7000/3");
+  EXPECT_EQ(parsed.how, scheme::tcp);
+  EXPECT_EQ(parsed.host, "db.example");
+  EXPECT_EQ(parsed.port, 7000);
+  EXPECT_EQ(parsed.db, 3);
+  EXPECT_EQ(parsed.display, "redis://db.example:7000/3");
 }
 
 TEST(url, has_defaults) {
   for (auto const* const text : {"redis://localhost", "REDIS://localhost/", "localhost", "localhost:6379"}) {
-    auto const to = parse_url(text);
-    EXPECT_EQ(to.how, scheme::tcp) << text;
-    EXPECT_EQ(to.host, "localhost") << text;
-    EXPECT_EQ(to.port, 6379) << text;
-    EXPECT_EQ(to.db, 0) << text;
-    EXPECT_EQ(to.user + to.password, "") << text;
+    auto const parsed = parse_url(text);
+    EXPECT_EQ(parsed.how, scheme::tcp) << text;
+    EXPECT_EQ(parsed.host, "localhost") << text;
+    EXPECT_EQ(parsed.port, 6379) << text;
+    EXPECT_EQ(parsed.db, 0) << text;
+    EXPECT_EQ(parsed.user + parsed.password, "") << text;
   }
 }
 
@@ -50,13 +50,13 @@ TEST(url, takes_ipv6_in_brackets) {
   EXPECT_EQ(parse_url("redis://[::1]:7000").host, "::1");
   EXPECT_EQ(parse_url("[::1]:7000").port, 7000);
   EXPECT_EQ(parse_url("[fe80::1]").host, "fe80::1");
-  EXPECT_NE(complaint_about("::1"), "");
+  EXPECT_NE(url_error("::1"), "");
 }
 
 TEST(url, takes_user_and_password_and_decodes_them) {
-  auto const both = parse_url("redis://al%20ice:p%40ss%2F%3a@h");
-  EXPECT_EQ(both.user, "al ice");
-  EXPECT_EQ(both.password, "p@ss/:");
+  auto const credentials = parse_url("redis://al%20ice:p%40ss%2F%3a@h");
+  EXPECT_EQ(credentials.user, "al ice");
+  EXPECT_EQ(credentials.password, "p@ss/:");
   auto const password = parse_url("redis://:secret@h:1/2");
   EXPECT_EQ(password.user, "");
   EXPECT_EQ(password.password, "secret");
@@ -71,22 +71,22 @@ TEST(url, hides_the_password_when_it_is_shown) {
 }
 
 TEST(url, takes_a_socket) {
-  auto const to = parse_url("redis+unix:///run/my%20redis.sock?db=4");
-  EXPECT_EQ(to.how, scheme::unix_socket);
-  EXPECT_EQ(to.path, "/run/my redis.sock");
-  EXPECT_EQ(to.db, 4);
+  auto const parsed = parse_url("redis+unix:///run/my%20redis.sock?db=4");
+  EXPECT_EQ(parsed.how, scheme::unix_socket);
+  EXPECT_EQ(parsed.path, "/run/my redis.sock");
+  EXPECT_EQ(parsed.db, 4);
   EXPECT_EQ(parse_url("unix:///r.sock").how, scheme::unix_socket);
   EXPECT_EQ(parse_url("unix://u:p@/r.sock").user, "u");
 }
 
 TEST(url, takes_tls_parameters) {
-  auto const to = parse_url("rediss://h:6380/1?ca=/etc/c++/ca.pem&cert=/a%26b.pem&key=/k.pem&verify=no");
-  EXPECT_EQ(to.how, scheme::tls);
-  EXPECT_EQ(to.port, 6380);
-  EXPECT_EQ(to.tls.ca, "/etc/c++/ca.pem");
-  EXPECT_EQ(to.tls.cert, "/a&b.pem");
-  EXPECT_EQ(to.tls.key, "/k.pem");
-  EXPECT_FALSE(to.tls.verify);
+  auto const parsed = parse_url("rediss://h:6380/1?ca=/etc/c++/ca.pem&cert=/a%26b.pem&key=/k.pem&verify=no");
+  EXPECT_EQ(parsed.how, scheme::tls);
+  EXPECT_EQ(parsed.port, 6380);
+  EXPECT_EQ(parsed.tls.ca, "/etc/c++/ca.pem");
+  EXPECT_EQ(parsed.tls.cert, "/a&b.pem");
+  EXPECT_EQ(parsed.tls.key, "/k.pem");
+  EXPECT_FALSE(parsed.tls.verify);
   EXPECT_TRUE(parse_url("rediss://h?verify=yes").tls.verify);
   EXPECT_TRUE(parse_url("rediss://h").tls.verify);
 }
@@ -142,14 +142,14 @@ TEST(url, names_the_wrong_part_and_what_is_allowed) {
            {"redis://h%00", "host", "zero byte"},
            {"redis+unix:///a%00b", "path", "zero byte"},
        }) {
-    EXPECT_THAT(complaint_about(url), AllOf(HasSubstr(part), HasSubstr(allowed))) << url;
+    EXPECT_THAT(url_error(url), AllOf(HasSubstr(part), HasSubstr(allowed))) << url;
   }
-  EXPECT_THAT(complaint_about("unix:///" + std::string(107, 'x')), HasSubstr("107 bytes"));
+  EXPECT_THAT(url_error("unix:///" + std::string(107, 'x')), HasSubstr("107 bytes"));
 }
 
 TEST(url, of_several_servers_is_refused_where_one_is_needed) {
   for (auto const* const name : {"redis+sentinel", "redis+cluster", "redis+quorum", "rediss+cluster"}) {
-    EXPECT_THAT(complaint_about(std::string{name} + "://h1,h2/0"),
+    EXPECT_THAT(url_error(std::string{name} + "://h1,h2/0"),
                 AllOf(HasSubstr("names several servers"), HasSubstr(name)));
   }
 }
@@ -160,7 +160,7 @@ TEST(url, never_shows_a_password_in_an_error) {
         "redis://:se@secret@h", "redis://:se/secret@h", "redis://:se?secret@h", "redis://:se?secret=1@h",
         "redis://:se#secret@h", "redis://:se cret-secret@h", "redis://u:%zzsecret@h", "u:secret://@h",
         "http://u:secret@h", "redis://:secret@h/x", "redis://:secret@h?x=y", "redis+unix://:secret@h/x"}) {
-    EXPECT_THAT(complaint_about(url), AllOf(Not(""), Not(HasSubstr("secret")))) << url;
+    EXPECT_THAT(url_error(url), AllOf(Not(""), Not(HasSubstr("secret")))) << url;
   }
 }
 

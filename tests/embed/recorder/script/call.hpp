@@ -1,4 +1,4 @@
-// Stands in for src/script/call.hpp, so that the generator is tested without the library.
+// Replaces src/script/call.hpp, so that the generator is tested without the library.
 #pragma once
 
 #include <initializer_list>
@@ -22,9 +22,9 @@ struct script {
 };
 
 struct call {
-  call(script const& from, std::initializer_list<key> first_keys, std::initializer_list<arg> first_args,
+  call(script const& code, std::initializer_list<key> first_keys, std::initializer_list<arg> first_args,
        std::span<key const> more_keys = {}, std::span<arg const> more_args = {})
-      : source{from} {
+      : source{code} {
     for (auto const& each : first_keys) keys.emplace_back(each.text);
     for (auto const& each : more_keys) keys.emplace_back(each.text);
     for (auto const& each : first_args) args.emplace_back(each.text);

@@ -1,0 +1,27 @@
+/// Replies that no server has sent: put together from others, or for tests.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "resp/reply.hpp"
+
+namespace holdfast::resp {
+
+inline reply make_integer(std::int64_t number) {
+  return {.what = kind::integer, .integer = number, .text = {}, .elements = {}};
+}
+inline reply make_text(std::string text) {
+  return {.what = kind::text, .integer = 0, .text = std::move(text), .elements = {}};
+}
+/// `text`: with the code in front.
+inline reply make_error(std::string text) {
+  return {.what = kind::error, .integer = 0, .text = std::move(text), .elements = {}};
+}
+inline reply make_array(std::vector<reply> elements) {
+  return {.what = kind::array, .integer = 0, .text = {}, .elements = std::move(elements)};
+}
+
+}  // namespace holdfast::resp

@@ -1,0 +1,77 @@
+// Commands about hashes.
+
+#include "resp/make_reply.hpp"
+#include "simulation/dataset.hpp"
+
+namespace holdfast::simulation {
+namespace {
+
+using resp::make_array;
+using resp::make_integer;
+using resp::make_text;
+
+}  // namespace
+
+resp::reply dataset::hset(arguments args) {
+  auto& fields = get_or_make<hash>(args[0]);
+  std::int64_t added = 0;
+  for (std::size_t i = 1; i + 1 < args.size(); i += 2)
+    added += fields.insert_or_assign(args[i], args[i + 1]).second ? 1 : 0;
+  return make_integer(added);
+}
+
+resp::reply dataset::hsetnx(arguments args) {
+  return make_integer(get_or_make<hash>(args[0]).try_emplace(args[1], args[2]).second ? 1 : 0);
+}
+
+resp::reply dataset::hget(arguments args) {
+  auto const* const fields = find_as<hash>(args[0]);
+  if (fields == nullptr) return {};
+  auto const found = fields->find(args[1]);
+  return found == fields->end() ? resp::reply{} : make_text(found->second);
+}
+
+resp::reply dataset::hdel(arguments args) {
+  auto* const fields = find_as<hash>(args[0]);
+  if (fields == nullptr) return make_integer(0);
+  std::int64_t count = 0;
+  for (auto const& field : args.subspan(1)) count += static_cast<std::int64_t>(fields->erase(field));
+  drop_if_empty<hash>(args[0]);
+  return make_integer(count);
+}
+
+resp::reply dataset::hexists(arguments args) {
+  auto const* const fields = find_as<hash>(args[0]);
+  return make_integer(fields != nullptr && fields->contains(args[1]) ? 1 : 0);
+}
+
+resp::reply dataset::hlen(arguments args) {
+  auto const* const fields = find_as<hash>(args[0]);
+  return make_integer(fields == nullptr ? 0 : static_cast<std::int64_t>(fields->size()));
+}
+
+resp::reply dataset::hkeys(arguments args) {
+  std::vector<resp::reply> all;
+  if (auto const* const fields = find_as<hash>(args[0]); fields != nullptr) {
+    for (auto const& [field, text] : *fields) all.push_back(make_text(field));
+  }
+  return make_array(std::move(all));
+}
+
+resp::reply dataset::hgetall(arguments args) {
+  std::vector<resp::reply> all;
+  if (auto const* const fields = find_as<hash>(args[0]); fields != nullptr) {
+    for (auto const& [field, text] : *fields) {
+      all.push_back(make_text(field));
+      all.push_back(make_text(text));
+    }
+  }
+  return make_array(std::move(all));
+}
+
+resp::reply dataset::hstrlen(arguments args) {
+  auto const stored = hget(args);
+  return make_integer(static_cast<std::int64_t>(stored.text.size()));
+}
+
+}  // namespace holdfast::simulation

@@ -1,0 +1,66 @@
+// Commands about lists.
+
+#include "resp/make_reply.hpp"
+#include "simulation/arguments.hpp"
+#include "simulation/dataset.hpp"
+
+namespace holdfast::simulation {
+namespace {
+
+using resp::make_array;
+using resp::make_integer;
+using resp::make_text;
+
+}  // namespace
+
+resp::reply dataset::rpush(arguments args) {
+  auto& elements = get_or_make<list>(args[0]);
+  elements.insert(elements.end(), args.begin() + 1, args.end());
+  return make_integer(static_cast<std::int64_t>(elements.size()));
+}
+
+resp::reply dataset::lpop(arguments args) {
+  auto* const elements = find_as<list>(args[0]);
+  if (elements == nullptr) return {};
+  auto first = make_text(elements->front());
+  elements->erase(elements->begin());
+  drop_if_empty<list>(args[0]);
+  return first;
+}
+
+resp::reply dataset::lindex(arguments args) {
+  auto const* const elements = find_as<list>(args[0]);
+  if (elements == nullptr) return {};
+  auto const [from, to] = positions(number_of(args[1]), number_of(args[1]), elements->size());
+  return from == to ? resp::reply{} : make_text((*elements)[from]);
+}
+
+resp::reply dataset::lrange(arguments args) {
+  auto const* const elements = find_as<list>(args[0]);
+  std::vector<resp::reply> result;
+  if (elements != nullptr) {
+    auto const [from, to] = positions(number_of(args[1]), number_of(args[2]), elements->size());
+    for (auto i = from; i != to; ++i) result.push_back(make_text((*elements)[i]));
+  }
+  return make_array(std::move(result));
+}
+
+resp::reply dataset::lrem(arguments args) {
+  auto* const elements = find_as<list>(args[0]);
+  if (elements == nullptr) return make_integer(0);
+  auto remaining = number_of(args[1]) == 0 ? static_cast<std::int64_t>(elements->size()) : number_of(args[1]);
+  std::int64_t count = 0;
+  for (auto next = elements->begin(); next != elements->end() && remaining > 0;) {
+    if (*next != args[2]) {
+      ++next;
+      continue;
+    }
+    next = elements->erase(next);
+    --remaining;
+    ++count;
+  }
+  drop_if_empty<list>(args[0]);
+  return make_integer(count);
+}
+
+}  // namespace holdfast::simulation

@@ -1,0 +1,64 @@
+// Commands about strings.
+
+#include <algorithm>
+#include <chrono>
+
+#include "resp/make_reply.hpp"
+#include "simulation/arguments.hpp"
+#include "simulation/dataset.hpp"
+
+namespace holdfast::simulation {
+namespace {
+
+using resp::make_integer;
+using resp::make_text;
+
+}  // namespace
+
+resp::reply dataset::get(arguments args) {
+  auto const* const stored = find_as<std::string>(args[0]);
+  return stored == nullptr ? resp::reply{} : make_text(*stored);
+}
+
+resp::reply dataset::set(arguments args) {
+  auto end = time_point::max();
+  auto keep_ttl = false;
+  auto* const stored = find(args[0]);
+  for (std::size_t i = 2; i < args.size(); ++i) {
+    if (args[i] == "NX" && stored != nullptr) return {};
+    if (args[i] == "XX" && stored == nullptr) return {};
+    if (args[i] == "KEEPTTL") keep_ttl = true;
+    if (args[i] == "PX") end = now_ + std::chrono::milliseconds{number_of(args[i + 1])};
+    if (args[i] == "EX") end = now_ + std::chrono::seconds{number_of(args[i + 1])};
+  }
+  if (keep_ttl && stored != nullptr) end = stored->end;
+  keys_[args[0]] = value{.data = args[1], .end = end};
+  return make_text("OK");
+}
+
+resp::reply dataset::increase(std::string const& key, std::int64_t by) {
+  auto& number = get_or_make<std::string>(key);
+  number = std::to_string(number_of(number) + by);
+  return make_integer(number_of(number));
+}
+
+resp::reply dataset::incrby(arguments args) { return increase(args[0], number_of(args[1])); }
+resp::reply dataset::decrby(arguments args) { return increase(args[0], -number_of(args[1])); }
+
+/// Not with positions(): a position before the start is taken as 0, also for the last one.
+resp::reply dataset::getrange(arguments args) {
+  auto const* const stored = find_as<std::string>(args[0]);
+  if (stored == nullptr || stored->empty()) return make_text({});
+  auto const size = static_cast<std::int64_t>(stored->size());
+  auto first = number_of(args[1]);
+  auto last = number_of(args[2]);
+  if (first < 0 && last < 0 && first > last) return make_text({});
+  if (first < 0) first = std::max<std::int64_t>(0, size + first);
+  if (last < 0) last = std::max<std::int64_t>(0, size + last);
+  last = std::min(last, size - 1);
+  if (first > last) return make_text({});
+  return make_text(
+      stored->substr(static_cast<std::size_t>(first), static_cast<std::size_t>(last - first) + 1));
+}
+
+}  // namespace holdfast::simulation

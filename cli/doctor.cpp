@@ -66,7 +66,7 @@ struct diagnosis {
   std::error_code failed_with{};  ///< no server could be asked
 };
 
-diagnosis of_single(server_place const& deployment, std::string const& lock) {
+diagnosis of_single(named_servers const& deployment, std::string const& lock) {
   try {
     return {.findings = judge(examine(*deployment.to_server(), lock, deployment_kind::single))};
   } catch (error const& problem) {
@@ -81,24 +81,24 @@ std::error_code common_failure(std::vector<Asked> const& all) {
   return !all.empty() && std::ranges::all_of(all, failed) ? all.front().failed_with : std::error_code{};
 }
 
-diagnosis of_sentinels(server_place const& deployment, std::string const& lock) {
+diagnosis of_sentinels(named_servers const& deployment, std::string const& lock) {
   auto const facts = examine_sentinels(deployment, lock);
   auto const all_failed = common_failure(facts.sentinels);
   return {judge(facts), all_failed ? all_failed : common_failure(facts.servers)};
 }
 
-diagnosis of_cluster(server_place const& deployment, std::string const& lock) {
+diagnosis of_cluster(named_servers const& deployment, std::string const& lock) {
   auto const facts = examine_cluster(deployment, lock);
   auto const all_failed = common_failure(facts.hosts);
   return {judge(facts), all_failed ? all_failed : common_failure(facts.servers)};
 }
 
-diagnosis of_quorum(server_place const& deployment, std::string const& lock) {
+diagnosis of_quorum(named_servers const& deployment, std::string const& lock) {
   auto const facts = examine_quorum(deployment, lock);
   return {judge(facts), common_failure(facts.servers)};
 }
 
-diagnosis examine_deployment(server_place const& deployment, std::string const& lock) {
+diagnosis examine_deployment(named_servers const& deployment, std::string const& lock) {
   switch (deployment.kind()) {
     case deployment_kind::sentinel:
       return of_sentinels(deployment, lock);
@@ -113,8 +113,8 @@ diagnosis examine_deployment(server_place const& deployment, std::string const& 
 }
 
 int examine_and_report(doctor_options const& options) {
-  server_place const deployment{find_server(options.common.url),
-                                {.prefix = options.prefix, .lock = options.name}};
+  named_servers const deployment{find_server(options.common.url),
+                                 {.prefix = options.prefix, .lock = options.name}};
   auto const seen = examine_deployment(deployment, options.name);
   print_line(options.json ? report_json(deployment.url(), seen.findings) : report_text(seen.findings));
   if (seen.failed_with) return code_of(seen.failed_with);

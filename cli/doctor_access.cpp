@@ -56,20 +56,20 @@ finding check_rights(server_facts const& facts) {
     result.advice = "use a server that has these commands, or go past the proxy";
   }
   if (all.any(needed::always)) {
-    result.how = severity::problem;
+    result.level = severity::problem;
     result.why = "a lock's script that meets a missing right fails";
   } else if (all.any(needed::for_messages)) {
-    result.how = severity::warning;
+    result.level = severity::warning;
     result.why =
         "without its channel a waiter isn't woken but asks again and again: later, and with more requests";
   } else if (all.any(needed::for_order)) {
-    result.how = severity::advice;
+    result.level = severity::advice;
     result.why =
         "a connection that broke can't be ended at the server: what a proxy has kept of it may be carried "
         "out "
         "late, and a lock be held by nobody for a ttl; these rights are over all connections, though";
   } else {
-    result.how = severity::advice;
+    result.level = severity::advice;
     result.why = all.any(needed::to_be_asked) ? "without it a release by force takes locks without asking"
                  : all.any(needed::for_replicas)
                      ? "a lock with the option `replicas` can't be had without WAIT"
@@ -98,7 +98,7 @@ finding check_tenant(server_facts const& facts) {
   finding result{.check = "tenant"};
   if (facts.rule.empty()) {
     auto const reason = why_no_rule(facts.prefix, facts.lock);
-    result.how = severity::advice;
+    result.level = severity::advice;
     result.found = fmt::format("no rule can be for the names that begin with {} alone: {}",
                                output::quoted(scope), reason.why);
     result.why = "a user that may touch other names may end the locks of others";
@@ -108,7 +108,7 @@ finding check_tenant(server_facts const& facts) {
   result.found = fmt::format("the rule for names that begin with {}: ACL SETUSER USER reset on >PASSWORD {}",
                              output::quoted(scope), facts.rule);
   if (facts.prefix.empty() || facts.beyond.empty()) return result;
-  result.how = severity::warning;
+  result.level = severity::warning;
   result.found += fmt::format("; user {} may also: {}", facts.user, fmt::join(facts.beyond, ", "));
   result.why = "whoever may do more can read, end, count or find the locks of others";
   result.advice = "use the rule as it is, for a user of its own";
@@ -141,7 +141,7 @@ finding check_messages(server_facts const& facts) {
   auto const& messages = facts.messages;
   if (messages.value == true) return {.check = "pub/sub", .found = "a message to our own inbox arrived"};
   finding result{.check = "pub/sub",
-                 .how = severity::warning,
+                 .level = severity::warning,
                  .found = messages.refusal.empty()
                               ? std::string{"a message to our own inbox did not arrive in time"}
                               : "a message to our own inbox was refused: " + messages.refusal};

@@ -23,20 +23,20 @@ class rights {
   explicit rights(server_session& server) : server_{server} {}
 
   /// Sends a command and records whether the server refused it.
-  answer run(needed const by, std::string_view const command,
-             std::initializer_list<std::string_view> const words) {
-    auto answer = server_.try_to_ask(words);
-    note(by, command, answer, words.size() > 1 ? words.begin()[1] : std::string_view{});
-    return answer;
+  reply run(needed const by, std::string_view const command,
+            std::initializer_list<std::string_view> const words) {
+    auto reply = server_.try_to_ask(words);
+    note(by, command, reply, words.size() > 1 ? words.begin()[1] : std::string_view{});
+    return reply;
   }
 
   /// `name`: the key or channel that the command names.
-  void note(needed const by, std::string_view const command, answer const& answer,
+  void note(needed const by, std::string_view const command, reply const& reply,
             std::string_view const name) {
     right_attempt attempt{.rule = std::string{"+"}.append(command), .by = by};
-    if (answer.refused && answer.text.starts_with("NOPERM")) {
-      auto const has = [&answer](char const* const words) {
-        return answer.text.find(words) != std::string::npos;
+    if (reply.refused && reply.text.starts_with("NOPERM")) {
+      auto const has = [&reply](char const* const words) {
+        return reply.text.find(words) != std::string::npos;
       };
       auto const& rules = server_.rules();
       // "… to run the 'get' command", "… to access one of the keys used as arguments", "… a channel"
@@ -49,11 +49,11 @@ class rights {
         // Valkey 9.1: "to access database". A list such as db=3 would replace the user's present one.
         attempt.rule = "alldbs";
       }
-      attempt.refusal = answer.text;
-    } else if (answer.hung_up ||
-               (answer.refused && (answer.text.find("unknown command") != std::string::npos ||
-                                   answer.text.find("nknown subcommand") != std::string::npos))) {
-      attempt.refusal = answer.text;
+      attempt.refusal = reply.text;
+    } else if (reply.hung_up ||
+               (reply.refused && (reply.text.find("unknown command") != std::string::npos ||
+                                  reply.text.find("nknown subcommand") != std::string::npos))) {
+      attempt.refusal = reply.text;
     }
     attempts_.push_back(std::move(attempt));
   }
@@ -64,11 +64,11 @@ class rights {
     auto const covered = prefix.empty() || lock.starts_with(prefix);
     auto const lock_rule = fmt::format("~{0}* ~{{{0}*", lock);
     for (auto const& key : {std::string{lock}, server_.beside(lock)}) {
-      auto const answer = server_.try_to_ask({"ZREM", key, server_.names().lock});
-      auto const refused = answer.refused && answer.text.starts_with("NOPERM") &&
-                           answer.text.find("to run the") == std::string::npos;
+      auto const reply = server_.try_to_ask({"ZREM", key, server_.names().lock});
+      auto const refused = reply.refused && reply.text.starts_with("NOPERM") &&
+                           reply.text.find("to run the") == std::string::npos;
       attempts_.push_back({.rule = covered ? server_.rules().keys : lock_rule,
-                           .refusal = refused ? answer.text : std::string{},
+                           .refusal = refused ? reply.text : std::string{},
                            .by = needed::always});
     }
   }
@@ -82,17 +82,17 @@ class rights {
 
 /// Tries sharded pub/sub: whether the server has it, and (returned) whether it accepts a message for a slot.
 bool try_shards(server_session& server, rights& attempts, server_facts& facts) {
-  auto const answer = server.try_to_ask({"SPUBLISH", server.names().inbox, "nobody hears this"});
-  facts.shards_messages = answer.text.find("unknown command") == std::string::npos;
-  if (facts.shards_messages) attempts.note(needed::for_messages, "spublish", answer, server.names().inbox);
-  return !answer.refused;
+  auto const reply = server.try_to_ask({"SPUBLISH", server.names().inbox, "nobody hears this"});
+  facts.shards_messages = reply.text.find("unknown command") == std::string::npos;
+  if (facts.shards_messages) attempts.note(needed::for_messages, "spublish", reply, server.names().inbox);
+  return !reply.refused;
 }
 
 void try_messages(server_session& server, message_reach const reach, rights& attempts, known<bool>& result) {
   auto const message = server.message_to_itself(reach);
   using outcome = delivery::outcome;
   auto const refused = message.result == outcome::not_subscribed || message.result == outcome::not_published;
-  answer const refusal{.refused = refused, .text = message.text};
+  reply const refusal{.refused = refused, .text = message.text};
   if (message.result == outcome::not_subscribed) {
     attempts.note(needed::for_messages, reach == message_reach::slot ? "ssubscribe" : "subscribe", refusal,
                   server.names().inbox);
@@ -105,8 +105,8 @@ void try_messages(server_session& server, message_reach const reach, rights& att
 std::vector<std::string> beyond(server_session& server) {
   std::vector<std::string> all;
   auto const allowed = [&server](std::initializer_list<std::string_view> const words) {
-    auto const answer = server.try_to_ask(words);
-    return !answer.hung_up && !(answer.refused && answer.text.starts_with("NOPERM"));
+    auto const reply = server.try_to_ask(words);
+    return !reply.hung_up && !(reply.refused && reply.text.starts_with("NOPERM"));
   };
   auto const& stranger = server.names().stranger;
   if (allowed({"EXISTS", stranger})) all.emplace_back("touch other names");

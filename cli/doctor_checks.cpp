@@ -11,13 +11,13 @@ namespace {
 using namespace std::chrono_literals;
 using std::chrono::microseconds;
 
-std::string_view name_of(line_kind const connection) {
+std::string_view name_of(transport_kind const connection) {
   switch (connection) {
-    case line_kind::plain:
+    case transport_kind::plain:
       return "TCP without TLS";
-    case line_kind::tls:
+    case transport_kind::tls:
       return "TLS";
-    case line_kind::local:
+    case transport_kind::local:
       break;
   }
   return "a local socket";
@@ -94,16 +94,16 @@ finding check_latency(server_facts const& facts) {
   auto const worst = sorted.empty() ? microseconds{} : sorted.back();
   finding result{.check = "connection",
                  .found = fmt::format("{}{}{}; PING takes {}, at worst {} of {}", facts.url,
-                                      facts.url.empty() ? "" : " over ", name_of(facts.line), to_text(median),
-                                      to_text(worst), sorted.size())};
+                                      facts.url.empty() ? "" : " over ", name_of(facts.transport),
+                                      to_text(median), to_text(worst), sorted.size())};
   if (worst > 250ms) {
-    result.how = severity::warning;
+    result.level = severity::warning;
     result.why = "a renewal that is answered so late may come after the end of a short lease";
     result.advice =
         "look for slow commands (SLOWLOG GET) and for forks and swapping on the server; keep ttl far above "
         "it";
   } else if (median > 20ms) {
-    result.how = severity::advice;
+    result.level = severity::advice;
     result.why = "each acquisition and each release takes a round trip";
     result.advice = "run the server nearer to those who lock";
   }
@@ -120,11 +120,11 @@ finding check_version(server_facts const& facts) {
   auto const version = info.text("redis_version");
   auto const major = whole_number(version.substr(0, version.find('.')));
   if (major && *major < 5) {
-    result.how = severity::problem;
+    result.level = severity::problem;
     result.why = "the scripts read the clock and write, which Redis allows since version 5";
     result.advice = "use Redis 5 or newer, or Valkey";
   } else if (!name.starts_with("Redis ") && !name.starts_with("Valkey ")) {
-    result.how = severity::advice;
+    result.level = severity::advice;
     result.why = "Holdfast is tested with Redis and Valkey; others differ in scripts, expiry and replication";
     result.advice = "try your workload before you rely on it";
   }
@@ -135,7 +135,7 @@ finding check_mode(server_facts const& facts) {
   if (!facts.info.value) return unknown("mode", facts.info.refusal);
   auto const mode = server_mode(*facts.info.value);
   if (mode.empty()) return unknown("mode", "INFO has neither redis_mode nor server_mode");
-  finding result{.check = "mode", .how = severity::problem, .found = std::string{mode}};
+  finding result{.check = "mode", .level = severity::problem, .found = std::string{mode}};
   auto const in_cluster = facts.part_of == deployment_kind::cluster;
   if (mode == "sentinel") {
     result.why = "a sentinel keeps no keys";
@@ -151,7 +151,7 @@ finding check_mode(server_facts const& facts) {
     result.why = "it is in no cluster, so there are no slots to find locks by";
     result.advice = "write redis:// (rediss:// with TLS) and this server";
   } else {
-    result.how = severity::ok;
+    result.level = severity::ok;
   }
   return result;
 }

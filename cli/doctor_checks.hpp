@@ -67,7 +67,7 @@ using setting_map = std::map<std::string, std::string, std::less<>>;
 struct server_facts {
   deployment_kind part_of = deployment_kind::single;
   std::string url{};  ///< without its password; empty: the report names the server
-  line_kind line = line_kind::plain;
+  transport_kind transport = transport_kind::plain;
   std::string user{};
   std::string lock{};    ///< the lock whose rights were tried too; empty: none
   std::string prefix{};  ///< the prefix of the names that this user is for; empty: none
@@ -96,7 +96,7 @@ enum class severity : std::uint8_t {
 
 struct finding {
   std::string_view check{};
-  severity how = severity::ok;
+  severity level = severity::ok;
   std::string found{};
   std::string why{};     ///< why it matters for locks; empty when all is well
   std::string advice{};  ///< the remedy; empty when there is nothing to do

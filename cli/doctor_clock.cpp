@@ -109,19 +109,19 @@ finding check_clock(server_facts const& facts) {
                            shown, error, to_text(clock.ours))};
   constexpr double promised = 1.0;
   if (std::abs(rate) - error >= promised) {
-    result.how = severity::problem;
+    result.level = severity::problem;
     result.why =
         "a holder counts on rates that differ by less than 1 %: else the server may give the lock to another "
         "while the holder still takes it for its own";
     result.advice = "mend the time of both machines (chronyc tracking); nothing may step or stop a clock";
   } else if (auto const ahead = set_back(facts)) {
-    result.how = severity::warning;
+    result.level = severity::warning;
     result.found =
         fmt::format("the server's time of day was set back: it last saved {} from now", to_text(*ahead));
     result.why = why_steps_matter;
     result.advice = against_steps;
   } else if (std::abs(rate) + error >= promised) {
-    result.how = severity::advice;
+    result.level = severity::advice;
     result.why =
         "holders count on rates that differ by less than 1 %; answers took too long to say that here";
     result.advice = "run the doctor again, nearer to the server or when the network is quiet";
@@ -144,7 +144,7 @@ std::vector<finding> check_times(std::span<examined const> const servers) {
   finding result{.check = "clock spread",
                  .found = fmt::format("times of day differ by {} (± {})", to_text(apart), to_text(doubt))};
   if (apart - doubt >= too_far_apart) {
-    result.how = severity::warning;
+    result.level = severity::warning;
     result.why =
         "keys end by the time of day of whoever is the master: after a failover to a server that is ahead, "
         "leases end so much earlier than their holders count, for others to take them";

@@ -24,12 +24,12 @@ std::vector<finding> check_hosts(cluster_facts const& facts) {
     if (host.failure.empty()) {
       found.found = "answers";
     } else if (!host.in_cluster) {
-      found.how = severity::problem;
+      found.level = severity::problem;
       found.found = host.failure;
       found.why = "it is in no cluster, so it knows no slots to find locks by";
       found.advice = "for a server alone write redis:// (rediss:// with TLS) and this server";
     } else {
-      found.how = facts.nodes.empty() ? severity::problem : severity::warning;
+      found.level = facts.nodes.empty() ? severity::problem : severity::warning;
       found.found = host.failure;
       found.why = "clients that start ask those in the URL where the others are";
       found.advice =
@@ -47,7 +47,7 @@ std::vector<finding> check_state(cluster_facts const& facts) {
     finding found{
         .check = "state", .found = "cluster_state " + view.state, .servers = {to_string(view.name)}};
     if (view.state != "ok") {
-      found.how = severity::problem;
+      found.level = severity::problem;
       found.why = "it refuses all locks (CLUSTERDOWN)";
       found.advice = "see slots and nodes; a node that is cut off from the majority comes back by itself";
     }
@@ -59,7 +59,7 @@ std::vector<finding> check_state(cluster_facts const& facts) {
 finding check_slots(cluster_facts const& facts) {
   std::array<bool, slot_count> served{};
   for (auto const& node : facts.nodes) {
-    if (!node.is_master || node.how == health::failed) continue;
+    if (!node.is_master || node.condition == health::failed) continue;
     for (auto const& [first, last] : node.slots) {
       for (std::size_t slot = first; slot <= last && slot < slot_count; ++slot) served[slot] = true;
     }
@@ -77,18 +77,18 @@ finding check_slots(cluster_facts const& facts) {
 std::vector<finding> check_nodes(cluster_facts const& facts) {
   std::vector<finding> findings;
   for (auto const& node : facts.nodes) {
-    auto const bad = node.how == health::failed || node.how == health::suspected;
+    auto const bad = node.condition == health::failed || node.condition == health::suspected;
     finding found{.check = "nodes", .found = "seen by the others", .servers = {to_string(node.name)}};
     if (bad) {
-      found.how = serves(node) && node.how == health::failed ? severity::problem : severity::warning;
+      found.level = serves(node) && node.condition == health::failed ? severity::problem : severity::warning;
       found.found = fmt::format("{} that {}", serves(node) ? "a master with slots" : "a node",
-                                node.how == health::failed ? "has failed" : "may have failed");
+                                node.condition == health::failed ? "has failed" : "may have failed");
       found.why = serves(node) ? "its locks can't be had until a replica takes its place"
                                : "when the nodes that are left fail too, there is nothing in their place";
       found.advice =
           "start it, or CLUSTER FORGET it at all others; CLUSTER FAILOVER at a replica takes its place";
-    } else if (node.how == health::without_address) {
-      found.how = severity::warning;
+    } else if (node.condition == health::without_address) {
+      found.level = severity::warning;
       found.found = fmt::format("node {} has no address (yet)", node.id);
       found.why = "clients can't reach it";
       found.advice = "if it stays so: CLUSTER MEET it again, with the bus port open, or CLUSTER FORGET it";
@@ -115,14 +115,14 @@ std::vector<finding> check_stand_by(cluster_facts const& facts) {
     if (!serves(node)) continue;
     ++masters;
     auto const count = std::ranges::count_if(facts.nodes, [&node](cluster_node const& other) {
-      return other.master_id == node.id && other.how == health::fine;
+      return other.master_id == node.id && other.condition == health::fine;
     });
     finding found{.check = "stand-by",
                   .found = count == 0 ? "no replica that is up"
                                       : fmt::format("{} replica{}", count, count == 1 ? "" : "s"),
                   .servers = {to_string(node.name)}};
     if (count == 0) {
-      found.how = severity::warning;
+      found.level = severity::warning;
       found.why = "when it is lost, its slots are served by nobody, and their locks stop";
       found.advice = "add a replica: redis-cli --cluster add-node … --cluster-slave";
     }
@@ -166,7 +166,7 @@ std::vector<finding> check_settings(cluster_facts const& facts) {
                           .servers = servers});
       if (*all == "yes") {
         auto& found = findings.back();
-        found.how = severity::advice;
+        found.level = severity::advice;
         found.why = "when some slots are served by nobody, the locks of all others stop too";
         found.advice = "CONFIG SET cluster-require-full-coverage no: it costs no safety";
       }
@@ -179,7 +179,7 @@ std::vector<finding> check_settings(cluster_facts const& facts) {
       constexpr std::int64_t too_long = 20'000;  // of a ttl of 30 s a third may be over already
       if (*ms >= too_long) {
         auto& found = findings.back();
-        found.how = severity::advice;
+        found.level = severity::advice;
         found.why = "a lease with the usual ttl of 30 s ends before another master can renew it";
         found.advice = "CONFIG SET cluster-node-timeout 5000, at all nodes";
       }
@@ -189,7 +189,7 @@ std::vector<finding> check_settings(cluster_facts const& facts) {
                         .servers = servers});
     if (!server.facts->shards_messages) {
       auto& found = findings.back();
-      found.how = severity::advice;
+      found.level = severity::advice;
       found.found = "no sharded pub/sub (SPUBLISH)";
       found.why =
           "each message about a lock goes through all nodes, and a waiter that is gone is noticed later";

@@ -18,7 +18,7 @@ struct cluster_node {
   address name{};  ///< as announced to clients
   bool is_master = true;
   bool asked_here = false;  ///< the node that gave the description
-  health how = health::fine;
+  health condition = health::fine;
   std::string master_id{};
   std::vector<slot_range> slots{};
   std::vector<std::string> moving{};  ///< slots that are moving: "93 from …"; each node knows only its own

@@ -13,7 +13,7 @@ namespace holdfast::cli {
 namespace {
 
 /// Takes the addresses for clients, which may differ from those that nodes use among themselves, by node id.
-void take_announced(answer const& slots, address const& asked, std::vector<cluster_node>& nodes) {
+void take_announced(reply const& slots, address const& asked, std::vector<cluster_node>& nodes) {
   constexpr std::size_t first_node = 2;
   for (auto const& range : slots.parts) {
     for (std::size_t i = first_node; i < range.parts.size(); ++i) {
@@ -84,7 +84,7 @@ server_duty duty_of(cluster_node const& node) {
 
 }  // namespace
 
-cluster_facts examine_cluster(server_place const& deployment, std::string_view const lock) {
+cluster_facts examine_cluster(named_servers const& deployment, std::string_view const lock) {
   std::vector<std::unique_ptr<server_session>> to_hosts;
   to_hosts.reserve(deployment.hosts().size());
   for (std::size_t i = 0; i < deployment.hosts().size(); ++i) to_hosts.push_back(deployment.to_host(i));
@@ -95,7 +95,8 @@ cluster_facts examine_cluster(server_place const& deployment, std::string_view c
   std::vector<std::unique_ptr<server_session>> sessions;
   std::vector<server_duty> duties;
   for (auto const& node : facts.nodes) {
-    if (node.how == cluster_node::health::failed || node.how == cluster_node::health::without_address)
+    if (node.condition == cluster_node::health::failed ||
+        node.condition == cluster_node::health::without_address)
       continue;
     names.push_back(node.name);
     sessions.push_back(deployment.to_announced(node.name));

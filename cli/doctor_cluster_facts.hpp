@@ -9,6 +9,6 @@
 namespace holdfast::cli {
 
 /// Asks the hosts of the URL for the nodes, then each node. Failures are part of the facts.
-[[nodiscard]] cluster_facts examine_cluster(server_place const& deployment, std::string_view lock);
+[[nodiscard]] cluster_facts examine_cluster(named_servers const& deployment, std::string_view lock);
 
 }  // namespace holdfast::cli

@@ -85,7 +85,7 @@ std::vector<cluster_node> read_nodes(std::string_view const text) {
                       .name = address_of(fields[1]),
                       .is_master = has("master"),
                       .asked_here = has("myself"),
-                      .how = health_of(flags),
+                      .condition = health_of(flags),
                       .master_id = fields[3] == "-" ? std::string{} : std::string{fields[3]}};
     for (std::size_t i = first_slot; i < fields.size(); ++i) read_slot(fields[i], node);
     nodes.push_back(std::move(node));

@@ -136,9 +136,9 @@ std::string whole_rule(server_session const& server, deployment_kind const part_
 
 }  // namespace
 
-std::string refusal_of(std::string_view const command, answer const& answer) {
-  return answer.text.starts_with("NOPERM") ? fmt::format("no right to {} ({})", command, answer.text)
-                                           : fmt::format("{}: {}", command, answer.text);
+std::string refusal_of(std::string_view const command, reply const& reply) {
+  return reply.text.starts_with("NOPERM") ? fmt::format("no right to {} ({})", command, reply.text)
+                                          : fmt::format("{}: {}", command, reply.text);
 }
 
 known<info_text> read_info(server_session& server) {
@@ -155,7 +155,7 @@ server_facts examine(server_session& server, std::string_view const lock, deploy
   }
   server_facts facts{.part_of = part_of,
                      .url = part_of == deployment_kind::single ? server.url() : std::string{},
-                     .line = server.line(),
+                     .transport = server.transport(),
                      .user = server.user(),
                      .lock = std::string{lock},
                      .prefix = server.scope().prefix,

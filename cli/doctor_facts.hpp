@@ -38,7 +38,7 @@ void at_once(std::size_t count, std::function<void(std::size_t)> const& task);
 void try_all(server_session& server, server_facts& facts);
 
 /// "no right to CONFIG GET (NOPERM …)"
-[[nodiscard]] std::string refusal_of(std::string_view command, answer const& answer);
+[[nodiscard]] std::string refusal_of(std::string_view command, reply const& reply);
 
 /// The server's INFO, or its refusal.
 [[nodiscard]] known<info_text> read_info(server_session& server);

@@ -63,12 +63,12 @@ finding check_eviction(server_facts const& facts) {
   }
   finding result{.check = "eviction", .found = fmt::format("maxmemory-policy {}", policy)};
   if (policy == "noeviction") return result;
-  result.how = severity::problem;
+  result.level = severity::problem;
   result.why = "at maxmemory the server deletes keys to make room: a held lock is then free for another";
   result.advice =
       "CONFIG SET maxmemory-policy noeviction, and the same in redis.conf; or a server of its own";
   if (facts.info.value && facts.info.value->number("maxmemory") == 0) {
-    result.how = severity::warning;
+    result.level = severity::warning;
     result.found += ", without maxmemory";
     result.why = "nothing is evicted as long as maxmemory is 0; once it is set, a held lock may be deleted";
   }
@@ -91,7 +91,7 @@ finding check_memory(server_facts const& facts) {
       .found = fmt::format("{:.1f} of {:.1f} MiB used ({:.0f} %)", static_cast<double>(*used) / mib,
                            static_cast<double>(*most) / mib, percent)};
   if (percent < 90) return result;
-  result.how = severity::warning;
+  result.level = severity::warning;
   result.why = "at its limit the server refuses to take locks (OOM), or evicts them";
   result.advice = "free memory, or raise maxmemory";
   return result;
@@ -115,12 +115,12 @@ finding check_persistence(server_facts const& facts) {
   };
   if (failed("rdb_last_bgsave_status") || failed("aof_last_write_status") ||
       failed("aof_last_bgrewrite_status")) {
-    result.how = severity::problem;
+    result.level = severity::problem;
     result.found += "; the last save failed";
     result.why = "a server that can't save may refuse all writes (MISCONF), and loses its locks at a restart";
     result.advice = "look at the server's log and disk, then BGSAVE or BGREWRITEAOF";
   } else if (facts.part_of == deployment_kind::quorum && !keeps_all(facts)) {
-    result.how = aof ? severity::advice : severity::warning;
+    result.level = aof ? severity::advice : severity::warning;
     result.why =
         "what it forgets in a restart it grants again, and with others two then have a majority: it must "
         "stay "
@@ -130,14 +130,14 @@ finding check_persistence(server_facts const& facts) {
         "come "
         "back at once";
   } else if (!aof) {
-    result.how = severity::warning;
+    result.level = severity::warning;
     result.why =
         "a restart forgets the locks taken since the last save, or all: others can take them while "
         "their holders, until the next renewal, go on. Tokens still grow";
     result.advice =
         "CONFIG SET appendonly yes; and let nothing restart the server sooner than the longest ttl";
   } else if (fsync != "always") {
-    result.how = severity::advice;
+    result.level = severity::advice;
     result.why = "a crash of the machine forgets the locks of the last second or more (with `no`: some 30 s)";
     result.advice =
         "appendfsync always if that matters more than speed; else let a restart take longer than "
@@ -163,15 +163,15 @@ finding check_replicas(server_facts const& facts) {
   constexpr std::int64_t far_behind = 1 << 20;
   constexpr std::int64_t long_silent = 10;
   if (state.offline > 0 || state.bytes_behind > far_behind || state.seconds_silent > long_silent) {
-    result.how = severity::warning;
+    result.level = severity::warning;
     result.why = "a failover to a replica that is behind loses the locks that it hasn't heard of";
     result.advice = "find out what holds the replica back: its network, its disk, or the output buffer limit";
   } else if (least && *least != 0 && lag == 0) {
-    result.how = severity::advice;
+    result.level = severity::advice;
     result.why = "with a max-lag of 0 the server goes on without any replica: min-replicas-to-write is off";
     result.advice = "CONFIG SET min-replicas-max-lag 10";
   } else if (least.value_or(0) == 0) {
-    result.how = severity::advice;
+    result.level = severity::advice;
     result.why =
         "replication is asynchronous: a failover loses the last locks, and a master that was cut off "
         "goes on giving them out";
@@ -189,7 +189,7 @@ finding check_idle_timeout(server_facts const& facts) {
   finding result{.check = "idle timeout",
                  .found = fmt::format("idle connections are closed after {} s", *seconds)};
   if (*seconds >= 60) return result;
-  result.how = severity::advice;
+  result.level = severity::advice;
   result.why =
       "the next lock after an idle time connects anew, which takes some round trips more. Inboxes are "
       "not affected: the server spares subscribers";
@@ -208,7 +208,7 @@ finding check_output_buffer(server_facts const& facts) {
                  .found = *hard == 0 ? std::string{"no limit for subscribers"}
                                      : fmt::format("subscribers may be {} KiB behind", *hard / 1024)};
   if (*hard == 0 || *hard >= (1 << 20)) return result;
-  result.how = severity::warning;
+  result.level = severity::warning;
   result.why = "a process that is busy for a moment loses its inbox, and with it wake-ups";
   result.advice = "CONFIG SET client-output-buffer-limit \"pubsub 32mb 8mb 60\"";
   return result;

@@ -24,11 +24,11 @@ finding check_size(quorum_facts const& facts) {
   finding result{.check = "servers",
                  .found = fmt::format("{}, of which {} may be lost", count, (count - 1) / 2)};
   if (count < 3) {
-    result.how = severity::warning;
+    result.level = severity::warning;
     result.why = "of fewer than 3 none may be lost: then one server alone, with a token, does as much";
     result.advice = "use 3 or 5 independent masters, on machines of their own; or redis:// with one";
   } else if (count % 2 == 0) {
-    result.how = severity::warning;
+    result.level = severity::warning;
     result.why = "an even number survives no more losses than one fewer, and ends in a draw more often";
     result.advice = "leave one out of the URL, or add one: in the URL of all clients alike";
   }
@@ -136,11 +136,11 @@ std::vector<finding> check_clocks(std::vector<examined> const& servers) {
                 .found = fmt::format("rates differ by {:.2f} % (± {:.2f} %), times by {}", spread, doubt,
                                      to_text(apart))};
   if (spread - doubt >= promised) {
-    rates.how = severity::problem;
+    rates.level = severity::problem;
     rates.why = "a vote that ends too soon may be given to another while the lease still counts it";
     rates.advice = "mend the time of those machines (chronyc tracking); nothing may step or stop a clock";
   } else if (spread + doubt >= promised) {
-    rates.how = severity::advice;
+    rates.level = severity::advice;
     rates.why = "leases count on rates that differ by less than 1 %; answers took too long to say that here";
     rates.advice = "run the doctor again, nearer to the servers or when the network is quiet";
   }

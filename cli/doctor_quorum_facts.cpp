@@ -6,7 +6,7 @@
 
 namespace holdfast::cli {
 
-quorum_facts examine_quorum(server_place const& deployment, std::string_view const lock) {
+quorum_facts examine_quorum(named_servers const& deployment, std::string_view const lock) {
   std::vector<server_to_examine> servers;
   servers.reserve(deployment.hosts().size());
   for (std::size_t i = 0; i < deployment.hosts().size(); ++i) {

@@ -9,6 +9,6 @@
 namespace holdfast::cli {
 
 /// Asks all servers of the URL. Failures are part of the facts.
-[[nodiscard]] quorum_facts examine_quorum(server_place const& deployment, std::string_view lock);
+[[nodiscard]] quorum_facts examine_quorum(named_servers const& deployment, std::string_view lock);
 
 }  // namespace holdfast::cli

@@ -15,7 +15,7 @@ namespace holdfast::cli {
 namespace {
 
 std::size_t count_of(std::vector<finding> const& findings, severity const level) {
-  return static_cast<std::size_t>(std::ranges::count(findings, level, &finding::how));
+  return static_cast<std::size_t>(std::ranges::count(findings, level, &finding::level));
 }
 
 constexpr std::size_t most_names = 4;  ///< servers that are named, before a number stands for the rest
@@ -38,11 +38,12 @@ std::string lines_of(std::span<finding const> const found, std::string& before) 
   std::size_t fine = 0;
   for (auto const& finding : found) {
     auto const first = &finding == &found.front();
-    if (finding.how == severity::ok && ++fine > most_fine) continue;
-    auto const same = !first && finding.how == (&finding)[-1].how;
-    text += fmt::format("{:<8} {:<14} {}{}\n", same ? "" : to_string(finding.how), first ? finding.check : "",
-                        servers_prefix(finding, found.size() == 1), output::one_line(finding.found));
-    if (finding.how == severity::ok) continue;
+    if (finding.level == severity::ok && ++fine > most_fine) continue;
+    auto const same = !first && finding.level == (&finding)[-1].level;
+    text +=
+        fmt::format("{:<8} {:<14} {}{}\n", same ? "" : to_string(finding.level), first ? finding.check : "",
+                    servers_prefix(finding, found.size() == 1), output::one_line(finding.found));
+    if (finding.level == severity::ok) continue;
     auto explanation =
         fmt::format("{:24}why: {}\n{:24}do:  {}\n", "", finding.why, "", output::one_line(finding.advice));
     if (explanation == before) continue;

@@ -31,7 +31,7 @@ std::vector<finding> check_sentinels(sentinel_facts const& facts) {
   for (auto const& sentinel : facts.sentinels) {
     if (answered(sentinel)) continue;
     finding down{.check = "sentinels",
-                 .how = up == 0 ? severity::problem : severity::warning,
+                 .level = up == 0 ? severity::problem : severity::warning,
                  .found = sentinel.failure,
                  .servers = {to_string(sentinel.name)}};
     if (!sentinel.is_sentinel) {
@@ -55,7 +55,7 @@ std::vector<finding> check_sentinels(sentinel_facts const& facts) {
   }
   finding rest{.check = "sentinels", .found = fmt::format("{} of {} answer", up, facts.sentinels.size())};
   if (!missing.empty()) {
-    rest.how = severity::advice;
+    rest.level = severity::advice;
     rest.found += fmt::format("; the URL doesn't have {}", listed(missing));
     rest.why = "who starts while those in the URL are down finds no master";
     rest.advice = "put all of them into the URL";
@@ -106,23 +106,23 @@ std::vector<finding> check_quorum(sentinel_facts const& facts) {
         .servers = {to_string(sentinel.name)}};
     if (sentinel.check.value) {
       if (count < 3) {
-        found.how = severity::warning;
+        found.level = severity::warning;
         found.why =
             "with fewer than 3 sentinels the loss of one stops failover, and locks stop with the master";
         found.advice = "run 3 or 5 sentinels, on machines of their own";
       } else if (sentinel.quorum > count / 2 + 1 || sentinel.quorum * 2 < count) {
-        found.how = severity::advice;
+        found.level = severity::advice;
         found.why = sentinel.quorum * 2 < count
                         ? "a minority can declare the master down, which starts failovers for nothing"
                         : "more must be up than a failover itself needs";
         found.advice = fmt::format("SENTINEL SET {} quorum {}", facts.master_name, count / 2 + 1);
       } else if (count % 2 == 0) {
-        found.how = severity::advice;
+        found.level = severity::advice;
         found.why = "an even number survives no more losses than one fewer";
         found.advice = "run an odd number of sentinels";
       }
     } else {
-      found.how = sentinel.check.refusal.starts_with("NOQUORUM") ? severity::warning : severity::advice;
+      found.level = sentinel.check.refusal.starts_with("NOQUORUM") ? severity::warning : severity::advice;
       found.found += fmt::format("; CKQUORUM: {}", sentinel.check.refusal);
       found.why = "when the master is lost now, none is put in its place, and locks stop";
       found.advice = "start the sentinels that are missing, or look at their logs";
@@ -143,7 +143,7 @@ std::vector<finding> check_down_after(sentinel_facts const& facts) {
     // The first renewal is due after a third of the ttl, so at least two thirds remain.
     constexpr std::int64_t too_long = 20'000;
     if (sentinel.down_after_ms >= too_long) {
-      found.how = severity::advice;
+      found.level = severity::advice;
       found.why = "a lease with the usual ttl of 30 s ends before another master can renew it";
       found.advice = fmt::format("SENTINEL SET {} down-after-milliseconds 5000", facts.master_name);
     }

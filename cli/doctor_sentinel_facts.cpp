@@ -13,18 +13,18 @@ namespace holdfast::cli {
 namespace {
 
 /// A field of a reply that alternates names and values.
-std::string_view field(answer const& pairs, std::string_view const name) {
+std::string_view field(reply const& pairs, std::string_view const name) {
   for (std::size_t i = 0; i + 1 < pairs.parts.size(); i += 2) {
     if (pairs.parts[i].text == name) return pairs.parts[i + 1].text;
   }
   return {};
 }
 
-std::int64_t number(answer const& pairs, std::string_view const name) {
+std::int64_t number(reply const& pairs, std::string_view const name) {
   return whole_number(field(pairs, name)).value_or(0);
 }
 
-address address_in(answer const& pairs) {
+address address_in(reply const& pairs) {
   return {std::string{field(pairs, "ip")}, static_cast<std::uint16_t>(number(pairs, "port"))};
 }
 
@@ -96,7 +96,7 @@ void ask_all(std::vector<asked_sentinel>& sentinels, std::string_view const mast
 
 /// The sentinels that others name and the URL lacks. The URL may have a host name where the sentinels have a
 /// number, so the id decides too.
-std::vector<asked_sentinel> not_in_url(server_place const& deployment,
+std::vector<asked_sentinel> not_in_url(named_servers const& deployment,
                                        std::vector<asked_sentinel> const& in_url) {
   std::vector<asked_sentinel> result;
   for (auto const& source : in_url) {
@@ -116,7 +116,7 @@ std::vector<asked_sentinel> not_in_url(server_place const& deployment,
 
 }  // namespace
 
-sentinel_facts examine_sentinels(server_place const& deployment, std::string_view const lock) {
+sentinel_facts examine_sentinels(named_servers const& deployment, std::string_view const lock) {
   std::vector<asked_sentinel> sentinels;
   sentinels.reserve(deployment.hosts().size());
   for (std::size_t i = 0; i < deployment.hosts().size(); ++i) {

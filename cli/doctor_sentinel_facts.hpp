@@ -10,6 +10,6 @@ namespace holdfast::cli {
 
 /// Asks all sentinels, including those that the URL lacks, then the master and its replicas. Failures are
 /// part of the facts.
-[[nodiscard]] sentinel_facts examine_sentinels(server_place const& deployment, std::string_view lock);
+[[nodiscard]] sentinel_facts examine_sentinels(named_servers const& deployment, std::string_view lock);
 
 }  // namespace holdfast::cli

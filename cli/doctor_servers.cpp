@@ -66,7 +66,7 @@ bool concerns(server_check const& check, server_duty const duty) {
 }
 
 auto content_of(finding const& finding) {
-  return std::tie(finding.check, finding.how, finding.found, finding.why, finding.advice);
+  return std::tie(finding.check, finding.level, finding.found, finding.why, finding.advice);
 }
 
 }  // namespace
@@ -96,7 +96,7 @@ std::vector<finding> grouped(std::vector<finding> findings) {
     }
     // Insert after the findings of the same check that are as severe.
     auto const behind = std::find_if(first, result.end(), [&entry](finding const& other) {
-      return other.check != entry.check || other.how < entry.how;
+      return other.check != entry.check || other.level < entry.level;
     });
     result.insert(behind, std::move(entry));
   }

@@ -112,8 +112,9 @@ json with_queue(lock_state const& state) {
 }
 
 json to_json(finding const& found) {
-  return {{"check", found.check}, {"severity", to_string(found.how)}, {"found", found.found},
-          {"why", found.why},     {"advice", found.advice},           {"servers", found.servers}};
+  return {{"check", found.check},   {"severity", to_string(found.level)},
+          {"found", found.found},   {"why", found.why},
+          {"advice", found.advice}, {"servers", found.servers}};
 }
 
 }  // namespace
@@ -139,10 +140,10 @@ std::string of_top(std::string_view const server, std::vector<top_row> const& ro
 }
 
 std::string of_event(event const& happened, std::string_view const timestamp, lock_state const& now) {
-  json all{{"event", to_string(happened.what)}, {"at", timestamp}};
+  json all{{"event", to_string(happened.kind)}, {"at", timestamp}};
   all.update(to_json(now));
   all["before"] = to_json(happened.before);
-  all["who"] = to_json(happened.who.who);
+  all["who"] = to_json(happened.hold.who);
   return line_of(all);
 }
 

@@ -22,7 +22,7 @@ class loss_watch {
   enum class action { nothing, warn, terminate, kill };
   enum class reason { none, not_renewed, max_hold, lost };
   struct decision {
-    action what = action::nothing;
+    action step = action::nothing;
     reason why = reason::none;
     time look_again{};  ///< the time until the next look, at the latest
   };

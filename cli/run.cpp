@@ -145,7 +145,7 @@ int run_under(run_lock& lock, std::string const& server, run_options const& opti
 int run(run_options const& options) {
   inherited_files const files;
   auto const url = choose_server(options.url);
-  check_fits(options, server_place{url}.kind());
+  check_fits(options, named_servers{url}.kind());
   terminal const tty;
   signals const receiver;
   client redis{url, {.name = "holdfast-run", .label = options.label, .log = output::hook()}};

@@ -62,7 +62,7 @@ std::string find_server(std::string const& given) {
 
 std::string find_locks_server(std::string const& given) {
   auto url = find_server(given);
-  server_place const deployment{url};
+  named_servers const deployment{url};
   if (deployment.kind() != deployment_kind::quorum) return url;
   throw failure{
       usage, fmt::format("the {} servers of {} know nothing of each other, and each has locks of its own to "

@@ -14,13 +14,13 @@
 namespace holdfast::cli {
 
 /// Sends no request itself; its sessions do.
-class server_place {
+class named_servers {
  public:
   /// Throws errc::bad_url.
-  explicit server_place(std::string_view url, name_scope scope = {});
-  ~server_place();
-  server_place(server_place const&) = delete;
-  server_place& operator=(server_place const&) = delete;
+  explicit named_servers(std::string_view url, name_scope scope = {});
+  ~named_servers();
+  named_servers(named_servers const&) = delete;
+  named_servers& operator=(named_servers const&) = delete;
 
   [[nodiscard]] deployment_kind kind() const noexcept;
   /// Without its passwords.

@@ -31,8 +31,8 @@ constexpr auto delivery_time = 2s;
 /// How long a command is retried on new connections.
 constexpr auto trying_time = 1s;
 
-answer converted(resp::reply&& from) {
-  answer result{.refused = from.is_error(), .text = std::move(from.text)};
+reply converted(resp::reply&& from) {
+  reply result{.refused = from.is_error(), .text = std::move(from.text)};
   if (from.is_integer()) result.text = std::to_string(from.integer);
   result.parts.reserve(from.size());
   for (auto& part : from.elements) result.parts.push_back(converted(std::move(part)));
@@ -205,16 +205,16 @@ std::string server_session::user() const {
   return impl_->config.server.user.empty() ? "default" : impl_->config.server.user;
 }
 
-line_kind server_session::line() const noexcept {
-  switch (impl_->config.server.how) {
+transport_kind server_session::transport() const noexcept {
+  switch (impl_->config.server.transport) {
     case net::endpoint::scheme::tcp:
-      return line_kind::plain;
+      return transport_kind::plain;
     case net::endpoint::scheme::tls:
-      return line_kind::tls;
+      return transport_kind::tls;
     case net::endpoint::scheme::unix_socket:
       break;
   }
-  return line_kind::local;
+  return transport_kind::local;
 }
 
 probe_names const& server_session::names() const noexcept { return impl_->probe; }
@@ -237,12 +237,12 @@ void server_session::use_slots(std::vector<slot_range> const& own) {
   }
 }
 
-answer server_session::ask(std::initializer_list<std::string_view> const words) {
+reply server_session::ask(std::initializer_list<std::string_view> const words) {
   return converted(impl_->wait_for_answer(
       [&](auto done) { impl_->connection.send({.bytes = bytes_of(words), .done = std::move(done)}); }));
 }
 
-answer server_session::try_to_ask(std::initializer_list<std::string_view> const words) {
+reply server_session::try_to_ask(std::initializer_list<std::string_view> const words) {
   try {
     return converted(impl_->wait_for_answer([&](auto done) {
       impl_->connection.send({.bytes = bytes_of(words),
@@ -259,7 +259,7 @@ answer server_session::try_to_ask(std::initializer_list<std::string_view> const 
   }
 }
 
-answer server_session::run_script() {
+reply server_session::run_script() {
   using scripts::exclusive::renew;
   auto const script = renew{.locks = {key{impl_->probe.lock}}, .ttl_ms = 10, .owners = {"nobody"}}();
   auto first = converted(impl_->wait_for_answer(

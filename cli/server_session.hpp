@@ -16,11 +16,11 @@ struct endpoint;
 namespace holdfast::cli {
 
 /// A reply of the server, or a refusal.
-struct answer {
+struct reply {
   bool refused = false;
   bool hung_up = false;  ///< refused without a text: the server or a proxy closed the connection
   std::string text{};    ///< a number in decimal; of a refusal, its text
-  std::vector<answer> parts{};
+  std::vector<reply> parts{};
 };
 
 /// The result of sending a message to oneself.
@@ -37,7 +37,7 @@ enum class message_reach : std::uint8_t {
 };
 
 /// The transport of the connection.
-enum class line_kind { plain, tls, local };
+enum class transport_kind { plain, tls, local };
 
 /// A range of hash slots, including both ends.
 struct slot_range {
@@ -86,7 +86,7 @@ class server_session {
   [[nodiscard]] std::string const& url() const noexcept;
   /// The user name on the server.
   [[nodiscard]] std::string user() const;
-  [[nodiscard]] line_kind line() const noexcept;
+  [[nodiscard]] transport_kind transport() const noexcept;
   /// Unused names of the kinds that the product uses.
   [[nodiscard]] probe_names const& names() const noexcept;
   [[nodiscard]] name_scope const& scope() const noexcept;
@@ -97,13 +97,13 @@ class server_session {
   /// effect if `own` is empty.
   void use_slots(std::vector<slot_range> const& own);
 
-  [[nodiscard]] answer ask(std::initializer_list<std::string_view> words);
+  [[nodiscard]] reply ask(std::initializer_list<std::string_view> words);
   /// For commands that a proxy may not know: a closed connection counts as a refusal, after some seconds.
-  [[nodiscard]] answer try_to_ask(std::initializer_list<std::string_view> words);
+  [[nodiscard]] reply try_to_ask(std::initializer_list<std::string_view> words);
 
   /// Runs a script of the product, and again from the server's cache. It has no effect, since the lock of
   /// names() is not held. Returns the first refusal of the two.
-  [[nodiscard]] answer run_script();
+  [[nodiscard]] reply run_script();
   /// Subscribes a channel on one more connection, publishes to it, and waits for the message.
   [[nodiscard]] delivery message_to_itself(message_reach reach);
 

@@ -63,7 +63,7 @@ class supervisor {
     auto const cause = held_.lost_because();
     auto const decision = watch_.look(boot_time(), held_.remaining(), cause);
     if (guard_) guard_->kill_at(watch_.latest_end());
-    switch (decision.what) {
+    switch (decision.step) {
       case loss_watch::action::nothing:
         return decision.look_again;
       case loss_watch::action::warn:
@@ -96,7 +96,7 @@ class supervisor {
       return "in doubt";
     }();
     auto const done = [&] {
-      switch (decision.what) {
+      switch (decision.step) {
         case loss_watch::action::terminate:
           return "the command was sent SIGTERM";
         case loss_watch::action::kill:

@@ -180,7 +180,7 @@ std::vector<styled_line> draw(top_state const& state, size_in_cells const size) 
   }
   while (lines.size() != room + 2) add(style::plain, "");
   auto const bottom = bottom_of(state);
-  add(bottom.how, bottom.text);
+  add(bottom.kind, bottom.text);
   return lines;
 }
 

@@ -27,7 +27,7 @@ struct size_in_cells {
 };
 
 struct styled_line {
-  enum class style : std::uint8_t { plain, title, header, trouble } how = style::plain;
+  enum class style : std::uint8_t { plain, title, header, trouble } kind = style::plain;
   std::string text{};
 };
 

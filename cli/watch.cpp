@@ -100,7 +100,7 @@ std::string words_of(event const& change, lock_state const& now) {
   auto const holder = now.holder.to_string();
   auto const before = change.before.to_string();
   auto const more = token_words(now) + waiting_words(now);
-  switch (change.what) {
+  switch (change.kind) {
     case happening::seen:
       return seen_words(now);
     case happening::acquired:
@@ -122,9 +122,9 @@ std::string words_of(event const& change, lock_state const& now) {
     case happening::became:
       return "became " + listing::described(now);
     case happening::joined:
-      return words_of(change.who) + " came, " + numbers_of(now) + waiting_words(now);
+      return words_of(change.hold) + " came, " + numbers_of(now) + waiting_words(now);
     case happening::left:
-      return words_of(change.who) + " left, " + numbers_of(now) + waiting_words(now);
+      return words_of(change.hold) + " left, " + numbers_of(now) + waiting_words(now);
     case happening::counted:
       return seen_words(now);
   }

@@ -44,22 +44,22 @@ std::vector<event> changes_of_holders(lock_state const& before, lock_state const
       before.holding == std::ssize(before.holders) && now.holding == std::ssize(now.holders);
   if (complete) {
     for (auto const& hold : before.holders) {
-      if (!has(now, hold)) all.push_back({.what = happening::left, .before = before.holder, .who = hold});
+      if (!has(now, hold)) all.push_back({.kind = happening::left, .before = before.holder, .hold = hold});
     }
     for (auto const& hold : now.holders) {
       if (!has(before, hold))
-        all.push_back({.what = happening::joined, .before = before.holder, .who = hold});
+        all.push_back({.kind = happening::joined, .before = before.holder, .hold = hold});
     }
   }
   if (all.empty() &&
       (before.holding != now.holding || before.available != now.available || before.permits != now.permits))
-    all.push_back({.what = happening::counted, .before = before.holder});
+    all.push_back({.kind = happening::counted, .before = before.holder});
   return all;
 }
 
 std::vector<event> waiters_changed(lock_state const& before, lock_state const& now) {
   if (before.waiting == now.waiting) return {};
-  return {{.what = happening::waiting}};
+  return {{.kind = happening::waiting}};
 }
 
 }  // namespace
@@ -100,28 +100,28 @@ std::vector<event> changes(lock_state const& before, lock_state const& now,
                            std::chrono::nanoseconds between) {
   if (before.kind == lock_kind::other || now.kind == lock_kind::other) {
     if (before.kind == now.kind && before.type == now.type) return {};
-    return {{.what = happening::became, .before = before.holder}};
+    return {{.kind = happening::became, .before = before.holder}};
   }
   if (is_number(before) != is_number(now) ||
       (is_held(before) && is_held(now) && is_read_write(before) != is_read_write(now)))
-    return {{.what = happening::became, .before = before.holder}};
+    return {{.kind = happening::became, .before = before.holder}};
   if ((is_read_write(before) && is_read_write(now)) || is_number(now)) {
     auto all = changes_of_holders(before, now);
     return all.empty() ? waiters_changed(before, now) : all;
   }
   if (is_held(before) && is_held(now)) {
     if (before.holder.owner != now.holder.owner)
-      return {{.what = change_of_holder(before, now), .before = before.holder}};
+      return {{.kind = change_of_holder(before, now), .before = before.holder}};
     if (before.holder.pid == 0 && now.holder.pid != 0)
-      return {{.what = happening::identified, .before = before.holder}};
-    if (times_held(before) != times_held(now)) return {{.what = happening::counted, .before = before.holder}};
+      return {{.kind = happening::identified, .before = before.holder}};
+    if (times_held(before) != times_held(now)) return {{.kind = happening::counted, .before = before.holder}};
   } else if (is_held(before)) {
     bool const ran_out = before.ttl_left && *before.ttl_left <= between;
-    return {{.what = ran_out ? happening::expired : happening::released, .before = before.holder}};
+    return {{.kind = ran_out ? happening::expired : happening::released, .before = before.holder}};
   } else if (is_held(now)) {
-    return {{.what = happening::acquired}};
+    return {{.kind = happening::acquired}};
   } else if (now.token > before.token) {
-    return {{.what = happening::held_meanwhile}};
+    return {{.kind = happening::held_meanwhile}};
   }
   return waiters_changed(before, now);
 }

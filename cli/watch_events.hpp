@@ -28,9 +28,9 @@ enum class happening : std::uint8_t {
 [[nodiscard]] std::string_view to_string(happening) noexcept;
 
 struct event {
-  happening what = happening::seen;
+  happening kind = happening::seen;
   process_info before{};  ///< the holder at the previous look
-  hold_info who{};        ///< joined, left: the hold that changed
+  hold_info hold{};       ///< joined, left: the hold that changed
 };
 
 /// In the order in which they must have happened. `between`: the time from before the first look until after

@@ -87,7 +87,7 @@ std::optional<std::string> take(urls::url& url, std::string_view name) {
 
 endpoint reach(std::string const& host_port, char const* part) {
   auto const to = parse_url("redis://" + host_port);
-  if (to.how != endpoint::scheme::tcp || to.db != 0 || !to.password.empty()) {
+  if (to.transport != endpoint::scheme::tcp || to.db != 0 || !to.password.empty()) {
     bad(std::string{part} + " is not of the form host:port");
   }
   return to;
@@ -136,7 +136,7 @@ std::string masked(scheme_of_many const& scheme, parts const& cut, urls::url url
 }
 
 std::string scheme_text(endpoint const& of) {
-  return of.how == endpoint::scheme::tls ? "rediss://" : "redis://";
+  return of.transport == endpoint::scheme::tls ? "rediss://" : "redis://";
 }
 
 endpoint server_at(endpoint like, std::string host, std::uint16_t port) {
@@ -215,7 +215,7 @@ deployment_url parse_deployment_url(std::string_view given) {
     like.user = user.value_or("");
     like.password = password.value_or("");
     like.db = 0;
-    like.how = tls ? endpoint::scheme::tls : endpoint::scheme::tcp;
+    like.transport = tls ? endpoint::scheme::tls : endpoint::scheme::tcp;
   }
   read_hosts(to, like, cut);
   to.server.host.clear();

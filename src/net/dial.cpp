@@ -14,7 +14,7 @@ namespace {
 namespace asio = boost::asio;
 
 std::string name_of(endpoint const& to) {
-  if (to.how == endpoint::scheme::unix_socket) return to.path;
+  if (to.transport == endpoint::scheme::unix_socket) return to.path;
   bool const v6 = to.host.find(':') != std::string::npos;
   return (v6 ? "[" + to.host + "]" : to.host) + ":" + std::to_string(to.port);
 }
@@ -109,7 +109,7 @@ void dial::connected(boost::system::error_code failure) {
       }
     } else {
       failures_.clear();
-      tune(socket_, to_.how);
+      tune(socket_, to_.transport);
     }
   }
   finish(failure ? "connect to " + name_ + ": " + failures_ : std::string{});

@@ -12,8 +12,9 @@ namespace {
 constexpr std::size_t most_loose_ends = 2048;
 
 bool same_server(endpoint const& a, endpoint const& b) {
-  if (a.how != b.how) return false;
-  return a.how == endpoint::scheme::unix_socket ? a.path == b.path : a.host == b.host && a.port == b.port;
+  if (a.transport != b.transport) return false;
+  return a.transport == endpoint::scheme::unix_socket ? a.path == b.path
+                                                      : a.host == b.host && a.port == b.port;
 }
 
 }  // namespace

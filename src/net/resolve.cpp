@@ -118,7 +118,7 @@ class threaded_resolution final : public resolution,
 }  // namespace
 
 std::vector<address> known_addresses(endpoint const& to) {
-  if (to.how == endpoint::scheme::unix_socket) {
+  if (to.transport == endpoint::scheme::unix_socket) {
     return {{asio::local::stream_protocol::endpoint{to.path}, to.path}};
   }
   // As RFC 6761 requires; and a start-up on one machine then needs no thread. IPv4 first: most servers listen

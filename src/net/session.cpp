@@ -225,7 +225,7 @@ void session::on_cut(boost::system::error_code failure) {
                 (closed ? "the server closed the connection" : transport_->words_for(failure));
     // A TLS port just closes a connection without TLS.
     auto const hung_up = closed || failure == boost::asio::error::connection_reset;
-    if (hung_up && state_ == state::greeting && to_.how == endpoint::scheme::tcp) {
+    if (hung_up && state_ == state::greeting && to_.transport == endpoint::scheme::tcp) {
       text += " (is that a TLS port? The URL begins with rediss then)";
     }
     return text;

@@ -107,7 +107,7 @@ class plain_transport final : public transport, public std::enable_shared_from_t
 }  // namespace
 
 std::shared_ptr<transport> make_transport(asio::io_context& io, endpoint const& to) {
-  if (to.how == endpoint::scheme::tls) return make_tls_transport(io, to);
+  if (to.transport == endpoint::scheme::tls) return make_tls_transport(io, to);
   return std::make_shared<plain_transport>(io, to);
 }
 

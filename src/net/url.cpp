@@ -149,7 +149,7 @@ void read_parameters(urls::url_view const& url, endpoint& to, bool db_given) {
       bad("unknown parameter \"" + name +
           "\"; allowed are db, wire, and with rediss:// ca, cert, key, verify");
     }
-    if (of_tls && to.how != endpoint::scheme::tls) bad("the parameter " + name + " needs rediss://");
+    if (of_tls && to.transport != endpoint::scheme::tls) bad("the parameter " + name + " needs rediss://");
     if (seen.find("," + name + ",") != std::string::npos) bad("the parameter " + name + " is given twice");
     seen += name + ",";
     if (value.empty()) bad("the parameter " + name + " has no value");
@@ -186,7 +186,7 @@ endpoint parse_url(std::string_view given) {
   auto const scheme_end = text.find("://");
 
   endpoint to;
-  to.how = to_scheme(std::string_view{text}.substr(0, scheme_end));
+  to.transport = to_scheme(std::string_view{text}.substr(0, scheme_end));
   url_text::check_at(std::string_view{text}.substr(scheme_end + 3));
   if (text.find('#') != std::string::npos) {
     bad("'#' has no meaning here; in a password or parameter it is written %23");
@@ -194,7 +194,7 @@ endpoint parse_url(std::string_view given) {
   auto const url = parse(text);
   read_user(url, to);
   bool db_given = false;
-  if (to.how == endpoint::scheme::unix_socket) {
+  if (to.transport == endpoint::scheme::unix_socket) {
     read_socket(url, to);
   } else {
     read_host(url, to);

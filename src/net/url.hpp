@@ -20,7 +20,7 @@ struct tls_options {
 struct endpoint {
   enum class scheme { tcp, tls, unix_socket };
 
-  scheme how = scheme::tcp;
+  scheme transport = scheme::tcp;
   std::string host;
   std::uint16_t port = 6379;
   std::string path;  ///< of the unix socket

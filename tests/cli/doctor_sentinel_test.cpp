@@ -40,7 +40,7 @@ sentinel_facts fine_sentinels() {
 
 TEST(doctor_of_sentinels, finds_nothing_wrong_with_what_is_set_up_well) {
   for (auto const& finding : judge(fine_sentinels())) {
-    EXPECT_EQ(finding.how, severity::ok) << finding.check << ": " << finding.found;
+    EXPECT_EQ(finding.level, severity::ok) << finding.check << ": " << finding.found;
   }
 }
 
@@ -52,7 +52,7 @@ TEST(doctor_of_sentinels, lists_the_names_they_know_when_ours_is_unknown) {
     sentinel.other_names = {"orders", "sessions"};
   }
   auto const found = worst(judge(facts), "master name");
-  EXPECT_EQ(found.how, severity::problem);
+  EXPECT_EQ(found.level, severity::problem);
   EXPECT_EQ(found.found, R"(no master "mymaster"; it knows orders and sessions)");
   EXPECT_EQ(found.servers.size(), 3U);
 }
@@ -61,7 +61,7 @@ TEST(doctor_of_sentinels, warns_of_one_that_does_not_know_the_name) {
   auto facts = fine_sentinels();
   facts.sentinels[1].master.reset();
   auto const found = worst(judge(facts), "master name");
-  EXPECT_EQ(found.how, severity::warning);
+  EXPECT_EQ(found.level, severity::warning);
   EXPECT_THAT(found.servers, ElementsAre("10.0.0.9:2"));
 }
 
@@ -70,7 +70,7 @@ TEST(doctor_of_sentinels, names_who_says_what_when_they_disagree) {
   facts.sentinels[2].master = address{"10.0.0.1", 6380};
   EXPECT_EQ(agreed_master(facts.sentinels), master_address);
   auto const found = worst(judge(facts), "agreement");
-  EXPECT_EQ(found.how, severity::warning);
+  EXPECT_EQ(found.level, severity::warning);
   EXPECT_THAT(found.found, HasSubstr("10.0.0.9:2 names 10.0.0.1:6379 and 10.0.0.9:3 names 10.0.0.1:6380"));
   facts.sentinels[0].master = address{"10.0.0.1", 6381};
   std::swap(facts.sentinels[0], facts.sentinels[1]);
@@ -81,13 +81,13 @@ TEST(doctor_of_sentinels, names_who_says_what_when_they_disagree) {
 TEST(doctor_of_sentinels, tells_one_that_is_down_from_one_that_is_none) {
   auto facts = fine_sentinels();
   facts.sentinels[2].failure = "connection refused";
-  EXPECT_EQ(worst(judge(facts), "sentinels").how, severity::warning);
+  EXPECT_EQ(worst(judge(facts), "sentinels").level, severity::warning);
   for (auto& sentinel : facts.sentinels) {
     sentinel.failure = "ERR unknown command";
     sentinel.is_sentinel = false;
   }
   auto const found = worst(judge(facts), "sentinels");
-  EXPECT_EQ(found.how, severity::problem);
+  EXPECT_EQ(found.level, severity::problem);
   EXPECT_THAT(found.advice, HasSubstr("write redis://"));
 }
 
@@ -95,7 +95,7 @@ TEST(doctor_of_sentinels, advises_to_put_all_of_them_into_the_url) {
   auto facts = fine_sentinels();
   facts.sentinels[2].in_url = false;
   auto const found = worst(judge(facts), "sentinels");
-  EXPECT_EQ(found.how, severity::advice);
+  EXPECT_EQ(found.level, severity::advice);
   EXPECT_THAT(found.found, HasSubstr("the URL doesn't have 10.0.0.9:3"));
 }
 
@@ -106,7 +106,7 @@ TEST(doctor_of_sentinels, weighs_their_number_and_their_quorum) {
       sentinel.others = peers;
       sentinel.quorum = quorum;
     }
-    return worst(judge(facts), "quorum").how;
+    return worst(judge(facts), "quorum").level;
   };
   EXPECT_EQ(with(2, 2), severity::ok);
   EXPECT_EQ(with(4, 3), severity::ok);
@@ -121,7 +121,7 @@ TEST(doctor_of_sentinels, warns_when_a_failover_could_not_be_agreed_on) {
   auto facts = fine_sentinels();
   facts.sentinels[0].check = {.refusal = "NOQUORUM 1 usable Sentinels."};
   auto const found = worst(judge(facts), "quorum");
-  EXPECT_EQ(found.how, severity::warning);
+  EXPECT_EQ(found.level, severity::warning);
   EXPECT_THAT(found.found, HasSubstr("NOQUORUM"));
 }
 
@@ -129,7 +129,7 @@ TEST(doctor_of_sentinels, advises_a_failover_that_begins_before_a_lease_ends) {
   auto facts = fine_sentinels();
   for (auto& sentinel : facts.sentinels) sentinel.down_after_ms = 30'000;
   auto const found = worst(judge(facts), "failover");
-  EXPECT_EQ(found.how, severity::advice);
+  EXPECT_EQ(found.level, severity::advice);
   EXPECT_EQ(found.advice, "SENTINEL SET mymaster down-after-milliseconds 5000");
 }
 
@@ -137,14 +137,14 @@ TEST(doctor_of_sentinels, advises_nat_when_the_master_is_not_where_they_say) {
   auto facts = fine_sentinels();
   facts.servers[0] = unreachable(6379);
   auto const found = worst(judge(facts), "master");
-  EXPECT_EQ(found.how, severity::problem);
+  EXPECT_EQ(found.level, severity::problem);
   EXPECT_THAT(found.advice, HasSubstr("nat=10.0.0.1:6379/HOST:PORT"));
 }
 
 TEST(doctor_of_sentinels, warns_of_replicas_that_are_missing_or_not_reached) {
   auto facts = fine_sentinels();
   facts.servers[1] = unreachable(6380, server_duty::stand_by);
-  EXPECT_EQ(worst(judge(facts), "stand-by").how, severity::warning);
+  EXPECT_EQ(worst(judge(facts), "stand-by").level, severity::warning);
   facts.servers.resize(1);
   EXPECT_THAT(worst(judge(facts), "stand-by").found, HasSubstr("no replicas"));
 }
@@ -153,7 +153,7 @@ TEST(doctor_of_sentinels, says_that_a_replica_was_named_as_the_master) {
   auto facts = fine_sentinels();
   facts.servers[0] = reachable(6379, healthy("role:slave\r\nmaster_host:h\r\nmaster_port:1\r\n"));
   facts.servers[0].facts->part_of = deployment_kind::sentinel;
-  EXPECT_EQ(worst(judge(facts), "role").how, severity::problem);
+  EXPECT_EQ(worst(judge(facts), "role").level, severity::problem);
 }
 
 }  // namespace

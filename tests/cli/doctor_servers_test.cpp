@@ -63,10 +63,10 @@ TEST(doctor_of_several, asks_less_of_a_replica) {
   facts.writes = {.refusal = "READONLY"};
   std::vector const servers{reachable(1, facts, server_duty::stand_by)};
   auto const findings = judge_all(servers);
-  EXPECT_EQ(worst(findings, "link").how, severity::ok);
+  EXPECT_EQ(worst(findings, "link").level, severity::ok);
   EXPECT_EQ(worst(findings, "writing").check, "");
   EXPECT_EQ(worst(findings, "role").check, "");
-  EXPECT_EQ(worst(findings, "eviction").how, severity::ok);
+  EXPECT_EQ(worst(findings, "eviction").level, severity::ok);
 }
 
 TEST(doctor_of_several, notices_a_replica_that_does_not_hear_its_master) {
@@ -78,17 +78,17 @@ TEST(doctor_of_several, notices_a_replica_that_does_not_hear_its_master) {
   auto const down = link(
       "role:slave\r\nmaster_host:h\r\nmaster_port:1\r\nmaster_link_status:down\r\n"
       "master_link_down_since_seconds:41\r\n");
-  EXPECT_EQ(down.how, severity::warning);
+  EXPECT_EQ(down.level, severity::warning);
   EXPECT_THAT(down.found, HasSubstr("down, to h:1, for 41 s"));
   EXPECT_THAT(link("").found, HasSubstr("it says that it is a master"));
 }
 
 TEST(doctor_of_several, notices_different_versions) {
   auto const other = healthy("redis_version:7.2.4\r\n");
-  EXPECT_EQ(check_same_version(std::vector{reachable(1, healthy()), reachable(2, healthy())}).how,
+  EXPECT_EQ(check_same_version(std::vector{reachable(1, healthy()), reachable(2, healthy())}).level,
             severity::ok);
   auto const mixed = check_same_version(std::vector{reachable(1, healthy()), reachable(2, other)});
-  EXPECT_EQ(mixed.how, severity::advice);
+  EXPECT_EQ(mixed.level, severity::advice);
   EXPECT_EQ(mixed.found, "Redis 7.0.15 (10.0.0.1:1) and Redis 7.2.4 (10.0.0.1:2)");
 }
 

@@ -58,7 +58,7 @@ inline cli::examined unreachable(std::uint16_t const port,
 inline cli::finding worst(std::vector<cli::finding> const& findings, std::string_view const check) {
   cli::finding result;
   for (auto const& entry : findings) {
-    if (entry.check == check && (result.check.empty() || entry.how > result.how)) result = entry;
+    if (entry.check == check && (result.check.empty() || entry.level > result.level)) result = entry;
   }
   return result;
 }

@@ -76,7 +76,7 @@ TEST_F(top_view, says_at_the_bottom_what_is_wrong) {
   auto state = with_rows(1);
   state.trouble = "cannot reach\nhost";
   auto const bottom = draw(state, {.columns = 80, .lines = 10}).back();
-  EXPECT_EQ(bottom.how, styled_line::style::trouble);
+  EXPECT_EQ(bottom.kind, styled_line::style::trouble);
   EXPECT_THAT(bottom.text, StartsWith("cannot reach\\x0ahost"));
 }
 

@@ -34,7 +34,7 @@ lock_state with(lock_state state, std::int64_t waiting, std::int64_t token = 41)
 /// The first event; "" for none.
 std::string between(lock_state const& before, lock_state const& now) {
   auto const all = cli::changes(before, now, 100ms);
-  return all.empty() ? "" : std::string{to_string(all.front().what)};
+  return all.empty() ? "" : std::string{to_string(all.front().kind)};
 }
 
 TEST(watch_events, says_nothing_when_nothing_happened) {
@@ -98,8 +98,8 @@ lock_state with_holders(lock_kind kind, std::vector<std::pair<std::string, hold_
 std::string all_between(lock_state const& before, lock_state const& now) {
   std::string all;
   for (auto const& event : cli::changes(before, now, 100ms)) {
-    all += (all.empty() ? "" : ", ") + std::string{to_string(event.what)};
-    if (!event.who.who.owner.empty()) all += " " + event.who.who.owner;
+    all += (all.empty() ? "" : ", ") + std::string{to_string(event.kind)};
+    if (!event.hold.who.owner.empty()) all += " " + event.hold.who.owner;
   }
   return all;
 }

@@ -60,9 +60,10 @@ TEST(deployment_url, of_sentinels_has_them_their_credentials_and_the_masters_nam
 
 TEST(deployment_url, lets_sentinels_do_without_tls) {
   using scheme = holdfast::net::endpoint::scheme;
-  EXPECT_EQ(parse_deployment_url("rediss+sentinel://h/m").hosts.front().how, scheme::tls);
-  EXPECT_EQ(parse_deployment_url("rediss+sentinel://h/m?sentinel_tls=no").hosts.front().how, scheme::tcp);
-  EXPECT_EQ(parse_deployment_url("rediss+sentinel://h/m?sentinel_tls=no").server.how, scheme::tls);
+  EXPECT_EQ(parse_deployment_url("rediss+sentinel://h/m").hosts.front().transport, scheme::tls);
+  EXPECT_EQ(parse_deployment_url("rediss+sentinel://h/m?sentinel_tls=no").hosts.front().transport,
+            scheme::tcp);
+  EXPECT_EQ(parse_deployment_url("rediss+sentinel://h/m?sentinel_tls=no").server.transport, scheme::tls);
 }
 
 TEST(deployment_url, of_a_cluster_names_some_nodes_and_knows_where_announced_ones_are) {

@@ -28,7 +28,7 @@ std::string url_error(std::string_view url) {
 
 TEST(url, has_host_port_and_database) {
   auto const parsed = parse_url("redis://db.example:7000/3");
-  EXPECT_EQ(parsed.how, scheme::tcp);
+  EXPECT_EQ(parsed.transport, scheme::tcp);
   EXPECT_EQ(parsed.host, "db.example");
   EXPECT_EQ(parsed.port, 7000);
   EXPECT_EQ(parsed.db, 3);
@@ -38,7 +38,7 @@ TEST(url, has_host_port_and_database) {
 TEST(url, has_defaults) {
   for (auto const* const text : {"redis://localhost", "REDIS://localhost/", "localhost", "localhost:6379"}) {
     auto const parsed = parse_url(text);
-    EXPECT_EQ(parsed.how, scheme::tcp) << text;
+    EXPECT_EQ(parsed.transport, scheme::tcp) << text;
     EXPECT_EQ(parsed.host, "localhost") << text;
     EXPECT_EQ(parsed.port, 6379) << text;
     EXPECT_EQ(parsed.db, 0) << text;
@@ -72,16 +72,16 @@ TEST(url, hides_the_password_when_it_is_shown) {
 
 TEST(url, takes_a_socket) {
   auto const parsed = parse_url("redis+unix:///run/my%20redis.sock?db=4");
-  EXPECT_EQ(parsed.how, scheme::unix_socket);
+  EXPECT_EQ(parsed.transport, scheme::unix_socket);
   EXPECT_EQ(parsed.path, "/run/my redis.sock");
   EXPECT_EQ(parsed.db, 4);
-  EXPECT_EQ(parse_url("unix:///r.sock").how, scheme::unix_socket);
+  EXPECT_EQ(parse_url("unix:///r.sock").transport, scheme::unix_socket);
   EXPECT_EQ(parse_url("unix://u:p@/r.sock").user, "u");
 }
 
 TEST(url, takes_tls_parameters) {
   auto const parsed = parse_url("rediss://h:6380/1?ca=/etc/c++/ca.pem&cert=/a%26b.pem&key=/k.pem&verify=no");
-  EXPECT_EQ(parsed.how, scheme::tls);
+  EXPECT_EQ(parsed.transport, scheme::tls);
   EXPECT_EQ(parsed.port, 6380);
   EXPECT_EQ(parsed.tls.ca, "/etc/c++/ca.pem");
   EXPECT_EQ(parsed.tls.cert, "/a&b.pem");

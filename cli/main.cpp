@@ -1,8 +1,8 @@
 /// The command `holdfast`: reads the arguments; prints an error as one line and converts it to an exit code.
-#include "arguments.hpp"
-#include "exit_codes.hpp"
-#include "output.hpp"
-#include "standard_output.hpp"
+#include "common/exit_codes.hpp"
+#include "common/output.hpp"
+#include "common/standard_output.hpp"
+#include "read_arguments.hpp"
 
 #include <holdfast/error.hpp>
 

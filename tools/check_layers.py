@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Fails when a file of src/ includes something from a layer above its own, or a public header includes
-anything but <holdfast/…> and the standard library.
+"""Fails when a file of src/ or cli/ includes something from a layer above its own, when one of cli/ looks behind
+the public headers, or when a public header includes anything but <holdfast/…> and the standard library.
 
 Usage: check_layers.py <project folder> | --self-test
 """
@@ -9,9 +9,12 @@ import pathlib
 import re
 import sys
 
-LAYERS = ["base", "resp", "reactor", "net", "topology", "script", "engine", "sync", "inspect"]  # low to high
+LAYERS = ["base", "resp", "reactor", "net", "topology", "script", "engine", "sync", "inspect", "probe"]  # low to high
 EMBEDDED = "scripts"  # the folder of the generated headers; for those who make calls
-EMBEDDED_FOR = {"engine", "sync", "inspect"}
+EMBEDDED_FOR = {"engine", "sync", "inspect", "probe"}
+CLI_LAYERS = ["common", "process", "server", "show"]  # low to high; below the folders of single commands
+CLI_COMMANDS = {"commands", "completion", "doctor", "run", "top"}  # none knows another
+CLI_MAY_USE = re.compile(r"probe/.*|base/printable\.hpp")  # of src/
 
 INCLUDE = re.compile(r'\s*#\s*include\s*([<"])([^>"]+)[>"]')
 STANDARD = re.compile(r"[a-z_0-9]+")  # no folder, no ending
@@ -37,6 +40,20 @@ def wrong_in_src(file, quote, name):
     return None
 
 
+def wrong_in_cli(file, quote, name):
+    """Why `file` (relative to cli/) may not include `name`, or None."""
+    if quote == "<" or "/" not in file:
+        return None
+    mine, theirs = file.split("/")[0], name.split("/")[0]
+    if mine not in CLI_LAYERS and mine not in CLI_COMMANDS:
+        return f"{mine}/ is no layer of the command; tools/check_layers.py lists them"
+    if theirs in LAYERS:
+        return None if CLI_MAY_USE.fullmatch(name) else f"the command must not know {name}"
+    if theirs in (mine, *CLI_LAYERS[: CLI_LAYERS.index(mine) if mine in CLI_LAYERS else None]):
+        return None
+    return f"{mine} must not know {theirs}"
+
+
 def wrong_in_public(_file, quote, name):
     if quote == "<" and (STANDARD.fullmatch(name) or PUBLIC.fullmatch(name)):
         return None
@@ -59,6 +76,13 @@ def self_test():
     assert not wrong_in_src("engine/wake/inbox.cpp", '"', "net/subscriber.hpp")
     assert not wrong_in_src("sync/mutex.cpp", '"', "scripts/exclusive.hpp")
     assert not wrong_in_src("client.cpp", '"', "sync/mutex.hpp")
+    assert wrong_in_cli("run/run.cpp", '"', "net/url.hpp")
+    assert wrong_in_cli("show/json.cpp", '"', "top/model.hpp")
+    assert wrong_in_cli("run/run.cpp", '"', "top/model.hpp")
+    assert wrong_in_cli("run/run.cpp", '"', "guard.hpp")
+    assert not wrong_in_cli("run/run.cpp", '"', "show/json.hpp")
+    assert not wrong_in_cli("doctor/facts.cpp", '"', "probe/server_session.hpp")
+    assert not wrong_in_cli("main.cpp", '"', "run/run.hpp")
     assert wrong_in_public("mutex.hpp", "<", "boost/asio.hpp")
     assert wrong_in_public("mutex.hpp", "<", "unistd.h")
     assert wrong_in_public("mutex.hpp", '"', "holdfast/lease.hpp")
@@ -73,7 +97,8 @@ def main():
     if not (project / "src").is_dir():
         print(f"{project} has no src/: give the project's folder")
         return 2
-    found = [*breaches(project / "src", wrong_in_src), *breaches(project / "include/holdfast", wrong_in_public)]
+    found = [*breaches(project / "src", wrong_in_src), *breaches(project / "cli", wrong_in_cli),
+             *breaches(project / "include/holdfast", wrong_in_public)]
     print(*found, sep="\n")
     return 1 if found else 0
 

@@ -107,16 +107,17 @@ TEST(doctor, does_not_take_a_sentinel_a_cluster_node_or_a_replica_and_says_which
 }
 
 TEST(doctor, expects_of_a_server_what_its_deployment_needs) {
-  auto const mode_in = [](deployment_kind const kind, std::string const& mode) {
+  auto const mode_in = [](probe::deployment_kind const kind, std::string const& mode) {
     auto facts = healthy("redis_mode:" + mode + "\r\n");
     facts.part_of = kind;
     return check_mode(facts);
   };
-  EXPECT_EQ(mode_in(deployment_kind::cluster, "cluster").level, severity::ok);
-  EXPECT_THAT(mode_in(deployment_kind::cluster, "standalone").advice, HasSubstr("write redis://"));
-  EXPECT_EQ(mode_in(deployment_kind::quorum, "standalone").level, severity::ok);
-  EXPECT_THAT(mode_in(deployment_kind::quorum, "cluster").advice, HasSubstr("know nothing of each other"));
-  EXPECT_EQ(mode_in(deployment_kind::sentinel, "standalone").level, severity::ok);
+  EXPECT_EQ(mode_in(probe::deployment_kind::cluster, "cluster").level, severity::ok);
+  EXPECT_THAT(mode_in(probe::deployment_kind::cluster, "standalone").advice, HasSubstr("write redis://"));
+  EXPECT_EQ(mode_in(probe::deployment_kind::quorum, "standalone").level, severity::ok);
+  EXPECT_THAT(mode_in(probe::deployment_kind::quorum, "cluster").advice,
+              HasSubstr("know nothing of each other"));
+  EXPECT_EQ(mode_in(probe::deployment_kind::sentinel, "standalone").level, severity::ok);
 }
 
 TEST(doctor, says_no_more_of_a_sentinel_than_what_it_is) {
@@ -233,11 +234,11 @@ TEST(doctor, reads_when_a_master_without_replicas_stops) {
 
 TEST(doctor, asks_of_a_quorum_that_a_server_which_forgets_stays_away) {
   auto facts = healthy("aof_enabled:0\r\n");
-  facts.part_of = deployment_kind::quorum;
+  facts.part_of = probe::deployment_kind::quorum;
   EXPECT_EQ(check_persistence(facts).level, severity::warning);
   EXPECT_THAT(check_persistence(facts).why, HasSubstr("stay away from clients for the longest ttl"));
   facts = healthy();
-  facts.part_of = deployment_kind::quorum;
+  facts.part_of = probe::deployment_kind::quorum;
   EXPECT_EQ(check_persistence(facts).level, severity::ok);
   facts.config.value->at("appendfsync") = "everysec";
   EXPECT_EQ(check_persistence(facts).level, severity::advice);

@@ -1,4 +1,4 @@
-#include "../../cli/doctor_cluster.hpp"
+#include "doctor/cluster.hpp"
 #include "facts_of_doctor.hpp"
 
 #include <gmock/gmock.h>
@@ -29,7 +29,7 @@ cluster_facts healthy_cluster(std::string_view const nodes = six_nodes) {
     auto server =
         healthy("redis_mode:cluster\r\nmaster_host:h\r\nmaster_port:1\r\nmaster_link_status:up\r\n" +
                 std::string{node.is_master ? "" : "role:slave\r\n"});
-    server.part_of = deployment_kind::cluster;
+    server.part_of = probe::deployment_kind::cluster;
     server.shards_messages = true;
     server.config.value->insert_or_assign("cluster-require-full-coverage", "no");
     server.config.value->insert_or_assign("cluster-node-timeout", "5000");
@@ -56,13 +56,13 @@ TEST(doctor_of_cluster, reads_what_nodes_say_of_each_other) {
       "c :0@0 master,noaddr - 0 1 1 disconnected\n"
       "not a node\n");
   ASSERT_EQ(nodes.size(), 3U);
-  EXPECT_EQ(nodes[0].name, (address{"10.0.0.1", 1}));
+  EXPECT_EQ(nodes[0].name, (probe::address{"10.0.0.1", 1}));
   EXPECT_TRUE(nodes[0].asked_here);
   ASSERT_EQ(nodes[0].slots.size(), 2U);
   EXPECT_EQ(nodes[0].slots[1].first, 7);
   EXPECT_EQ(nodes[0].slots[1].last, 7);
   EXPECT_THAT(nodes[0].moving, ElementsAre("93 from bb", "77 to cc"));
-  EXPECT_EQ(nodes[1].name, (address{"::1", 6379}));
+  EXPECT_EQ(nodes[1].name, (probe::address{"::1", 6379}));
   EXPECT_EQ(nodes[1].master_id, "a");
   EXPECT_EQ(nodes[1].condition, cluster_node::health::suspected);
   EXPECT_EQ(nodes[2].condition, cluster_node::health::without_address);

@@ -1,4 +1,4 @@
-#include "../../cli/doctor_quorum.hpp"
+#include "doctor/quorum.hpp"
 #include "facts_of_doctor.hpp"
 
 #include <gmock/gmock.h>
@@ -13,7 +13,7 @@ using testing::HasSubstr;
 
 server_facts voter(std::string const& run_id, std::string const& more_info = {}) {
   auto facts = healthy("run_id:" + run_id + "\r\nuptime_in_seconds:9000\r\n" + more_info);
-  facts.part_of = deployment_kind::quorum;
+  facts.part_of = probe::deployment_kind::quorum;
   return facts;
 }
 

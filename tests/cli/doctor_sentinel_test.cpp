@@ -1,4 +1,4 @@
-#include "../../cli/doctor_sentinel.hpp"
+#include "doctor/sentinel.hpp"
 #include "facts_of_doctor.hpp"
 
 #include <gmock/gmock.h>
@@ -12,7 +12,7 @@ using namespace holdfast::test;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-address const master_address{"10.0.0.1", 6379};
+probe::address const master_address{"10.0.0.1", 6379};
 
 sentinel_view view(std::uint16_t const port) {
   return {.name = {"10.0.0.9", port},
@@ -34,7 +34,7 @@ sentinel_facts fine_sentinels() {
   sentinel_facts facts{.master_name = "mymaster", .sentinels = {view(1), view(2), view(3)}};
   facts.servers = {reachable(6379, master), reachable(6380, replica, server_duty::stand_by),
                    reachable(6381, replica, server_duty::stand_by)};
-  for (auto& server : facts.servers) server.facts->part_of = deployment_kind::sentinel;
+  for (auto& server : facts.servers) server.facts->part_of = probe::deployment_kind::sentinel;
   return facts;
 }
 
@@ -67,12 +67,12 @@ TEST(doctor_of_sentinels, warns_of_one_that_does_not_know_the_name) {
 
 TEST(doctor_of_sentinels, names_who_says_what_when_they_disagree) {
   auto facts = fine_sentinels();
-  facts.sentinels[2].master = address{"10.0.0.1", 6380};
+  facts.sentinels[2].master = probe::address{"10.0.0.1", 6380};
   EXPECT_EQ(agreed_master(facts.sentinels), master_address);
   auto const found = worst(judge(facts), "agreement");
   EXPECT_EQ(found.level, severity::warning);
   EXPECT_THAT(found.found, HasSubstr("10.0.0.9:2 names 10.0.0.1:6379 and 10.0.0.9:3 names 10.0.0.1:6380"));
-  facts.sentinels[0].master = address{"10.0.0.1", 6381};
+  facts.sentinels[0].master = probe::address{"10.0.0.1", 6381};
   std::swap(facts.sentinels[0], facts.sentinels[1]);
   facts.sentinels.push_back(view(4));
   EXPECT_EQ(agreed_master(facts.sentinels), master_address);
@@ -152,7 +152,7 @@ TEST(doctor_of_sentinels, warns_of_replicas_that_are_missing_or_not_reached) {
 TEST(doctor_of_sentinels, says_that_a_replica_was_named_as_the_master) {
   auto facts = fine_sentinels();
   facts.servers[0] = reachable(6379, healthy("role:slave\r\nmaster_host:h\r\nmaster_port:1\r\n"));
-  facts.servers[0].facts->part_of = deployment_kind::sentinel;
+  facts.servers[0].facts->part_of = probe::deployment_kind::sentinel;
   EXPECT_EQ(worst(judge(facts), "role").level, severity::problem);
 }
 

@@ -1,4 +1,4 @@
-#include "../../cli/doctor_report.hpp"
+#include "doctor/report.hpp"
 #include "facts_of_doctor.hpp"
 
 #include <gmock/gmock.h>
@@ -16,7 +16,7 @@ using testing::Not;
 server_facts member() {
   auto facts = healthy();
   facts.url.clear();
-  facts.part_of = deployment_kind::quorum;
+  facts.part_of = probe::deployment_kind::quorum;
   return facts;
 }
 
@@ -59,7 +59,7 @@ TEST(doctor_of_several, keeps_its_lines_short_when_there_are_many) {
 
 TEST(doctor_of_several, asks_less_of_a_replica) {
   auto facts = healthy("role:slave\r\nmaster_host:h\r\nmaster_port:1\r\nmaster_link_status:up\r\n");
-  facts.part_of = deployment_kind::sentinel;
+  facts.part_of = probe::deployment_kind::sentinel;
   facts.writes = {.refusal = "READONLY"};
   std::vector const servers{reachable(1, facts, server_duty::stand_by)};
   auto const findings = judge_all(servers);

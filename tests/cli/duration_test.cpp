@@ -1,4 +1,4 @@
-#include "../../cli/duration.hpp"
+#include "common/duration.hpp"
 
 #include <gmock/gmock.h>
 

@@ -1,5 +1,5 @@
-#include "../../cli/local_socket.hpp"
 #include "holdfast_command.hpp"
+#include "server/local_socket.hpp"
 #include "support/eventually.hpp"
 #include "support/raw_redis.hpp"
 #include "support/redis_server.hpp"

@@ -1,7 +1,7 @@
 /// Facts that the doctor may collect, for tests of its judgement.
 #pragma once
 
-#include "../../cli/doctor_servers.hpp"
+#include "doctor/servers.hpp"
 
 #include <algorithm>
 #include <cstdint>

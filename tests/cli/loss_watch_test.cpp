@@ -1,4 +1,4 @@
-#include "../../cli/loss_watch.hpp"
+#include "run/loss_watch.hpp"
 
 #include <gtest/gtest.h>
 

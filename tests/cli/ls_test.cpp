@@ -1,5 +1,5 @@
-#include "../../cli/local_socket.hpp"
 #include "locks_of_others.hpp"
+#include "server/local_socket.hpp"
 
 #include <fcntl.h>
 #include <signal.h>

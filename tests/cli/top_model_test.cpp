@@ -1,4 +1,4 @@
-#include "../../cli/top_model.hpp"
+#include "top/model.hpp"
 
 #include <gmock/gmock.h>
 

@@ -1,4 +1,4 @@
-#include "../../cli/top_view.hpp"
+#include "top/view.hpp"
 
 #include <gmock/gmock.h>
 

@@ -1,4 +1,4 @@
-#include "../../cli/watch_events.hpp"
+#include "commands/watch_events.hpp"
 
 #include <gmock/gmock.h>
 

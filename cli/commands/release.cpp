@@ -1,0 +1,249 @@
+/// `holdfast release --force`: takes a lock from its holder.
+#include "common/command.hpp"
+#include "common/duration.hpp"
+#include "common/exit_codes.hpp"
+#include "common/options.hpp"
+#include "common/output.hpp"
+#include "common/standard_output.hpp"
+#include "server/choice.hpp"
+#include "show/listing.hpp"
+#include "show/lock_json.hpp"
+#include "show/lock_search.hpp"
+
+#include <holdfast/inspect.hpp>
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <iostream>
+#include <memory>
+#include <string>
+
+namespace holdfast::cli {
+namespace {
+
+constexpr auto release_footer =
+    R"(For a holder that hangs, or was forgotten. The holder is told, so that it can stop what it does:
+`holdfast run` ends its command, a program finds its lease lost. If it hasn't given the lock back after
+--grace, the lock is deleted under it, and two may be at work at once: writes that carry the fencing
+token are safe even then. The next that waits gets the lock.
+
+On a terminal you are asked first, and only the holder that you were asked about is meant. Elsewhere say
+--yes. A string that Holdfast did not write can't be asked: it is deleted only with --foreign. A key that is
+no lock is never deleted.
+
+Locks on Redisson's wire are released whoever holds them, with the message that wakes who waits, also when a
+holder counts more holds than it has. Holders that are no clients of Holdfast, like those in Java, can't be
+asked. Of a read-write lock, or of permits, all holders are meant, or with --owner one: `holdfast inspect`
+shows their ids. A counter (a semaphore's permits, a latch's count) has no holders, and is left alone.
+
+The lock is found on whichever wire it is. A name that is in use on both (`holdfast inspect` shows how) is
+released only with --wire, which says whose holder is meant; the wire of the URL doesn't matter here.
+
+Exit codes
+  0   it is free of that holder: given back, deleted, or not held in the first place
+  64  bad option, name or URL, --force is missing, nobody can be asked (--yes), or in use on both wires (--wire)
+  65  refused: not a lock of Holdfast, see --foreign; or no lock at all; or a counter
+  69  Redis can't be reached; 77 a right is missing
+  75  nothing was done: you said no, or somebody else holds it by now
+
+Examples
+  holdfast release --force deploy:web
+  holdfast release --force --yes --grace 10s nightly-import
+  holdfast release --force --owner 00112233445566778899aabbccddeeff licenses   # one permit)";
+
+struct release_options {
+  common_options common;
+  std::string name;
+  std::string owner;
+  std::string wire;
+  std::string grace = "2s";
+  std::chrono::milliseconds wait{};
+  bool force = false;
+  bool yes = false;
+  bool foreign = false;
+  bool json = false;
+};
+
+/// The word for a result in JSON, and its exit code.
+struct release_outcome {
+  std::string_view word;
+  exit_code code;
+};
+
+release_outcome outcome_of(force_result result) {
+  switch (result) {
+    case force_result::not_held:
+      return {"not_held", ok};
+    case force_result::released_by_holder:
+      return {"released_by_holder", ok};
+    case force_result::deleted:
+      return {"deleted", ok};
+    case force_result::changed:
+      return {"changed", busy};
+    case force_result::refused_foreign:
+      return {"refused_foreign", wrong_type};
+    case force_result::refused_other:
+      return {"refused_other", wrong_type};
+    case force_result::refused_counter:
+      return {"refused_counter", wrong_type};
+  }
+  return {"unknown", internal};
+}
+
+bool may_have_several_holders(lock_state const& seen) {
+  return seen.kind == lock_kind::read_write || seen.kind == lock_kind::permits;
+}
+
+/// The holders that are meant: "unknown (…)", or "all 3 holders".
+std::string holders_text(lock_state const& seen, release_options const& options) {
+  if (!may_have_several_holders(seen)) return output::one_line(seen.holder.to_string());
+  if (options.owner.empty())
+    return seen.holding == 1 ? "its only holder" : fmt::format("all {} holders", seen.holding);
+  for (auto const& hold : seen.holders) {
+    if (hold.who.owner == options.owner) return output::one_line(hold.who.to_string());
+  }
+  return output::one_line(options.owner);
+}
+
+std::string deleted(lock_state const& seen, release_options const& options) {
+  auto const name = output::quoted(seen.name);
+  if (seen.kind == lock_kind::foreign) return fmt::format("the foreign lock {} was deleted", name);
+  if (seen.wire == wire::plain || seen.holder.pid != 0) {
+    return fmt::format("lock {} was deleted: {} did not give it back in {}, and may still be at work", name,
+                       holders_text(seen, options), to_string(options.wait));
+  }
+  return fmt::format(
+      "lock {} was taken from {}, which can't be asked (no known client of Holdfast) and may "
+      "still be at work",
+      name, holders_text(seen, options));
+}
+
+std::string message_of(force_result result, lock_state const& seen, release_options const& options) {
+  auto const name = output::quoted(seen.name);
+  switch (result) {
+    case force_result::not_held:
+      return fmt::format("lock {} is not held{}: there is nothing to release", name,
+                         options.wire.empty() ? "" : " with --wire " + options.wire);
+    case force_result::released_by_holder:
+      return fmt::format("lock {} was given back by {}, which was asked to stop", name,
+                         holders_text(seen, options));
+    case force_result::deleted:
+      return deleted(seen, options);
+    case force_result::changed:
+      return fmt::format("lock {} is held by somebody else by now; nothing was done to them", name);
+    case force_result::refused_foreign:
+      return fmt::format(
+          "the key {} holds \"{}\", which Holdfast did not write: another lock library's "
+          "(redsync, redis-py, ...), or no lock; add --foreign to delete it all the same",
+          name, output::one_line(seen.holder.owner));
+    case force_result::refused_other:
+      return fmt::format("the key {} holds a {}, which is no lock; it is never deleted here", name,
+                         output::one_line(seen.type));
+    case force_result::refused_counter:
+      return fmt::format(
+          "the key {} holds the number {}, which nobody holds: give permits of a semaphore back or "
+          "add some, or count a latch down, from a program",
+          name, seen.available.value_or(0));
+  }
+  return {};
+}
+
+/// The result that follows from the kind of the key; empty: it can be released.
+std::optional<force_result> settled(lock_state const& seen, release_options const& options) {
+  if (seen.kind == lock_kind::free) return force_result::not_held;
+  if (seen.kind == lock_kind::other) return force_result::refused_other;
+  if (seen.kind == lock_kind::counter) return force_result::refused_counter;
+  if (seen.kind == lock_kind::foreign && !options.foreign) return force_result::refused_foreign;
+  return std::nullopt;
+}
+
+bool confirmed(lock_state const& seen, release_options const& options) {
+  if (isatty(STDIN_FILENO) != 1) {
+    throw failure{usage,
+                  "stdin is no terminal, so that nobody can be asked: add --yes to release it all the same"};
+  }
+  auto holding = seen.kind == lock_kind::foreign
+                     ? fmt::format("a foreign key that holds \"{}\"", output::one_line(seen.holder.owner))
+                     : listing::holding(seen);
+  if (may_have_several_holders(seen)) holding += ", from " + holders_text(seen, options);
+  fmt::print(stderr, "Release {}, {}? [y/N] ", output::quoted(seen.name), holding);
+  std::string answer;
+  if (!std::getline(std::cin, answer)) fmt::print(stderr, "\n");
+  return answer == "y" || answer == "Y" || answer == "yes";
+}
+
+int conclude(release_outcome const& outcome, std::string const& message, lock_state const& seen,
+             release_options const& options) {
+  auto const [word, code] = outcome;
+  if (options.json) {
+    print_line(json{}.set("name", seen.name).set("result", word).set("holder", to_json(seen.holder)).line());
+    return code;
+  }
+  if (code == ok) {
+    output::note(message);
+  } else {
+    output::error(message);
+  }
+  return code;
+}
+
+int conclude(force_result result, lock_state const& seen, release_options const& options) {
+  return conclude(outcome_of(result), message_of(result, seen, options), seen, options);
+}
+
+int release(release_options const& options) {
+  client redis{find_locks_server(options.common.url), {.name = "holdfast-release", .log = output::hook()}};
+  auto const found = peek_on_wires(redis, options.name);
+  auto const chosen_wire = wire_of(options.wire);
+  require(chosen_wire != wire::automatic || !found.on_both(),
+          on_both_wires(options.name) +
+              "; or say --wire plain or --wire redisson: whose holder it is to be taken from");
+  auto const& seen = found.on(chosen_wire);
+  if (auto const result = settled(seen, options)) return conclude(*result, seen, options);
+  force_options force{
+      .grace = options.wait, .foreign = options.foreign, .owner = options.owner, .of = chosen_wire};
+  if (!options.yes) {
+    if (!confirmed(seen, options))
+      return conclude({"declined", busy}, fmt::format("lock {} was left alone", output::quoted(seen.name)),
+                      seen, options);
+    if (!may_have_several_holders(seen) && options.owner.empty()) force.owner = seen.holder.owner;
+  }
+  return conclude(force_release(redis, options.name, force), seen, options);
+}
+
+}  // namespace
+
+void add_release(command_line& line, action& chosen) {
+  auto const options = std::make_shared<release_options>();
+  auto command = line.add_command("release", "Take a lock from whoever holds it (--force)");
+  command.usage("holdfast release --force [OPTIONS] NAME");
+  add_name(command, options->name);
+  command.flag("--force", options->force, "Required: this takes the lock from somebody who may be at work");
+  command.flag("-y,--yes", options->yes, "Don't ask; needed where stdin is no terminal");
+  command.value("--grace", options->grace,
+                "How long the holder has to stop and give it back before it is deleted (default: 2s)",
+                "DURATION");
+  command.flag("--foreign", options->foreign, "Also delete a string that Holdfast did not write");
+  command.value("--owner", options->owner, "Only the hold with this owner id, as `holdfast inspect` shows it",
+                "ID");
+  add_wire(command, options->wire, "plain|redisson", "Held in which format (default: in whichever it is)");
+  add_json(command, options->json);
+  add_common(command, options->common);
+  command.footer(release_footer);
+  command.when_read([options, &chosen] {
+    require(!options->name.empty(), "NAME is empty: say which lock");
+    require(options->force,
+            "a lock is given back by whoever holds it; to take it from them, add --force (`holdfast inspect "
+            "NAME` "
+            "shows who that is)");
+    options->wait = duration_of("--grace", options->grace);
+    chosen = [options] {
+      set_up(options->common);
+      return release(*options);
+    };
+  });
+}
+
+}  // namespace holdfast::cli

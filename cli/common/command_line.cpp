@@ -1,0 +1,209 @@
+#include "common/command_line.hpp"
+
+#include <CLI/CLI.hpp>
+
+#include <algorithm>
+#include <utility>
+
+namespace holdfast::cli {
+namespace {
+
+class usage_line : public CLI::Formatter {
+ public:
+  explicit usage_line(std::string text) : text_{std::move(text)} {}
+  std::string make_usage(CLI::App const*, std::string) const override { return "Usage: " + text_ + "\n"; }
+
+ private:
+  std::string text_;
+};
+
+/// Reads the only word of an option; false: it has the wrong type.
+using taker = std::function<bool(std::string const&)>;
+
+// CLI11's add_option<T> is avoided: it instantiates many templates for each T.
+CLI::Option& add_value(CLI::App& command, std::string const& names, taker take, std::string const& text,
+                       std::string const& shown, std::string const& type) {
+  auto* const option = command.add_option(
+      names,
+      CLI::callback_t{[take = std::move(take)](CLI::results_t const& words) { return take(words[0]); }},
+      text);
+  return *option->type_name(type)->option_text(shown);
+}
+
+template <class Text>
+taker into(Text& to) {
+  return [&to](std::string const& word) {
+    to = word;
+    return true;
+  };
+}
+
+bool read_number(std::string const& word, std::optional<std::int64_t>& to) {
+  to.reset();
+  if (word.empty()) return true;
+  std::int64_t number = 0;
+  if (!CLI::detail::lexical_cast(word, number)) return false;
+  to = number;
+  return true;
+}
+
+bool is_shown(CLI::Option const* const option) { return !option->get_group().empty(); }
+
+declared_value described(CLI::Option const& from) {
+  declared_value made{.names = {}, .text = from.get_description(), .shown = {}};
+  if (from.get_positional()) made.names.push_back(from.get_name(true));
+  for (auto const& name : from.get_snames()) made.names.push_back('-' + name);
+  for (auto const& name : from.get_lnames()) made.names.push_back("--" + name);
+  if (from.get_items_expected_max() > 0) made.shown = from.get_option_text();
+  return made;
+}
+
+std::vector<declared_value> described(std::vector<CLI::Option const*> const& all) {
+  std::vector<declared_value> made;
+  made.reserve(all.size());
+  for (auto const* const option : all) made.push_back(described(*option));
+  return made;
+}
+
+std::vector<declared_value> options_of(CLI::App const& app) {
+  return described(app.get_options(
+      [](CLI::Option const* const option) { return is_shown(option) && option->nonpositional(); }));
+}
+
+std::vector<declared_value> operands_of(CLI::App const& app) {
+  return described(app.get_options(
+      [](CLI::Option const* const option) { return is_shown(option) && option->get_positional(); }));
+}
+
+std::vector<CLI::App const*> commands_of(CLI::App const& app) {
+  return app.get_subcommands([](CLI::App const*) { return true; });
+}
+
+}  // namespace
+
+void command_options::flag(std::string const& names, bool& to, std::string const& text) {
+  command_->add_flag(names, to, text);
+}
+
+void command_options::value(std::string const& names, std::string& to, std::string const& text,
+                            std::string const& shown) {
+  add_value(*command_, names, into(to), text, shown, "TEXT");
+}
+
+void command_options::value(std::string const& names, std::optional<std::string>& to, std::string const& text,
+                            std::string const& shown) {
+  add_value(*command_, names, into(to), text, shown, "TEXT");
+}
+
+void command_options::value(std::string const& names, std::optional<std::int64_t>& to,
+                            std::string const& text, std::string const& shown) {
+  auto take = [&to](std::string const& word) { return read_number(word, to); };
+  add_value(*command_, names, std::move(take), text, shown, "INT");
+}
+
+void command_options::choice(std::string const& names, std::string& to, std::string const& text,
+                             std::string const& choices) {
+  auto const check = [choices](std::string const& word) -> std::string {
+    if (std::ranges::count(choices_in(choices), word) != 0) return {};
+    auto listed = choices;
+    std::ranges::replace(listed, '|', ',');
+    return word + " not in {" + listed + '}';
+  };
+  add_value(*command_, names, into(to), text, choices, "TEXT").check(CLI::Validator{check, ""});
+}
+
+void command_options::operand(std::string const& name, std::string& to, std::string const& text) {
+  value(name, to, text, " ");
+}
+
+void command_options::required(std::string const& name) { command_->get_option(name)->required(); }
+
+void command_options::excludes(std::string const& name, std::string const& other) {
+  command_->get_option(name)->excludes(command_->get_option(other));
+}
+
+void command_options::usage(std::string const& line) {
+  command_->formatter(std::make_shared<usage_line>(line));
+}
+
+void command_options::footer(std::string_view const text) { command_->footer(std::string{text}); }
+
+void command_options::when_read(std::function<void()> called) { command_->final_callback(std::move(called)); }
+
+command_line::command_line(std::string const& name, std::string const& text, std::string const& version)
+    : app_{std::make_unique<CLI::App>(text, name)} {
+  app_->set_version_flag("--version", version);
+  app_->require_subcommand(0, 1);  // with more, the word after `help` would count as a command to run
+}
+
+command_line::~command_line() = default;
+
+void command_line::footer(std::string_view const text) { app_->footer(std::string{text}); }
+
+command_options command_line::add_command(std::string const& name, std::string const& text) {
+  return command_options{*app_->add_subcommand(name, text)};
+}
+
+reading command_line::read(std::span<char* const> const words) {
+  using enum reading::outcome;
+  try {
+    app_->parse(static_cast<int>(words.size()), words.data());
+  } catch (CLI::CallForVersion const& version) {
+    return {answer, version.what()};
+  } catch (CLI::CallForHelp const&) {
+    auto const command = given();
+    return {answer, command.empty() ? help() : help_of(command)};
+  } catch (CLI::ExtrasError const& problem) {
+    return {surplus, problem.what()};
+  } catch (CLI::ParseError const& problem) {
+    return {wrong, problem.what()};
+  }
+  return {};
+}
+
+std::string command_line::given() const {
+  auto const given = app_->get_subcommands();
+  return given.empty() ? std::string{} : given.front()->get_name();
+}
+
+std::string command_line::help() const {
+  // App::help() would explain the command that was given: `help` itself.
+  return app_->get_formatter()->make_help(app_.get(), app_->get_name(), CLI::AppFormatMode::Normal);
+}
+
+std::string command_line::help_of(std::string const& command) const {
+  return app_->get_subcommand(command)->help();
+}
+
+std::vector<std::string> command_line::command_names() const {
+  std::vector<std::string> names;
+  for (auto const* const command : commands_of(*app_)) names.push_back(command->get_name());
+  return names;
+}
+
+std::vector<declared_command> command_line::commands() const {
+  std::vector<declared_command> made;
+  for (auto const* const command : commands_of(*app_)) {
+    made.push_back({.name = command->get_name(),
+                    .text = command->get_description(),
+                    .options = options_of(*command),
+                    .operands = operands_of(*command)});
+  }
+  return made;
+}
+
+std::vector<declared_value> command_line::options() const { return options_of(*app_); }
+
+std::vector<std::string> choices_in(std::string_view text) {
+  std::vector<std::string> words;
+  for (;;) {
+    auto const end = text.find('|');
+    words.emplace_back(text.substr(0, end));
+    if (end == std::string_view::npos) break;
+    text.remove_prefix(end + 1);
+  }
+  if (words.size() == 1) words.clear();
+  return words;
+}
+
+}  // namespace holdfast::cli

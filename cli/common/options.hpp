@@ -1,0 +1,43 @@
+/// Options that several commands have, and the checks of their values.
+#pragma once
+
+#include "common/command_line.hpp"
+
+#include <holdfast/options.hpp>
+
+#include <chrono>
+#include <string>
+#include <string_view>
+
+namespace holdfast::cli {
+
+/// Options of all commands.
+struct common_options {
+  std::string url{};  ///< empty: chosen by server/choice.hpp
+  bool verbose = false;
+};
+
+/// --url and --verbose.
+void add_common(command_options& command, common_options& to);
+
+// Options of many commands: --json and the name of a lock.
+void add_json(command_options& command, bool& to);
+void add_name(command_options& command, std::string& to);
+
+/// --wire. `choices`: some of plain, redisson and all, separated by |; other values are refused. Empty: not
+/// given.
+void add_wire(command_options& command, std::string& to, std::string const& choices, std::string const& text);
+
+/// Sets the verbosity of the output.
+void set_up(common_options const& options);
+
+/// Parses the value of --wire; an empty text means automatic.
+[[nodiscard]] wire wire_of(std::string_view text);
+
+/// Parses the duration given for `option`. Throws failure with exit_code::usage.
+[[nodiscard]] std::chrono::milliseconds duration_of(std::string_view option, std::string const& text);
+
+/// Throws failure with exit_code::usage and `message` unless `fine`.
+void require(bool fine, std::string const& message);
+
+}  // namespace holdfast::cli

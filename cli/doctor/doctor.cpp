@@ -1,0 +1,145 @@
+// `holdfast doctor`: checks whether a server is fit for locks.
+#include "common/command.hpp"
+#include "common/exit_codes.hpp"
+#include "common/options.hpp"
+#include "common/standard_output.hpp"
+#include "doctor/checks.hpp"
+#include "doctor/cluster_facts.hpp"
+#include "doctor/facts.hpp"
+#include "doctor/quorum_facts.hpp"
+#include "doctor/report.hpp"
+#include "doctor/sentinel_facts.hpp"
+#include "probe/named_servers.hpp"
+#include "server/choice.hpp"
+
+#include <holdfast/error.hpp>
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <system_error>
+#include <vector>
+
+namespace holdfast::cli {
+namespace {
+
+constexpr auto doctor_footer =
+    R"(What it looks at
+  The connection and its latency; version, mode and role; the rights of this user, by trying them; scripts,
+  messages; eviction, memory, persistence, replicas, time-outs; and whether the server's clock goes at the rate
+  of this machine's and doesn't jump, which takes about two seconds. Each finding is ok, advice, warning or
+  problem, with why it matters for locks and what to do. What can't be found out (a managed Redis without
+  CONFIG) is advice. It leaves nothing behind in Redis.
+  With a URL of several servers it asks each of them, and looks at what they are together. Sentinel: whether all
+  sentinels answer, know the master and agree where it is, how many they are and must agree for a failover, the
+  replicas and how far they are behind. Cluster: its state, slots that nobody serves or that are moving, nodes
+  that failed or can't be reached where they say that they are, masters without a replica. Of both: how far the
+  times of day of those are apart who may take over from each other. Quorum: how many there are and answer,
+  whether two are one, what each keeps through a restart, how far their clocks differ.
+  Tenants: with --prefix it prints the rule that lets a user have all locks whose names begin with PREFIX and
+  nothing else, and says what this user may do beyond it. Its own keys begin with the prefix, too.
+
+Exit codes
+  0    no problem (there may be warnings)
+  64   bad option or URL
+  69   Redis can't be reached, or refused
+  76   what answered is no Redis
+  77   wrong user or password
+  78   at least one problem
+
+Examples
+  holdfast doctor
+  holdfast doctor --url redis://jobs:secret@redis.example jobs:nightly   # may this user take that lock?
+  holdfast doctor --url redis://jobs:secret@redis.example --prefix jobs:   # may it touch others, too?
+  holdfast doctor --url redis+sentinel://s1,s2,s3/mymaster
+  holdfast doctor --json | jq '.findings[] | select(.severity == "problem")')";
+
+struct doctor_options {
+  common_options common;
+  std::string name;
+  std::string prefix;
+  bool json = false;
+};
+
+struct diagnosis {
+  std::vector<finding> findings{};
+  std::error_code failed_with{};  ///< no server could be asked
+};
+
+diagnosis of_single(probe::named_servers const& deployment, std::string const& lock) {
+  try {
+    return {.findings = judge(examine(*deployment.to_server(), lock, probe::deployment_kind::single))};
+  } catch (error const& problem) {
+    return {{unreachable_finding(problem)}, problem.code()};
+  }
+}
+
+/// The first error if all requests failed; else none.
+template <class Asked>
+std::error_code common_failure(std::vector<Asked> const& all) {
+  auto const failed = [](Asked const& server) { return static_cast<bool>(server.failed_with); };
+  return !all.empty() && std::ranges::all_of(all, failed) ? all.front().failed_with : std::error_code{};
+}
+
+diagnosis of_sentinels(probe::named_servers const& deployment, std::string const& lock) {
+  auto const facts = examine_sentinels(deployment, lock);
+  auto const all_failed = common_failure(facts.sentinels);
+  return {judge(facts), all_failed ? all_failed : common_failure(facts.servers)};
+}
+
+diagnosis of_cluster(probe::named_servers const& deployment, std::string const& lock) {
+  auto const facts = examine_cluster(deployment, lock);
+  auto const all_failed = common_failure(facts.hosts);
+  return {judge(facts), all_failed ? all_failed : common_failure(facts.servers)};
+}
+
+diagnosis of_quorum(probe::named_servers const& deployment, std::string const& lock) {
+  auto const facts = examine_quorum(deployment, lock);
+  return {judge(facts), common_failure(facts.servers)};
+}
+
+diagnosis examine_deployment(probe::named_servers const& deployment, std::string const& lock) {
+  switch (deployment.kind()) {
+    case probe::deployment_kind::sentinel:
+      return of_sentinels(deployment, lock);
+    case probe::deployment_kind::cluster:
+      return of_cluster(deployment, lock);
+    case probe::deployment_kind::quorum:
+      return of_quorum(deployment, lock);
+    case probe::deployment_kind::single:
+      break;
+  }
+  return of_single(deployment, lock);
+}
+
+int examine_and_report(doctor_options const& options) {
+  probe::named_servers const deployment{find_server(options.common.url),
+                                        {.prefix = options.prefix, .lock = options.name}};
+  auto const seen = examine_deployment(deployment, options.name);
+  print_line(options.json ? report_json(deployment.url(), seen.findings) : report_text(seen.findings));
+  if (seen.failed_with) return code_of(seen.failed_with);
+  return has_problem(seen.findings) ? unfit : ok;
+}
+
+}  // namespace
+
+void add_doctor(command_line& line, action& chosen) {
+  auto const options = std::make_shared<doctor_options>();
+  auto doctor = line.add_command("doctor", "Find out whether a server is fit for locks");
+  doctor.usage("holdfast doctor [OPTIONS] [NAME]");
+  doctor.operand("NAME", options->name, "Also check that this user may touch the lock NAME");
+  doctor.value("--prefix", options->prefix,
+               "Print the ACL rule for names that begin so, and check that this user is kept to it",
+               "PREFIX");
+  add_json(doctor, options->json);
+  add_common(doctor, options->common);
+  doctor.footer(doctor_footer);
+  doctor.when_read([options, &chosen] {
+    chosen = [options] {
+      set_up(options->common);
+      return examine_and_report(*options);
+    };
+  });
+}
+
+}  // namespace holdfast::cli

@@ -1,0 +1,151 @@
+#include "doctor/servers.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <tuple>
+#include <utility>
+
+namespace holdfast::cli {
+namespace {
+
+struct server_check {
+  enum class matters { while_serving, on_stand_by, always };
+  finding (*run)(server_facts const&);
+  matters applies = matters::always;
+};
+
+/// Checks the link of a replica to its master.
+finding check_link(server_facts const& facts) {
+  if (!facts.info.value) return unknown("link", facts.info.refusal);
+  auto const& info = *facts.info.value;
+  if (info.text("role") == "master") {
+    return {"link", severity::warning, "it says that it is a master",
+            "it was named as a replica: a failover may be going on, or there are two masters",
+            "run the doctor again; if it stays so, REPLICAOF the right master"};
+  }
+  auto const master = fmt::format("{}:{}", info.text("master_host"), info.text("master_port"));
+  if (info.text("master_link_status") == "up") return {.check = "link", .found = "up, to " + master};
+  return {"link", severity::warning,
+          fmt::format("{}, to {}, for {} s", info.text("master_link_status"), master,
+                      info.number("master_link_down_since_seconds").value_or(0)),
+          "a failover to a replica that doesn't hear its master loses the locks taken meanwhile",
+          "look at the replica's log: network, masterauth, or a synchronization that never ends"};
+}
+
+using enum server_check::matters;
+constexpr server_check checks[]{{check_latency},
+                                {check_version},
+                                {check_mode},
+                                {check_role, while_serving},
+                                {check_link, on_stand_by},
+                                {check_rights},
+                                {check_writes, while_serving},
+                                {check_scripts, while_serving},
+                                {check_messages, while_serving},
+                                {check_eviction},
+                                {check_memory},
+                                {check_persistence},
+                                {check_replicas, while_serving},
+                                {check_idle_timeout},
+                                {check_output_buffer},
+                                {check_clock},
+                                {check_keys, while_serving}};
+
+bool concerns(server_check const& check, server_duty const duty) {
+  switch (check.applies) {
+    case while_serving:
+      return duty == server_duty::serving;
+    case on_stand_by:
+      return duty == server_duty::stand_by;
+    case always:
+      break;
+  }
+  return true;
+}
+
+auto content_of(finding const& finding) {
+  return std::tie(finding.check, finding.level, finding.found, finding.why, finding.advice);
+}
+
+}  // namespace
+
+std::vector<finding> judge_all(std::span<examined const> const servers) {
+  std::vector<finding> findings;
+  for (auto const& check : checks) {
+    for (auto const& server : servers) {
+      if (!server.facts || !concerns(check, server.duty)) continue;
+      findings.push_back(check.run(*server.facts));
+      findings.back().servers = {to_string(server.name)};
+    }
+  }
+  return grouped(std::move(findings));
+}
+
+std::vector<finding> grouped(std::vector<finding> findings) {
+  std::vector<finding> result;
+  for (auto& entry : findings) {
+    auto const first = std::ranges::find(result, entry.check, &finding::check);
+    auto const same = std::find_if(first, result.end(), [&entry](finding const& other) {
+      return content_of(other) == content_of(entry);
+    });
+    if (same != result.end()) {
+      same->servers.insert(same->servers.end(), entry.servers.begin(), entry.servers.end());
+      continue;
+    }
+    // Insert after the findings of the same check that are as severe.
+    auto const behind = std::find_if(first, result.end(), [&entry](finding const& other) {
+      return other.check != entry.check || other.level < entry.level;
+    });
+    result.insert(behind, std::move(entry));
+  }
+  return result;
+}
+
+finding check_same_version(std::span<examined const> const servers) {
+  std::vector<finding> seen;
+  for (auto const& server : servers) {
+    if (!server.facts || !server.facts->info.value) continue;
+    auto version = server_name(*server.facts->info.value);
+    if (!version.empty())
+      seen.push_back({.check = "versions", .found = version, .servers = {to_string(server.name)}});
+  }
+  auto const kinds = grouped(std::move(seen));
+  if (kinds.empty()) return unknown("versions", "no server told its own");
+  if (kinds.size() == 1) return {.check = "versions", .found = fmt::format("one: {}", kinds.front().found)};
+  std::vector<std::string> versions;
+  versions.reserve(kinds.size());
+  for (auto const& kind : kinds) versions.push_back(fmt::format("{} ({})", kind.found, listed(kind.servers)));
+  return {"versions", severity::advice, listed(versions),
+          "what works at one may not work, or work differently, at the next that serves",
+          "fine while you upgrade; else bring all to the same version"};
+}
+
+finding unreachable_at(std::string_view const topic, examined const& server, severity const level) {
+  auto const name = to_string(server.name);
+  return {
+      topic,
+      level,
+      fmt::format("can't be asked: {}", server.failure),
+      "clients go to the address that servers announce; who can't reach it has no locks from there",
+      fmt::format("if it runs, and is reached from here at another address (NAT, containers), add it to the "
+                  "URL: ?nat={}/HOST:PORT",
+                  name),
+      {name}};
+}
+
+void append(std::vector<finding>& to, std::vector<finding> more) {
+  to.insert(to.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
+}
+
+std::string listed(std::vector<std::string> const& words) {
+  std::string text;
+  for (auto const& word : words) {
+    auto const* const between = text.empty() ? "" : &word == &words.back() ? " and " : ", ";
+    text += between + word;
+  }
+  return text;
+}
+
+}  // namespace holdfast::cli

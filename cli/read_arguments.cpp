@@ -1,0 +1,94 @@
+#include "read_arguments.hpp"
+
+#include "common/command.hpp"
+#include "common/command_line.hpp"
+#include "common/exit_codes.hpp"
+#include "common/help_text.hpp"
+#include "common/output.hpp"
+#include "completion/completion.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <span>
+#include <string_view>
+
+namespace holdfast::cli {
+namespace {
+
+std::string names_of(command_line const& line) {
+  std::string names;
+  for (auto const& name : line.command_names()) names += (names.empty() ? "" : ", ") + name;
+  return names;
+}
+
+failure no_command(std::string_view const name, command_line const& line) {
+  return {usage, fmt::format("no command {}; there are: {}", output::quoted(name), names_of(line))};
+}
+
+std::string help_of(command_line const& line, std::string const& about) {
+  if (about.empty()) return line.help();
+  if (std::ranges::count(line.command_names(), about) == 0) throw no_command(about, line);
+  return line.help_of(about);
+}
+
+/// Explains `--ttl 5 minutes NAME`, for which CLI11 reports surplus words only.
+std::string explained(reading const& problem, std::string_view const command) {
+  if (problem.result == reading::outcome::surplus && command == "run") {
+    return fmt::format("{} (one NAME, then -- and the command; a duration is one word, like 5m)",
+                       problem.text);
+  }
+  return problem.text;
+}
+
+}  // namespace
+
+arguments read_arguments(int const argc, char** const argv) {
+  // With `run`, the first -- ends holdfast's options: all words after it belong to the command, unchanged.
+  // With other commands -- has its usual meaning: no more options.
+  std::span<char*> const words{argv, static_cast<std::size_t>(argc)};
+  bool const runs = words.size() > 1 && words[1] == std::string_view{"run"};
+  auto const separator = runs ? std::ranges::find(words, std::string_view{"--"}) : words.end();
+  auto const own_count = static_cast<std::size_t>(separator - words.begin());
+  auto const after = own_count == words.size() ? std::span<char*>{} : words.subspan(own_count + 1);
+
+  arguments result;
+  command_line line{"holdfast", "Distributed locks on Redis: a command that runs on one host at a time",
+                    "holdfast " HOLDFAST_VERSION};
+  line.footer(main_footer);
+  add_run(line, result.chosen, after);
+  add_ls(line, result.chosen);
+  add_inspect(line, result.chosen);
+  add_release(line, result.chosen);
+  add_watch(line, result.chosen);
+  add_doctor(line, result.chosen);
+  add_top(line, result.chosen);
+  std::string shell;
+  add_completion(line, shell);
+  std::string help_about;
+  line.add_command("help", "Explain holdfast, or one of its commands")
+      .value("COMMAND", help_about, "Which command", "TEXT");
+
+  auto const shown = [&](std::string text) {
+    result.text = std::move(text);
+    if (result.text.ends_with('\n')) result.text.pop_back();
+    return result;
+  };
+  auto const read = line.read(words.first(own_count));
+  auto const command = line.given();
+  if (read.result == reading::outcome::answer) return shown(read.text);
+  if (read.result != reading::outcome::done) {
+    if (command.empty() && words.size() > 1 && words[1][0] != '-') throw no_command(words[1], line);
+    auto const help_command =
+        command.empty() || command == "help" ? std::string{"holdfast help"} : "holdfast help " + command;
+    throw failure{usage, fmt::format("{}; see `{}`", explained(read, command), help_command)};
+  }
+  if (command.empty()) {
+    throw failure{usage, fmt::format("no command given; there are: {}; see `holdfast help`", names_of(line))};
+  }
+  if (command == "help") return shown(help_of(line, help_about));
+  if (command == "completion") return shown(completion_script(line, shell));
+  return result;
+}
+
+}  // namespace holdfast::cli

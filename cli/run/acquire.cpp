@@ -1,0 +1,115 @@
+#include "run/acquire.hpp"
+
+#include "common/duration.hpp"
+#include "common/exit_codes.hpp"
+#include "common/output.hpp"
+
+#include <holdfast/error.hpp>
+
+#include <fmt/format.h>
+
+#include <string.h>
+
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <stop_token>
+#include <utility>
+
+namespace holdfast::cli {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// Time limit for leaving the queue in Redis after a signal has ended the wait.
+constexpr auto leave_limit = 3s;
+
+/// The result of the acquisition. The client's thread sets it.
+class first_answer {
+ public:
+  void set(std::optional<lease> held, std::exception_ptr error) {
+    {
+      std::scoped_lock const hold{guard_};
+      held_ = std::move(held);
+      error_ = std::move(error);
+      there_ = true;
+    }
+    signals::wake();
+  }
+  [[nodiscard]] bool is_there() {
+    std::scoped_lock const hold{guard_};
+    return there_;
+  }
+  /// Requires is_there().
+  [[nodiscard]] std::optional<lease> take() {
+    std::scoped_lock const hold{guard_};
+    if (error_) std::rethrow_exception(std::exchange(error_, nullptr));
+    return std::exchange(held_, std::nullopt);
+  }
+
+ private:
+  std::mutex guard_;
+  bool there_ = false;
+  std::optional<lease> held_;
+  std::exception_ptr error_;
+};
+
+acquisition interrupted(first_answer& result, bool const answered, int const ending_signal,
+                        std::string const& name) {
+  try {
+    // It may have been granted at the same moment.
+    if (answered) {
+      if (auto held = result.take()) static_cast<void>(held->release());
+    }
+  } catch (error const&) {
+    // Cancelled or failed: the caller is told the signal.
+  }
+  output::info(fmt::format("{}: gave up waiting after {}", name, ::sigabbrev_np(ending_signal)));
+  return {.held = {}, .code = by_signal + ending_signal, .busy = {}};
+}
+
+acquisition busy_after(run_lock& lock, run_options const& options, std::string const& server) {
+  auto const reason = lock.why_busy();
+  auto const wait = options.wait.value_or(0ms);
+  return {.held = {},
+          .code = busy,
+          .busy = fmt::format("{} on {} is busy{}; {}", title_of(options), server,
+                              reason.empty() ? "" : ": " + reason,
+                              wait == 0ms ? "not waited for it" : "waited " + to_string(wait))};
+}
+
+}  // namespace
+
+acquisition acquire(run_lock& lock, run_options const& options, signals const& receiver,
+                    std::string const& server) {
+  auto const name = title_of(options);
+  auto const result = std::make_shared<first_answer>();
+  std::stop_source stop;
+  output::info(fmt::format("waiting for {} on {}", name, server));
+  lock.acquire(
+      options.wait,
+      [result](std::optional<lease> held, std::exception_ptr error) {
+        result->set(std::move(held), std::move(error));
+      },
+      stop.get_token());
+
+  int ending_signal = 0;
+  bool gave_up = false;
+  while (!result->is_there() && !gave_up) {
+    int const signal = receiver.wait();
+    if (signal == SIGTSTP) receiver.stop_here();
+    if (signals::is_ending(signal) && ending_signal == 0) {
+      ending_signal = signal;
+      stop.request_stop();
+      receiver.wake_in(leave_limit);
+    } else if (ending_signal != 0 && (signal == 0 || signals::is_ending(signal))) {
+      gave_up = !result->is_there();
+    }
+  }
+  if (ending_signal != 0) return interrupted(*result, !gave_up, ending_signal, name);
+  auto held = result->take();
+  if (!held) return busy_after(lock, options, server);
+  return {.held = std::move(held)};
+}
+
+}  // namespace holdfast::cli

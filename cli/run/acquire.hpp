@@ -1,0 +1,24 @@
+/// Waits for the lock until it is granted, the time is up or a signal ends the wait.
+#pragma once
+
+#include "process/signals.hpp"
+#include "run/locks.hpp"
+
+#include <holdfast/lease.hpp>
+
+#include <optional>
+#include <string>
+
+namespace holdfast::cli {
+
+struct acquisition {
+  std::optional<lease> held;
+  int code = 0;        ///< the exit code, if there is no lease
+  std::string busy{};  ///< the message that the lock is busy, not printed yet (all others are)
+};
+
+/// Throws holdfast::error.
+[[nodiscard]] acquisition acquire(run_lock& lock, run_options const&, signals const&,
+                                  std::string const& server);
+
+}  // namespace holdfast::cli

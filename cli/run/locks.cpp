@@ -1,0 +1,121 @@
+#include "run/locks.hpp"
+
+#include "common/output.hpp"
+
+#include <holdfast/expiring_semaphore.hpp>
+#include <holdfast/fair_mutex.hpp>
+#include <holdfast/mutex.hpp>
+#include <holdfast/quorum_mutex.hpp>
+#include <holdfast/shared_mutex.hpp>
+
+#include <fmt/format.h>
+
+#include <utility>
+
+namespace holdfast::cli {
+namespace {
+
+using wait_limit = std::optional<std::chrono::milliseconds>;
+
+// loss_watch enforces max_hold; the lease's own limit covers the case that this process is stuck.
+lock_options lock_options_for(run_options const& options) {
+  return {.ttl = options.ttl,
+          .renew_every = options.renew_every,
+          .max_hold = options.max_hold,
+          .fsynced = options.fsynced,
+          .replicas = options.replicas,
+          .wire = options.wire};
+}
+
+/// A mutex of any kind, or the writer of a shared_mutex.
+template <class Lock>
+class exclusive_run : public run_lock {
+ public:
+  exclusive_run(client& redis, run_options const& options)
+      : lock_{redis, options.name, lock_options_for(options)} {}
+  void acquire(wait_limit wait, handler done, std::stop_token stop) override {
+    if (wait) {
+      lock_.async_try_acquire_for(*wait, std::move(done), std::move(stop));
+    } else {
+      lock_.async_acquire(std::move(done), std::move(stop));
+    }
+  }
+  std::string why_busy() override {
+    auto const info = lock_.last_busy();
+    return info ? info->to_string() : std::string{};
+  }
+
+ private:
+  Lock lock_;
+};
+
+class shared_run : public run_lock {
+ public:
+  shared_run(client& redis, run_options const& options)
+      : lock_{redis, options.name, lock_options_for(options)} {}
+  void acquire(wait_limit wait, handler done, std::stop_token stop) override {
+    if (wait) {
+      lock_.async_try_acquire_shared_for(*wait, std::move(done), std::move(stop));
+    } else {
+      lock_.async_acquire_shared(std::move(done), std::move(stop));
+    }
+  }
+  std::string why_busy() override {
+    auto const info = lock_.last_busy();
+    return info ? info->to_string() : std::string{};
+  }
+
+ private:
+  shared_mutex lock_;
+};
+
+class slot_run : public run_lock {
+ public:
+  slot_run(client& redis, run_options const& options)
+      : slots_{redis, options.name, lock_options_for(options)}, count_{options.slots} {
+    if (slots_.try_set_permits(count_)) return;
+    auto const before = slots_.permits();
+    if (before == count_) return;
+    slots_.set_permits(count_);
+    output::note(
+        fmt::format("slots of {} changed from {} to {}", output::quoted(options.name), before, count_));
+  }
+  void acquire(wait_limit wait, handler done, std::stop_token stop) override {
+    if (wait) {
+      slots_.async_try_acquire_for(*wait, std::move(done), std::move(stop));
+    } else {
+      slots_.async_acquire(std::move(done), std::move(stop));
+    }
+  }
+  std::string why_busy() override {
+    return count_ == 1 ? "its only slot is taken" : fmt::format("all {} slots are taken", count_);
+  }
+
+ private:
+  expiring_semaphore slots_;
+  std::int64_t count_;
+};
+
+}  // namespace
+
+std::unique_ptr<run_lock> make_run_lock(client& redis, run_options const& options) {
+  if (quorum_mutex::is_for(redis)) return std::make_unique<exclusive_run<quorum_mutex>>(redis, options);
+  switch (options.side) {
+    case run_side::shared:
+      return std::make_unique<shared_run>(redis, options);
+    case run_side::exclusive:
+      return std::make_unique<exclusive_run<shared_mutex>>(redis, options);
+    case run_side::slot:
+      return std::make_unique<slot_run>(redis, options);
+    case run_side::alone:
+      break;
+  }
+  if (options.fair) return std::make_unique<exclusive_run<fair_mutex>>(redis, options);
+  return std::make_unique<exclusive_run<mutex>>(redis, options);
+}
+
+std::string title_of(run_options const& options) {
+  return (options.side == run_side::slot ? "slot of " : "lock ") + output::quoted(options.name);
+}
+
+}  // namespace holdfast::cli

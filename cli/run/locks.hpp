@@ -1,0 +1,39 @@
+/// The locks that `run` takes before its command: a lock of some kind, or one of several slots.
+#pragma once
+
+#include "run/run.hpp"
+
+#include <holdfast/client.hpp>
+#include <holdfast/exclusive_lock.hpp>
+
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+
+namespace holdfast::cli {
+
+/// The common interface of all kinds.
+class run_lock {
+ public:
+  using handler = exclusive_lock::acquire_handler;
+
+  run_lock() = default;
+  run_lock(run_lock const&) = delete;
+  run_lock& operator=(run_lock const&) = delete;
+  virtual ~run_lock() = default;
+
+  /// `wait` empty: no limit.
+  virtual void acquire(std::optional<std::chrono::milliseconds> wait, handler done, std::stop_token stop) = 0;
+  /// The present holder, in words; empty if unknown.
+  [[nodiscard]] virtual std::string why_busy() = 0;
+};
+
+/// For slots it also sets their number. Throws holdfast::error.
+[[nodiscard]] std::unique_ptr<run_lock> make_run_lock(client&, run_options const&);
+
+/// The name in messages: `lock "nightly"`, or `slot of "licenses"`.
+[[nodiscard]] std::string title_of(run_options const&);
+
+}  // namespace holdfast::cli

@@ -1,0 +1,156 @@
+#include "run/run.hpp"
+
+#include "common/boot_time.hpp"
+#include "common/duration.hpp"
+#include "common/exit_codes.hpp"
+#include "common/output.hpp"
+#include "probe/named_servers.hpp"
+#include "process/child.hpp"
+#include "process/signals.hpp"
+#include "process/terminal.hpp"
+#include "run/acquire.hpp"
+#include "run/locks.hpp"
+#include "run/supervise.hpp"
+#include "server/choice.hpp"
+
+#include <holdfast/client.hpp>
+
+#include <fmt/format.h>
+
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+namespace holdfast::cli {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// The time to wait for the confirmation of a release; an unconfirmed one ends with the ttl.
+constexpr auto release_limit = 2s;
+
+release_result give_back(lease held, signals const& receiver) {
+  struct outcome {
+    std::mutex guard;
+    bool known = false;
+    release_result result = release_result::unknown;
+  };
+  auto const shared = std::make_shared<outcome>();
+  held.async_release([shared](release_result const result) {
+    {
+      std::scoped_lock const hold{shared->guard};
+      shared->known = true;
+      shared->result = result;
+    }
+    signals::wake();
+  });
+  auto const end = std::chrono::steady_clock::now() + release_limit;
+  for (;;) {
+    {
+      std::scoped_lock const hold{shared->guard};
+      if (shared->known) return shared->result;
+    }
+    auto const remaining = end - std::chrono::steady_clock::now();
+    if (remaining <= 0s) return release_result::unknown;
+    receiver.wake_in(remaining);
+    if (signals::is_ending(receiver.wait())) return release_result::unknown;
+  }
+}
+
+/// Keeps the lock for --keep and --once-per, else releases it. After a release by force it is always
+/// released, since another process waits for it.
+release_result finish(run_options const& options, lease held, std::chrono::nanoseconds const started,
+                      signals const& receiver) {
+  bool const forced = held.lost_because() == loss_cause::forced;
+  if (options.keep && !forced) return held.keep_until_expiry();
+  auto const remaining =
+      std::chrono::ceil<std::chrono::milliseconds>(options.once_per - (boot_time() - started));
+  if (options.once_per == 0ms || remaining <= 0ms || forced) return give_back(std::move(held), receiver);
+  return held.keep_for(remaining);
+}
+
+/// The exit code. The release may report that the lock was lost while the command ran, which the holder could
+/// not know.
+int conclude(run_options const& options, supervision const& seen, release_result const released) {
+  auto const name = title_of(options);
+  switch (released) {
+    case release_result::kept:
+      output::info(fmt::format(
+          "{} kept: it comes free {}", name,
+          options.keep ? fmt::format("when its ttl ({}) is over", to_string(options.ttl))
+                       : fmt::format("{} after the command was started", to_string(options.once_per))));
+      break;
+    case release_result::released:
+      output::info(fmt::format("{} released", name));
+      break;
+    case release_result::unknown:
+      output::note(
+          fmt::format("{}: the release was not confirmed; the lock ends with its ttl ({}) at the latest",
+                      name, to_string(options.ttl)));
+      break;
+    case release_result::lost:
+      if (seen.lost) break;
+      output::error(
+          fmt::format("{} was lost while the command ran: at the release it was no longer ours; "
+                      "another holder may have run at the same time",
+                      name));
+      return options.policy == on_lost::warn ? seen.code : lost;
+  }
+  return seen.lost && options.policy != on_lost::warn ? lost : seen.code;
+}
+
+int say_busy(run_options const& options, std::string const& reason) {
+  if (options.once_per == 0ms) {
+    output::error(reason);
+    return busy;
+  }
+  output::info("skipped: " + reason);
+  return ok;
+}
+
+/// Locks in Redisson's format have no tokens.
+std::vector<std::string> environment_for(run_options const& options, lease const& held) {
+  std::vector<std::string> all{fmt::format("HOLDFAST_NAME={}", options.name),
+                               fmt::format("HOLDFAST_OWNER={}", held.owner())};
+  if (held.token() != 0) all.push_back(fmt::format("HOLDFAST_TOKEN={}", held.token()));
+  return all;
+}
+
+int run_under(run_lock& lock, std::string const& server, run_options const& options, signals const& receiver,
+              terminal const& tty, inherited_files const& files) {
+  auto granted = acquire(lock, options, receiver, server);
+  if (!granted.busy.empty()) return say_busy(options, granted.busy);
+  if (!granted.held) return granted.code;
+  auto held = std::move(*granted.held);
+  auto const started = boot_time();
+  output::info(fmt::format("{} acquired{}", title_of(options),
+                           held.token() == 0 ? "" : fmt::format(", token {}", held.token())));
+
+  supervision seen;
+  try {
+    child command{
+        {.command = options.command, .environment = environment_for(options, held)}, receiver, tty, files};
+    seen = supervise(command, held, options, receiver, tty);
+  } catch (failure const&) {
+    // The command has not run, so there is no reason to keep others out.
+    static_cast<void>(give_back(std::move(held), receiver));
+    throw;
+  }
+  return conclude(options, seen, finish(options, std::move(held), started, receiver));
+}
+
+}  // namespace
+
+int run(run_options const& options) {
+  inherited_files const files;
+  auto const url = choose_server(options.url);
+  check_fits(options, probe::named_servers{url}.kind());
+  terminal const tty;
+  signals const receiver;
+  client redis{url, {.name = "holdfast-run", .label = options.label, .log = output::hook()}};
+  auto const lock = make_run_lock(redis, options);
+  return run_under(*lock, redis.url(), options, receiver, tty, files);
+}
+
+}  // namespace holdfast::cli

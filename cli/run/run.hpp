@@ -1,0 +1,48 @@
+/// `holdfast run`: runs a command under a lock.
+#pragma once
+
+#include "probe/deployment_kind.hpp"
+#include "run/loss_watch.hpp"
+
+#include <holdfast/options.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+
+namespace holdfast::cli {
+
+/// The kind of lock: a lock of its own kind, one side of a read-write lock, or one of several slots.
+enum class run_side : std::uint8_t { alone, shared, exclusive, slot };
+
+struct run_options {
+  std::string name;
+  std::span<char* const> command;
+  std::optional<std::chrono::milliseconds> wait;  ///< empty: for ever
+  std::chrono::milliseconds ttl{30'000};
+  std::chrono::milliseconds renew_every{0};  ///< 0: a third of the ttl
+  std::chrono::milliseconds max_hold{0};     ///< 0: no limit
+  on_lost policy = on_lost::term;
+  std::string label{};  ///< shown to callers that find the lock busy
+  run_side side = run_side::alone;
+  std::int64_t slots = 0;  ///< the number of slots, for run_side::slot
+  int replicas = 0;        ///< how many must acknowledge the lock; 0: none is asked
+  bool fsynced = false;    ///< the lock must be on disk, on the master and on the replicas
+  holdfast::wire wire = holdfast::wire::automatic;
+  bool fair = false;  ///< first come, first served
+  bool keep = false;  ///< at the end the lock is left to expire
+  /// Run at most once in this time, counted from the start of the command; 0: no limit. A busy lock then
+  /// means that there is nothing to do, which is no failure.
+  std::chrono::milliseconds once_per{0};
+  std::string url;  ///< empty: choose
+};
+
+/// Throws failure with exit_code::usage when such servers lack a feature that the options require.
+void check_fits(run_options const&, probe::deployment_kind servers);
+
+/// Returns the exit code. Throws failure and holdfast::error.
+[[nodiscard]] int run(run_options const&);
+
+}  // namespace holdfast::cli

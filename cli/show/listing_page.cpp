@@ -1,0 +1,177 @@
+// A lock in words: the page about one lock, and the sentences of messages.
+#include "common/duration.hpp"
+#include "common/output.hpp"
+#include "show/listing.hpp"
+
+#include <fmt/format.h>
+
+namespace holdfast::cli::listing {
+namespace {
+
+using output::one_line;
+using lines = std::vector<std::string>;
+
+std::string field(std::string_view name, std::string_view value) {
+  return fmt::format("{:<10}{}", name, one_line(value));
+}
+
+bool is_known(process_info const& process) { return !process.host.empty() || process.pid != 0; }
+
+/// The holder without its owner id, which has its own field.
+std::string holder_of(lock_state const& state) {
+  if (is_known(state.holder))
+    return process_info{.host = state.holder.host, .pid = state.holder.pid}.to_string();
+  return state.wire == wire::redisson ? "unknown: Java, or a client of Holdfast without a record" : "unknown";
+}
+
+std::string times(std::int64_t count) {
+  return fmt::format(
+      "{} times: after so many unlocks it is free; `holdfast release --force` frees it at once", count);
+}
+
+void add_only_holder(lock_state const& state, lines& to) {
+  if (state.holder.owner.empty()) return;
+  if (state.kind == lock_kind::foreign) {
+    to.push_back(field("value", state.holder.owner));
+    return;
+  }
+  to.push_back(field("holder", holder_of(state)));
+  if (!state.holder.label.empty()) to.push_back(field("label", state.holder.label));
+  if (!state.holder.program.empty()) to.push_back(field("program", state.holder.program));
+  to.push_back(field("owner", state.holder.owner));
+  if (state.wire == wire::plain)
+    to.push_back(field("held for", state.held_for ? cell(state.held_for) : "unknown"));
+  if (auto const count = state.holders.empty() ? 1 : state.holders.front().count; count > 1)
+    to.push_back(field("held", times(count)));
+}
+
+std::string_view doing(hold_side side) {
+  switch (side) {
+    case hold_side::read:
+      return "reads";
+    case hold_side::write:
+      return "writes";
+    case hold_side::permit:
+      return "permit";
+    case hold_side::exclusive:
+      break;
+  }
+  return "holds";
+}
+
+void add_more(std::int64_t more, lines& to) {
+  if (more > 0) to.push_back(fmt::format("       and {} more", more));
+}
+
+void add_holders(lock_state const& state, lines& to) {
+  to.push_back(field("holders", std::to_string(state.holding)));
+  std::size_t place = 0;
+  for (auto const& hold : state.holders) {
+    auto const holder = hold.side == hold_side::permit ? hold.who.owner : hold.who.to_string();
+    to.push_back(fmt::format("  {:>3}. {}, {:<8} {}{}", ++place, doing(hold.side),
+                             hold.ttl_left ? cell(hold.ttl_left) : "for ever", one_line(holder),
+                             hold.count > 1 ? fmt::format(", held {} times", hold.count) : ""));
+  }
+  add_more(state.holding - static_cast<std::int64_t>(place), to);
+}
+
+void add_queue(lock_state const& state, lines& to) {
+  to.push_back(field("waiting", std::to_string(state.waiting)));
+  if (state.queue.empty() && state.wire == wire::redisson) return;  // no queue: the waiters are unknown
+  std::size_t place = 0;
+  for (auto const& waiter : state.queue) {
+    to.push_back(waiter.waited || state.wire == wire::plain
+                     ? fmt::format("  {:>3}. waits {:<8} {}", ++place, cell(waiter.waited),
+                                   one_line(waiter.who.to_string()))
+                     : fmt::format("  {:>3}. {:<14} {}", ++place,
+                                   waiter.credit_left ? "dead in " + cell(waiter.credit_left) : "for ever",
+                                   one_line(waiter.who.to_string())));
+  }
+  add_more(state.waiting - static_cast<std::int64_t>(place), to);
+}
+
+std::string of_mutex(lock_state const& state) {
+  return fmt::format("reentrant: a {}lock on Redisson's wire{}", state.fair ? "fair " : "",
+                     state.token != 0 ? ", with tokens" : "");
+}
+
+std::string of_counter(lock_state const& state) {
+  switch (state.counts) {
+    case counter_use::permits:
+      return "counter: what is left of a semaphore";
+    case counter_use::latch:
+      return "counter: what a latch waits for";
+    case counter_use::unknown:
+      break;
+  }
+  return "counter: a number; what is left of a semaphore, the count of a latch, or something else's";
+}
+
+}  // namespace
+
+std::string holding(lock_state const& state) {
+  auto const holder = one_line(state.holder.to_string());
+  auto const more = state.holding > 1 ? fmt::format(" and {} more", state.holding - 1) : std::string{};
+  switch (state.kind) {
+    case lock_kind::read_write:
+      return (state.holders.front().side == hold_side::write ? "written by " : "read by ") + holder + more;
+    case lock_kind::permits:
+      return "permits: " + numbers(state);
+    case lock_kind::counter:
+      return "counter: " + numbers(state);
+    default:
+      break;
+  }
+  auto const count = state.holders.empty() ? 1 : state.holders.front().count;
+  return one_line(busy_info{.holder = state.holder, .held_for = state.held_for}.to_string()) +
+         (count > 1 ? fmt::format(", {} times", count) : "");
+}
+
+std::string described(lock_state const& state) {
+  switch (state.kind) {
+    case lock_kind::free:
+      return state.type == "none" ? "free: nobody holds it"
+                                  : fmt::format(
+                                        "free: nobody holds it on this wire; the key is the other "
+                                        "one's, a {}",
+                                        one_line(state.type));
+    case lock_kind::exclusive:
+      return "exclusive: held by a client of Holdfast";
+    case lock_kind::foreign:
+      return "foreign: a string that Holdfast did not write; another lock library's (redsync, redis-py, "
+             "...), or no "
+             "lock";
+    case lock_kind::other:
+      return fmt::format("other: a {}, which is no lock", one_line(state.type));
+    case lock_kind::reentrant:
+      return of_mutex(state);
+    case lock_kind::read_write:
+      return fmt::format("read_write: {}",
+                         state.holders.front().side == hold_side::write ? "somebody writes" : "readers only");
+    case lock_kind::permits:
+      return "permits: a semaphore whose permits expire";
+    case lock_kind::counter:
+      return of_counter(state);
+  }
+  return "unknown";
+}
+
+std::vector<std::string> page(lock_state const& state) {
+  lines all{field("name", state.name), field("wire", wire_word(state)), field("kind", described(state))};
+  if (!state.misfit.empty()) all.push_back(field("misfit", state.misfit));
+  if (state.available) all.push_back(field("left", std::to_string(*state.available)));
+  if (state.permits) all.push_back(field("permits", std::to_string(*state.permits)));
+  if (state.kind == lock_kind::read_write || state.kind == lock_kind::permits) {
+    add_holders(state, all);
+  } else {
+    add_only_holder(state, all);
+  }
+  if (state.kind != lock_kind::free)
+    all.push_back(field("ttl left", state.ttl_left ? cell(state.ttl_left) : "for ever: it has no ttl"));
+  if (state.wire == wire::plain || state.token != 0)
+    all.push_back(field("token", state.token == 0 ? "none given yet" : std::to_string(state.token)));
+  add_queue(state, all);
+  return all;
+}
+
+}  // namespace holdfast::cli::listing

@@ -1,0 +1,86 @@
+#include "show/lock_json.hpp"
+
+#include "show/listing.hpp"
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+namespace holdfast::cli {
+namespace {
+
+using std::chrono::microseconds;
+using std::chrono::milliseconds;
+
+/// null: unknown.
+void set_number(json& object, std::string_view const name, std::optional<std::int64_t> const number) {
+  if (number) {
+    object.set(name, *number);
+  } else {
+    object.set(name, json{});
+  }
+}
+
+/// Whole milliseconds; null: unknown.
+template <class Duration>
+void set_time(json& object, std::string_view const name, std::optional<Duration> const time) {
+  set_number(object, name,
+             time ? std::optional{std::int64_t{std::chrono::duration_cast<milliseconds>(*time).count()}}
+                  : std::nullopt);
+}
+
+}  // namespace
+
+json to_json(process_info const& process) {
+  json object;
+  if (process.owner.empty()) return object;
+  object.set("owner", process.owner)
+      .set_unless_empty("host", process.host)
+      .set_unless_zero("pid", process.pid)
+      .set_unless_empty("program", process.program)
+      .set_unless_empty("label", process.label);
+  return object;
+}
+
+json to_json(hold_info const& hold) {
+  auto object = to_json(hold.who);
+  object.set("side", to_string(hold.side)).set("count", hold.count);
+  set_time(object, "ttl_ms", hold.ttl_left);
+  return object;
+}
+
+json to_json(lock_state const& state) {
+  auto holders = json::list();
+  for (auto const& hold : state.holders) holders.add(to_json(hold));
+  json object;
+  object.set("name", state.name).set("kind", to_string(state.kind)).set("type", state.type);
+  object.set("holder", to_json(state.holder));
+  set_time(object, "held_ms", state.held_for);
+  set_time(object, "ttl_ms", state.ttl_left);
+  object.set_unless_zero("token", state.token).set("waiting", state.waiting);
+  object.set("wire", listing::wire_word(state)).set("holding", state.holding);
+  object.set("holders", std::move(holders)).set("fair", state.fair);
+  set_number(object, "available", state.available);
+  set_number(object, "permits", state.permits);
+  object.set_unless_empty(
+      "counts", state.counts == counter_use::unknown ? std::string_view{} : to_string(state.counts));
+  object.set_unless_empty("misfit", state.misfit);
+  return object;
+}
+
+json with_queue(lock_state const& state) {
+  auto queue = json::list();
+  for (auto const& waiter : state.queue) {
+    auto entry = to_json(waiter.who);
+    set_time(entry, "waited_ms", waiter.waited);
+    set_time(entry, "credit_ms", waiter.credit_left);
+    queue.add(std::move(entry));
+  }
+  auto object = to_json(state);
+  object.set("queue", std::move(queue));
+  return object;
+}
+
+}  // namespace holdfast::cli

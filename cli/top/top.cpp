@@ -1,0 +1,224 @@
+// `holdfast top`: shows the most contended locks, live.
+#include "common/boot_time.hpp"
+#include "common/command.hpp"
+#include "common/exit_codes.hpp"
+#include "common/options.hpp"
+#include "common/output.hpp"
+#include "common/standard_output.hpp"
+#include "server/choice.hpp"
+#include "show/lock_json.hpp"
+#include "show/lock_search.hpp"
+#include "top/screen.hpp"
+#include "top/signals.hpp"
+#include "top/view.hpp"
+#include "top/watch.hpp"
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+namespace holdfast::cli {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr auto top_footer =
+    R"(Sorted by contention: most waiting processes first, then most acquisitions a second, then longest held.
+PATTERN and --wire are as for `holdfast ls`, and so is the cost of a search. The 1000 most contended locks are kept in view.
+
+The server is searched for locks in small steps (SCAN), with pauses if that takes long; what was found is looked at again
+each interval. How often a lock is taken is estimated, from the time of its last acquisition that each look shows.
+
+Keys
+  q quit   p pause   ? help   arrows, page up, page down, home, end: scroll   ^L redraw
+
+A name that is in use on both wires is in two rows.
+
+With --once it looks for one interval, and prints a table. With --json it prints an object on a line of its own
+each interval, or one with --once, and needs no terminal.
+
+Exit codes
+  0   left with q, or --once is done; 128+n ended by signal n
+  64  bad option, pattern or URL, or no terminal; 69 Redis can't be reached; 77 a right is missing
+
+Examples
+  holdfast top
+  holdfast top 'orders:*' --interval 500ms
+  holdfast top --once --json | jq -r '.locks[0].name')";
+
+struct top_options {
+  common_options common;
+  std::string pattern = "*";
+  std::string wire;
+  std::string interval_text = "1s";
+  std::chrono::milliseconds interval{};
+  bool once = false;
+  bool json = false;
+};
+
+std::string json_of(std::string_view const server, std::vector<top_row> const& rows) {
+  auto locks = json::list();
+  for (auto const& row : rows) {
+    auto lock = to_json(row.lock);
+    lock.set("acquired_per_s", row.rate);
+    locks.add(std::move(lock));
+  }
+  return json{}.set("server", server).set("locks", std::move(locks)).line();
+}
+
+int print_snapshots(top_options const& options) {
+  client redis{find_locks_server(options.common.url), {.name = "holdfast-top", .log = output::hook()}};
+  std::string last_trouble;
+  do {
+    auto const seen = top_watch::look_for(redis, options.pattern, options.wire, options.interval);
+    if (options.json) {
+      print_line(json_of(redis.url(), seen.rows));
+    } else {
+      for (auto const& line : table_lines(seen.rows)) print_line(line);
+    }
+    if (!seen.trouble.empty() && seen.trouble != last_trouble) output::note(seen.trouble);
+    last_trouble = seen.trouble;
+  } while (!options.once);
+  return ok;
+}
+
+/// The interactive mode: draws the state and applies keys.
+class top_session {
+ public:
+  explicit top_session(top_options const& options)
+      : interval_{options.interval},
+        watch_{find_locks_server(options.common.url), options.pattern, options.wire, options.interval} {
+    state_.server = watch_.server();
+  }
+
+  int run() {
+    std::optional<top_screen> screen{std::in_place};
+    int const signal = look_until_the_end(*screen);
+    screen.reset();  // before the watch ends, which may wait for a server that doesn't answer
+    return signal == 0 ? int{ok} : by_signal + signal;
+  }
+
+ private:
+  /// Returns 0, or the signal that ended it.
+  int look_until_the_end(top_screen& screen) {
+    for (;;) {
+      draw_on(screen);
+      // The first rows are shown before the first interval is over.
+      auto const event =
+          signals_.wait(state_.searched ? interval_ : std::min<std::chrono::milliseconds>(interval_, 100ms));
+      using kind = top_signals::kind;
+      switch (event.type) {
+        case kind::nothing:
+          break;
+        case kind::input:
+          for (auto pressed = screen.read_key(); pressed != key::none; pressed = screen.read_key()) {
+            if (pressed == key::quit) return 0;
+            if (pressed == key::redraw) screen.redraw();
+            apply(pressed, screen.size());
+          }
+          break;
+        case kind::end:
+          return event.signal;
+        case kind::resized:
+          screen.resize();
+          break;
+        case kind::stop:
+          screen.suspend();
+          signals_.stop_here();
+          screen.resume();
+          break;
+        case kind::continued:
+          screen.resume();
+          break;
+      }
+    }
+  }
+
+  void draw_on(top_screen& screen) {
+    if (!state_.paused) {
+      auto now = watch_.now();
+      state_.rows = std::move(now.rows);
+      state_.trouble = std::move(now.trouble);
+      state_.searched = now.searched;
+    }
+    state_.first = std::min(state_.first, last_first(screen.size()));
+    screen.show(draw(state_, screen.size()));
+  }
+
+  [[nodiscard]] std::size_t last_first(size_in_cells const size) const {
+    auto const room = rows_that_fit(size);
+    return state_.rows.size() > room ? state_.rows.size() - room : 0;
+  }
+
+  void apply(key const pressed, size_in_cells const size) {
+    auto const page = std::max<std::size_t>(rows_that_fit(size), 1);
+    auto const up = [this](std::size_t const by) { state_.first -= std::min(by, state_.first); };
+    auto const down = [&](std::size_t const by) {
+      state_.first = std::min(state_.first + by, last_first(size));
+    };
+    switch (pressed) {
+      case key::none:
+      case key::quit:
+      case key::redraw:
+        break;
+      case key::up:
+        return up(1);
+      case key::down:
+        return down(1);
+      case key::page_up:
+        return up(page);
+      case key::page_down:
+        return down(page);
+      case key::home:
+        return up(state_.first);
+      case key::end:
+        return down(state_.rows.size());
+      case key::help:
+        state_.help = !state_.help;
+        break;
+      case key::pause:
+        state_.paused = !state_.paused;
+        state_.paused ? watch_.pause() : watch_.go_on();
+        break;
+    }
+  }
+
+  std::chrono::milliseconds interval_;
+  top_signals signals_{};  // first: the threads of the other members inherit the blocked signals
+  top_watch watch_;
+  top_state state_{};
+};
+
+int top(top_options const& options) {
+  if (options.once || options.json) return print_snapshots(options);
+  return top_session{options}.run();
+}
+
+}  // namespace
+
+void add_top(command_line& line, action& chosen) {
+  auto const options = std::make_shared<top_options>();
+  auto command = line.add_command("top", "Show the most contended locks, live");
+  command.usage("holdfast top [OPTIONS] [PATTERN]");
+  command.operand("PATTERN", options->pattern, "Only names that match, like 'orders:*'");
+  command.value("--interval", options->interval_text,
+                "Look again after so long (default: 1s, at least 100ms)", "DURATION");
+  command.flag("--once", options->once, "Print one table and exit");
+  add_searched_wire(command, options->wire);
+  add_json(command, options->json);
+  add_common(command, options->common);
+  command.footer(top_footer);
+  command.when_read([options, &chosen] {
+    require(!options->pattern.empty(), "PATTERN is empty: leave it out for all locks");
+    options->interval = duration_of("--interval", options->interval_text);
+    require(options->interval >= 100ms, "--interval: at least 100ms");
+    chosen = [options] {
+      set_up(options->common);
+      return top(*options);
+    };
+  });
+}
+
+}  // namespace holdfast::cli

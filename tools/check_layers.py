@@ -9,9 +9,9 @@ import pathlib
 import re
 import sys
 
-LAYERS = ["base", "resp", "reactor", "net", "topology", "script", "engine", "sync", "inspect", "probe"]  # low to high
+LAYERS = ["base", "resp", "reactor", "net", "topology", "script", "engine", "wire", "sync", "inspect", "probe"]  # low to high
 EMBEDDED = "scripts"  # the folder of the generated headers; for those who make calls
-EMBEDDED_FOR = {"engine", "sync", "inspect", "probe"}
+EMBEDDED_FOR = {"engine", "wire", "sync", "inspect", "probe"}
 CLI_LAYERS = ["common", "process", "server", "show"]  # low to high; below the folders of single commands
 CLI_COMMANDS = {"commands", "completion", "doctor", "run", "top"}  # none knows another
 CLI_MAY_USE = re.compile(r"probe/.*|base/printable\.hpp")  # of src/

@@ -14,7 +14,7 @@
 #include "scripts/inspect.hpp"
 #include "scripts/redisson_rw.hpp"
 #include "sync/options_check.hpp"
-#include "sync/redisson/permit_id.hpp"
+#include "wire/redisson/permit_id.hpp"
 
 namespace holdfast {
 namespace {
@@ -117,7 +117,7 @@ call take_read_write(lock_state const& seen, std::string_view field, engine::pub
 call take_permits(lock_state const& seen, std::string_view id, engine::publishing publish) {
   auto const permits = of_redisson::permits(seen.name);
   auto const channel = of_redisson::semaphore_channel(seen.name);
-  auto const bytes = sync::redisson::read_permit_id(id).value_or("");
+  auto const bytes = recipes::redisson::read_permit_id(id).value_or("");
   return lua::force_permits{.counter = {seen.name},
                             .permits = {permits},
                             .publish = word_of(publish),

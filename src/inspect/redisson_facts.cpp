@@ -6,7 +6,7 @@
 #include <optional>
 #include <span>
 #include <utility>
-#include "sync/redisson/permit_id.hpp"
+#include "wire/redisson/permit_id.hpp"
 
 namespace holdfast::inspection {
 namespace {
@@ -148,7 +148,7 @@ void read_permits(lock_state& state, facts_of const& facts, std::int64_t number,
     auto const& id = list[i].text;
     bool const known = id.size() == permit_size;
     if (!known) ++strange;
-    hold_info hold{.who = {.owner = known ? sync::redisson::shown(id) : id}, .side = hold_side::permit};
+    hold_info hold{.who = {.owner = known ? recipes::redisson::shown(id) : id}, .side = hold_side::permit};
     if (auto const score = to_score(list[i + 1].text); score && *score < never)
       hold.ttl_left = milliseconds{std::llround(*score)} - duration_cast<milliseconds>(now);
     state.holders.push_back(std::move(hold));

@@ -7,25 +7,24 @@
 #include "scripts/redisson_permit.hpp"
 #include "sync/lock_binding.hpp"
 #include "sync/options_check.hpp"
-#include "sync/redisson.hpp"
-#include "sync/redisson/permit_id.hpp"
-#include "sync/redisson/shared_counter.hpp"
-#include "sync/replies.hpp"
+#include "sync/shared_counter.hpp"
+#include "wire/redisson/permit_id.hpp"
+#include "wire/redisson/recipes.hpp"
+#include "wire/replies.hpp"
 
 namespace holdfast {
 
-namespace format = sync::redisson;
+namespace format = recipes::redisson;
 
 struct expiring_semaphore::impl {
   sync::lock_binding binding;
-  format::shared_counter permits;
+  sync::shared_counter permits;
   std::string permits_key;   ///< the key of the acquired permits
   std::atomic<int> size{0};  ///< the number of permits as set last; 0: never set
 
   impl(client& redis, std::string const& name, lock_options const& options)
       : binding{redis, name, options, format::permit},
-        permits{binding.core(), name, format::permits_of_a_semaphore,
-                names::redisson::semaphore_channel(name)},
+        permits{binding.core(), name, sync::permits_of_a_semaphore, names::redisson::semaphore_channel(name)},
         permits_key{names::redisson::permits(name)} {}
 
   struct counted {
@@ -43,7 +42,7 @@ struct expiring_semaphore::impl {
 };
 
 expiring_semaphore::expiring_semaphore(client& redis, std::string name, lock_options options) {
-  format::check_name("semaphore", name);
+  sync::check_name("semaphore", name);
   sync::check(name, options);
   impl_ = std::make_unique<impl>(redis, name, options);
 }
@@ -53,13 +52,13 @@ expiring_semaphore::~expiring_semaphore() = default;
 std::string const& expiring_semaphore::name() const noexcept { return impl_->binding.name(); }
 
 bool expiring_semaphore::try_set_permits(std::int64_t permits) {
-  format::check_number("the number of permits of", name(), permits, 0, format::most_permits);
+  sync::check_number("the number of permits of", name(), permits, 0, sync::most_permits);
   impl_->size = static_cast<int>(permits);
   return impl_->permits.try_set(permits, permits);
 }
 
 void expiring_semaphore::set_permits(std::int64_t permits) {
-  format::check_number("the number of permits of", name(), permits, 0, format::most_permits);
+  sync::check_number("the number of permits of", name(), permits, 0, sync::most_permits);
   impl_->size = static_cast<int>(permits);
   (void)impl_->permits.ask(scripts::redisson_permit::set{.counter = {name()},
                                                          .permits = {impl_->permits_key},
@@ -69,8 +68,8 @@ void expiring_semaphore::set_permits(std::int64_t permits) {
 }
 
 void expiring_semaphore::add_permits(std::int64_t permits) {
-  format::check_number("the number of permits to add to", name(), permits, -format::most_permits,
-                       format::most_permits);
+  sync::check_number("the number of permits to add to", name(), permits, -sync::most_permits,
+                     sync::most_permits);
   impl_->permits.change(scripts::redisson_permit::add{.counter = {name()},
                                                       .permits = {impl_->permits_key},
                                                       .done = {},
@@ -80,7 +79,7 @@ void expiring_semaphore::add_permits(std::int64_t permits) {
                                                       .channel = impl_->permits.channel(),
                                                       .done_ms = sync::idempotency_marks::kept_ms});
   if (auto const known = impl_->size.load(); known != 0) {
-    impl_->size = static_cast<int>(std::clamp<std::int64_t>(known + permits, 0, format::most_permits));
+    impl_->size = static_cast<int>(std::clamp<std::int64_t>(known + permits, 0, sync::most_permits));
   }
 }
 
@@ -118,7 +117,7 @@ release_result expiring_semaphore::release(std::string_view id) {
                                                            .channel = impl_->permits.channel()}());
   // Sent twice, and gone the second time: the first copy released it.
   auto const given_back =
-      sync::replies::read_release(response.reply) == engine::ownership::mine || response.resent;
+      recipes::replies::read_release(response.reply) == engine::ownership::mine || response.resent;
   return given_back ? release_result::released : release_result::lost;
 }
 

@@ -7,13 +7,13 @@
 #include "scripts/redisson_latch.hpp"
 #include "sync/lock_binding.hpp"
 #include "sync/options_check.hpp"
-#include "sync/redisson.hpp"
-#include "sync/redisson/shared_counter.hpp"
+#include "sync/shared_counter.hpp"
 #include "sync/waiting.hpp"
+#include "wire/redisson/recipes.hpp"
 
 namespace holdfast {
 
-namespace format = sync::redisson;
+namespace format = recipes::redisson;
 
 namespace {
 
@@ -27,15 +27,15 @@ constexpr std::int64_t closed_message = 1;
 
 struct latch::impl {
   sync::lock_binding binding;
-  format::shared_counter count;
+  sync::shared_counter count;
 
   impl(client& redis, std::string const& name, waiting_options const& options)
       : binding{redis, name, sync::lock_options_of(options), format::latch},
-        count{binding.core(), name, format::count_of_a_latch, names::redisson::latch_channel(name)} {}
+        count{binding.core(), name, sync::count_of_a_latch, names::redisson::latch_channel(name)} {}
 };
 
 latch::latch(client& redis, std::string name, waiting_options options) {
-  format::check_name("latch", name);
+  sync::check_name("latch", name);
   sync::check(name, sync::lock_options_of(options));
   // Redisson puts braces round any name, and so a tag in the name doesn't count in the channel's.
   auto const core = engine::access::core_of(redis);
@@ -52,12 +52,12 @@ latch::~latch() = default;
 std::string const& latch::name() const noexcept { return impl_->binding.name(); }
 
 bool latch::try_set_count(std::int64_t count) {
-  format::check_number("the count of", name(), count, 0, highest_count);
+  sync::check_number("the count of", name(), count, 0, highest_count);
   return impl_->count.try_set(count, closed_message);
 }
 
 void latch::count_down(std::int64_t n) {
-  format::check_number("the number to count down", name(), n, 1, highest_count);
+  sync::check_number("the number to count down", name(), n, 1, highest_count);
   impl_->count.change(scripts::redisson_latch::count_down{.counter = {name()},
                                                           .done = {},
                                                           .answered = {},

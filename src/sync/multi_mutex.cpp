@@ -6,11 +6,11 @@
 #include <utility>
 
 #include "engine/access.hpp"
-#include "sync/multi.hpp"
 #include "sync/multi_contents.hpp"
 #include "sync/options_check.hpp"
 #include "sync/slot_groups.hpp"
 #include "sync/std_shape.hpp"
+#include "wire/lock_names.hpp"
 
 namespace holdfast {
 namespace {
@@ -44,7 +44,7 @@ std::string checked_title(named_locks const& all, lock_options const& options) {
   std::vector<std::string_view> names;
   names.reserve(all.size());
   for (auto const& lock : all) names.push_back(lock.name);
-  return sync::title_of(names);
+  return recipes::title_of(names);
 }
 
 /// Cuts off the names of the first client and hash slot, which form one group.

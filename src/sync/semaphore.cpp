@@ -5,25 +5,25 @@
 #include "scripts/redisson_semaphore.hpp"
 #include "sync/lock_binding.hpp"
 #include "sync/options_check.hpp"
-#include "sync/redisson.hpp"
-#include "sync/redisson/shared_counter.hpp"
+#include "sync/shared_counter.hpp"
 #include "sync/waiting.hpp"
+#include "wire/redisson/recipes.hpp"
 
 namespace holdfast {
 
-namespace format = sync::redisson;
+namespace format = recipes::redisson;
 
 struct semaphore::impl {
   sync::lock_binding binding;
-  format::shared_counter permits;
+  sync::shared_counter permits;
 
   impl(client& redis, std::string const& name, waiting_options const& options)
       : binding{redis, name, sync::lock_options_of(options), format::semaphore},
-        permits{binding.core(), name, format::permits_of_a_semaphore,
+        permits{binding.core(), name, sync::permits_of_a_semaphore,
                 names::redisson::semaphore_channel(name)} {}
 
   [[nodiscard]] int checked(std::string_view quantity, std::int64_t number) const {
-    format::check_number(quantity, binding.name(), number, 1, format::most_permits);
+    sync::check_number(quantity, binding.name(), number, 1, sync::most_permits);
     return static_cast<int>(number);
   }
   [[nodiscard]] int wanted(std::int64_t number) const {
@@ -42,7 +42,7 @@ struct semaphore::impl {
 };
 
 semaphore::semaphore(client& redis, std::string name, waiting_options options) {
-  format::check_name("semaphore", name);
+  sync::check_name("semaphore", name);
   sync::check(name, sync::lock_options_of(options));
   impl_ = std::make_unique<impl>(redis, name, options);
 }
@@ -52,7 +52,7 @@ semaphore::~semaphore() = default;
 std::string const& semaphore::name() const noexcept { return impl_->binding.name(); }
 
 bool semaphore::try_set_permits(std::int64_t permits) {
-  format::check_number("the number of permits of", name(), permits, 0, format::most_permits);
+  sync::check_number("the number of permits of", name(), permits, 0, sync::most_permits);
   return impl_->permits.try_set(permits, permits);
 }
 
@@ -81,8 +81,8 @@ void semaphore::release(std::int64_t permits) {
 }
 
 void semaphore::add_permits(std::int64_t permits) {
-  format::check_number("the number of permits to add to", name(), permits, -format::most_permits,
-                       format::most_permits);
+  sync::check_number("the number of permits to add to", name(), permits, -sync::most_permits,
+                     sync::most_permits);
   impl_->add(permits);
 }
 

@@ -5,9 +5,9 @@
 
 #include "sync/lock_binding.hpp"
 #include "sync/options_check.hpp"
-#include "sync/redisson.hpp"
-#include "sync/redisson/rw.hpp"
 #include "sync/std_shape.hpp"
+#include "wire/redisson/recipes.hpp"
+#include "wire/redisson/rw.hpp"
 
 namespace holdfast {
 namespace {
@@ -68,8 +68,9 @@ struct shared_mutex::impl {
   std::atomic<release_result> last{release_result::released};
 
   impl(client& redis, std::string const& name, lock_options const& options)
-      : writers{redis, name, options, sync::redisson::writer, "the lock \"" + name + "\"", nesting::refused},
-        readers{redis,           name, options, sync::redisson::reader, "the shared lock \"" + name + "\"",
+      : writers{redis,           name, options, recipes::redisson::writer, "the lock \"" + name + "\"",
+                nesting::refused},
+        readers{redis,           name, options, recipes::redisson::reader, "the shared lock \"" + name + "\"",
                 nesting::counted} {}
 
   void unlock(side& held_side) {
@@ -153,8 +154,8 @@ lease shared_mutex::downgrade(lease writing) {
       held != nullptr && &held->queue() == binding.queue().get(),
       "only a lease to write the lock \"" + name() + "\", of the same client, can become one to read it");
   auto const owner = binding.core()->owner_id(held->number());
-  auto const script = sync::redisson::downgrade({.name = name(), .owner = owner}, held->options().ttl,
-                                                binding.core()->publishing_now());
+  auto const script = recipes::redisson::downgrade({.name = name(), .owner = owner}, held->options().ttl,
+                                                   binding.core()->publishing_now());
   return engine::lease_state::handle(binding.core()->become(engine::lease_state::take(std::move(writing)),
                                                             impl_->readers.binding.queue(), script));
 }

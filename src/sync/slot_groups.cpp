@@ -9,10 +9,10 @@
 #include "base/backoff.hpp"
 #include "base/clock.hpp"
 #include "base/ids.hpp"
-#include "sync/multi.hpp"
 #include "sync/thrown.hpp"
 #include "sync/try_and_back_off.hpp"
 #include "sync/wires.hpp"
+#include "wire/lock_names.hpp"
 
 namespace holdfast::sync {
 namespace {
@@ -202,7 +202,7 @@ slot_group::slot_group(std::shared_ptr<engine::core> core, std::span<std::string
       options_{core_->share(options)},
       queue_{sorted.size() == 1
                  ? core_->pin(choose(lone_wires, sorted, options, *core_), sorted.front())
-                 : core_->pin(choose(multi_wires, sorted, options, *core_), join_names(sorted))} {}
+                 : core_->pin(choose(multi_wires, sorted, options, *core_), recipes::join_names(sorted))} {}
 
 std::vector<lease> take_together(slot_groups const& all, engine::wait_limit wait,
                                  std::stop_token const& stop) {

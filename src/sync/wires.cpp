@@ -2,20 +2,24 @@
 
 #include <string>
 
-#include "sync/exclusive.hpp"
-#include "sync/fair.hpp"
-#include "sync/multi.hpp"
 #include "sync/options_check.hpp"
-#include "sync/quorum.hpp"
-#include "sync/redisson.hpp"
+#include "wire/plain/exclusive.hpp"
+#include "wire/plain/fair.hpp"
+#include "wire/plain/multi.hpp"
+#include "wire/plain/quorum.hpp"
+#include "wire/redisson/recipes.hpp"
 
 namespace holdfast::sync {
 
-constexpr wires exclusive_wires{.plain = exclusive, .redisson = redisson::lock, .fenced = &redisson::fenced};
-constexpr wires fair_wires{.plain = fair, .redisson = redisson::fair, .fenced = nullptr};
-constexpr wires quorum_wires{.plain = quorum, .redisson = redisson::quorum, .fenced = nullptr};
-constexpr wires multi_wires{.plain = multi, .redisson = redisson::multi, .fenced = nullptr};
-constexpr wires lone_wires{.plain = exclusive, .redisson = redisson::lock, .fenced = nullptr};
+namespace plain = recipes::plain;
+namespace redisson = recipes::redisson;
+
+constexpr wires exclusive_wires{
+    .plain = plain::exclusive, .redisson = redisson::lock, .fenced = &redisson::fenced};
+constexpr wires fair_wires{.plain = plain::fair, .redisson = redisson::fair, .fenced = nullptr};
+constexpr wires quorum_wires{.plain = plain::quorum, .redisson = redisson::quorum, .fenced = nullptr};
+constexpr wires multi_wires{.plain = plain::multi, .redisson = redisson::multi, .fenced = nullptr};
+constexpr wires lone_wires{.plain = plain::exclusive, .redisson = redisson::lock, .fenced = nullptr};
 
 namespace {
 

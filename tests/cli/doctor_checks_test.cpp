@@ -9,6 +9,7 @@
 namespace {
 
 using namespace holdfast::cli;
+namespace probe = holdfast::probe;
 using holdfast::test::healthy;
 using holdfast::test::reachable;
 using holdfast::test::unreachable;

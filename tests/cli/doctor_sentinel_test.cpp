@@ -8,6 +8,7 @@
 namespace {
 
 using namespace holdfast::cli;
+namespace probe = holdfast::probe;
 using namespace holdfast::test;
 using testing::ElementsAre;
 using testing::HasSubstr;

@@ -6,8 +6,9 @@
 #include "script/names.hpp"
 #include "script/names_redisson.hpp"
 #include "scripts/all.hpp"
-#include "sync/multi.hpp"
-#include "sync/quorum.hpp"
+#include "wire/lock_names.hpp"
+#include "wire/plain/multi.hpp"
+#include "wire/plain/quorum.hpp"
 
 namespace holdfast::contract::all_scripts_test {
 
@@ -63,18 +64,19 @@ void go_through(raw_redis& raw, std::string const& name, publishing publish) {
   run(fair_pass(anna, caller, 1h, name), is_list({1, _, _}));
   run(release(caller, name), is(1));
   run(acquire(try_request(caller), name), no_error);
-  run(holdfast::sync::exclusive.release_unwanted(std::vector<holdfast::engine::owned>{{name, caller}}),
+  run(holdfast::recipes::plain::exclusive.release_unwanted(
+          std::vector<holdfast::engine::owned>{{name, caller}}),
       is_list({}));
 
-  namespace sync = holdfast::sync;
-  run(sync::quorum.acquire(name, {.owner = caller, .ttl = 30s}), no_error);
-  run(sync::quorum.acquire(name, {.owner = rival, .ttl = 30s, .join = true}), any_list);
-  run(sync::quorum.votes->raise({name, caller}, 1), no_error);
-  run(sync::quorum.votes->yield({name, caller}, "1000", 1), is(1));
-  run(sync::quorum.acquire(name, {.owner = caller, .ttl = 30s}), no_error);
-  run(sync::quorum.release({name, caller}, {.publish = publish}), is(1));
+  namespace plain = holdfast::recipes::plain;
+  run(plain::quorum.acquire(name, {.owner = caller, .ttl = 30s}), no_error);
+  run(plain::quorum.acquire(name, {.owner = rival, .ttl = 30s, .join = true}), any_list);
+  run(plain::quorum.votes->raise({name, caller}, 1), no_error);
+  run(plain::quorum.votes->yield({name, caller}, "1000", 1), is(1));
+  run(plain::quorum.acquire(name, {.owner = caller, .ttl = 30s}), no_error);
+  run(plain::quorum.release({name, caller}, {.publish = publish}), is(1));
   for (auto const owner : {caller, rival}) {
-    run(sync::quorum.abandon({name, owner}, {.publish = publish}), testing::_);
+    run(plain::quorum.abandon({name, owner}, {.publish = publish}), testing::_);
     run(abandon(owner, name), is(0));
   }
 
@@ -118,7 +120,7 @@ void go_through(raw_redis& raw, std::string const& name, publishing publish) {
 
 /// Runs every lock script of Redisson's wire.
 void go_through_redisson(raw_redis& raw, std::string const& name, publishing publish) {
-  namespace recipes = holdfast::sync::redisson;
+  namespace redisson = holdfast::recipes::redisson;
   holdfast::engine::release_policy const policy{.credit = 10s, .publish = publish};
   auto const request_of = [&](std::string_view owner) {
     return holdfast::engine::acquire_request{.owner = owner, .ttl = 30s, .join = true, .policy = policy};
@@ -129,7 +131,7 @@ void go_through_redisson(raw_redis& raw, std::string const& name, publishing pub
   auto const is_busy = testing::Field("elements", &raw_reply::elements, testing::SizeIs(6));
   auto const is_granted =
       testing::AnyOf(is(1), testing::Field("elements", &raw_reply::elements, testing::SizeIs(2)));
-  for (auto const* const recipe : {&recipes::lock, &recipes::fenced}) {
+  for (auto const* const recipe : {&redisson::lock, &redisson::fenced}) {
     run(recipe->acquire(name, request_of(caller)), is_granted);
     run(recipe->acquire(name, request_of(rival)), is_busy);
     run(recipe->renew(30s, std::vector<holdfast::engine::owned>{{name, caller}}), is_list({}));
@@ -139,19 +141,19 @@ void go_through_redisson(raw_redis& raw, std::string const& name, publishing pub
     run(recipe->release({name, caller}, policy), is(1));
   }
   raw.command({"DEL", names::redisson::token(name)});
-  run(recipes::fair.acquire(name, request_of(caller)), is_granted);
-  for (auto const owner : {rival, anna, ben}) run(recipes::fair.acquire(name, request_of(owner)), is_busy);
-  run(recipes::fair.abandon({name, rival}, policy), is(0));
-  run(recipes::fair.release({name, caller}, policy), is(1));
-  run(recipes::fair.acquire(name, request_of(anna)), is_granted);
-  run(recipes::fair.abandon({name, anna}, policy), is(1));
-  run(recipes::fair.abandon({name, ben}, policy), is(0));
+  run(redisson::fair.acquire(name, request_of(caller)), is_granted);
+  for (auto const owner : {rival, anna, ben}) run(redisson::fair.acquire(name, request_of(owner)), is_busy);
+  run(redisson::fair.abandon({name, rival}, policy), is(0));
+  run(redisson::fair.release({name, caller}, policy), is(1));
+  run(redisson::fair.acquire(name, request_of(anna)), is_granted);
+  run(redisson::fair.abandon({name, anna}, policy), is(1));
+  run(redisson::fair.abandon({name, ben}, policy), is(0));
 
-  auto const joined = holdfast::sync::join_names(words{name});
-  run(recipes::multi.acquire(joined, request_of(caller)), is_granted);
-  run(recipes::multi.renew(30s, std::vector<holdfast::engine::owned>{{joined, caller}}), is_list({}));
-  run(recipes::multi.abandon({joined, caller}, policy), is(1));
-  run(recipes::multi.release({joined, caller}, policy), is(0));
+  auto const joined = holdfast::recipes::join_names(words{name});
+  run(redisson::multi.acquire(joined, request_of(caller)), is_granted);
+  run(redisson::multi.renew(30s, std::vector<holdfast::engine::owned>{{joined, caller}}), is_list({}));
+  run(redisson::multi.abandon({joined, caller}, policy), is(1));
+  run(redisson::multi.release({joined, caller}, policy), is(0));
 }
 
 /// Runs every script of a read-write lock of this name, with several readers. The count of one reader is too
@@ -184,7 +186,7 @@ void go_through_shared(raw_redis& raw, std::string const& name) {
 /// Runs the scripts of each kind of semaphore and of a latch of this name, one after the other, on Redisson's
 /// wire.
 void go_through_numbers(raw_redis& raw, std::string const& name, publishing publish) {
-  namespace format = holdfast::sync::redisson;
+  namespace format = holdfast::recipes::redisson;
   namespace keys = names::redisson;
   auto const run = [&](holdfast::call const& script_call, testing::Matcher<raw_reply const&> const& wanted) {
     EXPECT_THAT(raw.command(eval(script_call)), wanted) << script_call.source->name << " of " << name;

@@ -121,36 +121,36 @@ std::string granted(std::string_view owner, std::int64_t token, std::int64_t cou
 
 call acquire(engine::acquire_request request, std::string_view name) {
   request.ttl = std::chrono::milliseconds{full_ttl};
-  return sync::exclusive.acquire(name, request);
+  return recipes::plain::exclusive.acquire(name, request);
 }
 
 call release(std::string_view owner, std::string_view name) {
-  return sync::exclusive.release({.name = name, .owner = owner}, test_policy);
+  return recipes::plain::exclusive.release({.name = name, .owner = owner}, test_policy);
 }
 
 call pass(std::string_view owner, std::string_view next, int tokens, std::string_view name) {
-  return sync::exclusive.pass(
+  return recipes::plain::exclusive.pass(
       {.name = name, .owner = owner}, test_policy,
       {.owner = next, .ttl = std::chrono::milliseconds{full_ttl}, .tokens = tokens, .join = true});
 }
 
 call abandon(std::string_view owner, std::string_view name) {
-  return sync::exclusive.abandon({.name = name, .owner = owner}, test_policy);
+  return recipes::plain::exclusive.abandon({.name = name, .owner = owner}, test_policy);
 }
 
 call renew(std::vector<engine::owned> const& leases) {
-  return sync::exclusive.renew(std::chrono::milliseconds{full_ttl}, leases);
+  return recipes::plain::exclusive.renew(std::chrono::milliseconds{full_ttl}, leases);
 }
 
 call fair_acquire(engine::acquire_request request, std::string_view name) {
   request.ttl = std::chrono::milliseconds{full_ttl};
   request.policy.publish = test_policy.publish;
-  return sync::fair.acquire(name, request);
+  return recipes::plain::fair.acquire(name, request);
 }
 
 call fair_pass(std::string_view owner, std::string_view next, std::chrono::microseconds next_waited,
                std::string_view name) {
-  return sync::fair.pass(
+  return recipes::plain::fair.pass(
       {.name = name, .owner = owner}, test_policy,
       {.owner = next, .ttl = std::chrono::milliseconds{full_ttl}, .join = true, .waited = next_waited});
 }

@@ -15,8 +15,8 @@
 
 #include "script/call.hpp"
 #include "support/redis_server.hpp"
-#include "sync/exclusive.hpp"
-#include "sync/fair.hpp"
+#include "wire/plain/exclusive.hpp"
+#include "wire/plain/fair.hpp"
 
 namespace holdfast::contract {
 

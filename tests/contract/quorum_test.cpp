@@ -1,5 +1,5 @@
 /// The scripts of a voting master.
-#include "sync/quorum.hpp"
+#include "wire/plain/quorum.hpp"
 #include "contract/contract.hpp"
 #include "script/names.hpp"
 
@@ -8,7 +8,7 @@ namespace holdfast::contract::quorum_test {
 using namespace std::chrono_literals;
 using testing::_;
 
-auto const& recipe = holdfast::sync::quorum;
+auto const& recipe = holdfast::recipes::plain::quorum;
 
 holdfast::call votes(std::string_view owner, std::string_view ticket = {}, std::int64_t newest = 0,
                      int tokens = 1, std::uint64_t number = 0) {

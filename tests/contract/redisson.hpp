@@ -3,7 +3,7 @@
 #pragma once
 
 #include "contract/contract.hpp"
-#include "sync/redisson.hpp"
+#include "wire/redisson/recipes.hpp"
 
 namespace holdfast::contract::redisson {
 

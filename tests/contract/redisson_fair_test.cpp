@@ -10,7 +10,7 @@ using std::chrono::milliseconds;
 using testing::ElementsAre;
 using testing::IsEmpty;
 namespace engine = holdfast::engine;
-namespace recipes = holdfast::sync::redisson;
+namespace redisson = holdfast::recipes::redisson;
 
 constexpr std::string_view name = "fl";
 std::string const queue = "redisson_lock_queue:{fl}";
@@ -19,15 +19,16 @@ std::string const timeouts = "redisson_lock_timeout:{fl}";
 class redisson_fair_lock : public wire {
  protected:
   raw_reply acquire(std::string_view owner, milliseconds credit = five_minutes) {
-    return run(recipes::fair.acquire(
+    return run(redisson::fair.acquire(
         name, {.owner = owner, .ttl = 30s, .join = true, .policy = {.credit = credit}}));
   }
   raw_reply try_acquire(std::string_view owner) {
-    return run(recipes::fair.acquire(name, {.owner = owner, .ttl = 30s, .policy = {.credit = five_minutes}}));
+    return run(
+        redisson::fair.acquire(name, {.owner = owner, .ttl = 30s, .policy = {.credit = five_minutes}}));
   }
-  raw_reply release(std::string_view owner) { return run(recipes::fair.release({name, owner}, {})); }
+  raw_reply release(std::string_view owner) { return run(redisson::fair.release({name, owner}, {})); }
   raw_reply abandon(std::string_view owner, milliseconds credit = five_minutes) {
-    return run(recipes::fair.abandon({name, owner}, {.credit = credit}));
+    return run(redisson::fair.abandon({name, owner}, {.credit = credit}));
   }
   std::int64_t score_of(std::string_view owner) { return score(timeouts, owner); }
   /// Uses up the waiter's credit.
@@ -263,11 +264,11 @@ TEST_F(redisson_fair_lock, tells_nobody_when_it_is_polled_for) {
   EXPECT_THAT(acquire(A), is_granted());
   (void)acquire(B);
   (void)acquire(C);
-  EXPECT_THAT(run(recipes::fair.release({name, A}, quiet)), is(1));
-  EXPECT_THAT(run(recipes::fair.abandon({name, B}, quiet)), is(0));
+  EXPECT_THAT(run(redisson::fair.release({name, A}, quiet)), is(1));
+  EXPECT_THAT(run(redisson::fair.abandon({name, B}, quiet)), is(0));
   (void)acquire(E);
   expire_waiter(C);
-  EXPECT_THAT(run(recipes::fair.acquire(name, {.owner = A, .ttl = 30s, .policy = quiet})), is_busy(100, ""));
+  EXPECT_THAT(run(redisson::fair.acquire(name, {.owner = A, .ttl = 30s, .policy = quiet})), is_busy(100, ""));
   EXPECT_THAT(messages(), IsEmpty());
 }
 
@@ -304,7 +305,7 @@ TEST_F(redisson_fair_lock, is_given_back_with_a_spoilt_queue) {
 }
 
 TEST_F(redisson_fair_lock, has_a_channel_for_each_waiter) {
-  EXPECT_THAT(recipes::fair.channels(name, A),
+  EXPECT_THAT(redisson::fair.channels(name, A),
               ElementsAre("redisson_lock__channel:{fl}:11111111-1111-1111-1111-111111111111:1"));
 }
 

@@ -4,14 +4,14 @@
 #include "scripts/redisson_latch.hpp"
 #include "contract/redisson_numbers.hpp"
 #include "scripts/redisson_number.hpp"
-#include "sync/redisson.hpp"
-#include "sync/redisson/shared_counter.hpp"
+#include "sync/shared_counter.hpp"
+#include "wire/redisson/recipes.hpp"
 
 namespace holdfast::contract::redisson_latch_test {
 
 namespace lua = holdfast::scripts::redisson_latch;
 namespace number = holdfast::scripts::redisson_number;
-namespace format = holdfast::sync::redisson;
+namespace format = holdfast::recipes::redisson;
 using holdfast::call;
 
 class redisson_latch : public redisson_numbers {
@@ -19,7 +19,9 @@ class redisson_latch : public redisson_numbers {
   redisson_latch() : redisson_numbers{"redisson_countdownlatch__channel__{orders}"} {}
 
   [[nodiscard]] call look() const { return format::latch.acquire(name_, {.owner = caller}); }
-  call try_set(std::int64_t count) { return redisson_numbers::try_set(count, 1, format::count_of_a_latch); }
+  call try_set(std::int64_t count) {
+    return redisson_numbers::try_set(count, 1, holdfast::sync::count_of_a_latch);
+  }
   call count_down(std::int64_t n = 1) {
     return lua::count_down{.counter = {name_},
                            .done = {new_mark()},
@@ -38,7 +40,7 @@ class redisson_latch : public redisson_numbers {
                      .done_ms = day}();
   }
   [[nodiscard]] call read() const {
-    return number::read{.counter = {name_}, .what = format::count_of_a_latch}();
+    return number::read{.counter = {name_}, .what = holdfast::sync::count_of_a_latch}();
   }
   [[nodiscard]] static keys_and_values count_state(std::string count) {
     return {{"orders", std::move(count)}};

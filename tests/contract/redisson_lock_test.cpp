@@ -9,7 +9,7 @@ using namespace std::chrono_literals;
 using testing::ElementsAre;
 using testing::IsEmpty;
 namespace engine = holdfast::engine;
-namespace recipes = holdfast::sync::redisson;
+namespace redisson = holdfast::recipes::redisson;
 
 constexpr std::string_view name = "mylock";
 constexpr engine::release_policy loud{};
@@ -33,19 +33,19 @@ MATCHER(stays_free, "") {
 class redisson_lock : public wire {
  protected:
   raw_reply acquire(std::string_view owner, int tokens = 1) {
-    return run(recipes::lock.acquire(name, request_of(owner, tokens)));
+    return run(redisson::lock.acquire(name, request_of(owner, tokens)));
   }
   raw_reply release(std::string_view owner, engine::release_policy policy = loud) {
-    return run(recipes::lock.release({name, owner}, policy));
+    return run(redisson::lock.release({name, owner}, policy));
   }
   raw_reply abandon(std::string_view owner, engine::release_policy policy = loud) {
-    return run(recipes::lock.abandon({name, owner}, policy));
+    return run(redisson::lock.abandon({name, owner}, policy));
   }
   /// One connection of this fixture listens on all channels. To the script it is the only waiting caller if
   /// `next.listening` is set.
   raw_reply pass(std::string_view owner, engine::acquire_request const& next,
                  engine::release_policy policy = loud) {
-    return run(recipes::lock.pass({name, owner}, policy, next));
+    return run(redisson::lock.pass({name, owner}, policy, next));
   }
   void given(words const& state) { ASSERT_FALSE(command(state).is_error()) << state.front(); }
   void given_lock(std::string_view owner, std::string const& ttl = "20000", std::string const& count = "1") {
@@ -108,8 +108,8 @@ TEST_F(redisson_lock, is_busy_without_a_ttl_too) {
 }
 
 TEST_F(redisson_lock, keeps_its_channel_beside_a_name_with_a_tag) {
-  EXPECT_THAT(run(recipes::lock.acquire("a{x}b", request_of(A))), is(1));
-  EXPECT_THAT(run(recipes::lock.release({"a{x}b", A}, loud)), is(1));
+  EXPECT_THAT(run(redisson::lock.acquire("a{x}b", request_of(A))), is(1));
+  EXPECT_THAT(run(redisson::lock.release({"a{x}b", A}, loud)), is(1));
   EXPECT_THAT(messages(), ElementsAre("redisson_lock__channel:a{x}b 0"));
 }
 
@@ -212,7 +212,7 @@ TEST_F(redisson_lock, is_renewed_for_its_owner_only_and_never_shortened) {
   given({"PEXPIRE", "l1", "10000"});
   given({"PEXPIRE", "l2", "10000"});
   given({"PEXPIRE", "l3", "600000"});
-  auto const renewal = recipes::lock.renew(
+  auto const renewal = redisson::lock.renew(
       30s, std::vector<engine::owned>{{"l1", A}, {"l2", A}, {"l3", A}, {"l4", A}, {"l5", A}, {"l6", A}});
   for (auto round = 0; round < 2; ++round) {
     EXPECT_THAT(run(renewal), is_list({-2, 4, -6}));
@@ -225,7 +225,7 @@ TEST_F(redisson_lock, is_renewed_for_its_owner_only_and_never_shortened) {
 TEST_F(redisson_lock, has_the_ttl_that_its_owner_leaves_it_with) {
   given_lock(A, "600000");
   for (auto const& [owner, reply] : {std::pair{A, is_list({})}, {B, is_list({-1})}})
-    EXPECT_THAT(run(recipes::lock.set_ttl(10s, std::vector<engine::owned>{{name, owner}})), reply);
+    EXPECT_THAT(run(redisson::lock.set_ttl(10s, std::vector<engine::owned>{{name, owner}})), reply);
   EXPECT_THAT(keys(), ElementsAre("mylock {A:1} 10000-"));
 }
 
@@ -234,11 +234,11 @@ constexpr std::string_view counter = "redisson_lock_token:{mylock}";
 class redisson_fenced_lock : public redisson_lock {
  protected:
   raw_reply acquire(std::string_view owner, int tokens = 1) {
-    return run(recipes::fenced.acquire(name, request_of(owner, tokens)));
+    return run(redisson::fenced.acquire(name, request_of(owner, tokens)));
   }
   raw_reply pass(std::string_view owner, engine::acquire_request const& next,
                  engine::release_policy policy = loud) {
-    return run(recipes::fenced.pass({name, owner}, policy, next));
+    return run(redisson::fenced.pass({name, owner}, policy, next));
   }
 };
 

@@ -1,7 +1,8 @@
 // RedissonMultiLock: several RLocks of one server in one step.
 
 #include "contract/redisson.hpp"
-#include "sync/multi.hpp"
+#include "wire/lock_names.hpp"
+#include "wire/plain/multi.hpp"
 
 namespace holdfast::contract::redisson_multi_test {
 
@@ -10,21 +11,21 @@ using namespace std::chrono_literals;
 using testing::ElementsAre;
 using testing::IsEmpty;
 namespace engine = holdfast::engine;
-namespace recipes = holdfast::sync::redisson;
+namespace redisson = holdfast::recipes::redisson;
 
-std::string const joined_name = holdfast::sync::join_names(words{"m1", "m2"});
+std::string const joined_name = holdfast::recipes::join_names(words{"m1", "m2"});
 
 class redisson_multi_lock : public wire {
  protected:
   raw_reply acquire(std::string_view owner, int handoffs = 1) {
     return run(
-        recipes::multi.acquire(joined_name, {.owner = owner, .ttl = 40s, .tokens = handoffs, .join = true}));
+        redisson::multi.acquire(joined_name, {.owner = owner, .ttl = 40s, .tokens = handoffs, .join = true}));
   }
   raw_reply release(std::string_view owner, engine::release_policy policy = {}) {
-    return run(recipes::multi.release({joined_name, owner}, policy));
+    return run(redisson::multi.release({joined_name, owner}, policy));
   }
   raw_reply abandon(std::string_view owner, engine::release_policy policy = {}) {
-    return run(recipes::multi.abandon({joined_name, owner}, policy));
+    return run(redisson::multi.abandon({joined_name, owner}, policy));
   }
   void given_lock(std::string const& name, std::string_view owner, std::string const& ttl = "20000") {
     command({"HSET", name, std::string{owner}, "1"});
@@ -95,15 +96,15 @@ TEST_F(redisson_multi_lock, tells_nobody_when_it_is_polled_for) {
 }
 
 TEST_F(redisson_multi_lock, renews_leases_that_are_whole) {
-  auto const m3 = holdfast::sync::join_names(words{"m3", "m4"});
-  auto const m5 = holdfast::sync::join_names(words{"m5", "m6"});
+  auto const m3 = holdfast::recipes::join_names(words{"m3", "m4"});
+  auto const m5 = holdfast::recipes::join_names(words{"m5", "m6"});
   given_lock("m1", A, "10000");
   given_lock("m2", A, "600000");
   given_lock("m3", A, "10000");
   given_lock("m4", B, "10000");
   given_lock("m5", A, "10000");
   auto const renewal =
-      recipes::multi.renew(30s, std::vector<engine::owned>{{joined_name, A}, {m3, A}, {m5, A}});
+      redisson::multi.renew(30s, std::vector<engine::owned>{{joined_name, A}, {m3, A}, {m5, A}});
   for (auto round = 0; round < 2; ++round) {
     EXPECT_THAT(run(renewal), is_list({-2, 3}));
     EXPECT_THAT(keys(), ElementsAre("m1 {A:1} 30000-", "m2 {A:1} 600000-", "m3 {A:1} 10000-",
@@ -114,7 +115,7 @@ TEST_F(redisson_multi_lock, renews_leases_that_are_whole) {
 TEST_F(redisson_multi_lock, has_the_ttl_that_its_owner_leaves_it_with) {
   given_lock("m1", A);
   given_lock("m2", A, "600000");
-  EXPECT_THAT(run(recipes::multi.set_ttl(10s, std::vector<engine::owned>{{joined_name, A}})), is_list({}));
+  EXPECT_THAT(run(redisson::multi.set_ttl(10s, std::vector<engine::owned>{{joined_name, A}})), is_list({}));
   EXPECT_THAT(keys(), ElementsAre("m1 {A:1} 10000-", "m2 {A:1} 10000-"));
 }
 
@@ -126,7 +127,7 @@ TEST_F(redisson_multi_lock, says_which_key_is_something_else) {
 }
 
 TEST_F(redisson_multi_lock, hears_the_channel_of_each_name) {
-  EXPECT_THAT(recipes::multi.channels(joined_name, A),
+  EXPECT_THAT(redisson::multi.channels(joined_name, A),
               ElementsAre("redisson_lock__channel:{m1}", "redisson_lock__channel:{m2}"));
 }
 

@@ -1,7 +1,7 @@
 #include "contract/redisson_numbers.hpp"
 
 #include "scripts/redisson_number.hpp"
-#include "sync/redisson/permit_id.hpp"
+#include "wire/redisson/permit_id.hpp"
 
 namespace holdfast::contract {
 
@@ -28,7 +28,7 @@ keys_and_values redisson_numbers::state() {
     } else if (raw_.command({"TYPE", key}).text == "zset") {
       auto& members = all[key];
       for (auto const& member : raw_.command({"ZRANGE", key, "0", "-1"}).elements)
-        members += (members.empty() ? "" : " ") + sync::redisson::shown(member.text);
+        members += (members.empty() ? "" : " ") + recipes::redisson::shown(member.text);
     } else {
       all[key] = raw_.command({"GET", key}).text;
     }

@@ -3,9 +3,9 @@
 
 #include "scripts/redisson_permit.hpp"
 #include "contract/redisson_numbers.hpp"
-#include "sync/redisson.hpp"
-#include "sync/redisson/permit_id.hpp"
-#include "sync/redisson/shared_counter.hpp"
+#include "sync/shared_counter.hpp"
+#include "wire/redisson/permit_id.hpp"
+#include "wire/redisson/recipes.hpp"
 
 namespace holdfast::contract::redisson_permit_test {
 
@@ -14,7 +14,7 @@ using testing::Gt;
 using testing::Le;
 namespace lua = holdfast::scripts::redisson_permit;
 namespace names = holdfast::names::redisson;
-namespace format = holdfast::sync::redisson;
+namespace format = holdfast::recipes::redisson;
 using holdfast::call;
 
 constexpr std::int64_t never = 922'337'203'685'477;
@@ -71,7 +71,7 @@ class redisson_permit : public redisson_numbers {
                     .done_ms = day}();
   }
   call try_set(std::int64_t permits) {
-    return redisson_numbers::try_set(permits, permits, format::permits_of_a_semaphore);
+    return redisson_numbers::try_set(permits, permits, holdfast::sync::permits_of_a_semaphore);
   }
 
   /// Adds a permit that Java has taken until `expiry`. Holdfast takes no permit without an end.

@@ -3,8 +3,8 @@
 #include "scripts/redisson_semaphore.hpp"
 #include "contract/redisson_numbers.hpp"
 #include "scripts/redisson_number.hpp"
-#include "sync/redisson.hpp"
-#include "sync/redisson/shared_counter.hpp"
+#include "sync/shared_counter.hpp"
+#include "wire/redisson/recipes.hpp"
 
 namespace holdfast::contract::redisson_semaphore_test {
 
@@ -12,7 +12,7 @@ using testing::_;
 namespace lua = holdfast::scripts::redisson_semaphore;
 namespace number = holdfast::scripts::redisson_number;
 namespace names = holdfast::names::redisson;
-namespace format = holdfast::sync::redisson;
+namespace format = holdfast::recipes::redisson;
 using holdfast::call;
 
 class redisson_semaphore : public redisson_numbers {
@@ -40,10 +40,10 @@ class redisson_semaphore : public redisson_numbers {
     return lua::drain{.counter = {name_}, .done = {new_mark()}, .answered = {}, .done_ms = day}();
   }
   call try_set(std::int64_t permits) {
-    return redisson_numbers::try_set(permits, permits, format::permits_of_a_semaphore);
+    return redisson_numbers::try_set(permits, permits, holdfast::sync::permits_of_a_semaphore);
   }
   [[nodiscard]] call read() const {
-    return number::read{.counter = {name_}, .what = format::permits_of_a_semaphore}();
+    return number::read{.counter = {name_}, .what = holdfast::sync::permits_of_a_semaphore}();
   }
   [[nodiscard]] static keys_and_values permits_left(std::string permits) {
     return {{"orders", std::move(permits)}};

@@ -116,7 +116,7 @@ TEST(release_unwanted_script_alone, deletes_its_own_that_nobody_waits_for_and_sa
       {"gone", caller},   {"mine", caller},        {"wanted", caller},   {"foreign", caller},
       {"a list", caller}, {"a sibling's", caller}, {"mine, too", caller}};
   for (auto sent = 0; sent < 2; ++sent) {
-    EXPECT_THAT(raw.command(eval(sync::exclusive.release_unwanted(leases))), is_list({3}));
+    EXPECT_THAT(raw.command(eval(recipes::plain::exclusive.release_unwanted(leases))), is_list({3}));
     EXPECT_FALSE(raw.exists("mine") || raw.exists("mine, too") || raw.exists("gone"));
     EXPECT_TRUE(raw.exists("wanted") && raw.exists("foreign") && raw.exists("a list") &&
                 raw.exists("a sibling's"));

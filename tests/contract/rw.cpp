@@ -2,16 +2,16 @@
 
 #include "script/names_redisson.hpp"
 #include "support/rounds.hpp"
-#include "sync/redisson.hpp"
-#include "sync/redisson/rw.hpp"
+#include "wire/redisson/recipes.hpp"
+#include "wire/redisson/rw.hpp"
 
 namespace holdfast::contract::rw {
 namespace {
 
 namespace names = names::redisson;
+using recipes::redisson::reader;
+using recipes::redisson::writer;
 using std::chrono::milliseconds;
-using sync::redisson::reader;
-using sync::redisson::writer;
 using testing::AllOf;
 
 std::string text(std::string_view view) { return std::string{view}; }
@@ -148,12 +148,12 @@ call renew_write(std::vector<std::string_view> const& owners, std::int64_t ttl, 
 }
 
 call downgrade(std::string_view owner, std::int64_t ttl, std::string_view name) {
-  return sync::redisson::downgrade({.name = name, .owner = owner}, milliseconds{ttl},
-                                   engine::publishing::counted);
+  return recipes::redisson::downgrade({.name = name, .owner = owner}, milliseconds{ttl},
+                                      engine::publishing::counted);
 }
 
 call force(std::string_view field, std::string_view name) {
-  return sync::redisson::force(name, engine::publishing::counted, field);
+  return recipes::redisson::force(name, engine::publishing::counted, field);
 }
 
 call quiet(call (*operation)(engine::owned, engine::release_policy), std::string_view owner) {

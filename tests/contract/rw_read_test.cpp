@@ -2,7 +2,7 @@
 
 #include "contract/rw.hpp"
 #include "script/names_redisson.hpp"
-#include "sync/redisson.hpp"
+#include "wire/redisson/recipes.hpp"
 
 namespace holdfast::contract::rw::rw_read_test {
 
@@ -113,7 +113,7 @@ INSTANTIATE_TEST_SUITE_P(
                           .after = {.mode = "write", .fields = {{a_writing, 1}}, .ttl = 60'000}}},
         {.name = "tells_nobody_who_polls",
          .given = {.mode = "read", .fields = {{a, 1}}, .holds = {{a}}},
-         .call = quiet(holdfast::sync::redisson::reader.release, a),
+         .call = quiet(holdfast::recipes::redisson::reader.release, a),
          .expect = {.reply = is(1)},
          .again = outcome{.reply = is(0)}},
     }),

@@ -1,7 +1,7 @@
 // The scripts of the read-write lock's writers, and the scripts for both sides.
 
 #include "contract/rw.hpp"
-#include "sync/redisson.hpp"
+#include "wire/redisson/recipes.hpp"
 
 namespace holdfast::contract::rw::rw_write_test {
 
@@ -70,7 +70,7 @@ INSTANTIATE_TEST_SUITE_P(release, rw_write_script,
                               .expect = {.reply = is(-1), .after = a_reads}},
                              {.name = "tells_nobody_who_polls",
                               .given = a_writes,
-                              .call = quiet(holdfast::sync::redisson::writer.release, a),
+                              .call = quiet(holdfast::recipes::redisson::writer.release, a),
                               .expect = {.reply = is(1)},
                               .again = outcome{.reply = is(0)}},
                          }),

@@ -4,7 +4,8 @@
 
 #include "script/names.hpp"
 #include "support/rounds.hpp"
-#include "sync/multi.hpp"
+#include "wire/lock_names.hpp"
+#include "wire/plain/multi.hpp"
 
 namespace holdfast::contract {
 namespace {
@@ -12,7 +13,8 @@ namespace {
 constexpr engine::release_policy policy_of_all{.starvation = starvation_limit};
 
 std::string const& joined() {
-  static auto const name = sync::join_names(std::vector<std::string>{three_names.begin(), three_names.end()});
+  static auto const name =
+      recipes::join_names(std::vector<std::string>{three_names.begin(), three_names.end()});
   return name;
 }
 
@@ -49,21 +51,21 @@ void check_counters(raw_redis& server, all_names const& wanted) {
 call acquire_all(engine::acquire_request request) {
   request.ttl = std::chrono::milliseconds{full_ttl};
   request.policy = policy_of_all;
-  return sync::multi.acquire(joined(), request);
+  return recipes::plain::multi.acquire(joined(), request);
 }
 
 call release_all(std::string_view owner) {
-  return sync::multi.release({.name = joined(), .owner = owner}, policy_of_all);
+  return recipes::plain::multi.release({.name = joined(), .owner = owner}, policy_of_all);
 }
 
 call pass_all(std::string_view owner, std::string_view next, int tokens) {
-  return sync::multi.pass(
+  return recipes::plain::multi.pass(
       {.name = joined(), .owner = owner}, policy_of_all,
       {.owner = next, .ttl = std::chrono::milliseconds{full_ttl}, .tokens = tokens, .join = true});
 }
 
 call abandon_all(std::string_view owner) {
-  return sync::multi.abandon({.name = joined(), .owner = owner}, policy_of_all);
+  return recipes::plain::multi.abandon({.name = joined(), .owner = owner}, policy_of_all);
 }
 
 call renew_all(std::vector<std::pair<std::vector<std::string>, std::string_view>> const& leases) {
@@ -71,10 +73,10 @@ call renew_all(std::vector<std::pair<std::vector<std::string>, std::string_view>
   std::vector<engine::owned> all;
   joined_names.reserve(leases.size());
   for (auto const& [names_of_lease, owner] : leases) {
-    joined_names.push_back(sync::join_names(names_of_lease));
+    joined_names.push_back(recipes::join_names(names_of_lease));
     all.push_back({.name = joined_names.back(), .owner = owner});
   }
-  return sync::multi.renew(std::chrono::milliseconds{full_ttl}, all);
+  return recipes::plain::multi.renew(std::chrono::milliseconds{full_ttl}, all);
 }
 
 static void check_once(several_row const& test_case) {

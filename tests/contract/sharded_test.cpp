@@ -4,7 +4,7 @@
 #include "contract/contract.hpp"
 #include "script/names.hpp"
 #include "script/names_redisson.hpp"
-#include "sync/redisson.hpp"
+#include "wire/redisson/recipes.hpp"
 
 namespace holdfast::contract::sharded_test {
 
@@ -12,7 +12,7 @@ using namespace std::chrono_literals;
 using holdfast::engine::publishing;
 using testing::ElementsAre;
 using testing::IsEmpty;
-namespace format = holdfast::sync::redisson;
+namespace format = holdfast::recipes::redisson;
 namespace names = holdfast::names;
 
 constexpr std::string_view name = "{orders}42";

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "simulation/stage.hpp"
-#include "sync/exclusive.hpp"
-#include "sync/fair.hpp"
+#include "wire/plain/exclusive.hpp"
+#include "wire/plain/fair.hpp"
 
 namespace holdfast::simulation {
 namespace {
@@ -157,10 +157,11 @@ TEST_P(conversations, bear_what_goes_wrong_at_each_request) {
 
 INSTANTIATE_TEST_SUITE_P(each, conversations,
                          testing::Combine(testing::Range(std::size_t{0}, all.size()),
-                                          testing::Values(&sync::exclusive, &sync::fair)),
+                                          testing::Values(&recipes::plain::exclusive, &recipes::plain::fair)),
                          [](auto const& info) {
                            return std::string{all[std::get<0>(info.param)].title} +
-                                  (std::get<1>(info.param) == &sync::exclusive ? "_mutex" : "_fair_mutex");
+                                  (std::get<1>(info.param) == &recipes::plain::exclusive ? "_mutex"
+                                                                                         : "_fair_mutex");
                          });
 
 }  // namespace

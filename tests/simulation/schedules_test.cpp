@@ -14,8 +14,8 @@
 
 #include "simulation/stage.hpp"
 #include "support/sanitizers.hpp"
-#include "sync/exclusive.hpp"
-#include "sync/fair.hpp"
+#include "wire/plain/exclusive.hpp"
+#include "wire/plain/fair.hpp"
 
 namespace holdfast::simulation {
 namespace {
@@ -89,10 +89,11 @@ TEST_P(schedules, keep_every_promise) {
 }
 
 std::string name_of(testing::TestParamInfo<engine::recipe const*> const& info) {
-  return info.param == &sync::exclusive ? "mutex" : "fair_mutex";
+  return info.param == &recipes::plain::exclusive ? "mutex" : "fair_mutex";
 }
 
-INSTANTIATE_TEST_SUITE_P(of, schedules, testing::Values(&sync::exclusive, &sync::fair), name_of);
+INSTANTIATE_TEST_SUITE_P(of, schedules, testing::Values(&recipes::plain::exclusive, &recipes::plain::fair),
+                         name_of);
 
 }  // namespace
 }  // namespace holdfast::simulation

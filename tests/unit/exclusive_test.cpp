@@ -1,6 +1,6 @@
 // Requests and replies of an exclusive lock. Tests of its scripts are in tests/contract.
 
-#include "sync/exclusive.hpp"
+#include "wire/plain/exclusive.hpp"
 
 #include <gmock/gmock.h>
 
@@ -9,9 +9,9 @@
 namespace {
 
 using namespace holdfast::engine;
+using holdfast::recipes::plain::exclusive;
 using holdfast::resp::kind;
 using holdfast::resp::reply;
-using holdfast::sync::exclusive;
 using testing::HasSubstr;
 
 reply number(std::int64_t n) { return {.what = kind::integer, .integer = n, .text = {}, .elements = {}}; }

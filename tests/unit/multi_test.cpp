@@ -1,7 +1,8 @@
 // Locks over several names: their encoding, and the order of their requests. Tests of their scripts are in
 // tests/contract.
 
-#include "sync/multi.hpp"
+#include "wire/plain/multi.hpp"
+#include "wire/lock_names.hpp"
 
 #include <gmock/gmock.h>
 
@@ -20,8 +21,8 @@ using testing::HasSubstr;
 
 std::vector<std::string> split_of_joined(std::vector<std::string> const& names) {
   std::vector<std::string> result;
-  auto const joined = join_names(names);
-  for (auto const name : split_names(joined)) result.emplace_back(name);
+  auto const joined = holdfast::recipes::join_names(names);
+  for (auto const name : holdfast::recipes::split_names(joined)) result.emplace_back(name);
   return result;
 }
 
@@ -33,14 +34,18 @@ TEST(multi_names, are_the_same_after_joining_and_splitting_whatever_bytes_they_h
 }
 
 TEST(multi_names, never_join_to_the_same_from_different_lists) {
-  auto const join = [](std::vector<std::string> const& names) { return join_names(names); };
+  auto const join = [](std::vector<std::string> const& names) {
+    return holdfast::recipes::join_names(names);
+  };
   EXPECT_NE(join({"a", "b"}), join({"ab"}));
   EXPECT_NE(join({"a", "b"}), join({"1:a1:b"}));
   EXPECT_NE(join({"a:1", "b"}), join({"a", "1:b"}));
 }
 
 TEST(multi_names, are_shown_in_part_when_there_are_many) {
-  auto const title = [](std::vector<std::string_view> const& names) { return title_of(names); };
+  auto const title = [](std::vector<std::string_view> const& names) {
+    return holdfast::recipes::title_of(names);
+  };
   EXPECT_EQ(title({"a"}), R"("a")");
   EXPECT_EQ(title({"a", "b"}), R"("a" and "b")");
   EXPECT_EQ(title({"a", "b", "c"}), R"("a", "b" and 1 more)");
@@ -48,8 +53,8 @@ TEST(multi_names, are_shown_in_part_when_there_are_many) {
 }
 
 TEST(multi_names, have_their_keys_in_the_order_locks_counters_queues) {
-  auto const joined = join_names(std::vector<std::string>{"a", "b"});
-  auto const call = multi.release({.name = joined, .owner = "me"}, {});
+  auto const joined = holdfast::recipes::join_names(std::vector<std::string>{"a", "b"});
+  auto const call = holdfast::recipes::plain::multi.release({.name = joined, .owner = "me"}, {});
   auto position = std::size_t{0};
   for (auto const* const key : {"\r\na\r\n", "\r\nb\r\n", "{a}:holdfast_token", "{b}:holdfast_token",
                                 "{a}:holdfast_queue", "{b}:holdfast_queue"}) {
@@ -90,9 +95,10 @@ class multi_failure : public testing::Test {
  protected:
   static holdfast::error explained(std::string words) {
     auto const refusal = holdfast::resp::make_error(std::move(words));
-    auto const name = join_names(std::vector<std::string>{"a", "b", "my list"});
+    auto const name = holdfast::recipes::join_names(std::vector<std::string>{"a", "b", "my list"});
     holdfast::client const unconnected{"redis+unix:///nonexistent/redis.sock"};
-    holdfast::engine::lock_queue const queue{*holdfast::engine::access::core_of(unconnected), multi, name};
+    holdfast::engine::lock_queue const queue{*holdfast::engine::access::core_of(unconnected),
+                                             holdfast::recipes::plain::multi, name};
     return *holdfast::engine::explain(refusal, queue, "redis://h:1");
   }
 };

@@ -1,4 +1,4 @@
-#include "sync/redisson/permit_id.hpp"
+#include "wire/redisson/permit_id.hpp"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 
 namespace {
 
-using namespace holdfast::sync::redisson;
+using namespace holdfast::recipes::redisson;
 
 constexpr std::string_view client_uuid = "00112233-4455-4677-8899-aabbccddeeff";
 

@@ -9,7 +9,7 @@
 
 #include "engine/core.hpp"
 #include "net/deployment_url.hpp"
-#include "sync/exclusive.hpp"
+#include "wire/plain/exclusive.hpp"
 
 namespace {
 
@@ -34,7 +34,7 @@ class leases {
  private:
   std::shared_ptr<holdfast::engine::core> core_ = std::make_shared<holdfast::engine::core>(
       holdfast::net::parse_deployment_url("redis://localhost"), holdfast::client_options{});
-  holdfast::engine::lock_queue_ptr queue_ = core_->pin(holdfast::sync::exclusive, "orders:42");
+  holdfast::engine::lock_queue_ptr queue_ = core_->pin(holdfast::recipes::plain::exclusive, "orders:42");
   holdfast::engine::effective_options_ptr options_{
       new holdfast::engine::effective_options{holdfast::lock_options{}}};
   std::vector<lease_state_ptr> all_;

@@ -9,7 +9,7 @@
 #include "engine/core.hpp"
 #include "net/deployment_url.hpp"
 #include "resp/make_reply.hpp"
-#include "sync/exclusive.hpp"
+#include "wire/plain/exclusive.hpp"
 
 namespace holdfast::engine {
 namespace {
@@ -84,7 +84,7 @@ class renewer_of_a_fixed_lease : public testing::Test {
 
   std::shared_ptr<core> core_ =
       std::make_shared<core>(net::parse_deployment_url("redis://127.0.0.1:1"), client_options{});
-  lock_queue_ptr queue_ = core_->pin(sync::exclusive, "orders");
+  lock_queue_ptr queue_ = core_->pin(recipes::plain::exclusive, "orders");
   lease_state_ptr lease_{new lease_state{queue_, core_->share({.ttl = 20s, .watchdog = false}), 1, 1}};
   reactor::loop loop_;
   scripted_backend backend_;

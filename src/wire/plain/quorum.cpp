@@ -1,11 +1,11 @@
-#include "sync/quorum.hpp"
+#include "wire/plain/quorum.hpp"
 
 #include "script/names.hpp"
 #include "scripts/quorum.hpp"
-#include "sync/exclusive.hpp"
-#include "sync/replies.hpp"
+#include "wire/plain/exclusive.hpp"
+#include "wire/replies.hpp"
 
-namespace holdfast::sync {
+namespace holdfast::recipes::plain {
 namespace {
 
 using namespace engine;
@@ -78,4 +78,4 @@ constinit engine::recipe const quorum{.order = order::barging,
                                       .read_renew = replies::read_renew,
                                       .votes = &quorum_calls::by_votes};
 
-}  // namespace holdfast::sync
+}  // namespace holdfast::recipes::plain

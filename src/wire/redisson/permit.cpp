@@ -1,12 +1,12 @@
 #include "script/names_redisson.hpp"
 #include "scripts/redisson_permit.hpp"
-#include "sync/redisson.hpp"
-#include "sync/redisson/permit_id.hpp"
-#include "sync/redisson/shared_counter.hpp"
-#include "sync/redisson/ttl_mode.hpp"
-#include "sync/replies.hpp"
+#include "wire/redisson/permit_id.hpp"
+#include "wire/redisson/recipes.hpp"
+#include "wire/redisson/semaphore_channels.hpp"
+#include "wire/redisson/ttl_mode.hpp"
+#include "wire/replies.hpp"
 
-namespace holdfast::sync::redisson {
+namespace holdfast::recipes::redisson {
 namespace {
 
 using namespace engine;
@@ -76,4 +76,4 @@ constinit engine::recipe const permit{.sharing = sharing::counted,
                                       .channels = semaphore_channels,
                                       .id_of = permit_calls::id_of};
 
-}  // namespace holdfast::sync::redisson
+}  // namespace holdfast::recipes::redisson

@@ -6,12 +6,12 @@
 
 #include "script/names_redisson.hpp"
 #include "scripts/redisson_rw.hpp"
-#include "sync/redisson.hpp"
-#include "sync/redisson/owner_hash.hpp"
-#include "sync/redisson/rw.hpp"
-#include "sync/replies.hpp"
+#include "wire/redisson/owner_hash.hpp"
+#include "wire/redisson/recipes.hpp"
+#include "wire/redisson/rw.hpp"
+#include "wire/replies.hpp"
 
-namespace holdfast::sync::redisson {
+namespace holdfast::recipes::redisson {
 namespace {
 
 using namespace engine;
@@ -180,4 +180,4 @@ call force(std::string_view name, publishing publish, std::string_view field) {
       .lock = {name}, .field = field, .lives = lives, .publish = word_of(publish), .channel = channel}();
 }
 
-}  // namespace holdfast::sync::redisson
+}  // namespace holdfast::recipes::redisson

@@ -1,10 +1,10 @@
-#include "sync/fair.hpp"
+#include "wire/plain/fair.hpp"
 
 #include "scripts/fair.hpp"
-#include "sync/exclusive.hpp"
-#include "sync/replies.hpp"
+#include "wire/plain/exclusive.hpp"
+#include "wire/replies.hpp"
 
-namespace holdfast::sync {
+namespace holdfast::recipes::plain {
 namespace {
 
 using namespace engine;
@@ -58,4 +58,4 @@ constinit engine::recipe const fair{.order = order::strict,
                                     .renew = plain::renew,
                                     .read_renew = replies::read_renew};
 
-}  // namespace holdfast::sync
+}  // namespace holdfast::recipes::plain

@@ -1,9 +1,9 @@
 #include "script/names_redisson.hpp"
 #include "scripts/redisson_latch.hpp"
-#include "sync/redisson.hpp"
-#include "sync/replies.hpp"
+#include "wire/redisson/recipes.hpp"
+#include "wire/replies.hpp"
 
-namespace holdfast::sync::redisson {
+namespace holdfast::recipes::redisson {
 namespace {
 
 using namespace engine;
@@ -28,4 +28,4 @@ constinit engine::recipe const latch{.sharing = sharing::open_to_all,
                                      .read_acquire = replies::read_acquire,
                                      .channels = latch_calls::channels};
 
-}  // namespace holdfast::sync::redisson
+}  // namespace holdfast::recipes::redisson

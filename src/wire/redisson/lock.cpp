@@ -1,10 +1,10 @@
 #include "scripts/redisson_fenced.hpp"
 #include "scripts/redisson_lock.hpp"
-#include "sync/redisson.hpp"
-#include "sync/redisson/owner_hash.hpp"
-#include "sync/replies.hpp"
+#include "wire/redisson/owner_hash.hpp"
+#include "wire/redisson/recipes.hpp"
+#include "wire/replies.hpp"
 
-namespace holdfast::sync::redisson {
+namespace holdfast::recipes::redisson {
 namespace {
 
 using namespace engine;
@@ -131,4 +131,4 @@ constinit recipe const quorum = voting_recipe(recipe_with(acquire, pass));
 constinit recipe const lock = recipe_with(acquire, pass);
 constinit recipe const fenced = recipe_with(acquire_fenced, pass_fenced);
 
-}  // namespace holdfast::sync::redisson
+}  // namespace holdfast::recipes::redisson

@@ -1,16 +1,16 @@
-#include "sync/exclusive.hpp"
+#include "wire/plain/exclusive.hpp"
 
 #include "scripts/exclusive.hpp"
-#include "sync/replies.hpp"
+#include "wire/replies.hpp"
 
-namespace holdfast::sync {
+namespace holdfast::recipes::plain {
 namespace {
 
 using namespace engine;
 namespace lua = scripts::exclusive;
 
 call acquire(std::string_view name, acquire_request const& request) {
-  plain::keys const k{name};
+  keys const k{name};
   return lua::acquire{.lock = {k.lock},
                       .counter = {k.counter},
                       .queue = {k.queue},
@@ -22,7 +22,7 @@ call acquire(std::string_view name, acquire_request const& request) {
 }
 
 call pass(owned lease, release_policy policy, acquire_request const& next) {
-  plain::keys const k{lease.name};
+  keys const k{lease.name};
   return lua::pass{.lock = {k.lock},
                    .counter = {k.counter},
                    .queue = {k.queue},
@@ -35,8 +35,6 @@ call pass(owned lease, release_policy policy, acquire_request const& next) {
 }
 
 }  // namespace
-
-namespace plain {
 
 call release(owned lease, release_policy policy) { return give_back<lua::release>(lease, policy); }
 
@@ -68,19 +66,17 @@ call renew(milliseconds ttl, std::span<owned const> leases) {
   return script();
 }
 
-}  // namespace plain
-
 constinit engine::recipe const exclusive{.order = order::barging,
                                          .acquire = acquire,
                                          .read_acquire = replies::read_acquire,
-                                         .release = plain::release,
+                                         .release = release,
                                          .read_release = replies::read_release,
-                                         .release_unwanted = plain::release_unwanted,
+                                         .release_unwanted = release_unwanted,
                                          .read_wanted = replies::read_wanted,
                                          .pass = pass,
                                          .read_pass = replies::read_pass,
-                                         .abandon = plain::abandon,
-                                         .renew = plain::renew,
+                                         .abandon = abandon,
+                                         .renew = renew,
                                          .read_renew = replies::read_renew};
 
-}  // namespace holdfast::sync
+}  // namespace holdfast::recipes::plain

@@ -11,7 +11,7 @@
 #include "script/names_redisson.hpp"
 #include "sync/idempotency_marks.hpp"
 
-namespace holdfast::sync::redisson {
+namespace holdfast::sync {
 
 /// The greatest int of Java.
 inline constexpr std::int64_t most_permits = 2'147'483'647;
@@ -19,9 +19,6 @@ inline constexpr std::int64_t most_permits = 2'147'483'647;
 /// The type of key that errors name as expected.
 inline constexpr std::string_view permits_of_a_semaphore = "the number of permits of a semaphore";
 inline constexpr std::string_view count_of_a_latch = "the count of a latch";
-
-/// The channel of both kinds of semaphore, for their recipes.
-[[nodiscard]] std::vector<std::string> semaphore_channels(std::string_view name, std::string_view owner);
 
 /// Throws std::errc::invalid_argument for a name that is empty, too long, or has unusable braces.
 void check_name(std::string_view kind, std::string const& name);
@@ -76,4 +73,4 @@ class shared_counter {
   idempotency_marks request_marks_;
 };
 
-}  // namespace holdfast::sync::redisson
+}  // namespace holdfast::sync

@@ -3,8 +3,8 @@
 
 #include "engine/recipe.hpp"
 
-namespace holdfast::sync {
+namespace holdfast::recipes::plain {
 
 extern engine::recipe const quorum;
 
-}  // namespace holdfast::sync
+}  // namespace holdfast::recipes::plain

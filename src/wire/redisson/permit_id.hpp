@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-namespace holdfast::sync::redisson {
+namespace holdfast::recipes::redisson {
 
 /// 16 bytes from an owner id `<client uuid>:<n>`: the uuid's bytes, with n added to the last eight.
 [[nodiscard]] std::string permit_id(std::string_view owner);
@@ -16,4 +16,4 @@ namespace holdfast::sync::redisson {
 /// Nothing unless it is 32 hexadecimal digits.
 [[nodiscard]] std::optional<std::string> read_permit_id(std::string_view text);
 
-}  // namespace holdfast::sync::redisson
+}  // namespace holdfast::recipes::redisson

@@ -6,7 +6,7 @@
 
 #include "engine/recipe.hpp"
 
-namespace holdfast::sync::replies {
+namespace holdfast::recipes::replies {
 
 /// {first token, count}; count, without tokens; or {pttl, ahead, ticket, token counter, holder, held for}.
 [[nodiscard]] engine::verdict read_acquire(resp::reply const& reply);
@@ -26,4 +26,4 @@ namespace holdfast::sync::replies {
 /// The pairs {position (from 1), remaining milliseconds} in the reply: see engine::recipe::read_cut.
 [[nodiscard]] std::vector<std::pair<std::size_t, engine::milliseconds>> read_cut(resp::reply const& reply);
 
-}  // namespace holdfast::sync::replies
+}  // namespace holdfast::recipes::replies

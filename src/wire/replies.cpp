@@ -1,6 +1,6 @@
-#include "sync/replies.hpp"
+#include "wire/replies.hpp"
 
-namespace holdfast::sync::replies {
+namespace holdfast::recipes::replies {
 namespace {
 
 using namespace engine;
@@ -69,4 +69,4 @@ std::vector<std::pair<std::size_t, milliseconds>> read_cut(resp::reply const& re
   return cut;
 }
 
-}  // namespace holdfast::sync::replies
+}  // namespace holdfast::recipes::replies

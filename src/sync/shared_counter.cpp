@@ -1,4 +1,4 @@
-#include "sync/redisson/shared_counter.hpp"
+#include "sync/shared_counter.hpp"
 
 #include <utility>
 
@@ -6,11 +6,7 @@
 #include "scripts/redisson_number.hpp"
 #include "sync/options_check.hpp"
 
-namespace holdfast::sync::redisson {
-
-std::vector<std::string> semaphore_channels(std::string_view name, std::string_view) {
-  return {names::redisson::semaphore_channel(name)};
-}
+namespace holdfast::sync {
 
 void check_name(std::string_view kind, std::string const& name) {
   auto const a_kind = "a " + std::string{kind};
@@ -56,4 +52,4 @@ net::response shared_counter::ask(call const& script) {
   return response;
 }
 
-}  // namespace holdfast::sync::redisson
+}  // namespace holdfast::sync

@@ -2,11 +2,11 @@
 
 #include "script/names_redisson.hpp"
 #include "scripts/redisson_semaphore.hpp"
-#include "sync/redisson.hpp"
-#include "sync/redisson/shared_counter.hpp"
-#include "sync/replies.hpp"
+#include "wire/redisson/recipes.hpp"
+#include "wire/redisson/semaphore_channels.hpp"
+#include "wire/replies.hpp"
 
-namespace holdfast::sync::redisson {
+namespace holdfast::recipes::redisson {
 namespace {
 
 using namespace engine;
@@ -48,4 +48,4 @@ constinit engine::recipe const semaphore{.sharing = sharing::counted,
                                          .abandon = semaphore_calls::abandon,
                                          .channels = semaphore_channels};
 
-}  // namespace holdfast::sync::redisson
+}  // namespace holdfast::recipes::redisson

@@ -5,7 +5,7 @@
 
 #include "engine/recipe.hpp"
 
-namespace holdfast::sync::redisson {
+namespace holdfast::recipes::redisson {
 
 /// Turns the writer into a reader. The reply is that of a release; the request may be sent twice.
 [[nodiscard]] call downgrade(engine::owned lease, engine::milliseconds ttl, engine::publishing publish);
@@ -15,4 +15,4 @@ namespace holdfast::sync::redisson {
 /// was gone; -1: the key is no read-write lock, or doesn't have that field.
 [[nodiscard]] call force(std::string_view name, engine::publishing publish, std::string_view field = {});
 
-}  // namespace holdfast::sync::redisson
+}  // namespace holdfast::recipes::redisson

@@ -1,13 +1,12 @@
-#include "sync/multi.hpp"
-
-#include <charconv>
+#include "wire/plain/multi.hpp"
 
 #include "script/names.hpp"
 #include "scripts/multi.hpp"
-#include "sync/exclusive.hpp"
-#include "sync/replies.hpp"
+#include "wire/lock_names.hpp"
+#include "wire/plain/exclusive.hpp"
+#include "wire/replies.hpp"
 
-namespace holdfast::sync {
+namespace holdfast::recipes::plain {
 namespace {
 
 using namespace engine;
@@ -15,16 +14,6 @@ using namespace engine;
 namespace multi_calls {
 
 namespace lua = scripts::multi;
-
-/// Removes the first name from the result of join_names.
-std::string_view take_name(std::string_view& joined) {
-  std::size_t size = 0;
-  auto const end = std::from_chars(joined.data(), joined.data() + joined.size(), size).ptr;
-  joined.remove_prefix(static_cast<std::size_t>(end - joined.data()) + 1);
-  auto const name = joined.substr(0, size);
-  joined.remove_prefix(size);
-  return name;
-}
 
 /// Keys of all names. The strings must outlive the making of the call.
 struct all_keys {
@@ -89,52 +78,8 @@ call renew(milliseconds ttl, std::span<owned const> leases) {
   return script();
 }
 
-std::string title(std::string_view joined) { return title_of(split_names(joined)); }
-
-std::size_t count(std::string_view joined) { return split_names(joined).size(); }
-
-std::string_view first(std::string_view joined) { return take_name(joined); }
-
 }  // namespace multi_calls
 }  // namespace
-
-constinit lock_names const several{.count = multi_calls::count,
-                                   .first = multi_calls::first,
-                                   .all = split_names,
-                                   .title = multi_calls::title};
-
-void add_leases(std::span<owned const> leases, std::vector<key>& locks, std::vector<arg>& owners) {
-  for (auto const& lease : leases) {
-    auto const list = split_names(lease.name);
-    for (auto const name : list) locks.push_back({name});
-    owners.emplace_back(lease.owner);
-    owners.emplace_back(list.size());
-  }
-}
-
-std::string join_names(std::span<std::string const> sorted) {
-  std::string joined;
-  for (auto const& name : sorted) joined.append(std::to_string(name.size())).append(":").append(name);
-  return joined;
-}
-
-std::vector<std::string_view> split_names(std::string_view joined) {
-  std::vector<std::string_view> list;
-  while (!joined.empty()) list.push_back(multi_calls::take_name(joined));
-  return list;
-}
-
-std::string title_of(std::span<std::string_view const> names) {
-  auto const quoted = [&names](std::size_t i) { return '"' + std::string{names[i]} + '"'; };
-  switch (names.size()) {
-    case 1:
-      return quoted(0);
-    case 2:
-      return quoted(0) + " and " + quoted(1);
-    default:
-      return quoted(0) + ", " + quoted(1) + " and " + std::to_string(names.size() - 2) + " more";
-  }
-}
 
 constinit engine::recipe const multi{.order = order::barging,
                                      .acquire = multi_calls::acquire,
@@ -148,4 +93,4 @@ constinit engine::recipe const multi{.order = order::barging,
                                      .read_renew = replies::read_renew,
                                      .several = &several};
 
-}  // namespace holdfast::sync
+}  // namespace holdfast::recipes::plain

@@ -6,9 +6,9 @@
 
 #include "engine/recipe.hpp"
 #include "script/names_redisson.hpp"
-#include "sync/redisson/ttl_mode.hpp"
+#include "wire/redisson/ttl_mode.hpp"
 
-namespace holdfast::sync::redisson {
+namespace holdfast::recipes::redisson {
 
 /// The channel on which a script publishes that a lock is free; empty: none.
 [[nodiscard]] inline std::string release_channel(std::string_view name,
@@ -19,4 +19,4 @@ namespace holdfast::sync::redisson {
 [[nodiscard]] call renew(engine::milliseconds ttl, std::span<engine::owned const> leases);
 [[nodiscard]] call set_ttl(engine::milliseconds ttl, std::span<engine::owned const> leases);
 
-}  // namespace holdfast::sync::redisson
+}  // namespace holdfast::recipes::redisson

@@ -1,9 +1,9 @@
-#include "sync/redisson/permit_id.hpp"
+#include "wire/redisson/permit_id.hpp"
 
 #include <charconv>
 #include <cstdint>
 
-namespace holdfast::sync::redisson {
+namespace holdfast::recipes::redisson {
 namespace {
 
 constexpr std::size_t id_bytes = 16;
@@ -60,4 +60,4 @@ std::optional<std::string> read_permit_id(std::string_view text) {
   return from_hex(text);
 }
 
-}  // namespace holdfast::sync::redisson
+}  // namespace holdfast::recipes::redisson

@@ -3,8 +3,8 @@
 
 #include "engine/recipe.hpp"
 
-namespace holdfast::sync {
+namespace holdfast::recipes::plain {
 
 extern engine::recipe const fair;
 
-}  // namespace holdfast::sync
+}  // namespace holdfast::recipes::plain

@@ -1,11 +1,11 @@
-#include "sync/multi.hpp"
+#include "wire/lock_names.hpp"
 
 #include "scripts/redisson_multi.hpp"
-#include "sync/redisson.hpp"
-#include "sync/redisson/owner_hash.hpp"
-#include "sync/replies.hpp"
+#include "wire/redisson/owner_hash.hpp"
+#include "wire/redisson/recipes.hpp"
+#include "wire/replies.hpp"
 
-namespace holdfast::sync::redisson {
+namespace holdfast::recipes::redisson {
 namespace {
 
 using namespace engine;
@@ -70,4 +70,4 @@ constexpr recipe multi{.order = order::barging,
                        .several = &several,
                        .channels = multi_calls::channels};
 
-}  // namespace holdfast::sync::redisson
+}  // namespace holdfast::recipes::redisson

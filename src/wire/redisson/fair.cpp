@@ -1,9 +1,9 @@
 #include "scripts/redisson_fair.hpp"
-#include "sync/redisson.hpp"
-#include "sync/redisson/owner_hash.hpp"
-#include "sync/replies.hpp"
+#include "wire/redisson/owner_hash.hpp"
+#include "wire/redisson/recipes.hpp"
+#include "wire/replies.hpp"
 
-namespace holdfast::sync::redisson {
+namespace holdfast::recipes::redisson {
 namespace {
 
 using namespace engine;
@@ -79,4 +79,4 @@ constinit recipe const fair{.order = order::strict,
                             .set_ttl = set_ttl,
                             .channels = fair_calls::channels};
 
-}  // namespace holdfast::sync::redisson
+}  // namespace holdfast::recipes::redisson

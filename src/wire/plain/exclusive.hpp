@@ -7,12 +7,11 @@
 #include "engine/recipe.hpp"
 #include "script/names.hpp"
 
-namespace holdfast::sync {
+namespace holdfast::recipes::plain {
 
 extern engine::recipe const exclusive;
 
-/// Shared by all exclusive locks of this wire.
-namespace plain {
+// Shared by all exclusive locks of this wire.
 
 /// Keys of one lock. The strings must outlive the making of the call.
 struct keys {
@@ -41,6 +40,4 @@ call release_unwanted(std::span<engine::owned const> leases);
 call abandon(engine::owned lease, engine::release_policy policy);
 call renew(engine::milliseconds ttl, std::span<engine::owned const> leases);
 
-}  // namespace plain
-
-}  // namespace holdfast::sync
+}  // namespace holdfast::recipes::plain

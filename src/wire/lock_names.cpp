@@ -1,0 +1,65 @@
+#include "wire/lock_names.hpp"
+
+#include <charconv>
+
+namespace holdfast::recipes {
+namespace {
+
+namespace packed {
+
+/// Removes the first name from the result of join_names.
+std::string_view take_name(std::string_view& joined) {
+  std::size_t size = 0;
+  auto const end = std::from_chars(joined.data(), joined.data() + joined.size(), size).ptr;
+  joined.remove_prefix(static_cast<std::size_t>(end - joined.data()) + 1);
+  auto const name = joined.substr(0, size);
+  joined.remove_prefix(size);
+  return name;
+}
+
+std::string title(std::string_view joined) { return title_of(split_names(joined)); }
+
+std::size_t count(std::string_view joined) { return split_names(joined).size(); }
+
+std::string_view first(std::string_view joined) { return take_name(joined); }
+
+}  // namespace packed
+}  // namespace
+
+constinit engine::lock_names const several{
+    .count = packed::count, .first = packed::first, .all = split_names, .title = packed::title};
+
+void add_leases(std::span<engine::owned const> leases, std::vector<key>& locks, std::vector<arg>& owners) {
+  for (auto const& lease : leases) {
+    auto const list = split_names(lease.name);
+    for (auto const name : list) locks.push_back({name});
+    owners.emplace_back(lease.owner);
+    owners.emplace_back(list.size());
+  }
+}
+
+std::string join_names(std::span<std::string const> sorted) {
+  std::string joined;
+  for (auto const& name : sorted) joined.append(std::to_string(name.size())).append(":").append(name);
+  return joined;
+}
+
+std::vector<std::string_view> split_names(std::string_view joined) {
+  std::vector<std::string_view> list;
+  while (!joined.empty()) list.push_back(packed::take_name(joined));
+  return list;
+}
+
+std::string title_of(std::span<std::string_view const> names) {
+  auto const quoted = [&names](std::size_t i) { return '"' + std::string{names[i]} + '"'; };
+  switch (names.size()) {
+    case 1:
+      return quoted(0);
+    case 2:
+      return quoted(0) + " and " + quoted(1);
+    default:
+      return quoted(0) + ", " + quoted(1) + " and " + std::to_string(names.size() - 2) + " more";
+  }
+}
+
+}  // namespace holdfast::recipes

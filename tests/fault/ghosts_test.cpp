@@ -111,7 +111,9 @@ TEST_F(ghosts, of_a_snapshot_are_given_back_by_those_whose_they_were) {
   for (auto i = 1; i <= 4; ++i) {
     auto& redis = clients.emplace_back(server_.url());
     waiters.emplace_back(locks.emplace_back(redis, "orders"));
-    ASSERT_TRUE(eventually([&] { return raw_.command({"ZCARD", names::queue("orders")}).integer == i; }));
+    ASSERT_TRUE(eventually([&] {
+      return raw_.command({"ZCARD", names::queue("orders")}).integer == i && is_subscribed(redis, "orders");
+    }));
   }
   raw_.command({"SAVE"});
   lease.release();

@@ -1,3 +1,5 @@
+-- @needs micros
+-- @leaves busy_reply
 -- The reply of an acquisition that found the lock busy: {pttl of the lock, callers ahead in the queue, ticket, token counter,
 -- owner, microseconds since it was taken}. `last` is the counter as GET gave it, which says when that was (-1: it can't).
 local function busy_reply(lock, holder, last, ahead, ticket)

@@ -1,3 +1,5 @@
+-- @needs micros
+-- @leaves count_on
 -- Reserves fencing tokens, as take_tokens does, for a lock that several masters vote on: they follow the newest one, here or as
 -- far as the caller has seen (`newest`), so that masters which agreed go on agreeing, and needn't be brought level. A counter
 -- that is absent starts at the server's clock in microseconds; none gets ahead of that clock while there is room, so that one

@@ -1,3 +1,4 @@
+-- @leaves misfit_of_counter, count_tokens
 -- The fencing tokens of Redisson: a counter that starts at 1, without a ttl.
 
 -- The error to reply when the key is something else; nothing when it isn't.

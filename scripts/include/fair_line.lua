@@ -1,3 +1,5 @@
+-- @needs micros, tell
+-- @leaves now_ms, drop_dead, tell_head
 -- The queue of Redisson's fair lock: a list of owners, and a sorted set that says when each counts as dead, in milliseconds
 -- since the epoch (ours: by the server's clock). Each waits on a channel of its own.
 local function now_ms() return math.floor(micros() / 1000) end

@@ -1,3 +1,5 @@
+-- @needs now_ms
+-- @leaves place_of, queue_up
 -- The place of `owner` in the queue, from 0; nothing when it isn't there.
 local function place_of(owner, queue)
   local place = redis.pcall('LPOS', queue, owner)

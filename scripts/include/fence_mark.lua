@@ -1,3 +1,4 @@
+-- @leaves newest_seen, is_older, set_mark
 -- The mark of a fenced resource: the newest fencing token that came with a write, as decimal text. Tokens are compared as
 -- text, since a Lua number has only 53 bits. newest_seen returns the mark or nothing, or why it can't be used.
 local function newest_seen(mark)

@@ -1,3 +1,5 @@
+-- @needs wake_next
+-- @leaves give_all_back
 -- Gives back those of the names that are `owner`'s, and only then tells the next waiter of each. Returns 1 when all were;
 -- else 0 or -1 as the first that wasn't was found: gone, or somebody else's.
 local function give_all_back(names, owner, starvation_us, grant_ms)

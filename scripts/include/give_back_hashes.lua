@@ -1,3 +1,5 @@
+-- @needs found_by, tell
+-- @leaves give_back
 -- Gives back those of the locks that are `owner`'s, and only then tells the waiters of each. Returns 1 when all were; else 0 or
 -- -1 as the first that wasn't was found: gone, or somebody else's; and how many were.
 local function give_back(locks, owner, channels)

@@ -1,3 +1,4 @@
+-- @leaves hold
 -- Makes a lock that is free `owner`'s.
 local function hold(lock, owner, ttl_ms)
   redis.call('HSET', lock, owner, 1)

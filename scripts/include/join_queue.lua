@@ -1,3 +1,5 @@
+-- @needs micros
+-- @leaves join_queue
 -- Puts `owner` into the queue and returns its ticket, which says since when it waits (server's clock, microseconds). One
 -- that comes back with the ticket it had keeps its place; a new one goes behind the last, but before those that have waited
 -- less than the `waited_us` it brings. Entries left by processes that died go when a release meets them, or with the whole

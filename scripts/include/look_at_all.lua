@@ -1,3 +1,4 @@
+-- @leaves look_at_all
 -- Looks at all names before anything is written: who holds each, its counter, since when `owner` is in its queue. Returns
 -- nothing; or the error to reply when a key is no lock, or a key beside it is something else: it names the lock.
 local function look_at_all(names, owner)

@@ -1,3 +1,4 @@
+-- @leaves now_us, micros
 -- The server's clock, in microseconds since the epoch: exact as a Lua number for the next two centuries. It stands still
 -- while a script runs, and is asked once.
 local now_us

@@ -1,3 +1,4 @@
+-- @leaves misfit_beside
 -- The error to reply when a key beside the lock is not of the type that it must have; nothing when it is, or is absent.
 local function misfit_beside(key, wanted, what)
   local kind = redis.call('TYPE', key).ok

@@ -1,3 +1,4 @@
+-- @leaves newest_ask
 -- The number of the newest ask with which `owner` has got this vote; 0 if that was its first ever, or it has not. What has a
 -- smaller one was overtaken: a copy that a broken connection delivers late.
 local function newest_ask(mark, owner)

@@ -1,3 +1,4 @@
+-- @leaves number_in
 -- The number under `counter`; nothing when there is no such key. When it holds something else: nothing, and the error to reply,
 -- which says what was found and, as `what`, what was expected.
 local function number_in(counter, what)

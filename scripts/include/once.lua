@@ -1,3 +1,4 @@
+-- @leaves once
 -- Runs one command and notes under `done`, for `done_ms`, that this was done: both or neither. These objects have no owners, so
 -- nothing else would tell a request that is sent again. `answered` are notes of earlier requests that no copy is left of. Returns
 -- the command's reply; or nothing, and the error to reply.

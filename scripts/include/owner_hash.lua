@@ -1,3 +1,4 @@
+-- @leaves holder_of, found_by
 -- A lock on Redisson's wire: a hash whose one field is its owner, with how often that one holds it. Ours hold it once.
 
 -- The owner; nothing when it is free. The second result: the error to reply when the key is something else.

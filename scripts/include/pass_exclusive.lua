@@ -1,3 +1,5 @@
+-- @needs lock, counter, queue, owner, next, ttl_ms, tokens, take_tokens
+-- @leaves holder, last
 -- What all that pass the exclusive lock of the plain wire on to `next` begin with: the very steps, as in take_exclusive. Needs
 -- lock, counter, queue, owner, next, ttl_ms and tokens; ends the script where `next` holds already, or `owner` doesn't. Leaves
 -- `last`, the counter as GET gave it.

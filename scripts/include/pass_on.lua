@@ -1,3 +1,5 @@
+-- @needs found_by, hold, prolong, tell
+-- @leaves pass_on
 -- Gives a lock back and, unless others heard of it, takes it for `next`. Returns how `owner` found it: 1, or also when `next`
 -- has it already (a request sent again); and what to reply when it stays free.
 local function pass_on(lock, owner, channel, own_ears, next, ttl_ms)

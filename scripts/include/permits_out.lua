@@ -1,3 +1,5 @@
+-- @needs micros, number_in, tell_number
+-- @leaves never, now_ms, look_at_permits, reclaim
 -- Permits that expire: `permits` is the sorted set of the ids of those that are out, scored by when each expires, in milliseconds
 -- of the server's clock; or by this, for those that never do.
 local never = 922337203685477

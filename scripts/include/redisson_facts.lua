@@ -1,3 +1,5 @@
+-- @needs micros, publish, scope
+-- @leaves redisson_facts
 -- What stands under a name in the form of one of Redisson's objects, as {word, value, word, value...}; empty when nothing
 -- does. Keys beside the lock's own are named here, as by Redisson's own scripts. One that can't be read counts as absent:
 -- whoever looks at plain locks needs no right to them; with `scope` "both" it is said what was refused.

@@ -1,3 +1,4 @@
+-- @needs lock, counter, queue, owner, starvation_us, grant_ms, wake_next
 -- How a release of the exclusive lock of the plain wire ends, step by step (see take_exclusive). Needs lock, counter, queue, owner,
 -- starvation_us, grant_ms and wake_next; ends the script.
 local holder = redis.pcall('GET', lock)

@@ -1,3 +1,4 @@
+-- @leaves rw_busy
 -- The reply of an acquisition that found the read-write lock busy: {pttl, -1, 0, 0, one of the owners, -1}. Nobody waits in
 -- a queue, and nothing tells since when it is held.
 local function rw_busy(lock, left)

@@ -1,3 +1,4 @@
+-- @leaves rw_look
 -- How a read-write lock stands: 'read', 'write' or nothing when it is free; and its pttl, -2 when it is free. Third, what to
 -- reply when the key is something else.
 local function rw_look(lock)

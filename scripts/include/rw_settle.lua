@@ -1,3 +1,5 @@
+-- @needs tell
+-- @leaves rw_settle
 -- After a reader has left: the lock lives as long as the longest hold of those that are still in it, and ends if there is
 -- none; a writer's time stays as it is. Each hold of each reader has a key of its own: `lives` is how their names begin.
 local function rw_settle(lock, mode, lives, channel)

@@ -1,3 +1,4 @@
+-- @leaves several
 -- What a lock over several names is made of. `keys` are all locks, then all token counters, then all queues, each in the
 -- order of the names, which is sorted.
 local function several(keys)

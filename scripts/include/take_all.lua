@@ -1,3 +1,5 @@
+-- @needs micros, take_tokens, join_queue, wake_next, busy_reply
+-- @leaves goes_short, take_all
 -- Is it in one of the phases in which a waiter keeps what it gets? See take_all.
 local function goes_short(ticket, limit)
   local age = (micros() - ticket) / math.max(tonumber(limit), 1)

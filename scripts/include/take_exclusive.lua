@@ -1,3 +1,5 @@
+-- @needs lock, counter, queue, owner, ttl_ms, mode, ticket, join_queue, busy_reply
+-- @leaves last, queued
 -- What all that take the exclusive lock of the plain wire begin with: not a function, but the very steps, since each function
 -- costs the server a fraction of a command. Needs lock, counter, queue, owner, ttl_ms, mode and ticket; ends the script where
 -- the lock is somebody else's. Leaves `last`, the counter as GET gave it.

@@ -1,3 +1,5 @@
+-- @needs holder_of, hold, prolong
+-- @leaves take
 -- Takes the lock if it is free, or `owner`'s already (a request sent again: its count stays). Returns nothing when it is taken;
 -- otherwise what to reply: {pttl, -1, 0, 0, owner, -1}, or the error of holder_of.
 local function take(lock, owner, ttl_ms)

@@ -1,3 +1,5 @@
+-- @needs micros
+-- @leaves take_tokens
 -- Reserves fencing tokens, `count` of them or as many as fit, at least one. They end at the server's clock in microseconds, so
 -- that the counter tells when the lock was last taken; and never ahead of it, since a counter that was lost starts again at
 -- that clock. Where it is ahead (a clock set back) they follow the last one by one. `last` is the counter as GET gave it. It

@@ -1,3 +1,5 @@
+-- @needs publish
+-- @leaves tell
 -- Tells those who wait on `channel`: '0' wakes one waiter of each process, '1' all of them; a channel '' tells nobody. Returns how many
 -- heard it; nothing when that can't be known: nobody was told, others than this server have listeners, or the right to publish is
 -- missing (what was done is done all the same, and they find out by themselves). `publish` is PUBLISH; or SPUBLISH, in a cluster whose

@@ -1,3 +1,5 @@
+-- @needs publish, micros, take_tokens
+-- @leaves to_inbox, wake_next
 -- Puts a message into the inbox that a waiter's client has for this lock, a channel named as the keys beside it are. Returns how
 -- many heard it, or the error when the right to publish is missing. `publish` is PUBLISH; or SPUBLISH, in a cluster: to the
 -- node that has the lock; or UNCOUNTED, in a cluster of which it isn't known, or which can't (below 7): both ways, and the

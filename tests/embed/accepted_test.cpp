@@ -27,10 +27,20 @@ TEST(embed_lua, names_a_script_after_its_family_and_verb) {
 
 TEST(embed_lua, keeps_the_text_exactly_and_expands_includes) {
   constexpr std::string_view text = scripts::family::verb::source.text;
-  EXPECT_NE(text.find("local function pop(list)\n  return list[1]\nend\n"), std::string_view::npos);
+  EXPECT_NE(text.find("local function pop(list)\n  local owner = owner\n"), std::string_view::npos);
   EXPECT_NE(text.find(R"(local text = "[[;\\\"@lock@ ${lock}" .. lock .. owner;)"), std::string_view::npos);
   EXPECT_EQ(text.find("@include"), std::string_view::npos);
   EXPECT_TRUE(text.ends_with("end\n\nreturn {text, t}\n"));
+}
+
+TEST(embed_lua, leaves_the_contracts_of_the_includes_out) {
+  constexpr std::string_view text = scripts::family::ended::source.text;
+  EXPECT_TRUE(
+      text.starts_with("local owner = ARGV[1]\nlocal ids = {unpack(ARGV, 2)}\n"
+                       "-- Not in the text that is embedded: what stands above.\nlocal now, later = 0\n"));
+  EXPECT_TRUE(
+      text.ends_with("end\nlocal id = pop(ids)\nif not id then return 0 end\nreturn id\n"
+                     "-- A comment may stand here.\n"));
 }
 
 TEST(embed_lua, gives_the_sha1_of_the_text) {

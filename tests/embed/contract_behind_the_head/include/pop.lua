@@ -1,0 +1,3 @@
+-- @leaves pop
+local function pop() return list[1] end
+-- @needs list

@@ -1,0 +1,2 @@
+-- @leaves pop
+local function pop(list) return list[1] end

@@ -1,0 +1,3 @@
+-- @needs list, size
+-- @leaves pop
+local function pop() return list[size] end

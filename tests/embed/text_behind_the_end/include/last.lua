@@ -1,0 +1,2 @@
+local first = redis.call('TIME')[1]
+return first

@@ -1,0 +1,209 @@
+/// Scripts, too, build some names of keys and channels: the same as script/names*.hpp.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <algorithm>
+#include <set>
+
+#include "resp/make_reply.hpp"
+#include "resp/parser.hpp"
+#include "script/names.hpp"
+#include "script/names_redisson.hpp"
+#include "scripts/all.hpp"
+#include "simulation/dataset.hpp"
+#include "simulation/lua_scripts.hpp"
+#include "wire/plain/exclusive.hpp"
+#include "wire/redisson/recipes.hpp"
+
+namespace holdfast::simulation {
+namespace {
+
+namespace redisson = names::redisson;
+using name_set = std::set<std::string>;
+
+constexpr std::string_view uuid_of_other = "22222222-2222-4222-8222-222222222222";
+std::string const first_owner = "11111111-1111-4111-8111-111111111111:1";
+std::string const other_owner = std::string{uuid_of_other} + ":7";
+
+/// Braces and colons decide how a name is put beside the lock's.
+rc::Gen<std::string> name_of_lock() {
+  return rc::gen::nonEmpty(rc::gen::container<std::string>(rc::gen::element('a', 'b', '{', '}', ':')));
+}
+
+/// A server that records which keys and channels scripts name.
+class recording_server {
+ public:
+  void prepare(command const& words) { data_.execute(words, now); }
+
+  /// All that the script names, its KEYS among them as far as it uses them.
+  name_set named_by(holdfast::call const& script) {
+    resp::parser parser;
+    auto const bytes = "*" + std::to_string(script.parts - 2) + "\r\n" + script.tail;
+    std::ranges::copy(bytes, parser.prepare(bytes.size()).begin());
+    parser.commit(bytes.size());
+    resp::reply parsed;
+    EXPECT_EQ(parser.next(parsed), resp::parser::outcome::reply);
+    command words;
+    for (auto const& word : parsed.elements) words.push_back(word.text);
+    auto const keys_end = words.begin() + 1 + std::stoi(words.front());
+    name_set named;
+    static lua_scripts lua;
+    auto const reply =
+        lua.run(std::string{script.source->text}, {words.begin() + 1, keys_end}, {keys_end, words.end()},
+                [&](command const& each) { return execute(each, named); });
+    EXPECT_FALSE(reply.is_error()) << script.source->name << ": " << reply.text;
+    return named;
+  }
+
+ private:
+  resp::reply execute(command const& words, name_set& named) {
+    auto const& verb = words.front();
+    if (verb == "DEL" || verb == "EXISTS") {
+      named.insert(words.begin() + 1, words.end());
+    } else if (verb == "PUBSUB") {
+      named.insert(words.begin() + 2, words.end());
+    } else if (verb != "TIME") {
+      named.insert(words[1]);
+    }
+    if (verb == "LLEN" || verb == "SPUBLISH") return resp::make_integer(1);
+    if (verb == "PUBSUB") return resp::make_array({resp::make_text(words.back()), resp::make_integer(0)});
+    return data_.execute(words, now);
+  }
+
+  static constexpr time_point now{std::chrono::hours{1}};
+  dataset data_{[](std::string const&, std::string const&) { return 1; }};
+};
+
+RC_GTEST_PROP(names_in_lua, of_a_waiter_s_inbox_are_those_of_cpp, ()) {
+  auto const name = *name_of_lock();
+  auto const queue = names::queue(name);
+  for (auto const starvation : {std::chrono::hours{0}, std::chrono::hours{24}}) {  // granted, woken
+    recording_server server;
+    server.prepare({"SET", name, first_owner});
+    server.prepare({"ZADD", queue, "1", other_owner});
+    auto named =
+        server.named_by(recipes::plain::exclusive.release({name, first_owner}, {.starvation = starvation}));
+    named.erase(names::token_counter(name));
+    RC_ASSERT(named == (name_set{name, queue, names::inbox(uuid_of_other, name)}));
+  }
+}
+
+RC_GTEST_PROP(names_in_lua, of_a_client_s_inbox_are_those_of_cpp, ()) {
+  auto const name = *name_of_lock();
+  auto const asked = names::asked(name, other_owner);
+  recording_server server;
+  server.prepare({"SET", name, other_owner});
+  auto const named = server.named_by(
+      scripts::inspect::ask{.lock = {name}, .asked = {asked}, .owner = other_owner, .mode = "ask"}());
+  RC_ASSERT(named == (name_set{name, asked, names::inbox(uuid_of_other)}));
+}
+
+RC_GTEST_PROP(names_in_lua, of_a_fair_waiter_s_channel_are_those_of_cpp, ()) {
+  auto const name = *name_of_lock();
+  auto const queue = redisson::fair_queue(name);
+  auto const timeouts = redisson::fair_timeouts(name);
+  auto const channel = redisson::lock_channel(name);
+  recording_server server;
+  server.prepare({"HSET", name, first_owner, "1"});
+  server.prepare({"RPUSH", queue, other_owner});
+  server.prepare({"ZADD", timeouts, "9000000000000", other_owner});
+  name_set const expected{name, queue, timeouts, redisson::waiter_channel(name, other_owner)};
+  RC_ASSERT(server.named_by(recipes::redisson::fair.release({name, first_owner}, {})) == expected);
+
+  server.prepare({"HSET", name, first_owner, "1"});
+  auto named = server.named_by(scripts::inspect::force_reentrant{.lock = {name},
+                                                                 .queue = {queue},
+                                                                 .timeouts = {timeouts},
+                                                                 .owner = first_owner,
+                                                                 .publish = "PUBLISH",
+                                                                 .channel = channel}());
+  RC_ASSERT(named.erase(channel) == 1);
+  RC_ASSERT(named == expected);
+}
+
+RC_GTEST_PROP(names_in_lua, of_a_reader_s_holds_are_those_of_cpp, ()) {
+  auto const name = *name_of_lock();
+  auto const channel = redisson::rw_channel(name);
+  auto const lives = redisson::suffixed(name, {});
+  name_set const expected{name, redisson::reader_timeout(name, first_owner, 1),
+                          redisson::reader_timeout(name, other_owner, 1),
+                          redisson::reader_timeout(name, other_owner, 2), channel};
+  recording_server server;
+  server.prepare({"HSET", name, "mode", "read", first_owner, "1", other_owner, "2"});
+  RC_ASSERT(server.named_by(recipes::redisson::reader.release({name, first_owner}, {})) == expected);
+
+  server.prepare({"HSET", name, "mode", "read", first_owner, "1", other_owner, "2"});
+  RC_ASSERT(server.named_by(scripts::redisson_rw::force{
+                .lock = {name}, .field = "", .lives = lives, .publish = "PUBLISH", .channel = channel}()) ==
+            expected);
+}
+
+RC_GTEST_PROP(names_in_lua, of_redisson_s_objects_are_those_of_cpp, ()) {
+  auto const name = *name_of_lock();
+  auto const queue = redisson::fair_queue(name);
+  struct object {
+    command made_by;
+    name_set names;
+  };
+  std::vector<object> const objects{
+      {{},
+       {queue, redisson::fair_timeouts(name), redisson::lock_channel(name), redisson::rw_channel(name),
+        redisson::semaphore_channel(name), redisson::latch_channel(name)}},
+      {{"HSET", name, first_owner, "1"},
+       {queue, redisson::fair_timeouts(name), redisson::lock_channel(name), redisson::token(name)}},
+      {{"HSET", name, "mode", "read", first_owner, "1", other_owner, "2"},
+       {redisson::reader_timeout(name, first_owner, 1), redisson::reader_timeout(name, other_owner, 1),
+        redisson::reader_timeout(name, other_owner, 2), redisson::rw_channel(name)}},
+      {{"SET", name, "3"},
+       {redisson::permits(name), redisson::semaphore_channel(name), redisson::latch_channel(name)}},
+  };
+  recipes::plain::keys const keys{name};
+  for (auto const& [made_by, expected] : objects) {
+    recording_server server;
+    if (!made_by.empty()) server.prepare(made_by);
+    server.prepare({"RPUSH", queue, other_owner});
+    auto named = server.named_by(scripts::inspect::state{.lock = {name},
+                                                         .counter = {keys.counter},
+                                                         .queue = {keys.queue},
+                                                         .most = 10,
+                                                         .publish = "SPUBLISH",
+                                                         .scope = "both"}());
+    for (auto const& key : {name, keys.counter, keys.queue}) named.erase(key);
+    RC_ASSERT(named == expected);
+  }
+}
+
+/// The quoted texts of a script, of which none has an escape.
+void add_quoted(std::string_view script, name_set& all) {
+  for (std::size_t i = 0; i < script.size(); ++i) {
+    if (script.substr(i, 2) == "--") {
+      i = std::min(script.find('\n', i), script.size());
+    } else if (script[i] == '\'' || script[i] == '"') {
+      auto const end = std::min(script.find(script[i], i + 1), script.size());
+      all.emplace(script.substr(i + 1, end - i - 1));
+      i = end;
+    }
+  }
+}
+
+TEST(names_in_lua, have_no_parts_but_those_tested_here) {
+  name_set parts;
+  for (auto const* const script : scripts::all) add_quoted(script->text, parts);
+  std::erase_if(parts, [](std::string const& part) {
+    return part.find_first_of(":{}") == std::string::npos && part.find("holdfast_") == std::string::npos &&
+           part.find("redisson_") == std::string::npos;
+  });
+  parts.erase(":write");  // of a field
+  parts.erase(":write$");
+  EXPECT_THAT(parts, testing::UnorderedElementsAre(
+                         ":", "{", "}", ":{",
+                         "inbox:", "holdfast_inbox:", ":rwlock_timeout:", "redisson_lock__channel",
+                         "redisson_lock_queue", "redisson_lock_timeout", "redisson_lock_token",
+                         "redisson_rwlock", "redisson_sc", "redisson_countdownlatch__channel__{"))
+      << "A script that builds another name needs a test here.";
+}
+
+}  // namespace
+}  // namespace holdfast::simulation

@@ -27,7 +27,7 @@ local answer = {kind, holder, pttl, last, waiting, micros(), first}
 local of_plain = string.sub(holder, 37, 37) == ':' or (kind == 'none' and (last > 0 or waiting > 0))
 if scope == 'both' or not of_plain then
   local function look() return redisson_facts(lock, of_plain and 'none' or kind, holder, pttl, tonumber(most)) end
-  local fine, facts = true, nil
+  local fine, facts = true
   if scope == 'plain' then
     fine, facts = pcall(look)
   else

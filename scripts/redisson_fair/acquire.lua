@@ -19,7 +19,6 @@ local channel = ARGV[7]
 -- @include owner_hash
 -- @include prolong
 -- @include hold_hash
--- @include take_hash
 -- @include misfit_beside
 -- @include tell
 -- @include fair_line

@@ -13,7 +13,6 @@ local tokens = ARGV[7]
 -- @include owner_hash
 -- @include prolong
 -- @include hold_hash
--- @include take_hash
 -- @include tell
 -- @include pass_on
 -- @include count_tokens

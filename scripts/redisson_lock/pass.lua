@@ -14,7 +14,6 @@ local handoffs = ARGV[7]
 -- @include owner_hash
 -- @include prolong
 -- @include hold_hash
--- @include take_hash
 -- @include tell
 -- @include pass_on
 local found, free = pass_on(lock, owner, channel, own_ears, next, ttl_ms)

@@ -1,6 +1,5 @@
 -- @needs lock, counter, queue, owner, starvation_us, grant_ms, wake_next
--- How a wait for the exclusive lock of the plain wire ends, step by step (see take_exclusive). Needs lock, counter, queue, owner,
--- starvation_us, grant_ms and wake_next; ends the script.
+-- How a wait for the exclusive lock of the plain wire ends, step by step (see take_exclusive).
 local queued = redis.call('ZREM', queue, owner) == 1
 local holder = redis.pcall('GET', lock)
 local mine = holder == owner

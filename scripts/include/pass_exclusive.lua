@@ -1,8 +1,7 @@
 -- @needs lock, counter, queue, owner, next, ttl_ms, tokens, take_tokens
 -- @leaves holder, last
--- What all that pass the exclusive lock of the plain wire on to `next` begin with: the very steps, as in take_exclusive. Needs
--- lock, counter, queue, owner, next, ttl_ms and tokens; ends the script where `next` holds already, or `owner` doesn't. Leaves
--- `last`, the counter as GET gave it.
+-- What all that pass the exclusive lock of the plain wire on to `next` begin with: the very steps, as in take_exclusive. Ends the
+-- script where `next` holds already, or `owner` doesn't. `last` is the counter as GET gave it.
 local holder = redis.pcall('GET', lock)
 if holder == next then
   redis.call('PEXPIRE', lock, ttl_ms)

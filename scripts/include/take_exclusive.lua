@@ -1,8 +1,7 @@
 -- @needs lock, counter, queue, owner, ttl_ms, mode, ticket, join_queue, busy_reply
 -- @leaves last, queued
 -- What all that take the exclusive lock of the plain wire begin with: not a function, but the very steps, since each function
--- costs the server a fraction of a command. Needs lock, counter, queue, owner, ttl_ms, mode and ticket; ends the script where
--- the lock is somebody else's. Leaves `last`, the counter as GET gave it.
+-- costs the server a fraction of a command. Ends the script where the lock is somebody else's. `last`: the counter as GET gave it.
 -- Before anything is written: side keys of another kind end the script here.
 local last = redis.call('GET', counter)
 local queued = redis.call('ZSCORE', queue, owner)

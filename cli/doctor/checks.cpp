@@ -194,24 +194,4 @@ finding check_keys(server_facts const& facts) {
                            keys.keys, keys.sampled, keys.counters, keys.queues, keys.clients)};
 }
 
-std::vector<finding> judge(server_facts const& facts) {
-  auto const is = [&facts](std::string_view const mode) {
-    return facts.info.value && server_mode(*facts.info.value) == mode;
-  };
-  // The other checks do not apply to a sentinel.
-  if (is("sentinel")) return {check_latency(facts), check_version(facts), check_mode(facts)};
-  static constexpr finding (*all[])(server_facts const&){
-      check_latency,      check_version,       check_mode,        check_role,
-      check_rights,       check_writes,        check_scripts,     check_messages,
-      check_eviction,     check_memory,        check_persistence, check_replicas,
-      check_idle_timeout, check_output_buffer, check_clock,       check_keys};
-  std::vector<finding> findings;
-  for (auto const check : all) {
-    findings.push_back(check(facts));
-    if (check == check_rights && !(facts.prefix.empty() && facts.lock.empty()))
-      findings.push_back(check_tenant(facts));
-  }
-  return findings;
-}
-
 }  // namespace holdfast::cli

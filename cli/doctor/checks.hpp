@@ -104,9 +104,6 @@ struct finding {
   std::vector<std::string> servers{};
 };
 
-/// All findings, at least one for each check, in the order of the checks.
-[[nodiscard]] std::vector<finding> judge(server_facts const&);
-
 /// The only finding for a server that can't be asked.
 [[nodiscard]] finding unreachable_finding(error const&);
 
@@ -125,7 +122,7 @@ struct finding {
 /// "standalone", "cluster", "sentinel"; Valkey has another name for the field. Empty without it.
 [[nodiscard]] std::string_view server_mode(info_text const&);
 
-// The checks, in four files.
+// The checks, in four files; server_checks.cpp has the list of them.
 
 [[nodiscard]] finding check_latency(server_facts const&);
 [[nodiscard]] finding check_version(server_facts const&);

@@ -3,12 +3,12 @@
 #include "common/exit_codes.hpp"
 #include "common/options.hpp"
 #include "common/standard_output.hpp"
-#include "doctor/checks.hpp"
 #include "doctor/cluster_facts.hpp"
 #include "doctor/facts.hpp"
 #include "doctor/quorum_facts.hpp"
 #include "doctor/report.hpp"
 #include "doctor/sentinel_facts.hpp"
+#include "doctor/server_checks.hpp"
 #include "probe/named_servers.hpp"
 #include "server/choice.hpp"
 

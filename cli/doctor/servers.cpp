@@ -10,61 +10,6 @@
 namespace holdfast::cli {
 namespace {
 
-struct server_check {
-  enum class matters { while_serving, on_stand_by, always };
-  finding (*run)(server_facts const&);
-  matters applies = matters::always;
-};
-
-/// Checks the link of a replica to its master.
-finding check_link(server_facts const& facts) {
-  if (!facts.info.value) return unknown("link", facts.info.refusal);
-  auto const& info = *facts.info.value;
-  if (info.text("role") == "master") {
-    return {"link", severity::warning, "it says that it is a master",
-            "it was named as a replica: a failover may be going on, or there are two masters",
-            "run the doctor again; if it stays so, REPLICAOF the right master"};
-  }
-  auto const master = fmt::format("{}:{}", info.text("master_host"), info.text("master_port"));
-  if (info.text("master_link_status") == "up") return {.check = "link", .found = "up, to " + master};
-  return {"link", severity::warning,
-          fmt::format("{}, to {}, for {} s", info.text("master_link_status"), master,
-                      info.number("master_link_down_since_seconds").value_or(0)),
-          "a failover to a replica that doesn't hear its master loses the locks taken meanwhile",
-          "look at the replica's log: network, masterauth, or a synchronization that never ends"};
-}
-
-using enum server_check::matters;
-constexpr server_check checks[]{{check_latency},
-                                {check_version},
-                                {check_mode},
-                                {check_role, while_serving},
-                                {check_link, on_stand_by},
-                                {check_rights},
-                                {check_writes, while_serving},
-                                {check_scripts, while_serving},
-                                {check_messages, while_serving},
-                                {check_eviction},
-                                {check_memory},
-                                {check_persistence},
-                                {check_replicas, while_serving},
-                                {check_idle_timeout},
-                                {check_output_buffer},
-                                {check_clock},
-                                {check_keys, while_serving}};
-
-bool concerns(server_check const& check, server_duty const duty) {
-  switch (check.applies) {
-    case while_serving:
-      return duty == server_duty::serving;
-    case on_stand_by:
-      return duty == server_duty::stand_by;
-    case always:
-      break;
-  }
-  return true;
-}
-
 auto content_of(finding const& finding) {
   return std::tie(finding.check, finding.level, finding.found, finding.why, finding.advice);
 }
@@ -73,9 +18,9 @@ auto content_of(finding const& finding) {
 
 std::vector<finding> judge_all(std::span<examined const> const servers) {
   std::vector<finding> findings;
-  for (auto const& check : checks) {
+  for (auto const& check : server_checks()) {
     for (auto const& server : servers) {
-      if (!server.facts || !concerns(check, server.duty)) continue;
+      if (!server.facts || !concerns(check, *server.facts, server.duty)) continue;
       findings.push_back(check.run(*server.facts));
       findings.back().servers = {to_string(server.name)};
     }

@@ -2,7 +2,7 @@
 /// servers share are reported once.
 #pragma once
 
-#include "doctor/checks.hpp"
+#include "doctor/server_checks.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -15,13 +15,6 @@
 #include <vector>
 
 namespace holdfast::cli {
-
-/// The role of a server in its deployment.
-enum class server_duty : std::uint8_t {
-  serving,   ///< it grants locks
-  stand_by,  ///< a replica: it serves after the loss of its master
-  spare,     ///< a cluster's master without slots
-};
 
 /// A server, and the result of asking it.
 struct examined {

@@ -10,6 +10,7 @@
 namespace {
 
 using namespace holdfast::test;
+using testing::AllOf;
 using testing::HasSubstr;
 using testing::SizeIs;
 
@@ -40,6 +41,19 @@ TEST(doctor_of_deployments, finds_sentinels_that_the_url_does_not_have_and_those
   EXPECT_EQ(result.code, 0);
   EXPECT_EQ(result.severity("sentinels"), "warning");
   EXPECT_TRUE(eventually([&] { return doctor(url).severity("quorum") == "warning"; }));
+}
+
+TEST(doctor_of_deployments, gives_the_rule_for_a_prefix_with_what_the_deployment_needs) {
+  auto const rule_on = [](std::string const& url) {
+    auto const finding = doctor_on("tenant", url, {"--prefix", "jobs:"}).finding("tenant");
+    return finding.value("found", std::string{"no finding"});
+  };
+  sentinel_servers const sentinels{{.replicas = 0, .sentinels = 1}};
+  EXPECT_THAT(rule_on(sentinels.url()), AllOf(HasSubstr("~jobs:*"), HasSubstr(" +role")));
+  cluster_servers const cluster;
+  EXPECT_THAT(rule_on(cluster.url()), AllOf(HasSubstr("~jobs:*"), HasSubstr("+cluster|slots")));
+  independent_servers const masters{3};
+  EXPECT_THAT(rule_on(masters.url()), AllOf(HasSubstr("~jobs:*"), HasSubstr(" +info")));
 }
 
 TEST(doctor_of_deployments, lists_the_names_that_sentinels_know) {

@@ -32,7 +32,7 @@ void core::start(waiter& caller) noexcept {
     queue(caller);
   } catch (std::bad_alloc const&) {
     if (caller.done) return;
-    caller.failure = no_memory_;
+    caller.failure = client_.no_memory;
     leave(caller);
   }
 }
@@ -65,7 +65,8 @@ void core::queue(waiter& caller) {
     }
     // The request under way may be that of a caller that waits through outages.
     if (caller.once && !caller.done)
-      loop_.arm(caller.time_up, caller.since + options_.connect_timeout + options_.reply_timeout);
+      loop_.arm(caller.time_up,
+                caller.since + client_.options.connect_timeout + client_.options.reply_timeout);
   }
 }
 
@@ -113,7 +114,8 @@ void core::time_up(waiter& caller) noexcept {
       // The request waits through outages, as the server has replied before, or for other callers; this
       // caller doesn't.
       if (contender->endless)
-        loop_.arm(caller.time_up, boot_clock::now() + options_.reply_timeout + options_.connect_timeout);
+        loop_.arm(caller.time_up,
+                  boot_clock::now() + client_.options.reply_timeout + client_.options.connect_timeout);
       return;
     }
   }
@@ -191,7 +193,7 @@ void core::on_granted(lock_queue& queue, granted const& grant, time_point sent_a
   if (now >= deadline && ++contender.late >= too_late) {
     contender.joined = true;
     fail_all(queue, std::make_shared<error const>(
-                        errc::unreachable, url() + ": the server's answers for " + queue.title() +
+                        errc::unreachable, client_.url + ": the server's answers for " + queue.title() +
                                                " take longer than its ttl (" + std::to_string(ttl.count()) +
                                                " ms): use a longer one"));
     return;

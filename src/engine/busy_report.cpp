@@ -31,7 +31,7 @@ void core::note_busy(waiter const& caller) noexcept try {
   busy_info info{.ahead = ahead};
   if (queue.holder != nullptr) {
     auto const now = boot_clock::now();
-    info.holder.owner = owner_id(queue.holder->number());
+    info.holder.owner = client_.owner_id(queue.holder->number());
     info.held_for = rounded(now - queue.since);
     info.ttl_left = std::chrono::duration_cast<milliseconds>(queue.holder->deadline() - now);
   } else if (queue.contender && queue.contender->last.heard_at != time_point{}) {
@@ -72,8 +72,8 @@ std::optional<busy_info> core::last_busy(lock_queue& queue) {
   auto& holder = result->holder;
   auto const uuid = uuid_of(holder.owner);
   if (uuid.empty()) return result;
-  if (uuid == uuid_) {
-    auto self = describe_self(options_.label);
+  if (uuid == client_.uuid) {
+    auto self = describe_self(client_.options.label);
     self.owner = std::move(holder.owner);
     holder = std::move(self);
     return result;

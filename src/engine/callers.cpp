@@ -55,14 +55,15 @@ struct called_waiter final : waiter {
 
 }  // namespace
 
-/// The caller has given up. It gets errc::cancelled, or no_memory_ if that error can't be made.
+/// The caller has given up. It gets errc::cancelled, or the error for want of memory if that one can't be
+/// made.
 void core::cancel(waiter& caller) noexcept {
   reactor::lock inner{loop_.mutex()};
   if (caller.done) return;
   try {
     caller.failure = std::make_shared<error const>(errc::cancelled, cancelled(*caller.queue));
   } catch (std::bad_alloc const&) {
-    caller.failure = no_memory_;
+    caller.failure = client_.no_memory;
   }
   leave(caller);
   loop_.leave(inner);
@@ -73,7 +74,7 @@ void core::prepare() {
   try {
     loop_.start_keeper();
   } catch (std::system_error const& failure) {
-    throw error{failure.code(), url() + ": the thread of the client can't be started (" +
+    throw error{failure.code(), client_.url + ": the thread of the client can't be started (" +
                                     failure.code().message() + "), so nothing was sent; " +
                                     advice_about_threads};
   }
@@ -207,7 +208,7 @@ net::response core::ask_server(call const& script, scripting::send_options send)
 
 resp::reply core::ask_server(call const& script, std::string_view about) {
   auto reply = ask_server(script).reply;
-  if (reply.is_error()) throw error{*explain(reply, about, url())};
+  if (reply.is_error()) throw error{*explain(reply, about, client_.url)};
   return reply;
 }
 
@@ -231,7 +232,7 @@ std::vector<std::string> core::masters() {
   if (!all.empty()) return all;
   connect();  // the response has named the masters
   all = known();
-  if (all.empty()) throw error{errc::unreachable, url() + ": no master is known; is it a cluster?"};
+  if (all.empty()) throw error{errc::unreachable, client_.url + ": no master is known; is it a cluster?"};
   return all;
 }
 

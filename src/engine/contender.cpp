@@ -20,7 +20,7 @@ constexpr std::chrono::milliseconds expiry_slack{2};
 }  // namespace
 
 wake core::wake_of(lock_options const& options) const noexcept {
-  return options.wake == wake::automatic ? options_.wake : options.wake;
+  return options.wake == wake::automatic ? client_.options.wake : options.wake;
 }
 
 /// How callers of this lock are woken, as the first of them wants it.
@@ -50,10 +50,10 @@ broadcast& core::subscriptions_of(lock_queue const& queue) noexcept {
 /// The channels of a contender with that owner id.
 std::vector<std::string> core::channels_of(lock_queue const& queue, std::string_view owner) const {
   if (queue.protocol().channels != nullptr) return queue.protocol().channels(queue.name(), owner);
-  if (queue.protocol().several == nullptr) return {names::inbox(uuid_, queue.name())};
+  if (queue.protocol().several == nullptr) return {names::inbox(client_.uuid, queue.name())};
   std::vector<std::string> all;
   for (auto const name : queue.protocol().several->all(queue.name()))
-    all.push_back(names::inbox(uuid_, name));
+    all.push_back(names::inbox(client_.uuid, name));
   return all;
 }
 
@@ -75,9 +75,9 @@ contender& core::open_contender(lock_queue& queue) {
     ++stats_.rechecks;
     send_acquire(queue);
   };
-  auto opened = std::make_unique<contender>(
-      number, owner_id(number), std::move(try_again),
-      backoff{std::min(options.poll_floor, options_.recheck), std::min(options.poll_cap, options_.recheck)});
+  auto opened = std::make_unique<contender>(number, client_.owner_id(number), std::move(try_again),
+                                            backoff{std::min(options.poll_floor, client_.options.recheck),
+                                                    std::min(options.poll_cap, client_.options.recheck)});
   if (auto& subscriptions = subscriptions_of(queue); !subscriptions.idle() && by_message(queue))
     opened->listening = subscriptions.join(number, channels_of(queue, opened->owner));
   try {
@@ -113,8 +113,8 @@ void core::ask_again_soon(lock_queue& queue, std::uint64_t number) noexcept {
     mend_soon();  // another contender may have to be begun
   } else if (queue.contender->current != contender::state::asking) {
     queue.contender->current = contender::state::waiting;
-    queue.contender->trouble = no_memory_;
-    finish_tries(queue, no_memory_);
+    queue.contender->trouble = client_.no_memory;
+    finish_tries(queue, client_.no_memory);
     if (queue.waiters.empty()) {
       withdraw(queue);
     } else {
@@ -267,7 +267,7 @@ void core::on_trouble(lock_queue& queue, net::response const& response) {
     return;
   }
   contender.joined = contender.answered && contender.joined;
-  auto const reason = explain(response.reply, queue, url());
+  auto const reason = explain(response.reply, queue, client_.url);
   if (!passes(response.reply)) {
     fail_all(queue, reason);
     return;
@@ -296,7 +296,7 @@ void core::sleep(lock_queue& queue, busy const& busy_reply) {
   auto& contender = *queue.contender;
   contender.current = contender::state::waiting;
   auto const now = boot_clock::now();
-  std::chrono::nanoseconds pause = options_.recheck;
+  std::chrono::nanoseconds pause = client_.options.recheck;
   if (by_message(queue)) {
     if (!contender.listening) {
       contender.listening =

@@ -35,32 +35,25 @@ std::string explain_late_copies(std::string const& reason) {
 }  // namespace
 
 core::core(net::deployment_url url, client_options options, deployment_maker const& make_deployment)
-    : uuid_{make_uuid()},
-      options_{std::move(options)},
-      url_{std::move(url)},
-      no_memory_{std::make_shared<error const>(std::errc::not_enough_memory,
-                                               url_.server.display +
-                                                   ": there is not enough memory; what was under way "
-                                                   "is taken back, so try again")},
-      shut_down_{std::make_shared<error const>(errc::closed,
-                                               url_.server.display + ": the client has been shut down")},
+    : url_{std::move(url)},
+      client_{make_client_constants(std::move(options), url_.server.display)},
       unended_{[this](std::string const& reason) {
-        log(log_level::warning, [&reason] { return explain_late_copies(reason); });
+        log_(log_level::warning, [&reason] { return explain_late_copies(reason); });
       }},
-      settings_{make_settings(url_.server, options_, unended_)},
+      settings_{make_settings(url_.server, client_.options, unended_)},
       generation_{fork_generation()},
       backend_{make_backend(make_deployment)},
       renewer_{loop_, *backend_, stats_,
                [this](lease_state& lease, loss_cause cause) { lose(lease, cause); }},
       inbox_{
           *backend_,
-          uuid_,
+          client_.uuid,
           {.asked = [this](std::uint64_t number) { on_hint(number); },
            .refused =
                [this](std::string const& text) {
-                 log(log_level::info, [&] {
-                   return this->url() + ": the server refuses the channel " + names::inbox(uuid_) + " (" +
-                          text +
+                 log_(log_level::info, [&] {
+                   return client_.url + ": the server refuses the channel " + names::inbox(client_.uuid) +
+                          " (" + text +
                           "), so a release by force takes locks without asking; grant &holdfast_inbox:* to "
                           "be asked first";
                  });
@@ -84,18 +77,19 @@ core::core(net::deployment_url url, client_options options, deployment_maker con
                                        std::string const& text) { on_turns_refused(channel, text); }}},
       presence_{loop_,
                 *backend_,
-                {.uuid = uuid_, .label = options_.label},
+                {.uuid = client_.uuid, .label = client_.options.label},
                 [this] { return stats_.held_now != 0 || stats_.waiting_now != 0; },
                 [this] {
-                  if (options_.wake != wake::poll) inbox_.open();
+                  if (client_.options.wake != wake::poll) inbox_.open();
                 }},
       random_{static_cast<std::minstd_rand::result_type>(random_seed())} {
   hints_.bell.set([this] { look_at_hints(); });
   owed_.reserve(most_owed);
   loop_.on_out_of_memory([this] { on_torn(); });
   loop_.on_exception([this](std::string const& text) {
-    if (options_.log)
-      options_.log(log_level::error, this->url() + ": a callback must not throw, but one did: " + text);
+    if (client_.options.log)
+      client_.options.log(log_level::error,
+                          client_.url + ": a callback must not throw, but one did: " + text);
   });
 }
 
@@ -110,21 +104,22 @@ std::unique_ptr<lock_backend> core::make_backend(deployment_maker const& make_de
             repeat_releases();
           },
       .warning =
-          [this](std::string const& message) { log(log_level::warning, [&message] { return message; }); }};
+          [this](std::string const& message) { log_(log_level::warning, [&message] { return message; }); }};
   if (is_quorum()) {
-    return std::make_unique<quorum>(loop_, url_.hosts, settings_, stats_, std::move(handlers), no_memory_);
+    return std::make_unique<quorum>(loop_, url_.hosts, settings_, stats_, std::move(handlers),
+                                    client_.no_memory);
   }
   return std::make_unique<single_backend>(
-      make_deployment(loop_, url_, settings_, stats_, std::move(handlers)), no_memory_);
+      make_deployment(loop_, url_, settings_, stats_, std::move(handlers)), client_.no_memory);
 }
 
 void core::check_kind(votes needed) const {
   if ((needed == votes::majority) == is_quorum()) return;
   throw error{std::errc::invalid_argument,
-              is_quorum() ? url() +
+              is_quorum() ? client_.url +
                                 ": several servers that vote have quorum_mutex alone; for anything else "
                                 "give the URL of one server, of its sentinels, or of a cluster"
-                          : url() +
+                          : client_.url +
                                 ": a quorum_mutex needs several servers that know nothing of each other; "
                                 "write redis+quorum://h1,h2,h3, or use a mutex"};
 }
@@ -134,15 +129,15 @@ bool core::forked() const noexcept { return generation_ != fork_generation(); }
 void core::check_usable() const {
   if (forked()) {
     throw error{errc::forked,
-                url() + ": this client belongs to the parent process; make a new one after fork()"};
+                client_.url + ": this client belongs to the parent process; make a new one after fork()"};
   }
-  if (closing_) throw error{errc::closed, url() + ": the client has been shut down"};
+  if (closing_) throw error{errc::closed, client_.url + ": the client has been shut down"};
 }
 
 void core::connect() {
   constexpr std::string_view ping[]{"PING"};
   auto const pong = ask_server(ping);
-  if (pong.is_error() && !pong.is_error("NOPERM")) throw error{errc::refused, url() + ": " + pong.text};
+  if (pong.is_error() && !pong.is_error("NOPERM")) throw error{errc::refused, client_.url + ": " + pong.text};
 }
 
 client_stats core::stats() {
@@ -320,8 +315,8 @@ void core::await_given_back(time_point begun) noexcept {
   unreleased_logged_ = true;
   auto const unsent = std::ranges::count(owed_, owed::kind::release, &owed::type);
   if (auto const remaining = releasing_ + static_cast<std::size_t>(unsent); remaining > 0) {
-    log(log_level::warning, [this, remaining] {
-      return url() + ": the server hasn't confirmed in time that " + std::to_string(remaining) +
+    log_(log_level::warning, [this, remaining] {
+      return client_.url + ": the server hasn't confirmed in time that " + std::to_string(remaining) +
              " locks are given back; each is free at the end of its ttl at the latest";
     });
   }
@@ -332,13 +327,13 @@ bool core::shut() noexcept {
   {
     reactor::lock const hold{loop_.mutex()};
     closing_ = true;
-    for_each_queue([this](lock_queue& queue) { fail_all(queue, shut_down_); });
+    for_each_queue([this](lock_queue& queue) { fail_all(queue, client_.shut_down); });
   }
   give_all_back();
   await_given_back(boot_clock::now());
   reactor::lock hold{loop_.mutex()};
   auto const alone = loop_.stop(hold, exiting_ != std::thread::id{});
-  backend_->shut(shut_down_);
+  backend_->shut(client_.shut_down);
   // Releases that were to be sent again: a caller may wait for their outcome, which is known now.
   while (!delayed_.empty()) {
     auto now = std::move(delayed_.front().call);

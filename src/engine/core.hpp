@@ -17,6 +17,8 @@
 
 #include "base/hash_slot.hpp"
 #include "engine/batches.hpp"
+#include "engine/client_constants.hpp"
+#include "engine/deferred_log.hpp"
 #include "engine/departed.hpp"
 #include "engine/lease_state.hpp"
 #include "engine/lock_backend.hpp"
@@ -138,7 +140,7 @@ class core : public std::enable_shared_from_this<core> {
   void warn(MakeMessage make_message) noexcept {
     if (forked()) return;
     reactor::lock hold{loop_.mutex()};
-    if (!closing_) log(log_level::warning, make_message);
+    if (!closing_) log_(log_level::warning, make_message);
     loop_.leave(hold);
   }
 
@@ -151,14 +153,13 @@ class core : public std::enable_shared_from_this<core> {
 
   /// This process is a forked child, and the client a copy of the parent's.
   [[nodiscard]] bool forked() const noexcept;
-  [[nodiscard]] std::string owner_id(std::uint64_t number) const {
-    return uuid_ + ':' + std::to_string(number);
-  }
-  [[nodiscard]] std::string const& uuid() const noexcept { return uuid_; }
-  [[nodiscard]] std::string const& url() const noexcept { return settings_.server.display; }
+  [[nodiscard]] std::string owner_id(std::uint64_t number) const { return client_.owner_id(number); }
+  [[nodiscard]] std::string const& uuid() const noexcept { return client_.uuid; }
+  [[nodiscard]] std::string const& url() const noexcept { return client_.url; }
   /// The wire format of locks whose options name none: plain or redisson.
   [[nodiscard]] holdfast::wire wire() const noexcept {
-    auto const chosen = options_.wire != holdfast::wire::automatic ? options_.wire : settings_.server.wire;
+    auto const chosen =
+        client_.options.wire != holdfast::wire::automatic ? client_.options.wire : settings_.server.wire;
     return chosen == holdfast::wire::redisson ? chosen : holdfast::wire::plain;
   }
 
@@ -352,17 +353,6 @@ class core : public std::enable_shared_from_this<core> {
   void drain(reactor::lock& hold, time_point until) noexcept;
   void wait_behind_all(reactor::lock& hold, time_point until);
   void nap(reactor::lock& hold) noexcept;
-  /// For the hook, if there is one: `make_message` returns the message. Skipped without memory for it.
-  template <class MakeMessage>
-  void log(log_level level, MakeMessage make_message) noexcept {
-    if (!options_.log) return;
-    try {
-      loop_.defer(
-          [hook = options_.log, level, message = std::string{make_message()}] { hook(level, message); });
-    } catch (std::bad_alloc const&) {
-      return;
-    }
-  }
   /// `f` may drop its queue.
   template <class F>
   void for_each_queue(F f) noexcept {
@@ -392,17 +382,15 @@ class core : public std::enable_shared_from_this<core> {
   };
 
   // Constant after construction.
-  std::string const uuid_;
-  client_options const options_;
   net::deployment_url const url_;
-  std::shared_ptr<error const> const no_memory_;
-  std::shared_ptr<error const> const shut_down_;
+  client_constants const client_;
   net::loose_ends unended_;  ///< under the loop's lock
   net::settings const settings_;
   int const generation_;
 
   // Under the loop's lock.
   reactor::loop loop_;
+  deferred_log log_{loop_, client_.options.log};
   client_stats stats_;
   std::unique_ptr<lock_backend> const backend_;
   std::unordered_set<lock_queue, queue_hash, queue_equal> queues_;

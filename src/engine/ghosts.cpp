@@ -78,7 +78,7 @@ bool core::is_over(std::uint64_t number, std::span<std::string_view const> names
 /// grant of two seconds, would be lost.
 void core::answer_for(std::uint64_t number, std::string_view name) {
   if (name.empty() || !is_over(number, {&name, 1})) return;
-  auto const owner = owner_id(number);
+  auto const owner = client_.owner_id(number);
   auto const mode = publish_method();
   backend_->run(is_quorum() ? leave_queue<scripts::quorum::abandon>(name, owner, mode)
                             : leave_queue<scripts::exclusive::abandon>(name, owner, mode),
@@ -88,7 +88,7 @@ void core::answer_for(std::uint64_t number, std::string_view name) {
 /// If the holder is a past acquisition of this client, gives it back (again), and sends the contender's
 /// request once more. Owner ids are never reused, so this harms no other owner.
 bool core::clear_ghost(lock_queue& queue, std::string_view holder) {
-  auto const number = number_under(uuid_, holder);
+  auto const number = number_under(client_.uuid, holder);
   auto& contender = *queue.contender;
   if (number == 0 || contender.ghosts == most_ghosts || queue.waiters.empty()) return false;
   if (number == queue.releasing) return false;  // the busy reply may be older; in strict order it is
@@ -125,7 +125,7 @@ void core::repeat_releases() noexcept {
     std::shared_ptr<departed::given_back> record;
     try {
       record = std::make_shared<departed::given_back>(std::move(entry));
-      auto const owner = owner_id(record->number);
+      auto const owner = client_.owner_id(record->number);
       backend_->release(*record->protocol, {.name = record->name, .owner = owner}, record->policy,
                         [this, record](net::response&& response) {
                           // For the next time: perhaps this server has lost nothing.

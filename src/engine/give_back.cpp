@@ -60,7 +60,7 @@ void core::send_release(giving_back const& item, release_handler done) noexcept 
 void core::send_release(std::shared_ptr<release_under_way> const& pending) {
   auto const& item = pending->item;
   auto& queue = *item.queue;
-  auto const owner = owner_id(item.number);
+  auto const owner = client_.owner_id(item.number);
   ++releasing_;
   queue.releasing = item.number;
   try {
@@ -91,7 +91,7 @@ void core::on_released(std::shared_ptr<release_under_way> const& pending,
   auto const now = boot_clock::now();
   if (response.failure || now >= item.deadline) {
     if (!unreleased_logged_) {
-      log(log_level::warning, [&] {
+      log_(log_level::warning, [&] {
         return "release of " + queue.title() +
                " is not confirmed: " + (response.failure ? response.failure->what() : response.reply.text) +
                "; the lock is free at the end of its ttl at the latest";
@@ -105,7 +105,8 @@ void core::on_released(std::shared_ptr<release_under_way> const& pending,
   auto pause = release_pause;
   if (!passes(response.reply)) {
     pause = refused_release_pause;
-    log(log_level::warning, [&] { return std::string{explain(response.reply, queue, url())->what()}; });
+    log_(log_level::warning,
+         [&] { return std::string{explain(response.reply, queue, client_.url)->what()}; });
     pending->report(release_result::unknown);
   }
   try {
@@ -143,7 +144,7 @@ void core::send_releases(std::shared_ptr<batches::leases> const& leases) {
   list.reserve(leases->size());
   auto give_up = time_point::min();
   for (auto const& lease : *leases) {
-    owners.push_back(owner_id(lease->number()));
+    owners.push_back(client_.owner_id(lease->number()));
     list.push_back({.name = lease->queue().name(), .owner = owners.back()});
     give_up = std::max(give_up, lease->deadline());
   }
@@ -197,7 +198,7 @@ void core::abandon(lock_queue& queue, std::uint64_t number, release_policy polic
   if (queue.protocol().abandon == nullptr) return;
   auto const until = boot_clock::now() + traces_last;
   try {
-    auto const owner = owner_id(number);
+    auto const owner = client_.owner_id(number);
     backend_->abandon(queue.protocol(), {.name = queue.name(), .owner = owner}, policy,
                       {.while_down = net::retry_policy::endless, .give_up = until});
   } catch (std::bad_alloc const&) {

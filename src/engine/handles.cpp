@@ -51,7 +51,7 @@ release_result core::wait_for_end(reactor::lock& hold, std::shared_ptr<ending> c
     return begun ? begun->result : release_result::unknown;
   }
   // A missing reply is noticed after one time-out, and the request repeated within the other.
-  loop_.arm(begun->bell, boot_clock::now() + options_.reply_timeout + options_.connect_timeout);
+  loop_.arm(begun->bell, boot_clock::now() + client_.options.reply_timeout + client_.options.connect_timeout);
   loop_.wait(hold, begun->thread);
   hold.lock();
   begun->bell.disarm();
@@ -168,15 +168,16 @@ void core::renew(lease_state& lease) {
   reactor::timer bell{[this, finish_with] { finish_with(backend_->down_because()); }};
   if (lease.status() == lease_state::state::held) {
     loop_.arm(bell, lease.deadline());
-    renewer_.renew_now(lease, [this, finish_with,
-                               queue = lock_queue_ptr{&lease.queue()}](net::response const& response) {
-      try {
-        finish_with(response.failure || !response.reply.is_error() ? response.failure
-                                                                   : explain(response.reply, *queue, url()));
-      } catch (std::bad_alloc const&) {
-        finish_with(no_memory_);
-      }
-    });
+    renewer_.renew_now(
+        lease, [this, finish_with, queue = lock_queue_ptr{&lease.queue()}](net::response const& response) {
+          try {
+            finish_with(response.failure || !response.reply.is_error()
+                            ? response.failure
+                            : explain(response.reply, *queue, client_.url));
+          } catch (std::bad_alloc const&) {
+            finish_with(client_.no_memory);
+          }
+        });
     loop_.wait(hold, pending->thread);
     hold.lock();
     bell.disarm();
@@ -227,7 +228,7 @@ lease_state_ptr core::become(lease_state_ptr lease, lock_queue_ptr const& to, ca
   } catch (std::bad_alloc const&) {
     release(*old, {});  // the caller no longer has it
     next.reset();
-    fail_with(no_memory_);
+    fail_with(client_.no_memory);
   }
   loop_.wait(hold, thread);
   hold.lock();
@@ -251,9 +252,9 @@ lease_state_ptr core::become(lease_state_ptr lease, lock_queue_ptr const& to, ca
       loop_.leave(hold);
       return next;
     }
-    if (!understood && !response->failure) reason = explain(response->reply, *from, url());
+    if (!understood && !response->failure) reason = explain(response->reply, *from, client_.url);
   } catch (std::bad_alloc const&) {
-    reason = no_memory_;
+    reason = client_.no_memory;
   }
   if (still_held && state != ownership::mine) {
     lose(*old, state == ownership::gone ? loss_cause::key_gone : loss_cause::taken_over);
@@ -265,7 +266,7 @@ lease_state_ptr core::become(lease_state_ptr lease, lock_queue_ptr const& to, ca
     try {
       reason = std::make_shared<error const>(lost_error(old->cause()));
     } catch (std::bad_alloc const&) {
-      reason = no_memory_;
+      reason = client_.no_memory;
     }
   }
   next.reset();

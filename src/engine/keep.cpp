@@ -97,7 +97,7 @@ void core::send_last_ttl(lock_queue& queue, std::uint64_t number, time_point unt
                          lock_backend::handler done) {
   auto const remaining =
       std::max(std::chrono::ceil<milliseconds>(until - boot_clock::now()), milliseconds{1});
-  auto const owner = owner_id(number);
+  auto const owner = client_.owner_id(number);
   backend_->set_ttl(queue.protocol(), remaining, {.name = queue.name(), .owner = owner}, std::move(done),
                     {.while_down = net::retry_policy::endless, .give_up = give_up});
 }
@@ -115,7 +115,7 @@ void core::owe_last_ttl(lock_queue& queue, std::uint64_t number, time_point unti
 void core::on_last_ttl(leaving& pending, net::response const& response) noexcept {
   auto const& queue = pending.lease->queue();
   if (response.failure || !response.reply.is_array()) {
-    log(log_level::warning, [&] {
+    log_(log_level::warning, [&] {
       return "the last ttl of " + queue.title() +
              " is not confirmed: " + (response.failure ? response.failure->what() : response.reply.text) +
              "; it keeps the one it has";

@@ -14,9 +14,9 @@ void core::mend_soon() noexcept {
 /// server forgets the acquisition at the end of its ttl, or when it comes to the head of the queue.
 void core::owe(owed const& work) noexcept {
   if (owed_.size() == owed_.capacity()) {
-    log(log_level::warning, [&] {
-      return url() + ": there is no memory to give back, or to keep, what is left of " + work.queue->title() +
-             "; it is free at the end of the ttl that it has";
+    log_(log_level::warning, [&] {
+      return client_.url + ": there is no memory to give back, or to keep, what is left of " +
+             work.queue->title() + "; it is free at the end of the ttl that it has";
     });
     return;
   }

@@ -19,7 +19,7 @@ void core::on_turn(std::string const& channel, std::string_view message) {
   if (!turn) return;
   auto const known = contenders_.find(turn->number);
   if (known == contenders_.end()) {
-    if (channel == names::inbox(uuid_, turn->name)) answer_for(turn->number, turn->name);
+    if (channel == names::inbox(client_.uuid, turn->name)) answer_for(turn->number, turn->name);
     return;
   }
   auto const& queue = *known->second;
@@ -82,7 +82,7 @@ void core::ask_all_again() noexcept {
 /// The data of the server that answers from now on may be older than what was acknowledged. So lost leases
 /// are found at once, and no contender waits for a message of the former server.
 void core::on_moved(std::string const& server) {
-  log(log_level::info, [&] { return url() + ": served by " + server + " from now on"; });
+  log_(log_level::info, [&] { return client_.url + ": served by " + server + " from now on"; });
   renewer_.ask_about_all();
   repeat_releases();
   ask_all_again();
@@ -97,7 +97,7 @@ void core::on_open(std::uint64_t number) {
 }
 
 void core::on_turns_refused(std::string const& channel, std::string const& text) {
-  auto const of_all = channel.substr(0, channel.size() - uuid_.size()) + "*";
+  auto const of_all = channel.substr(0, channel.size() - client_.uuid.size()) + "*";
   fall_back_to_polling(no_inbox_, "the inbox channel " + of_all, "&" + of_all, text);
 }
 
@@ -109,13 +109,13 @@ void core::on_channel_refused(std::string const& channel, std::string const& tex
 void core::fall_back_to_polling(std::shared_ptr<error const>& refusal, std::string const& channel,
                                 std::string const& pattern, std::string const& text) {
   auto const rights = pattern + (backend_->sharded() ? " and +ssubscribe +subscribe" : " and +subscribe");
-  refusal = std::make_shared<error const>(errc::unauthorized, url() + ": the server refuses " + channel +
-                                                                  ": " + text + "; grant " + rights +
-                                                                  ", or use wake::automatic");
-  if (options_.wake != wake::inbox) {
-    log(log_level::warning, [&] {
-      return url() + ": the server refuses " + channel + " (" + text + "), so waiting is by polling; grant " +
-             rights + " to be woken instead";
+  refusal = std::make_shared<error const>(errc::unauthorized, client_.url + ": the server refuses " +
+                                                                  channel + ": " + text + "; grant " +
+                                                                  rights + ", or use wake::automatic");
+  if (client_.options.wake != wake::inbox) {
+    log_(log_level::warning, [&] {
+      return client_.url + ": the server refuses " + channel + " (" + text +
+             "), so waiting is by polling; grant " + rights + " to be woken instead";
     });
   }
   ask_all_again();

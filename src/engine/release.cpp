@@ -20,7 +20,7 @@ constexpr int signs_of_life = 10;
 
 release_policy core::policy_of(lock_options const& options) const noexcept {
   return {.starvation = options.starvation_limit,
-          .credit = signs_of_life * options_.recheck,
+          .credit = signs_of_life * client_.options.recheck,
           .quiet = wake_of(options) == wake::poll,
           .publish = publish_method()};
 }
@@ -180,7 +180,7 @@ void core::pass(lock_queue& queue, lease_state const& from, release_handler done
     contender.answered = true;
     pending = std::make_shared<passing>(before, number, std::move(done));
     auto const next = next_request(queue);
-    auto const owner = owner_id(from.number());
+    auto const owner = client_.owner_id(from.number());
     backend_->run(queue.protocol().pass({.name = queue.name(), .owner = owner}, before.policy, next),
                   [this, pending](net::response&& response) { on_passed(*pending, response); },
                   {.while_down = net::retry_policy::endless});
@@ -257,7 +257,7 @@ void core::lose_alone(lease_state& lease, loss_cause cause) noexcept {
       outlast_response(lease.number(), time_point::max());
     }
   }
-  log(log_level::warning, [&] {
+  log_(log_level::warning, [&] {
     auto message = "lease of " + lease.queue().title() + " lost: " + std::string{to_string(cause)};
     if (auto const down = backend_->down_because(); cause == loss_cause::unreachable && down) {
       message += std::string{": "} + down->what();

@@ -52,7 +52,7 @@ void core::look_at_hints() {
 }
 
 void core::look_whether_asked(lock_queue& queue, std::uint64_t number) {
-  auto const owner = owner_id(number);
+  auto const owner = client_.owner_id(number);
   auto const several = queue.protocol().several;
   std::vector<std::string> arguments{"EXISTS"};
   if (several == nullptr) {

@@ -85,12 +85,12 @@ struct core::acknowledgement {
 
 void core::ask_acknowledged(lock_queue& queue, acquire_request const& request, net::retry_policy while_down) {
   auto const& options = queue.waiters.front().options->options;
-  auto const pending =
-      std::make_shared<acknowledgement>(acknowledgement{.queue = lock_queue_ptr{&queue},
-                                                        .number = queue.contender->number,
-                                                        .wanted = options,
-                                                        .timeout = time_to_acknowledge(options, options_),
-                                                        .while_down = while_down});
+  auto const pending = std::make_shared<acknowledgement>(
+      acknowledgement{.queue = lock_queue_ptr{&queue},
+                      .number = queue.contender->number,
+                      .wanted = options,
+                      .timeout = time_to_acknowledge(options, client_.options),
+                      .while_down = while_down});
   auto script = scripting::to_run(
       queue.protocol().acquire(queue.name(), request),
       [this, pending](net::response&& response) { on_acquired(pending, std::move(response)); },
@@ -117,7 +117,7 @@ void core::on_acquired(std::shared_ptr<acknowledgement> const& pending, net::res
       return;
     }
   } catch (std::bad_alloc const&) {
-    response = {.failure = no_memory_, .sent = true};
+    response = {.failure = client_.no_memory, .sent = true};
   }
   on_acquire_reply(*pending->queue, pending->number, response);
 }
@@ -177,9 +177,9 @@ void core::on_acknowledged(acknowledgement& pending, net::response const& count)
       try {
         caller.failure = std::make_shared<error const>(
             errc::unreplicated,
-            url() + explain_lack(queue.title(), options, reached, pending.timeout, count));
+            client_.url + explain_lack(queue.title(), options, reached, pending.timeout, count));
       } catch (std::bad_alloc const&) {
-        caller.failure = no_memory_;
+        caller.failure = client_.no_memory;
       }
       finish(caller);
     }

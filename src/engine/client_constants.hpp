@@ -1,0 +1,28 @@
+/// What never changes about a client, for all parts of its engine.
+#pragma once
+
+#include <cstdint>
+#include <holdfast/error.hpp>
+#include <holdfast/options.hpp>
+#include <memory>
+#include <string>
+
+namespace holdfast::engine {
+
+/// Constant after construction; for any thread.
+struct client_constants {
+  std::string uuid;
+  client_options options;
+  std::string url;                         ///< for messages: without the password
+  std::shared_ptr<error const> no_memory;  ///< the failure of callers when there is no memory for another one
+  std::shared_ptr<error const> shut_down;  ///< the failure of callers at the end of the client
+
+  /// What stands in Redis for an acquisition: `number` is never used twice by this client.
+  [[nodiscard]] std::string owner_id(std::uint64_t number) const {
+    return uuid + ':' + std::to_string(number);
+  }
+};
+
+[[nodiscard]] client_constants make_client_constants(client_options options, std::string url);
+
+}  // namespace holdfast::engine

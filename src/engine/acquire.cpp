@@ -54,7 +54,7 @@ void core::queue(waiter& caller) {
   if (caller.once) only_try(caller);
   if (queue.holder != nullptr) {
     ++stats_.waits;
-    listen_ahead(queue);
+    notifications_.listen_ahead(queue, queue.holder->number());
   } else if (!queue.contender) {
     open_contender(queue);
     send_acquire(queue);
@@ -318,9 +318,8 @@ void core::on_busy(lock_queue& queue, busy const& busy_reply, time_point sent_at
   contender.current = contender::state::waiting;
   if (clear_ghost(queue, busy_reply.holder)) return;
   finish_tries(queue, nullptr);
-  auto const insists = !queue.waiters.empty() && channel_refusal(queue) && wake_of(queue) == wake::inbox;
-  if (queue.waiters.empty() || insists) {
-    fail_all(queue, channel_refusal(queue));
+  if (queue.waiters.empty() || notifications_.can_only_fail(queue)) {
+    fail_all(queue, notifications_.refusal(queue));
     return;
   }
   if (renew_contender(queue)) return;
@@ -329,7 +328,7 @@ void core::on_busy(lock_queue& queue, busy const& busy_reply, time_point sent_at
   contender.asked_at = sent_at;
   contender.counter = busy_reply.counter;
   if (asked_to_wait) contender.ticket = std::to_string(busy_reply.ticket);
-  if (contender.woken || (by_message(queue) && !contender.requested_join)) {
+  if (contender.woken || (notifications_.by_message(queue) && !contender.requested_join)) {
     send_acquire(queue);
     return;
   }

@@ -7,12 +7,16 @@
 #include <memory>
 #include <string>
 
+#include "net/deployment_url.hpp"
+#include "topology/traits.hpp"
+
 namespace holdfast::engine {
 
 /// Constant after construction; for any thread.
 struct client_constants {
   std::string uuid;
   client_options options;
+  topology::traits deployment;
   std::string url;                         ///< for messages: without the password
   std::shared_ptr<error const> no_memory;  ///< the failure of callers when there is no memory for another one
   std::shared_ptr<error const> shut_down;  ///< the failure of callers at the end of the client
@@ -23,6 +27,6 @@ struct client_constants {
   }
 };
 
-[[nodiscard]] client_constants make_client_constants(client_options options, std::string url);
+[[nodiscard]] client_constants make_client_constants(client_options options, net::deployment_url const& url);
 
 }  // namespace holdfast::engine

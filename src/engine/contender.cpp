@@ -5,7 +5,6 @@
 
 #include "engine/core.hpp"
 #include "engine/failure.hpp"
-#include "script/names.hpp"
 
 namespace holdfast::engine {
 namespace {
@@ -19,53 +18,6 @@ constexpr std::chrono::milliseconds expiry_slack{2};
 
 }  // namespace
 
-wake core::wake_of(lock_options const& options) const noexcept {
-  return options.wake == wake::automatic ? client_.options.wake : options.wake;
-}
-
-/// How callers of this lock are woken, as the first of them wants it.
-wake core::wake_of(lock_queue const& queue) const noexcept {
-  return wake_of(queue.waiters.front().options->options);
-}
-
-/// Messages wake the contender, as far as the server allows them.
-bool core::by_message(lock_queue const& queue) const noexcept {
-  return wake_of(queue) != wake::poll && !subscriptions_of(queue).refused();
-}
-
-/// Why the server refuses the channels of this lock; null: it doesn't.
-std::shared_ptr<error const> const& core::channel_refusal(lock_queue const& queue) const noexcept {
-  return queue.protocol().channels == nullptr ? no_inbox_ : no_broadcast_;
-}
-
-/// The subscriptions through which the contender is woken.
-broadcast const& core::subscriptions_of(lock_queue const& queue) const noexcept {
-  return queue.protocol().channels != nullptr ? broadcast_ : lock_inboxes_;
-}
-
-broadcast& core::subscriptions_of(lock_queue const& queue) noexcept {
-  return const_cast<broadcast&>(std::as_const(*this).subscriptions_of(queue));
-}
-
-/// The channels of a contender with that owner id.
-std::vector<std::string> core::channels_of(lock_queue const& queue, std::string_view owner) const {
-  if (queue.protocol().channels != nullptr) return queue.protocol().channels(queue.name(), owner);
-  if (queue.protocol().several == nullptr) return {names::inbox(client_.uuid, queue.name())};
-  std::vector<std::string> all;
-  for (auto const name : queue.protocol().several->all(queue.name()))
-    all.push_back(names::inbox(client_.uuid, name));
-  return all;
-}
-
-/// For callers that wait for a lease of this process. Where the order is strict, its release puts the next
-/// caller into the server's queue behind callers elsewhere, and messages should reach it from the start.
-void core::listen_ahead(lock_queue& queue) {
-  if (queue.protocol().order != order::strict || queue.protocol().channels != nullptr || !by_message(queue))
-    return;
-  // Until the lease is over.
-  (void)lock_inboxes_.listen(queue.holder->number(), channels_of(queue, {}));
-}
-
 /// A contender for the first caller of the queue. The timer and the map point back at the queue, which is
 /// pinned by the callers that the contender is for.
 contender& core::open_contender(lock_queue& queue) {
@@ -78,12 +30,11 @@ contender& core::open_contender(lock_queue& queue) {
   auto opened = std::make_unique<contender>(number, client_.owner_id(number), std::move(try_again),
                                             backoff{std::min(options.poll_floor, client_.options.recheck),
                                                     std::min(options.poll_cap, client_.options.recheck)});
-  if (auto& subscriptions = subscriptions_of(queue); !subscriptions.idle() && by_message(queue))
-    opened->listening = subscriptions.join(number, channels_of(queue, opened->owner));
+  opened->listening = notifications_.join(queue, number, opened->owner);
   try {
     contenders_.emplace(number, &queue);
   } catch (...) {
-    subscriptions_of(queue).leave(number, broadcast::afterwards::linger);
+    notifications_.leave(queue, number);
     throw;
   }
   queue.contender = std::move(opened);
@@ -128,13 +79,7 @@ void core::end_contender(lock_queue& queue) noexcept {
   auto const number = queue.contender->number;
   contenders_.erase(number);
   queue.contender.reset();
-  if (queue.protocol().channels == nullptr) {
-    lock_inboxes_.leave(number, broadcast::afterwards::linger);
-    return;
-  }
-  // Where the order is strict a channel belongs to one place in the queue.
-  broadcast_.leave(number, queue.protocol().order == order::strict ? broadcast::afterwards::forget
-                                                                   : broadcast::afterwards::linger);
+  notifications_.leave(queue, number);
 }
 
 /// Where the order is strict no caller inherits a place: if the contender may have the place of an earlier
@@ -162,7 +107,7 @@ void core::drop_orphan(lock_queue& queue, std::uint64_t number) noexcept {
   auto const late = outrun_.extract(number);
   auto const kept_until = late ? late.mapped() : time_point{};
   if (kept_until == time_point{}) {
-    if (!in_use(queue, number)) abandon(queue, number, policy_of({}));
+    if (!in_use(queue, number)) abandon(queue, number, notifications_.policy_of({}));
     return;
   }
   // If the last ttl overtook it in the same way, it has given the key its usual ttl.
@@ -183,8 +128,8 @@ acquire_request core::next_request(lock_queue& queue) {
   auto const& options = first.options->options;
   contender.ttl = options.ttl;
   contender.amount = first.amount;
-  contender.requested_join = by_message(queue) && !first.once;
-  contender.policy = policy_of(options);
+  contender.requested_join = notifications_.by_message(queue) && !first.once;
+  contender.policy = notifications_.policy_of(options);
   contender.since = first.since;
   return {.owner = contender.owner,
           .ttl = contender.ttl,
@@ -297,10 +242,9 @@ void core::sleep(lock_queue& queue, busy const& busy_reply) {
   contender.current = contender::state::waiting;
   auto const now = boot_clock::now();
   std::chrono::nanoseconds pause = client_.options.recheck;
-  if (by_message(queue)) {
+  if (notifications_.by_message(queue)) {
     if (!contender.listening) {
-      contender.listening =
-          subscriptions_of(queue).listen(contender.number, channels_of(queue, contender.owner));
+      contender.listening = notifications_.listen(queue, contender.number, contender.owner);
       if (contender.listening) {  // they were opened for another contender, perhaps after this request
         send_acquire(queue);
         return;

@@ -9,7 +9,6 @@
 #include "engine/quorum/quorum.hpp"
 #include "engine/single_backend.hpp"
 #include "resp/command.hpp"
-#include "script/names.hpp"
 
 namespace holdfast::engine {
 namespace {
@@ -36,7 +35,7 @@ std::string explain_late_copies(std::string const& reason) {
 
 core::core(net::deployment_url url, client_options options, deployment_maker const& make_deployment)
     : url_{std::move(url)},
-      client_{make_client_constants(std::move(options), url_.server.display)},
+      client_{make_client_constants(std::move(options), url_)},
       unended_{[this](std::string const& reason) {
         log_(log_level::warning, [&reason] { return explain_late_copies(reason); });
       }},
@@ -45,43 +44,21 @@ core::core(net::deployment_url url, client_options options, deployment_maker con
       backend_{make_backend(make_deployment)},
       renewer_{loop_, *backend_, stats_,
                [this](lease_state& lease, loss_cause cause) { lose(lease, cause); }},
-      inbox_{
+      notifications_{
+          loop_,
           *backend_,
-          client_.uuid,
-          {.asked = [this](std::uint64_t number) { on_hint(number); },
-           .refused =
-               [this](std::string const& text) {
-                 log_(log_level::info, [&] {
-                   return client_.url + ": the server refuses the channel " + names::inbox(client_.uuid) +
-                          " (" + text +
-                          "), so a release by force takes locks without asking; grant &holdfast_inbox:* to "
-                          "be asked first";
-                 });
-               }}},
-      broadcast_{loop_,
-                 *backend_,
-                 topology::channel_of::object,
-                 {.woken = [this](std::uint64_t number) { on_woken(number); },
-                  .said = {},
-                  .open = [this](std::uint64_t number) { on_open(number); },
-                  .refused = [this](std::string const& channel,
-                                    std::string const& text) { on_channel_refused(channel, text); }}},
-      lock_inboxes_{loop_,
-                    *backend_,
-                    topology::channel_of::lock,
-                    {.woken = {},
-                     .said = [this](std::string const& channel,
-                                    std::string_view message) { on_turn(channel, message); },
-                     .open = [this](std::uint64_t number) { on_open(number); },
-                     .refused = [this](std::string const& channel,
-                                       std::string const& text) { on_turns_refused(channel, text); }}},
+          client_,
+          log_,
+          {.message = [this](std::string const& channel, turn const& message) { on_turn(channel, message); },
+           .woken = [this](std::uint64_t number) { on_woken(number); },
+           .open = [this](std::uint64_t number) { on_open(number); },
+           .polling = [this] { ask_all_again(); },
+           .asked = [this](std::uint64_t number) { on_hint(number); }}},
       presence_{loop_,
                 *backend_,
                 {.uuid = client_.uuid, .label = client_.options.label},
                 [this] { return stats_.held_now != 0 || stats_.waiting_now != 0; },
-                [this] {
-                  if (client_.options.wake != wake::poll) inbox_.open();
-                }},
+                [this] { notifications_.open_inbox(); }},
       random_{static_cast<std::minstd_rand::result_type>(random_seed())} {
   hints_.bell.set([this] { look_at_hints(); });
   owed_.reserve(most_owed);
@@ -157,7 +134,7 @@ effective_options_ptr core::share(lock_options const& options) {
 publishing core::publishing_now() {
   if (forked()) return publishing::counted;
   reactor::lock const hold{loop_.mutex()};
-  return publish_method();
+  return notifications_.publish_method();
 }
 
 lock_queue_ptr core::pin(recipe const& protocol, std::string_view name) {
@@ -288,7 +265,7 @@ void core::lose_all() noexcept {
         // It is released by itself.
       }
     }
-    if (!in_use(queue, lease.number())) send_release({lease, policy_of(lease.options())}, {});
+    if (!in_use(queue, lease.number())) send_release({lease, notifications_.policy_of(lease.options())}, {});
   };
   for_each_queue([&](lock_queue& queue) {
     if (queue.holder != nullptr) give_up(*queue.holder);

@@ -26,8 +26,7 @@
 #include "engine/presence.hpp"
 #include "engine/renewer.hpp"
 #include "engine/shared_holders.hpp"
-#include "engine/wake/broadcast.hpp"
-#include "engine/wake/inbox.hpp"
+#include "engine/wake/notifications.hpp"
 #include "net/loose_ends.hpp"
 #include "reactor/reactor.hpp"
 
@@ -145,9 +144,7 @@ class core : public std::enable_shared_from_this<core> {
   }
 
   /// The masters in the URL vote.
-  [[nodiscard]] bool is_quorum() const noexcept {
-    return url_.deployment == net::deployment_url::kind::quorum;
-  }
+  [[nodiscard]] bool is_quorum() const noexcept { return client_.deployment.votes; }
   /// Throws std::errc::invalid_argument unless the client has the deployment that an object needs.
   void check_kind(votes needed) const;
 
@@ -164,9 +161,7 @@ class core : public std::enable_shared_from_this<core> {
   }
 
   /// The keys are spread over several servers by hash slot.
-  [[nodiscard]] bool clustered() const noexcept {
-    return url_.deployment == net::deployment_url::kind::cluster;
-  }
+  [[nodiscard]] bool clustered() const noexcept { return client_.deployment.slots; }
   /// Only names with the same number can be in one request.
   [[nodiscard]] std::uint16_t slot_of(std::string_view name) const noexcept {
     return clustered() ? hash_slot(name) : 0;
@@ -217,14 +212,6 @@ class core : public std::enable_shared_from_this<core> {
   void withdraw(lock_queue& queue) noexcept;
   void time_up(waiter& caller) noexcept;
   [[nodiscard]] acquire_request next_request(lock_queue& queue);
-  [[nodiscard]] wake wake_of(lock_options const& options) const noexcept;
-  [[nodiscard]] wake wake_of(lock_queue const& queue) const noexcept;
-  [[nodiscard]] broadcast const& subscriptions_of(lock_queue const& queue) const noexcept;
-  [[nodiscard]] broadcast& subscriptions_of(lock_queue const& queue) noexcept;
-  [[nodiscard]] std::vector<std::string> channels_of(lock_queue const& queue, std::string_view owner) const;
-  void listen_ahead(lock_queue& queue);
-  [[nodiscard]] bool by_message(lock_queue const& queue) const noexcept;
-  [[nodiscard]] std::shared_ptr<error const> const& channel_refusal(lock_queue const& queue) const noexcept;
   void end_contender(lock_queue& queue) noexcept;
   [[nodiscard]] bool in_use(lock_queue const& queue, std::uint64_t number) const noexcept;
 
@@ -235,17 +222,13 @@ class core : public std::enable_shared_from_this<core> {
   void send_wait(std::shared_ptr<acknowledgement> const& pending);
   void on_acknowledged(acknowledgement& pending, net::response const& count) noexcept;
 
-  // messages.cpp: messages, and the state of their channels. All under the lock.
-  void on_turn(std::string const& channel, std::string_view message);
+  // messages.cpp: what messages mean for contenders. All under the lock.
+  void on_turn(std::string const& channel, turn const& message);
   void on_woken(std::uint64_t number);
   void on_grant(std::uint64_t number, granted const& grant);
   void ask_all_again() noexcept;
   void on_moved(std::string const& server);
   void on_open(std::uint64_t number);
-  void on_turns_refused(std::string const& channel, std::string const& text);
-  void on_channel_refused(std::string const& channel, std::string const& text);
-  void fall_back_to_polling(std::shared_ptr<error const>& refusal, std::string const& channel,
-                            std::string const& pattern, std::string const& text);
 
   // release_requests.cpp: a release by force asks the holder. All under the lock.
   void on_hint(std::uint64_t number);
@@ -328,9 +311,6 @@ class core : public std::enable_shared_from_this<core> {
   void mend_soon() noexcept;
   void mend() noexcept;
 
-  [[nodiscard]] release_policy policy_of(lock_options const& options) const noexcept;
-  [[nodiscard]] publishing publish_method() const noexcept;
-
   template <class Operation>
   [[nodiscard]] std::shared_ptr<ending> begin_ending(lease_state_ptr& lease, Operation operation) noexcept;
   [[nodiscard]] release_result wait_for_end(reactor::lock& hold,
@@ -402,9 +382,7 @@ class core : public std::enable_shared_from_this<core> {
       shared_holders_;  ///< of queues whose kind allows several leases at a time
   departed departed_;
   renewer renewer_;
-  inbox inbox_;
-  broadcast broadcast_;     ///< channels that the recipes name
-  broadcast lock_inboxes_;  ///< of the locks that are waited for
+  notifications notifications_;
   presence presence_;
   std::uint64_t last_number_ = 0;
   effective_options_ptr last_options_;
@@ -419,10 +397,8 @@ class core : public std::enable_shared_from_this<core> {
     reactor::timer bell{{}};
   } hints_;  ///< acquisitions that other clients are said to want back
   std::minstd_rand random_;
-  std::shared_ptr<error const> no_inbox_;      ///< refused: callers that insist on messages can't wait
-  std::shared_ptr<error const> no_broadcast_;  ///< the same
-  process_info known_;                         ///< the last record that was read
-  std::vector<owed> owed_;                     ///< with room for most_owed from the beginning
+  process_info known_;      ///< the last record that was read
+  std::vector<owed> owed_;  ///< with room for most_owed from the beginning
   bool look_again_ = false;
   reactor::timer mending_{[this] { mend(); }};
   std::size_t releasing_ = 0;       ///< releases that the server has yet to confirm

@@ -79,9 +79,9 @@ bool core::is_over(std::uint64_t number, std::span<std::string_view const> names
 void core::answer_for(std::uint64_t number, std::string_view name) {
   if (name.empty() || !is_over(number, {&name, 1})) return;
   auto const owner = client_.owner_id(number);
-  auto const mode = publish_method();
-  backend_->run(is_quorum() ? leave_queue<scripts::quorum::abandon>(name, owner, mode)
-                            : leave_queue<scripts::exclusive::abandon>(name, owner, mode),
+  auto const mode = notifications_.publish_method();
+  backend_->run(client_.deployment.votes ? leave_queue<scripts::quorum::abandon>(name, owner, mode)
+                                         : leave_queue<scripts::exclusive::abandon>(name, owner, mode),
                 {}, {.while_down = net::retry_policy::endless, .give_up = boot_clock::now() + grant_ttl});
 }
 
@@ -121,7 +121,7 @@ void core::note_left_key(lease_state const& lease, milliseconds more) noexcept {
 void core::repeat_releases() noexcept {
   if (closing_) return;
   for (auto& entry : departed_.take_releases(boot_clock::now())) {
-    entry.policy.publish = publish_method();
+    entry.policy.publish = notifications_.publish_method();
     std::shared_ptr<departed::given_back> record;
     try {
       record = std::make_shared<departed::given_back>(std::move(entry));

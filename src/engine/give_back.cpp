@@ -134,7 +134,7 @@ void core::release_together(batches::leases leases) noexcept {
       if (shared) leases.swap(*shared);
     }
   }
-  for (auto const& lease : leases) send_release({*lease, policy_of(lease->options())}, {});
+  for (auto const& lease : leases) send_release({*lease, notifications_.policy_of(lease->options())}, {});
 }
 
 void core::send_releases(std::shared_ptr<batches::leases> const& leases) {
@@ -174,7 +174,7 @@ void core::on_released_together(batches::leases const& leases, resp::reply const
     auto const is_wanted = next != wanted.end() && *next == i;
     if (is_wanted) ++next;
     if (!understood || is_wanted) {
-      send_release({*leases[i], policy_of(leases[i]->options())}, {});
+      send_release({*leases[i], notifications_.policy_of(leases[i]->options())}, {});
     } else {
       ++stats_.released;
     }
@@ -188,7 +188,7 @@ void core::note_released(giving_back const& item) noexcept {
 
 /// Releases it as a lease of `queue`, as the server may know it by now.
 void core::release_as(lock_queue& queue, lease_state const& lease) noexcept {
-  giving_back back{lease, policy_of(lease.options())};
+  giving_back back{lease, notifications_.policy_of(lease.options())};
   back.queue = lock_queue_ptr{&queue};
   send_release(back, {});
 }

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "engine/core.hpp"
-#include "script/names.hpp"
 
 namespace holdfast::engine {
 namespace {
@@ -14,21 +13,19 @@ constexpr std::chrono::milliseconds grant_reserve{500};
 }  // namespace
 
 /// A process that may publish in the inbox of a lock may use that lock; its messages count for no other lock.
-void core::on_turn(std::string const& channel, std::string_view message) {
-  auto const turn = read_turn(message);
-  if (!turn) return;
-  auto const known = contenders_.find(turn->number);
+void core::on_turn(std::string const& channel, turn const& message) {
+  auto const known = contenders_.find(message.number);
   if (known == contenders_.end()) {
-    if (channel == names::inbox(client_.uuid, turn->name)) answer_for(turn->number, turn->name);
+    if (notifications_.is_inbox(channel, message.name)) answer_for(message.number, message.name);
     return;
   }
   auto const& queue = *known->second;
-  auto const own = channels_of(queue, queue.contender->owner);
+  auto const own = notifications_.channels_of(queue, queue.contender->owner);
   if (std::ranges::find(own, channel) == own.end()) return;
-  if (turn->grant) {
-    on_grant(turn->number, *turn->grant);
+  if (message.grant) {
+    on_grant(message.number, *message.grant);
   } else {
-    on_woken(turn->number);
+    on_woken(message.number);
   }
 }
 
@@ -58,10 +55,9 @@ void core::on_grant(std::uint64_t number, granted const& grant) {
   // A request under way finds the lock ours, and sets its own ttl, which may be the shorter one.
   auto const asking = contender.current == contender::state::asking;
   auto const ttl = asking ? std::min(grant_ttl, contender.ttl) : grant_ttl;
-  auto const one_server = url_.deployment == net::deployment_url::kind::single;
-  auto const certain = one_server && queue.protocol().several == nullptr && !queue.waiters.empty() &&
-                       !queue.waiters.front().options->acknowledged() && contender.asked_at != time_point{} &&
-                       grant.token > contender.counter &&
+  auto const certain = client_.deployment.messages_trusted && queue.protocol().several == nullptr &&
+                       !queue.waiters.empty() && !queue.waiters.front().options->acknowledged() &&
+                       contender.asked_at != time_point{} && grant.token > contender.counter &&
                        deadline_of(contender.asked_at, ttl) > boot_clock::now() + grant_reserve;
   if (!certain) {
     on_woken(number);
@@ -94,31 +90,6 @@ void core::on_open(std::uint64_t number) {
   if (known == contenders_.end()) return;
   known->second->contender->listening = true;
   on_woken(number);
-}
-
-void core::on_turns_refused(std::string const& channel, std::string const& text) {
-  auto const of_all = channel.substr(0, channel.size() - client_.uuid.size()) + "*";
-  fall_back_to_polling(no_inbox_, "the inbox channel " + of_all, "&" + of_all, text);
-}
-
-void core::on_channel_refused(std::string const& channel, std::string const& text) {
-  fall_back_to_polling(no_broadcast_, "the channel " + channel, "&redisson_*", text);
-}
-
-/// Waiters that don't insist on messages ask again and again from now on.
-void core::fall_back_to_polling(std::shared_ptr<error const>& refusal, std::string const& channel,
-                                std::string const& pattern, std::string const& text) {
-  auto const rights = pattern + (backend_->sharded() ? " and +ssubscribe +subscribe" : " and +subscribe");
-  refusal = std::make_shared<error const>(errc::unauthorized, client_.url + ": the server refuses " +
-                                                                  channel + ": " + text + "; grant " +
-                                                                  rights + ", or use wake::automatic");
-  if (client_.options.wake != wake::inbox) {
-    log_(log_level::warning, [&] {
-      return client_.url + ": the server refuses " + channel + " (" + text +
-             "), so waiting is by polling; grant " + rights + " to be woken instead";
-    });
-  }
-  ask_all_again();
 }
 
 }  // namespace holdfast::engine

@@ -13,23 +13,7 @@ namespace {
 /// The least remaining time of a lease that is handed over before its first renewal.
 constexpr std::chrono::milliseconds shortest_handover{500};
 
-/// A waiter asks again in each client_options::recheck: it counts as dead after so many missed requests.
-constexpr int signs_of_life = 10;
-
 }  // namespace
-
-release_policy core::policy_of(lock_options const& options) const noexcept {
-  return {.starvation = options.starvation_limit,
-          .credit = signs_of_life * client_.options.recheck,
-          .quiet = wake_of(options) == wake::poll,
-          .publish = publish_method()};
-}
-
-/// Until a cluster's nodes are known, messages go out in every way that may be heard.
-publishing core::publish_method() const noexcept {
-  if (!clustered()) return publishing::counted;
-  return backend_->sharded() ? publishing::sharded : publishing::uncounted;
-}
 
 /// A lease that was lost may still be ours on the server: at a limit, or when its release was requested; and
 /// of several names perhaps only one is gone. Then others needn't wait for its ttl.
@@ -52,7 +36,7 @@ void core::release(lease_state& lease, release_handler done) noexcept {
   }
   if (lease.status() != lease_state::state::held) {
     if (still_to_release(lease)) {
-      giving_back item{lease, policy_of(lease.options())};
+      giving_back item{lease, notifications_.policy_of(lease.options())};
       item.lost = true;
       send_release(item, std::move(done));
     } else if (done) {
@@ -68,15 +52,15 @@ void core::release(lease_state& lease, release_handler done) noexcept {
   if (!last || hand_over(queue, lease)) {
     if (done) done(release_result::released);
   } else if (!queue.waiters.empty() && !queue.contender && queue.protocol().pass != nullptr &&
-             by_message(queue) && !queue.waiters.front().options->acknowledged()) {
+             notifications_.by_message(queue) && !queue.waiters.front().options->acknowledged()) {
     pass(queue, lease, std::move(done));
   } else {
     // Where the order is strict the next caller has to be in the server's queue by the time the release looks
     // for the first waiter.
-    auto const ask_first = !queue.waiters.empty() && !queue.contender && by_message(queue) &&
+    auto const ask_first = !queue.waiters.empty() && !queue.contender && notifications_.by_message(queue) &&
                            queue.protocol().order == order::strict;
     if (ask_first) begin_contending(queue);
-    send_release({lease, policy_of(lease.options())}, std::move(done));
+    send_release({lease, notifications_.policy_of(lease.options())}, std::move(done));
     if (!queue.contender) ask_after_release(queue);
   }
 }
@@ -84,7 +68,7 @@ void core::release(lease_state& lease, release_handler done) noexcept {
 /// The next caller of this process asks, behind a release that wakes callers of other processes.
 void core::ask_after_release(lock_queue& queue) noexcept {
   if (queue.waiters.empty()) return;
-  if (by_message(queue) && queue.protocol().channels == nullptr) {
+  if (notifications_.by_message(queue) && queue.protocol().channels == nullptr) {
     begin_contending(queue);
     return;
   }
@@ -111,8 +95,7 @@ bool core::leave_here(lease_state& lease) noexcept {
   auto& queue = lease.queue();
   if (queue.protocol().sharing == sharing::exclusive) {
     if (queue.holder == &lease) queue.holder = nullptr;
-    if (queue.protocol().order == order::strict)
-      lock_inboxes_.leave(lease.number(), broadcast::afterwards::linger);
+    notifications_.end_listening_ahead(queue, lease.number());
     return true;
   }
   auto const known = shared_holders_.find(&queue);
@@ -172,7 +155,7 @@ struct core::passing {
 void core::pass(lock_queue& queue, lease_state const& from, release_handler done) noexcept {
   std::shared_ptr<passing> pending;
   std::uint64_t number = 0;
-  giving_back const before{from, policy_of(from.options())};
+  giving_back const before{from, notifications_.policy_of(from.options())};
   try {
     auto& contender = open_contender(queue);
     number = contender.number;

@@ -1,0 +1,148 @@
+#include "engine/wake/notifications.hpp"
+
+#include <utility>
+
+#include "script/names.hpp"
+
+namespace holdfast::engine {
+namespace {
+
+/// A waiter asks again in each client_options::recheck: it counts as dead after so many missed requests.
+constexpr int signs_of_life = 10;
+
+}  // namespace
+
+notifications::notifications(reactor::loop& loop, lock_backend& backend, client_constants const& client,
+                             deferred_log& log, events handlers)
+    : backend_{backend},
+      client_{client},
+      log_{log},
+      events_{std::move(handlers)},
+      inbox_{
+          backend,
+          client.uuid,
+          {.asked = events_.asked, .refused = [this](std::string const& text) { on_asking_refused(text); }}},
+      broadcast_{loop,
+                 backend,
+                 topology::channel_of::object,
+                 {.woken = events_.woken,
+                  .said = {},
+                  .open = events_.open,
+                  .refused = [this](std::string const& channel,
+                                    std::string const& text) { on_channel_refused(channel, text); }}},
+      lock_inboxes_{loop,
+                    backend,
+                    topology::channel_of::lock,
+                    {.woken = {},
+                     .said = [this](std::string const& channel,
+                                    std::string_view message) { on_message(channel, message); },
+                     .open = events_.open,
+                     .refused = [this](std::string const& channel,
+                                       std::string const& text) { on_lock_inbox_refused(channel, text); }}} {}
+
+void notifications::open_inbox() {
+  if (client_.options.wake != wake::poll) inbox_.open();
+}
+
+bool notifications::by_message(lock_queue const& queue) const noexcept {
+  return wake_of(queue) != wake::poll && !subscriptions_of(queue).refused();
+}
+
+std::shared_ptr<error const> const& notifications::refusal(lock_queue const& queue) const noexcept {
+  return queue.protocol().channels == nullptr ? no_inbox_ : no_broadcast_;
+}
+
+bool notifications::can_only_fail(lock_queue const& queue) const noexcept {
+  return refusal(queue) && wake_of(queue) == wake::inbox;
+}
+
+std::vector<std::string> notifications::channels_of(lock_queue const& queue, std::string_view owner) const {
+  auto const& protocol = queue.protocol();
+  if (protocol.channels != nullptr) return protocol.channels(queue.name(), owner);
+  if (protocol.several == nullptr) return {names::inbox(client_.uuid, queue.name())};
+  std::vector<std::string> all;
+  for (auto const name : protocol.several->all(queue.name())) all.push_back(names::inbox(client_.uuid, name));
+  return all;
+}
+
+bool notifications::is_inbox(std::string_view channel, std::string_view lock) const {
+  return channel == names::inbox(client_.uuid, lock);
+}
+
+bool notifications::listen(lock_queue const& queue, std::uint64_t number, std::string_view owner) {
+  return subscriptions_of(queue).listen(number, channels_of(queue, owner));
+}
+
+bool notifications::join(lock_queue const& queue, std::uint64_t number, std::string_view owner) {
+  auto& subscriptions = subscriptions_of(queue);
+  return !subscriptions.idle() && by_message(queue) && subscriptions.join(number, channels_of(queue, owner));
+}
+
+void notifications::leave(lock_queue const& queue, std::uint64_t number) noexcept {
+  // Where the order is strict, a channel that the recipe names belongs to one place in the queue.
+  auto const own = queue.protocol().channels != nullptr && queue.protocol().order == order::strict;
+  subscriptions_of(queue).leave(number, own ? broadcast::afterwards::forget : broadcast::afterwards::linger);
+}
+
+/// Where the order is strict, the release of that lease puts the next caller into the server's queue behind
+/// callers elsewhere, and messages should reach it from the start.
+void notifications::listen_ahead(lock_queue const& queue, std::uint64_t holder) {
+  auto const& protocol = queue.protocol();
+  if (protocol.order != order::strict || protocol.channels != nullptr || !by_message(queue)) return;
+  (void)lock_inboxes_.listen(holder, channels_of(queue, {}));
+}
+
+void notifications::end_listening_ahead(lock_queue const& queue, std::uint64_t holder) noexcept {
+  if (queue.protocol().order == order::strict) lock_inboxes_.leave(holder, broadcast::afterwards::linger);
+}
+
+release_policy notifications::policy_of(lock_options const& options) const noexcept {
+  return {.starvation = options.starvation_limit,
+          .credit = signs_of_life * client_.options.recheck,
+          .quiet = wake_of(options) == wake::poll,
+          .publish = publish_method()};
+}
+
+/// Until a cluster's nodes are known, messages go out in every way that may be heard.
+publishing notifications::publish_method() const noexcept {
+  if (!client_.deployment.slots) return publishing::counted;
+  return backend_.sharded() ? publishing::sharded : publishing::uncounted;
+}
+
+void notifications::on_message(std::string const& channel, std::string_view message) {
+  if (auto const read = read_turn(message)) events_.message(channel, *read);
+}
+
+void notifications::on_asking_refused(std::string const& text) {
+  log_(log_level::info, [&] {
+    return client_.url + ": the server refuses the channel " + names::inbox(client_.uuid) + " (" + text +
+           "), so a release by force takes locks without asking; grant &holdfast_inbox:* to be asked first";
+  });
+}
+
+void notifications::on_lock_inbox_refused(std::string const& channel, std::string const& text) {
+  auto const of_all = channel.substr(0, channel.size() - client_.uuid.size()) + "*";
+  fall_back_to_polling(no_inbox_, "the inbox channel " + of_all, "&" + of_all, text);
+}
+
+void notifications::on_channel_refused(std::string const& channel, std::string const& text) {
+  fall_back_to_polling(no_broadcast_, "the channel " + channel, "&redisson_*", text);
+}
+
+/// Contenders of callers that don't insist on messages ask again and again from now on.
+void notifications::fall_back_to_polling(std::shared_ptr<error const>& reason, std::string const& channel,
+                                         std::string const& pattern, std::string const& text) {
+  auto const rights = pattern + (backend_.sharded() ? " and +ssubscribe +subscribe" : " and +subscribe");
+  reason = std::make_shared<error const>(errc::unauthorized, client_.url + ": the server refuses " + channel +
+                                                                 ": " + text + "; grant " + rights +
+                                                                 ", or use wake::automatic");
+  if (client_.options.wake != wake::inbox) {
+    log_(log_level::warning, [&] {
+      return client_.url + ": the server refuses " + channel + " (" + text +
+             "), so waiting is by polling; grant " + rights + " to be woken instead";
+    });
+  }
+  events_.polling();
+}
+
+}  // namespace holdfast::engine

@@ -1,0 +1,100 @@
+/// How contenders hear of their turn, and how a release notifies those of other clients.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/client_constants.hpp"
+#include "engine/deferred_log.hpp"
+#include "engine/lock_queue.hpp"
+#include "engine/wake/broadcast.hpp"
+#include "engine/wake/inbox.hpp"
+
+namespace holdfast::engine {
+
+/// The channels of one client, and what its server allows of them. A contender hears of its turn in the inbox
+/// that its client has for the lock, or on channels that the recipe names; where the server refuses those, or
+/// the options say so, it polls. All under the client's lock.
+class notifications {
+ public:
+  struct events {
+    /// A message in the inbox of a lock.
+    std::function<void(std::string const& channel, turn const&)> message;
+    std::function<void(std::uint64_t contender)> woken;
+    std::function<void(std::uint64_t contender)> open;  ///< all its channels are subscribed now; look again
+    std::function<void()> polling;                      ///< from now on contenders aren't woken
+    /// Another client releases the lease with that number by force, or claims so.
+    std::function<void(std::uint64_t number)> asked;
+  };
+
+  notifications(reactor::loop& loop, lock_backend& backend, client_constants const& client, deferred_log& log,
+                events handlers);
+
+  /// Opens the channel on which other clients ask for locks that this one holds.
+  void open_inbox();
+
+  /// How callers with these options are woken.
+  [[nodiscard]] wake wake_of(lock_options const& options) const noexcept {
+    return options.wake == wake::automatic ? client_.options.wake : options.wake;
+  }
+  /// Messages wake the contender of this queue, as its first caller wants it, and as far as the server
+  /// allows.
+  [[nodiscard]] bool by_message(lock_queue const& queue) const noexcept;
+  /// Why the server refuses the channels of this lock; null: it doesn't.
+  [[nodiscard]] std::shared_ptr<error const> const& refusal(lock_queue const& queue) const noexcept;
+  /// The first caller of the queue insists on messages, which the server refuses.
+  [[nodiscard]] bool can_only_fail(lock_queue const& queue) const noexcept;
+
+  /// The channels of a contender with that owner id.
+  [[nodiscard]] std::vector<std::string> channels_of(lock_queue const& queue, std::string_view owner) const;
+  [[nodiscard]] bool is_inbox(std::string_view channel, std::string_view lock) const;
+
+  /// Subscribes a contender to its channels. True: all are open already. When it throws, the contender
+  /// listens to none.
+  [[nodiscard]] bool listen(lock_queue const& queue, std::uint64_t number, std::string_view owner);
+  /// The same, but only if messages wake the contender, and all its channels are open already.
+  [[nodiscard]] bool join(lock_queue const& queue, std::uint64_t number, std::string_view owner);
+  /// The contender is over.
+  void leave(lock_queue const& queue, std::uint64_t number) noexcept;
+  /// For callers that wait for a lease of this process.
+  void listen_ahead(lock_queue const& queue, std::uint64_t holder);
+  /// That lease is over.
+  void end_listening_ahead(lock_queue const& queue, std::uint64_t holder) noexcept;
+
+  /// Whom a release of a lease with these options notifies, and how.
+  [[nodiscard]] release_policy policy_of(lock_options const& options) const noexcept;
+  [[nodiscard]] publishing publish_method() const noexcept;
+
+ private:
+  [[nodiscard]] broadcast const& subscriptions_of(lock_queue const& queue) const noexcept {
+    return queue.protocol().channels != nullptr ? broadcast_ : lock_inboxes_;
+  }
+  [[nodiscard]] broadcast& subscriptions_of(lock_queue const& queue) noexcept {
+    return queue.protocol().channels != nullptr ? broadcast_ : lock_inboxes_;
+  }
+  [[nodiscard]] wake wake_of(lock_queue const& queue) const noexcept {
+    return wake_of(queue.waiters.front().options->options);
+  }
+  void on_message(std::string const& channel, std::string_view message);
+  void on_asking_refused(std::string const& text);
+  void on_lock_inbox_refused(std::string const& channel, std::string const& text);
+  void on_channel_refused(std::string const& channel, std::string const& text);
+  void fall_back_to_polling(std::shared_ptr<error const>& reason, std::string const& channel,
+                            std::string const& pattern, std::string const& text);
+
+  lock_backend& backend_;
+  client_constants const& client_;
+  deferred_log& log_;
+  events events_;
+  inbox inbox_;
+  broadcast broadcast_;                        ///< channels that the recipes name
+  broadcast lock_inboxes_;                     ///< of the locks that are waited for
+  std::shared_ptr<error const> no_inbox_;      ///< refused: callers that insist on messages can't wait
+  std::shared_ptr<error const> no_broadcast_;  ///< the same
+};
+
+}  // namespace holdfast::engine

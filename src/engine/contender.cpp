@@ -99,6 +99,35 @@ bool core::renew_contender(lock_queue& queue) noexcept {
   return true;
 }
 
+/// Callers for which there are enough copies get the lock; the others fail with the reason. False: the
+/// contender asks again.
+bool core::on_acknowledged(lock_queue& queue, std::uint64_t number, acknowledgement const& reached) noexcept {
+  if (!is_contender(queue, number)) return true;  // without callers it is given back
+  lock_queue_ptr const pin{&queue};
+  queue.contender->current = contender::state::waiting;
+  if (reached.elsewhere && !queue.waiters.empty()) {
+    send_acquire(queue);
+    return false;
+  }
+  for (auto next = queue.waiters.begin(); next != queue.waiters.end();) {
+    auto& caller = *next++;
+    auto const& options = caller.options->options;
+    if (reached.enough(options) || (options.fsynced && !reached.of_disks)) continue;
+    try {
+      caller.failure = explain_lack(reached, options, queue.title(), client_.url);
+    } catch (std::bad_alloc const&) {
+      caller.failure = client_.no_memory;
+    }
+    finish(caller);
+  }
+  if (!queue.waiters.empty() && !reached.enough(queue.waiters.front().options->options)) {
+    send_acquire(queue);  // as its owner, and with a WAIT for disks this time
+    return false;
+  }
+  queue.contender->acknowledged = true;
+  return true;
+}
+
 /// A reply to a contender that is over. A message brought the lock first, or the caller left and another one
 /// got a contender of its own. Unless the lock is in use, or kept, the request may have left traces: taken
 /// the lock for no caller, even when the release overtook it (they may trade places when the server has lost
@@ -167,7 +196,12 @@ void core::try_send_acquire(lock_queue& queue) {
                                                                                  : net::retry_policy::steady;
   contender.endless = while_down == net::retry_policy::endless;
   if (queue.waiters.front().options->acknowledged()) {
-    ask_acknowledged(queue, request, while_down);
+    acknowledgements_.acquire(queue.protocol(), queue.name(), request, first.options->options, while_down,
+                              [this, pin = lock_queue_ptr{&queue}, number = contender.number](
+                                  net::response&& response, acknowledgement const* reached) {
+                                if (reached == nullptr || on_acknowledged(*pin, number, *reached))
+                                  on_acquire_reply(*pin, number, response);
+                              });
     return;
   }
   backend_->acquire(queue.protocol(), queue.name(), request,

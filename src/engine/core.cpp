@@ -193,7 +193,7 @@ void core::wait_behind_all(reactor::lock& hold, time_point until) {
   };
   auto const all = backend_->masters();
   auto const pings = std::make_shared<barrier>();
-  auto const both_connections = acknowledging_.longest > milliseconds{0};
+  auto const both_connections = acknowledgements_.used();
   pings->remaining = all.size() * (both_connections ? 2 : 1);
   auto const wake_caller = [this, pings] {
     if (std::exchange(pings->over, true)) return;
@@ -285,10 +285,7 @@ void core::give_all_back() noexcept {
 void core::await_given_back(time_point begun) noexcept {
   if (forked()) return;
   reactor::lock hold{loop_.mutex()};
-  // The connection stands still during a WAIT for replicas. Behind one WAIT there may be the acquisition that
-  // took the lock, and its own WAIT.
-  drain(hold,
-        begun + confirmation_wait + (acknowledging_.open > 0 ? 2 * acknowledging_.longest : milliseconds{0}));
+  drain(hold, begun + confirmation_wait + acknowledgements_.delay());
   unreleased_logged_ = true;
   auto const unsent = std::ranges::count(owed_, owed::kind::release, &owed::type);
   if (auto const remaining = releasing_ + static_cast<std::size_t>(unsent); remaining > 0) {

@@ -16,6 +16,7 @@
 #include <unordered_set>
 
 #include "base/hash_slot.hpp"
+#include "engine/acknowledgements.hpp"
 #include "engine/batches.hpp"
 #include "engine/client_constants.hpp"
 #include "engine/deferred_log.hpp"
@@ -195,6 +196,7 @@ class core : public std::enable_shared_from_this<core> {
   }
   [[nodiscard]] bool renew_contender(lock_queue& queue) noexcept;
   void drop_orphan(lock_queue& queue, std::uint64_t number) noexcept;
+  bool on_acknowledged(lock_queue& queue, std::uint64_t number, acknowledgement const& reached) noexcept;
   void on_acquire_reply(lock_queue& queue, std::uint64_t number, net::response const& response) noexcept;
   void on_verdict(lock_queue& queue, verdict const& result, time_point sent_at);
   void on_granted(lock_queue& queue, granted const& grant, time_point sent_at, milliseconds ttl);
@@ -214,13 +216,6 @@ class core : public std::enable_shared_from_this<core> {
   [[nodiscard]] acquire_request next_request(lock_queue& queue);
   void end_contender(lock_queue& queue) noexcept;
   [[nodiscard]] bool in_use(lock_queue const& queue, std::uint64_t number) const noexcept;
-
-  // replicas.cpp: acquisitions that replicas or disks acknowledge. All under the lock.
-  void ask_acknowledged(lock_queue& queue, acquire_request const& request, net::retry_policy while_down);
-  struct acknowledgement;
-  void on_acquired(std::shared_ptr<acknowledgement> const& pending, net::response&& response) noexcept;
-  void send_wait(std::shared_ptr<acknowledgement> const& pending);
-  void on_acknowledged(acknowledgement& pending, net::response const& count) noexcept;
 
   // messages.cpp: what messages mean for contenders. All under the lock.
   void on_turn(std::string const& channel, turn const& message);
@@ -382,6 +377,7 @@ class core : public std::enable_shared_from_this<core> {
       shared_holders_;  ///< of queues whose kind allows several leases at a time
   departed departed_;
   renewer renewer_;
+  acknowledgements acknowledgements_{*backend_, client_};
   notifications notifications_;
   presence presence_;
   std::uint64_t last_number_ = 0;
@@ -404,12 +400,7 @@ class core : public std::enable_shared_from_this<core> {
   std::size_t releasing_ = 0;       ///< releases that the server has yet to confirm
   bool unreleased_logged_ = false;  ///< their number at the end has been logged: no more single warnings
   bool closing_ = false;
-  std::thread::id exiting_;  ///< the thread that has called exit()
-  /// WAITs behind acquisitions, over a connection of their own.
-  struct {
-    std::size_t open = 0;     ///< not answered
-    milliseconds longest{0};  ///< the longest timeout so far; 0: there were no WAITs
-  } acknowledging_;
+  std::thread::id exiting_;           ///< the thread that has called exit()
   std::vector<recipe const*> kinds_;  ///< of all queues so far
   std::shared_ptr<core> self_;        ///< while there are queues: leases and locks may outlive the client
 };

@@ -1,0 +1,161 @@
+#include "engine/acknowledgements.hpp"
+
+#include <algorithm>
+#include <new>
+#include <optional>
+#include <utility>
+
+#include "resp/command.hpp"
+#include "script/runner.hpp"
+
+namespace holdfast::engine {
+namespace {
+
+constexpr std::chrono::milliseconds longest_wait{1000};
+/// A disk that is synced each second takes longer.
+constexpr std::chrono::milliseconds longest_wait_for_disks{1500};
+
+/// Long enough for a replica that is connected, short enough to leave most of the lease; and the reply comes
+/// before the connection is taken for dead.
+milliseconds time_to_acknowledge(lock_options const& lock, client_options const& options) {
+  auto const longest = lock.fsynced ? longest_wait_for_disks : longest_wait;
+  auto const before_silence = lock.fsynced ? options.reply_timeout * 3 / 4 : options.reply_timeout / 2;
+  return std::max(std::min({lock.ttl / 4, longest, before_silence}), milliseconds{1});
+}
+
+void read_copies(resp::reply const& reply, acknowledgement& out) {
+  if (reply.is_integer()) {
+    out.replicas = reply.integer;
+  } else if (reply.size() == 2 && reply[0].is_integer() && reply[1].is_integer()) {
+    out.replicas = reply[1].integer;
+    out.on_disk = reply[0].integer > 0;
+  }
+}
+
+std::string advice_for_disks(resp::reply const& refusal) {
+  if (refusal.text.find("unknown command") != std::string::npos)
+    return "; lock_options::fsynced needs Redis 7.2 or later";
+  if (refusal.text.find("appendonly") != std::string::npos)
+    return "; lock_options::fsynced needs `appendonly yes` there";
+  return {};
+}
+
+}  // namespace
+
+bool acknowledgement::enough(lock_options const& wanted) const noexcept {
+  return std::cmp_less_equal(wanted.replicas, replicas) && (!wanted.fsynced || on_disk);
+}
+
+std::shared_ptr<error const> explain_lack(acknowledgement const& reached, lock_options const& wanted,
+                                          std::string const& title, std::string const& url) {
+  std::string lack;
+  if (wanted.fsynced) lack = reached.on_disk ? "on the server's disk" : "not on the server's disk";
+  if (wanted.replicas > 0) {
+    lack += (lack.empty() ? "" : " and ") + ("acknowledged by " + std::to_string(reached.replicas)) + " of " +
+            std::to_string(wanted.replicas) + " replicas";
+  }
+  auto message = url + ": the lock " + title + " was " + lack + " within " +
+                 std::to_string(reached.timeout.count()) + " ms, so it was given back; look at INFO " +
+                 (wanted.fsynced ? "persistence and " : "") + "replication";
+  auto const& reply = reached.response.reply;
+  if (reply.is_error()) message += " (the server says: " + reply.text + advice_for_disks(reply) + ")";
+  if (reached.response.failure) message += std::string{" ("} + reached.response.failure->what() + ")";
+  return std::make_shared<error const>(errc::unreplicated, message);
+}
+
+/// One acquisition and its WAIT. Their replies may come in either order: a script that the server had
+/// forgotten is sent again behind the WAIT, and then needs another WAIT.
+struct acknowledgements::acquisition {
+  recipe const& protocol;
+  int replicas;  ///< wanted
+  bool fsynced;  ///< the same
+  milliseconds timeout;
+  net::retry_policy while_down;
+  handler done;
+  std::uint16_t slot = 0;  ///< of its keys: WAIT goes to the same server
+  bool counted_too_early = false;
+  std::optional<net::response> acquired{};
+};
+
+void acknowledgements::acquire(recipe const& protocol, std::string_view name, acquire_request const& request,
+                               lock_options const& wanted, net::retry_policy while_down, handler done) {
+  auto const pending =
+      std::make_shared<acquisition>(acquisition{.protocol = protocol,
+                                                .replicas = wanted.replicas,
+                                                .fsynced = wanted.fsynced,
+                                                .timeout = time_to_acknowledge(wanted, client_.options),
+                                                .while_down = while_down,
+                                                .done = std::move(done)});
+  auto script = scripting::to_run(
+      protocol.acquire(name, request),
+      [this, pending](net::response&& response) { on_acquired(pending, std::move(response)); },
+      {.while_down = while_down});
+  script.role = net::connection_role::acknowledged;
+  pending->slot = backend_.slot_of(script.key_text());
+  backend_.send(std::move(script));
+  try {
+    send_wait(pending);
+  } catch (std::bad_alloc const&) {
+    pending->counted_too_early = true;  // the WAIT follows when it is needed
+  }
+}
+
+/// A grant counts only after the reply to WAIT.
+void acknowledgements::on_acquired(std::shared_ptr<acquisition> const& pending,
+                                   net::response&& response) noexcept {
+  try {
+    auto const ours = !response.failure && !response.reply.is_error() &&
+                      std::holds_alternative<granted>(pending->protocol.read_acquire(response.reply));
+    if (ours) {
+      pending->acquired = std::move(response);
+      if (pending->counted_too_early) send_wait(pending);
+      return;
+    }
+  } catch (std::bad_alloc const&) {
+    response = {.failure = client_.no_memory, .sent = true};
+  }
+  pending->done(std::move(response), nullptr);
+}
+
+void acknowledgements::send_wait(std::shared_ptr<acquisition> const& pending) {
+  std::string wait;
+  auto const replicas = std::to_string(pending->replicas);
+  auto const timeout = std::to_string(pending->timeout.count());
+  if (pending->fsynced) {
+    resp::append_command(wait, {"WAITAOF", "1", replicas, timeout});
+  } else {
+    resp::append_command(wait, {"WAIT", replicas, timeout});
+  }
+  longest_ = std::max(longest_, pending->timeout);
+  ++open_;
+  try {
+    backend_.send({.bytes = std::move(wait),
+                   .done =
+                       [this, pending](net::response&& count) {
+                         --open_;
+                         if (pending->acquired) {
+                           on_counted(*pending, std::move(count));
+                         } else {
+                           pending->counted_too_early = true;
+                         }
+                       },
+                   .while_down = pending->while_down,
+                   .role = net::connection_role::acknowledged,
+                   .slot = pending->slot});
+  } catch (...) {
+    --open_;
+    throw;
+  }
+}
+
+void acknowledgements::on_counted(acquisition& pending, net::response&& count) noexcept {
+  acknowledgement reached{
+      .of_disks = pending.fsynced,
+      .elsewhere = count.resent || (!count.failure && count.connection_id != pending.acquired->connection_id),
+      .timeout = pending.timeout};
+  read_copies(count.reply, reached);
+  reached.response = std::move(count);
+  pending.done(std::move(*pending.acquired), &reached);
+}
+
+}  // namespace holdfast::engine

@@ -72,7 +72,7 @@ void core::queue(waiter& caller) {
 
 /// Lets a caller go with its results in place. Afterwards it isn't in the queue any more.
 void core::finish(waiter& caller) noexcept {
-  if (!caller.lease && !caller.failure) note_busy(caller);
+  if (!caller.lease && !caller.failure) busy_report_.note(caller, boot_clock::now());
   auto& queue = *caller.queue;
   if (caller.queued()) queue.waiters.erase(waiter_list::s_iterator_to(caller));
   caller.try_hook::unlink();

@@ -10,7 +10,9 @@
 #include "base/quiet_thread.hpp"
 #include "engine/core.hpp"
 #include "engine/failure.hpp"
+#include "engine/record.hpp"
 #include "resp/command.hpp"
+#include "script/names.hpp"
 
 namespace holdfast::engine {
 namespace {
@@ -145,6 +147,37 @@ void core::async_acquire(lock_queue_ptr const& queue, effective_options_ptr cons
     hold.lock();
   }
   loop_.leave(hold);
+}
+
+/// The record of the holder's client is asked for without the lock. When it can't be had, a report without a
+/// name is better than none.
+std::optional<busy_info> core::last_busy(lock_queue& queue) {
+  if (forked()) check_usable();
+  std::optional<busy_info> result;
+  {
+    reactor::lock const hold{loop_.mutex()};
+    result = busy_report_.latest(queue);
+  }
+  if (!result || !result->holder.host.empty()) return result;
+  auto& holder = result->holder;
+  auto const uuid = uuid_of(holder.owner);
+  if (uuid.empty() || busy_report_.describe_if_own(holder)) return result;
+  try {
+    auto const key = names::client_record(uuid);
+    std::string_view const command[]{"HGETALL", key};
+    holder = read_record(std::string{holder.owner}, ask_server(command, key));
+  } catch (error const&) {
+    return result;
+  }
+  reactor::lock const hold{loop_.mutex()};
+  busy_report_.remember(holder);
+  return result;
+}
+
+time_point core::last_busy_at(lock_queue const& queue) {
+  if (forked()) check_usable();
+  reactor::lock const hold{loop_.mutex()};
+  return queue.in_the_way() != nullptr ? queue.in_the_way()->at : time_point{};
 }
 
 void core::async_pause(std::chrono::nanoseconds time, callback<void()> done) {

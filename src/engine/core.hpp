@@ -18,6 +18,7 @@
 #include "base/hash_slot.hpp"
 #include "engine/acknowledgements.hpp"
 #include "engine/batches.hpp"
+#include "engine/busy_report.hpp"
 #include "engine/client_constants.hpp"
 #include "engine/deferred_log.hpp"
 #include "engine/departed.hpp"
@@ -238,9 +239,6 @@ class core : public std::enable_shared_from_this<core> {
   void note_left_key(lease_state const& lease, milliseconds more) noexcept;
   void repeat_releases() noexcept;
 
-  // busy_report.cpp: the holder that is in the way.
-  void note_busy(waiter const& caller) noexcept;
-
   // release.cpp: how a lease ends, by its holder's will or against it. All under the lock.
   void release(lease_state& lease, release_handler done) noexcept;
   bool finish_here(lease_state& lease) noexcept;
@@ -380,6 +378,7 @@ class core : public std::enable_shared_from_this<core> {
   acknowledgements acknowledgements_{*backend_, client_};
   notifications notifications_;
   presence presence_;
+  busy_report busy_report_{client_};
   std::uint64_t last_number_ = 0;
   effective_options_ptr last_options_;
   struct delayed {
@@ -393,7 +392,6 @@ class core : public std::enable_shared_from_this<core> {
     reactor::timer bell{{}};
   } hints_;  ///< acquisitions that other clients are said to want back
   std::minstd_rand random_;
-  process_info known_;      ///< the last record that was read
   std::vector<owed> owed_;  ///< with room for most_owed from the beginning
   bool look_again_ = false;
   reactor::timer mending_{[this] { mend(); }};

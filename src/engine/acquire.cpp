@@ -217,7 +217,7 @@ void core::on_granted(lock_queue& queue, granted const& grant, time_point sent_a
   }
   set_limits(*lease, now);
   if (by_message) outrun_.emplace(contender.number, time_point{});
-  if (queue.protocol().sharing != sharing::exclusive) join_holders(queue, *lease, now);
+  if (queue.protocol().sharing != sharing::exclusive) holders_.open(*lease, now);
   // From here on nothing can fail.
   end_contender(queue);
   queue.since = now;
@@ -268,25 +268,11 @@ void core::serve_others(lock_queue& queue) noexcept {
 bool core::join(waiter& caller) {
   auto& queue = *caller.queue;
   if (queue.protocol().sharing != sharing::shared) return false;
-  auto const known = shared_holders_.find(&queue);
-  if (known == shared_holders_.end()) return false;
-  auto const now = boot_clock::now();
-  auto const lease = known->second.join(queue, caller.options, now);
+  auto const lease = holders_.join(queue, caller.options, boot_clock::now());
   if (!lease) return false;
   ++stats_.handed_over;
   give(caller, lease);
   return true;
-}
-
-/// A lease that is the first of its acquisition, where several may have the lock.
-void core::join_holders(lock_queue& queue, lease_state& first, time_point now) {
-  auto const [known, added] = shared_holders_.try_emplace(&queue);
-  try {
-    known->second.open(first, now);
-  } catch (...) {
-    if (added) shared_holders_.erase(known);
-    throw;
-  }
 }
 
 /// For a lease that begins now, before its caller has it.

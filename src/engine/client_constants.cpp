@@ -17,7 +17,8 @@ client_constants make_client_constants(client_options options, net::deployment_u
           .deployment = topology::traits_of(url.deployment),
           .url = display,
           .no_memory = std::move(no_memory),
-          .shut_down = std::move(shut_down)};
+          .shut_down = std::move(shut_down),
+          .generation = fork_generation()};
 }
 
 }  // namespace holdfast::engine

@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 
+#include "base/fork.hpp"
 #include "net/deployment_url.hpp"
 #include "topology/traits.hpp"
 
@@ -21,6 +22,10 @@ struct client_constants {
   std::shared_ptr<error const> no_memory;  ///< the failure of callers when there is no memory for another one
   std::shared_ptr<error const> shut_down;  ///< the failure of callers at the end of the client
 
+  int generation;  ///< see fork_generation
+
+  /// This process is a forked child, and the client a copy of the parent's.
+  [[nodiscard]] bool forked() const noexcept { return generation != fork_generation(); }
   /// What stands in Redis for an acquisition: `number` is never used twice by this client.
   [[nodiscard]] std::string owner_id(std::uint64_t number) const {
     return uuid + ':' + std::to_string(number);

@@ -22,7 +22,7 @@ constexpr std::chrono::milliseconds expiry_slack{2};
 /// pinned by the callers that the contender is for.
 contender& core::open_contender(lock_queue& queue) {
   auto const& options = queue.waiters.front().options->options;
-  auto const number = ++last_number_;
+  auto const number = queues_.next_number();
   auto try_again = [this, &queue] {
     ++stats_.rechecks;
     send_acquire(queue);
@@ -32,12 +32,11 @@ contender& core::open_contender(lock_queue& queue) {
                                                     std::min(options.poll_cap, client_.options.recheck)});
   opened->listening = notifications_.join(queue, number, opened->owner);
   try {
-    contenders_.emplace(number, &queue);
+    queues_.add(queue, std::move(opened));
   } catch (...) {
     notifications_.leave(queue, number);
     throw;
   }
-  queue.contender = std::move(opened);
   return *queue.contender;
 }
 
@@ -77,8 +76,7 @@ void core::ask_again_soon(lock_queue& queue, std::uint64_t number) noexcept {
 /// The contender is over here; the server may still have traces of it.
 void core::end_contender(lock_queue& queue) noexcept {
   auto const number = queue.contender->number;
-  contenders_.erase(number);
-  queue.contender.reset();
+  queues_.remove_contender(queue);
   notifications_.leave(queue, number);
 }
 
@@ -136,19 +134,12 @@ void core::drop_orphan(lock_queue& queue, std::uint64_t number) noexcept {
   auto const late = outrun_.extract(number);
   auto const kept_until = late ? late.mapped() : time_point{};
   if (kept_until == time_point{}) {
-    if (!in_use(queue, number)) abandon(queue, number, notifications_.policy_of({}));
+    if (!holders_.hold(queue, number)) abandon(queue, number, notifications_.policy_of({}));
     return;
   }
   // If the last ttl overtook it in the same way, it has given the key its usual ttl.
   if (kept_until != time_point::max() && boot_clock::now() < kept_until)
     set_last_ttl(queue, number, kept_until, kept_until);
-}
-
-bool core::in_use(lock_queue const& queue, std::uint64_t number) const noexcept {
-  if (queue.protocol().sharing == sharing::exclusive)
-    return queue.holder != nullptr && queue.holder->number() == number;
-  auto const known = shared_holders_.find(&queue);
-  return known != shared_holders_.end() && known->second.contains(number);
 }
 
 acquire_request core::next_request(lock_queue& queue) {

@@ -4,7 +4,6 @@
 #include <new>
 #include <utility>
 
-#include "base/fork.hpp"
 #include "base/ids.hpp"
 #include "engine/quorum/quorum.hpp"
 #include "engine/single_backend.hpp"
@@ -40,7 +39,6 @@ core::core(net::deployment_url url, client_options options, deployment_maker con
         log_(log_level::warning, [&reason] { return explain_late_copies(reason); });
       }},
       settings_{make_settings(url_.server, client_.options, unended_)},
-      generation_{fork_generation()},
       backend_{make_backend(make_deployment)},
       renewer_{loop_, *backend_, stats_,
                [this](lease_state& lease, loss_cause cause) { lose(lease, cause); }},
@@ -101,8 +99,6 @@ void core::check_kind(votes needed) const {
                                 "write redis+quorum://h1,h2,h3, or use a mutex"};
 }
 
-bool core::forked() const noexcept { return generation_ != fork_generation(); }
-
 void core::check_usable() const {
   if (forked()) {
     throw error{errc::forked,
@@ -142,12 +138,9 @@ lock_queue_ptr core::pin(recipe const& protocol, std::string_view name) {
   check_kind(protocol.votes != nullptr ? votes::majority : votes::none);
   reactor::lock const hold{loop_.mutex()};
   check_usable();
-  if (auto const known = queues_.find(queue_key{protocol, name}); known != queues_.end())
-    return lock_queue_ptr{const_cast<lock_queue*>(&*known)};
-  if (std::ranges::find(kinds_, &protocol) == kinds_.end()) kinds_.push_back(&protocol);
-  auto const& added = *queues_.emplace(*this, protocol, name).first;
+  auto queue = queues_.pin(protocol, name);
   if (!self_) self_ = shared_from_this();
-  return lock_queue_ptr{const_cast<lock_queue*>(&added)};
+  return queue;
 }
 
 void core::unpin(lock_queue_ptr& queue) noexcept {
@@ -157,12 +150,6 @@ void core::unpin(lock_queue_ptr& queue) noexcept {
   }
   reactor::lock const hold{loop_.mutex()};
   queue.reset();
-}
-
-void core::erase(lock_queue& queue) noexcept {
-  queues_.erase(queues_.find(queue_key{queue}));
-  // Not the end of this engine: the caller that drops a queue keeps the engine for the length of its call.
-  if (queues_.empty()) self_.reset();
 }
 
 /// Waits until all requests sent before are answered; not longer than `until`, and not at all without a
@@ -232,7 +219,7 @@ void core::nap(reactor::lock& hold) noexcept {
 /// would end the process in another way.
 void core::set_waiters_aside() noexcept {
   exiting_ = std::this_thread::get_id();
-  for_each_queue([this](lock_queue& queue) {
+  queues_.for_each([this](lock_queue& queue) {
     queue.waiters.clear();
     queue.tries.clear();
     if (queue.contender) withdraw(queue);
@@ -265,12 +252,13 @@ void core::lose_all() noexcept {
         // It is released by itself.
       }
     }
-    if (!in_use(queue, lease.number())) send_release({lease, notifications_.policy_of(lease.options())}, {});
+    if (!holders_.hold(queue, lease.number()))
+      send_release({lease, notifications_.policy_of(lease.options())}, {});
   };
-  for_each_queue([&](lock_queue& queue) {
+  queues_.for_each([&](lock_queue& queue) {
     if (queue.holder != nullptr) give_up(*queue.holder);
   });
-  while (!shared_holders_.empty()) give_up(shared_holders_.begin()->second.any());
+  while (auto* const lease = holders_.any_shared()) give_up(*lease);
   for (auto& leases : together.take()) release_together(std::move(leases));
 }
 
@@ -301,7 +289,7 @@ bool core::shut() noexcept {
   {
     reactor::lock const hold{loop_.mutex()};
     closing_ = true;
-    for_each_queue([this](lock_queue& queue) { fail_all(queue, client_.shut_down); });
+    queues_.for_each([this](lock_queue& queue) { fail_all(queue, client_.shut_down); });
   }
   give_all_back();
   await_given_back(boot_clock::now());
@@ -316,16 +304,9 @@ bool core::shut() noexcept {
   }
   owed_.clear();
   mending_.disarm();
-  for (auto const& queue : queues_) const_cast<lock_queue&>(queue).contender.reset();
-  contenders_.clear();
+  queues_.remove_contenders();
   loop_.leave(hold);  // runs the callbacks that are left
   return alone;
-}
-
-void intrusive_ptr_add_ref(lock_queue* queue) noexcept { ++queue->references_; }
-
-void intrusive_ptr_release(lock_queue* queue) noexcept {
-  if (--queue->references_ == 0) queue->engine_.erase(*queue);
 }
 
 }  // namespace holdfast::engine

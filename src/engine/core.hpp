@@ -22,12 +22,12 @@
 #include "engine/client_constants.hpp"
 #include "engine/deferred_log.hpp"
 #include "engine/departed.hpp"
+#include "engine/holders.hpp"
 #include "engine/lease_state.hpp"
 #include "engine/lock_backend.hpp"
-#include "engine/lock_queue.hpp"
+#include "engine/lock_queues.hpp"
 #include "engine/presence.hpp"
 #include "engine/renewer.hpp"
-#include "engine/shared_holders.hpp"
 #include "engine/wake/notifications.hpp"
 #include "net/loose_ends.hpp"
 #include "reactor/reactor.hpp"
@@ -151,7 +151,7 @@ class core : public std::enable_shared_from_this<core> {
   void check_kind(votes needed) const;
 
   /// This process is a forked child, and the client a copy of the parent's.
-  [[nodiscard]] bool forked() const noexcept;
+  [[nodiscard]] bool forked() const noexcept { return client_.forked(); }
   [[nodiscard]] std::string owner_id(std::uint64_t number) const { return client_.owner_id(number); }
   [[nodiscard]] std::string const& uuid() const noexcept { return client_.uuid; }
   [[nodiscard]] std::string const& url() const noexcept { return client_.url; }
@@ -171,9 +171,6 @@ class core : public std::enable_shared_from_this<core> {
   /// How scripts outside the engine notify waiters.
   [[nodiscard]] publishing publishing_now();
 
-  /// Under the lock: the last pointer to the queue was dropped.
-  void erase(lock_queue& queue) noexcept;
-
  private:
   // acquire.cpp and contender.cpp: the waiting loop. All under the lock. When a function fails for want of
   // memory, its caller puts right what it has changed: a contender that is left without a request asks again.
@@ -192,16 +189,12 @@ class core : public std::enable_shared_from_this<core> {
   void try_send_acquire(lock_queue& queue);
   void on_unsent(lock_queue& queue, std::uint64_t number) noexcept;
   void ask_again_soon(lock_queue& queue, std::uint64_t number) noexcept;
-  [[nodiscard]] static bool is_contender(lock_queue const& queue, std::uint64_t number) noexcept {
-    return queue.contender && queue.contender->number == number;
-  }
   [[nodiscard]] bool renew_contender(lock_queue& queue) noexcept;
   void drop_orphan(lock_queue& queue, std::uint64_t number) noexcept;
   bool on_acknowledged(lock_queue& queue, std::uint64_t number, acknowledgement const& reached) noexcept;
   void on_acquire_reply(lock_queue& queue, std::uint64_t number, net::response const& response) noexcept;
   void on_verdict(lock_queue& queue, verdict const& result, time_point sent_at);
   void on_granted(lock_queue& queue, granted const& grant, time_point sent_at, milliseconds ttl);
-  void join_holders(lock_queue& queue, lease_state& first, time_point now);
   static void set_limits(lease_state& lease, time_point now);
   void give(lock_queue& queue, lease_state_ptr const& lease) noexcept;
   void give(waiter& caller, lease_state_ptr const& lease) noexcept;
@@ -216,7 +209,6 @@ class core : public std::enable_shared_from_this<core> {
   void time_up(waiter& caller) noexcept;
   [[nodiscard]] acquire_request next_request(lock_queue& queue);
   void end_contender(lock_queue& queue) noexcept;
-  [[nodiscard]] bool in_use(lock_queue const& queue, std::uint64_t number) const noexcept;
 
   // messages.cpp: what messages mean for contenders. All under the lock.
   void on_turn(std::string const& channel, turn const& message);
@@ -326,60 +318,28 @@ class core : public std::enable_shared_from_this<core> {
   void drain(reactor::lock& hold, time_point until) noexcept;
   void wait_behind_all(reactor::lock& hold, time_point until);
   void nap(reactor::lock& hold) noexcept;
-  /// `f` may drop its queue.
-  template <class F>
-  void for_each_queue(F f) noexcept {
-    for (auto next = queues_.begin(); next != queues_.end();) {
-      lock_queue_ptr const queue{const_cast<lock_queue*>(&*next++)};
-      f(*queue);
-    }
-  }
-
-  /// Two kinds of lock with one name have two queues; the kinds exclude each other at the server.
-  struct queue_key {
-    recipe const* protocol;
-    std::string_view name;
-    queue_key(lock_queue const& queue) noexcept : protocol{&queue.protocol()}, name{queue.name()} {}
-    queue_key(recipe const& kind, std::string_view lock_name) noexcept : protocol{&kind}, name{lock_name} {}
-    friend bool operator==(queue_key const&, queue_key const&) = default;
-  };
-  struct queue_hash {
-    using is_transparent = void;
-    std::size_t operator()(queue_key const& key) const noexcept {
-      return std::hash<std::string_view>{}(key.name);
-    }
-  };
-  struct queue_equal {
-    using is_transparent = void;
-    bool operator()(queue_key const& a, queue_key const& b) const noexcept { return a == b; }
-  };
-
   // Constant after construction.
   net::deployment_url const url_;
   client_constants const client_;
   net::loose_ends unended_;  ///< under the loop's lock
   net::settings const settings_;
-  int const generation_;
 
   // Under the loop's lock.
   reactor::loop loop_;
   deferred_log log_{loop_, client_.options.log};
   client_stats stats_;
   std::unique_ptr<lock_backend> const backend_;
-  std::unordered_set<lock_queue, queue_hash, queue_equal> queues_;
-  std::unordered_map<std::uint64_t, lock_queue*> contenders_;  ///< contenders by owner number, for messages
+  lock_queues queues_{*this, client_, [this] { self_.reset(); }};
+  holders holders_;
   /// Owners that were granted the lock by message during their request, until its response. The value: how
   /// long they have kept the key since; max(): for its ttl.
   std::unordered_map<std::uint64_t, time_point> outrun_;
-  std::unordered_map<lock_queue const*, shared_holders>
-      shared_holders_;  ///< of queues whose kind allows several leases at a time
   departed departed_;
   renewer renewer_;
   acknowledgements acknowledgements_{*backend_, client_};
   notifications notifications_;
   presence presence_;
   busy_report busy_report_{client_};
-  std::uint64_t last_number_ = 0;
   effective_options_ptr last_options_;
   struct delayed {
     callback<void()> call{};
@@ -398,9 +358,8 @@ class core : public std::enable_shared_from_this<core> {
   std::size_t releasing_ = 0;       ///< releases that the server has yet to confirm
   bool unreleased_logged_ = false;  ///< their number at the end has been logged: no more single warnings
   bool closing_ = false;
-  std::thread::id exiting_;           ///< the thread that has called exit()
-  std::vector<recipe const*> kinds_;  ///< of all queues so far
-  std::shared_ptr<core> self_;        ///< while there are queues: leases and locks may outlive the client
+  std::thread::id exiting_;     ///< the thread that has called exit()
+  std::shared_ptr<core> self_;  ///< while there are queues: leases and locks may outlive the client
 };
 
 }  // namespace holdfast::engine

@@ -54,20 +54,19 @@ call leave_queue(std::string_view name, std::string_view owner, publishing mode)
 /// key that is to stay. It was for one of `names`, perhaps with others. Scans all locks of the process only
 /// if a kind with several names is in use, as it runs for each late message.
 bool core::is_over(std::uint64_t number, std::span<std::string_view const> names) const {
-  if (closing_ || number == 0 || number > last_number_) return false;
-  if (contenders_.contains(number) || departed_.has_left_key(number, boot_clock::now())) return false;
-  for (auto const& [queue, holders] : shared_holders_) {
-    if (holders.contains(number)) return false;
-  }
+  if (closing_ || number == 0 || number > queues_.last_number()) return false;
+  if (queues_.contending(number) != nullptr || departed_.has_left_key(number, boot_clock::now()))
+    return false;
+  if (holders_.share(number)) return false;
   auto const holds = [number](lock_queue const& queue) {
     return queue.holder != nullptr && queue.holder->number() == number;
   };
   auto const has_one_name = [](recipe const* protocol) { return protocol->several == nullptr; };
-  if (!std::ranges::all_of(kinds_, has_one_name)) return std::ranges::none_of(queues_, holds);
+  if (!std::ranges::all_of(queues_.kinds(), has_one_name)) return !queues_.any_of(holds);
   for (auto const name : names) {
-    for (auto const* const protocol : kinds_) {
-      auto const known = queues_.find(queue_key{*protocol, name});
-      if (known != queues_.end() && holds(*known)) return false;
+    for (auto const* const protocol : queues_.kinds()) {
+      auto const* const known = queues_.find(*protocol, name);
+      if (known != nullptr && holds(*known)) return false;
     }
   }
   return true;

@@ -241,7 +241,7 @@ lease_state_ptr core::become(lease_state_ptr lease, lock_queue_ptr const& to, ca
   auto reason = response->failure;
   try {
     if (understood && still_held && state == ownership::mine) {
-      join_holders(*to, *next, boot_clock::now());
+      holders_.open(*next, boot_clock::now());
       next->inherit(*old);
       (void)finish_here(*old);
       ++stats_.held_now;

@@ -1,14 +1,13 @@
 #include "engine/lease_state.hpp"
 
-#include "base/fork.hpp"
-#include "engine/core.hpp"
+#include "engine/client_constants.hpp"
 
 namespace holdfast::engine {
 
 bool lease_state::valid() const noexcept { return remaining().count() > 0; }
 
 std::chrono::nanoseconds lease_state::remaining() const noexcept {
-  if (status() != state::held || queue_->engine().forked()) return {};
+  if (status() != state::held || queue_->client().forked()) return {};
   auto const end = time_point{boot_clock::duration{deadline_.load(std::memory_order_acquire)}};
   return std::max(end - boot_clock::now(), std::chrono::nanoseconds{0});
 }

@@ -21,6 +21,8 @@
 namespace holdfast::engine {
 
 class core;
+struct client_constants;
+class lock_queues;
 class lease_state;
 class lock_queue;
 using lease_state_ptr = boost::intrusive_ptr<lease_state>;
@@ -110,8 +112,8 @@ using try_list = boost::intrusive::list<waiter, boost::intrusive::base_hook<try_
 /// All under the client's lock. Lives as long as there is a pointer to it.
 class lock_queue {
  public:
-  lock_queue(core& engine, recipe const& protocol, std::string_view name)
-      : name_{name}, protocol_{protocol}, engine_{engine} {}
+  lock_queue(lock_queues& home, recipe const& protocol, std::string_view name)
+      : name_{name}, protocol_{protocol}, home_{home} {}
   lock_queue(lock_queue const&) = delete;
   lock_queue& operator=(lock_queue const&) = delete;
 
@@ -121,7 +123,8 @@ class lock_queue {
   [[nodiscard]] std::string title() const {
     return protocol_.several == nullptr ? '"' + name_ + '"' : protocol_.several->title(name_);
   }
-  [[nodiscard]] core& engine() const noexcept { return engine_; }
+  [[nodiscard]] core& engine() const noexcept;
+  [[nodiscard]] client_constants const& client() const noexcept;
 
   /// The holder that was in the way when a caller last went without the lock, and when; null: never.
   struct obstacle {
@@ -131,10 +134,9 @@ class lock_queue {
   [[nodiscard]] obstacle const* in_the_way() const noexcept { return in_the_way_.get(); }
   void set_in_the_way(obstacle latest) { in_the_way_ = std::make_unique<obstacle>(std::move(latest)); }
 
-  waiter_list waiters;  ///< first come, first served
-  try_list tries;       ///< the waiters that only try, so that a reply costs nothing for the others
-  lease_state* holder =
-      nullptr;  ///< the lease of this process, if any; several at a time are in core::shared_holders_
+  waiter_list waiters;            ///< first come, first served
+  try_list tries;                 ///< the waiters that only try, so that a reply costs nothing for the others
+  lease_state* holder = nullptr;  ///< the lease of this process, if any; several at a time are in `holders`
   std::unique_ptr<engine::contender> contender;
   std::uint64_t releasing = 0;  ///< the number of the lease whose release is under way; 0: none is
   std::uint32_t handoffs = 0;   ///< since `since`
@@ -152,7 +154,7 @@ class lock_queue {
   std::unique_ptr<obstacle> in_the_way_;
   std::string name_;
   recipe const& protocol_;
-  core& engine_;
+  lock_queues& home_;
 };
 
 }  // namespace holdfast::engine

@@ -55,7 +55,7 @@ void core::mend() noexcept {
     renewer_.ask_about_all();
     repeat_releases();
   }
-  for_each_queue([&](lock_queue& queue) {
+  queues_.for_each([&](lock_queue& queue) {
     if (queue.contender) {
       if (look_again && queue.contender->current == contender::state::waiting)
         loop_.arm(queue.contender->retry, now);

@@ -14,12 +14,12 @@ constexpr std::chrono::milliseconds grant_reserve{500};
 
 /// A process that may publish in the inbox of a lock may use that lock; its messages count for no other lock.
 void core::on_turn(std::string const& channel, turn const& message) {
-  auto const known = contenders_.find(message.number);
-  if (known == contenders_.end()) {
+  auto const* const known = queues_.contending(message.number);
+  if (known == nullptr) {
     if (notifications_.is_inbox(channel, message.name)) answer_for(message.number, message.name);
     return;
   }
-  auto const& queue = *known->second;
+  auto const& queue = *known;
   auto const own = notifications_.channels_of(queue, queue.contender->owner);
   if (std::ranges::find(own, channel) == own.end()) return;
   if (message.grant) {
@@ -30,9 +30,9 @@ void core::on_turn(std::string const& channel, turn const& message) {
 }
 
 void core::on_woken(std::uint64_t number) {
-  auto const known = contenders_.find(number);
-  if (known == contenders_.end()) return;
-  auto& queue = *known->second;
+  auto* const known = queues_.contending(number);
+  if (known == nullptr) return;
+  auto& queue = *known;
   if (queue.contender->current == contender::state::waiting) {
     send_acquire(queue);
   } else {
@@ -41,9 +41,9 @@ void core::on_woken(std::uint64_t number) {
 }
 
 void core::on_grant(std::uint64_t number, granted const& grant) {
-  auto const known = contenders_.find(number);
-  if (known == contenders_.end()) return;
-  auto& queue = *known->second;
+  auto* const known = queues_.contending(number);
+  if (known == nullptr) return;
+  auto& queue = *known;
   auto& contender = *queue.contender;
   if (contender.current == contender::state::leaving) return;  // the request under way finds the lock ours
   // A grant that is newer than the last busy reply was made after that request was sent, so its ttl counts
@@ -69,10 +69,9 @@ void core::on_grant(std::uint64_t number, granted const& grant) {
 
 /// Earlier messages are lost, or came from a server that doesn't count any more: all contenders ask.
 void core::ask_all_again() noexcept {
-  for (auto next = contenders_.begin(); next != contenders_.end();) {
-    lock_queue_ptr const queue{(next++)->second};
-    if (queue->contender && queue->contender->current == contender::state::waiting) send_acquire(*queue);
-  }
+  queues_.for_each_contending([this](lock_queue& queue) {
+    if (queue.contender->current == contender::state::waiting) send_acquire(queue);
+  });
 }
 
 /// The data of the server that answers from now on may be older than what was acknowledged. So lost leases
@@ -86,9 +85,9 @@ void core::on_moved(std::string const& server) {
 
 /// The channels of a contender are open, perhaps again: earlier messages are lost, so it asks.
 void core::on_open(std::uint64_t number) {
-  auto const known = contenders_.find(number);
-  if (known == contenders_.end()) return;
-  known->second->contender->listening = true;
+  auto* const known = queues_.contending(number);
+  if (known == nullptr) return;
+  known->contender->listening = true;
   on_woken(number);
 }
 

@@ -93,15 +93,9 @@ bool core::leave_here(lease_state& lease) noexcept {
   renewer::remove(lease);
   --stats_.held_now;
   auto& queue = lease.queue();
-  if (queue.protocol().sharing == sharing::exclusive) {
-    if (queue.holder == &lease) queue.holder = nullptr;
+  if (queue.protocol().sharing == sharing::exclusive)
     notifications_.end_listening_ahead(queue, lease.number());
-    return true;
-  }
-  auto const known = shared_holders_.find(&queue);
-  auto const last = known->second.leave(lease);
-  if (known->second.empty()) shared_holders_.erase(known);
-  return last;
+  return holders_.leave(lease);
 }
 
 /// To the next caller in this process, without a request: not too often in a row, so that others get their
@@ -219,8 +213,8 @@ void core::lose(lease_state& lease, loss_cause cause) noexcept {
   auto const by_server =
       cause == loss_cause::taken_over || cause == loss_cause::key_gone || cause == loss_cause::forced;
   lose_alone(lease, cause);
-  if (auto const known = shared_holders_.find(queue.get()); by_server && known != shared_holders_.end()) {
-    known->second.for_each_of(lease.number(), [this, cause](lease_state& sharer) {
+  if (by_server) {
+    holders_.for_each_sharer(*queue, lease.number(), [this, cause](lease_state& sharer) {
       lease_state_ptr const last{&sharer};
       lose_alone(sharer, cause);
     });

@@ -36,15 +36,12 @@ void core::look_at_hints() {
   auto const begun = boot_clock::now();
   auto const hinted = std::exchange(hints_.numbers, {});
   std::vector<std::pair<lock_queue_ptr, std::uint64_t>> held_here;
-  for (auto const& queue : queues_) {
-    if (queue.holder == nullptr || std::ranges::find(hinted, queue.holder->number()) == hinted.end())
-      continue;
-    held_here.emplace_back(const_cast<lock_queue*>(&queue), queue.holder->number());
-  }
-  for (auto const& [queue, holders] : shared_holders_) {
-    for (auto const number : hinted) {
-      if (holders.contains(number)) held_here.emplace_back(const_cast<lock_queue*>(queue), number);
-    }
+  queues_.for_each([&](lock_queue& queue) {
+    if (queue.holder != nullptr && std::ranges::find(hinted, queue.holder->number()) != hinted.end())
+      held_here.emplace_back(&queue, queue.holder->number());
+  });
+  for (auto const number : hinted) {
+    holders_.for_each_sharing(number, [&](lock_queue& queue) { held_here.emplace_back(&queue, number); });
   }
   for (auto const& [queue, number] : held_here) look_whether_asked(*queue, number);
   auto const ended = boot_clock::now();
@@ -75,15 +72,8 @@ void core::look_whether_asked(lock_queue& queue, std::uint64_t number) {
 
 /// From here on the lease isn't valid. The lock goes back when the holder lets go.
 void core::let_go(lock_queue& queue, std::uint64_t number) {
-  if (queue.holder != nullptr && queue.holder->number() == number) {
-    lose(*queue.holder, loss_cause::forced);
-    return;
-  }
-  auto const known = shared_holders_.find(&queue);
-  if (known == shared_holders_.end()) return;
-  lease_state* any = nullptr;
-  known->second.for_each_of(number, [&any](lease_state& lease) { any = &lease; });
-  if (any != nullptr) lose(*any, loss_cause::forced);  // and with it the leases that share its acquisition
+  // And with it the leases that share its acquisition.
+  if (auto* const lease = holders_.find(queue, number)) lose(*lease, loss_cause::forced);
 }
 
 }  // namespace holdfast::engine

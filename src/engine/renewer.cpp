@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "base/ids.hpp"
-#include "engine/core.hpp"
+#include "engine/client_constants.hpp"
 
 namespace holdfast::engine {
 namespace {
@@ -131,7 +131,7 @@ void renewer::ask_about(lease_state& lease, time_point now) noexcept {
   if (!lease.renewing) return;
   ++unanswered_;
   try {
-    auto const owner = lease.queue().engine().owner_id(lease.number());
+    auto const owner = lease.queue().client().owner_id(lease.number());
     backend_.set_ttl(lease.queue().protocol(), remaining, {.name = lease.queue().name(), .owner = owner},
                      [this, pin = lease_state_ptr{&lease}](net::response&& response) {
                        on_some_answered();
@@ -210,7 +210,7 @@ void renewer::send(std::shared_ptr<renewal_request> const& request) {
   owners.reserve(leases.size());
   auto give_up = time_point::min();
   for (auto const& lease : leases) {
-    owners.push_back(lease->queue().engine().owner_id(lease->number()));
+    owners.push_back(lease->queue().client().owner_id(lease->number()));
     list.push_back({.name = lease->queue().name(), .owner = owners.back()});
     give_up = std::max(give_up, lease->deadline());
     lease->renewing = true;

@@ -97,9 +97,9 @@ class multi_failure : public testing::Test {
     auto const refusal = holdfast::resp::make_error(std::move(words));
     auto const name = holdfast::recipes::join_names(std::vector<std::string>{"a", "b", "my list"});
     holdfast::client const unconnected{"redis+unix:///nonexistent/redis.sock"};
-    holdfast::engine::lock_queue const queue{*holdfast::engine::access::core_of(unconnected),
-                                             holdfast::recipes::plain::multi, name};
-    return *holdfast::engine::explain(refusal, queue, "redis://h:1");
+    auto const queue =
+        holdfast::engine::access::core_of(unconnected)->pin(holdfast::recipes::plain::multi, name);
+    return *holdfast::engine::explain(refusal, *queue, "redis://h:1");
   }
 };
 

@@ -51,14 +51,15 @@ core::core(net::deployment_url url, client_options options, deployment_maker con
            .woken = [this](std::uint64_t number) { on_woken(number); },
            .open = [this](std::uint64_t number) { on_open(number); },
            .polling = [this] { ask_all_again(); },
-           .asked = [this](std::uint64_t number) { on_hint(number); }}},
+           .asked = [this](std::uint64_t number) { release_requests_.on_hint(number); }}},
       presence_{loop_,
                 *backend_,
                 {.uuid = client_.uuid, .label = client_.options.label},
                 [this] { return stats_.held_now != 0 || stats_.waiting_now != 0; },
                 [this] { notifications_.open_inbox(); }},
+      release_requests_{loop_, *backend_, queues_, holders_,
+                        [this](lease_state& lease) { lose(lease, loss_cause::forced); }},
       random_{static_cast<std::minstd_rand::result_type>(random_seed())} {
-  hints_.bell.set([this] { look_at_hints(); });
   owed_.reserve(most_owed);
   loop_.on_out_of_memory([this] { on_torn(); });
   loop_.on_exception([this](std::string const& text) {

@@ -27,6 +27,7 @@
 #include "engine/lock_backend.hpp"
 #include "engine/lock_queues.hpp"
 #include "engine/presence.hpp"
+#include "engine/release_requests.hpp"
 #include "engine/renewer.hpp"
 #include "engine/wake/notifications.hpp"
 #include "net/loose_ends.hpp"
@@ -218,12 +219,6 @@ class core : public std::enable_shared_from_this<core> {
   void on_moved(std::string const& server);
   void on_open(std::uint64_t number);
 
-  // release_requests.cpp: a release by force asks the holder. All under the lock.
-  void on_hint(std::uint64_t number);
-  void look_at_hints();
-  void look_whether_asked(lock_queue& queue, std::uint64_t number);
-  void let_go(lock_queue& queue, std::uint64_t number);
-
   // ghosts.cpp: traces in the server of acquisitions that are over. All under the lock.
   [[nodiscard]] bool is_over(std::uint64_t number, std::span<std::string_view const> names) const;
   void answer_for(std::uint64_t number, std::string_view name);
@@ -340,17 +335,13 @@ class core : public std::enable_shared_from_this<core> {
   notifications notifications_;
   presence presence_;
   busy_report busy_report_{client_};
+  release_requests release_requests_;
   effective_options_ptr last_options_;
   struct delayed {
     callback<void()> call{};
     reactor::timer bell{{}};
   };
   std::list<delayed> delayed_;
-  struct {
-    std::vector<std::uint64_t> numbers{};  ///< of acquisitions, as the hints claim
-    time_point not_before{};               ///< the next look
-    reactor::timer bell{{}};
-  } hints_;  ///< acquisitions that other clients are said to want back
   std::minstd_rand random_;
   std::vector<owed> owed_;  ///< with room for most_owed from the beginning
   bool look_again_ = false;

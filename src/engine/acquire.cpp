@@ -216,7 +216,7 @@ void core::on_granted(lock_queue& queue, granted const& grant, time_point sent_a
     lease->renew_at = std::min(sent_at + lease->effective().every, now + (deadline - now) / 2);
   }
   set_limits(*lease, now);
-  if (by_message) outrun_.emplace(contender.number, time_point{});
+  if (by_message) late_responses_.expect(contender.number);
   if (queue.protocol().sharing != sharing::exclusive) holders_.open(*lease, now);
   // From here on nothing can fail.
   end_contender(queue);

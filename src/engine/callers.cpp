@@ -186,7 +186,7 @@ void core::async_pause(std::chrono::nanoseconds time, callback<void()> done) {
   prepare();
   reactor::loop::calls ready;
   ready.push_back(std::move(done));
-  later(boot_clock::now() + time, [this, ready = std::move(ready)]() mutable {
+  delayed_.add(boot_clock::now() + time, [this, ready = std::move(ready)]() mutable {
     loop_.add_interest(-1);
     loop_.defer(std::move(ready));
   });

@@ -73,6 +73,35 @@ void core::ask_again_soon(lock_queue& queue, std::uint64_t number) noexcept {
   }
 }
 
+void core::mend_soon() noexcept {
+  if (!mending_.armed()) loop_.arm(mending_, boot_clock::now() + memory_pause);
+}
+
+/// A step failed halfway, or there was no memory to report that the server is another one. So besides the
+/// work that is known to be undone, all leases are asked about, and all contenders ask again.
+void core::on_torn() noexcept {
+  look_again_ = true;
+  mend_soon();
+}
+
+/// Needs no memory.
+void core::mend() noexcept {
+  auto const now = boot_clock::now();
+  auto const look_again = std::exchange(look_again_, false);
+  if (look_again) {
+    renewer_.ask_about_all();
+    pending_releases_.repeat();
+  }
+  queues_.for_each([&](lock_queue& queue) {
+    if (queue.contender) {
+      if (look_again && queue.contender->current == contender::state::waiting)
+        loop_.arm(queue.contender->retry, now);
+    } else if (!queue.waiters.empty() && queue.holder == nullptr) {
+      begin_contending(queue);
+    }
+  });
+}
+
 /// The contender is over here; the server may still have traces of it.
 void core::end_contender(lock_queue& queue) noexcept {
   auto const number = queue.contender->number;
@@ -93,7 +122,8 @@ bool core::renew_contender(lock_queue& queue) noexcept {
   auto const under_way = old.current != contender::state::waiting;
   end_contender(queue);
   begin_contending(queue, answered);
-  if (!under_way) abandon(queue, number, policy);  // otherwise it is an orphan, and its reply decides
+  if (!under_way)
+    pending_releases_.abandon(queue, number, policy);  // otherwise it is an orphan, and its reply decides
   return true;
 }
 
@@ -131,15 +161,14 @@ bool core::on_acknowledged(lock_queue& queue, std::uint64_t number, acknowledgem
 /// the lock for no caller, even when the release overtook it (they may trade places when the server has lost
 /// its scripts), or joined the server's queue.
 void core::drop_orphan(lock_queue& queue, std::uint64_t number) noexcept {
-  auto const late = outrun_.extract(number);
-  auto const kept_until = late ? late.mapped() : time_point{};
+  auto const kept_until = late_responses_.take(number);
   if (kept_until == time_point{}) {
-    if (!holders_.hold(queue, number)) abandon(queue, number, notifications_.policy_of({}));
+    if (!holders_.hold(queue, number)) pending_releases_.abandon(queue, number, notifications_.policy_of({}));
     return;
   }
   // If the last ttl overtook it in the same way, it has given the key its usual ttl.
   if (kept_until != time_point::max() && boot_clock::now() < kept_until)
-    set_last_ttl(queue, number, kept_until, kept_until);
+    kept_keys_.set_last_ttl(queue, number, kept_until, kept_until);
 }
 
 acquire_request core::next_request(lock_queue& queue) {
@@ -257,7 +286,7 @@ void core::ask_anew(lock_queue& queue) noexcept {
   auto const number = queue.contender->number;
   auto const policy = queue.contender->policy;
   end_contender(queue);
-  abandon(queue, number, policy);
+  pending_releases_.abandon(queue, number, policy);
   begin_contending(queue, true);
 }
 
@@ -302,7 +331,7 @@ void core::withdraw(lock_queue& queue) noexcept {
   auto const traces = contender.joined;
   auto const policy = contender.policy;
   end_contender(queue);
-  if (traces) abandon(queue, number, policy);
+  if (traces) pending_releases_.abandon(queue, number, policy);
 }
 
 }  // namespace holdfast::engine

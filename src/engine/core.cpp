@@ -60,7 +60,6 @@ core::core(net::deployment_url url, client_options options, deployment_maker con
       release_requests_{loop_, *backend_, queues_, holders_,
                         [this](lease_state& lease) { lose(lease, loss_cause::forced); }},
       random_{static_cast<std::minstd_rand::result_type>(random_seed())} {
-  owed_.reserve(most_owed);
   loop_.on_out_of_memory([this] { on_torn(); });
   loop_.on_exception([this](std::string const& text) {
     if (client_.options.log)
@@ -77,7 +76,7 @@ std::unique_ptr<lock_backend> core::make_backend(deployment_maker const& make_de
       .broken =
           [this] {
             renewer_.ask_about_all();
-            repeat_releases();
+            pending_releases_.repeat();
           },
       .warning =
           [this](std::string const& message) { log_(log_level::warning, [&message] { return message; }); }};
@@ -87,6 +86,22 @@ std::unique_ptr<lock_backend> core::make_backend(deployment_maker const& make_de
   }
   return std::make_unique<single_backend>(
       make_deployment(loop_, url_, settings_, stats_, std::move(handlers)), client_.no_memory);
+}
+
+/// Tries once more to send what there was no memory for.
+void core::send_owed(owed_request const& request) noexcept {
+  auto& queue = *request.queue;
+  switch (request.type) {
+    case owed_request::kind::release:
+      pending_releases_.send(returned_lock{request.queue, request.number, request.policy, request.until}, {});
+      return;
+    case owed_request::kind::abandon:
+      pending_releases_.abandon(queue, request.number, request.policy);
+      return;
+    case owed_request::kind::last_ttl:
+      kept_keys_.set_last_ttl(queue, request.number, request.kept_until, request.until);
+      return;
+  }
 }
 
 void core::check_kind(votes needed) const {
@@ -242,7 +257,7 @@ void core::lose_all() noexcept {
     auto const& queue = lease.queue();
     lose(lease, loss_cause::closed);
     if (lease.options().keep) {
-      leave_key(lease, std::nullopt, {});
+      kept_keys_.leave(lease, std::nullopt, {});
       return;
     }
     if (queue.protocol().release_unwanted != nullptr) {
@@ -253,14 +268,13 @@ void core::lose_all() noexcept {
         // It is released by itself.
       }
     }
-    if (!holders_.hold(queue, lease.number()))
-      send_release({lease, notifications_.policy_of(lease.options())}, {});
+    if (!holders_.hold(queue, lease.number())) pending_releases_.send(lease, {});
   };
   queues_.for_each([&](lock_queue& queue) {
     if (queue.holder != nullptr) give_up(*queue.holder);
   });
   while (auto* const lease = holders_.any_shared()) give_up(*lease);
-  for (auto& leases : together.take()) release_together(std::move(leases));
+  for (auto& leases : together.take()) pending_releases_.send_together(std::move(leases));
 }
 
 void core::give_all_back() noexcept {
@@ -275,9 +289,7 @@ void core::await_given_back(time_point begun) noexcept {
   if (forked()) return;
   reactor::lock hold{loop_.mutex()};
   drain(hold, begun + confirmation_wait + acknowledgements_.delay());
-  unreleased_logged_ = true;
-  auto const unsent = std::ranges::count(owed_, owed::kind::release, &owed::type);
-  if (auto const remaining = releasing_ + static_cast<std::size_t>(unsent); remaining > 0) {
+  if (auto const remaining = pending_releases_.count_at_end(); remaining > 0) {
     log_(log_level::warning, [this, remaining] {
       return client_.url + ": the server hasn't confirmed in time that " + std::to_string(remaining) +
              " locks are given back; each is free at the end of its ttl at the latest";
@@ -290,6 +302,7 @@ bool core::shut() noexcept {
   {
     reactor::lock const hold{loop_.mutex()};
     closing_ = true;
+    pending_releases_.stop_repeating();
     queues_.for_each([this](lock_queue& queue) { fail_all(queue, client_.shut_down); });
   }
   give_all_back();
@@ -298,11 +311,7 @@ bool core::shut() noexcept {
   auto const alone = loop_.stop(hold, exiting_ != std::thread::id{});
   backend_->shut(client_.shut_down);
   // Releases that were to be sent again: a caller may wait for their outcome, which is known now.
-  while (!delayed_.empty()) {
-    auto now = std::move(delayed_.front().call);
-    delayed_.pop_front();
-    now();
-  }
+  delayed_.run_all();
   owed_.clear();
   mending_.disarm();
   queues_.remove_contenders();

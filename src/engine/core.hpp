@@ -4,7 +4,6 @@
 #include <functional>
 #include <holdfast/client.hpp>
 #include <holdfast/lease.hpp>
-#include <list>
 #include <memory>
 #include <new>
 #include <optional>
@@ -27,6 +26,8 @@
 #include "engine/lock_backend.hpp"
 #include "engine/lock_queues.hpp"
 #include "engine/presence.hpp"
+#include "engine/release/kept_keys.hpp"
+#include "engine/release/pending_releases.hpp"
 #include "engine/release_requests.hpp"
 #include "engine/renewer.hpp"
 #include "engine/wake/notifications.hpp"
@@ -37,7 +38,6 @@ namespace holdfast::engine {
 
 /// Called once: with the lease, with the error, or with neither when the time was up.
 using acquire_handler = callback<void(lease_state_ptr, std::shared_ptr<error const>)>;
-using release_handler = callback<void(release_result)>;
 
 /// The deployment that a kind of lock, or another object, needs.
 enum class votes {
@@ -47,10 +47,6 @@ enum class votes {
 
 /// How long a caller waits; nullopt: without a limit. Zero or less: it only tries.
 using wait_limit = std::optional<std::chrono::nanoseconds>;
-
-/// Work that failed for want of memory is retried after this pause, and at most so much of it is remembered.
-constexpr std::chrono::milliseconds memory_pause{20};
-constexpr std::size_t most_owed = 256;
 
 /// What a waiting caller does about a server that can't be reached before its first reply. After the first
 /// reply all callers wait.
@@ -223,8 +219,6 @@ class core : public std::enable_shared_from_this<core> {
   [[nodiscard]] bool is_over(std::uint64_t number, std::span<std::string_view const> names) const;
   void answer_for(std::uint64_t number, std::string_view name);
   bool clear_ghost(lock_queue& queue, std::string_view holder);
-  void note_left_key(lease_state const& lease, milliseconds more) noexcept;
-  void repeat_releases() noexcept;
 
   // release.cpp: how a lease ends, by its holder's will or against it. All under the lock.
   void release(lease_state& lease, release_handler done) noexcept;
@@ -238,55 +232,10 @@ class core : public std::enable_shared_from_this<core> {
   void on_passed(passing& pending, net::response const& response) noexcept;
   void lose(lease_state& lease, loss_cause cause) noexcept;
   void lose_alone(lease_state& lease, loss_cause cause) noexcept;
-
-  // keep.cpp: the key stays. All under the lock.
-  struct leaving;
   void keep(lease_state& lease, std::optional<milliseconds> remaining, release_handler done) noexcept;
-  void leave_key(lease_state& lease, std::optional<milliseconds> remaining, release_handler done) noexcept;
-  void outlast_response(std::uint64_t number, time_point until) noexcept;
-  void set_last_ttl(std::shared_ptr<leaving> const& pending) noexcept;
-  void set_last_ttl(lock_queue& queue, std::uint64_t number, time_point until, time_point deadline) noexcept;
-  void send_last_ttl(lock_queue& queue, std::uint64_t number, time_point until, time_point give_up,
-                     lock_backend::handler done);
-  void owe_last_ttl(lock_queue& queue, std::uint64_t number, time_point until, time_point deadline) noexcept;
-  void on_last_ttl(leaving& pending, net::response const& response) noexcept;
 
-  // give_back.cpp: acquisitions of ours in the server. All under the lock.
-  /// An acquisition that is given back to the server, for as long as it can be ours.
-  struct giving_back {
-    giving_back(lease_state const& lease, release_policy lease_policy);
-    giving_back(lock_queue_ptr lease_queue, std::uint64_t lease_number, release_policy lease_policy,
-                time_point until)
-        : queue{std::move(lease_queue)}, number{lease_number}, policy{lease_policy}, deadline{until} {}
-    lock_queue_ptr queue;
-    std::uint64_t number;
-    release_policy policy;
-    time_point deadline;
-    bool lost = false;  ///< before the release: the holder is told so
-  };
-  struct release_under_way;
-  void send_release(giving_back const& item, release_handler done) noexcept;
-  void send_release(std::shared_ptr<release_under_way> const& pending);
-  void on_released(std::shared_ptr<release_under_way> const& pending, net::response const& response) noexcept;
-  void release_as(lock_queue& queue, lease_state const& lease) noexcept;
-  void release_together(batches::leases leases) noexcept;
-  void send_releases(std::shared_ptr<batches::leases> const& leases);
-  void on_released_together(batches::leases const& leases, resp::reply const& reply) noexcept;
-  void note_released(giving_back const& item) noexcept;
-  void abandon(lock_queue& queue, std::uint64_t number, release_policy policy) noexcept;
-  void later(time_point when, callback<void()> f);
-
-  // mend.cpp: work that failed for want of memory. All under the lock.
-  struct owed {
-    enum class kind { release, abandon, last_ttl };
-    lock_queue_ptr queue;
-    std::uint64_t number;
-    kind type;
-    release_policy policy;
-    time_point until;         ///< it is of no use afterwards
-    time_point kept_until{};  ///< the end of the last ttl
-  };
-  void owe(owed const& work) noexcept;
+  // Work that failed for want of memory. All under the lock.
+  void send_owed(owed_request const& request) noexcept;
   void on_torn() noexcept;
   void mend_soon() noexcept;
   void mend() noexcept;
@@ -313,6 +262,7 @@ class core : public std::enable_shared_from_this<core> {
   void drain(reactor::lock& hold, time_point until) noexcept;
   void wait_behind_all(reactor::lock& hold, time_point until);
   void nap(reactor::lock& hold) noexcept;
+
   // Constant after construction.
   net::deployment_url const url_;
   client_constants const client_;
@@ -326,9 +276,6 @@ class core : public std::enable_shared_from_this<core> {
   std::unique_ptr<lock_backend> const backend_;
   lock_queues queues_{*this, client_, [this] { self_.reset(); }};
   holders holders_;
-  /// Owners that were granted the lock by message during their request, until its response. The value: how
-  /// long they have kept the key since; max(): for its ttl.
-  std::unordered_map<std::uint64_t, time_point> outrun_;
   departed departed_;
   renewer renewer_;
   acknowledgements acknowledgements_{*backend_, client_};
@@ -336,18 +283,16 @@ class core : public std::enable_shared_from_this<core> {
   presence presence_;
   busy_report busy_report_{client_};
   release_requests release_requests_;
+  delayed_calls delayed_{loop_};
+  late_responses late_responses_;
+  owed_requests owed_{loop_, client_, log_, [this](owed_request const& request) { send_owed(request); }};
+  kept_keys kept_keys_{*backend_, client_, log_, departed_, late_responses_, presence_, owed_};
+  pending_releases pending_releases_{*backend_,      client_,   log_,     stats_,
+                                     notifications_, departed_, delayed_, owed_};
   effective_options_ptr last_options_;
-  struct delayed {
-    callback<void()> call{};
-    reactor::timer bell{{}};
-  };
-  std::list<delayed> delayed_;
   std::minstd_rand random_;
-  std::vector<owed> owed_;  ///< with room for most_owed from the beginning
   bool look_again_ = false;
   reactor::timer mending_{[this] { mend(); }};
-  std::size_t releasing_ = 0;       ///< releases that the server has yet to confirm
-  bool unreleased_logged_ = false;  ///< their number at the end has been logged: no more single warnings
   bool closing_ = false;
   std::thread::id exiting_;     ///< the thread that has called exit()
   std::shared_ptr<core> self_;  ///< while there are queues: leases and locks may outlive the client

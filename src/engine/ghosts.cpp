@@ -14,12 +14,6 @@
 namespace holdfast::engine {
 namespace {
 
-/// A key left on purpose counts as present for this much longer than our clock says, plus a fiftieth of its
-/// time. It ends by itself, so clearing it isn't urgent.
-constexpr std::chrono::seconds key_slack{10};
-constexpr int key_drift = 50;
-constexpr std::chrono::hours longest_key{24 * 365 * 100};
-
 /// How often a contender clears ghosts, as the server may refuse. More than once, since a script that the
 /// server has forgotten runs after the contender's next request.
 constexpr int most_ghosts = 4;
@@ -98,43 +92,9 @@ bool core::clear_ghost(lock_queue& queue, std::string_view holder) {
   if (!over) return false;
   ++contender.ghosts;
   departed_.note_cleared(number);
-  abandon(queue, number, contender.policy);
+  pending_releases_.abandon(queue, number, contender.policy);
   send_acquire(queue);
   return true;
-}
-
-/// The key stays in the server for the rest of the lease plus `more`, though this process doesn't hold it.
-void core::note_left_key(lease_state const& lease, milliseconds more) noexcept {
-  auto const now = boot_clock::now();
-  // The request that sets its last ttl may wait for the server until the deadline.
-  // A lease that a message granted has a short deadline, but is kept for its ttl, or has got that already.
-  if (lease.provisional) more = std::max(more, lease.options().ttl);
-  std::chrono::nanoseconds const longer = std::min<milliseconds>(more, longest_key);
-  auto const end = std::max(now, lease.deadline()) + longer;
-  auto const drift = (longer + std::chrono::nanoseconds{lease.options().ttl}) / key_drift;
-  departed_.leave_key(lease.number(), end + drift + key_slack, now);
-}
-
-/// The server may have lost data, including recent releases. Without a repeat their keys, which it has again,
-/// would stay until the end of their ttl.
-void core::repeat_releases() noexcept {
-  if (closing_) return;
-  for (auto& entry : departed_.take_releases(boot_clock::now())) {
-    entry.policy.publish = notifications_.publish_method();
-    std::shared_ptr<departed::given_back> record;
-    try {
-      record = std::make_shared<departed::given_back>(std::move(entry));
-      auto const owner = client_.owner_id(record->number);
-      backend_->release(*record->protocol, {.name = record->name, .owner = owner}, record->policy,
-                        [this, record](net::response&& response) {
-                          // For the next time: perhaps this server has lost nothing.
-                          if (!response.failure) departed_.note_release(*record);
-                        },
-                        {.while_down = net::retry_policy::endless, .give_up = record->deadline});
-    } catch (std::bad_alloc const&) {
-      departed_.note_release(record ? *record : entry);  // there may be memory for the next entry
-    }
-  }
 }
 
 }  // namespace holdfast::engine

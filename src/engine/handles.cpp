@@ -260,7 +260,9 @@ lease_state_ptr core::become(lease_state_ptr lease, lock_queue_ptr const& to, ca
     lose(*old, state == ownership::gone ? loss_cause::key_gone : loss_cause::taken_over);
   } else if (still_held) {
     release(*old, {});  // the outcome is unknown: releases the old lease and the new one
-    release_as(*to, *old);
+    auto as_new = pending_releases_.item(*old);
+    as_new.queue = to;
+    pending_releases_.send(as_new, {});
   }
   if (!reason || old->cause() != loss_cause::none) {
     try {

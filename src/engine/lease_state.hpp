@@ -20,6 +20,7 @@ namespace holdfast::engine {
 
 class lease_state;
 using lease_state_ptr = boost::intrusive_ptr<lease_state>;
+using release_handler = callback<void(release_result)>;
 
 /// How long before its deadline the holder is told, so that it knows by then.
 constexpr std::chrono::milliseconds told_ahead{1};

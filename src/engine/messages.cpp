@@ -79,7 +79,7 @@ void core::ask_all_again() noexcept {
 void core::on_moved(std::string const& server) {
   log_(log_level::info, [&] { return client_.url + ": served by " + server + " from now on"; });
   renewer_.ask_about_all();
-  repeat_releases();
+  pending_releases_.repeat();
   ask_all_again();
 }
 

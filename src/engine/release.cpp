@@ -36,9 +36,9 @@ void core::release(lease_state& lease, release_handler done) noexcept {
   }
   if (lease.status() != lease_state::state::held) {
     if (still_to_release(lease)) {
-      giving_back item{lease, notifications_.policy_of(lease.options())};
+      auto item = pending_releases_.item(lease);
       item.lost = true;
-      send_release(item, std::move(done));
+      pending_releases_.send(item, std::move(done));
     } else if (done) {
       done(release_result::lost);
     }
@@ -60,9 +60,28 @@ void core::release(lease_state& lease, release_handler done) noexcept {
     auto const ask_first = !queue.waiters.empty() && !queue.contender && notifications_.by_message(queue) &&
                            queue.protocol().order == order::strict;
     if (ask_first) begin_contending(queue);
-    send_release({lease, notifications_.policy_of(lease.options())}, std::move(done));
+    pending_releases_.send(lease, std::move(done));
     if (!queue.contender) ask_after_release(queue);
   }
+}
+
+/// Ends the lease without giving the lock back. For all others, in this process too, it is busy until its ttl
+/// is over.
+void core::keep(lease_state& lease, std::optional<milliseconds> remaining, release_handler done) noexcept {
+  lease_state_ptr const pin{&lease};
+  lock_queue_ptr const queue{&lease.queue()};
+  if (lease.drop_handle()) {  // the last handle decides
+    if (done) done(lease.status() == lease_state::state::held ? release_result::kept : release_result::lost);
+    return;
+  }
+  if (lease.status() != lease_state::state::held) {
+    if (done) done(release_result::lost);
+    return;
+  }
+  (void)finish_here(lease);
+  kept_keys_.note(lease, remaining.value_or(milliseconds{0}));
+  kept_keys_.leave(lease, remaining, std::move(done));
+  if (!queue->waiters.empty() && !queue->contender) begin_contending(*queue);
 }
 
 /// The next caller of this process asks, behind a release that wakes callers of other processes.
@@ -136,10 +155,10 @@ bool core::hand_over(lock_queue& queue, lease_state& from) noexcept try {
 }
 
 struct core::passing {
-  passing(giving_back const& item, std::uint64_t number_of_next, release_handler then)
+  passing(returned_lock const& item, std::uint64_t number_of_next, release_handler then)
       : before{item}, next{number_of_next}, done{std::move(then)} {}
 
-  giving_back before;
+  returned_lock before;
   std::uint64_t next;
   release_handler done;
 };
@@ -149,7 +168,7 @@ struct core::passing {
 void core::pass(lock_queue& queue, lease_state const& from, release_handler done) noexcept {
   std::shared_ptr<passing> pending;
   std::uint64_t number = 0;
-  giving_back const before{from, notifications_.policy_of(from.options())};
+  auto const before = pending_releases_.item(from);
   try {
     auto& contender = open_contender(queue);
     number = contender.number;
@@ -162,7 +181,7 @@ void core::pass(lock_queue& queue, lease_state const& from, release_handler done
                   [this, pending](net::response&& response) { on_passed(*pending, response); },
                   {.while_down = net::retry_policy::endless});
   } catch (std::bad_alloc const&) {
-    send_release(before, pending ? std::move(pending->done) : std::move(done));
+    pending_releases_.send(before, pending ? std::move(pending->done) : std::move(done));
     on_unsent(queue, number);
   }
 }
@@ -179,7 +198,7 @@ void core::on_passed(passing& pending, net::response const& response) noexcept {
   try {
     if (response.failure || response.reply.is_error()) {
       if (response.reply.is_error()) {
-        send_release(pending.before, std::move(pending.done));
+        pending_releases_.send(pending.before, std::move(pending.done));
       } else {
         report(release_result::unknown);
       }
@@ -189,7 +208,7 @@ void core::on_passed(passing& pending, net::response const& response) noexcept {
     auto const result = queue.protocol().read_pass(response.reply);
     auto const ours =
         result.before == ownership::mine || response.resent || departed_.take_cleared(pending.before.number);
-    if (ours) note_released(pending.before);
+    if (ours) pending_releases_.note_released(pending.before);
     report(ours ? release_result::released : release_result::lost);
     if (!wanted) return;
     if (!result.next.empty()) {
@@ -226,12 +245,12 @@ void core::lose_alone(lease_state& lease, loss_cause cause) noexcept {
   (void)leave_here(lease);
   ++stats_.lost;
   loop_.defer(lease.lose(cause));
-  if (lease.options().keep || still_to_release(lease)) note_left_key(lease, milliseconds{0});
+  if (lease.options().keep || still_to_release(lease)) kept_keys_.note(lease, milliseconds{0});
   if (lease.options().keep) {
     if (cause == loss_cause::limit_reached) {
-      leave_key(lease, std::nullopt, {});
+      kept_keys_.leave(lease, std::nullopt, {});
     } else {
-      outlast_response(lease.number(), time_point::max());
+      late_responses_.keep(lease.number(), time_point::max());
     }
   }
   log_(log_level::warning, [&] {

@@ -1,10 +1,9 @@
-// Gives back what this client no longer needs in the server, until the server confirms it.
+#include "engine/release/pending_releases.hpp"
 
 #include <algorithm>
 #include <new>
 #include <utility>
 
-#include "engine/core.hpp"
 #include "engine/failure.hpp"
 
 namespace holdfast::engine {
@@ -22,33 +21,36 @@ constexpr std::chrono::minutes traces_last{1};
 
 }  // namespace
 
-core::giving_back::giving_back(lease_state const& lease, release_policy lease_policy)
-    : queue{&lease.queue()}, number{lease.number()}, policy{lease_policy}, deadline{lease.deadline()} {}
+returned_lock pending_releases::item(lease_state const& lease) const {
+  return {.queue = lock_queue_ptr{&lease.queue()},
+          .number = lease.number(),
+          .policy = notifications_.policy_of(lease.options()),
+          .deadline = lease.deadline()};
+}
 
-struct core::release_under_way {
-  release_under_way(giving_back const& given, release_handler handler)
+struct pending_releases::release_under_way {
+  release_under_way(returned_lock const& given, release_handler handler)
       : item{given}, done{std::move(handler)} {}
 
   void report(release_result outcome) {
     if (done) std::exchange(done, {})(item.lost ? release_result::lost : outcome);
   }
 
-  giving_back item;
+  returned_lock item;
   release_handler done;
 };
 
-/// When memory is short it is sent a little later, and the caller gets release_result::unknown.
-void core::send_release(giving_back const& item, release_handler done) noexcept {
+void pending_releases::send(returned_lock const& item, release_handler done) noexcept {
   std::shared_ptr<release_under_way> pending;
   try {
     pending = std::make_shared<release_under_way>(item, std::move(done));
-    send_release(pending);
+    send(pending);
   } catch (std::bad_alloc const&) {
-    owe({.queue = item.queue,
-         .number = item.number,
-         .type = owed::kind::release,
-         .policy = item.policy,
-         .until = item.deadline});
+    owed_.add({.queue = item.queue,
+               .number = item.number,
+               .type = owed_request::kind::release,
+               .policy = item.policy,
+               .until = item.deadline});
     if (pending) {
       pending->report(release_result::unknown);
     } else if (done) {
@@ -57,29 +59,29 @@ void core::send_release(giving_back const& item, release_handler done) noexcept 
   }
 }
 
-void core::send_release(std::shared_ptr<release_under_way> const& pending) {
+void pending_releases::send(std::shared_ptr<release_under_way> const& pending) {
   auto const& item = pending->item;
   auto& queue = *item.queue;
   auto const owner = client_.owner_id(item.number);
-  ++releasing_;
+  ++unconfirmed_;
   queue.releasing = item.number;
   try {
-    backend_->release(queue.protocol(), {.name = queue.name(), .owner = owner}, item.policy,
-                      [this, pending](net::response&& response) { on_released(pending, response); },
-                      {.while_down = net::retry_policy::endless, .give_up = item.deadline});
+    backend_.release(queue.protocol(), {.name = queue.name(), .owner = owner}, item.policy,
+                     [this, pending](net::response&& response) { on_response(pending, response); },
+                     {.while_down = net::retry_policy::endless, .give_up = item.deadline});
   } catch (...) {
-    --releasing_;
+    --unconfirmed_;
     if (queue.releasing == item.number) queue.releasing = 0;
     throw;
   }
 }
 
-void core::on_released(std::shared_ptr<release_under_way> const& pending,
-                       net::response const& response) noexcept {
+void pending_releases::on_response(std::shared_ptr<release_under_way> const& pending,
+                                   net::response const& response) noexcept {
   auto const& item = pending->item;
   auto& queue = *item.queue;
   if (queue.releasing == item.number) queue.releasing = 0;
-  --releasing_;
+  --unconfirmed_;
   if (response.reply.is_integer()) {
     // A resent release that finds nothing was carried out the first time. Or clearing a ghost did it.
     auto const ours = queue.protocol().read_release(response.reply) == ownership::mine || response.resent ||
@@ -90,7 +92,7 @@ void core::on_released(std::shared_ptr<release_under_way> const& pending,
   }
   auto const now = boot_clock::now();
   if (response.failure || now >= item.deadline) {
-    if (!unreleased_logged_) {
+    if (!unconfirmed_logged_) {
       log_(log_level::warning, [&] {
         return "release of " + queue.title() +
                " is not confirmed: " + (response.failure ? response.failure->what() : response.reply.text) +
@@ -110,34 +112,32 @@ void core::on_released(std::shared_ptr<release_under_way> const& pending,
     pending->report(release_result::unknown);
   }
   try {
-    later(std::min(now + pause, item.deadline), [this, pending] {
-      --releasing_;
-      send_release(pending->item, std::move(pending->done));
+    delayed_.add(std::min(now + pause, item.deadline), [this, pending] {
+      --unconfirmed_;
+      send(pending->item, std::move(pending->done));
     });
-    ++releasing_;
+    ++unconfirmed_;
   } catch (std::bad_alloc const&) {
-    send_release(item, std::move(pending->done));
+    send(item, std::move(pending->done));
   }
 }
 
-/// For the end of the client, which may have very many leases; they are lost already. Leases with waiters go
-/// one by one, but in the same write.
-void core::release_together(batches::leases leases) noexcept {
+void pending_releases::send_together(batches::leases leases) noexcept {
   if (leases.size() >= worth_a_batch) {
     std::shared_ptr<batches::leases> shared;
     try {
       shared = std::make_shared<batches::leases>();
       shared->swap(leases);
-      send_releases(shared);
+      send_batch(shared);
       return;
     } catch (std::bad_alloc const&) {
       if (shared) leases.swap(*shared);
     }
   }
-  for (auto const& lease : leases) send_release({*lease, notifications_.policy_of(lease->options())}, {});
+  for (auto const& lease : leases) send(*lease, {});
 }
 
-void core::send_releases(std::shared_ptr<batches::leases> const& leases) {
+void pending_releases::send_batch(std::shared_ptr<batches::leases> const& leases) {
   std::vector<std::string> owners;
   std::vector<owned> list;
   owners.reserve(leases->size());
@@ -149,18 +149,18 @@ void core::send_releases(std::shared_ptr<batches::leases> const& leases) {
     give_up = std::max(give_up, lease->deadline());
   }
   auto const& protocol = leases->front()->queue().protocol();
-  backend_->run(protocol.release_unwanted(list),
-                [this, leases](net::response&& response) {
-                  if (response.failure) return;  // the client has ended meanwhile
-                  releasing_ -= leases->size();
-                  on_released_together(*leases, response.reply);
-                },
-                {.while_down = net::retry_policy::endless, .give_up = give_up, .divisible = true});
-  releasing_ += leases->size();
+  backend_.run(protocol.release_unwanted(list),
+               [this, leases](net::response&& response) {
+                 if (response.failure) return;  // the client has ended meanwhile
+                 unconfirmed_ -= leases->size();
+                 on_batch_response(*leases, response.reply);
+               },
+               {.while_down = net::retry_policy::endless, .give_up = give_up, .divisible = true});
+  unconfirmed_ += leases->size();
 }
 
 /// Leases with waiters are still to be released.
-void core::on_released_together(batches::leases const& leases, resp::reply const& reply) noexcept {
+void pending_releases::on_batch_response(batches::leases const& leases, resp::reply const& reply) noexcept {
   std::vector<std::size_t> wanted;
   auto understood = reply.is_array();
   try {
@@ -174,52 +174,60 @@ void core::on_released_together(batches::leases const& leases, resp::reply const
     auto const is_wanted = next != wanted.end() && *next == i;
     if (is_wanted) ++next;
     if (!understood || is_wanted) {
-      send_release({*leases[i], notifications_.policy_of(leases[i]->options())}, {});
+      send(*leases[i], {});
     } else {
       ++stats_.released;
     }
   }
 }
 
-void core::note_released(giving_back const& item) noexcept {
+void pending_releases::note_released(returned_lock const& item) noexcept {
   ++stats_.released;
   departed_.note_release(item.queue->protocol(), item.queue->name(), item.number, item.policy, item.deadline);
 }
 
-/// Releases it as a lease of `queue`, as the server may know it by now.
-void core::release_as(lock_queue& queue, lease_state const& lease) noexcept {
-  giving_back back{lease, notifications_.policy_of(lease.options())};
-  back.queue = lock_queue_ptr{&queue};
-  send_release(back, {});
-}
-
-/// Cleans up after an acquisition that no caller waits for any more.
-void core::abandon(lock_queue& queue, std::uint64_t number, release_policy policy) noexcept {
+void pending_releases::abandon(lock_queue& queue, std::uint64_t number,
+                               release_policy const& policy) noexcept {
   if (queue.protocol().abandon == nullptr) return;
   auto const until = boot_clock::now() + traces_last;
   try {
     auto const owner = client_.owner_id(number);
-    backend_->abandon(queue.protocol(), {.name = queue.name(), .owner = owner}, policy,
-                      {.while_down = net::retry_policy::endless, .give_up = until});
+    backend_.abandon(queue.protocol(), {.name = queue.name(), .owner = owner}, policy,
+                     {.while_down = net::retry_policy::endless, .give_up = until});
   } catch (std::bad_alloc const&) {
-    owe({.queue = lock_queue_ptr{&queue},
-         .number = number,
-         .type = owed::kind::abandon,
-         .policy = policy,
-         .until = until});
+    owed_.add({.queue = lock_queue_ptr{&queue},
+               .number = number,
+               .type = owed_request::kind::abandon,
+               .policy = policy,
+               .until = until});
   }
 }
 
-/// Calls `f` once, at `when`.
-void core::later(time_point when, callback<void()> f) {
-  auto const entry = delayed_.emplace(delayed_.end());
-  entry->call = std::move(f);
-  entry->bell.set([this, entry] {
-    auto now = std::move(entry->call);
-    delayed_.erase(entry);
-    now();
-  });
-  loop_.arm(entry->bell, when);
+/// The server may have lost data, including recent releases. Without a repeat their keys, which it has again,
+/// would stay until the end of their ttl.
+void pending_releases::repeat() noexcept {
+  if (!repeats_) return;
+  for (auto& entry : departed_.take_releases(boot_clock::now())) {
+    entry.policy.publish = notifications_.publish_method();
+    std::shared_ptr<departed::given_back> record;
+    try {
+      record = std::make_shared<departed::given_back>(std::move(entry));
+      auto const owner = client_.owner_id(record->number);
+      backend_.release(*record->protocol, {.name = record->name, .owner = owner}, record->policy,
+                       [this, record](net::response&& response) {
+                         // For the next time: perhaps this server has lost nothing.
+                         if (!response.failure) departed_.note_release(*record);
+                       },
+                       {.while_down = net::retry_policy::endless, .give_up = record->deadline});
+    } catch (std::bad_alloc const&) {
+      departed_.note_release(record ? *record : entry);  // there may be memory for the next entry
+    }
+  }
+}
+
+std::size_t pending_releases::count_at_end() noexcept {
+  unconfirmed_logged_ = true;
+  return unconfirmed_ + owed_.count(owed_request::kind::release);
 }
 
 }  // namespace holdfast::engine

@@ -1,0 +1,126 @@
+#include "engine/release/kept_keys.hpp"
+
+#include <algorithm>
+#include <new>
+#include <utility>
+
+namespace holdfast::engine {
+namespace {
+
+/// A key left on purpose counts as present for this much longer than our clock says, plus a fiftieth of its
+/// time. It ends by itself, so clearing it isn't urgent.
+constexpr std::chrono::seconds key_slack{10};
+constexpr int key_drift = 50;
+constexpr std::chrono::hours longest_key{24 * 365 * 100};
+
+}  // namespace
+
+void kept_keys::note(lease_state const& lease, milliseconds more) noexcept {
+  auto const now = boot_clock::now();
+  // The request that sets its last ttl may wait for the server until the deadline.
+  // A lease that a message granted has a short deadline, but is kept for its ttl, or has got that already.
+  if (lease.provisional) more = std::max(more, lease.options().ttl);
+  std::chrono::nanoseconds const longer = std::min<milliseconds>(more, longest_key);
+  auto const end = std::max(now, lease.deadline()) + longer;
+  auto const drift = (longer + std::chrono::nanoseconds{lease.options().ttl}) / key_drift;
+  departed_.leave_key(lease.number(), end + drift + key_slack, now);
+}
+
+/// A key that is to get another ttl, its last one, and the handler of the outcome.
+struct kept_keys::leaving {
+  leaving(lease_state const& kept, time_point when) : lease{&kept}, until{when} {}
+
+  void report(release_result outcome) noexcept {
+    if (done) std::exchange(done, {})(outcome);
+  }
+
+  boost::intrusive_ptr<lease_state const> lease;
+  time_point until;
+  release_handler done{};
+};
+
+void kept_keys::leave(lease_state& lease, std::optional<milliseconds> remaining,
+                      release_handler done) noexcept {
+  if (!remaining && lease.provisional) remaining = lease.options().ttl;
+  auto const until = remaining ? boot_clock::now() + *remaining : time_point::max();
+  late_.keep(lease.number(), until);
+  presence_.stay_until(remaining ? until : lease.deadline());
+  if (!remaining) {
+    if (done) done(release_result::kept);
+    return;
+  }
+  std::shared_ptr<leaving> pending;
+  try {
+    pending = std::make_shared<leaving>(lease, until);
+    pending->done = std::move(done);
+    lease.when_settled([this, pending] { set_last_ttl(pending); });
+  } catch (std::bad_alloc const&) {
+    owe(lease.queue(), lease.number(), until, lease.deadline());
+    if (pending) {
+      pending->report(release_result::unknown);
+    } else if (done) {
+      done(release_result::unknown);
+    }
+  }
+}
+
+/// Sends the last renewal, which may shorten the remaining ttl.
+void kept_keys::set_last_ttl(std::shared_ptr<leaving> const& pending) noexcept {
+  auto const& lease = *pending->lease;
+  try {
+    send(lease.queue(), lease.number(), pending->until, lease.deadline(),
+         [this, pending](net::response&& response) { on_response(*pending, response); });
+  } catch (std::bad_alloc const&) {
+    owe(lease.queue(), lease.number(), pending->until, lease.deadline());
+    pending->report(release_result::unknown);
+  }
+}
+
+/// When no caller waits for the outcome any more.
+void kept_keys::set_last_ttl(lock_queue& queue, std::uint64_t number, time_point until,
+                             time_point deadline) noexcept {
+  try {
+    send(queue, number, until, deadline, {});
+  } catch (std::bad_alloc const&) {
+    owe(queue, number, until, deadline);
+  }
+}
+
+void kept_keys::send(lock_queue const& queue, std::uint64_t number, time_point until, time_point give_up,
+                     lock_backend::handler done) {
+  auto const remaining =
+      std::max(std::chrono::ceil<milliseconds>(until - boot_clock::now()), milliseconds{1});
+  auto const owner = client_.owner_id(number);
+  backend_.set_ttl(queue.protocol(), remaining, {.name = queue.name(), .owner = owner}, std::move(done),
+                   {.while_down = net::retry_policy::endless, .give_up = give_up});
+}
+
+void kept_keys::owe(lock_queue& queue, std::uint64_t number, time_point until, time_point deadline) noexcept {
+  owed_.add({.queue = lock_queue_ptr{&queue},
+             .number = number,
+             .type = owed_request::kind::last_ttl,
+             .policy = {},
+             .until = deadline,
+             .kept_until = until});
+}
+
+void kept_keys::on_response(leaving& pending, net::response const& response) noexcept {
+  auto const& queue = pending.lease->queue();
+  if (response.failure || !response.reply.is_array()) {
+    log_(log_level::warning, [&] {
+      return "the last ttl of " + queue.title() +
+             " is not confirmed: " + (response.failure ? response.failure->what() : response.reply.text) +
+             "; it keeps the one it has";
+    });
+    pending.report(release_result::unknown);
+    return;
+  }
+  try {
+    pending.report(queue.protocol().read_renew(response.reply).empty() ? release_result::kept
+                                                                       : release_result::lost);
+  } catch (std::bad_alloc const&) {
+    pending.report(release_result::unknown);
+  }
+}
+
+}  // namespace holdfast::engine

@@ -1,0 +1,87 @@
+/// Acquisitions of ours in the server that are to be given back.
+#pragma once
+
+#include <cstddef>
+#include <holdfast/client.hpp>
+#include <memory>
+#include <utility>
+
+#include "engine/batches.hpp"
+#include "engine/client_constants.hpp"
+#include "engine/deferred_log.hpp"
+#include "engine/delayed_calls.hpp"
+#include "engine/departed.hpp"
+#include "engine/lock_backend.hpp"
+#include "engine/release/owed_requests.hpp"
+#include "engine/wake/notifications.hpp"
+
+namespace holdfast::engine {
+
+/// An acquisition that is given back to the server, for as long as it can be ours.
+struct returned_lock {
+  lock_queue_ptr queue;
+  std::uint64_t number;
+  release_policy policy;
+  time_point deadline;
+  bool lost = false;  ///< before the release: the holder is told so
+};
+
+/// Releases them, and abandons what nobody waits for any more, until the server has confirmed it or has
+/// forgotten them by itself. All under the client's lock.
+class pending_releases {
+ public:
+  pending_releases(lock_backend& backend, client_constants const& client, deferred_log& log,
+                   client_stats& counts, notifications const& wake, departed& past, delayed_calls& delayed,
+                   owed_requests& owed) noexcept
+      : backend_{backend},
+        client_{client},
+        log_{log},
+        stats_{counts},
+        notifications_{wake},
+        departed_{past},
+        delayed_{delayed},
+        owed_{owed} {}
+
+  /// Of a lease.
+  [[nodiscard]] returned_lock item(lease_state const& lease) const;
+
+  /// When memory is short it is sent a little later, and `done` gets release_result::unknown.
+  void send(returned_lock const& item, release_handler done) noexcept;
+  void send(lease_state const& lease, release_handler done) noexcept { send(item(lease), std::move(done)); }
+  /// For the end of the client, which may have very many leases; they are lost already. Leases with waiters
+  /// go one by one, but in the same write.
+  void send_together(batches::leases leases) noexcept;
+  /// Cleans up after an acquisition that no caller waits for any more.
+  void abandon(lock_queue& queue, std::uint64_t number, release_policy const& policy) noexcept;
+
+  /// The server has confirmed it, in the reply to another request.
+  void note_released(returned_lock const& item) noexcept;
+  /// Sends the latest releases again: the server may have lost them.
+  void repeat() noexcept;
+
+  /// At the end of the client: its number of releases is logged, and no single one.
+  [[nodiscard]] std::size_t count_at_end() noexcept;
+  /// The client ends: no release is repeated.
+  void stop_repeating() noexcept { repeats_ = false; }
+
+ private:
+  struct release_under_way;
+  void send(std::shared_ptr<release_under_way> const& pending);
+  void on_response(std::shared_ptr<release_under_way> const& pending, net::response const& response) noexcept;
+  void send_batch(std::shared_ptr<batches::leases> const& leases);
+  void on_batch_response(batches::leases const& leases, resp::reply const& reply) noexcept;
+
+  lock_backend& backend_;
+  client_constants const& client_;
+  deferred_log& log_;
+  client_stats& stats_;
+  notifications const& notifications_;
+  departed& departed_;
+  delayed_calls& delayed_;
+  owed_requests& owed_;
+  std::size_t unconfirmed_ = 0;
+  bool unconfirmed_logged_ = false;  ///< their number at the end has been logged: no more single warnings
+  bool repeats_ = true;
+};
+
+}  // namespace holdfast::engine

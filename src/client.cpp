@@ -136,7 +136,7 @@ client& client::operator=(client&& other) noexcept {
   return *this;
 }
 
-void client::connect() { core_->connect(); }
+void client::connect() { core_->requests().connect(); }
 
 std::string const& client::url() const noexcept { return core_->url(); }
 

@@ -4,7 +4,6 @@
 #include <new>
 #include <utility>
 
-#include "base/ids.hpp"
 #include "engine/quorum/quorum.hpp"
 #include "engine/single_backend.hpp"
 #include "resp/command.hpp"
@@ -41,26 +40,41 @@ core::core(net::deployment_url url, client_options options, deployment_maker con
       settings_{make_settings(url_.server, client_.options, unended_)},
       backend_{make_backend(make_deployment)},
       renewer_{loop_, *backend_, stats_,
-               [this](lease_state& lease, loss_cause cause) { lose(lease, cause); }},
-      notifications_{
-          loop_,
-          *backend_,
-          client_,
-          log_,
-          {.message = [this](std::string const& channel, turn const& message) { on_turn(channel, message); },
-           .woken = [this](std::uint64_t number) { on_woken(number); },
-           .open = [this](std::uint64_t number) { on_open(number); },
-           .polling = [this] { ask_all_again(); },
-           .asked = [this](std::uint64_t number) { release_requests_.on_hint(number); }}},
+               [this](lease_state& lease, loss_cause cause) { contention_.ends.lose(lease, cause); }},
+      notifications_{loop_, *backend_, client_, log_, on_messages()},
       presence_{loop_,
                 *backend_,
                 {.uuid = client_.uuid, .label = client_.options.label},
                 [this] { return stats_.held_now != 0 || stats_.waiting_now != 0; },
                 [this] { notifications_.open_inbox(); }},
+      owed_{loop_, client_, log_, [this](owed_request const& request) { send_owed(request); }},
+      contention_{contention_parts{.loop = loop_,
+                                   .backend = *backend_,
+                                   .client = client_,
+                                   .log = log_,
+                                   .stats = stats_,
+                                   .queues = queues_,
+                                   .held = holders_,
+                                   .past = departed_,
+                                   .watchdog = renewer_,
+                                   .wake = notifications_,
+                                   .copies = acknowledgements_,
+                                   .own_presence = presence_,
+                                   .report = busy_report_,
+                                   .late = late_responses_,
+                                   .kept = kept_keys_,
+                                   .releases = pending_releases_}},
       release_requests_{loop_, *backend_, queues_, holders_,
-                        [this](lease_state& lease) { lose(lease, loss_cause::forced); }},
-      random_{static_cast<std::minstd_rand::result_type>(random_seed())} {
-  loop_.on_out_of_memory([this] { on_torn(); });
+                        [this](lease_state& lease) { contention_.ends.lose(lease, loss_cause::forced); }},
+      torn_{[this] {
+        ask_about_all();
+        contention_.requests.send_all_soon();
+        contention_.requests.begin_missing();
+      }} {
+  // Besides the work that is known to be undone, all leases are asked about, and all contenders ask again.
+  loop_.on_out_of_memory([this] {
+    if (!torn_.armed()) loop_.arm(torn_, boot_clock::now() + memory_pause);
+  });
   loop_.on_exception([this](std::string const& text) {
     if (client_.options.log)
       client_.options.log(log_level::error,
@@ -73,19 +87,38 @@ core::~core() = default;
 std::unique_ptr<lock_backend> core::make_backend(deployment_maker const& make_deployment) {
   topology::events handlers{
       .moved = [this](std::string const& server) { on_moved(server); },
-      .broken =
-          [this] {
-            renewer_.ask_about_all();
-            pending_releases_.repeat();
-          },
+      .broken = [this] { ask_about_all(); },
       .warning =
           [this](std::string const& message) { log_(log_level::warning, [&message] { return message; }); }};
-  if (is_quorum()) {
+  if (client_.deployment.votes) {
     return std::make_unique<quorum>(loop_, url_.hosts, settings_, stats_, std::move(handlers),
                                     client_.no_memory);
   }
   return std::make_unique<single_backend>(
       make_deployment(loop_, url_, settings_, stats_, std::move(handlers)), client_.no_memory);
+}
+
+notifications::events core::on_messages() {
+  return {.message = [this](std::string const& channel,
+                            turn const& message) { contention_.messages.on_message(channel, message); },
+          .woken = [this](std::uint64_t number) { contention_.messages.on_woken(number); },
+          .open = [this](std::uint64_t number) { contention_.messages.on_open(number); },
+          .polling = [this] { contention_.requests.send_all(); },
+          .asked = [this](std::uint64_t number) { release_requests_.on_hint(number); }};
+}
+
+/// The data of the server that answers from now on may be older than what was acknowledged. So lost leases
+/// are found at once, and no contender waits for a message of the former server.
+void core::on_moved(std::string const& server) {
+  log_(log_level::info, [&] { return client_.url + ": served by " + server + " from now on"; });
+  ask_about_all();
+  contention_.requests.send_all();
+}
+
+/// About all leases, and those that were released a short time ago.
+void core::ask_about_all() noexcept {
+  renewer_.ask_about_all();
+  pending_releases_.repeat();
 }
 
 /// Tries once more to send what there was no memory for.
@@ -105,28 +138,21 @@ void core::send_owed(owed_request const& request) noexcept {
 }
 
 void core::check_kind(votes needed) const {
-  if ((needed == votes::majority) == is_quorum()) return;
+  auto const voting = client_.deployment.votes;
+  if ((needed == votes::majority) == voting) return;
   throw error{std::errc::invalid_argument,
-              is_quorum() ? client_.url +
-                                ": several servers that vote have quorum_mutex alone; for anything else "
-                                "give the URL of one server, of its sentinels, or of a cluster"
-                          : client_.url +
-                                ": a quorum_mutex needs several servers that know nothing of each other; "
-                                "write redis+quorum://h1,h2,h3, or use a mutex"};
+              voting ? client_.url +
+                           ": several servers that vote have quorum_mutex alone; for anything else "
+                           "give the URL of one server, of its sentinels, or of a cluster"
+                     : client_.url +
+                           ": a quorum_mutex needs several servers that know nothing of each other; "
+                           "write redis+quorum://h1,h2,h3, or use a mutex"};
 }
 
-void core::check_usable() const {
-  if (forked()) {
-    throw error{errc::forked,
-                client_.url + ": this client belongs to the parent process; make a new one after fork()"};
-  }
-  if (closing_) throw error{errc::closed, client_.url + ": the client has been shut down"};
-}
-
-void core::connect() {
-  constexpr std::string_view ping[]{"PING"};
-  auto const pong = ask_server(ping);
-  if (pong.is_error() && !pong.is_error("NOPERM")) throw error{errc::refused, client_.url + ": " + pong.text};
+holdfast::wire core::wire() const noexcept {
+  auto const& options = client_.options;
+  auto const chosen = options.wire != holdfast::wire::automatic ? options.wire : settings_.server.wire;
+  return chosen == holdfast::wire::redisson ? chosen : holdfast::wire::plain;
 }
 
 client_stats core::stats() {
@@ -136,7 +162,7 @@ client_stats core::stats() {
 }
 
 effective_options_ptr core::share(lock_options const& options) {
-  if (forked()) check_usable();
+  gate_.check_process();
   reactor::lock const hold{loop_.mutex()};
   if (!last_options_ || last_options_->options != options)
     last_options_ = effective_options_ptr{new effective_options{options}};
@@ -150,10 +176,10 @@ publishing core::publishing_now() {
 }
 
 lock_queue_ptr core::pin(recipe const& protocol, std::string_view name) {
-  if (forked()) check_usable();
+  gate_.check_process();
   check_kind(protocol.votes != nullptr ? votes::majority : votes::none);
   reactor::lock const hold{loop_.mutex()};
-  check_usable();
+  gate_.check_open();
   auto queue = queues_.pin(protocol, name);
   if (!self_) self_ = shared_from_this();
   return queue;
@@ -230,51 +256,41 @@ void core::nap(reactor::lock& hold) noexcept {
   hold.lock();
 }
 
-/// The process ends: locks that it gives back are for other processes. Its own callers wait on until their
-/// time is up, they are cancelled, or the process is over: an exception in a thread that doesn't expect it
-/// would end the process in another way.
-void core::set_waiters_aside() noexcept {
-  exiting_ = std::this_thread::get_id();
-  queues_.for_each([this](lock_queue& queue) {
-    queue.waiters.clear();
-    queue.tries.clear();
-    if (queue.contender) withdraw(queue);
-  });
-}
-
 void core::begin_exit() noexcept {
   if (forked()) return;
   reactor::lock hold{loop_.mutex()};
-  if (!closing_) set_waiters_aside();
+  if (!gate_.closed()) contention_.arrivals.set_aside();
   loop_.leave(hold);
 }
 
 /// The last pointers to leases and queues are dropped under the lock, too.
 void core::lose_all() noexcept {
   batches together;
-  auto const give_up = [&](lease_state& lease) {
-    lease_state_ptr const pin{&lease};
-    auto const& queue = lease.queue();
-    lose(lease, loss_cause::closed);
-    if (lease.options().keep) {
-      kept_keys_.leave(lease, std::nullopt, {});
-      return;
-    }
-    if (queue.protocol().release_unwanted != nullptr) {
-      try {
-        together.add(lease, backend_->slot_of(queue.name()));
-        return;
-      } catch (std::bad_alloc const&) {
-        // It is released by itself.
-      }
-    }
-    if (!holders_.hold(queue, lease.number())) pending_releases_.send(lease, {});
-  };
   queues_.for_each([&](lock_queue& queue) {
-    if (queue.holder != nullptr) give_up(*queue.holder);
+    if (queue.holder != nullptr) lose_at_end(*queue.holder, together);
   });
-  while (auto* const lease = holders_.any_shared()) give_up(*lease);
+  while (auto* const lease = holders_.any_shared()) lose_at_end(*lease, together);
   for (auto& leases : together.take()) pending_releases_.send_together(std::move(leases));
+}
+
+/// `together`: leases that are to be released in few requests.
+void core::lose_at_end(lease_state& lease, batches& together) noexcept {
+  lease_state_ptr const pin{&lease};
+  auto const& queue = lease.queue();
+  contention_.ends.lose(lease, loss_cause::closed);
+  if (lease.options().keep) {
+    kept_keys_.leave(lease, std::nullopt, {});
+    return;
+  }
+  if (queue.protocol().release_unwanted != nullptr) {
+    try {
+      together.add(lease, backend_->slot_of(queue.name()));
+      return;
+    } catch (std::bad_alloc const&) {
+      // It is released by itself.
+    }
+  }
+  if (!holders_.hold(queue, lease.number())) pending_releases_.send(lease, {});
 }
 
 void core::give_all_back() noexcept {
@@ -301,19 +317,21 @@ void core::await_given_back(time_point begun) noexcept {
 bool core::shut() noexcept {
   {
     reactor::lock const hold{loop_.mutex()};
-    closing_ = true;
+    gate_.close();
     pending_releases_.stop_repeating();
-    queues_.for_each([this](lock_queue& queue) { fail_all(queue, client_.shut_down); });
+    contention_.past.stop();
+    contention_.arrivals.fail_all(client_.shut_down);
   }
   give_all_back();
   await_given_back(boot_clock::now());
   reactor::lock hold{loop_.mutex()};
-  auto const alone = loop_.stop(hold, exiting_ != std::thread::id{});
+  auto const alone = loop_.stop(hold, contention_.arrivals.set_aside_before());
   backend_->shut(client_.shut_down);
   // Releases that were to be sent again: a caller may wait for their outcome, which is known now.
   delayed_.run_all();
   owed_.clear();
-  mending_.disarm();
+  contention_.contending.stop_mending();
+  torn_.disarm();
   queues_.remove_contenders();
   loop_.leave(hold);  // runs the callbacks that are left
   return alone;

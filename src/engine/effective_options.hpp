@@ -11,6 +11,19 @@
 
 namespace holdfast::engine {
 
+/// Whether a lease with these options may be one of several that share an acquisition: not with limits of
+/// number or time, as each lease would have to count them for itself.
+[[nodiscard]] inline bool shareable(lock_options const& options) noexcept {
+  return options.watchdog && options.max_renewals == 0 && options.max_hold.count() == 0 && !options.keep &&
+         options.replicas == 0 && !options.fsynced;
+}
+
+/// Whether a caller with options `wanted` may take over an acquisition that was made with options `from`.
+[[nodiscard]] inline bool may_inherit(lock_options const& wanted, lock_options const& from) noexcept {
+  return wanted.watchdog && from.watchdog && wanted.ttl == from.ttl && wanted.replicas <= from.replicas &&
+         (!wanted.fsynced || from.fsynced);
+}
+
 /// Shared by all leases of one lock object; constant after construction.
 struct effective_options : boost::intrusive_ref_counter<effective_options, boost::thread_safe_counter> {
   explicit effective_options(lock_options const& requested)

@@ -83,7 +83,7 @@ std::string lease::owner() const {
 }
 
 std::stop_token lease::lost() const {
-  return held_ != nullptr ? home()->stop_token(*held_) : std::stop_token{};
+  return held_ != nullptr ? home()->leases().stop_token(*held_) : std::stop_token{};
 }
 
 loss_cause lease::lost_because() const noexcept {
@@ -91,23 +91,23 @@ loss_cause lease::lost_because() const noexcept {
 }
 
 void lease::on_lost(std::function<void(loss_cause)> f) {
-  if (held_ != nullptr) home()->on_lost(*held_, std::move(f));
+  if (held_ != nullptr) home()->leases().on_lost(*held_, std::move(f));
 }
 
 void lease::on_limit_near(std::chrono::milliseconds before, std::function<void()> f) {
-  if (held_ != nullptr) home()->on_limit_near(*held_, before, std::move(f));
+  if (held_ != nullptr) home()->leases().on_limit_near(*held_, before, std::move(f));
 }
 
 void lease::renew() {
   if (held_ == nullptr) throw error{errc::lost, "there is no lease to renew: it was released or moved away"};
-  home()->renew(*held_);
+  home()->leases().renew(*held_);
 }
 
 release_result lease::release() noexcept {
   if (held_ == nullptr) return release_result::lost;
   auto const core = home();
   engine::lease_state_ptr state{std::exchange(held_, nullptr), false};
-  return core->release(state);
+  return core->leases().release(state);
 }
 
 void lease::async_release(std::function<void(release_result)> done) noexcept {
@@ -117,7 +117,7 @@ void lease::async_release(std::function<void(release_result)> done) noexcept {
   }
   auto const core = home();
   engine::lease_state_ptr state{std::exchange(held_, nullptr), false};
-  core->async_release(state, std::move(done));
+  core->leases().async_release(state, std::move(done));
 }
 
 release_result lease::keep_until_expiry() noexcept { return finish_by(std::nullopt); }
@@ -128,7 +128,7 @@ release_result lease::finish_by(std::optional<std::chrono::milliseconds> left) n
   if (held_ == nullptr) return release_result::lost;
   auto const core = home();
   engine::lease_state_ptr state{std::exchange(held_, nullptr), false};
-  return core->keep(state, left);
+  return core->leases().keep(state, left);
 }
 
 /// Keeps the engine alive during a call: this lease may be the last to refer to it.

@@ -1,15 +1,6 @@
 #include "engine/shared_holders.hpp"
 
 namespace holdfast::engine {
-namespace {
-
-/// Not with limits of number or time: each lease would have to count them for itself.
-bool may_be_shared(lock_options const& options) noexcept {
-  return options.watchdog && options.max_renewals == 0 && options.max_hold.count() == 0 && !options.keep &&
-         options.replicas == 0 && !options.fsynced;
-}
-
-}  // namespace
 
 void shared_holders::open(lease_state& first, time_point now) {
   sizes_.emplace(first.number(), 1);
@@ -30,7 +21,7 @@ lease_state_ptr shared_holders::join(lock_queue& queue, effective_options_ptr co
                                      time_point now) {
   auto const known = sizes_.find(newest_.number);
   auto const& wanted = options->options;
-  if (known == sizes_.end() || !may_be_shared(wanted)) return {};
+  if (known == sizes_.end() || !shareable(wanted)) return {};
   if (options != newest_.options && wanted != newest_.options->options) return {};
   if (newest_.joined >= wanted.handoff_limit || now >= newest_.since + wanted.handoff_time) return {};
   if (newest_.deadline - now < wanted.ttl / 2) return {};

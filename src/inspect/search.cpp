@@ -47,7 +47,7 @@ bool search::show(std::vector<std::string> names, bool (*wanted)(lock_state cons
 
 bool search::scan(std::string_view filter, std::string_view type,
                   std::function<bool(keys const&)> const& each) {
-  for (auto const& master : server_.masters()) {
+  for (auto const& master : server_.requests().masters()) {
     std::string cursor{"0"};
     do {
       std::vector<std::string_view> command{"SCAN", cursor, "MATCH", filter, "COUNT", keys_a_step};
@@ -67,14 +67,14 @@ search::keys search::channels(std::string_view filter) {
   auto const in_slots = server_.publishing_now() == engine::publishing::sharded;
   std::string_view const command[]{"PUBSUB", in_slots ? "SHARDCHANNELS" : "CHANNELS", filter};
   keys all;
-  for (auto const& master : server_.masters()) {
+  for (auto const& master : server_.requests().masters()) {
     for (auto& channel : ask(master, command).elements) all.push_back(std::move(channel.text));
   }
   return all;
 }
 
 resp::reply search::ask(std::string const& master, std::span<std::string_view const> command) {
-  auto reply = server_.ask_master(master, command);
+  auto reply = server_.requests().ask_master(master, command);
   if (reply.is_error()) throw refused(reply, pattern_, server_.url());
   return reply;
 }

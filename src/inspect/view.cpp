@@ -76,7 +76,7 @@ std::vector<resp::reply> ask_all(engine::core& server, std::span<call const> scr
   all.reserve(scripts.size());
   while (!scripts.empty()) {
     auto const batch = scripts.first(std::min(scripts.size(), pipeline_length));
-    for (auto& reply : server.ask_server(batch)) {
+    for (auto& reply : server.requests().ask(batch)) {
       if (reply.is_error()) throw refused(reply, about, server.url());
       all.push_back(std::move(reply));
     }

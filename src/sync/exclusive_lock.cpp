@@ -36,7 +36,7 @@ exclusive_lock::exclusive_lock(client& redis, std::string name, lock_options con
 exclusive_lock::~exclusive_lock() = default;
 
 std::optional<busy_info> exclusive_lock::last_busy() {
-  return impl_->binding.core()->last_busy(*impl_->binding.queue());
+  return impl_->binding.core()->locks().last_busy(*impl_->binding.queue());
 }
 
 std::string const& exclusive_lock::name() const noexcept { return impl_->binding.name(); }
@@ -68,7 +68,7 @@ std::optional<lease> exclusive_lock::try_acquire_within(std::chrono::nanoseconds
 
 lease exclusive_lock::reenter(lease const& held) {
   return engine::lease_state::handle(
-      impl_->binding.core()->reenter(impl_->binding.queue(), engine::lease_state::behind(held)));
+      impl_->binding.core()->leases().reenter(impl_->binding.queue(), engine::lease_state::behind(held)));
 }
 
 void exclusive_lock::async_acquire(acquire_handler done, std::stop_token stop) {

@@ -106,7 +106,7 @@ fence::fence(client& redis, std::string resource, fence_options options) {
   });
   auto core = engine::access::core_of(redis);
   core->check_kind(engine::votes::none);
-  if (core->clustered()) sync::check_cluster_name(resource);
+  if (core->deployment().slots) sync::check_cluster_name(resource);
   impl_ = std::make_unique<impl>(std::move(core), resource, names::fence_mark(resource),
                                  options.remember.count());
 }
@@ -148,7 +148,7 @@ fence_result fence::write(fence_token token, std::string_view command, std::stri
   for (auto const& mark : answered) script.answered.push_back({mark});
   for (auto const argument : arguments) script.rest.emplace_back(argument);
   // When this throws, the answered marks expire after their hour.
-  auto const response = state.core->ask_server(script());
+  auto const response = state.core->requests().ask(script());
   auto const result = state.read(response, command, key);
   if (!response.resent) state.request_marks.add_answered(std::move(done));
   return result;
@@ -159,12 +159,12 @@ fence_result fence::claim(fence_token token) {
   impl_->check(token);
   scripts::fence::claim const script{
       .mark = {impl_->mark}, .token = token.value(), .remember_ms = impl_->remember_ms};
-  return impl_->read(impl_->core->ask_server(script()), "SET", impl_->mark);
+  return impl_->read(impl_->core->requests().ask(script()), "SET", impl_->mark);
 }
 
 std::int64_t fence::newest() {
   std::string_view const command[]{"GET", impl_->mark};
-  auto const response = net::response{.reply = impl_->core->ask_server(command, impl_->mark)};
+  auto const response = net::response{.reply = impl_->core->requests().ask(command, impl_->mark)};
   if (response.reply.is_nil()) return 0;
   if (response.reply.is_error("WRONGTYPE")) impl_->refuse_mark();
   if (response.reply.is_error()) impl_->refuse(response, "GET", impl_->mark);

@@ -19,14 +19,14 @@ lock_binding::~lock_binding() { core_->unpin(queue_); }
 
 std::optional<lease> lock_binding::acquire(engine::wait_limit wait, std::stop_token const& stop,
                                            int size) const {
-  auto granted = core_->acquire(queue_, options_, wait, stop, size);
+  auto granted = core_->locks().acquire(queue_, options_, wait, stop, size);
   if (!granted) return std::nullopt;
   return engine::lease_state::handle(std::move(granted));
 }
 
 void lock_binding::async_acquire(engine::wait_limit wait, exclusive_lock::acquire_handler done,
                                  std::stop_token stop, int size) const {
-  core_->async_acquire(
+  core_->locks().async_acquire(
       queue_, options_, wait, std::move(stop),
       [done = std::move(done)](engine::lease_state_ptr granted, std::shared_ptr<error const> const& failure) {
         std::optional<lease> result;
@@ -37,20 +37,20 @@ void lock_binding::async_acquire(engine::wait_limit wait, exclusive_lock::acquir
 }
 
 bool lock_binding::pass(engine::wait_limit wait, std::stop_token const& stop, int amount) const {
-  auto granted = core_->acquire(queue_, options_, wait, stop, amount);
+  auto granted = core_->locks().acquire(queue_, options_, wait, stop, amount);
   if (!granted) return false;
-  core_->forget(granted);
+  core_->leases().forget(granted);
   return true;
 }
 
 void lock_binding::async_pass(engine::wait_limit wait, std::function<void(bool, std::exception_ptr)> done,
                               std::stop_token stop, int amount) const {
-  core_->async_acquire(
+  core_->locks().async_acquire(
       queue_, options_, wait, std::move(stop),
       [core = core_.get(), done = std::move(done)](engine::lease_state_ptr granted,
                                                    std::shared_ptr<error const> const& failure) {
         auto const passed = granted != nullptr;
-        if (passed) core->forget(granted);
+        if (passed) core->leases().forget(granted);
         done(passed, failure ? thrown(*failure) : nullptr);
       },
       amount);

@@ -108,7 +108,7 @@ release_result multi_lease::release() noexcept {
   auto parts = std::exchange(parts_, {});
   if (parts.empty()) return release_result::lost;
   if (parts.size() == 1) return parts.front().release();
-  std::vector<std::pair<std::shared_ptr<engine::core>, std::shared_ptr<engine::core::ending>>> begun;
+  std::vector<std::pair<std::shared_ptr<engine::core>, std::shared_ptr<engine::lease_calls::ending>>> begun;
   try {
     begun.reserve(parts.size());
   } catch (std::bad_alloc const&) {  // sequentially instead
@@ -124,10 +124,10 @@ release_result multi_lease::release() noexcept {
       continue;
     }
     auto core = lease->queue().engine().shared_from_this();
-    auto end = core->begin_release(lease);
+    auto end = core->leases().begin_release(lease);
     begun.emplace_back(std::move(core), std::move(end));
   }
-  for (auto const& [core, end] : begun) worst = worse(worst, core->end_release(end));
+  for (auto const& [core, end] : begun) worst = worse(worst, core->leases().end_release(end));
   return worst;
 }
 

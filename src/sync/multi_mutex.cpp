@@ -148,12 +148,13 @@ std::optional<busy_info> multi_mutex::last_busy() {
   sync::slot_group const* latest_group = nullptr;
   auto latest = time_point{};
   for (auto const& group : *impl_->groups) {
-    auto const busy_at = group.core().last_busy_at(*group.queue());
+    auto const busy_at = group.core().locks().last_busy_at(*group.queue());
     if (busy_at <= latest) continue;
     latest_group = &group;
     latest = busy_at;
   }
-  return latest_group != nullptr ? latest_group->core().last_busy(*latest_group->queue()) : std::nullopt;
+  return latest_group != nullptr ? latest_group->core().locks().last_busy(*latest_group->queue())
+                                 : std::nullopt;
 }
 
 std::vector<std::string> const& multi_mutex::names() const noexcept { return impl_->shared_contents->names; }

@@ -156,7 +156,7 @@ lease shared_mutex::downgrade(lease writing) {
   auto const owner = binding.core()->owner_id(held->number());
   auto const script = recipes::redisson::downgrade({.name = name(), .owner = owner}, held->options().ttl,
                                                    binding.core()->publishing_now());
-  return engine::lease_state::handle(binding.core()->become(engine::lease_state::take(std::move(writing)),
+  return engine::lease_state::handle(binding.core()->leases().become(engine::lease_state::take(std::move(writing)),
                                                             impl_->readers.binding.queue(), script));
 }
 
@@ -179,10 +179,10 @@ void shared_mutex::async_try_acquire_shared_within(std::chrono::nanoseconds wait
 }
 
 std::optional<busy_info> shared_mutex::last_busy() {
-  auto const& core = impl_->writers.binding.core();
-  auto& writers = *impl_->writers.binding.queue();
-  auto& readers = *impl_->readers.binding.queue();
-  return core->last_busy(core->last_busy_at(writers) > core->last_busy_at(readers) ? writers : readers);
+  auto& locks = impl_->writers.binding.core()->locks();
+  auto const& writers = *impl_->writers.binding.queue();
+  auto const& readers = *impl_->readers.binding.queue();
+  return locks.last_busy(locks.last_busy_at(writers) > locks.last_busy_at(readers) ? writers : readers);
 }
 
 }  // namespace holdfast

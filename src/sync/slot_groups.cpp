@@ -130,7 +130,7 @@ class attempt : public std::enable_shared_from_this<attempt> {
 
   void acquire_next() {
     auto const& group = progress_.next();
-    group.core().async_acquire(
+    group.core().locks().async_acquire(
         group.queue(), group.options(), progress_.wait_limit(), stop_,
         [self = shared_from_this()](engine::lease_state_ptr granted,
                                     std::shared_ptr<error const> const& failure) {
@@ -167,7 +167,7 @@ class attempt : public std::enable_shared_from_this<attempt> {
 
   void acquire_next_after(std::chrono::nanoseconds pause) {
     run_or_fail([this, pause] {
-      progress_.next().core().async_pause(
+      progress_.next().core().locks().async_pause(
           pause, [self = shared_from_this()] { self->run_or_fail([&self] { self->acquire_next(); }); });
     });
   }
@@ -211,8 +211,8 @@ std::vector<lease> take_together(slot_groups const& all, engine::wait_limit wait
     auto const& group = state.next();
     std::optional<std::chrono::nanoseconds> pause;
     try {
-      pause = state.got(
-          group.core().acquire(group.queue(), group.options(), state.wait_limit(), stop, 1, state.outages()));
+      pause = state.got(group.core().locks().acquire(group.queue(), group.options(), state.wait_limit(), stop,
+                                                     1, state.outages()));
     } catch (error const& failure) {
       pause = state.failed(failure);
       if (!pause) throw;

@@ -39,7 +39,7 @@ class slot_group {
 using slot_groups = std::shared_ptr<std::vector<slot_group> const>;
 
 /// A lease for each group, in the order of the groups; none when a group stayed busy. Throws as
-/// engine::core::acquire.
+/// engine::lock_calls::acquire.
 [[nodiscard]] std::vector<lease> take_together(slot_groups const& all, engine::wait_limit wait,
                                                std::stop_token const& stop);
 

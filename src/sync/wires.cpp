@@ -32,7 +32,7 @@ bool on_redisson(lock_options const& options, engine::core const& client) noexce
 engine::recipe const& choose(wires const& kind, std::span<std::string const> names,
                              lock_options const& options, engine::core const& client) {
   if (!on_redisson(options, client)) {
-    if (client.clustered()) {
+    if (client.deployment().slots) {
       for (auto const& name : names) check_cluster_name(name);
     }
     return kind.plain;

@@ -34,7 +34,7 @@ actor::actor(world& shared_world, judge& referee, process& host, habits behaviou
 }
 
 actor::~actor() {
-  if (lease_) process_.core().forget(lease_);
+  if (lease_) process_.core().leases().forget(lease_);
   process_.core().unpin(queue_);
 }
 
@@ -57,7 +57,7 @@ void actor::acquire() {
   waiting_ = true;
   judge_.on_wait(habits_.name);
   try {
-    process_.core().async_acquire(
+    process_.core().locks().async_acquire(
         queue_, options_, wait, stop_.get_token(),
         [this](engine::lease_state_ptr lease, std::shared_ptr<error const> const& failure) {
           on_answer(std::move(lease), failure);
@@ -100,7 +100,7 @@ void actor::give_back() {
     return;
   }
   releasing_ = true;
-  process_.core().async_release(lease_, [this](release_result) {
+  process_.core().leases().async_release(lease_, [this](release_result) {
     if (!std::exchange(releasing_, false)) judge_.fail("a release was answered twice");
     next();
   });
@@ -118,7 +118,7 @@ void actor::keep() {
   } else {
     judge_.excuse(owner);
   }
-  if (process_.core().keep(lease_, time) == release_result::kept) {
+  if (process_.core().leases().keep(lease_, time) == release_result::kept) {
     judge_.on_kept(habits_.name, owner, until);
   } else {
     judge_.excuse(owner);  // without a confirmation the key may keep its old ttl

@@ -1,12 +1,10 @@
-// Ghosts: past acquisitions that a server still has because it has older data than before (restarted from a
-// snapshot, or a replica that took over). This process is alive, so only it knows that they are over.
+#include "engine/contention/ghosts.hpp"
 
 #include <algorithm>
 #include <charconv>
 #include <new>
 #include <utility>
 
-#include "engine/core.hpp"
 #include "script/names.hpp"
 #include "scripts/exclusive.hpp"
 #include "scripts/quorum.hpp"
@@ -47,8 +45,8 @@ call leave_queue(std::string_view name, std::string_view owner, publishing mode)
 /// Whether nothing of the acquisition is left: no contender, no lease (not even a handed-over one), and no
 /// key that is to stay. It was for one of `names`, perhaps with others. Scans all locks of the process only
 /// if a kind with several names is in use, as it runs for each late message.
-bool core::is_over(std::uint64_t number, std::span<std::string_view const> names) const {
-  if (closing_ || number == 0 || number > queues_.last_number()) return false;
+bool ghosts::is_over(std::uint64_t number, std::span<std::string_view const> names) const {
+  if (stopped_ || number == 0 || number > queues_.last_number()) return false;
   if (queues_.contending(number) != nullptr || departed_.has_left_key(number, boot_clock::now()))
     return false;
   if (holders_.share(number)) return false;
@@ -66,21 +64,16 @@ bool core::is_over(std::uint64_t number, std::span<std::string_view const> names
   return true;
 }
 
-/// Handles a message for a contender that is gone. Usually the server knows of its end, and this changes
-/// nothing. But the server may have fallen back to a time when the contender waited: then the wake-up, or a
-/// grant of two seconds, would be lost.
-void core::answer_for(std::uint64_t number, std::string_view name) {
+void ghosts::answer_for(std::uint64_t number, std::string_view name) {
   if (name.empty() || !is_over(number, {&name, 1})) return;
   auto const owner = client_.owner_id(number);
   auto const mode = notifications_.publish_method();
-  backend_->run(client_.deployment.votes ? leave_queue<scripts::quorum::abandon>(name, owner, mode)
-                                         : leave_queue<scripts::exclusive::abandon>(name, owner, mode),
-                {}, {.while_down = net::retry_policy::endless, .give_up = boot_clock::now() + grant_ttl});
+  backend_.run(client_.deployment.votes ? leave_queue<scripts::quorum::abandon>(name, owner, mode)
+                                        : leave_queue<scripts::exclusive::abandon>(name, owner, mode),
+               {}, {.while_down = net::retry_policy::endless, .give_up = boot_clock::now() + grant_ttl});
 }
 
-/// If the holder is a past acquisition of this client, gives it back (again), and sends the contender's
-/// request once more. Owner ids are never reused, so this harms no other owner.
-bool core::clear_ghost(lock_queue& queue, std::string_view holder) {
+bool ghosts::clear(lock_queue& queue, std::string_view holder) {
   auto const number = number_under(client_.uuid, holder);
   auto& contender = *queue.contender;
   if (number == 0 || contender.ghosts == most_ghosts || queue.waiters.empty()) return false;
@@ -93,7 +86,6 @@ bool core::clear_ghost(lock_queue& queue, std::string_view holder) {
   ++contender.ghosts;
   departed_.note_cleared(number);
   pending_releases_.abandon(queue, number, contender.policy);
-  send_acquire(queue);
   return true;
 }
 

@@ -1,17 +1,15 @@
-// Entry points for the holders of leases. Each function takes the client's lock, starts its operation, and
-// waits or returns.
+#include "engine/lease_calls.hpp"
 
 #include <holdfast/wait_time.hpp>
 #include <new>
 #include <optional>
 #include <utility>
 
-#include "engine/core.hpp"
 #include "engine/failure.hpp"
 
 namespace holdfast::engine {
 
-struct core::ending {
+struct lease_calls::ending {
   explicit ending(reactor::loop& client_loop) : loop{client_loop} {}
 
   void finish(release_result outcome) noexcept {
@@ -30,7 +28,8 @@ struct core::ending {
 /// Finishes a lease by `operation`, which gets the handler of the outcome. Null: there is no memory to wait
 /// for it.
 template <class Operation>
-std::shared_ptr<core::ending> core::begin_ending(lease_state_ptr& lease, Operation operation) noexcept {
+std::shared_ptr<lease_calls::ending> lease_calls::begin_ending(lease_state_ptr& lease,
+                                                               Operation operation) noexcept {
   std::shared_ptr<ending> begun;
   try {
     begun = std::make_shared<ending>(loop_);
@@ -45,7 +44,7 @@ std::shared_ptr<core::ending> core::begin_ending(lease_state_ptr& lease, Operati
 }
 
 /// Waits for the outcome, for a bounded time.
-release_result core::wait_for_end(reactor::lock& hold, std::shared_ptr<ending> const& begun) noexcept {
+release_result lease_calls::wait_for_end(reactor::lock& hold, std::shared_ptr<ending> const& begun) noexcept {
   if (!begun || begun->over) {  // handed over: nothing to wait for
     loop_.leave(hold);
     return begun ? begun->result : release_result::unknown;
@@ -59,8 +58,8 @@ release_result core::wait_for_end(reactor::lock& hold, std::shared_ptr<ending> c
 }
 
 template <class Operation>
-release_result core::finish_lease(lease_state_ptr& lease, Operation operation) noexcept {
-  if (forked()) {
+release_result lease_calls::finish_lease(lease_state_ptr& lease, Operation operation) noexcept {
+  if (client_.forked()) {
     (void)lease.detach();
     return release_result::lost;
   }
@@ -68,8 +67,8 @@ release_result core::finish_lease(lease_state_ptr& lease, Operation operation) n
   return wait_for_end(hold, begin_ending(lease, std::move(operation)));
 }
 
-void core::forget(lease_state_ptr& lease) noexcept {
-  if (forked()) {
+void lease_calls::forget(lease_state_ptr& lease) noexcept {
+  if (client_.forked()) {
     (void)lease.detach();
     return;
   }
@@ -77,39 +76,39 @@ void core::forget(lease_state_ptr& lease) noexcept {
   lease.reset();
 }
 
-release_result core::release(lease_state_ptr& lease) noexcept {
-  return finish_lease(lease,
-                      [this](lease_state& held, release_handler done) { release(held, std::move(done)); });
+release_result lease_calls::release(lease_state_ptr& lease) noexcept {
+  return finish_lease(
+      lease, [this](lease_state& held, release_handler done) { ends_.release(held, std::move(done)); });
 }
 
-release_result core::keep(lease_state_ptr& lease, std::optional<milliseconds> remaining) noexcept {
+release_result lease_calls::keep(lease_state_ptr& lease, std::optional<milliseconds> remaining) noexcept {
   if (remaining && remaining->count() <= 0) return release(lease);
   if (remaining) remaining = std::chrono::duration_cast<milliseconds>(to_wait(*remaining));
   return finish_lease(lease, [this, remaining](lease_state& held, release_handler done) {
-    keep(held, remaining, std::move(done));
+    ends_.keep(held, remaining, std::move(done));
   });
 }
 
-std::shared_ptr<core::ending> core::begin_release(lease_state_ptr& lease) noexcept {
-  if (forked()) {
+std::shared_ptr<lease_calls::ending> lease_calls::begin_release(lease_state_ptr& lease) noexcept {
+  if (client_.forked()) {
     (void)lease.detach();
     return nullptr;
   }
   reactor::lock hold{loop_.mutex()};
   auto begun = begin_ending(
-      lease, [this](lease_state& held, release_handler done) { release(held, std::move(done)); });
+      lease, [this](lease_state& held, release_handler done) { ends_.release(held, std::move(done)); });
   loop_.leave(hold);
   return begun;
 }
 
-release_result core::end_release(std::shared_ptr<ending> const& begun) noexcept {
-  if (forked()) return release_result::lost;
+release_result lease_calls::end_release(std::shared_ptr<ending> const& begun) noexcept {
+  if (client_.forked()) return release_result::lost;
   reactor::lock hold{loop_.mutex()};
   return wait_for_end(hold, begun);
 }
 
-void core::async_release(lease_state_ptr& lease, release_handler done) noexcept {
-  if (forked()) {
+void lease_calls::async_release(lease_state_ptr& lease, release_handler done) noexcept {
+  if (client_.forked()) {
     (void)lease.detach();
     if (done) done(release_result::lost);
     return;
@@ -132,12 +131,12 @@ void core::async_release(lease_state_ptr& lease, release_handler done) noexcept 
   {
     reactor::lock hold{loop_.mutex()};
     if (pending) {
-      release(*lease, [this, pending, ready = std::move(ready)](release_result result) mutable {
+      ends_.release(*lease, [this, pending, ready = std::move(ready)](release_result result) mutable {
         pending->result = result;
         loop_.defer(std::move(ready));
       });
     } else {
-      release(*lease, {});
+      ends_.release(*lease, {});
     }
     lease.reset();
     loop_.leave(hold);
@@ -150,10 +149,10 @@ void core::async_release(lease_state_ptr& lease, release_handler done) noexcept 
   }
 }
 
-void core::renew(lease_state& lease) {
-  if (forked()) check_usable();
+void lease_calls::renew(lease_state& lease) {
+  gate_.check_process();
   reactor::lock hold{loop_.mutex()};
-  check_usable();
+  gate_.check_open();
   struct outcome {
     reactor::blocked_thread thread;
     std::shared_ptr<error const> failure;
@@ -165,7 +164,7 @@ void core::renew(lease_state& lease) {
     pending->failure = std::move(failure);
     loop_.wake(pending->thread);
   };
-  reactor::timer bell{[this, finish_with] { finish_with(backend_->down_because()); }};
+  reactor::timer bell{[this, finish_with] { finish_with(backend_.down_because()); }};
   if (lease.status() == lease_state::state::held) {
     loop_.arm(bell, lease.deadline());
     renewer_.renew_now(
@@ -194,12 +193,12 @@ void core::renew(lease_state& lease) {
 
 /// Renewal ends before the script is sent: from then on the old lease may not exist. The new one takes over
 /// its listeners.
-lease_state_ptr core::become(lease_state_ptr lease, lock_queue_ptr const& to, call const& script) {
-  if (forked()) check_usable();
+lease_state_ptr lease_calls::become(lease_state_ptr lease, lock_queue_ptr const& to, call const& script) {
+  gate_.check_process();
   reactor::lock hold{loop_.mutex()};
   // Both are destroyed under the lock: a queue's reference count isn't atomic.
   lease_state_ptr old{std::move(lease)};
-  check_usable();
+  gate_.check_open();
   lock_queue_ptr from{&old->queue()};
   auto const lost_error = [&from](loss_cause cause) {
     return error{errc::lost, "lease of " + from->title() + " can't be turned into another: " +
@@ -219,14 +218,14 @@ lease_state_ptr core::become(lease_state_ptr lease, lock_queue_ptr const& to, ca
   renewer::remove(*old);
   try {
     next.reset(new lease_state{to, effective_options_ptr{&old->effective()}, old->number(), old->token()});
-    backend_->run(script,
-                  [&](net::response&& received) {
-                    response = std::move(received);
-                    loop_.wake(thread);
-                  },
-                  {.while_down = net::retry_policy::endless, .give_up = old->deadline()});
+    backend_.run(script,
+                 [&](net::response&& received) {
+                   response = std::move(received);
+                   loop_.wake(thread);
+                 },
+                 {.while_down = net::retry_policy::endless, .give_up = old->deadline()});
   } catch (std::bad_alloc const&) {
-    release(*old, {});  // the caller no longer has it
+    ends_.release(*old, {});  // the caller no longer has it
     next.reset();
     fail_with(client_.no_memory);
   }
@@ -243,10 +242,10 @@ lease_state_ptr core::become(lease_state_ptr lease, lock_queue_ptr const& to, ca
     if (understood && still_held && state == ownership::mine) {
       holders_.open(*next, boot_clock::now());
       next->inherit(*old);
-      (void)finish_here(*old);
+      (void)ends_.finish_here(*old);
       ++stats_.held_now;
       renewer_.add(*next);
-      if (!from->contender) ask_after_release(*from);
+      if (!from->contender) ends_.ask_after_release(*from);
       old.reset();
       from.reset();
       loop_.leave(hold);
@@ -257,9 +256,9 @@ lease_state_ptr core::become(lease_state_ptr lease, lock_queue_ptr const& to, ca
     reason = client_.no_memory;
   }
   if (still_held && state != ownership::mine) {
-    lose(*old, state == ownership::gone ? loss_cause::key_gone : loss_cause::taken_over);
+    ends_.lose(*old, state == ownership::gone ? loss_cause::key_gone : loss_cause::taken_over);
   } else if (still_held) {
-    release(*old, {});  // the outcome is unknown: releases the old lease and the new one
+    ends_.release(*old, {});  // the outcome is unknown: releases the old lease and the new one
     auto as_new = pending_releases_.item(*old);
     as_new.queue = to;
     pending_releases_.send(as_new, {});
@@ -276,10 +275,10 @@ lease_state_ptr core::become(lease_state_ptr lease, lock_queue_ptr const& to, ca
   return {};
 }
 
-lease_state_ptr core::reenter(lock_queue_ptr const& queue, lease_state* lease) {
-  if (forked()) check_usable();
+lease_state_ptr lease_calls::reenter(lock_queue_ptr const& queue, lease_state* lease) {
+  gate_.check_process();
   reactor::lock const hold{loop_.mutex()};
-  check_usable();
+  gate_.check_open();
   if (lease == nullptr || (&lease->queue() == queue.get() && !lease->valid())) {
     throw error{errc::lost, "the lock \"" + queue->name() +
                                 "\" can't be entered again: the lease to do it by is " +
@@ -292,6 +291,40 @@ lease_state_ptr core::reenter(lock_queue_ptr const& queue, lease_state* lease) {
   }
   lease->add_handle();
   return lease_state_ptr{lease};
+}
+
+std::stop_token lease_calls::stop_token(lease_state& lease) {
+  if (client_.forked()) return {};
+  reactor::lock const hold{loop_.mutex()};
+  return lease.stop_token();
+}
+
+void lease_calls::on_limit_near(lease_state& lease, milliseconds before, std::function<void()> f) {
+  if (client_.forked() || !f) return;
+  {
+    reactor::lock hold{loop_.mutex()};
+    if (lease.status() != lease_state::state::held || lease.limit() == time_point::max()) return;
+    auto const when = lease.limit() - to_wait(before);
+    if (when > boot_clock::now()) {
+      loop_.defer(lease.set_warning(when, std::move(f)));
+      renewer_.add(lease);
+      loop_.leave(hold);
+      return;
+    }
+  }
+  f();
+}
+
+void lease_calls::on_lost(lease_state& lease, std::function<void(loss_cause)> f) {
+  if (client_.forked()) return;
+  {
+    reactor::lock const hold{loop_.mutex()};
+    if (lease.status() != lease_state::state::lost) {
+      if (lease.status() == lease_state::state::held) lease.add_listener(std::move(f));
+      return;
+    }
+  }
+  f(lease.cause());
 }
 
 }  // namespace holdfast::engine

@@ -1,0 +1,32 @@
+#include "engine/call_gate.hpp"
+
+#include <system_error>
+
+#include "base/quiet_thread.hpp"
+
+namespace holdfast::engine {
+
+void call_gate::check_process() const {
+  if (client_.forked()) {
+    throw error{errc::forked,
+                client_.url + ": this client belongs to the parent process; make a new one after fork()"};
+  }
+}
+
+void call_gate::check_open() const {
+  if (closed_) throw error{*client_.shut_down};
+}
+
+void call_gate::prepare() {
+  check_process();
+  check_open();
+  try {
+    loop_.start_keeper();
+  } catch (std::system_error const& failure) {
+    throw error{failure.code(), client_.url + ": the thread of the client can't be started (" +
+                                    failure.code().message() + "), so nothing was sent; " +
+                                    advice_about_threads};
+  }
+}
+
+}  // namespace holdfast::engine

@@ -1,0 +1,34 @@
+/// Which calls of threads may begin.
+#pragma once
+
+#include "engine/client_constants.hpp"
+#include "reactor/reactor.hpp"
+
+namespace holdfast::engine {
+
+/// None may after the end of the client, nor in a forked child, whose client is a copy of the parent's:
+/// nothing in it may be touched.
+class call_gate {
+ public:
+  call_gate(reactor::loop& loop, client_constants const& client) noexcept : loop_{loop}, client_{client} {}
+
+  /// Without the lock. Throws errc::forked.
+  void check_process() const;
+
+  // Under the lock.
+
+  /// Throws errc::closed.
+  void check_open() const;
+  /// Before any work is begun: checks both, and starts the thread that finishes it.
+  void prepare();
+  /// The client ends.
+  void close() noexcept { closed_ = true; }
+  [[nodiscard]] bool closed() const noexcept { return closed_; }
+
+ private:
+  reactor::loop& loop_;
+  client_constants const& client_;
+  bool closed_ = false;
+};
+
+}  // namespace holdfast::engine

@@ -1,0 +1,98 @@
+#include "engine/contention/acquire_replies.hpp"
+
+#include <new>
+#include <string>
+#include <variant>
+
+#include "engine/failure.hpp"
+
+namespace holdfast::engine {
+
+void acquire_replies::on_response(lock_queue& queue, std::uint64_t number,
+                                  net::response const& response) noexcept {
+  if (!is_contender(queue, number)) {
+    requests_.drop_orphan(queue, number);
+    return;
+  }
+  lock_queue_ptr const pin{&queue};
+  queue.contender->current = contender::state::waiting;
+  try {
+    if (response.failure || response.reply.is_error()) {
+      on_trouble(queue, response);
+      return;
+    }
+    auto& contender = *queue.contender;
+    contender.answered = true;
+    contender.trouble.reset();
+    on_verdict(queue, queue.protocol().read_acquire(response.reply), response.sent_at);
+  } catch (std::bad_alloc const&) {
+    contenders_.ask_again_soon(queue, number);
+  }
+}
+
+void acquire_replies::on_verdict(lock_queue& queue, verdict const& result, time_point sent_at) {
+  if (auto const* const grant = std::get_if<granted>(&result)) {
+    grants_.on_granted(queue, *grant, sent_at, queue.contender->ttl);
+  } else {
+    on_busy(queue, std::get<busy>(result), sent_at);
+  }
+}
+
+void acquire_replies::on_busy(lock_queue& queue, busy const& reply, time_point sent_at) {
+  lock_queue_ptr const pin{&queue};
+  auto& contender = *queue.contender;
+  auto const asked_to_wait = reply.ahead >= 0;
+  contender.last = {reply, boot_clock::now()};
+  contender.current = contender::state::waiting;
+  if (ghosts_.clear(queue, reply.holder)) {
+    requests_.send(queue);
+    return;
+  }
+  callers_.finish_tries(queue, nullptr);
+  if (queue.waiters.empty() || notifications_.can_only_fail(queue)) {
+    contenders_.fail_all(queue, notifications_.refusal(queue));
+    return;
+  }
+  if (requests_.renew(queue)) return;
+  if (contender.ticket.empty() && contender.asked_at == time_point{}) ++stats_.waits;
+  presence_.touch();
+  contender.asked_at = sent_at;
+  contender.counter = reply.counter;
+  if (asked_to_wait) contender.ticket = std::to_string(reply.ticket);
+  if (contender.woken || (notifications_.by_message(queue) && !contender.requested_join)) {
+    requests_.send(queue);
+    return;
+  }
+  requests_.sleep(queue, reply);
+}
+
+void acquire_replies::on_trouble(lock_queue& queue, net::response const& response) {
+  auto& contender = *queue.contender;
+  contender.current = contender::state::waiting;
+  if (response.failure) {
+    // It is unknown whether the request was carried out: withdrawing makes sure that it leaves no traces.
+    contender.joined = contender.answered || response.sent;
+    lock_queue_ptr const pin{&queue};
+    if (!contender.endless && callers_.fail_impatient(queue, response.failure)) {
+      requests_.send(queue);  // the caller that the request was for waits for less than the others
+    } else {
+      contenders_.fail_all(queue, response.failure);
+    }
+    return;
+  }
+  contender.joined = contender.answered && contender.joined;
+  auto const reason = explain(response.reply, queue, client_.url);
+  if (!passes(response.reply)) {
+    contenders_.fail_all(queue, reason);
+    return;
+  }
+  lock_queue_ptr const pin{&queue};
+  callers_.finish_tries(queue, reason);
+  if (queue.waiters.empty()) {
+    contenders_.withdraw(queue);
+  } else {
+    requests_.wait_out(queue, reason);
+  }
+}
+
+}  // namespace holdfast::engine

@@ -1,0 +1,50 @@
+/// What the server's answers mean for a queue's contender and its callers.
+#pragma once
+
+#include <cstdint>
+#include <holdfast/client.hpp>
+
+#include "engine/contention/ghosts.hpp"
+#include "engine/contention/grants.hpp"
+
+namespace holdfast::engine {
+
+/// Replies and messages bring the same news, so each step may find that the other was faster. All under the
+/// client's lock.
+class acquire_replies {
+ public:
+  acquire_replies(client_constants const& client, client_stats& counts, callers& waiting,
+                  contenders& contending, acquire_requests& requests, grants& granting, ghosts& past,
+                  notifications const& wake, presence& own_presence) noexcept
+      : client_{client},
+        stats_{counts},
+        callers_{waiting},
+        contenders_{contending},
+        requests_{requests},
+        grants_{granting},
+        ghosts_{past},
+        notifications_{wake},
+        presence_{own_presence} {}
+
+  /// To a request of the contender with that number, which may be over.
+  void on_response(lock_queue& queue, std::uint64_t number, net::response const& response) noexcept;
+
+  /// The same for a contender that isn't over, once the response is read. They throw std::bad_alloc.
+  void on_verdict(lock_queue& queue, verdict const& result, time_point sent_at);
+  void on_trouble(lock_queue& queue, net::response const& response);
+
+ private:
+  void on_busy(lock_queue& queue, busy const& reply, time_point sent_at);
+
+  client_constants const& client_;
+  client_stats& stats_;
+  callers& callers_;
+  contenders& contenders_;
+  acquire_requests& requests_;
+  grants& grants_;
+  ghosts& ghosts_;
+  notifications const& notifications_;
+  presence& presence_;
+};
+
+}  // namespace holdfast::engine

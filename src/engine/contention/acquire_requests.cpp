@@ -1,0 +1,214 @@
+#include "engine/contention/acquire_requests.hpp"
+
+#include <new>
+#include <utility>
+
+#include "base/ids.hpp"
+#include "engine/contention/decisions.hpp"
+
+namespace holdfast::engine {
+namespace {
+
+/// The pause after an error that passes by itself.
+constexpr std::chrono::milliseconds trouble_floor{20};
+
+}  // namespace
+
+acquire_requests::acquire_requests(reactor::loop& loop, lock_backend& backend, client_constants const& client,
+                                   lock_queues& queues, holders& held, callers& waiting,
+                                   contenders& contending, notifications& wake, acknowledgements& copies,
+                                   pending_releases& releases, kept_keys& kept, late_responses& late,
+                                   handler on_response)
+    : loop_{loop},
+      backend_{backend},
+      client_{client},
+      queues_{queues},
+      holders_{held},
+      callers_{waiting},
+      contenders_{contending},
+      notifications_{wake},
+      acknowledgements_{copies},
+      pending_releases_{releases},
+      kept_keys_{kept},
+      late_responses_{late},
+      on_response_{std::move(on_response)},
+      random_{static_cast<std::minstd_rand::result_type>(random_seed())} {}
+
+void acquire_requests::begin(lock_queue& queue, bool answered) noexcept {
+  try {
+    contenders_.open(queue).answered = answered;
+  } catch (std::bad_alloc const&) {
+    contenders_.mend_soon();
+    return;
+  }
+  send(queue);
+}
+
+void acquire_requests::begin_missing() noexcept {
+  queues_.for_each([this](lock_queue& queue) {
+    if (!queue.contender && !queue.waiters.empty() && queue.holder == nullptr) begin(queue);
+  });
+}
+
+acquire_request acquire_requests::next(lock_queue& queue) {
+  auto& contender = *queue.contender;
+  auto const& first = queue.waiters.front();
+  auto const& options = first.options->options;
+  contender.ttl = options.ttl;
+  contender.amount = first.amount;
+  contender.requested_join = notifications_.by_message(queue) && !first.once;
+  contender.policy = notifications_.policy_of(options);
+  contender.since = first.since;
+  return {.owner = contender.owner,
+          .ttl = contender.ttl,
+          .tokens = options.handoff_limit + 1,
+          .amount = contender.amount,
+          .join = contender.requested_join,
+          .listening = contender.listening,
+          .ticket = contender.ticket,
+          .waited = std::chrono::duration_cast<std::chrono::microseconds>(boot_clock::now() - first.since),
+          .newest = contender.counter,
+          .policy = contender.policy};
+}
+
+void acquire_requests::send(lock_queue& queue) noexcept {
+  auto& contender = *queue.contender;
+  auto const number = contender.number;
+  contender.current = contender::state::asking;
+  contender.woken = false;
+  contender.acknowledged = false;
+  contender.retry.disarm();
+  try {
+    try_send(queue);
+  } catch (std::bad_alloc const&) {
+    contenders_.on_unsent(queue, number);
+  }
+}
+
+void acquire_requests::try_send(lock_queue& queue) {
+  auto& contender = *queue.contender;
+  auto const request = next(queue);
+  contender.joined = contender.joined || (request.join && queue.protocol().queues);
+  auto const& first = queue.waiters.front();
+  auto const while_down = patience_of(contender, first);
+  contender.endless = while_down == net::retry_policy::endless;
+  lock_queue_ptr pin{&queue};
+  if (first.options->acknowledged()) {
+    acknowledgements_.acquire(
+        queue.protocol(), queue.name(), request, first.options->options, while_down,
+        [this, pin, number = contender.number](net::response&& response, acknowledgement const* reached) {
+          if (reached == nullptr || on_acknowledged(*pin, number, *reached))
+            on_response_(*pin, number, response);
+        });
+    return;
+  }
+  backend_.acquire(queue.protocol(), queue.name(), request,
+                   [this, pin, number = contender.number](net::response&& response) {
+                     on_response_(*pin, number, response);
+                   },
+                   {.while_down = while_down});
+}
+
+void acquire_requests::send_all() noexcept {
+  queues_.for_each_contending([this](lock_queue& queue) {
+    if (queue.contender->current == contender::state::waiting) send(queue);
+  });
+}
+
+void acquire_requests::send_all_soon() noexcept {
+  auto const now = boot_clock::now();
+  queues_.for_each_contending([&](lock_queue& queue) {
+    if (queue.contender->current == contender::state::waiting) loop_.arm(queue.contender->retry, now);
+  });
+}
+
+/// Callers for which there are enough copies get the lock; the others fail with the reason. False: the
+/// contender asks again.
+bool acquire_requests::on_acknowledged(lock_queue& queue, std::uint64_t number,
+                                       acknowledgement const& reached) noexcept {
+  if (!is_contender(queue, number)) return true;  // without callers it is given back
+  lock_queue_ptr const pin{&queue};
+  queue.contender->current = contender::state::waiting;
+  if (reached.elsewhere && !queue.waiters.empty()) {
+    send(queue);
+    return false;
+  }
+  for (auto next = queue.waiters.begin(); next != queue.waiters.end();) {
+    auto& caller = *next++;
+    auto const& options = caller.options->options;
+    if (reached.enough(options) || (options.fsynced && !reached.of_disks)) continue;
+    try {
+      caller.failure = explain_lack(reached, options, queue.title(), client_.url);
+    } catch (std::bad_alloc const&) {
+      caller.failure = client_.no_memory;
+    }
+    callers_.finish(caller);
+  }
+  if (!queue.waiters.empty() && !reached.enough(queue.waiters.front().options->options)) {
+    send(queue);  // as its owner, and with a WAIT for disks this time
+    return false;
+  }
+  queue.contender->acknowledged = true;
+  return true;
+}
+
+bool acquire_requests::renew(lock_queue& queue) noexcept {
+  if (!has_place_of_another(queue)) return false;
+  auto const& old = *queue.contender;
+  auto const number = old.number;
+  auto const policy = old.policy;
+  auto const answered = old.answered;
+  auto const under_way = old.current != contender::state::waiting;
+  contenders_.end(queue);
+  begin(queue, answered);
+  // A request under way makes it an orphan, whose response decides.
+  if (!under_way) pending_releases_.abandon(queue, number, policy);
+  return true;
+}
+
+void acquire_requests::ask_anew(lock_queue& queue) noexcept {
+  auto const number = queue.contender->number;
+  auto const policy = queue.contender->policy;
+  contenders_.end(queue);
+  pending_releases_.abandon(queue, number, policy);
+  begin(queue, true);
+}
+
+void acquire_requests::sleep(lock_queue& queue, busy const& reply) {
+  auto& contender = *queue.contender;
+  contender.current = contender::state::waiting;
+  auto const by_message = notifications_.by_message(queue);
+  if (by_message && !contender.listening) {
+    contender.listening = notifications_.listen(queue, contender.number, contender.owner);
+    if (contender.listening) {  // they were opened for another contender, perhaps after this request
+      send(queue);
+      return;
+    }
+  }
+  auto const pause = by_message ? time_to_recheck(reply, client_.options.recheck)
+                                : time_to_poll(reply, contender.pause.next(random_));
+  loop_.arm(contender.retry, end_of_sleep(queue.waiters.front(), pause, boot_clock::now()));
+}
+
+void acquire_requests::wait_out(lock_queue& queue, std::shared_ptr<error const> const& reason) noexcept {
+  auto& contender = *queue.contender;
+  contender.trouble = reason;
+  loop_.arm(contender.retry, boot_clock::now() + trouble_floor + contender.pause.next(random_));
+}
+
+/// A message brought the lock first, or the caller left and another one got a contender of its own. Unless
+/// the lock is in use, or kept, the request may have left traces: taken the lock for no caller, even when the
+/// release overtook it (they may trade places when the server has lost its scripts), or joined the server's
+/// queue.
+void acquire_requests::drop_orphan(lock_queue& queue, std::uint64_t number) noexcept {
+  auto const kept_until = late_responses_.take(number);
+  if (kept_until == time_point{}) {
+    if (!holders_.hold(queue, number)) pending_releases_.abandon(queue, number, notifications_.policy_of({}));
+    return;
+  }
+  // If the last ttl overtook it in the same way, it has given the key its usual ttl.
+  if (kept_until != time_point::max() && boot_clock::now() < kept_until)
+    kept_keys_.set_last_ttl(queue, number, kept_until, kept_until);
+}
+
+}  // namespace holdfast::engine

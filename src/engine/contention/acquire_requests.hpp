@@ -1,0 +1,77 @@
+/// The requests of contenders, and the pauses between them.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <random>
+
+#include "engine/acknowledgements.hpp"
+#include "engine/contention/contenders.hpp"
+#include "engine/holders.hpp"
+#include "engine/release/kept_keys.hpp"
+#include "engine/release/late_responses.hpp"
+
+namespace holdfast::engine {
+
+/// All under the client's lock.
+class acquire_requests {
+ public:
+  /// Gets the response to a request of the contender with that number, which may be over.
+  using handler = std::function<void(lock_queue&, std::uint64_t number, net::response const&)>;
+
+  acquire_requests(reactor::loop& loop, lock_backend& backend, client_constants const& client,
+                   lock_queues& queues, holders& held, callers& waiting, contenders& contending,
+                   notifications& wake, acknowledgements& copies, pending_releases& releases, kept_keys& kept,
+                   late_responses& late, handler on_response);
+
+  /// A contender that asks at once. When there is no memory for it, it is begun a little later. `answered`:
+  /// the server has replied to this client.
+  void begin(lock_queue& queue, bool answered = false) noexcept;
+  /// For queues whose callers have none.
+  void begin_missing() noexcept;
+  /// The contender asks.
+  void send(lock_queue& queue) noexcept;
+  /// The contenders that wait ask now, or from their timers.
+  void send_all() noexcept;
+  void send_all_soon() noexcept;
+  /// What the contender would ask.
+  [[nodiscard]] acquire_request next(lock_queue& queue);
+
+  /// Gives the first caller a contender of its own if this one may have the place of an earlier caller. The
+  /// new one joins the server's queue before the old one leaves, so that a grant which the old one has to
+  /// give back goes to the first waiter by then.
+  bool renew(lock_queue& queue) noexcept;
+  /// The grant isn't for the amount that the first caller wants: it is given back.
+  void ask_anew(lock_queue& queue) noexcept;
+
+  /// Until a message, the end of the holder's ttl, or the next re-check.
+  void sleep(lock_queue& queue, busy const& reply);
+  /// The server refuses, but not for long: asks again after a pause.
+  void wait_out(lock_queue& queue, std::shared_ptr<error const> const& reason) noexcept;
+
+  /// The response to a request of a contender that is over.
+  void drop_orphan(lock_queue& queue, std::uint64_t number) noexcept;
+
+ private:
+  void try_send(lock_queue& queue);
+  [[nodiscard]] bool on_acknowledged(lock_queue& queue, std::uint64_t number,
+                                     acknowledgement const& reached) noexcept;
+
+  reactor::loop& loop_;
+  lock_backend& backend_;
+  client_constants const& client_;
+  lock_queues& queues_;
+  holders& holders_;
+  callers& callers_;
+  contenders& contenders_;
+  notifications& notifications_;
+  acknowledgements& acknowledgements_;
+  pending_releases& pending_releases_;
+  kept_keys& kept_keys_;
+  late_responses& late_responses_;
+  handler on_response_;
+  std::minstd_rand random_;
+};
+
+}  // namespace holdfast::engine

@@ -1,0 +1,62 @@
+/// How callers come to a lock queue, and leave it early.
+#pragma once
+
+#include <holdfast/client.hpp>
+#include <thread>
+
+#include "engine/contention/grants.hpp"
+
+namespace holdfast::engine {
+
+/// All under the client's lock.
+class acquisitions {
+ public:
+  acquisitions(reactor::loop& loop, lock_backend const& backend, client_constants const& client,
+               client_stats& counts, lock_queues const& queues, callers& waiting, contenders& contending,
+               acquire_requests& requests, grants& granting, notifications& wake) noexcept
+      : loop_{loop},
+        backend_{backend},
+        client_{client},
+        stats_{counts},
+        queues_{queues},
+        callers_{waiting},
+        contenders_{contending},
+        requests_{requests},
+        grants_{granting},
+        notifications_{wake} {}
+
+  /// Afterwards the caller is in its queue, or finished.
+  void start(waiter& caller) noexcept;
+  /// The caller goes without the lock: it was cancelled, say.
+  void leave(waiter& caller) noexcept;
+  /// The caller's time is up, or the reply that a try waits for is overdue.
+  void on_time_up(waiter& caller) noexcept;
+
+  /// The process ends: locks that it gives back are for other processes. Its own callers wait on until their
+  /// time is up, they are cancelled, or the process is over: an exception in a thread that doesn't expect it
+  /// would end the process in another way. Callers of other threads get no lock from here on.
+  void set_aside() noexcept;
+  [[nodiscard]] bool set_aside_before() const noexcept { return exiting_ != std::thread::id{}; }
+  /// The client ends.
+  void fail_all(std::shared_ptr<error const> const& reason) noexcept;
+
+ private:
+  void queue(waiter& caller);
+  [[nodiscard]] bool exiting_elsewhere() const noexcept {
+    return set_aside_before() && exiting_ != std::this_thread::get_id();
+  }
+
+  reactor::loop& loop_;
+  lock_backend const& backend_;
+  client_constants const& client_;
+  client_stats& stats_;
+  lock_queues const& queues_;
+  callers& callers_;
+  contenders& contenders_;
+  acquire_requests& requests_;
+  grants& grants_;
+  notifications& notifications_;
+  std::thread::id exiting_;  ///< the thread that has called exit()
+};
+
+}  // namespace holdfast::engine

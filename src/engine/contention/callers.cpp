@@ -1,0 +1,64 @@
+#include "engine/contention/callers.hpp"
+
+#include <utility>
+
+#include "engine/lease_state.hpp"
+
+namespace holdfast::engine {
+
+waiter::waiter(lock_queue_ptr caller_queue, effective_options_ptr caller_options,
+               std::function<void()> on_timeout)
+    : queue{std::move(caller_queue)}, options{std::move(caller_options)}, time_up{std::move(on_timeout)} {}
+
+waiter::~waiter() = default;
+
+void callers::finish(waiter& caller) noexcept {
+  if (!caller.lease && !caller.failure) busy_report_.note(caller, boot_clock::now());
+  auto& queue = *caller.queue;
+  if (caller.queued()) queue.waiters.erase(waiter_list::s_iterator_to(caller));
+  caller.try_hook::unlink();
+  caller.time_up.disarm();
+  caller.done = true;
+  --stats_.waiting_now;
+  if (caller.lease) {
+    ++stats_.acquired;
+  } else if (!caller.failure && !caller.once) {
+    ++stats_.timed_out;
+  }
+  caller.queue.reset();
+  caller.finished();
+}
+
+void callers::only_try(waiter& caller) noexcept {
+  caller.once = true;
+  if (!caller.among_tries()) caller.queue->tries.push_back(caller);
+}
+
+/// Callers that wait are not looked at: a process may have a million of them.
+void callers::finish_tries(lock_queue& queue, std::shared_ptr<error const> const& reason) noexcept {
+  while (!queue.tries.empty()) {
+    auto& caller = queue.tries.front();
+    caller.failure = reason;
+    finish(caller);
+  }
+}
+
+bool callers::fail_impatient(lock_queue& queue, std::shared_ptr<error const> const& reason) noexcept {
+  for (auto next = queue.waiters.begin(); next != queue.waiters.end();) {
+    auto& caller = *next++;
+    if (caller.steadfast && !caller.once) continue;
+    caller.failure = reason;
+    finish(caller);
+  }
+  return !queue.waiters.empty();
+}
+
+void callers::fail_all(lock_queue& queue, std::shared_ptr<error const> const& reason) noexcept {
+  while (!queue.waiters.empty()) {
+    auto& first = queue.waiters.front();
+    first.failure = reason;
+    finish(first);
+  }
+}
+
+}  // namespace holdfast::engine

@@ -1,0 +1,92 @@
+#include "engine/contention/contenders.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace holdfast::engine {
+
+contenders::contenders(reactor::loop& loop, client_constants const& client, client_stats& counts,
+                       lock_queues& queues, callers& waiting, notifications& wake, pending_releases& releases,
+                       events handlers)
+    : loop_{loop},
+      client_{client},
+      stats_{counts},
+      queues_{queues},
+      callers_{waiting},
+      notifications_{wake},
+      pending_releases_{releases},
+      events_{std::move(handlers)},
+      mending_{[this] { events_.mend(); }} {}
+
+/// The timer and the map point back at the queue, which is pinned by the callers that the contender is for.
+contender& contenders::open(lock_queue& queue) {
+  auto const& options = queue.waiters.front().options->options;
+  auto const recheck = client_.options.recheck;
+  auto const number = queues_.next_number();
+  auto try_again = [this, &queue] {
+    ++stats_.rechecks;
+    events_.retry(queue);
+  };
+  auto opened = std::make_unique<contender>(
+      number, client_.owner_id(number), std::move(try_again),
+      backoff{std::min(options.poll_floor, recheck), std::min(options.poll_cap, recheck)});
+  opened->listening = notifications_.join(queue, number, opened->owner);
+  try {
+    queues_.add(queue, std::move(opened));
+  } catch (...) {
+    notifications_.leave(queue, number);
+    throw;
+  }
+  return *queue.contender;
+}
+
+void contenders::end(lock_queue& queue) noexcept {
+  auto const number = queue.contender->number;
+  queues_.remove_contender(queue);
+  notifications_.leave(queue, number);
+}
+
+void contenders::withdraw(lock_queue& queue) noexcept {
+  auto& contender = *queue.contender;
+  if (contender.current != contender::state::waiting) {
+    contender.current = contender::state::leaving;  // the reply to the request under way decides
+    return;
+  }
+  auto const number = contender.number;
+  auto const traces = contender.joined;
+  auto const policy = contender.policy;
+  end(queue);
+  if (traces) pending_releases_.abandon(queue, number, policy);
+}
+
+void contenders::fail_all(lock_queue& queue, std::shared_ptr<error const> const& reason) noexcept {
+  lock_queue_ptr const pin{&queue};
+  callers_.fail_all(queue, reason);
+  if (queue.contender) withdraw(queue);
+}
+
+void contenders::on_unsent(lock_queue& queue, std::uint64_t number) noexcept {
+  if (is_contender(queue, number)) queue.contender->current = contender::state::waiting;
+  ask_again_soon(queue, number);
+}
+
+void contenders::ask_again_soon(lock_queue& queue, std::uint64_t number) noexcept {
+  if (!is_contender(queue, number)) {
+    mend_soon();  // another contender may have to be begun
+  } else if (queue.contender->current != contender::state::asking) {
+    queue.contender->current = contender::state::waiting;
+    queue.contender->trouble = client_.no_memory;
+    callers_.finish_tries(queue, client_.no_memory);
+    if (queue.waiters.empty()) {
+      withdraw(queue);
+    } else {
+      loop_.arm(queue.contender->retry, boot_clock::now() + memory_pause);
+    }
+  }
+}
+
+void contenders::mend_soon() noexcept {
+  if (!mending_.armed()) loop_.arm(mending_, boot_clock::now() + memory_pause);
+}
+
+}  // namespace holdfast::engine

@@ -1,0 +1,41 @@
+#include "engine/contention/contention.hpp"
+
+namespace holdfast::engine {
+
+contention::contention(contention_parts const& of)
+    : waiting{of.stats, of.report},
+      contending{of.loop,
+                 of.client,
+                 of.stats,
+                 of.queues,
+                 waiting,
+                 of.wake,
+                 of.releases,
+                 {.retry = [this](lock_queue& queue) { requests.send(queue); },
+                  .mend = [this] { requests.begin_missing(); }}},
+      requests{of.loop,
+               of.backend,
+               of.client,
+               of.queues,
+               of.held,
+               waiting,
+               contending,
+               of.wake,
+               of.copies,
+               of.releases,
+               of.kept,
+               of.late,
+               [this](lock_queue& queue, std::uint64_t number, net::response const& response) {
+                 replies.on_response(queue, number, response);
+               }},
+      granting{of.client, of.stats, of.held,     waiting,        contending,
+               requests,  of.late,  of.watchdog, of.own_presence},
+      past{of.backend, of.client, of.queues, of.held, of.past, of.wake, of.releases},
+      replies{of.client, of.stats, waiting, contending, requests, granting, past, of.wake, of.own_presence},
+      messages{of.client, of.stats, of.queues, of.wake, requests, granting, past},
+      ends{of.loop,  of.backend, of.client, of.log,  of.stats,    of.held, of.past, contending,
+           requests, granting,   replies,   of.wake, of.releases, of.kept, of.late},
+      arrivals{of.loop, of.backend, of.client, of.stats, of.queues,
+               waiting, contending, requests,  granting, of.wake} {}
+
+}  // namespace holdfast::engine

@@ -1,0 +1,49 @@
+/// The waiting loop: how callers get a lock, for every kind of lock.
+#pragma once
+
+#include "engine/contention/acquisitions.hpp"
+#include "engine/contention/lease_ends.hpp"
+#include "engine/contention/turns.hpp"
+
+namespace holdfast::engine {
+
+/// What the waiting loop works with. All of it outlives the loop.
+struct contention_parts {
+  reactor::loop& loop;
+  lock_backend& backend;
+  client_constants const& client;
+  deferred_log& log;
+  client_stats& stats;
+  lock_queues& queues;
+  holders& held;
+  departed& past;
+  renewer& watchdog;
+  notifications& wake;
+  acknowledgements& copies;
+  presence& own_presence;
+  busy_report& report;
+  late_responses& late;
+  kept_keys& kept;
+  pending_releases& releases;
+};
+
+/// The callers of one name stand in a queue inside the client; the queue has at most one contender at the
+/// server. Each member calls those before it only; what a contender's timer and responses set off comes back
+/// by the functions that they are given here. All under the client's lock.
+struct contention {
+  explicit contention(contention_parts const& of);
+  contention(contention const&) = delete;
+  contention& operator=(contention const&) = delete;
+
+  callers waiting;
+  contenders contending;
+  acquire_requests requests;
+  grants granting;
+  ghosts past;
+  acquire_replies replies;
+  turns messages;
+  lease_ends ends;
+  acquisitions arrivals;
+};
+
+}  // namespace holdfast::engine

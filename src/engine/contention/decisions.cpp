@@ -1,0 +1,107 @@
+#include "engine/contention/decisions.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace holdfast::engine {
+namespace {
+
+/// The least remaining time of a lease that is handed over before its first renewal.
+constexpr std::chrono::milliseconds shortest_handover{500};
+
+/// The least remaining ttl of a grant that is used without asking the server.
+constexpr std::chrono::milliseconds grant_reserve{500};
+
+/// Behind the end of the holder's ttl, for each place in the queue: Redis counts in whole milliseconds, and
+/// the waiters ask one after the other, so that only one of them finds the lock free.
+constexpr std::chrono::milliseconds expiry_slack{2};
+
+}  // namespace
+
+grant_use use_of_grant(lock_queue const& queue, time_point deadline, milliseconds ttl,
+                       time_point now) noexcept {
+  auto const& contender = *queue.contender;
+  auto const& first = queue.waiters.front();
+  if (!queue.protocol().leased)
+    return contender.amount == first.amount ? grant_use::for_good : grant_use::other_amount;
+  if (first.options->acknowledged() && !contender.acknowledged) return grant_use::unacknowledged;
+  if (now >= deadline) return grant_use::expired;
+  auto const& wanted = first.options->options;
+  return ttl == wanted.ttl || wanted.watchdog ? grant_use::lease : grant_use::other_ttl;
+}
+
+/// A request under way finds the lock ours, and sets its own ttl, which may be the shorter one.
+milliseconds ttl_by_message(contender const& asked) noexcept {
+  return asked.current == contender::state::asking ? std::min(grant_ttl, asked.ttl) : grant_ttl;
+}
+
+bool believes(lock_queue const& queue, granted const& grant, bool trusted, time_point now) noexcept {
+  // Of several names the grant is for one; of several masters it is one vote. Where a replica may take over,
+  // it may come from a former master that is a replica by now: messages are replicated, and the master, which
+  // counts its own subscribers, has gone on to the next waiter.
+  if (!trusted || queue.protocol().several != nullptr || queue.waiters.empty()) return false;
+  // Where replicas have to acknowledge, only a request makes them do so.
+  if (queue.waiters.front().options->acknowledged()) return false;
+  // A grant that is newer than the last busy reply was made after that request was sent, so its ttl counts
+  // from there at the earliest. An older grant, whose message was held up, may have ended long ago: then only
+  // asking the server decides.
+  auto const& contender = *queue.contender;
+  return contender.asked_at != time_point{} && grant.token > contender.counter &&
+         deadline_of(contender.asked_at, ttl_by_message(contender)) > now + grant_reserve;
+}
+
+bool may_hand_over(lock_queue const& queue, lease_state const& from, time_point now) noexcept {
+  if (queue.waiters.empty() || from.tokens_left <= 0 || queue.protocol().sharing != sharing::exclusive)
+    return false;
+  auto const& wanted = queue.waiters.front().options->options;
+  if (std::cmp_greater_equal(queue.handoffs, wanted.handoff_limit) ||
+      now - queue.since >= wanted.handoff_time)
+    return false;
+  if (!may_inherit(wanted, from.options())) return false;
+  auto const remaining = from.deadline() - now;
+  if (remaining >= wanted.ttl / 2) return true;
+  // A lease granted by message starts out short; any other short lease has a renewal without a reply.
+  return !from.renewing && remaining >= std::min<std::chrono::nanoseconds>(wanted.ttl / 2, shortest_handover);
+}
+
+bool may_pass(lock_queue const& queue, bool by_message) noexcept {
+  return queue.protocol().pass != nullptr && by_message && !queue.waiters.front().options->acknowledged();
+}
+
+bool still_to_release(lease_state const& lease, time_point now) noexcept {
+  // At a limit, or when its release was requested; and of several names perhaps only one is gone.
+  auto const cause = lease.cause();
+  auto const of_one_name = cause == loss_cause::taken_over || cause == loss_cause::key_gone;
+  auto const ended =
+      cause == loss_cause::limit_reached || (of_one_name && lease.queue().protocol().several != nullptr);
+  auto const ours = cause == loss_cause::forced || (ended && !lease.options().keep);
+  return ours && now < lease.deadline();
+}
+
+net::retry_policy patience_of(contender const& asking, waiter const& first) noexcept {
+  if (asking.answered || (first.steadfast && !first.once)) return net::retry_policy::endless;
+  return first.once ? net::retry_policy::little : net::retry_policy::steady;
+}
+
+bool has_place_of_another(lock_queue const& queue) noexcept {
+  auto const& contender = *queue.contender;
+  return queue.protocol().order == order::strict && contender.joined &&
+         contender.since != queue.waiters.front().since;
+}
+
+std::chrono::nanoseconds time_to_recheck(busy const& reply, milliseconds recheck) noexcept {
+  if (reply.pttl.count() < 0) return recheck;
+  auto const position = std::max<std::int64_t>(reply.ahead, 0) + 1;
+  return std::min(recheck, reply.pttl + expiry_slack * position);
+}
+
+std::chrono::nanoseconds time_to_poll(busy const& reply, std::chrono::nanoseconds pause) noexcept {
+  if (reply.pttl.count() < 0) return pause;
+  return std::min<std::chrono::nanoseconds>(pause, reply.pttl + expiry_slack);
+}
+
+time_point end_of_sleep(waiter const& first, std::chrono::nanoseconds pause, time_point now) noexcept {
+  return first.last_look > now ? std::min(now + pause, first.last_look) : now + pause;
+}
+
+}  // namespace holdfast::engine

@@ -1,0 +1,61 @@
+/// What the waiting loop decides. No I/O, no clock: `now` is an argument.
+#pragma once
+
+#include <chrono>
+
+#include "engine/lease_state.hpp"
+#include "engine/lock_queue.hpp"
+#include "net/pipeline.hpp"
+
+namespace holdfast::engine {
+
+/// What becomes of a grant to a queue's contender.
+enum class grant_use {
+  lease,           ///< a lease for the first caller
+  for_good,        ///< the first caller has what it wants, without a lease
+  other_amount,    ///< it is for another amount than the first caller wants
+  unacknowledged,  ///< the first caller wants it to be acknowledged, which the request didn't ask for
+  expired,         ///< its ttl was over when it came
+  other_ttl,       ///< the first caller wants the lock for another time, and no renewal
+};
+
+/// `deadline`, `ttl`: of the grant. The queue has a contender, and callers.
+[[nodiscard]] grant_use use_of_grant(lock_queue const& queue, time_point deadline, milliseconds ttl,
+                                     time_point now) noexcept;
+
+/// The ttl of a grant that a message brings.
+[[nodiscard]] milliseconds ttl_by_message(contender const& asked) noexcept;
+
+/// Whether such a grant is used without asking the server. `trusted`: see topology::traits.
+[[nodiscard]] bool believes(lock_queue const& queue, granted const& grant, bool trusted,
+                            time_point now) noexcept;
+
+/// Whether a lease that ends here goes to the queue's next caller, without a request: not too often in a row,
+/// so that others get their turn, and only if that caller wants the lock on the same terms.
+[[nodiscard]] bool may_hand_over(lock_queue const& queue, lease_state const& from, time_point now) noexcept;
+
+/// Whether the next caller, of a queue without a contender, goes to the server in one request with the
+/// release. `by_message`: messages wake it.
+[[nodiscard]] bool may_pass(lock_queue const& queue, bool by_message) noexcept;
+
+/// Whether a lease that was lost may still be ours in the server, so that others needn't wait for its ttl.
+[[nodiscard]] bool still_to_release(lease_state const& lease, time_point now) noexcept;
+
+/// How long a contender's next request waits for the server.
+[[nodiscard]] net::retry_policy patience_of(contender const& asking, waiter const& first) noexcept;
+
+/// Where the order is strict no caller inherits a place: whether the contender may have the place of an
+/// earlier caller than the first one.
+[[nodiscard]] bool has_place_of_another(lock_queue const& queue) noexcept;
+
+/// How long a contender sleeps that messages wake: until the end of the holder's ttl, or `recheck`.
+[[nodiscard]] std::chrono::nanoseconds time_to_recheck(busy const& reply, milliseconds recheck) noexcept;
+/// How long a contender sleeps that polls: `pause`, or until the end of the holder's ttl.
+[[nodiscard]] std::chrono::nanoseconds time_to_poll(busy const& reply,
+                                                    std::chrono::nanoseconds pause) noexcept;
+/// When it asks again: a message may have been lost, and the lock be free or even ours, so the first caller
+/// asks once more before it leaves.
+[[nodiscard]] time_point end_of_sleep(waiter const& first, std::chrono::nanoseconds pause,
+                                      time_point now) noexcept;
+
+}  // namespace holdfast::engine

@@ -1,0 +1,183 @@
+#include "engine/contention/grants.hpp"
+
+#include <algorithm>
+#include <new>
+#include <utility>
+
+#include "engine/contention/decisions.hpp"
+
+namespace holdfast::engine {
+namespace {
+
+/// Grants in a row whose ttl was over when they came: once is a frozen process, so many are a ttl that can't
+/// work.
+constexpr int too_late = 5;
+
+}  // namespace
+
+void grants::on_granted(lock_queue& queue, granted const& grant, time_point sent_at, milliseconds ttl) {
+  lock_queue_ptr const pin{&queue};
+  if (queue.waiters.empty()) {
+    queue.contender->joined = true;  // there is a lock to give back
+    contenders_.withdraw(queue);
+    return;
+  }
+  auto const now = boot_clock::now();
+  switch (use_of_grant(queue, deadline_of(sent_at, ttl), ttl, now)) {
+    case grant_use::lease:
+      make_lease(queue, grant, sent_at, ttl, now);
+      return;
+    case grant_use::for_good:
+      take_for_good(queue, grant.token, now);
+      return;
+    case grant_use::other_amount:
+      requests_.ask_anew(queue);
+      return;
+    case grant_use::unacknowledged:
+      requests_.send(queue);  // the request, or grant, was for a caller that left, or needs no replicas
+      return;
+    case grant_use::expired:
+      on_expired(queue, ttl);
+      return;
+    case grant_use::other_ttl:
+      ask_again(queue);
+      return;
+  }
+}
+
+void grants::on_expired(lock_queue& queue, milliseconds ttl) {
+  auto& contender = *queue.contender;
+  if (++contender.late < too_late) {
+    ask_again(queue);
+    return;
+  }
+  contender.joined = true;
+  contenders_.fail_all(
+      queue, std::make_shared<error const>(errc::unreachable,
+                                           client_.url + ": the server's answers for " + queue.title() +
+                                               " take longer than its ttl (" + std::to_string(ttl.count()) +
+                                               " ms): use a longer one"));
+}
+
+/// As the owner this client can ask again.
+void grants::ask_again(lock_queue& queue) noexcept {
+  auto& contender = *queue.contender;
+  if (contender.current == contender::state::asking) {
+    contender.woken = true;  // a message brought the grant, while a request is under way
+  } else {
+    requests_.send(queue);
+  }
+}
+
+void grants::make_lease(lock_queue& queue, granted const& grant, time_point sent_at, milliseconds ttl,
+                        time_point now) {
+  auto const& contender = *queue.contender;
+  auto& first = queue.waiters.front();
+  auto const& wanted = first.options->options;
+  auto const deadline = deadline_of(sent_at, ttl);
+  auto const exclusive = queue.protocol().sharing == sharing::exclusive;
+  lease_state_ptr const lease{
+      new lease_state{lock_queue_ptr{&queue}, first.options, contender.number, grant.token}};
+  lease->set_deadline(deadline);
+  lease->tokens_left = grant.count - 1;
+  lease->provisional = ttl != wanted.ttl;
+  if (wanted.watchdog)
+    lease->renew_at = std::min(sent_at + lease->effective().every, now + (deadline - now) / 2);
+  set_limits(*lease, now);
+  // By a message, while a request is under way.
+  if (contender.current == contender::state::asking) late_responses_.expect(contender.number);
+  if (!exclusive) holders_.open(*lease, now);
+  // From here on nothing can fail.
+  contenders_.end(queue);
+  queue.since = now;
+  queue.handoffs = 0;
+  if (exclusive) queue.holder = lease.get();
+  give(first, lease);
+  if (exclusive) {
+    callers_.finish_tries(queue, nullptr);
+  } else {
+    serve_others(queue);
+  }
+}
+
+/// A grant without a lease: the caller has what it wanted, and goes. Where the lock is open to all, all
+/// callers go.
+void grants::take_for_good(lock_queue& queue, std::int64_t token, time_point now) {
+  auto const number = queue.contender->number;
+  lease_state_ptr lease{
+      new lease_state{lock_queue_ptr{&queue}, queue.waiters.front().options, number, token}};
+  contenders_.end(queue);
+  queue.since = now;
+  while (lease) {
+    auto& first = queue.waiters.front();
+    lease->set_released();
+    first.lease.swap(lease);
+    callers_.finish(first);
+    lease.reset();
+    // Without memory the callers that are left ask by themselves.
+    if (queue.protocol().sharing == sharing::open_to_all && !queue.waiters.empty())
+      lease.reset(new (std::nothrow)
+                      lease_state{lock_queue_ptr{&queue}, queue.waiters.front().options, number, token});
+  }
+  serve_others(queue);
+}
+
+/// Where several may have the lock, the next caller asks as soon as the caller before it has got it.
+void grants::serve_others(lock_queue& queue) noexcept {
+  try {
+    while (!queue.waiters.empty() && join(queue.waiters.front())) {
+    }
+  } catch (std::bad_alloc const&) {
+    // The next caller gets an acquisition of its own.
+  }
+  if (!queue.waiters.empty() && !queue.contender) requests_.begin(queue, true);
+}
+
+bool grants::join(waiter& caller) {
+  auto& queue = *caller.queue;
+  if (queue.protocol().sharing != sharing::shared) return false;
+  auto const lease = holders_.join(queue, caller.options, boot_clock::now());
+  if (!lease) return false;
+  ++stats_.handed_over;
+  give(caller, lease);
+  return true;
+}
+
+bool grants::hand_over(lock_queue& queue, lease_state& from) noexcept try {
+  auto const now = boot_clock::now();
+  if (!may_hand_over(queue, from, now)) return false;
+  auto& next = queue.waiters.front();
+  auto const token = from.token() == 0 ? 0 : from.token() + 1;  // a kind without tokens
+  lease_state_ptr const heir{new lease_state{&queue, next.options, from.number(), token}};
+  heir->set_deadline(from.deadline());
+  heir->renew_at = from.renew_at;
+  heir->renewing = from.renewing;
+  heir->provisional = from.provisional;
+  heir->tokens_left = from.tokens_left - 1;
+  set_limits(*heir, now);
+  if (from.renewing) from.set_heir(heir);
+  ++queue.handoffs;
+  ++stats_.handed_over;
+  queue.holder = heir.get();
+  give(next, heir);
+  return true;
+} catch (std::bad_alloc const&) {
+  return false;
+}
+
+/// For a lease that begins now, before its caller has it.
+void grants::set_limits(lease_state& lease, time_point now) {
+  auto const& options = lease.options();
+  lease.renewals_left = options.max_renewals > 0 ? options.max_renewals : -1;
+  if (options.max_hold.count() > 0) lease.set_limit(now + options.max_hold);
+}
+
+void grants::give(waiter& caller, lease_state_ptr const& lease) noexcept {
+  ++stats_.held_now;
+  renewer_.add(*lease);
+  presence_.touch();
+  caller.lease = lease;
+  callers_.finish(caller);
+}
+
+}  // namespace holdfast::engine

@@ -1,0 +1,61 @@
+/// How a lock comes to the callers of a queue.
+#pragma once
+
+#include <cstdint>
+#include <holdfast/client.hpp>
+
+#include "engine/contention/acquire_requests.hpp"
+#include "engine/presence.hpp"
+#include "engine/renewer.hpp"
+
+namespace holdfast::engine {
+
+/// Makes leases of grants, and gives them to callers. All under the client's lock.
+class grants {
+ public:
+  grants(client_constants const& client, client_stats& counts, holders& held, callers& waiting,
+         contenders& contending, acquire_requests& requests, late_responses& late, renewer& watchdog,
+         presence& own_presence) noexcept
+      : client_{client},
+        stats_{counts},
+        holders_{held},
+        callers_{waiting},
+        contenders_{contending},
+        requests_{requests},
+        late_responses_{late},
+        renewer_{watchdog},
+        presence_{own_presence} {}
+
+  /// The queue's contender has got the lock, for `ttl` after `sent_at`. Throws std::bad_alloc, with nothing
+  /// done.
+  void on_granted(lock_queue& queue, granted const& grant, time_point sent_at, milliseconds ttl);
+
+  /// Gives the caller a share in an acquisition of this process. False: there is none.
+  bool join(waiter& caller);
+
+  /// Gives the lock to the next caller of this process, without a request. False: it has to go back to the
+  /// server.
+  bool hand_over(lock_queue& queue, lease_state& from) noexcept;
+
+ private:
+  void on_expired(lock_queue& queue, milliseconds ttl);
+  void make_lease(lock_queue& queue, granted const& grant, time_point sent_at, milliseconds ttl,
+                  time_point now);
+  void ask_again(lock_queue& queue) noexcept;
+  void take_for_good(lock_queue& queue, std::int64_t token, time_point now);
+  void serve_others(lock_queue& queue) noexcept;
+  void give(waiter& caller, lease_state_ptr const& lease) noexcept;
+  static void set_limits(lease_state& lease, time_point now);
+
+  client_constants const& client_;
+  client_stats& stats_;
+  holders& holders_;
+  callers& callers_;
+  contenders& contenders_;
+  acquire_requests& requests_;
+  late_responses& late_responses_;
+  renewer& renewer_;
+  presence& presence_;
+};
+
+}  // namespace holdfast::engine

@@ -1,0 +1,224 @@
+#include "engine/contention/lease_ends.hpp"
+
+#include <new>
+#include <string>
+#include <utility>
+
+#include "engine/contention/decisions.hpp"
+
+namespace holdfast::engine {
+
+void lease_ends::release(lease_state& lease, release_handler done) noexcept {
+  lease_state_ptr const pin{&lease};
+  auto& queue = lease.queue();
+  if (lease.drop_handle()) {
+    if (done)
+      done(lease.status() == lease_state::state::held ? release_result::released : release_result::lost);
+    return;
+  }
+  if (lease.status() != lease_state::state::held) {
+    release_lost(lease, std::move(done));
+    return;
+  }
+  if (lease.options().keep) {
+    keep(lease, std::nullopt, std::move(done));
+    return;
+  }
+  auto const last = finish_here(lease);
+  if (!last || grants_.hand_over(queue, lease)) {
+    if (done) done(release_result::released);
+  } else {
+    give_back(queue, lease, std::move(done));
+  }
+}
+
+void lease_ends::release_lost(lease_state const& lease, release_handler done) noexcept {
+  if (still_to_release(lease, boot_clock::now())) {
+    auto item = pending_releases_.item(lease);
+    item.lost = true;
+    pending_releases_.send(item, std::move(done));
+  } else if (done) {
+    done(release_result::lost);
+  }
+}
+
+void lease_ends::give_back(lock_queue& queue, lease_state const& lease, release_handler done) noexcept {
+  if (!queue.waiters.empty() && !queue.contender) {
+    auto const by_message = notifications_.by_message(queue);
+    if (may_pass(queue, by_message)) {
+      pass(queue, lease, std::move(done));
+      return;
+    }
+    // Where the order is strict the next caller has to be in the server's queue by the time the release looks
+    // for the first waiter.
+    if (by_message && queue.protocol().order == order::strict) requests_.begin(queue);
+  }
+  pending_releases_.send(lease, std::move(done));
+  if (!queue.contender) ask_after_release(queue);
+}
+
+void lease_ends::keep(lease_state& lease, std::optional<milliseconds> remaining,
+                      release_handler done) noexcept {
+  lease_state_ptr const pin{&lease};
+  lock_queue_ptr const queue{&lease.queue()};
+  if (lease.drop_handle()) {  // the last handle decides
+    if (done) done(lease.status() == lease_state::state::held ? release_result::kept : release_result::lost);
+    return;
+  }
+  if (lease.status() != lease_state::state::held) {
+    if (done) done(release_result::lost);
+    return;
+  }
+  (void)finish_here(lease);
+  kept_keys_.note(lease, remaining.value_or(milliseconds{0}));
+  kept_keys_.leave(lease, remaining, std::move(done));
+  if (!queue->waiters.empty() && !queue->contender) requests_.begin(*queue);
+}
+
+void lease_ends::ask_after_release(lock_queue& queue) noexcept {
+  if (queue.waiters.empty()) return;
+  if (notifications_.by_message(queue) && queue.protocol().channels == nullptr) {
+    requests_.begin(queue);
+    return;
+  }
+  // The others come when they have heard of the release, or when their pause is over: leave them a chance.
+  try {
+    contenders_.open(queue);
+    requests_.sleep(queue, {.pttl = milliseconds{queue.protocol().channels == nullptr ? 0 : 1}});
+  } catch (std::bad_alloc const&) {
+    contenders_.on_unsent(queue, queue.contender ? queue.contender->number : 0);
+  }
+}
+
+bool lease_ends::finish_here(lease_state& lease) noexcept {
+  lease.set_released();
+  loop_.defer(lease.drop_listeners());
+  return leave_here(lease);
+}
+
+bool lease_ends::leave_here(lease_state& lease) noexcept {
+  renewer::remove(lease);
+  --stats_.held_now;
+  auto const& queue = lease.queue();
+  if (queue.protocol().sharing == sharing::exclusive)
+    notifications_.end_listening_ahead(queue, lease.number());
+  return holders_.leave(lease);
+}
+
+struct lease_ends::passing {
+  passing(returned_lock const& item, std::uint64_t number_of_next, release_handler then)
+      : before{item}, next{number_of_next}, done{std::move(then)} {}
+
+  void report(release_result result) {
+    if (done) std::exchange(done, {})(result);
+  }
+
+  returned_lock before;
+  std::uint64_t next;
+  release_handler done;
+};
+
+/// Gives the lock back to the server and puts the next caller of this process into the server's queue behind
+/// callers elsewhere, in one request.
+void lease_ends::pass(lock_queue& queue, lease_state const& from, release_handler done) noexcept {
+  std::shared_ptr<passing> pending;
+  std::uint64_t number = 0;
+  auto const before = pending_releases_.item(from);
+  try {
+    auto& contender = contenders_.open(queue);
+    number = contender.number;
+    contender.joined = true;
+    contender.answered = true;
+    pending = std::make_shared<passing>(before, number, std::move(done));
+    auto const next = requests_.next(queue);
+    auto const owner = client_.owner_id(from.number());
+    backend_.run(queue.protocol().pass({.name = queue.name(), .owner = owner}, before.policy, next),
+                 [this, pending](net::response&& response) { on_passed(*pending, response); },
+                 {.while_down = net::retry_policy::endless});
+  } catch (std::bad_alloc const&) {
+    pending_releases_.send(before, pending ? std::move(pending->done) : std::move(done));
+    contenders_.on_unsent(queue, number);
+  }
+}
+
+void lease_ends::on_passed(passing& pending, net::response const& response) noexcept {
+  auto& queue = *pending.before.queue;
+  lock_queue_ptr const pin{&queue};
+  auto const wanted = is_contender(queue, pending.next);
+  if (wanted) {
+    queue.contender->current = contender::state::waiting;
+  } else {
+    requests_.drop_orphan(queue, pending.next);
+  }
+  try {
+    if (!response.failure && !response.reply.is_error()) {
+      read_passed(queue, pending, response);
+      return;
+    }
+    if (response.reply.is_error()) {
+      pending_releases_.send(pending.before, std::move(pending.done));
+    } else {
+      pending.report(release_result::unknown);
+    }
+    if (wanted) replies_.on_trouble(queue, response);
+  } catch (std::bad_alloc const&) {
+    pending.report(release_result::unknown);
+    if (wanted) contenders_.ask_again_soon(queue, pending.next);
+  }
+}
+
+void lease_ends::read_passed(lock_queue& queue, passing& pending, net::response const& response) {
+  auto const result = queue.protocol().read_pass(response.reply);
+  auto const ours =
+      result.before == ownership::mine || response.resent || departed_.take_cleared(pending.before.number);
+  if (ours) pending_releases_.note_released(pending.before);
+  pending.report(ours ? release_result::released : release_result::lost);
+  if (!is_contender(queue, pending.next)) return;
+  if (!result.next.empty()) {
+    replies_.on_verdict(queue, result.next.front(), response.sent_at);
+  } else if (queue.waiters.empty()) {
+    contenders_.withdraw(queue);
+  } else {
+    requests_.send(queue);
+  }
+}
+
+void lease_ends::lose(lease_state& lease, loss_cause cause) noexcept {
+  lease_state_ptr const pin{&lease};
+  lock_queue_ptr const queue{&lease.queue()};
+  auto const was_holder = queue->protocol().sharing != sharing::exclusive || queue->holder == &lease;
+  auto const by_server =
+      cause == loss_cause::taken_over || cause == loss_cause::key_gone || cause == loss_cause::forced;
+  lose_alone(lease, cause);
+  if (by_server) {
+    holders_.for_each_sharer(*queue, lease.number(), [this, cause](lease_state& sharer) {
+      lease_state_ptr const last{&sharer};
+      lose_alone(sharer, cause);
+    });
+  }
+  if (was_holder && !queue->waiters.empty() && !queue->contender) requests_.begin(*queue);
+}
+
+void lease_ends::lose_alone(lease_state& lease, loss_cause cause) noexcept {
+  (void)leave_here(lease);
+  ++stats_.lost;
+  loop_.defer(lease.lose(cause));
+  if (lease.options().keep || still_to_release(lease, boot_clock::now()))
+    kept_keys_.note(lease, milliseconds{0});
+  if (lease.options().keep) {
+    if (cause == loss_cause::limit_reached) {
+      kept_keys_.leave(lease, std::nullopt, {});
+    } else {
+      late_responses_.keep(lease.number(), time_point::max());
+    }
+  }
+  log_(log_level::warning, [&] {
+    auto message = "lease of " + lease.queue().title() + " lost: " + std::string{to_string(cause)};
+    if (auto const down = backend_.down_because(); cause == loss_cause::unreachable && down) {
+      message += std::string{": "} + down->what();
+    }
+    return message;
+  });
+}
+
+}  // namespace holdfast::engine

@@ -1,0 +1,77 @@
+/// How a lease ends: given back, handed over, kept, or lost.
+#pragma once
+
+#include <holdfast/client.hpp>
+#include <memory>
+#include <optional>
+
+#include "engine/contention/acquire_replies.hpp"
+
+namespace holdfast::engine {
+
+/// All under the client's lock.
+class lease_ends {
+ public:
+  lease_ends(reactor::loop& loop, lock_backend& backend, client_constants const& client, deferred_log& log,
+             client_stats& counts, holders& held, departed& past, contenders& contending,
+             acquire_requests& requests, grants& granting, acquire_replies& replies, notifications& wake,
+             pending_releases& releases, kept_keys& kept, late_responses& late) noexcept
+      : loop_{loop},
+        backend_{backend},
+        client_{client},
+        log_{log},
+        stats_{counts},
+        holders_{held},
+        departed_{past},
+        contenders_{contending},
+        requests_{requests},
+        grants_{granting},
+        replies_{replies},
+        notifications_{wake},
+        pending_releases_{releases},
+        kept_keys_{kept},
+        late_responses_{late} {}
+
+  /// Drops one handle; the last one releases the lock, or keeps its key if the options say so.
+  void release(lease_state& lease, release_handler done) noexcept;
+  /// The same without giving the lock back. For all others, in this process too, it is busy until its ttl, or
+  /// `remaining`, is over.
+  void keep(lease_state& lease, std::optional<milliseconds> remaining, release_handler done) noexcept;
+  /// It ends against its holder's will. A lease that the server has taken away is lost for all leases that
+  /// share its acquisition.
+  void lose(lease_state& lease, loss_cause cause) noexcept;
+
+  /// The lease isn't held here any more. Renewal ends before anything is sent. False: other leases of this
+  /// process still share its acquisition.
+  bool finish_here(lease_state& lease) noexcept;
+  /// The next caller of this process asks, behind a release that wakes callers of other processes.
+  void ask_after_release(lock_queue& queue) noexcept;
+
+ private:
+  struct passing;
+  bool leave_here(lease_state& lease) noexcept;
+  void release_lost(lease_state const& lease, release_handler done) noexcept;
+  void give_back(lock_queue& queue, lease_state const& lease, release_handler done) noexcept;
+  void pass(lock_queue& queue, lease_state const& from, release_handler done) noexcept;
+  void on_passed(passing& pending, net::response const& response) noexcept;
+  void read_passed(lock_queue& queue, passing& pending, net::response const& response);
+  void lose_alone(lease_state& lease, loss_cause cause) noexcept;
+
+  reactor::loop& loop_;
+  lock_backend& backend_;
+  client_constants const& client_;
+  deferred_log& log_;
+  client_stats& stats_;
+  holders& holders_;
+  departed& departed_;
+  contenders& contenders_;
+  acquire_requests& requests_;
+  grants& grants_;
+  acquire_replies& replies_;
+  notifications& notifications_;
+  pending_releases& pending_releases_;
+  kept_keys& kept_keys_;
+  late_responses& late_responses_;
+};
+
+}  // namespace holdfast::engine

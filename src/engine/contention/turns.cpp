@@ -1,0 +1,54 @@
+#include "engine/contention/turns.hpp"
+
+#include <algorithm>
+
+#include "engine/contention/decisions.hpp"
+
+namespace holdfast::engine {
+
+void turns::on_message(std::string const& channel, turn const& message) {
+  auto* const queue = queues_.contending(message.number);
+  if (queue == nullptr) {
+    if (notifications_.is_inbox(channel, message.name)) ghosts_.answer_for(message.number, message.name);
+    return;
+  }
+  auto const own = notifications_.channels_of(*queue, queue->contender->owner);
+  if (std::ranges::find(own, channel) == own.end()) return;
+  if (message.grant) {
+    on_grant(*queue, *message.grant);
+  } else {
+    wake_up(*queue);
+  }
+}
+
+void turns::on_woken(std::uint64_t number) {
+  if (auto* const queue = queues_.contending(number)) wake_up(*queue);
+}
+
+void turns::on_open(std::uint64_t number) {
+  auto* const queue = queues_.contending(number);
+  if (queue == nullptr) return;
+  queue->contender->listening = true;
+  wake_up(*queue);
+}
+
+void turns::wake_up(lock_queue& queue) noexcept {
+  if (queue.contender->current == contender::state::waiting) {
+    requests_.send(queue);
+  } else {
+    queue.contender->woken = true;
+  }
+}
+
+void turns::on_grant(lock_queue& queue, granted const& grant) {
+  auto const& contender = *queue.contender;
+  if (contender.current == contender::state::leaving) return;  // the request under way finds the lock ours
+  if (!believes(queue, grant, client_.deployment.messages_trusted, boot_clock::now())) {
+    wake_up(queue);
+    return;
+  }
+  ++stats_.granted;
+  grants_.on_granted(queue, grant, contender.asked_at, ttl_by_message(contender));
+}
+
+}  // namespace holdfast::engine

@@ -1,0 +1,46 @@
+/// What messages mean for contenders.
+#pragma once
+
+#include <cstdint>
+#include <holdfast/client.hpp>
+#include <string>
+
+#include "engine/contention/ghosts.hpp"
+#include "engine/contention/grants.hpp"
+
+namespace holdfast::engine {
+
+/// All under the client's lock.
+class turns {
+ public:
+  turns(client_constants const& client, client_stats& counts, lock_queues const& queues,
+        notifications const& wake, acquire_requests& requests, grants& granting, ghosts& past) noexcept
+      : client_{client},
+        stats_{counts},
+        queues_{queues},
+        notifications_{wake},
+        requests_{requests},
+        grants_{granting},
+        ghosts_{past} {}
+
+  /// A message in the inbox of a lock. A process that may publish there may use that lock; its messages count
+  /// for no other lock.
+  void on_message(std::string const& channel, turn const& message);
+  void on_woken(std::uint64_t number);
+  /// The channels of a contender are open, perhaps again: earlier messages are lost, so it asks.
+  void on_open(std::uint64_t number);
+
+ private:
+  void wake_up(lock_queue& queue) noexcept;
+  void on_grant(lock_queue& queue, granted const& grant);
+
+  client_constants const& client_;
+  client_stats& stats_;
+  lock_queues const& queues_;
+  notifications const& notifications_;
+  acquire_requests& requests_;
+  grants& grants_;
+  ghosts& ghosts_;
+};
+
+}  // namespace holdfast::engine

@@ -1,0 +1,76 @@
+/// Calls of threads that hold leases.
+#pragma once
+
+#include <functional>
+#include <holdfast/client.hpp>
+#include <memory>
+#include <optional>
+#include <stop_token>
+
+#include "engine/call_gate.hpp"
+#include "engine/contention/lease_ends.hpp"
+
+namespace holdfast::engine {
+
+/// From any thread, without the lock. Each function takes the lock, starts its operation, and waits or
+/// returns.
+class lease_calls {
+ public:
+  lease_calls(reactor::loop& loop, lock_backend& backend, client_constants const& client, call_gate& gate,
+              client_stats& counts, holders& held, renewer& watchdog, pending_releases& releases,
+              lease_ends& ends) noexcept
+      : loop_{loop},
+        backend_{backend},
+        client_{client},
+        gate_{gate},
+        stats_{counts},
+        holders_{held},
+        renewer_{watchdog},
+        pending_releases_{releases},
+        ends_{ends} {}
+
+  /// Drops a lease that was over when it was granted. The lease points at its queue, whose reference count
+  /// the lock guards.
+  void forget(lease_state_ptr& lease) noexcept;
+
+  release_result release(lease_state_ptr& lease) noexcept;
+  /// A release in two steps, so that leases of several clients are released at the same time.
+  struct ending;
+  [[nodiscard]] std::shared_ptr<ending> begin_release(lease_state_ptr& lease) noexcept;
+  release_result end_release(std::shared_ptr<ending> const& begun) noexcept;
+  void async_release(lease_state_ptr& lease, release_handler done) noexcept;
+  /// Ends the lease and leaves its key in the server: for the rest of its ttl, or for `remaining`.
+  release_result keep(lease_state_ptr& lease, std::optional<milliseconds> remaining) noexcept;
+
+  void renew(lease_state& lease);
+  /// Turns a lease into one of the queue `to`, with the same owner, in one step at the server. The reply to
+  /// `script` is read as that to a release. Throws errc::lost, and when the server can't be asked; the lease
+  /// is over then.
+  [[nodiscard]] lease_state_ptr become(lease_state_ptr lease, lock_queue_ptr const& to, call const& script);
+  /// One more handle of `lease`, which must be held, and of that queue.
+  [[nodiscard]] lease_state_ptr reenter(lock_queue_ptr const& queue, lease_state* lease);
+
+  [[nodiscard]] std::stop_token stop_token(lease_state& lease);
+  void on_lost(lease_state& lease, std::function<void(loss_cause)> f);
+  void on_limit_near(lease_state& lease, milliseconds before, std::function<void()> f);
+
+ private:
+  template <class Operation>
+  [[nodiscard]] std::shared_ptr<ending> begin_ending(lease_state_ptr& lease, Operation operation) noexcept;
+  [[nodiscard]] release_result wait_for_end(reactor::lock& hold,
+                                            std::shared_ptr<ending> const& begun) noexcept;
+  template <class Operation>
+  release_result finish_lease(lease_state_ptr& lease, Operation operation) noexcept;
+
+  reactor::loop& loop_;
+  lock_backend& backend_;
+  client_constants const& client_;
+  call_gate& gate_;
+  client_stats& stats_;
+  holders& holders_;
+  renewer& renewer_;
+  pending_releases& pending_releases_;
+  lease_ends& ends_;
+};
+
+}  // namespace holdfast::engine

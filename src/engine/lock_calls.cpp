@@ -1,0 +1,183 @@
+#include "engine/lock_calls.hpp"
+
+#include <holdfast/wait_time.hpp>
+#include <new>
+#include <optional>
+#include <system_error>
+#include <utility>
+
+#include "engine/record.hpp"
+#include "script/names.hpp"
+
+namespace holdfast::engine {
+namespace {
+
+std::string cancelled(lock_queue const& queue) { return "waiting for " + queue.title() + " was cancelled"; }
+
+/// When the last request is sent: so far ahead of `end` that its response comes in time.
+time_point last_look_before(time_point end, std::chrono::nanoseconds wait) {
+  return end - std::min<std::chrono::nanoseconds>(wait / 8, std::chrono::milliseconds{25});
+}
+
+using stop_watch = std::stop_callback<std::function<void()>>;
+
+/// A waiting thread; lives on its stack.
+struct blocked_waiter final : waiter {
+  blocked_waiter(reactor::loop& client_loop, lock_queue_ptr target, effective_options_ptr requested,
+                 std::function<void()> when_time_is_up)
+      : waiter{std::move(target), std::move(requested), std::move(when_time_is_up)}, loop{client_loop} {}
+  void finished() noexcept override { loop.wake(thread); }
+
+  reactor::loop& loop;
+  reactor::blocked_thread thread;
+};
+
+/// A waiting callback. The function that calls the callback owns it.
+struct called_waiter final : waiter {
+  called_waiter(reactor::loop& client_loop, lock_queue_ptr target, effective_options_ptr requested,
+                std::function<void()> when_time_is_up, acquire_handler handler)
+      : waiter{std::move(target), std::move(requested), std::move(when_time_is_up)},
+        loop{client_loop},
+        done_handler{std::move(handler)} {}
+  void finished() noexcept override {
+    loop.add_interest(-1);
+    loop.defer(std::move(ready));
+  }
+
+  reactor::loop& loop;
+  acquire_handler done_handler;
+  reactor::loop::calls ready;
+  std::optional<stop_watch> stop;  ///< made and destroyed without the lock: it waits for a running callback
+};
+
+}  // namespace
+
+/// The caller has given up. It gets errc::cancelled, or the error for want of memory if that one can't be
+/// made.
+void lock_calls::cancel(waiter& caller) noexcept {
+  reactor::lock inner{loop_.mutex()};
+  if (caller.done) return;
+  try {
+    caller.failure = std::make_shared<error const>(errc::cancelled, cancelled(*caller.queue));
+  } catch (std::bad_alloc const&) {
+    caller.failure = client_.no_memory;
+  }
+  acquisitions_.leave(caller);
+  loop_.leave(inner);
+}
+
+lease_state_ptr lock_calls::acquire(lock_queue_ptr const& queue, effective_options_ptr const& options,
+                                    wait_limit wait, std::stop_token const& stop, int amount,
+                                    outages in_outage) {
+  gate_.check_process();
+  if (stop.stop_requested()) throw error{errc::cancelled, cancelled(*queue)};
+  auto const end = wait ? boot_clock::now() + *wait : time_point::max();
+  auto const once = wait && wait->count() <= 0;
+  if (!once && !reactor::loop::may_wait()) {
+    throw error{std::errc::resource_deadlock_would_occur,
+                "a callback can't wait for " + queue->title() +
+                    ": too many wait already, and those behind it may be what it would wait for; use "
+                    "async_acquire there, or try"};
+  }
+  reactor::lock hold{loop_.mutex()};
+  gate_.prepare();
+  blocked_waiter caller{loop_, queue, options, [this, &caller] { acquisitions_.on_time_up(caller); }};
+  caller.once = once;
+  caller.amount = amount;
+  caller.steadfast = in_outage == outages::waited_out;
+  if (wait) caller.last_look = last_look_before(end, *wait);
+  acquisitions_.start(caller);
+  if (!caller.done && wait && !caller.once) loop_.arm(caller.time_up, end);
+  if (stop.stop_possible() && !caller.done) {
+    hold.unlock();
+    stop_watch const watch{stop, [this, &caller] { cancel(caller); }};
+    hold.lock();
+    loop_.wait(hold, caller.thread);
+  } else {
+    loop_.wait(hold, caller.thread);
+  }
+  if (caller.failure) throw error{*caller.failure};
+  return std::move(caller.lease);
+}
+
+void lock_calls::async_acquire(lock_queue_ptr const& queue, effective_options_ptr const& options,
+                               wait_limit wait, std::stop_token stop, acquire_handler done, int amount,
+                               outages in_outage) {
+  gate_.check_process();
+  reactor::lock hold{loop_.mutex()};
+  gate_.prepare();
+  auto caller =
+      std::make_shared<called_waiter>(loop_, queue, options, std::function<void()>{}, std::move(done));
+  caller->time_up.set([this, raw = caller.get()] { acquisitions_.on_time_up(*raw); });
+  std::function<void()> on_stop;
+  if (stop.stop_possible()) {
+    on_stop = [this, weak = std::weak_ptr{caller}] {
+      if (auto const still = weak.lock()) cancel(*still);
+    };
+  }
+  caller->ready.emplace_back([caller] { caller->done_handler(std::move(caller->lease), caller->failure); });
+  caller->once = wait && wait->count() <= 0;
+  caller->amount = amount;
+  caller->steadfast = in_outage == outages::waited_out;
+  loop_.add_interest(1);
+  auto const end = wait ? boot_clock::now() + *wait : time_point::max();
+  if (wait) caller->last_look = last_look_before(end, *wait);
+  acquisitions_.start(*caller);
+  if (!caller->done && wait && !caller->once) loop_.arm(caller->time_up, end);
+  if (stop.stop_possible() && !caller->done) {
+    // The stop callback may run from here on, also inside its constructor, and may own the last reference to
+    // the waiter.
+    hold.unlock();
+    caller->stop.emplace(std::move(stop), std::move(on_stop));
+    caller.reset();
+    hold.lock();
+  }
+  loop_.leave(hold);
+}
+
+/// The record of the holder's client is asked for without the lock. When it can't be had, a report without a
+/// name is better than none.
+std::optional<busy_info> lock_calls::last_busy(lock_queue const& queue) {
+  gate_.check_process();
+  std::optional<busy_info> result;
+  {
+    reactor::lock const hold{loop_.mutex()};
+    result = busy_report_.latest(queue);
+  }
+  if (!result || !result->holder.host.empty()) return result;
+  auto& holder = result->holder;
+  auto const uuid = uuid_of(holder.owner);
+  if (uuid.empty() || busy_report_.describe_if_own(holder)) return result;
+  try {
+    auto const key = names::client_record(uuid);
+    std::string_view const command[]{"HGETALL", key};
+    holder = read_record(std::string{holder.owner}, server_.ask(command, key));
+  } catch (error const&) {
+    return result;
+  }
+  reactor::lock const hold{loop_.mutex()};
+  busy_report_.remember(holder);
+  return result;
+}
+
+time_point lock_calls::last_busy_at(lock_queue const& queue) {
+  gate_.check_process();
+  reactor::lock const hold{loop_.mutex()};
+  return queue.in_the_way() != nullptr ? queue.in_the_way()->at : time_point{};
+}
+
+void lock_calls::async_pause(std::chrono::nanoseconds time, callback<void()> done) {
+  gate_.check_process();
+  reactor::lock hold{loop_.mutex()};
+  gate_.prepare();
+  reactor::loop::calls ready;
+  ready.push_back(std::move(done));
+  delayed_.add(boot_clock::now() + time, [this, ready = std::move(ready)]() mutable {
+    loop_.add_interest(-1);
+    loop_.defer(std::move(ready));
+  });
+  loop_.add_interest(1);
+  loop_.leave(hold);
+}
+
+}  // namespace holdfast::engine

@@ -1,0 +1,71 @@
+/// Calls of threads that want a lock.
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <stop_token>
+
+#include "engine/busy_report.hpp"
+#include "engine/contention/acquisitions.hpp"
+#include "engine/delayed_calls.hpp"
+#include "engine/server_calls.hpp"
+
+namespace holdfast::engine {
+
+/// Called once: with the lease, with the error, or with neither when the time was up.
+using acquire_handler = callback<void(lease_state_ptr, std::shared_ptr<error const>)>;
+
+/// How long a caller waits; nullopt: without a limit. Zero or less: it only tries.
+using wait_limit = std::optional<std::chrono::nanoseconds>;
+
+/// What a waiting caller does about a server that can't be reached before its first reply. After the first
+/// reply all callers wait.
+enum class outages {
+  told_of,     ///< the caller fails after connect_timeout
+  waited_out,  ///< the caller waits until its time is up: the server is known to exist
+};
+
+/// From any thread, without the lock. Each function takes the lock, starts its operation, and waits or
+/// returns.
+class lock_calls {
+ public:
+  lock_calls(reactor::loop& loop, client_constants const& client, call_gate& gate, acquisitions& arrivals,
+             delayed_calls& delayed, busy_report& report, server_calls& server) noexcept
+      : loop_{loop},
+        client_{client},
+        gate_{gate},
+        acquisitions_{arrivals},
+        delayed_{delayed},
+        busy_report_{report},
+        server_{server} {}
+
+  /// `amount`: the number of permits. A kind of lock without leases grants a lease that is over already.
+  [[nodiscard]] lease_state_ptr acquire(lock_queue_ptr const& queue, effective_options_ptr const& options,
+                                        wait_limit wait, std::stop_token const& stop, int amount = 1,
+                                        outages in_outage = outages::told_of);
+  void async_acquire(lock_queue_ptr const& queue, effective_options_ptr const& options, wait_limit wait,
+                     std::stop_token stop, acquire_handler done, int amount = 1,
+                     outages in_outage = outages::told_of);
+
+  /// The holder that was in the way when a caller of this queue last went without the lock. May ask the
+  /// server for the record of its client.
+  [[nodiscard]] std::optional<busy_info> last_busy(lock_queue const& queue);
+  /// When a caller of this queue last went without the lock; the clock's epoch: never.
+  [[nodiscard]] time_point last_busy_at(lock_queue const& queue);
+
+  /// Calls `done` after `time`, or when the client is shut down.
+  void async_pause(std::chrono::nanoseconds time, callback<void()> done);
+
+ private:
+  void cancel(waiter& caller) noexcept;
+
+  reactor::loop& loop_;
+  client_constants const& client_;
+  call_gate& gate_;
+  acquisitions& acquisitions_;
+  delayed_calls& delayed_;
+  busy_report& busy_report_;
+  server_calls& server_;
+};
+
+}  // namespace holdfast::engine

@@ -1,0 +1,51 @@
+/// Requests of threads that are about no lock queue: each call sends, and waits for the replies.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/call_gate.hpp"
+#include "engine/lock_backend.hpp"
+
+namespace holdfast::engine {
+
+/// From any thread, without the lock. All throw when the server can't be asked.
+class server_calls {
+ public:
+  server_calls(reactor::loop& loop, lock_backend& backend, client_constants const& client,
+               call_gate& gate) noexcept
+      : loop_{loop}, backend_{backend}, client_{client}, gate_{gate} {}
+
+  /// Makes sure that the server can be reached and accepts the client.
+  void connect();
+
+  /// Sends scripts in one pipeline. A refusal is a reply, too.
+  [[nodiscard]] std::vector<resp::reply> ask(std::span<call const> scripts);
+  /// Sends one script. The response tells, too, whether an earlier copy of the request may have been carried
+  /// out. A refusal is a reply.
+  [[nodiscard]] net::response ask(call const& script, scripting::send_options send = {});
+  /// Sends one script for the object `about`. Throws also when the server refuses.
+  [[nodiscard]] resp::reply ask(call const& script, std::string_view about);
+  /// Sends a plain command to the slot of `key`, if there is one. A refusal is a reply, too.
+  [[nodiscard]] resp::reply ask(std::span<std::string_view const> command, std::string_view key = {});
+
+  /// The servers that each hold a part of the keys; at least one.
+  [[nodiscard]] std::vector<std::string> masters();
+  /// Sends a plain command to one of the masters.
+  [[nodiscard]] resp::reply ask_master(std::string const& master, std::span<std::string_view const> command);
+
+ private:
+  [[nodiscard]] std::vector<net::response> run(std::span<call const> scripts,
+                                               scripting::send_options send = {});
+  template <class Send>
+  [[nodiscard]] std::vector<net::response> wait_for_answers(std::size_t count, Send send);
+
+  reactor::loop& loop_;
+  lock_backend& backend_;
+  client_constants const& client_;
+  call_gate& gate_;
+};
+
+}  // namespace holdfast::engine

@@ -108,7 +108,7 @@ class core : public std::enable_shared_from_this<core> {
   std::unique_ptr<lock_backend> const backend_;
   // When the last queue goes, this engine doesn't end: the caller that drops it keeps the engine for the
   // length of its call.
-  lock_queues queues_{*this, client_, [this] { self_.reset(); }};
+  lock_queues queues_{this, client_, [this] { self_.reset(); }};
   holders holders_;
   departed departed_;
   renewer renewer_;

@@ -5,7 +5,7 @@
 
 namespace holdfast::engine {
 
-lock_queues::lock_queues(core& engine, client_constants const& client, std::function<void()> emptied)
+lock_queues::lock_queues(core* engine, client_constants const& client, std::function<void()> emptied)
     : engine_{engine}, client_{client}, emptied_{std::move(emptied)} {}
 
 lock_queue_ptr lock_queues::pin(recipe const& protocol, std::string_view name) {

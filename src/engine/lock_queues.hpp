@@ -21,10 +21,11 @@ namespace holdfast::engine {
 /// client's lock.
 class lock_queues {
  public:
-  /// `emptied` is called when the last queue is gone. It may end this object's owner only later.
-  lock_queues(core& engine, client_constants const& client, std::function<void()> emptied);
+  /// `engine`: the owner; null in tests of its parts. `emptied` is called when the last queue is gone, and
+  /// may not end this object.
+  lock_queues(core* engine, client_constants const& client, std::function<void()> emptied);
 
-  [[nodiscard]] core& engine() const noexcept { return engine_; }
+  [[nodiscard]] core& engine() const noexcept { return *engine_; }
   [[nodiscard]] client_constants const& client() const noexcept { return client_; }
 
   /// The queue of that lock, which is made if there is none.
@@ -91,7 +92,7 @@ class lock_queues {
     bool operator()(key const& a, key const& b) const noexcept { return a == b; }
   };
 
-  core& engine_;
+  core* const engine_;
   client_constants const& client_;
   std::function<void()> emptied_;
   std::unordered_set<lock_queue, hash, equal> all_;

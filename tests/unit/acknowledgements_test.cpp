@@ -1,0 +1,100 @@
+#include "engine/acknowledgements.hpp"
+
+#include "unit/engine_parts.hpp"
+
+namespace holdfast::engine {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+class an_acknowledged_acquisition : public engine_parts {
+ protected:
+  void acquire(lock_options const& wanted = {.replicas = 2}) {
+    wanted_ = wanted;
+    acknowledgements_.acquire(recipes::plain::exclusive, "orders", {.owner = "me:1", .ttl = wanted.ttl},
+                              wanted, net::retry_policy::steady,
+                              [this](net::response&& response, acknowledgement const* reached) {
+                                ++completed_;
+                                response_ = std::move(response);
+                                if (reached != nullptr) reached_ = *reached;
+                              });
+  }
+  [[nodiscard]] bool enough() const { return reached_ && reached_->enough(wanted_); }
+
+  acknowledgements acknowledgements_{backend_, client_};
+  lock_options wanted_;
+  int completed_ = 0;
+  net::response response_;
+  std::optional<acknowledgement> reached_;
+};
+
+TEST_F(an_acknowledged_acquisition, completes_after_the_reply_to_the_wait_behind_it) {
+  acquire();
+  EXPECT_THAT(backend_.take_sent(), ElementsAre("EVALSHA", "WAIT"));
+  backend_.answer(granted_reply(500));
+  EXPECT_EQ(completed_, 0);
+  EXPECT_GT(acknowledgements_.delay(), milliseconds{0});
+  backend_.answer(resp::make_integer(2));
+  EXPECT_EQ(completed_, 1);
+  EXPECT_TRUE(enough());
+  EXPECT_EQ(acknowledgements_.delay(), milliseconds{0});
+}
+
+TEST_F(an_acknowledged_acquisition, completes_at_once_when_the_lock_is_busy) {
+  acquire();
+  backend_.answer(busy_reply(milliseconds{10}));
+  EXPECT_EQ(completed_, 1);
+  EXPECT_FALSE(reached_);
+  backend_.answer(resp::make_integer(2));
+  EXPECT_EQ(completed_, 1);
+}
+
+TEST_F(an_acknowledged_acquisition, sends_another_wait_when_the_first_one_was_answered_before_the_script) {
+  acquire();
+  (void)backend_.take_sent();
+  backend_.answer_second(resp::make_integer(2));
+  backend_.answer(granted_reply(500));
+  EXPECT_EQ(completed_, 0) << "that WAIT was ahead of the acquisition";
+  EXPECT_THAT(backend_.take_sent(), ElementsAre("WAIT"));
+  backend_.answer(resp::make_integer(2));
+  EXPECT_TRUE(enough());
+}
+
+TEST_F(an_acknowledged_acquisition, says_how_many_copies_are_missing) {
+  acquire();
+  backend_.answer(granted_reply(500));
+  backend_.answer(resp::make_integer(1));
+  ASSERT_TRUE(reached_);
+  EXPECT_FALSE(enough());
+  auto const failure = explain_lack(*reached_, wanted_, "\"orders\"", client_.url);
+  EXPECT_EQ(failure->code(), errc::unreplicated);
+  EXPECT_THAT(failure->what(), HasSubstr("acknowledged by 1 of 2 replicas"));
+}
+
+TEST_F(an_acknowledged_acquisition, counts_for_nothing_when_the_wait_went_over_another_connection) {
+  acquire();
+  backend_.answer(net::response{.reply = granted_reply(500), .connection_id = 1});
+  backend_.answer(net::response{.reply = resp::make_integer(2), .connection_id = 2});
+  ASSERT_TRUE(reached_);
+  EXPECT_TRUE(reached_->elsewhere);
+}
+
+TEST_F(an_acknowledged_acquisition, asks_about_disks_where_the_lock_is_to_be_on_disk) {
+  acquire({.fsynced = true});
+  EXPECT_THAT(backend_.take_sent(), ElementsAre("EVALSHA", "WAITAOF"));
+  backend_.answer(granted_reply(500));
+  backend_.answer(resp::make_array({resp::make_integer(0), resp::make_integer(0)}));
+  EXPECT_FALSE(enough());
+  EXPECT_TRUE(reached_->of_disks);
+}
+
+TEST_F(an_acknowledged_acquisition, is_not_begun_without_memory_for_the_script) {
+  backend_.out_of_memory = 1;
+  EXPECT_THROW(acquire(), std::bad_alloc);
+  EXPECT_THAT(backend_.take_sent(), IsEmpty());
+}
+
+}  // namespace
+}  // namespace holdfast::engine

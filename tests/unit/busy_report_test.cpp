@@ -1,0 +1,97 @@
+#include "engine/busy_report.hpp"
+
+#include "unit/engine_parts.hpp"
+
+namespace holdfast::engine {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr auto a_uuid = "0f0e0d0c-0b0a-4908-8706-050403020100";
+
+class a_busy_report : public engine_parts {
+ public:
+  ~a_busy_report() override { queue_->waiters.clear(); }
+
+ protected:
+  a_busy_report() : queue_{pin()} {
+    queue_->waiters.push_back(first_);
+    queue_->waiters.push_back(second_);
+  }
+
+  void hear_of(std::string owner, busy reply = {.pttl = 5s, .ahead = 2, .held_for = 3s}) {
+    reply.holder = std::move(owner);
+    open_contender(*queue_, 1);
+    queue_->contender->last = {std::move(reply), boot_clock::now()};
+  }
+  [[nodiscard]] std::optional<busy_info> seen_by(waiter const& caller) const {
+    return obstacle_of(caller, client_, boot_clock::now());
+  }
+
+  lock_queue_ptr queue_;
+  recorded_waiter first_{queue_};
+  recorded_waiter second_{queue_};
+  busy_report report_{client_};
+};
+
+TEST_F(a_busy_report, is_empty_before_the_first_reply) { EXPECT_FALSE(seen_by(first_)); }
+
+TEST_F(a_busy_report, names_the_holder_in_this_process) {
+  auto const lease = make_lease(queue_, 7);
+  queue_->holder = lease.get();
+  queue_->since = boot_clock::now();
+  clock_.advance(2s);
+  auto const info = seen_by(second_);
+  queue_->holder = nullptr;
+  ASSERT_TRUE(info);
+  EXPECT_EQ(info->holder.owner, client_.owner_id(7));
+  EXPECT_EQ(info->held_for, 2s);
+  EXPECT_EQ(info->ahead, 1) << "the caller before it";
+}
+
+TEST_F(a_busy_report, goes_on_from_what_the_server_said) {
+  hear_of(std::string{a_uuid} + ":9");
+  clock_.advance(1s);
+  auto const info = seen_by(second_);
+  ASSERT_TRUE(info);
+  EXPECT_EQ(info->held_for, 4s);
+  EXPECT_EQ(info->ttl_left, 4s);
+  EXPECT_EQ(info->ahead, 3);
+  clock_.advance(10s);
+  EXPECT_EQ(seen_by(first_)->ttl_left, 0s);
+}
+
+TEST_F(a_busy_report, does_not_say_how_long_a_holder_of_another_library_has_had_the_lock) {
+  hear_of("somebody");
+  EXPECT_FALSE(seen_by(first_)->held_for);
+}
+
+TEST_F(a_busy_report, does_not_know_its_position_where_the_server_did_not_say) {
+  hear_of("somebody", {.pttl = -1ms, .ahead = -1});
+  auto const info = seen_by(second_);
+  EXPECT_EQ(info->ahead, -1);
+  EXPECT_FALSE(info->ttl_left);
+}
+
+TEST_F(a_busy_report, has_the_record_of_the_holders_client_once_that_was_read) {
+  hear_of(std::string{a_uuid} + ":9");
+  report_.note(first_, boot_clock::now());
+  auto info = report_.latest(*queue_);
+  ASSERT_TRUE(info);
+  EXPECT_TRUE(info->holder.host.empty());
+  EXPECT_FALSE(report_.describe_if_own(info->holder));
+  report_.remember({.owner = std::string{a_uuid} + ":5", .host = "web-3"});
+  info = report_.latest(*queue_);
+  EXPECT_EQ(info->holder.host, "web-3");
+  EXPECT_EQ(info->holder.owner, std::string{a_uuid} + ":9");
+}
+
+TEST_F(a_busy_report, describes_a_holder_of_this_client_without_asking) {
+  process_info holder{.owner = client_.owner_id(7)};
+  EXPECT_TRUE(report_.describe_if_own(holder));
+  EXPECT_FALSE(holder.host.empty());
+  EXPECT_EQ(holder.owner, client_.owner_id(7));
+}
+
+}  // namespace
+}  // namespace holdfast::engine

@@ -1,0 +1,291 @@
+// The waiting loop with a backend that records: which requests it sends, and who gets the lock.
+
+#include "engine/contention/contention.hpp"
+
+#include "script/names.hpp"
+#include "unit/engine_parts.hpp"
+#include "wire/plain/fair.hpp"
+
+namespace holdfast::engine {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+/// The loop of a client, and a queue.
+class a_contention : public engine_parts {
+ public:
+  ~a_contention() override {
+    queue_->waiters.clear();
+    queue_->tries.clear();
+  }
+
+ protected:
+  explicit a_contention(recipe const& protocol = recipes::plain::exclusive, client_options options = {})
+      : engine_parts{"redis://h:1", std::move(options)}, queue_{pin(protocol)} {}
+
+  recorded_waiter& start(lock_options const& options = {}) {
+    auto& caller = *callers_.emplace_back(std::make_unique<recorded_waiter>(queue_, options));
+    loop_of_client_.arrivals.start(caller);
+    return caller;
+  }
+  recorded_waiter& start_try() {
+    auto& caller = *callers_.emplace_back(std::make_unique<recorded_waiter>(queue_));
+    caller.once = true;
+    loop_of_client_.arrivals.start(caller);
+    return caller;
+  }
+  release_result release(recorded_waiter& holder) {
+    auto result = release_result::unknown;
+    loop_of_client_.ends.release(*holder.lease, [&result](release_result found) { result = found; });
+    holder.lease.reset();
+    return result;
+  }
+  /// A message in the inbox that this client has for the lock.
+  void message(std::string const& text) {
+    backend_.channels.at(names::inbox(client_.uuid, queue_->name()))->on_message(text);
+  }
+  void open_channels() {
+    for (auto const& [name, listener] : backend_.channels) listener->on_subscribed();
+  }
+  /// The caller is in the server's queue, and sleeps.
+  recorded_waiter& start_and_sleep() {
+    auto& caller = start();
+    backend_.answer(busy_reply(10s));
+    open_channels();
+    backend_.answer(busy_reply(10s));
+    (void)backend_.take_sent();
+    return caller;
+  }
+
+  holders holders_;
+  departed departed_;
+  renewer renewer_{loop_, backend_, stats_,
+                   [this](lease_state& lease, loss_cause cause) { loop_of_client_.ends.lose(lease, cause); }};
+  acknowledgements acknowledgements_{backend_, client_};
+  notifications notifications_{
+      loop_,
+      backend_,
+      client_,
+      log_,
+      {.message = [this](std::string const& channel,
+                         turn const& read) { loop_of_client_.messages.on_message(channel, read); },
+       .woken = [this](std::uint64_t number) { loop_of_client_.messages.on_woken(number); },
+       .open = [this](std::uint64_t number) { loop_of_client_.messages.on_open(number); },
+       .polling = [this] { loop_of_client_.requests.send_all(); },
+       .asked = {}}};
+  presence presence_{loop_, backend_, {}, [] { return false; }, [] {}};
+  busy_report busy_report_{client_};
+  delayed_calls delayed_{loop_};
+  late_responses late_responses_;
+  owed_requests owed_{loop_, client_, log_, [](owed_request const&) {}};
+  kept_keys kept_keys_{backend_, client_, log_, departed_, late_responses_, presence_, owed_};
+  pending_releases pending_releases_{backend_,       client_,   log_,     stats_,
+                                     notifications_, departed_, delayed_, owed_};
+  contention loop_of_client_{contention_parts{.loop = loop_,
+                                              .backend = backend_,
+                                              .client = client_,
+                                              .log = log_,
+                                              .stats = stats_,
+                                              .queues = queues_,
+                                              .held = holders_,
+                                              .past = departed_,
+                                              .watchdog = renewer_,
+                                              .wake = notifications_,
+                                              .copies = acknowledgements_,
+                                              .own_presence = presence_,
+                                              .report = busy_report_,
+                                              .late = late_responses_,
+                                              .kept = kept_keys_,
+                                              .releases = pending_releases_}};
+  lock_queue_ptr queue_;
+  std::vector<std::unique_ptr<recorded_waiter>> callers_;
+};
+
+TEST_F(a_contention, gives_a_free_lock_with_one_request) {
+  auto const& caller = start();
+  EXPECT_THAT(backend_.take_sent(), ElementsAre("acquire 1"));
+  backend_.answer(granted_reply(500));
+  ASSERT_TRUE(caller.lease);
+  EXPECT_EQ(caller.times_finished, 1);
+  EXPECT_EQ(caller.lease->token(), 500);
+  EXPECT_EQ(queue_->holder, caller.lease.get());
+}
+
+TEST_F(a_contention, has_one_request_for_all_callers_of_a_name) {
+  start();
+  start();
+  start();
+  EXPECT_THAT(backend_.take_sent(), ElementsAre("acquire 1"));
+}
+
+TEST_F(a_contention, hands_the_lock_over_without_a_request) {
+  auto& first = start();
+  auto const& second = start();
+  backend_.answer(granted_reply(500));
+  (void)backend_.take_sent();
+  EXPECT_FALSE(second.lease);
+  EXPECT_EQ(release(first), release_result::released);
+  EXPECT_THAT(backend_.take_sent(), IsEmpty());
+  ASSERT_TRUE(second.lease);
+  EXPECT_EQ(second.lease->token(), 501);
+}
+
+TEST_F(a_contention, releases_a_lock_that_nobody_here_wants) {
+  auto& caller = start();
+  backend_.answer(granted_reply(500));
+  (void)backend_.take_sent();
+  (void)release(caller);
+  EXPECT_THAT(backend_.take_sent(), ElementsAre("release orders"));
+  EXPECT_EQ(queue_->holder, nullptr);
+}
+
+TEST_F(a_contention, asks_again_once_its_channel_is_open_and_then_sleeps) {
+  start();
+  backend_.answer(busy_reply(10s));
+  EXPECT_THAT(backend_.take_sent(), ElementsAre("acquire 1"));
+  open_channels();
+  EXPECT_THAT(backend_.take_sent(), ElementsAre("acquire 1"));
+  backend_.answer(busy_reply(10s));
+  EXPECT_THAT(backend_.take_sent(), IsEmpty());
+  pass(1s);
+  EXPECT_THAT(backend_.take_sent(), testing::Contains("acquire 1")) << "a message may have been lost";
+}
+
+TEST_F(a_contention, asks_when_it_is_woken) {
+  start_and_sleep();
+  message("woken 1 orders");
+  EXPECT_THAT(backend_.take_sent(), ElementsAre("acquire 1"));
+  message("woken 1 orders");
+  EXPECT_THAT(backend_.take_sent(), IsEmpty()) << "a request is under way";
+  backend_.answer(busy_reply(10s));
+  EXPECT_THAT(backend_.take_sent(), ElementsAre("acquire 1")) << "the message came after that request";
+}
+
+TEST_F(a_contention, takes_a_grant_by_message_without_a_request) {
+  auto const& caller = start_and_sleep();
+  message("granted 1 101 1 orders");
+  ASSERT_TRUE(caller.lease);
+  EXPECT_TRUE(caller.lease->provisional);
+  EXPECT_EQ(stats_.granted, 1u);
+  EXPECT_THAT(backend_.take_sent(), IsEmpty());
+}
+
+TEST_F(a_contention, asks_about_a_grant_that_may_be_an_old_one) {
+  auto const& caller = start_and_sleep();
+  message("granted 1 100 1 orders");
+  EXPECT_FALSE(caller.lease);
+  EXPECT_THAT(backend_.take_sent(), ElementsAre("acquire 1"));
+}
+
+TEST_F(a_contention, releases_nothing_when_the_response_comes_after_the_message) {
+  auto const& caller = start_and_sleep();
+  message("woken 1 orders");
+  message("granted 1 101 1 orders");
+  ASSERT_TRUE(caller.lease);
+  (void)backend_.take_sent();
+  backend_.answer(granted_reply(101));
+  EXPECT_THAT(backend_.take_sent(), IsEmpty());
+}
+
+TEST_F(a_contention, gives_back_what_comes_when_no_caller_is_left) {
+  auto& caller = start();
+  loop_of_client_.arrivals.leave(caller);
+  EXPECT_EQ(caller.times_finished, 1);
+  (void)backend_.take_sent();
+  backend_.answer(granted_reply(500));
+  EXPECT_THAT(backend_.take_sent(), ElementsAre("abandon 1"));
+}
+
+TEST_F(a_contention, leaves_the_servers_queue_with_its_last_caller) {
+  auto& caller = start_and_sleep();
+  loop_of_client_.arrivals.leave(caller);
+  EXPECT_THAT(backend_.take_sent(), ElementsAre("abandon 1"));
+  EXPECT_FALSE(queue_->contender);
+}
+
+TEST_F(a_contention, tells_a_try_at_once_that_the_lock_is_known_to_be_busy) {
+  start_and_sleep();
+  auto const& caller = start_try();
+  EXPECT_EQ(caller.times_finished, 1);
+  EXPECT_FALSE(caller.lease || caller.failure);
+  EXPECT_THAT(backend_.take_sent(), IsEmpty());
+}
+
+TEST_F(a_contention, waits_an_error_out_that_passes) {
+  auto const& caller = start();
+  backend_.answer(resp::make_error("LOADING the dataset"));
+  EXPECT_EQ(caller.times_finished, 0);
+  (void)backend_.take_sent();
+  pass(1s);
+  EXPECT_THAT(backend_.take_sent(), testing::Contains("acquire 1"));
+}
+
+TEST_F(a_contention, fails_with_an_error_that_does_not_pass) {
+  auto const& caller = start();
+  backend_.answer(resp::make_error("OOM command not allowed"));
+  ASSERT_TRUE(caller.failure);
+  EXPECT_THAT(caller.failure->what(), HasSubstr("maxmemory"));
+}
+
+TEST_F(a_contention, asks_a_little_later_when_there_was_no_memory_for_a_request) {
+  backend_.out_of_memory = 1;
+  auto const& caller = start();
+  EXPECT_EQ(caller.times_finished, 0);
+  pass(memory_pause);
+  EXPECT_THAT(backend_.take_sent(), testing::Contains("acquire 1"));
+}
+
+TEST_F(a_contention, clears_an_acquisition_away_that_is_over_and_asks_again) {
+  auto& caller = start();
+  backend_.answer(granted_reply(500));
+  (void)release(caller);
+  backend_.answer(resp::make_integer(1));
+  start();
+  (void)backend_.take_sent();
+  backend_.answer(busy_reply(10s, 0, client_.owner_id(1)));
+  EXPECT_THAT(backend_.take_sent(), ElementsAre("abandon 1", "acquire 2")) << "the server has older data";
+}
+
+TEST_F(a_contention, ends_a_lost_lease_and_asks_for_the_next_caller) {
+  auto const& holder = start();
+  start();
+  backend_.answer(granted_reply(500));
+  (void)backend_.take_sent();
+  loop_of_client_.ends.lose(*holder.lease, loss_cause::key_gone);
+  EXPECT_EQ(holder.lease->status(), lease_state::state::lost);
+  EXPECT_THAT(backend_.take_sent(), ElementsAre("acquire 2"));
+}
+
+class a_strict_contention : public a_contention {
+ protected:
+  a_strict_contention() : a_contention{recipes::plain::fair} {}
+};
+
+TEST_F(a_strict_contention, gives_each_caller_a_place_of_its_own) {
+  auto& first = start_and_sleep();
+  clock_.advance(1ms);
+  start();
+  loop_of_client_.arrivals.leave(first);
+  EXPECT_THAT(backend_.take_sent(), ElementsAre("acquire 2", "abandon 1"))
+      << "the new place first, so that a grant goes to the first waiter by then";
+}
+
+class a_polling_contention : public a_contention {
+ protected:
+  a_polling_contention() : a_contention{recipes::plain::exclusive, client_options{.wake = wake::poll}} {}
+};
+
+TEST_F(a_polling_contention, opens_no_channel) {
+  start();
+  backend_.answer(busy_reply(10s));
+  EXPECT_TRUE(backend_.channels.empty());
+  (void)backend_.take_sent();
+  pass(200ms);
+  EXPECT_THAT(backend_.take_sent(), ElementsAre("acquire 1"));
+}
+
+}  // namespace
+}  // namespace holdfast::engine

@@ -1,0 +1,174 @@
+/// Parts of the engine for tests, without a client, a server or time that passes.
+#pragma once
+
+#include <gmock/gmock.h>
+
+#include <deque>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "engine/deferred_log.hpp"
+#include "engine/lease_state.hpp"
+#include "engine/lock_backend.hpp"
+#include "engine/lock_queues.hpp"
+#include "net/deployment_url.hpp"
+#include "resp/make_reply.hpp"
+#include "wire/plain/exclusive.hpp"
+
+namespace holdfast::engine {
+
+/// The process's clock stands still while this object lives.
+class standing_clock {
+ public:
+  standing_clock() { boot_clock::stand_in.store(std::chrono::nanoseconds{std::chrono::hours{24}}.count()); }
+  ~standing_clock() { boot_clock::stand_in.store(0); }
+  standing_clock(standing_clock const&) = delete;
+  standing_clock& operator=(standing_clock const&) = delete;
+
+  void advance(std::chrono::nanoseconds time) { boot_clock::stand_in.fetch_add(time.count()); }
+};
+
+/// As the acquire script answers.
+inline resp::reply granted_reply(std::int64_t token, std::int64_t count = 65) {
+  return resp::make_array({resp::make_integer(token), resp::make_integer(count)});
+}
+inline resp::reply busy_reply(milliseconds pttl, std::int64_t ahead = 0, std::string holder = {}) {
+  return resp::make_array({resp::make_integer(pttl.count()), resp::make_integer(ahead), resp::make_integer(7),
+                           resp::make_integer(100), resp::make_text(std::move(holder)),
+                           resp::make_integer(-1)});
+}
+
+/// Records the requests, and answers when the test says so.
+class recording_backend final : public lock_backend {
+ public:
+  recording_backend() : lock_backend{std::make_shared<error const>(std::errc::not_enough_memory, "none")} {}
+
+  void acquire(recipe const&, std::string_view, acquire_request const& request, handler done,
+               scripting::send_options) override {
+    add("acquire " + std::string{request.owner.substr(request.owner.find(':') + 1)}, std::move(done));
+  }
+  void release(recipe const&, owned lease, release_policy, handler done, scripting::send_options) override {
+    add("release " + std::string{lease.name}, std::move(done));
+  }
+  void abandon(recipe const&, owned lease, release_policy, scripting::send_options) override {
+    add("abandon " + std::string{lease.owner.substr(lease.owner.find(':') + 1)}, {});
+  }
+  void renew(recipe const&, milliseconds, std::span<owned const>, renewal_handler done,
+             scripting::send_options) override {
+    add("renew", [done = std::make_shared<renewal_handler>(std::move(done))](net::response&& response) {
+      (*done)({.response = std::move(response)});
+    });
+  }
+  void set_ttl(recipe const&, milliseconds ttl, owned, handler done, scripting::send_options) override {
+    add("set_ttl " + std::to_string(ttl.count()), std::move(done));
+  }
+  void send(net::request request) override {
+    // "*3\r\n$4\r\nWAIT…": its first word.
+    auto const begin = request.bytes.find("\r\n", request.bytes.find('$')) + 2;
+    add(request.bytes.substr(begin, request.bytes.find("\r\n", begin) - begin), std::move(request.done));
+  }
+  [[nodiscard]] bool idle() const noexcept override { return unanswered_.empty(); }
+  [[nodiscard]] bool up() const noexcept override { return true; }
+  [[nodiscard]] std::shared_ptr<error const> down_because() const noexcept override { return nullptr; }
+  void shut(std::shared_ptr<error const> const&) override {}
+  void listen(std::string const& channel, topology::channel_of,
+              net::subscriber::listener& listener) override {
+    channels[channel] = &listener;
+  }
+  void forget(std::string_view channel) override { channels.erase(std::string{channel}); }
+  [[nodiscard]] std::uint16_t slot_of(std::string_view) const noexcept override { return 0; }
+  [[nodiscard]] bool sharded() const noexcept override { return false; }
+
+  /// Answers the oldest request that has no answer yet.
+  void answer(net::response response) {
+    auto done = std::move(unanswered_.front());
+    unanswered_.pop_front();
+    response.sent = true;
+    if (response.sent_at == time_point{}) response.sent_at = boot_clock::now();
+    if (done) done(std::move(response));
+  }
+  void answer(resp::reply reply) { answer(net::response{.reply = std::move(reply)}); }
+
+  /// Answers the second oldest.
+  void answer_second(resp::reply reply) {
+    std::swap(unanswered_[0], unanswered_[1]);
+    answer(std::move(reply));
+  }
+
+  /// What was sent since the last call.
+  [[nodiscard]] std::vector<std::string> take_sent() { return std::exchange(sent_, {}); }
+
+  std::map<std::string, net::subscriber::listener*> channels;
+  int out_of_memory = 0;  ///< so many requests can't be sent
+
+ private:
+  void add(std::string request, handler done) {
+    if (out_of_memory > 0 && out_of_memory-- > 0) throw std::bad_alloc{};
+    sent_.push_back(std::move(request));
+    unanswered_.push_back(std::move(done));
+  }
+
+  std::vector<std::string> sent_;
+  std::deque<handler> unanswered_;
+};
+
+/// A caller that remembers that it was finished.
+struct recorded_waiter final : waiter {
+  explicit recorded_waiter(lock_queue_ptr target, lock_options const& options = {})
+      : waiter{std::move(target), effective_options_ptr{new effective_options{options}}, {}} {}
+  void finished() noexcept override { ++times_finished; }
+
+  int times_finished = 0;
+};
+
+/// A client's constants, loop and queues.
+class engine_parts : public testing::Test {
+ protected:
+  explicit engine_parts(std::string const& url = "redis://h:1", client_options options = {})
+      : client_{make_client_constants(with_log(std::move(options)), net::parse_deployment_url(url))} {}
+
+  [[nodiscard]] lock_queue_ptr pin(recipe const& protocol = recipes::plain::exclusive,
+                                   std::string_view name = "orders") {
+    return queues_.pin(protocol, name);
+  }
+  /// A lease that has just begun.
+  [[nodiscard]] static lease_state_ptr make_lease(lock_queue_ptr const& queue, std::uint64_t number,
+                                                  lock_options const& options = {}) {
+    lease_state_ptr lease{
+        new lease_state{queue, effective_options_ptr{new effective_options{options}}, number, 100}};
+    lease->set_deadline(deadline_of(boot_clock::now(), options.ttl));
+    lease->tokens_left = options.handoff_limit;
+    return lease;
+  }
+  void open_contender(lock_queue& queue, std::uint64_t number) {
+    using std::chrono::milliseconds;
+    queues_.add(queue, std::make_unique<contender>(number, client_.owner_id(number), std::function<void()>{},
+                                                   backoff{milliseconds{1}, milliseconds{1}}));
+  }
+  /// Lets time pass, with the timers that are due by then.
+  void pass(std::chrono::nanoseconds time) {
+    clock_.advance(time);
+    reactor::lock hold{loop_.mutex()};
+    loop_.fire_timers();
+    loop_.leave(hold);
+  }
+
+  standing_clock clock_;
+  std::vector<std::string> logged_;
+  client_constants client_;
+  reactor::loop loop_;
+  deferred_log log_{loop_, client_.options.log};
+  client_stats stats_;
+  lock_queues queues_{nullptr, client_, [] {}};
+  recording_backend backend_;  ///< its handlers point at queues
+
+ private:
+  client_options with_log(client_options options) {
+    options.log = [this](log_level, std::string_view message) { logged_.emplace_back(message); };
+    return options;
+  }
+};
+
+}  // namespace holdfast::engine

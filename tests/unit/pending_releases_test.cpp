@@ -1,0 +1,183 @@
+#include "engine/release/pending_releases.hpp"
+
+#include "engine/release/kept_keys.hpp"
+#include "unit/engine_parts.hpp"
+
+namespace holdfast::engine {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+class a_pending_release : public engine_parts {
+ protected:
+  void release() {
+    pending_releases_.send(*lease_, [this](release_result result) { results_.push_back(result); });
+  }
+
+  notifications notifications_{loop_, backend_, client_, log_, {}};
+  departed departed_;
+  delayed_calls delayed_{loop_};
+  owed_requests owed_{loop_, client_, log_, [this](owed_request const& request) {
+                        returned_lock const item{request.queue, request.number, request.policy,
+                                                 request.until};
+                        pending_releases_.send(item, {});
+                      }};
+  pending_releases pending_releases_{backend_,       client_,   log_,     stats_,
+                                     notifications_, departed_, delayed_, owed_};
+  lock_queue_ptr queue_{pin()};
+  lease_state_ptr lease_{make_lease(queue_, 1)};
+  std::vector<release_result> results_;
+};
+
+TEST_F(a_pending_release, is_over_with_the_reply) {
+  release();
+  EXPECT_EQ(queue_->releasing, 1u);
+  backend_.answer(resp::make_integer(1));
+  EXPECT_THAT(results_, ElementsAre(release_result::released));
+  EXPECT_EQ(queue_->releasing, 0u);
+  EXPECT_EQ(pending_releases_.count_at_end(), 0u);
+}
+
+TEST_F(a_pending_release, tells_that_the_lease_was_lost_before) {
+  release();
+  backend_.answer(resp::make_integer(0));
+  EXPECT_THAT(results_, ElementsAre(release_result::lost));
+}
+
+TEST_F(a_pending_release, was_carried_out_by_an_earlier_copy_that_got_no_reply) {
+  release();
+  backend_.answer(net::response{.reply = resp::make_integer(0), .resent = true});
+  EXPECT_THAT(results_, ElementsAre(release_result::released));
+}
+
+TEST_F(a_pending_release, waits_out_an_error_that_passes) {
+  release();
+  (void)backend_.take_sent();
+  backend_.answer(resp::make_error("LOADING the dataset"));
+  EXPECT_THAT(results_, IsEmpty());
+  EXPECT_EQ(pending_releases_.count_at_end(), 1u);
+  pass(25ms);
+  EXPECT_THAT(backend_.take_sent(), ElementsAre("release orders"));
+  backend_.answer(resp::make_integer(1));
+  EXPECT_THAT(results_, ElementsAre(release_result::released));
+}
+
+TEST_F(a_pending_release, is_sent_again_after_a_refusal_though_its_caller_goes) {
+  release();
+  (void)backend_.take_sent();
+  backend_.answer(resp::make_error("NOPERM no"));
+  EXPECT_THAT(results_, ElementsAre(release_result::unknown));
+  pass(500ms);
+  EXPECT_THAT(backend_.take_sent(), ElementsAre("release orders"));
+}
+
+TEST_F(a_pending_release, is_not_sent_again_once_the_lease_is_over_anyway) {
+  release();
+  clock_.advance(31s);
+  (void)backend_.take_sent();
+  backend_.answer(resp::make_error("LOADING the dataset"));
+  pass(1s);
+  EXPECT_THAT(backend_.take_sent(), IsEmpty());
+}
+
+TEST_F(a_pending_release, is_owed_when_there_is_no_memory_for_it) {
+  backend_.out_of_memory = 2;
+  release();
+  EXPECT_THAT(results_, ElementsAre(release_result::unknown));
+  EXPECT_EQ(pending_releases_.count_at_end(), 1u);
+  pass(memory_pause);
+  EXPECT_THAT(backend_.take_sent(), IsEmpty()) << "there is still none";
+  pass(memory_pause);
+  EXPECT_THAT(backend_.take_sent(), ElementsAre("release orders"));
+  EXPECT_TRUE(owed_.empty());
+}
+
+TEST_F(a_pending_release, is_repeated_when_the_server_may_have_lost_it) {
+  release();
+  backend_.answer(resp::make_integer(1));
+  (void)backend_.take_sent();
+  pending_releases_.repeat();
+  EXPECT_THAT(backend_.take_sent(), ElementsAre("release orders"));
+  pending_releases_.repeat();
+  EXPECT_THAT(backend_.take_sent(), IsEmpty()) << "it is under way";
+  backend_.answer(resp::make_integer(0));
+  pending_releases_.stop_repeating();
+  pending_releases_.repeat();
+  EXPECT_THAT(backend_.take_sent(), IsEmpty());
+}
+
+TEST_F(a_pending_release, leaves_no_more_owed_requests_than_there_is_room_for) {
+  for (std::uint64_t i = 0; i != 2 * most_owed; ++i) {
+    owed_.add({.queue = queue_,
+               .number = i,
+               .type = owed_request::kind::abandon,
+               .policy = {},
+               .until = boot_clock::now() + 1s});
+  }
+  EXPECT_LT(owed_.count(owed_request::kind::abandon), 2 * most_owed);
+  pass(0s);
+  ASSERT_FALSE(logged_.empty());
+  EXPECT_THAT(logged_.front(), HasSubstr("there is no memory to give back"));
+}
+
+class a_kept_key : public engine_parts {
+ protected:
+  void leave(std::optional<milliseconds> remaining) {
+    kept_keys_.leave(*lease_, remaining, [this](release_result result) { results_.push_back(result); });
+  }
+
+  departed departed_;
+  late_responses late_;
+  presence presence_{loop_, backend_, {}, [] { return false; }, [] {}};
+  owed_requests owed_{loop_, client_, log_, [](owed_request const&) {}};
+  kept_keys kept_keys_{backend_, client_, log_, departed_, late_, presence_, owed_};
+  lock_queue_ptr queue_{pin()};
+  lease_state_ptr lease_{make_lease(queue_, 1)};
+  std::vector<release_result> results_;
+};
+
+TEST_F(a_kept_key, needs_no_request_to_keep_its_ttl) {
+  leave(std::nullopt);
+  EXPECT_THAT(backend_.take_sent(), IsEmpty());
+  EXPECT_THAT(results_, ElementsAre(release_result::kept));
+}
+
+TEST_F(a_kept_key, gets_its_last_ttl) {
+  leave(5s);
+  EXPECT_THAT(backend_.take_sent(), ElementsAre("set_ttl 5000"));
+  backend_.answer(resp::make_array({}));
+  EXPECT_THAT(results_, ElementsAre(release_result::kept));
+}
+
+TEST_F(a_kept_key, gets_it_behind_a_renewal_that_is_under_way) {
+  lease_->renewing = true;
+  leave(5s);
+  EXPECT_THAT(backend_.take_sent(), IsEmpty());
+  lease_->settle();
+  EXPECT_THAT(backend_.take_sent(), ElementsAre("set_ttl 5000"));
+}
+
+TEST_F(a_kept_key, gets_the_ttl_of_its_lease_when_a_message_has_granted_it_for_less) {
+  lease_->provisional = true;
+  leave(std::nullopt);
+  EXPECT_THAT(backend_.take_sent(), ElementsAre("set_ttl 30000"));
+}
+
+TEST_F(a_kept_key, is_no_ghost_until_its_time_is_over) {
+  kept_keys_.note(*lease_, 5s);
+  EXPECT_TRUE(departed_.has_left_key(1, boot_clock::now() + 35s));
+  EXPECT_FALSE(departed_.has_left_key(1, boot_clock::now() + 60s));
+}
+
+TEST_F(a_kept_key, is_not_undone_by_a_late_response) {
+  late_.expect(1);
+  leave(5s);
+  EXPECT_EQ(late_.take(1), boot_clock::now() + 5s);
+  EXPECT_EQ(late_.take(1), time_point{}) << "there was one response";
+}
+
+}  // namespace
+}  // namespace holdfast::engine

@@ -4,28 +4,9 @@
 #include <utility>
 
 #include "engine/quorum/replies.hpp"
+#include "engine/quorum/round_times.hpp"
 
 namespace holdfast::engine {
-namespace {
-
-/// How often the contender that is ahead in a split vote asks before it makes way, too: a dead rival keeps
-/// its votes for their ttl.
-constexpr int tries_ahead = 5;
-constexpr std::chrono::microseconds shortest_pause{100};
-constexpr std::chrono::milliseconds longest_pause{5};
-
-/// Without a queue, a contender that made way asks again after this, plus fewer milliseconds than the spread.
-constexpr milliseconds least_retry_delay{20};
-constexpr std::uint64_t retry_spread = 32;
-
-/// Before masters that were silent, and are present again, are asked once more.
-constexpr std::chrono::milliseconds back_again{20};
-
-/// A master's time to answer: the ttl divided by this, but no less than `least_part`.
-constexpr int part_of_ttl = 10;
-constexpr std::chrono::milliseconds least_part{25};
-
-}  // namespace
 
 quorum::acquire_round::acquire_round(quorum& backend, recipe const& protocol, std::string_view name,
                                      acquire_request const& request, handler done,
@@ -112,18 +93,16 @@ void quorum::acquire_round::ask_for_vote(std::size_t master) {
                   scripting::to_run(protocol_.acquire(name_, request_), {},
                                     {.while_down = net::retry_policy::endless,
                                      .give_up = boot_clock::now() + request_.ttl}),
-                  time_to_answer(master));
+                  time_for(master));
   } catch (...) {
     backend_.note_answer(number_);
     throw;
   }
 }
 
-/// Short for a short lease, but long enough for a network that is always slow.
-std::chrono::nanoseconds quorum::acquire_round::time_to_answer(std::size_t master) const noexcept {
-  if (!node(master).ever_heard()) return node(master).limit();
-  return std::max<std::chrono::nanoseconds>(
-      {request_.ttl / part_of_ttl, least_part, 2 * node(master).usual()});
+std::chrono::nanoseconds quorum::acquire_round::time_for(std::size_t master) const noexcept {
+  auto const& asked = node(master);
+  return asked.ever_heard() ? time_to_answer(request_.ttl, asked.usual()) : asked.limit();
 }
 
 void quorum::acquire_round::answered(question asked, net::response&& response) {
@@ -288,11 +267,11 @@ void quorum::acquire_round::retry_or_lose() {
     return;
   }
   too_few_ = false;
-  std::chrono::nanoseconds usual = shortest_pause;
+  std::chrono::nanoseconds usual{};
   for (std::size_t i = 0; i != masters(); ++i) {
     if (votes_.is_ours(i)) usual = std::max(usual, node(i).usual());
   }
-  rest(boot_clock::now() + std::min<std::chrono::nanoseconds>(usual * (1 << (tries_ - 1)), longest_pause));
+  rest(boot_clock::now() + pause_ahead(tries_, usual));
 }
 
 void quorum::acquire_round::rest(time_point until) {
@@ -306,7 +285,7 @@ void quorum::acquire_round::resume() {
   auto const self = std::static_pointer_cast<acquire_round>(shared_from_this());
   bell_.disarm();
   backend_.resting_.erase(self);
-  if (too_few_ && boot_clock::now() >= limit()) {
+  if (too_few_ && boot_clock::now() >= backend_.end_of_rest(begun_, send_options_)) {
     fail(backend_.too_few());
   } else {
     vote();
@@ -319,40 +298,24 @@ void quorum::acquire_round::lose() {
   // ask again in the order of the queue; contenders that poll, in random order.
   // But other owners' votes that stay through all tries are counted as those of a holder.
   if (votes_.count() != ballot::outcome::held && tries_ < tries_ahead)
-    busy_reply.pttl = request_.join ? soon() : milliseconds{-1};
+    busy_reply.pttl = request_.join ? pause_behind(protocol_.queues, number_) : milliseconds{-1};
   yield();
   finish({.reply = quorum_replies::of(busy_reply), .sent_at = begun_, .sent = true});
 }
 
-/// When a contender that made way in a split vote asks again. Where the masters have queues, its position in
-/// them decides. Elsewhere contenders are spread by their numbers, which leaves time to contenders that only
-/// gather single votes for long.
-milliseconds quorum::acquire_round::soon() const noexcept {
-  return protocol_.queues ? milliseconds{0} : least_retry_delay + milliseconds{number_ % retry_spread};
-}
-
-/// Until when the round may go on while fewer than a majority are present.
-time_point quorum::acquire_round::limit() const {
-  if (send_options_.while_down == net::retry_policy::endless) return send_options_.give_up;
-  // Masters that can't be reached at the first try are no outage: most likely the URL is wrong.
-  auto const hopeful = std::ranges::count_if(
-      backend_.nodes_, [](auto const& node) { return node->ever_heard() || !node->server().down_because(); });
-  if (std::cmp_less(hopeful, backend_.majority())) return begun_;
-  return begun_ + backend_.config_.connect_timeout;
-}
-
 void quorum::acquire_round::on_too_few(ballot::outcome cause) {
   yield();
+  auto const end = backend_.end_of_rest(begun_, send_options_);
   if (backend_.shut_reason_) {
     fail(backend_.shut_reason_);
   } else if (cause == ballot::outcome::refused) {
     finish({.reply = std::move(refusal_), .sent_at = begun_, .sent = true});
-  } else if (boot_clock::now() >= limit()) {
+  } else if (boot_clock::now() >= end) {
     fail(backend_.too_few());
   } else {
     too_few_ = true;
     auto const enough = backend_.present() >= backend_.majority();  // some were absent, and came back
-    rest(enough ? std::min(limit(), boot_clock::now() + back_again) : limit());
+    rest(enough ? std::min(end, boot_clock::now() + back_again) : end);
   }
 }
 

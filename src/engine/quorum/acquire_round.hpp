@@ -34,7 +34,7 @@ class quorum::acquire_round final : public fan_out {
   void vote();
   void resume();
   void ask_for_vote(std::size_t master);
-  [[nodiscard]] std::chrono::nanoseconds time_to_answer(std::size_t master) const noexcept;
+  [[nodiscard]] std::chrono::nanoseconds time_for(std::size_t master) const noexcept;
   /// What has become of the owner since a request for its vote was sent.
   struct owner_status {
     bool over;   ///< released, or given up, before
@@ -49,14 +49,12 @@ class quorum::acquire_round final : public fan_out {
   void retry_or_lose();
   void rest(time_point until);
   void lose();
-  [[nodiscard]] milliseconds soon() const noexcept;
   void on_too_few(ballot::outcome cause);
   void yield();
   void win();
   void leave_queue(std::size_t master);
   void finish(net::response&& response) noexcept;
   void late_vote(std::size_t master);
-  [[nodiscard]] time_point limit() const;
   [[nodiscard]] owned lease() const noexcept { return {.name = name_, .owner = owner_}; }
   [[nodiscard]] std::int64_t last_token() const noexcept { return block_.token + block_.count - 1; }
 

@@ -87,6 +87,14 @@ void quorum::on_known() {
   }
 }
 
+time_point quorum::end_of_rest(time_point begun, scripting::send_options const& options) const {
+  if (options.while_down == net::retry_policy::endless) return options.give_up;
+  // Masters that can't be reached at the first try are no outage: most likely the URL is wrong.
+  auto const hopeful = std::ranges::count_if(
+      nodes_, [](auto const& node) { return node->ever_heard() || !node->server().down_because(); });
+  return std::cmp_less(hopeful, majority()) ? begun : begun + config_.connect_timeout;
+}
+
 std::size_t quorum::present() {
   return static_cast<std::size_t>(
       std::ranges::count_if(nodes_, [](auto const& node) { return node->present(); }));

@@ -68,6 +68,8 @@ class quorum final : public lock_backend {
   [[nodiscard]] std::size_t majority() const noexcept;
   /// The error when fewer than a majority can be asked; names the reason for each absent master.
   [[nodiscard]] std::shared_ptr<error const> too_few() const;
+  /// Until when a round that began then may go on while fewer than a majority are present.
+  [[nodiscard]] time_point end_of_rest(time_point begun, scripting::send_options const& options) const;
   /// The error when no majority has confirmed the outcome of a request.
   [[nodiscard]] std::shared_ptr<error const> unconfirmed(resp::reply const& refusal) const noexcept;
   [[nodiscard]] static std::uint64_t number_of(std::string_view owner) noexcept;

@@ -22,8 +22,25 @@ constexpr std::chrono::milliseconds longest_nap{64};
 /// The limit on callbacks of one client that wait at a time, each on a former keeper.
 constexpr int most_relieved = 32;
 
-/// The number of deferred calls whose memory is kept for reuse.
-constexpr std::size_t most_spare = 64;
+using complaint = std::function<void(std::string const& text)>;
+
+void complain(complaint const& hook, char const* text) noexcept {
+  try {
+    if (hook) hook(text);
+  } catch (std::exception const&) {
+    return;  // out of memory, perhaps; there is nowhere else to report it
+  }
+}
+
+void call(callback<void()>& function, complaint const& hook) noexcept {
+  try {
+    function();
+  } catch (std::exception const& thrown) {
+    complain(hook, thrown.what());
+  } catch (...) {
+    complain(hook, "something that is no std::exception");
+  }
+}
 
 }  // namespace
 
@@ -84,36 +101,18 @@ void loop::wake(blocked_thread& thread) noexcept {
   thread.asleep_ = false;
   --parked_;
   ++served_;
-  (woken_last_ == nullptr ? woken_first_ : woken_last_->woken_next_) = &thread;
-  woken_last_ = &thread;
+  woken_.add(thread);
 }
 
-/// Wakes threads after the lock is free: earlier they would only block on it. A blocked_thread may be
-/// destroyed as soon as its `done_` is set.
 void loop::unlock(lock& hold) noexcept {
   mend();
-  auto* next = std::exchange(woken_first_, nullptr);
-  woken_last_ = nullptr;
+  auto* const woken = woken_.take();
   hold.unlock();
-  while (next != nullptr) {
-    auto& done = next->done_;
-    next = next->woken_next_;
-    done.store(1, std::memory_order_release);
-    futex_wake(&done);
-  }
+  woken_threads::wake(woken);
 }
 
 void loop::mend() noexcept {
   if (std::exchange(torn_, false) && on_torn_) on_torn_();
-}
-
-void loop::defer(callback<void()> f) {
-  if (spare_.empty()) {
-    deferred_.push_back(std::move(f));
-    return;
-  }
-  spare_.front() = std::move(f);
-  deferred_.splice(deferred_.end(), spare_, spare_.begin());
 }
 
 void loop::leave(lock& hold) noexcept {
@@ -125,10 +124,6 @@ void loop::leave(lock& hold) noexcept {
   if (!polling_ && !by_keeper && need_keeper()) wake_keeper();
   run_deferred(hold);
   unlock(hold);
-}
-
-void loop::mark_dirty(flushable& writer) noexcept {
-  if (!writer.is_linked()) dirty_.push_back(writer);
 }
 
 void loop::forget(flushable& writer) noexcept {
@@ -211,39 +206,21 @@ void loop::run_deferred(lock& hold) noexcept {
   callbacks running{.owner = *this, .outer = callbacks::innermost};
   callbacks::innermost = &running;
   while (!deferred_.empty()) {
-    running.batch.splice(running.batch.end(), deferred_);
+    deferred_.move_to(running.batch);
     unlock(hold);
     calls used;
     while (!running.batch.empty()) {
       used.splice(used.begin(), running.batch, running.batch.begin());
-      run(used.front());
+      call(used.front(), on_exception_);
       if (running.of_parent()) std::abort();  // everything that would follow belongs to the parent
       used.front().reset();                   // destroys its captures without the lock, too
-      if (used.size() > most_spare) used.pop_front();
+      deferred_calls::limit(used);
     }
     hold.lock();
-    if (spare_.size() + used.size() <= most_spare) spare_.splice(spare_.end(), used);
+    deferred_.reuse(used);
   }
   callbacks::innermost = running.outer;
   flush_all(false);
-}
-
-void loop::run(callback<void()>& function) noexcept {
-  try {
-    function();
-  } catch (std::exception const& thrown) {
-    complain(thrown.what());
-  } catch (...) {
-    complain("something that is no std::exception");
-  }
-}
-
-void loop::complain(char const* text) noexcept {
-  try {
-    if (on_exception_) on_exception_(text);
-  } catch (std::exception const&) {
-    return;  // out of memory, perhaps; there is nowhere else to report it
-  }
 }
 
 /// True inside callbacks of this client, perhaps with callbacks of other clients inside them.
@@ -263,7 +240,7 @@ bool loop::may_wait() noexcept {
 
 bool loop::pass_on(callbacks& rest) noexcept {
   lock const hold{mutex_};
-  deferred_.splice(deferred_.begin(), rest.batch);
+  deferred_.put_first(rest.batch);
   if (stopping_) return true;  // waits end at once now
   if (is_keeper() && !relieve()) return false;
   leave_to_keeper();
@@ -335,7 +312,7 @@ void loop::keep() noexcept {
   while (!stopping_ && is_keeper()) {
     auto const before = drives_;
     keeper_back_ = boot_clock::now() + nap;
-    if (woken_first_ != nullptr) {
+    if (!woken_.empty()) {
       unlock(hold);
       hold.lock();
     }

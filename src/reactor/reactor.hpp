@@ -15,6 +15,8 @@
 
 #include "base/callback.hpp"
 #include "base/clock.hpp"
+#include "reactor/blocked_thread.hpp"
+#include "reactor/deferred_calls.hpp"
 #include "reactor/io_context.hpp"
 #include "reactor/room_for_one.hpp"
 #include "reactor/timers.hpp"
@@ -22,21 +24,6 @@
 namespace holdfast::reactor {
 
 using lock = std::unique_lock<std::mutex>;
-
-/// A thread that waits in loop::wait: an object on its stack, until another call wakes it with loop::wake.
-class blocked_thread {
- public:
-  blocked_thread() = default;
-  blocked_thread(blocked_thread const&) = delete;
-  blocked_thread& operator=(blocked_thread const&) = delete;
-
- private:
-  friend class loop;
-  std::atomic<int> done_{0};
-  bool asleep_ = false;                   ///< counted in loop::parked_
-  bool finished_ = false;                 ///< if it was asleep, `done_` follows when the lock is free
-  blocked_thread* woken_next_ = nullptr;  ///< next in the list of loop::woken_first_
-};
 
 /// An object with bytes to write at the end of a turn.
 class flushable
@@ -104,18 +91,20 @@ class loop {
   /// Ends the wait of a thread.
   void wake(blocked_thread& thread) noexcept;
 
-  using calls = std::list<callback<void()>>;
+  using calls = deferred_calls::list;
   /// Runs f later, without the lock: on this thread at the end of its turn or call. For all code of the user.
   /// Throws std::bad_alloc, and then has no effect.
-  void defer(callback<void()> f);
+  void defer(callback<void()> f) { deferred_.add(std::move(f)); }
   /// The same for calls that were allocated before.
-  void defer(calls&& ready) noexcept { deferred_.splice(deferred_.end(), ready); }
+  void defer(calls&& ready) noexcept { deferred_.add(std::move(ready)); }
 
   /// At the end of a call that doesn't wait: sends bytes, releases the lock, wakes the threads whose wait has
   /// ended, and runs the deferred functions.
   void leave(lock& hold) noexcept;
 
-  void mark_dirty(flushable& writer) noexcept;
+  void mark_dirty(flushable& writer) noexcept {
+    if (!writer.is_linked()) dirty_.push_back(writer);
+  }
   /// Registers an object for on_lost_handler().
   void remember(flushable& writer) noexcept { known_.push_back(writer); }
   void forget(flushable& writer) noexcept;
@@ -169,8 +158,6 @@ class loop {
   void unlock(lock& hold) noexcept;
   void flush_all(bool driving) noexcept;
   void run_deferred(lock& hold) noexcept;
-  void run(callback<void()>& function) noexcept;
-  void complain(char const* text) noexcept;
   [[nodiscard]] bool in_callbacks() const noexcept;
   [[nodiscard]] bool pass_on(callbacks& rest) noexcept;
   [[nodiscard]] bool relieve() noexcept;
@@ -203,11 +190,8 @@ class loop {
   std::function<void()> simulated_step_;
   flushables dirty_;
   known_flushables known_;
-  calls deferred_;
-  calls spare_;  ///< empty functions, to be used again
-  /// Sleeping threads whose wait has ended: woken when the lock is free again.
-  blocked_thread* woken_first_ = nullptr;
-  blocked_thread* woken_last_ = nullptr;
+  deferred_calls deferred_;
+  woken_threads woken_;
 
   std::thread keeper_;
   int relieved_ = 0;  ///< former keepers, which wait in a callback

@@ -78,7 +78,7 @@ std::string lease::name() const {
 std::string lease::owner() const {
   if (held_ == nullptr) return {};
   auto const& queue = held_->queue();
-  auto owner = queue.engine().owner_id(held_->number());
+  auto owner = queue.client().owner_id(held_->number());
   return queue.protocol().id_of == nullptr ? owner : queue.protocol().id_of(owner);
 }
 

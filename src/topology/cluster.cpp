@@ -30,37 +30,42 @@ std::optional<std::uint16_t> cluster::slot_for(net::request const& request) noex
 cluster::cluster(reactor::loop& loop, net::deployment_url const& url, net::settings const& config,
                  client_stats& counts, events handlers)
     : loop_{loop},
-      url_{url},
       config_{config},
       counts_{counts},
       events_{std::move(handlers)},
-      node_events_{.refused = [this](cluster_node& node, net::connection_role role,
-                                     batch& requests) { return on_refused(node, role, requests); },
-                   .troubled = [this](cluster_node&) { on_troubled(); },
-                   .broken = events_.broken,
-                   .drained =
-                       [this](std::uint16_t slot) {
-                         redirects_.open(slot);
-                         advance(slot);
-                       }},
       random_{static_cast<std::minstd_rand::result_type>(random_seed())},
+      nodes_{loop,
+             url,
+             config,
+             counts,
+             {.refused = [this](cluster_node& node, net::connection_role role,
+                                batch& requests) { return on_refused(node, role, requests); },
+              .troubled = [this](cluster_node&) { on_troubled(); },
+              .broken = events_.broken,
+              .drained =
+                  [this](std::uint16_t slot) {
+                    redirects_.open(slot);
+                    advance(slot);
+                  }}},
       out_of_memory_{std::make_shared<error const>(std::errc::not_enough_memory,
                                                    config_.server.display + ": out of memory")},
-      channels_{
-          {.server_of = [this](std::uint16_t slot) { return (*owners_)[slot]; },
-           .any = [this](cluster_node* current, cluster_node* avoided) { return any_node(current, avoided); },
-           .sharded = [this] { return sharded_; },
-           .displaced =
-               [this](cluster_node& node, refusal const& refusal) {
-                 if (refusal.what == refusal::kind::moved) {
-                   try_or_tick([&] { learn(refusal.slot, announced({refusal.host, refusal.port}, node)); });
-                 } else {
-                   refresh_.look();
-                 }
-                 wake_by(boot_clock::now() + placing_pause);
-               }}},
+      channels_{{.server_of = [this](std::uint16_t slot) { return nodes_.owner_of(slot); },
+                 .any = [this](cluster_node* current,
+                               cluster_node* avoided) { return nodes_.any(current, avoided); },
+                 .sharded = [this] { return sharded_; },
+                 .displaced =
+                     [this](cluster_node& node, refusal const& refusal) {
+                       if (refusal.what == refusal::kind::moved) {
+                         try_or_tick([&] {
+                           learn(refusal.slot, nodes_.announced({refusal.host, refusal.port}, node));
+                         });
+                       } else {
+                         refresh_.look();
+                       }
+                       wake_by(boot_clock::now() + placing_pause);
+                     }}},
       refresh_{loop,
-               {.candidates = [this] { return candidates(); },
+               {.candidates = [this] { return nodes_.candidates(random_); },
                 .found = [this](cluster_node& source,
                                 topology_refresh::findings const& findings) { on_found(source, findings); },
                 .failed = [this](std::shared_ptr<error const> const& reason) { on_unknown(reason); }}},
@@ -70,7 +75,7 @@ cluster::~cluster() = default;
 
 void cluster::send(net::request request) {
   if (auto const slot = slot_for(request)) {
-    auto* const owner = (*owners_)[*slot];
+    auto* const owner = nodes_.owner_of(*slot);
     if (owner != nullptr && (redirects_.empty() || !redirects_.closed(*slot))) {
       owner->over(request.role).send(std::move(request));
       return;
@@ -95,7 +100,7 @@ void cluster::dispatch(batch& requests) {
   }
   auto& entry = requests.front();
   auto const slot = slot_for(entry.request);
-  auto* const any = !slot && mapped_ && health_.ok ? any_node(nullptr, nullptr) : nullptr;
+  auto* const any = !slot && mapped_ && health_.ok ? nodes_.any(nullptr, nullptr) : nullptr;
   entry.request.kept_for = slot ? refusal::kind::other : refusal::kind::unserved;
   entry.request.ask_at = nullptr;
   if (any != nullptr) {
@@ -126,7 +131,7 @@ void cluster::dispatch_or_fail(batch& requests) noexcept {
 /// Sends the request to its node; keeps it when there is none.
 void cluster::forward(std::uint16_t slot, batch& requests) {
   auto& request = requests.front().request;
-  auto* const node = request.ask_at != nullptr ? request.ask_at : (*owners_)[slot];
+  auto* const node = request.ask_at != nullptr ? request.ask_at : nodes_.owner_of(slot);
   if (node == nullptr) {
     request.kept_for = refusal::kind::unserved;
     keep(slot, requests);
@@ -175,7 +180,7 @@ bool cluster::on_refused(cluster_node& node, net::connection_role role, batch& r
   entry.request.ask_at = nullptr;
   note_kept(entry);
   cluster_node* target = nullptr;
-  if (elsewhere) target = &announced({refusal.host, refusal.port}, node);
+  if (elsewhere) target = &nodes_.announced({refusal.host, refusal.port}, node);
   if (refusal.what == refusal::kind::moved) learn(*slot, *target);
   // WAIT counts the writes of its own connection, so an acknowledged request can't follow ASK.
   auto const later = refusal.what == refusal::kind::ask && role == net::connection_role::acknowledged;
@@ -219,27 +224,16 @@ void cluster::send_unrouted() noexcept {
   }
 }
 
-/// Prefers a node in use: its reply then proves that earlier requests are answered, too.
-cluster_node* cluster::any_node(cluster_node* current, cluster_node* avoided) const {
-  auto const rank = [current, avoided](cluster_node const* node) {
-    if (node->missed()) return 0;
-    if (node == avoided) return 1;
-    return node == current ? 5 : !node->up() ? 2 : node->idle() ? 3 : 4;
-  };
-  auto const best = std::ranges::max_element(masters_, {}, rank);
-  return best == masters_.end() ? nullptr : *best;
-}
-
 std::vector<std::string> cluster::masters() const {
   std::vector<std::string> result;
-  result.reserve(masters_.size());
-  for (auto const* const master : masters_) result.push_back(master->name());
+  result.reserve(nodes_.masters().size());
+  for (auto const* const master : nodes_.masters()) result.push_back(master->name());
   return result;
 }
 
 void cluster::send_to(std::string const& master, net::request request) {
-  auto const known = nodes_.find(master);
-  if (known == nodes_.end()) {
+  auto* const known = nodes_.find(master);
+  if (known == nullptr) {
     auto const reason = std::make_shared<error const>(
         errc::unreachable, config_.server.display + ": " + master + " serves no keys any more");
     batch requests;
@@ -248,16 +242,13 @@ void cluster::send_to(std::string const& master, net::request request) {
     return;
   }
   request.stays = true;
-  known->second->over(request.role).send(std::move(request));
+  known->over(request.role).send(std::move(request));
 }
 
-bool cluster::idle() const noexcept {
-  return unrouted_.empty() && redirects_.empty() &&
-         std::ranges::all_of(nodes_, [](auto const& pair) { return pair.second->idle(); });
-}
+bool cluster::idle() const noexcept { return unrouted_.empty() && redirects_.empty() && nodes_.idle(); }
 
 bool cluster::up() const noexcept {
-  return std::ranges::any_of(masters_, [](auto const* master) { return master->up(); });
+  return std::ranges::any_of(nodes_.masters(), [](auto const* master) { return master->up(); });
 }
 
 void cluster::listen(std::string const& channel, channel_of scope, net::subscriber::listener& listener) {

@@ -1,10 +1,8 @@
 /// Several masters that share the keys by hash slot.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <exception>
-#include <map>
 #include <memory>
 #include <optional>
 #include <random>
@@ -13,7 +11,7 @@
 
 #include "base/hash_slot.hpp"
 #include "topology/cluster_channels.hpp"
-#include "topology/cluster_node.hpp"
+#include "topology/cluster_nodes.hpp"
 #include "topology/deployment.hpp"
 #include "topology/redirect_queue.hpp"
 #include "topology/topology_refresh.hpp"
@@ -48,7 +46,6 @@ class cluster final : public deployment {
  private:
   using routed_request = redirect_queue::routed_request;
   using batch = net::pipeline::batch;
-  using owners = std::array<cluster_node*, hash_slots>;
 
   // cluster.cpp: requests. A `batch&` parameter holds one request, which stays there if the function throws.
   [[nodiscard]] static std::optional<std::uint16_t> slot_for(net::request const& request) noexcept;
@@ -59,7 +56,6 @@ class cluster final : public deployment {
   bool on_refused(cluster_node& node, net::connection_role role, batch& requests);
   void keep(std::uint16_t slot, batch& requests);
   void send_unrouted() noexcept;
-  [[nodiscard]] cluster_node* any_node(cluster_node* current, cluster_node* avoided) const;
   [[nodiscard]] static batch first_of(batch& requests) noexcept;
 
   // cluster_waiting.cpp: waiting requests and their deadlines.
@@ -80,32 +76,18 @@ class cluster final : public deployment {
   template <class Step>
   void try_or_tick(Step step) noexcept;
 
-  // cluster_map.cpp: the cluster's nodes.
-  cluster_node& node_at(net::endpoint endpoint, std::string advice);
-  cluster_node& announced(node_address const& address, cluster_node const& source);
+  // cluster_map.cpp: changes of the nodes and their slots.
   void learn(std::uint16_t slot, cluster_node& owner);
-  [[nodiscard]] std::vector<cluster_node*> candidates();
   void on_found(cluster_node& source, topology_refresh::findings const& findings);
   void on_unknown(std::shared_ptr<error const> const& reason) noexcept;
-  [[nodiscard]] std::vector<cluster_node*> replace_owners(cluster_node const& source,
-                                                          topology_refresh::findings const& findings);
-  void take_from(cluster_node& node, batch& requests) noexcept;
   void resend(batch stranded) noexcept;
-  void retire_unused();
 
   reactor::loop& loop_;
-  net::deployment_url const& url_;
   net::settings const& config_;
   client_stats& counts_;
   events events_;
-  cluster_node::events const node_events_;
   std::minstd_rand random_;
-  std::map<std::string, std::unique_ptr<cluster_node>, std::less<>> nodes_;
-  std::vector<std::unique_ptr<cluster_node>> retired_;
-  time_point retired_at_{};  ///< when the last of them was retired
-  std::vector<cluster_node*> masters_;
-  std::vector<node_address> replicas_;
-  std::unique_ptr<owners> owners_ = std::make_unique<owners>();  ///< by slot; null: unknown
+  cluster_nodes nodes_;
   cluster_health health_{.ok = false};
   std::optional<std::uint16_t> gap_;  ///< a slot without a node
   bool mapped_ = false;               ///< the slots have been read once

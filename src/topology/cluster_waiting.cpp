@@ -11,9 +11,6 @@ namespace {
 /// Steps that are due within this time are done together: thousands of slots may wait.
 constexpr std::chrono::milliseconds timer_grain{5};
 
-/// Longer than the last handlers of a retired node's connections can take.
-constexpr std::chrono::seconds retirement{1};
-
 }  // namespace
 
 /// With retry_policy::steady the deadline restarts on each 'not ready' reply: a permanent refusal or a
@@ -38,7 +35,7 @@ void cluster::tick() noexcept {
     for (auto const slot : redirects_.due(now)) advance(slot);
   });
   try_or_tick([this] { channels_.place_all(); });
-  if (!retired_.empty() && retired_at_ + retirement <= now) retired_.clear();
+  nodes_.destroy_retired(now);
   check();
 }
 
@@ -52,13 +49,12 @@ void cluster::check() noexcept {
   }
   auto when = redirects_.next([this](routed_request const& entry) { return limit_of(entry); });
   for (auto const& entry : unrouted_) when = std::min(when, limit_of(entry));
-  if (!retired_.empty()) when = std::min(when, retired_at_ + retirement);
-  wake_by(when);
+  wake_by(std::min(when, nodes_.next_destruction()));
 }
 
 bool cluster::unsettled() const noexcept {
   return !unrouted_.empty() || redirects_.any_unserved() || channels_.any_unplaced() ||
-         std::ranges::any_of(masters_, [](auto const* master) { return master->missed(); });
+         std::ranges::any_of(nodes_.masters(), [](auto const* master) { return master->missed(); });
 }
 
 void cluster::on_troubled() noexcept {
@@ -149,7 +145,7 @@ std::shared_ptr<error const> cluster::unserved_reason(routed_request const& entr
     return std::make_shared<error const>(
         errc::refused, server + ": no node serves " + of_slot + text + "; look at CLUSTER INFO");
   }
-  if (auto const* const owner = (*owners_)[slot]; owner != nullptr && owner->down_because()) {
+  if (auto const* const owner = nodes_.owner_of(slot); owner != nullptr && owner->down_because()) {
     return owner->down_because();
   }
   auto const or_else =
@@ -172,7 +168,7 @@ std::shared_ptr<error const> cluster::no_node_reason() const {
 }
 
 std::shared_ptr<error const> cluster::down_because() const noexcept {
-  for (auto const* const master : masters_) {
+  for (auto const* const master : nodes_.masters()) {
     if (master->missed() && master->down_because()) return master->down_because();
   }
   if (unrouted_.empty() && !redirects_.any_unserved()) return nullptr;
@@ -185,7 +181,7 @@ void cluster::shut(std::shared_ptr<error const> const& reason) noexcept {
   auto const never = [](routed_request const&) { return time_point::min(); };
   auto waiting = redirects_.take_expired(boot_clock::now(), never);
   waiting.splice(waiting.end(), unrouted_);
-  for (auto& [name, node] : nodes_) node->shut(reason);
+  nodes_.shut(reason);
   channels_.shut();
   fail(std::move(waiting), reason);
 }

@@ -319,7 +319,7 @@ bool core::shut() noexcept {
     reactor::lock const hold{loop_.mutex()};
     gate_.close();
     pending_releases_.stop_repeating();
-    contention_.past.stop();
+    contention_.clearing.stop();
     contention_.arrivals.fail_all(client_.shut_down);
   }
   give_all_back();

@@ -156,8 +156,8 @@ lease shared_mutex::downgrade(lease writing) {
   auto const owner = binding.core()->owner_id(held->number());
   auto const script = recipes::redisson::downgrade({.name = name(), .owner = owner}, held->options().ttl,
                                                    binding.core()->publishing_now());
-  return engine::lease_state::handle(binding.core()->leases().become(engine::lease_state::take(std::move(writing)),
-                                                            impl_->readers.binding.queue(), script));
+  return engine::lease_state::handle(binding.core()->leases().become(
+      engine::lease_state::take(std::move(writing)), impl_->readers.binding.queue(), script));
 }
 
 void shared_mutex::async_acquire(acquire_handler done, std::stop_token stop) {

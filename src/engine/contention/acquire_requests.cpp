@@ -92,18 +92,17 @@ void acquire_requests::try_send(lock_queue& queue) {
   auto const& first = queue.waiters.front();
   auto const while_down = patience_of(contender, first);
   contender.endless = while_down == net::retry_policy::endless;
-  lock_queue_ptr pin{&queue};
   if (first.options->acknowledged()) {
-    acknowledgements_.acquire(
-        queue.protocol(), queue.name(), request, first.options->options, while_down,
-        [this, pin, number = contender.number](net::response&& response, acknowledgement const* reached) {
-          if (reached == nullptr || on_acknowledged(*pin, number, *reached))
-            on_response_(*pin, number, response);
-        });
+    acknowledgements_.acquire(queue.protocol(), queue.name(), request, first.options->options, while_down,
+                              [this, pin = lock_queue_ptr{&queue}, number = contender.number](
+                                  net::response&& response, acknowledgement const* reached) {
+                                if (reached == nullptr || on_acknowledged(*pin, number, *reached))
+                                  on_response_(*pin, number, response);
+                              });
     return;
   }
   backend_.acquire(queue.protocol(), queue.name(), request,
-                   [this, pin, number = contender.number](net::response&& response) {
+                   [this, pin = lock_queue_ptr{&queue}, number = contender.number](net::response&& response) {
                      on_response_(*pin, number, response);
                    },
                    {.while_down = while_down});

@@ -17,7 +17,8 @@ namespace holdfast::engine {
 /// All under the client's lock.
 class acquire_requests {
  public:
-  /// Gets the response to a request of the contender with that number, which may be over.
+  /// Gets the response to a request of the contender with that number, which may be over: see
+  /// acquire_replies::on_response.
   using handler = std::function<void(lock_queue&, std::uint64_t number, net::response const&)>;
 
   acquire_requests(reactor::loop& loop, lock_backend& backend, client_constants const& client,
@@ -26,11 +27,11 @@ class acquire_requests {
                    late_responses& late, handler on_response);
 
   /// A contender that asks at once. When there is no memory for it, it is begun a little later. `answered`:
-  /// the server has replied to this client.
+  /// the server has replied to this client. The contender may be over afterwards, as after send().
   void begin(lock_queue& queue, bool answered = false) noexcept;
   /// For queues whose callers have none.
   void begin_missing() noexcept;
-  /// The contender asks.
+  /// The contender asks. It may be over afterwards: a backend may answer before it returns.
   void send(lock_queue& queue) noexcept;
   /// The contenders that wait ask now, or from their timers.
   void send_all() noexcept;

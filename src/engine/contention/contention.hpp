@@ -7,7 +7,7 @@
 
 namespace holdfast::engine {
 
-/// What the waiting loop works with. All of it outlives the loop.
+/// What the waiting loop works with. All of it outlives `contention`.
 struct contention_parts {
   reactor::loop& loop;
   lock_backend& backend;
@@ -39,7 +39,7 @@ struct contention {
   contenders contending;
   acquire_requests requests;
   grants granting;
-  ghosts past;
+  ghosts clearing;
   acquire_replies replies;
   turns messages;
   lease_ends ends;

@@ -136,7 +136,7 @@ void grants::serve_others(lock_queue& queue) noexcept {
 bool grants::join(waiter& caller) {
   auto& queue = *caller.queue;
   if (queue.protocol().sharing != sharing::shared) return false;
-  auto const lease = holders_.join(queue, caller.options, boot_clock::now());
+  auto const lease = holders_.join(queue, caller.options);
   if (!lease) return false;
   ++stats_.handed_over;
   give(caller, lease);
@@ -144,6 +144,7 @@ bool grants::join(waiter& caller) {
 }
 
 bool grants::hand_over(lock_queue& queue, lease_state& from) noexcept try {
+  if (queue.waiters.empty()) return false;
   auto const now = boot_clock::now();
   if (!may_hand_over(queue, from, now)) return false;
   auto& next = queue.waiters.front();

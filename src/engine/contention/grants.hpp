@@ -26,8 +26,8 @@ class grants {
         renewer_{watchdog},
         presence_{own_presence} {}
 
-  /// The queue's contender has got the lock, for `ttl` after `sent_at`. Throws std::bad_alloc, with nothing
-  /// done.
+  /// The queue's contender has got the lock, for `ttl` after `sent_at`. Throws std::bad_alloc; the
+  /// contender is still there then, and asks again.
   void on_granted(lock_queue& queue, granted const& grant, time_point sent_at, milliseconds ttl);
 
   /// Gives the caller a share in an acquisition of this process. False: there is none.

@@ -120,7 +120,8 @@ class [[nodiscard]] lease {
   /// Finishes without giving the lock back: renewal stops, and the key runs out by itself, so that nobody has
   /// the lock before. No request, but for a lease that a message brought and that hasn't been renewed yet:
   /// one, which gives the key its ttl, waiting as release() does. `kept`, or `lost` when it was lost before.
-  /// What release() and the destructor do under lock_options::keep.
+  /// What release() and the destructor do under lock_options::keep. While other readers of this client share
+  /// the lock (shared_mutex) nothing is kept, and the result is `released`: their leases go on.
   release_result keep_until_expiry() noexcept;
 
   /// The same, with so much time left from now on, instead of what is left of the ttl: one request, waiting

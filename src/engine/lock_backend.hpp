@@ -43,7 +43,8 @@ class lock_backend {
                        handler done, scripting::send_options send) = 0;
   virtual void release(recipe const& protocol, owned lease, release_policy policy, handler done,
                        scripting::send_options send) = 0;
-  virtual void abandon(recipe const& protocol, owned lease, release_policy policy,
+  /// `done` hears of it on a single deployment only: of masters that vote each may answer otherwise.
+  virtual void abandon(recipe const& protocol, owned lease, release_policy policy, handler done,
                        scripting::send_options send) = 0;
   /// All in one request: see slot_of.
   virtual void renew(recipe const& protocol, milliseconds ttl, std::span<owned const> leases,

@@ -22,9 +22,9 @@ class single_backend final : public lock_backend {
                scripting::send_options send) override {
     run(protocol.release(lease, policy), std::move(done), send);
   }
-  void abandon(recipe const& protocol, owned lease, release_policy policy,
+  void abandon(recipe const& protocol, owned lease, release_policy policy, handler done,
                scripting::send_options send) override {
-    run(protocol.abandon(lease, policy), {}, send);
+    run(protocol.abandon(lease, policy), std::move(done), send);
   }
   void renew(recipe const& protocol, milliseconds ttl, std::span<owned const> leases, renewal_handler done,
              scripting::send_options send) override {

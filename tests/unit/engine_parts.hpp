@@ -52,7 +52,7 @@ class recording_backend final : public lock_backend {
   void release(recipe const&, owned lease, release_policy, handler done, scripting::send_options) override {
     add("release " + std::string{lease.name}, std::move(done));
   }
-  void abandon(recipe const&, owned lease, release_policy, scripting::send_options) override {
+  void abandon(recipe const&, owned lease, release_policy, handler, scripting::send_options) override {
     add("abandon " + std::string{lease.owner.substr(lease.owner.find(':') + 1)}, {});
   }
   void renew(recipe const&, milliseconds, std::span<owned const>, renewal_handler done,

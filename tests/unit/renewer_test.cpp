@@ -47,7 +47,7 @@ class scripted_backend final : public lock_backend {
   void acquire(recipe const&, std::string_view, acquire_request const&, handler,
                scripting::send_options) override {}
   void release(recipe const&, owned, release_policy, handler, scripting::send_options) override {}
-  void abandon(recipe const&, owned, release_policy, scripting::send_options) override {}
+  void abandon(recipe const&, owned, release_policy, handler, scripting::send_options) override {}
   void send(net::request) override {}
   [[nodiscard]] bool idle() const noexcept override { return unanswered_.empty(); }
   [[nodiscard]] bool up() const noexcept override { return true; }

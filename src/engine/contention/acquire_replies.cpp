@@ -80,7 +80,8 @@ void acquire_replies::on_trouble(lock_queue& queue, net::response const& respons
     }
     return;
   }
-  contender.joined = contender.answered && contender.joined;
+  // An earlier copy of a request that was sent again may have been carried out.
+  contender.joined = (contender.answered && contender.joined) || response.resent;
   auto const reason = explain(response.reply, queue, client_.url);
   if (!passes(response.reply)) {
     contenders_.fail_all(queue, reason);

@@ -128,6 +128,7 @@ bool acquire_requests::on_acknowledged(lock_queue& queue, std::uint64_t number,
   if (!is_contender(queue, number)) return true;  // without callers it is given back
   lock_queue_ptr const pin{&queue};
   queue.contender->current = contender::state::waiting;
+  queue.contender->taken = true;
   if (reached.elsewhere && !queue.waiters.empty()) {
     send(queue);
     return false;

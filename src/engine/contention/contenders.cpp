@@ -53,7 +53,7 @@ void contenders::withdraw(lock_queue& queue) noexcept {
     return;
   }
   auto const number = contender.number;
-  auto const traces = contender.joined;
+  auto const traces = contender.joined || contender.taken;
   auto const policy = contender.policy;
   end(queue);
   if (traces) pending_releases_.abandon(queue, number, policy);

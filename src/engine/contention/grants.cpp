@@ -17,8 +17,8 @@ constexpr int too_late = 5;
 
 void grants::on_granted(lock_queue& queue, granted const& grant, time_point sent_at, milliseconds ttl) {
   lock_queue_ptr const pin{&queue};
+  queue.contender->taken = true;
   if (queue.waiters.empty()) {
-    queue.contender->joined = true;  // there is a lock to give back
     contenders_.withdraw(queue);
     return;
   }
@@ -51,7 +51,6 @@ void grants::on_expired(lock_queue& queue, milliseconds ttl) {
     ask_again(queue);
     return;
   }
-  contender.joined = true;
   contenders_.fail_all(
       queue, std::make_shared<error const>(errc::unreachable,
                                            client_.url + ": the server's answers for " + queue.title() +
@@ -74,7 +73,8 @@ void grants::make_lease(lock_queue& queue, granted const& grant, time_point sent
   auto const& contender = *queue.contender;
   auto& first = queue.waiters.front();
   auto const& wanted = first.options->options;
-  auto const deadline = deadline_of(sent_at, ttl);
+  // The first renewal sets the ttl that this caller wants, which may be a shorter one.
+  auto const deadline = std::min(deadline_of(sent_at, ttl), deadline_of(now, wanted.ttl));
   auto const exclusive = queue.protocol().sharing == sharing::exclusive;
   lease_state_ptr const lease{
       new lease_state{lock_queue_ptr{&queue}, first.options, contender.number, grant.token}};

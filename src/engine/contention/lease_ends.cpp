@@ -69,7 +69,11 @@ void lease_ends::keep(lease_state& lease, std::optional<milliseconds> remaining,
     if (done) done(release_result::lost);
     return;
   }
-  (void)finish_here(lease);
+  if (!finish_here(lease)) {
+    // Others of this process share the acquisition, and need its ttl: nothing is kept for this lease.
+    if (done) done(release_result::released);
+    return;
+  }
   kept_keys_.note(lease, remaining.value_or(milliseconds{0}));
   kept_keys_.leave(lease, remaining, std::move(done));
   if (!queue->waiters.empty() && !queue->contender) requests_.begin(*queue);

@@ -172,7 +172,7 @@ void quorum::release(recipe const& protocol, owned lease, release_policy policy,
                  protocol.release(lease, policy), send);
 }
 
-void quorum::abandon(recipe const& protocol, owned lease, release_policy policy,
+void quorum::abandon(recipe const& protocol, owned lease, release_policy policy, handler,
                      scripting::send_options send) {
   note_over(lease.owner);
   auto const script = protocol.abandon(lease, policy);

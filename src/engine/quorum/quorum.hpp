@@ -31,7 +31,7 @@ class quorum final : public lock_backend {
                scripting::send_options send) override;
   void release(recipe const& protocol, owned lease, release_policy policy, handler done,
                scripting::send_options send) override;
-  void abandon(recipe const& protocol, owned lease, release_policy policy,
+  void abandon(recipe const& protocol, owned lease, release_policy policy, handler done,
                scripting::send_options send) override;
   void renew(recipe const& protocol, milliseconds ttl, std::span<owned const> leases, renewal_handler done,
              scripting::send_options send) override;

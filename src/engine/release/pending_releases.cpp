@@ -189,18 +189,40 @@ void pending_releases::note_released(returned_lock const& item) noexcept {
 void pending_releases::abandon(lock_queue& queue, std::uint64_t number,
                                release_policy const& policy) noexcept {
   if (queue.protocol().abandon == nullptr) return;
-  auto const until = boot_clock::now() + traces_last;
+  send_abandon(lock_queue_ptr{&queue}, number, policy, boot_clock::now() + traces_last);
+}
+
+/// Sent again after an error that passes: otherwise a lock would be nobody's for its ttl, and a permit for
+/// ever.
+void pending_releases::send_abandon(lock_queue_ptr const& queue, std::uint64_t number,
+                                    release_policy const& policy, time_point until) noexcept {
   try {
     auto const owner = client_.owner_id(number);
-    backend_.abandon(queue.protocol(), {.name = queue.name(), .owner = owner}, policy,
+    backend_.abandon(queue->protocol(), {.name = queue->name(), .owner = owner}, policy,
+                     [this, queue, number, policy, until](net::response&& response) {
+                       auto const again = boot_clock::now() + release_pause;
+                       if (response.failure || !passes(response.reply) || again >= until) return;
+                       try {
+                         delayed_.add(again, [this, queue, number, policy, until] {
+                           send_abandon(queue, number, policy, until);
+                         });
+                       } catch (std::bad_alloc const&) {
+                         owe_abandon(queue, number, policy, until);
+                       }
+                     },
                      {.while_down = net::retry_policy::endless, .give_up = until});
   } catch (std::bad_alloc const&) {
-    owed_.add({.queue = lock_queue_ptr{&queue},
-               .number = number,
-               .type = owed_request::kind::abandon,
-               .policy = policy,
-               .until = until});
+    owe_abandon(queue, number, policy, until);
   }
+}
+
+void pending_releases::owe_abandon(lock_queue_ptr const& queue, std::uint64_t number,
+                                   release_policy const& policy, time_point until) noexcept {
+  owed_.add({.queue = queue,
+             .number = number,
+             .type = owed_request::kind::abandon,
+             .policy = policy,
+             .until = until});
 }
 
 /// The server may have lost data, including recent releases. Without a repeat their keys, which it has again,

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <chrono>
+#include <set>
 #include <stdexcept>
+#include <string_view>
 
 #include "resp/make_reply.hpp"
 #include "simulation/arguments.hpp"
@@ -15,6 +17,19 @@ using resp::make_error;
 using resp::make_integer;
 using resp::make_text;
 using std::chrono::milliseconds;
+
+/// Whether the command has written something, as its reply tells. In doubt it hasn't: a WAIT then counts
+/// less.
+bool writes(std::string_view name, resp::reply const& reply) {
+  static std::set<std::string_view> const always{"HSET", "INCRBY", "DECRBY", "ZADD", "ZINCRBY", "RPUSH"};
+  static std::set<std::string_view> const by_reply{"DEL",  "PEXPIRE", "SET",  "HSETNX",  "HDEL",
+                                                   "ZREM", "LPOP",    "LREM", "ZPOPMIN", "ZREMRANGEBYRANK"};
+  if (reply.is_error()) return false;
+  if (always.contains(name)) return true;
+  auto const nothing =
+      reply.is_nil() || (reply.is_integer() && reply.integer == 0) || (reply.is_array() && reply.size() == 0);
+  return by_reply.contains(name) && !nothing;
+}
 
 }  // namespace
 
@@ -31,6 +46,7 @@ std::map<std::string, dataset::handler, std::less<>> const& dataset::handlers() 
       {"HDEL", &dataset::hdel},         {"HEXISTS", &dataset::hexists},
       {"HLEN", &dataset::hlen},         {"HKEYS", &dataset::hkeys},
       {"HGETALL", &dataset::hgetall},   {"HSTRLEN", &dataset::hstrlen},
+      {"HSCAN", &dataset::hscan},       {"LPOS", &dataset::lpos},
       {"ZADD", &dataset::zadd},         {"ZINCRBY", &dataset::zincrby},
       {"ZREM", &dataset::zrem},         {"ZSCORE", &dataset::zscore},
       {"ZRANK", &dataset::zrank},       {"ZCARD", &dataset::zcard},
@@ -47,26 +63,81 @@ resp::reply dataset::execute(command const& words, time_point now) {
   auto const found = handlers().find(words.front());
   if (found == handlers().end()) throw std::logic_error{"not simulated: the command " + words.front()};
   try {
-    return (this->*found->second)(std::span{words}.subspan(1));
+    auto reply = (this->*found->second)(std::span{words}.subspan(1));
+    if (writes(words.front(), reply)) note_write();
+    new_.clear();
+    return reply;
   } catch (wrong_type const&) {
     return make_error("WRONGTYPE Operation against a key holding the wrong kind of value");
   }
 }
 
-std::string dataset::text_of(std::string const& key, time_point now) {
-  now_ = now;
+void dataset::note_write() {
+  auto const number = count_write_();
+  for (auto& word : new_) came_[std::move(word)] = number;
+}
+
+std::uint64_t dataset::came(std::string const& key, std::string const& word) const {
+  auto const found = came_.find({key, word});
+  return found == came_.end() ? 0 : found->second;
+}
+
+std::string dataset::text_of(std::string const& key) {
   auto const* const stored = find(key);
   auto const* const text = stored == nullptr ? nullptr : std::get_if<std::string>(&stored->data);
   return text == nullptr ? std::string{} : *text;
 }
 
-time_point dataset::end_of(std::string const& key) const {
-  auto const found = keys_.find(key);
-  return found == keys_.end() ? time_point::max() : found->second.end;
+std::string dataset::field_of(std::string const& key, std::string const& field) {
+  auto const* const stored = find(key);
+  auto const* const fields = stored == nullptr ? nullptr : std::get_if<hash>(&stored->data);
+  auto const found = fields == nullptr ? hash::const_iterator{} : fields->find(field);
+  return fields == nullptr || found == fields->end() ? std::string{} : found->second;
 }
 
-std::vector<std::string> dataset::keys(time_point now) {
-  std::erase_if(keys_, [now](auto const& entry) { return entry.second.end <= now; });
+std::optional<double> dataset::score_in(std::string const& key, std::string const& member) {
+  auto const* const stored = find(key);
+  auto const* const members = stored == nullptr ? nullptr : std::get_if<sorted_set>(&stored->data);
+  if (members == nullptr || !members->contains(member)) return std::nullopt;
+  return members->at(member);
+}
+
+std::optional<double> dataset::lowest_score(std::string const& key) {
+  auto const all = ranked(key);
+  return all.empty() ? std::nullopt : std::optional{all.front().first};
+}
+
+bool dataset::all_scores_below(std::string const& key, double bound) {
+  auto const* const stored = find(key);
+  auto const* const members = stored == nullptr ? nullptr : std::get_if<sorted_set>(&stored->data);
+  return members != nullptr &&
+         std::ranges::all_of(*members, [bound](auto const& member) { return member.second < bound; });
+}
+
+std::string dataset::contents_of(std::string const& key) {
+  auto const* const stored = find(key);
+  if (stored == nullptr) return {};
+  std::string all;
+  if (auto const* const text = std::get_if<std::string>(&stored->data)) all = *text;
+  if (auto const* const elements = std::get_if<list>(&stored->data)) {
+    for (auto const& element : *elements) all += element + ' ';
+  }
+  if (auto const* const fields = std::get_if<hash>(&stored->data)) {
+    for (auto const& [field, text] : *fields) all += field + '=' + text + ' ';
+  }
+  if (auto const* const members = std::get_if<sorted_set>(&stored->data)) {
+    for (auto const& [member, score] : *members) all += member + ' ';
+  }
+  return all;
+}
+
+time_point dataset::end_of(std::string const& key) {
+  auto const* const stored = find(key);
+  return stored == nullptr ? time_point::max() : stored->end;
+}
+
+std::vector<std::string> dataset::keys() {
+  std::erase_if(keys_, [this](auto const& entry) { return entry.second.end <= now_; });
   std::vector<std::string> all;
   for (auto const& [key, stored] : keys_) all.push_back(key);
   return all;

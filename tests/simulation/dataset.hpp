@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -25,17 +26,38 @@ class dataset {
  public:
   /// Delivers a message; returns the number of its receivers.
   using publisher = std::function<std::int64_t(std::string const& channel, std::string const& message)>;
+  /// Called for each write; returns how many there were.
+  using write_counter = std::function<std::uint64_t()>;
 
-  explicit dataset(publisher publish) : publish_{std::move(publish)} {}
+  explicit dataset(
+      publisher publish, write_counter count = [] { return 0; })
+      : publish_{std::move(publish)}, count_write_{std::move(count)} {}
 
   /// Throws std::logic_error for a command that isn't simulated.
   resp::reply execute(command const& words, time_point now);
 
+  // The rest is for looking at the data as of the time set last.
+
+  void go_on_to(time_point now) noexcept { now_ = now; }
+  [[nodiscard]] bool has(std::string const& key) { return find(key) != nullptr; }
   /// The text under a key; empty when there is no such key, or it has another type.
-  [[nodiscard]] std::string text_of(std::string const& key, time_point now);
+  [[nodiscard]] std::string text_of(std::string const& key);
+  /// The text in a field of a hash; empty when there is none.
+  [[nodiscard]] std::string field_of(std::string const& key, std::string const& field);
+  /// The score of a member of a sorted set, and the lowest of all.
+  [[nodiscard]] std::optional<double> score_in(std::string const& key, std::string const& member);
+  [[nodiscard]] std::optional<double> lowest_score(std::string const& key);
+  [[nodiscard]] bool all_scores_below(std::string const& key, double bound);
+  [[nodiscard]] std::int64_t members_in(std::string const& key) {
+    return static_cast<std::int64_t>(ranked(key).size());
+  }
   /// The end of the key's ttl; max() when it has no ttl, or there is no such key.
-  [[nodiscard]] time_point end_of(std::string const& key) const;
-  [[nodiscard]] std::vector<std::string> keys(time_point now);
+  [[nodiscard]] time_point end_of(std::string const& key);
+  [[nodiscard]] std::vector<std::string> keys();
+  /// Everything under a key in one text, for reports and searches.
+  [[nodiscard]] std::string contents_of(std::string const& key);
+  /// When that text, field or member came under the key: the number of the write; 0: never.
+  [[nodiscard]] std::uint64_t came(std::string const& key, std::string const& word) const;
 
  private:
   using hash = std::map<std::string, std::string, std::less<>>;
@@ -62,6 +84,9 @@ class dataset {
   template <class T>
   void drop_if_empty(std::string const& key);
   resp::reply increase(std::string const& key, std::int64_t by);
+  /// A write is under way that brings something new.
+  void note_new(std::string const& key, std::string const& word) { new_.emplace_back(key, word); }
+  void note_write();
   [[nodiscard]] ranking ranked(std::string const& key);
 
   // dataset.cpp: the server, and keys of all types.
@@ -88,6 +113,7 @@ class dataset {
   resp::reply hlen(arguments args);
   resp::reply hkeys(arguments args);
   resp::reply hgetall(arguments args);
+  resp::reply hscan(arguments args);
   resp::reply hstrlen(arguments args);
   // dataset_sorted_sets.cpp
   resp::reply zadd(arguments args);
@@ -105,11 +131,15 @@ class dataset {
   resp::reply rpush(arguments args);
   resp::reply lpop(arguments args);
   resp::reply lindex(arguments args);
+  resp::reply lpos(arguments args);
   resp::reply lrange(arguments args);
   resp::reply lrem(arguments args);
 
   publisher publish_;
+  write_counter count_write_;
   std::map<std::string, value, std::less<>> keys_;
+  std::vector<std::pair<std::string, std::string>> new_;  ///< by the command that is executed
+  std::map<std::pair<std::string, std::string>, std::uint64_t> came_;
   time_point now_{};
 };
 

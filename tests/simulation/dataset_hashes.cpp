@@ -15,13 +15,18 @@ using resp::make_text;
 resp::reply dataset::hset(arguments args) {
   auto& fields = get_or_make<hash>(args[0]);
   std::int64_t added = 0;
-  for (std::size_t i = 1; i + 1 < args.size(); i += 2)
-    added += fields.insert_or_assign(args[i], args[i + 1]).second ? 1 : 0;
+  for (std::size_t i = 1; i + 1 < args.size(); i += 2) {
+    if (!fields.insert_or_assign(args[i], args[i + 1]).second) continue;
+    note_new(args[0], args[i]);
+    ++added;
+  }
   return make_integer(added);
 }
 
 resp::reply dataset::hsetnx(arguments args) {
-  return make_integer(get_or_make<hash>(args[0]).try_emplace(args[1], args[2]).second ? 1 : 0);
+  auto const added = get_or_make<hash>(args[0]).try_emplace(args[1], args[2]).second;
+  if (added) note_new(args[0], args[1]);
+  return make_integer(added ? 1 : 0);
 }
 
 resp::reply dataset::hget(arguments args) {
@@ -68,6 +73,9 @@ resp::reply dataset::hgetall(arguments args) {
   }
   return make_array(std::move(all));
 }
+
+/// All at once, as a real server replies for a small hash.
+resp::reply dataset::hscan(arguments args) { return make_array({make_text("0"), hgetall(args)}); }
 
 resp::reply dataset::hstrlen(arguments args) {
   auto const stored = hget(args);

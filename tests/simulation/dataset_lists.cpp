@@ -1,5 +1,7 @@
 // Commands about lists.
 
+#include <algorithm>
+
 #include "resp/make_reply.hpp"
 #include "simulation/arguments.hpp"
 #include "simulation/dataset.hpp"
@@ -33,6 +35,13 @@ resp::reply dataset::lindex(arguments args) {
   if (elements == nullptr) return {};
   auto const [from, to] = positions(number_of(args[1]), number_of(args[1]), elements->size());
   return from == to ? resp::reply{} : make_text((*elements)[from]);
+}
+
+resp::reply dataset::lpos(arguments args) {
+  auto const* const elements = find_as<list>(args[0]);
+  if (elements == nullptr) return {};
+  auto const found = std::ranges::find(*elements, args[1]);
+  return found == elements->end() ? resp::reply{} : make_integer(found - elements->begin());
 }
 
 resp::reply dataset::lrange(arguments args) {

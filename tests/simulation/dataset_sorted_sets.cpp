@@ -77,6 +77,7 @@ resp::reply dataset::zadd(arguments args) {
     auto const known = members.contains(args[i + 1]);
     if ((only_new && known) || (only_known && !known)) continue;
     members[args[i + 1]] = score_of(args[i]);
+    if (!known) note_new(args[0], args[i + 1]);
     added += known ? 0 : 1;
   }
   drop_if_empty<sorted_set>(args[0]);

@@ -32,6 +32,7 @@ resp::reply dataset::set(arguments args) {
     if (args[i] == "EX") end = now_ + std::chrono::seconds{number_of(args[i + 1])};
   }
   if (keep_ttl && stored != nullptr) end = stored->end;
+  if (text_of(args[0]) != args[1]) note_new(args[0], args[1]);
   keys_[args[0]] = value{.data = args[1], .end = end};
   return make_text("OK");
 }

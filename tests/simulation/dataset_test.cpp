@@ -50,7 +50,7 @@ command any_command(std::mt19937& random) {
   auto const ttl = [&] { return pick({"600000", "700000", "0", "-1"}); };
   auto const bound = [&] { return pick({"-inf", "+inf", "1", "(2", "3.5", "1699999999123456"}); };
   auto const score = [&] { return pick({"1", "2.5", "-7", "1699999999123456"}); };
-  switch (random() % 38) {
+  switch (random() % 40) {
     case 0:
       return {"SET", key(), number()};
     case 1:
@@ -125,6 +125,10 @@ command any_command(std::mt19937& random) {
       return {"DECRBY", key(), number()};
     case 36:
       return {"PEXPIRE", key(), ttl()};
+    case 38:
+      return {"LPOS", key(), member()};
+    case 37:
+      return {"HSCAN", key(), "0", "COUNT", "3"};
     default:
       return {"LREM", key(), number().substr(0, 1) == "-" ? "1" : "0", member()};
   }

@@ -2,11 +2,36 @@
 
 #include <algorithm>
 
+#include "script/names_redisson.hpp"
+#include "simulation/arguments.hpp"
+#include "wire/redisson/permit_id.hpp"
+
 namespace holdfast::simulation {
 namespace {
 
 /// A free lock with waiting callers is taken within this time: two re-checks, an outage, and the latency.
 constexpr std::chrono::seconds longest_idle{8};
+
+/// A name that both want; null: there is none.
+std::string const* common_name(part const& one, part const& other) {
+  auto const found = std::ranges::find_first_of(one.names, other.names);
+  return found == one.names.end() ? nullptr : &*found;
+}
+
+/// The owner, and not one with a longer number.
+bool mentions(std::string const& text, std::string const& owner) {
+  for (auto at = text.find(owner); at != std::string::npos; at = text.find(owner, at + 1)) {
+    auto const end = at + owner.size();
+    if (end == text.size() || text[end] < '0' || text[end] > '9') return true;
+  }
+  return false;
+}
+
+/// Keys that outlive the locks.
+bool outlives(std::string const& key) {
+  return key.ends_with("holdfast_token") || key.starts_with("holdfast_client:") ||
+         key.starts_with("redisson_lock_token:") || key.find("holdfast_done") != std::string::npos;
+}
 
 }  // namespace
 
@@ -15,55 +40,134 @@ void judge::fail(std::string const& text) {
     failures_.push_back(std::to_string(world_.now().time_since_epoch().count() / 1000) + " us: " + text);
 }
 
-void judge::on_granted(std::string const& name, engine::lease_state_ptr const& lease,
-                       std::string const& owner) {
+void judge::on_wait(part const& wanted, int amount) {
+  auto& entry = waiting_[{queue_name(wanted), wanted.what, amount}];
+  entry.wanted = wanted;
+  ++entry.callers;
+  if (wanted.what->permits != 0) counted_.emplace(wanted.names.front(), wanted.what);
+}
+
+void judge::on_granted(part const& wanted, engine::lease_state_ptr const& lease, std::string const& owner) {
   std::erase_if(holders_, [](holder const& entry) { return !entry.lease->valid(); });
+  if (!lease->valid()) return;
+  check_company(wanted, owner);
+  check_copies(wanted, lease->options(), owner);
+  holders_.push_back({wanted, owner, lease});
+}
+
+void judge::check_company(part const& wanted, std::string const& owner) {
+  auto beside = 0;
   for (auto const& other : holders_) {
-    if (other.name == name) fail(owner + " holds \"" + name + "\" beside " + other.owner);
+    auto const* const name = common_name(wanted, other.wanted);
+    if (name == nullptr) continue;
+    ++beside;
+    if (wanted.what->beside != other.wanted.what->beside || wanted.what->beside == kind::company::none)
+      fail(owner + " holds \"" + *name + "\" beside " + other.owner);
   }
-  if (lease->valid()) holders_.push_back({name, owner, lease});
+  if (wanted.what->beside == kind::company::permits && beside >= wanted.what->permits)
+    fail(owner + " has a permit of \"" + wanted.names.front() + "\" beside " + std::to_string(beside) +
+         " others");
+}
+
+void judge::check_copies(part const& wanted, lock_options const& options, std::string const& owner) {
+  for (auto const& name : wanted.names) {
+    auto const found = wanted.what->hold_of(server_.data(), name, owner);
+    if (!found) continue;  // check() says so
+    auto const replicas = server_.copies().replicas_at(found->came);
+    if (replicas < options.replicas)
+      fail(owner + " has \"" + name + "\" with " + std::to_string(replicas) + " replicas of " +
+           std::to_string(options.replicas));
+    if (options.fsynced && !server_.copies().on_disk_at(found->came))
+      fail(owner + " has \"" + name + "\", which is not on disk");
+  }
 }
 
 void judge::on_release(engine::lease_state_ptr const& lease) {
   std::erase_if(holders_, [&](holder const& entry) { return entry.lease == lease; });
 }
 
+void judge::on_taken(part const& wanted, int amount) {
+  auto const& name = wanted.names.front();
+  taken_[name] += amount;
+  if (taken_[name] > wanted.what->permits)
+    fail(std::to_string(taken_[name]) + " permits of \"" + name + "\" are taken");
+}
+
 void judge::check() {
-  for (auto const& [name, owner, lease] : holders_) {
+  auto& data = server_.data();
+  for (auto const& [wanted, owner, lease] : holders_) {
     if (!lease->valid()) continue;
-    auto const value = server_.text_of(name);
-    if (value != owner)
-      fail(owner + " has a valid lease of \"" + name + "\", but the server has \"" + value + "\"");
-    if (value == owner && lease->deadline() > server_.end_of(name))
-      fail("the lease of " + owner + " outlives the key \"" + name + "\"");
+    for (auto const& name : wanted.names) {
+      auto const found = wanted.what->hold_of(data, name, owner);
+      if (!found)
+        fail(owner + " has a valid lease of \"" + name + "\", but the server has \"" +
+             data.contents_of(name) + '"');
+      else if (lease->deadline() > found->end)
+        fail("the lease of " + owner + " outlives the key \"" + name + '"');
+    }
   }
-  std::erase_if(kept_, [this](auto const& entry) {
-    return entry.second.until <= world_.now() + std::chrono::milliseconds{1};
+  std::erase_if(kept_, [this](kept_hold const& hold) {
+    return hold.until <= world_.now() + std::chrono::milliseconds{1};
   });
-  for (auto const& [name, key] : kept_) {
-    if (server_.text_of(name) != key.owner) fail("the key that " + key.owner + " has kept is gone too early");
+  for (auto const& [wanted, owner, until] : kept_) {
+    for (auto const& name : wanted.names) {
+      auto const found = wanted.what->hold_of(data, name, owner);
+      if (!found || found->end <= world_.now())
+        fail("the key \"" + name + "\" that " + owner + " has kept is gone too early");
+    }
   }
-  for (auto const& [name, count] : waiting_) {
-    if (count <= 0 || !server_.text_of(name).empty()) {
-      free_since_.erase(name);
+  check_waiting();
+}
+
+void judge::check_waiting() {
+  for (auto& [key, entry] : waiting_) {
+    auto const free =
+        entry.callers > 0 && std::ranges::all_of(entry.wanted.names, [&](std::string const& name) {
+          return entry.wanted.what->is_free(server_.data(), name, key.amount, world_.now());
+        });
+    if (!free) {
+      entry.free_since = time_point::max();
       continue;
     }
-    auto const since = free_since_.try_emplace(name, world_.now()).first;
-    if (world_.now() - since->second > longest_idle) {
-      fail(std::to_string(count) + " wait for \"" + name + "\", which has been free for so long");
-      free_since_.erase(since);
+    if (entry.free_since == time_point::max()) entry.free_since = world_.now();
+    if (world_.now() - entry.free_since > longest_idle) {
+      fail(std::to_string(entry.callers) + " wait for \"" + key.queue +
+           "\", which has been free for so long");
+      entry.free_since = time_point::max();
     }
   }
 }
 
+void judge::excuse(std::string const& owner) {
+  excused_.insert(owner);
+  excused_.insert(recipes::redisson::permit_id(owner));
+}
+
+bool judge::is_excused(std::string const& key, std::string const& contents) const {
+  return std::ranges::any_of(
+      excused_, [&](std::string const& owner) { return mentions(key, owner) || mentions(contents, owner); });
+}
+
 void judge::check_end() {
-  for (auto const& [name, count] : waiting_) {
-    if (count != 0) fail(std::to_string(count) + " callers of \"" + name + "\" were never answered");
+  auto& data = server_.data();
+  auto const now = std::chrono::duration<double, std::milli>{world_.now().time_since_epoch()}.count();
+  for (auto const& [key, entry] : waiting_) {
+    if (entry.callers != 0)
+      fail(std::to_string(entry.callers) + " callers of \"" + key.queue + "\" were never answered");
   }
-  for (auto const& key : server_.keys()) {
-    auto const outlives = key.ends_with("holdfast_token") || key.starts_with("holdfast_client:");
-    if (!outlives && !excused_.contains(server_.text_of(key)))
-      fail("left behind: " + key + " = " + server_.text_of(key));
+  for (auto const& key : data.keys()) {
+    auto const contents = data.contents_of(key);
+    // Permits that have expired are there until somebody asks for one.
+    if (!outlives(key) && !counted_.contains(key) && !data.all_scores_below(key, now) &&
+        !is_excused(key, contents))
+      fail("left behind: " + key + " = " + contents);
+  }
+  for (auto const& [name, what] : counted_) {
+    // What is out with an owner is among the keys, and was judged there.
+    auto const left = number_of(data.text_of(name)) + data.members_in(names::redisson::permits(name));
+    if (left != what->permits)
+      fail(std::to_string(left) + " permits of \"" + name + "\" are left, of " +
+           std::to_string(what->permits));
   }
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "engine/core.hpp"
+#include "simulation/kinds.hpp"
 #include "simulation/server.hpp"
 #include "simulation/world.hpp"
 
@@ -19,26 +20,37 @@ class judge {
   judge(world& shared_world, server& redis) : world_{shared_world}, server_{redis} {}
 
   /// A caller begins to wait.
-  void on_wait(std::string const& name) { ++waiting_[name]; }
+  void on_wait(part const& wanted, int amount);
   /// The wait has ended, in one way or another.
-  void on_answer(std::string const& name) { --waiting_[name]; }
+  void on_answer(part const& wanted, int amount) {
+    --waiting_[{queue_name(wanted), wanted.what, amount}].callers;
+  }
 
-  void on_granted(std::string const& name, engine::lease_state_ptr const& lease, std::string const& owner);
+  void on_granted(part const& wanted, engine::lease_state_ptr const& lease, std::string const& owner);
   /// The lease is about to be released.
   void on_release(engine::lease_state_ptr const& lease);
 
-  /// The owner's key has to stay until then.
-  void on_kept(std::string const& name, std::string const& owner, time_point until) {
-    kept_[name] = {.owner = owner, .until = until};
+  /// Permits of a kind without leases.
+  void on_taken(part const& wanted, int amount);
+  void on_given_back(std::string const& name, int amount) { taken_[name] -= amount; }
+  /// Their holder is gone, and nothing gives back permits without leases: an operator does.
+  void on_wasted(std::string const& name, int amount) {
+    (void)server_.execute({"INCRBY", name, std::to_string(amount)});
   }
 
-  /// The key of this owner may be left at the end.
-  void excuse(std::string owner) { excused_.insert(std::move(owner)); }
+  /// The owner's hold has to stay until then.
+  void on_kept(part const& wanted, std::string const& owner, time_point until) {
+    kept_.push_back({wanted, owner, until});
+  }
+
+  /// What mentions this owner may be left at the end.
+  void excuse(std::string const& owner);
 
   /// After each event.
   void check();
 
-  /// After all callers have ended, and the clients are shut: all callers were answered, and no key is left.
+  /// After all callers have ended, and the clients are shut: all callers were answered, no key is left, and
+  /// no permit is missing.
   void check_end();
 
   void fail(std::string const& text);
@@ -46,22 +58,40 @@ class judge {
 
  private:
   struct holder {
-    std::string name;
+    part wanted;
     std::string owner;
     engine::lease_state_ptr lease;
   };
-  struct kept_key {
+  struct kept_hold {
+    part wanted;
     std::string owner;
     time_point until{};
   };
+  struct waiting_key {
+    std::string queue;
+    kind const* what;
+    int amount;
+    friend auto operator<=>(waiting_key const&, waiting_key const&) = default;
+  };
+  struct waiting_callers {
+    part wanted{};
+    int callers = 0;
+    time_point free_since = time_point::max();
+  };
+
+  void check_company(part const& wanted, std::string const& owner);
+  void check_copies(part const& wanted, lock_options const& options, std::string const& owner);
+  void check_waiting();
+  [[nodiscard]] bool is_excused(std::string const& key, std::string const& contents) const;
 
   world& world_;
   server& server_;
   std::vector<holder> holders_;
-  std::map<std::string, kept_key> kept_;  ///< by name
+  std::vector<kept_hold> kept_;
   std::set<std::string> excused_;
-  std::map<std::string, int> waiting_;            ///< number of waiting callers by name
-  std::map<std::string, time_point> free_since_;  ///< of free locks with waiting callers
+  std::map<waiting_key, waiting_callers> waiting_;
+  std::map<std::string, int> taken_;            ///< permits without leases, by name
+  std::map<std::string, kind const*> counted_;  ///< the names that have permits
   std::vector<std::string> failures_;
 };
 

@@ -75,7 +75,7 @@ std::string argument(lua_State* lua, int index) {
   return text == nullptr ? std::string{} : std::string{text, size};
 }
 
-int call(lua_State* lua, bool raises) {
+int call_redis(lua_State* lua, bool raises) {
   auto failed = false;
   {
     std::vector<std::string> words;
@@ -92,8 +92,8 @@ int call(lua_State* lua, bool raises) {
   }
   return failed ? lua_error(lua) : 1;  // jumps: nothing may be left to destroy
 }
-int raising_call(lua_State* lua) { return call(lua, true); }
-int protected_call(lua_State* lua) { return call(lua, false); }
+int raising_call(lua_State* lua) { return call_redis(lua, true); }
+int protected_call(lua_State* lua) { return call_redis(lua, false); }
 
 int error_reply(lua_State* lua) {
   push_field(lua, "err", argument(lua, 1));

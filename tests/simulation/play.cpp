@@ -1,82 +1,80 @@
 #include "simulation/play.hpp"
 
-#include <optional>
 #include <utility>
 
-#include "net/deployment_url.hpp"
+#include "script/names_redisson.hpp"
+#include "scripts/redisson_semaphore.hpp"
+#include "sync/idempotency_marks.hpp"
 
 namespace holdfast::simulation {
 
-process::process(world& shared_world, server& redis, network const& conditions, client_options options)
-    : world_{shared_world},
-      core_{std::make_shared<engine::core>(
-          net::parse_deployment_url("redis://simulated"), std::move(options),
-          [&](reactor::loop& loop, net::deployment_url const&, net::settings const& config, client_stats&,
-              topology::events handlers) {
-            return std::make_unique<deployment>(loop, shared_world, redis, conditions, config,
-                                                std::move(handlers));
-          })} {}
-
-void process::end() {
-  if (std::exchange(ended_, true)) return;
-  world_.trace([this] { return "ends: " + core_->uuid(); });
-  (void)core_->shut();
-}
+using namespace std::chrono_literals;
 
 actor::actor(world& shared_world, judge& referee, process& host, habits behaviour)
     : world_{shared_world},
       judge_{referee},
-      process_{host},
+      host_{host},
       habits_{std::move(behaviour)},
       rounds_left_{habits_.rounds} {
-  queue_ = host.core().pin(*habits_.protocol, habits_.name);
+  queue_ = host.core().pin(*habits_.wanted.what->protocol, queue_name(habits_.wanted));
   options_ = host.core().share(habits_.options);
 }
 
 actor::~actor() {
-  if (lease_) process_.core().leases().forget(lease_);
-  process_.core().unpin(queue_);
+  if (lease_) host_.core().leases().forget(lease_);
+  host_.core().unpin(queue_);
 }
 
-void actor::begin() {
-  world_.after(world_.between(nanoseconds{0}, habits_.longest_pause), [this] { acquire(); });
+void actor::begin() { wait_and_acquire(habits_.first_pause, habits_.first_pause + habits_.longest_pause); }
+
+void actor::wait_and_acquire(nanoseconds least, nanoseconds most) {
+  world_.after(world_.between(least, most), [this] { acquire(); });
 }
 
 void actor::acquire() {
+  if (host_.dead()) return;
   std::optional<std::chrono::nanoseconds> wait;
   if (chance(habits_.tries)) {
     wait = nanoseconds{0};
   } else if (chance(habits_.timed)) {
-    wait = world_.between(std::chrono::milliseconds{1}, habits_.longest_wait);
+    wait = world_.between(1ms, habits_.longest_wait);
   }
   stop_ = std::stop_source{};
   if (chance(habits_.cancels)) {
     world_.after(world_.between(nanoseconds{0}, habits_.longest_wait),
                  [stop = stop_]() mutable { stop.request_stop(); });
   }
+  auto const& what = *habits_.wanted.what;
+  // Of permits with leases the engine gives one, and wants to know how many there should be.
+  amount_ = what.leased() ? 1 : 1 + world_.below(habits_.most_permits);
   waiting_ = true;
-  judge_.on_wait(habits_.name);
+  judge_.on_wait(habits_.wanted, amount_);
   try {
-    process_.core().locks().async_acquire(
+    host_.core().locks().async_acquire(
         queue_, options_, wait, stop_.get_token(),
         [this](engine::lease_state_ptr lease, std::shared_ptr<error const> const& failure) {
           on_answer(std::move(lease), failure);
-        });
+        },
+        what.leased() && what.permits != 0 ? what.permits : amount_);
   } catch (error const&) {  // the client has been shut down
     waiting_ = false;
-    judge_.on_answer(habits_.name);
+    judge_.on_answer(habits_.wanted, amount_);
     rounds_left_ = 0;
   }
 }
 
 void actor::on_answer(engine::lease_state_ptr lease, std::shared_ptr<error const> const& failure) {
   world_.trace([&] {
-    return "caller of " + process_.core().uuid() +
+    return "caller of " + host_.core().uuid() +
            (lease ? " has it as " + std::to_string(lease->number())
                   : std::string{" goes without: "} + (failure ? failure->what() : "busy"));
   });
   if (!std::exchange(waiting_, false)) judge_.fail("a caller was answered twice");
-  judge_.on_answer(habits_.name);
+  judge_.on_answer(habits_.wanted, amount_);
+  if (host_.exiting()) {
+    if (lease) judge_.fail("a process that ends has given a lock to one of its threads");
+    return;
+  }
   if (failure && failure->code() == errc::closed) {
     rounds_left_ = 0;
     return;
@@ -86,47 +84,109 @@ void actor::on_answer(engine::lease_state_ptr lease, std::shared_ptr<error const
     return;
   }
   ++leases_;
-  lease_ = std::move(lease);
-  judge_.on_granted(habits_.name, lease_, process_.core().owner_id(lease_->number()));
+  holding_ = true;
+  if (habits_.wanted.what->leased()) {
+    lease_ = std::move(lease);
+    judge_.on_granted(habits_.wanted, lease_, host_.core().owner_id(lease_->number()));
+  } else {
+    host_.core().leases().forget(lease);
+    judge_.on_taken(habits_.wanted, amount_);
+  }
   world_.after(world_.between(nanoseconds{0}, habits_.longest_hold), [this] { give_back(); });
 }
 
 void actor::give_back() {
-  judge_.on_release(lease_);
-  world_.trace([&] { return "gives back " + process_.core().owner_id(lease_->number()); });
-  if (chance(habits_.keeps)) {
-    keep();
-    next();
+  if (host_.dead()) return;
+  if (!lease_) {
+    judge_.on_given_back(habits_.wanted.names.front(), amount_);
+    mark_ = host_.new_mark();
+    host_.when_undisturbed([this] { give_back_permits(); });
     return;
   }
+  if (chance(habits_.keeps)) {
+    host_.when_undisturbed([this] { keep(); });
+    return;
+  }
+  judge_.on_release(lease_);
+  world_.trace([&] { return "gives back " + host_.core().owner_id(lease_->number()); });
+  holding_ = false;
   releasing_ = true;
-  process_.core().leases().async_release(lease_, [this](release_result) {
+  host_.core().leases().async_release(lease_, [this](release_result) {
     if (!std::exchange(releasing_, false)) judge_.fail("a release was answered twice");
-    next();
+    if (!host_.dead()) next();
   });
+}
+
+/// Until the server has done it. All tries have one mark, since one that was refused may have been sent
+/// twice.
+void actor::give_back_permits() {
+  if (host_.dead()) return;
+  auto const& name = habits_.wanted.names.front();
+  auto const mark = names::redisson::done(name, host_.core().uuid() + ":r" + std::to_string(mark_));
+  auto const channel = names::redisson::semaphore_channel(name);
+  auto refused = false;
+  try {
+    auto const script =
+        scripts::redisson_semaphore::add{.counter = {name},
+                                         .done = {mark},
+                                         .answered = {},
+                                         .permits = amount_,
+                                         .publish = engine::word_of(engine::publishing::counted),
+                                         .channel = channel,
+                                         .done_ms = sync::idempotency_marks::kept_ms}();
+    refused = host_.core().requests().ask(script, {.while_down = net::retry_policy::steady}).reply.is_error();
+  } catch (error const&) {  // the client has been shut down
+    judge_.on_wasted(name, amount_);
+  }
+  if (refused) {
+    world_.after(20ms, [this] { host_.when_undisturbed([this] { give_back_permits(); }); });
+    return;
+  }
+  holding_ = false;
+  next();
 }
 
 /// Keeps the key for a random time, or for the rest of its ttl: a full ttl if the lease is provisional.
 void actor::keep() {
-  auto const owner = process_.core().owner_id(lease_->number());
+  if (host_.dead()) return;
+  judge_.on_release(lease_);
+  auto const owner = host_.core().owner_id(lease_->number());
+  world_.trace([&] { return "keeps " + owner; });
   std::optional<std::chrono::milliseconds> time;
   auto until = lease_->provisional ? world_.now() + habits_.options.ttl : lease_->deadline();
   if (!world_.once_in(4)) {
     time = std::chrono::duration_cast<std::chrono::milliseconds>(
-        world_.between(habits_.longest_pause, habits_.longest_hold));
+        world_.between(habits_.longest_keep / 4, habits_.longest_keep));
     until = world_.now() + *time;
   } else {
     judge_.excuse(owner);
   }
-  if (process_.core().leases().keep(lease_, time) == release_result::kept) {
-    judge_.on_kept(habits_.name, owner, until);
+  // The key of several readers stays for the longest ttl that it ever had, though their holds are over.
+  if (habits_.wanted.what->beside == kind::company::readers) judge_.excuse(owner);
+  if (host_.core().leases().keep(lease_, time) == release_result::kept) {
+    judge_.on_kept(habits_.wanted, owner, until);
   } else {
     judge_.excuse(owner);  // without a confirmation the key may keep its old ttl
   }
+  holding_ = false;
+  next();
 }
 
 void actor::next() {
-  if (rounds_left_ > 0 && --rounds_left_ > 0) begin();
+  if (rounds_left_ > 0 && --rounds_left_ > 0) wait_and_acquire(nanoseconds{0}, habits_.longest_pause);
+}
+
+/// The engine has left a caller that waits without an answer, and still has it.
+void actor::bury() {
+  if (!host_.dead()) return;
+  if (lease_) {
+    judge_.on_release(lease_);
+    host_.core().leases().forget(lease_);
+  } else if (std::exchange(holding_, false)) {
+    judge_.on_given_back(habits_.wanted.names.front(), amount_);
+    judge_.on_wasted(habits_.wanted.names.front(), amount_);
+  }
+  stop_.request_stop();
 }
 
 }  // namespace holdfast::simulation

@@ -51,6 +51,17 @@ resp::reply server::run(std::string const& source, command const& words) {
                            [this](command const& call) { return data_.execute(call, world_.now()); });
 }
 
+void server::wait(command const& words, std::uint64_t written, std::function<void(resp::reply const&)> done) {
+  auto const disk = words.front() == "WAITAOF";
+  auto const& replicas = words[disk ? 2 : 1];
+  copies_.wait(
+      {.offset = written,
+       .replicas = static_cast<int>(std::strtol(replicas.c_str(), nullptr, 10)),
+       .disk = disk,
+       .end = world_.now() + std::chrono::milliseconds{std::strtol(words.back().c_str(), nullptr, 10)},
+       .done = std::move(done)});
+}
+
 std::int64_t server::publish(std::string const& channel, std::string const& message) {
   auto const found = subscribers_.find(channel);
   if (found == subscribers_.end()) return 0;
@@ -60,7 +71,8 @@ std::int64_t server::publish(std::string const& channel, std::string const& mess
 
 void server::unsubscribe(std::string const& channel, void const* subscriber) {
   auto const found = subscribers_.find(channel);
-  if (found != subscribers_.end()) found->second.erase(subscriber);
+  if (found == subscribers_.end()) return;
+  std::erase_if(found->second, [subscriber](auto const& entry) { return entry.first == subscriber; });
 }
 
 }  // namespace holdfast::simulation

@@ -10,6 +10,7 @@
 
 #include "resp/reply.hpp"
 #include "simulation/dataset.hpp"
+#include "simulation/replication.hpp"
 #include "simulation/world.hpp"
 
 namespace holdfast::simulation {
@@ -25,25 +26,39 @@ class server {
 
   void flush_scripts() { known_scripts_.clear(); }
 
+  /// WAIT or WAITAOF on a connection whose last write ended at that offset. `done` gets the reply, later.
+  void wait(command const& words, std::uint64_t written, std::function<void(resp::reply const&)> done);
+  [[nodiscard]] std::uint64_t offset() const noexcept { return copies_.offset(); }
+  [[nodiscard]] replication& copies() noexcept { return copies_; }
+
   using listener = std::function<void(std::string const& message)>;
   void subscribe(std::string const& channel, void const* subscriber, listener notify) {
-    subscribers_[channel][subscriber] = std::move(notify);
+    unsubscribe(channel, subscriber);
+    subscribers_[channel].emplace_back(subscriber, std::move(notify));
   }
   void unsubscribe(std::string const& channel, void const* subscriber);
 
-  [[nodiscard]] std::string text_of(std::string const& key) { return data_.text_of(key, world_.now()); }
-  [[nodiscard]] time_point end_of(std::string const& key) const { return data_.end_of(key); }
-  [[nodiscard]] std::vector<std::string> keys() { return data_.keys(world_.now()); }
+  /// The data, as of now.
+  [[nodiscard]] dataset& data() {
+    data_.go_on_to(world_.now());
+    return data_;
+  }
 
  private:
   std::int64_t publish(std::string const& channel, std::string const& message);
   resp::reply run(std::string const& source, command const& words);
 
   world& world_;
+  replication copies_{world_};
   dataset data_{
-      [this](std::string const& channel, std::string const& message) { return publish(channel, message); }};
+      [this](std::string const& channel, std::string const& message) { return publish(channel, message); },
+      [this] {
+        copies_.on_write();
+        return copies_.offset();
+      }};
   std::unordered_map<std::string, std::string> known_scripts_;  ///< text by SHA-1
-  std::map<std::string, std::map<void const*, listener>> subscribers_;
+  /// In the order in which they came: that of their addresses would differ from run to run.
+  std::map<std::string, std::vector<std::pair<void const*, listener>>> subscribers_;
 };
 
 }  // namespace holdfast::simulation

@@ -1,24 +1,29 @@
 #include "simulation/stage.hpp"
 
 #include <algorithm>
+#include <optional>
 
 namespace holdfast::simulation {
 
 using namespace std::chrono_literals;
 
 stage::stage(std::uint64_t seed, network conditions)
-    : world_{seed}, fate_of_{std::move(conditions.fate_of)}, network_{std::move(conditions)} {
+    : world_{seed}, given_{std::move(conditions)}, network_{given_} {
   network_.fate_of = [this] {
     ++requests_;
-    return calm_ || !fate_of_ ? fate::answered : fate_of_();
+    return calm_ || !given_.fate_of ? fate::answered : given_.fate_of();
+  };
+  network_.delay_of_message = [this]() -> std::optional<nanoseconds> {
+    ++messages_;
+    return calm_ || !given_.delay_of_message ? nanoseconds{0} : given_.delay_of_message();
   };
   world_.on_step([this] { judge_.check(); });
 }
 
 stage::~stage() {
   calm();
+  for (auto const& process : processes_) process->end();  // lets events happen, also those of actors
   actors_.clear();
-  for (auto const& process : processes_) process->end();
 }
 
 process& stage::add_process(client_options options) {
@@ -27,8 +32,17 @@ process& stage::add_process(client_options options) {
 }
 
 actor& stage::add_actor(process& host, habits behaviour) {
+  if (auto const permits = behaviour.wanted.what->permits; permits != 0)
+    (void)server_.execute({"SET", behaviour.wanted.names.front(), std::to_string(permits)});
   actors_.push_back(std::make_unique<actor>(world_, judge_, host, std::move(behaviour)));
   return *actors_.back();
+}
+
+void stage::exit(process& host) {
+  host.when_undisturbed([this, &host] {
+    host.exit();
+    for (auto const& actor : actors_) actor->bury();
+  });
 }
 
 int stage::leases() const noexcept {

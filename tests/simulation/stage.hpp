@@ -20,14 +20,19 @@ class stage {
 
   process& add_process(client_options options = {});
   actor& add_actor(process& host, habits behaviour);
+  [[nodiscard]] replication& copies() noexcept { return server_.copies(); }
+
+  /// The process ends with exit(), and all its callers with it.
+  void exit(process& host);
 
   [[nodiscard]] world& shared_world() noexcept { return world_; }
   /// The number of leases that were granted so far.
   [[nodiscard]] int leases() const noexcept;
-  /// The number of requests that were sent so far.
+  /// The numbers of requests and messages that were sent so far.
   [[nodiscard]] std::uint64_t requests() const noexcept { return requests_; }
+  [[nodiscard]] std::uint64_t messages() const noexcept { return messages_; }
 
-  /// From now on all requests are answered.
+  /// From now on all requests are answered, and no message is lost.
   void calm() noexcept { calm_ = true; }
 
   /// Runs until all callers are done, and then until their last requests have ended. Returns the failures.
@@ -37,10 +42,11 @@ class stage {
   world world_;
   server server_{world_};
   judge judge_{world_, server_};
-  std::function<fate()> fate_of_;
+  network const given_;
   network network_;
   bool calm_ = false;
   std::uint64_t requests_ = 0;
+  std::uint64_t messages_ = 0;
   std::vector<std::unique_ptr<process>> processes_;
   std::vector<std::unique_ptr<actor>> actors_;
 };

@@ -1,0 +1,112 @@
+#include "simulation/kinds.hpp"
+
+#include <algorithm>
+#include <chrono>
+
+#include "script/names_redisson.hpp"
+#include "simulation/arguments.hpp"
+#include "wire/lock_names.hpp"
+#include "wire/plain/exclusive.hpp"
+#include "wire/plain/fair.hpp"
+#include "wire/plain/multi.hpp"
+#include "wire/redisson/permit_id.hpp"
+#include "wire/redisson/recipes.hpp"
+
+namespace holdfast::simulation {
+namespace {
+
+namespace plain = recipes::plain;
+namespace redisson = recipes::redisson;
+using hold = std::optional<kind::hold>;
+
+hold text_hold(dataset& data, std::string const& name, std::string const& owner) {
+  if (data.text_of(name) != owner) return std::nullopt;
+  return kind::hold{.end = data.end_of(name), .came = data.came(name, owner)};
+}
+
+hold field_hold(dataset& data, std::string const& name, std::string const& owner) {
+  if (data.field_of(name, owner).empty()) return std::nullopt;
+  return kind::hold{.end = data.end_of(name), .came = data.came(name, owner)};
+}
+
+/// The key of the reader's own hold may end before the lock.
+hold reader_hold(dataset& data, std::string const& name, std::string const& owner) {
+  auto const life = names::redisson::reader_timeout(name, owner);
+  auto found = field_hold(data, name, owner);
+  if (!found || !data.has(life)) return std::nullopt;
+  found->end = std::min(found->end, data.end_of(life));
+  return found;
+}
+
+hold writer_hold(dataset& data, std::string const& name, std::string const& owner) {
+  return field_hold(data, name, owner + ":write");
+}
+
+time_point time_of(double score) {
+  return time_point{std::chrono::milliseconds{static_cast<std::int64_t>(score)}};
+}
+
+hold permit_hold(dataset& data, std::string const& name, std::string const& owner) {
+  auto const id = redisson::permit_id(owner);
+  auto const key = names::redisson::permits(name);
+  auto const score = data.score_in(key, id);
+  if (!score) return std::nullopt;
+  return kind::hold{.end = time_of(*score), .came = data.came(key, id)};
+}
+
+/// A semaphore knows no owners.
+hold no_hold(dataset&, std::string const&, std::string const&) { return std::nullopt; }
+
+bool no_key(dataset& data, std::string const& name, int, time_point) { return !data.has(name); }
+bool no_writer(dataset& data, std::string const& name, int, time_point) {
+  return data.field_of(name, "mode") != "write";
+}
+bool permits_left(dataset& data, std::string const& name, int amount, time_point) {
+  return number_of(data.text_of(name)) >= amount;
+}
+bool permits_left_or_over(dataset& data, std::string const& name, int amount, time_point now) {
+  auto const first = data.lowest_score(names::redisson::permits(name));
+  return permits_left(data, name, amount, now) || (first && time_of(*first) <= now);
+}
+
+using company = kind::company;
+
+kind const mutex{&plain::exclusive, company::none, text_hold, no_key};
+kind const fair_mutex{&plain::fair, company::none, text_hold, no_key};
+kind const multi_mutex{&plain::multi, company::none, text_hold, no_key};
+kind const redisson_lock{&redisson::lock, company::none, field_hold, no_key};
+kind const redisson_fenced{&redisson::fenced, company::none, field_hold, no_key};
+kind const redisson_fair{&redisson::fair, company::none, field_hold, no_key};
+kind const redisson_multi{&redisson::multi, company::none, field_hold, no_key};
+kind const reader{&redisson::reader, company::readers, reader_hold, no_writer};
+kind const writer{&redisson::writer, company::none, writer_hold, no_key};
+kind const permit{&redisson::permit, company::permits, permit_hold, permits_left_or_over, 2};
+kind const permits{&redisson::semaphore, company::permits, no_hold, permits_left, 3};
+
+}  // namespace
+
+std::string queue_name(part const& wanted) {
+  return wanted.what->protocol->several == nullptr ? wanted.names.front() : recipes::join_names(wanted.names);
+}
+
+std::vector<cast> const& all_casts() {
+  static std::vector<cast> const all{
+      {"mutex", {{&mutex}}},
+      {"fair_mutex", {{&fair_mutex}}},
+      {"multi_mutex",
+       {{&multi_mutex, {"a", "orders"}},
+        {&multi_mutex, {"b", "orders"}},
+        {&multi_mutex, {"a", "b"}},
+        {&mutex}}},
+      {"shared_mutex", {{&reader}, {&writer}, {&reader}}},
+      {"semaphore", {{&permits}}},
+      {"expiring_semaphore", {{&permit}}},
+      {"redisson_mutex", {{&redisson_lock}, {&redisson_fenced}}},
+      {"redisson_fair_mutex", {{&redisson_fair}}},
+      {"redisson_multi_mutex",
+       {{&redisson_multi, {"a", "orders"}}, {&redisson_multi, {"b", "orders"}}, {&redisson_lock}}},
+  };
+  return all;
+}
+
+}  // namespace holdfast::simulation

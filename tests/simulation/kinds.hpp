@@ -1,0 +1,59 @@
+/// The kinds of lock in the simulation: their recipes, and how a hold looks in the server's data.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/recipe.hpp"
+#include "simulation/dataset.hpp"
+
+namespace holdfast::simulation {
+
+/// One kind of lock, as the judge knows it.
+struct kind {
+  /// The holders that may be beside a holder.
+  enum class company {
+    none,
+    readers,  ///< other readers
+    permits,  ///< so many as there are permits
+  };
+  /// One owner's hold of one name.
+  struct hold {
+    time_point end{};
+    std::uint64_t came = 0;  ///< with this write of the server
+  };
+
+  engine::recipe const* protocol;
+  company beside = company::none;
+  /// Nothing: the owner doesn't hold the name.
+  std::optional<hold> (*hold_of)(dataset& data, std::string const& name, std::string const& owner);
+  /// Whoever waits could have the name now; `amount`: of permits.
+  bool (*is_free)(dataset& data, std::string const& name, int amount, time_point now);
+  /// The number of permits is under the name from the beginning; of other kinds 0.
+  int permits = 0;
+  /// The option lock_options::replicas is of use. Permits without leases have no options.
+  [[nodiscard]] bool leased() const noexcept { return protocol->leased; }
+};
+
+/// What one caller of several asks for.
+struct part {
+  kind const* what;
+  std::vector<std::string> names{"orders"};
+};
+
+/// Kinds that exclude each other, as the callers of one schedule use them in turn.
+struct cast {
+  char const* title;
+  std::vector<part> parts;
+
+  [[nodiscard]] part const& of(std::size_t caller) const { return parts[caller % parts.size()]; }
+};
+
+/// The name of the lock queue for these names, which are sorted.
+[[nodiscard]] std::string queue_name(part const& wanted);
+
+/// All casts; the first one is a mutex on the plain wire, the second one a fair mutex.
+[[nodiscard]] std::vector<cast> const& all_casts();
+
+}  // namespace holdfast::simulation

@@ -1,0 +1,195 @@
+#include "simulation/link.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+#include <vector>
+
+#include "resp/make_reply.hpp"
+#include "resp/parser.hpp"
+#include "simulation/describe.hpp"
+
+namespace holdfast::simulation {
+
+link::link(reactor::loop& loop, world& shared_world, server& redis, network const& conditions,
+           net::settings const& config, net::connection_role role, events handlers)
+    : loop_{loop},
+      world_{shared_world},
+      server_{redis},
+      network_{conditions},
+      config_{config},
+      events_{std::move(handlers)},
+      down_because_{std::make_shared<error const>(errc::unreachable, "simulated: the connection is broken")},
+      generation_{std::make_shared<std::uint64_t>(role == net::connection_role::usual ? 1 : 2)} {}
+
+std::function<void()> link::guarded(std::function<void()> f) {
+  return [current = generation_, generation = *generation_, &loop = loop_, f = std::move(f)] {
+    if (*current == generation) happen(loop, f);
+  };
+}
+
+void link::send(net::request request) {
+  auto const limit = limit_of(request, world_.now());
+  pipeline_.add(std::move(request), world_.now());
+  if (shut_because_) {
+    fail(pipeline_.remove_if([](net::request const&, time_point) { return true; }), shut_because_);
+    return;
+  }
+  if (!up_ && limit != time_point::max()) later(limit, [this] { fail_impatient(); });
+  write();
+}
+
+/// All requests of one turn leave together.
+void link::write() {
+  if (!up_ || std::exchange(writing_, true)) return;
+  later(world_.now(), [this] {
+    writing_ = false;
+    std::string bytes;
+    (void)pipeline_.send_to(bytes, world_.now());
+    resp::parser parser;
+    auto const room = parser.prepare(bytes.size());
+    std::ranges::copy(bytes, room.begin());
+    parser.commit(bytes.size());
+    for (resp::reply parsed; parser.next(parsed) == resp::parser::outcome::reply;) {
+      command words;
+      for (auto const& word : parsed.elements) words.push_back(word.text);
+      auto const outcome = network_.fate_of ? network_.fate_of() : fate::answered;
+      auto const delay = outcome == fate::delayed ? network_.long_delay : nanoseconds{0};
+      last_arrival_ = std::max(last_arrival_, world_.now() + latency() + delay);
+      later(last_arrival_, [this, words = std::move(words), outcome] { arrive(words, outcome); });
+    }
+  });
+}
+
+void link::arrive(command const& words, fate outcome) {
+  if (blocked_) {
+    behind_.emplace_back(words, outcome);
+    return;
+  }
+  world_.trace([&] {
+    static constexpr char const* names[]{"", "LOST ", "UNANSWERED ", "REFUSED ", "FORGOTTEN ", "DELAYED "};
+    std::string line = names[static_cast<int>(outcome)] + words.front();
+    for (std::size_t i = words.size() > 3 ? 2 : 1; i < words.size(); ++i)
+      line += ' ' + words[i].substr(0, 60);
+    return line;
+  });
+  if (outcome == fate::lost) {
+    break_down();
+    return;
+  }
+  if (outcome == fate::forgotten) server_.flush_scripts();
+  auto const waits = words.front() == "WAIT" || words.front() == "WAITAOF";
+  if (waits && outcome != fate::refused && outcome != fate::unanswered) {
+    block(words);
+    return;
+  }
+  auto const offset = server_.offset();
+  auto reply = outcome == fate::refused ? resp::make_error("LOADING Redis is loading the dataset in memory")
+               : waits                  ? resp::reply{}
+                                        : server_.execute(words);
+  if (server_.offset() != offset) written_ = server_.offset();
+  if (outcome == fate::unanswered) {
+    break_down();
+    return;
+  }
+  answer(std::move(reply));
+}
+
+/// The server serves nothing of this connection until the WAIT is answered.
+void link::block(command const& words) {
+  blocked_ = true;
+  auto const served = [this](resp::reply const& reply) {
+    blocked_ = false;
+    answer(reply);
+    while (!blocked_ && !behind_.empty()) {
+      auto const [next, outcome] = std::move(behind_.front());
+      behind_.pop_front();
+      arrive(next, outcome);
+    }
+  };
+  server_.wait(
+      words, written_,
+      [current = generation_, generation = *generation_, &loop = loop_, served](resp::reply const& reply) {
+        if (*current == generation) happen(loop, [&] { served(reply); });
+      });
+}
+
+void link::answer(resp::reply reply) {
+  world_.trace([&] { return "  -> " + describe(reply); });
+  last_reply_ = std::max(last_reply_, world_.now() + latency());
+  later(last_reply_, [this, reply = std::move(reply)]() mutable { on_reply(std::move(reply)); });
+}
+
+void link::on_reply(resp::reply&& reply) {
+  net::pipeline::batch answered;
+  if (!pipeline_.match(std::move(reply), answered)) throw std::logic_error{"a reply without a request"};
+  auto& entry = answered.front();
+  entry.response.connection_id = *generation_;
+  if (entry.request.in_full != nullptr && entry.response.reply.is_error("NOSCRIPT")) {
+    entry.response.sent = entry.response.resent;
+    entry.request.bytes = entry.request.in_full(entry.request.bytes, entry.request.script);
+    entry.request.in_full = nullptr;
+    pipeline_.add(std::move(answered), world_.now());
+    write();
+    return;
+  }
+  if (entry.request.done) entry.request.done(std::move(entry.response));
+}
+
+void link::fail(net::pipeline::batch&& requests, std::shared_ptr<error const> const& reason) {
+  for (auto& entry : requests) {
+    entry.response.failure = reason;
+    if (entry.request.done) entry.request.done(std::move(entry.response));
+  }
+}
+
+time_point link::limit_of(net::request const& request, time_point queued) const {
+  if (request.while_down == net::retry_policy::endless) return request.give_up;
+  return std::max(queued, down_since_) + config_.connect_timeout;
+}
+
+void link::fail_impatient() {
+  if (up_) return;
+  auto const now = world_.now();
+  fail(pipeline_.remove_if(
+           [&](net::request const& request, time_point queued) { return limit_of(request, queued) <= now; }),
+       down_because_);
+}
+
+void link::break_down() {
+  *generation_ += 2;
+  up_ = false;
+  writing_ = false;
+  down_since_ = world_.now();
+  written_ = 0;
+  blocked_ = false;
+  behind_.clear();
+  pipeline_.restart();
+  fail(pipeline_.remove_if([](net::request const& request, time_point) { return request.once; }),
+       down_because_);
+  std::vector<time_point> limits;
+  (void)pipeline_.remove_if([&](net::request const& request, time_point queued) {
+    limits.push_back(limit_of(request, queued));
+    return false;
+  });
+  for (auto const limit : limits) {
+    if (limit != time_point::max()) later(limit, [this] { fail_impatient(); });
+  }
+  later(world_.now() + network_.outage, [this] { come_back(); });
+  if (events_.broken) events_.broken();
+}
+
+void link::come_back() {
+  up_ = true;
+  last_arrival_ = last_reply_ = {};
+  if (events_.back) events_.back();
+  write();
+}
+
+void link::shut(std::shared_ptr<error const> const& reason) noexcept {
+  *generation_ += 2;
+  shut_because_ = reason;
+  pipeline_.restart();
+  fail(pipeline_.remove_if([](net::request const&, time_point) { return true; }), reason);
+}
+
+}  // namespace holdfast::simulation

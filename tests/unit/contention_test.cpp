@@ -38,10 +38,11 @@ class a_contention : public engine_parts {
     return caller;
   }
   release_result release(recorded_waiter& holder) {
-    auto result = release_result::unknown;
-    loop_of_client_.ends.release(*holder.lease, [&result](release_result found) { result = found; });
+    // The answer may come after this call.
+    auto const result = std::make_shared<release_result>(release_result::unknown);
+    loop_of_client_.ends.release(*holder.lease, [result](release_result found) { *result = found; });
     holder.lease.reset();
-    return result;
+    return *result;
   }
   /// A message in the inbox that this client has for the lock.
   void message(std::string const& text) {

@@ -138,14 +138,18 @@ void judge::check_waiting() {
   }
 }
 
-void judge::excuse(std::string const& owner) {
-  excused_.insert(owner);
-  excused_.insert(recipes::redisson::permit_id(owner));
+void judge::excuse(std::string const& owner, time_point until) {
+  for (auto const& mention : {owner, recipes::redisson::permit_id(owner)}) {
+    auto& end = excused_.try_emplace(mention, until).first->second;
+    end = std::max(end, until);
+  }
 }
 
 bool judge::is_excused(std::string const& key, std::string const& contents) const {
-  return std::ranges::any_of(
-      excused_, [&](std::string const& owner) { return mentions(key, owner) || mentions(contents, owner); });
+  return std::ranges::any_of(excused_, [&](auto const& entry) {
+    auto const& [owner, until] = entry;
+    return until > world_.now() && (mentions(key, owner) || mentions(contents, owner));
+  });
 }
 
 void judge::check_end() {

@@ -43,8 +43,8 @@ class judge {
     kept_.push_back({wanted, owner, until});
   }
 
-  /// What mentions this owner may be left at the end.
-  void excuse(std::string const& owner);
+  /// What mentions this owner may be left at the end, if that comes before `until`.
+  void excuse(std::string const& owner, time_point until = time_point::max());
 
   /// After each event.
   void check();
@@ -88,7 +88,7 @@ class judge {
   server& server_;
   std::vector<holder> holders_;
   std::vector<kept_hold> kept_;
-  std::set<std::string> excused_;
+  std::map<std::string, time_point> excused_;  ///< owners
   std::map<waiting_key, waiting_callers> waiting_;
   std::map<std::string, int> taken_;            ///< permits without leases, by name
   std::map<std::string, kind const*> counted_;  ///< the names that have permits

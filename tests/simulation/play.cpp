@@ -165,6 +165,8 @@ void actor::keep() {
   if (habits_.wanted.what->beside == kind::company::readers) judge_.excuse(owner);
   if (host_.core().leases().keep(lease_, time) == release_result::kept) {
     judge_.on_kept(habits_.wanted, owner, until);
+    // The request that set this ttl may have come when the confirmation was sent.
+    if (time) judge_.excuse(owner, world_.now() + *time + std::chrono::milliseconds{1});
   } else {
     judge_.excuse(owner);  // without a confirmation the key may keep its old ttl
   }

@@ -168,9 +168,7 @@ std::vector<finding> judge(quorum_facts const& facts) {
     append(findings, check_restarts(up));
     append(findings, check_clocks(up));
   }
-  findings = grouped(std::move(findings));
-  append(findings, judge_all(facts.servers));
-  return findings;
+  return with_each_server(std::move(findings), facts.servers);
 }
 
 }  // namespace holdfast::cli

@@ -84,6 +84,19 @@ void append(std::vector<finding>& to, std::vector<finding> more) {
   to.insert(to.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
 }
 
+std::vector<finding> check_likeness(std::span<examined const> const servers) {
+  std::vector<finding> findings{check_same_version(servers)};
+  append(findings, check_times(servers));
+  return findings;
+}
+
+std::vector<finding> with_each_server(std::vector<finding> of_deployment,
+                                      std::span<examined const> const servers) {
+  auto findings = grouped(std::move(of_deployment));
+  append(findings, judge_all(servers));
+  return findings;
+}
+
 std::string listed(std::vector<std::string> const& words) {
   std::string text;
   for (auto const& word : words) {

@@ -31,6 +31,9 @@ struct examined {
 /// Checks whether the reachable servers run the same version.
 [[nodiscard]] finding check_same_version(std::span<examined const>);
 
+/// What servers of one deployment should have in common: the version and the time of day.
+[[nodiscard]] std::vector<finding> check_likeness(std::span<examined const>);
+
 /// The spread of the times of day, which matters where one server may take over from another. Empty: fewer
 /// than two are known.
 [[nodiscard]] std::vector<finding> check_times(std::span<examined const>);
@@ -43,6 +46,10 @@ struct examined {
 [[nodiscard]] std::vector<finding> grouped(std::vector<finding> findings);
 
 void append(std::vector<finding>& to, std::vector<finding> more);
+
+/// The whole report: the findings about the deployment, merged, before those about each of its servers.
+[[nodiscard]] std::vector<finding> with_each_server(std::vector<finding> of_deployment,
+                                                    std::span<examined const>);
 
 /// "a, b and c"
 [[nodiscard]] std::string listed(std::vector<std::string> const& words);

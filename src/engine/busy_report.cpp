@@ -59,7 +59,7 @@ void busy_report::note(waiter const& caller, time_point now) noexcept try {
 
 std::optional<busy_info> busy_report::latest(lock_queue const& queue) const {
   if (queue.in_the_way() == nullptr) return std::nullopt;
-  auto info = queue.in_the_way()->who;
+  auto info = queue.in_the_way()->holder;
   if (!known_.host.empty() && uuid_of(known_.owner) == uuid_of(info.holder.owner)) {
     auto owner = std::move(info.holder.owner);
     info.holder = known_;

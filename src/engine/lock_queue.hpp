@@ -129,7 +129,7 @@ class lock_queue {
 
   /// The holder that was in the way when a caller last went without the lock, and when; null: never.
   struct obstacle {
-    busy_info who;
+    busy_info holder;
     time_point at;
   };
   [[nodiscard]] obstacle const* in_the_way() const noexcept { return in_the_way_.get(); }

@@ -11,17 +11,17 @@
 namespace holdfast::resp {
 
 inline reply make_integer(std::int64_t number) {
-  return {.what = kind::integer, .integer = number, .text = {}, .elements = {}};
+  return {.type = kind::integer, .integer = number, .text = {}, .elements = {}};
 }
 inline reply make_text(std::string text) {
-  return {.what = kind::text, .integer = 0, .text = std::move(text), .elements = {}};
+  return {.type = kind::text, .integer = 0, .text = std::move(text), .elements = {}};
 }
 /// `text`: with the code in front.
 inline reply make_error(std::string text) {
-  return {.what = kind::error, .integer = 0, .text = std::move(text), .elements = {}};
+  return {.type = kind::error, .integer = 0, .text = std::move(text), .elements = {}};
 }
 inline reply make_array(std::vector<reply> elements) {
-  return {.what = kind::array, .integer = 0, .text = {}, .elements = std::move(elements)};
+  return {.type = kind::array, .integer = 0, .text = {}, .elements = std::move(elements)};
 }
 
 }  // namespace holdfast::resp

@@ -115,12 +115,12 @@ parser::step parser::read(reply& out) {
   if (type == ':') {
     auto const number = to_integer(text);
     if (!number) return fail("protocol error: " + quoted(text) + " is not an integer");
-    out.what = kind::integer;
+    out.type = kind::integer;
     out.integer = *number;
     out.text.clear();
   } else {
     if (!charge(text.size())) return step::broken;
-    out.what = type == '+' ? kind::text : kind::error;
+    out.type = type == '+' ? kind::text : kind::error;
     out.integer = 0;
     out.text = text;
   }
@@ -152,7 +152,7 @@ parser::step parser::read_bulk(std::string_view header, reply& out) {
   out.elements.clear();
   out.integer = 0;
   if (*length < 0) {
-    out.what = kind::nil;
+    out.type = kind::nil;
     out.text.clear();
     begin_ += start;
     return step::value;
@@ -168,7 +168,7 @@ parser::step parser::read_bulk(std::string_view header, reply& out) {
     return fail("protocol error: a string is longer than the " + std::to_string(size) + " bytes declared");
   }
   charge(size);
-  out.what = kind::text;
+  out.type = kind::text;
   out.text.assign(data, size);
   begin_ += start + size + 2;
   return step::value;
@@ -179,7 +179,7 @@ parser::step parser::read_array(std::string_view header, reply& out) {
   if (!length) return fail("protocol error: " + quoted(header) + " is not the length of an array");
   std::size_t const consumed = header.size() + 3;
   if (*length <= 0) {
-    out = reply{.what = *length < 0 ? kind::nil : kind::array, .integer = 0, .text = {}, .elements = {}};
+    out = reply{.type = *length < 0 ? kind::nil : kind::array, .integer = 0, .text = {}, .elements = {}};
     begin_ += consumed;
     return step::value;
   }
@@ -192,7 +192,7 @@ parser::step parser::read_array(std::string_view header, reply& out) {
   if (!charge(fits ? count * sizeof(reply) : limits_.max_bytes + 1)) return step::broken;
   frame& opened = open_.emplace_back();
   opened.missing = count;
-  opened.array.what = kind::array;
+  opened.array.type = kind::array;
   opened.array.elements.reserve(count);
   begin_ += consumed;
   return step::opened;

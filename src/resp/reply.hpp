@@ -19,16 +19,16 @@ enum class kind : std::uint8_t {
 
 /// One reply, with its elements.
 struct reply {
-  kind what = kind::nil;
+  kind type = kind::nil;
   std::int64_t integer = 0;
   std::string text;
   std::vector<reply> elements;
 
-  [[nodiscard]] bool is_nil() const noexcept { return what == kind::nil; }
-  [[nodiscard]] bool is_integer() const noexcept { return what == kind::integer; }
-  [[nodiscard]] bool is_text() const noexcept { return what == kind::text; }
-  [[nodiscard]] bool is_error() const noexcept { return what == kind::error; }
-  [[nodiscard]] bool is_array() const noexcept { return what == kind::array; }
+  [[nodiscard]] bool is_nil() const noexcept { return type == kind::nil; }
+  [[nodiscard]] bool is_integer() const noexcept { return type == kind::integer; }
+  [[nodiscard]] bool is_text() const noexcept { return type == kind::text; }
+  [[nodiscard]] bool is_error() const noexcept { return type == kind::error; }
+  [[nodiscard]] bool is_array() const noexcept { return type == kind::array; }
 
   /// True for an error whose first word is `code` ("NOSCRIPT", "READONLY").
   [[nodiscard]] bool is_error(std::string_view code) const noexcept {

@@ -55,7 +55,7 @@ cluster::cluster(reactor::loop& loop, net::deployment_url const& url, net::setti
                  .sharded = [this] { return sharded_; },
                  .displaced =
                      [this](cluster_node& node, refusal const& refusal) {
-                       if (refusal.what == refusal::kind::moved) {
+                       if (refusal.type == refusal::kind::moved) {
                          try_or_tick([&] {
                            learn(refusal.slot, nodes_.announced({refusal.host, refusal.port}, node));
                          });
@@ -172,18 +172,18 @@ bool cluster::on_refused(cluster_node& node, net::connection_role role, batch& r
   if (shut_reason_ || entry.request.stays || !slot) return false;
   if (entry.request.divisible && entry.response.reply.is_error("TRYAGAIN")) return false;
   auto const refusal = read_refusal(entry.response.reply.text);
-  auto const elsewhere = refusal.what == refusal::kind::moved || refusal.what == refusal::kind::ask;
-  if (refusal.what == refusal::kind::other || (elsewhere && refusal.slot != *slot)) return false;
+  auto const elsewhere = refusal.type == refusal::kind::moved || refusal.type == refusal::kind::ask;
+  if (refusal.type == refusal::kind::other || (elsewhere && refusal.slot != *slot)) return false;
 
   if (!refusal.halfway) entry.response.sent = entry.response.resent;
-  entry.request.kept_for = refusal.what;
+  entry.request.kept_for = refusal.type;
   entry.request.ask_at = nullptr;
   note_kept(entry);
   cluster_node* target = nullptr;
   if (elsewhere) target = &nodes_.announced({refusal.host, refusal.port}, node);
-  if (refusal.what == refusal::kind::moved) learn(*slot, *target);
+  if (refusal.type == refusal::kind::moved) learn(*slot, *target);
   // WAIT counts the writes of its own connection, so an acknowledged request can't follow ASK.
-  auto const later = refusal.what == refusal::kind::ask && role == net::connection_role::acknowledged;
+  auto const later = refusal.type == refusal::kind::ask && role == net::connection_role::acknowledged;
   if (!elsewhere || later || ++entry.request.redirects > most_redirects) {
     if (later) entry.request.kept_for = refusal::kind::not_yet;  // nodes that disagree may do so forever
     keep(*slot, requests);
@@ -196,7 +196,7 @@ bool cluster::on_refused(cluster_node& node, net::connection_role role, batch& r
     redirects_.open(*slot);
     throw;
   }
-  if (refusal.what == refusal::kind::ask) entry.request.ask_at = target;
+  if (refusal.type == refusal::kind::ask) entry.request.ask_at = target;
   wake_by(limit_of(entry));
   redirects_.redirect(*slot, std::move(requests));
   return true;

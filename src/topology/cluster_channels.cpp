@@ -19,10 +19,10 @@ class cluster_channels::node_subscription final : public subscriber::listener {
   // The receiver may forget the channel in these calls, which destroys this object.
   void on_subscribed() override { receiver.on_subscribed(); }
   void on_message(std::string_view message) override { receiver.on_message(message); }
-  void on_gone() override { channels_.on_displaced(*this, {.what = refusal::kind::not_yet}); }
+  void on_gone() override { channels_.on_displaced(*this, {.type = refusal::kind::not_yet}); }
   void on_refused(std::string const& text) override {
     auto const refusal = read_refusal(text);
-    if (refusal.what != refusal::kind::other) {
+    if (refusal.type != refusal::kind::other) {
       channels_.on_displaced(*this, refusal);
     } else {
       node = nullptr;  // the subscriber has forgotten the channel already

@@ -52,10 +52,10 @@ refusal read_refusal(std::string_view text) {
   auto const* const known = std::ranges::find(meanings, text.substr(0, space), &code_meaning::code);
   if (known == meanings.end()) {
     if (text.find(not_here) == std::string_view::npos) return {};
-    return {.what = refusal::kind::not_yet, .halfway = true};
+    return {.type = refusal::kind::not_yet, .halfway = true};
   }
-  refusal result{.what = known->kind};
-  auto const elsewhere = result.what == refusal::kind::moved || result.what == refusal::kind::ask;
+  refusal result{.type = known->kind};
+  auto const elsewhere = result.type == refusal::kind::moved || result.type == refusal::kind::ask;
   if (elsewhere && !read_target(text.substr(std::min(space + 1, text.size())), result)) return {};
   return result;
 }

@@ -18,7 +18,7 @@ enum class refusal_kind : std::uint8_t {
 struct refusal {
   using kind = refusal_kind;
 
-  kind what = kind::other;
+  kind type = kind::other;
   /// A script was stopped at a key that it had itself deleted from a migrating slot. Its earlier writes are
   /// done, so the request counts as sent and unanswered.
   bool halfway = false;

@@ -43,7 +43,7 @@ void go_through(raw_redis& raw, std::string const& name, publishing publish) {
     EXPECT_THAT(raw.command(eval(script_call)), wanted) << script_call.source->name << " of " << name;
   };
   auto const any_list = testing::Field("elements", &raw_reply::elements, testing::SizeIs(6));
-  auto const no_error = testing::Field("what", &raw_reply::what, testing::Ne(raw_reply::kind::error));
+  auto const no_error = testing::Field("what", &raw_reply::type, testing::Ne(raw_reply::kind::error));
   run(acquire(try_request(caller), name), no_error);
   run(acquire(try_request(rival), name), any_list);
   run(acquire(join_request(anna), name), any_list);

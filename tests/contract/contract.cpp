@@ -65,18 +65,18 @@ bool holds_other_type(raw_redis& server) {
 }  // namespace
 
 testing::Matcher<raw_reply const&> is_number(testing::Matcher<std::int64_t> const& number) {
-  return testing::AllOf(testing::Field("what", &raw_reply::what, raw_kind::integer),
+  return testing::AllOf(testing::Field("what", &raw_reply::type, raw_kind::integer),
                         testing::Field("integer", &raw_reply::integer, number));
 }
 
 testing::Matcher<raw_reply const&> is_text(std::string_view wanted) {
-  return testing::AllOf(testing::Field("what", &raw_reply::what, raw_kind::text),
+  return testing::AllOf(testing::Field("what", &raw_reply::type, raw_kind::text),
                         testing::Field("text", &raw_reply::text, text(wanted)));
 }
 
 testing::Matcher<raw_reply const&> is_array(std::vector<testing::Matcher<raw_reply const&>> const& elements) {
   return testing::AllOf(
-      testing::Field("what", &raw_reply::what, raw_kind::array),
+      testing::Field("what", &raw_reply::type, raw_kind::array),
       testing::Field("elements", &raw_reply::elements, testing::ElementsAreArray(elements)));
 }
 
@@ -106,7 +106,7 @@ testing::Matcher<raw_reply const&> is_passed_on(testing::Matcher<std::int64_t> c
 }
 
 testing::Matcher<raw_reply const&> is_error(std::string const& start) {
-  return testing::AllOf(testing::Field("what", &raw_reply::what, raw_kind::error),
+  return testing::AllOf(testing::Field("what", &raw_reply::type, raw_kind::error),
                         testing::Field("text", &raw_reply::text, testing::StartsWith(start)));
 }
 

@@ -80,7 +80,7 @@ TEST_F(redisson_semaphore, is_made_by_a_release) {
 
 TEST_F(redisson_semaphore, has_nothing_to_drain_before_it_is_given_permits) {
   run(drain(), is(0));
-  run(read(), testing::Field("what", &raw_reply::what, raw_reply::kind::nil));
+  run(read(), testing::Field("what", &raw_reply::type, raw_reply::kind::nil));
   EXPECT_EQ(state(), keys_and_values{});
 }
 

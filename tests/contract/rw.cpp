@@ -101,7 +101,7 @@ testing::Matcher<raw_reply const&> is_granted(std::int64_t tokens) { return is_l
 testing::Matcher<raw_reply const&> is_busy_with(testing::Matcher<std::string> const& owner,
                                                 std::int64_t pttl) {
   return is_array({is_number(left_of(pttl)), is(-1), is(0), is(0),
-                   AllOf(testing::Field("what", &raw_reply::what, raw_reply::kind::text),
+                   AllOf(testing::Field("what", &raw_reply::type, raw_reply::kind::text),
                          testing::Field("text", &raw_reply::text, owner)),
                    is(-1)});
 }

@@ -25,7 +25,7 @@ TEST_F(fence_fault, does_not_double_a_write_whose_request_or_reply_is_lost) {
   std::string expected;
   for (auto const& effect : {fate::pass(), fate::cut_before(), fate::cut_after(), fate::swallow(),
                              fate::swallow_reply(), fate::delay_reply(800ms)}) {
-    SCOPED_TRACE(static_cast<int>(effect.what));
+    SCOPED_TRACE(static_cast<int>(effect.type));
     harm_next_write(effect);
     EXPECT_EQ(orders_.append("log", "x", 7), written);
     expected += 'x';

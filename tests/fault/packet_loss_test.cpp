@@ -58,7 +58,7 @@ TEST(packet_loss, never_lets_leases_overlap_nor_leaves_a_lock_to_nobody) {
             auto const to = boot_now();
             if (!lease->valid()) continue;
             std::scoped_lock const hold{guard};
-            history[i % names].push_back({.from = from, .to = to, .token = lease->token(), .who = holder});
+            history[i % names].push_back({.from = from, .to = to, .token = lease->token(), .holder = holder});
           } catch (error const& failure) {
             EXPECT_EQ(failure.code(), errc::unreachable) << failure.what();
           }

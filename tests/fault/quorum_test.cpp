@@ -198,7 +198,7 @@ TEST_F(quorum, contenders_of_many_processes_exclude_each_other_while_masters_com
         try {
           auto lease = m.try_acquire_for(1s);
           if (!lease) continue;
-          interval entry{.from = boot_now(), .to = 0, .token = lease->token(), .who = i};
+          interval entry{.from = boot_now(), .to = 0, .token = lease->token(), .holder = i};
           if (!lease->valid()) continue;
           auto const now = boot_now();
           entry.to = lease->valid() ? now : entry.from;

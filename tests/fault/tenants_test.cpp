@@ -185,7 +185,7 @@ TEST_F(tenants, can_neither_hear_nor_send_what_is_said_about_a_lock_of_another) 
   EXPECT_REFUSED(web, {"PUBLISH", "redisson_lock__channel:{jobs:1}", "0"});
   EXPECT_REFUSED(web, {"SUBSCRIBE", "redisson_lock__channel:{jobs:1}"});
   // It may publish to the client's own inbox. Attacks once came that way, so no grant from it is believed.
-  EXPECT_EQ(web.command({"EVAL", "return redis.call('PUBLISH', ARGV[1], ARGV[2])", "0", inbox, grant}).what,
+  EXPECT_EQ(web.command({"EVAL", "return redis.call('PUBLISH', ARGV[1], ARGV[2])", "0", inbox, grant}).type,
             raw_kind::error);
   ASSERT_TRUE(eventually([&] { return has_subscriber(names::inbox(redis.uuid())); }));
   EXPECT_EQ(web.command({"PUBLISH", names::inbox(redis.uuid()), grant}).integer, 1);

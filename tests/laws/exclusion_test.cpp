@@ -14,7 +14,7 @@ class exclusion : public law {
     while (boot_now() < end || leases() <= 8) {
       auto lease = lock.try_acquire_for(1s);
       if (!lease) continue;
-      interval i{.from = boot_now(), .to = 0, .token = lease->token(), .who = id};
+      interval i{.from = boot_now(), .to = 0, .token = lease->token(), .holder = id};
       if (!lease->valid()) continue;
       i.to = i.from;
       for (auto checks = 0; checks < 5; ++checks) {

@@ -45,7 +45,7 @@ void add_replicas(stage& scene, int number, lag behaviour) {
 }
 
 bool all_leased(cast const& kinds) {
-  return std::ranges::all_of(kinds.parts, [](part const& each) { return each.what->leased(); });
+  return std::ranges::all_of(kinds.parts, [](part const& each) { return each.lock->leased(); });
 }
 
 /// A client that ends without a connection releases nothing: its keys stay until their ttl ends.

@@ -18,7 +18,7 @@ namespace {
 using test::raw_reply;
 
 resp::reply converted(raw_reply const& raw) {
-  switch (raw.what) {
+  switch (raw.type) {
     case raw_reply::kind::nil:
       return {};
     case raw_reply::kind::integer:

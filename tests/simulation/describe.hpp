@@ -8,7 +8,7 @@
 namespace holdfast::simulation {
 
 inline std::string describe(resp::reply const& reply) {
-  switch (reply.what) {
+  switch (reply.type) {
     case resp::kind::nil:
       return "nil";
     case resp::kind::integer:

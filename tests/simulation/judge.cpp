@@ -41,10 +41,10 @@ void judge::fail(std::string const& text) {
 }
 
 void judge::on_wait(part const& wanted, int amount) {
-  auto& entry = waiting_[{queue_name(wanted), wanted.what, amount}];
+  auto& entry = waiting_[{queue_name(wanted), wanted.lock, amount}];
   entry.wanted = wanted;
   ++entry.callers;
-  if (wanted.what->permits != 0) counted_.emplace(wanted.names.front(), wanted.what);
+  if (wanted.lock->permits != 0) counted_.emplace(wanted.names.front(), wanted.lock);
 }
 
 void judge::on_granted(part const& wanted, engine::lease_state_ptr const& lease, std::string const& owner) {
@@ -61,17 +61,17 @@ void judge::check_company(part const& wanted, std::string const& owner) {
     auto const* const name = common_name(wanted, other.wanted);
     if (name == nullptr) continue;
     ++beside;
-    if (wanted.what->beside != other.wanted.what->beside || wanted.what->beside == kind::company::none)
+    if (wanted.lock->beside != other.wanted.lock->beside || wanted.lock->beside == kind::company::none)
       fail(owner + " holds \"" + *name + "\" beside " + other.owner);
   }
-  if (wanted.what->beside == kind::company::permits && beside >= wanted.what->permits)
+  if (wanted.lock->beside == kind::company::permits && beside >= wanted.lock->permits)
     fail(owner + " has a permit of \"" + wanted.names.front() + "\" beside " + std::to_string(beside) +
          " others");
 }
 
 void judge::check_copies(part const& wanted, lock_options const& options, std::string const& owner) {
   for (auto const& name : wanted.names) {
-    auto const found = wanted.what->hold_of(server_.data(), name, owner);
+    auto const found = wanted.lock->hold_of(server_.data(), name, owner);
     if (!found) continue;  // check() says so
     auto const replicas = server_.copies().replicas_at(found->came);
     if (replicas < options.replicas)
@@ -89,7 +89,7 @@ void judge::on_release(engine::lease_state_ptr const& lease) {
 void judge::on_taken(part const& wanted, int amount) {
   auto const& name = wanted.names.front();
   taken_[name] += amount;
-  if (taken_[name] > wanted.what->permits)
+  if (taken_[name] > wanted.lock->permits)
     fail(std::to_string(taken_[name]) + " permits of \"" + name + "\" are taken");
 }
 
@@ -98,7 +98,7 @@ void judge::check() {
   for (auto const& [wanted, owner, lease] : holders_) {
     if (!lease->valid()) continue;
     for (auto const& name : wanted.names) {
-      auto const found = wanted.what->hold_of(data, name, owner);
+      auto const found = wanted.lock->hold_of(data, name, owner);
       if (!found)
         fail(owner + " has a valid lease of \"" + name + "\", but the server has \"" +
              data.contents_of(name) + '"');
@@ -111,7 +111,7 @@ void judge::check() {
   });
   for (auto const& [wanted, owner, until] : kept_) {
     for (auto const& name : wanted.names) {
-      auto const found = wanted.what->hold_of(data, name, owner);
+      auto const found = wanted.lock->hold_of(data, name, owner);
       if (!found || found->end <= world_.now())
         fail("the key \"" + name + "\" that " + owner + " has kept is gone too early");
     }
@@ -123,7 +123,7 @@ void judge::check_waiting() {
   for (auto& [key, entry] : waiting_) {
     auto const free =
         entry.callers > 0 && std::ranges::all_of(entry.wanted.names, [&](std::string const& name) {
-          return entry.wanted.what->is_free(server_.data(), name, key.amount, world_.now());
+          return entry.wanted.lock->is_free(server_.data(), name, key.amount, world_.now());
         });
     if (!free) {
       entry.free_since = time_point::max();
@@ -166,12 +166,12 @@ void judge::check_end() {
         !is_excused(key, contents))
       fail("left behind: " + key + " = " + contents);
   }
-  for (auto const& [name, what] : counted_) {
+  for (auto const& [name, lock] : counted_) {
     // What is out with an owner is among the keys, and was judged there.
     auto const left = number_of(data.text_of(name)) + data.members_in(names::redisson::permits(name));
-    if (left != what->permits)
+    if (left != lock->permits)
       fail(std::to_string(left) + " permits of \"" + name + "\" are left, of " +
-           std::to_string(what->permits));
+           std::to_string(lock->permits));
   }
 }
 

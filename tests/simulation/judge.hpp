@@ -23,7 +23,7 @@ class judge {
   void on_wait(part const& wanted, int amount);
   /// The wait has ended, in one way or another.
   void on_answer(part const& wanted, int amount) {
-    --waiting_[{queue_name(wanted), wanted.what, amount}].callers;
+    --waiting_[{queue_name(wanted), wanted.lock, amount}].callers;
   }
 
   void on_granted(part const& wanted, engine::lease_state_ptr const& lease, std::string const& owner);
@@ -69,7 +69,7 @@ class judge {
   };
   struct waiting_key {
     std::string queue;
-    kind const* what;
+    kind const* lock;
     int amount;
     friend auto operator<=>(waiting_key const&, waiting_key const&) = default;
   };

@@ -86,7 +86,7 @@ kind const permits{&redisson::semaphore, company::permits, no_hold, permits_left
 }  // namespace
 
 std::string queue_name(part const& wanted) {
-  return wanted.what->protocol->several == nullptr ? wanted.names.front() : recipes::join_names(wanted.names);
+  return wanted.lock->protocol->several == nullptr ? wanted.names.front() : recipes::join_names(wanted.names);
 }
 
 std::vector<cast> const& all_casts() {

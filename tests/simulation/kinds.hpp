@@ -38,7 +38,7 @@ struct kind {
 
 /// What one caller of several asks for.
 struct part {
-  kind const* what;
+  kind const* lock;
   std::vector<std::string> names{"orders"};
 };
 

@@ -34,7 +34,7 @@ void push_field(lua_State* lua, char const* name, std::string_view text) {
 /// A status ("OK", the name of a type) becomes a table with `ok`. The simulated server replies with plain
 /// text, so the command decides.
 void push(lua_State* lua, resp::reply const& reply, bool status) {
-  switch (reply.what) {
+  switch (reply.type) {
     case resp::kind::nil:
       lua_pushboolean(lua, 0);
       break;

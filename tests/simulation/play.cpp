@@ -16,7 +16,7 @@ actor::actor(world& shared_world, judge& referee, process& host, habits behaviou
       host_{host},
       habits_{std::move(behaviour)},
       rounds_left_{habits_.rounds} {
-  queue_ = host.core().pin(*habits_.wanted.what->protocol, queue_name(habits_.wanted));
+  queue_ = host.core().pin(*habits_.wanted.lock->protocol, queue_name(habits_.wanted));
   options_ = host.core().share(habits_.options);
 }
 
@@ -44,9 +44,9 @@ void actor::acquire() {
     world_.after(world_.between(nanoseconds{0}, habits_.longest_wait),
                  [stop = stop_]() mutable { stop.request_stop(); });
   }
-  auto const& what = *habits_.wanted.what;
+  auto const& lock = *habits_.wanted.lock;
   // Of permits with leases the engine gives one, and wants to know how many there should be.
-  amount_ = what.leased() ? 1 : 1 + world_.below(habits_.most_permits);
+  amount_ = lock.leased() ? 1 : 1 + world_.below(habits_.most_permits);
   waiting_ = true;
   judge_.on_wait(habits_.wanted, amount_);
   try {
@@ -55,7 +55,7 @@ void actor::acquire() {
         [this](engine::lease_state_ptr lease, std::shared_ptr<error const> const& failure) {
           on_answer(std::move(lease), failure);
         },
-        what.leased() && what.permits != 0 ? what.permits : amount_);
+        lock.leased() && lock.permits != 0 ? lock.permits : amount_);
   } catch (error const&) {  // the client has been shut down
     waiting_ = false;
     judge_.on_answer(habits_.wanted, amount_);
@@ -85,7 +85,7 @@ void actor::on_answer(engine::lease_state_ptr lease, std::shared_ptr<error const
   }
   ++leases_;
   holding_ = true;
-  if (habits_.wanted.what->leased()) {
+  if (habits_.wanted.lock->leased()) {
     lease_ = std::move(lease);
     judge_.on_granted(habits_.wanted, lease_, host_.core().owner_id(lease_->number()));
   } else {
@@ -162,7 +162,7 @@ void actor::keep() {
     judge_.excuse(owner);
   }
   // The key of several readers stays for the longest ttl that it ever had, though their holds are over.
-  if (habits_.wanted.what->beside == kind::company::readers) judge_.excuse(owner);
+  if (habits_.wanted.lock->beside == kind::company::readers) judge_.excuse(owner);
   if (host_.core().leases().keep(lease_, time) == release_result::kept) {
     judge_.on_kept(habits_.wanted, owner, until);
     // The request that set this ttl may have come when the confirmation was sent.

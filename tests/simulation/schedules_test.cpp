@@ -85,7 +85,7 @@ int play(cast const& kinds, std::uint64_t seed) {
                     .most_permits = 1,  // different numbers lose permits: FOUND 87
                     .keeps = chance.once_in(3) ? 3 : 0,
                     .longest_wait = chance.once_in(3) ? 5ms : 2s};
-      if (acknowledged && caller.wanted.what->leased() && chance.once_in(2)) {
+      if (acknowledged && caller.wanted.lock->leased() && chance.once_in(2)) {
         caller.options.replicas = chance.below(3);
         caller.options.fsynced = chance.once_in(4);
       }

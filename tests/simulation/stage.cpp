@@ -32,7 +32,7 @@ process& stage::add_process(client_options options) {
 }
 
 actor& stage::add_actor(process& host, habits behaviour) {
-  if (auto const permits = behaviour.wanted.what->permits; permits != 0)
+  if (auto const permits = behaviour.wanted.lock->permits; permits != 0)
     (void)server_.execute({"SET", behaviour.wanted.names.front(), std::to_string(permits)});
   actors_.push_back(std::make_unique<actor>(world_, judge_, host, std::move(behaviour)));
   return *actors_.back();

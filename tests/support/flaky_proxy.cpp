@@ -281,11 +281,11 @@ void flaky_proxy::take_requests(link& l) {
     awaited_reply awaited{.decision = decider_ ? decider_(r) : fate::pass()};
     if (refuse_pubsub_ && is_pubsub(r.name))
       awaited.decision = fate::error("ERR unknown command '" + r.words[0] + "'");
-    if (awaited.decision.what == fate::kind::pass && is_pubsub(r.name))
+    if (awaited.decision.type == fate::kind::pass && is_pubsub(r.name))
       awaited.replies = static_cast<int>(r.words.size()) - 1;
     requests_.push_back(std::move(r));
 
-    auto const kind = awaited.decision.what;
+    auto const kind = awaited.decision.type;
     if (kind == fate::kind::cut_before) {
       l.dead = true;
       return;
@@ -325,11 +325,11 @@ void flaky_proxy::take_replies(link& l) {
       continue;
     }
     auto& awaited = l.awaited_replies.front();
-    if (awaited.decision.what == fate::kind::cut_after) {
+    if (awaited.decision.type == fate::kind::cut_after) {
       l.dead = true;
       return;
     }
-    if (awaited.decision.what == fate::kind::swallow_reply) l.silent = true;
+    if (awaited.decision.type == fate::kind::swallow_reply) l.silent = true;
     emit(l, std::move(bytes), awaited.decision.delay);
     if (--awaited.replies <= 0) l.awaited_replies.pop_front();
     answer_injected(l);
@@ -340,9 +340,9 @@ void flaky_proxy::take_replies(link& l) {
 void flaky_proxy::answer_injected(link& l) {
   while (!l.awaited_replies.empty()) {
     auto const& decision = l.awaited_replies.front().decision;
-    if (decision.what == fate::kind::swallow)
+    if (decision.type == fate::kind::swallow)
       l.silent = true;
-    else if (decision.what == fate::kind::answer)
+    else if (decision.type == fate::kind::answer)
       emit(l, decision.text, 0ms);
     else
       return;

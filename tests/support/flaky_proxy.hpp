@@ -37,7 +37,7 @@ struct fate {
     keep,           ///< this and all later requests of the connection are kept: see deliver()
     hold_back,      ///< the same, and the connection ends for the client; delivered after `delay`, if set
   };
-  kind what = kind::pass;
+  kind type = kind::pass;
   std::string text{};
   std::chrono::milliseconds delay{};
 

@@ -24,16 +24,16 @@ struct interval {
   std::int64_t from = 0;
   std::int64_t to = 0;
   std::int64_t token = 0;
-  std::int64_t who = 0;
+  std::int64_t holder = 0;
 };
 
-/// Lines of "<from> <to> <token> <who>", each written by one write to a file opened with O_APPEND.
+/// Lines of "<from> <to> <token> <holder>", each written by one write to a file opened with O_APPEND.
 inline std::vector<interval> read_history(std::string const& path) {
   std::vector<interval> all;
   std::ifstream file{path};
   for (std::string line; std::getline(file, line);) {
     std::istringstream words{line};
-    if (interval i; words >> i.from >> i.to >> i.token >> i.who) all.push_back(i);
+    if (interval i; words >> i.from >> i.to >> i.token >> i.holder) all.push_back(i);
   }
   return all;
 }
@@ -46,13 +46,13 @@ inline std::string judge(std::vector<interval> history) {
     auto const& before = history[i - 1];
     auto const& after = history[i];
     if (after.from < before.to) {
-      violations << "overlap of " << before.to - after.from << " ns: " << before.who << " with token "
-                 << before.token << " and " << after.who << " with token " << after.token << '\n';
+      violations << "overlap of " << before.to - after.from << " ns: " << before.holder << " with token "
+                 << before.token << " and " << after.holder << " with token " << after.token << '\n';
     }
     auto const has_tokens = after.token != 0 || before.token != 0;  // some kinds have no tokens
     if (has_tokens && after.token <= before.token) {
-      violations << "token " << after.token << " of " << after.who << " follows " << before.token << " of "
-                 << before.who << '\n';
+      violations << "token " << after.token << " of " << after.holder << " follows " << before.token << " of "
+                 << before.holder << '\n';
     }
   }
   return violations.str();

@@ -18,20 +18,20 @@ raw_reply convert(redisReply const& reply) {
   raw_reply result;
   switch (reply.type) {
     case REDIS_REPLY_INTEGER:
-      result.what = raw_reply::kind::integer;
+      result.type = raw_reply::kind::integer;
       result.integer = reply.integer;
       break;
     case REDIS_REPLY_ERROR:
-      result.what = raw_reply::kind::error;
+      result.type = raw_reply::kind::error;
       result.text.assign(reply.str, reply.len);
       break;
     case REDIS_REPLY_STRING:
     case REDIS_REPLY_STATUS:
-      result.what = raw_reply::kind::text;
+      result.type = raw_reply::kind::text;
       result.text.assign(reply.str, reply.len);
       break;
     case REDIS_REPLY_ARRAY:
-      result.what = raw_reply::kind::array;
+      result.type = raw_reply::kind::array;
       for (std::size_t i = 0; i < reply.elements; ++i) result.elements.push_back(convert(*reply.element[i]));
       break;
     default:

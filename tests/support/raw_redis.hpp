@@ -21,13 +21,13 @@ inline bool outlives_locks(std::string const& key) {
 
 struct raw_reply {
   enum class kind { nil, integer, text, error, array };
-  kind what = kind::nil;
+  kind type = kind::nil;
   std::int64_t integer = 0;
   std::string text{};
   std::vector<raw_reply> elements{};
 
-  [[nodiscard]] bool is_nil() const { return what == kind::nil; }
-  [[nodiscard]] bool is_error() const { return what == kind::error; }
+  [[nodiscard]] bool is_nil() const { return type == kind::nil; }
+  [[nodiscard]] bool is_error() const { return type == kind::error; }
 };
 
 /// One connection, opened at the first command and again after it broke. Not for several threads at once.

@@ -42,7 +42,7 @@ std::string key_of(std::vector<std::string> const& words) {
 }
 
 bool same_reply(raw_reply const& a, raw_reply const& b) {
-  return a.what == b.what && a.integer == b.integer && a.text == b.text &&
+  return a.type == b.type && a.integer == b.integer && a.text == b.text &&
          std::equal(a.elements.begin(), a.elements.end(), b.elements.begin(), b.elements.end(), same_reply);
 }
 
@@ -122,7 +122,7 @@ raw_reply raw_servers::majority_reply(std::vector<std::string> const& words) {
 }
 
 raw_reply raw_servers::keys_of_all_masters(std::vector<std::string> const& words) {
-  raw_reply all{.what = raw_reply::kind::array};
+  raw_reply all{.type = raw_reply::kind::array};
   for (auto& client : clients_) {
     auto reply = client.command(words);
     std::move(reply.elements.begin(), reply.elements.end(), std::back_inserter(all.elements));

@@ -14,10 +14,10 @@ using holdfast::resp::kind;
 using holdfast::resp::reply;
 using testing::HasSubstr;
 
-reply number(std::int64_t n) { return {.what = kind::integer, .integer = n, .text = {}, .elements = {}}; }
+reply number(std::int64_t n) { return {.type = kind::integer, .integer = n, .text = {}, .elements = {}}; }
 
 reply list(std::vector<std::int64_t> const& numbers) {
-  reply result{.what = kind::array, .text = {}, .elements = {}};
+  reply result{.type = kind::array, .text = {}, .elements = {}};
   for (auto const n : numbers) result.elements.push_back(number(n));
   return result;
 }
@@ -27,7 +27,7 @@ reply busy_list(std::vector<std::int64_t> before, std::int64_t pttl, std::int64_
                 std::int64_t ticket) {
   before.insert(before.end(), {pttl, ahead, ticket, 41});
   auto result = list(before);
-  result.elements.push_back({.what = kind::text, .text = "somebody", .elements = {}});
+  result.elements.push_back({.type = kind::text, .text = "somebody", .elements = {}});
   result.elements.push_back(number(7'000'000));
   return result;
 }

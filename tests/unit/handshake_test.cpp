@@ -17,9 +17,9 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 
-reply ok() { return {.what = kind::text, .integer = 0, .text = "OK", .elements = {}}; }
+reply ok() { return {.type = kind::text, .integer = 0, .text = "OK", .elements = {}}; }
 reply reply_with_error(std::string words) {
-  return {.what = kind::error, .integer = 0, .text = std::move(words), .elements = {}};
+  return {.type = kind::error, .integer = 0, .text = std::move(words), .elements = {}};
 }
 
 handshake handshake_for(std::string_view url, std::string name = "holdfast") {
@@ -143,14 +143,14 @@ TEST(handshake, passes_on_why_the_server_takes_no_connection) {
 
 TEST(handshake, refuses_answers_that_no_redis_gives) {
   auto greeting = handshake_for("redis://h", "");
-  EXPECT_EQ(greeting.on_reply({.what = kind::integer, .integer = 1, .text = {}, .elements = {}}),
+  EXPECT_EQ(greeting.on_reply({.type = kind::integer, .integer = 1, .text = {}, .elements = {}}),
             step::failed);
   EXPECT_EQ(greeting.failure().code(), errc::protocol);
 }
 
 reply role_of(std::string words) {
-  reply role{.what = kind::array, .integer = 0, .text = {}, .elements = {}};
-  role.elements.push_back({.what = kind::text, .integer = 0, .text = std::move(words), .elements = {}});
+  reply role{.type = kind::array, .integer = 0, .text = {}, .elements = {}};
+  role.elements.push_back({.type = kind::text, .integer = 0, .text = std::move(words), .elements = {}});
   return role;
 }
 
@@ -181,10 +181,10 @@ TEST(handshake, believes_the_sentinels_where_the_role_is_not_told) {
 holdfast::time_point clock_at(std::chrono::seconds time) { return holdfast::time_point{time}; }
 
 reply reply_with_text(std::string words) {
-  return {.what = kind::text, .integer = 0, .text = std::move(words), .elements = {}};
+  return {.type = kind::text, .integer = 0, .text = std::move(words), .elements = {}};
 }
 reply reply_with_number(std::int64_t n) {
-  return {.what = kind::integer, .integer = n, .text = {}, .elements = {}};
+  return {.type = kind::integer, .integer = n, .text = {}, .elements = {}};
 }
 
 /// A connection that replaces one whose handshake was 100 s ago, and which broke.

@@ -16,16 +16,16 @@ using testing::HasSubstr;
 using testing::Not;
 
 reply integer(std::int64_t value) {
-  return {.what = kind::integer, .integer = value, .text = {}, .elements = {}};
+  return {.type = kind::integer, .integer = value, .text = {}, .elements = {}};
 }
 reply text_reply(std::string value) {
-  return {.what = kind::text, .integer = 0, .text = std::move(value), .elements = {}};
+  return {.type = kind::text, .integer = 0, .text = std::move(value), .elements = {}};
 }
 reply error_reply(std::string words) {
-  return {.what = kind::error, .integer = 0, .text = std::move(words), .elements = {}};
+  return {.type = kind::error, .integer = 0, .text = std::move(words), .elements = {}};
 }
 reply array(std::vector<reply> elements) {
-  return {.what = kind::array, .integer = 0, .text = {}, .elements = std::move(elements)};
+  return {.type = kind::array, .integer = 0, .text = {}, .elements = std::move(elements)};
 }
 
 void feed(parser& target, std::string_view bytes) {
@@ -249,7 +249,7 @@ TEST(parser, keeps_a_small_buffer_through_endless_traffic) {
 }
 
 std::string encoded(reply const& value) {
-  switch (value.what) {
+  switch (value.type) {
     case kind::nil:
       return "$-1\r\n";
     case kind::integer:

@@ -28,7 +28,7 @@ std::string send_all(pipeline& requests, time_point now = opened_at) {
   return bytes;
 }
 
-reply reply_of(std::string text) { return {.what = kind::text, .text = std::move(text), .elements = {}}; }
+reply reply_of(std::string text) { return {.type = kind::text, .text = std::move(text), .elements = {}}; }
 
 pipeline::entry matched(pipeline& requests, std::string text) {
   pipeline::batch result;

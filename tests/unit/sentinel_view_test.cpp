@@ -9,13 +9,13 @@ using holdfast::resp::kind;
 using holdfast::resp::reply;
 
 reply text(std::string words) {
-  return {.what = kind::text, .integer = 0, .text = std::move(words), .elements = {}};
+  return {.type = kind::text, .integer = 0, .text = std::move(words), .elements = {}};
 }
 reply refused(std::string words) {
-  return {.what = kind::error, .integer = 0, .text = std::move(words), .elements = {}};
+  return {.type = kind::error, .integer = 0, .text = std::move(words), .elements = {}};
 }
 reply list_reply(std::vector<std::string> const& words) {
-  reply result{.what = kind::array, .integer = 0, .text = {}, .elements = {}};
+  reply result{.type = kind::array, .integer = 0, .text = {}, .elements = {}};
   for (auto const& word : words) result.elements.push_back(text(word));
   return result;
 }
@@ -42,7 +42,7 @@ TEST(sentinel_view, reads_what_a_sentinel_says) {
   EXPECT_TRUE(read_id(text("abc"), view));
   EXPECT_TRUE(read_address(list_reply({"10.0.0.1", "6379"}), view));
   EXPECT_TRUE(read_master(list_reply({"name", "mymaster", "config-epoch", "7", "quorum", "2"}), view));
-  reply other_sentinels{.what = kind::array, .integer = 0, .text = {}, .elements = {}};
+  reply other_sentinels{.type = kind::array, .integer = 0, .text = {}, .elements = {}};
   other_sentinels.elements.push_back(
       list_reply({"name", "x", "ip", "10.0.0.9", "port", "26379", "runid", "def"}));
   EXPECT_TRUE(read_others(other_sentinels, view));

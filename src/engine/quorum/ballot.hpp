@@ -46,12 +46,6 @@ class ballot {
   [[nodiscard]] outcome count() const;
 
   [[nodiscard]] bool is_ours(std::size_t master) const noexcept { return votes_[master].state == vote::ours; }
-  [[nodiscard]] bool is_pending(std::size_t master) const noexcept {
-    return votes_[master].state == vote::pending;
-  }
-  [[nodiscard]] bool is_theirs(std::size_t master) const noexcept {
-    return votes_[master].state == vote::theirs;
-  }
   [[nodiscard]] granted const& tokens(std::size_t master) const noexcept { return votes_[master].tokens; }
 
   // After outcome::won.

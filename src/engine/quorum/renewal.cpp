@@ -73,7 +73,7 @@ void quorum::renew(recipe const& protocol, milliseconds ttl, std::span<owned con
                                }
                                auto const unknown = std::ranges::count(result.leases, ownership::unknown);
                                if (std::cmp_less(unknown, result.leases.size())) {
-                                 all.response.reply.what = resp::kind::array;
+                                 all.response.reply.type = resp::kind::array;
                                } else if (result.refusal.is_error()) {
                                  all.response.reply = std::move(result.refusal);
                                } else {

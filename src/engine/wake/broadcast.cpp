@@ -128,8 +128,8 @@ void broadcast::on_subscribed(channel const& entry) {
 }
 
 void broadcast::on_message(channel const& entry, std::string_view message) {
-  if (events_.said) {
-    events_.said(entry.name(), message);
+  if (events_.on_message) {
+    events_.on_message(entry.name(), message);
     return;
   }
   auto const contenders = entry.contenders;

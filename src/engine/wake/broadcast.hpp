@@ -22,7 +22,7 @@ class broadcast {
   struct events {
     std::function<void(std::uint64_t contender)> woken;
     /// Reads the messages, in place of waking all contenders; empty: all are woken.
-    std::function<void(std::string const& channel, std::string_view message)> said;
+    std::function<void(std::string const& channel, std::string_view message)> on_message;
     std::function<void(std::uint64_t contender)> open;  ///< all its channels are subscribed now; look again
     std::function<void(std::string const& channel, std::string const& text)> refused;
   };

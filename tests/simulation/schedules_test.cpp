@@ -82,7 +82,7 @@ int play(cast const& kinds, std::uint64_t seed) {
     for (auto k = 0; k < callers; ++k) {
       habits caller{.wanted = kinds.of(number++),
                     .options = alike ? options : any_options(chance),
-                    .most_permits = 1,  // different numbers lose permits: FOUND 87
+                    .most_permits = 2,
                     .keeps = chance.once_in(3) ? 3 : 0,
                     .longest_wait = chance.once_in(3) ? 5ms : 2s};
       if (acknowledged && caller.wanted.lock->leased() && chance.once_in(2)) {

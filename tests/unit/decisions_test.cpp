@@ -202,6 +202,17 @@ TEST_F(a_request, of_a_caller_that_tries_waits_little) {
   EXPECT_EQ(patience_of(*queue_->contender, *caller_), net::retry_policy::endless);
 }
 
+TEST_F(a_request, for_another_amount_than_the_caller_wants_is_not_repeated) {
+  auto& contender = *queue_->contender;
+  caller_->amount = 2;
+  contender.ttl = {};
+  EXPECT_FALSE(asked_for_another_amount(*queue_)) << "it has not asked yet";
+  contender.ttl = caller_->options->options.ttl;
+  EXPECT_TRUE(asked_for_another_amount(*queue_));
+  contender.amount = 2;
+  EXPECT_FALSE(asked_for_another_amount(*queue_));
+}
+
 class a_strict_queue : public decisions {
  protected:
   a_strict_queue() : decisions{recipes::plain::fair} {}

@@ -74,6 +74,21 @@ TEST_F(a_pending_release, is_sent_again_after_a_refusal_though_its_caller_goes) 
   EXPECT_THAT(backend_.take_sent(), ElementsAre("release orders"));
 }
 
+TEST_F(a_pending_release, is_sent_for_as_long_as_any_request_can_have_given_its_key) {
+  pending_releases_.note_ttl(60s);
+  release();
+  clock_.advance(31s);
+  (void)backend_.take_sent();
+  backend_.answer(resp::make_error("LOADING the dataset"));
+  pass(25ms);
+  EXPECT_THAT(backend_.take_sent(), ElementsAre("release orders"));
+  clock_.advance(30s);
+  backend_.answer(resp::make_error("LOADING the dataset"));
+  pass(25ms);
+  EXPECT_THAT(backend_.take_sent(), IsEmpty());
+  EXPECT_THAT(results_, ElementsAre(release_result::unknown));
+}
+
 TEST_F(a_pending_release, is_not_sent_again_once_the_lease_is_over_anyway) {
   release();
   clock_.advance(31s);

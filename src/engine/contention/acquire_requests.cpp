@@ -55,6 +55,7 @@ acquire_request acquire_requests::next(lock_queue& queue) {
   auto const& first = queue.waiters.front();
   auto const& options = first.options->options;
   contender.ttl = options.ttl;
+  pending_releases_.note_ttl(options.ttl);
   contender.amount = first.amount;
   contender.requested_join = notifications_.by_message(queue) && !first.once;
   contender.policy = notifications_.policy_of(options);
@@ -72,6 +73,10 @@ acquire_request acquire_requests::next(lock_queue& queue) {
 }
 
 void acquire_requests::send(lock_queue& queue) noexcept {
+  if (asked_for_another_amount(queue)) {
+    ask_anew(queue);
+    return;
+  }
   auto& contender = *queue.contender;
   auto const number = contender.number;
   contender.current = contender::state::asking;

@@ -89,6 +89,12 @@ bool has_place_of_another(lock_queue const& queue) noexcept {
          contender.since != queue.waiters.front().since;
 }
 
+bool asked_for_another_amount(lock_queue const& queue) noexcept {
+  auto const& contender = *queue.contender;
+  auto const asked = contender.ttl != milliseconds{};
+  return asked && contender.amount != queue.waiters.front().amount;
+}
+
 std::chrono::nanoseconds time_to_recheck(busy const& reply, milliseconds recheck) noexcept {
   if (reply.pttl.count() < 0) return recheck;
   auto const position = std::max<std::int64_t>(reply.ahead, 0) + 1;

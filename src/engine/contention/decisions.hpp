@@ -48,6 +48,11 @@ enum class grant_use {
 /// earlier caller than the first one.
 [[nodiscard]] bool has_place_of_another(lock_queue const& queue) noexcept;
 
+/// Whether the contender has asked for another amount than the first caller wants. That request may have been
+/// carried out, although it was answered with an error: then the same owner would be told again that it is
+/// granted, and its caller would give back the wrong amount.
+[[nodiscard]] bool asked_for_another_amount(lock_queue const& queue) noexcept;
+
 /// How long a contender sleeps that messages wake: until the end of the holder's ttl, or `recheck`.
 [[nodiscard]] std::chrono::nanoseconds time_to_recheck(busy const& reply, milliseconds recheck) noexcept;
 /// How long a contender sleeps that polls: `pause`, or until the end of the holder's ttl.

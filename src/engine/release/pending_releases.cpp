@@ -16,8 +16,9 @@ constexpr std::chrono::milliseconds refused_release_pause{500};
 /// Fewer leases are given back one by one, so that their waiters hear of it in one round trip.
 constexpr std::size_t worth_a_batch = 16;
 
-/// How long a cleanup request is worth sending: then the queue of a lock that nobody requests is gone.
-constexpr std::chrono::minutes traces_last{1};
+/// How long a cleanup request is worth sending, at least: then the queue of a lock that nobody requests is
+/// gone.
+constexpr std::chrono::milliseconds traces_last{std::chrono::minutes{1}};
 
 }  // namespace
 
@@ -25,7 +26,13 @@ returned_lock pending_releases::item(lease_state const& lease) const {
   return {.queue = lock_queue_ptr{&lease.queue()},
           .number = lease.number(),
           .policy = notifications_.policy_of(lease.options()),
-          .deadline = lease.deadline()};
+          .deadline = end_of_key(lease)};
+}
+
+/// The key may outlive the lease: it may have been requested for an earlier caller with a longer ttl, which
+/// no renewal cuts short while others share it, and the reply to a renewal may have been lost.
+time_point pending_releases::end_of_key(lease_state const& lease) const noexcept {
+  return std::max(lease.deadline(), boot_clock::now() + longest_ttl_);
 }
 
 struct pending_releases::release_under_way {
@@ -146,7 +153,7 @@ void pending_releases::send_batch(std::shared_ptr<batches::leases> const& leases
   for (auto const& lease : *leases) {
     owners.push_back(client_.owner_id(lease->number()));
     list.push_back({.name = lease->queue().name(), .owner = owners.back()});
-    give_up = std::max(give_up, lease->deadline());
+    give_up = std::max(give_up, end_of_key(*lease));
   }
   auto const& protocol = leases->front()->queue().protocol();
   backend_.run(protocol.release_unwanted(list),
@@ -189,7 +196,8 @@ void pending_releases::note_released(returned_lock const& item) noexcept {
 void pending_releases::abandon(lock_queue& queue, std::uint64_t number,
                                release_policy const& policy) noexcept {
   if (queue.protocol().abandon == nullptr) return;
-  send_abandon(lock_queue_ptr{&queue}, number, policy, boot_clock::now() + traces_last);
+  send_abandon(lock_queue_ptr{&queue}, number, policy,
+               boot_clock::now() + std::max(traces_last, longest_ttl_));
 }
 
 /// Sent again after an error that passes: otherwise a lock would be nobody's for its ttl, and a permit for

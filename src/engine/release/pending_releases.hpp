@@ -1,6 +1,7 @@
 /// Acquisitions of ours in the server that are to be given back.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <holdfast/client.hpp>
 #include <memory>
@@ -22,8 +23,8 @@ struct returned_lock {
   lock_queue_ptr queue;
   std::uint64_t number;
   release_policy policy;
-  time_point deadline;
-  bool lost = false;  ///< before the release: the holder is told so
+  time_point deadline;  ///< the server has forgotten it by then
+  bool lost = false;    ///< before the release: the holder is told so
 };
 
 /// Releases them, and abandons what nobody waits for any more, until the server has confirmed it or has
@@ -44,6 +45,9 @@ class pending_releases {
 
   /// Of a lease.
   [[nodiscard]] returned_lock item(lease_state const& lease) const;
+
+  /// A request for a lock with that ttl is sent.
+  void note_ttl(milliseconds ttl) noexcept { longest_ttl_ = std::max(longest_ttl_, ttl); }
 
   /// When memory is short it is sent a little later, and `done` gets release_result::unknown.
   void send(returned_lock const& item, release_handler done) noexcept;
@@ -66,6 +70,7 @@ class pending_releases {
 
  private:
   struct release_under_way;
+  [[nodiscard]] time_point end_of_key(lease_state const& lease) const noexcept;
   void send(std::shared_ptr<release_under_way> const& pending);
   void on_response(std::shared_ptr<release_under_way> const& pending, net::response const& response) noexcept;
   void send_batch(std::shared_ptr<batches::leases> const& leases);
@@ -83,6 +88,7 @@ class pending_releases {
   departed& departed_;
   delayed_calls& delayed_;
   owed_requests& owed_;
+  milliseconds longest_ttl_{};  ///< of all requests of this client
   std::size_t unconfirmed_ = 0;
   bool unconfirmed_logged_ = false;  ///< their number at the end has been logged: no more single warnings
   bool repeats_ = true;

@@ -157,7 +157,7 @@ std::vector<line> quorum_contended(context const& run) {
   };
   for (auto const& load : {load{"nothing done under it", "idle", std::chrono::milliseconds{0}},
                            load{"held for 1 ms", "work", std::chrono::milliseconds{1}}}) {
-    line rate{"Q4", fmt::format("quorum of 5, 16 contenders, {}, handoffs/s; floor: redsync", load.type),
+    line rate{"Q4", fmt::format("quorum of 5, 16 contenders, {}, handoffs/s; floor: redsync", load.what),
               target{target::of::ratio, target::side::at_least, 5}};
     line turns{"Q4", "… turns/s"};
     line requests{"Q4", "… requests per turn, to all 5"};

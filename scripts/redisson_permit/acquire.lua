@@ -20,7 +20,9 @@ if misfit then return misfit end
 local expiry = now_ms() + ttl_ms
 local score = redis.call('ZSCORE', permits, id)
 if score then
-  if tonumber(score) < expiry then redis.call('ZADD', permits, expiry, id) end
+  redis.call('ZADD', permits, math.max(score, expiry), id)
+  -- Like prolong it always writes: the same score again would be no write.
+  if left then redis.call('INCRBY', counter, 0) end
   return {0, 1}
 end
 if not left and tonumber(size) > 0 then

@@ -16,5 +16,5 @@ if not mode then
 elseif mode == 'read' or redis.call('HEXISTS', lock, field) == 0 then
   return rw_busy(lock, left)
 end
-if left < tonumber(ttl_ms) then redis.call('PEXPIRE', lock, ttl_ms) end
+redis.call('PEXPIRE', lock, math.max(left, ttl_ms))  -- always: see prolong
 return {0, tonumber(tokens)}

@@ -10,7 +10,10 @@ local done_ms = ARGV[2]
 local left, misfit = number_in(counter, 'the number of permits of a semaphore')
 if misfit then return misfit end
 local noted = redis.call('GET', done)
-if noted and noted ~= 'given up' then return {0, 1} end
+if noted and noted ~= 'given up' then
+  redis.call('PEXPIRE', done, done_ms)  -- a write for a WAIT behind it, which would count nothing otherwise
+  return {0, 1}
+end
 if noted or not left or left < tonumber(amount) then
   return {math.max(redis.call('PTTL', counter), -1), -1, 0, 0, '', -1}
 end

@@ -29,11 +29,11 @@ loss_cause cause_of(ownership found) noexcept {
 
 }  // namespace
 
-renewer::renewer(reactor::loop& loop, lock_backend& backend, client_stats& counts, lost_handler lost)
+renewer::renewer(reactor::loop& loop, lock_backend& backend, client_stats& counts, events handlers)
     : loop_{loop},
       backend_{backend},
       counts_{counts},
-      lost_{std::move(lost)},
+      events_{std::move(handlers)},
       timer_{[this] { look(); }},
       random_{static_cast<std::minstd_rand::result_type>(random_seed())} {}
 
@@ -80,11 +80,11 @@ void renewer::consider(lease_state& lease, time_point now, batches& due_now) noe
       return;
     case lease_step::expired: {
       auto const could_renew = lease.options().watchdog && lease.renewals_left != 0;
-      lost_(lease, could_renew ? loss_cause::unreachable : loss_cause::limit_reached);
+      events_.lost(lease, could_renew ? loss_cause::unreachable : loss_cause::limit_reached);
       return;
     }
     case lease_step::limit_reached:
-      lost_(lease, loss_cause::limit_reached);
+      events_.lost(lease, loss_cause::limit_reached);
       return;
   }
 }
@@ -156,13 +156,19 @@ void renewer::on_ask_reply(lease_state& lease, net::response const& response) no
       if (gone.empty()) {
         add(lease);
       } else {
-        lost_(lease, cause_of(gone.front().second));
+        events_.lost(lease, cause_of(gone.front().second));
       }
     } catch (std::bad_alloc const&) {
       failed(lease);
     }
+  } else {
+    after_loss(lease, response);
   }
   lease.settle();
+}
+
+void renewer::after_loss(lease_state& lease, net::response const& response) const noexcept {
+  if (lease.cause() == loss_cause::unreachable && response.sent) events_.outlived(lease);
 }
 
 void renewer::renew_now(lease_state& lease, callback<void(net::response const&)> done) {
@@ -248,10 +254,12 @@ void renewer::on_answer(lease_list const& leases, renewal_reply const& result) n
       if (!understood || found == ownership::unknown) {
         failed(*lease);
       } else if (found != ownership::mine) {
-        lost_(*lease, cause_of(found));
+        events_.lost(*lease, cause_of(found));
       } else {
         renewed(*lease, result.response.sent_at, remaining);
       }
+    } else {
+      after_loss(*lease, result.response);
     }
     lease->settle();
   }

@@ -16,9 +16,13 @@ namespace holdfast::engine {
 /// lock.
 class renewer {
  public:
-  using lost_handler = std::function<void(lease_state&, loss_cause)>;
+  struct events {
+    std::function<void(lease_state&, loss_cause)> lost;
+    /// A renewal may have been carried out after the lease was lost for want of its reply: its key lives on.
+    std::function<void(lease_state&)> outlived;
+  };
 
-  renewer(reactor::loop& loop, lock_backend& backend, client_stats& counts, lost_handler lost);
+  renewer(reactor::loop& loop, lock_backend& backend, client_stats& counts, events handlers);
 
   /// Starts renewal. Its deadline and renew_at are set.
   void add(lease_state& lease) noexcept;
@@ -49,6 +53,7 @@ class renewer {
   void consider(lease_state& lease, time_point now, batches& due_now) noexcept;
   void send(lease_list leases, renewed_handler done = {}) noexcept;
   void send(std::shared_ptr<renewal_request> const& request);
+  void after_loss(lease_state& lease, net::response const& response) const noexcept;
   void on_answer(lease_list const& leases, renewal_reply const& result) noexcept;
   void send_alone(lease_state& lease) noexcept;
   void renewed(lease_state& lease, time_point sent_at, milliseconds remaining) noexcept;
@@ -62,7 +67,7 @@ class renewer {
   reactor::loop& loop_;
   lock_backend& backend_;
   client_stats& counts_;
-  lost_handler lost_;
+  events events_;
   renewal_schedule schedule_;
   reactor::timer timer_;
   std::minstd_rand random_;

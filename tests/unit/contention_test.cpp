@@ -63,8 +63,12 @@ class a_contention : public engine_parts {
 
   holders holders_;
   departed departed_;
-  renewer renewer_{loop_, backend_, stats_,
-                   [this](lease_state& lease, loss_cause cause) { loop_of_client_.ends.lose(lease, cause); }};
+  renewer renewer_{
+      loop_,
+      backend_,
+      stats_,
+      {.lost = [this](lease_state& lease, loss_cause cause) { loop_of_client_.ends.lose(lease, cause); },
+       .outlived = [this](lease_state& lease) { loop_of_client_.ends.take_back(lease); }}};
   acknowledgements acknowledgements_{backend_, client_};
   notifications notifications_{
       loop_,

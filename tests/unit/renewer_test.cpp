@@ -89,10 +89,16 @@ class renewer_of_a_fixed_lease : public testing::Test {
   reactor::loop loop_;
   scripted_backend backend_;
   client_stats stats_;
-  renewer renewer_{loop_, backend_, stats_, [](lease_state& lease, loss_cause cause) {
-                     renewer::remove(lease);
-                     (void)lease.lose(cause);
-                   }};
+  renewer renewer_{loop_,
+                   backend_,
+                   stats_,
+                   {.lost =
+                        [](lease_state& lease, loss_cause cause) {
+                          renewer::remove(lease);
+                          (void)lease.lose(cause);
+                        },
+                    .outlived = [this](lease_state&) { outlived_ = true; }}};
+  bool outlived_ = false;
   bool renewed_ = false;
 };
 
@@ -124,6 +130,23 @@ TEST_F(renewer_of_a_fixed_lease, does_not_renew_what_was_lost_meanwhile) {
   EXPECT_EQ(backend_.sent, words{"set_ttl"});
   EXPECT_TRUE(renewed_) << "the requester of the renewal is notified";
   EXPECT_EQ(lease_->cause(), loss_cause::key_gone);
+}
+
+TEST_F(renewer_of_a_fixed_lease, tells_of_a_renewal_that_came_too_late_for_its_lease) {
+  renew();
+  renewer::remove(*lease_);
+  (void)lease_->lose(loss_cause::unreachable);
+  EXPECT_FALSE(outlived_);
+  backend_.reply();
+  EXPECT_TRUE(outlived_);
+}
+
+TEST_F(renewer_of_a_fixed_lease, tells_of_no_late_renewal_of_what_the_server_has_taken_away) {
+  renew();
+  renewer::remove(*lease_);
+  (void)lease_->lose(loss_cause::taken_over);
+  backend_.reply();
+  EXPECT_FALSE(outlived_);
 }
 
 TEST_F(renewer_of_a_fixed_lease, sends_one_renewal_after_the_other) {

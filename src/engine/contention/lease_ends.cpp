@@ -203,6 +203,13 @@ void lease_ends::lose(lease_state& lease, loss_cause cause) noexcept {
   if (was_holder && !queue->waiters.empty() && !queue->contender) requests_.begin(*queue);
 }
 
+void lease_ends::take_back(lease_state const& lease) noexcept {
+  if (lease.options().keep || holders_.hold(lease.queue(), lease.number())) return;
+  auto item = pending_releases_.item(lease);
+  item.lost = true;
+  pending_releases_.send(item, {});
+}
+
 void lease_ends::lose_alone(lease_state& lease, loss_cause cause) noexcept {
   (void)leave_here(lease);
   ++stats_.lost;

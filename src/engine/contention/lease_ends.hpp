@@ -40,6 +40,8 @@ class lease_ends {
   /// It ends against its holder's will. A lease that the server has taken away is lost for all leases that
   /// share its acquisition.
   void lose(lease_state& lease, loss_cause cause) noexcept;
+  /// The key of a lost lease lives on: nobody may have to wait for its end.
+  void take_back(lease_state const& lease) noexcept;
 
   /// The lease isn't held here any more. Renewal ends before anything is sent. False: other leases of this
   /// process still share its acquisition.

@@ -10,13 +10,16 @@
 
 namespace holdfast {
 
-template <class Signature>
+/// Enough for the captures of the hot paths: a few pointers and a number, or a callback with less room.
+constexpr std::size_t usual_room = 48;
+
+template <class Signature, std::size_t Room = usual_room>
 class callback;
 
-/// Like std::function, but move-only, and with enough room in place for the captures of the hot paths (a few
-/// pointers and a number), for which std::function would allocate.
-template <class Result, class... Args>
-class callback<Result(Args...)> {
+/// Like std::function, but move-only, and with `Room` bytes in place for captures for which std::function
+/// would allocate.
+template <class Result, class... Args, std::size_t Room>
+class callback<Result(Args...), Room> {
  public:
   callback() noexcept = default;
   callback(std::nullptr_t) noexcept {}
@@ -29,7 +32,7 @@ class callback<Result(Args...)> {
     if constexpr (requires { static_cast<bool>(f == nullptr); }) {
       if (f == nullptr) return;  // an empty std::function, a null pointer
     }
-    if constexpr (sizeof(function) <= room && alignof(function) <= alignof(std::max_align_t) &&
+    if constexpr (sizeof(function) <= Room && alignof(function) <= alignof(std::max_align_t) &&
                   std::is_nothrow_move_constructible_v<function>) {
       ::new (static_cast<void*>(&storage_)) function(std::forward<F>(f));
       table_ = &in_place<function>;
@@ -69,8 +72,6 @@ class callback<Result(Args...)> {
   }
 
  private:
-  static constexpr std::size_t room = 48;
-
   struct functions {
     Result (*call)(void*, Args&&...);
     void (*move)(void* from, void* to) noexcept;
@@ -103,7 +104,7 @@ class callback<Result(Args...)> {
       [](void* from, void* to) noexcept { ::new (to) F*(of<F*>(from)); },
       [](void* s) noexcept { delete of<F*>(s); }};
 
-  alignas(std::max_align_t) std::byte storage_[room];
+  alignas(std::max_align_t) std::byte storage_[Room];
   functions const* table_ = nullptr;
 };
 

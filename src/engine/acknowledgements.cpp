@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "resp/command.hpp"
-#include "script/runner.hpp"
 
 namespace holdfast::engine {
 namespace {
@@ -32,10 +31,10 @@ void read_copies(resp::reply const& reply, acknowledgement& out) {
   }
 }
 
-std::string advice_for_disks(resp::reply const& refusal) {
-  if (refusal.text.find("unknown command") != std::string::npos)
+std::string advice_for_disks(std::string_view refusal) {
+  if (refusal.find("unknown command") != std::string_view::npos)
     return "; lock_options::fsynced needs Redis 7.2 or later";
-  if (refusal.text.find("appendonly") != std::string::npos)
+  if (refusal.find("appendonly") != std::string_view::npos)
     return "; lock_options::fsynced needs `appendonly yes` there";
   return {};
 }
@@ -57,42 +56,37 @@ std::shared_ptr<error const> explain_lack(acknowledgement const& reached, lock_o
   auto message = url + ": the lock " + title + " was " + lack + " within " +
                  std::to_string(reached.timeout.count()) + " ms, so it was given back; look at INFO " +
                  (wanted.fsynced ? "persistence and " : "") + "replication";
-  auto const& reply = reached.response.reply;
-  if (reply.is_error()) message += " (the server says: " + reply.text + advice_for_disks(reply) + ")";
-  if (reached.response.failure) message += std::string{" ("} + reached.response.failure->what() + ")";
+  if (!reached.refusal.empty())
+    message += " (the server says: " + reached.refusal + advice_for_disks(reached.refusal) + ")";
+  if (reached.no_reply) message += std::string{" ("} + reached.no_reply->what() + ")";
   return std::make_shared<error const>(errc::unreplicated, message);
 }
 
 /// One acquisition and its WAIT. Their replies may come in either order: a script that the server had
 /// forgotten is sent again behind the WAIT, and then needs another WAIT.
 struct acknowledgements::acquisition {
-  recipe const& protocol;
   int replicas;  ///< wanted
   bool fsynced;  ///< the same
   milliseconds timeout;
   net::retry_policy while_down;
   handler done;
-  std::uint16_t slot = 0;  ///< of its keys: WAIT goes to the same server
+  std::uint16_t slot;  ///< of its keys: WAIT goes to the same server
   bool counted_too_early = false;
-  std::optional<net::response> acquired{};
+  std::optional<answer<verdict>> acquired{};
 };
 
 void acknowledgements::acquire(recipe const& protocol, std::string_view name, acquire_request const& request,
                                lock_options const& wanted, net::retry_policy while_down, handler done) {
   auto const pending =
-      std::make_shared<acquisition>(acquisition{.protocol = protocol,
-                                                .replicas = wanted.replicas,
+      std::make_shared<acquisition>(acquisition{.replicas = wanted.replicas,
                                                 .fsynced = wanted.fsynced,
                                                 .timeout = time_to_acknowledge(wanted, client_.options),
                                                 .while_down = while_down,
-                                                .done = std::move(done)});
-  auto script = scripting::to_run(
-      protocol.acquire(name, request),
-      [this, pending](net::response&& response) { on_acquired(pending, std::move(response)); },
-      {.while_down = while_down});
-  script.role = net::connection_role::acknowledged;
-  pending->slot = backend_.slot_of(script.key_text());
-  backend_.send(std::move(script));
+                                                .done = std::move(done),
+                                                .slot = backend_.slot_of(protocol.first_name(name))});
+  backend_.acquire(protocol, name, request,
+                   [this, pending](answer<verdict>&& result) { on_acquired(pending, std::move(result)); },
+                   {.while_down = while_down, .role = net::connection_role::acknowledged});
   try {
     send_wait(pending);
   } catch (std::bad_alloc const&) {
@@ -102,19 +96,19 @@ void acknowledgements::acquire(recipe const& protocol, std::string_view name, ac
 
 /// A grant counts only after the reply to WAIT.
 void acknowledgements::on_acquired(std::shared_ptr<acquisition> const& pending,
-                                   net::response&& response) noexcept {
-  try {
-    auto const ours = !response.failure && !response.reply.is_error() &&
-                      std::holds_alternative<granted>(pending->protocol.read_acquire(response.reply));
-    if (ours) {
-      pending->acquired = std::move(response);
-      if (pending->counted_too_early) send_wait(pending);
-      return;
-    }
-  } catch (std::bad_alloc const&) {
-    response = {.failure = client_.no_memory, .sent = true};
+                                   answer<verdict>&& result) noexcept {
+  auto const* const found = result.outcome();
+  if (found == nullptr || !std::holds_alternative<granted>(*found)) {
+    pending->done(std::move(result), nullptr);
+    return;
   }
-  pending->done(std::move(response), nullptr);
+  pending->acquired = std::move(result);
+  if (!pending->counted_too_early) return;
+  try {
+    send_wait(pending);
+  } catch (std::bad_alloc const&) {
+    pending->done({.content = failed{.reason = client_.no_memory, .sent = true}}, nullptr);
+  }
 }
 
 void acknowledgements::send_wait(std::shared_ptr<acquisition> const& pending) {
@@ -154,7 +148,8 @@ void acknowledgements::on_counted(acquisition& pending, net::response&& count) n
       .elsewhere = count.resent || (!count.failure && count.connection_id != pending.acquired->connection_id),
       .timeout = pending.timeout};
   read_copies(count.reply, reached);
-  reached.response = std::move(count);
+  if (count.reply.is_error()) reached.refusal = std::move(count.reply.text);
+  reached.no_reply = std::move(count.failure);
   pending.done(std::move(*pending.acquired), &reached);
 }
 

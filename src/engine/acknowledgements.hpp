@@ -22,8 +22,9 @@ struct acknowledgement {
   /// WAIT counts the writes of its own connection: over another connection than the acquisition's, perhaps to
   /// a new master, it waits for nothing.
   bool elsewhere = false;
-  milliseconds timeout{};    ///< how long the server waited at the most
-  net::response response{};  ///< to WAIT or WAITAOF
+  milliseconds timeout{};                   ///< how long the server waited at the most
+  std::string refusal{};                    ///< the server's words, if it refused to wait
+  std::shared_ptr<error const> no_reply{};  ///< set when there is none
 
   /// There are as many copies as a caller with these options wants.
   [[nodiscard]] bool enough(lock_options const& wanted) const noexcept;
@@ -34,14 +35,14 @@ struct acknowledgement {
                                                         lock_options const& wanted, std::string const& title,
                                                         std::string const& url);
 
-/// A part between the contender and the backend: sends the acquire script, and behind it, over the same
+/// A part between the contender and the backend: sends the acquire request, and behind it, over the same
 /// connection, a WAIT or WAITAOF. That is a connection of its own, since the server handles nothing that
 /// comes behind a WAIT. All under the client's lock.
 class acknowledgements {
  public:
-  /// Gets the response to the script. If that is a grant, the acknowledgement has been awaited; otherwise it
-  /// is null.
-  using handler = callback<void(net::response&&, acknowledgement const*)>;
+  /// Gets the answer to the acquire request. If that is a grant, the acknowledgement has been awaited;
+  /// otherwise it is null.
+  using handler = callback<void(answer<verdict>&&, acknowledgement const*)>;
 
   acknowledgements(lock_backend& backend, client_constants const& client) noexcept
       : backend_{backend}, client_{client} {}
@@ -59,7 +60,7 @@ class acknowledgements {
 
  private:
   struct acquisition;
-  void on_acquired(std::shared_ptr<acquisition> const& pending, net::response&& response) noexcept;
+  void on_acquired(std::shared_ptr<acquisition> const& pending, answer<verdict>&& result) noexcept;
   void send_wait(std::shared_ptr<acquisition> const& pending);
   static void on_counted(acquisition& pending, net::response&& count) noexcept;
 

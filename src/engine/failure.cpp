@@ -42,23 +42,25 @@ std::string quoted(std::string_view name) { return '"' + std::string{name} + '"'
 
 }  // namespace
 
-bool passes(resp::reply const& refusal) noexcept {
-  return std::find(passing.begin(), passing.end(), refusal.error_code()) != passing.end();
+std::string_view code_of(std::string_view refusal) noexcept { return refusal.substr(0, refusal.find(' ')); }
+
+bool passes(std::string_view refusal) noexcept {
+  return std::find(passing.begin(), passing.end(), code_of(refusal)) != passing.end();
 }
 
-bool about_rights(resp::reply const& refusal) noexcept {
-  auto const has = [&refusal](std::string_view text) { return refusal.text.find(text) != std::string::npos; };
-  auto const code = refusal.error_code();
+bool about_rights(std::string_view refusal) noexcept {
+  auto const has = [&refusal](std::string_view text) { return refusal.find(text) != std::string_view::npos; };
+  auto const code = code_of(refusal);
   return code == "NOPERM" || code == "NOAUTH" || code == "WRONGPASS" || has("permission") ||
          has("can't run this command") || has("can't access at least one of the keys");
 }
 
-std::string_view advice_for(resp::reply const& refusal) noexcept {
-  if (refusal.text.find("unknown command") != std::string::npos &&
-      refusal.text.find("EVAL") != std::string::npos)
+std::string_view advice_for(std::string_view refusal) noexcept {
+  if (refusal.find("unknown command") != std::string_view::npos &&
+      refusal.find("EVAL") != std::string_view::npos)
     return net::advice_about_sentinels;
   auto const known = std::find_if(advices.begin(), advices.end(),
-                                  [&refusal](advice const& entry) { return refusal.is_error(entry.code); });
+                                  [&refusal](advice const& entry) { return code_of(refusal) == entry.code; });
   return known == advices.end() ? std::string_view{} : known->remedy;
 }
 
@@ -79,44 +81,43 @@ misfit read_misfit(std::string_view text, std::string_view only_name) {
   return {only_name.empty() ? rest : only_name, beside ? std::nullopt : std::optional{first}};
 }
 
-std::shared_ptr<error const> explain_misfit(misfit const& problem, resp::reply const& refusal,
+std::shared_ptr<error const> explain_misfit(misfit const& problem, std::string_view refusal,
                                             std::string const& prefix) {
   auto const name = quoted(problem.name);
   if (!problem.type) {
     return std::make_shared<error const>(
         errc::wrong_type, prefix + "a key beside the lock " + name + " (" +
                               names::token_counter(problem.name) + " or " + names::queue(problem.name) +
-                              ") holds something else: delete it, or choose another name (" + refusal.text +
-                              ")");
+                              ") holds something else: delete it, or choose another name (" +
+                              std::string{refusal} + ")");
   }
   return std::make_shared<error const>(
       errc::wrong_type, prefix + "the key " + name + " holds a " + std::string{*problem.type} +
-                            ", not a lock: something else uses it (the server says: " + refusal.text +
+                            ", not a lock: something else uses it (the server says: " + std::string{refusal} +
                             "); choose another name, or delete the key if nothing needs it");
 }
 
 /// `title` names the lock in messages. `name` is empty when the lock has several.
-std::shared_ptr<error const> explain(resp::reply const& refusal, std::string const& title,
+std::shared_ptr<error const> explain(std::string_view refusal, std::string const& title,
                                      std::string_view name, std::string_view server) {
-  auto const code = refusal.error_code();
+  auto const code = code_of(refusal);
   auto const prefix = std::string{server} + ": ";
   if (code == "WRONGTYPE") {
-    auto const text = std::string_view{refusal.text}.substr(std::min(refusal.text.size(), code.size() + 1));
+    auto const text = refusal.substr(std::min(refusal.size(), code.size() + 1));
     return explain_misfit(read_misfit(text, name), refusal, prefix);
   }
   if (code == "MISFIT") {  // our scripts: "MISFIT a string, not the hash of a lock", perhaps " IN <key>"
-    auto const marker = std::min(refusal.text.find(" IN "), refusal.text.size());
-    auto const key =
-        marker < refusal.text.size() ? quoted(std::string_view{refusal.text}.substr(marker + 4)) : title;
+    auto const marker = std::min(refusal.find(" IN "), refusal.size());
+    auto const key = marker < refusal.size() ? quoted(refusal.substr(marker + 4)) : title;
     return std::make_shared<error const>(
         errc::wrong_type, prefix + "the key " + key + " holds " +
-                              refusal.text.substr(code.size() + 1, marker - code.size() - 1) +
+                              std::string{refusal.substr(code.size() + 1, marker - code.size() - 1)} +
                               ": something else uses it, or another kind of lock; choose another name, or "
                               "delete the key if nothing needs it");
   }
   if (about_rights(refusal)) {
     return std::make_shared<error const>(
-        errc::unauthorized, prefix + "not allowed, for the lock " + title + ": " + refusal.text +
+        errc::unauthorized, prefix + "not allowed, for the lock " + title + ": " + std::string{refusal} +
                                 "; Holdfast needs the rights " + std::string{acl::to_connect} + ' ' +
                                 std::string{acl::to_lock} + ' ' + std::string{acl::to_be_told} + "; keys " +
                                 (name.empty() ? "of each name and beside it" : acl::keys_of(name)) + ' ' +
@@ -131,17 +132,17 @@ std::shared_ptr<error const> explain(resp::reply const& refusal, std::string con
   auto const advice = only_clusters_say && !of_a_cluster ? one_node : advice_for(refusal);
   auto const remedy = advice.empty() ? std::string{} : "; " + std::string{advice};
   return std::make_shared<error const>(errc::refused, prefix + "the server refused a request for the lock " +
-                                                          title + ": " + refusal.text + remedy);
+                                                          title + ": " + std::string{refusal} + remedy);
 }
 
 }  // namespace
 
-std::shared_ptr<error const> explain(resp::reply const& refusal, std::string_view name,
+std::shared_ptr<error const> explain(std::string_view refusal, std::string_view name,
                                      std::string_view server) {
   return explain(refusal, quoted(name), name, server);
 }
 
-std::shared_ptr<error const> explain(resp::reply const& refusal, lock_queue const& queue,
+std::shared_ptr<error const> explain(std::string_view refusal, lock_queue const& queue,
                                      std::string_view server) {
   auto const several = queue.protocol().several != nullptr;
   return explain(refusal, queue.title(), several ? std::string_view{} : queue.name(), server);

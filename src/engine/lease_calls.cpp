@@ -8,6 +8,17 @@
 #include "engine/failure.hpp"
 
 namespace holdfast::engine {
+namespace {
+
+/// Null: there is an outcome.
+template <class Outcome>
+std::shared_ptr<error const> failure_of(answer<Outcome> const& result, lock_queue const& queue,
+                                        std::string_view server) {
+  if (auto const* const refusal = result.refusal()) return explain(refusal->text, queue, server);
+  return result.failure() != nullptr ? result.failure()->reason : nullptr;
+}
+
+}  // namespace
 
 struct lease_calls::ending {
   explicit ending(reactor::loop& client_loop) : loop{client_loop} {}
@@ -168,11 +179,9 @@ void lease_calls::renew(lease_state& lease) {
   if (lease.status() == lease_state::state::held) {
     loop_.arm(bell, lease.deadline());
     renewer_.renew_now(
-        lease, [this, finish_with, queue = lock_queue_ptr{&lease.queue()}](net::response const& response) {
+        lease, [this, finish_with, queue = lock_queue_ptr{&lease.queue()}](answer<renewals> const& result) {
           try {
-            finish_with(response.failure || !response.reply.is_error()
-                            ? response.failure
-                            : explain(response.reply, *queue, client_.url));
+            finish_with(failure_of(result, *queue, client_.url));
           } catch (std::bad_alloc const&) {
             finish_with(client_.no_memory);
           }
@@ -213,17 +222,17 @@ lease_state_ptr lease_calls::become(lease_state_ptr lease, lock_queue_ptr const&
     throw error{*reason};
   };
   lease_state_ptr next;
-  std::optional<net::response> response;
+  std::optional<answer<ownership>> result;
   reactor::blocked_thread thread;
   renewer::remove(*old);
   try {
     next.reset(new lease_state{to, effective_options_ptr{&old->effective()}, old->number(), old->token()});
-    backend_.run(script,
-                 [&](net::response&& received) {
-                   response = std::move(received);
-                   loop_.wake(thread);
-                 },
-                 {.while_down = net::retry_policy::endless, .give_up = old->deadline()});
+    backend_.convert(script,
+                     [&](answer<ownership>&& received) {
+                       result = std::move(received);
+                       loop_.wake(thread);
+                     },
+                     {.while_down = net::retry_policy::endless, .give_up = old->deadline()});
   } catch (std::bad_alloc const&) {
     ends_.release(*old, {});  // the caller no longer has it
     next.reset();
@@ -231,15 +240,15 @@ lease_state_ptr lease_calls::become(lease_state_ptr lease, lock_queue_ptr const&
   }
   loop_.wait(hold, thread);
   hold.lock();
-  auto const understood = !response->failure && response->reply.is_integer();
-  auto const state = understood ? from->protocol().read_release(response->reply) : ownership::mine;
+  auto const* const found = result->outcome();
   auto const still_held = old->status() == lease_state::state::held;
-  next->set_deadline(deadline_of(response->sent_at, old->options().ttl));
-  if (old->options().watchdog) next->renew_at = response->sent_at + old->effective().every;
+  next->set_deadline(deadline_of(result->sent_at, old->options().ttl));
+  if (old->options().watchdog) next->renew_at = result->sent_at + old->effective().every;
   next->renewals_left = old->renewals_left;
-  auto reason = response->failure;
+  std::shared_ptr<error const> reason;
   try {
-    if (understood && still_held && state == ownership::mine) {
+    reason = failure_of(*result, *from, client_.url);
+    if (still_held && found != nullptr && *found == ownership::mine) {
       holders_.open(*next, boot_clock::now());
       next->inherit(*old);
       (void)ends_.finish_here(*old);
@@ -251,12 +260,11 @@ lease_state_ptr lease_calls::become(lease_state_ptr lease, lock_queue_ptr const&
       loop_.leave(hold);
       return next;
     }
-    if (!understood && !response->failure) reason = explain(response->reply, *from, client_.url);
   } catch (std::bad_alloc const&) {
     reason = client_.no_memory;
   }
-  if (still_held && state != ownership::mine) {
-    ends_.lose(*old, state == ownership::gone ? loss_cause::key_gone : loss_cause::taken_over);
+  if (still_held && found != nullptr && *found != ownership::mine) {
+    ends_.lose(*old, *found == ownership::gone ? loss_cause::key_gone : loss_cause::taken_over);
   } else if (still_held) {
     ends_.release(*old, {});  // the outcome is unknown: releases the old lease and the new one
     auto as_new = pending_releases_.item(*old);

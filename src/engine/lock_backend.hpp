@@ -3,33 +3,31 @@
 #pragma once
 
 #include <memory>
+#include <new>
 #include <span>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "engine/answers.hpp"
 #include "engine/recipe.hpp"
 #include "script/runner.hpp"
 #include "topology/deployment.hpp"
 
 namespace holdfast::engine {
 
-/// The outcome of a batch of renewals: all but `others` were renewed, unless it failed or was refused.
-struct renewal_reply {
-  net::response response{};
-  std::vector<std::pair<std::size_t, ownership>> others{};  ///< in order
-  std::vector<std::pair<std::size_t, milliseconds>> cut{};  ///< see recipe::read_cut; in order
-};
-
-/// Responses have the form that the recipe reads. All under the client's lock.
+/// All under the client's lock.
 ///
 /// A request either throws std::bad_alloc, with no effect that a repeat could double, or is answered once.
 /// Exception: several masters may answer a request that some of them couldn't be sent.
 class lock_backend {
  public:
-  using handler = callback<void(net::response&&)>;
-  using renewal_handler = callback<void(renewal_reply&&)>;
+  /// With room for a few pointers: it fits into the handler of a net::request, so that wrapping it there
+  /// needs no memory.
+  template <class Outcome>
+  using handler = callback<void(answer<Outcome>&&), 32>;
+  using response_handler = callback<void(net::response&&)>;
 
   explicit lock_backend(std::shared_ptr<error const> reason) : no_memory{std::move(reason)} {}
   lock_backend(lock_backend const&) = delete;
@@ -40,25 +38,35 @@ class lock_backend {
   std::shared_ptr<error const> const no_memory;
 
   virtual void acquire(recipe const& protocol, std::string_view name, acquire_request const& request,
-                       handler done, scripting::send_options send) = 0;
-  virtual void release(recipe const& protocol, owned lease, release_policy policy, handler done,
+                       handler<verdict> done, scripting::send_options send) = 0;
+  virtual void release(recipe const& protocol, owned lease, release_policy policy, handler<ownership> done,
                        scripting::send_options send) = 0;
   /// `done` hears of it on a single deployment only: of masters that vote each may answer otherwise.
-  virtual void abandon(recipe const& protocol, owned lease, release_policy policy, handler done,
+  virtual void abandon(recipe const& protocol, owned lease, release_policy policy, handler<abandoned> done,
                        scripting::send_options send) = 0;
   /// All in one request: see slot_of.
   virtual void renew(recipe const& protocol, milliseconds ttl, std::span<owned const> leases,
-                     renewal_handler done, scripting::send_options send) = 0;
+                     handler<renewals> done, scripting::send_options send) = 0;
   /// Sets the last ttl of a kept lease.
-  virtual void set_ttl(recipe const& protocol, milliseconds ttl, owned lease, handler done,
+  virtual void set_ttl(recipe const& protocol, milliseconds ttl, owned lease, handler<ownership> done,
                        scripting::send_options send) = 0;
 
-  /// For requests that aren't about one of our leases, or are of a kind of lock for single deployments only.
+  // Of kinds of lock for single deployments only.
+
+  virtual void pass(recipe const& protocol, owned lease, release_policy policy, acquire_request const& next,
+                    handler<passed> done, scripting::send_options send);
+  /// Releases those without waiters; all in one request.
+  virtual void release_unwanted(recipe const& protocol, std::span<owned const> leases,
+                                handler<still_wanted> done, scripting::send_options send);
+  /// `script` turns a lease of ours into another one, and replies as a release does.
+  virtual void convert(call const& script, handler<ownership> done, scripting::send_options send);
+
+  /// For requests that aren't about one of our leases.
   virtual void send(net::request request) = 0;
   /// See topology::deployment.
   [[nodiscard]] virtual std::vector<std::string> masters() const { return {std::string{}}; }
   virtual void send_to(std::string const& /*master*/, net::request request) { send(std::move(request)); }
-  void run(call const& script, handler done, scripting::send_options options = {}) {
+  void run(call const& script, response_handler done, scripting::send_options options = {}) {
     send(scripting::to_run(script, std::move(done), options));
   }
 
@@ -75,6 +83,28 @@ class lock_backend {
   [[nodiscard]] virtual std::uint16_t slot_of(std::string_view name) const noexcept = 0;
   /// Whether messages about a lock go over channels of its slot.
   [[nodiscard]] virtual bool sharded() const noexcept = 0;
+
+ protected:
+  /// Hands what `Read` reads to `done`, if there is one.
+  template <auto Read, class Outcome>
+  [[nodiscard]] static response_handler reading(handler<Outcome> done) {
+    static_assert(sizeof(handler<Outcome>) <= usual_room);
+    if (!done) return {};
+    return [done = std::move(done)](net::response&& response) mutable { done(Read(std::move(response))); };
+  }
+  /// The same, where reading needs memory.
+  template <auto Read, class Outcome>
+  [[nodiscard]] response_handler trying_to_read(handler<Outcome> done) const {
+    return [this, done = std::move(done)](net::response&& response) mutable {
+      answer<Outcome> result;
+      try {
+        result = Read(std::move(response));
+      } catch (std::bad_alloc const&) {
+        result.content = failed{.reason = no_memory, .sent = true};
+      }
+      done(std::move(result));
+    };
+  }
 };
 
 }  // namespace holdfast::engine

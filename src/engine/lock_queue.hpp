@@ -14,6 +14,7 @@
 #include <holdfast/error.hpp>
 #include <optional>
 #include "base/backoff.hpp"
+#include "engine/answers.hpp"
 #include "engine/effective_options.hpp"
 #include "engine/recipe.hpp"
 #include "reactor/reactor.hpp"

@@ -1,4 +1,4 @@
-/// What differs between kinds of lock: the requests, and how their replies read. No I/O.
+/// What differs between kinds of lock: the requests. No I/O.
 #pragma once
 
 #include <chrono>
@@ -6,10 +6,8 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <variant>
 #include <vector>
 
-#include "resp/reply.hpp"
 #include "script/call.hpp"
 
 namespace holdfast::engine {
@@ -64,33 +62,6 @@ struct acquire_request {
   release_policy policy{};             ///< its own starvation limit, and the policy for what it gives back
 };
 
-/// The lock is granted.
-struct granted {
-  std::int64_t token = 0;  ///< the first token
-  int count = 1;           ///< how many tokens there are from it on
-};
-
-/// The lock has another holder.
-struct busy {
-  milliseconds pttl{};      ///< of the holder; negative: it is gone already, or has none
-  std::int64_t ahead = -1;  ///< how many wait before us; -1: we are not queued
-  std::int64_t ticket = 0;
-  std::int64_t counter = 0;                ///< the newest token then: a later grant has a greater one
-  std::string holder{};                    ///< the owner id, or what another library wrote
-  std::chrono::microseconds held_for{-1};  ///< negative: unknown
-};
-
-using verdict = std::variant<granted, busy>;
-
-/// How a release or a renewal found the lock. Several masters may not know.
-enum class ownership { mine, gone, foreign, unknown };
-
-/// The outcome of giving the lock back and taking it for another owner of this process, in one request.
-struct passed {
-  ownership before = ownership::mine;
-  std::vector<verdict> next{};  ///< one, or none when the new owner has to send its own request
-};
-
 struct owned {
   std::string_view name;
   std::string_view owner;
@@ -130,30 +101,20 @@ struct voting {
 };
 
 /// One kind of lock on one wire format. All calls may be sent twice: the second finds the effect of the
-/// first.
+/// first. Their replies have one format for all kinds: see replies.hpp.
 struct recipe {
   engine::order order = order::barging;
   engine::sharing sharing = sharing::exclusive;
   bool leased = true;  ///< a grant is held, renewed and released; otherwise it is the caller's for good
   bool queues = true;  ///< a request with `join` leaves an entry in a queue in the server
   call (*acquire)(std::string_view name, acquire_request const&);
-  verdict (*read_acquire)(resp::reply const&);
   call (*release)(owned, release_policy) = nullptr;  ///< null, as renew: a grant isn't held
-  ownership (*read_release)(resp::reply const&) = nullptr;
   /// Releases the leases without waiters, of many in one request; null: there is no such request.
   call (*release_unwanted)(std::span<owned const>) = nullptr;
-  /// The indices of the leases with waiters.
-  std::vector<std::size_t> (*read_wanted)(resp::reply const&) = nullptr;
   call (*pass)(owned, release_policy,
                acquire_request const& next) = nullptr;  ///< null: there is no such request
-  passed (*read_pass)(resp::reply const&) = nullptr;
-  call (*abandon)(owned, release_policy) = nullptr;  ///< null: a request leaves no traces
+  call (*abandon)(owned, release_policy) = nullptr;     ///< null: a request leaves no traces
   call (*renew)(milliseconds ttl, std::span<owned const>) = nullptr;
-  /// The lost leases: their index in the span, and how the lock was found.
-  std::vector<std::pair<std::size_t, ownership>> (*read_renew)(resp::reply const&) = nullptr;
-  /// The leases whose key was to end before them, since others share it and cut its ttl short: their index in
-  /// the span, and the remaining ttl. Null: no kind of sharing does that.
-  std::vector<std::pair<std::size_t, milliseconds>> (*read_cut)(resp::reply const&) = nullptr;
   /// Sets the last ttl of a kept lease; null: renew does. For kinds whose renewals never shorten a ttl.
   call (*set_ttl)(milliseconds ttl, std::span<owned const>) = nullptr;
   lock_names const* several = nullptr;  ///< null: it has one name
@@ -162,6 +123,11 @@ struct recipe {
   std::vector<std::string> (*channels)(std::string_view name, std::string_view owner) = nullptr;
   /// The value for an owner in Redis; null: the owner id itself.
   std::string (*id_of)(std::string_view owner) = nullptr;
+
+  /// The name of a queue, or its first one: all names of a queue are in one slot.
+  [[nodiscard]] std::string_view first_name(std::string_view name) const {
+    return several == nullptr ? name : several->first(name);
+  }
 };
 
 }  // namespace holdfast::engine

@@ -6,6 +6,7 @@
 
 #include "base/ids.hpp"
 #include "engine/client_constants.hpp"
+#include "engine/failure.hpp"
 
 namespace holdfast::engine {
 namespace {
@@ -66,11 +67,9 @@ void renewer::consider(lease_state& lease, time_point now, batches& due_now) noe
     case lease_step::renew: {
       auto const& queue = lease.queue();
       try {
-        due_now.add(lease, backend_.slot_of(queue.protocol().several == nullptr
-                                                ? queue.name()
-                                                : queue.protocol().several->first(queue.name())));
+        due_now.add(lease, backend_.slot_of(queue.protocol().first_name(queue.name())));
       } catch (std::bad_alloc const&) {
-        failed(lease);
+        retry(lease);
       }
       return;
     }
@@ -114,7 +113,7 @@ void renewer::ask_about_some(time_point now) noexcept {
   }
   for (auto& batch : selected.take()) {
     ++unanswered_;
-    send(std::move(batch), [this](net::response const&) { on_some_answered(); });
+    send(std::move(batch), [this](answer<renewals> const&) { on_some_answered(); });
   }
 }
 
@@ -133,9 +132,9 @@ void renewer::ask_about(lease_state& lease, time_point now) noexcept {
   try {
     auto const owner = lease.queue().client().owner_id(lease.number());
     backend_.set_ttl(lease.queue().protocol(), remaining, {.name = lease.queue().name(), .owner = owner},
-                     [this, pin = lease_state_ptr{&lease}](net::response&& response) {
+                     [this, pin = lease_state_ptr{&lease}](answer<ownership>&& result) {
                        on_some_answered();
-                       on_ask_reply(*pin->latest(), response);
+                       on_ask_reply(*pin->latest(), result);
                      },
                      {.while_down = net::retry_policy::endless, .give_up = lease.deadline()});
   } catch (std::bad_alloc const&) {
@@ -146,32 +145,29 @@ void renewer::ask_about(lease_state& lease, time_point now) noexcept {
   }
 }
 
-void renewer::on_ask_reply(lease_state& lease, net::response const& response) noexcept {
+template <class Outcome>
+void renewer::after_loss(lease_state& lease, answer<Outcome> const& result) const noexcept {
+  auto const* const failure = result.failure();
+  auto const carried_out = failure == nullptr || failure->sent;
+  if (lease.cause() == loss_cause::unreachable && carried_out) events_.outlived(lease);
+}
+
+void renewer::on_ask_reply(lease_state& lease, answer<ownership> const& result) noexcept {
   lease.renewing = false;
   if (lease.status() == lease_state::state::held) {
-    try {
-      auto const understood = !response.failure && response.reply.is_array();
-      auto const gone = understood ? lease.queue().protocol().read_renew(response.reply)
-                                   : decltype(renewal_reply::others){};
-      if (gone.empty()) {
-        add(lease);
-      } else {
-        events_.lost(lease, cause_of(gone.front().second));
-      }
-    } catch (std::bad_alloc const&) {
-      failed(lease);
+    auto const* const found = result.outcome();
+    if (found == nullptr || *found == ownership::mine) {
+      add(lease);
+    } else {
+      events_.lost(lease, cause_of(*found));
     }
   } else {
-    after_loss(lease, response);
+    after_loss(lease, result);
   }
   lease.settle();
 }
 
-void renewer::after_loss(lease_state& lease, net::response const& response) const noexcept {
-  if (lease.cause() == loss_cause::unreachable && response.sent) events_.outlived(lease);
-}
-
-void renewer::renew_now(lease_state& lease, callback<void(net::response const&)> done) {
+void renewer::renew_now(lease_state& lease, renewed_handler done) {
   lease.when_settled([this, pin = lease_state_ptr{&lease}, done = std::move(done)]() mutable {
     if (pin->status() != lease_state::state::held) {
       done({});
@@ -181,7 +177,7 @@ void renewer::renew_now(lease_state& lease, callback<void(net::response const&)>
     try {
       alone.push_back(pin);
     } catch (std::bad_alloc const&) {
-      done({.failure = backend_.no_memory});
+      done({.content = failed{.reason = backend_.no_memory}});
       return;
     }
     send(std::move(alone), std::move(done));
@@ -199,11 +195,11 @@ void renewer::send(lease_list leases, renewed_handler done) noexcept {
     auto const unsent = request ? std::move(request->leases) : std::move(leases);
     for (auto const& lease : unsent) {
       lease->renewing = false;
-      if (lease->status() == lease_state::state::held) failed(*lease);
+      if (lease->status() == lease_state::state::held) retry(*lease);
       lease->settle();
     }
     auto handler = request ? std::move(request->done) : std::move(done);
-    if (handler) handler({.failure = backend_.no_memory});
+    if (handler) handler({.content = failed{.reason = backend_.no_memory}});
   }
 }
 
@@ -225,41 +221,44 @@ void renewer::send(std::shared_ptr<renewal_request> const& request) {
   auto& first = *leases.front();
   backend_.renew(
       first.queue().protocol(), first.options().ttl, list,
-      [this, request](renewal_reply&& result) {
+      [this, request](answer<renewals>&& result) {
         on_answer(request->leases, result);
-        if (request->done) request->done(result.response);
+        if (request->done) request->done(result);
         set_timer();
       },
       {.while_down = net::retry_policy::endless, .give_up = give_up, .divisible = list.size() > 1});
 }
 
-void renewer::on_answer(lease_list const& leases, renewal_reply const& result) noexcept {
-  if (leases.size() > 1 && result.response.reply.is_error("TRYAGAIN")) {
+void renewer::on_answer(lease_list const& leases, answer<renewals> const& result) noexcept {
+  if (auto const* const refusal = result.refusal();
+      leases.size() > 1 && refusal != nullptr && code_of(refusal->text) == "TRYAGAIN") {
     // Their hash slot is migrating, perhaps for longer than they last, and some of them have moved already. A
     // single name is found on either side.
     for (auto const& each : leases) send_alone(*each->latest());
     return;
   }
-  auto const understood = !result.response.failure && result.response.reply.is_array();
-  auto next_other = result.others.begin();
-  auto next_cut = result.cut.begin();
+  renewals const none;
+  auto const* const outcome = result.outcome();
+  auto const& [others, cut] = outcome != nullptr ? *outcome : none;
+  auto next_other = others.begin();
+  auto next_cut = cut.begin();
   for (std::size_t i = 0; i != leases.size(); ++i) {
     auto const lease = leases[i]->latest();
-    auto const is_other = next_other != result.others.end() && next_other->first == i;
+    auto const is_other = next_other != others.end() && next_other->first == i;
     auto const found = is_other ? next_other++->second : ownership::mine;
-    auto const is_cut = next_cut != result.cut.end() && next_cut->first == i;
+    auto const is_cut = next_cut != cut.end() && next_cut->first == i;
     auto const remaining = is_cut ? next_cut++->second : milliseconds::max();
     lease->renewing = false;
     if (lease->status() == lease_state::state::held) {
-      if (!understood || found == ownership::unknown) {
-        failed(*lease);
+      if (outcome == nullptr || found == ownership::unknown) {
+        retry(*lease);
       } else if (found != ownership::mine) {
         events_.lost(*lease, cause_of(found));
       } else {
-        renewed(*lease, result.response.sent_at, remaining);
+        renewed(*lease, result.sent_at, remaining);
       }
     } else {
-      after_loss(*lease, result.response);
+      after_loss(*lease, result);
     }
     lease->settle();
   }
@@ -288,14 +287,14 @@ void renewer::send_alone(lease_state& lease) noexcept {
       send({lease_state_ptr{&lease}});
       return;
     } catch (std::bad_alloc const&) {
-      failed(lease);
+      retry(lease);
     }
   }
   lease.settle();
 }
 
 /// The lease stays valid until its deadline; the next try comes sooner than a regular one.
-void renewer::failed(lease_state& lease) noexcept {
+void renewer::retry(lease_state& lease) noexcept {
   ++counts_.renewal_failures;
   auto const longest = lease.effective().every / retries_per_interval;
   auto const pause = std::uniform_int_distribution<std::chrono::nanoseconds::rep>{longest.count() / 2,

@@ -30,9 +30,11 @@ class renewer {
   /// Ends renewal; called before a release is sent.
   static void remove(lease_state& lease) noexcept { renewal_schedule::remove(lease); }
 
-  /// Renews now, out of turn; `done` gets the server's response about this lease. Throws std::bad_alloc, with
-  /// nothing done.
-  void renew_now(lease_state& lease, callback<void(net::response const&)> done);
+  /// Gets the answer to a request, whose outcome the leases know.
+  using renewed_handler = callback<void(answer<renewals> const&)>;
+
+  /// Renews now, out of turn. Throws std::bad_alloc, with nothing done.
+  void renew_now(lease_state& lease, renewed_handler done);
 
   /// Asks about all leases, from now on, so that leases unknown to the server are lost soon. Asks in parts,
   /// so that neither this process nor the server stands still for a million. Leases that are renewed a number
@@ -42,7 +44,6 @@ class renewer {
  private:
   using lease_list = batches::leases;
 
-  using renewed_handler = callback<void(net::response const&)>;
   struct renewal_request {
     lease_list leases;
     renewed_handler done;
@@ -53,15 +54,16 @@ class renewer {
   void consider(lease_state& lease, time_point now, batches& due_now) noexcept;
   void send(lease_list leases, renewed_handler done = {}) noexcept;
   void send(std::shared_ptr<renewal_request> const& request);
-  void after_loss(lease_state& lease, net::response const& response) const noexcept;
-  void on_answer(lease_list const& leases, renewal_reply const& result) noexcept;
+  template <class Outcome>
+  void after_loss(lease_state& lease, answer<Outcome> const& result) const noexcept;
+  void on_answer(lease_list const& leases, answer<renewals> const& result) noexcept;
   void send_alone(lease_state& lease) noexcept;
   void renewed(lease_state& lease, time_point sent_at, milliseconds remaining) noexcept;
-  void failed(lease_state& lease) noexcept;
+  void retry(lease_state& lease) noexcept;
   void set_timer() noexcept;
   void ask_about_some(time_point now) noexcept;
   void ask_about(lease_state& lease, time_point now) noexcept;
-  void on_ask_reply(lease_state& lease, net::response const& response) noexcept;
+  void on_ask_reply(lease_state& lease, answer<ownership> const& result) noexcept;
   void on_some_answered() noexcept;
 
   reactor::loop& loop_;

@@ -2,10 +2,10 @@
 #pragma once
 
 #include <memory>
-#include <new>
 #include <string>
 
 #include "engine/lock_backend.hpp"
+#include "engine/replies.hpp"
 
 namespace holdfast::engine {
 
@@ -14,41 +14,26 @@ class single_backend final : public lock_backend {
   single_backend(std::unique_ptr<topology::deployment> deployment, std::shared_ptr<error const> reason)
       : lock_backend{std::move(reason)}, deployment_{std::move(deployment)} {}
 
-  void acquire(recipe const& protocol, std::string_view name, acquire_request const& request, handler done,
-               scripting::send_options send) override {
-    run(protocol.acquire(name, request), std::move(done), send);
+  void acquire(recipe const& protocol, std::string_view name, acquire_request const& request,
+               handler<verdict> done, scripting::send_options send) override {
+    run(protocol.acquire(name, request), reading<replies::read_acquire>(std::move(done)), send);
   }
-  void release(recipe const& protocol, owned lease, release_policy policy, handler done,
+  void release(recipe const& protocol, owned lease, release_policy policy, handler<ownership> done,
                scripting::send_options send) override {
-    run(protocol.release(lease, policy), std::move(done), send);
+    run(protocol.release(lease, policy), reading<replies::read_release>(std::move(done)), send);
   }
-  void abandon(recipe const& protocol, owned lease, release_policy policy, handler done,
+  void abandon(recipe const& protocol, owned lease, release_policy policy, handler<abandoned> done,
                scripting::send_options send) override {
-    run(protocol.abandon(lease, policy), std::move(done), send);
+    run(protocol.abandon(lease, policy), reading<replies::read_abandon>(std::move(done)), send);
   }
-  void renew(recipe const& protocol, milliseconds ttl, std::span<owned const> leases, renewal_handler done,
+  void renew(recipe const& protocol, milliseconds ttl, std::span<owned const> leases, handler<renewals> done,
              scripting::send_options send) override {
-    run(
-        protocol.renew(ttl, leases),
-        [this, read = protocol.read_renew, read_cut = protocol.read_cut,
-         done = std::move(done)](net::response&& response) mutable {
-          renewal_reply result{.response = std::move(response)};
-          if (!result.response.failure && result.response.reply.is_array()) {
-            try {
-              result.others = read(result.response.reply);
-              if (read_cut != nullptr) result.cut = read_cut(result.response.reply);
-            } catch (std::bad_alloc const&) {
-              result = {.response = {.failure = no_memory}};
-            }
-          }
-          done(std::move(result));
-        },
-        send);
+    run(protocol.renew(ttl, leases), trying_to_read<replies::read_renew>(std::move(done)), send);
   }
-  void set_ttl(recipe const& protocol, milliseconds ttl, owned lease, handler done,
+  void set_ttl(recipe const& protocol, milliseconds ttl, owned lease, handler<ownership> done,
                scripting::send_options send) override {
-    run((protocol.set_ttl != nullptr ? protocol.set_ttl : protocol.renew)(ttl, {&lease, 1}), std::move(done),
-        send);
+    run((protocol.set_ttl != nullptr ? protocol.set_ttl : protocol.renew)(ttl, {&lease, 1}),
+        reading<replies::read_set_ttl>(std::move(done)), send);
   }
   void send(net::request request) override { deployment_->send(std::move(request)); }
   [[nodiscard]] std::vector<std::string> masters() const override { return deployment_->masters(); }

@@ -57,7 +57,7 @@ lock_kind kind_of(std::string_view type, std::string_view owner) {
 }  // namespace
 
 error refused(resp::reply const& refusal, std::string_view about, std::string_view server) {
-  auto const reason = engine::explain(refusal, about, server);
+  auto const reason = engine::explain(refusal.text, about, server);
   if (reason->code() != errc::unauthorized) return error{*reason};
   return {errc::unauthorized,
           std::string{server} + ": not allowed to look for or at \"" + std::string{about} +

@@ -39,7 +39,8 @@ net::request to_run(call const& script, callback<void(net::response&&)> done, se
           .divisible = send.divisible,
           .key = {.from_end = static_cast<std::uint32_t>(script.tail.size() - script.first_key_end +
                                                          script.first_key_size),
-                  .size = static_cast<std::uint32_t>(script.first_key_size)}};
+                  .size = static_cast<std::uint32_t>(script.first_key_size)},
+          .role = send.role};
 }
 
 }  // namespace holdfast::scripting

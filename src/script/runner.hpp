@@ -11,6 +11,7 @@ struct send_options {
   net::retry_policy while_down = net::retry_policy::little;
   time_point give_up = time_point::max();
   bool divisible = false;  ///< see net::request
+  net::connection_role role = net::connection_role::usual;
 };
 
 /// An EVALSHA request. When the server answers NOSCRIPT (restarted, failed over, flushed) the same call is

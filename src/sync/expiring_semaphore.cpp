@@ -4,13 +4,13 @@
 #include <atomic>
 #include <utility>
 
+#include "engine/replies.hpp"
 #include "scripts/redisson_permit.hpp"
 #include "sync/lock_binding.hpp"
 #include "sync/options_check.hpp"
 #include "sync/shared_counter.hpp"
 #include "wire/redisson/permit_id.hpp"
 #include "wire/redisson/recipes.hpp"
-#include "wire/replies.hpp"
 
 namespace holdfast {
 
@@ -109,16 +109,15 @@ release_result expiring_semaphore::release(std::string_view id) {
   auto const bytes = format::read_permit_id(id);
   sync::check(bytes.has_value(), "the id of a permit of \"" + name() + "\" is 32 hexadecimal digits, not \"" +
                                      std::string{id} + "\"");
-  auto const response =
+  auto const answer = engine::replies::read_release(
       impl_->permits.ask(scripts::redisson_permit::release{.counter = {name()},
                                                            .permits = {impl_->permits_key},
                                                            .id = *bytes,
                                                            .publish = impl_->permits.publish(),
-                                                           .channel = impl_->permits.channel()}());
-  // Sent twice, and gone the second time: the first copy released it.
-  auto const given_back =
-      recipes::replies::read_release(response.reply) == engine::ownership::mine || response.resent;
-  return given_back ? release_result::released : release_result::lost;
+                                                           .channel = impl_->permits.channel()}()));
+  auto const* const found = answer.outcome();
+  return found != nullptr && *found == engine::ownership::mine ? release_result::released
+                                                               : release_result::lost;
 }
 
 std::int64_t expiring_semaphore::available() { return impl_->count().available; }

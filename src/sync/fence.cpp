@@ -70,14 +70,14 @@ void fence::impl::refuse(net::response const& response, std::string_view command
     throw error{errc::wrong_type, subject + "was not carried out: the key holds another type (" + text +
                                       "); choose another key, or delete it if nothing needs it" + copies};
   }
-  if (engine::about_rights(response.reply)) {
+  if (engine::about_rights(text)) {
     throw error{errc::unauthorized,
                 subject + "is not allowed: " + text +
                     "; a fence needs the rights +eval +evalsha and, inside its scripts, +get "
                     "+set +del +" +
                     std::string{command} + "; keys ~" + std::string{key} + " ~" + mark + "*" + copies};
   }
-  auto const advice = engine::advice_for(response.reply);
+  auto const advice = engine::advice_for(text);
   throw error{errc::refused, subject + "was refused by the server: " + text + (advice.empty() ? "" : "; ") +
                                  std::string{advice} + copies};
 }

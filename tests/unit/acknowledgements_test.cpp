@@ -15,9 +15,8 @@ class an_acknowledged_acquisition : public engine_parts {
     wanted_ = wanted;
     acknowledgements_.acquire(recipes::plain::exclusive, "orders", {.owner = "me:1", .ttl = wanted.ttl},
                               wanted, net::retry_policy::steady,
-                              [this](net::response&& response, acknowledgement const* reached) {
+                              [this](answer<verdict>&&, acknowledgement const* reached) {
                                 ++completed_;
-                                response_ = std::move(response);
                                 if (reached != nullptr) reached_ = *reached;
                               });
   }
@@ -26,17 +25,16 @@ class an_acknowledged_acquisition : public engine_parts {
   acknowledgements acknowledgements_{backend_, client_};
   lock_options wanted_;
   int completed_ = 0;
-  net::response response_;
   std::optional<acknowledgement> reached_;
 };
 
 TEST_F(an_acknowledged_acquisition, completes_after_the_reply_to_the_wait_behind_it) {
   acquire();
-  EXPECT_THAT(backend_.take_sent(), ElementsAre("EVALSHA", "WAIT"));
-  backend_.answer(granted_reply(500));
+  EXPECT_THAT(backend_.take_sent(), ElementsAre("acquire 1", "WAIT"));
+  backend_.answer(granted_from(500));
   EXPECT_EQ(completed_, 0);
   EXPECT_GT(acknowledgements_.delay(), milliseconds{0});
-  backend_.answer(resp::make_integer(2));
+  backend_.reply(resp::make_integer(2));
   EXPECT_EQ(completed_, 1);
   EXPECT_TRUE(enough());
   EXPECT_EQ(acknowledgements_.delay(), milliseconds{0});
@@ -44,28 +42,29 @@ TEST_F(an_acknowledged_acquisition, completes_after_the_reply_to_the_wait_behind
 
 TEST_F(an_acknowledged_acquisition, completes_at_once_when_the_lock_is_busy) {
   acquire();
-  backend_.answer(busy_reply(milliseconds{10}));
+  backend_.answer(busy_for(milliseconds{10}));
   EXPECT_EQ(completed_, 1);
   EXPECT_FALSE(reached_);
-  backend_.answer(resp::make_integer(2));
+  backend_.reply(resp::make_integer(2));
   EXPECT_EQ(completed_, 1);
 }
 
 TEST_F(an_acknowledged_acquisition, sends_another_wait_when_the_first_one_was_answered_before_the_script) {
   acquire();
   (void)backend_.take_sent();
-  backend_.answer_second(resp::make_integer(2));
-  backend_.answer(granted_reply(500));
+  backend_.swap_oldest();
+  backend_.reply(resp::make_integer(2));
+  backend_.answer(granted_from(500));
   EXPECT_EQ(completed_, 0) << "that WAIT was ahead of the acquisition";
   EXPECT_THAT(backend_.take_sent(), ElementsAre("WAIT"));
-  backend_.answer(resp::make_integer(2));
+  backend_.reply(resp::make_integer(2));
   EXPECT_TRUE(enough());
 }
 
 TEST_F(an_acknowledged_acquisition, says_how_many_copies_are_missing) {
   acquire();
-  backend_.answer(granted_reply(500));
-  backend_.answer(resp::make_integer(1));
+  backend_.answer(granted_from(500));
+  backend_.reply(resp::make_integer(1));
   ASSERT_TRUE(reached_);
   EXPECT_FALSE(enough());
   auto const failure = explain_lack(*reached_, wanted_, "\"orders\"", client_.url);
@@ -75,17 +74,17 @@ TEST_F(an_acknowledged_acquisition, says_how_many_copies_are_missing) {
 
 TEST_F(an_acknowledged_acquisition, counts_for_nothing_when_the_wait_went_over_another_connection) {
   acquire();
-  backend_.answer(net::response{.reply = granted_reply(500), .connection_id = 1});
-  backend_.answer(net::response{.reply = resp::make_integer(2), .connection_id = 2});
+  backend_.answer(granted_from(500), 1);
+  backend_.reply(resp::make_integer(2), 2);
   ASSERT_TRUE(reached_);
   EXPECT_TRUE(reached_->elsewhere);
 }
 
 TEST_F(an_acknowledged_acquisition, asks_about_disks_where_the_lock_is_to_be_on_disk) {
   acquire({.fsynced = true});
-  EXPECT_THAT(backend_.take_sent(), ElementsAre("EVALSHA", "WAITAOF"));
-  backend_.answer(granted_reply(500));
-  backend_.answer(resp::make_array({resp::make_integer(0), resp::make_integer(0)}));
+  EXPECT_THAT(backend_.take_sent(), ElementsAre("acquire 1", "WAITAOF"));
+  backend_.answer(granted_from(500));
+  backend_.reply(resp::make_array({resp::make_integer(0), resp::make_integer(0)}));
   EXPECT_FALSE(enough());
   EXPECT_TRUE(reached_->of_disks);
 }

@@ -54,9 +54,9 @@ class a_contention : public engine_parts {
   /// The caller is in the server's queue, and sleeps.
   recorded_waiter& start_and_sleep() {
     auto& caller = start();
-    backend_.answer(busy_reply(10s));
+    backend_.answer(busy_for(10s));
     open_channels();
-    backend_.answer(busy_reply(10s));
+    backend_.answer(busy_for(10s));
     (void)backend_.take_sent();
     return caller;
   }
@@ -112,7 +112,7 @@ class a_contention : public engine_parts {
 TEST_F(a_contention, gives_a_free_lock_with_one_request) {
   auto const& caller = start();
   EXPECT_THAT(backend_.take_sent(), ElementsAre("acquire 1"));
-  backend_.answer(granted_reply(500));
+  backend_.answer(granted_from(500));
   ASSERT_TRUE(caller.lease);
   EXPECT_EQ(caller.times_finished, 1);
   EXPECT_EQ(caller.lease->token(), 500);
@@ -129,7 +129,7 @@ TEST_F(a_contention, has_one_request_for_all_callers_of_a_name) {
 TEST_F(a_contention, hands_the_lock_over_without_a_request) {
   auto& first = start();
   auto const& second = start();
-  backend_.answer(granted_reply(500));
+  backend_.answer(granted_from(500));
   (void)backend_.take_sent();
   EXPECT_FALSE(second.lease);
   EXPECT_EQ(release(first), release_result::released);
@@ -140,7 +140,7 @@ TEST_F(a_contention, hands_the_lock_over_without_a_request) {
 
 TEST_F(a_contention, releases_a_lock_that_nobody_here_wants) {
   auto& caller = start();
-  backend_.answer(granted_reply(500));
+  backend_.answer(granted_from(500));
   (void)backend_.take_sent();
   (void)release(caller);
   EXPECT_THAT(backend_.take_sent(), ElementsAre("release orders"));
@@ -149,11 +149,11 @@ TEST_F(a_contention, releases_a_lock_that_nobody_here_wants) {
 
 TEST_F(a_contention, asks_again_once_its_channel_is_open_and_then_sleeps) {
   start();
-  backend_.answer(busy_reply(10s));
+  backend_.answer(busy_for(10s));
   EXPECT_THAT(backend_.take_sent(), ElementsAre("acquire 1"));
   open_channels();
   EXPECT_THAT(backend_.take_sent(), ElementsAre("acquire 1"));
-  backend_.answer(busy_reply(10s));
+  backend_.answer(busy_for(10s));
   EXPECT_THAT(backend_.take_sent(), IsEmpty());
   pass(1s);
   EXPECT_THAT(backend_.take_sent(), testing::Contains("acquire 1")) << "a message may have been lost";
@@ -165,7 +165,7 @@ TEST_F(a_contention, asks_when_it_is_woken) {
   EXPECT_THAT(backend_.take_sent(), ElementsAre("acquire 1"));
   message("woken 1 orders");
   EXPECT_THAT(backend_.take_sent(), IsEmpty()) << "a request is under way";
-  backend_.answer(busy_reply(10s));
+  backend_.answer(busy_for(10s));
   EXPECT_THAT(backend_.take_sent(), ElementsAre("acquire 1")) << "the message came after that request";
 }
 
@@ -191,7 +191,7 @@ TEST_F(a_contention, releases_nothing_when_the_response_comes_after_the_message)
   message("granted 1 101 1 orders");
   ASSERT_TRUE(caller.lease);
   (void)backend_.take_sent();
-  backend_.answer(granted_reply(101));
+  backend_.answer(granted_from(101));
   EXPECT_THAT(backend_.take_sent(), IsEmpty());
 }
 
@@ -200,7 +200,7 @@ TEST_F(a_contention, gives_back_what_comes_when_no_caller_is_left) {
   loop_of_client_.arrivals.leave(caller);
   EXPECT_EQ(caller.times_finished, 1);
   (void)backend_.take_sent();
-  backend_.answer(granted_reply(500));
+  backend_.answer(granted_from(500));
   EXPECT_THAT(backend_.take_sent(), ElementsAre("abandon 1"));
 }
 
@@ -221,7 +221,7 @@ TEST_F(a_contention, tells_a_try_at_once_that_the_lock_is_known_to_be_busy) {
 
 TEST_F(a_contention, waits_an_error_out_that_passes) {
   auto const& caller = start();
-  backend_.answer(resp::make_error("LOADING the dataset"));
+  backend_.refuse("LOADING the dataset");
   EXPECT_EQ(caller.times_finished, 0);
   (void)backend_.take_sent();
   pass(1s);
@@ -230,7 +230,7 @@ TEST_F(a_contention, waits_an_error_out_that_passes) {
 
 TEST_F(a_contention, fails_with_an_error_that_does_not_pass) {
   auto const& caller = start();
-  backend_.answer(resp::make_error("OOM command not allowed"));
+  backend_.refuse("OOM command not allowed");
   ASSERT_TRUE(caller.failure);
   EXPECT_THAT(caller.failure->what(), HasSubstr("maxmemory"));
 }
@@ -245,19 +245,19 @@ TEST_F(a_contention, asks_a_little_later_when_there_was_no_memory_for_a_request)
 
 TEST_F(a_contention, clears_an_acquisition_away_that_is_over_and_asks_again) {
   auto& caller = start();
-  backend_.answer(granted_reply(500));
+  backend_.answer(granted_from(500));
   (void)release(caller);
-  backend_.answer(resp::make_integer(1));
+  backend_.answer(ownership::mine);
   start();
   (void)backend_.take_sent();
-  backend_.answer(busy_reply(10s, 0, client_.owner_id(1)));
+  backend_.answer(busy_for(10s, client_.owner_id(1)));
   EXPECT_THAT(backend_.take_sent(), ElementsAre("abandon 1", "acquire 2")) << "the server has older data";
 }
 
 TEST_F(a_contention, ends_a_lost_lease_and_asks_for_the_next_caller) {
   auto const& holder = start();
   start();
-  backend_.answer(granted_reply(500));
+  backend_.answer(granted_from(500));
   (void)backend_.take_sent();
   loop_of_client_.ends.lose(*holder.lease, loss_cause::key_gone);
   EXPECT_EQ(holder.lease->status(), lease_state::state::lost);
@@ -285,7 +285,7 @@ class a_polling_contention : public a_contention {
 
 TEST_F(a_polling_contention, opens_no_channel) {
   start();
-  backend_.answer(busy_reply(10s));
+  backend_.answer(busy_for(10s));
   EXPECT_TRUE(backend_.channels.empty());
   (void)backend_.take_sent();
   pass(200ms);

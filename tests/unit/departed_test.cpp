@@ -20,7 +20,7 @@ class past_acquisitions : public testing::Test {
     return numbers;
   }
 
-  recipe kind_{.acquire = nullptr, .read_acquire = nullptr};
+  recipe kind_{.acquire = nullptr};
   departed past_;
 };
 

@@ -7,6 +7,7 @@
 #include <map>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "engine/deferred_log.hpp"
@@ -30,14 +31,9 @@ class standing_clock {
   void advance(std::chrono::nanoseconds time) { boot_clock::stand_in.fetch_add(time.count()); }
 };
 
-/// As the acquire script answers.
-inline resp::reply granted_reply(std::int64_t token, std::int64_t count = 65) {
-  return resp::make_array({resp::make_integer(token), resp::make_integer(count)});
-}
-inline resp::reply busy_reply(milliseconds pttl, std::int64_t ahead = 0, std::string holder = {}) {
-  return resp::make_array({resp::make_integer(pttl.count()), resp::make_integer(ahead), resp::make_integer(7),
-                           resp::make_integer(100), resp::make_text(std::move(holder)),
-                           resp::make_integer(-1)});
+inline verdict granted_from(std::int64_t token) { return granted{.token = token, .count = 65}; }
+inline verdict busy_for(milliseconds pttl, std::string holder = {}) {
+  return busy{.pttl = pttl, .ahead = 0, .ticket = 7, .counter = 100, .holder = std::move(holder)};
 }
 
 /// Records the requests, and answers when the test says so.
@@ -45,24 +41,29 @@ class recording_backend final : public lock_backend {
  public:
   recording_backend() : lock_backend{std::make_shared<error const>(std::errc::not_enough_memory, "none")} {}
 
-  void acquire(recipe const&, std::string_view, acquire_request const& request, handler done,
+  void acquire(recipe const&, std::string_view, acquire_request const& request, handler<verdict> done,
                scripting::send_options) override {
-    add("acquire " + std::string{request.owner.substr(request.owner.find(':') + 1)}, std::move(done));
+    add("acquire " + number_in(request.owner), std::move(done));
   }
-  void release(recipe const&, owned lease, release_policy, handler done, scripting::send_options) override {
+  void release(recipe const&, owned lease, release_policy, handler<ownership> done,
+               scripting::send_options) override {
     add("release " + std::string{lease.name}, std::move(done));
   }
-  void abandon(recipe const&, owned lease, release_policy, handler, scripting::send_options) override {
-    add("abandon " + std::string{lease.owner.substr(lease.owner.find(':') + 1)}, {});
+  void abandon(recipe const&, owned lease, release_policy, handler<abandoned>,
+               scripting::send_options) override {
+    add("abandon " + number_in(lease.owner), handler<abandoned>{});
   }
-  void renew(recipe const&, milliseconds, std::span<owned const>, renewal_handler done,
+  void renew(recipe const&, milliseconds, std::span<owned const>, handler<renewals> done,
              scripting::send_options) override {
-    add("renew", [done = std::make_shared<renewal_handler>(std::move(done))](net::response&& response) {
-      (*done)({.response = std::move(response)});
-    });
+    add("renew", std::move(done));
   }
-  void set_ttl(recipe const&, milliseconds ttl, owned, handler done, scripting::send_options) override {
+  void set_ttl(recipe const&, milliseconds ttl, owned, handler<ownership> done,
+               scripting::send_options) override {
     add("set_ttl " + std::to_string(ttl.count()), std::move(done));
+  }
+  void pass(recipe const&, owned lease, release_policy, acquire_request const& next, handler<passed> done,
+            scripting::send_options) override {
+    add("pass " + std::string{lease.name} + " to " + number_in(next.owner), std::move(done));
   }
   void send(net::request request) override {
     // "*3\r\n$4\r\nWAIT…": its first word.
@@ -81,21 +82,26 @@ class recording_backend final : public lock_backend {
   [[nodiscard]] std::uint16_t slot_of(std::string_view) const noexcept override { return 0; }
   [[nodiscard]] bool sharded() const noexcept override { return false; }
 
-  /// Answers the oldest request that has no answer yet.
-  void answer(net::response response) {
-    auto done = std::move(unanswered_.front());
-    unanswered_.pop_front();
-    response.sent = true;
-    if (response.sent_at == time_point{}) response.sent_at = boot_clock::now();
-    if (done) done(std::move(response));
-  }
-  void answer(resp::reply reply) { answer(net::response{.reply = std::move(reply)}); }
+  // These answer the oldest request that has no answer yet.
 
-  /// Answers the second oldest.
-  void answer_second(resp::reply reply) {
-    std::swap(unanswered_[0], unanswered_[1]);
-    answer(std::move(reply));
+  template <class Outcome>
+  void answer(Outcome outcome, std::uint64_t connection_id = 0) {
+    auto const done = std::get<handler_ptr<Outcome>>(take_oldest());
+    if (*done)
+      (*done)({.content = std::move(outcome), .sent_at = boot_clock::now(), .connection_id = connection_id});
   }
+  void refuse(std::string const& words) {
+    std::visit([&words](auto const& done) { refuse(*done, words); }, take_oldest());
+  }
+  /// For a plain command.
+  void reply(resp::reply reply, std::uint64_t connection_id = 0) {
+    (*std::get<response_handler_ptr>(take_oldest()))({.reply = std::move(reply),
+                                                      .sent_at = boot_clock::now(),
+                                                      .sent = true,
+                                                      .connection_id = connection_id});
+  }
+  /// Puts the second oldest before the oldest.
+  void swap_oldest() { std::swap(unanswered_[0], unanswered_[1]); }
 
   /// What was sent since the last call.
   [[nodiscard]] std::vector<std::string> take_sent() { return std::exchange(sent_, {}); }
@@ -104,14 +110,36 @@ class recording_backend final : public lock_backend {
   int out_of_memory = 0;  ///< so many requests can't be sent
 
  private:
-  void add(std::string request, handler done) {
+  template <class Outcome>
+  using handler_ptr = std::shared_ptr<handler<Outcome>>;
+  using response_handler_ptr = std::shared_ptr<response_handler>;
+  using any_handler = std::variant<handler_ptr<verdict>, handler_ptr<ownership>, handler_ptr<passed>,
+                                   handler_ptr<abandoned>, handler_ptr<renewals>, response_handler_ptr>;
+
+  [[nodiscard]] static std::string number_in(std::string_view owner) {
+    return std::string{owner.substr(owner.find(':') + 1)};
+  }
+  template <class Handler>
+  void add(std::string request, Handler done) {
     if (out_of_memory > 0 && out_of_memory-- > 0) throw std::bad_alloc{};
     sent_.push_back(std::move(request));
-    unanswered_.push_back(std::move(done));
+    unanswered_.emplace_back(std::make_shared<Handler>(std::move(done)));
+  }
+  [[nodiscard]] any_handler take_oldest() {
+    auto oldest = std::move(unanswered_.front());
+    unanswered_.pop_front();
+    return oldest;
+  }
+  template <class Outcome>
+  static void refuse(handler<Outcome>& done, std::string const& words) {
+    if (done) done({.content = refused{.text = words}});
+  }
+  static void refuse(response_handler& done, std::string const& words) {
+    if (done) done({.reply = resp::make_error(words)});
   }
 
   std::vector<std::string> sent_;
-  std::deque<handler> unanswered_;
+  std::deque<any_handler> unanswered_;
 };
 
 /// A caller that remembers that it was finished.

@@ -10,7 +10,6 @@
 #include "engine/core.hpp"
 #include "engine/failure.hpp"
 #include "engine/lock_queue.hpp"
-#include "resp/make_reply.hpp"
 #include "sync/try_and_back_off.hpp"
 
 namespace {
@@ -93,13 +92,12 @@ TEST(multi_names, begin_the_next_round_with_the_one_that_was_busy) {
 
 class multi_failure : public testing::Test {
  protected:
-  static holdfast::error explained(std::string words) {
-    auto const refusal = holdfast::resp::make_error(std::move(words));
+  static holdfast::error explained(std::string_view words) {
     auto const name = holdfast::recipes::join_names(std::vector<std::string>{"a", "b", "my list"});
     holdfast::client const unconnected{"redis+unix:///nonexistent/redis.sock"};
     auto const queue =
         holdfast::engine::access::core_of(unconnected)->pin(holdfast::recipes::plain::multi, name);
-    return *holdfast::engine::explain(refusal, *queue, "redis://h:1");
+    return *holdfast::engine::explain(words, *queue, "redis://h:1");
   }
 };
 

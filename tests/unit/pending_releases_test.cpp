@@ -35,7 +35,7 @@ class a_pending_release : public engine_parts {
 TEST_F(a_pending_release, is_over_with_the_reply) {
   release();
   EXPECT_EQ(queue_->releasing, 1u);
-  backend_.answer(resp::make_integer(1));
+  backend_.answer(ownership::mine);
   EXPECT_THAT(results_, ElementsAre(release_result::released));
   EXPECT_EQ(queue_->releasing, 0u);
   EXPECT_EQ(pending_releases_.count_at_end(), 0u);
@@ -43,32 +43,26 @@ TEST_F(a_pending_release, is_over_with_the_reply) {
 
 TEST_F(a_pending_release, tells_that_the_lease_was_lost_before) {
   release();
-  backend_.answer(resp::make_integer(0));
+  backend_.answer(ownership::gone);
   EXPECT_THAT(results_, ElementsAre(release_result::lost));
-}
-
-TEST_F(a_pending_release, was_carried_out_by_an_earlier_copy_that_got_no_reply) {
-  release();
-  backend_.answer(net::response{.reply = resp::make_integer(0), .resent = true});
-  EXPECT_THAT(results_, ElementsAre(release_result::released));
 }
 
 TEST_F(a_pending_release, waits_out_an_error_that_passes) {
   release();
   (void)backend_.take_sent();
-  backend_.answer(resp::make_error("LOADING the dataset"));
+  backend_.refuse("LOADING the dataset");
   EXPECT_THAT(results_, IsEmpty());
   EXPECT_EQ(pending_releases_.count_at_end(), 1u);
   pass(25ms);
   EXPECT_THAT(backend_.take_sent(), ElementsAre("release orders"));
-  backend_.answer(resp::make_integer(1));
+  backend_.answer(ownership::mine);
   EXPECT_THAT(results_, ElementsAre(release_result::released));
 }
 
 TEST_F(a_pending_release, is_sent_again_after_a_refusal_though_its_caller_goes) {
   release();
   (void)backend_.take_sent();
-  backend_.answer(resp::make_error("NOPERM no"));
+  backend_.refuse("NOPERM no");
   EXPECT_THAT(results_, ElementsAre(release_result::unknown));
   pass(500ms);
   EXPECT_THAT(backend_.take_sent(), ElementsAre("release orders"));
@@ -79,11 +73,11 @@ TEST_F(a_pending_release, is_sent_for_as_long_as_any_request_can_have_given_its_
   release();
   clock_.advance(31s);
   (void)backend_.take_sent();
-  backend_.answer(resp::make_error("LOADING the dataset"));
+  backend_.refuse("LOADING the dataset");
   pass(25ms);
   EXPECT_THAT(backend_.take_sent(), ElementsAre("release orders"));
   clock_.advance(30s);
-  backend_.answer(resp::make_error("LOADING the dataset"));
+  backend_.refuse("LOADING the dataset");
   pass(25ms);
   EXPECT_THAT(backend_.take_sent(), IsEmpty());
   EXPECT_THAT(results_, ElementsAre(release_result::unknown));
@@ -93,7 +87,7 @@ TEST_F(a_pending_release, is_not_sent_again_once_the_lease_is_over_anyway) {
   release();
   clock_.advance(31s);
   (void)backend_.take_sent();
-  backend_.answer(resp::make_error("LOADING the dataset"));
+  backend_.refuse("LOADING the dataset");
   pass(1s);
   EXPECT_THAT(backend_.take_sent(), IsEmpty());
 }
@@ -112,13 +106,13 @@ TEST_F(a_pending_release, is_owed_when_there_is_no_memory_for_it) {
 
 TEST_F(a_pending_release, is_repeated_when_the_server_may_have_lost_it) {
   release();
-  backend_.answer(resp::make_integer(1));
+  backend_.answer(ownership::mine);
   (void)backend_.take_sent();
   pending_releases_.repeat();
   EXPECT_THAT(backend_.take_sent(), ElementsAre("release orders"));
   pending_releases_.repeat();
   EXPECT_THAT(backend_.take_sent(), IsEmpty()) << "it is under way";
-  backend_.answer(resp::make_integer(0));
+  backend_.answer(ownership::gone);
   pending_releases_.stop_repeating();
   pending_releases_.repeat();
   EXPECT_THAT(backend_.take_sent(), IsEmpty());
@@ -163,7 +157,7 @@ TEST_F(a_kept_key, needs_no_request_to_keep_its_ttl) {
 TEST_F(a_kept_key, gets_its_last_ttl) {
   leave(5s);
   EXPECT_THAT(backend_.take_sent(), ElementsAre("set_ttl 5000"));
-  backend_.answer(resp::make_array({}));
+  backend_.answer(ownership::mine);
   EXPECT_THAT(results_, ElementsAre(release_result::kept));
 }
 

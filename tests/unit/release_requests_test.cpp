@@ -29,14 +29,14 @@ TEST_F(a_release_request, ends_a_lease_when_the_server_confirms_it) {
   pass(0s);
   EXPECT_THAT(backend_.take_sent(), ElementsAre("EXISTS"));
   EXPECT_THAT(lost_, IsEmpty());
-  backend_.answer(resp::make_integer(1));
+  backend_.reply(resp::make_integer(1));
   EXPECT_THAT(lost_, ElementsAre(7u));
 }
 
 TEST_F(a_release_request, changes_nothing_when_it_is_a_hint_alone) {
   requests_.on_hint(7);
   pass(0s);
-  backend_.answer(resp::make_integer(0));
+  backend_.reply(resp::make_integer(0));
   EXPECT_THAT(lost_, IsEmpty());
 }
 
@@ -61,7 +61,7 @@ TEST_F(a_release_request, for_a_lease_that_has_ended_meanwhile_changes_nothing) 
   requests_.on_hint(7);
   pass(0s);
   queue_->holder = nullptr;
-  backend_.answer(resp::make_integer(1));
+  backend_.reply(resp::make_integer(1));
   EXPECT_THAT(lost_, IsEmpty());
 }
 

@@ -8,8 +8,8 @@
 
 namespace holdfast::engine {
 
-void acquire_replies::on_response(lock_queue& queue, std::uint64_t number,
-                                  net::response const& response) noexcept {
+void acquire_replies::on_answer(lock_queue& queue, std::uint64_t number,
+                                answer<verdict> const& result) noexcept {
   if (!is_contender(queue, number)) {
     requests_.drop_orphan(queue, number);
     return;
@@ -17,24 +17,26 @@ void acquire_replies::on_response(lock_queue& queue, std::uint64_t number,
   lock_queue_ptr const pin{&queue};
   queue.contender->current = contender::state::waiting;
   try {
-    if (response.failure || response.reply.is_error()) {
-      on_trouble(queue, response);
-      return;
+    if (auto const* const found = result.outcome()) {
+      auto& contender = *queue.contender;
+      contender.answered = true;
+      contender.trouble.reset();
+      on_verdict(queue, *found, result.sent_at);
+    } else if (auto const* const refusal = result.refusal()) {
+      on_refused(queue, *refusal);
+    } else {
+      on_failed(queue, *result.failure());
     }
-    auto& contender = *queue.contender;
-    contender.answered = true;
-    contender.trouble.reset();
-    on_verdict(queue, queue.protocol().read_acquire(response.reply), response.sent_at);
   } catch (std::bad_alloc const&) {
     contenders_.ask_again_soon(queue, number);
   }
 }
 
-void acquire_replies::on_verdict(lock_queue& queue, verdict const& result, time_point sent_at) {
-  if (auto const* const grant = std::get_if<granted>(&result)) {
+void acquire_replies::on_verdict(lock_queue& queue, verdict const& found, time_point sent_at) {
+  if (auto const* const grant = std::get_if<granted>(&found)) {
     grants_.on_granted(queue, *grant, sent_at, queue.contender->ttl);
   } else {
-    on_busy(queue, std::get<busy>(result), sent_at);
+    on_busy(queue, std::get<busy>(found), sent_at);
   }
 }
 
@@ -66,24 +68,25 @@ void acquire_replies::on_busy(lock_queue& queue, busy const& reply, time_point s
   requests_.sleep(queue, reply);
 }
 
-void acquire_replies::on_trouble(lock_queue& queue, net::response const& response) {
+void acquire_replies::on_failed(lock_queue& queue, failed const& failure) {
+  lock_queue_ptr const pin{&queue};
   auto& contender = *queue.contender;
   contender.current = contender::state::waiting;
-  if (response.failure) {
-    // It is unknown whether the request was carried out: withdrawing makes sure that it leaves no traces.
-    contender.joined = contender.answered || response.sent;
-    lock_queue_ptr const pin{&queue};
-    if (!contender.endless && callers_.fail_impatient(queue, response.failure)) {
-      requests_.send(queue);  // the caller that the request was for waits for less than the others
-    } else {
-      contenders_.fail_all(queue, response.failure);
-    }
-    return;
+  // It is unknown whether the request was carried out: withdrawing makes sure that it leaves no traces.
+  contender.joined = contender.answered || failure.sent;
+  if (!contender.endless && callers_.fail_impatient(queue, failure.reason)) {
+    requests_.send(queue);  // the caller that the request was for waits for less than the others
+  } else {
+    contenders_.fail_all(queue, failure.reason);
   }
-  // An earlier copy of a request that was sent again may have been carried out.
-  contender.joined = (contender.answered && contender.joined) || response.resent;
-  auto const reason = explain(response.reply, queue, client_.url);
-  if (!passes(response.reply)) {
+}
+
+void acquire_replies::on_refused(lock_queue& queue, refused const& refusal) {
+  auto& contender = *queue.contender;
+  contender.current = contender::state::waiting;
+  contender.joined = (contender.answered && contender.joined) || refusal.resent;
+  auto const reason = explain(refusal.text, queue, client_.url);
+  if (!passes(refusal.text)) {
     contenders_.fail_all(queue, reason);
     return;
   }

@@ -1,4 +1,4 @@
-/// What the server's answers mean for a queue's contender and its callers.
+/// What the answers to acquire requests mean for a queue's contender and its callers.
 #pragma once
 
 #include <cstdint>
@@ -27,11 +27,12 @@ class acquire_replies {
         presence_{own_presence} {}
 
   /// To a request of the contender with that number, which may be over.
-  void on_response(lock_queue& queue, std::uint64_t number, net::response const& response) noexcept;
+  void on_answer(lock_queue& queue, std::uint64_t number, answer<verdict> const& result) noexcept;
 
-  /// The same for a contender that isn't over, once the response is read. They throw std::bad_alloc.
-  void on_verdict(lock_queue& queue, verdict const& result, time_point sent_at);
-  void on_trouble(lock_queue& queue, net::response const& response);
+  // The same for a contender that isn't over. They throw std::bad_alloc.
+  void on_verdict(lock_queue& queue, verdict const& found, time_point sent_at);
+  void on_refused(lock_queue& queue, refused const& refusal);
+  void on_failed(lock_queue& queue, failed const& failure);
 
  private:
   void on_busy(lock_queue& queue, busy const& reply, time_point sent_at);

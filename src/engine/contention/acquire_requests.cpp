@@ -18,7 +18,7 @@ acquire_requests::acquire_requests(reactor::loop& loop, lock_backend& backend, c
                                    lock_queues& queues, holders& held, callers& waiting,
                                    contenders& contending, notifications& wake, acknowledgements& copies,
                                    pending_releases& releases, kept_keys& kept, late_responses& late,
-                                   handler on_response)
+                                   handler on_answer)
     : loop_{loop},
       backend_{backend},
       client_{client},
@@ -31,7 +31,7 @@ acquire_requests::acquire_requests(reactor::loop& loop, lock_backend& backend, c
       pending_releases_{releases},
       kept_keys_{kept},
       late_responses_{late},
-      on_response_{std::move(on_response)},
+      on_answer_{std::move(on_answer)},
       random_{static_cast<std::minstd_rand::result_type>(random_seed())} {}
 
 void acquire_requests::begin(lock_queue& queue, bool answered) noexcept {
@@ -100,15 +100,15 @@ void acquire_requests::try_send(lock_queue& queue) {
   if (first.options->acknowledged()) {
     acknowledgements_.acquire(queue.protocol(), queue.name(), request, first.options->options, while_down,
                               [this, pin = lock_queue_ptr{&queue}, number = contender.number](
-                                  net::response&& response, acknowledgement const* reached) {
+                                  answer<verdict>&& result, acknowledgement const* reached) {
                                 if (reached == nullptr || on_acknowledged(*pin, number, *reached))
-                                  on_response_(*pin, number, response);
+                                  on_answer_(*pin, number, result);
                               });
     return;
   }
   backend_.acquire(queue.protocol(), queue.name(), request,
-                   [this, pin = lock_queue_ptr{&queue}, number = contender.number](net::response&& response) {
-                     on_response_(*pin, number, response);
+                   [this, pin = lock_queue_ptr{&queue}, number = contender.number](answer<verdict>&& result) {
+                     on_answer_(*pin, number, result);
                    },
                    {.while_down = while_down});
 }

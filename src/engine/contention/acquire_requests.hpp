@@ -17,14 +17,14 @@ namespace holdfast::engine {
 /// All under the client's lock.
 class acquire_requests {
  public:
-  /// Gets the response to a request of the contender with that number, which may be over: see
-  /// acquire_replies::on_response.
-  using handler = std::function<void(lock_queue&, std::uint64_t number, net::response const&)>;
+  /// Gets the answer to a request of the contender with that number, which may be over: see
+  /// acquire_replies::on_answer.
+  using handler = std::function<void(lock_queue&, std::uint64_t number, answer<verdict> const&)>;
 
   acquire_requests(reactor::loop& loop, lock_backend& backend, client_constants const& client,
                    lock_queues& queues, holders& held, callers& waiting, contenders& contending,
                    notifications& wake, acknowledgements& copies, pending_releases& releases, kept_keys& kept,
-                   late_responses& late, handler on_response);
+                   late_responses& late, handler on_answer);
 
   /// A contender that asks at once. When there is no memory for it, it is begun a little later. `answered`:
   /// the server has replied to this client. The contender may be over afterwards, as after send().
@@ -51,7 +51,7 @@ class acquire_requests {
   /// The server refuses, but not for long: asks again after a pause.
   void wait_out(lock_queue& queue, std::shared_ptr<error const> const& reason) noexcept;
 
-  /// The response to a request of a contender that is over.
+  /// The answer to a request of a contender that is over.
   void drop_orphan(lock_queue& queue, std::uint64_t number) noexcept;
 
  private:
@@ -71,7 +71,7 @@ class acquire_requests {
   pending_releases& pending_releases_;
   kept_keys& kept_keys_;
   late_responses& late_responses_;
-  handler on_response_;
+  handler on_answer_;
   std::minstd_rand random_;
 };
 

@@ -25,8 +25,8 @@ contention::contention(contention_parts const& of)
                of.releases,
                of.kept,
                of.late,
-               [this](lock_queue& queue, std::uint64_t number, net::response const& response) {
-                 replies.on_response(queue, number, response);
+               [this](lock_queue& queue, std::uint64_t number, answer<verdict> const& result) {
+                 replies.on_answer(queue, number, result);
                }},
       granting{of.client, of.stats, of.held,     waiting,        contending,
                requests,  of.late,  of.watchdog, of.own_presence},

@@ -136,16 +136,16 @@ void lease_ends::pass(lock_queue& queue, lease_state const& from, release_handle
     pending = std::make_shared<passing>(before, number, std::move(done));
     auto const next = requests_.next(queue);
     auto const owner = client_.owner_id(from.number());
-    backend_.run(queue.protocol().pass({.name = queue.name(), .owner = owner}, before.policy, next),
-                 [this, pending](net::response&& response) { on_passed(*pending, response); },
-                 {.while_down = net::retry_policy::endless});
+    backend_.pass(queue.protocol(), {.name = queue.name(), .owner = owner}, before.policy, next,
+                  [this, pending](answer<passed>&& result) { on_passed(*pending, result); },
+                  {.while_down = net::retry_policy::endless});
   } catch (std::bad_alloc const&) {
     pending_releases_.send(before, pending ? std::move(pending->done) : std::move(done));
     contenders_.on_unsent(queue, number);
   }
 }
 
-void lease_ends::on_passed(passing& pending, net::response const& response) noexcept {
+void lease_ends::on_passed(passing& pending, answer<passed> const& result) noexcept {
   auto& queue = *pending.before.queue;
   lock_queue_ptr const pin{&queue};
   auto const wanted = is_contender(queue, pending.next);
@@ -155,31 +155,28 @@ void lease_ends::on_passed(passing& pending, net::response const& response) noex
     requests_.drop_orphan(queue, pending.next);
   }
   try {
-    if (!response.failure && !response.reply.is_error()) {
-      read_passed(queue, pending, response);
-      return;
-    }
-    if (response.reply.is_error()) {
+    if (auto const* const found = result.outcome()) {
+      on_passed(queue, pending, *found, result.sent_at);
+    } else if (auto const* const refusal = result.refusal()) {
       pending_releases_.send(pending.before, std::move(pending.done));
+      if (wanted) replies_.on_refused(queue, *refusal);
     } else {
       pending.report(release_result::unknown);
+      if (wanted) replies_.on_failed(queue, *result.failure());
     }
-    if (wanted) replies_.on_trouble(queue, response);
   } catch (std::bad_alloc const&) {
     pending.report(release_result::unknown);
     if (wanted) contenders_.ask_again_soon(queue, pending.next);
   }
 }
 
-void lease_ends::read_passed(lock_queue& queue, passing& pending, net::response const& response) {
-  auto const result = queue.protocol().read_pass(response.reply);
-  auto const ours =
-      result.before == ownership::mine || response.resent || departed_.take_cleared(pending.before.number);
+void lease_ends::on_passed(lock_queue& queue, passing& pending, passed const& found, time_point sent_at) {
+  auto const ours = found.before == ownership::mine || departed_.take_cleared(pending.before.number);
   if (ours) pending_releases_.note_released(pending.before);
   pending.report(ours ? release_result::released : release_result::lost);
   if (!is_contender(queue, pending.next)) return;
-  if (!result.next.empty()) {
-    replies_.on_verdict(queue, result.next.front(), response.sent_at);
+  if (found.next) {
+    replies_.on_verdict(queue, *found.next, sent_at);
   } else if (queue.waiters.empty()) {
     contenders_.withdraw(queue);
   } else {

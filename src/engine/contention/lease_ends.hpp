@@ -55,8 +55,8 @@ class lease_ends {
   void release_lost(lease_state const& lease, release_handler done) noexcept;
   void give_back(lock_queue& queue, lease_state const& lease, release_handler done) noexcept;
   void pass(lock_queue& queue, lease_state const& from, release_handler done) noexcept;
-  void on_passed(passing& pending, net::response const& response) noexcept;
-  void read_passed(lock_queue& queue, passing& pending, net::response const& response);
+  void on_passed(passing& pending, answer<passed> const& result) noexcept;
+  void on_passed(lock_queue& queue, passing& pending, passed const& found, time_point sent_at);
   void lose_alone(lease_state& lease, loss_cause cause) noexcept;
 
   reactor::loop& loop_;

@@ -3,13 +3,13 @@
 #include <algorithm>
 #include <utility>
 
-#include "engine/quorum/replies.hpp"
 #include "engine/quorum/round_times.hpp"
+#include "engine/replies.hpp"
 
 namespace holdfast::engine {
 
 quorum::acquire_round::acquire_round(quorum& backend, recipe const& protocol, std::string_view name,
-                                     acquire_request const& request, handler done,
+                                     acquire_request const& request, handler<verdict> done,
                                      scripting::send_options send)
     : fan_out{backend.loop_, backend.nodes_},
       backend_{backend},
@@ -55,7 +55,8 @@ void quorum::acquire_round::wake() noexcept {
 void quorum::acquire_round::give_up() noexcept {
   auto const self = shared_from_this();
   sending_ = false;
-  if (phase_ != phase::over) finish({.failure = backend_.no_memory, .sent_at = begun_, .sent = true});
+  if (phase_ != phase::over)
+    finish({.content = failed{.reason = backend_.no_memory, .sent = true}, .sent_at = begun_});
 }
 
 void quorum::acquire_round::vote() {
@@ -109,7 +110,7 @@ void quorum::acquire_round::answered(question asked, net::response&& response) {
   auto const out_of_date = owes(asked.master);
   if (asked.kind == vote_question) {
     auto const status = note_answer(response.sent_at);
-    if (!out_of_date) on_vote(asked.master, response, status);
+    if (!out_of_date) on_vote(asked.master, replies::read_acquire(std::move(response)), status);
   } else if (!out_of_date) {
     raising_[asked.master] = false;
     on_level(asked.master, response.failure || !response.reply.is_integer() ? 0 : response.reply.integer);
@@ -121,33 +122,32 @@ quorum::acquire_round::owner_status quorum::acquire_round::note_answer(time_poin
   return {.over = before.over_since <= sent_at, .newer = before.latest != this};
 }
 
-void quorum::acquire_round::on_vote(std::size_t master, net::response& response, owner_status status) {
-  auto const readable = !response.failure && !response.reply.is_error();
-  auto result = readable ? protocol_.read_acquire(response.reply) : verdict{};
-  auto const* const grant = readable ? std::get_if<granted>(&result) : nullptr;
+void quorum::acquire_round::on_vote(std::size_t master, answer<verdict>&& vote, owner_status status) {
+  auto* const found = std::get_if<verdict>(&vote.content);
+  auto const* const grant = found != nullptr ? std::get_if<granted>(found) : nullptr;
   if (void_since_[master] != time_point::max()) {
     // Given back already, unless the master had forgotten the script: then giving back overtook the request.
     votes_.miss(master);
-    if (grant != nullptr && !status.newer && void_since_[master] <= response.sent_at)
+    if (grant != nullptr && !status.newer && void_since_[master] <= vote.sent_at)
       backend_.give_back(master, protocol_, lease(), {});
   } else if (grant != nullptr) {
-    votes_.grant(master, *grant, response.sent_at);
+    votes_.grant(master, *grant, vote.sent_at);
     if (status.over) {
       backend_.give_back(master, protocol_, lease(), {});  // overtaken in the same way
     } else {
       late_vote(master);
     }
-  } else if (readable) {
+  } else if (found != nullptr) {
     taken_[master] = false;
-    votes_.deny(master, std::get<busy>(std::move(result)));
+    votes_.deny(master, std::get<busy>(std::move(*found)));
     if (status.over || (phase_ == phase::over && won_)) leave_queue(master);
-  } else if (response.failure) {
-    taken_[master] = response.sent;
+  } else if (auto const* const failure = vote.failure()) {
+    taken_[master] = failure->sent;
     votes_.miss(master);
   } else {
     taken_[master] = false;
     votes_.refuse(master);
-    refusal_ = std::move(response.reply);
+    refusal_ = {.text = std::move(std::get<refused>(vote.content).text)};
   }
   if (phase_ == phase::voting && !sending_) judge();
 }
@@ -257,7 +257,7 @@ void quorum::acquire_round::win() {
   for (std::size_t i = 0; i != masters(); ++i) {
     if (!votes_.is_ours(i) && !owes(i) && node(i).may_know(number_)) leave_queue(i);
   }
-  finish({.reply = quorum_replies::of(block_), .sent_at = votes_.earliest(), .sent = true});
+  finish({.content = verdict{block_}, .sent_at = votes_.earliest()});
 }
 
 /// Nobody has a majority, and this contender is ahead. The others make way meanwhile.
@@ -300,7 +300,7 @@ void quorum::acquire_round::lose() {
   if (votes_.count() != ballot::outcome::held && tries_ < tries_ahead)
     busy_reply.pttl = request_.join ? pause_behind(protocol_.queues, number_) : milliseconds{-1};
   yield();
-  finish({.reply = quorum_replies::of(busy_reply), .sent_at = begun_, .sent = true});
+  finish({.content = verdict{std::move(busy_reply)}, .sent_at = begun_});
 }
 
 void quorum::acquire_round::on_too_few(ballot::outcome cause) {
@@ -309,7 +309,7 @@ void quorum::acquire_round::on_too_few(ballot::outcome cause) {
   if (backend_.shut_reason_) {
     fail(backend_.shut_reason_);
   } else if (cause == ballot::outcome::refused) {
-    finish({.reply = std::move(refusal_), .sent_at = begun_, .sent = true});
+    finish({.content = std::move(refusal_), .sent_at = begun_});
   } else if (boot_clock::now() >= end) {
     fail(backend_.too_few());
   } else {
@@ -335,14 +335,14 @@ void quorum::acquire_round::yield() {
 void quorum::acquire_round::fail(std::shared_ptr<error const> const& reason) {
   auto const sent =
       std::ranges::any_of(backend_.nodes_, [this](auto const& node) { return node->may_know(number_); });
-  finish({.failure = reason, .sent_at = begun_, .sent = sent});
+  finish({.content = failed{.reason = reason, .sent = sent}, .sent_at = begun_});
 }
 
-void quorum::acquire_round::finish(net::response&& response) noexcept {
+void quorum::acquire_round::finish(answer<verdict>&& result) noexcept {
   phase_ = phase::over;
   bell_.disarm();
   backend_.resting_.erase(std::static_pointer_cast<acquire_round>(shared_from_this()));
-  if (done_) std::exchange(done_, {})(std::move(response));
+  if (done_) std::exchange(done_, {})(std::move(result));
 }
 
 }  // namespace holdfast::engine

@@ -14,7 +14,7 @@ namespace holdfast::engine {
 class quorum::acquire_round final : public fan_out {
  public:
   acquire_round(quorum& backend, recipe const& protocol, std::string_view name,
-                acquire_request const& request, handler done, scripting::send_options send);
+                acquire_request const& request, handler<verdict> done, scripting::send_options send);
 
   /// When it throws std::bad_alloc, the handler is not called.
   void begin();
@@ -41,7 +41,7 @@ class quorum::acquire_round final : public fan_out {
     bool newer;  ///< another round asks for it
   };
   [[nodiscard]] owner_status note_answer(time_point sent_at);
-  void on_vote(std::size_t master, net::response& response, owner_status status);
+  void on_vote(std::size_t master, answer<verdict>&& vote, owner_status status);
   void judge();
   void level();
   void on_level(std::size_t master, std::int64_t counter);
@@ -53,7 +53,7 @@ class quorum::acquire_round final : public fan_out {
   void yield();
   void win();
   void leave_queue(std::size_t master);
-  void finish(net::response&& response) noexcept;
+  void finish(answer<verdict>&& result) noexcept;
   void late_vote(std::size_t master);
   [[nodiscard]] owned lease() const noexcept { return {.name = name_, .owner = owner_}; }
   [[nodiscard]] std::int64_t last_token() const noexcept { return block_.token + block_.count - 1; }
@@ -65,7 +65,7 @@ class quorum::acquire_round final : public fan_out {
   std::string const ticket_;
   acquire_request request_;
   std::uint64_t const number_;
-  handler done_;
+  handler<verdict> done_;
   scripting::send_options const send_options_;
   time_point const begun_ = boot_clock::now();
 
@@ -81,7 +81,7 @@ class quorum::acquire_round final : public fan_out {
   std::vector<time_point> void_since_;
   std::vector<bool> level_;    ///< masters whose counters have reached the end of the block
   std::vector<bool> raising_;  ///< masters whose counters are being raised to it
-  resp::reply refusal_{};      ///< the last
+  refused refusal_{};          ///< the last
   reactor::timer bell_;
 };
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/clock.hpp"
-#include "engine/recipe.hpp"
+#include "engine/answers.hpp"
 
 namespace holdfast::engine {
 

@@ -8,8 +8,8 @@
 #include "engine/quorum/acquire_round.hpp"
 #include "engine/quorum/ballot.hpp"
 #include "engine/quorum/broadcast_command.hpp"
-#include "engine/quorum/replies.hpp"
 #include "engine/quorum/vote_count.hpp"
+#include "engine/replies.hpp"
 #include "script/runner.hpp"
 
 namespace holdfast::engine {
@@ -106,18 +106,24 @@ void quorum::on_back() {
 }
 
 void quorum::acquire(recipe const& protocol, std::string_view name, acquire_request const& request,
-                     handler done, scripting::send_options send) {
+                     handler<verdict> done, scripting::send_options send) {
   introduce();
   std::make_shared<acquire_round>(*this, protocol, name, request, std::move(done), send)->begin();
 }
 
-std::shared_ptr<error const> quorum::unconfirmed(resp::reply const& refusal) const noexcept {
+std::shared_ptr<error const> quorum::unconfirmed(std::string_view refusal) const noexcept {
   try {
-    if (!refusal.is_error()) return too_few();
-    return std::make_shared<error const>(errc::refused, config_.server.display + ": " + refusal.text);
+    if (refusal.empty()) return too_few();
+    return std::make_shared<error const>(errc::refused, config_.server.display + ": " + std::string{refusal});
   } catch (std::bad_alloc const&) {
     return no_memory;
   }
+}
+
+answer<ownership> quorum::joint_answer(joint_result const& result) const noexcept {
+  auto const found = result.leases.front();
+  if (found != ownership::unknown) return {.content = found, .sent_at = result.sent_at};
+  return {.content = failed{.reason = unconfirmed(result.refusal), .sent = true}, .sent_at = result.sent_at};
 }
 
 /// From here on no vote of this owner counts any more.
@@ -145,26 +151,18 @@ void quorum::give_back(std::size_t master, recipe const& protocol, owned lease, 
       {.while_down = net::retry_policy::endless, .give_up = boot_clock::now() + returned_vote_lifetime})));
 }
 
-void quorum::release(recipe const& protocol, owned lease, release_policy policy, handler done,
+void quorum::release(recipe const& protocol, owned lease, release_policy policy, handler<ownership> done,
                      scripting::send_options send) {
   note_over(lease.owner);
-  auto const read = [read = protocol.read_release](net::response const& response) {
-    if (!response.reply.is_integer()) return std::vector<ownership>{};
-    // Sent twice: if the second copy finds the lock gone, the first one has released it.
-    return std::vector{response.resent ? ownership::mine : read(response.reply)};
+  auto const read = [](net::response&& response) {
+    auto const vote = replies::read_release(std::move(response));
+    return vote.outcome() != nullptr ? std::vector{*vote.outcome()} : std::vector<ownership>{};
   };
   auto const votes = std::make_shared<vote_count>(
       *this, 1, vote_count::word::last, read,
       vote_count::events{.done =
-                             [this, done = std::move(done)](vote_count::result&& result) mutable {
-                               if (!done) return;
-                               net::response response{.sent_at = result.sent_at, .sent = true};
-                               if (result.leases.front() == ownership::unknown) {
-                                 response.failure = unconfirmed(result.refusal);
-                               } else {
-                                 response.reply = quorum_replies::of_release(result.leases.front());
-                               }
-                               done(std::move(response));
+                             [this, done = std::move(done)](joint_result&& result) mutable {
+                               if (done) done(joint_answer(result));
                              },
                          .gone = {}});
   votes->ask_all([this, number = number_of(lease.owner)](
@@ -172,7 +170,7 @@ void quorum::release(recipe const& protocol, owned lease, release_policy policy,
                  protocol.release(lease, policy), send);
 }
 
-void quorum::abandon(recipe const& protocol, owned lease, release_policy policy, handler,
+void quorum::abandon(recipe const& protocol, owned lease, release_policy policy, handler<abandoned>,
                      scripting::send_options send) {
   note_over(lease.owner);
   auto const script = protocol.abandon(lease, policy);

@@ -27,15 +27,15 @@ class quorum final : public lock_backend {
          client_stats& counts, topology::events handlers, std::shared_ptr<error const> out_of_memory);
   ~quorum() override;
 
-  void acquire(recipe const& protocol, std::string_view name, acquire_request const& request, handler done,
+  void acquire(recipe const& protocol, std::string_view name, acquire_request const& request,
+               handler<verdict> done, scripting::send_options send) override;
+  void release(recipe const& protocol, owned lease, release_policy policy, handler<ownership> done,
                scripting::send_options send) override;
-  void release(recipe const& protocol, owned lease, release_policy policy, handler done,
+  void abandon(recipe const& protocol, owned lease, release_policy policy, handler<abandoned> done,
                scripting::send_options send) override;
-  void abandon(recipe const& protocol, owned lease, release_policy policy, handler done,
-               scripting::send_options send) override;
-  void renew(recipe const& protocol, milliseconds ttl, std::span<owned const> leases, renewal_handler done,
+  void renew(recipe const& protocol, milliseconds ttl, std::span<owned const> leases, handler<renewals> done,
              scripting::send_options send) override;
-  void set_ttl(recipe const& protocol, milliseconds ttl, owned lease, handler done,
+  void set_ttl(recipe const& protocol, milliseconds ttl, owned lease, handler<ownership> done,
                scripting::send_options send) override;
   void send(net::request request) override;
 
@@ -53,6 +53,14 @@ class quorum final : public lock_backend {
   class acquire_round;
   class broadcast_command;
   class vote_count;
+  class leases_in_renewal;
+
+  /// How a majority found leases.
+  struct joint_result {
+    std::vector<ownership> leases{};         ///< unknown where undecided
+    time_point sent_at = time_point::max();  ///< the earliest of the requests that count
+    std::string refusal{};                   ///< the words of the last master that refused
+  };
 
   /// Vote requests of one owner that are not answered.
   struct asking {
@@ -70,8 +78,11 @@ class quorum final : public lock_backend {
   [[nodiscard]] std::shared_ptr<error const> too_few() const;
   /// Until when a round that began then may go on while fewer than a majority are present.
   [[nodiscard]] time_point end_of_rest(time_point begun, scripting::send_options const& options) const;
-  /// The error when no majority has confirmed the outcome of a request.
-  [[nodiscard]] std::shared_ptr<error const> unconfirmed(resp::reply const& refusal) const noexcept;
+  /// The error when no majority has confirmed the outcome of a request. `refusal`: a master's words, if one
+  /// refused.
+  [[nodiscard]] std::shared_ptr<error const> unconfirmed(std::string_view refusal) const noexcept;
+  /// The masters' joint answer about one lease.
+  [[nodiscard]] answer<ownership> joint_answer(joint_result const& result) const noexcept;
   [[nodiscard]] static std::uint64_t number_of(std::string_view owner) noexcept;
   void note_over(std::string_view owner);
   /// A vote request of that owner is answered, or couldn't be sent. Returns the state before.
@@ -82,6 +93,8 @@ class quorum final : public lock_backend {
   [[nodiscard]] std::uint64_t number_to(std::size_t master, std::uint64_t owner);
   /// Gives back a vote that isn't counted any more.
   void give_back(std::size_t master, recipe const& protocol, owned lease, std::string_view ticket);
+  /// The masters' joint answer about a batch of leases.
+  [[nodiscard]] answer<renewals> joint_renewals(joint_result&& result) const noexcept;
   /// Takes the vote of a master that lost the lease, for the lease that a majority knows.
   void heal(std::size_t master, recipe const& protocol, owned lease, milliseconds ttl) noexcept;
 

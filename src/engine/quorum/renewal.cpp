@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "engine/quorum/quorum.hpp"
-#include "engine/quorum/replies.hpp"
 #include "engine/quorum/vote_count.hpp"
+#include "engine/replies.hpp"
 
 namespace holdfast::engine {
 namespace {
@@ -21,92 +21,103 @@ std::vector<ownership> spread(std::vector<std::pair<std::size_t, ownership>> con
   return result;
 }
 
-auto read_with(recipe const& protocol, std::size_t leases) {
-  return [read = protocol.read_renew, leases](net::response const& response) {
-    return response.reply.is_array() ? spread(read(response.reply), leases) : std::vector<ownership>{};
+auto read_renewals_of(std::size_t leases) {
+  return [leases](net::response&& response) {
+    auto const vote = replies::read_renew(std::move(response));
+    return vote.outcome() != nullptr ? spread(vote.outcome()->others, leases) : std::vector<ownership>{};
   };
 }
 
-/// What a renewal keeps of each lease for heal(), should a master have lost one.
-struct lease_names {
-  struct names {
+renewals renewals_of(std::vector<ownership> const& leases) {
+  renewals result;
+  for (std::size_t i = 0; i != leases.size(); ++i) {
+    if (leases[i] != ownership::mine) result.others.emplace_back(i, leases[i]);
+  }
+  return result;
+}
+
+}  // namespace
+
+/// The leases of a renewal, for as long as a master owes an answer to it, and what heal() needs of them.
+class quorum::leases_in_renewal {
+ public:
+  struct lease {
     std::string name;
     std::string owner;
     std::uint64_t number;
   };
-  std::vector<names> all{};
+
+  explicit leases_in_renewal(quorum& backend) : backend_{backend} {}
+  leases_in_renewal(leases_in_renewal const&) = delete;
+  leases_in_renewal& operator=(leases_in_renewal const&) = delete;
+  ~leases_in_renewal() {
+    for (auto const& each : all_) {
+      auto const count = backend_.renewing_.find(each.number);
+      if (count != backend_.renewing_.end() && --count->second == 0) backend_.renewing_.erase(count);
+    }
+  }
+
+  void add(std::span<owned const> leases) {
+    all_.reserve(leases.size());
+    for (auto const& each : leases) {
+      all_.push_back({std::string{each.name}, std::string{each.owner}, number_of(each.owner)});
+      ++backend_.renewing_[all_.back().number];
+    }
+  }
+
+  [[nodiscard]] lease const& operator[](std::size_t index) const noexcept { return all_[index]; }
+  [[nodiscard]] bool is_over(std::size_t index) const noexcept {
+    return !backend_.renewing_.contains(all_[index].number);
+  }
+
+ private:
+  quorum& backend_;
+  std::vector<lease> all_;
 };
 
-}  // namespace
+answer<renewals> quorum::joint_renewals(joint_result&& result) const noexcept {
+  answer<renewals> joint{.sent_at = result.sent_at};
+  if (std::cmp_less(std::ranges::count(result.leases, ownership::unknown), result.leases.size())) {
+    try {
+      joint.content = renewals_of(result.leases);
+    } catch (std::bad_alloc const&) {
+      joint.content = failed{.reason = no_memory, .sent = true};
+    }
+  } else if (!result.refusal.empty()) {
+    joint.content = refused{.text = std::move(result.refusal)};
+  } else {
+    joint.content = failed{.reason = unconfirmed({}), .sent = true};
+  }
+  return joint;
+}
 
 void quorum::renew(recipe const& protocol, milliseconds ttl, std::span<owned const> leases,
-                   renewal_handler done, scripting::send_options send) {
-  // Forgets the leases when no master owes an answer any more.
-  auto const known = std::shared_ptr<lease_names>{new lease_names, [this](lease_names* over) {
-                                                    for (auto const& lease : over->all) {
-                                                      auto const count = renewing_.find(lease.number);
-                                                      if (count != renewing_.end() && --count->second == 0)
-                                                        renewing_.erase(count);
-                                                    }
-                                                    delete over;
-                                                  }};
-  known->all.reserve(leases.size());
-  for (auto const& lease : leases) {
-    known->all.push_back({std::string{lease.name}, std::string{lease.owner}, number_of(lease.owner)});
-    ++renewing_[known->all.back().number];
-  }
+                   handler<renewals> done, scripting::send_options send) {
+  auto const known = std::make_shared<leases_in_renewal>(*this);
+  known->add(leases);
+  auto report = [this, done = std::move(done)](joint_result&& result) mutable {
+    done(joint_renewals(std::move(result)));
+  };
+  auto heal_lost = [this, &protocol, ttl, known](std::size_t master, std::size_t index) {
+    if (known->is_over(index)) return;
+    auto const& lease = (*known)[index];
+    heal(master, protocol, {.name = lease.name, .owner = lease.owner}, ttl);
+  };
   auto const votes = std::make_shared<vote_count>(
-      *this, leases.size(), vote_count::word::one_of_many, read_with(protocol, leases.size()),
-      vote_count::events{.done =
-                             [this, done = std::move(done)](vote_count::result&& result) mutable {
-                               renewal_reply all;
-                               all.response.sent = true;
-                               all.response.sent_at = result.sent_at;
-                               try {
-                                 for (std::size_t i = 0; i != result.leases.size(); ++i) {
-                                   if (result.leases[i] != ownership::mine)
-                                     all.others.emplace_back(i, result.leases[i]);
-                                 }
-                               } catch (std::bad_alloc const&) {
-                                 done({.response = {.failure = no_memory}});
-                                 return;
-                               }
-                               auto const unknown = std::ranges::count(result.leases, ownership::unknown);
-                               if (std::cmp_less(unknown, result.leases.size())) {
-                                 all.response.reply.type = resp::kind::array;
-                               } else if (result.refusal.is_error()) {
-                                 all.response.reply = std::move(result.refusal);
-                               } else {
-                                 all.response.failure = unconfirmed({});
-                               }
-                               done(std::move(all));
-                             },
-                         .gone =
-                             [this, &protocol, ttl, known](std::size_t master, std::size_t index) {
-                               auto const& lease = known->all[index];
-                               if (renewing_.contains(lease.number))
-                                 heal(master, protocol, {.name = lease.name, .owner = lease.owner}, ttl);
-                             }});
+      *this, leases.size(), vote_count::word::one_of_many, read_renewals_of(leases.size()),
+      vote_count::events{.done = std::move(report), .gone = std::move(heal_lost)});
   votes->ask_all([this](std::size_t master) { return nodes_[master]->present(); },
                  protocol.renew(ttl, leases), send);
 }
 
-void quorum::set_ttl(recipe const& protocol, milliseconds ttl, owned lease, handler done,
+void quorum::set_ttl(recipe const& protocol, milliseconds ttl, owned lease, handler<ownership> done,
                      scripting::send_options send) {
   renewing_.erase(number_of(lease.owner));
   auto const votes = std::make_shared<vote_count>(
-      *this, 1, vote_count::word::last, read_with(protocol, 1),
+      *this, 1, vote_count::word::last, read_renewals_of(1),
       vote_count::events{.done =
-                             [this, done = std::move(done)](vote_count::result&& result) mutable {
-                               if (!done) return;
-                               net::response response{.sent_at = result.sent_at, .sent = true};
-                               auto const state = result.leases.front();
-                               if (state == ownership::unknown) {
-                                 response.failure = unconfirmed({});
-                               } else {
-                                 response.reply = quorum_replies::of_renewal(state);
-                               }
-                               done(std::move(response));
+                             [this, done = std::move(done)](joint_result&& result) mutable {
+                               if (done) done(joint_answer(result));
                              },
                          .gone = {}});
   votes->ask_all([this](std::size_t master) { return nodes_[master]->present(); },
@@ -127,8 +138,8 @@ void quorum::heal(std::size_t master, recipe const& protocol, owned lease, milli
          owner = std::string{lease.owner}](net::response&& response) {
           auto const over = note_answer(number).over_since <= response.sent_at;  // overtaken by the release
           nodes_[master]->heard(response);
-          auto const taken = !response.failure && !response.reply.is_error() &&
-                             std::holds_alternative<granted>(protocol.read_acquire(response.reply));
+          auto const vote = replies::read_acquire(std::move(response));
+          auto const taken = vote.outcome() != nullptr && std::holds_alternative<granted>(*vote.outcome());
           if (taken && over) give_back(master, protocol, {.name = name, .owner = owner}, {});
         },
         {.while_down = net::retry_policy::endless, .give_up = boot_clock::now() + ttl}));

@@ -22,9 +22,9 @@ void quorum::vote_count::ask(std::size_t master, call const& script, scripting::
 }
 
 void quorum::vote_count::answered(question asked, net::response&& response) {
-  if (response.reply.is_error()) result_.refusal = response.reply;
-  auto const states =
-      response.failure || response.reply.is_error() ? std::vector<ownership>{} : read_(response);
+  if (response.reply.is_error()) result_.refusal = response.reply.text;
+  auto const sent_at = response.sent_at;
+  auto const states = read_(std::move(response));
   for (std::size_t i = 0; i != states.size(); ++i) {
     auto& votes = leases_[i];
     if (states[i] == ownership::mine) {
@@ -36,7 +36,7 @@ void quorum::vote_count::answered(question asked, net::response&& response) {
       votes.gone_masters.push_back(asked.master);
     }
   }
-  if (!states.empty()) result_.sent_at = std::min(result_.sent_at, response.sent_at);
+  if (!states.empty()) result_.sent_at = std::min(result_.sent_at, sent_at);
   count();
 }
 

@@ -15,17 +15,11 @@ namespace holdfast::engine {
 class quorum::vote_count final : public fan_out {
  public:
   /// How one master found each lease; empty: it didn't say.
-  using reader = std::function<std::vector<ownership>(net::response const&)>;
-
-  struct result {
-    std::vector<ownership> leases{};         ///< unknown where undecided
-    time_point sent_at = time_point::max();  ///< the earliest of the requests that count
-    resp::reply refusal{};                   ///< the last
-  };
+  using reader = std::function<std::vector<ownership>(net::response&&)>;
 
   /// `gone`: a master doesn't know a lease that a majority knows.
   struct events {
-    callback<void(result&&)> done;
+    callback<void(joint_result&&)> done;
     std::function<void(std::size_t master, std::size_t index)> gone;
   };
 
@@ -78,7 +72,7 @@ class quorum::vote_count final : public fan_out {
   bool asked_ = false;
   bool over_ = false;
   std::vector<lease_votes> leases_;
-  result result_;
+  joint_result result_;
 };
 
 }  // namespace holdfast::engine

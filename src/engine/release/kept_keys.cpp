@@ -69,7 +69,7 @@ void kept_keys::set_last_ttl(std::shared_ptr<leaving> const& pending) noexcept {
   auto const& lease = *pending->lease;
   try {
     send(lease.queue(), lease.number(), pending->until, lease.deadline(),
-         [this, pending](net::response&& response) { on_response(*pending, response); });
+         [this, pending](answer<ownership>&& result) { on_response(*pending, result); });
   } catch (std::bad_alloc const&) {
     owe(lease.queue(), lease.number(), pending->until, lease.deadline());
     pending->report(release_result::unknown);
@@ -87,7 +87,7 @@ void kept_keys::set_last_ttl(lock_queue& queue, std::uint64_t number, time_point
 }
 
 void kept_keys::send(lock_queue const& queue, std::uint64_t number, time_point until, time_point give_up,
-                     lock_backend::handler done) {
+                     lock_backend::handler<ownership> done) {
   auto const remaining =
       std::max(std::chrono::ceil<milliseconds>(until - boot_clock::now()), milliseconds{1});
   auto const owner = client_.owner_id(number);
@@ -104,23 +104,16 @@ void kept_keys::owe(lock_queue& queue, std::uint64_t number, time_point until, t
              .kept_until = until});
 }
 
-void kept_keys::on_response(leaving& pending, net::response const& response) noexcept {
-  auto const& queue = pending.lease->queue();
-  if (response.failure || !response.reply.is_array()) {
-    log_(log_level::warning, [&] {
-      return "the last ttl of " + queue.title() +
-             " is not confirmed: " + (response.failure ? response.failure->what() : response.reply.text) +
-             "; it keeps the one it has";
-    });
-    pending.report(release_result::unknown);
+void kept_keys::on_response(leaving& pending, answer<ownership> const& result) noexcept {
+  if (auto const* const found = result.outcome()) {
+    pending.report(*found == ownership::mine ? release_result::kept : release_result::lost);
     return;
   }
-  try {
-    pending.report(queue.protocol().read_renew(response.reply).empty() ? release_result::kept
-                                                                       : release_result::lost);
-  } catch (std::bad_alloc const&) {
-    pending.report(release_result::unknown);
-  }
+  log_(log_level::warning, [&] {
+    return "the last ttl of " + pending.lease->queue().title() +
+           " is not confirmed: " + std::string{result.reason()} + "; it keeps the one it has";
+  });
+  pending.report(release_result::unknown);
 }
 
 }  // namespace holdfast::engine

@@ -42,9 +42,9 @@ class kept_keys {
   struct leaving;
   void set_last_ttl(std::shared_ptr<leaving> const& pending) noexcept;
   void send(lock_queue const& queue, std::uint64_t number, time_point until, time_point give_up,
-            lock_backend::handler done);
+            lock_backend::handler<ownership> done);
   void owe(lock_queue& queue, std::uint64_t number, time_point until, time_point deadline) noexcept;
-  void on_response(leaving& pending, net::response const& response) noexcept;
+  void on_response(leaving& pending, answer<ownership> const& result) noexcept;
 
   lock_backend& backend_;
   client_constants const& client_;

@@ -74,7 +74,7 @@ void pending_releases::send(std::shared_ptr<release_under_way> const& pending) {
   queue.releasing = item.number;
   try {
     backend_.release(queue.protocol(), {.name = queue.name(), .owner = owner}, item.policy,
-                     [this, pending](net::response&& response) { on_response(pending, response); },
+                     [this, pending](answer<ownership>&& result) { on_response(pending, result); },
                      {.while_down = net::retry_policy::endless, .give_up = item.deadline});
   } catch (...) {
     --unconfirmed_;
@@ -84,25 +84,23 @@ void pending_releases::send(std::shared_ptr<release_under_way> const& pending) {
 }
 
 void pending_releases::on_response(std::shared_ptr<release_under_way> const& pending,
-                                   net::response const& response) noexcept {
+                                   answer<ownership> const& result) noexcept {
   auto const& item = pending->item;
   auto& queue = *item.queue;
   if (queue.releasing == item.number) queue.releasing = 0;
   --unconfirmed_;
-  if (response.reply.is_integer()) {
-    // A resent release that finds nothing was carried out the first time. Or clearing a ghost did it.
-    auto const ours = queue.protocol().read_release(response.reply) == ownership::mine || response.resent ||
-                      departed_.take_cleared(item.number);
+  if (auto const* const found = result.outcome()) {
+    // Clearing a ghost may have released it.
+    auto const ours = *found == ownership::mine || departed_.take_cleared(item.number);
     if (ours) note_released(item);
     pending->report(ours ? release_result::released : release_result::lost);
     return;
   }
   auto const now = boot_clock::now();
-  if (response.failure || now >= item.deadline) {
+  if (result.failure() != nullptr || now >= item.deadline) {
     if (!unconfirmed_logged_) {
       log_(log_level::warning, [&] {
-        return "release of " + queue.title() +
-               " is not confirmed: " + (response.failure ? response.failure->what() : response.reply.text) +
+        return "release of " + queue.title() + " is not confirmed: " + std::string{result.reason()} +
                "; the lock is free at the end of its ttl at the latest";
       });
     }
@@ -112,10 +110,10 @@ void pending_releases::on_response(std::shared_ptr<release_under_way> const& pen
   // The server is there and refuses. An error that passes is waited out; the caller hears of any other now.
   // Both are retried until the lease is over anyway.
   auto pause = release_pause;
-  if (!passes(response.reply)) {
+  auto const& refusal = result.refusal()->text;
+  if (!passes(refusal)) {
     pause = refused_release_pause;
-    log_(log_level::warning,
-         [&] { return std::string{explain(response.reply, queue, client_.url)->what()}; });
+    log_(log_level::warning, [&] { return std::string{explain(refusal, queue, client_.url)->what()}; });
     pending->report(release_result::unknown);
   }
   try {
@@ -156,31 +154,24 @@ void pending_releases::send_batch(std::shared_ptr<batches::leases> const& leases
     give_up = std::max(give_up, end_of_key(*lease));
   }
   auto const& protocol = leases->front()->queue().protocol();
-  backend_.run(protocol.release_unwanted(list),
-               [this, leases](net::response&& response) {
-                 if (response.failure) return;  // the client has ended meanwhile
-                 unconfirmed_ -= leases->size();
-                 on_batch_response(*leases, response.reply);
-               },
-               {.while_down = net::retry_policy::endless, .give_up = give_up, .divisible = true});
+  backend_.release_unwanted(
+      protocol, list,
+      [this, leases](answer<still_wanted>&& result) {
+        auto const* const failure = result.failure();
+        if (failure != nullptr && failure->reason != backend_.no_memory) return;  // the client has ended
+        unconfirmed_ -= leases->size();
+        on_batch_response(*leases, result);
+      },
+      {.while_down = net::retry_policy::endless, .give_up = give_up, .divisible = true});
   unconfirmed_ += leases->size();
 }
 
 /// Leases with waiters are still to be released.
-void pending_releases::on_batch_response(batches::leases const& leases, resp::reply const& reply) noexcept {
-  std::vector<std::size_t> wanted;
-  auto understood = reply.is_array();
-  try {
-    if (understood) wanted = leases.front()->queue().protocol().read_wanted(reply);
-    std::ranges::sort(wanted);
-  } catch (std::bad_alloc const&) {
-    understood = false;
-  }
-  auto next = wanted.begin();
+void pending_releases::on_batch_response(batches::leases const& leases,
+                                         answer<still_wanted> const& result) noexcept {
+  auto const* const wanted = result.outcome();
   for (std::size_t i = 0; i != leases.size(); ++i) {
-    auto const is_wanted = next != wanted.end() && *next == i;
-    if (is_wanted) ++next;
-    if (!understood || is_wanted) {
+    if (wanted == nullptr || std::ranges::binary_search(*wanted, i)) {
       send(*leases[i], {});
     } else {
       ++stats_.released;
@@ -207,9 +198,10 @@ void pending_releases::send_abandon(lock_queue_ptr const& queue, std::uint64_t n
   try {
     auto const owner = client_.owner_id(number);
     backend_.abandon(queue->protocol(), {.name = queue->name(), .owner = owner}, policy,
-                     [this, queue, number, policy, until](net::response&& response) {
+                     [this, queue, number, policy, until](answer<abandoned>&& result) {
                        auto const again = boot_clock::now() + release_pause;
-                       if (response.failure || !passes(response.reply) || again >= until) return;
+                       auto const* const refusal = result.refusal();
+                       if (refusal == nullptr || !passes(refusal->text) || again >= until) return;
                        try {
                          delayed_.add(again, [this, queue, number, policy, until] {
                            send_abandon(queue, number, policy, until);
@@ -244,9 +236,9 @@ void pending_releases::repeat() noexcept {
       record = std::make_shared<departed::given_back>(std::move(entry));
       auto const owner = client_.owner_id(record->number);
       backend_.release(*record->protocol, {.name = record->name, .owner = owner}, record->policy,
-                       [this, record](net::response&& response) {
+                       [this, record](answer<ownership>&& result) {
                          // For the next time: perhaps this server has lost nothing.
-                         if (!response.failure) departed_.note_release(*record);
+                         if (result.failure() == nullptr) departed_.note_release(*record);
                        },
                        {.while_down = net::retry_policy::endless, .give_up = record->deadline});
     } catch (std::bad_alloc const&) {

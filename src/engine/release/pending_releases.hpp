@@ -72,13 +72,14 @@ class pending_releases {
   struct release_under_way;
   [[nodiscard]] time_point end_of_key(lease_state const& lease) const noexcept;
   void send(std::shared_ptr<release_under_way> const& pending);
-  void on_response(std::shared_ptr<release_under_way> const& pending, net::response const& response) noexcept;
+  void on_response(std::shared_ptr<release_under_way> const& pending,
+                   answer<ownership> const& result) noexcept;
   void send_batch(std::shared_ptr<batches::leases> const& leases);
   void send_abandon(lock_queue_ptr const& queue, std::uint64_t number, release_policy const& policy,
                     time_point until) noexcept;
   void owe_abandon(lock_queue_ptr const& queue, std::uint64_t number, release_policy const& policy,
                    time_point until) noexcept;
-  void on_batch_response(batches::leases const& leases, resp::reply const& reply) noexcept;
+  void on_batch_response(batches::leases const& leases, answer<still_wanted> const& result) noexcept;
 
   lock_backend& backend_;
   client_constants const& client_;

@@ -8,8 +8,8 @@
 #include <string>
 #include <string_view>
 
+#include "engine/answers.hpp"
 #include "engine/lock_backend.hpp"
-#include "engine/recipe.hpp"
 
 namespace holdfast::engine {
 

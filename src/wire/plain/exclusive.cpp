@@ -1,7 +1,6 @@
 #include "wire/plain/exclusive.hpp"
 
 #include "scripts/exclusive.hpp"
-#include "wire/replies.hpp"
 
 namespace holdfast::recipes::plain {
 namespace {
@@ -68,15 +67,10 @@ call renew(milliseconds ttl, std::span<owned const> leases) {
 
 constinit engine::recipe const exclusive{.order = order::barging,
                                          .acquire = acquire,
-                                         .read_acquire = replies::read_acquire,
                                          .release = release,
-                                         .read_release = replies::read_release,
                                          .release_unwanted = release_unwanted,
-                                         .read_wanted = replies::read_wanted,
                                          .pass = pass,
-                                         .read_pass = replies::read_pass,
                                          .abandon = abandon,
-                                         .renew = renew,
-                                         .read_renew = replies::read_renew};
+                                         .renew = renew};
 
 }  // namespace holdfast::recipes::plain

@@ -2,7 +2,6 @@
 
 #include "scripts/fair.hpp"
 #include "wire/plain/exclusive.hpp"
-#include "wire/replies.hpp"
 
 namespace holdfast::recipes::plain {
 namespace {
@@ -47,15 +46,10 @@ call pass(owned lease, release_policy policy, acquire_request const& next) {
 
 constinit engine::recipe const fair{.order = order::strict,
                                     .acquire = fair_calls::acquire,
-                                    .read_acquire = replies::read_acquire,
                                     .release = plain::release,
-                                    .read_release = replies::read_release,
                                     .release_unwanted = plain::release_unwanted,
-                                    .read_wanted = replies::read_wanted,
                                     .pass = fair_calls::pass,
-                                    .read_pass = replies::read_pass,
                                     .abandon = plain::abandon,
-                                    .renew = plain::renew,
-                                    .read_renew = replies::read_renew};
+                                    .renew = plain::renew};
 
 }  // namespace holdfast::recipes::plain

@@ -4,7 +4,6 @@
 #include "scripts/multi.hpp"
 #include "wire/lock_names.hpp"
 #include "wire/plain/exclusive.hpp"
-#include "wire/replies.hpp"
 
 namespace holdfast::recipes::plain {
 namespace {
@@ -83,14 +82,10 @@ call renew(milliseconds ttl, std::span<owned const> leases) {
 
 constinit engine::recipe const multi{.order = order::barging,
                                      .acquire = multi_calls::acquire,
-                                     .read_acquire = replies::read_acquire,
                                      .release = multi_calls::release,
-                                     .read_release = replies::read_release,
                                      .pass = multi_calls::pass,
-                                     .read_pass = replies::read_pass,
                                      .abandon = multi_calls::abandon,
                                      .renew = multi_calls::renew,
-                                     .read_renew = replies::read_renew,
                                      .several = &several};
 
 }  // namespace holdfast::recipes::plain

@@ -3,7 +3,6 @@
 #include "script/names.hpp"
 #include "scripts/quorum.hpp"
 #include "wire/plain/exclusive.hpp"
-#include "wire/replies.hpp"
 
 namespace holdfast::recipes::plain {
 namespace {
@@ -70,12 +69,9 @@ constexpr voting by_votes{.yield = yield, .raise = raise};
 /// Without `pass`: the next caller of the process requests the lock after the release, at all masters alike.
 constinit engine::recipe const quorum{.order = order::barging,
                                       .acquire = quorum_calls::acquire,
-                                      .read_acquire = replies::read_acquire,
                                       .release = quorum_calls::release,
-                                      .read_release = replies::read_release,
                                       .abandon = quorum_calls::abandon,
                                       .renew = plain::renew,
-                                      .read_renew = replies::read_renew,
                                       .votes = &quorum_calls::by_votes};
 
 }  // namespace holdfast::recipes::plain

@@ -1,7 +1,6 @@
 #include "scripts/redisson_fair.hpp"
 #include "wire/redisson/owner_hash.hpp"
 #include "wire/redisson/recipes.hpp"
-#include "wire/replies.hpp"
 
 namespace holdfast::recipes::redisson {
 namespace {
@@ -70,12 +69,9 @@ std::vector<std::string> channels(std::string_view name, std::string_view owner)
 
 constinit recipe const fair{.order = order::strict,
                             .acquire = fair_calls::acquire,
-                            .read_acquire = replies::read_acquire,
                             .release = fair_calls::release,
-                            .read_release = replies::read_release,
                             .abandon = fair_calls::abandon,
                             .renew = renew,
-                            .read_renew = replies::read_renew,
                             .set_ttl = set_ttl,
                             .channels = fair_calls::channels};
 

@@ -1,7 +1,6 @@
 #include "script/names_redisson.hpp"
 #include "scripts/redisson_latch.hpp"
 #include "wire/redisson/recipes.hpp"
-#include "wire/replies.hpp"
 
 namespace holdfast::recipes::redisson {
 namespace {
@@ -25,7 +24,6 @@ constinit engine::recipe const latch{.sharing = sharing::open_to_all,
                                      .leased = false,
                                      .queues = false,
                                      .acquire = latch_calls::look,
-                                     .read_acquire = replies::read_acquire,
                                      .channels = latch_calls::channels};
 
 }  // namespace holdfast::recipes::redisson

@@ -2,7 +2,6 @@
 #include "scripts/redisson_lock.hpp"
 #include "wire/redisson/owner_hash.hpp"
 #include "wire/redisson/recipes.hpp"
-#include "wire/replies.hpp"
 
 namespace holdfast::recipes::redisson {
 namespace {
@@ -75,14 +74,10 @@ constexpr recipe recipe_with(decltype(recipe::acquire) acquire, decltype(recipe:
   return {.order = order::barging,
           .queues = false,
           .acquire = acquire,
-          .read_acquire = replies::read_acquire,
           .release = release,
-          .read_release = replies::read_release,
           .pass = pass,
-          .read_pass = replies::read_pass,
           .abandon = abandon,
           .renew = renew,
-          .read_renew = replies::read_renew,
           .set_ttl = set_ttl,
           .channels = channels};
 }
@@ -120,7 +115,6 @@ constexpr voting by_votes{.yield = yield};
 
 constexpr recipe voting_recipe(recipe protocol) {
   protocol.pass = nullptr;  // the next caller requests the lock after the release
-  protocol.read_pass = nullptr;
   protocol.votes = &by_votes;
   return protocol;
 }

@@ -3,7 +3,6 @@
 #include "scripts/redisson_multi.hpp"
 #include "wire/redisson/owner_hash.hpp"
 #include "wire/redisson/recipes.hpp"
-#include "wire/replies.hpp"
 
 namespace holdfast::recipes::redisson {
 namespace {
@@ -60,12 +59,9 @@ call set_ttl_of_all(milliseconds ttl, std::span<owned const> leases) {
 constexpr recipe multi{.order = order::barging,
                        .queues = false,
                        .acquire = multi_calls::acquire,
-                       .read_acquire = replies::read_acquire,
                        .release = multi_calls::give_back<multi_calls::lua::release>,
-                       .read_release = replies::read_release,
                        .abandon = multi_calls::give_back<multi_calls::lua::abandon>,
                        .renew = multi_calls::renew_all,
-                       .read_renew = replies::read_renew,
                        .set_ttl = multi_calls::set_ttl_of_all,
                        .several = &several,
                        .channels = multi_calls::channels};

@@ -4,7 +4,6 @@
 #include "wire/redisson/recipes.hpp"
 #include "wire/redisson/semaphore_channels.hpp"
 #include "wire/redisson/ttl_mode.hpp"
-#include "wire/replies.hpp"
 
 namespace holdfast::recipes::redisson {
 namespace {
@@ -66,12 +65,9 @@ std::string id_of(std::string_view owner) { return shown(permit_id(owner)); }
 constinit engine::recipe const permit{.sharing = sharing::counted,
                                       .queues = false,
                                       .acquire = permit_calls::acquire,
-                                      .read_acquire = replies::read_acquire,
                                       .release = permit_calls::release,
-                                      .read_release = replies::read_release,
                                       .abandon = permit_calls::release,
                                       .renew = permit_calls::renew,
-                                      .read_renew = replies::read_renew,
                                       .set_ttl = permit_calls::set_ttl,
                                       .channels = semaphore_channels,
                                       .id_of = permit_calls::id_of};

@@ -9,7 +9,6 @@
 #include "wire/redisson/owner_hash.hpp"
 #include "wire/redisson/recipes.hpp"
 #include "wire/redisson/rw.hpp"
-#include "wire/replies.hpp"
 
 namespace holdfast::recipes::redisson {
 namespace {
@@ -138,26 +137,18 @@ std::vector<std::string> channels(std::string_view name, std::string_view) {
 constinit engine::recipe const reader{.sharing = sharing::shared,
                                       .queues = false,
                                       .acquire = rw_calls::read_acquire,
-                                      .read_acquire = replies::read_acquire,
                                       .release = rw_calls::read_release,
-                                      .read_release = replies::read_release,
                                       .abandon = rw_calls::abandon,
                                       .renew = rw_calls::read_renew,
-                                      .read_renew = replies::read_renew,
-                                      .read_cut = replies::read_cut,
                                       .set_ttl = rw_calls::set_readers_ttl,
                                       .channels = rw_calls::channels};
 
 constinit engine::recipe const writer{.queues = false,
                                       .acquire = rw_calls::write_acquire,
-                                      .read_acquire = replies::read_acquire,
                                       .release = rw_calls::write_release,
-                                      .read_release = replies::read_release,
                                       .pass = rw_calls::write_pass,
-                                      .read_pass = replies::read_pass,
                                       .abandon = rw_calls::abandon,
                                       .renew = rw_calls::write_renew,
-                                      .read_renew = replies::read_renew,
                                       .set_ttl = rw_calls::set_writers_ttl,
                                       .channels = rw_calls::channels,
                                       .id_of = rw_calls::writer_id};

@@ -4,7 +4,6 @@
 #include "scripts/redisson_semaphore.hpp"
 #include "wire/redisson/recipes.hpp"
 #include "wire/redisson/semaphore_channels.hpp"
-#include "wire/replies.hpp"
 
 namespace holdfast::recipes::redisson {
 namespace {
@@ -44,7 +43,6 @@ constinit engine::recipe const semaphore{.sharing = sharing::counted,
                                          .leased = false,
                                          .queues = false,
                                          .acquire = semaphore_calls::acquire,
-                                         .read_acquire = replies::read_acquire,
                                          .abandon = semaphore_calls::abandon,
                                          .channels = semaphore_channels};
 

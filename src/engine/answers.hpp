@@ -1,0 +1,95 @@
+/// What a backend answers to requests about locks.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <holdfast/error.hpp>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "base/clock.hpp"
+
+namespace holdfast::engine {
+
+using std::chrono::milliseconds;
+
+/// The lock is granted.
+struct granted {
+  std::int64_t token = 0;  ///< the first token
+  int count = 1;           ///< how many tokens there are from it on
+};
+
+/// The lock has another holder.
+struct busy {
+  milliseconds pttl{};      ///< of the holder; negative: it is gone already, or has none
+  std::int64_t ahead = -1;  ///< how many wait before us; -1: we are not queued
+  std::int64_t ticket = 0;
+  std::int64_t counter = 0;                ///< the newest token then: a later grant has a greater one
+  std::string holder{};                    ///< the owner id, or what another library wrote
+  std::chrono::microseconds held_for{-1};  ///< negative: unknown
+};
+
+/// The outcome of an acquire request.
+using verdict = std::variant<granted, busy>;
+
+/// How a release or a renewal found the lock. Several masters may not know.
+enum class ownership { mine, gone, foreign, unknown };
+
+/// The outcome of giving the lock back and taking it for another owner of this process, in one request.
+struct passed {
+  ownership before = ownership::mine;
+  std::optional<verdict> next{};  ///< none: the new owner has to send its own request
+};
+
+/// The outcome of giving up a contender: the server has no traces of it any more.
+struct abandoned {};
+
+/// The outcome of a batch of renewals: all leases but `others` were renewed. Leases are named by their index
+/// in the batch, in order.
+struct renewals {
+  std::vector<std::pair<std::size_t, ownership>> others{};
+  /// The leases whose key was to end before them, since others share it and cut its ttl short, and the rest
+  /// of that ttl.
+  std::vector<std::pair<std::size_t, milliseconds>> cut{};
+};
+
+/// The outcome of a batch of releases: only leases without waiters are released. The indices of the others,
+/// in order.
+using still_wanted = std::vector<std::size_t>;
+
+/// The server refused.
+struct refused {
+  std::string text;     ///< its words; the first one is a code ("READONLY")
+  bool resent = false;  ///< an earlier copy of the request may have been carried out
+};
+
+/// There is no reply: the request couldn't be sent, or was left unanswered.
+struct failed {
+  std::shared_ptr<error const> reason;
+  bool sent = false;  ///< it may have been carried out
+};
+
+/// A request's outcome, or why there is none.
+template <class Outcome>
+struct answer {
+  std::variant<Outcome, refused, failed> content{};
+  time_point sent_at{};  ///< just before the request was last written; of several masters, the earliest
+  std::uint64_t connection_id = 0;  ///< the connection that the reply came over; 0: it isn't known
+
+  /// Null: there is none.
+  [[nodiscard]] Outcome const* outcome() const noexcept { return std::get_if<Outcome>(&content); }
+  [[nodiscard]] refused const* refusal() const noexcept { return std::get_if<refused>(&content); }
+  [[nodiscard]] failed const* failure() const noexcept { return std::get_if<failed>(&content); }
+
+  /// For a message, when there is no outcome.
+  [[nodiscard]] std::string_view reason() const noexcept {
+    return refusal() != nullptr ? std::string_view{refusal()->text} : failure()->reason->what();
+  }
+};
+
+}  // namespace holdfast::engine

@@ -65,6 +65,7 @@ core::core(net::deployment_url url, client_options options, deployment_maker con
                                    .own_presence = presence_,
                                    .report = busy_report_,
                                    .late = late_responses_,
+                                   .delayed = delayed_,
                                    .kept = kept_keys_,
                                    .releases = pending_releases_}},
       release_requests_{loop_, *backend_, queues_, holders_,
@@ -106,7 +107,7 @@ notifications::events core::on_messages() {
                             turn const& message) { contention_.messages.on_message(channel, message); },
           .woken = [this](std::uint64_t number) { contention_.messages.on_woken(number); },
           .open = [this](std::uint64_t number) { contention_.messages.on_open(number); },
-          .polling = [this] { contention_.requests.send_all(); },
+          .polling = [this] { contention_.requests.send_all_soon(); },
           .asked = [this](std::uint64_t number) { release_requests_.on_hint(number); }};
 }
 
@@ -115,7 +116,7 @@ notifications::events core::on_messages() {
 void core::on_moved(std::string const& server) {
   log_(log_level::info, [&] { return client_.url + ": served by " + server + " from now on"; });
   ask_about_all();
-  contention_.requests.send_all();
+  contention_.requests.send_all_soon();
 }
 
 /// About all leases, and those that were released a short time ago.

@@ -119,7 +119,7 @@ class core : public std::enable_shared_from_this<core> {
   delayed_calls delayed_{loop_};
   late_responses late_responses_;
   owed_requests owed_;
-  kept_keys kept_keys_{*backend_, client_, log_, departed_, late_responses_, presence_, owed_};
+  kept_keys kept_keys_{*backend_, client_, log_, departed_, late_responses_, presence_, delayed_, owed_};
   pending_releases pending_releases_{*backend_,      client_,   log_,     stats_,
                                      notifications_, departed_, delayed_, owed_};
   contention contention_;

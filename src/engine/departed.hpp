@@ -26,20 +26,25 @@ class departed {
   static constexpr std::size_t longest_name = 2048;
 
   /// This process no longer holds the lock, but its key is to stay in the server, at the latest until
-  /// `until`.
-  void leave_key(std::uint64_t number, time_point until, time_point now) noexcept try {
+  /// `until`; `kept`: whatever happens, and not only until its holder gives it back.
+  void leave_key(std::uint64_t number, time_point until, time_point now, bool kept) noexcept try {
     if (keys_.size() >= worth_a_look_) {
-      std::erase_if(keys_, [now](auto const& entry) { return entry.second <= now; });
+      std::erase_if(keys_, [now](auto const& entry) { return entry.second.until <= now; });
       worth_a_look_ = std::max<std::size_t>(2 * keys_.size(), 64);
     }
     auto& known = keys_[number];
-    known = std::max(known, until);
+    known = {.until = std::max(known.until, until), .kept = known.kept || kept};
   } catch (std::bad_alloc const&) {
     any_key_ = std::max(any_key_, until);  // no room for the number, so any number may have a key
   }
   [[nodiscard]] bool has_left_key(std::uint64_t number, time_point now) const {
     auto const known = keys_.find(number);
-    return now < any_key_ || (known != keys_.end() && now < known->second);
+    return now < any_key_ || (known != keys_.end() && now < known->second.until);
+  }
+  /// Whether nobody may take that key back.
+  [[nodiscard]] bool has_kept_key(std::uint64_t number, time_point now) const {
+    auto const known = keys_.find(number);
+    return known == keys_.end() ? now < any_key_ : known->second.kept && now < known->second.until;
   }
 
   /// A release that the server has carried out.
@@ -95,7 +100,11 @@ class departed {
   [[nodiscard]] bool take_cleared(std::uint64_t number) { return cleared_.erase(number) != 0; }
 
  private:
-  std::unordered_map<std::uint64_t, time_point> keys_;
+  struct left_key {
+    time_point until{};
+    bool kept = false;
+  };
+  std::unordered_map<std::uint64_t, left_key> keys_;
   time_point any_key_{};  ///< until then a key that isn't in `keys_` may be left
   std::size_t worth_a_look_ = 64;
   std::vector<given_back> releases_;  ///< a ring, once it is full

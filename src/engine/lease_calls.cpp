@@ -221,6 +221,11 @@ lease_state_ptr lease_calls::become(lease_state_ptr lease, lock_queue_ptr const&
     loop_.leave(hold);
     throw error{*reason};
   };
+  auto const give_back_as = [&](lock_queue_ptr const& queue) {
+    auto item = pending_releases_.item(*old);
+    item.queue = queue;
+    pending_releases_.send(item, {});
+  };
   lease_state_ptr next;
   std::optional<answer<ownership>> result;
   reactor::blocked_thread thread;
@@ -266,10 +271,13 @@ lease_state_ptr lease_calls::become(lease_state_ptr lease, lock_queue_ptr const&
   if (still_held && found != nullptr && *found != ownership::mine) {
     ends_.lose(*old, *found == ownership::gone ? loss_cause::key_gone : loss_cause::taken_over);
   } else if (still_held) {
-    ends_.release(*old, {});  // the outcome is unknown: releases the old lease and the new one
-    auto as_new = pending_releases_.item(*old);
-    as_new.queue = to;
-    pending_releases_.send(as_new, {});
+    // The outcome is unknown, so nobody may inherit either of them.
+    (void)ends_.finish_here(*old);
+    pending_releases_.send(*old, {});
+    give_back_as(to);
+    if (!from->contender) ends_.ask_after_release(*from);
+  } else if (found == nullptr || *found == ownership::mine) {
+    give_back_as(to);  // lost while the request was under way
   }
   if (!reason || old->cause() != loss_cause::none) {
     try {

@@ -88,6 +88,7 @@ struct contender {
   bool requested_join = false;  ///< the same
   bool listening = false;       ///< its channels are open
   bool joined = false;          ///< it may be in the server's queue
+  bool unconfirmed = false;     ///< a request since the last outcome may have been carried out
   bool taken = false;           ///< the server has given it the lock, and it has to ask once more
   bool woken = false;           ///< a message came while a request was under way
   bool endless = false;         ///< only the end of an outage ends the last request

@@ -121,10 +121,13 @@ void renewer::on_some_answered() noexcept {
   if (--unanswered_ == 0 && schedule_.any_marked()) loop_.arm(timer_, boot_clock::now());
 }
 
-/// Asks by setting the ttl to the rest of the lease, a little less than the server's. Not beside a renewal,
-/// which tells as much, and which it would cut short.
+/// Asks by setting the ttl to the rest of the lease, a little less than the server's; but not less for a key
+/// that is kept, whose end is a promise. Not beside a renewal, which tells as much, and which it would cut
+/// short.
 void renewer::ask_about(lease_state& lease, time_point now) noexcept {
-  auto const remaining = std::chrono::floor<milliseconds>(lease.deadline() - now);
+  auto const& options = lease.options();
+  auto const reserve = options.keep ? drift_allowance(options.ttl) : std::chrono::nanoseconds{0};
+  auto const remaining = std::chrono::floor<milliseconds>(lease.deadline() - now + reserve);
   lease.renewing = remaining.count() > 0;
   schedule_.put(lease, plan_lease(lease.times(), now).when, now);
   if (!lease.renewing) return;
@@ -149,7 +152,9 @@ template <class Outcome>
 void renewer::after_loss(lease_state& lease, answer<Outcome> const& result) const noexcept {
   auto const* const failure = result.failure();
   auto const carried_out = failure == nullptr || failure->sent;
-  if (lease.cause() == loss_cause::unreachable && carried_out) events_.outlived(lease);
+  auto const cause = lease.cause();
+  auto const taken_away = cause == loss_cause::taken_over || cause == loss_cause::key_gone;
+  if (lease.status() == lease_state::state::lost && !taken_away && carried_out) events_.outlived(lease);
 }
 
 void renewer::on_ask_reply(lease_state& lease, answer<ownership> const& result) noexcept {

@@ -18,7 +18,7 @@ class renewer {
  public:
   struct events {
     std::function<void(lease_state&, loss_cause)> lost;
-    /// A renewal may have been carried out after the lease was lost for want of its reply: its key lives on.
+    /// A renewal may have been carried out after the lease was lost: its key may live on.
     std::function<void(lease_state&)> outlived;
   };
 

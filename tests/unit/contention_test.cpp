@@ -79,14 +79,14 @@ class a_contention : public engine_parts {
                          turn const& read) { loop_of_client_.messages.on_message(channel, read); },
        .woken = [this](std::uint64_t number) { loop_of_client_.messages.on_woken(number); },
        .open = [this](std::uint64_t number) { loop_of_client_.messages.on_open(number); },
-       .polling = [this] { loop_of_client_.requests.send_all(); },
+       .polling = [this] { loop_of_client_.requests.send_all_soon(); },
        .asked = {}}};
   presence presence_{loop_, backend_, {}, [] { return false; }, [] {}};
   busy_report busy_report_{client_};
   delayed_calls delayed_{loop_};
   late_responses late_responses_;
   owed_requests owed_{loop_, client_, log_, [](owed_request const&) {}};
-  kept_keys kept_keys_{backend_, client_, log_, departed_, late_responses_, presence_, owed_};
+  kept_keys kept_keys_{backend_, client_, log_, departed_, late_responses_, presence_, delayed_, owed_};
   pending_releases pending_releases_{backend_,       client_,   log_,     stats_,
                                      notifications_, departed_, delayed_, owed_};
   contention loop_of_client_{contention_parts{.loop = loop_,
@@ -103,6 +103,7 @@ class a_contention : public engine_parts {
                                               .own_presence = presence_,
                                               .report = busy_report_,
                                               .late = late_responses_,
+                                              .delayed = delayed_,
                                               .kept = kept_keys_,
                                               .releases = pending_releases_}};
   lock_queue_ptr queue_;
@@ -228,6 +229,24 @@ TEST_F(a_contention, waits_an_error_out_that_passes) {
   EXPECT_THAT(backend_.take_sent(), testing::Contains("acquire 1"));
 }
 
+TEST_F(a_contention, takes_back_a_request_that_may_have_been_carried_out_before_several_errors) {
+  auto& caller = start({.poll_cap = 10ms});
+  backend_.refuse("BUSY a script", true);
+  pass(1s);
+  (void)backend_.take_sent();
+  backend_.refuse("BUSY a script");
+  loop_of_client_.arrivals.leave(caller);
+  EXPECT_THAT(backend_.take_sent(), ElementsAre("abandon 1"));
+}
+
+TEST_F(a_contention, leaves_nothing_to_take_back_of_a_request_that_was_refused_only) {
+  auto& caller = start();
+  backend_.refuse("BUSY a script");
+  (void)backend_.take_sent();
+  loop_of_client_.arrivals.leave(caller);
+  EXPECT_THAT(backend_.take_sent(), IsEmpty());
+}
+
 TEST_F(a_contention, fails_with_an_error_that_does_not_pass) {
   auto const& caller = start();
   backend_.refuse("OOM command not allowed");
@@ -252,6 +271,45 @@ TEST_F(a_contention, clears_an_acquisition_away_that_is_over_and_asks_again) {
   (void)backend_.take_sent();
   backend_.answer(busy_for(10s, client_.owner_id(1)));
   EXPECT_THAT(backend_.take_sent(), ElementsAre("abandon 1", "acquire 2")) << "the server has older data";
+}
+
+/// A lease of two seconds that was lost at its end, in a client that has asked for longer ones.
+class a_lost_lease : public a_contention {
+ protected:
+  a_lost_lease() {
+    auto& earlier = start({.ttl = 60s});
+    backend_.answer(granted_from(400));
+    (void)release(earlier);
+    backend_.answer(ownership::mine);
+    auto& caller = start({.ttl = 2s});
+    backend_.answer(granted_from(500));
+    lease_ = caller.lease;
+    (void)backend_.take_sent();
+  }
+  void lose() { loop_of_client_.ends.lose(*lease_, loss_cause::unreachable); }
+
+  lease_state_ptr lease_;
+};
+
+TEST_F(a_lost_lease, is_released_since_its_key_may_outlive_it) {
+  clock_.advance(2s);
+  lose();
+  EXPECT_THAT(backend_.take_sent(), ElementsAre("release orders"));
+}
+
+TEST_F(a_lost_lease, is_released_no_sooner_than_its_key_would_have_ended) {
+  loop_of_client_.ends.take_back(*lease_);
+  EXPECT_THAT(backend_.take_sent(), IsEmpty());
+  lose();
+  pass(2s);
+  EXPECT_THAT(backend_.take_sent(), testing::Contains("release orders"));
+}
+
+TEST_F(a_lost_lease, leaves_a_key_that_another_lease_of_its_acquisition_has_kept) {
+  kept_keys_.note(*lease_, 60s, true);
+  clock_.advance(2s);
+  lose();
+  EXPECT_THAT(backend_.take_sent(), IsEmpty());
 }
 
 TEST_F(a_contention, ends_a_lost_lease_and_asks_for_the_next_caller) {

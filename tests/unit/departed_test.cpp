@@ -25,21 +25,21 @@ class past_acquisitions : public testing::Test {
 };
 
 TEST_F(past_acquisitions, knows_of_a_key_until_its_time_is_over) {
-  past_.leave_key(7, start + 1s, start);
+  past_.leave_key(7, start + 1s, start, true);
   EXPECT_TRUE(past_.has_left_key(7, start));
   EXPECT_FALSE(past_.has_left_key(8, start));
   EXPECT_FALSE(past_.has_left_key(7, start + 1s));
 }
 
 TEST_F(past_acquisitions, knows_the_longer_of_two_times) {
-  past_.leave_key(7, start + 10s, start);
-  past_.leave_key(7, start + 1s, start);
+  past_.leave_key(7, start + 10s, start, true);
+  past_.leave_key(7, start + 1s, start, true);
   EXPECT_TRUE(past_.has_left_key(7, start + 5s));
 }
 
 TEST_F(past_acquisitions, forgets_no_key_that_is_there_when_it_forgets_others) {
-  for (std::uint64_t i = 0; i != 1000; ++i) past_.leave_key(i, start + (i % 2 == 0 ? 1s : 1h), start);
-  for (std::uint64_t i = 1000; i != 3000; ++i) past_.leave_key(i, start + 1h, start + 2s);
+  for (std::uint64_t i = 0; i != 1000; ++i) past_.leave_key(i, start + (i % 2 == 0 ? 1s : 1h), start, true);
+  for (std::uint64_t i = 1000; i != 3000; ++i) past_.leave_key(i, start + 1h, start + 2s, true);
   for (std::uint64_t i = 1; i < 1000; i += 2) EXPECT_TRUE(past_.has_left_key(i, start + 2s));
 }
 

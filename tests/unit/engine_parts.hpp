@@ -49,9 +49,9 @@ class recording_backend final : public lock_backend {
                scripting::send_options) override {
     add("release " + std::string{lease.name}, std::move(done));
   }
-  void abandon(recipe const&, owned lease, release_policy, handler<abandoned>,
+  void abandon(recipe const&, owned lease, release_policy, handler<abandoned> done,
                scripting::send_options) override {
-    add("abandon " + number_in(lease.owner), handler<abandoned>{});
+    add("abandon " + number_in(lease.owner), std::move(done));
   }
   void renew(recipe const&, milliseconds, std::span<owned const>, handler<renewals> done,
              scripting::send_options) override {
@@ -90,8 +90,9 @@ class recording_backend final : public lock_backend {
     if (*done)
       (*done)({.content = std::move(outcome), .sent_at = boot_clock::now(), .connection_id = connection_id});
   }
-  void refuse(std::string const& words) {
-    std::visit([&words](auto const& done) { refuse(*done, words); }, take_oldest());
+  /// `resent`: an earlier copy of the request may have been carried out.
+  void refuse(std::string const& words, bool resent = false) {
+    std::visit([&](auto const& done) { refuse(*done, words, resent); }, take_oldest());
   }
   /// For a plain command.
   void reply(resp::reply reply, std::uint64_t connection_id = 0) {
@@ -131,11 +132,11 @@ class recording_backend final : public lock_backend {
     return oldest;
   }
   template <class Outcome>
-  static void refuse(handler<Outcome>& done, std::string const& words) {
-    if (done) done({.content = refused{.text = words}});
+  static void refuse(handler<Outcome>& done, std::string const& words, bool resent) {
+    if (done) done({.content = refused{.text = words, .resent = resent}});
   }
-  static void refuse(response_handler& done, std::string const& words) {
-    if (done) done({.reply = resp::make_error(words)});
+  static void refuse(response_handler& done, std::string const& words, bool resent) {
+    if (done) done({.reply = resp::make_error(words), .resent = resent});
   }
 
   std::vector<std::string> sent_;

@@ -59,6 +59,39 @@ TEST_F(a_pending_release, waits_out_an_error_that_passes) {
   EXPECT_THAT(results_, ElementsAre(release_result::released));
 }
 
+TEST_F(a_pending_release, was_carried_out_by_a_copy_before_the_server_was_busy) {
+  release();
+  backend_.refuse("BUSY a script", true);
+  pass(25ms);
+  backend_.answer(ownership::gone);
+  EXPECT_THAT(results_, ElementsAre(release_result::released));
+}
+
+TEST_F(a_pending_release, is_remembered_for_as_long_as_its_lease_would_have_lasted) {
+  pending_releases_.note_ttl(1h);
+  release();
+  backend_.answer(ownership::mine);
+  (void)backend_.take_sent();
+  clock_.advance(31s);
+  pending_releases_.repeat();
+  EXPECT_THAT(backend_.take_sent(), IsEmpty());
+}
+
+TEST_F(a_pending_release, of_an_abandoned_request_is_sent_again_after_any_refusal) {
+  pending_releases_.abandon(*queue_, 7, {});
+  (void)backend_.take_sent();
+  backend_.refuse("BUSY a script");
+  pass(25ms);
+  EXPECT_THAT(backend_.take_sent(), ElementsAre("abandon 7"));
+  backend_.refuse("NOREPLICAS no");
+  pass(500ms);
+  EXPECT_THAT(backend_.take_sent(), ElementsAre("abandon 7"));
+  clock_.advance(2min);
+  backend_.refuse("NOREPLICAS no");
+  pass(500ms);
+  EXPECT_THAT(backend_.take_sent(), IsEmpty());
+}
+
 TEST_F(a_pending_release, is_sent_again_after_a_refusal_though_its_caller_goes) {
   release();
   (void)backend_.take_sent();
@@ -139,10 +172,11 @@ class a_kept_key : public engine_parts {
   }
 
   departed departed_;
+  delayed_calls delayed_{loop_};
   late_responses late_;
   presence presence_{loop_, backend_, {}, [] { return false; }, [] {}};
   owed_requests owed_{loop_, client_, log_, [](owed_request const&) {}};
-  kept_keys kept_keys_{backend_, client_, log_, departed_, late_, presence_, owed_};
+  kept_keys kept_keys_{backend_, client_, log_, departed_, late_, presence_, delayed_, owed_};
   lock_queue_ptr queue_{pin()};
   lease_state_ptr lease_{make_lease(queue_, 1)};
   std::vector<release_result> results_;
@@ -161,6 +195,36 @@ TEST_F(a_kept_key, gets_its_last_ttl) {
   EXPECT_THAT(results_, ElementsAre(release_result::kept));
 }
 
+TEST_F(a_kept_key, gets_its_last_ttl_when_an_error_has_passed) {
+  leave(5s);
+  (void)backend_.take_sent();
+  backend_.refuse("BUSY a script");
+  EXPECT_THAT(results_, IsEmpty());
+  pass(25ms);
+  EXPECT_THAT(backend_.take_sent(), ElementsAre("set_ttl 4975"));
+  backend_.answer(ownership::mine);
+  EXPECT_THAT(results_, ElementsAre(release_result::kept));
+}
+
+TEST_F(a_kept_key, gets_its_last_ttl_after_a_refusal_that_its_caller_hears_of) {
+  leave(5s);
+  (void)backend_.take_sent();
+  backend_.refuse("NOREPLICAS no");
+  EXPECT_THAT(results_, ElementsAre(release_result::unknown));
+  pass(500ms);
+  EXPECT_THAT(backend_.take_sent(), testing::Contains("set_ttl 4500"));
+}
+
+TEST_F(a_kept_key, is_not_asked_about_for_longer_than_its_lease) {
+  leave(5s);
+  clock_.advance(31s);
+  (void)backend_.take_sent();
+  backend_.refuse("BUSY a script");
+  pass(1s);
+  EXPECT_THAT(backend_.take_sent(), IsEmpty());
+  EXPECT_THAT(results_, ElementsAre(release_result::unknown));
+}
+
 TEST_F(a_kept_key, gets_it_behind_a_renewal_that_is_under_way) {
   lease_->renewing = true;
   leave(5s);
@@ -176,7 +240,7 @@ TEST_F(a_kept_key, gets_the_ttl_of_its_lease_when_a_message_has_granted_it_for_l
 }
 
 TEST_F(a_kept_key, is_no_ghost_until_its_time_is_over) {
-  kept_keys_.note(*lease_, 5s);
+  kept_keys_.note(*lease_, 5s, true);
   EXPECT_TRUE(departed_.has_left_key(1, boot_clock::now() + 35s));
   EXPECT_FALSE(departed_.has_left_key(1, boot_clock::now() + 60s));
 }

@@ -20,6 +20,7 @@ void acquire_replies::on_answer(lock_queue& queue, std::uint64_t number,
     if (auto const* const found = result.outcome()) {
       auto& contender = *queue.contender;
       contender.answered = true;
+      contender.unconfirmed = false;
       contender.trouble.reset();
       on_verdict(queue, *found, result.sent_at);
     } else if (auto const* const refusal = result.refusal()) {
@@ -73,7 +74,8 @@ void acquire_replies::on_failed(lock_queue& queue, failed const& failure) {
   auto& contender = *queue.contender;
   contender.current = contender::state::waiting;
   // It is unknown whether the request was carried out: withdrawing makes sure that it leaves no traces.
-  contender.joined = contender.answered || failure.sent;
+  contender.unconfirmed = contender.unconfirmed || failure.sent;
+  contender.joined = contender.answered || contender.unconfirmed;
   if (!contender.endless && callers_.fail_impatient(queue, failure.reason)) {
     requests_.send(queue);  // the caller that the request was for waits for less than the others
   } else {
@@ -84,7 +86,9 @@ void acquire_replies::on_failed(lock_queue& queue, failed const& failure) {
 void acquire_replies::on_refused(lock_queue& queue, refused const& refusal) {
   auto& contender = *queue.contender;
   contender.current = contender::state::waiting;
-  contender.joined = (contender.answered && contender.joined) || refusal.resent;
+  // An earlier copy of this request, or an earlier request without an outcome, may have been carried out.
+  contender.unconfirmed = contender.unconfirmed || refusal.resent;
+  contender.joined = (contender.answered && contender.joined) || contender.unconfirmed;
   auto const reason = explain(refusal.text, queue, client_.url);
   if (!passes(refusal.text)) {
     contenders_.fail_all(queue, reason);

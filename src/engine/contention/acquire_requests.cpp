@@ -113,12 +113,6 @@ void acquire_requests::try_send(lock_queue& queue) {
                    {.while_down = while_down});
 }
 
-void acquire_requests::send_all() noexcept {
-  queues_.for_each_contending([this](lock_queue& queue) {
-    if (queue.contender->current == contender::state::waiting) send(queue);
-  });
-}
-
 void acquire_requests::send_all_soon() noexcept {
   auto const now = boot_clock::now();
   queues_.for_each_contending([&](lock_queue& queue) {

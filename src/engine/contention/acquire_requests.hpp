@@ -33,8 +33,7 @@ class acquire_requests {
   void begin_missing() noexcept;
   /// The contender asks. It may be over afterwards: a backend may answer before it returns.
   void send(lock_queue& queue) noexcept;
-  /// The contenders that wait ask now, or from their timers.
-  void send_all() noexcept;
+  /// The contenders that wait ask, from their timers.
   void send_all_soon() noexcept;
   /// What the contender would ask.
   [[nodiscard]] acquire_request next(lock_queue& queue);

@@ -35,7 +35,7 @@ contention::contention(contention_parts const& of)
               granting,  clearing, of.wake, of.own_presence},
       messages{of.client, of.stats, of.queues, of.wake, requests, granting, clearing},
       ends{of.loop,  of.backend, of.client, of.log,  of.stats,    of.held, of.past, contending,
-           requests, granting,   replies,   of.wake, of.releases, of.kept, of.late},
+           requests, granting,   replies,   of.wake, of.releases, of.kept, of.late, of.delayed},
       arrivals{of.loop, of.backend, of.client, of.stats, of.queues,
                waiting, contending, requests,  granting, of.wake} {}
 

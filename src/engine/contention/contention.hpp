@@ -23,6 +23,7 @@ struct contention_parts {
   presence& own_presence;
   busy_report& report;
   late_responses& late;
+  delayed_calls& delayed;
   kept_keys& kept;
   pending_releases& releases;
 };

@@ -7,6 +7,13 @@
 #include "engine/contention/decisions.hpp"
 
 namespace holdfast::engine {
+namespace {
+
+bool by_server(loss_cause cause) noexcept {
+  return cause == loss_cause::taken_over || cause == loss_cause::key_gone || cause == loss_cause::forced;
+}
+
+}  // namespace
 
 void lease_ends::release(lease_state& lease, release_handler done) noexcept {
   lease_state_ptr const pin{&lease};
@@ -74,7 +81,7 @@ void lease_ends::keep(lease_state& lease, std::optional<milliseconds> remaining,
     if (done) done(release_result::released);
     return;
   }
-  kept_keys_.note(lease, remaining.value_or(milliseconds{0}));
+  kept_keys_.note(lease, remaining.value_or(milliseconds{0}), true);
   kept_keys_.leave(lease, remaining, std::move(done));
   if (!queue->waiters.empty() && !queue->contender) requests_.begin(*queue);
 }
@@ -158,6 +165,7 @@ void lease_ends::on_passed(passing& pending, answer<passed> const& result) noexc
     if (auto const* const found = result.outcome()) {
       on_passed(queue, pending, *found, result.sent_at);
     } else if (auto const* const refusal = result.refusal()) {
+      pending.before.copied = refusal->resent;
       pending_releases_.send(pending.before, std::move(pending.done));
       if (wanted) replies_.on_refused(queue, *refusal);
     } else {
@@ -188,10 +196,8 @@ void lease_ends::lose(lease_state& lease, loss_cause cause) noexcept {
   lease_state_ptr const pin{&lease};
   lock_queue_ptr const queue{&lease.queue()};
   auto const was_holder = queue->protocol().sharing != sharing::exclusive || queue->holder == &lease;
-  auto const by_server =
-      cause == loss_cause::taken_over || cause == loss_cause::key_gone || cause == loss_cause::forced;
   lose_alone(lease, cause);
-  if (by_server) {
+  if (by_server(cause)) {
     holders_.for_each_sharer(*queue, lease.number(), [this, cause](lease_state& sharer) {
       lease_state_ptr const last{&sharer};
       lose_alone(sharer, cause);
@@ -201,7 +207,24 @@ void lease_ends::lose(lease_state& lease, loss_cause cause) noexcept {
 }
 
 void lease_ends::take_back(lease_state const& lease) noexcept {
-  if (lease.options().keep || holders_.hold(lease.queue(), lease.number())) return;
+  if (boot_clock::now() >= lease.deadline()) {
+    release_unheld(lease);
+    return;
+  }
+  try {
+    // The end of the client calls it early.
+    delayed_.add(lease.deadline(), [this, pin = boost::intrusive_ptr<lease_state const>{&lease}] {
+      if (boot_clock::now() >= pin->deadline()) release_unheld(*pin);
+    });
+  } catch (std::bad_alloc const&) {
+    return;  // it ends with its ttl
+  }
+}
+
+void lease_ends::release_unheld(lease_state const& lease) noexcept {
+  if (lease.options().keep || holders_.hold(lease.queue(), lease.number()) ||
+      departed_.has_kept_key(lease.number(), boot_clock::now()))
+    return;
   auto item = pending_releases_.item(lease);
   item.lost = true;
   pending_releases_.send(item, {});
@@ -212,7 +235,8 @@ void lease_ends::lose_alone(lease_state& lease, loss_cause cause) noexcept {
   ++stats_.lost;
   loop_.defer(lease.lose(cause));
   if (lease.options().keep || still_to_release(lease, boot_clock::now()))
-    kept_keys_.note(lease, milliseconds{0});
+    kept_keys_.note(lease, milliseconds{0}, lease.options().keep);
+  if (!by_server(cause) && pending_releases_.may_outlive(lease)) take_back(lease);
   if (lease.options().keep) {
     if (cause == loss_cause::limit_reached) {
       kept_keys_.leave(lease, std::nullopt, {});

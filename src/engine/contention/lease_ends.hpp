@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "engine/contention/acquire_replies.hpp"
+#include "engine/delayed_calls.hpp"
 
 namespace holdfast::engine {
 
@@ -15,7 +16,8 @@ class lease_ends {
   lease_ends(reactor::loop& loop, lock_backend& backend, client_constants const& client, deferred_log& log,
              client_stats& counts, holders& held, departed& past, contenders& contending,
              acquire_requests& requests, grants& granting, acquire_replies& replies, notifications& wake,
-             pending_releases& releases, kept_keys& kept, late_responses& late) noexcept
+             pending_releases& releases, kept_keys& kept, late_responses& late,
+             delayed_calls& delayed) noexcept
       : loop_{loop},
         backend_{backend},
         client_{client},
@@ -30,7 +32,8 @@ class lease_ends {
         notifications_{wake},
         pending_releases_{releases},
         kept_keys_{kept},
-        late_responses_{late} {}
+        late_responses_{late},
+        delayed_{delayed} {}
 
   /// Drops one handle; the last one releases the lock, or keeps its key if the options say so.
   void release(lease_state& lease, release_handler done) noexcept;
@@ -40,7 +43,8 @@ class lease_ends {
   /// It ends against its holder's will. A lease that the server has taken away is lost for all leases that
   /// share its acquisition.
   void lose(lease_state& lease, loss_cause cause) noexcept;
-  /// The key of a lost lease lives on: nobody may have to wait for its end.
+  /// The key of a lost lease may live on for nobody: it is released at the lease's deadline. Until then it
+  /// would have lived anyway, and its holder may give it back.
   void take_back(lease_state const& lease) noexcept;
 
   /// The lease isn't held here any more. Renewal ends before anything is sent. False: other leases of this
@@ -52,6 +56,7 @@ class lease_ends {
  private:
   struct passing;
   bool leave_here(lease_state& lease) noexcept;
+  void release_unheld(lease_state const& lease) noexcept;
   void release_lost(lease_state const& lease, release_handler done) noexcept;
   void give_back(lock_queue& queue, lease_state const& lease, release_handler done) noexcept;
   void pass(lock_queue& queue, lease_state const& from, release_handler done) noexcept;
@@ -74,6 +79,7 @@ class lease_ends {
   pending_releases& pending_releases_;
   kept_keys& kept_keys_;
   late_responses& late_responses_;
+  delayed_calls& delayed_;
 };
 
 }  // namespace holdfast::engine

@@ -4,6 +4,9 @@
 #include <new>
 #include <utility>
 
+#include "engine/failure.hpp"
+#include "engine/release/pauses.hpp"
+
 namespace holdfast::engine {
 namespace {
 
@@ -15,7 +18,7 @@ constexpr std::chrono::hours longest_key{24 * 365 * 100};
 
 }  // namespace
 
-void kept_keys::note(lease_state const& lease, milliseconds more) noexcept {
+void kept_keys::note(lease_state const& lease, milliseconds more, bool kept) noexcept {
   auto const now = boot_clock::now();
   // The request that sets its last ttl may wait for the server until the deadline.
   // A lease that a message granted has a short deadline, but is kept for its ttl, or has got that already.
@@ -23,19 +26,19 @@ void kept_keys::note(lease_state const& lease, milliseconds more) noexcept {
   std::chrono::nanoseconds const longer = std::min<milliseconds>(more, longest_key);
   auto const end = std::max(now, lease.deadline()) + longer;
   auto const drift = (longer + std::chrono::nanoseconds{lease.options().ttl}) / key_drift;
-  departed_.leave_key(lease.number(), end + drift + key_slack, now);
+  departed_.leave_key(lease.number(), end + drift + key_slack, now, kept);
 }
 
 /// A key that is to get another ttl, its last one, and the handler of the outcome.
 struct kept_keys::leaving {
-  leaving(lease_state const& kept, time_point when) : lease{&kept}, until{when} {}
-
   void report(release_result outcome) noexcept {
     if (done) std::exchange(done, {})(outcome);
   }
 
-  boost::intrusive_ptr<lease_state const> lease;
+  lock_queue_ptr queue;
+  std::uint64_t number;
   time_point until;
+  time_point deadline;  ///< of the lease: then its key is gone
   release_handler done{};
 };
 
@@ -51,7 +54,8 @@ void kept_keys::leave(lease_state& lease, std::optional<milliseconds> remaining,
   }
   std::shared_ptr<leaving> pending;
   try {
-    pending = std::make_shared<leaving>(lease, until);
+    pending =
+        std::make_shared<leaving>(lock_queue_ptr{&lease.queue()}, lease.number(), until, lease.deadline());
     pending->done = std::move(done);
     lease.when_settled([this, pending] { set_last_ttl(pending); });
   } catch (std::bad_alloc const&) {
@@ -64,35 +68,43 @@ void kept_keys::leave(lease_state& lease, std::optional<milliseconds> remaining,
   }
 }
 
-/// Sends the last renewal, which may shorten the remaining ttl.
-void kept_keys::set_last_ttl(std::shared_ptr<leaving> const& pending) noexcept {
-  auto const& lease = *pending->lease;
-  try {
-    send(lease.queue(), lease.number(), pending->until, lease.deadline(),
-         [this, pending](answer<ownership>&& result) { on_response(*pending, result); });
-  } catch (std::bad_alloc const&) {
-    owe(lease.queue(), lease.number(), pending->until, lease.deadline());
-    pending->report(release_result::unknown);
-  }
-}
-
 /// When no caller waits for the outcome any more.
 void kept_keys::set_last_ttl(lock_queue& queue, std::uint64_t number, time_point until,
                              time_point deadline) noexcept {
   try {
-    send(queue, number, until, deadline, {});
+    send(std::make_shared<leaving>(lock_queue_ptr{&queue}, number, until, deadline));
   } catch (std::bad_alloc const&) {
     owe(queue, number, until, deadline);
   }
 }
 
-void kept_keys::send(lock_queue const& queue, std::uint64_t number, time_point until, time_point give_up,
-                     lock_backend::handler<ownership> done) {
+/// Sends the last renewal, which may shorten the remaining ttl.
+void kept_keys::set_last_ttl(std::shared_ptr<leaving> const& pending) noexcept {
+  try {
+    send(pending);
+  } catch (std::bad_alloc const&) {
+    owe(*pending->queue, pending->number, pending->until, pending->deadline);
+    pending->report(release_result::unknown);
+  }
+}
+
+void kept_keys::send(std::shared_ptr<leaving> const& pending) {
   auto const remaining =
-      std::max(std::chrono::ceil<milliseconds>(until - boot_clock::now()), milliseconds{1});
-  auto const owner = client_.owner_id(number);
-  backend_.set_ttl(queue.protocol(), remaining, {.name = queue.name(), .owner = owner}, std::move(done),
-                   {.while_down = net::retry_policy::endless, .give_up = give_up});
+      std::max(std::chrono::ceil<milliseconds>(pending->until - boot_clock::now()), milliseconds{1});
+  auto const& queue = *pending->queue;
+  auto const owner = client_.owner_id(pending->number);
+  backend_.set_ttl(queue.protocol(), remaining, {.name = queue.name(), .owner = owner},
+                   [this, pending](answer<ownership>&& result) { on_response(pending, result); },
+                   {.while_down = net::retry_policy::endless, .give_up = pending->deadline});
+}
+
+void kept_keys::send_again(std::shared_ptr<leaving> const& pending,
+                           std::chrono::milliseconds pause) noexcept {
+  try {
+    delayed_.add(boot_clock::now() + pause, [this, pending] { set_last_ttl(pending); });
+  } catch (std::bad_alloc const&) {
+    set_last_ttl(pending);
+  }
 }
 
 void kept_keys::owe(lock_queue& queue, std::uint64_t number, time_point until, time_point deadline) noexcept {
@@ -104,16 +116,25 @@ void kept_keys::owe(lock_queue& queue, std::uint64_t number, time_point until, t
              .kept_until = until});
 }
 
-void kept_keys::on_response(leaving& pending, answer<ownership> const& result) noexcept {
+/// A refusal is treated as that of a release: see pending_releases.
+void kept_keys::on_response(std::shared_ptr<leaving> const& pending,
+                            answer<ownership> const& result) noexcept {
   if (auto const* const found = result.outcome()) {
-    pending.report(*found == ownership::mine ? release_result::kept : release_result::lost);
+    pending->report(*found == ownership::mine ? release_result::kept : release_result::lost);
+    return;
+  }
+  auto const* const refusal = result.refusal();
+  if (refusal != nullptr && passes(refusal->text) && boot_clock::now() + passing_pause < pending->deadline) {
+    send_again(pending, passing_pause);
     return;
   }
   log_(log_level::warning, [&] {
-    return "the last ttl of " + pending.lease->queue().title() +
+    return "the last ttl of " + pending->queue->title() +
            " is not confirmed: " + std::string{result.reason()} + "; it keeps the one it has";
   });
-  pending.report(release_result::unknown);
+  pending->report(release_result::unknown);
+  if (refusal != nullptr && boot_clock::now() + refused_pause < pending->deadline)
+    send_again(pending, refused_pause);
 }
 
 }  // namespace holdfast::engine

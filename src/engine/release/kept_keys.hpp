@@ -6,6 +6,7 @@
 
 #include "engine/client_constants.hpp"
 #include "engine/deferred_log.hpp"
+#include "engine/delayed_calls.hpp"
 #include "engine/departed.hpp"
 #include "engine/lease_state.hpp"
 #include "engine/lock_backend.hpp"
@@ -20,17 +21,20 @@ namespace holdfast::engine {
 class kept_keys {
  public:
   kept_keys(lock_backend& backend, client_constants const& client, deferred_log& log, departed& past,
-            late_responses& late, presence& own_presence, owed_requests& owed) noexcept
+            late_responses& late, presence& own_presence, delayed_calls& delayed,
+            owed_requests& owed) noexcept
       : backend_{backend},
         client_{client},
         log_{log},
         departed_{past},
         late_{late},
         presence_{own_presence},
+        delayed_{delayed},
         owed_{owed} {}
 
-  /// The key stays for the rest of the lease plus `more`, though this process doesn't hold it.
-  void note(lease_state const& lease, milliseconds more) noexcept;
+  /// The key stays for the rest of the lease plus `more`, though this process doesn't hold it; unless `kept`,
+  /// until its holder gives it back.
+  void note(lease_state const& lease, milliseconds more, bool kept) noexcept;
 
   /// Leaves the key of a lease that is over here: for its ttl, or for `remaining`.
   void leave(lease_state& lease, std::optional<milliseconds> remaining, release_handler done) noexcept;
@@ -41,10 +45,10 @@ class kept_keys {
  private:
   struct leaving;
   void set_last_ttl(std::shared_ptr<leaving> const& pending) noexcept;
-  void send(lock_queue const& queue, std::uint64_t number, time_point until, time_point give_up,
-            lock_backend::handler<ownership> done);
+  void send(std::shared_ptr<leaving> const& pending);
+  void send_again(std::shared_ptr<leaving> const& pending, std::chrono::milliseconds pause) noexcept;
+  void on_response(std::shared_ptr<leaving> const& pending, answer<ownership> const& result) noexcept;
   void owe(lock_queue& queue, std::uint64_t number, time_point until, time_point deadline) noexcept;
-  void on_response(leaving& pending, answer<ownership> const& result) noexcept;
 
   lock_backend& backend_;
   client_constants const& client_;
@@ -52,6 +56,7 @@ class kept_keys {
   departed& departed_;
   late_responses& late_;
   presence& presence_;
+  delayed_calls& delayed_;
   owed_requests& owed_;
 };
 

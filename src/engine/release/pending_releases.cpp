@@ -5,20 +5,17 @@
 #include <utility>
 
 #include "engine/failure.hpp"
+#include "engine/release/pauses.hpp"
 
 namespace holdfast::engine {
 namespace {
-
-/// Pauses before a release is sent again: after an error that passes, and after any other.
-constexpr std::chrono::milliseconds release_pause{25};
-constexpr std::chrono::milliseconds refused_release_pause{500};
 
 /// Fewer leases are given back one by one, so that their waiters hear of it in one round trip.
 constexpr std::size_t worth_a_batch = 16;
 
 /// How long a cleanup request is worth sending, at least: then the queue of a lock that nobody requests is
-/// gone.
-constexpr std::chrono::milliseconds traces_last{std::chrono::minutes{1}};
+/// gone, and the server has forgotten how many permits a request took.
+constexpr std::chrono::milliseconds traces_last{std::chrono::minutes{2}};
 
 }  // namespace
 
@@ -26,7 +23,8 @@ returned_lock pending_releases::item(lease_state const& lease) const {
   return {.queue = lock_queue_ptr{&lease.queue()},
           .number = lease.number(),
           .policy = notifications_.policy_of(lease.options()),
-          .deadline = end_of_key(lease)};
+          .deadline = end_of_key(lease),
+          .lease_deadline = lease.deadline()};
 }
 
 /// The key may outlive the lease: it may have been requested for an earlier caller with a longer ttl, which
@@ -91,7 +89,7 @@ void pending_releases::on_response(std::shared_ptr<release_under_way> const& pen
   --unconfirmed_;
   if (auto const* const found = result.outcome()) {
     // Clearing a ghost may have released it.
-    auto const ours = *found == ownership::mine || departed_.take_cleared(item.number);
+    auto const ours = *found == ownership::mine || item.copied || departed_.take_cleared(item.number);
     if (ours) note_released(item);
     pending->report(ours ? release_result::released : release_result::lost);
     return;
@@ -109,10 +107,11 @@ void pending_releases::on_response(std::shared_ptr<release_under_way> const& pen
   }
   // The server is there and refuses. An error that passes is waited out; the caller hears of any other now.
   // Both are retried until the lease is over anyway.
-  auto pause = release_pause;
+  auto pause = passing_pause;
   auto const& refusal = result.refusal()->text;
+  pending->item.copied = item.copied || result.refusal()->resent;
   if (!passes(refusal)) {
-    pause = refused_release_pause;
+    pause = refused_pause;
     log_(log_level::warning, [&] { return std::string{explain(refusal, queue, client_.url)->what()}; });
     pending->report(release_result::unknown);
   }
@@ -181,7 +180,8 @@ void pending_releases::on_batch_response(batches::leases const& leases,
 
 void pending_releases::note_released(returned_lock const& item) noexcept {
   ++stats_.released;
-  departed_.note_release(item.queue->protocol(), item.queue->name(), item.number, item.policy, item.deadline);
+  departed_.note_release(item.queue->protocol(), item.queue->name(), item.number, item.policy,
+                         item.lease_deadline);
 }
 
 void pending_releases::abandon(lock_queue& queue, std::uint64_t number,
@@ -191,26 +191,26 @@ void pending_releases::abandon(lock_queue& queue, std::uint64_t number,
                boot_clock::now() + std::max(traces_last, longest_ttl_));
 }
 
-/// Sent again after an error that passes: otherwise a lock would be nobody's for its ttl, and a permit for
-/// ever.
+/// Sent again after a refusal: otherwise a lock would be nobody's for its ttl, and a permit for ever.
 void pending_releases::send_abandon(lock_queue_ptr const& queue, std::uint64_t number,
                                     release_policy const& policy, time_point until) noexcept {
   try {
     auto const owner = client_.owner_id(number);
-    backend_.abandon(queue->protocol(), {.name = queue->name(), .owner = owner}, policy,
-                     [this, queue, number, policy, until](answer<abandoned>&& result) {
-                       auto const again = boot_clock::now() + release_pause;
-                       auto const* const refusal = result.refusal();
-                       if (refusal == nullptr || !passes(refusal->text) || again >= until) return;
-                       try {
-                         delayed_.add(again, [this, queue, number, policy, until] {
-                           send_abandon(queue, number, policy, until);
-                         });
-                       } catch (std::bad_alloc const&) {
-                         owe_abandon(queue, number, policy, until);
-                       }
-                     },
-                     {.while_down = net::retry_policy::endless, .give_up = until});
+    backend_.abandon(
+        queue->protocol(), {.name = queue->name(), .owner = owner}, policy,
+        [this, queue, number, policy, until](answer<abandoned>&& result) {
+          auto const* const refusal = result.refusal();
+          if (refusal == nullptr) return;
+          auto const again = boot_clock::now() + (passes(refusal->text) ? passing_pause : refused_pause);
+          if (again >= until) return;
+          try {
+            delayed_.add(
+                again, [this, queue, number, policy, until] { send_abandon(queue, number, policy, until); });
+          } catch (std::bad_alloc const&) {
+            owe_abandon(queue, number, policy, until);
+          }
+        },
+        {.while_down = net::retry_policy::endless, .give_up = until});
   } catch (std::bad_alloc const&) {
     owe_abandon(queue, number, policy, until);
   }

@@ -23,8 +23,10 @@ struct returned_lock {
   lock_queue_ptr queue;
   std::uint64_t number;
   release_policy policy;
-  time_point deadline;  ///< the server has forgotten it by then
-  bool lost = false;    ///< before the release: the holder is told so
+  time_point deadline;          ///< the server has forgotten it by then
+  time_point lease_deadline{};  ///< as the lease has it
+  bool lost = false;            ///< before the release: the holder is told so
+  bool copied = false;          ///< an earlier request for this may have been carried out
 };
 
 /// Releases them, and abandons what nobody waits for any more, until the server has confirmed it or has
@@ -48,6 +50,10 @@ class pending_releases {
 
   /// A request for a lock with that ttl is sent.
   void note_ttl(milliseconds ttl) noexcept { longest_ttl_ = std::max(longest_ttl_, ttl); }
+  /// Whether its key may have a longer ttl than the lease, from another caller's request.
+  [[nodiscard]] bool may_outlive(lease_state const& lease) const noexcept {
+    return lease.options().ttl < longest_ttl_;
+  }
 
   /// When memory is short it is sent a little later, and `done` gets release_result::unknown.
   void send(returned_lock const& item, release_handler done) noexcept;

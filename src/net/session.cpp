@@ -1,6 +1,5 @@
 #include "net/session.hpp"
 
-#include <boost/asio/error.hpp>
 #include <exception>
 #include <utility>
 
@@ -18,8 +17,6 @@ constexpr std::chrono::milliseconds longest_pause{1000};
 /// then writes many requests at once.
 constexpr std::size_t write_beside_driver = 8;
 
-constexpr std::size_t read_size = 32768;
-
 std::string in_ms(milliseconds time) { return std::to_string(time.count()) + " ms"; }
 
 }  // namespace
@@ -29,16 +26,16 @@ session::session(reactor::loop& loop, settings const& config, client_stats& coun
       config_{config},
       counts_{counts},
       to_{config.server},
+      stream_{loop, config.limits, counts, *this},
       starved_because_{std::make_shared<error const>(std::errc::not_enough_memory,
                                                      config.server.display + ": out of memory")},
-      parser_{config.limits},
       pause_{first_pause, longest_pause},
       random_{static_cast<std::minstd_rand::result_type>(random_seed())},
       connect_timer_{[this] {
         if (starved_) return drop(starved_because_, end::elsewhere);
         drop(errc::unreachable, [this] {
           return "no connection within " + in_ms(config_.connect_timeout) +
-                 (transport_ ? " (trying " + transport_->peer() + ")" : std::string{});
+                 (stream_.peer().empty() ? std::string{} : " (trying " + stream_.peer() + ")");
         });
       }},
       pause_timer_{[this] {
@@ -51,7 +48,7 @@ session::session(reactor::loop& loop, settings const& config, client_stats& coun
 session::~session() {
   if (config_.locator != nullptr) config_.locator->forget(*this);
   loop_.forget(*this);
-  retire_transport(ending::closed);
+  end_stream(resp_stream::ending::closed);
 }
 
 void session::open() noexcept {
@@ -59,13 +56,13 @@ void session::open() noexcept {
 }
 
 void session::close() noexcept {
-  retire_transport(ending::closed);
+  end_stream(resp_stream::ending::closed);
   stand_still();
 }
 
 void session::cut() noexcept {
   note_unanswered();
-  retire_transport(ending::reset);
+  end_stream(resp_stream::ending::reset);
   stand_still();
 }
 
@@ -83,17 +80,7 @@ void session::starve() noexcept {
 
 /// The lost handler may be this session's, except with a plain connection that is up: that loses none.
 void session::on_lost_handler() noexcept {
-  if (state_ != state::up || (transport_ && !transport_->direct())) starve();
-}
-
-/// Runs the body of a handler of the transport's. If an allocation fails, ends the connection.
-template <class Step>
-void session::handle(Step step) noexcept {
-  try {
-    step();
-  } catch (std::exception const&) {
-    if (on_its_way() || up()) drop(starved_because_, end::elsewhere);
-  }
+  if (state_ != state::up || !stream_.direct()) starve();
 }
 
 void session::connect() noexcept {
@@ -138,25 +125,13 @@ void session::move(std::string const& reason) noexcept {
 void session::dial() {
   state_ = state::connecting;
   try {
-    transport_ = make_transport(loop_.io(), to_);
+    stream_.connect(to_);
   } catch (error const& failure) {
     drop(errc::bad_url, [&failure] { return failure.what(); }, end::final);
-    return;
   }
-  transport_->owner = this;
-  transport_->async_connect([transport = transport_.get(), &loop = loop_](std::string const& failure) {
-    reactor::handling const hold{loop};
-    auto* const owner = transport->owner;
-    if (owner == nullptr) return;
-    if (failure.empty()) {
-      owner->handle([owner] { owner->greet(); });
-    } else {
-      owner->drop(errc::unreachable, [&failure] { return failure; });
-    }
-  });
 }
 
-void session::greet() {
+void session::on_connected() {
   state_ = state::greeting;
   connection_id_ = ++counts_.connects;
   greeting_ = std::make_unique<handshake>(
@@ -165,7 +140,16 @@ void session::greet() {
   if (config_.unended != nullptr) greeting_->end_first(config_.unended->at(to_), boot_clock::now());
   out_ = greeting_->commands();
   loop_.mark_dirty(*this);
-  read();
+  stream_.read();
+}
+
+void session::on_received(resp::reply&& reply) {
+  if (state_ == state::greeting) {
+    on_greeting(reply);
+    return;
+  }
+  pause_.reset();  // not before: the peer may accept the handshake, and hang up on each request
+  on_reply(std::move(reply));
 }
 
 void session::on_greeting(resp::reply const& reply) {
@@ -205,96 +189,46 @@ void session::on_greeting(resp::reply const& reply) {
   }
 }
 
-void session::read() {
-  auto const room = parser_.prepare(read_size);
-  transport_->async_read_some(
-      room.data(), room.size(),
-      [transport = transport_.get(), &loop = loop_](boost::system::error_code failure, std::size_t n) {
-        reactor::handling const hold{loop};
-        auto* const owner = transport->owner;
-        if (owner == nullptr) return;
-        owner->handle([&] { failure ? owner->on_cut(failure) : owner->on_bytes(n); });
-      });
-}
-
-void session::on_cut(boost::system::error_code failure) {
-  if (failure == boost::asio::error::no_memory) return drop(starved_because_, end::elsewhere);
-  drop(errc::unreachable, [&] {
-    auto const closed = failure == boost::asio::error::eof;
-    auto text = transport_->peer() + ": " +
-                (closed ? "the server closed the connection" : transport_->words_for(failure));
-    // A TLS port just closes a connection without TLS.
-    auto const hung_up = closed || failure == boost::asio::error::connection_reset;
-    if (hung_up && state_ == state::greeting && to_.transport == endpoint::scheme::tcp) {
-      text += " (is that a TLS port? The URL begins with rediss then)";
-    }
-    return text;
-  });
-}
-
-void session::on_bytes(std::size_t n) {
-  ++counts_.reads;
-  parser_.commit(n);
-  auto const generation = generation_;
-  resp::reply reply;
-  for (;;) {
-    switch (parser_.next(reply)) {
-      case resp::parser::outcome::reply:
-        if (state_ == state::greeting) {
-          on_greeting(reply);
-        } else {
-          pause_.reset();  // not before: the peer may accept the handshake, and hang up on each request
-          on_reply(std::move(reply));
+void session::on_failed(resp_stream::failure kind, std::string_view text) noexcept {
+  using failure = resp_stream::failure;
+  switch (kind) {
+    case failure::not_connected:
+      drop(errc::unreachable, [text] { return std::string{text}; });
+      return;
+    case failure::hung_up:
+    case failure::broken:
+      drop(errc::unreachable, [&] {
+        auto reason = stream_.peer() + ": " + std::string{text};
+        // A TLS port just closes a connection without TLS.
+        if (kind == failure::hung_up && state_ == state::greeting && to_.transport == endpoint::scheme::tcp) {
+          reason += " (is that a TLS port? The URL begins with rediss then)";
         }
-        if (generation != generation_) return;
-        break;
-      case resp::parser::outcome::incomplete:
-        read();
-        return;
-      case resp::parser::outcome::broken:
-        drop(
-            errc::protocol,
-            [this] { return config_.server.display + " (" + transport_->peer() + "): " + parser_.why(); },
-            end::final);
-        return;
-    }
+        return reason;
+      });
+      return;
+    case failure::not_resp:
+      drop(
+          errc::protocol,
+          [&] { return config_.server.display + " (" + stream_.peer() + "): " + std::string{text}; },
+          end::final);
+      return;
+    case failure::no_memory:
+      if (on_its_way() || up()) drop(starved_because_, end::elsewhere);
+      return;
   }
 }
 
 bool session::flush(bool driving) {
   if (state_ != state::up && state_ != state::greeting) return true;  // written when it is up
-  if (!writing_.empty()) return true;                                 // written after the write under way
-  if (!driving && (!transport_->direct() || outstanding() >= write_beside_driver)) return false;
+  if (stream_.writing()) return true;                                 // written after the write under way
+  if (!driving && (!stream_.direct() || outstanding() >= write_beside_driver)) return false;
   try {
     if (state_ == state::up) gather(out_);
-    if (!out_.empty()) write();
+    if (!out_.empty()) stream_.write(out_);
   } catch (std::exception const&) {
     starve();  // some or all bytes were not written
   }
   return true;
-}
-
-void session::write() {
-  ++counts_.writes;
-  if (transport_->direct()) {
-    boost::system::error_code failure;
-    auto const n = transport_->try_write(out_, failure);
-    if (failure || n == out_.size()) {  // the read fails, too, and handles the failure
-      out_.clear();
-      return;
-    }
-    out_.erase(0, n);
-  }
-  writing_.swap(out_);
-  transport_->async_write(writing_, [transport = transport_.get(), &loop = loop_](
-                                        boost::system::error_code failure, std::size_t) {
-    reactor::handling const hold{loop};
-    auto* const owner = transport->owner;
-    if (owner == nullptr) return;
-    if (failure == boost::asio::error::no_memory) return owner->starve();
-    owner->writing_.clear();
-    if (!failure) loop.mark_dirty(*owner);
-  });
 }
 
 /// Records the connection if replies are outstanding. A reset discards the bytes that this machine still has.
@@ -304,22 +238,11 @@ void session::note_unanswered() noexcept {
   config_.unended->add(std::move(note_));
 }
 
-void session::retire_transport(ending mode) noexcept {
-  ++generation_;
+void session::end_stream(resp_stream::ending mode) noexcept {
   if (on_its_way()) loop_.add_interest(-1);
-  if (transport_) {
-    transport_->owner = nullptr;
-    if (mode == ending::reset) {
-      transport_->reset();
-    } else {
-      transport_->close();
-    }
-  }
-  transport_.reset();
+  stream_.end(mode);
   greeting_.reset();
-  parser_.reset();
   out_.clear();
-  writing_ = {};
   starved_ = false;
 }
 
@@ -333,7 +256,7 @@ std::shared_ptr<error const> session::explain(errc code, std::string const& text
 void session::drop(std::shared_ptr<error const> const& reason, end outcome) noexcept {
   if (up()) ++counts_.disconnects;
   note_unanswered();
-  retire_transport(ending::reset);
+  end_stream(resp_stream::ending::reset);
   connect_timer_.disarm();
   state_ = state::pausing;
   loop_.arm(pause_timer_, boot_clock::now() + pause_.next(random_));

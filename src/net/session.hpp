@@ -15,7 +15,7 @@
 #include "net/handshake.hpp"
 #include "net/locator.hpp"
 #include "net/loose_ends.hpp"
-#include "net/transport.hpp"
+#include "net/resp_stream.hpp"
 #include "net/url.hpp"
 #include "reactor/reactor.hpp"
 #include "resp/parser.hpp"
@@ -40,7 +40,7 @@ struct settings {
 ///
 /// When an allocation fails the connection is ended, as if it had broken, and made again: not inside the call
 /// in which it failed, but by the loop.
-class session : public reactor::flushable {
+class session : public resp_stream::user {
  public:
   session(reactor::loop& loop, settings const& config, client_stats& counts);
   ~session() override;
@@ -133,20 +133,15 @@ class session : public reactor::flushable {
  private:
   enum class state { idle, locating, connecting, greeting, up, pausing };
 
-  template <class Step>
-  void handle(Step step) noexcept;
   [[nodiscard]] std::shared_ptr<error const> explain(errc code, std::string const& text) const;
   void stand_still() noexcept;
   void connect() noexcept;
   void dial();
-  void greet();
-  void read();
-  void on_cut(boost::system::error_code failure);
-  void on_bytes(std::size_t n);
+  void on_connected() override;
+  void on_received(resp::reply&& reply) override;
+  void on_failed(resp_stream::failure kind, std::string_view text) noexcept override;
   void on_greeting(resp::reply const& reply);
-  void write();
-  enum class ending { closed, reset };
-  void retire_transport(ending mode) noexcept;
+  void end_stream(resp_stream::ending mode) noexcept;
   void note_unanswered() noexcept;
   [[nodiscard]] bool on_its_way() const noexcept {
     return state_ == state::locating || state_ == state::connecting || state_ == state::greeting;
@@ -157,18 +152,15 @@ class session : public reactor::flushable {
   client_stats& counts_;
   state state_ = state::idle;
   endpoint to_;
-  std::shared_ptr<transport> transport_;
+  resp_stream stream_;
   std::uint64_t connection_id_ = 0;
   bool ever_up_ = false;
   bool starved_ = false;
   std::shared_ptr<error const> const starved_because_;
   std::function<void()> troubled_;
-  std::uint64_t generation_ = 0;  ///< of the transport: handling a reply may replace the transport
-  resp::parser parser_;
   std::unique_ptr<handshake> greeting_;
   loose_ends::prepared note_;  ///< recorded when this connection breaks
   std::string out_;            ///< to be written
-  std::string writing_;        ///< being written; empty: no write is under way
   backoff pause_;
   std::minstd_rand random_;
   reactor::timer connect_timer_;

@@ -13,7 +13,7 @@
 
 namespace holdfast::net {
 
-class session;
+class resp_stream;
 
 /// One connection, for one use: connect, read and write, close. Handlers run in the thread that runs the
 /// io_context, never inside the call that started them, and keep the transport alive until they have run.
@@ -67,8 +67,8 @@ class transport {
     return failure.message();
   }
 
-  /// The session that its handlers serve: set by that session, under its lock. Null: none any more.
-  session* owner = nullptr;
+  /// The stream that its handlers serve: set by that stream, under the client's lock. Null: none any more.
+  resp_stream* owner = nullptr;
 };
 
 /// Makes the transport for `to`. Throws error{errc::bad_url} for unreadable certificate or key files.

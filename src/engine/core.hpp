@@ -70,6 +70,7 @@ class core : public std::enable_shared_from_this<core> {
 
   /// Throws std::errc::invalid_argument unless the client has the deployment that an object needs.
   void check_kind(votes needed) const;
+  [[nodiscard]] client_constants const& constants() const noexcept { return client_; }
   /// This process is a forked child, and the client a copy of the parent's.
   [[nodiscard]] bool forked() const noexcept { return client_.forked(); }
   [[nodiscard]] std::string owner_id(std::uint64_t number) const { return client_.owner_id(number); }

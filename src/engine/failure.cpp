@@ -99,9 +99,9 @@ std::shared_ptr<error const> explain_misfit(misfit const& problem, std::string_v
 
 /// `title` names the lock in messages. `name` is empty when the lock has several.
 std::shared_ptr<error const> explain(std::string_view refusal, std::string const& title,
-                                     std::string_view name, std::string_view server) {
+                                     std::string_view name, client_constants const& client) {
   auto const code = code_of(refusal);
-  auto const prefix = std::string{server} + ": ";
+  auto const prefix = client.url + ": ";
   if (code == "WRONGTYPE") {
     auto const text = refusal.substr(std::min(refusal.size(), code.size() + 1));
     return explain_misfit(read_misfit(text, name), refusal, prefix);
@@ -126,10 +126,9 @@ std::shared_ptr<error const> explain(std::string_view refusal, std::string const
                                 std::string{acl::channels_of_clients} +
                                 " (holdfast doctor --prefix prints the rule)");
   }
-  auto const of_a_cluster = server.find("+cluster://") != std::string_view::npos;
   auto const only_clusters_say =
       code == "MOVED" || code == "ASK" || code == "CROSSSLOT" || code == "CLUSTERDOWN" || code == "TRYAGAIN";
-  auto const advice = only_clusters_say && !of_a_cluster ? one_node : advice_for(refusal);
+  auto const advice = only_clusters_say && !client.deployment.slots ? one_node : advice_for(refusal);
   auto const remedy = advice.empty() ? std::string{} : "; " + std::string{advice};
   return std::make_shared<error const>(errc::refused, prefix + "the server refused a request for the lock " +
                                                           title + ": " + std::string{refusal} + remedy);
@@ -138,14 +137,14 @@ std::shared_ptr<error const> explain(std::string_view refusal, std::string const
 }  // namespace
 
 std::shared_ptr<error const> explain(std::string_view refusal, std::string_view name,
-                                     std::string_view server) {
-  return explain(refusal, quoted(name), name, server);
+                                     client_constants const& client) {
+  return explain(refusal, quoted(name), name, client);
 }
 
 std::shared_ptr<error const> explain(std::string_view refusal, lock_queue const& queue,
-                                     std::string_view server) {
+                                     client_constants const& client) {
   auto const several = queue.protocol().several != nullptr;
-  return explain(refusal, queue.title(), several ? std::string_view{} : queue.name(), server);
+  return explain(refusal, queue.title(), several ? std::string_view{} : queue.name(), client);
 }
 
 }  // namespace holdfast::engine

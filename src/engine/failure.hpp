@@ -5,6 +5,8 @@
 #include <memory>
 #include <string_view>
 
+#include "engine/client_constants.hpp"
+
 namespace holdfast::engine {
 
 class lock_queue;
@@ -21,10 +23,11 @@ class lock_queue;
 /// What to do about a known error of Redis; empty for the others.
 [[nodiscard]] std::string_view advice_for(std::string_view refusal) noexcept;
 
-/// The error for the caller of a lock: names the lock and the server, quotes the server, says what to do.
+/// The error for the caller of a lock: names the lock and the server, quotes the server, says what to do with
+/// a deployment of that kind.
 [[nodiscard]] std::shared_ptr<error const> explain(std::string_view refusal, std::string_view name,
-                                                   std::string_view server);
+                                                   client_constants const& client);
 [[nodiscard]] std::shared_ptr<error const> explain(std::string_view refusal, lock_queue const& queue,
-                                                   std::string_view server);
+                                                   client_constants const& client);
 
 }  // namespace holdfast::engine

@@ -13,8 +13,8 @@ namespace {
 /// Null: there is an outcome.
 template <class Outcome>
 std::shared_ptr<error const> failure_of(answer<Outcome> const& result, lock_queue const& queue,
-                                        std::string_view server) {
-  if (auto const* const refusal = result.refusal()) return explain(refusal->text, queue, server);
+                                        client_constants const& client) {
+  if (auto const* const refusal = result.refusal()) return explain(refusal->text, queue, client);
   return result.failure() != nullptr ? result.failure()->reason : nullptr;
 }
 
@@ -181,7 +181,7 @@ void lease_calls::renew(lease_state& lease) {
     renewer_.renew_now(
         lease, [this, finish_with, queue = lock_queue_ptr{&lease.queue()}](answer<renewals> const& result) {
           try {
-            finish_with(failure_of(result, *queue, client_.url));
+            finish_with(failure_of(result, *queue, client_));
           } catch (std::bad_alloc const&) {
             finish_with(client_.no_memory);
           }
@@ -252,7 +252,7 @@ lease_state_ptr lease_calls::become(lease_state_ptr lease, lock_queue_ptr const&
   next->renewals_left = old->renewals_left;
   std::shared_ptr<error const> reason;
   try {
-    reason = failure_of(*result, *from, client_.url);
+    reason = failure_of(*result, *from, client_);
     if (still_held && found != nullptr && *found == ownership::mine) {
       holders_.open(*next, boot_clock::now());
       next->inherit(*old);

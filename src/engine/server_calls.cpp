@@ -60,7 +60,7 @@ net::response server_calls::ask(call const& script, scripting::send_options send
 
 resp::reply server_calls::ask(call const& script, std::string_view about) {
   auto reply = ask(script).reply;
-  if (reply.is_error()) throw error{*explain(reply.text, about, client_.url)};
+  if (reply.is_error()) throw error{*explain(reply.text, about, client_)};
   return reply;
 }
 

@@ -75,7 +75,7 @@ search::keys search::channels(std::string_view filter) {
 
 resp::reply search::ask(std::string const& master, std::span<std::string_view const> command) {
   auto reply = server_.requests().ask_master(master, command);
-  if (reply.is_error()) throw refused(reply, pattern_, server_.url());
+  if (reply.is_error()) throw refused(reply, pattern_, server_);
   return reply;
 }
 

@@ -56,12 +56,11 @@ lock_kind kind_of(std::string_view type, std::string_view owner) {
 
 }  // namespace
 
-error refused(resp::reply const& refusal, std::string_view about, std::string_view server) {
-  auto const reason = engine::explain(refusal.text, about, server);
+error refused(resp::reply const& refusal, std::string_view about, engine::core const& server) {
+  auto const reason = engine::explain(refusal.text, about, server.constants());
   if (reason->code() != errc::unauthorized) return error{*reason};
   return {errc::unauthorized,
-          std::string{server} + ": not allowed to look for or at \"" + std::string{about} +
-              "\": " + refusal.text +
+          server.url() + ": not allowed to look for or at \"" + std::string{about} + "\": " + refusal.text +
               "; that needs the rights +eval +evalsha +scan +type +get +getrange +pttl +zcard +zrange +time "
               "+hgetall, for Redisson's objects also +hget +hkeys +hlen +hscan +hstrlen +hexists +exists "
               "+llen +lrange "
@@ -77,7 +76,7 @@ std::vector<resp::reply> ask_all(engine::core& server, std::span<call const> scr
   while (!scripts.empty()) {
     auto const batch = scripts.first(std::min(scripts.size(), pipeline_length));
     for (auto& reply : server.requests().ask(batch)) {
-      if (reply.is_error()) throw refused(reply, about, server.url());
+      if (reply.is_error()) throw refused(reply, about, server);
       all.push_back(std::move(reply));
     }
     scripts = scripts.subspan(batch.size());

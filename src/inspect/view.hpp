@@ -22,7 +22,7 @@ namespace holdfast::inspection {
 constexpr std::size_t pipeline_length = 8;
 
 /// The error for a refusal, on behalf of `about`; names the rights that looking needs.
-[[nodiscard]] error refused(resp::reply const& refusal, std::string_view about, std::string_view server);
+[[nodiscard]] error refused(resp::reply const& refusal, std::string_view about, engine::core const& server);
 
 /// Runs all scripts, `pipeline_length` at a time. Throws also when the server refuses, on behalf of `about`.
 [[nodiscard]] std::vector<resp::reply> ask_all(engine::core& server, std::span<call const> scripts,

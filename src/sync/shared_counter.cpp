@@ -48,7 +48,7 @@ bool shared_counter::try_set(std::int64_t number, std::int64_t message) {
 net::response shared_counter::ask(call const& script) {
   // Waits, like a caller that waits for a lock, while a slot moves or a server loads its data.
   auto response = core_->requests().ask(script, {.while_down = net::retry_policy::steady});
-  if (response.reply.is_error()) throw error{*engine::explain(response.reply.text, name_, core_->url())};
+  if (response.reply.is_error()) throw error{*engine::explain(response.reply.text, name_, core_->constants())};
   return response;
 }
 

@@ -5,6 +5,8 @@
 #include <string>
 #include <string_view>
 
+#include "net/deployment_url.hpp"
+
 namespace {
 
 using holdfast::errc;
@@ -14,7 +16,10 @@ using holdfast::engine::passes;
 using testing::AllOf;
 using testing::HasSubstr;
 
-error explained(std::string_view words) { return *explain(words, "orders:42", "redis://h:1"); }
+error explained(std::string_view words, std::string const& url = "redis://h:1") {
+  auto const client = holdfast::engine::make_client_constants({}, holdfast::net::parse_deployment_url(url));
+  return *explain(words, "orders:42", client);
+}
 
 auto const names_lock_and_server = AllOf(HasSubstr("\"orders:42\""), HasSubstr("redis://h:1"));
 
@@ -97,6 +102,15 @@ TEST(failure, says_what_to_do_about_a_server_that_refuses) {
     EXPECT_EQ(failure.code(), errc::refused) << words;
     EXPECT_THAT(failure.what(), AllOf(names_lock_and_server, HasSubstr(words), HasSubstr(advice)));
   }
+}
+
+TEST(failure, does_not_tell_a_client_of_a_cluster_that_there_is_one) {
+  for (auto const* const words : {"CLUSTERDOWN Hash slot not served", "CROSSSLOT Keys in request"}) {
+    EXPECT_THAT(explained(words, "redis+cluster://h:1").what(),
+                AllOf(HasSubstr(words), testing::Not(HasSubstr("in place of redis://"))));
+  }
+  EXPECT_THAT(explained("CLUSTERDOWN Hash slot not served", "redis+cluster://h:1").what(),
+              HasSubstr("CLUSTER INFO"));
 }
 
 TEST(failure, passes_on_words_it_does_not_know) {

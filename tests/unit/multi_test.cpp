@@ -95,9 +95,9 @@ class multi_failure : public testing::Test {
   static holdfast::error explained(std::string_view words) {
     auto const name = holdfast::recipes::join_names(std::vector<std::string>{"a", "b", "my list"});
     holdfast::client const unconnected{"redis+unix:///nonexistent/redis.sock"};
-    auto const queue =
-        holdfast::engine::access::core_of(unconnected)->pin(holdfast::recipes::plain::multi, name);
-    return *holdfast::engine::explain(words, *queue, "redis://h:1");
+    auto const& core = holdfast::engine::access::core_of(unconnected);
+    auto const queue = core->pin(holdfast::recipes::plain::multi, name);
+    return *holdfast::engine::explain(words, *queue, core->constants());
   }
 };
 

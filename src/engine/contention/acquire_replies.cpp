@@ -89,7 +89,7 @@ void acquire_replies::on_refused(lock_queue& queue, refused const& refusal) {
   // An earlier copy of this request, or an earlier request without an outcome, may have been carried out.
   contender.unconfirmed = contender.unconfirmed || refusal.resent;
   contender.joined = (contender.answered && contender.joined) || contender.unconfirmed;
-  auto const reason = explain(refusal.text, queue, client_.url);
+  auto const reason = explain(refusal.text, queue, client_);
   if (!passes(refusal.text)) {
     contenders_.fail_all(queue, reason);
     return;

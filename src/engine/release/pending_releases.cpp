@@ -112,7 +112,7 @@ void pending_releases::on_response(std::shared_ptr<release_under_way> const& pen
   pending->item.copied = item.copied || result.refusal()->resent;
   if (!passes(refusal)) {
     pause = refused_pause;
-    log_(log_level::warning, [&] { return std::string{explain(refusal, queue, client_.url)->what()}; });
+    log_(log_level::warning, [&] { return std::string{explain(refusal, queue, client_)->what()}; });
     pending->report(release_result::unknown);
   }
   try {

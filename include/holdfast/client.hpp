@@ -21,7 +21,7 @@ struct client_stats {
   std::uint64_t resent = 0;       ///< requests sent again after a broken connection or NOSCRIPT
   std::uint64_t writes = 0;       ///< write system calls; commands / writes shows the pipelining
   std::uint64_t reads = 0;        ///< read system calls that brought data
-  std::uint64_t messages = 0;     ///< messages received in the inbox
+  std::uint64_t messages = 0;     ///< messages received
   std::uint64_t connects = 0;     ///< connections made, all kinds
   std::uint64_t disconnects = 0;  ///< connections that broke
 
@@ -43,7 +43,7 @@ struct client_stats {
 /// The client: owns the connections, the one background thread (the keeper), and all state of its locks.
 ///
 /// *Cost.* The constructor sends nothing; the first request connects. One connection while nothing is
-/// contended; a second one, for the inbox, opens with the first wait, or half a second after the first lease
+/// contended; a second one, for messages, opens with the first wait, or half a second after the first lease
 /// of a busy time was taken: by then others may want to tell its holder something. In a cluster these are for
 /// each node that has a lock of ours, with a quorum for each master; Sentinel takes two more for each
 /// sentinel. With it goes the client's record (`holdfast_client:<uuid>`: host, pid, program, label), one
@@ -115,7 +115,7 @@ class client {
   /// The URL without its password: fit for logs.
   [[nodiscard]] std::string const& url() const noexcept;
 
-  /// The client's uuid: the first part of its owner ids and the name of its inbox.
+  /// The client's uuid: the first part of its owner ids, and the last of its channels' names.
   [[nodiscard]] std::string const& uuid() const noexcept;
 
   /// A copy of the counters. No request.

@@ -177,8 +177,8 @@ struct force_options {
   wire of = wire::automatic;
 };
 
-/// Takes the lock from whoever holds it. The holder's lease is lost at once (loss_cause::forced), with
-/// its inbox as the messenger; it has until `grace` to stop and to release. Then the next waiter's turn
+/// Takes the lock from whoever holds it. The holder's lease is lost at once (loss_cause::forced), as a
+/// message tells its client; it has until `grace` to stop and to release. Then the next waiter's turn
 /// comes as after any release. Blocks for at most `grace` and a few round trips. Throws errc::unreachable
 /// and the like.
 ///

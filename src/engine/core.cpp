@@ -49,7 +49,7 @@ core::core(net::deployment_url url, client_options options, deployment_maker con
                 *backend_,
                 {.uuid = client_.uuid, .label = client_.options.label},
                 [this] { return stats_.held_now != 0 || stats_.waiting_now != 0; },
-                [this] { notifications_.open_inbox(); }},
+                [this] { notifications_.open_hint_channel(); }},
       owed_{loop_, client_, log_, [this](owed_request const& request) { send_owed(request); }},
       contention_{contention_parts{.loop = loop_,
                                    .backend = *backend_,

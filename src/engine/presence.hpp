@@ -1,4 +1,4 @@
-/// How a client makes itself known while it uses locks: its record and its inbox.
+/// How a client makes itself known while it uses locks: its record and its hint channel.
 #pragma once
 
 #include <functional>
@@ -13,9 +13,9 @@ namespace holdfast::engine {
 [[nodiscard]] process_info describe_self(std::string const& label);
 
 /// Short work isn't announced. Half a second after the first lease or wait of a busy time, if there still is
-/// any, the record is written and the inbox opened, so that the holder can be named and asked. The record is
-/// rewritten every 20 s while there is any; after a key was left to its ttl it stays as long as the key. All
-/// under the client's lock.
+/// any, the record is written and the hint channel opened, so that the holder can be named and asked. The
+/// record is rewritten every 20 s while there is any; after a key was left to its ttl it stays as long as the
+/// key. All under the client's lock.
 class presence {
  public:
   struct identity {
@@ -23,7 +23,7 @@ class presence {
     std::string label;
   };
 
-  /// `wanted` tells whether anything is held or waited for. `open` opens the inbox.
+  /// `wanted` tells whether anything is held or waited for. `open` opens the hint channel.
   presence(reactor::loop& loop, lock_backend& backend, identity self, std::function<bool()> wanted,
            std::function<void()> open);
 

@@ -11,7 +11,7 @@
 
 namespace holdfast::engine {
 
-/// A hint in the inbox of the holder's client says that somebody wants a lock back; a key beside the lock,
+/// A hint to the holder's client says that somebody wants a lock back; a key beside the lock,
 /// which only clients with a right to the lock can write, confirms it. All under the client's lock.
 class release_requests {
  public:

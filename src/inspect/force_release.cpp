@@ -24,7 +24,7 @@ namespace of_redisson = names::redisson;
 using namespace std::chrono_literals;
 using clock = std::chrono::steady_clock;
 
-/// An inbox opens half a second after its client took a lease, so the first question may go unheard.
+/// A hint channel opens half a second after its client took a lease, so the first question may go unheard.
 constexpr auto ask_every = 100ms;
 constexpr auto look_every = 10ms;
 
@@ -35,7 +35,7 @@ struct petition {
   std::int64_t answer = 0;
   bool heard = false;
   /// A reaction is worth waiting for. On Redisson's wire a holder without a record is most likely Java, which
-  /// has no inbox.
+  /// has no hint channel.
   bool expected = true;
 
   [[nodiscard]] bool pending() const { return answer >= 0 && (expected || heard); }

@@ -144,7 +144,7 @@ struct server_session::impl {
         root{root_of(wanted)},
         rules{rules_of(wanted, server.wire)} {
     probe.record = names::client_record(id);
-    probe.hints = names::inbox(id);
+    probe.hints = names::hints(id);
     probe.stranger = id;
     name_lock(root + id);
   }

@@ -39,7 +39,7 @@ inline std::string channels_of(std::string_view name) {
   return "&" + names::beside(name, "holdfast_inbox:*");
 }
 
-/// The client's own: the record that describes it, and an inbox for hints, which are never trusted.
+/// The client's own: the record that describes it, and a channel for hints, which are never trusted.
 inline constexpr std::string_view keys_of_clients{"~holdfast_client:*"};
 inline constexpr std::string_view channels_of_clients{"&holdfast_inbox:*"};
 

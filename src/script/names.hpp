@@ -63,7 +63,7 @@ inline std::string client_record(std::string_view client_uuid) {
 
 /// The channel on which a client receives hints about the locks that it holds. Any client that knows the uuid
 /// may be allowed to publish there, so its messages are not trusted.
-inline std::string inbox(std::string_view client_uuid) {
+inline std::string hints(std::string_view client_uuid) {
   return std::string{"holdfast_inbox:"}.append(client_uuid);
 }
 

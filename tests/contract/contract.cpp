@@ -186,7 +186,7 @@ void subscription::closer::operator()(redisContext* context) const noexcept { re
 
 subscription::subscription(test::redis_server const& server, std::vector<std::string_view> const& owners)
     : subscription{server, owners, lock_name, "SUBSCRIBE"} {
-  for (auto const owner : owners) open("SUBSCRIBE", names::inbox(owner.substr(0, 36)));
+  for (auto const owner : owners) open("SUBSCRIBE", names::hints(owner.substr(0, 36)));
 }
 
 subscription::subscription(test::redis_server const& server, std::vector<std::string_view> const& owners,

@@ -31,7 +31,7 @@ holdfast::call look_call(std::int64_t queue_entries = 0) {
 }
 
 std::string asked_message(std::string_view owner) {
-  return names::inbox(owner.substr(0, 36)) + " asked " + std::string{owner.substr(37)};
+  return names::hints(owner.substr(0, 36)) + " asked " + std::string{owner.substr(37)};
 }
 
 auto const clock_now = is_number(testing::Gt(1'700'000'000'000'000));

@@ -187,8 +187,8 @@ TEST_F(tenants, can_neither_hear_nor_send_what_is_said_about_a_lock_of_another) 
   // It may publish to the client's own inbox. Attacks once came that way, so no grant from it is believed.
   EXPECT_EQ(web.command({"EVAL", "return redis.call('PUBLISH', ARGV[1], ARGV[2])", "0", inbox, grant}).type,
             raw_kind::error);
-  ASSERT_TRUE(eventually([&] { return has_subscriber(names::inbox(redis.uuid())); }));
-  EXPECT_EQ(web.command({"PUBLISH", names::inbox(redis.uuid()), grant}).integer, 1);
+  ASSERT_TRUE(eventually([&] { return has_subscriber(names::hints(redis.uuid())); }));
+  EXPECT_EQ(web.command({"PUBLISH", names::hints(redis.uuid()), grant}).integer, 1);
   ASSERT_TRUE(eventually([&] { return redis.stats().messages >= 1; }));
   redis.connect();
   EXPECT_FALSE(next.done());
@@ -221,11 +221,11 @@ TEST_F(tenants, can_end_no_lease_of_another_by_asking_for_it) {
   mutex jobs_mutex{shared, "jobs:1", {.ttl = 60s, .renew_every = 50ms}};
   auto const lease = jobs_mutex.acquire();
   auto const owner = lease.owner();
-  ASSERT_TRUE(eventually([&] { return has_subscriber(names::inbox(shared.uuid())); }));
+  ASSERT_TRUE(eventually([&] { return has_subscriber(names::hints(shared.uuid())); }));
   auto web = raw_as("web");
   EXPECT_REFUSED(web, {"SET", names::asked("jobs:1", owner), "1"});
   web.command({"SET", names::asked("web:1", owner), "1"});
-  EXPECT_EQ(web.command({"PUBLISH", names::inbox(shared.uuid()), "asked " + number_in(owner)}).integer, 1);
+  EXPECT_EQ(web.command({"PUBLISH", names::hints(shared.uuid()), "asked " + number_in(owner)}).integer, 1);
   ASSERT_TRUE(eventually([&] { return raw_.calls_of("exists") >= 1; })) << "it looks";
   auto const renewals = shared.stats().renewals;
   EXPECT_TRUE(eventually([&] { return shared.stats().renewals >= renewals + 3; }));
@@ -238,13 +238,13 @@ TEST_F(tenants, can_not_keep_a_client_busy_with_forged_hints) {
   client shared{server_.url(), with_long_timeouts()};
   mutex jobs_mutex{shared, "jobs:1", {.ttl = 60s}};
   auto const lease = jobs_mutex.acquire();
-  ASSERT_TRUE(eventually([&] { return has_subscriber(names::inbox(shared.uuid())); }));
+  ASSERT_TRUE(eventually([&] { return has_subscriber(names::hints(shared.uuid())); }));
   auto web = raw_as("web");
   auto const begin = boot_now();
   std::vector<std::vector<std::string>> hints;
   for (auto i = 0; i != 5'000; ++i) {
     auto const number = i % 2 == 0 ? number_in(lease.owner()) : std::to_string(1'000'000 + i);
-    hints.push_back({"PUBLISH", names::inbox(shared.uuid()), "asked " + number});
+    hints.push_back({"PUBLISH", names::hints(shared.uuid()), "asked " + number});
   }
   web.pipeline(hints);
   ASSERT_TRUE(eventually([&] { return shared.stats().messages >= hints.size(); }));

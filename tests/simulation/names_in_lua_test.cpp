@@ -97,7 +97,7 @@ RC_GTEST_PROP(names_in_lua, of_a_client_s_inbox_are_those_of_cpp, ()) {
   server.prepare({"SET", name, other_owner});
   auto const named = server.named_by(
       scripts::inspect::ask{.lock = {name}, .asked = {asked}, .owner = other_owner, .mode = "ask"}());
-  RC_ASSERT(named == (name_set{name, asked, names::inbox(uuid_of_other)}));
+  RC_ASSERT(named == (name_set{name, asked, names::hints(uuid_of_other)}));
 }
 
 RC_GTEST_PROP(names_in_lua, of_a_fair_waiter_s_channel_are_those_of_cpp, ()) {

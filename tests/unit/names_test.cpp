@@ -47,8 +47,8 @@ TEST(names, has_one_inbox_for_each_client_and_lock_beside_the_lock) {
             "{user:7}:cart::holdfast_inbox:11111111-1111-4111-8111-111111111111");
 }
 
-TEST(names, has_one_inbox_for_hints_to_each_client) {
-  EXPECT_EQ(names::inbox(uuid), "holdfast_inbox:11111111-1111-4111-8111-111111111111");
+TEST(names, has_one_channel_for_hints_to_each_client) {
+  EXPECT_EQ(names::hints(uuid), "holdfast_inbox:11111111-1111-4111-8111-111111111111");
 }
 
 TEST(names, has_one_note_for_each_request_to_a_fence) {

@@ -60,8 +60,8 @@ TEST_F(heard_notifications, read_what_is_said_in_the_inbox_of_a_lock) {
 }
 
 TEST_F(heard_notifications, read_requests_for_locks_that_are_held) {
-  notifications_.open_inbox();
-  backend_.channels.at(names::inbox(client_.uuid))->on_message("asked 5");
+  notifications_.open_hint_channel();
+  backend_.channels.at(names::hints(client_.uuid))->on_message("asked 5");
   EXPECT_THAT(heard_, ElementsAre("asked 5"));
 }
 

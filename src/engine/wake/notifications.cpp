@@ -18,30 +18,31 @@ notifications::notifications(reactor::loop& loop, lock_backend& backend, client_
       client_{client},
       log_{log},
       events_{std::move(handlers)},
-      inbox_{
+      hints_{
           backend,
           client.uuid,
-          {.asked = events_.asked, .refused = [this](std::string const& text) { on_asking_refused(text); }}},
-      broadcast_{loop,
-                 backend,
-                 topology::channel_of::object,
-                 {.woken = events_.woken,
-                  .on_message = {},
-                  .open = events_.open,
-                  .refused = [this](std::string const& channel,
-                                    std::string const& text) { on_channel_refused(channel, text); }}},
-      lock_inboxes_{loop,
-                    backend,
-                    topology::channel_of::lock,
-                    {.woken = {},
-                     .on_message = [this](std::string const& channel,
-                                          std::string_view message) { on_message(channel, message); },
-                     .open = events_.open,
-                     .refused = [this](std::string const& channel,
-                                       std::string const& text) { on_lock_inbox_refused(channel, text); }}} {}
+          {.asked = events_.asked, .refused = [this](std::string const& text) { on_hints_refused(text); }}},
+      recipe_channels_{
+          loop,
+          backend,
+          topology::channel_of::object,
+          {.woken = events_.woken,
+           .on_message = {},
+           .open = events_.open,
+           .refused = [this](std::string const& channel,
+                             std::string const& text) { on_recipe_channel_refused(channel, text); }}},
+      inboxes_{loop,
+               backend,
+               topology::channel_of::lock,
+               {.woken = {},
+                .on_message = [this](std::string const& channel,
+                                     std::string_view message) { on_message(channel, message); },
+                .open = events_.open,
+                .refused = [this](std::string const& channel,
+                                  std::string const& text) { on_inbox_refused(channel, text); }}} {}
 
-void notifications::open_inbox() {
-  if (client_.options.wake != wake::poll) inbox_.open();
+void notifications::open_hint_channel() {
+  if (client_.options.wake != wake::poll) hints_.open();
 }
 
 bool notifications::by_message(lock_queue const& queue) const noexcept {
@@ -49,7 +50,7 @@ bool notifications::by_message(lock_queue const& queue) const noexcept {
 }
 
 std::shared_ptr<error const> const& notifications::refusal(lock_queue const& queue) const noexcept {
-  return queue.protocol().channels == nullptr ? no_inbox_ : no_broadcast_;
+  return queue.protocol().channels == nullptr ? inboxes_refused_ : recipe_channels_refused_;
 }
 
 bool notifications::can_only_fail(lock_queue const& queue) const noexcept {
@@ -81,7 +82,8 @@ bool notifications::join(lock_queue const& queue, std::uint64_t number, std::str
 void notifications::leave(lock_queue const& queue, std::uint64_t number) noexcept {
   // Where the order is strict, a channel that the recipe names belongs to one place in the queue.
   auto const own = queue.protocol().channels != nullptr && queue.protocol().order == order::strict;
-  subscriptions_of(queue).leave(number, own ? broadcast::afterwards::forget : broadcast::afterwards::linger);
+  subscriptions_of(queue).leave(
+      number, own ? contender_channels::afterwards::forget : contender_channels::afterwards::linger);
 }
 
 /// Where the order is strict, the release of that lease puts the next caller into the server's queue behind
@@ -89,11 +91,11 @@ void notifications::leave(lock_queue const& queue, std::uint64_t number) noexcep
 void notifications::listen_ahead(lock_queue const& queue, std::uint64_t holder) {
   auto const& protocol = queue.protocol();
   if (protocol.order != order::strict || protocol.channels != nullptr || !by_message(queue)) return;
-  (void)lock_inboxes_.listen(holder, channels_of(queue, {}));
+  (void)inboxes_.listen(holder, channels_of(queue, {}));
 }
 
 void notifications::end_listening_ahead(lock_queue const& queue, std::uint64_t holder) noexcept {
-  if (queue.protocol().order == order::strict) lock_inboxes_.leave(holder, broadcast::afterwards::linger);
+  if (queue.protocol().order == order::strict) inboxes_.leave(holder, contender_channels::afterwards::linger);
 }
 
 release_policy notifications::policy_of(lock_options const& options) const noexcept {
@@ -113,20 +115,20 @@ void notifications::on_message(std::string const& channel, std::string_view mess
   if (auto const read = read_turn(message)) events_.message(channel, *read);
 }
 
-void notifications::on_asking_refused(std::string const& text) {
+void notifications::on_hints_refused(std::string const& text) {
   log_(log_level::info, [&] {
-    return client_.url + ": the server refuses the channel " + names::inbox(client_.uuid) + " (" + text +
+    return client_.url + ": the server refuses the channel " + names::hints(client_.uuid) + " (" + text +
            "), so a release by force takes locks without asking; grant &holdfast_inbox:* to be asked first";
   });
 }
 
-void notifications::on_lock_inbox_refused(std::string const& channel, std::string const& text) {
+void notifications::on_inbox_refused(std::string const& channel, std::string const& text) {
   auto const of_all = channel.substr(0, channel.size() - client_.uuid.size()) + "*";
-  fall_back_to_polling(no_inbox_, "the inbox channel " + of_all, "&" + of_all, text);
+  fall_back_to_polling(inboxes_refused_, "the inbox channel " + of_all, "&" + of_all, text);
 }
 
-void notifications::on_channel_refused(std::string const& channel, std::string const& text) {
-  fall_back_to_polling(no_broadcast_, "the channel " + channel, "&redisson_*", text);
+void notifications::on_recipe_channel_refused(std::string const& channel, std::string const& text) {
+  fall_back_to_polling(recipe_channels_refused_, "the channel " + channel, "&redisson_*", text);
 }
 
 /// Contenders of callers that don't insist on messages ask again and again from now on.

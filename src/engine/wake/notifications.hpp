@@ -11,8 +11,9 @@
 #include "engine/client_constants.hpp"
 #include "engine/deferred_log.hpp"
 #include "engine/lock_queue.hpp"
-#include "engine/wake/broadcast.hpp"
-#include "engine/wake/inbox.hpp"
+#include "engine/wake/contender_channels.hpp"
+#include "engine/wake/hint_channel.hpp"
+#include "engine/wake/messages.hpp"
 
 namespace holdfast::engine {
 
@@ -35,7 +36,7 @@ class notifications {
                 events handlers);
 
   /// Opens the channel on which other clients ask for locks that this one holds.
-  void open_inbox();
+  void open_hint_channel();
 
   /// How callers with these options are woken.
   [[nodiscard]] wake wake_of(lock_options const& options) const noexcept {
@@ -70,19 +71,19 @@ class notifications {
   [[nodiscard]] publishing publish_method() const noexcept;
 
  private:
-  [[nodiscard]] broadcast const& subscriptions_of(lock_queue const& queue) const noexcept {
-    return queue.protocol().channels != nullptr ? broadcast_ : lock_inboxes_;
+  [[nodiscard]] contender_channels const& subscriptions_of(lock_queue const& queue) const noexcept {
+    return queue.protocol().channels != nullptr ? recipe_channels_ : inboxes_;
   }
-  [[nodiscard]] broadcast& subscriptions_of(lock_queue const& queue) noexcept {
-    return queue.protocol().channels != nullptr ? broadcast_ : lock_inboxes_;
+  [[nodiscard]] contender_channels& subscriptions_of(lock_queue const& queue) noexcept {
+    return queue.protocol().channels != nullptr ? recipe_channels_ : inboxes_;
   }
   [[nodiscard]] wake wake_of(lock_queue const& queue) const noexcept {
     return wake_of(queue.waiters.front().options->options);
   }
   void on_message(std::string const& channel, std::string_view message);
-  void on_asking_refused(std::string const& text);
-  void on_lock_inbox_refused(std::string const& channel, std::string const& text);
-  void on_channel_refused(std::string const& channel, std::string const& text);
+  void on_hints_refused(std::string const& text);
+  void on_inbox_refused(std::string const& channel, std::string const& text);
+  void on_recipe_channel_refused(std::string const& channel, std::string const& text);
   void fall_back_to_polling(std::shared_ptr<error const>& reason, std::string const& channel,
                             std::string const& pattern, std::string const& text);
 
@@ -90,11 +91,11 @@ class notifications {
   client_constants const& client_;
   deferred_log& log_;
   events events_;
-  inbox inbox_;
-  broadcast broadcast_;                        ///< channels that the recipes name
-  broadcast lock_inboxes_;                     ///< of the locks that are waited for
-  std::shared_ptr<error const> no_inbox_;      ///< refused: callers that insist on messages can't wait
-  std::shared_ptr<error const> no_broadcast_;  ///< the same
+  hint_channel hints_;
+  contender_channels recipe_channels_;            ///< channels that the recipes name
+  contender_channels inboxes_;                    ///< of the locks that are waited for
+  std::shared_ptr<error const> inboxes_refused_;  ///< refused: callers that insist on messages can't wait
+  std::shared_ptr<error const> recipe_channels_refused_;  ///< the same
 };
 
 }  // namespace holdfast::engine

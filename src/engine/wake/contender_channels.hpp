@@ -1,4 +1,4 @@
-/// Broadcast: channels that every process hears that waits for a name.
+/// The channels on which the contenders of one client hear of their turn.
 #pragma once
 
 #include <cstdint>
@@ -15,9 +15,9 @@
 
 namespace holdfast::engine {
 
-/// The channels that the contenders of one client listen to, each subscribed once. Usually the text of a
-/// message doesn't matter: a contender that hears it asks again. All under the client's lock.
-class broadcast {
+/// Each channel is subscribed once, for all contenders that listen to it. Usually the text of a message
+/// doesn't matter: a contender that hears it asks again. All under the client's lock.
+class contender_channels {
  public:
   struct events {
     std::function<void(std::uint64_t contender)> woken;
@@ -34,8 +34,8 @@ class broadcast {
   };
 
   /// `scope`: of all channels.
-  broadcast(reactor::loop& loop, lock_backend& backend, topology::channel_of scope, events handlers);
-  ~broadcast();
+  contender_channels(reactor::loop& loop, lock_backend& backend, topology::channel_of scope, events handlers);
+  ~contender_channels();
 
   /// Subscribes the contender to the channels. True: all are open already. When it throws, the contender
   /// listens to none.

@@ -1,4 +1,4 @@
-#include "engine/wake/broadcast.hpp"
+#include "engine/wake/contender_channels.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -11,9 +11,9 @@ constexpr std::chrono::seconds lingering{2};
 
 }  // namespace
 
-class broadcast::channel final : public net::subscriber::listener {
+class contender_channels::channel final : public net::subscriber::listener {
  public:
-  channel(broadcast& parent, std::string name) : name_{std::move(name)}, parent_{parent} {}
+  channel(contender_channels& parent, std::string name) : name_{std::move(name)}, parent_{parent} {}
 
   void on_subscribed() override {
     open_ = true;
@@ -42,18 +42,19 @@ class broadcast::channel final : public net::subscriber::listener {
   std::list<channel*> in_use_{this};
   std::list<channel*>::iterator const position_ = in_use_.begin();
   std::string const name_;
-  broadcast& parent_;
+  contender_channels& parent_;
   bool open_ = false;
 };
 
-broadcast::broadcast(reactor::loop& loop, lock_backend& backend, topology::channel_of scope, events handlers)
+contender_channels::contender_channels(reactor::loop& loop, lock_backend& backend, topology::channel_of scope,
+                                       events handlers)
     : loop_{loop}, backend_{backend}, scope_{scope}, events_{std::move(handlers)}, timer_{[this] {
         sweep();
       }} {}
 
-broadcast::~broadcast() = default;
+contender_channels::~contender_channels() = default;
 
-bool broadcast::listen(std::uint64_t contender, std::vector<std::string> const& channels) {
+bool contender_channels::listen(std::uint64_t contender, std::vector<std::string> const& channels) {
   auto& entries = contenders_[contender];
   if (entries.empty()) {
     try {
@@ -73,7 +74,7 @@ bool broadcast::listen(std::uint64_t contender, std::vector<std::string> const& 
 }
 
 /// A new one is idle.
-broadcast::channel& broadcast::open(std::string const& name) {
+contender_channels::channel& contender_channels::open(std::string const& name) {
   auto const [known, added] = channels_.try_emplace(name);
   if (!added) return *known->second;
   try {
@@ -87,12 +88,12 @@ broadcast::channel& broadcast::open(std::string const& name) {
   return *known->second;
 }
 
-void broadcast::rest(channel& entry) noexcept {
+void contender_channels::rest(channel& entry) noexcept {
   entry.rest(idle_, boot_clock::now());
   if (!timer_.armed()) loop_.arm(timer_, entry.idle_since + lingering);
 }
 
-bool broadcast::join(std::uint64_t contender, std::vector<std::string> const& channels) {
+bool contender_channels::join(std::uint64_t contender, std::vector<std::string> const& channels) {
   auto const open = std::ranges::all_of(channels, [this](std::string const& name) {
     auto const known = channels_.find(name);
     return known != channels_.end() && known->second->open();
@@ -100,7 +101,7 @@ bool broadcast::join(std::uint64_t contender, std::vector<std::string> const& ch
   return open && listen(contender, channels);
 }
 
-void broadcast::leave(std::uint64_t contender, afterwards fate) noexcept {
+void contender_channels::leave(std::uint64_t contender, afterwards fate) noexcept {
   auto const known = contenders_.find(contender);
   if (known == contenders_.end()) return;
   auto const entries = std::move(known->second);
@@ -116,18 +117,18 @@ void broadcast::leave(std::uint64_t contender, afterwards fate) noexcept {
   }
 }
 
-bool broadcast::hears(std::uint64_t contender) const {
+bool contender_channels::hears(std::uint64_t contender) const {
   return std::ranges::all_of(contenders_.at(contender), &channel::open);
 }
 
-void broadcast::on_subscribed(channel const& entry) {
+void contender_channels::on_subscribed(channel const& entry) {
   auto const contenders = entry.contenders;  // the handler may change it
   for (auto const contender : contenders) {
     if (contenders_.contains(contender) && hears(contender)) events_.open(contender);
   }
 }
 
-void broadcast::on_message(channel const& entry, std::string_view message) {
+void contender_channels::on_message(channel const& entry, std::string_view message) {
   if (events_.on_message) {
     events_.on_message(entry.name(), message);
     return;
@@ -137,18 +138,19 @@ void broadcast::on_message(channel const& entry, std::string_view message) {
 }
 
 /// The subscriber has dropped the channel already.
-void broadcast::on_refused(std::string name, std::string const& text) {
+void contender_channels::on_refused(std::string name, std::string const& text) {
   auto const first = !std::exchange(refused_, true);
   if (first) events_.refused(name, text);
 }
 
-void broadcast::drop(std::unordered_map<std::string, std::unique_ptr<channel>>::iterator position) noexcept {
+void contender_channels::drop(
+    std::unordered_map<std::string, std::unique_ptr<channel>>::iterator position) noexcept {
   position->second->use(idle_);
   backend_.forget(position->first);
   channels_.erase(position);
 }
 
-void broadcast::sweep() {
+void contender_channels::sweep() {
   auto const now = boot_clock::now();
   while (!idle_.empty() && idle_.front()->idle_since + lingering <= now)
     drop(channels_.find(idle_.front()->name()));

@@ -1,9 +1,7 @@
-#include "engine/wake/inbox.hpp"
+#include "engine/wake/messages.hpp"
 
+#include <algorithm>
 #include <charconv>
-#include <utility>
-
-#include "script/names.hpp"
 
 namespace holdfast::engine {
 namespace {
@@ -40,17 +38,10 @@ std::optional<turn> read_turn(std::string_view message) {
   return result;
 }
 
-inbox::inbox(lock_backend& backend, std::string const& uuid, events handlers)
-    : events_{std::move(handlers)}, backend_{backend}, channel_{names::inbox(uuid)} {}
-
-void inbox::on_refused(std::string const& text) {
-  refused_ = true;
-  events_.refused(text);
-}
-
-void inbox::on_message(std::string_view message) {
-  std::uint64_t holder = 0;
-  if (word(message) == "asked" && number(message, holder)) events_.asked(holder);
+std::optional<std::uint64_t> read_hint(std::string_view message) {
+  std::uint64_t lease = 0;
+  if (word(message) != "asked" || !number(message, lease)) return std::nullopt;
+  return lease;
 }
 
 }  // namespace holdfast::engine

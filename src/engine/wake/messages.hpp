@@ -1,0 +1,26 @@
+/// What the messages to one client say. No I/O.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "engine/recipe.hpp"
+
+namespace holdfast::engine {
+
+/// A message in a client's inbox for one lock: "woken <number> <name>" (ask again), or "granted <number>
+/// <token> <tokens> <name>" (the lock is yours, for a short while). The number is the contender's.
+struct turn {
+  std::uint64_t number = 0;
+  std::optional<granted> grant{};
+  std::string_view name{};  ///< of the lock; in the message
+};
+/// Nullopt: another kind of message, perhaps of a newer Holdfast.
+[[nodiscard]] std::optional<turn> read_turn(std::string_view message);
+
+/// A hint, "asked <number>": somebody releases the lease with that number by force, so look at the key beside
+/// the lock. Nullopt as above.
+[[nodiscard]] std::optional<std::uint64_t> read_hint(std::string_view message);
+
+}  // namespace holdfast::engine

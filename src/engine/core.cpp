@@ -4,8 +4,8 @@
 #include <new>
 #include <utility>
 
+#include "engine/deployment_backend.hpp"
 #include "engine/quorum/quorum.hpp"
-#include "engine/single_backend.hpp"
 #include "resp/command.hpp"
 
 namespace holdfast::engine {
@@ -98,7 +98,7 @@ std::unique_ptr<lock_backend> core::make_backend(deployment_maker const& make_de
     return std::make_unique<quorum>(loop_, url_.hosts, settings_, stats_, std::move(handlers),
                                     client_.no_memory);
   }
-  return std::make_unique<single_backend>(
+  return std::make_unique<deployment_backend>(
       make_deployment(loop_, url_, settings_, stats_, std::move(handlers)), client_.no_memory);
 }
 

@@ -1,5 +1,5 @@
-/// What the engine asks of Redis, in terms of locks, on any deployment. A single deployment answers by itself
-/// (single_backend.hpp). Several independent masters vote.
+/// What the engine asks of Redis, in terms of locks, on any deployment. One deployment answers by itself
+/// (deployment_backend.hpp). Several independent masters vote.
 #pragma once
 
 #include <memory>

@@ -3,8 +3,8 @@
 #include <utility>
 
 #include "topology/cluster.hpp"
-#include "topology/sentinel.hpp"
-#include "topology/single.hpp"
+#include "topology/one_server.hpp"
+#include "topology/sentinel_deployment.hpp"
 
 namespace holdfast::topology {
 
@@ -13,14 +13,14 @@ std::unique_ptr<deployment> make_deployment(reactor::loop& loop, net::deployment
                                             events handlers) {
   switch (url.deployment) {
     case net::deployment_url::kind::sentinel:
-      return std::make_unique<sentinel>(loop, url, config, counts, std::move(handlers));
+      return std::make_unique<sentinel_deployment>(loop, url, config, counts, std::move(handlers));
     case net::deployment_url::kind::cluster:
       return std::make_unique<cluster>(loop, url, config, counts, std::move(handlers));
     case net::deployment_url::kind::single:
     case net::deployment_url::kind::quorum:
       break;
   }
-  return std::make_unique<single>(
+  return std::make_unique<one_server>(
       loop, config, counts,
       server_connections::events{.refused = {}, .troubled = {}, .broken = std::move(handlers.broken)});
 }

@@ -12,7 +12,7 @@
 
 namespace holdfast::simulation {
 
-/// Like topology::single: a connection for each role, and one for the subscriptions.
+/// Like topology::one_server: a connection for each role, and one for the subscriptions.
 class deployment final : public topology::deployment {
  public:
   deployment(reactor::loop& loop, world& shared_world, server& redis, network const& conditions,

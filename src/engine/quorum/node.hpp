@@ -6,7 +6,7 @@
 #include <memory>
 #include <string>
 
-#include "topology/single.hpp"
+#include "topology/one_server.hpp"
 
 namespace holdfast::engine {
 
@@ -38,8 +38,8 @@ class quorum_node {
   [[nodiscard]] std::chrono::nanoseconds usual() const noexcept { return usual_; }
 
   void send(net::request request) { server_.send(std::move(request)); }
-  [[nodiscard]] topology::single& server() noexcept { return server_; }
-  [[nodiscard]] topology::single const& server() const noexcept { return server_; }
+  [[nodiscard]] topology::one_server& server() noexcept { return server_; }
+  [[nodiscard]] topology::one_server const& server() const noexcept { return server_; }
 
   /// Asks for its run id, and so whether it is there.
   void probe() noexcept;
@@ -59,7 +59,7 @@ class quorum_node {
   void introduce(resp::reply const& info) noexcept;
 
   net::settings const config_;
-  topology::single server_;
+  topology::one_server server_;
   events events_;
   std::chrono::nanoseconds usual_{};
   std::uint64_t newest_ = 0;

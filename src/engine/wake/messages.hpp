@@ -5,7 +5,7 @@
 #include <optional>
 #include <string_view>
 
-#include "engine/recipe.hpp"
+#include "engine/answers.hpp"
 
 namespace holdfast::engine {
 

@@ -1,4 +1,4 @@
-#include "topology/sentinel.hpp"
+#include "topology/sentinel_deployment.hpp"
 
 #include <string_view>
 #include <utility>
@@ -33,10 +33,10 @@ meaning meaning_of(resp::reply const& refusal) {
 
 }  // namespace
 
-sentinel::sentinel(reactor::loop& loop, net::deployment_url const& url, net::settings const& config,
-                   client_stats& counts, events handlers)
-    : sentinels_{loop, url, config, counts, handlers},
-      config_{located_by(sentinels_, config)},
+sentinel_deployment::sentinel_deployment(reactor::loop& loop, net::deployment_url const& url,
+                                         net::settings const& config, client_stats& counts, events handlers)
+    : locator_{loop, url, config, counts, handlers},
+      config_{located_by(locator_, config)},
       master_{loop,
               config_,
               counts,
@@ -45,14 +45,14 @@ sentinel::sentinel(reactor::loop& loop, net::deployment_url const& url, net::set
                .troubled = {},
                .broken = std::move(handlers.broken)}} {}
 
-bool sentinel::on_refusal(net::connection_role role, net::pipeline::batch& requests) {
+bool sentinel_deployment::on_refusal(net::connection_role role, net::pipeline::batch& requests) {
   auto& entry = requests.front();
   auto const state = meaning_of(entry.response.reply);
   switch (state) {
     case meaning::nothing:
       return false;
     case meaning::doubtful:
-      sentinels_.look_again();
+      locator_.look_again();
       return false;
     case meaning::demoted:
       entry.response.sent = entry.response.resent;  // this copy did nothing
@@ -66,8 +66,8 @@ bool sentinel::on_refusal(net::connection_role role, net::pipeline::batch& reque
   return true;
 }
 
-void sentinel::shut(std::shared_ptr<error const> const& reason) noexcept {
-  sentinels_.shut();
+void sentinel_deployment::shut(std::shared_ptr<error const> const& reason) noexcept {
+  locator_.shut();
   master_.shut(reason);
 }
 

@@ -22,10 +22,10 @@ namespace holdfast::topology {
 /// of others that the URL doesn't name. Receives announcements of failovers from all of them, and asks the
 /// sentinel that announces one; the sessions then move to the new master at once. When one sentinel's view
 /// changes, all are asked again. All under the client's lock.
-class sentinels final : public net::locator {
+class sentinel_locator final : public net::locator {
  public:
-  sentinels(reactor::loop& loop, net::deployment_url const& url, net::settings const& config,
-            client_stats& counts, events handlers);
+  sentinel_locator(reactor::loop& loop, net::deployment_url const& url, net::settings const& config,
+                   client_stats& counts, events handlers);
 
   void locate(net::session& session) override;
   void on_reached(net::session& session) override;

@@ -1,4 +1,4 @@
-#include "topology/sentinels.hpp"
+#include "topology/sentinel_locator.hpp"
 
 #include <algorithm>
 #include <exception>
@@ -37,8 +37,8 @@ bool same(net::endpoint const& a, net::endpoint const& b) { return a.host == b.h
 
 }  // namespace
 
-sentinels::sentinels(reactor::loop& loop, net::deployment_url const& url, net::settings const& config,
-                     client_stats& counts, events handlers)
+sentinel_locator::sentinel_locator(reactor::loop& loop, net::deployment_url const& url,
+                                   net::settings const& config, client_stats& counts, events handlers)
     : loop_{loop},
       url_{url},
       config_{config},
@@ -54,7 +54,7 @@ sentinels::sentinels(reactor::loop& loop, net::deployment_url const& url, net::s
 
 /// Without memory for the step: all sentinels are asked again soon.
 template <class Step>
-void sentinels::try_or_ask_again(Step step) noexcept {
+void sentinel_locator::try_or_ask_again(Step step) noexcept {
   try {
     step();
   } catch (std::exception const&) {
@@ -62,7 +62,7 @@ void sentinels::try_or_ask_again(Step step) noexcept {
   }
 }
 
-std::unique_ptr<sentinel_link> sentinels::make_link(net::endpoint endpoint) {
+std::unique_ptr<sentinel_link> sentinel_locator::make_link(net::endpoint endpoint) {
   return std::make_unique<sentinel_link>(
       loop_, std::move(endpoint), config_, url_.master, counts_,
       sentinel_link::events{
@@ -73,7 +73,7 @@ std::unique_ptr<sentinel_link> sentinels::make_link(net::endpoint endpoint) {
 }
 
 /// Adds the view's peers, so that the list outlives the hosts of the URL.
-void sentinels::learn(sentinel_view const& view) {
+void sentinel_locator::learn(sentinel_view const& view) {
   for (auto const& peer : view.others) {
     auto endpoint = sentinel_at(url_, peer.at);
     auto const known = std::ranges::any_of(links_, [&](auto const& link) {
@@ -90,26 +90,26 @@ void sentinels::learn(sentinel_view const& view) {
   }
 }
 
-sentinels::tracked_session& sentinels::track(net::session& session) {
+sentinel_locator::tracked_session& sentinel_locator::track(net::session& session) {
   auto const known = std::ranges::find(sessions_, &session, &tracked_session::session);
   return known != sessions_.end() ? *known : sessions_.emplace_back(tracked_session{.session = &session});
 }
 
-bool sentinels::any_session_on_choice() const noexcept {
+bool sentinel_locator::any_session_on_choice() const noexcept {
   return std::ranges::any_of(sessions_, [this](tracked_session const& tracked) {
     return tracked.session->up() && same(tracked.session->to(), chosen_->endpoint);
   });
 }
 
-bool sentinels::any_session_waiting() const noexcept {
+bool sentinel_locator::any_session_waiting() const noexcept {
   return std::ranges::any_of(sessions_, &tracked_session::waiting);
 }
 
-bool sentinels::any_link_asking() const noexcept {
+bool sentinel_locator::any_link_asking() const noexcept {
   return std::ranges::any_of(links_, [](auto const& link) { return link->asking(); });
 }
 
-void sentinels::locate(net::session& session) {
+void sentinel_locator::locate(net::session& session) {
   auto& tracked = track(session);
   auto const known = chosen_ && tracked.tried < chosen_->number &&
                      (any_session_on_choice() || boot_clock::now() < chosen_->made + fresh_limit);
@@ -126,19 +126,19 @@ void sentinels::locate(net::session& session) {
   }
 }
 
-void sentinels::look_again() noexcept {
+void sentinel_locator::look_again() noexcept {
   if (shut_ || std::exchange(in_round_, true)) return;
   loop_.arm(round_timer_, boot_clock::now() + config_.connect_timeout / 2);  // the rest is for the master
   ask_all();
 }
 
-void sentinels::ask_all() noexcept {
+void sentinel_locator::ask_all() noexcept {
   loop_.arm(rest_timer_, boot_clock::now() + idle_limit);
   // By index: an answer may come at once, and add links.
   for (std::size_t i = 0; i != links_.size(); ++i) links_[i]->ask();
 }
 
-std::vector<sentinel_view const*> sentinels::views() const {
+std::vector<sentinel_view const*> sentinel_locator::views() const {
   std::vector<sentinel_view const*> all;
   for (auto const& link : links_) {
     if (!link->asking() && link->view() != nullptr) all.push_back(link->view());
@@ -146,7 +146,7 @@ std::vector<sentinel_view const*> sentinels::views() const {
   return all;
 }
 
-void sentinels::on_answered(sentinel_link& link) {
+void sentinel_locator::on_answered(sentinel_link& link) {
   if (shut_) return;
   loop_.arm(rest_timer_, boot_clock::now() + idle_limit);
   auto const* const view = link.view();
@@ -163,7 +163,7 @@ void sentinels::on_answered(sentinel_link& link) {
 }
 
 /// Ends the round if there is nothing left to wait for.
-void sentinels::conclude() {
+void sentinel_locator::conclude() {
   auto const best = verdict();
   if ((best && best->settled) || !any_link_asking()) {
     end_round();
@@ -173,7 +173,7 @@ void sentinels::conclude() {
   }
 }
 
-void sentinels::end_round() {
+void sentinel_locator::end_round() {
   in_round_ = false;
   round_timer_.disarm();
   auto const best = verdict();
@@ -191,18 +191,18 @@ void sentinels::end_round() {
 }
 
 /// A waiting session has failed with the last choice, unless another session is connected to it.
-bool sentinels::choice_serves() const noexcept {
+bool sentinel_locator::choice_serves() const noexcept {
   return chosen_ && (!any_session_waiting() || any_session_on_choice());
 }
 
-std::optional<sentinel_verdict> sentinels::verdict() const {
+std::optional<sentinel_verdict> sentinel_locator::verdict() const {
   auto const asked = std::ranges::count_if(links_, [](auto const& link) { return link->asking(); });
   return verdict_of(views(), known_.where(), choice_serves() ? tie::stay : tie::leave,
                     static_cast<std::size_t>(asked));
 }
 
 /// Sends the waiting sessions, and sessions on other servers, to the known master.
-void sentinels::move_sessions() {
+void sentinel_locator::move_sessions() {
   auto const& master = *known_.where();
   auto const endpoint = url_.announced(master.host, master.port);
   auto const is_new = chosen_ && chosen_->master != master;
@@ -231,24 +231,24 @@ void sentinels::move_sessions() {
 
 /// The announcement may be late: a delayed one looks as new as a fresh one. So it isn't used; the sentinel is
 /// asked instead, and reports the epoch, too.
-void sentinels::on_switched(sentinel_link& link) noexcept {
+void sentinel_locator::on_switched(sentinel_link& link) noexcept {
   if (shut_) return;
   loop_.arm(rest_timer_, boot_clock::now() + idle_limit);
   link.ask_anew();
 }
 
-void sentinels::on_reached(net::session& /*session*/) {
+void sentinel_locator::on_reached(net::session& /*session*/) {
   if (listening_) return;
   for (auto const& link : links_) link->listen();
   listening_ = true;
 }
 
-void sentinels::forget(net::session& session) noexcept {
+void sentinel_locator::forget(net::session& session) noexcept {
   std::erase_if(sessions_,
                 [&session](tracked_session const& tracked) { return tracked.session == &session; });
 }
 
-std::string sentinels::describe_views() const {
+std::string sentinel_locator::describe_views() const {
   std::string all;
   for (auto const& link : links_) {
     auto const name = net::host_and_port(link->endpoint().host, link->endpoint().port);
@@ -267,7 +267,7 @@ std::string sentinels::describe_views() const {
 }
 
 /// Called when no sentinel names a master.
-void sentinels::fail_waiting() {
+void sentinel_locator::fail_waiting() {
   std::vector<std::string> names;
   auto answered = false;
   auto code = errc::unreachable;
@@ -300,7 +300,7 @@ void sentinels::fail_waiting() {
 }
 
 /// During a failover the sentinels disagree for a short time.
-void sentinels::check_agreement() {
+void sentinel_locator::check_agreement() {
   if (!disagree(views())) {
     if (any_link_asking()) return;
     agreed_ = agreement::yes;
@@ -311,7 +311,7 @@ void sentinels::check_agreement() {
   }
 }
 
-void sentinels::check_again() {
+void sentinel_locator::check_again() {
   if (agreed_ == agreement::no) {
     agreed_ = agreement::asked_again;
     look_again();
@@ -325,7 +325,7 @@ void sentinels::check_again() {
   }
 }
 
-void sentinels::rest() noexcept {
+void sentinel_locator::rest() noexcept {
   if (in_round_) {
     loop_.arm(rest_timer_, boot_clock::now() + idle_limit);
     return;
@@ -333,7 +333,7 @@ void sentinels::rest() noexcept {
   for (auto const& link : links_) link->rest();
 }
 
-void sentinels::shut() noexcept {
+void sentinel_locator::shut() noexcept {
   shut_ = true;
   in_round_ = false;
   round_timer_.disarm();

@@ -9,12 +9,13 @@
 
 namespace holdfast::topology {
 
-/// Has one connection for requests, one for requests followed by WAIT, which blocks its connection, and one
-/// for messages. Each is made when it is first needed.
-class single : public deployment {
+/// The server of the settings, or the one that their locator names. Has one connection for requests, one for
+/// requests followed by WAIT, which blocks its connection, and one for messages. Each is made when it is
+/// first needed.
+class one_server : public deployment {
  public:
-  single(reactor::loop& loop, net::settings const& config, client_stats& counts,
-         server_connections::events handlers = {})
+  one_server(reactor::loop& loop, net::settings const& config, client_stats& counts,
+             server_connections::events handlers = {})
       : requests_{loop, config, counts, std::move(handlers)}, messages_{loop, config, counts} {}
 
   void send(net::request request) override { requests_.over(request.role).send(std::move(request)); }

@@ -5,16 +5,16 @@
 #include <string>
 
 #include "topology/deployment.hpp"
-#include "topology/sentinels.hpp"
-#include "topology/single.hpp"
+#include "topology/one_server.hpp"
+#include "topology/sentinel_locator.hpp"
 
 namespace holdfast::topology {
 
 /// Uses one server at a time. Unanswered requests move to the new master.
-class sentinel final : public deployment {
+class sentinel_deployment final : public deployment {
  public:
-  sentinel(reactor::loop& loop, net::deployment_url const& url, net::settings const& config,
-           client_stats& counts, events handlers);
+  sentinel_deployment(reactor::loop& loop, net::deployment_url const& url, net::settings const& config,
+                      client_stats& counts, events handlers);
 
   void send(net::request request) override { master_.send(std::move(request)); }
   [[nodiscard]] bool idle() const noexcept override { return master_.idle(); }
@@ -31,9 +31,9 @@ class sentinel final : public deployment {
  private:
   [[nodiscard]] bool on_refusal(net::connection_role role, net::pipeline::batch& requests);
 
-  sentinels sentinels_;
-  net::settings const config_;  ///< as given, with `sentinels_` as its locator
-  single master_;
+  sentinel_locator locator_;
+  net::settings const config_;  ///< as given, but with `locator_`
+  one_server master_;
 };
 
 }  // namespace holdfast::topology

@@ -9,9 +9,9 @@
 
 namespace holdfast::engine {
 
-class single_backend final : public lock_backend {
+class deployment_backend final : public lock_backend {
  public:
-  single_backend(std::unique_ptr<topology::deployment> deployment, std::shared_ptr<error const> reason)
+  deployment_backend(std::unique_ptr<topology::deployment> deployment, std::shared_ptr<error const> reason)
       : lock_backend{std::move(reason)}, deployment_{std::move(deployment)} {}
 
   void acquire(recipe const& protocol, std::string_view name, acquire_request const& request,

@@ -165,7 +165,7 @@ client_stats core::stats() {
   return stats_;
 }
 
-effective_options_ptr core::share(lock_options const& options) {
+effective_options_ptr core::effective(lock_options const& options) {
   gate_.check_process();
   reactor::lock const hold{loop_.mutex()};
   if (!last_options_ || last_options_->options != options)

@@ -13,7 +13,7 @@
 namespace holdfast::engine {
 namespace {
 
-constexpr std::array<std::string_view, 4> passing{"LOADING", "BUSY", "TRYAGAIN", "MASTERDOWN"};
+constexpr std::array<std::string_view, 4> transient_codes{"LOADING", "BUSY", "TRYAGAIN", "MASTERDOWN"};
 
 struct advice {
   std::string_view code;
@@ -44,8 +44,9 @@ std::string quoted(std::string_view name) { return '"' + std::string{name} + '"'
 
 std::string_view code_of(std::string_view refusal) noexcept { return refusal.substr(0, refusal.find(' ')); }
 
-bool passes(std::string_view refusal) noexcept {
-  return std::find(passing.begin(), passing.end(), code_of(refusal)) != passing.end();
+bool is_transient(std::string_view refusal) noexcept {
+  return std::find(transient_codes.begin(), transient_codes.end(), code_of(refusal)) !=
+         transient_codes.end();
 }
 
 bool about_rights(std::string_view refusal) noexcept {

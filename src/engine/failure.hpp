@@ -15,7 +15,7 @@ class lock_queue;
 [[nodiscard]] std::string_view code_of(std::string_view refusal) noexcept;
 
 /// Whether it passes by itself (LOADING, BUSY…), so that a retry is worth while.
-[[nodiscard]] bool passes(std::string_view refusal) noexcept;
+[[nodiscard]] bool is_transient(std::string_view refusal) noexcept;
 
 /// Whether a right is missing.
 [[nodiscard]] bool about_rights(std::string_view refusal) noexcept;

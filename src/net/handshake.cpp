@@ -29,7 +29,7 @@ std::uint64_t whole(std::string_view digits) {
   return number;
 }
 
-connection_id read_info(std::string_view line) {
+client_info read_info(std::string_view line) {
   auto const number = line.starts_with("id=") ? whole(field_of_client(line, "id=")) : 0;
   return {.number = number, .address = std::string{field_of_client(line, " addr=")}};
 }

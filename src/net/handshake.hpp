@@ -53,7 +53,7 @@ class handshake {
   [[nodiscard]] error failure() const;
 
   /// After `done`: the server's id of this connection.
-  [[nodiscard]] connection_id const& ours() const noexcept { return ours_; }
+  [[nodiscard]] client_info const& ours() const noexcept { return ours_; }
   [[nodiscard]] std::vector<loose_end> const& ended() const noexcept { return to_end_; }
   /// Why they may not have been ended; empty: they were.
   [[nodiscard]] std::string const& not_ended() const noexcept { return not_ended_; }
@@ -79,7 +79,7 @@ class handshake {
   std::vector<question> steps_;
   std::size_t sent_ = 0;
   std::size_t next_ = 0;
-  connection_id ours_;
+  client_info ours_;
   std::vector<loose_end> to_end_;
   time_point now_{};
   bool looked_ = false;       ///< look_at_loose_ends() was called

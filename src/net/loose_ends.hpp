@@ -15,17 +15,17 @@
 namespace holdfast::net {
 
 /// A connection as its server knows it, from CLIENT INFO.
-struct connection_id {
+struct client_info {
   std::uint64_t number = 0;  ///< unique until the server is restarted; 0: not known
   std::string address{};     ///< the client's address at the server: "10.0.0.7:51342", "/run/redis.sock:0"
 
-  friend bool operator==(connection_id const&, connection_id const&) = default;
+  friend bool operator==(client_info const&, client_info const&) = default;
 };
 
 /// A connection that was ended on our side.
 struct loose_end {
   endpoint at;
-  connection_id id;
+  client_info id;
   time_point since;  ///< when the handshake was done: the connection is at least as old
 };
 

@@ -71,10 +71,10 @@ std::int64_t latch::count() { return std::max<std::int64_t>(impl_->count.read().
 
 bool latch::try_wait() { return count() == 0; }
 
-void latch::wait(std::stop_token stop) { (void)impl_->binding.pass(std::nullopt, stop); }
+void latch::wait(std::stop_token stop) { (void)impl_->binding.take(std::nullopt, stop); }
 
 bool latch::wait_within(std::chrono::nanoseconds time, std::stop_token stop) {
-  return impl_->binding.pass(time, stop);
+  return impl_->binding.take(time, stop);
 }
 
 void latch::arrive_and_wait(std::int64_t n, std::stop_token stop) {
@@ -83,7 +83,7 @@ void latch::arrive_and_wait(std::int64_t n, std::stop_token stop) {
 }
 
 void latch::async_wait(wait_handler done, std::stop_token stop) {
-  impl_->binding.async_pass(std::nullopt, std::move(done), std::move(stop));
+  impl_->binding.async_take(std::nullopt, std::move(done), std::move(stop));
 }
 
 bool latch::open() {

@@ -12,7 +12,7 @@ lock_binding::lock_binding(client& redis, std::string name, lock_options const& 
                            engine::recipe const& kind)
     : core_{engine::access::core_of(redis)},
       name_{std::move(name)},
-      options_{core_->share(options)},
+      options_{core_->effective(options)},
       queue_{core_->pin(kind, name_)} {}
 
 lock_binding::~lock_binding() { core_->unpin(queue_); }
@@ -36,14 +36,14 @@ void lock_binding::async_acquire(engine::wait_limit wait, exclusive_lock::acquir
       size);
 }
 
-bool lock_binding::pass(engine::wait_limit wait, std::stop_token const& stop, int amount) const {
+bool lock_binding::take(engine::wait_limit wait, std::stop_token const& stop, int amount) const {
   auto granted = core_->locks().acquire(queue_, options_, wait, stop, amount);
   if (!granted) return false;
   core_->leases().forget(granted);
   return true;
 }
 
-void lock_binding::async_pass(engine::wait_limit wait, std::function<void(bool, std::exception_ptr)> done,
+void lock_binding::async_take(engine::wait_limit wait, std::function<void(bool, std::exception_ptr)> done,
                               std::stop_token stop, int amount) const {
   core_->locks().async_acquire(
       queue_, options_, wait, std::move(stop),

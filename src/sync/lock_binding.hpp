@@ -38,8 +38,8 @@ class lock_binding {
                      int size = 1) const;
 
   /// For a kind that isn't leased: true when `amount` was granted.
-  [[nodiscard]] bool pass(engine::wait_limit wait, std::stop_token const& stop, int amount = 1) const;
-  void async_pass(engine::wait_limit wait, std::function<void(bool, std::exception_ptr)> done,
+  [[nodiscard]] bool take(engine::wait_limit wait, std::stop_token const& stop, int amount = 1) const;
+  void async_take(engine::wait_limit wait, std::function<void(bool, std::exception_ptr)> done,
                   std::stop_token stop, int amount = 1) const;
 
   /// Throws std::errc::invalid_argument when `wait` is negative.

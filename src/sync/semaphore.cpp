@@ -57,23 +57,23 @@ bool semaphore::try_set_permits(std::int64_t permits) {
 }
 
 void semaphore::acquire(std::int64_t permits, std::stop_token stop) {
-  (void)impl_->binding.pass(std::nullopt, stop, impl_->wanted(permits));
+  (void)impl_->binding.take(std::nullopt, stop, impl_->wanted(permits));
 }
 
 bool semaphore::try_acquire(std::int64_t permits) { return try_acquire_within({}, permits, {}); }
 
 bool semaphore::try_acquire_within(std::chrono::nanoseconds wait, std::int64_t permits,
                                    std::stop_token stop) {
-  return impl_->binding.pass(wait, stop, impl_->wanted(permits));
+  return impl_->binding.take(wait, stop, impl_->wanted(permits));
 }
 
 void semaphore::async_acquire(acquire_handler done, std::int64_t permits, std::stop_token stop) {
-  impl_->binding.async_pass(std::nullopt, std::move(done), std::move(stop), impl_->wanted(permits));
+  impl_->binding.async_take(std::nullopt, std::move(done), std::move(stop), impl_->wanted(permits));
 }
 
 void semaphore::async_try_acquire_within(std::chrono::nanoseconds wait, acquire_handler done,
                                          std::int64_t permits, std::stop_token stop) {
-  impl_->binding.async_pass(wait, std::move(done), std::move(stop), impl_->wanted(permits));
+  impl_->binding.async_take(wait, std::move(done), std::move(stop), impl_->wanted(permits));
 }
 
 void semaphore::release(std::int64_t permits) {

@@ -76,8 +76,8 @@ class progress {
   /// above; nullopt: the caller gets the failure, since it is permanent, the request has waited, the caller
   /// only tries, or the time is up.
   std::optional<std::chrono::nanoseconds> failed(error const& failure) {
-    auto const may_pass = failure.code() == errc::unreachable || failure.code() == errc::refused;
-    if (!may_pass || try_only_ || sequence_.may_wait()) return std::nullopt;
+    auto const is_temporary = failure.code() == errc::unreachable || failure.code() == errc::refused;
+    if (!is_temporary || try_only_ || sequence_.may_wait()) return std::nullopt;
     auto const pause = pause_before_next();
     if (!pause) return std::nullopt;
     give_back();
@@ -199,7 +199,7 @@ class attempt : public std::enable_shared_from_this<attempt> {
 slot_group::slot_group(std::shared_ptr<engine::core> core, std::span<std::string const> sorted,
                        lock_options const& options)
     : core_{std::move(core)},
-      options_{core_->share(options)},
+      options_{core_->effective(options)},
       queue_{sorted.size() == 1
                  ? core_->pin(choose(lone_wires, sorted, options, *core_), sorted.front())
                  : core_->pin(choose(multi_wires, sorted, options, *core_), recipes::join_names(sorted))} {}

@@ -17,7 +17,7 @@ actor::actor(world& shared_world, judge& referee, process& host, habits behaviou
       habits_{std::move(behaviour)},
       rounds_left_{habits_.rounds} {
   queue_ = host.core().pin(*habits_.wanted.lock->protocol, queue_name(habits_.wanted));
-  options_ = host.core().share(habits_.options);
+  options_ = host.core().effective(habits_.options);
 }
 
 actor::~actor() {

@@ -12,7 +12,7 @@ namespace {
 using holdfast::errc;
 using holdfast::error;
 using holdfast::engine::explain;
-using holdfast::engine::passes;
+using holdfast::engine::is_transient;
 using testing::AllOf;
 using testing::HasSubstr;
 
@@ -27,14 +27,14 @@ TEST(failure, waits_out_what_passes_by_itself) {
   for (auto const* const words :
        {"LOADING Redis is loading the dataset in memory", "BUSY Redis is busy running a script.",
         "TRYAGAIN Multiple keys request", "MASTERDOWN Link with MASTER is down"}) {
-    EXPECT_TRUE(passes(words)) << words;
+    EXPECT_TRUE(is_transient(words)) << words;
   }
 }
 
 TEST(failure, does_not_wait_for_what_stays) {
   for (auto const* const words : {"OOM command not allowed", "READONLY You can't write", "WRONGTYPE hash",
                                   "NOPERM this user", "ERR LOADING", "BUSYKEY exists", ""}) {
-    EXPECT_FALSE(passes(words)) << words;
+    EXPECT_FALSE(is_transient(words)) << words;
   }
 }
 

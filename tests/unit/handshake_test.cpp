@@ -6,7 +6,7 @@ namespace {
 
 using namespace std::chrono_literals;
 using holdfast::errc;
-using holdfast::net::connection_id;
+using holdfast::net::client_info;
 using holdfast::net::endpoint;
 using holdfast::net::handshake;
 using holdfast::net::parse_url;
@@ -189,7 +189,7 @@ reply reply_with_number(std::int64_t n) {
 
 /// A connection that replaces one whose handshake was 100 s ago, and which broke.
 struct follower {
-  explicit follower(connection_id before) {
+  explicit follower(client_info before) {
     greeting.end_first({{.at = parse_url("redis://h"), .id = std::move(before), .since = clock_at(1000s)}},
                        clock_at(1100s));
     EXPECT_EQ(greeting.commands(), "*2\r\n$6\r\nCLIENT\r\n$4\r\nINFO\r\n*1\r\n$4\r\nPING\r\n");
@@ -213,7 +213,7 @@ TEST(handshake, learns_as_what_the_server_knows_the_connection) {
   EXPECT_EQ(greeting.on_reply(reply_with_text("id=9 addr=[::1]:50009 laddr=[::1]:6379 fd=8 name=a age=0\n")),
             step::more);
   EXPECT_EQ(greeting.on_reply(ok()), step::done);
-  EXPECT_EQ(greeting.ours(), (connection_id{.number = 9, .address = "[::1]:50009"}));
+  EXPECT_EQ(greeting.ours(), (client_info{.number = 9, .address = "[::1]:50009"}));
 }
 
 TEST(handshake, ends_the_connection_before_it) {

@@ -56,7 +56,7 @@ void acquire_replies::on_busy(lock_queue& queue, busy const& reply, time_point s
     contenders_.fail_all(queue, notifications_.refusal(queue));
     return;
   }
-  if (requests_.renew(queue)) return;
+  if (requests_.replace_contender(queue)) return;
   if (contender.ticket.empty() && contender.asked_at == time_point{}) ++stats_.waits;
   presence_.touch();
   contender.asked_at = sent_at;
@@ -66,7 +66,7 @@ void acquire_replies::on_busy(lock_queue& queue, busy const& reply, time_point s
     requests_.send(queue);
     return;
   }
-  requests_.sleep(queue, reply);
+  requests_.wait_for_wake_up(queue, reply);
 }
 
 void acquire_replies::on_failed(lock_queue& queue, failed const& failure) {
@@ -90,7 +90,7 @@ void acquire_replies::on_refused(lock_queue& queue, refused const& refusal) {
   contender.unconfirmed = contender.unconfirmed || refusal.resent;
   contender.joined = (contender.answered && contender.joined) || contender.unconfirmed;
   auto const reason = explain(refusal.text, queue, client_);
-  if (!passes(refusal.text)) {
+  if (!is_transient(refusal.text)) {
     contenders_.fail_all(queue, reason);
     return;
   }

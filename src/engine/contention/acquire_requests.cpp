@@ -151,7 +151,7 @@ bool acquire_requests::on_acknowledged(lock_queue& queue, std::uint64_t number,
   return true;
 }
 
-bool acquire_requests::renew(lock_queue& queue) noexcept {
+bool acquire_requests::replace_contender(lock_queue& queue) noexcept {
   if (!has_place_of_another(queue)) return false;
   auto const& old = *queue.contender;
   auto const number = old.number;
@@ -173,7 +173,7 @@ void acquire_requests::ask_anew(lock_queue& queue) noexcept {
   begin(queue, true);
 }
 
-void acquire_requests::sleep(lock_queue& queue, busy const& reply) {
+void acquire_requests::wait_for_wake_up(lock_queue& queue, busy const& reply) {
   auto& contender = *queue.contender;
   contender.current = contender::state::waiting;
   auto const by_message = notifications_.by_message(queue);

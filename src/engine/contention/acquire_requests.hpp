@@ -41,12 +41,13 @@ class acquire_requests {
   /// Gives the first caller a contender of its own if this one may have the place of an earlier caller. The
   /// new one joins the server's queue before the old one leaves, so that a grant which the old one has to
   /// give back goes to the first waiter by then.
-  bool renew(lock_queue& queue) noexcept;
+  bool replace_contender(lock_queue& queue) noexcept;
   /// The grant isn't for the amount that the first caller wants: it is given back.
   void ask_anew(lock_queue& queue) noexcept;
 
-  /// Until a message, the end of the holder's ttl, or the next re-check.
-  void sleep(lock_queue& queue, busy const& reply);
+  /// Subscribes the contender to its channels if it has to, and arms the timer for the end of the holder's
+  /// ttl or the next re-check. Where the channels are open already the contender asks once more instead.
+  void wait_for_wake_up(lock_queue& queue, busy const& reply);
   /// The server refuses, but not for long: asks again after a pause.
   void wait_out(lock_queue& queue, std::shared_ptr<error const> const& reason) noexcept;
 

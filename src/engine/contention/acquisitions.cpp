@@ -40,7 +40,7 @@ void acquisitions::queue(waiter& caller) {
   } else {
     if (queue.contender->current == contender::state::leaving) {
       queue.contender->current = contender::state::asking;
-      (void)requests_.renew(queue);
+      (void)requests_.replace_contender(queue);
     }
     // The request under way may be that of a caller that waits through outages.
     if (caller.once && !caller.done)
@@ -56,7 +56,7 @@ void acquisitions::leave(waiter& caller) noexcept {
   if (queue->waiters.empty()) {
     contenders_.withdraw(*queue);
   } else {
-    (void)requests_.renew(*queue);
+    (void)requests_.replace_contender(*queue);
   }
 }
 

@@ -95,7 +95,7 @@ void lease_ends::ask_after_release(lock_queue& queue) noexcept {
   // The others come when they have heard of the release, or when their pause is over: leave them a chance.
   try {
     contenders_.open(queue);
-    requests_.sleep(queue, {.pttl = milliseconds{queue.protocol().channels == nullptr ? 0 : 1}});
+    requests_.wait_for_wake_up(queue, {.pttl = milliseconds{queue.protocol().channels == nullptr ? 0 : 1}});
   } catch (std::bad_alloc const&) {
     contenders_.on_unsent(queue, queue.contender ? queue.contender->number : 0);
   }

@@ -110,7 +110,7 @@ void pending_releases::on_response(std::shared_ptr<release_under_way> const& pen
   auto pause = passing_pause;
   auto const& refusal = result.refusal()->text;
   pending->item.copied = item.copied || result.refusal()->resent;
-  if (!passes(refusal)) {
+  if (!is_transient(refusal)) {
     pause = refused_pause;
     log_(log_level::warning, [&] { return std::string{explain(refusal, queue, client_)->what()}; });
     pending->report(release_result::unknown);
@@ -201,7 +201,7 @@ void pending_releases::send_abandon(lock_queue_ptr const& queue, std::uint64_t n
         [this, queue, number, policy, until](answer<abandoned>&& result) {
           auto const* const refusal = result.refusal();
           if (refusal == nullptr) return;
-          auto const again = boot_clock::now() + (passes(refusal->text) ? passing_pause : refused_pause);
+          auto const again = boot_clock::now() + (is_transient(refusal->text) ? passing_pause : refused_pause);
           if (again >= until) return;
           try {
             delayed_.add(

@@ -1,4 +1,4 @@
-#include "contract/contract.hpp"
+#include "contract/rows_of_both_orders.hpp"
 #include "script/names.hpp"
 
 namespace holdfast::contract::acquire_test {
@@ -24,14 +24,12 @@ auto const nearly_20_s = AllOf(Gt(10'000), Le(20'000));
 class acquire_script : public testing::TestWithParam<row> {};
 TEST_P(acquire_script, keeps_its_contract) { check(GetParam()); }
 
+INSTANTIATE_TEST_SUITE_P(contract_of_both_orders, acquire_script,
+                         testing::ValuesIn(acquire_rows_of_both_orders(acquire)), name_of);
+
 INSTANTIATE_TEST_SUITE_P(
     contract, acquire_script,
     testing::ValuesIn(std::vector<row>{
-        {.name = "takes_a_free_lock",
-         .given = {},
-         .call = acquire(try_request(caller)),
-         .expect = {.reply = is_list({last_token + 1, 1}), .lock = caller, .counter = last_token + 1},
-         .again = expect{.reply = is_list({last_token + 2, 1}), .lock = caller}},
         {.name = "takes_one_token_when_the_counter_is_ahead_of_the_servers_clock",
          .given = {},
          .call = acquire(try_request(caller, 65)),
@@ -51,18 +49,6 @@ INSTANTIATE_TEST_SUITE_P(
                     .lock = caller,
                     .counter = last_token + 1,
                     .queue = {anna}}},
-        {.name = "gives_its_own_lock_a_full_ttl_and_a_new_token",
-         .given = {.lock = caller, .ttl = 2'000, .queue = {{caller}, {anna}}},
-         .call = acquire(try_request(caller)),
-         .expect = {.reply = is_list({last_token + 1, 1}),
-                    .lock = caller,
-                    .counter = last_token + 1,
-                    .queue = {anna}}},
-        {.name = "changes_nothing_when_it_only_asks_for_a_busy_lock",
-         .given = {.lock = rival, .queue = {{anna}}},
-         .call = acquire(try_request(caller)),
-         .expect =
-             {.reply = is_busy(nearly_20_s, -1, 0, rival), .lock = rival, .ttl = 20'000, .queue = {anna}}},
         {.name = "waits_for_a_sibling_of_the_same_process",
          .given = {.lock = sibling},
          .call = acquire(join_request(caller)),
@@ -77,34 +63,6 @@ INSTANTIATE_TEST_SUITE_P(
                     .lock = rival,
                     .ttl = 20'000,
                     .queue = {caller}}},
-        {.name = "joins_behind_all_others",
-         .given = {.lock = rival, .queue = {{ben, 20}, {anna, 10}}},
-         .call = acquire(join_request(caller)),
-         .expect = {.reply = is_busy(nearly_20_s, 2, Gt(0), rival),
-                    .lock = rival,
-                    .ttl = 20'000,
-                    .queue = {ben, anna, caller}}},
-        {.name = "joins_behind_others_whose_tickets_lie_in_the_future",
-         .given = {.lock = rival, .queue = {{anna, -60'000}, {ben, -70'000}}},
-         .call = acquire(join_request(caller)),
-         .expect = {.reply = is_busy(nearly_20_s, 2, Gt(0), rival),
-                    .lock = rival,
-                    .ttl = 20'000,
-                    .queue = {anna, ben, caller}}},
-        {.name = "keeps_its_place_though_it_comes_without_its_ticket",
-         .given = {.lock = rival, .queue = {{caller, 30}, {anna, 10}}},
-         .call = acquire(join_request(caller)),
-         .expect = {.reply = is_busy(nearly_20_s, 0, Gt(0), rival),
-                    .lock = rival,
-                    .ttl = 20'000,
-                    .queue = {caller, anna}}},
-        {.name = "gets_its_place_back_with_its_ticket",
-         .given = {.lock = rival, .queue = {{anna, 10}}},
-         .call = acquire(join_request(caller, "1000")),
-         .expect = {.reply = is_busy(nearly_20_s, 0, 1'000, rival),
-                    .lock = rival,
-                    .ttl = 20'000,
-                    .queue = {caller, anna}}},
         {.name = "says_that_the_other_lock_has_no_ttl",
          .given = {.lock = "of another program", .ttl = no_ttl},
          .call = acquire(join_request(caller)),
@@ -112,11 +70,6 @@ INSTANTIATE_TEST_SUITE_P(
                     .lock = "of another program",
                     .ttl = no_ttl,
                     .queue = {caller}}},
-        {.name = "is_refused_by_a_hash",
-         .given = {.setup = {{"HSET", "orders:42", "field", "1"}}},
-         .call = acquire(join_request(caller)),
-         .expect = {.reply = is_error("WRONGTYPE hash")},
-         .again = expect{.reply = is_error("WRONGTYPE hash")}},
         {.name = "is_refused_by_a_stream",
          .given = {.setup = {{"XADD", "orders:42", "*", "field", "1"}}},
          .call = acquire(try_request(caller)),
@@ -221,36 +174,20 @@ TEST(acquire_script_alone, lets_the_queue_live_a_minute_after_the_last_who_asked
   EXPECT_THAT(raw.pttl(names::queue(lock_name)), AllOf(Gt(minute / 2), Le(minute)));
 }
 
-/// Sends each kind of request while a side key has a wrong type: each is refused and changes no key.
-void expect_nothing_left_behind(words const& spoil, std::string const& words_of_error) {
-  for (auto const holder : {std::string_view{}, caller, rival}) {
-    for (auto const& request :
-         {try_request(caller, 65), join_request(caller), join_request(caller, "1000")}) {
-      auto raw = empty_server().raw();
-      prepare(raw, {.lock = holder, .counter = {}, .setup = {spoil}});
-      auto const before = raw.keys();
-      EXPECT_THAT(raw.command(eval(acquire(request))), is_error(words_of_error)) << spoil[0] << holder;
-      EXPECT_THAT(raw.keys(), testing::UnorderedElementsAreArray(before));
-      EXPECT_EQ(raw.get(std::string{lock_name}).value_or(""), holder);
-      if (!holder.empty()) {
-        EXPECT_THAT(raw.pttl(std::string{lock_name}), nearly_20_s);
-      }
-    }
-  }
-}
-
 TEST(acquire_script_alone, leaves_nothing_behind_when_its_counter_is_of_another_type) {
-  expect_nothing_left_behind({"HSET", names::token_counter(lock_name), "field", "1"}, "WRONGTYPE Operation");
+  expect_refused_without_a_change(acquire, {"HSET", names::token_counter(lock_name), "field", "1"},
+                                  "WRONGTYPE Operation");
 }
 
 TEST(acquire_script_alone, leaves_nothing_behind_when_its_counter_is_no_number) {
-  expect_nothing_left_behind({"SET", names::token_counter(lock_name), "many"},
-                             "WRONGTYPE the token counter is no number");
+  expect_refused_without_a_change(acquire, {"SET", names::token_counter(lock_name), "many"},
+                                  "WRONGTYPE the token counter is no number");
 }
 
 TEST(acquire_script_alone, leaves_nothing_behind_when_its_queue_is_of_another_type) {
-  expect_nothing_left_behind({"SET", names::queue(lock_name), "1"}, "WRONGTYPE Operation");
-  expect_nothing_left_behind({"RPUSH", names::queue(lock_name), std::string{caller}}, "WRONGTYPE Operation");
+  expect_refused_without_a_change(acquire, {"SET", names::queue(lock_name), "1"}, "WRONGTYPE Operation");
+  expect_refused_without_a_change(acquire, {"RPUSH", names::queue(lock_name), std::string{caller}},
+                                  "WRONGTYPE Operation");
 }
 
 TEST(acquire_script_alone, leaves_nothing_else_behind) {

@@ -1,4 +1,4 @@
-#include "contract/contract.hpp"
+#include "contract/rows_of_both_orders.hpp"
 #include "script/names.hpp"
 
 namespace holdfast::contract::fair_acquire_test {
@@ -15,18 +15,12 @@ auto const nearly_2_s = AllOf(Gt(1'000), Le(2'000));
 class fair_acquire_script : public testing::TestWithParam<row> {};
 TEST_P(fair_acquire_script, keeps_its_contract) { check(GetParam()); }
 
+INSTANTIATE_TEST_SUITE_P(contract_of_both_orders, fair_acquire_script,
+                         testing::ValuesIn(acquire_rows_of_both_orders(fair_acquire)), name_of);
+
 INSTANTIATE_TEST_SUITE_P(
     contract, fair_acquire_script,
     testing::ValuesIn(std::vector<row>{
-        {.name = "takes_a_free_lock",
-         .given = {},
-         .call = fair_acquire(join_request(caller)),
-         .expect = {.reply = is_list({last_token + 1, 1}), .lock = caller, .counter = last_token + 1},
-         .again = expect{.reply = is_list({last_token + 2, 1}), .lock = caller}},
-        {.name = "takes_a_free_lock_that_it_only_asks_for",
-         .given = {},
-         .call = fair_acquire(try_request(caller)),
-         .expect = {.reply = is_list({last_token + 1, 1}), .lock = caller, .counter = last_token + 1}},
         {.name = "takes_a_free_lock_when_it_is_the_first",
          .given = {.queue = {{caller, 3}, {anna, 2}}, .listening = {anna}},
          .call = fair_acquire(join_request(caller)),
@@ -99,25 +93,6 @@ INSTANTIATE_TEST_SUITE_P(
          .given = {.lock = caller, .ttl = 2'000},
          .call = fair_acquire(try_request(caller, 65)),
          .expect = {.reply = is_list({last_token + 1, 1}), .lock = caller, .counter = last_token + 1}},
-        {.name = "gives_its_own_lock_a_full_ttl_and_tells_nobody",
-         .given = {.lock = caller, .ttl = 2'000, .queue = {{caller}, {anna}}, .listening = {anna}},
-         .call = fair_acquire(join_request(caller)),
-         .expect = {.reply = is_list({last_token + 1, 1}),
-                    .lock = caller,
-                    .counter = last_token + 1,
-                    .queue = {anna}}},
-        {.name = "changes_nothing_when_it_only_asks_for_a_busy_lock",
-         .given = {.lock = rival, .queue = {{anna}}, .listening = {anna}},
-         .call = fair_acquire(try_request(caller)),
-         .expect =
-             {.reply = is_busy(nearly_20_s, -1, 0, rival), .lock = rival, .ttl = 20'000, .queue = {anna}}},
-        {.name = "joins_behind_all_others_when_it_is_new",
-         .given = {.lock = rival, .queue = {{ben, 20}, {anna, 10}}},
-         .call = fair_acquire(join_request(caller)),
-         .expect = {.reply = is_busy(nearly_20_s, 2, Gt(0), rival),
-                    .lock = rival,
-                    .ttl = 20'000,
-                    .queue = {ben, anna, caller}}},
         {.name = "joins_before_those_that_have_waited_less",
          .given = {.lock = rival, .queue = {{ben, 60'000}, {anna, 20'000}}},
          .call = fair_acquire(join_request_after(40s, caller)),
@@ -125,32 +100,6 @@ INSTANTIATE_TEST_SUITE_P(
                     .lock = rival,
                     .ttl = 20'000,
                     .queue = {ben, caller, anna}}},
-        {.name = "joins_behind_others_whose_tickets_lie_in_the_future",
-         .given = {.lock = rival, .queue = {{anna, -60'000}, {ben, -70'000}}},
-         .call = fair_acquire(join_request(caller)),
-         .expect = {.reply = is_busy(nearly_20_s, 2, Gt(0), rival),
-                    .lock = rival,
-                    .ttl = 20'000,
-                    .queue = {anna, ben, caller}}},
-        {.name = "keeps_its_place_though_it_comes_without_its_ticket",
-         .given = {.lock = rival, .queue = {{caller, 30}, {anna, 10}}},
-         .call = fair_acquire(join_request(caller)),
-         .expect = {.reply = is_busy(nearly_20_s, 0, Gt(0), rival),
-                    .lock = rival,
-                    .ttl = 20'000,
-                    .queue = {caller, anna}}},
-        {.name = "gets_its_place_back_with_its_ticket",
-         .given = {.lock = rival, .queue = {{anna, 10}}},
-         .call = fair_acquire(join_request(caller, "1000")),
-         .expect = {.reply = is_busy(nearly_20_s, 0, 1'000, rival),
-                    .lock = rival,
-                    .ttl = 20'000,
-                    .queue = {caller, anna}}},
-        {.name = "is_refused_by_a_hash",
-         .given = {.setup = {{"HSET", "orders:42", "field", "1"}}},
-         .call = fair_acquire(join_request(caller)),
-         .expect = {.reply = is_error("WRONGTYPE hash")},
-         .again = expect{.reply = is_error("WRONGTYPE hash")}},
     }),
     name_of);
 
@@ -164,25 +113,12 @@ TEST(fair_acquire_script_alone, takes_a_free_lock_without_the_right_to_publish) 
   EXPECT_EQ(raw.command({"ZCARD", names::queue(lock_name)}).integer, 1) << "anna asks by herself";
 }
 
-/// Sends each kind of request while a side key has a wrong type: each is refused and changes no key.
-void expect_nothing_left_behind(words const& spoil, std::string const& words_of_error) {
-  for (auto const holder : {std::string_view{}, caller, rival}) {
-    for (auto const& request : {try_request(caller), join_request(caller), join_request(caller, "1000")}) {
-      auto raw = empty_server().raw();
-      prepare(raw, {.lock = holder, .counter = {}, .setup = {spoil}});
-      auto const before = raw.keys();
-      EXPECT_THAT(raw.command(eval(fair_acquire(request))), is_error(words_of_error)) << spoil[0] << holder;
-      EXPECT_THAT(raw.keys(), testing::UnorderedElementsAreArray(before));
-      EXPECT_EQ(raw.get(std::string{lock_name}).value_or(""), holder);
-    }
-  }
-}
-
 TEST(fair_acquire_script_alone, leaves_nothing_behind_when_a_side_key_is_something_else) {
-  expect_nothing_left_behind({"HSET", names::token_counter(lock_name), "field", "1"}, "WRONGTYPE Operation");
-  expect_nothing_left_behind({"SET", names::token_counter(lock_name), "many"},
-                             "WRONGTYPE the token counter is no number");
-  expect_nothing_left_behind({"SET", names::queue(lock_name), "1"}, "WRONGTYPE Operation");
+  expect_refused_without_a_change(fair_acquire, {"HSET", names::token_counter(lock_name), "field", "1"},
+                                  "WRONGTYPE Operation");
+  expect_refused_without_a_change(fair_acquire, {"SET", names::token_counter(lock_name), "many"},
+                                  "WRONGTYPE the token counter is no number");
+  expect_refused_without_a_change(fair_acquire, {"SET", names::queue(lock_name), "1"}, "WRONGTYPE Operation");
 }
 
 TEST(fair_acquire_script_alone, leaves_nothing_else_behind) {

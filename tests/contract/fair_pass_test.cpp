@@ -1,4 +1,4 @@
-#include "contract/contract.hpp"
+#include "contract/rows_of_both_orders.hpp"
 #include "script/names.hpp"
 
 namespace holdfast::contract::fair_pass_test {
@@ -9,17 +9,17 @@ namespace names = holdfast::names;
 
 auto const nearly_2_s = testing::AllOf(Gt(1'000), testing::Le(2'000));
 
+call default_pass(std::string_view owner, std::string_view next) { return fair_pass(owner, next); }
+
 class fair_pass_script : public testing::TestWithParam<row> {};
 TEST_P(fair_pass_script, keeps_its_contract) { check(GetParam()); }
+
+INSTANTIATE_TEST_SUITE_P(contract_of_both_orders, fair_pass_script,
+                         testing::ValuesIn(pass_rows_of_both_orders(default_pass)), name_of);
 
 INSTANTIATE_TEST_SUITE_P(
     contract, fair_pass_script,
     testing::ValuesIn(std::vector<row>{
-        {.name = "gives_the_lock_to_the_next_when_nobody_else_waits",
-         .given = {.lock = caller},
-         .call = fair_pass(caller, sibling),
-         .expect = {.reply = is_list({1, last_token + 1, 1}), .lock = sibling, .counter = last_token + 1},
-         .again = expect{.reply = is_list({1, last_token + 2, 1}), .lock = sibling}},
         {.name = "gives_the_lock_to_the_next_when_it_has_waited_longest",
          .given = {.lock = caller, .queue = {{anna, 20'000}}, .listening = {anna}},
          .call = fair_pass(caller, sibling, 60s),
@@ -62,36 +62,11 @@ INSTANTIATE_TEST_SUITE_P(
                     .counter = last_token + 1,
                     .queue = {sibling},
                     .messages = {granted(anna, last_token + 1, 1)}}},
-        {.name = "does_nothing_for_the_next_when_the_lock_is_gone",
-         .given = {.queue = {{anna}}, .listening = {anna}},
-         .call = fair_pass(caller, sibling),
-         .expect = {.reply = is_list({0}), .queue = {anna}}},
-        {.name = "does_nothing_for_the_next_when_the_lock_is_foreign",
-         .given = {.lock = rival, .queue = {{anna}}, .listening = {anna}},
-         .call = fair_pass(caller, sibling),
-         .expect = {.reply = is_list({-1}), .lock = rival, .ttl = 20'000, .queue = {anna}}},
-        {.name = "leaves_a_key_of_another_type_alone",
-         .given = {.setup = {{"SADD", "orders:42", "1"}}},
-         .call = fair_pass(caller, sibling),
-         .expect = {.reply = is_list({-1})}},
-        {.name = "finds_that_the_next_holds_already_and_gives_it_a_full_ttl",
-         .given = {.lock = sibling, .ttl = 2'000, .queue = {{anna}}, .listening = {anna}},
-         .call = fair_pass(caller, sibling),
-         .expect = {.reply = is_list({1, last_token + 1, 1}),
-                    .lock = sibling,
-                    .counter = last_token + 1,
-                    .queue = {anna}}},
     }),
     name_of);
 
 TEST(fair_pass_script_alone, gives_the_lock_to_the_next_without_the_right_to_publish) {
-  auto raw = empty_server().raw();
-  prepare(raw, {.lock = caller, .queue = {{anna, 60'000}}});
-  raw.command({"ACL", "SETUSER", "mute", "on", "nopass", "~*", "resetchannels", "+@all"});
-  raw.command({"AUTH", "mute", "any"});
-  EXPECT_THAT(raw.command(eval(fair_pass(caller, sibling))), is_list({1, last_token + 2, 1}));
-  EXPECT_EQ(raw.get(std::string{lock_name}), sibling);
-  EXPECT_EQ(raw.command({"ZCARD", names::queue(lock_name)}).integer, 1);
+  expect_passed_without_publishing(default_pass, {anna, 60'000});
 }
 
 TEST(fair_pass_script_alone, changes_nothing_when_a_side_key_is_something_else) {

@@ -1,24 +1,22 @@
-#include "contract/contract.hpp"
-#include "script/names.hpp"
+#include "contract/rows_of_both_orders.hpp"
 
 namespace holdfast::contract::pass_test {
 
 using testing::Gt;
-namespace names = holdfast::names;
 
 auto const nearly_2_s = testing::AllOf(Gt(1'000), testing::Le(2'000));
+
+call default_pass(std::string_view owner, std::string_view next) { return pass(owner, next); }
 
 class pass_script : public testing::TestWithParam<row> {};
 TEST_P(pass_script, keeps_its_contract) { check(GetParam()); }
 
+INSTANTIATE_TEST_SUITE_P(contract_of_both_orders, pass_script,
+                         testing::ValuesIn(pass_rows_of_both_orders(default_pass)), name_of);
+
 INSTANTIATE_TEST_SUITE_P(
     contract, pass_script,
     testing::ValuesIn(std::vector<row>{
-        {.name = "gives_the_lock_to_the_next_when_nobody_else_waits",
-         .given = {.lock = caller},
-         .call = pass(caller, sibling),
-         .expect = {.reply = is_list({1, last_token + 1, 1}), .lock = sibling, .counter = last_token + 1},
-         .again = expect{.reply = is_list({1, last_token + 2, 1}), .lock = sibling}},
         {.name = "reserves_one_token_when_the_counter_is_ahead_of_the_servers_clock",
          .given = {.lock = caller},
          .call = pass(caller, sibling, 65),
@@ -56,36 +54,11 @@ INSTANTIATE_TEST_SUITE_P(
                     .counter = last_token + 1,
                     .queue = {sibling},
                     .messages = {granted(anna, last_token + 1, 1)}}},
-        {.name = "does_nothing_for_the_next_when_the_lock_is_gone",
-         .given = {.queue = {{anna}}, .listening = {anna}},
-         .call = pass(caller, sibling),
-         .expect = {.reply = is_list({0}), .queue = {anna}}},
-        {.name = "does_nothing_for_the_next_when_the_lock_is_foreign",
-         .given = {.lock = rival, .queue = {{anna}}, .listening = {anna}},
-         .call = pass(caller, sibling),
-         .expect = {.reply = is_list({-1}), .lock = rival, .ttl = 20'000, .queue = {anna}}},
-        {.name = "leaves_a_key_of_another_type_alone",
-         .given = {.setup = {{"SADD", "orders:42", "1"}}},
-         .call = pass(caller, sibling),
-         .expect = {.reply = is_list({-1})}},
-        {.name = "finds_that_the_next_holds_already_and_gives_it_a_full_ttl",
-         .given = {.lock = sibling, .ttl = 2'000, .queue = {{anna}}, .listening = {anna}},
-         .call = pass(caller, sibling),
-         .expect = {.reply = is_list({1, last_token + 1, 1}),
-                    .lock = sibling,
-                    .counter = last_token + 1,
-                    .queue = {anna}}},
     }),
     name_of);
 
 TEST(pass_script_alone, gives_the_lock_to_the_next_without_the_right_to_publish) {
-  auto raw = empty_server().raw();
-  prepare(raw, {.lock = caller, .queue = {{anna}}});
-  raw.command({"ACL", "SETUSER", "mute", "on", "nopass", "~*", "resetchannels", "+@all"});
-  raw.command({"AUTH", "mute", "any"});
-  EXPECT_THAT(raw.command(eval(pass(caller, sibling))), is_list({1, last_token + 2, 1}));
-  EXPECT_EQ(raw.get(std::string{lock_name}), sibling);
-  EXPECT_EQ(raw.command({"ZCARD", names::queue(lock_name)}).integer, 1);
+  expect_passed_without_publishing(default_pass, {anna});
 }
 
 }  // namespace holdfast::contract::pass_test

@@ -67,7 +67,7 @@ TEST(doctor_of_deployments, reaches_what_is_announced_elsewhere_as_nat_says) {
   sentinel_servers servers{{.replicas = 0, .sentinels = 1}};
   auto const url = servers.url();
   auto const master = servers.master().address();
-  redis_server const other_server = redis_server::with({.on = server_options::listen::tcp});
+  redis_server const other_server = redis_server::with({.transport = server_transport::tcp});
   closed_port const unused_port;
   auto const unreachable_url = url + "?nat=" + master + "/127.0.0.1:" + std::to_string(unused_port.number());
   auto result = doctor(unreachable_url);
@@ -135,8 +135,8 @@ TEST(doctor_of_deployments, finds_a_server_that_votes_twice_and_one_that_forgets
 }
 
 TEST(doctor_of_deployments, tells_urls_of_the_wrong_kind_which_one_to_write) {
-  auto const plain = redis_server::with({.on = server_options::listen::tcp});
-  auto const node = redis_server::with({.on = server_options::listen::tcp, .cluster = true});
+  auto const plain = redis_server::with({.transport = server_transport::tcp});
+  auto const node = redis_server::with({.transport = server_transport::tcp, .cluster = true});
   struct wrong {
     std::string url;
     std::string check;

@@ -258,7 +258,7 @@ test::redis_server& empty_server() {
 test::redis_server& empty_cluster() {
   emptied = clock::now();
   static auto server = test::redis_server::with(
-      {.on = test::server_options::listen::tcp,
+      {.transport = test::server_transport::tcp,
        .args = {"--cluster-enabled", "yes", "--cluster-port", std::to_string(test::free_port())}});
   auto raw = server.raw();
   raw.command({"CLUSTER", "ADDSLOTSRANGE", "0", "16383"});

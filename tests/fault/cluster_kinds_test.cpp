@@ -2,7 +2,8 @@
 /// lock, and it refuses names that can't work.
 #include "support/cluster_servers.hpp"
 #include "support/eventually.hpp"
-#include "support/registry.hpp"
+#include "support/failure_of.hpp"
+#include "support/subjects.hpp"
 
 #include <holdfast/client.hpp>
 #include <holdfast/expiring_semaphore.hpp>
@@ -35,13 +36,9 @@ constexpr auto soon = 20s;
 
 template <class F>
 std::string refusal_of(F f) {
-  try {
-    f();
-  } catch (error const& failure) {
-    EXPECT_EQ(failure.code(), std::errc::invalid_argument);
-    return failure.what();
-  }
-  return "it was not refused";
+  auto const refusal = failure_of(f);
+  EXPECT_EQ(refusal.code, std::errc::invalid_argument);
+  return refusal.message;
 }
 
 class cluster_kinds : public testing::Test {
@@ -114,7 +111,7 @@ TEST_P(each_kind, is_passed_to_a_waiter_of_another_client) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(cluster, each_kind, testing::ValuesIn(registry()),
+INSTANTIATE_TEST_SUITE_P(cluster, each_kind, testing::ValuesIn(subjects()),
                          [](auto const& info) { return std::string{info.param.title}; });
 
 // In the first round the channel may open behind the release. After that it is open already, unless the

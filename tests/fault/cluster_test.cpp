@@ -315,7 +315,7 @@ TEST_F(clustered, advises_the_right_url_to_who_names_one_node) {
 }
 
 TEST(cluster_url, to_a_server_that_is_no_cluster_is_answered_with_the_right_one) {
-  auto const server = redis_server::with({.on = server_options::listen::tcp});
+  auto const server = redis_server::with({.transport = server_transport::tcp});
   client redis{"redis+cluster://127.0.0.1:" + std::to_string(server.port())};
   for (auto const& failure : {failure_of([&] { redis.connect(); }), failure_of([&] {
                                 mutex m{redis, "orders"};

@@ -2,12 +2,14 @@
 #pragma once
 
 #include "support/eventually.hpp"
+#include "support/failure_of.hpp"
 #include "support/flaky_proxy.hpp"
 #include "support/judge.hpp"
 #include "support/leftovers.hpp"
+#include "support/long_timeouts.hpp"
+#include "support/pending.hpp"
 #include "support/redis_server.hpp"
 #include "support/rounds.hpp"
-#include "support/unhurried.hpp"
 #include "support/worker.hpp"
 
 #include <holdfast/client.hpp>
@@ -29,73 +31,11 @@ class fault : public testing::Test {
  protected:
   explicit fault(server_options options = {}) : server_{redis_server::with(std::move(options))} {}
 
-  [[nodiscard]] std::vector<std::string> residue() {
-    std::vector<std::string> leftovers;
-    for (auto& key : raw_.keys()) {
-      if (!outlives_locks(key)) leftovers.push_back(std::move(key));
-    }
-    return leftovers;
-  }
-  [[nodiscard]] bool nothing_left_behind() {
-    return test::nothing_left_behind(
-        [this] { return residue(); },
-        [this](std::string const& key) { return key + " with ttl " + std::to_string(raw_.pttl(key)); });
-  }
+  [[nodiscard]] bool nothing_left_behind() { return test::nothing_left_behind(raw_); }
 
   redis_server server_;
   raw_redis raw_ = server_.raw();
 };
-
-/// A waiting acquisition and its outcome.
-class waiter {
- public:
-  explicit waiter(exclusive_lock& m, std::stop_token stop = {}) {
-    m.async_acquire(
-        [state = state_](std::optional<lease> acquired, std::exception_ptr failure) {
-          std::scoped_lock const hold{state->guard};
-          state->acquired = std::move(acquired);
-          state->failure = std::move(failure);
-          state->done = true;
-        },
-        std::move(stop));
-  }
-  [[nodiscard]] bool done() const { return state_->done; }
-  lease take() {
-    std::scoped_lock const hold{state_->guard};
-    if (state_->failure) std::rethrow_exception(state_->failure);
-    return state_->acquired ? *std::exchange(state_->acquired, std::nullopt) : lease{};
-  }
-
- private:
-  struct state {
-    std::mutex guard;
-    std::atomic<bool> done = false;
-    std::optional<lease> acquired;
-    std::exception_ptr failure;
-  };
-  std::shared_ptr<state> state_ = std::make_shared<state>();
-};
-
-/// The error of a failing call.
-struct failure {
-  std::error_code code{};
-  std::string message{};
-
-  [[nodiscard]] bool mentions(std::string_view text) const { return message.find(text) != std::string::npos; }
-  friend std::ostream& operator<<(std::ostream& out, failure const& f) {
-    return out << f.code << ": " << f.message;
-  }
-};
-
-template <class F>
-failure failure_of(F f) {
-  try {
-    f();
-  } catch (error const& e) {
-    return {e.code(), e.what()};
-  }
-  return {};
-}
 
 /// The lines of a client's log hook.
 class log_lines {

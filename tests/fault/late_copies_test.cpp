@@ -287,7 +287,7 @@ TEST_F(late_votes, never_come_where_the_connection_can_be_ended) {
 
 /// Without a proxy: after it is thawed, the server reads the requests of the old connection.
 TEST(late_copy, at_a_server_that_was_frozen_comes_before_or_never) {
-  auto server = redis_server::with({.on = server_options::listen::tcp});
+  auto server = redis_server::with({.transport = server_transport::tcp});
   client redis{server.url(), with_long_timeouts({.reply_timeout = 300ms})};
   mutex m{redis, "orders", {.ttl = 60s}};
   auto raw = server.raw();

@@ -14,27 +14,27 @@ namespace {
 /// Over TCP: to reach its limits the worker gives up its rights, with them access to the server's folder.
 class limit_fault : public fault {
  protected:
-  limit_fault() : fault{{.on = server_options::listen::tcp}} {}
+  limit_fault() : fault{{.transport = server_transport::tcp}} {}
 };
 
 TEST_F(limit_fault, of_threads_is_an_error_before_anything_is_sent) {
   auto holder = worker::session(server_.url(), "mutex_inbox", "orders", 60s);
-  if (holder.ask("no threads") != "ok") GTEST_SKIP() << "this user's threads can't be limited";
+  if (holder.reply_to("no threads") != "ok") GTEST_SKIP() << "this user's threads can't be limited";
   for (auto round = 0; round < 2; ++round) {
-    auto const reply = holder.ask("acquire");
+    auto const reply = holder.reply_to("acquire");
     EXPECT_EQ(reply.rfind("error ", 0), 0u) << reply;
     EXPECT_NE(reply.find("ulimit -u"), std::string::npos) << reply;
-    EXPECT_EQ(holder.ask("async"), "refused, called 0");
-    EXPECT_EQ(holder.ask("signals"), "open");
+    EXPECT_EQ(holder.reply_to("async"), "refused, called 0");
+    EXPECT_EQ(holder.reply_to("signals"), "open");
   }
-  EXPECT_TRUE(residue().empty());
-  EXPECT_EQ(holder.ask("threads"), "ok");
-  EXPECT_EQ(holder.ask("acquire").rfind("held ", 0), 0u);
-  EXPECT_EQ(holder.ask("no threads"), "ok");
-  EXPECT_EQ(holder.ask("release"), "ended " + code_word(release_result::released));
-  EXPECT_EQ(holder.ask("acquire").rfind("held ", 0), 0u) << "what it needs is there";
-  EXPECT_EQ(holder.ask("threads"), "ok") << "LeakSanitizer looks from a thread of its own";
-  holder.say("exit");
+  EXPECT_TRUE(leftover_keys(raw_).empty());
+  EXPECT_EQ(holder.reply_to("threads"), "ok");
+  EXPECT_EQ(holder.reply_to("acquire").rfind("held ", 0), 0u);
+  EXPECT_EQ(holder.reply_to("no threads"), "ok");
+  EXPECT_EQ(holder.reply_to("release"), "ended " + code_word(release_result::released));
+  EXPECT_EQ(holder.reply_to("acquire").rfind("held ", 0), 0u) << "what it needs is there";
+  EXPECT_EQ(holder.reply_to("threads"), "ok") << "LeakSanitizer looks from a thread of its own";
+  holder.write_line("exit");
   EXPECT_EQ(holder.wait(), 0);
   EXPECT_TRUE(nothing_left_behind());
 }

@@ -38,7 +38,7 @@ TEST(packet_loss, never_lets_leases_overlap_nor_leaves_a_lock_to_nobody) {
   };
 
   private_network network;
-  auto const server = redis_server::with({.on = server_options::listen::tcp});
+  auto const server = redis_server::with({.transport = server_transport::tcp});
   std::mutex guard;
   std::vector<std::vector<interval>> history(names);
   {

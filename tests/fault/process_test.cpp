@@ -25,8 +25,8 @@ class process_fault : public fault {
 
 TEST_F(process_fault, says_lost_before_anything_else_when_a_frozen_holder_is_thawed) {
   auto holder = start(1s);
-  EXPECT_EQ(holder.ask("acquire").rfind("held ", 0), 0u);
-  holder.say("spin");
+  EXPECT_EQ(holder.reply_to("acquire").rfind("held ", 0), 0u);
+  holder.write_line("spin");
   mutex m{redis_, "orders"};
   holder.freeze();
   auto const lease = m.try_acquire_for(20s);
@@ -34,24 +34,25 @@ TEST_F(process_fault, says_lost_before_anything_else_when_a_frozen_holder_is_tha
   auto const from = boot_now();
   EXPECT_TRUE(lease->valid());
   holder.thaw();
-  auto const report = holder.hear();  // ended <last valid> <cause> <told>
+  auto const report = holder.read_line();  // ended <last valid> <cause> <told>
   ASSERT_EQ(report.rfind("ended ", 0), 0u) << report;
   EXPECT_LT(std::stoll(report.substr(6)), from) << "it believed in its lease while somebody else held";
-  EXPECT_TRUE(eventually([&] { return holder.ask("status") != "invalid " + code_word(loss_cause::none); }))
-      << "a loss has a cause";
-  EXPECT_EQ(holder.ask("release"), "ended " + code_word(release_result::lost));
+  EXPECT_TRUE(eventually([&] {
+    return holder.reply_to("status") != "invalid " + code_word(loss_cause::none);
+  })) << "a loss has a cause";
+  EXPECT_EQ(holder.reply_to("release"), "ended " + code_word(release_result::lost));
   EXPECT_TRUE(lease->valid());
   EXPECT_EQ(raw_.get("orders"), lease->owner());
 }
 
 TEST_F(process_fault, keeps_the_lease_of_a_holder_frozen_for_less_than_its_ttl) {
   auto holder = start(20s);
-  holder.ask("acquire");
+  holder.reply_to("acquire");
   holder.freeze();
   EXPECT_TRUE(always(500ms, [&] { return raw_.exists("orders"); }));
   holder.thaw();
-  EXPECT_EQ(holder.ask("status"), "valid " + code_word(loss_cause::none));
-  EXPECT_EQ(holder.ask("release"), "ended " + code_word(release_result::released));
+  EXPECT_EQ(holder.reply_to("status"), "valid " + code_word(loss_cause::none));
+  EXPECT_EQ(holder.reply_to("release"), "ended " + code_word(release_result::released));
   EXPECT_TRUE(nothing_left_behind());
 }
 
@@ -83,18 +84,18 @@ TEST_F(process_fault, excludes_while_holders_and_waiters_are_killed_and_frozen) 
 
 TEST_F(process_fault, releases_at_exit_what_is_held) {
   auto holder = start(30s);
-  holder.ask("acquire");
-  holder.say("exit");
+  holder.reply_to("acquire");
+  holder.write_line("exit");
   EXPECT_EQ(holder.wait(), 0);
   EXPECT_TRUE(nothing_left_behind());
 }
 
 TEST_F(process_fault, releases_at_exit_what_the_main_thread_has_locked) {
   auto holder = start(30s);
-  EXPECT_EQ(holder.ask("lock"), "locked");
-  EXPECT_EQ(holder.ask("lock"), "locked");
+  EXPECT_EQ(holder.reply_to("lock"), "locked");
+  EXPECT_EQ(holder.reply_to("lock"), "locked");
   EXPECT_TRUE(raw_.exists("orders"));
-  holder.say("exit");
+  holder.write_line("exit");
   EXPECT_EQ(holder.wait(), 0);
   EXPECT_TRUE(nothing_left_behind());
 }
@@ -104,11 +105,11 @@ TEST_F(process_fault, gives_the_lock_to_none_of_its_threads_at_exit) {
        {"mutex_inbox", "mutex_poll", "fair_mutex_inbox", "fair_mutex_poll", "recursive_mutex_inbox",
         "multi_mutex_inbox", "mutex_redisson", "fair_mutex_redisson", "shared_mutex_inbox"}) {
     auto holder = worker::session(server_.url(), kind, "orders", 60s);
-    EXPECT_EQ(holder.ask("acquire").rfind("held ", 0), 0u) << kind;
-    EXPECT_EQ(holder.ask("wait"), "waiting") << kind;
-    holder.say("exit");
+    EXPECT_EQ(holder.reply_to("acquire").rfind("held ", 0), 0u) << kind;
+    EXPECT_EQ(holder.reply_to("wait"), "waiting") << kind;
+    holder.write_line("exit");
     EXPECT_EQ(holder.wait(), 0) << kind;
-    EXPECT_THROW((void)holder.hear(), std::runtime_error) << kind << ": its other thread got the lock";
+    EXPECT_THROW((void)holder.read_line(), std::runtime_error) << kind << ": its other thread got the lock";
     EXPECT_TRUE(nothing_left_behind()) << kind;
     raw_.command({"FLUSHALL"});
   }
@@ -117,20 +118,20 @@ TEST_F(process_fault, gives_the_lock_to_none_of_its_threads_at_exit) {
 TEST_F(process_fault, gives_the_lock_to_none_of_its_threads_at_exit_by_another_client) {
   for (auto round = 0; round < 20; ++round) {
     auto holder = start(60s);
-    EXPECT_EQ(holder.ask("acquire").rfind("held ", 0), 0u);
-    EXPECT_EQ(holder.ask("wait elsewhere"), "waiting");
+    EXPECT_EQ(holder.reply_to("acquire").rfind("held ", 0), 0u);
+    EXPECT_EQ(holder.reply_to("wait elsewhere"), "waiting");
     ASSERT_TRUE(eventually([&] { return raw_.exists("{orders}:holdfast_queue"); }));
-    holder.say("exit");
+    holder.write_line("exit");
     EXPECT_EQ(holder.wait(), 0);
-    EXPECT_THROW((void)holder.hear(), std::runtime_error) << "its other thread got the lock";
+    EXPECT_THROW((void)holder.read_line(), std::runtime_error) << "its other thread got the lock";
     ASSERT_TRUE(nothing_left_behind()) << "round " << round;
   }
 }
 
 TEST_F(process_fault, ends_at_exit_in_a_callback_of_a_client_that_exit_destroys) {
   auto holder = start(60s);
-  holder.ask("acquire");
-  holder.say("exit in a callback");
+  holder.reply_to("acquire");
+  holder.write_line("exit in a callback");
   EXPECT_EQ(holder.wait(), 0);
   EXPECT_TRUE(nothing_left_behind());
 }
@@ -138,17 +139,17 @@ TEST_F(process_fault, ends_at_exit_in_a_callback_of_a_client_that_exit_destroys)
 TEST_F(process_fault, ends_at_exit_though_a_callback_waits_for_a_lock) {
   raw_.command({"SET", "orders", "of somebody else"});
   auto process = start(60s);
-  EXPECT_EQ(process.ask("wait in a callback"), "waiting");
-  process.say("exit");
+  EXPECT_EQ(process.reply_to("wait in a callback"), "waiting");
+  process.write_line("exit");
   EXPECT_EQ(process.wait(20s), 0);
-  EXPECT_THROW((void)process.hear(), std::runtime_error) << "the callback got the lock";
+  EXPECT_THROW((void)process.read_line(), std::runtime_error) << "the callback got the lock";
 }
 
 TEST_F(process_fault, leaves_no_lock_behind_at_exit_though_another_thread_goes_on_taking_it) {
   for (auto round = 0; round < 5; ++round) {
     auto holder = start(60s);
-    EXPECT_EQ(holder.ask("cycle"), "cycling");
-    holder.say("exit");
+    EXPECT_EQ(holder.reply_to("cycle"), "cycling");
+    holder.write_line("exit");
     EXPECT_EQ(holder.wait(), 0);
     ASSERT_TRUE(nothing_left_behind()) << "round " << round;
   }
@@ -157,9 +158,9 @@ TEST_F(process_fault, leaves_no_lock_behind_at_exit_though_another_thread_goes_o
 TEST_F(process_fault, ends_within_a_bound_at_exit_when_the_server_does_not_answer) {
   for (auto const* const command : {"acquire", "lock", "clients 30"}) {
     auto holder = start(30s);
-    holder.ask(command);
+    holder.reply_to(command);
     server_.freeze();
-    holder.say("exit");
+    holder.write_line("exit");
     EXPECT_EQ(holder.wait(15s), 0) << command;  // with many clients it is not a second for each
     server_.thaw();
     raw_.command({"FLUSHALL"});
@@ -168,19 +169,19 @@ TEST_F(process_fault, ends_within_a_bound_at_exit_when_the_server_does_not_answe
 
 TEST_F(process_fault, gives_no_lock_back_when_a_forked_child_exits) {
   auto holder = start(30s);
-  holder.ask("lock");
+  holder.reply_to("lock");
   auto const owner = raw_.get("orders");
-  EXPECT_EQ(holder.ask("fork"), "ended 0");
+  EXPECT_EQ(holder.reply_to("fork"), "ended 0");
   EXPECT_TRUE(always(200ms, [&] { return raw_.get("orders") == owner; }));
-  holder.say("exit");
+  holder.write_line("exit");
   EXPECT_EQ(holder.wait(), 0);
   EXPECT_TRUE(nothing_left_behind());
 }
 
 TEST_F(process_fault, leaves_the_lock_to_its_ttl_when_a_process_ends_without_exit) {
   auto holder = start(1s);
-  holder.ask("acquire");
-  holder.say("quit");
+  holder.reply_to("acquire");
+  holder.write_line("quit");
   EXPECT_EQ(holder.wait(), 0);
   EXPECT_TRUE(nothing_left_behind());
 }

@@ -28,18 +28,17 @@ class five_masters : public testing::Test {
     }
     return votes;
   }
-  [[nodiscard]] std::vector<std::string> residue() {
-    std::vector<std::string> leftovers;
+  [[nodiscard]] std::vector<std::string> leftovers() {
+    std::vector<std::string> all;
     for (auto const& master : masters_) {
-      for (auto& key : master->raw().keys()) {
-        if (!outlives_locks(key)) leftovers.push_back(master->url() + " " + key);
-      }
+      auto raw = master->raw();
+      for (auto const& key : leftover_keys(raw)) all.push_back(master->url() + " " + key);
     }
-    return leftovers;
+    return all;
   }
   /// Well before any ttl ends.
   [[nodiscard]] bool nothing_left_behind() {
-    return test::nothing_left_behind([this] { return residue(); });
+    return test::nothing_left_behind([this] { return leftovers(); });
   }
 
   independent_servers masters_;

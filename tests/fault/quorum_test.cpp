@@ -177,7 +177,7 @@ TEST_F(quorum, waits_that_end_without_the_lock_leave_nothing) {
   EXPECT_FALSE(other_mutex.try_acquire_for(100ms));
   std::stop_source stop;
   waiter cancelled{other_mutex, stop.get_token()};
-  EXPECT_TRUE(eventually([&] { return residue().size() > 6; }));  // in the queues
+  EXPECT_TRUE(eventually([&] { return leftovers().size() > 6; }));  // in the queues
   stop.request_stop();
   ASSERT_TRUE(eventually([&] { return cancelled.done(); }));
   EXPECT_EQ(lease.release(), release_result::released);
@@ -228,7 +228,7 @@ TEST_F(quorum, contenders_of_many_processes_exclude_each_other_while_masters_com
   contenders.clear();
   EXPECT_EQ(judge(history), "");
   // A master slow to thaw may have queued a contender that had left: that ends in a minute.
-  EXPECT_TRUE(eventually(90s, [&] { return residue().empty(); }));
+  EXPECT_TRUE(eventually(90s, [&] { return leftovers().empty(); }));
 }
 
 TEST_F(quorum, redissons_wire_is_voted_on_too) {

@@ -9,7 +9,7 @@ namespace {
 
 class replicated : public fault {
  protected:
-  replicated() : fault{{.on = server_options::listen::tcp, .args = {"--repl-diskless-sync-delay", "0"}}} {
+  replicated() : fault{{.transport = server_transport::tcp, .args = {"--repl-diskless-sync-delay", "0"}}} {
     EXPECT_TRUE(is_connected());
   }
 

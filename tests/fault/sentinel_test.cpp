@@ -232,7 +232,7 @@ TEST_F(sentinel, that_was_frozen_through_two_failovers_takes_nobody_back) {
   auto& thawed = servers_.sentinel(2);
   thawed.thaw();
   ASSERT_TRUE(eventually(failover_time, [&] {
-    auto const reply = thawed.ask({"SENTINEL", "GET-MASTER-ADDR-BY-NAME", servers_.name()});
+    auto const reply = thawed.try_command({"SENTINEL", "GET-MASTER-ADDR-BY-NAME", servers_.name()});
     return reply.elements.size() == 2 && reply.elements[1].text == std::to_string(new_master.port());
   }));
   EXPECT_TRUE(renews_again());
@@ -324,7 +324,7 @@ TEST(sentinels, that_cannot_be_reached_are_listed) {
 }
 
 TEST(sentinels, that_hold_data_are_none) {
-  auto const server = redis_server::with({.on = server_options::listen::tcp});
+  auto const server = redis_server::with({.transport = server_transport::tcp});
   client redis{"redis+sentinel://" + server.address() + "/mymaster"};
   auto const failure = failure_of([&] { redis.connect(); });
   EXPECT_EQ(failure.code, errc::bad_url);

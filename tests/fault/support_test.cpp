@@ -35,8 +35,8 @@ TEST(redis_server, keeps_its_data_through_a_sigkill_when_persistent) {
 }
 
 TEST(redis_server, listens_on_tcp_and_tls) {
-  auto const tcp = redis_server::with({.on = server_options::listen::tcp});
-  auto const tls = redis_server::with({.on = server_options::listen::tls});
+  auto const tcp = redis_server::with({.transport = server_transport::tcp});
+  auto const tls = redis_server::with({.transport = server_transport::tls});
   EXPECT_EQ(tcp.raw().command({"CONFIG", "GET", "port"}).elements.at(1).text, std::to_string(tcp.port()));
   EXPECT_EQ(tls.raw().command({"CONFIG", "GET", "tls-port"}).elements.at(1).text, std::to_string(tls.port()));
 }

@@ -117,7 +117,7 @@ TEST_F(tls_sentinel, others_are_known_and_spoken_to_from_the_one_that_the_url_na
 }
 
 TEST_F(tls_sentinel, of_an_unknown_authority_is_named_with_what_to_do) {
-  auto const stranger = redis_server::with({.on = server_options::listen::tls});
+  auto const stranger = redis_server::with({.transport = server_transport::tls});
   for (auto const& ca : {std::string{}, stranger.ca_file()}) {
     auto const failure = failure_to_connect(with_ca(servers_.url(), ca));
     EXPECT_EQ(failure.code, errc::unreachable) << failure;
@@ -135,9 +135,9 @@ TEST_F(tls_sentinel, asked_without_tls_is_named_with_what_to_do) {
 
 /// Sentinels without TLS, servers with data with TLS.
 TEST(plain_sentinel, of_a_master_with_tls_is_spoken_to_as_the_url_says) {
-  auto const master = redis_server::with({.on = server_options::listen::tls});
+  auto const master = redis_server::with({.transport = server_transport::tls});
   auto const watching = redis_server::with(
-      {.on = server_options::listen::tcp,
+      {.transport = server_transport::tcp,
        .args = {"--sentinel", "--tls-replication", "yes", "--tls-ca-cert-file", master.ca_file(),
                 "--tls-cert-file", master.cert_file(), "--tls-key-file", master.key_file()},
        .config = "sentinel monitor mymaster 127.0.0.1 " + std::to_string(master.port()) + " 1\n"});
@@ -146,7 +146,7 @@ TEST(plain_sentinel, of_a_master_with_tls_is_spoken_to_as_the_url_says) {
   mutex m{redis, "orders"};
   EXPECT_TRUE(m.acquire().valid());
 
-  auto const stranger = redis_server::with({.on = server_options::listen::tls});
+  auto const stranger = redis_server::with({.transport = server_transport::tls});
   auto const failure = failure_to_connect(with_ca(url, stranger.ca_file()) + "&sentinel_tls=no");
   EXPECT_EQ(failure.code, errc::unreachable) << failure;
   EXPECT_THAT(failure.message, AllOf(HasSubstr(master.address()), HasSubstr("certificate verify failed")));
@@ -158,7 +158,7 @@ TEST(plain_sentinel, that_announces_an_address_with_a_scope_gets_no_other_server
   auto const probe = ::socket(AF_INET6, SOCK_STREAM, 0);
   if (probe < 0) GTEST_SKIP() << "no IPv6 here";
   ::close(probe);
-  auto const master = redis_server::with({.on = server_options::listen::tls});
+  auto const master = redis_server::with({.transport = server_transport::tls});
   scripted_sentinel watching{{.host = "::ffff:127.0.0.1%1", .port = master.port()}};
   auto const url = master.url_of_several("sentinel", watching.address(), "/mymaster") + "&sentinel_tls=no";
   auto const failure = failure_to_connect(url);
@@ -226,7 +226,7 @@ TEST_F(tls_clustered, shows_its_own_certificate_to_nodes_that_ask_for_one) {
 }
 
 TEST_F(tls_clustered, of_an_unknown_authority_is_named_with_what_to_do) {
-  auto const stranger = redis_server::with({.on = server_options::listen::tls});
+  auto const stranger = redis_server::with({.transport = server_transport::tls});
   for (auto const& ca : {std::string{}, stranger.ca_file()}) {
     auto const failure = failure_to_connect(with_ca(nodes_.url(), ca));
     EXPECT_EQ(failure.code, errc::unreachable) << failure;
@@ -256,7 +256,7 @@ TEST_F(tls_clustered_replicas, take_over_while_a_lock_is_held_and_waited_for) {
 
 class tls_quorum : public testing::Test {
  protected:
-  independent_servers masters_{3, {.on = server_options::listen::tls}};
+  independent_servers masters_{3, {.transport = server_transport::tls}};
 };
 
 TEST_F(tls_quorum, tokens_grow_whichever_master_is_down) {

@@ -8,7 +8,7 @@ namespace {
 
 class tls : public fault {
  protected:
-  tls() : fault{{.on = server_options::listen::tls}} {}
+  tls() : fault{{.transport = server_transport::tls}} {}
 
   [[nodiscard]] std::string url(std::string const& host, std::string const& parameters) const {
     return "rediss://" + host + ":" + std::to_string(server_.port()) + parameters;
@@ -64,7 +64,7 @@ TEST_F(tls, accepts_any_certificate_when_told_not_to_verify) {
 
 TEST_F(tls, shows_its_own_certificate_to_a_server_that_asks_for_one) {
   raw_.command({"CONFIG", "SET", "tls-auth-clients", "yes"});
-  auto const stranger = redis_server::with({.on = server_options::listen::tls});
+  auto const stranger = redis_server::with({.transport = server_transport::tls});
   for (auto const* const version : {"TLSv1.3", "TLSv1.2"}) {
     SCOPED_TRACE(version);
     raw_.command({"CONFIG", "SET", "tls-protocols", version});
@@ -88,7 +88,7 @@ TEST_F(tls, names_a_file_that_cannot_be_read) {
 }
 
 TEST_F(tls, fails_against_a_server_without_it) {
-  auto const plain = redis_server::with({.on = server_options::listen::tcp});
+  auto const plain = redis_server::with({.transport = server_transport::tcp});
   auto const f =
       try_to_connect("rediss://127.0.0.1:" + std::to_string(plain.port()) + "?ca=" + server_.ca_file());
   EXPECT_EQ(f.code, errc::unreachable) << f;

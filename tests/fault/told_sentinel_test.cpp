@@ -14,13 +14,13 @@ class told_sentinel : public testing::Test {
  protected:
   static std::unique_ptr<redis_server> watching(redis_server const& master) {
     return redis_server::make(
-        {.on = server_options::listen::tcp,
+        {.transport = server_transport::tcp,
          .args = {"--sentinel"},
          .config = "sentinel monitor mymaster 127.0.0.1 " + std::to_string(master.port()) + " 1\n"});
   }
   static std::unique_ptr<redis_server> data() {
     return redis_server::make(
-        {.on = server_options::listen::tcp, .args = {"--repl-diskless-sync-delay", "0"}});
+        {.transport = server_transport::tcp, .args = {"--repl-diskless-sync-delay", "0"}});
   }
 
   std::unique_ptr<redis_server> first_ = data();
@@ -62,7 +62,7 @@ TEST_F(told_sentinel, master_that_comes_back_empty_is_noticed_at_once) {
 TEST_F(told_sentinel, replica_that_is_called_the_master_is_not_believed) {
   passes_in_one_round_of(5, [&] {  // a round in which the client asks before the sentinel knows
     auto const replica =
-        redis_server::make({.on = server_options::listen::tcp,
+        redis_server::make({.transport = server_transport::tcp,
                             .args = {"--replicaof", "127.0.0.1 " + std::to_string(first_->port())}});
     auto const misled = watching(*replica);
     client redis{"redis+sentinel://" + misled->address() + "/mymaster", {.connect_timeout = 500ms}};

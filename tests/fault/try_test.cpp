@@ -6,24 +6,9 @@ namespace {
 
 class who_only_tries : public fault {
  protected:
-  /// An acquisition that doesn't wait, and its outcome.
-  struct attempt {
-    explicit attempt(mutex& m) {
-      m.async_try_acquire_for(0ns,
-                              [state = state_](std::optional<lease> acquired, std::exception_ptr const&) {
-                                state->acquired = std::move(acquired);
-                                state->done = true;
-                              });
-    }
-    [[nodiscard]] bool done() const { return state_->done; }
-    [[nodiscard]] std::optional<lease> take() { return std::exchange(state_->acquired, std::nullopt); }
-
-   private:
-    struct state {
-      std::optional<lease> acquired;
-      std::atomic<bool> done = false;
-    };
-    std::shared_ptr<state> state_ = std::make_shared<state>();
+  /// An acquisition that doesn't wait.
+  struct attempt : pending {
+    explicit attempt(mutex& m) { m.async_try_acquire_for(0ns, handler()); }
   };
 
   flaky_proxy proxy_{server_.socket_path()};

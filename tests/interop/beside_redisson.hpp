@@ -2,8 +2,8 @@
 #pragma once
 
 #include "interop.hpp"
-#include "support/registry.hpp"
-#include "support/unhurried.hpp"
+#include "support/long_timeouts.hpp"
+#include "support/subjects.hpp"
 
 #include <holdfast/client.hpp>
 
@@ -50,8 +50,8 @@ class beside_redisson : public interop {
   }
   [[nodiscard]] virtual redisson_version version() const = 0;
 
-  /// A Holdfast process that holds or waits, for tests that kill it. `subject_title` is a title of the
-  /// registry.
+  /// A Holdfast process that holds or waits, for tests that kill it. `subject_title` is the title of a
+  /// subject.
   [[nodiscard]] worker holdfast_process(std::string_view subject_title, std::string const& name,
                                         std::chrono::milliseconds ttl) const {
     return worker::session(url_, std::string{subject_title}, name, ttl);

@@ -3,6 +3,7 @@
 
 #include "redisson.hpp"
 #include "support/eventually.hpp"
+#include "support/leftovers.hpp"
 #include "support/redis_server.hpp"
 #include "support/worker.hpp"
 
@@ -27,6 +28,14 @@ inline std::string name_of_peer(testing::TestParamInfo<std::string> const& info)
 inline constexpr auto not_prepared =
     "tools/prepare-peers has not built what this needs; ./check interop does";
 
+/// Without Redisson's marks of an unlock, which last a moment or longer, and without the keys that Holdfast
+/// keeps beside its locks.
+[[nodiscard]] inline std::vector<std::string> leftover_keys_of_both(raw_redis& server) {
+  auto all = leftover_keys(server);
+  std::erase_if(all, [](auto const& key) { return key.starts_with("redisson_unlock_latch:"); });
+  return all;
+}
+
 class interop : public testing::Test {
  protected:
   [[nodiscard]] std::map<std::string, std::string> hash(std::string const& key) {
@@ -45,17 +54,9 @@ class interop : public testing::Test {
   [[nodiscard]] std::int64_t subscribers(std::string const& channel) {
     return raw_.command({"PUBSUB", "NUMSUB", channel}).elements.at(1).integer;
   }
-  /// Without Redisson's marks of an unlock, which last a moment or longer, and without the keys that Holdfast
-  /// keeps beside its locks.
-  [[nodiscard]] std::vector<std::string> keys() {
-    auto all = raw_.keys();
-    std::erase_if(all, [](auto const& key) {
-      return key.starts_with("redisson_unlock_latch:") || outlives_locks(key);
-    });
-    return all;
-  }
+  [[nodiscard]] std::vector<std::string> keys() { return leftover_keys_of_both(raw_); }
 
-  redis_server server_ = redis_server::with({.on = server_options::listen::tcp});
+  redis_server server_ = redis_server::with({.transport = server_transport::tcp});
   raw_redis raw_ = server_.raw();
 
  private:

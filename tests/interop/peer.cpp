@@ -69,7 +69,7 @@ bool peer::is_prepared(std::string const& name) { return std::filesystem::exists
 
 peer::peer(std::string const& name, redis_location const& redis, std::vector<std::string> arguments)
     : process_{command(name, redis, std::move(arguments))} {
-  auto const greeting = process_.hear(std::chrono::seconds{60});
+  auto const greeting = process_.read_line(std::chrono::seconds{60});
   if (!greeting.starts_with(ready)) throw std::runtime_error{"the peer " + name + " says " + greeting};
   version_ = greeting.substr(ready.size());
   listener_ = std::jthread{[this] { listen(); }};
@@ -83,14 +83,14 @@ call peer::send(int thread, std::vector<std::string> const& words) {
   auto const id = ++last_id_;
   std::string request_text;
   for (auto const& word : words) request_text += (request_text.empty() ? "" : " ") + word;
-  process_.say(std::to_string(id) + ' ' + std::to_string(thread) + ' ' + request_text);
+  process_.write_line(std::to_string(id) + ' ' + std::to_string(thread) + ' ' + request_text);
   return call{answers_, id, request_text};
 }
 
 void peer::listen() {
   try {
     for (;;) {
-      auto const line = process_.hear(std::chrono::hours{24});
+      auto const line = process_.read_line(std::chrono::hours{24});
       auto const space = line.find(' ');
       std::scoped_lock const lock{answers_->guard};
       answers_->by_id.emplace(std::stoi(line), line.substr(space + 1));

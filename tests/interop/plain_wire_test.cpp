@@ -56,7 +56,7 @@ TEST_P(plain_wire, lets_us_in_when_their_lease_ends_after_a_crash) {
 TEST_P(plain_wire, lets_them_in_when_our_lease_ends_after_a_crash) {
   peer peer_process{GetParam(), server_};
   auto holdfast_process = worker::session(server_.url(), "mutex_inbox", "orders", 4s);
-  EXPECT_EQ(holdfast_process.ask("acquire").rfind("held ", 0), 0u);
+  EXPECT_EQ(holdfast_process.reply_to("acquire").rfind("held ", 0), 0u);
   auto const waiting = plain_lock(peer_process, "orders").try_lock(60s, 10s);
   EXPECT_TRUE(always(5s, [&] { return !waiting.is_answered(); })) << "we renew";
   holdfast_process.kill9();
@@ -66,12 +66,12 @@ TEST_P(plain_wire, lets_them_in_when_our_lease_ends_after_a_crash) {
 TEST_P(plain_wire, has_our_release_leave_what_they_took_over_alone) {
   peer peer_process{GetParam(), server_};
   auto holdfast_process = worker::session(server_.url(), "mutex_inbox", "orders", 1s);
-  EXPECT_EQ(holdfast_process.ask("acquire").rfind("held ", 0), 0u);
+  EXPECT_EQ(holdfast_process.reply_to("acquire").rfind("held ", 0), 0u);
   holdfast_process.freeze();
   EXPECT_EQ(plain_lock(peer_process, "orders").try_lock(15s, 30s), "true");
   auto const owner = raw_.get("orders");
   holdfast_process.thaw();
-  EXPECT_EQ(holdfast_process.ask("release"), "ended " + code_word(release_result::lost));
+  EXPECT_EQ(holdfast_process.reply_to("release"), "ended " + code_word(release_result::lost));
   EXPECT_EQ(raw_.get("orders"), owner);
   EXPECT_EQ(plain_lock(peer_process, "orders").unlock(), "ok");
 }
@@ -95,10 +95,10 @@ TEST_F(plain_crowd, loses_none_of_ten_thousand_increments_of_an_unprotected_coun
       "increment " + server_.socket_path() + " counter " + std::to_string(increments_per_process);
   auto first = worker::session(server_.url(), "mutex_inbox", "orders", 20s);
   auto second = worker::session(server_.url(), "mutex_inbox", "orders", 20s);
-  first.say(request);
-  second.say(request);
-  EXPECT_EQ(first.hear(90s), "ok");
-  EXPECT_EQ(second.hear(90s), "ok");
+  first.write_line(request);
+  second.write_line(request);
+  EXPECT_EQ(first.read_line(90s), "ok");
+  EXPECT_EQ(second.read_line(90s), "ok");
   for (auto const& run : peer_runs) EXPECT_EQ(run.answer(90s), "ok");
   EXPECT_EQ(raw_.get("counter"), "10000");
 }

@@ -14,7 +14,7 @@ using testing::IsEmpty;
 struct cluster_kind {
   std::string_view title;
   r_lock (redisson::*java_lock)(std::string name);
-  std::string_view subject_title;  ///< a title of the registry
+  std::string_view subject_title;  ///< a title of a subject
   std::string_view channel;        ///< the channel of the waiters; empty: fair, each waiter has its own
 
   friend std::ostream& operator<<(std::ostream& out, cluster_kind const& k) { return out << k.title; }
@@ -111,12 +111,12 @@ TEST_P(redisson_cluster, loses_no_increment_of_a_counter_to_a_mixed_crowd) {
   // In the slot of the name, so that all processes find it at one server.
   auto const order =
       "increment " + servers_.master_of(std::string{"orders"}).socket_path() + " {orders}:counter 20";
-  first_process.say(order);
-  second_process.say(order);
+  first_process.write_line(order);
+  second_process.write_line(order);
   auto const first = java_lock(java).increment("{orders}:counter", 20);
   auto const second = java_lock(java).by(2).increment("{orders}:counter", 20);
-  EXPECT_EQ(first_process.hear(90s), "ok");
-  EXPECT_EQ(second_process.hear(90s), "ok");
+  EXPECT_EQ(first_process.read_line(90s), "ok");
+  EXPECT_EQ(second_process.read_line(90s), "ok");
   EXPECT_EQ(first.answer(90s), "ok");
   EXPECT_EQ(second.answer(90s), "ok");
   EXPECT_EQ(servers_.master_of(std::string{"orders"}).raw().get("{orders}:counter"), "80");

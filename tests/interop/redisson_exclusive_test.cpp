@@ -14,7 +14,7 @@ using testing::IsEmpty;
 struct exclusive_kind {
   std::string_view title;
   r_lock (redisson::*java_lock)(std::string name);
-  std::string_view subject_title;     ///< a title of the registry
+  std::string_view subject_title;     ///< a title of a subject
   std::string_view channel_or_queue;  ///< the channel or queue of the waiters; empty: there is neither
 
   friend std::ostream& operator<<(std::ostream& out, exclusive_kind const& k) { return out << k.title; }
@@ -141,12 +141,12 @@ TEST_P(redisson_exclusive, loses_no_increment_of_a_counter_to_a_mixed_crowd) {
   auto first_process = holdfast_process(10s);
   auto second_process = holdfast_process(10s);
   auto const order = "increment " + server_.socket_path() + " counter 50";
-  first_process.say(order);
-  second_process.say(order);
+  first_process.write_line(order);
+  second_process.write_line(order);
   auto const first = java_lock(java).increment("counter", 50);
   auto const second = java_lock(java).by(2).increment("counter", 50);
-  EXPECT_EQ(first_process.hear(90s), "ok");
-  EXPECT_EQ(second_process.hear(90s), "ok");
+  EXPECT_EQ(first_process.read_line(90s), "ok");
+  EXPECT_EQ(second_process.read_line(90s), "ok");
   EXPECT_EQ(first.answer(90s), "ok");
   EXPECT_EQ(second.answer(90s), "ok");
   EXPECT_EQ(raw_.get("counter"), "200");
@@ -176,7 +176,7 @@ TEST_P(redisson_exclusive, is_ours_when_the_ttl_is_over_of_one_of_theirs_that_wa
 TEST_P(redisson_exclusive, is_theirs_when_the_ttl_is_over_of_one_of_ours_that_was_killed) {
   redisson java{server_, version()};
   auto holder = holdfast_process(3s);
-  EXPECT_EQ(holder.ask("acquire").rfind("held ", 0), 0u);
+  EXPECT_EQ(holder.reply_to("acquire").rfind("held ", 0), 0u);
   auto const waiting = java_lock(java).lock();
   EXPECT_TRUE(are_waiting());
   holder.kill9();
@@ -195,7 +195,7 @@ TEST_P(redisson_exclusive, goes_past_one_of_ours_that_was_killed_while_it_waited
   redisson java{server_, version(), 3s};
   EXPECT_EQ(java_lock(java).lock(), "ok");
   auto dead = holdfast_process(30s);
-  dead.say("acquire");
+  dead.write_line("acquire");
   EXPECT_TRUE(are_waiting());
   dead.kill9();
   auto const waiting = java_lock(java).by(2).try_lock(60s);

@@ -128,7 +128,7 @@ TEST_P(redisson_fair, goes_past_the_dead_of_both_in_its_queue) {
   redisson java{server_, GetParam()};
   auto lease = fair_mutex{redis_, "orders", {.ttl = 3s}}.acquire();
   auto first = holdfast_process("fair_mutex_inbox", "orders", 3s);
-  first.say("acquire");
+  first.write_line("acquire");
   ASSERT_TRUE(are_queued(1));
   first.kill9();
   auto const second = killed.fair_lock("orders").try_lock(5s);

@@ -155,7 +155,7 @@ TEST_P(redisson_mutex, of_several_names_comes_free_when_either_side_is_killed) {
   lease->release();
 
   auto holder = holdfast_process("multi_mutex_inbox", "m", 3s);  // m:c, m, m:b
-  EXPECT_EQ(holder.ask("acquire").rfind("held ", 0), 0u);
+  EXPECT_EQ(holder.reply_to("acquire").rfind("held ", 0), 0u);
   auto const waiting = java.multi_lock("m,m:b,m:c").lock();
   EXPECT_TRUE(are_listening("redisson_lock__channel:{m}"));
   holder.kill9();

@@ -139,7 +139,7 @@ TEST_P(redisson_permit_leases, of_ours_that_died_come_back_to_them) {
   redisson java{server_, GetParam()};
   EXPECT_TRUE(permits_.try_set_permits(1));
   auto dead = holdfast_process(expiring_permit.title, "license", 2s);
-  EXPECT_EQ(dead.ask("acquire").rfind("held ", 0), 0u);
+  EXPECT_EQ(dead.reply_to("acquire").rfind("held ", 0), 0u);
   auto const java_waiter = java.permits("license").acquire();
   EXPECT_TRUE(are_listening(permit_channel));
   dead.kill9();
@@ -154,7 +154,7 @@ TEST_P(redisson_permit_leases, are_not_kept_for_the_dead_who_waited) {
   auto permit = permits_.acquire();
   auto const dead = killed.permits("license").acquire();
   auto dead_process = holdfast_process(expiring_permit.title, "license", 30s);
-  dead_process.say("acquire");
+  dead_process.write_line("acquire");
   auto const waiting = java.permits("license").acquire();
   EXPECT_TRUE(are_listening(permit_channel, 3));
   killed.kill9();

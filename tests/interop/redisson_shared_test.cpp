@@ -162,7 +162,7 @@ TEST_P(redisson_shared, is_written_by_us_when_the_ttl_is_over_of_a_reader_of_the
 TEST_P(redisson_shared, is_written_by_them_when_the_ttl_is_over_of_a_reader_of_ours_that_was_killed) {
   redisson java{server_, GetParam()};
   auto holder = holdfast_process(shared_reader.title, "prices", 3s);
-  EXPECT_EQ(holder.ask("acquire").rfind("held ", 0), 0u);
+  EXPECT_EQ(holder.reply_to("acquire").rfind("held ", 0), 0u);
   auto const waiting = java_writer(java).lock();
   EXPECT_TRUE(are_listening(shared_channel));
   holder.kill9();
@@ -176,7 +176,7 @@ TEST_P(redisson_shared, goes_on_with_the_readers_that_are_left_when_one_of_eithe
   auto lease = shared_mutex{redis_, "prices", {.ttl = 5s}}.acquire_shared();
   EXPECT_EQ(java_reader(java).lock(), "ok");
   EXPECT_EQ(java_reader(killed).lock(), "ok");
-  EXPECT_EQ(dead.ask("acquire").rfind("held ", 0), 0u);
+  EXPECT_EQ(dead.reply_to("acquire").rfind("held ", 0), 0u);
   killed.kill9();
   dead.kill9();
   EXPECT_EQ(java_writer(java).by(2).try_lock(4s), "false");

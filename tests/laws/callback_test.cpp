@@ -10,7 +10,7 @@ namespace holdfast::test {
 namespace {
 
 TEST(callback, that_throws_is_logged_and_harms_nobody) {
-  served server;
+  deployment_under_test server;
   std::atomic<int> complaints = 0;
   client redis{server.url(), {.log = [&](log_level level, std::string_view) {
                  if (level == log_level::error) ++complaints;
@@ -23,7 +23,7 @@ TEST(callback, that_throws_is_logged_and_harms_nobody) {
 
 /// The captures of a callback are destroyed outside all locks of the client, however the lease ends.
 TEST(callback, may_hold_a_lease_of_the_same_client) {
-  served server;
+  deployment_under_test server;
   client redis{server.url(), with_long_timeouts()};
   mutex m{redis, "orders"};
   mutex other{redis, "other"};
@@ -46,7 +46,7 @@ TEST(callback, may_hold_a_lease_of_the_same_client) {
 }
 
 TEST(callback, may_use_the_client_and_wait_for_it) {
-  served server;
+  deployment_under_test server;
   client redis{server.url(), with_long_timeouts()};
   mutex outer{redis, "outer"};
   mutex inner{redis, "inner"};
@@ -91,7 +91,7 @@ class retry_loop {
 };
 
 TEST(callback, of_two_clients_that_call_each_other_does_not_nest_without_a_bound) {
-  served server;
+  deployment_under_test server;
   client first_client{server.url(), with_long_timeouts()};
   client second_client{server.url(), with_long_timeouts()};
   mutex first{first_client, "one"};
@@ -120,7 +120,7 @@ class batch : public testing::Test {
   }
   void add(std::function<void()> f) { in_a_callback_of_this_thread(std::move(f)); }
 
-  served server_{};
+  deployment_under_test server_{};
   client redis_{server_.url(), with_long_timeouts()};
   mutex free_{redis_, "free"};
   mutex busy_{redis_, "busy"};

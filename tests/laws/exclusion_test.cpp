@@ -49,7 +49,7 @@ TEST_P(exclusion, holds_among_threads_of_one_client) {
   threads.clear();
   EXPECT_GT(history_.size(), 8u);
   EXPECT_EQ(judge(history_), "");
-  EXPECT_EQ(residue(), std::vector<std::string>{});
+  EXPECT_EQ(leftover_keys(raw_), std::vector<std::string>{});
 }
 
 TEST_P(exclusion, holds_among_threads_clients_and_processes) {
@@ -72,7 +72,7 @@ TEST_P(exclusion, holds_among_threads_clients_and_processes) {
     }
   }
   for (auto& w : workers) {
-    EXPECT_EQ(w.hear(60s).rfind("taken ", 0), 0u);
+    EXPECT_EQ(w.read_line(60s).rfind("taken ", 0), 0u);
     EXPECT_EQ(w.wait(), 0);
   }
   auto const history = read_history(file);
@@ -82,7 +82,7 @@ TEST_P(exclusion, holds_among_threads_clients_and_processes) {
   history_.insert(history_.end(), history.begin(), history.end());
   EXPECT_GT(history.size(), 3u);
   EXPECT_EQ(judge(history_), "");
-  EXPECT_EQ(residue(), std::vector<std::string>{});
+  EXPECT_EQ(leftover_keys(raw_), std::vector<std::string>{});
 }
 
 TEST_P(exclusion, gives_growing_tokens_across_handoffs_releases_and_an_empty_server) {

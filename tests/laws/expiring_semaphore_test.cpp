@@ -191,7 +191,7 @@ TEST_F(licensing, gets_a_permit_by_polling) {
 TEST_F(licensing, comes_back_by_itself_when_its_holder_is_killed) {
   local_.try_set_permits(1);
   auto dead = worker::session(server_.url(), "expiring_semaphore", "license", 1s);
-  ASSERT_EQ(dead.ask("acquire").rfind("held ", 0), 0u);
+  ASSERT_EQ(dead.reply_to("acquire").rfind("held ", 0), 0u);
   pending waiting;
   remote_.async_acquire(waiting.handler());
   // A holder that was stopped for long may have lost the permit already.

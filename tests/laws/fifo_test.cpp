@@ -73,7 +73,7 @@ class fifo : public law {
         ASSERT_FALSE(callers[i].outcome->done()) << callers[i].label << " overtook " << next.label;
       EXPECT_EQ(next.outcome->take()->release(), release_result::released);
     }
-    EXPECT_EQ(residue(), std::vector<std::string>{});
+    EXPECT_EQ(leftover_keys(raw_), std::vector<std::string>{});
   }
 
   void serve_callers_of_all_clients();
@@ -117,7 +117,7 @@ TEST_P(fifo, serves_processes_in_the_order_in_which_they_asked) {
   std::deque<worker> workers;
   for (auto i = 1u; i <= 4; ++i) {
     workers.push_back(worker::session(server_.url(), std::string{GetParam().title}, "orders", 5s));
-    workers.back().say("acquire");
+    workers.back().write_line("acquire");
     ASSERT_TRUE(eventually([&] {
       auto const owners = queue();
       return owners.size() == i && is_subscribed(owners.back().substr(0, 36));
@@ -125,11 +125,11 @@ TEST_P(fifo, serves_processes_in_the_order_in_which_they_asked) {
   }
   lease.release();
   for (auto& next : workers) {
-    auto const output = next.hear();
+    auto const output = next.read_line();
     ASSERT_EQ(output.rfind("held ", 0), 0u) << output;
     EXPECT_GT(std::stoll(output.substr(5)), token);
     token = std::stoll(output.substr(5));
-    EXPECT_EQ(next.ask("release"), "ended " + code_word(release_result::released));
+    EXPECT_EQ(next.reply_to("release"), "ended " + code_word(release_result::released));
   }
 }
 
@@ -148,7 +148,7 @@ TEST_P(fifo, keeps_the_order_of_the_others_when_some_time_out_are_cancelled_or_d
   auto impatient = std::jthread{[&] { timed_out = brief_lock->try_acquire_for(500ms); }};
   {
     auto dead = worker::session(server_.url(), std::string{GetParam().title}, "orders", 5s);
-    dead.say("acquire");
+    dead.write_line("acquire");
     auto const is_of_dead = [&](std::string const& owner) {
       return std::ranges::none_of(std::array{&first, &second, &brief},
                                   [&](client const* known) { return owner.starts_with(known->uuid()); });
@@ -242,7 +242,7 @@ TEST_P(fifo, grants_the_lock_by_the_release_itself_past_killed_waiters) {
           std::deque<worker> ahead;
           for (auto i = 1u; i <= 3; ++i) {
             ahead.push_back(worker::session(server_.url(), std::string{GetParam().title}, "orders", 5s));
-            ahead.back().say("acquire");
+            ahead.back().write_line("acquire");
             ASSERT_TRUE(eventually([&] { return queue().size() == i; }));
           }
         }

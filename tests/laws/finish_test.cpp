@@ -19,13 +19,13 @@ class finish : public law {
   }
   /// The keys of the lock, without the key of the stop request.
   [[nodiscard]] std::vector<std::string> lock_keys() {
-    auto all = residue();
+    auto all = leftover_keys(raw_);
     std::erase_if(all, [](auto const& key) { return key.starts_with("{orders}:holdfast_asked:"); });
     return all;
   }
   /// Shortens the ttl of a lock that is kept.
   void let_expire() {
-    for (auto const& key : residue()) raw_.command({"PEXPIRE", key, "200"});
+    for (auto const& key : leftover_keys(raw_)) raw_.command({"PEXPIRE", key, "200"});
   }
   /// The inbox opens half a second after the lease was taken.
   [[nodiscard]] bool is_subscribed(lease const& target) {

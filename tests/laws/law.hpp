@@ -1,14 +1,17 @@
 /// The common base of the laws: the servers, clients, and the synchronizer under test.
 #pragma once
 
+#include "support/deployment_under_test.hpp"
 #include "support/eventually.hpp"
+#include "support/failure_of.hpp"
 #include "support/flaky_proxy.hpp"
 #include "support/judge.hpp"
+#include "support/leftovers.hpp"
+#include "support/long_timeouts.hpp"
+#include "support/pending.hpp"
 #include "support/redis_server.hpp"
-#include "support/registry.hpp"
 #include "support/rounds.hpp"
-#include "support/served.hpp"
-#include "support/unhurried.hpp"
+#include "support/subjects.hpp"
 #include "support/worker.hpp"
 
 #include <gtest/gtest.h>
@@ -35,16 +38,6 @@ class law : public testing::TestWithParam<subject> {
   [[nodiscard]] std::unique_ptr<any_lock> lock(client& redis, lock_options options = {},
                                                std::string name = "orders") const {
     return GetParam().make(redis, std::move(name), options);
-  }
-
-  /// Keys that a lock must not leave behind.
-  [[nodiscard]] std::vector<std::string> residue() {
-    std::vector<std::string> remaining_keys;
-    for (auto& key : raw_.keys()) {
-      if (!outlives_locks(key)) remaining_keys.push_back(std::move(key));
-    }
-    std::ranges::sort(remaining_keys);  // the order in which Redis lists keys depends on the other keys
-    return remaining_keys;
   }
 
   /// Another program takes the lock from its holder, if any. Returns its owner as stored in the key.
@@ -78,7 +71,7 @@ class law : public testing::TestWithParam<subject> {
     return GetParam().on_redisson() && GetParam().passing == handoff::by_server;
   }
 
-  served server_{};
+  deployment_under_test server_{};
   raw_servers raw_ = server_.raw();
 };
 
@@ -125,50 +118,10 @@ inline void settle(client& waiter, raw_servers& raw) {
   waiter.connect();
 }
 
-/// The outcome of one asynchronous acquisition. Outlives the handler that fills it in.
-class pending {
- public:
-  mutex::acquire_handler handler() {
-    return [state = state_](std::optional<lease> acquired, std::exception_ptr failure) {
-      std::scoped_lock const hold{state->guard};
-      state->acquired = std::move(acquired);
-      state->failure = std::move(failure);
-      state->done = true;
-    };
-  }
-  [[nodiscard]] bool done() const { return state_->done; }
-  /// Empty when busy; throws the error of a failed acquisition.
-  std::optional<lease> take() {
-    std::scoped_lock const hold{state_->guard};
-    if (state_->failure) std::rethrow_exception(state_->failure);
-    return std::exchange(state_->acquired, std::nullopt);
-  }
-
- private:
-  struct state {
-    std::mutex guard;
-    std::atomic<bool> done = false;
-    std::optional<lease> acquired;
-    std::exception_ptr failure;
-  };
-  std::shared_ptr<state> state_ = std::make_shared<state>();
-};
-
-/// The code that `f` throws; zero when it throws nothing.
-template <class F>
-std::error_code code_of(F f) {
-  try {
-    f();
-  } catch (error const& e) {
-    return e.code();
-  }
-  return {};
-}
-
 /// The subjects that are woken by messages: for laws about messages and about sending no requests meanwhile.
 inline std::vector<subject> woken_by_messages() {
   std::vector<subject> result;
-  for (auto const& s : registry()) {
+  for (auto const& s : subjects()) {
     if (s.wake != wake::poll) result.push_back(s);
   }
   return result;
@@ -195,7 +148,7 @@ inline std::string title_of(testing::TestParamInfo<subject> const& info) {
 
 }  // namespace holdfast::test
 
-#define HOLDFAST_LAW(suite) INSTANTIATE_TEST_SUITE_P(every, suite, testing::ValuesIn(registry()), title_of)
+#define HOLDFAST_LAW(suite) INSTANTIATE_TEST_SUITE_P(every, suite, testing::ValuesIn(subjects()), title_of)
 #define HOLDFAST_LAW_OF_MESSAGES(suite) \
   INSTANTIATE_TEST_SUITE_P(every, suite, testing::ValuesIn(woken_by_messages()), title_of)
 #define HOLDFAST_LAW_OF_ORDER(suite) \

@@ -64,7 +64,7 @@ class leaving : public law {
         topology_under_test() != topology::quorum) {
       EXPECT_LE(slow_rounds, 2) << "a wake-up was not passed on";
     }
-    EXPECT_EQ(residue(), nothing);
+    EXPECT_EQ(leftover_keys(raw_), nothing);
   }
 };
 HOLDFAST_LAW(leaving);
@@ -83,24 +83,24 @@ TEST_P(leaving, passes_the_wake_up_on_inside_the_process_when_cancelled_at_that_
 TEST_P(leaving, leaves_nothing_after_a_time_out) {
   auto holder = connect();
   auto lease = lock(holder)->acquire();
-  auto const before = residue();
+  auto const before = leftover_keys(raw_);
   auto redis = connect();
   // A caller whose reply comes only after its deadline has tried, and not waited.
   EXPECT_TRUE(eventually([&] {
     EXPECT_FALSE(lock(redis)->try_acquire_for(150ms));
     return redis.stats().waits == 1;
   }));
-  EXPECT_TRUE(eventually([&] { return residue() == before; }));
+  EXPECT_TRUE(eventually([&] { return leftover_keys(raw_) == before; }));
   EXPECT_EQ(redis.stats().waiting_now, 0u);
   EXPECT_EQ(redis.stats().timed_out, 1u);
   lease.release();
-  EXPECT_EQ(residue(), nothing);
+  EXPECT_EQ(leftover_keys(raw_), nothing);
 }
 
 TEST_P(leaving, leaves_nothing_after_cancellation_at_any_moment) {
   auto holder = connect();
   auto lease = lock(holder)->acquire();
-  auto const before = residue();
+  auto const before = leftover_keys(raw_);
   auto redis = connect();
   auto const wanted = lock(redis);
   for (auto round = 0; round < 100; ++round) {
@@ -111,7 +111,7 @@ TEST_P(leaving, leaves_nothing_after_cancellation_at_any_moment) {
     }};
     EXPECT_EQ(code_of([&] { (void)wanted->acquire(stop.get_token()); }), errc::cancelled);
   }
-  EXPECT_TRUE(eventually([&] { return residue() == before; }));
+  EXPECT_TRUE(eventually([&] { return leftover_keys(raw_) == before; }));
   EXPECT_EQ(redis.stats().waiting_now, 0u);
 }
 
@@ -129,7 +129,7 @@ TEST_P(leaving, releases_what_an_acquisition_got_after_it_was_cancelled) {
     auto const code = code_of([&] { acquired = p.take(); });
     EXPECT_TRUE(acquired || code == errc::cancelled);
     acquired.reset();
-    EXPECT_TRUE(eventually([&] { return residue().empty(); })) << "round " << round;
+    EXPECT_TRUE(eventually([&] { return leftover_keys(raw_).empty(); })) << "round " << round;
   }
   EXPECT_EQ(redis.stats().held_now, 0u);
 }
@@ -140,7 +140,7 @@ TEST_P(leaving, leaves_nothing_when_an_exception_ends_the_holder) {
     auto const lease = lock(redis)->acquire();
     throw 1;
   } catch (int) {
-    EXPECT_EQ(residue(), nothing);
+    EXPECT_EQ(leftover_keys(raw_), nothing);
   }
 }
 
@@ -163,7 +163,7 @@ TEST_P(leaving, leaves_nothing_when_the_client_is_destroyed_with_leases_and_wait
   auto const code = code_of([&] { waiter.take(); });
   EXPECT_TRUE(code == errc::closed || code == errc::cancelled) << code.message();
   other_lease.release();
-  EXPECT_TRUE(eventually([&] { return residue().empty(); }));
+  EXPECT_TRUE(eventually([&] { return leftover_keys(raw_).empty(); }));
 }
 
 TEST_P(leaving, lets_a_blocked_caller_go_when_the_client_is_destroyed) {

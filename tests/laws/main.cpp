@@ -1,5 +1,5 @@
 /// The program of this folder's tests, which is also its own worker process.
-#include "support/served.hpp"
+#include "support/deployment_under_test.hpp"
 #include "support/worker.hpp"
 
 #include <gtest/gtest.h>

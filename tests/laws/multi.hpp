@@ -7,14 +7,6 @@ namespace holdfast::test {
 
 class multi : public testing::Test {
  protected:
-  std::vector<std::string> residue() {
-    std::vector<std::string> remaining_keys;
-    for (auto& key : raw_.keys()) {
-      if (!test::outlives_locks(key)) remaining_keys.push_back(std::move(key));
-    }
-    return remaining_keys;
-  }
-
   /// Starts an acquisition, which increments `served` when it succeeds.
   static void start(multi_mutex& m, std::atomic<int>& served, std::stop_token stop = {}) {
     m.async_acquire(
@@ -22,7 +14,7 @@ class multi : public testing::Test {
         std::move(stop));
   }
 
-  served server_{};
+  deployment_under_test server_{};
   raw_servers raw_ = server_.raw();
   client redis_{server_.url(), with_long_timeouts()};
 };

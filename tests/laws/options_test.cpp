@@ -13,13 +13,8 @@ namespace {
 template <class Options, std::size_t N, class Make>
 void expect_ranges(std::array<time_range<Options>, N> const& table, Options const& base, Make make) {
   auto const refused = [&](Options const& options, char const* name) {
-    try {
-      make(options);
-    } catch (error const& e) {
-      return e.code() == std::errc::invalid_argument &&
-             std::string_view{e.what()}.find(name) != std::string_view::npos;
-    }
-    return false;
+    auto const refusal = failure_of([&] { make(options); });
+    return refusal.code == std::errc::invalid_argument && refusal.mentions(name);
   };
   for (auto const& range : table) {
     auto options = base;
@@ -46,15 +41,15 @@ TEST(options, are_taken_at_both_ends_of_their_range_and_refused_beyond) {
   expect_ranges(ranges::of_fences, {},
                 [&](fence_options const& options) { fence const f{unreachable_client, "orders", options}; });
   EXPECT_EQ(unreachable_client.stats().commands, 0u);
-  served server;
+  deployment_under_test server;
   client redis{server.url(), with_long_timeouts()};
   expect_ranges(ranges::of_force, {},
                 [&](force_options const& options) { (void)force_release(redis, "nothing", options); });
 }
 
 /// Acquires a lock, for which another client then waits, and releases it to that client.
-void expect_to_work(served const& server, client_options const& settings, lock_options const& options,
-                    std::string const& name) {
+void expect_to_work(deployment_under_test const& server, client_options const& settings,
+                    lock_options const& options, std::string const& name) {
   SCOPED_TRACE(name);
   client redis{server.url(), settings};
   client other{server.url(), with_long_timeouts()};
@@ -73,7 +68,7 @@ void expect_to_work(served const& server, client_options const& settings, lock_o
 }
 
 TEST(options, work_when_they_are_as_long_as_may_be) {
-  served server;
+  deployment_under_test server;
   for (auto const& range : ranges::of_locks) {
     lock_options options{.ttl = ranges::year, .poll_cap = ranges::year};
     options.*range.option = range.most;
@@ -87,7 +82,7 @@ TEST(options, work_when_they_are_as_long_as_may_be) {
 }
 
 TEST(options, of_a_lease_are_times_of_any_length) {
-  served server;
+  deployment_under_test server;
   auto raw = server.raw();
   client redis{server.url(), with_long_timeouts()};
   mutex m{redis, "orders", {.max_hold = ranges::century}};

@@ -14,7 +14,7 @@ class poll : public testing::Test {
     }
   }
 
-  served server_{};
+  deployment_under_test server_{};
   flaky_proxy proxy_{server_.socket_path()};
   raw_servers raw_ = server_.raw();
 };

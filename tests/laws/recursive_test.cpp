@@ -8,7 +8,7 @@ namespace {
 
 class recursive : public testing::Test {
  protected:
-  served server_{};
+  deployment_under_test server_{};
   raw_servers raw_ = server_.raw();
   client redis_{server_.url(), with_long_timeouts()};
 };

@@ -28,21 +28,9 @@ class on_wire : public testing::Test {
     return raw_.command({"TYPE", key}).text;
   }
 
-  served server_{};
+  deployment_under_test server_{};
   raw_servers raw_ = server_.raw();
 };
-
-/// The message of the error that `f` throws, which must have `code`; empty when it throws nothing.
-template <class F>
-std::string complaint(std::error_code code, F f) {
-  try {
-    f();
-  } catch (error const& failure) {
-    EXPECT_EQ(failure.code(), code) << failure.what();
-    return failure.what();
-  }
-  return {};
-}
 
 TEST_F(on_wire, is_as_the_lock_says_then_the_client_then_the_url) {
   struct sample {
@@ -100,9 +88,9 @@ TEST_F(on_wire, refuses_to_fence_what_redisson_does_not_fence) {
   auto const reason =
       AllOf(HasSubstr("fenced"), HasSubstr("only mutex and recursive_mutex"), HasSubstr("wire::plain"));
   auto const code = make_error_code(std::errc::invalid_argument);
-  EXPECT_THAT(complaint(code, [&] { fair_mutex{redis, "orders", fenced}; }), reason);
-  EXPECT_THAT(complaint(code, [&] { multi_mutex{redis, {"a", "b"}, fenced}; }), reason);
-  EXPECT_THAT(complaint(code, [&] { multi_mutex{redis, {"a"}, fenced}; }), reason);
+  EXPECT_THAT(message_of(code, [&] { fair_mutex{redis, "orders", fenced}; }), reason);
+  EXPECT_THAT(message_of(code, [&] { multi_mutex{redis, {"a", "b"}, fenced}; }), reason);
+  EXPECT_THAT(message_of(code, [&] { multi_mutex{redis, {"a"}, fenced}; }), reason);
   EXPECT_GT((fair_mutex{redis, "orders", {.fenced = true}}.acquire().token()), 0);
 }
 
@@ -112,9 +100,9 @@ TEST_F(on_wire, refuses_names_that_a_cluster_could_not_unlock) {
     auto const reason =
         AllOf(HasSubstr("\"" + name + "\""), HasSubstr("Redisson's wire"), HasSubstr("hash slot"));
     auto const code = make_error_code(std::errc::invalid_argument);
-    EXPECT_THAT(complaint(code, [&] { mutex{redis, name}; }), reason);
-    EXPECT_THAT(complaint(code, [&] { fair_mutex{redis, name}; }), reason);
-    EXPECT_THAT(complaint(code, [&] { multi_mutex{redis, {"fine", name}}; }), reason);
+    EXPECT_THAT(message_of(code, [&] { mutex{redis, name}; }), reason);
+    EXPECT_THAT(message_of(code, [&] { fair_mutex{redis, name}; }), reason);
+    EXPECT_THAT(message_of(code, [&] { multi_mutex{redis, {"fine", name}}; }), reason);
     EXPECT_TRUE((mutex{redis, name, {.wire = wire::plain}}.try_acquire()));
   }
 }
@@ -124,11 +112,11 @@ TEST_F(on_wire, names_the_key_what_was_found_and_what_was_expected) {
   raw_.command({"SET", "orders", "x"});
   raw_.command({"SET", "redisson_lock_queue:{fair}", "x"});
   auto const mismatch = HasSubstr("the key \"orders\" holds a string, not the hash of a lock of Redisson");
-  EXPECT_THAT(complaint(errc::wrong_type, [&] { (void)mutex{redis, "orders"}.acquire(); }), mismatch);
-  EXPECT_THAT(complaint(errc::wrong_type, [&] { (void)multi_mutex{redis, {"a", "orders"}}.acquire(); }),
+  EXPECT_THAT(message_of(errc::wrong_type, [&] { (void)mutex{redis, "orders"}.acquire(); }), mismatch);
+  EXPECT_THAT(message_of(errc::wrong_type, [&] { (void)multi_mutex{redis, {"a", "orders"}}.acquire(); }),
               mismatch);
   EXPECT_THAT(
-      complaint(errc::wrong_type, [&] { (void)fair_mutex{redis, "fair"}.acquire(); }),
+      message_of(errc::wrong_type, [&] { (void)fair_mutex{redis, "fair"}.acquire(); }),
       HasSubstr("the key \"redisson_lock_queue:{fair}\" holds a string, not the queue of a fair lock"));
   EXPECT_FALSE(raw_.exists("a"));
 }

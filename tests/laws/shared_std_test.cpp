@@ -36,7 +36,7 @@ class std_shared_mutex : public testing::Test {
     std::jthread{std::move(f)}.join();
   }
 
-  served server_{};
+  deployment_under_test server_{};
   raw_servers raw_ = server_.raw();
   client redis_{server_.url(), with_long_timeouts()};
   shared_mutex m_{redis_, "m"};
@@ -104,14 +104,9 @@ TEST_F(std_shared_mutex, counts_how_often_a_thread_reads) {
 
 /// The message of the deadlock that is refused.
 std::string refusal_of(void (shared_mutex::*operation)(), shared_mutex& m) {
-  try {
-    (m.*operation)();
-  } catch (error const& e) {
-    EXPECT_EQ(e.code(), std::errc::resource_deadlock_would_occur);
-    return e.what();
-  }
-  ADD_FAILURE() << "no error";
-  return {};
+  auto const refusal = failure_of([&] { (m.*operation)(); });
+  EXPECT_EQ(refusal.code, std::errc::resource_deadlock_would_occur);
+  return refusal.message;
 }
 
 TEST_F(std_shared_mutex, refuses_to_have_a_thread_wait_for_itself) {

@@ -8,7 +8,7 @@ namespace {
 
 class std_mutex : public testing::Test {
  protected:
-  served server_{};
+  deployment_under_test server_{};
   client redis_{server_.url(), with_long_timeouts()};
 };
 

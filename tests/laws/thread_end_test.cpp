@@ -17,7 +17,7 @@ class thread_end : public testing::Test {
     return warnings_;
   }
 
-  served server_{};
+  deployment_under_test server_{};
   raw_servers raw_ = server_.raw();
   std::mutex guard_;
   std::vector<std::string> warnings_;

@@ -81,7 +81,7 @@ TEST_P(wake_up, takes_a_dead_holders_lock_shortly_after_its_expiry_among_200000_
 
 TEST_P(wake_up, hands_a_killed_process_s_lock_to_a_waiter_after_its_ttl) {
   auto dead = worker::session(server_.url(), std::string{GetParam().title}, "orders", 1s);
-  auto const token = std::stoll(dead.ask("acquire").substr(5));
+  auto const token = std::stoll(dead.reply_to("acquire").substr(5));
   auto redis = connect({.recheck = 30s});
   pending p;
   auto const wanted = lock(redis);
@@ -105,7 +105,7 @@ TEST_P(wake_up, is_not_held_up_by_killed_waiters_ahead) {
     std::deque<worker> ahead;
     for (auto i = 0; i < 3; ++i) {
       ahead.push_back(worker::session(server_.url(), std::string{GetParam().title}, "orders", 5s));
-      ahead.back().say("acquire");
+      ahead.back().write_line("acquire");
     }
     ASSERT_TRUE(eventually([&] { return raw_.client_ids("normal").size() >= 4; }));
     // The workers are killed without a message when this block ends.
@@ -124,8 +124,9 @@ TEST_P(wake_up, passes_a_frozen_waiter_by_within_its_grace) {
   auto holder = connect();
   auto lease = lock(holder)->acquire();
   auto frozen = worker::session(server_.url(), std::string{GetParam().title}, "orders", 1s);
-  ASSERT_TRUE(eventually([&] { return frozen.ask("try 50") == "busy"; }));  // may find no server at first
-  frozen.say("acquire");
+  ASSERT_TRUE(
+      eventually([&] { return frozen.reply_to("try 50") == "busy"; }));  // may find no server at first
+  frozen.write_line("acquire");
   // It is in the queue (or polling) once the server has seen its second acquisition answered busy.
   EXPECT_TRUE(eventually([&] { return raw_.client_ids("normal").size() >= 2; }));
   frozen.freeze();
@@ -138,7 +139,7 @@ TEST_P(wake_up, passes_a_frozen_waiter_by_within_its_grace) {
   ASSERT_TRUE(eventually([&] { return p.done(); }));
   p.take()->release();
   frozen.thaw();
-  EXPECT_EQ(frozen.hear().rfind("held ", 0), 0u) << "a waiter that was frozen still gets its turn";
+  EXPECT_EQ(frozen.read_line().rfind("held ", 0), 0u) << "a waiter that was frozen still gets its turn";
 }
 
 TEST_P(wake_up, gives_a_waiter_of_another_process_its_turn_in_spite_of_barging_neighbours) {

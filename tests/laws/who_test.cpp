@@ -19,7 +19,7 @@ class who : public testing::Test {
     return raw_.command({"HGET", record_of(redis), name}).text;
   }
 
-  served server_{};
+  deployment_under_test server_{};
   raw_servers raw_ = server_.raw();
 };
 

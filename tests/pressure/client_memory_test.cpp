@@ -2,10 +2,10 @@
 /// votes.
 #include "short_of_memory.hpp"
 
+#include "support/deployment_under_test.hpp"
 #include "support/independent_servers.hpp"
-#include "support/registry.hpp"
-#include "support/served.hpp"
-#include "support/unhurried.hpp"
+#include "support/long_timeouts.hpp"
+#include "support/subjects.hpp"
 
 #include <holdfast/latch.hpp>
 #include <holdfast/semaphore.hpp>
@@ -22,7 +22,7 @@ class memory_of_a_client : public testing::Test {
     return eventually([&] { return !raw.exists(name); });
   }
 
-  served server{};
+  deployment_under_test server{};
   raw_servers raw = server.raw();
 };
 

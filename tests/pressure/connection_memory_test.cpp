@@ -84,7 +84,7 @@ TEST_F(memory, wanting_for_a_connection_and_its_requests) {
 
 class memory_with_tls : public memory {
  protected:
-  memory_with_tls() : memory{{.on = server_options::listen::tls}} {}
+  memory_with_tls() : memory{{.transport = server_transport::tls}} {}
 };
 
 TEST_F(memory_with_tls, wanting_for_a_connection_and_its_requests) {
@@ -93,7 +93,7 @@ TEST_F(memory_with_tls, wanting_for_a_connection_and_its_requests) {
 
 class memory_with_a_name : public memory {
  protected:
-  memory_with_a_name() : memory{{.on = server_options::listen::tcp}} {}
+  memory_with_a_name() : memory{{.transport = server_transport::tcp}} {}
 };
 
 /// In capitals the name isn't a special case: a thread resolves it.

@@ -2,9 +2,9 @@
 /// lock is left behind, and the client goes on.
 #include "short_of_memory.hpp"
 
-#include "support/registry.hpp"
-#include "support/served.hpp"
-#include "support/unhurried.hpp"
+#include "support/deployment_under_test.hpp"
+#include "support/long_timeouts.hpp"
+#include "support/subjects.hpp"
 
 namespace holdfast::test {
 namespace {
@@ -125,7 +125,7 @@ std::vector<memory_case> all_cases() {
 
 class short_of_memory : public testing::TestWithParam<memory_case> {
  protected:
-  served server{};
+  deployment_under_test server{};
 };
 
 TEST_P(short_of_memory, goes_on_whichever_allocation_fails) {

@@ -59,7 +59,7 @@ std::string epoch_of(redis_server const& node, std::string const& id) {
 }  // namespace
 
 cluster_servers::cluster_servers(cluster_options options) : options_{std::move(options)} {
-  server_options each{.on = options_.tls ? server_options::listen::tls : server_options::listen::tcp,
+  server_options each{.transport = options_.tls ? server_transport::tls : server_transport::tcp,
                       .persistent = options_.persistent,
                       .requirepass = options_.password,
                       .args = {"--cluster-node-timeout", std::to_string(options_.node_timeout.count()),

@@ -15,7 +15,7 @@ class independent_servers {
  public:
   /// All have the same options. They listen on TCP, or with TLS, with one authority for all certificates.
   explicit independent_servers(int count = 5, server_options each = {}) {
-    if (each.on == server_options::listen::unix_socket) each.on = server_options::listen::tcp;
+    if (each.transport == server_transport::unix_socket) each.transport = server_transport::tcp;
     for (auto number = 0; number < count; ++number) {
       nodes_.push_back(redis_server::make(each));
       each.certificates = nodes_.front()->folder();

@@ -49,14 +49,14 @@ line_process::~line_process() {
   if (child_output_ >= 0) ::close(child_output_);
 }
 
-void line_process::say(std::string const& line) const {
+void line_process::write_line(std::string const& line) const {
   auto const text = line + '\n';
   if (::write(child_input_, text.data(), text.size()) != static_cast<ssize_t>(text.size())) {
     throw std::runtime_error{"process " + std::to_string(pid_) + " does not listen"};
   }
 }
 
-std::string line_process::hear(std::chrono::milliseconds within) {
+std::string line_process::read_line(std::chrono::milliseconds within) {
   auto const deadline = std::chrono::steady_clock::now() + within;
   for (;;) {
     if (auto const end = received_.find('\n'); end != std::string::npos) {
@@ -77,9 +77,9 @@ std::string line_process::hear(std::chrono::milliseconds within) {
   }
 }
 
-std::string line_process::ask(std::string const& line, std::chrono::milliseconds within) {
-  say(line);
-  return hear(within);
+std::string line_process::reply_to(std::string const& line, std::chrono::milliseconds within) {
+  write_line(line);
+  return read_line(within);
 }
 
 void line_process::freeze() const {

@@ -9,7 +9,7 @@
 namespace holdfast::test {
 
 /// The program dies with the thread that started it. Not for several threads at once, except that one may
-/// hear() while another thread calls the other functions.
+/// read_line() while another thread calls the other functions.
 class line_process {
  public:
   explicit line_process(std::vector<std::string> command);
@@ -17,10 +17,11 @@ class line_process {
   line_process(line_process&& other) noexcept;
   line_process& operator=(line_process&&) = delete;
 
-  void say(std::string const& line) const;
+  void write_line(std::string const& line) const;
   /// The next line of its output. Throws std::runtime_error if none comes in time or the program has ended.
-  std::string hear(std::chrono::milliseconds within = std::chrono::seconds{30});
-  std::string ask(std::string const& line, std::chrono::milliseconds within = std::chrono::seconds{30});
+  std::string read_line(std::chrono::milliseconds within = std::chrono::seconds{30});
+  /// Writes the line, and reads the next one.
+  std::string reply_to(std::string const& line, std::chrono::milliseconds within = std::chrono::seconds{30});
 
   void freeze() const;  ///< SIGSTOP; returns when it has stopped
   void thaw() const;

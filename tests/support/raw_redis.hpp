@@ -12,13 +12,6 @@ struct redisContext;
 
 namespace holdfast::test {
 
-/// Keys that stay on purpose when a lock is gone: for a day its token counter and, in a quorum, its newest
-/// acquire request; and the record of a client, until the client ends.
-inline bool outlives_locks(std::string const& key) {
-  return key.ends_with(":holdfast_token") || key.ends_with(":holdfast_newest_ask") ||
-         key.starts_with("holdfast_client:") || key.starts_with("redisson_lock_token:");
-}
-
 struct raw_reply {
   enum class kind { nil, integer, text, error, array };
   kind type = kind::nil;

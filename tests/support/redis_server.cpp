@@ -120,11 +120,11 @@ redis_server::redis_server(std::vector<std::string> extra_args)
 
 redis_server::redis_server(tag, server_options options)
     : options_{std::move(options)}, folder_{make_folder()} {
-  if (options_.on == server_options::listen::tls && options_.certificates.empty()) make_certificates();
+  if (options_.transport == server_transport::tls && options_.certificates.empty()) make_certificates();
   if (!options_.config.empty()) std::ofstream{folder_ / "server.conf"} << options_.config;
   // Another process may take the port between free_port() and the server's bind.
   for (auto tries = 0; tries < 5; ++tries) {
-    if (options_.on != server_options::listen::unix_socket) port_ = free_port();
+    if (options_.transport != server_transport::unix_socket) port_ = free_port();
     if (options_.cluster) bus_port_ = free_port();
     if (spawn_and_wait()) return;
   }
@@ -146,12 +146,12 @@ std::string redis_server::login() const {
 }
 
 std::string redis_server::url() const {
-  switch (options_.on) {
-    case server_options::listen::tcp:
+  switch (options_.transport) {
+    case server_transport::tcp:
       return "redis://" + login() + address();
-    case server_options::listen::tls:
+    case server_transport::tls:
       return "rediss://" + login() + address() + "?ca=" + ca_file();
-    case server_options::listen::unix_socket:
+    case server_transport::unix_socket:
       break;
   }
   return "redis+unix://" + login() + socket_path();
@@ -159,7 +159,7 @@ std::string redis_server::url() const {
 
 std::string redis_server::url_of_several(std::string const& kind, std::string const& hosts,
                                          std::string const& path) const {
-  auto const tls = options_.on == server_options::listen::tls;
+  auto const tls = options_.transport == server_transport::tls;
   return (tls ? "rediss+" : "redis+") + kind + "://" + login() + hosts + path +
          (tls ? "?ca=" + ca_file() : std::string{});
 }
@@ -173,8 +173,8 @@ std::vector<std::string> redis_server::arguments() const {
   add({"--unixsocket", socket_path(), "--dir", folder_.string(), "--logfile", "log", "--save", ""});
   add({"--bind", "127.0.0.1", "--databases", "16", "--daemonize", "no"});
   auto const port = std::to_string(port_);
-  add({"--port", options_.on == server_options::listen::tcp ? port : "0"});
-  if (options_.on == server_options::listen::tls) {
+  add({"--port", options_.transport == server_transport::tcp ? port : "0"});
+  if (options_.transport == server_transport::tls) {
     add({"--tls-port", port, "--tls-ca-cert-file", ca_file(), "--tls-cert-file", cert_file(),
          "--tls-key-file", key_file(), "--tls-auth-clients", "optional"});
     add({"--tls-replication", "yes"});  // also decides for sentinels
@@ -184,7 +184,7 @@ std::vector<std::string> redis_server::arguments() const {
     add({"--requirepass", options_.requirepass, "--masterauth", options_.requirepass});
   if (options_.cluster) {
     add({"--cluster-enabled", "yes", "--cluster-port", std::to_string(bus_port_)});
-    if (options_.on == server_options::listen::tls) add({"--tls-cluster", "yes"});
+    if (options_.transport == server_transport::tls) add({"--tls-cluster", "yes"});
   }
   add(options_.args);
   return words;
@@ -225,7 +225,7 @@ void redis_server::end(int signal) {
   frozen_ = false;
 }
 
-raw_reply redis_server::ask(std::vector<std::string> const& words) const {
+raw_reply redis_server::try_command(std::vector<std::string> const& words) const {
   if (!runs()) return {};
   try {
     return raw().command(words);
@@ -235,7 +235,7 @@ raw_reply redis_server::ask(std::vector<std::string> const& words) const {
 }
 
 std::string redis_server::role() const {
-  auto const reply = ask({"ROLE"});
+  auto const reply = try_command({"ROLE"});
   return reply.elements.empty() ? std::string{} : reply.elements[0].text;
 }
 

@@ -16,9 +16,11 @@
 
 namespace holdfast::test {
 
+enum class server_transport { unix_socket, tcp, tls };
+
 struct server_options {
-  enum class listen { unix_socket, tcp, tls };
-  listen on = listen::unix_socket;  ///< what url() names; the unix socket always exists too, for raw()
+  /// What url() names; the unix socket always exists too, for raw().
+  server_transport transport = server_transport::unix_socket;
   bool persistent = false;          ///< appendonly, each write synced: start() after a stop finds the data
   std::string user{};               ///< put into url()
   std::string password{};           ///< put into url()
@@ -79,7 +81,7 @@ class redis_server {
 
   /// One command on a connection of its own; nil if the server is frozen, has ended, or closes its
   /// connections because it becomes a replica.
-  [[nodiscard]] raw_reply ask(std::vector<std::string> const& words) const;
+  [[nodiscard]] raw_reply try_command(std::vector<std::string> const& words) const;
   /// "master" or "slave"; empty if unknown.
   [[nodiscard]] std::string role() const;
 

@@ -28,11 +28,11 @@ sentinel_servers::sentinel_servers(sentinel_options options) : options_{std::mov
   // down it polls the replicas once a second, and promotes only a replica that replied within five ping
   // periods.
   for (auto& sentinel : sentinels_)
-    (void)sentinel->ask({"SENTINEL", "DEBUG", "PUBLISH-PERIOD", "1000", "PING-PERIOD", "1000"});
+    (void)sentinel->try_command({"SENTINEL", "DEBUG", "PUBLISH-PERIOD", "1000", "PING-PERIOD", "1000"});
 }
 
 server_options sentinel_servers::common_options() const {
-  server_options common{.on = options_.tls ? server_options::listen::tls : server_options::listen::tcp};
+  server_options common{.transport = options_.tls ? server_transport::tls : server_transport::tcp};
   if (!data_.empty()) common.certificates = data_[0]->folder();
   return common;
 }
@@ -75,14 +75,14 @@ void sentinel_servers::start_sentinels() {
     sentinel.config = config;
     sentinels_.push_back(redis_server::make(std::move(sentinel)));
     // By default they publish every two seconds, and poll the servers every ten.
-    (void)sentinels_.back()->ask({"SENTINEL", "DEBUG", "PUBLISH-PERIOD", "100", "INFO-PERIOD", "200",
-                                  "PING-PERIOD", "100", "ASK-PERIOD", "100"});
+    (void)sentinels_.back()->try_command({"SENTINEL", "DEBUG", "PUBLISH-PERIOD", "100", "INFO-PERIOD", "200",
+                                          "PING-PERIOD", "100", "ASK-PERIOD", "100"});
   }
 }
 
 bool sentinel_servers::all_discovered() {
   return std::all_of(sentinels_.begin(), sentinels_.end(), [this](auto& sentinel) {
-    auto const master = sentinel->ask({"SENTINEL", "MASTER", name_});
+    auto const master = sentinel->try_command({"SENTINEL", "MASTER", name_});
     return field(master, "num-slaves") == std::to_string(options_.replicas) &&
            field(master, "num-other-sentinels") == std::to_string(options_.sentinels - 1) &&
            field(master, "flags") == "master";
@@ -98,7 +98,7 @@ std::string sentinel_servers::url() const {
 }
 
 std::uint16_t sentinel_servers::master_port_of(redis_server& sentinel) const {
-  auto const reply = sentinel.ask({"SENTINEL", "GET-MASTER-ADDR-BY-NAME", name_});
+  auto const reply = sentinel.try_command({"SENTINEL", "GET-MASTER-ADDR-BY-NAME", name_});
   if (reply.elements.size() != 2) return 0;
   return static_cast<std::uint16_t>(std::stoi(reply.elements[1].text));
 }
@@ -138,7 +138,7 @@ void sentinel_servers::failover() {
   // Refused while no replica is known to be good yet, or another failover is not finished.
   auto const begun = [&] {
     return master_port_of(*sentinels_[0]) != old.port() ||
-           !sentinels_[0]->ask({"SENTINEL", "FAILOVER", name_}).is_error();
+           !sentinels_[0]->try_command({"SENTINEL", "FAILOVER", name_}).is_error();
   };
   // On a busy machine a failover gives up after some seconds: no replica reports in time to be the master.
   for (auto attempt = 0; attempt < 6; ++attempt) {

@@ -2,7 +2,7 @@
 
 #include "judge.hpp"
 #include "raw_redis.hpp"
-#include "registry.hpp"
+#include "subjects.hpp"
 
 #include <fcntl.h>
 #include <sys/prctl.h>

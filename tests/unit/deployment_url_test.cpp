@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "support/failure_of.hpp"
+
 namespace {
 
 using holdfast::net::deployment_url;
@@ -26,13 +28,7 @@ std::vector<std::string> hosts_of(deployment_url const& url) {
 
 /// The message of the error of parse_deployment_url; empty when it accepts the URL.
 std::string deployment_error(std::string const& url) {
-  try {
-    (void)parse_deployment_url(url);
-  } catch (holdfast::error const& e) {
-    EXPECT_EQ(e.code(), holdfast::errc::bad_url) << url;
-    return e.what();
-  }
-  return {};
+  return holdfast::test::message_of(holdfast::errc::bad_url, [&] { (void)parse_deployment_url(url); });
 }
 
 TEST(deployment_url, of_one_server_is_that_server) {

@@ -4,10 +4,11 @@
 
 #include <holdfast/error.hpp>
 
+#include "support/failure_of.hpp"
+
 namespace {
 
 using holdfast::errc;
-using holdfast::error;
 using holdfast::net::endpoint;
 using holdfast::net::parse_url;
 using testing::AllOf;
@@ -17,13 +18,7 @@ using scheme = endpoint::scheme;
 
 /// The message of the error of parse_url; empty when it accepts the URL.
 std::string url_error(std::string_view url) {
-  try {
-    (void)parse_url(url);
-  } catch (error const& failure) {
-    EXPECT_EQ(failure.code(), errc::bad_url);
-    return failure.what();
-  }
-  return {};
+  return holdfast::test::message_of(errc::bad_url, [&] { (void)parse_url(url); });
 }
 
 TEST(url, has_host_port_and_database) {

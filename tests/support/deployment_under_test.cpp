@@ -1,4 +1,4 @@
-#include "served.hpp"
+#include "deployment_under_test.hpp"
 
 #include "cluster_servers.hpp"
 #include "eventually.hpp"
@@ -163,7 +163,7 @@ void raw_servers::publish(std::string const& channel, std::string const& message
     command({"PUBLISH", channel, message});
 }
 
-served::served() {
+deployment_under_test::deployment_under_test() {
   switch (chosen_topology) {
     case topology::single:
       own_server_ = std::make_unique<redis_server>();
@@ -192,7 +192,7 @@ served::served() {
   for (auto const* const name : {"history", "counter"}) std::filesystem::remove(folder() / name);
 }
 
-std::string served::url() const {
+std::string deployment_under_test::url() const {
   switch (chosen_topology) {
     case topology::sentinel:
       return shared_sentinels().url();
@@ -206,9 +206,9 @@ std::string served::url() const {
   return own_server_->url();
 }
 
-raw_servers served::raw() const { return raw_servers{chosen_topology, masters_, *home_}; }
+raw_servers deployment_under_test::raw() const { return raw_servers{chosen_topology, masters_, *home_}; }
 
-redis_server& served::only_server() const {
+redis_server& deployment_under_test::only_server() const {
   if (!own_server_) throw std::logic_error{"a test of one server, where there are several"};
   return *own_server_;
 }

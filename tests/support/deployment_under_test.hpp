@@ -51,9 +51,9 @@ class raw_servers final : public raw_redis {
 /// the master instead.
 [[nodiscard]] inline bool trusts_grant_messages() { return topology_under_test() == topology::single; }
 
-class served {
+class deployment_under_test {
  public:
-  served();
+  deployment_under_test();
 
   [[nodiscard]] std::string url() const;
   /// Of the one server, for tests that put a proxy before it or stop it. Throws if there are several; such

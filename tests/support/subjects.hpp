@@ -1,5 +1,5 @@
 /// The synchronizers that the laws are run on, each with each way to wake waiters. A new one takes one line
-/// in registry.cpp.
+/// in subjects.cpp.
 #pragma once
 
 #include <holdfast/client.hpp>
@@ -60,7 +60,7 @@ struct subject {
 };
 
 /// The subjects for the deployment under test: the quorum locks on a quorum, else all others.
-std::vector<subject> const& registry();
+std::vector<subject> const& subjects();
 
 /// More subjects for workers. They aren't exclusive, so the laws don't apply.
 extern subject const shared_reader;

@@ -1,6 +1,6 @@
-#include "registry.hpp"
+#include "subjects.hpp"
 
-#include "served.hpp"
+#include "deployment_under_test.hpp"
 
 #include <stdexcept>
 #include <utility>
@@ -125,7 +125,7 @@ std::vector<subject> const& kinds_of_quorum() {
 
 }  // namespace
 
-std::vector<subject> const& registry() {
+std::vector<subject> const& subjects() {
   return topology_under_test() == topology::quorum ? kinds_of_quorum() : kinds_of_one_deployment();
 }
 

@@ -19,6 +19,7 @@
 #include <optional>
 
 #include "net/transport.hpp"
+#include "unit/transport_test.hpp"
 
 namespace {
 
@@ -75,11 +76,9 @@ struct identity {
   std::string locked_key;
 };
 
-struct tls_transport : testing::Test {
+struct tls_transport : holdfast::test::transport_test {
   using server_stream = asio::ssl::stream<tcp::socket>;
 
-  asio::io_context io;
-  tcp::acceptor acceptor{io, tcp::endpoint{asio::ip::address_v4::loopback(), 0}};
   asio::ssl::context context{asio::ssl::context::tls_server};
   std::optional<server_stream> server;
   std::optional<error_code> accepted;
@@ -87,8 +86,6 @@ struct tls_transport : testing::Test {
 
   void SetUp() override { ASSERT_NE(::mkdtemp(folder.data()), nullptr); }
   void TearDown() override { std::filesystem::remove_all(folder); }
-
-  std::string port() const { return std::to_string(acceptor.local_endpoint().port()); }
 
   std::string file(std::string const& name, std::string const& content) const {
     auto path = folder + "/" + name;
@@ -107,33 +104,22 @@ struct tls_transport : testing::Test {
     });
   }
 
-  template <class Predicate>
-  bool run_until(Predicate done) {
-    auto const deadline = std::chrono::steady_clock::now() + 20s;
-    while (!done() && std::chrono::steady_clock::now() < deadline) {
-      io.restart();
-      io.run_one_for(50ms);
-    }
-    return done();
-  }
-
-  std::string connect(transport& client) {
-    std::optional<std::string> outcome;
-    client.async_connect([&](std::string const& failure) { outcome = failure; });
-    EXPECT_TRUE(run_until([&] { return outcome.has_value(); }));
-    return outcome.value_or("no answer");
-  }
-
+  using transport_test::connect;
   std::string connect(std::string const& url) { return connect(*make_transport(io, parse_url(url))); }
+
+  /// Connected to a server whose certificate names `host`; the client has that of its authority.
+  std::shared_ptr<transport> connected(std::string const& host, identity const& server_identity) {
+    serve(server_identity);
+    auto client = make_transport(
+        io, parse_url("rediss://" + host + ":" + port() + "?ca=" + file("ca", server_identity.cert)));
+    EXPECT_EQ(connect(*client), "");
+    EXPECT_TRUE(run_until([&] { return accepted.has_value(); }));
+    return client;
+  }
 };
 
 TEST_F(tls_transport, reads_and_writes) {
-  identity const server_identity{"DNS:localhost,IP:127.0.0.1"};
-  serve(server_identity);
-  auto const client = make_transport(
-      io, parse_url("rediss://localhost:" + port() + "?ca=" + file("ca", server_identity.cert)));
-  ASSERT_EQ(connect(*client), "");
-  EXPECT_TRUE(run_until([&] { return accepted.has_value(); }));
+  auto const client = connected("localhost", identity{"DNS:localhost,IP:127.0.0.1"});
   EXPECT_STREQ(::SSL_get_servername(server->native_handle(), TLSEXT_NAMETYPE_host_name), "localhost");
   EXPECT_FALSE(client->direct());
   error_code failure;
@@ -158,42 +144,21 @@ TEST_F(tls_transport, reads_and_writes) {
 }
 
 TEST_F(tls_transport, takes_a_server_that_hangs_up_for_an_ordinary_end) {
-  identity const server_identity{"IP:127.0.0.1"};
-  serve(server_identity);
-  auto const client = make_transport(
-      io, parse_url("rediss://127.0.0.1:" + port() + "?ca=" + file("ca", server_identity.cert)));
-  ASSERT_EQ(connect(*client), "");
-  EXPECT_TRUE(run_until([&] { return accepted.has_value(); }));
-  server->next_layer().close();
-  char buffer[16];
-  std::optional<error_code> outcome;
-  client->async_read_some(buffer, sizeof buffer, [&](error_code failure, std::size_t) { outcome = failure; });
-  EXPECT_TRUE(run_until([&] { return outcome.has_value(); }));
-  EXPECT_EQ(outcome, asio::error::eof);
+  auto const client = connected("127.0.0.1", identity{"IP:127.0.0.1"});
+  EXPECT_EQ(failure_of_read(*client, [&] { server->next_layer().close(); }), asio::error::eof);
 }
 
 TEST_F(tls_transport, aborts_what_is_under_way_when_it_is_closed) {
-  identity const server_identity{"IP:127.0.0.1"};
-  serve(server_identity);
-  auto const client = make_transport(
-      io, parse_url("rediss://127.0.0.1:" + port() + "?ca=" + file("ca", server_identity.cert)));
-  ASSERT_EQ(connect(*client), "");
-  char buffer[16];
-  std::optional<error_code> outcome;
-  client->async_read_some(buffer, sizeof buffer, [&](error_code failure, std::size_t) { outcome = failure; });
-  client->close();
-  client->close();
-  EXPECT_TRUE(run_until([&] { return outcome.has_value(); }));
-  EXPECT_EQ(outcome, asio::error::operation_aborted);
+  auto const client = connected("127.0.0.1", identity{"IP:127.0.0.1"});
+  auto const close_twice = [&] {
+    client->close();
+    client->close();
+  };
+  EXPECT_EQ(failure_of_read(*client, close_twice), asio::error::operation_aborted);
 }
 
 TEST_F(tls_transport, throws_away_what_has_not_arrived_when_it_is_reset) {
-  identity const server_identity{"IP:127.0.0.1"};
-  serve(server_identity);
-  auto const client = make_transport(
-      io, parse_url("rediss://127.0.0.1:" + port() + "?ca=" + file("ca", server_identity.cert)));
-  ASSERT_EQ(connect(*client), "");
-  EXPECT_TRUE(run_until([&] { return accepted.has_value(); }));
+  auto const client = connected("127.0.0.1", identity{"IP:127.0.0.1"});
   std::string const large(64 << 20, 'x');
   client->async_write(large, [](error_code, std::size_t) {});
   EXPECT_TRUE(run_until([&] { return server->next_layer().available() > 0; }));

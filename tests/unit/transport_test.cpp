@@ -18,6 +18,8 @@
 #include <thread>
 
 #include "support/eventually.hpp"
+#include "support/failure_of.hpp"
+#include "unit/transport_test.hpp"
 
 namespace {
 
@@ -32,32 +34,10 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::StartsWith;
 
-/// A loop, and one transport in it.
-struct fixture : testing::Test {
-  asio::io_context io;
-  tcp::acceptor acceptor{io, tcp::endpoint{asio::ip::address_v4::loopback(), 0}};
+struct plain_transport : holdfast::test::transport_test {
   tcp::socket server{io};
 
-  std::string address() const { return "127.0.0.1:" + std::to_string(acceptor.local_endpoint().port()); }
-
-  template <class Predicate>
-  bool run_until(Predicate done) {
-    auto const deadline = std::chrono::steady_clock::now() + 20s;
-    while (!done() && std::chrono::steady_clock::now() < deadline) {
-      io.restart();
-      io.run_one_for(50ms);
-    }
-    return done();
-  }
-
-  /// The failure of connecting; empty when it succeeded.
-  std::string connect(transport& client) {
-    std::optional<std::string> outcome;
-    client.async_connect([&](std::string const& failure) { outcome = failure; });
-    EXPECT_FALSE(outcome) << "never inside the call";
-    EXPECT_TRUE(run_until([&] { return outcome.has_value(); }));
-    return outcome.value_or("no answer");
-  }
+  std::string address() const { return "127.0.0.1:" + port(); }
 
   std::shared_ptr<transport> connected() {
     auto client = make_transport(io, parse_url(address()));
@@ -87,8 +67,6 @@ struct fixture : testing::Test {
   }
   error_code ended_by;
 };
-
-using plain_transport = fixture;
 
 TEST_F(plain_transport, connects_reads_and_writes) {
   auto const client = connected();
@@ -132,23 +110,16 @@ TEST_F(plain_transport, tries_to_write_without_blocking) {
 
 TEST_F(plain_transport, reports_a_peer_that_hung_up) {
   auto const client = connected();
-  server.close();
-  char buffer[16];
-  std::optional<error_code> outcome;
-  client->async_read_some(buffer, sizeof buffer, [&](error_code failure, std::size_t) { outcome = failure; });
-  EXPECT_TRUE(run_until([&] { return outcome.has_value(); }));
-  EXPECT_EQ(outcome, asio::error::eof);
+  EXPECT_EQ(failure_of_read(*client, [&] { server.close(); }), asio::error::eof);
 }
 
 TEST_F(plain_transport, aborts_what_is_under_way_when_it_is_closed) {
   auto const client = connected();
-  char buffer[16];
-  std::optional<error_code> outcome;
-  client->async_read_some(buffer, sizeof buffer, [&](error_code failure, std::size_t) { outcome = failure; });
-  client->close();
-  client->close();
-  EXPECT_TRUE(run_until([&] { return outcome.has_value(); }));
-  EXPECT_EQ(outcome, asio::error::operation_aborted);
+  auto const close_twice = [&] {
+    client->close();
+    client->close();
+  };
+  EXPECT_EQ(failure_of_read(*client, close_twice), asio::error::operation_aborted);
   error_code failure;
   EXPECT_EQ(client->try_write("x", failure), 0u);
   EXPECT_EQ(failure, asio::error::operation_aborted);
@@ -248,19 +219,19 @@ TEST_F(plain_transport, tries_both_families_for_localhost) {
   if (!no_ipv6) ipv6_acceptor.bind({asio::ip::address_v6::loopback(), 0}, no_ipv6);
   if (no_ipv6) GTEST_SKIP() << "this machine has no IPv6";
   ipv6_acceptor.listen();
-  auto const port = std::to_string(ipv6_acceptor.local_endpoint().port());
-  auto const client = make_transport(io, parse_url("localhost:" + port));
+  auto const ipv6_port = std::to_string(ipv6_acceptor.local_endpoint().port());
+  auto const client = make_transport(io, parse_url("localhost:" + ipv6_port));
   EXPECT_EQ(connect(*client), "");
-  EXPECT_EQ(client->peer(), "[::1]:" + port);
+  EXPECT_EQ(client->peer(), "[::1]:" + ipv6_port);
 }
 
 TEST_F(plain_transport, tells_each_address_that_failed) {
-  auto const port = std::to_string(acceptor.local_endpoint().port());
+  auto const closed = port();
   acceptor.close();
-  auto const client = make_transport(io, parse_url("localhost:" + port));
+  auto const client = make_transport(io, parse_url("localhost:" + closed));
   EXPECT_THAT(connect(*client),
-              AllOf(StartsWith("connect to localhost:" + port + ": 127.0.0.1:" + port + ": "),
-                    HasSubstr("Connection refused; [::1]:" + port + ": ")));
+              AllOf(StartsWith("connect to localhost:" + closed + ": 127.0.0.1:" + closed + ": "),
+                    HasSubstr("Connection refused; [::1]:" + closed + ": ")));
 }
 
 TEST_F(plain_transport, says_which_name_could_not_be_resolved) {
@@ -312,13 +283,10 @@ TEST_F(plain_transport, connects_to_a_unix_socket) {
 
 TEST_F(plain_transport, refuses_tls_files_that_cannot_be_read) {
   for (auto const* const parameters : {"ca=/no/such.pem", "cert=/no/such.pem&key=/no/such.key"}) {
-    try {
-      (void)make_transport(io, parse_url("rediss://h?" + std::string{parameters}));
-      FAIL();
-    } catch (holdfast::error const& failure) {
-      EXPECT_EQ(failure.code(), holdfast::errc::bad_url);
-      EXPECT_THAT(failure.what(), AllOf(HasSubstr("/no/such.pem"), HasSubstr("No such file")));
-    }
+    auto const refusal = holdfast::test::failure_of(
+        [&] { (void)make_transport(io, parse_url("rediss://h?" + std::string{parameters})); });
+    EXPECT_EQ(refusal.code, holdfast::errc::bad_url);
+    EXPECT_THAT(refusal.message, AllOf(HasSubstr("/no/such.pem"), HasSubstr("No such file")));
   }
 }
 

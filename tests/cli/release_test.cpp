@@ -1,5 +1,5 @@
 #include "locks_of_others.hpp"
-#include "support/terminal_process.hpp"
+#include "support/terminal_window.hpp"
 
 namespace {
 
@@ -102,10 +102,10 @@ TEST_F(release, prints_one_object_as_json) {
 TEST_F(release, asks_on_a_terminal_and_does_what_it_is_told) {
   for (std::string const yes : {"y\n", "Y\n", "yes\n"}) {
     hold("orders");
-    terminal_process command{on_terminal()};
-    ASSERT_TRUE(eventually([&] { return command.shown().ends_with("? [y/N] "); }));
+    terminal_window command{on_terminal()};
+    ASSERT_TRUE(eventually([&] { return command.seen().ends_with("? [y/N] "); }));
     EXPECT_THAT(
-        command.shown(),
+        command.seen(),
         testing::MatchesRegex("Release \"orders\", held for 4. s by web-3 pid 812 'nightly import'\\? .*"));
     EXPECT_TRUE(redis.exists("orders"));
     command.type(yes);
@@ -114,32 +114,32 @@ TEST_F(release, asks_on_a_terminal_and_does_what_it_is_told) {
   }
   for (std::string const no : {"\n", "n\n", "what?\n", "\x04"}) {
     hold("orders");
-    terminal_process command{on_terminal()};
-    ASSERT_TRUE(eventually([&] { return command.shown().find("[y/N]") != std::string::npos; }));
+    terminal_window command{on_terminal()};
+    ASSERT_TRUE(command.shows("[y/N]"));
     command.type(no);
     EXPECT_EQ(command.wait(), 75);
-    EXPECT_THAT(command.shown(), HasSubstr("was left alone"));
+    EXPECT_THAT(command.seen(), HasSubstr("was left alone"));
     EXPECT_TRUE(redis.exists("orders"));
   }
 }
 
 TEST_F(release, means_the_holder_that_it_asked_about) {
   hold("orders");
-  terminal_process command{on_terminal()};
-  ASSERT_TRUE(eventually([&] { return command.shown().find("[y/N]") != std::string::npos; }));
+  terminal_window command{on_terminal()};
+  ASSERT_TRUE(command.shows("[y/N]"));
   hold("orders", std::string{other_uuid} + ":1");
   command.type("y\n");
   EXPECT_EQ(command.wait(), 75);
-  EXPECT_THAT(command.shown(), HasSubstr("held by somebody else by now"));
+  EXPECT_THAT(command.seen(), HasSubstr("held by somebody else by now"));
   EXPECT_TRUE(redis.exists("orders"));
 }
 
 TEST_F(release, shows_names_and_labels_that_can_do_nothing_to_the_terminal) {
   hold("orders");
   redis.command({"HSET", holdfast::names::client_record(uuid), "label", "\x1b]0;owned\x07"});
-  terminal_process command{on_terminal()};
-  ASSERT_TRUE(eventually([&] { return command.shown().find("[y/N]") != std::string::npos; }));
-  EXPECT_EQ(command.shown().find('\x1b'), std::string::npos);
+  terminal_window command{on_terminal()};
+  ASSERT_TRUE(command.shows("[y/N]"));
+  EXPECT_EQ(command.seen().find('\x1b'), std::string::npos);
   command.type("n\n");
   EXPECT_EQ(command.wait(), 75);
 }

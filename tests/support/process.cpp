@@ -95,11 +95,14 @@ void process::signal(int const number) const {
   if (!code_) kill(pid_, number);
 }
 
-std::optional<int> process::exit_code() {
+std::optional<int> exit_code_of(pid_t const child) {
   int status = 0;
-  if (!code_ && waitpid(pid_, &status, WNOHANG) == pid_) {
-    code_ = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
-  }
+  if (waitpid(child, &status, WNOHANG) != child) return std::nullopt;
+  return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+std::optional<int> process::exit_code() {
+  if (!code_) code_ = exit_code_of(pid_);
   return code_;
 }
 

@@ -21,6 +21,9 @@ using environment = std::map<std::string, std::string>;
 /// The test's environment without the variables that choose a server, plus `extra`; as "NAME=value".
 [[nodiscard]] std::vector<std::string> environment_of(environment const& extra);
 
+/// The exit code of a child, or 128 + the signal that ended it; empty while it runs. It is gone after that.
+[[nodiscard]] std::optional<int> exit_code_of(pid_t child);
+
 /// The output goes to memory files, so the program never waits for a reader. It dies with the thread that
 /// started it. Not for several threads at once.
 class process {

@@ -16,6 +16,9 @@
 
 namespace holdfast::test {
 
+terminal_window::terminal_window(words const& command, environment const& extra)
+    : terminal_window{command, extra, size{}} {}
+
 terminal_window::terminal_window(words const& command, environment const& extra, size const initial_size) {
   master_ = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
   if (master_ < 0 || grantpt(master_) != 0 || unlockpt(master_) != 0) {
@@ -93,10 +96,7 @@ void terminal_window::forget() {
 }
 
 std::optional<int> terminal_window::exit_code() {
-  int status = 0;
-  if (!code_ && waitpid(pid_, &status, WNOHANG) == pid_) {
-    code_ = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
-  }
+  if (!code_) code_ = exit_code_of(pid_);
   return code_;
 }
 

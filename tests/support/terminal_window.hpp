@@ -20,6 +20,7 @@ class terminal_window {
     std::uint16_t lines = 24;
   };
 
+  explicit terminal_window(words const& command, environment const& extra = {});
   terminal_window(words const& command, environment const& extra, size initial_size);
   ~terminal_window();  ///< SIGKILL if it still runs
   terminal_window(terminal_window const&) = delete;

@@ -9,10 +9,7 @@
 namespace {
 
 using namespace holdfast::cli;
-namespace probe = holdfast::probe;
-using holdfast::test::healthy;
-using holdfast::test::reachable;
-using holdfast::test::unreachable;
+using namespace holdfast::test;
 using namespace std::chrono_literals;
 using testing::HasSubstr;
 using testing::IsEmpty;

@@ -8,7 +8,6 @@
 namespace {
 
 using namespace holdfast::cli;
-namespace probe = holdfast::probe;
 using namespace holdfast::test;
 using testing::ElementsAre;
 using testing::HasSubstr;

@@ -7,7 +7,6 @@
 namespace {
 
 using namespace holdfast::cli;
-namespace probe = holdfast::probe;
 using namespace holdfast::test;
 using testing::AllOf;
 using testing::ElementsAre;

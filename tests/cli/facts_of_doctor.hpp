@@ -12,6 +12,8 @@
 
 namespace holdfast::test {
 
+namespace probe = holdfast::probe;  // for tests outside of holdfast
+
 inline constexpr auto healthy_info =
     "# Server\r\nredis_version:7.0.15\r\nredis_mode:standalone\r\n# Memory\r\nused_memory:1048576\r\n"
     "maxmemory:0\r\nmaxmemory_policy:noeviction\r\n# Persistence\r\nrdb_last_bgsave_status:ok\r\n"

@@ -1,11 +1,12 @@
 /// A faulty network: a proxy between clients and a Redis server, with faults scripted by the test.
 #pragma once
 
-#include <chrono>
+#include "fate.hpp"
+#include "proxied_connection.hpp"
+
 #include <cstdint>
 #include <functional>
 #include <list>
-#include <map>
 #include <mutex>
 #include <string>
 #include <string_view>
@@ -13,46 +14,6 @@
 #include <vector>
 
 namespace holdfast::test {
-
-/// One request as the proxy received it.
-struct request {
-  std::string name{};                ///< upper case: "EVALSHA"
-  std::vector<std::string> words{};  ///< with the name
-  int connection = 0;                ///< counts from 1
-
-  /// Whether `text` is one of the words, such as a script's SHA-1.
-  [[nodiscard]] bool has(std::string_view text) const;
-};
-
-/// What the proxy does with one request.
-struct fate {
-  enum class kind {
-    pass,
-    answer,         ///< the server never gets it; the client gets `text`
-    cut_before,     ///< the connection ends; the server never gets the request
-    cut_after,      ///< the server gets and runs it; the connection ends before the reply
-    swallow,        ///< the server never gets it, and the connection stays silent from now on
-    swallow_reply,  ///< the server gets and runs it, and the connection stays silent from now on
-    delay_reply,    ///< this reply and the later ones are delayed by `delay`
-    keep,           ///< this and all later requests of the connection are kept: see deliver()
-    hold_back,      ///< the same, and the connection ends for the client; delivered after `delay`, if set
-  };
-  kind type = kind::pass;
-  std::string text{};
-  std::chrono::milliseconds delay{};
-
-  static fate pass() { return {}; }
-  static fate answer(std::string line) { return {kind::answer, std::move(line), {}}; }
-  static fate error(std::string refusal) { return answer("-" + std::move(refusal) + "\r\n"); }
-  static fate cut_before() { return {kind::cut_before, {}, {}}; }
-  static fate cut_after() { return {kind::cut_after, {}, {}}; }
-  static fate swallow() { return {kind::swallow, {}, {}}; }
-  static fate swallow_reply() { return {kind::swallow_reply, {}, {}}; }
-  static fate keep() { return {kind::keep, {}, {}}; }
-  static fate hold_back() { return {kind::hold_back, {}, std::chrono::milliseconds::max()}; }
-  static fate hold_back(std::chrono::milliseconds delay) { return {kind::hold_back, {}, delay}; }
-  static fate delay_reply(std::chrono::milliseconds delay) { return {kind::delay_reply, {}, delay}; }
-};
 
 /// Listens on a unix socket of its own and on a port of 127.0.0.1; each connection gets one to the server.
 /// All functions may be called from the test at any time. The decider runs in the proxy's thread.
@@ -96,48 +57,12 @@ class flaky_proxy {
   void forget();
 
  private:
-  using clock = std::chrono::steady_clock;
-
-  struct awaited_reply {  ///< one outstanding reply to the client, in order
-    fate decision{};
-    int replies = 1;
-  };
-  struct outgoing {
-    std::string bytes{};
-    clock::time_point due{};
-  };
-  struct link {
-    int id = 0;
-    int client = -1;
-    int server = -1;
-    std::string from_client{};
-    std::string from_server{};
-    std::string to_server{};
-    std::list<awaited_reply> awaited_replies{};
-    std::list<outgoing> to_client{};
-    bool silent = false;
-    bool keeping = false;
-    bool held_back = false;
-    bool ending = false;  ///< for the server, after the bytes that are to be written
-    std::string kept_bytes{};
-    clock::time_point deliver_at = clock::time_point::max();
-    bool dead = false;
-  };
-
   void run();
+  /// Until an event, or the time at which a connection has something to do.
+  void wait_for_events(std::unique_lock<std::mutex>& hold);
   void wake() const;
   void listen_on_port();
   void accept_one(int listener);
-  void read_client(link& l);
-  void read_server(link& l);
-  void take_requests(link& l);
-  void take_replies(link& l);
-  void answer_injected(link& l);
-  void write_out(link& l);
-  void hold_back(link& l, std::chrono::milliseconds delay);
-  void deliver_kept(link& l);
-  void emit(link& l, std::string bytes, std::chrono::milliseconds delay);
-  static void drop(link& l);
 
   std::string server_socket_;
   std::string folder_;
@@ -148,16 +73,10 @@ class flaky_proxy {
   int wake_fd_ = -1;
 
   mutable std::mutex mutex_;  // guards all members below; not held in poll()
-  std::list<link> links_;
-  decider decider_;
-  std::vector<request> requests_;
-  std::size_t messages_ = 0;
+  traffic traffic_;
+  std::list<proxied_connection> connections_;
   int last_id_ = 0;
-  bool swallow_messages_ = false;
-  bool refuse_pubsub_ = false;
   bool refuse_connections_ = false;
-  bool hold_requests_ = false;
-  bool hold_replies_ = false;
   bool stop_ = false;
   std::thread thread_;
 };

@@ -1,6 +1,8 @@
 /// The tools of the fault tests do to a server or network what their names say.
+#include "support/deployment_under_test.hpp"
 #include "support/eventually.hpp"
 #include "support/flaky_proxy.hpp"
+#include "support/independent_servers.hpp"
 #include "support/judge.hpp"
 #include "support/raw_redis.hpp"
 #include "support/redis_server.hpp"
@@ -52,6 +54,17 @@ TEST(raw_redis, counts_commands_and_lists_connections) {
   other.command({"CLIENT", "SETNAME", "x"});
   EXPECT_EQ(redis.client_ids("normal").size(), 1u);
   EXPECT_EQ(redis.keys().size(), 2u);
+}
+
+TEST(raw_servers, of_a_quorum_say_the_median_of_their_numbers) {
+  independent_servers masters;
+  std::vector<redis_server*> all;
+  for (auto const& master : masters) all.push_back(master.get());
+  for (std::size_t i = 0; i != 3; ++i) masters[i].raw().command({"SET", "k", std::string(10 + i, 'x')});
+  raw_servers raw{topology::quorum, all, masters[0]};
+  EXPECT_EQ(raw.command({"STRLEN", "k"}).integer, 10) << "two masters don't have it, which is no majority";
+  masters[3].raw().command({"SET", "k", "another"});
+  EXPECT_TRUE(raw.exists("k"));
 }
 
 TEST(flaky_proxy, passes_and_records) {

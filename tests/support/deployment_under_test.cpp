@@ -106,11 +106,16 @@ raw_redis& raw_servers::client_of(std::uint16_t slot) {
 raw_reply raw_servers::majority_reply(std::vector<std::string> const& words) {
   std::vector<raw_reply> replies;
   for (auto& client : clients_) replies.push_back(client.command(words));
-  // Where all replies differ, as a PTTL does, the median counts.
-  std::sort(replies.begin(), replies.end(),
-            [](auto const& a, auto const& b) { return a.integer < b.integer; });
-  auto best = replies.size() / 2;
-  std::ptrdiff_t votes = 1;
+  if (std::ranges::all_of(replies,
+                          [](auto const& reply) { return reply.type == raw_reply::kind::integer; })) {
+    // The median: what a majority says, or at least as much as a majority says and at most as much, since
+    // each PTTL is another one. Two that are late and alike, as with a key that they don't have, are no
+    // majority.
+    std::ranges::sort(replies, {}, &raw_reply::integer);
+    return std::move(replies[replies.size() / 2]);
+  }
+  std::size_t best = 0;
+  std::ptrdiff_t votes = 0;
   for (std::size_t i = 0; i < replies.size(); ++i) {
     auto const alike = std::count_if(replies.begin(), replies.end(),
                                      [&](auto const& other) { return same_reply(replies[i], other); });

@@ -21,7 +21,7 @@ enum class topology { single, sentinel, cluster, quorum };
 void choose_topology(int& argc, char** argv);
 
 /// All masters of a deployment, viewed as one server. A command with a key goes to the master of that key. In
-/// a quorum it goes to all masters, and the majority's reply counts.
+/// a quorum it goes to all masters, and the majority's reply counts, or the median of their numbers.
 class raw_servers final : public raw_redis {
  public:
   /// `home` has the lock "orders", and gets the commands without a key.

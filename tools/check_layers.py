@@ -73,7 +73,7 @@ def self_test():
     assert wrong_in_src("resp/reply.hpp", '"', "reply.hpp")
     assert wrong_in_src("net/url.cpp", '"', "scripts/exclusive.hpp")
     assert wrong_in_src("elsewhere/x.cpp", '"', "base/ids.hpp")
-    assert not wrong_in_src("engine/wake/inbox.cpp", '"', "net/subscriber.hpp")
+    assert not wrong_in_src("engine/wake/hint_channel.cpp", '"', "net/subscriber.hpp")
     assert not wrong_in_src("sync/mutex.cpp", '"', "scripts/exclusive.hpp")
     assert not wrong_in_src("client.cpp", '"', "sync/mutex.hpp")
     assert wrong_in_cli("run/run.cpp", '"', "net/url.hpp")

@@ -107,10 +107,11 @@ class [[nodiscard]] multi_lease {
 ///
 /// *Several servers.* What is on one server is taken there in one step. The servers are taken one after the
 /// other: it waits for one, tries the others, and when one is busy gives all back, pauses for a random time
-/// that grows, and waits for that one first. Nothing is held while it waits for another server, and nothing
-/// but chance keeps others from being faster each time. So it does when one can't be asked: outages, and
-/// slots that move, are waited out by whoever waits without an end, and told to all others when their time is
-/// up (and at once, as errc::unreachable, of a server that its client has never reached).
+/// that grows, and waits for that one first (what it gives back so is free at once, also with
+/// lock_options::keep, which counts for what it returns). Nothing is held while it waits for another server,
+/// and nothing but chance keeps others from being faster each time. So it does when one can't be asked:
+/// outages, and slots that move, are waited out by whoever waits without an end, and told to all others when
+/// their time is up (and at once, as errc::unreachable, of a server that its client has never reached).
 ///
 /// *Not guaranteed.* Order of any kind; that servers fail together: a lease on two servers is lost when one
 /// of them is.

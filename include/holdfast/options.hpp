@@ -54,7 +54,8 @@ struct lock_options {
   milliseconds max_hold{0};
 
   /// Leave the key to its ttl when the lease is finished, instead of deleting it: nobody else gets the lock
-  /// before. With `ttl` = 1 h and no watchdog: "at most once per hour". See lease::keep_until_expiry.
+  /// before. With `ttl` = 1 h and no watchdog: "at most once per hour". See lease::keep_until_expiry. What a
+  /// multi_mutex takes, and gives back because it doesn't get the rest, isn't kept.
   bool keep = false;
 
   /// Believe an acquisition only when it is on the disk of the server, and of as many replicas as `replicas`

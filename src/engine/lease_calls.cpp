@@ -200,6 +200,12 @@ void lease_calls::renew(lease_state& lease) {
   if (pending->failure) throw error{*pending->failure};
 }
 
+void lease_calls::hand_out(lease_state& lease, effective_options_ptr const& options) noexcept {
+  if (client_.forked()) return;
+  reactor::lock const hold{loop_.mutex()};
+  lease.set_options(options);
+}
+
 /// Renewal ends before the script is sent: from then on the old lease may not exist. The new one takes over
 /// its listeners.
 lease_state_ptr lease_calls::become(lease_state_ptr lease, lock_queue_ptr const& to, call const& script) {

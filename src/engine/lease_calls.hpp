@@ -42,6 +42,10 @@ class lease_calls {
   /// Ends the lease and leaves its key in the server: for the rest of its ttl, or for `remaining`.
   release_result keep(lease_state_ptr& lease, std::optional<milliseconds> remaining) noexcept;
 
+  /// A lease that was acquired without lock_options::keep, since it might never have been handed out, gets
+  /// the options of its lock, which differ in nothing else.
+  void hand_out(lease_state& lease, effective_options_ptr const& options) noexcept;
+
   void renew(lease_state& lease);
   /// Turns a lease into one of the queue `to`, with the same owner, in one step at the server. The reply to
   /// `script` is read as that to a release. Throws errc::lost, and when the server can't be asked; the lease

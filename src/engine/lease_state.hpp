@@ -39,6 +39,7 @@ class lease_state : public boost::intrusive_ref_counter<lease_state, boost::thre
 
   // Constant after construction.
   [[nodiscard]] lock_queue& queue() const noexcept { return *queue_; }
+  // Constant once the caller has the lease: see lease_calls::hand_out.
   [[nodiscard]] lock_options const& options() const noexcept { return effective_->options; }
   [[nodiscard]] effective_options const& effective() const noexcept { return *effective_; }
   [[nodiscard]] std::uint64_t number() const noexcept { return number_; }
@@ -64,6 +65,7 @@ class lease_state : public boost::intrusive_ref_counter<lease_state, boost::thre
   void set_deadline(time_point when) noexcept {
     deadline_.store(when.time_since_epoch().count(), std::memory_order_release);
   }
+  void set_options(effective_options_ptr options) noexcept { effective_ = std::move(options); }
   void set_limit(time_point when) { more().limit = when; }
   [[nodiscard]] time_point limit() const noexcept { return extras_ ? extras_->limit : time_point::max(); }
   /// Calls `f` once, at `when`: the limit is near. The result destroys an earlier warning, like

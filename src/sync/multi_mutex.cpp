@@ -114,19 +114,27 @@ struct multi_mutex::impl {
     shared_contents = std::move(contents);
   }
 
+  static multi_lease hand_out(sync::slot_groups const& groups,
+                              std::shared_ptr<multi_lease::contents const> contents,
+                              std::vector<lease> parts) {
+    multi_lease result{std::move(contents), std::move(parts)};
+    sync::hand_out(groups, result.parts());
+    return result;
+  }
+
   [[nodiscard]] std::optional<multi_lease> acquire(engine::wait_limit wait,
                                                    std::stop_token const& stop) const {
     auto parts = sync::take_together(groups, wait, stop);
     if (parts.empty()) return std::nullopt;
-    return multi_lease{shared_contents, std::move(parts)};
+    return hand_out(groups, shared_contents, std::move(parts));
   }
 
   void async_acquire(engine::wait_limit wait, acquire_handler done, std::stop_token stop) const {
     sync::async_take_together(groups, wait, std::move(stop),
-                              [contents = shared_contents, done = std::move(done)](
+                              [of = groups, contents = shared_contents, done = std::move(done)](
                                   std::vector<lease> parts, std::exception_ptr const& reason) {
                                 std::optional<multi_lease> result;
-                                if (!parts.empty()) result = multi_lease{contents, std::move(parts)};
+                                if (!parts.empty()) result = hand_out(of, contents, std::move(parts));
                                 done(std::move(result), reason);
                               });
   }

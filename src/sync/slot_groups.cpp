@@ -115,6 +115,11 @@ class progress {
   std::optional<std::minstd_rand> random_{};  ///< created at the first collision
 };
 
+lock_options without_keep(lock_options options) {
+  options.keep = false;
+  return options;
+}
+
 void sleep(std::chrono::nanoseconds time, std::stop_token const& stop) {
   std::mutex guard;
   std::condition_variable_any never;
@@ -131,7 +136,7 @@ class attempt : public std::enable_shared_from_this<attempt> {
   void acquire_next() {
     auto const& group = progress_.next();
     group.core().locks().async_acquire(
-        group.queue(), group.options(), progress_.wait_limit(), stop_,
+        group.queue(), group.options_to_acquire(), progress_.wait_limit(), stop_,
         [self = shared_from_this()](engine::lease_state_ptr granted,
                                     std::shared_ptr<error const> const& failure) {
           if (failure) {
@@ -199,7 +204,8 @@ class attempt : public std::enable_shared_from_this<attempt> {
 slot_group::slot_group(std::shared_ptr<engine::core> core, std::span<std::string const> sorted,
                        lock_options const& options)
     : core_{std::move(core)},
-      options_{core_->effective(options)},
+      options_to_acquire_{core_->effective(without_keep(options))},
+      options_{options.keep ? core_->effective(options) : options_to_acquire_},
       queue_{sorted.size() == 1
                  ? core_->pin(choose(lone_wires, sorted, options, *core_), sorted.front())
                  : core_->pin(choose(multi_wires, sorted, options, *core_), recipes::join_names(sorted))} {}
@@ -211,8 +217,8 @@ std::vector<lease> take_together(slot_groups const& all, engine::wait_limit wait
     auto const& group = state.next();
     std::optional<std::chrono::nanoseconds> pause;
     try {
-      pause = state.got(group.core().locks().acquire(group.queue(), group.options(), state.wait_limit(), stop,
-                                                     1, state.outages()));
+      pause = state.got(group.core().locks().acquire(group.queue(), group.options_to_acquire(),
+                                                     state.wait_limit(), stop, 1, state.outages()));
     } catch (error const& failure) {
       pause = state.failed(failure);
       if (!pause) throw;
@@ -220,6 +226,14 @@ std::vector<lease> take_together(slot_groups const& all, engine::wait_limit wait
     if (state.complete()) return state.take();
     if (state.given_up()) return {};
     if (pause) sleep(*pause, stop);
+  }
+}
+
+void hand_out(slot_groups const& all, std::vector<lease> const& leases) noexcept {
+  for (std::size_t i = 0; i != leases.size(); ++i) {
+    auto const& group = (*all)[i];
+    if (group.options() != group.options_to_acquire())
+      group.core().leases().hand_out(*engine::lease_state::behind(leases[i]), group.options());
   }
 }
 

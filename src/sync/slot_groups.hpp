@@ -28,9 +28,14 @@ class slot_group {
   [[nodiscard]] engine::core& core() const noexcept { return *core_; }
   [[nodiscard]] engine::lock_queue_ptr const& queue() const noexcept { return queue_; }
   [[nodiscard]] engine::effective_options_ptr const& options() const noexcept { return options_; }
+  /// The same without `keep`, as acquired: until all groups are, a lease may have to be given back.
+  [[nodiscard]] engine::effective_options_ptr const& options_to_acquire() const noexcept {
+    return options_to_acquire_;
+  }
 
  private:
   std::shared_ptr<engine::core> core_;
+  engine::effective_options_ptr options_to_acquire_;
   engine::effective_options_ptr options_;
   engine::lock_queue_ptr queue_;
 };
@@ -39,12 +44,15 @@ class slot_group {
 using slot_groups = std::shared_ptr<std::vector<slot_group> const>;
 
 /// A lease for each group, in the order of the groups; none when a group stayed busy. Throws as
-/// engine::lock_calls::acquire.
+/// engine::lock_calls::acquire. They are to be handed out.
 [[nodiscard]] std::vector<lease> take_together(slot_groups const& all, engine::wait_limit wait,
                                                std::stop_token const& stop);
 
 using taken_handler = callback<void(std::vector<lease>, std::exception_ptr)>;
 
 void async_take_together(slot_groups all, engine::wait_limit wait, std::stop_token stop, taken_handler done);
+
+/// The caller gets them: from here on `keep` counts.
+void hand_out(slot_groups const& all, std::vector<lease> const& leases) noexcept;
 
 }  // namespace holdfast::sync

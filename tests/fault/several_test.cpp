@@ -97,6 +97,24 @@ TEST_F(several_servers_fault, is_told_to_who_only_tries_or_whose_time_is_up) {
   EXPECT_EQ(failure_of([&] { (void)m.try_acquire_for(3s); }).code, errc::unreachable);
 }
 
+TEST_F(several_servers_fault, keeps_nothing_of_what_it_did_not_get_altogether) {
+  client first_client{first_->url(), with_long_timeouts()};
+  client second_client{second_->url(), impatient()};
+  multi_mutex m{{{first_client, "x"}, {second_client, "y"}}, {.ttl = 60s, .keep = true}};
+  auto first = first_->raw();
+  auto const is_free = [&] { return !first.exists("x"); };
+  second_->raw().command({"SET", "y", "of others"});
+  EXPECT_FALSE(m.try_acquire());
+  EXPECT_TRUE(eventually(is_free)) << "the other one was busy";
+  second_->raw().del("y");
+  m.acquire().release();
+  EXPECT_GT(first.pttl("x"), 0) << "what it got altogether is kept";
+  first.del("x");
+  second_->kill9();
+  EXPECT_EQ(failure_of([&] { (void)m.try_acquire(); }).code, errc::unreachable);
+  EXPECT_TRUE(eventually(is_free)) << "the other one could not be asked";
+}
+
 TEST_F(several_servers_fault, is_told_when_nobody_has_ever_reached_that_server) {
   closed_port const unused;
   client first_client{first_->url()};

@@ -50,7 +50,9 @@ class exclusive_lock {
   [[nodiscard]] bool try_lock();
 
   /// Takes the lock, waiting at most so long. `false` when it stayed busy. A time that isn't positive waits
-  /// not at all.
+  /// not at all. A server that hasn't answered by then isn't taken for a busy lock: its answer is waited for,
+  /// at most connect_timeout + reply_timeout longer (client_options; with `replicas` or `fsynced` another
+  /// reply_timeout), also while it loads its data; then errc::unreachable or what else is the matter.
   template <class Rep, class Period>
   [[nodiscard]] bool try_lock_for(std::chrono::duration<Rep, Period> const& wait) {
     return try_lock_within(to_wait(wait));
@@ -76,7 +78,8 @@ class exclusive_lock {
   /// Takes the lock if it is free; empty when it is busy.
   [[nodiscard]] std::optional<lease> try_acquire();
 
-  /// Waits at most so long; empty when it stayed busy. A negative time throws std::errc::invalid_argument.
+  /// Waits at most so long, as try_lock_for; empty when it stayed busy. A negative time throws
+  /// std::errc::invalid_argument.
   template <class Rep, class Period>
   [[nodiscard]] std::optional<lease> try_acquire_for(std::chrono::duration<Rep, Period> const& wait,
                                                      std::stop_token stop = {}) {

@@ -196,6 +196,18 @@ TEST_F(a_contention, releases_nothing_when_the_response_comes_after_the_message)
   EXPECT_THAT(backend_.take_sent(), IsEmpty());
 }
 
+TEST_F(a_contention, waits_for_the_first_reply_beyond_the_time_of_a_caller_but_not_for_ever) {
+  auto& caller = start();
+  caller.time_up.set([&] { loop_of_client_.arrivals.on_time_up(caller); });
+  loop_.arm(caller.time_up, boot_clock::now() + 100ms);
+  pass(100ms);
+  EXPECT_EQ(caller.times_finished, 0);
+  pass(client_.options.connect_timeout + client_.options.reply_timeout);
+  ASSERT_EQ(caller.times_finished, 1);
+  ASSERT_TRUE(caller.failure) << "a server that didn't answer is no busy lock";
+  EXPECT_EQ(caller.failure->code(), errc::unreachable);
+}
+
 TEST_F(a_contention, gives_back_what_comes_when_no_caller_is_left) {
   auto& caller = start();
   loop_of_client_.arrivals.leave(caller);

@@ -3,6 +3,20 @@
 #include <new>
 
 namespace holdfast::engine {
+namespace {
+
+std::shared_ptr<error const> unanswered_request(lock_queue const& queue,
+                                                client_constants const& client) noexcept {
+  try {
+    return std::make_shared<error const>(
+        errc::unreachable,
+        client.url + ": the server hasn't answered a request for " + queue.title() + " in time");
+  } catch (std::bad_alloc const&) {
+    return client.no_memory;
+  }
+}
+
+}  // namespace
 
 void acquisitions::start(waiter& caller) noexcept {
   caller.since = boot_clock::now();
@@ -43,9 +57,7 @@ void acquisitions::queue(waiter& caller) {
       (void)requests_.replace_contender(queue);
     }
     // The request under way may be that of a caller that waits through outages.
-    if (caller.once && !caller.done)
-      loop_.arm(caller.time_up,
-                caller.since + client_.options.connect_timeout + client_.options.reply_timeout);
+    if (caller.once && !caller.done) loop_.arm(caller.time_up, caller.since + time_for_reply(caller));
   }
 }
 
@@ -60,6 +72,14 @@ void acquisitions::leave(waiter& caller) noexcept {
   }
 }
 
+/// How long a caller whose time is up waits for a reply all the same.
+milliseconds acquisitions::time_for_reply(waiter const& caller) const noexcept {
+  auto const& options = client_.options;
+  auto const one = options.connect_timeout + options.reply_timeout;
+  // A WAIT, and one before it, take less than reply_timeout each.
+  return caller.options->acknowledged() ? one + options.reply_timeout : one;
+}
+
 void acquisitions::on_time_up(waiter& caller) noexcept {
   auto const* const contender = caller.queued() ? caller.queue->contender.get() : nullptr;
   if (contender != nullptr && contender->trouble) {
@@ -71,13 +91,11 @@ void acquisitions::on_time_up(waiter& caller) noexcept {
     auto const first_reply = !contender->answered && !caller.steadfast;
     if (!caller.failure && !caller.once && (first_reply || caller.options->acknowledged())) {
       callers::only_try(caller);
-      // The request waits through outages, as the server has replied before, or for other callers; this
-      // caller doesn't.
-      if (contender->endless)
-        loop_.arm(caller.time_up,
-                  boot_clock::now() + client_.options.reply_timeout + client_.options.connect_timeout);
+      // The request may wait for longer: through an outage, or while the server loads its data.
+      loop_.arm(caller.time_up, boot_clock::now() + time_for_reply(caller));
       return;
     }
+    if (!caller.failure && first_reply) caller.failure = unanswered_request(*caller.queue, client_);
   }
   leave(caller);
 }

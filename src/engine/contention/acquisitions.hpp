@@ -42,6 +42,7 @@ class acquisitions {
 
  private:
   void queue(waiter& caller);
+  [[nodiscard]] milliseconds time_for_reply(waiter const& caller) const noexcept;
   [[nodiscard]] bool exiting_elsewhere() const noexcept {
     return set_aside_before() && exiting_ != std::this_thread::get_id();
   }

@@ -40,7 +40,7 @@ namespace holdfast {
 /// effect.
 ///
 /// *Errors.* errc::wrong_type when the keys are something else, or ids of a Redisson before 3.17 are among
-/// the permits; errc::unreachable and the like.
+/// the permits; errc::refused and errc::unreachable as semaphore.
 class expiring_semaphore {
  public:
   using acquire_handler = exclusive_lock::acquire_handler;

@@ -71,10 +71,13 @@ struct fence_options {
 ///
 /// *Threads.* One object may be used by many threads.
 ///
-/// *Errors.* All operations throw errc::unreachable when the server can't be asked, which leaves open whether
-/// the write was made (set, hash_set and erase may simply be tried again); errc::wrong_type when a key holds
-/// another type, errc::unauthorized or errc::refused when the server says no: nothing was changed, and the
-/// token isn't remembered. std::errc::invalid_argument for a token that isn't positive or an empty key.
+/// *Errors.* All operations throw errc::unreachable when the server can't be asked, or says no to a request
+/// that is sent again because the connection broke (what() says so), which leaves open whether the write was
+/// made (set, hash_set and erase may simply be tried again); errc::wrong_type when a key holds another type,
+/// errc::unauthorized or errc::refused when the server says no: nothing was changed, and the token isn't
+/// remembered. What the server isn't ready for (LOADING, BUSY…) is sent again, for at most reply_timeout +
+/// connect_timeout (client_options). std::errc::invalid_argument for a token that isn't positive or an empty
+/// key.
 class fence {
  public:
   /// Asks no server. Throws std::errc::invalid_argument for a resource that is empty or longer than 64 KiB,

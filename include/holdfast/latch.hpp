@@ -33,7 +33,11 @@ namespace holdfast {
 ///
 /// *Threads.* One object may be used by many threads.
 ///
-/// *Errors.* errc::wrong_type when the key isn't a number; errc::unreachable and the like.
+/// *Errors.* errc::wrong_type when the key isn't a number. What the server isn't ready for (LOADING, BUSY…)
+/// is sent again, for at most reply_timeout + connect_timeout (client_options). errc::refused and the like
+/// when the server says no: nothing was changed. errc::unreachable when it can't be asked, or says no to a
+/// request that is sent again because the connection broke: what() says so, and whether a change was made is
+/// open. Look before you try again.
 class latch {
  public:
   using wait_handler = std::function<void(bool, std::exception_ptr)>;

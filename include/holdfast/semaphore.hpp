@@ -48,8 +48,12 @@ struct waiting_options {
 ///
 /// *Threads.* One object may be used by many threads; permits belong to no thread.
 ///
-/// *Errors.* errc::wrong_type when the key isn't a number; errc::unreachable and the like. A number of
-/// permits below 1 throws std::errc::invalid_argument (below 0 where it says so).
+/// *Errors.* errc::wrong_type when the key isn't a number. What the server isn't ready for (LOADING, BUSY…)
+/// is sent again, for at most reply_timeout + connect_timeout (client_options). errc::refused and the like
+/// when the server says no: nothing was changed. errc::unreachable when it can't be asked, or says no to a
+/// request that is sent again because the connection broke: what() says so, and whether a change was made is
+/// open. Look before you try again. A number of permits below 1 throws std::errc::invalid_argument (below 0
+/// where it says so).
 class semaphore {
  public:
   using acquire_handler = std::function<void(bool, std::exception_ptr)>;

@@ -127,7 +127,7 @@ class core : public std::enable_shared_from_this<core> {
   release_requests release_requests_;
   reactor::timer torn_;  ///< something failed halfway: all leases and all contenders ask
   call_gate gate_{loop_, client_};
-  server_calls server_calls_{loop_, *backend_, client_, gate_};
+  server_calls server_calls_{loop_, *backend_, client_, gate_, delayed_};
   lock_calls lock_calls_{loop_, client_, gate_, contention_.arrivals, delayed_, busy_report_, server_calls_};
   lease_calls lease_calls_{loop_,    *backend_, client_,           gate_,           stats_,
                            holders_, renewer_,  pending_releases_, contention_.ends};

@@ -1,11 +1,22 @@
 #include "engine/server_calls.hpp"
 
+#include <algorithm>
+#include <random>
 #include <utility>
 
+#include "base/backoff.hpp"
+#include "base/ids.hpp"
 #include "engine/failure.hpp"
 #include "resp/command.hpp"
 
 namespace holdfast::engine {
+namespace {
+
+/// Between two copies of a request that the server isn't ready for.
+constexpr std::chrono::milliseconds shortest_wait_until_ready{20};
+constexpr std::chrono::milliseconds longest_wait_until_ready{200};
+
+}  // namespace
 
 void server_calls::connect() {
   constexpr std::string_view ping[]{"PING"};
@@ -56,6 +67,32 @@ std::vector<resp::reply> server_calls::ask(std::span<call const> scripts) {
 
 net::response server_calls::ask(call const& script, scripting::send_options send) {
   return std::move(run({&script, 1}, send).front());
+}
+
+net::response server_calls::ask_until_ready(call const& script, scripting::send_options send) {
+  std::minstd_rand random{static_cast<std::minstd_rand::result_type>(random_seed())};
+  backoff between{shortest_wait_until_ready, longest_wait_until_ready};
+  auto end = time_point::max();
+  auto resent = false;
+  for (;;) {
+    auto response = ask(script, send);
+    resent = resent || response.resent;
+    response.resent = resent;
+    if (!response.reply.is_error() || !passes(response.reply.text)) return response;
+    auto const now = boot_clock::now();
+    end = std::min(end, now + client_.options.reply_timeout + client_.options.connect_timeout);
+    if (now >= end) return response;
+    pause(std::min<std::chrono::nanoseconds>(between.next(random), end - now));
+  }
+}
+
+/// Others use the client meanwhile. Ends early with the client.
+void server_calls::pause(std::chrono::nanoseconds time) {
+  reactor::lock hold{loop_.mutex()};
+  gate_.prepare();
+  reactor::blocked_thread thread;
+  delayed_.add(boot_clock::now() + time, [this, &thread] { loop_.wake(thread); });
+  loop_.wait(hold, thread);
 }
 
 resp::reply server_calls::ask(call const& script, std::string_view about) {

@@ -1,12 +1,14 @@
 /// Requests of threads that are about no lock queue: each call sends, and waits for the replies.
 #pragma once
 
+#include <chrono>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "engine/call_gate.hpp"
+#include "engine/delayed_calls.hpp"
 #include "engine/lock_backend.hpp"
 
 namespace holdfast::engine {
@@ -14,9 +16,9 @@ namespace holdfast::engine {
 /// From any thread, without the lock. All throw when the server can't be asked.
 class server_calls {
  public:
-  server_calls(reactor::loop& loop, lock_backend& backend, client_constants const& client,
-               call_gate& gate) noexcept
-      : loop_{loop}, backend_{backend}, client_{client}, gate_{gate} {}
+  server_calls(reactor::loop& loop, lock_backend& backend, client_constants const& client, call_gate& gate,
+               delayed_calls& delayed) noexcept
+      : loop_{loop}, backend_{backend}, client_{client}, gate_{gate}, delayed_{delayed} {}
 
   /// Makes sure that the server can be reached and accepts the client.
   void connect();
@@ -26,6 +28,10 @@ class server_calls {
   /// Sends one script. The response tells, too, whether an earlier copy of the request may have been carried
   /// out. A refusal is a reply.
   [[nodiscard]] net::response ask(call const& script, scripting::send_options send = {});
+  /// Sends one script until the server is ready for it: again after each refusal that passes (LOADING,
+  /// BUSY…), for at most reply_timeout + connect_timeout after the first one. A second copy must have no
+  /// effect. The last response, which tells the same of all copies; a refusal is a reply.
+  [[nodiscard]] net::response ask_until_ready(call const& script, scripting::send_options send = {});
   /// Sends one script for the object `about`. Throws also when the server refuses.
   [[nodiscard]] resp::reply ask(call const& script, std::string_view about);
   /// Sends a plain command to the slot of `key`, if there is one. A refusal is a reply, too.
@@ -39,6 +45,7 @@ class server_calls {
  private:
   [[nodiscard]] std::vector<net::response> run(std::span<call const> scripts,
                                                scripting::send_options send = {});
+  void pause(std::chrono::nanoseconds time);
   template <class Send>
   [[nodiscard]] std::vector<net::response> wait_for_answers(std::size_t count, Send send);
 
@@ -46,6 +53,7 @@ class server_calls {
   lock_backend& backend_;
   client_constants const& client_;
   call_gate& gate_;
+  delayed_calls& delayed_;
 };
 
 }  // namespace holdfast::engine

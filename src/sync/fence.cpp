@@ -71,15 +71,16 @@ void fence::impl::refuse(net::response const& response, std::string_view command
                                       "); choose another key, or delete it if nothing needs it" + copies};
   }
   if (engine::about_rights(text)) {
-    throw error{errc::unauthorized,
+    throw error{response.resent ? errc::unreachable : errc::unauthorized,
                 subject + "is not allowed: " + text +
                     "; a fence needs the rights +eval +evalsha and, inside its scripts, +get "
                     "+set +del +" +
                     std::string{command} + "; keys ~" + std::string{key} + " ~" + mark + "*" + copies};
   }
   auto const advice = engine::advice_for(text);
-  throw error{errc::refused, subject + "was refused by the server: " + text + (advice.empty() ? "" : "; ") +
-                                 std::string{advice} + copies};
+  throw error{response.resent ? errc::unreachable : errc::refused,
+              subject + "was refused by the server: " + text + (advice.empty() ? "" : "; ") +
+                  std::string{advice} + copies};
 }
 
 void fence::impl::refuse_mark() const {
@@ -148,7 +149,7 @@ fence_result fence::write(fence_token token, std::string_view command, std::stri
   for (auto const& mark : answered) script.answered.push_back({mark});
   for (auto const argument : arguments) script.rest.emplace_back(argument);
   // When this throws, the answered marks expire after their hour.
-  auto const response = state.core->requests().ask(script());
+  auto const response = state.core->requests().ask_until_ready(script());
   auto const result = state.read(response, command, key);
   if (!response.resent) state.request_marks.add_answered(std::move(done));
   return result;
@@ -159,7 +160,7 @@ fence_result fence::claim(fence_token token) {
   impl_->check(token);
   scripts::fence::claim const script{
       .mark = {impl_->mark}, .token = token.value(), .remember_ms = impl_->remember_ms};
-  return impl_->read(impl_->core->requests().ask(script()), "SET", impl_->mark);
+  return impl_->read(impl_->core->requests().ask_until_ready(script()), "SET", impl_->mark);
 }
 
 std::int64_t fence::newest() {

@@ -47,9 +47,14 @@ bool shared_counter::try_set(std::int64_t number, std::int64_t message) {
 
 net::response shared_counter::ask(call const& script) {
   // Waits, like a caller that waits for a lock, while a slot moves or a server loads its data.
-  auto response = core_->requests().ask(script, {.while_down = net::retry_policy::steady});
-  if (response.reply.is_error()) throw error{*engine::explain(response.reply.text, name_, core_->constants())};
-  return response;
+  auto response = core_->requests().ask_until_ready(script, {.while_down = net::retry_policy::steady});
+  if (!response.reply.is_error()) return response;
+  auto const reason = engine::explain(response.reply.text, name_, core_->constants());
+  // A script that looks at the key has looked for the effect of an earlier copy before.
+  if (!response.resent || reason->code() == errc::wrong_type) throw error{*reason};
+  throw error{errc::unreachable, std::string{reason->what()} +
+                                     "; the connection broke, and an earlier copy of the request may have "
+                                     "been carried out: look before you try again"};
 }
 
 }  // namespace holdfast::sync

@@ -45,7 +45,9 @@ class shared_counter {
   /// Sets the number unless there is one. Publishes `message` to the waiters.
   bool try_set(std::int64_t number, std::int64_t message);
 
-  /// Runs any script.
+  /// Runs any script of which a second copy has no effect. While the server isn't ready it is sent again, for
+  /// a bounded time. Throws errc::unreachable also when it was refused behind a copy that may have been
+  /// carried out.
   net::response ask(call const& script);
 
   /// Runs a script that sets a mark `done` and deletes the `answered` marks; both are filled in here. The

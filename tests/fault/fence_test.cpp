@@ -111,9 +111,23 @@ TEST_F(fence_fault, says_that_the_outcome_is_open_when_a_request_sent_again_is_r
     return fate::cut_after();
   });
   auto const f = failure_of([&] { (void)orders_.append("log", "x", 7); });
-  EXPECT_EQ(f.code, errc::refused) << f;
+  EXPECT_EQ(f.code, errc::unreachable) << f;
   EXPECT_TRUE(f.mentions("READONLY")) << f;
   EXPECT_TRUE(f.mentions("may have been carried out")) << f;
+}
+
+TEST_F(fence_fault, does_not_double_a_write_that_is_refused_for_a_while_behind_a_lost_reply) {
+  EXPECT_EQ(orders_.append("log", "x", 7), written);
+  std::atomic<int> copies = 0;
+  proxy_.decide([&](request const& r) {
+    if (!writes(r)) return fate::pass();
+    auto const copy = ++copies;
+    if (copy == 1) return fate::cut_after();
+    return copy <= 4 ? fate::error("BUSY Redis is busy running a script.") : fate::pass();
+  });
+  EXPECT_EQ(orders_.append("log", "y", 7), written);
+  EXPECT_EQ(copies, 5);
+  EXPECT_EQ(raw_.get("log"), "xy");
 }
 
 TEST_F(fence_fault, fails_when_the_server_cannot_be_reached) {

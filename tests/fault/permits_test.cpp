@@ -99,6 +99,54 @@ TEST_F(permits_fault, opens_a_latch_and_says_so) {
   });
 }
 
+/// The reply to the first copy of a request is lost, and copies behind it are refused for a while.
+TEST_F(permits_fault, gives_permits_back_once_though_the_server_is_busy_when_it_is_asked_again) {
+  raw_.command({"SCRIPT", "LOAD", std::string{scripts::redisson_semaphore::add::source.text}});
+  uploads_.try_set_permits(3);
+  std::atomic<int> copies = 0;
+  proxy_.decide([&](request const& r) {
+    if (!r.has(scripts::redisson_semaphore::add::source.sha1)) return fate::pass();
+    auto const copy = ++copies;
+    if (copy == 1) return fate::cut_after();
+    return copy <= 4 ? fate::error("BUSY Redis is busy running a script.") : fate::pass();
+  });
+  EXPECT_NO_THROW(uploads_.release());
+  EXPECT_EQ(copies, 5);
+  EXPECT_EQ(uploads_.available(), 4);
+}
+
+TEST_F(permits_fault, says_released_though_the_server_is_busy_when_it_is_asked_again) {
+  raw_.command({"SCRIPT", "LOAD", std::string{scripts::redisson_permit::release::source.text}});
+  license_.try_set_permits(2);
+  auto const permit = license_.acquire();
+  std::atomic<int> copies = 0;
+  proxy_.decide([&](request const& r) {
+    if (!r.has(scripts::redisson_permit::release::source.sha1)) return fate::pass();
+    auto const copy = ++copies;
+    if (copy == 1) return fate::cut_after();
+    return copy <= 4 ? fate::error("LOADING wait") : fate::pass();
+  });
+  EXPECT_EQ(license_.release(permit.owner()), release_result::released);
+}
+
+TEST_F(permits_fault, says_whether_it_is_known_what_became_of_a_request_that_is_refused_for_long) {
+  raw_.command({"SCRIPT", "LOAD", std::string{scripts::redisson_semaphore::add::source.text}});
+  uploads_.try_set_permits(4);
+  client impatient{proxy_.url(), {.connect_timeout = 1s, .reply_timeout = 1s}};
+  semaphore s{impatient, "uploads"};
+  for (auto const lost : {false, true}) {
+    proxy_.decide([lost, copies = 0](request const& r) mutable {
+      if (!r.has(scripts::redisson_semaphore::add::source.sha1)) return fate::pass();
+      return lost && ++copies == 1 ? fate::cut_after() : fate::error("BUSY Redis is busy running a script.");
+    });
+    auto const f = failure_of([&] { s.release(); });
+    EXPECT_EQ(f.code, lost ? errc::unreachable : errc::refused) << f;
+    EXPECT_TRUE(f.mentions("BUSY")) << f;
+    EXPECT_EQ(f.mentions("may have been carried out"), lost) << f;
+    EXPECT_EQ(raw_.get("uploads"), lost ? "5" : "4");
+  }
+}
+
 TEST_F(permits_fault, takes_an_expiring_permit_once) {
   license_.try_set_permits(100);
   std::vector<lease> leases;

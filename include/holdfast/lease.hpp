@@ -103,9 +103,9 @@ class [[nodiscard]] lease {
   /// is over a century, a century counts; so for keep_for.
   void on_limit_near(std::chrono::milliseconds before, std::function<void()> f);
 
-  /// Asks the server for a full ttl now, instead of at the next renewal. One request.
-  /// Throws errc::lost when it isn't held, errc::unreachable and the like when the server can't be asked
-  /// before the deadline.
+  /// Asks the server for a full ttl now, instead of at the next renewal. One request, behind a renewal of the
+  /// watchdog that is under way. Throws errc::lost when it isn't held; errc::unreachable and the like when
+  /// the server hasn't answered by the deadline, at which the lease is lost, too.
   void renew();
 
   /// Gives the lock back: one request, or none when it passes to a waiter in this process. Renewal stops

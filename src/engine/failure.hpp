@@ -5,6 +5,7 @@
 #include <memory>
 #include <string_view>
 
+#include "engine/answers.hpp"
 #include "engine/client_constants.hpp"
 
 namespace holdfast::engine {
@@ -29,5 +30,13 @@ class lock_queue;
                                                    client_constants const& client);
 [[nodiscard]] std::shared_ptr<error const> explain(std::string_view refusal, lock_queue const& queue,
                                                    client_constants const& client);
+
+/// Why a request for a lock has no outcome. Null: it has one.
+template <class Outcome>
+[[nodiscard]] std::shared_ptr<error const> failure_of(answer<Outcome> const& result, lock_queue const& queue,
+                                                      std::string_view server) {
+  if (auto const* const refusal = result.refusal()) return explain(refusal->text, queue, server);
+  return result.failure() != nullptr ? result.failure()->reason : nullptr;
+}
 
 }  // namespace holdfast::engine

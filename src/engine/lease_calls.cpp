@@ -8,17 +8,6 @@
 #include "engine/failure.hpp"
 
 namespace holdfast::engine {
-namespace {
-
-/// Null: there is an outcome.
-template <class Outcome>
-std::shared_ptr<error const> failure_of(answer<Outcome> const& result, lock_queue const& queue,
-                                        client_constants const& client) {
-  if (auto const* const refusal = result.refusal()) return explain(refusal->text, queue, client);
-  return result.failure() != nullptr ? result.failure()->reason : nullptr;
-}
-
-}  // namespace
 
 struct lease_calls::ending {
   explicit ending(reactor::loop& client_loop) : loop{client_loop} {}
@@ -158,46 +147,6 @@ void lease_calls::async_release(lease_state_ptr& lease, release_handler done) no
   } catch (...) {
     return;
   }
-}
-
-void lease_calls::renew(lease_state& lease) {
-  gate_.check_process();
-  reactor::lock hold{loop_.mutex()};
-  gate_.check_open();
-  struct outcome {
-    reactor::blocked_thread thread;
-    std::shared_ptr<error const> failure;
-    bool over = false;
-  };
-  auto const pending = std::make_shared<outcome>();
-  auto const finish_with = [this, pending](std::shared_ptr<error const> failure) {
-    if (std::exchange(pending->over, true)) return;
-    pending->failure = std::move(failure);
-    loop_.wake(pending->thread);
-  };
-  reactor::timer bell{[this, finish_with] { finish_with(backend_.down_because()); }};
-  if (lease.status() == lease_state::state::held) {
-    loop_.arm(bell, lease.deadline());
-    renewer_.renew_now(
-        lease, [this, finish_with, queue = lock_queue_ptr{&lease.queue()}](answer<renewals> const& result) {
-          try {
-            finish_with(failure_of(result, *queue, client_));
-          } catch (std::bad_alloc const&) {
-            finish_with(client_.no_memory);
-          }
-        });
-    loop_.wait(hold, pending->thread);
-    hold.lock();
-    bell.disarm();
-  }
-  auto const lost = lease.status() != lease_state::state::held;
-  hold.unlock();
-  if (lost) {
-    throw error{errc::lost, "lease of " + lease.queue().title() + " can't be renewed: " +
-                                (lease.cause() == loss_cause::none ? std::string{"it was released"}
-                                                                   : std::string{to_string(lease.cause())})};
-  }
-  if (pending->failure) throw error{*pending->failure};
 }
 
 void lease_calls::hand_out(lease_state& lease, effective_options_ptr const& options) noexcept {

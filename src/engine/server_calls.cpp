@@ -78,7 +78,7 @@ net::response server_calls::ask_until_ready(call const& script, scripting::send_
     auto response = ask(script, send);
     resent = resent || response.resent;
     response.resent = resent;
-    if (!response.reply.is_error() || !passes(response.reply.text)) return response;
+    if (!response.reply.is_error() || !is_transient(response.reply.text)) return response;
     auto const now = boot_clock::now();
     end = std::min(end, now + client_.options.reply_timeout + client_.options.connect_timeout);
     if (now >= end) return response;

@@ -45,8 +45,7 @@ std::string quoted(std::string_view name) { return '"' + std::string{name} + '"'
 std::string_view code_of(std::string_view refusal) noexcept { return refusal.substr(0, refusal.find(' ')); }
 
 bool is_transient(std::string_view refusal) noexcept {
-  return std::find(transient_codes.begin(), transient_codes.end(), code_of(refusal)) !=
-         transient_codes.end();
+  return std::find(transient_codes.begin(), transient_codes.end(), code_of(refusal)) != transient_codes.end();
 }
 
 bool about_rights(std::string_view refusal) noexcept {

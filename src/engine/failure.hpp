@@ -34,8 +34,8 @@ class lock_queue;
 /// Why a request for a lock has no outcome. Null: it has one.
 template <class Outcome>
 [[nodiscard]] std::shared_ptr<error const> failure_of(answer<Outcome> const& result, lock_queue const& queue,
-                                                      std::string_view server) {
-  if (auto const* const refusal = result.refusal()) return explain(refusal->text, queue, server);
+                                                      client_constants const& client) {
+  if (auto const* const refusal = result.refusal()) return explain(refusal->text, queue, client);
   return result.failure() != nullptr ? result.failure()->reason : nullptr;
 }
 

@@ -124,7 +124,8 @@ void kept_keys::on_response(std::shared_ptr<leaving> const& pending,
     return;
   }
   auto const* const refusal = result.refusal();
-  if (refusal != nullptr && is_transient(refusal->text) && boot_clock::now() + passing_pause < pending->deadline) {
+  if (refusal != nullptr && is_transient(refusal->text) &&
+      boot_clock::now() + passing_pause < pending->deadline) {
     send_again(pending, passing_pause);
     return;
   }

@@ -196,21 +196,22 @@ void pending_releases::send_abandon(lock_queue_ptr const& queue, std::uint64_t n
                                     release_policy const& policy, time_point until) noexcept {
   try {
     auto const owner = client_.owner_id(number);
-    backend_.abandon(
-        queue->protocol(), {.name = queue->name(), .owner = owner}, policy,
-        [this, queue, number, policy, until](answer<abandoned>&& result) {
-          auto const* const refusal = result.refusal();
-          if (refusal == nullptr) return;
-          auto const again = boot_clock::now() + (is_transient(refusal->text) ? passing_pause : refused_pause);
-          if (again >= until) return;
-          try {
-            delayed_.add(
-                again, [this, queue, number, policy, until] { send_abandon(queue, number, policy, until); });
-          } catch (std::bad_alloc const&) {
-            owe_abandon(queue, number, policy, until);
-          }
-        },
-        {.while_down = net::retry_policy::endless, .give_up = until});
+    backend_.abandon(queue->protocol(), {.name = queue->name(), .owner = owner}, policy,
+                     [this, queue, number, policy, until](answer<abandoned>&& result) {
+                       auto const* const refusal = result.refusal();
+                       if (refusal == nullptr) return;
+                       auto const again =
+                           boot_clock::now() + (is_transient(refusal->text) ? passing_pause : refused_pause);
+                       if (again >= until) return;
+                       try {
+                         delayed_.add(again, [this, queue, number, policy, until] {
+                           send_abandon(queue, number, policy, until);
+                         });
+                       } catch (std::bad_alloc const&) {
+                         owe_abandon(queue, number, policy, until);
+                       }
+                     },
+                     {.while_down = net::retry_policy::endless, .give_up = until});
   } catch (std::bad_alloc const&) {
     owe_abandon(queue, number, policy, until);
   }

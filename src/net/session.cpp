@@ -164,8 +164,8 @@ void session::on_greeting(resp::reply const& reply) {
     case handshake::step::done:
       if (config_.unended != nullptr) {
         note_.assign(1, {.at = to_, .id = greeting_->ours(), .since = boot_clock::now()});
+        if (!greeting_->ended().empty()) config_.unended->settle(greeting_->ended(), greeting_->not_ended());
       }
-      if (!greeting_->ended().empty()) config_.unended->settle(greeting_->ended(), greeting_->not_ended());
       greeting_.reset();
       if (!starved_) connect_timer_.disarm();
       state_ = state::up;

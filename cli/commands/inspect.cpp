@@ -24,13 +24,17 @@ be asked about: one that another library locks, or that is no lock at all, is ca
 changed. It is found on whichever wire it is; on both it is shown as each has it, with a warning: they are in
 each other's way. --wire shows it as one has it.
 
+Of a job that `run` starts with --once-per, --at-most-every or --keep it also shows the last run: when, where, how
+long it took and its exit code, and until when it counts as done.
+
 Exit codes
   0   whatever it is, also free
   64  bad option, name or URL; 69 Redis can't be reached; 77 a right is missing
 
 Examples
   holdfast inspect nightly-import
-  holdfast inspect --json deploy:web | jq '.holder.host, .held_ms, .queue[].waited_ms')";
+  holdfast inspect --json deploy:web | jq '.holder.host, .held_ms, .queue[].waited_ms'
+  holdfast inspect --json report | jq '.last_run.exit')";
 
 struct inspect_options {
   common_options common;

@@ -9,6 +9,7 @@
 #include "show/listing.hpp"
 #include "show/lock_json.hpp"
 #include "show/lock_search.hpp"
+#include "show/run_text.hpp"
 
 #include <holdfast/inspect.hpp>
 
@@ -28,6 +29,10 @@ constexpr auto release_footer =
 `holdfast run` ends its command, a program finds its lease lost. If it hasn't given the lock back after
 --grace, the lock is deleted under it, and two may be at work at once: writes that carry the fencing
 token are safe even then. The next that waits gets the lock.
+
+A job of `run --once-per` or `--at-most-every` that has run counts until its time is over, and a lock of `run
+--keep` stays for its ttl. Such a lock is shown as "kept until 13:00; finished 12:03, exit 0". Nobody is asked
+then, and --grace is not waited for: the next start runs the job again.
 
 On a terminal you are asked first, and only the holder that you were asked about is meant. Elsewhere say
 --yes. A string that Holdfast did not write can't be asked: it is deleted only with --foreign. A key that is
@@ -88,6 +93,8 @@ release_outcome outcome_of(force_result result) {
       return {"refused_other", wrong_type};
     case force_result::refused_counter:
       return {"refused_counter", wrong_type};
+    case force_result::run_was_over:
+      return {"run_was_over", ok};
   }
   return {"unknown", internal};
 }
@@ -146,12 +153,16 @@ std::string message_of(force_result result, lock_state const& seen, release_opti
           "the key {} holds the number {}, which nobody holds: give permits of a semaphore back or "
           "add some, or count a latch down, from a program",
           name, seen.available.value_or(0));
+    case force_result::run_was_over:
+      return fmt::format("lock {} was {}: released", name,
+                         kept_until(seen) ? run_text::kept(seen) : "left behind by a run that is over");
   }
   return {};
 }
 
 /// The result that follows from the kind of the key; empty: it can be released.
 std::optional<force_result> settled(lock_state const& seen, release_options const& options) {
+  if (kept_until(seen)) return std::nullopt;
   if (seen.kind == lock_kind::free) return force_result::not_held;
   if (seen.kind == lock_kind::other) return force_result::refused_other;
   if (seen.kind == lock_kind::counter) return force_result::refused_counter;
@@ -166,7 +177,7 @@ bool confirmed(lock_state const& seen, release_options const& options) {
   }
   auto holding = seen.kind == lock_kind::foreign
                      ? fmt::format("a foreign key that holds \"{}\"", output::one_line(seen.holder.owner))
-                     : listing::holding(seen);
+                     : (kept_until(seen) ? run_text::kept(seen) : listing::holding(seen));
   if (may_have_several_holders(seen)) holding += ", from " + holders_text(seen, options);
   fmt::print(stderr, "Release {}, {}? [y/N] ", output::quoted(seen.name), holding);
   std::string answer;
@@ -208,7 +219,8 @@ int release(release_options const& options) {
     if (!confirmed(seen, options))
       return conclude({"declined", busy}, fmt::format("lock {} was left alone", output::quoted(seen.name)),
                       seen, options);
-    if (!may_have_several_holders(seen) && options.owner.empty()) force.owner = seen.holder.owner;
+    if (!may_have_several_holders(seen) && options.owner.empty())
+      force.owner = kept_until(seen) ? seen.last_run->who.owner : seen.holder.owner;
   }
   return conclude(force_release(redis, options.name, force), seen, options);
 }

@@ -5,6 +5,7 @@
 #include "common/options.hpp"
 #include "common/output.hpp"
 #include "common/standard_output.hpp"
+#include "common/utc_text.hpp"
 #include "server/choice.hpp"
 #include "show/listing.hpp"
 #include "show/lock_json.hpp"
@@ -15,9 +16,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <chrono>
-#include <ctime>
 #include <memory>
 #include <optional>
 #include <string>
@@ -61,16 +60,7 @@ struct watch_options {
 };
 
 /// The time of this machine, in UTC.
-std::string time_now() {
-  auto const now = std::chrono::floor<std::chrono::milliseconds>(wall_clock::now());
-  auto const second = std::chrono::floor<std::chrono::seconds>(now);
-  auto const seconds = wall_clock::to_time_t(second);
-  std::tm parts{};
-  gmtime_r(&seconds, &parts);
-  std::array<char, 32> text{};
-  std::strftime(text.data(), text.size(), "%FT%T", &parts);
-  return fmt::format("{}.{:03}Z", text.data(), (now - second).count());
-}
+std::string time_now() { return utc_text(std::chrono::floor<std::chrono::microseconds>(wall_clock::now())); }
 
 std::string waiting_words(lock_state const& now) {
   return now.waiting == 0 ? std::string{} : fmt::format(", {} waiting", now.waiting);

@@ -2,6 +2,7 @@
 #include "common/duration.hpp"
 #include "common/output.hpp"
 #include "show/listing.hpp"
+#include "show/run_text.hpp"
 
 #include <fmt/format.h>
 
@@ -90,6 +91,21 @@ void add_queue(lock_state const& state, lines& to) {
   add_more(state.waiting - static_cast<std::int64_t>(place), to);
 }
 
+/// What became of the last run, who ran, and what it means for others.
+void add_last_run(lock_state const& state, lines& to) {
+  auto const& run = *state.last_run;
+  bool const held = state.holder.owner == run.who.owner;
+  auto const story =
+      run_text::story(run, held ? run_text::lock_is::held : run_text::lock_is::gone, state.seen);
+  to.push_back(field("last run", story));
+  to.push_back(field("run by", run.who.to_string()));
+  if (kept_until(state)) {
+    to.push_back(field("done", run_text::kept(state)));
+  } else if (run.counts_until > state.seen) {
+    to.push_back(field("counts", "until " + run_text::clock(*run.counts_until, state.seen)));
+  }
+}
+
 std::string of_mutex(lock_state const& state) {
   return fmt::format("reentrant: a {}lock on Redisson's wire{}", state.fair ? "fair " : "",
                      state.token != 0 ? ", with tokens" : "");
@@ -170,6 +186,7 @@ std::vector<std::string> page(lock_state const& state) {
     all.push_back(field("ttl left", state.ttl_left ? cell(state.ttl_left) : "for ever: it has no ttl"));
   if (state.wire == wire::plain || state.token != 0)
     all.push_back(field("token", state.token == 0 ? "none given yet" : std::to_string(state.token)));
+  if (state.last_run) add_last_run(state, all);
   add_queue(state, all);
   return all;
 }

@@ -1,5 +1,6 @@
 #include "show/lock_json.hpp"
 
+#include "common/utc_text.hpp"
 #include "show/listing.hpp"
 
 #include <chrono>
@@ -29,6 +30,18 @@ void set_time(json& object, std::string_view const name, std::optional<Duration>
   set_number(object, name,
              time ? std::optional{std::int64_t{std::chrono::duration_cast<milliseconds>(*time).count()}}
                   : std::nullopt);
+}
+
+/// null: there is none.
+json run_json(run_info const& run, lock_state const& of) {
+  auto object = to_json(run.who);
+  bool const held = of.holder.owner == run.who.owner;
+  object.set("state", run.finished() ? "finished" : (held ? "running" : "died"));
+  object.set("began", utc_text(run.began));
+  set_time(object, "took_ms", run.took);
+  set_number(object, "exit", run.exit_code ? std::optional<std::int64_t>{*run.exit_code} : std::nullopt);
+  object.set_unless_empty("counts_until", run.counts_until ? utc_text(*run.counts_until) : std::string{});
+  return object;
 }
 
 }  // namespace
@@ -80,6 +93,7 @@ json with_queue(lock_state const& state) {
   }
   auto object = to_json(state);
   object.set("queue", std::move(queue));
+  object.set("last_run", state.last_run ? run_json(*state.last_run, state) : json{});
   return object;
 }
 

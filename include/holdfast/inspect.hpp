@@ -60,6 +60,22 @@ struct waiter_info {
 enum class counter_use : std::uint8_t { unknown, permits, latch };
 [[nodiscard]] std::string_view to_string(counter_use) noexcept;
 
+/// The last run of a command under a lock, as `holdfast run --once-per`, `--at-most-every` and `--keep` note
+/// it beside the lock. Times are by the server's clock.
+struct run_info {
+  using time_point = std::chrono::sys_time<std::chrono::microseconds>;
+
+  process_info who{};  ///< who ran it, without `program`; `owner` is the owner id of its lease
+  time_point began{};
+  /// How long it took; nullopt: it hasn't ended, or nobody was left to note its end.
+  std::optional<std::chrono::milliseconds> took{};
+  std::optional<int> exit_code{};  ///< as in shells; nullopt: unknown, like `took`
+  /// The job counts as done until then, and isn't run; nullopt: this run doesn't count.
+  std::optional<time_point> counts_until{};
+
+  [[nodiscard]] bool finished() const noexcept { return took.has_value(); }
+};
+
 /// A lock as the server had it at one moment.
 struct lock_state {
   std::string name{};
@@ -92,7 +108,15 @@ struct lock_state {
   /// What is wrong with it, for a key that has the form of something of Redisson's but not its contents;
   /// empty: nothing.
   std::string misfit{};
+
+  // Of inspect() and peek() only.
+  run_info::time_point seen{};         ///< the server's clock at that moment
+  std::optional<run_info> last_run{};  ///< nullopt: none is known
 };
+
+/// Until when a run that is over keeps others out, though nobody is at work: it has left the lock to its ttl,
+/// or the lock is free and the run still counts. Nullopt: none does.
+[[nodiscard]] std::optional<run_info::time_point> kept_until(lock_state const& state) noexcept;
 
 /// Is it anything but free, with nobody who waits?
 [[nodiscard]] bool in_use(lock_state const& state) noexcept;
@@ -162,6 +186,7 @@ enum class force_result : std::uint8_t {
   refused_foreign,     ///< the key is not Holdfast's, and force_options::foreign was not given
   refused_other,       ///< the key is no lock at all (another type): never deleted
   refused_counter,     ///< a counter has no holders: release or add permits, or count the latch down, instead
+  run_was_over,        ///< only a run that is over kept others out (kept_until): it does so no more
 };
 [[nodiscard]] std::string_view to_string(force_result) noexcept;
 
@@ -184,6 +209,9 @@ struct force_options {
 ///
 /// On Redisson's wire the holders that are Holdfast's are asked, those of Java and permits can't be: theirs
 /// are taken at once, with the message that wakes who waits. An inflated hold count goes with them.
+///
+/// Where a run that is over keeps others out (kept_until) nobody is asked: it is forgotten at once, and a
+/// lock that it has left to its ttl is deleted. A run whose lock is deleted under it counts no more, either.
 force_result force_release(client& redis, std::string_view name, force_options options = {});
 
 }  // namespace holdfast

@@ -6,13 +6,7 @@ local lock = KEYS[1]
 local asked = KEYS[2]
 local owner = ARGV[1]
 local mode = ARGV[2]
-local function holder_of(key)
-  local kind = redis.call('TYPE', key).ok
-  if kind == 'none' then return nil end
-  if kind == 'string' then return redis.call('GET', key) end
-  if kind ~= 'hash' then return '' end
-  return redis.call('HEXISTS', key, owner) + redis.call('HEXISTS', key, owner .. ':write') > 0 and owner or ''
-end
+-- @include holder_on_either_wire
 local holder = holder_of(lock)
 if holder ~= owner then
   redis.call('DEL', asked)

@@ -13,6 +13,7 @@
 #include "script/names_redisson.hpp"
 #include "scripts/inspect.hpp"
 #include "scripts/redisson_rw.hpp"
+#include "scripts/run.hpp"
 #include "sync/options_check.hpp"
 #include "wire/redisson/permit_id.hpp"
 
@@ -166,6 +167,27 @@ std::vector<hold_info const*> holders_meant(lock_state const& seen, std::string_
   return all;
 }
 
+/// False: the last run is another one by now, or none is known any more.
+bool forget_run(engine::core& server, lock_state const& seen) {
+  auto const record = names::last_run(seen.name);
+  call const script[]{scripts::run::forget{.record = {record}, .owner = seen.last_run->who.owner}()};
+  return take_away(server, seen, script) == 1;
+}
+
+/// Ends what a run that is over keeps others from. Its process isn't asked: it has let go already.
+force_result let_go(engine::core& server, lock_state const& seen, std::string_view owner) {
+  auto const& runner = seen.last_run->who.owner;
+  if (!owner.empty() && owner != runner) return force_result::changed;
+  auto const publish = server.publishing_now();
+  if (seen.kind != lock_kind::free) {
+    call const taking[]{seen.kind == lock_kind::reentrant ? take_reentrant(seen, runner, publish)
+                                                          : take_plain(seen, publish)};
+    if (take_away(server, seen, taking) < 0) return force_result::changed;
+  }
+  bool const forgotten = forget_run(server, seen);
+  return forgotten || seen.kind != lock_kind::free ? force_result::run_was_over : force_result::changed;
+}
+
 }  // namespace
 
 std::string_view to_string(force_result result) noexcept {
@@ -184,6 +206,8 @@ std::string_view to_string(force_result result) noexcept {
       return "refused: not a lock";
     case force_result::refused_counter:
       return "refused: a counter, which nobody holds";
+    case force_result::run_was_over:
+      return "its run was over";
   }
   return "unknown";
 }
@@ -193,6 +217,8 @@ force_result force_release(client& redis, std::string_view name, force_options o
                 [](char const* option) { return std::string{"force_options::"} + option; });
   auto seen = peek_on_wires(redis, name).on(options.of);
   if (seen.holding > std::ssize(seen.holders)) seen = inspect_on_wires(redis, name).on(options.of);
+  auto const server = engine::access::core_of(redis);
+  if (kept_until(seen)) return let_go(*server, seen, options.owner);
   if (seen.kind == lock_kind::free || (seen.kind == lock_kind::permits && seen.holding == 0))
     return force_result::not_held;
   if (seen.kind == lock_kind::other) return force_result::refused_other;
@@ -202,11 +228,16 @@ force_result force_release(client& redis, std::string_view name, force_options o
   bool const foreign = seen.kind == lock_kind::foreign;
   if (!whole && (foreign ? options.owner != seen.holder.owner : meant.empty())) return force_result::changed;
   if (foreign && !options.foreign) return force_result::refused_foreign;
-  auto const server = engine::access::core_of(redis);
   auto const asked = ask_holders(*server, seen, meant, options.grace);
   auto const calls = takings(seen, asked, whole, server->publishing_now());
   auto const answer = calls.empty() ? std::int64_t{-1} : take_away(*server, seen, calls);
-  if (answer > 0) return force_result::deleted;
+  if (answer > 0) {
+    bool const ran = seen.last_run && std::ranges::any_of(meant, [&seen](hold_info const* holder) {
+                       return holder->who.owner == seen.last_run->who.owner;
+                     });
+    if (ran) static_cast<void>(forget_run(*server, seen));
+    return force_result::deleted;
+  }
   if (std::ranges::any_of(asked, &petition::heard)) return force_result::released_by_holder;
   bool const gone =
       answer == 0 || std::ranges::any_of(asked, [](auto const& petition) { return petition.answer == -1; });

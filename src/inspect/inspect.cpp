@@ -3,7 +3,10 @@
 #include <array>
 
 #include "engine/access.hpp"
+#include "inspect/last_run.hpp"
 #include "inspect/view.hpp"
+#include "script/names.hpp"
+#include "scripts/inspect.hpp"
 #include "sync/options_check.hpp"
 
 namespace holdfast {
@@ -17,8 +20,14 @@ lock_on_wires look(client& redis, std::string_view name, std::int64_t queue_entr
   sync::check(!name.empty(), "a lock has a name: it is empty");
   auto const server = engine::access::core_of(redis);
   server->check_kind(engine::votes::none);
-  auto const request = inspection::look_at(name, server->publishing_now(), queue_entries, scope);
-  auto all = inspection::read_states(name, inspection::ask_one(*server, request, name));
+  auto const record = names::last_run(name);
+  call const questions[]{inspection::look_at(name, server->publishing_now(), queue_entries, scope),
+                         scripts::inspect::record{.record = {record}}()};
+  auto const replies = server->requests().ask(questions);
+  if (replies[0].is_error()) throw inspection::refused(replies[0], name, *server);
+  auto all = inspection::read_states(name, replies[0]);
+  // A user whose rights were given key by key may have none to this one, and looks at locks all the same.
+  all.plain.last_run = all.redisson.last_run = inspection::read_run(replies[1]);
   auto const named = queue_entries == 0 ? inspection::pipeline_length : std::size_t{longest_queue};
   inspection::directory{*server}.complete(std::array{&all.plain, &all.redisson}, name, named);
   return all;
@@ -27,6 +36,16 @@ lock_on_wires look(client& redis, std::string_view name, std::int64_t queue_entr
 }  // namespace
 
 bool in_use(lock_state const& state) noexcept { return state.kind != lock_kind::free || state.waiting > 0; }
+
+std::optional<run_info::time_point> kept_until(lock_state const& state) noexcept {
+  if (!state.last_run) return std::nullopt;
+  auto const& last = *state.last_run;
+  if (state.kind == lock_kind::free) return last.counts_until > state.seen ? last.counts_until : std::nullopt;
+  bool const exclusive = state.kind == lock_kind::exclusive || state.kind == lock_kind::reentrant;
+  if (!exclusive || !last.finished() || state.holder.owner != last.who.owner || !state.ttl_left)
+    return std::nullopt;
+  return state.seen + *state.ttl_left;
+}
 
 lock_state const& lock_on_wires::on(holdfast::wire of) const noexcept {
   if (of != wire::automatic) return of == wire::redisson ? redisson : plain;

@@ -109,6 +109,7 @@ lock_on_wires read_states(std::string_view name, resp::reply const& reply) {
   plain.token = reply[3].integer;
   plain.waiting = reply[4].integer;
   microseconds const now{reply[5].integer};
+  plain.seen = other.seen = run_info::time_point{now};
   auto const& queue = reply[6].elements;
   for (std::size_t i = 0; i + 1 < queue.size(); i += 2) {
     auto const since = microseconds{micros_of(queue[i + 1].text)};

@@ -50,6 +50,9 @@ inline std::string asked(std::string_view lock, std::string_view owner) {
   return beside(lock, "holdfast_asked").append(":").append(owner);
 }
 
+/// The record of the last run of a command under this lock: a hash.
+inline std::string last_run(std::string_view lock) { return beside(lock, "holdfast_last_run"); }
+
 /// A client's description of itself: a hash. In a slot of its own, since it belongs to no lock.
 inline std::string client_record(std::string_view client_uuid) {
   return std::string{"holdfast_client:"}.append(client_uuid);

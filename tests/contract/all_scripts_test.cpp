@@ -23,6 +23,7 @@ namespace number = holdfast::scripts::redisson_number;
 namespace semaphore = holdfast::scripts::redisson_semaphore;
 namespace permit = holdfast::scripts::redisson_permit;
 namespace latch = holdfast::scripts::redisson_latch;
+namespace jobs = holdfast::scripts::run;
 namespace names = holdfast::names;
 using holdfast::engine::publishing;
 
@@ -101,6 +102,24 @@ void go_through(raw_redis& raw, std::string const& name, publishing publish) {
                   .publish = word_of(publish)}(),
       is(1));
   run(release(anna, name), is(1));
+
+  auto const record = names::last_run(name);
+  run(acquire(try_request(caller), name), no_error);
+  run(jobs::note{.lock = {name},
+                 .record = {record},
+                 .owner = caller,
+                 .began = 1,
+                 .counts_until = 2,
+                 .took_ms = "",
+                 .exit_code = "",
+                 .host = "web-3",
+                 .pid = 812,
+                 .label = "",
+                 .life_ms = day}(),
+      is(1));
+  run(jobs::look{.lock = {name}, .record = {record}}(), is_array({_, is(1), _}));
+  run(release(caller, name), is(1));
+  run(jobs::forget{.record = {record}, .owner = caller}(), is(1));
 
   auto const mark = names::fence_mark(name);
   auto const done = names::fence_done(name, uuid, 2);
@@ -281,6 +300,7 @@ void become_limited_to(raw_redis& raw, std::string const& name) {
                "~" + names::newest_ask(name),
                "~" + names::asked(name, caller),
                "~" + names::fence_mark(name),
+               "~" + names::last_run(name),
                "~" + names::redisson::fair_queue(name),
                "~" + names::redisson::fair_timeouts(name),
                "~" + names::redisson::token(name),

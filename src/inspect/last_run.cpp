@@ -1,0 +1,44 @@
+#include "inspect/last_run.hpp"
+
+#include <charconv>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+namespace holdfast::inspection {
+namespace {
+
+/// A whole number that isn't negative; nullopt for anything else, such as the empty text.
+std::optional<std::int64_t> count_in(std::string const& text) {
+  std::int64_t number = 0;
+  auto const* const end = text.data() + text.size();
+  auto const [rest, problem] = std::from_chars(text.data(), end, number);
+  if (problem != std::errc{} || rest != end || number < 0) return std::nullopt;
+  return number;
+}
+
+}  // namespace
+
+std::optional<run_info> read_run(resp::reply const& fields) {
+  if (!fields.is_array()) return std::nullopt;
+  run_info run;
+  for (std::size_t i = 0; i + 1 < fields.size(); i += 2) {
+    auto const& field = fields[i].text;
+    auto const& value = fields[i + 1].text;
+    auto const number = count_in(value);
+    if (field == "owner") run.who.owner = value;
+    if (field == "host") run.who.host = value;
+    if (field == "label") run.who.label = value;
+    if (field == "pid") run.who.pid = number.value_or(0);
+    if (!number) continue;
+    if (field == "began") run.began = run_info::time_point{std::chrono::microseconds{*number}};
+    if (field == "took_ms") run.took = std::chrono::milliseconds{*number};
+    if (field == "exit") run.exit_code = static_cast<int>(*number);
+    if (field == "until" && *number > 0)
+      run.counts_until = run_info::time_point{std::chrono::microseconds{*number}};
+  }
+  if (run.who.owner.empty() || run.began == run_info::time_point{}) return std::nullopt;
+  return run;
+}
+
+}  // namespace holdfast::inspection

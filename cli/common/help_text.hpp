@@ -27,12 +27,29 @@ When the lock is lost (server gone for longer than the ttl, lock deleted or rele
   If holdfast itself is killed, or frozen for longer than the ttl, a small second process of it does the same
   (with warn: nothing); the lock then ends with its ttl.
 
-At most once in a while: --once-per
-  For a job that several hosts start at the same time, or too often, as cron does. The first one runs it and
-  keeps the lock until DURATION after its start; who comes meanwhile has nothing to do, says so only with
-  --verbose, and exits with 0. A job that fails or dies counts too, one that couldn't be started doesn't. The
-  ttl is at least DURATION. One that takes longer than DURATION keeps the lock until its end.
-  `holdfast release --force NAME` lets it run again sooner.
+Once an hour, whichever host: --once-per
+  For a job that several hosts start at the same time, or too often, as cron does. The first start in a slot
+  of the clock runs it. A later start in the same slot does nothing but say so in one line on stderr, such as
+    "report" ran 58 min ago on web-3 (0 s, exit 0); next in 2 min
+  and exits with 0. The slot is found by the clock of the Redis server, so all hosts agree on it.
+    hour, day, week, month   by the local time (TZ) of the host that asks, so give all hosts the same zone, or
+                             --utc; a week begins on Monday
+    15m, 1h, 2d ...          slots of that length, counted from 1970-01-01 00:00 UTC; each day is a multiple
+                             of it, or it is a multiple of a day
+    --offset 6h              slots begin 6 h later: `day` from 06:00 to 06:00, `1h --offset 15m` at :15
+    --slack 30s              a start that comes up to 30s before a slot counts for it already: hosts' clocks and
+                             cron are not exact, and a start a little too early would otherwise count for the slot
+                             before. By default a tenth of a slot, at most 30s
+  A job that still runs when the next slot begins is never started a second time beside it: a start in that slot
+  does nothing, or with --wait waits for its end, and then runs the job for that slot. --wait waits for a busy
+  lock only, not for the next slot.
+  A run that fails (exit code other than 0), dies or loses the lock counts as done. With --retry-failed the next
+  start in the slot runs the job again. A command that couldn't be started doesn't count, nor does one whose
+  lock is released by force. `holdfast inspect NAME` shows the last run; `holdfast release --force NAME`
+  forgets it, so that the job may run again at once. A start under NAME without --once-per isn't held back.
+  --at-most-every 1h counts from the beginning of the last run instead of by the clock. An hourly crontab needs
+  --once-per: with --at-most-every 1h each start that comes a moment early is left out. With --wait it waits for
+  the end of the time.
 
 Readers, writers and slots
   --shared and --exclusive are the two sides of a read-write lock, --slots N a semaphore of N permits. Like
@@ -75,17 +92,19 @@ Exit codes
   65   the key NAME in Redis holds something that is no lock
   69   Redis can't be reached, or refused
   70   internal error
-  75   the lock was busy (with --once-per: 0)
+  75   the lock was busy (with --once-per and --at-most-every: 0, as for a job that isn't due)
   76   what answered is no Redis
   77   wrong user or password, or a right is missing
-  79   the lock was lost while COMMAND ran, and COMMAND was ended for it or may have run beside another holder
+  79   the lock was lost while COMMAND ran, and COMMAND was ended for it or may have run beside another holder;
+       or it was lost just before, and COMMAND was not started
   126  COMMAND can't be executed
   127  COMMAND was not found
 
 Examples
   holdfast run nightly-import -- ./import.sh
   holdfast run --no-wait cron:report -- report --daily     # skip it when another host has it
-  holdfast run --once-per 1h --label 'hourly report' report -- report --hourly   # cron on several hosts
+  holdfast run --once-per hour --label 'hourly report' report -- report --hourly   # cron on several hosts
+  holdfast run --once-per day --offset 6h --retry-failed backup -- ./backup        # cron every 10 minutes
   holdfast run --slots 3 encoder -- ./encode                     # at most three hosts at a time
   holdfast run --replicas 1 deploy:web -- ./deploy               # survives the loss of the master
   holdfast run --shared prices -- ./report                       # while nobody runs --exclusive prices

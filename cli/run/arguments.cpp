@@ -3,11 +3,11 @@
 #include "common/help_text.hpp"
 #include "common/options.hpp"
 #include "common/output.hpp"
+#include "run/limit_options.hpp"
 #include "run/run.hpp"
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -31,7 +31,7 @@ struct typed {
   std::optional<std::string> wait;
   std::string ttl = "30s";
   std::optional<std::string> max_hold;
-  std::optional<std::string> once_per;
+  limit_words limit;
   std::string policy = "term";
   std::string label;
   std::optional<std::int64_t> slots;
@@ -101,9 +101,9 @@ void check_side(typed const& from, run_side side) {
   if (from.keep && side == run_side::shared)
     throw failure{usage,
                   "--keep: a reader that stays would keep no other reader out; leave --keep or --shared out"};
-  if (from.once_per) {
+  if (auto const limit = limit_option(from.limit); !limit.empty()) {
     throw failure{usage,
-                  fmt::format("--once-per: goes with a lock that one holds at a time, without {}", option)};
+                  fmt::format("{}: goes with a lock that one holds at a time, without {}", limit, option)};
   }
   if (from.wire == "plain")
     throw failure{usage, fmt::format("--wire: {} exists on Redisson's wire only; leave --wire out", option)};
@@ -131,6 +131,7 @@ run_options checked(typed const& from, words_after const command) {
                   .wire = wire_of(from.wire),
                   .fair = from.fair,
                   .keep = from.keep,
+                  .limit = {},
                   .url = from.common.url};
   check_side(from, run.side);
   if (from.wait) run.wait = duration_of("--wait", *from.wait);
@@ -144,15 +145,8 @@ run_options checked(typed const& from, words_after const command) {
     if (run.max_hold == 0ms)
       throw failure{usage, "--max-hold: 0 would hold nothing; leave it out for no limit"};
   }
-  if (from.once_per) {
-    run.once_per = duration_of("--once-per", *from.once_per);
-    if (run.once_per == 0ms) throw failure{usage, "--once-per: 0 is no period; leave it out for no limit"};
-    // The lock stays that long even if this process dies. Its loss is still noticed as early as with the
-    // shorter ttl.
-    run.renew_every = run.ttl / 3;
-    run.ttl = std::max(run.ttl, run.once_per);
-    if (!run.wait) run.wait = 0ms;
-  }
+  run.limit = limit_of(from.limit);
+  if (run.limit && !run.wait) run.wait = 0ms;
   return run;
 }
 
@@ -210,11 +204,9 @@ void add_run(command_line& line, action& chosen, words_after const command) {
       "Believe the lock when it is on disk too, there and on the N replicas (Redis 7.2, appendonly yes)");
   add_wire(run, values->wire, "plain|redisson", "How the lock looks in Redis (default: as the URL says)");
   run.flag("--keep", values->keep, "Leave the lock to its ttl at the end instead of giving it back");
-  run.value("--once-per", values->once_per,
-            "Run at most once in so long, on whatever host; a busy lock then means that it's done: exit "
-            "code 0 (implies --no-wait unless --wait is given)",
-            "DURATION");
+  add_limit(run, values->limit);
   run.excludes("--once-per", "--keep");
+  run.excludes("--at-most-every", "--keep");
   run.value("--label", values->label, "What this is, for those who find the lock busy (at most 200 bytes)",
             "TEXT");
   add_common(run, values->common);

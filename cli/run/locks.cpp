@@ -20,7 +20,6 @@ using wait_limit = std::optional<std::chrono::milliseconds>;
 // loss_watch enforces max_hold; the lease's own limit covers the case that this process is stuck.
 lock_options lock_options_for(run_options const& options) {
   return {.ttl = options.ttl,
-          .renew_every = options.renew_every,
           .max_hold = options.max_hold,
           .fsynced = options.fsynced,
           .replicas = options.replicas,

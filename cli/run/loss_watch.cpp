@@ -6,10 +6,9 @@ namespace holdfast::cli {
 namespace {
 
 using namespace std::chrono_literals;
-using time = loss_watch::time;
 
-constexpr time for_ever = time::max() / 4;
-constexpr time longest_sleep = 1h;
+constexpr loss_watch::time for_ever = loss_watch::time::max() / 4;
+constexpr loss_watch::time longest_sleep = 1h;
 
 }  // namespace
 

@@ -1,6 +1,5 @@
 #include "run/run.hpp"
 
-#include "common/boot_time.hpp"
 #include "common/duration.hpp"
 #include "common/exit_codes.hpp"
 #include "common/output.hpp"
@@ -9,7 +8,9 @@
 #include "process/signals.hpp"
 #include "process/terminal.hpp"
 #include "run/acquire.hpp"
+#include "run/acquire_if_due.hpp"
 #include "run/locks.hpp"
+#include "run/run_notes.hpp"
 #include "run/supervise.hpp"
 #include "server/choice.hpp"
 
@@ -19,6 +20,7 @@
 
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -58,16 +60,17 @@ release_result give_back(lease held, signals const& receiver) {
   }
 }
 
-/// Keeps the lock for --keep and --once-per, else releases it. After a release by force it is always
-/// released, since another process waits for it.
-release_result finish(run_options const& options, lease held, std::chrono::nanoseconds const started,
-                      signals const& receiver) {
-  bool const forced = held.lost_because() == loss_cause::forced;
+/// Notes the end of the command, if that is wanted and the lock may still be ours, and keeps the lock for
+/// --keep, else releases it. After a release by force it is always released, since another process waits for
+/// it.
+release_result finish(run_options const& options, lease held, std::optional<run_notes>& notes,
+                      int const exit_code, signals const& receiver) {
+  auto const cause = held.lost_because();
+  bool const forced = cause == loss_cause::forced;
+  if (notes && (cause == loss_cause::none || cause == loss_cause::limit_reached || forced))
+    notes->end(held, exit_code, forced ? run_notes::ended::not_counted : run_notes::ended::counted);
   if (options.keep && !forced) return held.keep_until_expiry();
-  auto const remaining =
-      std::chrono::ceil<std::chrono::milliseconds>(options.once_per - (boot_time() - started));
-  if (options.once_per == 0ms || remaining <= 0ms || forced) return give_back(std::move(held), receiver);
-  return held.keep_for(remaining);
+  return give_back(std::move(held), receiver);
 }
 
 /// The exit code. The release may report that the lock was lost while the command ran, which the holder could
@@ -76,10 +79,8 @@ int conclude(run_options const& options, supervision const& seen, release_result
   auto const name = title_of(options);
   switch (released) {
     case release_result::kept:
-      output::info(fmt::format(
-          "{} kept: it comes free {}", name,
-          options.keep ? fmt::format("when its ttl ({}) is over", to_string(options.ttl))
-                       : fmt::format("{} after the command was started", to_string(options.once_per))));
+      output::info(
+          fmt::format("{} kept: it comes free when its ttl ({}) is over", name, to_string(options.ttl)));
       break;
     case release_result::released:
       output::info(fmt::format("{} released", name));
@@ -100,15 +101,6 @@ int conclude(run_options const& options, supervision const& seen, release_result
   return seen.lost && options.policy != on_lost::warn ? lost : seen.code;
 }
 
-int say_busy(run_options const& options, std::string const& reason) {
-  if (options.once_per == 0ms) {
-    output::error(reason);
-    return busy;
-  }
-  output::info("skipped: " + reason);
-  return ok;
-}
-
 /// Locks in Redisson's format have no tokens.
 std::vector<std::string> environment_for(run_options const& options, lease const& held) {
   std::vector<std::string> all{fmt::format("HOLDFAST_NAME={}", options.name),
@@ -117,13 +109,16 @@ std::vector<std::string> environment_for(run_options const& options, lease const
   return all;
 }
 
-int run_under(run_lock& lock, std::string const& server, run_options const& options, signals const& receiver,
-              terminal const& tty, inherited_files const& files) {
-  auto granted = acquire(lock, options, receiver, server);
-  if (!granted.busy.empty()) return say_busy(options, granted.busy);
+/// `notes`: of the command, if any are to be made.
+int run_under(run_lock& lock, std::optional<run_notes>& notes, std::string const& server,
+              run_options const& options, signals const& receiver, terminal const& tty,
+              inherited_files const& files) {
+  auto granted = options.limit ? acquire_if_due(lock, *notes, options, receiver, server)
+                               : acquire(lock, options, receiver, server);
+  if (!granted.busy.empty()) output::error(granted.busy);
   if (!granted.held) return granted.code;
   auto held = std::move(*granted.held);
-  auto const started = boot_time();
+  if (notes) notes->start_clock();
   output::info(fmt::format("{} acquired{}", title_of(options),
                            held.token() == 0 ? "" : fmt::format(", token {}", held.token())));
 
@@ -132,12 +127,13 @@ int run_under(run_lock& lock, std::string const& server, run_options const& opti
     child command{
         {.command = options.command, .environment = environment_for(options, held)}, receiver, tty, files};
     seen = supervise(command, held, options, receiver, tty);
-  } catch (failure const&) {
+  } catch (failure const& problem) {
     // The command has not run, so there is no reason to keep others out.
+    if (options.limit) notes->end(held, problem.code(), run_notes::ended::not_counted);
     static_cast<void>(give_back(std::move(held), receiver));
     throw;
   }
-  return conclude(options, seen, finish(options, std::move(held), started, receiver));
+  return conclude(options, seen, finish(options, std::move(held), notes, seen.code, receiver));
 }
 
 }  // namespace
@@ -150,7 +146,10 @@ int run(run_options const& options) {
   signals const receiver;
   client redis{url, {.name = "holdfast-run", .label = options.label, .log = output::hook()}};
   auto const lock = make_run_lock(redis, options);
-  return run_under(*lock, redis.url(), options, receiver, tty, files);
+  std::optional<run_notes> notes;
+  bool const kept = options.keep && options.side == run_side::alone;
+  if (options.limit || kept) notes.emplace(redis, url, options);
+  return run_under(*lock, notes, redis.url(), options, receiver, tty, files);
 }
 
 }  // namespace holdfast::cli

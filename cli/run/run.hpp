@@ -2,6 +2,7 @@
 #pragma once
 
 #include "probe/deployment_kind.hpp"
+#include "run/due.hpp"
 #include "run/loss_watch.hpp"
 
 #include <holdfast/options.hpp>
@@ -22,8 +23,7 @@ struct run_options {
   std::span<char* const> command;
   std::optional<std::chrono::milliseconds> wait;  ///< empty: for ever
   std::chrono::milliseconds ttl{30'000};
-  std::chrono::milliseconds renew_every{0};  ///< 0: a third of the ttl
-  std::chrono::milliseconds max_hold{0};     ///< 0: no limit
+  std::chrono::milliseconds max_hold{0};  ///< 0: no limit
   on_lost policy = on_lost::term;
   std::string label{};  ///< shown to callers that find the lock busy
   run_side side = run_side::alone;
@@ -33,10 +33,10 @@ struct run_options {
   holdfast::wire wire = holdfast::wire::automatic;
   bool fair = false;  ///< first come, first served
   bool keep = false;  ///< at the end the lock is left to expire
-  /// Run at most once in this time, counted from the start of the command; 0: no limit. A busy lock then
-  /// means that there is nothing to do, which is no failure.
-  std::chrono::milliseconds once_per{0};
-  std::string url;  ///< empty: choose
+  /// How often the job may run; nullopt: always. When it isn't due, or the lock is busy, there is nothing to
+  /// do, which is no failure.
+  std::optional<run_limit> limit{};
+  std::string url{};  ///< empty: choose
 };
 
 /// Throws failure with exit_code::usage when such servers lack a feature that the options require.

@@ -258,11 +258,15 @@ reply server_session::try_to_ask(std::initializer_list<std::string_view> const w
   }
 }
 
+resp::reply server_session::ask(call const& script) {
+  return impl_->wait_for_answer(
+      [&](auto done) { impl_->connection.send(scripting::to_run(script, std::move(done))); });
+}
+
 reply server_session::run_script() {
   using scripts::exclusive::renew;
   auto const script = renew{.locks = {key{impl_->probe.lock}}, .ttl_ms = 10, .owners = {"nobody"}}();
-  auto first = converted(impl_->wait_for_answer(
-      [&](auto done) { impl_->connection.send(scripting::to_run(script, std::move(done))); }));
+  auto first = converted(ask(script));
   if (first.refused) return first;
   return ask({"EVALSHA", renew::source.sha1, "1", impl_->probe.lock, "10", "nobody"});
 }

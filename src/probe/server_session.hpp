@@ -9,9 +9,15 @@
 #include <string_view>
 #include <vector>
 
+namespace holdfast {
+struct call;
+}  // namespace holdfast
 namespace holdfast::net {
 struct endpoint;
 }  // namespace holdfast::net
+namespace holdfast::resp {
+struct reply;
+}  // namespace holdfast::resp
 
 namespace holdfast::probe {
 
@@ -100,6 +106,8 @@ class server_session {
   [[nodiscard]] reply ask(std::initializer_list<std::string_view> words);
   /// For commands that a proxy may not know: a closed connection counts as a refusal, after some seconds.
   [[nodiscard]] reply try_to_ask(std::initializer_list<std::string_view> words);
+
+  [[nodiscard]] resp::reply ask(call const& script);
 
   /// Runs a script of the product, and again from the server's cache. It has no effect, since the lock of
   /// names() is not held. Returns the first refusal of the two.

@@ -1,10 +1,7 @@
 #include "holdfast_command.hpp"
-#include "support/eventually.hpp"
 #include "support/redis_server.hpp"
 
 #include <gmock/gmock.h>
-
-#include <signal.h>
 
 #include <string>
 
@@ -31,7 +28,6 @@ class kept_lock : public testing::Test {
 };
 
 using keep = kept_lock;
-using once_per = kept_lock;
 
 TEST_F(keep, leaves_the_lock_to_its_ttl) {
   EXPECT_EQ(output_of({"--keep", "--ttl", "60s"}), "ran\n");
@@ -51,55 +47,25 @@ TEST_F(keep, gives_back_what_was_taken_for_nothing) {
   EXPECT_FALSE(redis.exists("job"));
 }
 
-TEST_F(once_per, runs_the_first_and_silently_skips_the_next) {
-  EXPECT_EQ(output_of({"--once-per", "1h"}), "ran\n");
-  EXPECT_EQ(output_of({"--once-per", "1h"}), "");
-  EXPECT_THAT(output_of({"--once-per", "1h", "--verbose"}),
-              AllOf(HasSubstr("skipped: lock \"job\""), HasSubstr("is busy: held for")));
+TEST_F(keep, shows_that_its_run_has_ended) {
+  EXPECT_EQ(output_of({"--keep", "--ttl", "60s"}), "ran\n");
+  auto inspect = holdfast_command({"inspect", "job"}, {{"HOLDFAST_URL", server.url()}});
+  EXPECT_EQ(inspect.wait(), 0);
+  EXPECT_THAT(inspect.out(), AllOf(HasSubstr("\nlast run  ran "), HasSubstr(", exit 0)\n"),
+                                   HasSubstr("\ndone      kept until "), HasSubstr("; finished ")));
 }
 
-TEST_F(once_per, counts_from_the_start) {
-  auto job = start({"--once-per", "1h"}, "sleep 0.3");
-  EXPECT_EQ(job.wait(), 0);
-  EXPECT_LE(redis.pttl("job"), 3'600'000 - 300);
-  EXPECT_GT(redis.pttl("job"), 3'500'000);
-}
-
-TEST_F(once_per, gives_the_lock_back_after_a_run_that_was_longer) {
-  auto job = start({"--once-per", "100ms"}, "sleep 0.2");
-  EXPECT_EQ(job.wait(), 0);
+TEST_F(keep, is_released_by_force_at_once) {
+  EXPECT_EQ(output_of({"--keep", "--ttl", "60s"}), "ran\n");
+  // A grace of an hour that is not waited for.
+  auto release = holdfast_command({"release", "--force", "--yes", "--grace", "1h", "job"},
+                                  {{"HOLDFAST_URL", server.url()}});
+  EXPECT_EQ(release.wait(), 0);
+  EXPECT_THAT(release.err(),
+              testing::MatchesRegex("holdfast: lock \"job\" was kept until [0-9: -]+; finished "
+                                    "[0-9: -]+, exit 0: released\n"));
   EXPECT_FALSE(redis.exists("job"));
-}
-
-TEST_F(once_per, counts_a_command_that_fails) {
-  EXPECT_EQ(start({"--once-per", "1h"}, "exit 3").wait(), 3);
-  EXPECT_EQ(output_of({"--once-per", "1h"}), "");
-}
-
-TEST_F(once_per, does_not_count_a_command_that_can_not_be_started) {
-  auto job = holdfast_run(server.url(), {"--once-per", "1h"}, "job", {"./no-such-command"});
-  EXPECT_EQ(job.wait(), 127);
-  EXPECT_EQ(output_of({"--once-per", "1h"}), "ran\n");
-}
-
-TEST_F(once_per, counts_a_run_that_was_killed) {
-  auto job = start({"--once-per", "1h"}, "echo ready; exec sleep 60");
-  ASSERT_TRUE(eventually([&] { return job.out() == "ready\n"; })) << job.err();
-  job.signal(SIGKILL);
-  EXPECT_EQ(job.wait(), 128 + SIGKILL);
-  EXPECT_GT(redis.pttl("job"), 3'500'000);
-}
-
-TEST_F(once_per, waits_for_the_end_of_the_period_if_told_to_wait) {
-  EXPECT_EQ(output_of({"--once-per", "300ms"}), "ran\n");
-  EXPECT_EQ(output_of({"--once-per", "300ms", "--wait", "20s"}), "ran\n");
-}
-
-TEST_F(once_per, notices_a_loss_as_soon_as_without_it) {
-  auto job = start({"--once-per", "1h", "--ttl", "3s"}, "echo ready; exec sleep 60");
-  ASSERT_TRUE(eventually([&] { return job.out() == "ready\n"; })) << job.err();
-  redis.del("job");
-  EXPECT_EQ(job.wait(), 79);
+  EXPECT_EQ(output_of({"--no-wait"}), "ran\n");
 }
 
 }  // namespace

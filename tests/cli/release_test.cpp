@@ -1,6 +1,8 @@
 #include "locks_of_others.hpp"
 #include "support/terminal_window.hpp"
 
+#include <signal.h>
+
 namespace {
 
 using namespace holdfast::test;
@@ -142,6 +144,66 @@ TEST_F(release, shows_names_and_labels_that_can_do_nothing_to_the_terminal) {
   EXPECT_EQ(command.seen().find('\x1b'), std::string::npos);
   command.type("n\n");
   EXPECT_EQ(command.wait(), 75);
+}
+
+TEST_F(release, lets_a_finished_once_per_job_run_again_at_once) {
+  words const once{"--once-per", "3650d"};
+  auto first = holdfast_run(server.url(), once, "report", shell("exit 3"));
+  EXPECT_EQ(first.wait(), 3);
+  auto command = force({"--yes", "--grace", "1h", "report"});
+  EXPECT_EQ(command.wait(), 0);
+  EXPECT_THAT(command.err(),
+              testing::MatchesRegex("holdfast: lock \"report\" was kept until [0-9: -]+; finished "
+                                    "[0-9: -]+, exit 3: released\n"));
+  auto next = holdfast_run(server.url(), once, "report", shell("echo ran"));
+  EXPECT_EQ(next.wait(), 0);
+  EXPECT_EQ(next.out(), "ran\n");
+  auto again = force({"--yes", "--json", "report"});
+  EXPECT_EQ(again.wait(), 0);
+  EXPECT_EQ(json::parse(again.out()),
+            json::parse(R"({"name": "report", "result": "run_was_over", "holder": null})"));
+  auto nothing = force({"--yes", "report"});
+  EXPECT_EQ(nothing.wait(), 0);
+  EXPECT_THAT(nothing.err(), HasSubstr("is not held"));
+}
+
+TEST_F(release, asks_about_a_finished_job_with_what_became_of_it) {
+  auto job = holdfast_run(server.url(), {"--once-per", "3650d"}, "orders", {"true"});
+  EXPECT_EQ(job.wait(), 0);
+  terminal_window command{on_terminal()};
+  ASSERT_TRUE(command.shows("[y/N]"));
+  EXPECT_THAT(
+      command.seen(),
+      testing::MatchesRegex("Release \"orders\", kept until [0-9: -]+; finished [0-9: -]+, exit 0\\? .*"));
+  command.type("y\n");
+  EXPECT_EQ(command.wait(), 0);
+  EXPECT_FALSE(redis.exists(holdfast::names::last_run("orders")));
+}
+
+TEST_F(release, of_a_once_per_job_that_runs_makes_it_due_again) {
+  words const once{"--once-per", "3650d"};
+  auto job = holdfast_run(server.url(), once, "orders", shell("echo ready; exec sleep 60"));
+  ASSERT_TRUE(eventually([&] { return job.out() == "ready\n"; })) << job.err();
+  auto command = force({"--yes", "--grace", "60s", "orders"});
+  EXPECT_EQ(command.wait(), 0);
+  EXPECT_THAT(command.err(), HasSubstr("which was asked to stop"));
+  EXPECT_EQ(job.wait(), 79);
+  auto next = holdfast_run(server.url(), once, "orders", shell("echo ran"));
+  EXPECT_EQ(next.wait(), 0);
+  EXPECT_EQ(next.out(), "ran\n");
+}
+
+TEST_F(release, under_a_once_per_job_that_does_not_answer_makes_it_due_again) {
+  words const once{"--once-per", "3650d"};
+  auto job = holdfast_run(server.url(), once, "orders", shell("echo ready; exec sleep 60"));
+  ASSERT_TRUE(eventually([&] { return job.out() == "ready\n"; })) << job.err();
+  job.signal(SIGSTOP);
+  auto command = force({"--yes", "--grace", "50ms", "orders"});
+  EXPECT_EQ(command.wait(), 0);
+  EXPECT_THAT(command.err(), HasSubstr("may still be at work"));
+  auto next = holdfast_run(server.url(), once, "orders", shell("echo ran"));
+  EXPECT_EQ(next.wait(), 0);
+  EXPECT_EQ(next.out(), "ran\n");
 }
 
 }  // namespace

@@ -29,6 +29,28 @@ TEST_F(run_quorum, works_with_a_minority_gone) {
   EXPECT_EQ(job.wait(), 0) << job.err();
 }
 
+TEST_F(run_quorum, runs_a_job_once_per_slot_whichever_minority_is_gone) {
+  words const once{"--once-per", "3650d"};
+  masters[0].kill9();
+  auto first = start(once, shell("echo ran"));
+  EXPECT_EQ(first.wait(), 0) << first.err();
+  EXPECT_EQ(first.out(), "ran\n");
+  masters[0].start();  // without the record
+  masters[1].kill9();
+  auto next = start(once, shell("echo ran"));
+  EXPECT_EQ(next.wait(), 0) << next.err();
+  EXPECT_EQ(next.out(), "");
+  EXPECT_THAT(next.err(), HasSubstr("s, exit 0); next in "));
+}
+
+TEST_F(run_quorum, does_not_run_a_job_once_per_slot_when_too_few_are_there) {
+  masters[0].kill9();
+  masters[2].kill9();
+  auto job = start({"--once-per", "1h"}, {"true"});
+  EXPECT_EQ(job.wait(), 69);
+  EXPECT_THAT(job.err(), HasSubstr("and 2 are needed"));
+}
+
 TEST_F(run_quorum, says_which_servers_are_missing_when_too_few_are_there) {
   masters[0].kill9();
   masters[2].kill9();

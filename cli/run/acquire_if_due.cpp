@@ -1,0 +1,132 @@
+#include "run/acquire_if_due.hpp"
+
+#include "common/boot_time.hpp"
+#include "common/exit_codes.hpp"
+#include "common/output.hpp"
+#include "show/run_text.hpp"
+
+#include <fmt/format.h>
+
+#include <string.h>
+
+#include <algorithm>
+#include <chrono>
+#include <optional>
+#include <utility>
+
+namespace holdfast::cli {
+namespace {
+
+using namespace std::chrono_literals;
+using std::chrono::milliseconds;
+using std::chrono::nanoseconds;
+
+/// Returns the signal that ended the sleep, or 0.
+int sleep_until(nanoseconds const time, signals const& receiver) {
+  for (;;) {
+    auto const remaining = time - boot_time();
+    if (remaining <= 0ns) return 0;
+    receiver.wake_in(remaining);
+    int const signal = receiver.wait();
+    if (signal == SIGTSTP) receiver.stop_here();
+    if (signals::is_ending(signal)) return signal;
+  }
+}
+
+acquisition skipped(run_options const& options, std::string const& reason) {
+  output::note(output::quoted(options.name) + " " + reason);
+  return {.held = {}, .code = ok};
+}
+
+/// "ran 58 min ago on web-3 (0 s, exit 0); next in 2 min"
+std::string why_not_due(due_run const& due, probe::run_look const& look) {
+  auto const lock = look.held_by_runner ? run_text::lock_is::held : run_text::lock_is::gone;
+  return fmt::format("{}; next in {}", run_text::story(*look.last, lock, look.now),
+                     run_text::until(due.next - look.now));
+}
+
+std::string why_busy(run_limit const& limit, probe::run_look const& look, std::string const& busy) {
+  if (!look.held_by_runner) return "is left out: " + busy;
+  auto const due = when_due(limit, look);
+  if (due.is != due_run::verdict::due) return why_not_due(due, look);
+  return fmt::format("{}, since before this {}: it is not started a second time (--wait waits for its end)",
+                     run_text::story(*look.last, run_text::lock_is::held, look.now),
+                     limit.slots ? "slot" : "period");
+}
+
+/// One call of acquire_if_due().
+class due_acquisition {
+ public:
+  due_acquisition(run_lock& lock, run_notes& notes, run_options const& options, signals const& receiver,
+                  std::string const& server)
+      : lock_{lock},
+        notes_{notes},
+        options_{options},
+        receiver_{receiver},
+        server_{server},
+        wait_end_{boot_time() + options.wait.value_or(0ms)} {}
+
+  acquisition run() {
+    for (;;) {
+      auto const look = notes_.look();
+      auto const due = when_due(*options_.limit, look);
+      if (due.is != due_run::verdict::due && !may_fail_and_be_retried(due)) {
+        auto const wake_at = boot_time() + (due.next - look.now);
+        if (options_.limit->slots || wake_at > wait_end_) return skipped(options_, why_not_due(due, look));
+        output::info(fmt::format("{} {}: waiting until it is due", output::quoted(options_.name),
+                                 why_not_due(due, look)));
+        if (int const signal = sleep_until(wake_at, receiver_); signal != 0) return interrupted(signal);
+        continue;
+      }
+      if (auto result = acquire_now()) return std::move(*result);
+    }
+  }
+
+ private:
+  /// It runs, and whoever may wait for its end learns whether it has to be run again.
+  [[nodiscard]] bool may_fail_and_be_retried(due_run const& due) const {
+    return due.is == due_run::verdict::running && wait_end_ > boot_time() &&
+           options_.limit->a_failed_run == run_limit::failed::is_retried;
+  }
+
+  /// Empty: the job was run, or begun, by somebody else after the look.
+  std::optional<acquisition> acquire_now() {
+    auto attempt = options_;
+    auto const remaining = std::chrono::floor<milliseconds>(wait_end_ - boot_time());
+    attempt.wait = std::max(remaining, 0ms);
+    auto granted = acquire(lock_, attempt, receiver_, server_);
+    if (!granted.busy.empty())
+      return skipped(options_, why_busy(*options_.limit, notes_.look(), granted.busy));
+    if (!granted.held) return granted;
+    auto const look = notes_.look();
+    auto const due = when_due(*options_.limit, look);
+    if (due.is != due_run::verdict::due) {
+      static_cast<void>(granted.held->release());
+      return std::nullopt;
+    }
+    if (notes_.begin(*granted.held, due, look)) return granted;
+    throw failure{lost, fmt::format("{} was lost before the command was started; it was not started",
+                                    title_of(options_))};
+  }
+
+  [[nodiscard]] acquisition interrupted(int const signal) const {
+    output::info(fmt::format("{}: gave up waiting after {}", title_of(options_), ::sigabbrev_np(signal)));
+    return {.held = {}, .code = by_signal + signal};
+  }
+
+  run_lock& lock_;
+  run_notes& notes_;
+  run_options const& options_;
+  signals const& receiver_;
+  std::string const& server_;
+  nanoseconds const wait_end_;
+};
+
+}  // namespace
+
+acquisition acquire_if_due(run_lock& lock, run_notes& notes, run_options const& options,
+                           signals const& receiver, std::string const& server) {
+  return due_acquisition{lock, notes, options, receiver, server}.run();
+}
+
+}  // namespace holdfast::cli

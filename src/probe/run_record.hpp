@@ -1,0 +1,61 @@
+/// The record of the last run under a lock (docs/protocol.md): read by those who ask whether a job is due,
+/// and written by whoever holds the lock.
+#pragma once
+
+#include <holdfast/client.hpp>
+#include <holdfast/inspect.hpp>
+
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace holdfast::probe {
+
+/// A look at the record.
+struct run_look {
+  run_info::time_point now{};      ///< the server's clock
+  std::optional<run_info> last{};  ///< nullopt: no run is known
+  bool held_by_runner = false;     ///< whoever ran last still holds the lock
+};
+
+/// What several masters say, in one: the middle of their clocks, and the newest run that one of them knows.
+/// The record is written to a majority, so any other majority has at least one that knows it.
+[[nodiscard]] run_look in_one(std::span<run_look const> looks);
+
+/// The copies that a note must have before it is believed.
+struct run_copies {
+  int replicas = 0;
+  bool on_disk = false;
+  std::chrono::milliseconds within{};  ///< how long they are waited for
+
+  [[nodiscard]] bool wanted() const noexcept { return replicas > 0 || on_disk; }
+};
+
+/// This process as the one that runs.
+[[nodiscard]] process_info runner_here(std::string owner, std::string const& label);
+
+/// Each operation blocks until the server answers, of a quorum until all masters have answered or failed to.
+/// Throws errc::unreachable and the like.
+class run_record {
+ public:
+  /// `url`: what `redis` was made of. With redis+quorum:// each master is asked by a connection of its own.
+  run_record(client& redis, std::string_view url, std::string lock);
+  ~run_record();
+  run_record(run_record const&) = delete;
+  run_record& operator=(run_record const&) = delete;
+
+  [[nodiscard]] run_look look();
+
+  /// Notes a run in place of the last one, for `life` from now on. False: the lock isn't that owner's any
+  /// more, and nothing was noted. Throws errc::unreplicated if there are too few copies of it.
+  [[nodiscard]] bool note(run_info const& run, std::chrono::milliseconds life, run_copies copies = {});
+
+ private:
+  struct impl;
+  std::unique_ptr<impl> impl_;
+};
+
+}  // namespace holdfast::probe

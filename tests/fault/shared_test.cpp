@@ -123,5 +123,48 @@ TEST_F(shared_fault, gives_back_what_became_neither_in_time) {
   EXPECT_EQ(redis_.stats().held_now, 0u);
 }
 
+/// Its first copy is carried out without an answer, its second one refused.
+TEST_F(shared_fault, lets_no_writer_inherit_what_may_have_become_a_reader) {
+  shared_mutex long_mutex{redis_, "m", {.ttl = 10min}};
+  auto first = long_mutex.acquire();
+  pending second;
+  long_mutex.async_acquire(second.handler());
+  ASSERT_TRUE(eventually([&] { return redis_.stats().waiting_now == 1; }));
+  proxy_.decide([copies = 0](request const& r) mutable {
+    if (kind_of(r) != rw_scripts::downgrade::source.sha1) return fate::pass();
+    return ++copies == 1 ? fate::cut_after() : fate::error("NOREPLICAS Not enough good replicas to write.");
+  });
+  EXPECT_EQ(failure_of([&] { (void)long_mutex.downgrade(std::move(first)); }).code, errc::refused);
+  ASSERT_TRUE(eventually([&] { return second.done(); }));
+  auto writer_lease = *second.take();
+  EXPECT_EQ(raw_.command({"HGET", "m", "mode"}).text, "write");
+  EXPECT_EQ(count_of(writer_lease), "1");
+  EXPECT_EQ(fields(), 2) << "the mode and one writer";
+  EXPECT_TRUE(writer_lease.valid());
+  release(writer_lease);
+  EXPECT_TRUE(nothing_left_behind());
+}
+
+/// The holder hears of the force while its downgrade is under way.
+TEST_F(shared_fault, gives_back_what_became_a_reader_after_its_lease_was_lost) {
+  shared_mutex long_mutex{redis_, "m", {.ttl = 10min}};
+  auto writer_lease = long_mutex.acquire();
+  std::atomic<bool> asked = false;
+  proxy_.decide([&asked](request const& r) {
+    return r.name == "EXISTS" && !asked.exchange(true) ? fate::delay_reply(300ms) : fate::pass();
+  });
+  auto const owner = writer_lease.owner();
+  auto const number = owner.substr(37, owner.find(':', 37) - 37);
+  for (auto const& asked_one : {owner, redis_.uuid() + ':' + number})
+    raw_.command({"SET", "{m}:holdfast_asked:" + asked_one, "1", "PX", "600000"});
+  ASSERT_TRUE(eventually([&] {  // once the inbox is open
+    return raw_.command({"PUBLISH", "holdfast_inbox:" + redis_.uuid(), "asked " + number}).integer == 1;
+  }));
+  ASSERT_TRUE(eventually([&] { return asked.load(); }));
+  EXPECT_EQ(failure_of([&] { (void)long_mutex.downgrade(std::move(writer_lease)); }).code, errc::lost);
+  EXPECT_TRUE(eventually([&] { return !raw_.exists("m"); })) << "nobody holds it";
+  EXPECT_EQ(redis_.stats().held_now, 0u);
+}
+
 }  // namespace
 }  // namespace holdfast::test

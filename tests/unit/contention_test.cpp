@@ -160,6 +160,14 @@ TEST_F(a_contention, asks_again_once_its_channel_is_open_and_then_sleeps) {
   EXPECT_THAT(backend_.take_sent(), testing::Contains("acquire 1")) << "a message may have been lost";
 }
 
+TEST_F(a_contention, asks_about_all_soon_and_not_while_it_walks_over_its_callers) {
+  start_and_sleep();
+  loop_of_client_.requests.send_all_soon();
+  EXPECT_THAT(backend_.take_sent(), IsEmpty()) << "the answer of a try may begin another contender";
+  pass(0s);
+  EXPECT_THAT(backend_.take_sent(), ElementsAre("acquire 1"));
+}
+
 TEST_F(a_contention, asks_when_it_is_woken) {
   start_and_sleep();
   message("woken 1 orders");

@@ -216,6 +216,22 @@ TEST_F(a_contention, waits_for_the_first_reply_beyond_the_time_of_a_caller_but_n
   EXPECT_EQ(caller.failure->code(), errc::unreachable);
 }
 
+TEST_F(a_contention, lets_the_reply_under_way_decide_where_replicas_have_to_acknowledge) {
+  auto& caller = start({.replicas = 1});
+  caller.time_up.set([&] { loop_of_client_.arrivals.on_time_up(caller); });
+  backend_.answer(busy_for(10s));
+  backend_.reply(resp::make_integer(1));
+  open_channels();
+  loop_.arm(caller.time_up, boot_clock::now() + 1ms);
+  pass(1ms);
+  EXPECT_EQ(caller.times_finished, 0) << "whether it hears of missing replicas must not depend on timing";
+  backend_.answer(granted_from(500));
+  backend_.reply(resp::make_integer(0));
+  ASSERT_EQ(caller.times_finished, 1);
+  ASSERT_TRUE(caller.failure);
+  EXPECT_EQ(caller.failure->code(), errc::unreplicated);
+}
+
 TEST_F(a_contention, gives_back_what_comes_when_no_caller_is_left) {
   auto& caller = start();
   loop_of_client_.arrivals.leave(caller);

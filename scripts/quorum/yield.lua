@@ -1,6 +1,5 @@
--- Gives back a vote that isn't enough, or a place in the queue of a master that wasn't needed. Nobody is told: the vote wasn't
--- anybody's to wait for, and all who ask ask again soon. Nothing is done once the owner has got the vote with a newer request than
--- this, the one that says `number`.
+-- Gives back a vote that isn't enough, or may be the caller's. Nobody is told: the vote wasn't anybody's to wait for, and all who
+-- ask ask again soon. Nothing is done once the owner has got the vote with a newer request than this, the one that says `number`.
 -- Effects when the vote is the caller's: the key is gone, and the caller is in line with `ticket`, unless that is ''.
 -- Otherwise, without a ticket: the caller is out of the queue.
 -- Reply: 1 given back; 0 it wasn't the caller's.

@@ -31,7 +31,7 @@ std::string explain_late_copies(std::string const& reason) {
 
 }  // namespace
 
-core::core(net::deployment_url url, client_options options, deployment_maker const& make_deployment)
+core::core(net::deployment_url url, client_options options, topology::deployment_maker const& make_deployment)
     : url_{std::move(url)},
       client_{make_client_constants(std::move(options), url_)},
       unended_{[this](std::string const& reason) {
@@ -88,7 +88,7 @@ core::core(net::deployment_url url, client_options options, deployment_maker con
 
 core::~core() = default;
 
-std::unique_ptr<lock_backend> core::make_backend(deployment_maker const& make_deployment) {
+std::unique_ptr<lock_backend> core::make_backend(topology::deployment_maker const& make_deployment) {
   topology::events handlers{
       .moved = [this](std::string const& server) { on_moved(server); },
       .broken = [this] { ask_about_all(); },
@@ -96,7 +96,7 @@ std::unique_ptr<lock_backend> core::make_backend(deployment_maker const& make_de
           [this](std::string const& message) { log_(log_level::warning, [&message] { return message; }); }};
   if (client_.deployment.votes) {
     return std::make_unique<quorum>(loop_, url_.hosts, settings_, stats_, std::move(handlers),
-                                    client_.no_memory);
+                                    client_.no_memory, make_deployment);
   }
   return std::make_unique<deployment_backend>(
       make_deployment(loop_, url_, settings_, stats_, std::move(handlers)), client_.no_memory);

@@ -24,12 +24,9 @@ enum class votes {
 
 class core : public std::enable_shared_from_this<core> {
  public:
-  /// Makes the deployment that a URL names; a simulation has its own.
-  using deployment_maker = std::function<std::unique_ptr<topology::deployment>(
-      reactor::loop&, net::deployment_url const&, net::settings const&, client_stats&, topology::events)>;
-
+  /// `make_deployment` makes the deployment that a URL names, or each of several masters that vote.
   core(net::deployment_url url, client_options options,
-       deployment_maker const& make_deployment = topology::make_deployment);
+       topology::deployment_maker const& make_deployment = topology::make_deployment);
   ~core();
   core(core const&) = delete;
   core& operator=(core const&) = delete;
@@ -85,7 +82,7 @@ class core : public std::enable_shared_from_this<core> {
   [[nodiscard]] holdfast::wire wire() const noexcept;
 
  private:
-  [[nodiscard]] std::unique_ptr<lock_backend> make_backend(deployment_maker const& make_deployment);
+  [[nodiscard]] std::unique_ptr<lock_backend> make_backend(topology::deployment_maker const& make_deployment);
   [[nodiscard]] notifications::events on_messages();
   void on_moved(std::string const& server);
   void ask_about_all() noexcept;

@@ -98,6 +98,8 @@ struct voting {
   /// Raises a token counter to `token`, while the vote is the owner's. Replies the counter; 0: the vote isn't
   /// the owner's. Null: the kind has no tokens.
   call (*raise)(owned, std::int64_t token) = nullptr;
+  /// Gives up the place in the queue, and nothing else. Null: there are no queues.
+  call (*leave)(owned) = nullptr;
 };
 
 /// One kind of lock on one wire format. All calls may be sent twice: the second finds the effect of the

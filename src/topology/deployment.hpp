@@ -84,4 +84,8 @@ class deployment {
                                                           net::settings const& config, client_stats& counts,
                                                           events handlers);
 
+/// The same; a simulation has its own.
+using deployment_maker = std::function<std::unique_ptr<deployment>(
+    reactor::loop&, net::deployment_url const&, net::settings const&, client_stats&, events)>;
+
 }  // namespace holdfast::topology

@@ -74,6 +74,7 @@ void go_through(raw_redis& raw, std::string const& name, publishing publish) {
   run(plain::quorum.acquire(name, {.owner = rival, .ttl = 30s, .join = true}), any_list);
   run(plain::quorum.votes->raise({name, caller}, 1), no_error);
   run(plain::quorum.votes->yield({name, caller}, "1000", 1), is(1));
+  run(plain::quorum.votes->leave({name, caller}), is(1));
   run(plain::quorum.acquire(name, {.owner = caller, .ttl = 30s}), no_error);
   run(plain::quorum.release({name, caller}, {.publish = publish}), is(1));
   for (auto const owner : {caller, rival}) {

@@ -23,6 +23,7 @@ holdfast::call votes(std::string_view owner, std::string_view ticket = {}, std::
 holdfast::call yields(std::string_view owner, std::string_view ticket = {}, std::uint64_t number = 1) {
   return recipe.votes->yield({lock_name, owner}, ticket, number);
 }
+holdfast::call leaves(std::string_view owner) { return recipe.votes->leave({lock_name, owner}); }
 /// An earlier request with this number has been granted.
 words marked(std::string_view owner, int number) {
   return {"SET", names::newest_ask(lock_name), std::string{owner} + ' ' + std::to_string(number)};
@@ -97,6 +98,11 @@ INSTANTIATE_TEST_SUITE_P(
          .given = {.lock = rival, .queue = {{caller, 6'000}, {anna, 5'000}}, .listening = {anna}},
          .call = yields(caller),
          .expect = {.reply = is(0), .lock = rival, .ttl = 20'000, .queue = {anna}}},
+        {.name = "a_place_is_given_up_and_the_vote_left_alone",
+         .given = {.lock = caller, .queue = {{caller, 6'000}, {anna, 5'000}}, .listening = {anna}},
+         .call = leaves(caller),
+         .expect = {.reply = is(1), .lock = caller, .ttl = 20'000, .queue = {anna}},
+         .again = expect{.reply = is(0), .lock = caller, .ttl = 20'000, .queue = {anna}}},
         {.name = "a_vote_is_given_back_by_a_newer_request_than_took_it",
          .given = {.lock = caller, .setup = {marked(caller, 7)}},
          .call = yields(caller, {}, 8),

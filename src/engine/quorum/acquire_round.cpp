@@ -7,6 +7,18 @@
 #include "engine/replies.hpp"
 
 namespace holdfast::engine {
+namespace {
+
+/// Whether that master's vote may be the owner's. An earlier copy of a request that is refused may have got
+/// it, or a later request one that is denied.
+bool may_be_ours(answer<verdict> const& vote, std::string_view owner) noexcept {
+  if (auto const* const failure = vote.failure()) return failure->sent;
+  if (auto const* const refusal = vote.refusal()) return refusal->resent;
+  auto const* const denial = std::get_if<busy>(vote.outcome());
+  return denial == nullptr || denial->holder == owner;
+}
+
+}  // namespace
 
 quorum::acquire_round::acquire_round(quorum& backend, recipe const& protocol, std::string_view name,
                                      acquire_request const& request, handler<verdict> done,
@@ -22,6 +34,8 @@ quorum::acquire_round::acquire_round(quorum& backend, recipe const& protocol, st
       done_{std::move(done)},
       send_options_{send},
       votes_{backend.nodes_.size(), owner_},
+      owed_votes_(backend.nodes_.size()),
+      owed_levels_(backend.nodes_.size()),
       taken_(backend.nodes_.size()),
       void_since_(backend.nodes_.size(), time_point::max()),
       level_(backend.nodes_.size()),
@@ -83,12 +97,15 @@ void quorum::acquire_round::ask_for_vote(std::size_t master) {
   taken_[master] = true;
   void_since_[master] = time_point::max();
   raising_[master] = false;
+  backend_.returning_.keep(master, number_);
   request_.number = backend_.number_to(master, number_);
   node(master).will_know(number_);
   auto& owner = backend_.asking_[number_];
   ++owner.owed;
-  owner.latest = this;
+  ++owed_votes_[master];
   try {
+    owner.latest.resize(masters());
+    owner.latest[master] = this;
     // Sent again after a broken connection, so that the request that gives the vote back stays behind it.
     fan_out::send({.master = master, .kind = vote_question},
                   scripting::to_run(protocol_.acquire(name_, request_), {},
@@ -96,6 +113,7 @@ void quorum::acquire_round::ask_for_vote(std::size_t master) {
                                      .give_up = boot_clock::now() + request_.ttl}),
                   time_for(master));
   } catch (...) {
+    --owed_votes_[master];
     backend_.note_answer(number_);
     throw;
   }
@@ -106,70 +124,67 @@ std::chrono::nanoseconds quorum::acquire_round::time_for(std::size_t master) con
   return asked.ever_heard() ? time_to_answer(request_.ttl, asked.usual()) : asked.limit();
 }
 
+/// Of several answers of one kind that are to come the last one counts.
 void quorum::acquire_round::answered(question asked, net::response&& response) {
-  auto const out_of_date = owes(asked.master);
+  auto const master = asked.master;
   if (asked.kind == vote_question) {
-    auto const status = note_answer(response.sent_at);
-    if (!out_of_date) on_vote(asked.master, replies::read_acquire(std::move(response)), status);
-  } else if (!out_of_date) {
-    raising_[asked.master] = false;
-    on_level(asked.master, response.failure || !response.reply.is_integer() ? 0 : response.reply.integer);
+    auto const status = note_answer(master, response.sent_at);
+    if (--owed_votes_[master] == 0) on_vote(master, replies::read_acquire(std::move(response)), status);
+  } else if (--owed_levels_[master] == 0 && raising_[master]) {
+    raising_[master] = false;
+    on_level(master, response.failure || !response.reply.is_integer() ? 0 : response.reply.integer);
   }
 }
 
-quorum::acquire_round::owner_status quorum::acquire_round::note_answer(time_point sent_at) {
-  auto const before = backend_.note_answer(number_);
-  return {.over = before.over_since <= sent_at, .newer = before.latest != this};
+quorum::acquire_round::owner_status quorum::acquire_round::note_answer(std::size_t master,
+                                                                       time_point sent_at) {
+  auto const newer = backend_.asking_.at(number_).latest[master] != this;
+  auto const owner = backend_.note_answer(number_);
+  return {.over = owner.over_since <= sent_at, .newer = newer, .won = owner.won};
 }
 
 void quorum::acquire_round::on_vote(std::size_t master, answer<verdict>&& vote, owner_status status) {
   auto* const found = std::get_if<verdict>(&vote.content);
   auto const* const grant = found != nullptr ? std::get_if<granted>(found) : nullptr;
+  auto const maybe_ours = may_be_ours(vote, owner_);
   if (void_since_[master] != time_point::max()) {
     // Given back already, unless the master had forgotten the script: then giving back overtook the request.
     votes_.miss(master);
-    if (grant != nullptr && !status.newer && void_since_[master] <= vote.sent_at)
+    auto const uncounted = status.over || (!status.newer && !status.won);
+    if (maybe_ours && uncounted && void_since_[master] <= vote.sent_at)
       backend_.give_back(master, protocol_, lease(), {});
-  } else if (grant != nullptr) {
-    votes_.grant(master, *grant, vote.sent_at);
-    if (status.over) {
-      backend_.give_back(master, protocol_, lease(), {});  // overtaken in the same way
+  } else {
+    taken_[master] = maybe_ours;
+    if (maybe_ours && status.over) backend_.give_back(master, protocol_, lease(), {});  // the same
+    if (grant != nullptr) {
+      votes_.grant(master, *grant, vote.sent_at);
+      if (!status.over) late_vote(master);
+    } else if (found != nullptr && !maybe_ours) {
+      votes_.deny(master, std::get<busy>(std::move(*found)));
+    } else if (vote.refusal() == nullptr) {
+      votes_.miss(master);
     } else {
-      late_vote(master);
+      votes_.refuse(master);
+      refusal_ = std::move(std::get<refused>(vote.content).text);
     }
-  } else if (found != nullptr) {
-    taken_[master] = false;
-    votes_.deny(master, std::get<busy>(std::move(*found)));
-    if (status.over || (phase_ == phase::over && won_)) leave_queue(master);
-  } else if (auto const* const failure = vote.failure()) {
-    taken_[master] = failure->sent;
-    votes_.miss(master);
-  } else {
-    taken_[master] = false;
-    votes_.refuse(master);
-    refusal_ = {.text = std::move(std::get<refused>(vote.content).text)};
   }
-  if (phase_ == phase::voting && !sending_) judge();
-}
-
-/// A vote beyond the majority. Its counter is raised, too, so that the next lease finds all on one level.
-void quorum::acquire_round::late_vote(std::size_t master) {
-  if (phase_ != phase::levelling && phase_ != phase::over) return;
-  auto const& tokens = votes_.tokens(master);
-  if (tokens.token + tokens.count - 1 >= last_token()) {
-    on_level(master, last_token());
-  } else {
-    raise(master);
+  // The request, or an earlier one of the owner, may have left it in the queue.
+  if (grant == nullptr && (status.over || status.won)) leave_queue(master);
+  if (sending_) return;
+  if (phase_ == phase::voting) {
+    judge();
+  } else if (phase_ == phase::levelling && grant == nullptr) {
+    level();  // may have waited for this vote
   }
 }
 
 void quorum::acquire_round::overdue(std::size_t master) {
-  if (raising_[master]) {
-    if (phase_ == phase::levelling) level();
-    return;
+  if (owed_votes_[master] != 0) votes_.miss(master);
+  if (phase_ == phase::levelling) {
+    level();
+  } else if (phase_ == phase::voting) {
+    judge();
   }
-  votes_.miss(master);
-  if (phase_ == phase::voting) judge();
 }
 
 void quorum::acquire_round::judge() {
@@ -205,59 +220,6 @@ void quorum::acquire_round::judge() {
       on_too_few(result);
       return;
   }
-}
-
-/// Hands the lease out once no majority can give out a token of its block, or an older one, any more.
-void quorum::acquire_round::level() {
-  auto const reached = std::ranges::count(level_, true);
-  if (std::cmp_greater_equal(reached, backend_.majority())) {
-    win();
-    return;
-  }
-  auto under_way = false;
-  for (std::size_t i = 0; i != masters(); ++i) {
-    if (level_[i]) continue;
-    if (votes_.is_ours(i) && !raising_[i]) raise(i);
-    under_way = under_way || pending(i);
-    if (phase_ != phase::levelling) return;
-  }
-  if (under_way) return;
-  // Masters have become absent since they voted.
-  yield();
-  on_too_few(ballot::outcome::unreachable);
-}
-
-void quorum::acquire_round::raise(std::size_t master) {
-  if (protocol_.votes->raise == nullptr) return;
-  raising_[master] = true;
-  fan_out::send({.master = master, .kind = level_question},
-                scripting::to_run(
-                    protocol_.votes->raise(lease(), last_token()), {},
-                    {.while_down = net::retry_policy::endless, .give_up = boot_clock::now() + request_.ttl}));
-}
-
-void quorum::acquire_round::on_level(std::size_t master, std::int64_t counter) {
-  if (phase_ != phase::levelling) return;
-  if (counter >= last_token()) {
-    level_[master] = true;
-  } else {
-    votes_.miss(master);  // not ours any more
-  }
-  level();
-}
-
-/// For masters that voted for others, also in an earlier round: otherwise a release there would wake a
-/// contender that doesn't wait any more, or grant it the lock.
-void quorum::acquire_round::leave_queue(std::size_t master) {
-  if (request_.join && protocol_.queues) backend_.give_back(master, protocol_, lease(), {});
-}
-
-void quorum::acquire_round::win() {
-  won_ = true;
-  for (std::size_t i = 0; i != masters(); ++i) {
-    if (!votes_.is_ours(i) && !owes(i) && node(i).may_know(number_)) leave_queue(i);
-  }
-  finish({.content = verdict{block_}, .sent_at = votes_.earliest()});
 }
 
 /// Nobody has a majority, and this contender is ahead. The others make way meanwhile.
@@ -309,7 +271,8 @@ void quorum::acquire_round::on_too_few(ballot::outcome cause) {
   if (backend_.shut_reason_) {
     fail(backend_.shut_reason_);
   } else if (cause == ballot::outcome::refused) {
-    finish({.content = std::move(refusal_), .sent_at = begun_});
+    // Other masters may have carried it out.
+    finish({.content = refused{.text = std::move(refusal_), .resent = true}, .sent_at = begun_});
   } else if (boot_clock::now() >= end) {
     fail(backend_.too_few());
   } else {
@@ -317,6 +280,12 @@ void quorum::acquire_round::on_too_few(ballot::outcome cause) {
     auto const enough = backend_.present() >= backend_.majority();  // some were absent, and came back
     rest(enough ? std::min(end, boot_clock::now() + back_again) : end);
   }
+}
+
+/// For masters that voted for others, also in an earlier round: otherwise a release there would wake a
+/// contender that doesn't wait any more, or grant it the lock.
+void quorum::acquire_round::leave_queue(std::size_t master) {
+  if (request_.join) backend_.leave_queue(master, protocol_, lease());
 }
 
 /// Gives back all votes that are ours, or may be: behind the unanswered requests.
@@ -327,7 +296,7 @@ void quorum::acquire_round::yield() {
     if (!taken_[i]) continue;
     taken_[i] = false;
     backend_.give_back(i, protocol_, lease(), position);
-    if (owes(i)) void_since_[i] = boot_clock::now();
+    if (owed_votes_[i] != 0) void_since_[i] = boot_clock::now();
     if (votes_.is_ours(i)) votes_.miss(i);
   }
 }

@@ -21,6 +21,8 @@ class quorum::acquire_round final : public fan_out {
   /// Absent masters are back.
   void wake() noexcept;
   void fail(std::shared_ptr<error const> const& reason);
+  /// It has votes, and asks for the others in a moment.
+  [[nodiscard]] bool is_ahead() const noexcept { return phase_ == phase::resting && !too_few_; }
 
  private:
   enum class phase { voting, levelling, resting, over };
@@ -38,9 +40,10 @@ class quorum::acquire_round final : public fan_out {
   /// What has become of the owner since a request for its vote was sent.
   struct owner_status {
     bool over;   ///< released, or given up, before
-    bool newer;  ///< another round asks for it
+    bool newer;  ///< another round has asked for it there since
+    bool won;    ///< it has the lock, or had it
   };
-  [[nodiscard]] owner_status note_answer(time_point sent_at);
+  [[nodiscard]] owner_status note_answer(std::size_t master, time_point sent_at);
   void on_vote(std::size_t master, answer<verdict>&& vote, owner_status status);
   void judge();
   void level();
@@ -71,17 +74,19 @@ class quorum::acquire_round final : public fan_out {
 
   phase phase_ = phase::voting;
   bool sending_ = false;  ///< votes are counted only after all masters were asked
-  bool won_ = false;
   bool too_few_ = false;  ///< it rests until more masters are present
   int tries_ = 0;
   ballot votes_;
-  granted block_{};          ///< of the lease, once there is a majority
+  granted block_{};  ///< of the lease, once there is a majority
+  // Answers to come, of each master. A script that it has forgotten is answered behind later requests.
+  std::vector<int> owed_votes_;
+  std::vector<int> owed_levels_;
   std::vector<bool> taken_;  ///< masters whose votes may be ours: asked for, and not denied or given back
   /// When an unanswered vote was given back, and so stopped counting. max(): it wasn't.
   std::vector<time_point> void_since_;
   std::vector<bool> level_;    ///< masters whose counters have reached the end of the block
   std::vector<bool> raising_;  ///< masters whose counters are being raised to it
-  refused refusal_{};          ///< the last
+  std::string refusal_;        ///< the words of the last master that refused
   reactor::timer bell_;
 };
 

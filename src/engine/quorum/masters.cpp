@@ -17,7 +17,8 @@ void quorum::send(net::request request) {
 /// Absent masters would keep it from ever being idle.
 bool quorum::idle() const noexcept {
   return std::ranges::all_of(nodes_,
-                             [](auto const& node) { return node->absent() || node->server().idle(); });
+                             [](auto const& node) { return node->absent() || node->server().idle(); }) &&
+         std::ranges::none_of(resting_, [](auto const& round) { return round->is_ahead(); });
 }
 
 bool quorum::up() const noexcept {
@@ -58,6 +59,7 @@ void quorum::shut(std::shared_ptr<error const> const& reason) {
     auto const round = *resting_.begin();
     round->fail(reason);
   }
+  delayed_.run_all();
 }
 
 void quorum::listen(std::string const& channel, topology::channel_of scope,

@@ -28,8 +28,12 @@ std::string field_of(std::string_view info, std::string_view name) {
 
 }  // namespace
 
-quorum_node::quorum_node(reactor::loop& loop, net::settings config, client_stats& counts, events handlers)
-    : config_{std::move(config)}, server_{loop, config_, counts}, events_{std::move(handlers)}, loop_{loop} {}
+quorum_node::quorum_node(reactor::loop& loop, net::settings config, client_stats& counts, events handlers,
+                         topology::deployment_maker const& make_server)
+    : config_{std::move(config)},
+      server_{make_server(loop, {.server = config_.server}, config_, counts, {})},
+      events_{std::move(handlers)},
+      loop_{loop} {}
 
 bool quorum_node::present() noexcept {
   if (!absent()) return true;
@@ -65,15 +69,15 @@ void quorum_node::probe() noexcept try {
   if (std::exchange(probing_, true)) return;
   std::string bytes;
   resp::append_command(bytes, {"INFO", "server"});
-  server_.send({.bytes = std::move(bytes),
-                .done =
-                    [this](net::response&& response) {
-                      probing_ = false;
-                      // A master that refuses INFO (by its ACL) is present, too.
-                      if (!response.failure) introduce(response.reply);
-                      heard(response);
-                    },
-                .while_down = net::retry_policy::endless});
+  server_->send({.bytes = std::move(bytes),
+                 .done =
+                     [this](net::response&& response) {
+                       probing_ = false;
+                       // A master that refuses INFO (by its ACL) is present, too.
+                       if (!response.failure) introduce(response.reply);
+                       heard(response);
+                     },
+                 .while_down = net::retry_policy::endless});
 } catch (std::bad_alloc const&) {
   probing_ = false;
   loop_.arm(again_, boot_clock::now() + pause_without_memory);
@@ -87,7 +91,7 @@ void quorum_node::introduce(resp::reply const& info) noexcept try {
 }
 
 std::string quorum_node::absence_reason() const {
-  auto const down = server_.down_because();
+  auto const down = server_->down_because();
   return down ? std::string{down->what()} : title() + " does not answer";
 }
 

@@ -6,7 +6,7 @@
 #include <memory>
 #include <string>
 
-#include "topology/one_server.hpp"
+#include "topology/deployment.hpp"
 
 namespace holdfast::engine {
 
@@ -20,13 +20,14 @@ class quorum_node {
     std::function<void()> known;  ///< its run id is known
   };
 
-  quorum_node(reactor::loop& loop, net::settings config, client_stats& counts, events handlers);
+  quorum_node(reactor::loop& loop, net::settings config, client_stats& counts, events handlers,
+              topology::deployment_maker const& make_server);
 
   /// Is it worth asking? Probes it if not.
   [[nodiscard]] bool present() noexcept;
   /// The opposite, without a probe.
   [[nodiscard]] bool absent() const noexcept {
-    return away_ || (!server_.up() && server_.down_because() != nullptr);
+    return away_ || (!server_->up() && server_->down_because() != nullptr);
   }
   /// An answer of it is overdue.
   void fell_silent() noexcept;
@@ -37,9 +38,8 @@ class quorum_node {
   /// How long answers usually take.
   [[nodiscard]] std::chrono::nanoseconds usual() const noexcept { return usual_; }
 
-  void send(net::request request) { server_.send(std::move(request)); }
-  [[nodiscard]] topology::one_server& server() noexcept { return server_; }
-  [[nodiscard]] topology::one_server const& server() const noexcept { return server_; }
+  void send(net::request request) { server_->send(std::move(request)); }
+  [[nodiscard]] topology::deployment& server() const noexcept { return *server_; }
 
   /// Asks for its run id, and so whether it is there.
   void probe() noexcept;
@@ -59,7 +59,7 @@ class quorum_node {
   void introduce(resp::reply const& info) noexcept;
 
   net::settings const config_;
-  topology::one_server server_;
+  std::unique_ptr<topology::deployment> const server_;
   events events_;
   std::chrono::nanoseconds usual_{};
   std::uint64_t newest_ = 0;

@@ -15,20 +15,12 @@
 namespace holdfast::engine {
 namespace {
 
-/// How long a request that gives a vote back stays worth sending.
+/// How long a request that gives back a vote, or a place in a queue, stays worth sending.
 constexpr std::chrono::minutes returned_vote_lifetime{1};
 
 net::settings settings_for(net::endpoint const& endpoint, net::settings config) {
   config.server = endpoint;
   return config;
-}
-
-/// With the whole script. By its SHA-1 alone it would, if the master has forgotten it, be sent again behind
-/// later requests, and then give back a later vote, which counts.
-net::request in_full(net::request request) {
-  request.bytes = request.in_full(request.bytes, request.script);
-  request.in_full = nullptr;
-  return request;
 }
 
 std::string count_warning(std::string const& url, std::size_t masters) {
@@ -43,13 +35,14 @@ std::string count_warning(std::string const& url, std::size_t masters) {
 }  // namespace
 
 quorum::quorum(reactor::loop& loop, std::vector<net::endpoint> const& endpoints, net::settings const& config,
-               client_stats& counts, topology::events handlers, std::shared_ptr<error const> out_of_memory)
+               client_stats& counts, topology::events handlers, std::shared_ptr<error const> out_of_memory,
+               topology::deployment_maker const& make_master)
     : lock_backend{std::move(out_of_memory)}, loop_{loop}, config_{config}, events_{std::move(handlers)} {
   nodes_.reserve(endpoints.size());
   for (auto const& endpoint : endpoints) {
     nodes_.push_back(std::make_unique<quorum_node>(
         loop, settings_for(endpoint, config), counts,
-        quorum_node::events{.back = [this] { on_back(); }, .known = [this] { on_known(); }}));
+        quorum_node::events{.back = [this] { on_back(); }, .known = [this] { on_known(); }}, make_master));
   }
   if (nodes_.size() % 2 == 0 || nodes_.size() < 3)
     events_.warning(count_warning(config_.server.display, nodes_.size()));
@@ -131,14 +124,14 @@ void quorum::note_over(std::string_view owner) {
   auto const number = number_of(owner);
   renewing_.erase(number);
   if (auto const known = asking_.find(number); known != asking_.end())
-    known->second.over_since = boot_clock::now();
+    known->second.owner.over_since = boot_clock::now();
 }
 
-quorum::asking quorum::note_answer(std::uint64_t owner) noexcept {
+quorum::fate quorum::note_answer(std::uint64_t owner) noexcept {
   auto const known = asking_.find(owner);
-  auto const before = known->second;
+  auto const result = known->second.owner;
   if (--known->second.owed == 0) asking_.erase(known);
-  return before;
+  return result;
 }
 
 std::uint64_t quorum::number_to(std::size_t master, std::uint64_t owner) {
@@ -146,38 +139,49 @@ std::uint64_t quorum::number_to(std::size_t master, std::uint64_t owner) {
 }
 
 void quorum::give_back(std::size_t master, recipe const& protocol, owned lease, std::string_view ticket) {
-  nodes_[master]->send(in_full(scripting::to_run(
-      protocol.votes->yield(lease, ticket, ++last_request_), {},
-      {.while_down = net::retry_policy::endless, .give_up = boot_clock::now() + returned_vote_lifetime})));
+  returning_.give_back(master, number_of(lease.owner), protocol.votes->yield(lease, ticket, ++last_request_),
+                       boot_clock::now() + returned_vote_lifetime);
+}
+
+void quorum::leave_queue(std::size_t master, recipe const& protocol, owned lease) {
+  if (protocol.votes->leave == nullptr) return;
+  scripting::send_options const send{.while_down = net::retry_policy::endless,
+                                     .give_up = boot_clock::now() + returned_vote_lifetime};
+  auto const request =
+      std::make_shared<vote_count>(*this, 1, vote_count::word::last, protocol.votes->leave(lease), send,
+                                   vote_reader{}, vote_count::events{});
+  request->ask_all([master](std::size_t other) { return other == master; });
+}
+
+void quorum::send_last(owned lease, call script, vote_reader read, handler<ownership> done,
+                       scripting::send_options send) {
+  note_over(lease.owner);
+  vote_count::events handlers;
+  if (done) {
+    handlers.done = [this, done = std::move(done)](joint_result&& result) mutable {
+      done(joint_answer(result));
+    };
+  }
+  auto const votes = std::make_shared<vote_count>(*this, 1, vote_count::word::last, std::move(script), send,
+                                                  std::move(read), std::move(handlers));
+  // Also behind a vote that is still to come from a master that is absent.
+  votes->ask_all([this, number = number_of(lease.owner)](std::size_t master) {
+    return nodes_[master]->may_know(number);
+  });
 }
 
 void quorum::release(recipe const& protocol, owned lease, release_policy policy, handler<ownership> done,
                      scripting::send_options send) {
-  note_over(lease.owner);
-  auto const read = [](net::response&& response) {
+  auto read = [](net::response&& response) {
     auto const vote = replies::read_release(std::move(response));
     return vote.outcome() != nullptr ? std::vector{*vote.outcome()} : std::vector<ownership>{};
   };
-  auto const votes = std::make_shared<vote_count>(
-      *this, 1, vote_count::word::last, read,
-      vote_count::events{.done =
-                             [this, done = std::move(done)](joint_result&& result) mutable {
-                               if (done) done(joint_answer(result));
-                             },
-                         .gone = {}});
-  votes->ask_all([this, number = number_of(lease.owner)](
-                     std::size_t master) { return nodes_[master]->may_know(number); },
-                 protocol.release(lease, policy), send);
+  send_last(lease, protocol.release(lease, policy), std::move(read), std::move(done), send);
 }
 
 void quorum::abandon(recipe const& protocol, owned lease, release_policy policy, handler<abandoned>,
                      scripting::send_options send) {
-  note_over(lease.owner);
-  auto const script = protocol.abandon(lease, policy);
-  auto const number = number_of(lease.owner);
-  for (auto const& node : nodes_) {
-    if (node->may_know(number)) node->send(scripting::to_run(script, {}, send));
-  }
+  send_last(lease, protocol.abandon(lease, policy), {}, {}, send);
 }
 
 }  // namespace holdfast::engine

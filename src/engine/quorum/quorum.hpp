@@ -1,15 +1,19 @@
 /// Several masters that know nothing of each other, and vote: a lock belongs to the owner with a majority.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 #include <unordered_set>
+#include <vector>
 
+#include "engine/delayed_calls.hpp"
 #include "engine/lock_backend.hpp"
 #include "engine/quorum/fan_out.hpp"
+#include "engine/quorum/returned_votes.hpp"
 #include "engine/quorum/subscriptions.hpp"
 
 namespace holdfast::engine {
@@ -24,7 +28,8 @@ class quorum final : public lock_backend {
  public:
   /// `config`: what all masters have in common, and the whole URL.
   quorum(reactor::loop& loop, std::vector<net::endpoint> const& endpoints, net::settings const& config,
-         client_stats& counts, topology::events handlers, std::shared_ptr<error const> out_of_memory);
+         client_stats& counts, topology::events handlers, std::shared_ptr<error const> out_of_memory,
+         topology::deployment_maker const& make_master);
   ~quorum() override;
 
   void acquire(recipe const& protocol, std::string_view name, acquire_request const& request,
@@ -62,11 +67,19 @@ class quorum final : public lock_backend {
     std::string refusal{};                   ///< the words of the last master that refused
   };
 
+  /// How one master found each lease; empty: it didn't say.
+  using vote_reader = std::function<std::vector<ownership>(net::response&&)>;
+
+  /// What has become of an owner.
+  struct fate {
+    time_point over_since = time_point::max();  ///< released, or given up
+    bool won = false;                           ///< it has the lock, or had it
+  };
   /// Vote requests of one owner that are not answered.
   struct asking {
     int owed = 0;
-    acquire_round const* latest = nullptr;
-    time_point over_since = time_point::max();  ///< released, or given up
+    std::vector<acquire_round const*> latest{};  ///< by master: the round that asked it last, if one did
+    fate owner{};
   };
 
   void introduce();
@@ -85,14 +98,20 @@ class quorum final : public lock_backend {
   [[nodiscard]] answer<ownership> joint_answer(joint_result const& result) const noexcept;
   [[nodiscard]] static std::uint64_t number_of(std::string_view owner) noexcept;
   void note_over(std::string_view owner);
-  /// A vote request of that owner is answered, or couldn't be sent. Returns the state before.
-  asking note_answer(std::uint64_t owner) noexcept;
+  /// A vote request of that owner is answered, or couldn't be sent.
+  fate note_answer(std::uint64_t owner) noexcept;
   /// A number for a request about the owner's vote. Each is greater than the last, so a master that has
   /// got a newer request recognizes a late copy. The first request of an owner can't be a late copy: it has
   /// the number 0, and leaves no mark at the master.
   [[nodiscard]] std::uint64_t number_to(std::size_t master, std::uint64_t owner);
   /// Gives back a vote that isn't counted any more.
   void give_back(std::size_t master, recipe const& protocol, owned lease, std::string_view ticket);
+  /// Gives up the place in the queue of a master that wasn't needed.
+  void leave_queue(std::size_t master, recipe const& protocol, owned lease);
+  /// Sends the last request about that lease to all masters that may know it. `read` may be null, for a
+  /// request without an outcome.
+  void send_last(owned lease, call script, vote_reader read, handler<ownership> done,
+                 scripting::send_options send);
   /// The masters' joint answer about a batch of leases.
   [[nodiscard]] answer<renewals> joint_renewals(joint_result&& result) const noexcept;
   /// Takes the vote of a master that lost the lease, for the lease that a majority knows.
@@ -106,6 +125,8 @@ class quorum final : public lock_backend {
       renewing_;  ///< leases that aren't over, and their renewals under way
   // The members below are destroyed first: requests held by the nodes refer to the members above.
   quorum_nodes nodes_;
+  delayed_calls delayed_{loop_};
+  returned_votes returning_{nodes_, delayed_};
   std::unordered_set<std::shared_ptr<acquire_round>>
       resting_;  ///< rounds that wait for a while, or for masters
   std::map<std::string, quorum_subscriptions, std::less<>> subscriptions_;

@@ -104,24 +104,16 @@ void quorum::renew(recipe const& protocol, milliseconds ttl, std::span<owned con
     heal(master, protocol, {.name = lease.name, .owner = lease.owner}, ttl);
   };
   auto const votes = std::make_shared<vote_count>(
-      *this, leases.size(), vote_count::word::one_of_many, read_renewals_of(leases.size()),
+      *this, leases.size(), vote_count::word::one_of_many, protocol.renew(ttl, leases), send,
+      read_renewals_of(leases.size()),
       vote_count::events{.done = std::move(report), .gone = std::move(heal_lost)});
-  votes->ask_all([this](std::size_t master) { return nodes_[master]->present(); },
-                 protocol.renew(ttl, leases), send);
+  votes->ask_all([this](std::size_t master) { return nodes_[master]->present(); });
 }
 
 void quorum::set_ttl(recipe const& protocol, milliseconds ttl, owned lease, handler<ownership> done,
                      scripting::send_options send) {
-  renewing_.erase(number_of(lease.owner));
-  auto const votes = std::make_shared<vote_count>(
-      *this, 1, vote_count::word::last, read_renewals_of(1),
-      vote_count::events{.done =
-                             [this, done = std::move(done)](joint_result&& result) mutable {
-                               if (done) done(joint_answer(result));
-                             },
-                         .gone = {}});
-  votes->ask_all([this](std::size_t master) { return nodes_[master]->present(); },
-                 (protocol.set_ttl != nullptr ? protocol.set_ttl : protocol.renew)(ttl, {&lease, 1}), send);
+  auto const set = protocol.set_ttl != nullptr ? protocol.set_ttl : protocol.renew;
+  send_last(lease, set(ttl, {&lease, 1}), read_renewals_of(1), std::move(done), send);
 }
 
 /// A majority has the lease, so a master that is free, or was emptied, votes for it again: otherwise restarts

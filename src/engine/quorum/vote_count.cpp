@@ -3,28 +3,58 @@
 #include <algorithm>
 #include <utility>
 
+#include "engine/failure.hpp"
+#include "engine/release/pauses.hpp"
+
 namespace holdfast::engine {
 
-quorum::vote_count::vote_count(quorum& backend, std::size_t leases, word finality, reader read,
-                               events handlers)
+quorum::vote_count::vote_count(quorum& backend, std::size_t leases, word finality, call script,
+                               scripting::send_options send, vote_reader read, events handlers)
     : fan_out{backend.loop_, backend.nodes_},
       backend_{backend},
       finality_{finality},
+      script_{std::move(script)},
+      send_options_{send},
       read_{std::move(read)},
       events_{std::move(handlers)},
       expected_(backend.nodes_.size()),
+      pausing_(backend.nodes_.size()),
+      copied_(backend.nodes_.size()),
       leases_(leases),
       result_{.leases = std::vector<ownership>(leases, ownership::unknown)} {}
 
-void quorum::vote_count::ask(std::size_t master, call const& script, scripting::send_options send) {
+void quorum::vote_count::ask(std::size_t master) {
   expected_[master] = finality_ == word::last && !node(master).absent();
-  fan_out::send({.master = master}, scripting::to_run(script, {}, send));
+  fan_out::send({.master = master}, scripting::to_run(script_, {}, send_options_));
+}
+
+/// Otherwise what the lease has there would stay until the end of its ttl.
+void quorum::vote_count::ask_again(std::size_t master) {
+  auto const passes = is_transient(result_.refusal);
+  auto const again = boot_clock::now() + (passes ? passing_pause : refused_pause);
+  if (again >= send_options_.give_up) return;
+  auto const self = std::static_pointer_cast<vote_count>(shared_from_this());
+  backend_.delayed_.add(again, [self, master] {
+    self->pausing_[master] = false;
+    try {
+      self->ask(master);
+    } catch (std::bad_alloc const&) {
+      self->count();
+    }
+  });
+  pausing_[master] = passes;
 }
 
 void quorum::vote_count::answered(question asked, net::response&& response) {
-  if (response.reply.is_error()) result_.refusal = response.reply.text;
+  if (response.reply.is_error()) {
+    result_.refusal = response.reply.text;
+    if (response.resent) copied_[asked.master] = true;
+    if (finality_ == word::last) ask_again(asked.master);
+  } else {
+    response.resent = response.resent || copied_[asked.master];
+  }
   auto const sent_at = response.sent_at;
-  auto const states = read_(std::move(response));
+  auto const states = read_ ? read_(std::move(response)) : std::vector<ownership>{};
   for (std::size_t i = 0; i != states.size(); ++i) {
     auto& votes = leases_[i];
     if (states[i] == ownership::mine) {
@@ -69,18 +99,22 @@ void quorum::vote_count::count() {
     return;
   }
   auto waited_for = false;
-  for (std::size_t i = 0; i != masters(); ++i) waited_for = waited_for || pending(i);
+  for (std::size_t i = 0; i != masters(); ++i) waited_for = waited_for || pending(i) || pausing_[i];
   auto const open = std::ranges::any_of(
       leases_, [this](lease_votes const& votes) { return decide(votes) == ownership::unknown; });
   if (open && waited_for) return;
   over_ = true;
   for (std::size_t i = 0; i != leases_.size(); ++i) result_.leases[i] = decide(leases_[i]);
-  std::exchange(events_.done, {})(std::move(result_));
+  report();
   report_gone();
 }
 
 void quorum::vote_count::give_up() noexcept {
-  if (!std::exchange(over_, true)) std::exchange(events_.done, {})(std::move(result_));
+  if (!std::exchange(over_, true)) report();
+}
+
+void quorum::vote_count::report() noexcept {
+  if (events_.done) std::exchange(events_.done, {})(std::move(result_));
 }
 
 /// Also called for answers that come later.

@@ -10,32 +10,32 @@
 namespace holdfast::engine {
 
 /// Ends as soon as each lease is decided by a majority, or can't be; at the latest when each master that is
-/// present has answered, or its time is up. A last request isn't repeated, so more depends on it: a master
-/// that falls silent then is waited for as long as a single server would be.
+/// present has answered, or its time is up. On a last request more depends: a master that falls silent is
+/// waited for as long as a single server would be, and one that refuses is asked again, for as long as the
+/// request is worth sending. A refusal that passes is waited out.
 class quorum::vote_count final : public fan_out {
  public:
-  /// How one master found each lease; empty: it didn't say.
-  using reader = std::function<std::vector<ownership>(net::response&&)>;
-
   /// `gone`: a master doesn't know a lease that a majority knows.
   struct events {
-    callback<void(joint_result&&)> done;
-    std::function<void(std::size_t master, std::size_t index)> gone;
+    callback<void(joint_result&&)> done{};
+    std::function<void(std::size_t master, std::size_t index)> gone{};
   };
 
   /// The request is one of many about the leases, or the last one.
   enum class word { one_of_many, last };
 
-  vote_count(quorum& backend, std::size_t leases, word finality, reader read, events handlers);
+  /// `read` may be null, for a request without an outcome.
+  vote_count(quorum& backend, std::size_t leases, word finality, call script, scripting::send_options send,
+             vote_reader read, events handlers);
 
-  /// Sends the script to all masters that `wanted` selects. Throws std::bad_alloc when one of them can't be
-  /// asked; then no handler is called.
+  /// Asks all masters that `wanted` selects. Throws std::bad_alloc when one of them can't be asked; then no
+  /// handler is called.
   template <class Wanted>
-  void ask_all(Wanted wanted, call const& script, scripting::send_options send) {
+  void ask_all(Wanted wanted) {
     auto const self = shared_from_this();
     try {
       for (std::size_t i = 0; i != masters(); ++i) {
-        if (wanted(i)) ask(i, script, send);
+        if (wanted(i)) ask(i);
       }
     } catch (...) {
       over_ = true;
@@ -46,7 +46,8 @@ class quorum::vote_count final : public fan_out {
   }
 
  private:
-  void ask(std::size_t master, call const& script, scripting::send_options send);
+  void ask(std::size_t master);
+  void ask_again(std::size_t master);
   /// Only after all have been asked.
   void count();
 
@@ -61,14 +62,19 @@ class quorum::vote_count final : public fan_out {
   void overdue(std::size_t master) override;
   void give_up() noexcept override;
   [[nodiscard]] ownership decide(lease_votes const& votes) const noexcept;
+  void report() noexcept;
   void report_gone();
 
   quorum& backend_;
   word const finality_;
-  reader read_;
+  call const script_;
+  scripting::send_options const send_options_;
+  vote_reader read_;
   events events_;
   time_point const begun_ = boot_clock::now();
   std::vector<bool> expected_;  ///< masters that were present when they were asked, and have time left
+  std::vector<bool> pausing_;   ///< masters that refused for a time, and will be asked again
+  std::vector<bool> copied_;    ///< masters where a copy of a refused request may have been carried out
   bool asked_ = false;
   bool over_ = false;
   std::vector<lease_votes> leases_;

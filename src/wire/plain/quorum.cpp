@@ -61,7 +61,12 @@ call raise(owned lease, std::int64_t token) {
   return lua::raise{.lock = {k.lock}, .counter = {k.counter}, .owner = lease.owner, .token = token}();
 }
 
-constexpr voting by_votes{.yield = yield, .raise = raise};
+call leave(owned lease) {
+  plain::keys const k{lease.name};
+  return lua::leave{.queue = {k.queue}, .owner = lease.owner}();
+}
+
+constexpr voting by_votes{.yield = yield, .raise = raise, .leave = leave};
 
 }  // namespace quorum_calls
 }  // namespace

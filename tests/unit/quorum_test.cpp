@@ -1,0 +1,202 @@
+#include "engine/quorum/quorum.hpp"
+
+#include <array>
+
+#include "script/call.hpp"
+#include "unit/engine_parts.hpp"
+#include "wire/plain/quorum.hpp"
+
+namespace holdfast::engine {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+/// Records the requests, by the names of their scripts, and answers when the test says so.
+class scripted_master final : public topology::deployment {
+ public:
+  void send(net::request request) override {
+    if (request.script == nullptr) return;  // it isn't asked who it is
+    if (shut_reason_) {
+      request.done({.failure = shut_reason_, .sent_at = boot_clock::now()});
+      return;
+    }
+    sent_.emplace_back(static_cast<script const*>(request.script)->name);
+    unanswered_.push_back(std::move(request));
+  }
+  [[nodiscard]] bool idle() const noexcept override { return unanswered_.empty(); }
+  [[nodiscard]] bool up() const noexcept override { return true; }
+  [[nodiscard]] std::shared_ptr<error const> down_because() const noexcept override { return nullptr; }
+  void shut(std::shared_ptr<error const> const& reason) noexcept override { shut_reason_ = reason; }
+  void listen(std::string const&, topology::channel_of, net::subscriber::listener&) override {}
+  void forget(std::string_view) noexcept override {}
+
+  /// Answers the oldest request that has no answer yet.
+  void answer(resp::reply reply, bool resent = false) {
+    auto asked = std::move(unanswered_.front());
+    unanswered_.pop_front();
+    if (asked.done)
+      asked.done({.reply = std::move(reply), .sent_at = boot_clock::now(), .sent = true, .resent = resent});
+  }
+  void answer(std::int64_t number) { answer(resp::make_integer(number)); }
+  void refuse(std::string words, bool resent = false) { answer(resp::make_error(std::move(words)), resent); }
+  void grant() { answer(resp::make_array({resp::make_integer(100), resp::make_integer(65)})); }
+  void deny(std::string holder) {
+    std::vector<resp::reply> busy(6, resp::make_integer(1000));
+    busy[4] = resp::make_text(std::move(holder));
+    answer(resp::make_array(std::move(busy)));
+  }
+
+  /// What was sent since the last call.
+  [[nodiscard]] std::vector<std::string> take_sent() { return std::exchange(sent_, {}); }
+
+ private:
+  std::vector<std::string> sent_;
+  std::deque<net::request> unanswered_;
+  std::shared_ptr<error const> shut_reason_;
+};
+
+class a_quorum : public engine_parts {
+ protected:
+  a_quorum() : engine_parts{"redis+quorum://a,b,c"} {}
+
+  void ask() {
+    quorum_.acquire(recipes::plain::quorum, lease_.name, {.owner = lease_.owner, .ttl = 30s},
+                    [this](answer<verdict>&& result) { acquired_.push_back(std::move(result)); }, {});
+    for (auto* const master : masters_) EXPECT_THAT(master->take_sent(), ElementsAre("quorum.acquire"));
+  }
+  /// All masters have voted for the lease.
+  void lock() {
+    ask();
+    for (auto* const master : masters_) master->grant();
+    ASSERT_EQ(acquired_.size(), 1u);
+    ASSERT_NE(acquired_.front().outcome(), nullptr);
+  }
+  void release() {
+    quorum_.release(recipes::plain::quorum, lease_, {},
+                    [this](answer<ownership>&& result) { released_.push_back(std::move(result)); },
+                    {.while_down = net::retry_policy::endless, .give_up = boot_clock::now() + 30s});
+    for (auto* const master : masters_) EXPECT_THAT(master->take_sent(), ElementsAre("quorum.release"));
+  }
+  [[nodiscard]] bool is_released() const {
+    return released_.size() == 1 && released_.front().outcome() != nullptr &&
+           *released_.front().outcome() == ownership::mine;
+  }
+
+  owned const lease_{.name = "orders", .owner = "u:1"};
+  std::array<scripted_master*, 3> masters_{};
+  std::size_t made_ = 0;
+  net::settings const settings_{
+      .server = {}, .client_name = {}, .connect_timeout = 1s, .reply_timeout = 1s, .limits = {}};
+  std::vector<net::endpoint> const endpoints_{3};
+  quorum quorum_{loop_, endpoints_, settings_, stats_, {}, backend_.no_memory, [this](auto&&...) {
+                   auto master = std::make_unique<scripted_master>();
+                   masters_.at(made_++) = master.get();
+                   return master;
+                 }};
+  std::vector<answer<verdict>> acquired_;
+  std::vector<answer<ownership>> released_;
+};
+
+TEST_F(a_quorum, waits_out_that_a_majority_refuses_a_release_for_a_time) {
+  lock();
+  release();
+  masters_[0]->answer(1);
+  masters_[1]->refuse("BUSY a script");
+  masters_[2]->refuse("LOADING the dataset");
+  EXPECT_THAT(released_, IsEmpty());
+  pass(25ms);
+  EXPECT_THAT(masters_[0]->take_sent(), IsEmpty());
+  EXPECT_THAT(masters_[1]->take_sent(), ElementsAre("quorum.release"));
+  EXPECT_THAT(masters_[2]->take_sent(), ElementsAre("quorum.release"));
+  masters_[2]->answer(1);
+  EXPECT_TRUE(is_released());
+}
+
+TEST_F(a_quorum, tells_that_a_release_is_refused_and_sends_it_again) {
+  lock();
+  release();
+  masters_[0]->answer(1);
+  masters_[1]->refuse("NOREPLICAS no");
+  masters_[2]->refuse("NOREPLICAS no");
+  ASSERT_EQ(released_.size(), 1u);
+  EXPECT_NE(released_.front().failure(), nullptr);
+  pass(500ms);
+  EXPECT_THAT(masters_[1]->take_sent(), ElementsAre("quorum.release"));
+  EXPECT_THAT(masters_[2]->take_sent(), ElementsAre("quorum.release"));
+}
+
+TEST_F(a_quorum, sends_a_release_again_to_a_minority_that_refuses) {
+  lock();
+  release();
+  masters_[0]->answer(1);
+  masters_[1]->answer(1);
+  EXPECT_TRUE(is_released());
+  masters_[2]->refuse("BUSY a script");
+  pass(25ms);
+  EXPECT_THAT(masters_[2]->take_sent(), ElementsAre("quorum.release"));
+}
+
+TEST_F(a_quorum, sends_no_release_again_that_can_release_nothing_any_more) {
+  lock();
+  release();
+  clock_.advance(30s);
+  for (auto* const master : masters_) master->refuse("BUSY a script");
+  pass(25ms);
+  EXPECT_THAT(masters_[1]->take_sent(), IsEmpty());
+}
+
+TEST_F(a_quorum, was_released_by_copies_before_the_masters_were_busy) {
+  lock();
+  release();
+  masters_[0]->answer(1);
+  masters_[1]->refuse("BUSY a script", true);
+  masters_[2]->refuse("BUSY a script", true);
+  pass(25ms);
+  masters_[1]->answer(0);
+  EXPECT_TRUE(is_released());
+}
+
+TEST_F(a_quorum, answers_a_refused_release_when_it_is_shut) {
+  lock();
+  release();
+  for (auto* const master : masters_) master->refuse("BUSY a script");
+  EXPECT_THAT(released_, IsEmpty());
+  quorum_.shut(backend_.no_memory);
+  ASSERT_EQ(released_.size(), 1u);
+  EXPECT_NE(released_.front().failure(), nullptr);
+}
+
+TEST_F(a_quorum, sends_again_what_takes_an_abandoned_request_back) {
+  ask();
+  quorum_.abandon(recipes::plain::quorum, lease_, {}, {},
+                  {.while_down = net::retry_policy::endless, .give_up = boot_clock::now() + 30s});
+  EXPECT_THAT(masters_[1]->take_sent(), ElementsAre("quorum.abandon"));
+  masters_[1]->deny("v:1");
+  masters_[1]->refuse("NOREPLICAS no");
+  pass(500ms);
+  EXPECT_THAT(masters_[1]->take_sent(), ElementsAre("quorum.abandon"));
+}
+
+TEST_F(a_quorum, gives_back_a_vote_that_a_copy_of_a_refused_request_may_have_got) {
+  ask();
+  masters_[0]->refuse("BUSY a script", true);
+  masters_[1]->deny("v:1");
+  masters_[2]->deny("v:1");
+  EXPECT_THAT(masters_[0]->take_sent(), ElementsAre("quorum.yield"));
+  masters_[0]->refuse("BUSY a script");
+  pass(25ms);
+  EXPECT_THAT(masters_[0]->take_sent(), ElementsAre("quorum.yield"));
+}
+
+TEST_F(a_quorum, gives_back_no_vote_that_was_refused) {
+  ask();
+  masters_[0]->refuse("BUSY a script");
+  masters_[1]->deny("v:1");
+  masters_[2]->deny("v:1");
+  EXPECT_THAT(masters_[0]->take_sent(), IsEmpty());
+}
+
+}  // namespace
+}  // namespace holdfast::engine

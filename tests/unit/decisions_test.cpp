@@ -2,6 +2,7 @@
 
 #include "unit/engine_parts.hpp"
 #include "wire/plain/fair.hpp"
+#include "wire/redisson/recipes.hpp"
 
 namespace holdfast::engine {
 namespace {
@@ -125,6 +126,23 @@ TEST_F(a_grant, counts_only_when_it_is_acknowledged_for_a_caller_that_wants_that
   EXPECT_EQ(use(), grant_use::unacknowledged);
   queue_->contender->acknowledged = true;
   EXPECT_EQ(use(), grant_use::lease);
+}
+
+TEST_F(a_grant, is_good_for_a_caller_that_came_after_its_request) {
+  EXPECT_TRUE(is_good_for(*caller_, caller_->since - 1ms));
+}
+
+class a_grant_of_a_latch : public decisions {
+ protected:
+  a_grant_of_a_latch() : decisions{recipes::redisson::latch} { add_caller(); }
+};
+
+TEST_F(a_grant_of_a_latch, is_good_for_a_caller_that_came_before_its_request) {
+  EXPECT_TRUE(is_good_for(*caller_, caller_->since));
+}
+
+TEST_F(a_grant_of_a_latch, is_of_no_use_for_a_caller_that_came_after_its_request) {
+  EXPECT_FALSE(is_good_for(*caller_, caller_->since - 1ms));
 }
 
 class a_grant_by_message : public a_grant {

@@ -30,6 +30,10 @@ grant_use use_of_grant(lock_queue const& queue, time_point deadline, millisecond
   return ttl == wanted.ttl || wanted.watchdog ? grant_use::lease : grant_use::other_ttl;
 }
 
+bool is_good_for(waiter const& caller, time_point sent_at) noexcept {
+  return caller.queue->protocol().sharing != sharing::open_to_all || caller.since <= sent_at;
+}
+
 /// A request under way finds the lock ours, and sets its own ttl, which may be the shorter one.
 milliseconds ttl_by_message(contender const& asked) noexcept {
   return asked.current == contender::state::asking ? std::min(grant_ttl, asked.ttl) : grant_ttl;

@@ -23,6 +23,10 @@ enum class grant_use {
 [[nodiscard]] grant_use use_of_grant(lock_queue const& queue, time_point deadline, milliseconds ttl,
                                      time_point now) noexcept;
 
+/// Whether a grant, of a request that was sent then, is good for that caller. A latch may have been closed
+/// between the request and the caller.
+[[nodiscard]] bool is_good_for(waiter const& caller, time_point sent_at) noexcept;
+
 /// The ttl of a grant that a message brings.
 [[nodiscard]] milliseconds ttl_by_message(contender const& asked) noexcept;
 

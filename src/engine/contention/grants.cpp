@@ -28,7 +28,11 @@ void grants::on_granted(lock_queue& queue, granted const& grant, time_point sent
       make_lease(queue, grant, sent_at, ttl, now);
       return;
     case grant_use::for_good:
-      take_for_good(queue, grant.token, now);
+      if (is_good_for(queue.waiters.front(), sent_at)) {
+        take_for_good(queue, grant.token, sent_at, now);
+      } else {
+        requests_.send(queue);  // the caller that it was for has left
+      }
       return;
     case grant_use::other_amount:
       requests_.ask_anew(queue);
@@ -101,8 +105,8 @@ void grants::make_lease(lock_queue& queue, granted const& grant, time_point sent
 }
 
 /// A grant without a lease: the caller has what it wanted, and goes. Where the lock is open to all, all
-/// callers go.
-void grants::take_for_good(lock_queue& queue, std::int64_t token, time_point now) {
+/// callers go that came before the request was sent.
+void grants::take_for_good(lock_queue& queue, std::int64_t token, time_point sent_at, time_point now) {
   auto const number = queue.contender->number;
   lease_state_ptr lease{
       new lease_state{lock_queue_ptr{&queue}, queue.waiters.front().options, number, token}};
@@ -115,7 +119,8 @@ void grants::take_for_good(lock_queue& queue, std::int64_t token, time_point now
     callers_.finish(first);
     lease.reset();
     // Without memory the callers that are left ask by themselves.
-    if (queue.protocol().sharing == sharing::open_to_all && !queue.waiters.empty())
+    if (queue.protocol().sharing == sharing::open_to_all && !queue.waiters.empty() &&
+        is_good_for(queue.waiters.front(), sent_at))
       lease.reset(new (std::nothrow)
                       lease_state{lock_queue_ptr{&queue}, queue.waiters.front().options, number, token});
   }

@@ -42,7 +42,7 @@ class grants {
   void make_lease(lock_queue& queue, granted const& grant, time_point sent_at, milliseconds ttl,
                   time_point now);
   void ask_again(lock_queue& queue) noexcept;
-  void take_for_good(lock_queue& queue, std::int64_t token, time_point now);
+  void take_for_good(lock_queue& queue, std::int64_t token, time_point sent_at, time_point now);
   void serve_others(lock_queue& queue) noexcept;
   void give(waiter& caller, lease_state_ptr const& lease) noexcept;
   static void set_limits(lease_state& lease, time_point now);

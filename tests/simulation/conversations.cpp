@@ -23,7 +23,7 @@ struct crew {
   int callers = 1;  ///< of each process
 };
 
-/// Adds processes of patient callers. Returns the first one.
+/// Adds processes of patient callers, and of a latch a keeper in each. Returns the first one.
 process& add_processes(
     stage& scene, cast const& kinds, crew numbers, adjustment adjust = [](habits&, int, int) {}) {
   process* first = nullptr;
@@ -36,6 +36,11 @@ process& add_processes(
       adjust(behaviour, i, caller++);
       scene.add_actor(host, behaviour);
     }
+    if (kinds.parts.front().lock->is_latch()) {
+      auto behaviour = patient(kinds.of(0));
+      adjust(behaviour, i, caller);
+      scene.add_keeper(host, behaviour);
+    }
   }
   return *first;
 }
@@ -47,6 +52,8 @@ void add_replicas(stage& scene, int number, lag behaviour) {
 bool all_leased(cast const& kinds) {
   return std::ranges::all_of(kinds.parts, [](part const& each) { return each.lock->leased(); });
 }
+
+bool have_replicas(cast const& kinds) { return kinds.masters == 1 && all_leased(kinds); }
 
 /// A client that ends without a connection releases nothing: its keys stay until their ttl ends.
 void end_in_calm(stage& scene, std::function<void()> end) {
@@ -162,7 +169,7 @@ std::vector<conversation> const& all_conversations() {
          add_processes(scene, kinds, {.processes = 2, .callers = 2},
                        [](habits& caller, int, int) { caller.options.replicas = 1; });
        },
-       all_leased},
+       have_replicas},
       {"of_callers_whose_locks_are_on_disk",
        [](stage& scene, cast const& kinds) {
          add_replicas(scene, 1, {});
@@ -172,14 +179,14 @@ std::vector<conversation> const& all_conversations() {
            caller.options.replicas = 1;
          });
        },
-       all_leased},
+       have_replicas},
       {"of_acknowledgements_that_do_not_come",
        [](stage& scene, cast const& kinds) {
          add_replicas(scene, 2, {.absences = 4});
          add_processes(scene, kinds, {.processes = 2, .callers = 2},
                        [](habits& caller, int, int) { caller.options.replicas = 2; });
        },
-       all_leased},
+       have_replicas},
       {"of_acknowledgements_of_another_callers_request",
        [](stage& scene, cast const& kinds) {
          add_replicas(scene, 2, {.least = 20ms, .most = 200ms});
@@ -193,7 +200,7 @@ std::vector<conversation> const& all_conversations() {
            caller.longest_pause = 10ms;
          });
        },
-       all_leased},
+       have_replicas},
       {"of_polling",
        [](stage& scene, cast const& kinds) {
          add_processes(scene, kinds, {.processes = 2}, [](habits& caller, int, int) {

@@ -156,7 +156,8 @@ dataset::value* dataset::find(std::string const& key) {
 resp::reply dataset::ping(arguments) { return make_text("PONG"); }
 
 resp::reply dataset::time(arguments) {
-  auto const micros = std::chrono::duration_cast<std::chrono::microseconds>(now_.time_since_epoch()).count();
+  auto const micros =
+      std::chrono::duration_cast<std::chrono::microseconds>((now_ + clock_ahead_).time_since_epoch()).count();
   return make_array(
       {make_text(std::to_string(micros / 1'000'000)), make_text(std::to_string(micros % 1'000'000))});
 }

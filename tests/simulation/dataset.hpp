@@ -36,6 +36,9 @@ class dataset {
   /// Throws std::logic_error for a command that isn't simulated.
   resp::reply execute(command const& words, time_point now);
 
+  /// Its time of day differs from that of other servers.
+  void set_clock_ahead(std::chrono::nanoseconds by) noexcept { clock_ahead_ = by; }
+
   // The rest is for looking at the data as of the time set last.
 
   void go_on_to(time_point now) noexcept { now_ = now; }
@@ -141,6 +144,7 @@ class dataset {
   std::vector<std::pair<std::string, std::string>> new_;  ///< by the command that is executed
   std::map<std::pair<std::string, std::string>, std::uint64_t> came_;
   time_point now_{};
+  std::chrono::nanoseconds clock_ahead_{0};
 };
 
 template <class T>

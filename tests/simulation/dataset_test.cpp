@@ -152,7 +152,7 @@ TEST(dataset, answers_as_a_real_server) {
 
 TEST(dataset, throws_when_a_script_calls_an_unknown_command) {
   world simulated{1};
-  server redis{simulated};
+  server redis{simulated, "m0"};
   EXPECT_THROW((void)redis.execute({"EVAL", "return redis.call('LOLWUT')", "0"}), std::logic_error);
   EXPECT_THROW((void)redis.execute({"EVAL", "return redis.pcall('LOLWUT')", "0"}), std::logic_error);
   EXPECT_TRUE(redis.execute({"EVAL", "return redis.call('PING')", "0"}).is_text("PONG"));

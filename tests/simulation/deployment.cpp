@@ -94,6 +94,7 @@ void deployment::subscribe(std::string const& channel) {
     server_.subscribe(channel, this, [this, deliver](std::string const& message) {
       std::optional<nanoseconds> const delay =
           network_.delay_of_message ? network_.delay_of_message() : nanoseconds{0};
+      if (!server_.reachable()) return;
       world_.trace([&] { return "  message " + message + (delay ? "" : " is lost"); });
       if (delay)
         deliver(*delay, [message](net::subscriber::listener& listener) { listener.on_message(message); });

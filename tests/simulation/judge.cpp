@@ -1,6 +1,7 @@
 #include "simulation/judge.hpp"
 
 #include <algorithm>
+#include <array>
 
 #include "script/names_redisson.hpp"
 #include "simulation/arguments.hpp"
@@ -27,10 +28,16 @@ bool mentions(std::string const& text, std::string const& owner) {
   return false;
 }
 
+/// An owner, and the value for it where permits have ids.
+std::array<std::string, 2> mentions_of(std::string const& owner) {
+  return {owner, recipes::redisson::permit_id(owner)};
+}
+
 /// Keys that outlive the locks.
 bool outlives(std::string const& key) {
-  return key.ends_with("holdfast_token") || key.starts_with("holdfast_client:") ||
-         key.starts_with("redisson_lock_token:") || key.find("holdfast_done") != std::string::npos;
+  return key.ends_with("holdfast_token") || key.ends_with("holdfast_newest_ask") ||
+         key.starts_with("holdfast_client:") || key.starts_with("redisson_lock_token:") ||
+         key.find("holdfast_done") != std::string::npos;
 }
 
 }  // namespace
@@ -51,6 +58,7 @@ void judge::on_granted(part const& wanted, engine::lease_state_ptr const& lease,
   std::erase_if(holders_, [](holder const& entry) { return !entry.lease->valid(); });
   if (!lease->valid()) return;
   check_company(wanted, owner);
+  check_token(wanted, lease->token(), owner);
   check_copies(wanted, lease->options(), owner);
   holders_.push_back({wanted, owner, lease});
 }
@@ -69,20 +77,34 @@ void judge::check_company(part const& wanted, std::string const& owner) {
          " others");
 }
 
-void judge::check_copies(part const& wanted, lock_options const& options, std::string const& owner) {
+/// Kinds without tokens have 0.
+void judge::check_token(part const& wanted, std::int64_t token, std::string const& owner) {
+  if (token == 0) return;
   for (auto const& name : wanted.names) {
-    auto const found = wanted.lock->hold_of(server_.data(), name, owner);
+    auto& newest = newest_tokens_[name];
+    if (token <= newest)
+      fail(owner + " has token " + std::to_string(token) + " of \"" + name + "\", after " +
+           std::to_string(newest));
+    newest = token;
+  }
+}
+
+void judge::check_copies(part const& wanted, lock_options const& options, std::string const& owner) {
+  auto const& copies = servers_.front()->copies();
+  for (auto const& name : wanted.names) {
+    auto const found = hold_of(servers_, wanted, name, owner);
     if (!found) continue;  // check() says so
-    auto const replicas = server_.copies().replicas_at(found->came);
+    auto const replicas = copies.replicas_at(found->came);
     if (replicas < options.replicas)
       fail(owner + " has \"" + name + "\" with " + std::to_string(replicas) + " replicas of " +
            std::to_string(options.replicas));
-    if (options.fsynced && !server_.copies().on_disk_at(found->came))
+    if (options.fsynced && !copies.on_disk_at(found->came))
       fail(owner + " has \"" + name + "\", which is not on disk");
   }
 }
 
-void judge::on_release(engine::lease_state_ptr const& lease) {
+void judge::on_release(engine::lease_state_ptr const& lease, std::string const& owner) {
+  if (servers_.size() > 1) may_last_[owner] = lease->deadline();
   std::erase_if(holders_, [&](holder const& entry) { return entry.lease == lease; });
 }
 
@@ -94,14 +116,13 @@ void judge::on_taken(part const& wanted, int amount) {
 }
 
 void judge::check() {
-  auto& data = server_.data();
   for (auto const& [wanted, owner, lease] : holders_) {
     if (!lease->valid()) continue;
     for (auto const& name : wanted.names) {
-      auto const found = wanted.lock->hold_of(data, name, owner);
+      auto const found = hold_of(servers_, wanted, name, owner);
       if (!found)
         fail(owner + " has a valid lease of \"" + name + "\", but the server has \"" +
-             data.contents_of(name) + '"');
+             contents_of(servers_, name) + '"');
       else if (lease->deadline() > found->end)
         fail("the lease of " + owner + " outlives the key \"" + name + '"');
     }
@@ -111,19 +132,20 @@ void judge::check() {
   });
   for (auto const& [wanted, owner, until] : kept_) {
     for (auto const& name : wanted.names) {
-      auto const found = wanted.lock->hold_of(data, name, owner);
+      auto const found = hold_of(servers_, wanted, name, owner);
       if (!found || found->end <= world_.now())
         fail("the key \"" + name + "\" that " + owner + " has kept is gone too early");
     }
   }
-  check_waiting();
+  latches_.check();
+  if (!late_copies_) check_waiting();
 }
 
 void judge::check_waiting() {
   for (auto& [key, entry] : waiting_) {
     auto const free =
         entry.callers > 0 && std::ranges::all_of(entry.wanted.names, [&](std::string const& name) {
-          return entry.wanted.lock->is_free(server_.data(), name, key.amount, world_.now());
+          return is_free(servers_, entry.wanted, name, key.amount, world_.now());
         });
     if (!free) {
       entry.free_since = time_point::max();
@@ -139,39 +161,47 @@ void judge::check_waiting() {
 }
 
 void judge::excuse(std::string const& owner, time_point until) {
-  for (auto const& mention : {owner, recipes::redisson::permit_id(owner)}) {
+  for (auto const& mention : mentions_of(owner)) {
     auto& end = excused_.try_emplace(mention, until).first->second;
     end = std::max(end, until);
   }
 }
 
-bool judge::is_excused(std::string const& key, std::string const& contents) const {
-  return std::ranges::any_of(excused_, [&](auto const& entry) {
-    auto const& [owner, until] = entry;
-    return until > world_.now() && (mentions(key, owner) || mentions(contents, owner));
-  });
+bool judge::is_excused(server const& at, std::string const& text) const {
+  auto const kept = [&](auto const& entry) {
+    return entry.second > world_.now() && mentions(text, entry.first);
+  };
+  auto const untold = [&](auto const& entry) {
+    return entry.second < at.trouble_until() && mentions(text, entry.first);
+  };
+  return std::ranges::any_of(excused_, kept) || std::ranges::any_of(may_last_, untold);
 }
 
 void judge::check_end() {
-  auto& data = server_.data();
-  auto const now = std::chrono::duration<double, std::milli>{world_.now().time_since_epoch()}.count();
   for (auto const& [key, entry] : waiting_) {
     if (entry.callers != 0)
       fail(std::to_string(entry.callers) + " callers of \"" + key.queue + "\" were never answered");
   }
-  for (auto const& key : data.keys()) {
-    auto const contents = data.contents_of(key);
-    // Permits that have expired are there until somebody asks for one.
-    if (!outlives(key) && !counted_.contains(key) && !data.all_scores_below(key, now) &&
-        !is_excused(key, contents))
-      fail("left behind: " + key + " = " + contents);
-  }
   for (auto const& [name, lock] : counted_) {
-    // What is out with an owner is among the keys, and was judged there.
+    // What is out with an owner is among the keys, and is judged there.
+    auto& data = servers_.front()->data();
     auto const left = number_of(data.text_of(name)) + data.members_in(names::redisson::permits(name));
     if (left != lock->permits)
       fail(std::to_string(left) + " permits of \"" + name + "\" are left, of " +
            std::to_string(lock->permits));
+  }
+}
+
+void judge::check_left_behind(server& at) {
+  if (late_copies_) return;
+  auto& data = at.data();
+  auto const now = std::chrono::duration<double, std::milli>{world_.now().time_since_epoch()}.count();
+  for (auto const& key : data.keys()) {
+    auto const contents = data.contents_of(key);
+    // Permits that have expired are there until somebody asks for one.
+    if (!outlives(key) && !counted_.contains(key) && !data.all_scores_below(key, now) &&
+        !is_excused(at, key + ' ' + contents))
+      fail("left behind on " + at.host() + ": " + key + " = " + contents);
   }
 }
 

@@ -8,7 +8,9 @@
 #include <vector>
 
 #include "engine/core.hpp"
+#include "simulation/joint_view.hpp"
 #include "simulation/kinds.hpp"
+#include "simulation/latch_judge.hpp"
 #include "simulation/server.hpp"
 #include "simulation/world.hpp"
 
@@ -17,7 +19,9 @@ namespace holdfast::simulation {
 /// Collects failures instead of throwing, since the checks run inside callbacks.
 class judge {
  public:
-  judge(world& shared_world, server& redis) : world_{shared_world}, server_{redis} {}
+  judge(world& shared_world, servers& all) : world_{shared_world}, servers_{all} {}
+
+  [[nodiscard]] latch_judge& latches() noexcept { return latches_; }
 
   /// A caller begins to wait.
   void on_wait(part const& wanted, int amount);
@@ -27,20 +31,22 @@ class judge {
   }
 
   void on_granted(part const& wanted, engine::lease_state_ptr const& lease, std::string const& owner);
-  /// The lease is about to be released.
-  void on_release(engine::lease_state_ptr const& lease);
+  /// The lease is about to be released. A master of several that can't be reached until its deadline isn't
+  /// told; the key may last longer there, if a caller with another ttl had asked for it.
+  void on_release(engine::lease_state_ptr const& lease, std::string const& owner);
 
   /// Permits of a kind without leases.
   void on_taken(part const& wanted, int amount);
   void on_given_back(std::string const& name, int amount) { taken_[name] -= amount; }
   /// Their holder is gone, and nothing gives back permits without leases: an operator does.
   void on_wasted(std::string const& name, int amount) {
-    (void)server_.execute({"INCRBY", name, std::to_string(amount)});
+    (void)servers_.front()->execute({"INCRBY", name, std::to_string(amount)});
   }
 
-  /// The owner's hold has to stay until then.
+  /// The owner's hold has to stay until then. A master of several that has trouble may hear of its end late.
   void on_kept(part const& wanted, std::string const& owner, time_point until) {
     kept_.push_back({wanted, owner, until});
+    if (servers_.size() > 1) may_last_[owner] = world_.now();
   }
 
   /// What mentions this owner may be left at the end, if that comes before `until`.
@@ -49,9 +55,15 @@ class judge {
   /// After each event.
   void check();
 
-  /// After all callers have ended, and the clients are shut: all callers were answered, no key is left, and
-  /// no permit is missing.
+  /// From now on requests may arrive late, which takes a lock for nobody for its ttl: only exclusion and the
+  /// order of tokens are judged.
+  void expect_late_copies() noexcept { late_copies_ = true; }
+
+  /// After all callers have ended, and the clients are shut: all callers were answered, and no permit is
+  /// missing.
   void check_end();
+  /// Then, too: no key is left on that server.
+  void check_left_behind(server& at);
 
   void fail(std::string const& text);
   [[nodiscard]] std::vector<std::string> const& failures() const noexcept { return failures_; }
@@ -80,15 +92,20 @@ class judge {
   };
 
   void check_company(part const& wanted, std::string const& owner);
+  void check_token(part const& wanted, std::int64_t token, std::string const& owner);
   void check_copies(part const& wanted, lock_options const& options, std::string const& owner);
   void check_waiting();
-  [[nodiscard]] bool is_excused(std::string const& key, std::string const& contents) const;
+  [[nodiscard]] bool is_excused(server const& at, std::string const& text) const;
 
   world& world_;
-  server& server_;
+  servers& servers_;
+  latch_judge latches_{world_, servers_, [this](std::string const& text) { fail(text); }};
+  bool late_copies_ = false;
+  std::map<std::string, std::int64_t> newest_tokens_;  ///< by name
   std::vector<holder> holders_;
   std::vector<kept_hold> kept_;
-  std::map<std::string, time_point> excused_;  ///< owners
+  std::map<std::string, time_point> excused_;   ///< owners
+  std::map<std::string, time_point> may_last_;  ///< owners; where there was trouble after that
   std::map<waiting_key, waiting_callers> waiting_;
   std::map<std::string, int> taken_;            ///< permits without leases, by name
   std::map<std::string, kind const*> counted_;  ///< the names that have permits

@@ -9,6 +9,7 @@
 #include "wire/plain/exclusive.hpp"
 #include "wire/plain/fair.hpp"
 #include "wire/plain/multi.hpp"
+#include "wire/plain/quorum.hpp"
 #include "wire/redisson/permit_id.hpp"
 #include "wire/redisson/recipes.hpp"
 
@@ -54,7 +55,7 @@ hold permit_hold(dataset& data, std::string const& name, std::string const& owne
   return kind::hold{.end = time_of(*score), .came = data.came(key, id)};
 }
 
-/// A semaphore knows no owners.
+/// A semaphore knows no owners, nor does a latch.
 hold no_hold(dataset&, std::string const&, std::string const&) { return std::nullopt; }
 
 bool no_key(dataset& data, std::string const& name, int, time_point) { return !data.has(name); }
@@ -82,6 +83,9 @@ kind const reader{&redisson::reader, company::readers, reader_hold, no_writer};
 kind const writer{&redisson::writer, company::none, writer_hold, no_key};
 kind const permit{&redisson::permit, company::permits, permit_hold, permits_left_or_over, 2};
 kind const permits{&redisson::semaphore, company::permits, no_hold, permits_left, 3};
+kind const latch{&redisson::latch, company::none, no_hold, nullptr};
+kind const quorum_mutex{&plain::quorum, company::none, text_hold, nullptr};
+kind const redisson_quorum_mutex{&redisson::quorum, company::none, field_hold, nullptr};
 
 }  // namespace
 
@@ -105,6 +109,9 @@ std::vector<cast> const& all_casts() {
       {"redisson_fair_mutex", {{&redisson_fair}}},
       {"redisson_multi_mutex",
        {{&redisson_multi, {"a", "orders"}}, {&redisson_multi, {"b", "orders"}}, {&redisson_lock}}},
+      {"latch", {{&latch}}},
+      {"quorum_mutex", {{&quorum_mutex}}, 3},
+      {"redisson_quorum_mutex", {{&redisson_quorum_mutex}}, 3},
   };
   return all;
 }

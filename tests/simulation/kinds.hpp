@@ -26,14 +26,18 @@ struct kind {
 
   engine::recipe const* protocol;
   company beside = company::none;
-  /// Nothing: the owner doesn't hold the name.
+  /// Nothing: the owner doesn't hold the name. Of masters that vote each is asked; null: nothing is held.
   std::optional<hold> (*hold_of)(dataset& data, std::string const& name, std::string const& owner);
-  /// Whoever waits could have the name now; `amount`: of permits.
+  /// Whoever waits could have the name now; `amount`: of permits. Null: of masters that vote, and of latches,
+  /// others decide that.
   bool (*is_free)(dataset& data, std::string const& name, int amount, time_point now);
   /// The number of permits is under the name from the beginning; of other kinds 0.
   int permits = 0;
-  /// The option lock_options::replicas is of use. Permits without leases have no options.
+  /// The option lock_options::replicas is of use, unless masters vote. Permits without leases have no
+  /// options.
   [[nodiscard]] bool leased() const noexcept { return protocol->leased; }
+  [[nodiscard]] bool voted() const noexcept { return protocol->votes != nullptr; }
+  [[nodiscard]] bool is_latch() const noexcept { return protocol->sharing == engine::sharing::open_to_all; }
 };
 
 /// What one caller of several asks for.
@@ -46,6 +50,7 @@ struct part {
 struct cast {
   char const* title;
   std::vector<part> parts;
+  int masters = 1;  ///< more than one: they vote
 
   [[nodiscard]] part const& of(std::size_t caller) const { return parts[caller % parts.size()]; }
 };

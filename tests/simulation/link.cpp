@@ -54,6 +54,7 @@ void link::write() {
       for (auto const& word : parsed.elements) words.push_back(word.text);
       auto const outcome = network_.fate_of ? network_.fate_of() : fate::answered;
       auto const delay = outcome == fate::delayed ? network_.long_delay : nanoseconds{0};
+      if (outcome == fate::delayed) server_.note_trouble(world_.now() + delay);
       last_arrival_ = std::max(last_arrival_, world_.now() + latency() + delay);
       later(last_arrival_, [this, words = std::move(words), outcome] { arrive(words, outcome); });
     }
@@ -65,14 +66,22 @@ void link::arrive(command const& words, fate outcome) {
     behind_.emplace_back(words, outcome);
     return;
   }
+  if (server_.frozen_until() > world_.now() && server_.reachable()) {
+    later(server_.frozen_until(), [this, words, outcome] { arrive(words, outcome); });
+    return;
+  }
+  if (!server_.reachable()) outcome = fate::lost;
   world_.trace([&] {
-    static constexpr char const* names[]{"", "LOST ", "UNANSWERED ", "REFUSED ", "FORGOTTEN ", "DELAYED "};
-    std::string line = names[static_cast<int>(outcome)] + words.front();
+    static constexpr char const* names[]{"",           "LOST ",    "UNANSWERED ", "REFUSED ",
+                                         "FORGOTTEN ", "DELAYED ", "OVERTAKEN "};
+    auto line = server_.host() + ' ' + names[static_cast<int>(outcome)] + words.front();
     for (std::size_t i = words.size() > 3 ? 2 : 1; i < words.size(); ++i)
       line += ' ' + words[i].substr(0, 60);
     return line;
   });
-  if (outcome == fate::lost) {
+  if (outcome == fate::overtaken)
+    world_.after(network_.long_delay, [&redis = server_, words] { (void)redis.execute(words); });
+  if (outcome == fate::lost || outcome == fate::overtaken) {
     break_down();
     return;
   }
@@ -174,11 +183,16 @@ void link::break_down() {
   for (auto const limit : limits) {
     if (limit != time_point::max()) later(limit, [this] { fail_impatient(); });
   }
+  server_.note_trouble(world_.now() + network_.outage);
   later(world_.now() + network_.outage, [this] { come_back(); });
   if (events_.broken) events_.broken();
 }
 
 void link::come_back() {
+  if (!server_.reachable()) {
+    later(world_.now() + network_.outage, [this] { come_back(); });
+    return;
+  }
   up_ = true;
   last_arrival_ = last_reply_ = {};
   if (events_.back) events_.back();

@@ -22,6 +22,7 @@ enum class fate {
   refused,     ///< the server replies that it is loading its data
   forgotten,   ///< the server has forgotten its scripts
   delayed,     ///< the request arrives late
+  overtaken,   ///< the connection breaks, and the request arrives behind its copy over the next one
 };
 
 struct network {
@@ -37,7 +38,7 @@ struct network {
 };
 
 /// Requests keep their order, and unanswered requests are sent again, ahead of later ones. A broken
-/// connection delivers nothing any more, as net::loose_ends ensures.
+/// connection delivers nothing any more, as net::loose_ends ensures, but for requests whose fate that is.
 class link {
  public:
   struct events {

@@ -49,6 +49,7 @@ void actor::acquire() {
   amount_ = lock.leased() ? 1 : 1 + world_.below(habits_.most_permits);
   waiting_ = true;
   judge_.on_wait(habits_.wanted, amount_);
+  if (lock.is_latch()) judge_.latches().on_wait(habits_.wanted.names.front(), this);
   try {
     host_.core().locks().async_acquire(
         queue_, options_, wait, stop_.get_token(),
@@ -59,6 +60,7 @@ void actor::acquire() {
   } catch (error const&) {  // the client has been shut down
     waiting_ = false;
     judge_.on_answer(habits_.wanted, amount_);
+    judge_.latches().on_answer(this);
     rounds_left_ = 0;
   }
 }
@@ -71,6 +73,8 @@ void actor::on_answer(engine::lease_state_ptr lease, std::shared_ptr<error const
   });
   if (!std::exchange(waiting_, false)) judge_.fail("a caller was answered twice");
   judge_.on_answer(habits_.wanted, amount_);
+  if (lease && habits_.wanted.lock->is_latch()) judge_.latches().on_passed(this);
+  judge_.latches().on_answer(this);
   if (host_.exiting()) {
     if (lease) judge_.fail("a process that ends has given a lock to one of its threads");
     return;
@@ -84,6 +88,11 @@ void actor::on_answer(engine::lease_state_ptr lease, std::shared_ptr<error const
     return;
   }
   ++leases_;
+  if (habits_.wanted.lock->is_latch()) {
+    host_.core().leases().forget(lease);
+    next();
+    return;
+  }
   holding_ = true;
   if (habits_.wanted.lock->leased()) {
     lease_ = std::move(lease);
@@ -107,7 +116,7 @@ void actor::give_back() {
     host_.when_undisturbed([this] { keep(); });
     return;
   }
-  judge_.on_release(lease_);
+  judge_.on_release(lease_, host_.core().owner_id(lease_->number()));
   world_.trace([&] { return "gives back " + host_.core().owner_id(lease_->number()); });
   holding_ = false;
   releasing_ = true;
@@ -149,7 +158,7 @@ void actor::give_back_permits() {
 /// Keeps the key for a random time, or for the rest of its ttl: a full ttl if the lease is provisional.
 void actor::keep() {
   if (host_.dead()) return;
-  judge_.on_release(lease_);
+  judge_.on_release(lease_, host_.core().owner_id(lease_->number()));
   auto const owner = host_.core().owner_id(lease_->number());
   world_.trace([&] { return "keeps " + owner; });
   std::optional<std::chrono::milliseconds> time;
@@ -182,7 +191,7 @@ void actor::next() {
 void actor::bury() {
   if (!host_.dead()) return;
   if (lease_) {
-    judge_.on_release(lease_);
+    judge_.on_release(lease_, host_.core().owner_id(lease_->number()));
     host_.core().leases().forget(lease_);
   } else if (std::exchange(holding_, false)) {
     judge_.on_given_back(habits_.wanted.names.front(), amount_);

@@ -5,16 +5,17 @@
 #include <memory>
 #include <stop_token>
 #include <string>
+#include <vector>
 
 #include "simulation/deployment.hpp"
 #include "simulation/judge.hpp"
 
 namespace holdfast::simulation {
 
-/// One process with a client.
+/// One process with a client of all servers.
 class process {
  public:
-  process(world& shared_world, server& redis, network const& conditions, client_options options);
+  process(world& shared_world, servers& all, network const& conditions, client_options options);
   ~process() { end(); }
   process(process const&) = delete;
   process& operator=(process const&) = delete;
@@ -36,7 +37,8 @@ class process {
 
  private:
   world& world_;
-  deployment* connections_ = nullptr;
+  servers& servers_;
+  std::vector<deployment*> connections_{};
   std::shared_ptr<engine::core> core_;
   bool ended_ = false;
   bool exiting_ = false;

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <thread>
 #include <utility>
 
@@ -8,15 +9,28 @@ namespace holdfast::simulation {
 
 using namespace std::chrono_literals;
 
-process::process(world& shared_world, server& redis, network const& conditions, client_options options)
+namespace {
+
+net::deployment_url url_of(servers const& all) {
+  std::string hosts;
+  for (auto const& each : all) hosts += (hosts.empty() ? "" : ",") + each->host();
+  return net::parse_deployment_url((all.size() == 1 ? "redis://" : "redis+quorum://") + hosts);
+}
+
+}  // namespace
+
+process::process(world& shared_world, servers& all, network const& conditions, client_options options)
     : world_{shared_world},
+      servers_{all},
       core_{std::make_shared<engine::core>(
-          net::parse_deployment_url("redis://simulated"), std::move(options),
+          url_of(all), std::move(options),
           [&](reactor::loop& loop, net::deployment_url const&, net::settings const& config, client_stats&,
               topology::events handlers) {
-            auto made = std::make_unique<deployment>(loop, shared_world, redis, conditions, config,
+            auto const at =
+                std::ranges::find(all, config.server.host, [](auto const& each) { return each->host(); });
+            auto made = std::make_unique<deployment>(loop, shared_world, **at, conditions, config,
                                                      std::move(handlers));
-            connections_ = made.get();
+            connections_.push_back(made.get());
             return made;
           })} {}
 
@@ -33,6 +47,7 @@ void process::when_undisturbed(std::function<void()> f) {
 void process::end() {
   if (std::exchange(ended_, true)) return;
   world_.trace([this] { return "ends: " + core_->uuid(); });
+  for (auto const& each : servers_) each->note_end_of_client();
   (void)core_->shut();
 }
 
@@ -40,11 +55,13 @@ void process::end() {
 void process::exit() {
   if (ended_ || std::exchange(exiting_, true)) return;
   world_.trace([this] { return "exits: " + core_->uuid(); });
+  for (auto const& each : servers_) each->note_end_of_client();
   std::thread{[this] { core_->begin_exit(); }}.join();
   core_->give_all_back();
   core_->await_given_back(world_.now());
   dead_ = true;
-  connections_->shut(std::make_shared<error const>(errc::closed, "simulated: the process is over"));
+  auto const over = std::make_shared<error const>(errc::closed, "simulated: the process is over");
+  for (auto* const each : connections_) each->shut(over);
 }
 
 }  // namespace holdfast::simulation

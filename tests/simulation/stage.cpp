@@ -7,8 +7,17 @@ namespace holdfast::simulation {
 
 using namespace std::chrono_literals;
 
-stage::stage(std::uint64_t seed, network conditions)
+namespace {
+
+/// Of a lock 30 s at the most, of a queue a minute.
+constexpr auto longest_ttl = 61s;
+
+}  // namespace
+
+stage::stage(std::uint64_t seed, network conditions, int masters)
     : world_{seed}, given_{std::move(conditions)}, network_{given_} {
+  for (auto i = 0; i < masters; ++i)
+    servers_.push_back(std::make_unique<server>(world_, "m" + std::to_string(i)));
   network_.fate_of = [this] {
     ++requests_;
     return calm_ || !given_.fate_of ? fate::answered : given_.fate_of();
@@ -24,24 +33,30 @@ stage::~stage() {
   calm();
   for (auto const& process : processes_) process->end();  // lets events happen, also those of actors
   actors_.clear();
+  keepers_.clear();
 }
 
 process& stage::add_process(client_options options) {
-  processes_.push_back(std::make_unique<process>(world_, server_, network_, std::move(options)));
+  processes_.push_back(std::make_unique<process>(world_, servers_, network_, std::move(options)));
   return *processes_.back();
 }
 
 actor& stage::add_actor(process& host, habits behaviour) {
   if (auto const permits = behaviour.wanted.lock->permits; permits != 0)
-    (void)server_.execute({"SET", behaviour.wanted.names.front(), std::to_string(permits)});
+    (void)servers_.front()->execute({"SET", behaviour.wanted.names.front(), std::to_string(permits)});
   actors_.push_back(std::make_unique<actor>(world_, judge_, host, std::move(behaviour)));
   return *actors_.back();
+}
+
+void stage::add_keeper(process& host, habits behaviour) {
+  keepers_.push_back(std::make_unique<latch_keeper>(world_, *servers_.front(), judge_, host, behaviour));
 }
 
 void stage::exit(process& host) {
   host.when_undisturbed([this, &host] {
     host.exit();
     for (auto const& actor : actors_) actor->bury();
+    for (auto const& keeper : keepers_) keeper->bury();
   });
 }
 
@@ -51,16 +66,27 @@ int stage::leases() const noexcept {
   return count;
 }
 
+void stage::outwait_ttls() {
+  world_.after(longest_ttl, [] {});
+  (void)world_.run(longest_ttl, [] { return false; });
+}
+
 std::vector<std::string> stage::play() {
   for (auto const& actor : actors_) actor->begin();
+  for (auto const& keeper : keepers_) keeper->begin(keepers_.size() == 1);
   auto const all_done = [this] {
-    return std::ranges::all_of(actors_, [](auto const& actor) { return actor->done(); });
+    auto const done = [](auto const& each) { return each->done(); };
+    return std::ranges::all_of(actors_, done) && std::ranges::all_of(keepers_, done);
   };
   if (!world_.run(600s, all_done)) judge_.fail("some callers are never done");
   calm();
   (void)world_.run(5s, [] { return false; });
   for (auto const& process : processes_) process->end();
   judge_.check_end();
+  for (auto const& each : servers_) {
+    if (each->left_behind()) outwait_ttls();
+    judge_.check_left_behind(*each);
+  }
   return judge_.failures();
 }
 

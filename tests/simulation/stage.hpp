@@ -1,4 +1,4 @@
-/// One simulation: a world with a server, processes and callers.
+/// One simulation: a world with servers, processes and callers.
 #pragma once
 
 #include <cstdint>
@@ -7,20 +7,26 @@
 #include <string>
 #include <vector>
 
+#include "simulation/latch_keeper.hpp"
 #include "simulation/play.hpp"
 
 namespace holdfast::simulation {
 
 class stage {
  public:
-  explicit stage(std::uint64_t seed, network conditions = {});
+  explicit stage(std::uint64_t seed, network conditions = {}, int masters = 1);
   ~stage();
   stage(stage const&) = delete;
   stage& operator=(stage const&) = delete;
 
   process& add_process(client_options options = {});
   actor& add_actor(process& host, habits behaviour);
-  [[nodiscard]] replication& copies() noexcept { return server_.copies(); }
+  /// For a caller that closes and opens the latch which actors wait at.
+  void add_keeper(process& host, habits behaviour);
+  [[nodiscard]] server& master(std::size_t index) noexcept { return *servers_[index]; }
+  [[nodiscard]] replication& copies() noexcept { return servers_.front()->copies(); }
+  /// See judge::expect_late_copies.
+  void expect_late_copies() noexcept { judge_.expect_late_copies(); }
 
   /// The process ends with exit(), and all its callers with it.
   void exit(process& host);
@@ -39,9 +45,12 @@ class stage {
   [[nodiscard]] std::vector<std::string> play();
 
  private:
+  /// Until all keys are gone that end with their ttl.
+  void outwait_ttls();
+
   world world_;
-  server server_{world_};
-  judge judge_{world_, server_};
+  servers servers_;
+  judge judge_{world_, servers_};
   network const given_;
   network network_;
   bool calm_ = false;
@@ -49,6 +58,7 @@ class stage {
   std::uint64_t messages_ = 0;
   std::vector<std::unique_ptr<process>> processes_;
   std::vector<std::unique_ptr<actor>> actors_;
+  std::vector<std::unique_ptr<latch_keeper>> keepers_;
 };
 
 }  // namespace holdfast::simulation

@@ -30,6 +30,7 @@ void world::print(std::string const& text) const {
 }
 
 void world::add(reactor::loop& loop) {
+  if (std::ranges::find(loops_, &loop) != loops_.end()) return;
   loops_.push_back(&loop);
   loop.simulate([this] { (void)step(); });
 }

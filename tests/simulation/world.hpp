@@ -32,7 +32,8 @@ class world {
   void at(time_point when, std::function<void()> f) { events_.emplace(std::max(when, now()), std::move(f)); }
   void after(nanoseconds delay, std::function<void()> f) { at(now() + delay, std::move(f)); }
 
-  /// The timers of this loop become events, until remove(), which is due before the loop ends.
+  /// The timers of this loop become events, until remove(), which is due before the loop ends. Adding it
+  /// twice changes nothing.
   void add(reactor::loop& loop);
   void remove(reactor::loop& loop);
 

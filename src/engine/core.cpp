@@ -42,8 +42,10 @@ core::core(net::deployment_url url, client_options options, topology::deployment
       renewer_{loop_,
                *backend_,
                stats_,
-               {.lost = [this](lease_state& lease, loss_cause cause) { contention_.ends.lose(lease, cause); },
-                .outlived = [this](lease_state& lease) { contention_.ends.take_back(lease); }}},
+               {.lost = [this](lease_state& lease, loss_cause cause,
+                               time_point now) { contention_.ends.lose(lease, cause, now); },
+                .outlived = [this](lease_state& lease,
+                                   time_point now) { contention_.ends.take_back(lease, now); }}},
       notifications_{loop_, *backend_, client_, log_, on_messages()},
       presence_{loop_,
                 *backend_,
@@ -69,11 +71,14 @@ core::core(net::deployment_url url, client_options options, topology::deployment
                                    .kept = kept_keys_,
                                    .releases = pending_releases_}},
       release_requests_{loop_, *backend_, queues_, holders_,
-                        [this](lease_state& lease) { contention_.ends.lose(lease, loss_cause::forced); }},
+                        [this](lease_state& lease) {
+                          contention_.ends.lose(lease, loss_cause::forced, boot_clock::now());
+                        }},
       torn_{[this] {
-        ask_about_all();
-        contention_.requests.send_all_soon();
-        contention_.requests.begin_missing();
+        auto const now = boot_clock::now();
+        ask_about_all(now);
+        contention_.requests.send_all_soon(now);
+        contention_.requests.begin_missing(now);
       }} {
   // Besides the work that is known to be undone, all leases are asked about, and all contenders ask again.
   loop_.on_out_of_memory([this] {
@@ -91,7 +96,7 @@ core::~core() = default;
 std::unique_ptr<lock_backend> core::make_backend(topology::deployment_maker const& make_deployment) {
   topology::events handlers{
       .moved = [this](std::string const& server) { on_moved(server); },
-      .broken = [this] { ask_about_all(); },
+      .broken = [this] { ask_about_all(boot_clock::now()); },
       .warning =
           [this](std::string const& message) { log_(log_level::warning, [&message] { return message; }); }};
   if (client_.deployment.votes) {
@@ -107,7 +112,7 @@ notifications::events core::on_messages() {
                             turn const& message) { contention_.messages.on_message(channel, message); },
           .woken = [this](std::uint64_t number) { contention_.messages.on_woken(number); },
           .open = [this](std::uint64_t number) { contention_.messages.on_open(number); },
-          .polling = [this] { contention_.requests.send_all_soon(); },
+          .polling = [this] { contention_.requests.send_all_soon(boot_clock::now()); },
           .asked = [this](std::uint64_t number) { release_requests_.on_hint(number); }};
 }
 
@@ -115,14 +120,15 @@ notifications::events core::on_messages() {
 /// are found at once, and no contender waits for a message of the former server.
 void core::on_moved(std::string const& server) {
   log_(log_level::info, [&] { return client_.url + ": served by " + server + " from now on"; });
-  ask_about_all();
-  contention_.requests.send_all_soon();
+  auto const now = boot_clock::now();
+  ask_about_all(now);
+  contention_.requests.send_all_soon(now);
 }
 
 /// About all leases, and those that were released a short time ago.
-void core::ask_about_all() noexcept {
-  renewer_.ask_about_all();
-  pending_releases_.repeat();
+void core::ask_about_all(time_point now) noexcept {
+  renewer_.ask_about_all(now);
+  pending_releases_.repeat(now);
 }
 
 /// Tries once more to send what there was no memory for.
@@ -133,7 +139,7 @@ void core::send_owed(owed_request const& request) noexcept {
       pending_releases_.send(returned_lock{request.queue, request.number, request.policy, request.until}, {});
       return;
     case owed_request::kind::abandon:
-      pending_releases_.abandon(queue, request.number, request.policy);
+      pending_releases_.abandon(queue, request.number, request.policy, boot_clock::now());
       return;
     case owed_request::kind::last_ttl:
       kept_keys_.set_last_ttl(queue, request.number, request.kept_until, request.until);
@@ -263,27 +269,27 @@ void core::nap(reactor::lock& hold) noexcept {
 void core::begin_exit() noexcept {
   if (forked()) return;
   reactor::lock hold{loop_.mutex()};
-  if (!gate_.closed()) contention_.arrivals.set_aside();
+  if (!gate_.closed()) contention_.arrivals.set_aside(boot_clock::now());
   loop_.leave(hold);
 }
 
 /// The last pointers to leases and queues are dropped under the lock, too.
-void core::lose_all() noexcept {
+void core::lose_all(time_point now) noexcept {
   batches together;
   queues_.for_each([&](lock_queue& queue) {
-    if (queue.holder != nullptr) lose_at_end(*queue.holder, together);
+    if (queue.holder != nullptr) lose_at_end(*queue.holder, together, now);
   });
-  while (auto* const lease = holders_.any_shared()) lose_at_end(*lease, together);
-  for (auto& leases : together.take()) pending_releases_.send_together(std::move(leases));
+  while (auto* const lease = holders_.any_shared()) lose_at_end(*lease, together, now);
+  for (auto& leases : together.take()) pending_releases_.send_together(std::move(leases), now);
 }
 
 /// `together`: leases that are to be released in few requests.
-void core::lose_at_end(lease_state& lease, batches& together) noexcept {
+void core::lose_at_end(lease_state& lease, batches& together, time_point now) noexcept {
   lease_state_ptr const pin{&lease};
   auto const& queue = lease.queue();
-  contention_.ends.lose(lease, loss_cause::closed);
+  contention_.ends.lose(lease, loss_cause::closed, now);
   if (lease.options().keep) {
-    kept_keys_.leave(lease, std::nullopt, {});
+    kept_keys_.leave(lease, std::nullopt, now, {});
     return;
   }
   if (queue.protocol().release_unwanted != nullptr) {
@@ -294,13 +300,13 @@ void core::lose_at_end(lease_state& lease, batches& together) noexcept {
       // It is released by itself.
     }
   }
-  if (!holders_.hold(queue, lease.number())) pending_releases_.send(lease, {});
+  if (!holders_.hold(queue, lease.number())) pending_releases_.send(lease, now, {});
 }
 
 void core::give_all_back() noexcept {
   if (forked()) return;
   reactor::lock hold{loop_.mutex()};
-  lose_all();
+  lose_all(boot_clock::now());
   presence_.end();
   loop_.leave(hold);
 }
@@ -324,7 +330,7 @@ bool core::shut() noexcept {
     gate_.close();
     pending_releases_.stop_repeating();
     contention_.clearing.stop();
-    contention_.arrivals.fail_all(client_.shut_down);
+    contention_.arrivals.fail_all(client_.shut_down, boot_clock::now());
   }
   give_all_back();
   await_given_back(boot_clock::now());

@@ -85,10 +85,10 @@ class core : public std::enable_shared_from_this<core> {
   [[nodiscard]] std::unique_ptr<lock_backend> make_backend(topology::deployment_maker const& make_deployment);
   [[nodiscard]] notifications::events on_messages();
   void on_moved(std::string const& server);
-  void ask_about_all() noexcept;
+  void ask_about_all(time_point now) noexcept;
   void send_owed(owed_request const& request) noexcept;
-  void lose_all() noexcept;
-  void lose_at_end(lease_state& lease, batches& together) noexcept;
+  void lose_all(time_point now) noexcept;
+  void lose_at_end(lease_state& lease, batches& together, time_point now) noexcept;
   void drain(reactor::lock& hold, time_point until) noexcept;
   void wait_behind_all(reactor::lock& hold, time_point until);
   void nap(reactor::lock& hold) noexcept;

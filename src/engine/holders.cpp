@@ -14,9 +14,9 @@ void holders::open(lease_state& first, time_point now) {
   }
 }
 
-lease_state_ptr holders::join(lock_queue& queue, effective_options_ptr const& options) {
+lease_state_ptr holders::join(lock_queue& queue, effective_options_ptr const& options, time_point now) {
   auto const known = shared_.find(&queue);
-  return known == shared_.end() ? lease_state_ptr{} : known->second.join(queue, options, boot_clock::now());
+  return known == shared_.end() ? lease_state_ptr{} : known->second.join(queue, options, now);
 }
 
 bool holders::leave(lease_state& lease) noexcept {

@@ -17,7 +17,7 @@ class holders {
   /// changed.
   void open(lease_state& first, time_point now);
   /// A lease that shares the newest acquisition of the queue; null: there is none to be shared.
-  [[nodiscard]] lease_state_ptr join(lock_queue& queue, effective_options_ptr const& options);
+  [[nodiscard]] lease_state_ptr join(lock_queue& queue, effective_options_ptr const& options, time_point now);
   /// Removes a lease. True: it was the last of its acquisition.
   bool leave(lease_state& lease) noexcept;
 

@@ -28,29 +28,30 @@ struct lease_calls::ending {
 /// Finishes a lease by `operation`, which gets the handler of the outcome. Null: there is no memory to wait
 /// for it.
 template <class Operation>
-std::shared_ptr<lease_calls::ending> lease_calls::begin_ending(lease_state_ptr& lease,
+std::shared_ptr<lease_calls::ending> lease_calls::begin_ending(lease_state_ptr& lease, time_point now,
                                                                Operation operation) noexcept {
   std::shared_ptr<ending> begun;
   try {
     begun = std::make_shared<ending>(loop_);
   } catch (std::bad_alloc const&) {
-    operation(*lease, {});
+    operation(*lease, now, {});
     lease.reset();
     return nullptr;
   }
-  operation(*lease, [begun](release_result result) { begun->finish(result); });
+  operation(*lease, now, [begun](release_result result) { begun->finish(result); });
   lease.reset();
   return begun;
 }
 
 /// Waits for the outcome, for a bounded time.
-release_result lease_calls::wait_for_end(reactor::lock& hold, std::shared_ptr<ending> const& begun) noexcept {
+release_result lease_calls::wait_for_end(reactor::lock& hold, std::shared_ptr<ending> const& begun,
+                                         time_point now) noexcept {
   if (!begun || begun->over) {  // handed over: nothing to wait for
     loop_.leave(hold);
     return begun ? begun->result : release_result::unknown;
   }
   // A missing reply is noticed after one time-out, and the request repeated within the other.
-  loop_.arm(begun->bell, boot_clock::now() + client_.options.reply_timeout + client_.options.connect_timeout);
+  loop_.arm(begun->bell, now + client_.options.reply_timeout + client_.options.connect_timeout);
   loop_.wait(hold, begun->thread);
   hold.lock();
   begun->bell.disarm();
@@ -64,7 +65,8 @@ release_result lease_calls::finish_lease(lease_state_ptr& lease, Operation opera
     return release_result::lost;
   }
   reactor::lock hold{loop_.mutex()};
-  return wait_for_end(hold, begin_ending(lease, std::move(operation)));
+  auto const now = boot_clock::now();
+  return wait_for_end(hold, begin_ending(lease, now, std::move(operation)), now);
 }
 
 void lease_calls::forget(lease_state_ptr& lease) noexcept {
@@ -77,15 +79,16 @@ void lease_calls::forget(lease_state_ptr& lease) noexcept {
 }
 
 release_result lease_calls::release(lease_state_ptr& lease) noexcept {
-  return finish_lease(
-      lease, [this](lease_state& held, release_handler done) { ends_.release(held, std::move(done)); });
+  return finish_lease(lease, [this](lease_state& held, time_point now, release_handler done) {
+    ends_.release(held, now, std::move(done));
+  });
 }
 
 release_result lease_calls::keep(lease_state_ptr& lease, std::optional<milliseconds> remaining) noexcept {
   if (remaining && remaining->count() <= 0) return release(lease);
   if (remaining) remaining = std::chrono::duration_cast<milliseconds>(to_wait(*remaining));
-  return finish_lease(lease, [this, remaining](lease_state& held, release_handler done) {
-    ends_.keep(held, remaining, std::move(done));
+  return finish_lease(lease, [this, remaining](lease_state& held, time_point now, release_handler done) {
+    ends_.keep(held, remaining, now, std::move(done));
   });
 }
 
@@ -95,8 +98,10 @@ std::shared_ptr<lease_calls::ending> lease_calls::begin_release(lease_state_ptr&
     return nullptr;
   }
   reactor::lock hold{loop_.mutex()};
-  auto begun = begin_ending(
-      lease, [this](lease_state& held, release_handler done) { ends_.release(held, std::move(done)); });
+  auto begun =
+      begin_ending(lease, boot_clock::now(), [this](lease_state& held, time_point now, release_handler done) {
+        ends_.release(held, now, std::move(done));
+      });
   loop_.leave(hold);
   return begun;
 }
@@ -104,7 +109,7 @@ std::shared_ptr<lease_calls::ending> lease_calls::begin_release(lease_state_ptr&
 release_result lease_calls::end_release(std::shared_ptr<ending> const& begun) noexcept {
   if (client_.forked()) return release_result::lost;
   reactor::lock hold{loop_.mutex()};
-  return wait_for_end(hold, begun);
+  return wait_for_end(hold, begun, boot_clock::now());
 }
 
 void lease_calls::async_release(lease_state_ptr& lease, release_handler done) noexcept {
@@ -131,12 +136,13 @@ void lease_calls::async_release(lease_state_ptr& lease, release_handler done) no
   {
     reactor::lock hold{loop_.mutex()};
     if (pending) {
-      ends_.release(*lease, [this, pending, ready = std::move(ready)](release_result result) mutable {
-        pending->result = result;
-        loop_.defer(std::move(ready));
-      });
+      ends_.release(*lease, boot_clock::now(),
+                    [this, pending, ready = std::move(ready)](release_result result) mutable {
+                      pending->result = result;
+                      loop_.defer(std::move(ready));
+                    });
     } else {
-      ends_.release(*lease, {});
+      ends_.release(*lease, boot_clock::now(), {});
     }
     lease.reset();
     loop_.leave(hold);
@@ -176,8 +182,8 @@ lease_state_ptr lease_calls::become(lease_state_ptr lease, lock_queue_ptr const&
     loop_.leave(hold);
     throw error{*reason};
   };
-  auto const give_back_as = [&](lock_queue_ptr const& queue) {
-    auto item = pending_releases_.item(*old);
+  auto const give_back_as = [&](lock_queue_ptr const& queue, time_point now) {
+    auto item = pending_releases_.item(*old, now);
     item.queue = queue;
     pending_releases_.send(item, {});
   };
@@ -194,12 +200,13 @@ lease_state_ptr lease_calls::become(lease_state_ptr lease, lock_queue_ptr const&
                      },
                      {.while_down = net::retry_policy::endless, .give_up = old->deadline()});
   } catch (std::bad_alloc const&) {
-    ends_.release(*old, {});  // the caller no longer has it
+    ends_.release(*old, boot_clock::now(), {});  // the caller no longer has it
     next.reset();
     fail_with(client_.no_memory);
   }
   loop_.wait(hold, thread);
   hold.lock();
+  auto const now = boot_clock::now();
   auto const* const found = result->outcome();
   auto const still_held = old->status() == lease_state::state::held;
   next->set_deadline(deadline_of(result->sent_at, old->options().ttl));
@@ -209,12 +216,12 @@ lease_state_ptr lease_calls::become(lease_state_ptr lease, lock_queue_ptr const&
   try {
     reason = failure_of(*result, *from, client_);
     if (still_held && found != nullptr && *found == ownership::mine) {
-      holders_.open(*next, boot_clock::now());
+      holders_.open(*next, now);
       next->inherit(*old);
       (void)ends_.finish_here(*old);
       ++stats_.held_now;
-      renewer_.add(*next);
-      if (!from->contender) ends_.ask_after_release(*from);
+      renewer_.add(*next, now);
+      if (!from->contender) ends_.ask_after_release(*from, now);
       old.reset();
       from.reset();
       loop_.leave(hold);
@@ -224,15 +231,15 @@ lease_state_ptr lease_calls::become(lease_state_ptr lease, lock_queue_ptr const&
     reason = client_.no_memory;
   }
   if (still_held && found != nullptr && *found != ownership::mine) {
-    ends_.lose(*old, *found == ownership::gone ? loss_cause::key_gone : loss_cause::taken_over);
+    ends_.lose(*old, *found == ownership::gone ? loss_cause::key_gone : loss_cause::taken_over, now);
   } else if (still_held) {
     // The outcome is unknown, so nobody may inherit either of them.
     (void)ends_.finish_here(*old);
-    pending_releases_.send(*old, {});
-    give_back_as(to);
-    if (!from->contender) ends_.ask_after_release(*from);
+    pending_releases_.send(*old, now, {});
+    give_back_as(to, now);
+    if (!from->contender) ends_.ask_after_release(*from, now);
   } else if (found == nullptr || *found == ownership::mine) {
-    give_back_as(to);  // lost while the request was under way
+    give_back_as(to, now);  // lost while the request was under way
   }
   if (!reason || old->cause() != loss_cause::none) {
     try {
@@ -276,9 +283,9 @@ void lease_calls::on_limit_near(lease_state& lease, milliseconds before, std::fu
     reactor::lock hold{loop_.mutex()};
     if (lease.status() != lease_state::state::held || lease.limit() == time_point::max()) return;
     auto const when = lease.limit() - to_wait(before);
-    if (when > boot_clock::now()) {
+    if (auto const now = boot_clock::now(); when > now) {
       loop_.defer(lease.set_warning(when, std::move(f)));
-      renewer_.add(lease);
+      renewer_.add(lease, now);
       loop_.leave(hold);
       return;
     }

@@ -60,9 +60,10 @@ class lease_calls {
 
  private:
   template <class Operation>
-  [[nodiscard]] std::shared_ptr<ending> begin_ending(lease_state_ptr& lease, Operation operation) noexcept;
-  [[nodiscard]] release_result wait_for_end(reactor::lock& hold,
-                                            std::shared_ptr<ending> const& begun) noexcept;
+  [[nodiscard]] std::shared_ptr<ending> begin_ending(lease_state_ptr& lease, time_point now,
+                                                     Operation operation) noexcept;
+  [[nodiscard]] release_result wait_for_end(reactor::lock& hold, std::shared_ptr<ending> const& begun,
+                                            time_point now) noexcept;
   template <class Operation>
   release_result finish_lease(lease_state_ptr& lease, Operation operation) noexcept;
 

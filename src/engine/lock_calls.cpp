@@ -62,7 +62,7 @@ void lock_calls::cancel(waiter& caller) noexcept {
   } catch (std::bad_alloc const&) {
     caller.failure = client_.no_memory;
   }
-  acquisitions_.leave(caller);
+  acquisitions_.leave(caller, boot_clock::now());
   loop_.leave(inner);
 }
 
@@ -81,12 +81,13 @@ lease_state_ptr lock_calls::acquire(lock_queue_ptr const& queue, effective_optio
   }
   reactor::lock hold{loop_.mutex()};
   gate_.prepare();
-  blocked_waiter caller{loop_, queue, options, [this, &caller] { acquisitions_.on_time_up(caller); }};
+  blocked_waiter caller{loop_, queue, options,
+                        [this, &caller] { acquisitions_.on_time_up(caller, boot_clock::now()); }};
   caller.once = once;
   caller.amount = amount;
   caller.steadfast = in_outage == outages::waited_out;
   if (wait) caller.last_look = last_look_before(end, *wait);
-  acquisitions_.start(caller);
+  acquisitions_.start(caller, boot_clock::now());
   if (!caller.done && wait && !caller.once) loop_.arm(caller.time_up, end);
   if (stop.stop_possible() && !caller.done) {
     hold.unlock();
@@ -108,7 +109,7 @@ void lock_calls::async_acquire(lock_queue_ptr const& queue, effective_options_pt
   gate_.prepare();
   auto caller =
       std::make_shared<called_waiter>(loop_, queue, options, std::function<void()>{}, std::move(done));
-  caller->time_up.set([this, raw = caller.get()] { acquisitions_.on_time_up(*raw); });
+  caller->time_up.set([this, raw = caller.get()] { acquisitions_.on_time_up(*raw, boot_clock::now()); });
   std::function<void()> on_stop;
   if (stop.stop_possible()) {
     on_stop = [this, weak = std::weak_ptr{caller}] {
@@ -120,9 +121,10 @@ void lock_calls::async_acquire(lock_queue_ptr const& queue, effective_options_pt
   caller->amount = amount;
   caller->steadfast = in_outage == outages::waited_out;
   loop_.add_interest(1);
-  auto const end = wait ? boot_clock::now() + *wait : time_point::max();
+  auto const now = boot_clock::now();
+  auto const end = wait ? now + *wait : time_point::max();
   if (wait) caller->last_look = last_look_before(end, *wait);
-  acquisitions_.start(*caller);
+  acquisitions_.start(*caller, now);
   if (!caller->done && wait && !caller->once) loop_.arm(caller->time_up, end);
   if (stop.stop_possible() && !caller->done) {
     // The stop callback may run from here on, also inside its constructor, and may own the last reference to

@@ -40,22 +40,23 @@ presence::presence(reactor::loop& loop, lock_backend& backend, identity self, st
       open_{std::move(open)},
       timer_{[this] { look(); }} {}
 
-void presence::start() noexcept { loop_.arm(timer_, boot_clock::now() + settling); }
+void presence::start(time_point now) noexcept { loop_.arm(timer_, now + settling); }
 
 void presence::look() {
-  if (!wanted_() && stays_until_ <= boot_clock::now()) return;
-  loop_.arm(timer_, boot_clock::now() + between_records);
+  auto const now = boot_clock::now();
+  if (!wanted_() && stays_until_ <= now) return;
+  loop_.arm(timer_, now + between_records);
   open_();
-  if (!refused_) announce();
+  if (!refused_) announce(now);
 }
 
-void presence::stay_until(time_point when) noexcept {
+void presence::stay_until(time_point when, time_point now) noexcept {
   stays_until_ = std::max(stays_until_, when);
-  touch();
+  touch(now);
 }
 
-void presence::announce() {
-  auto const stays = std::chrono::ceil<milliseconds>(stays_until_ - boot_clock::now());
+void presence::announce(time_point now) {
+  auto const stays = std::chrono::ceil<milliseconds>(stays_until_ - now);
   auto const self = describe_self(identity_.label);
   auto const record = names::client_record(identity_.uuid);
   announced_ = true;
@@ -66,14 +67,14 @@ void presence::announce() {
                                          .program = self.program,
                                          .label = self.label}(),
                [this](net::response&& response) { refused_ = response.reply.is_error(); },
-               {.give_up = boot_clock::now() + between_records});
+               {.give_up = now + between_records});
 }
 
 void presence::end() noexcept try {
   timer_.disarm();
   if (refused_) return;
-  if (stays_until_ > boot_clock::now()) {
-    announce();
+  if (auto const now = boot_clock::now(); stays_until_ > now) {
+    announce(now);
     return;
   }
   if (!std::exchange(announced_, false)) return;

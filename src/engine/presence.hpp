@@ -28,20 +28,20 @@ class presence {
            std::function<void()> open);
 
   /// Something is held, or waited for.
-  void touch() noexcept {
-    if (!timer_.armed()) start();
+  void touch(time_point now) noexcept {
+    if (!timer_.armed()) start(now);
   }
 
   /// A key is kept until `when`: its holder can be named until then.
-  void stay_until(time_point when) noexcept;
+  void stay_until(time_point when, time_point now) noexcept;
 
   /// Ends the presence: the record goes, unless it is to stay.
   void end() noexcept;
 
  private:
-  void start() noexcept;
+  void start(time_point now) noexcept;
   void look();
-  void announce();
+  void announce(time_point now);
 
   reactor::loop& loop_;
   lock_backend& backend_;

@@ -49,12 +49,12 @@ void release_requests::look_at_hints() {
   for (auto const number : hinted) {
     holders_.for_each_sharing(number, [&](lock_queue& queue) { held_here.emplace_back(&queue, number); });
   }
-  for (auto const& [queue, number] : held_here) ask_whether_requested(*queue, number);
+  for (auto const& [queue, number] : held_here) ask_whether_requested(*queue, number, begun);
   auto const ended = boot_clock::now();
   next_look_ = ended + std::max<boot_clock::duration>(between_looks, parts * (ended - begun));
 }
 
-void release_requests::ask_whether_requested(lock_queue& queue, std::uint64_t number) {
+void release_requests::ask_whether_requested(lock_queue& queue, std::uint64_t number, time_point now) {
   auto const owner = queue.client().owner_id(number);
   auto const several = queue.protocol().several;
   std::vector<std::string> arguments{"EXISTS"};
@@ -70,7 +70,7 @@ void release_requests::ask_whether_requested(lock_queue& queue, std::uint64_t nu
                              if (auto* const lease = holders_.find(*pin, number)) requested_(*lease);
                            },
                        .while_down = net::retry_policy::endless,
-                       .give_up = boot_clock::now() + question_lasts,
+                       .give_up = now + question_lasts,
                        .slot = backend_.slot_of(arguments.back())};
   std::vector<std::string_view> const command{arguments.begin(), arguments.end()};
   resp::append_command(request.bytes, command);

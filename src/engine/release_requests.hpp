@@ -27,7 +27,7 @@ class release_requests {
 
  private:
   void look_at_hints();
-  void ask_whether_requested(lock_queue& queue, std::uint64_t number);
+  void ask_whether_requested(lock_queue& queue, std::uint64_t number, time_point now);
 
   reactor::loop& loop_;
   lock_backend& backend_;

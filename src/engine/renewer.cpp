@@ -38,8 +38,7 @@ renewer::renewer(reactor::loop& loop, lock_backend& backend, client_stats& count
       timer_{[this] { look(); }},
       random_{static_cast<std::minstd_rand::result_type>(random_seed())} {}
 
-void renewer::add(lease_state& lease) noexcept {
-  auto const now = boot_clock::now();
+void renewer::add(lease_state& lease, time_point now) noexcept {
   auto const plan = plan_lease(lease.times(), now);
   if (plan.step == lease_step::wait && plan.when == lease.renew_at) {
     schedule_.put_regular(lease, lease.renew_at, lease.effective().every, now);
@@ -53,7 +52,7 @@ void renewer::look() noexcept {
   auto const now = boot_clock::now();
   batches due_now;
   while (auto* const due = schedule_.pop(now)) consider(*due, now, due_now);
-  for (auto& batch : due_now.take()) send(std::move(batch));
+  for (auto& batch : due_now.take()) send(std::move(batch), now);
   if (schedule_.any_marked() && (unanswered_ == 0 || resume_at_ <= now)) ask_about_some(now);
   set_timer();
 }
@@ -69,7 +68,7 @@ void renewer::consider(lease_state& lease, time_point now, batches& due_now) noe
       try {
         due_now.add(lease, backend_.slot_of(queue.protocol().first_name(queue.name())));
       } catch (std::bad_alloc const&) {
-        retry(lease);
+        retry(lease, now);
       }
       return;
     }
@@ -79,19 +78,19 @@ void renewer::consider(lease_state& lease, time_point now, batches& due_now) noe
       return;
     case lease_step::expired: {
       auto const could_renew = lease.options().watchdog && lease.renewals_left != 0;
-      events_.lost(lease, could_renew ? loss_cause::unreachable : loss_cause::limit_reached);
+      events_.lost(lease, could_renew ? loss_cause::unreachable : loss_cause::limit_reached, now);
       return;
     }
     case lease_step::limit_reached:
-      events_.lost(lease, loss_cause::limit_reached);
+      events_.lost(lease, loss_cause::limit_reached, now);
       return;
   }
 }
 
-void renewer::ask_about_all() noexcept {
+void renewer::ask_about_all(time_point now) noexcept {
   schedule_.mark_all();
   if (!schedule_.any_marked()) return;
-  resume_at_ = boot_clock::now();
+  resume_at_ = now;
   loop_.arm(timer_, resume_at_);
 }
 
@@ -113,12 +112,12 @@ void renewer::ask_about_some(time_point now) noexcept {
   }
   for (auto& batch : selected.take()) {
     ++unanswered_;
-    send(std::move(batch), [this](answer<renewals> const&) { on_some_answered(); });
+    send(std::move(batch), now, [this](answer<renewals> const&) { on_some_answered(boot_clock::now()); });
   }
 }
 
-void renewer::on_some_answered() noexcept {
-  if (--unanswered_ == 0 && schedule_.any_marked()) loop_.arm(timer_, boot_clock::now());
+void renewer::on_some_answered(time_point now) noexcept {
+  if (--unanswered_ == 0 && schedule_.any_marked()) loop_.arm(timer_, now);
 }
 
 /// Asks by setting the ttl to the rest of the lease, a little less than the server's; but not less for a key
@@ -136,38 +135,39 @@ void renewer::ask_about(lease_state& lease, time_point now) noexcept {
     auto const owner = lease.queue().client().owner_id(lease.number());
     backend_.set_ttl(lease.queue().protocol(), remaining, {.name = lease.queue().name(), .owner = owner},
                      [this, pin = lease_state_ptr{&lease}](answer<ownership>&& result) {
-                       on_some_answered();
-                       on_ask_reply(*pin->latest(), result);
+                       auto const answered = boot_clock::now();
+                       on_some_answered(answered);
+                       on_ask_reply(*pin->latest(), result, answered);
                      },
                      {.while_down = net::retry_policy::endless, .give_up = lease.deadline()});
   } catch (std::bad_alloc const&) {
-    on_some_answered();
+    on_some_answered(now);
     lease.renewing = false;
-    add(lease);
+    add(lease, now);
     lease.settle();
   }
 }
 
 template <class Outcome>
-void renewer::after_loss(lease_state& lease, answer<Outcome> const& result) const noexcept {
+void renewer::after_loss(lease_state& lease, answer<Outcome> const& result, time_point now) const noexcept {
   auto const* const failure = result.failure();
   auto const carried_out = failure == nullptr || failure->sent;
   auto const cause = lease.cause();
   auto const taken_away = cause == loss_cause::taken_over || cause == loss_cause::key_gone;
-  if (lease.status() == lease_state::state::lost && !taken_away && carried_out) events_.outlived(lease);
+  if (lease.status() == lease_state::state::lost && !taken_away && carried_out) events_.outlived(lease, now);
 }
 
-void renewer::on_ask_reply(lease_state& lease, answer<ownership> const& result) noexcept {
+void renewer::on_ask_reply(lease_state& lease, answer<ownership> const& result, time_point now) noexcept {
   lease.renewing = false;
   if (lease.status() == lease_state::state::held) {
     auto const* const found = result.outcome();
     if (found == nullptr || *found == ownership::mine) {
-      add(lease);
+      add(lease, now);
     } else {
-      events_.lost(lease, cause_of(*found));
+      events_.lost(lease, cause_of(*found), now);
     }
   } else {
-    after_loss(lease, result);
+    after_loss(lease, result, now);
   }
   lease.settle();
 }
@@ -185,22 +185,22 @@ void renewer::renew_now(lease_state& lease, renewed_handler done) {
       done({.content = failed{.reason = backend_.no_memory}});
       return;
     }
-    send(std::move(alone), std::move(done));
+    send(std::move(alone), boot_clock::now(), std::move(done));
   });
 }
 
-void renewer::send(lease_list leases, renewed_handler done) noexcept {
+void renewer::send(lease_list leases, time_point now, renewed_handler done) noexcept {
   std::shared_ptr<renewal_request> request;
   try {
     request = std::make_shared<renewal_request>();
     request->leases = std::move(leases);
     request->done = std::move(done);
-    send(request);
+    send(request, now);
   } catch (std::bad_alloc const&) {
     auto const unsent = request ? std::move(request->leases) : std::move(leases);
     for (auto const& lease : unsent) {
       lease->renewing = false;
-      if (lease->status() == lease_state::state::held) retry(*lease);
+      if (lease->status() == lease_state::state::held) retry(*lease, now);
       lease->settle();
     }
     auto handler = request ? std::move(request->done) : std::move(done);
@@ -208,9 +208,8 @@ void renewer::send(lease_list leases, renewed_handler done) noexcept {
   }
 }
 
-void renewer::send(std::shared_ptr<renewal_request> const& request) {
+void renewer::send(std::shared_ptr<renewal_request> const& request, time_point now) {
   auto const& leases = request->leases;
-  auto const now = boot_clock::now();
   std::vector<owned> list;
   std::vector<std::string> owners;
   list.reserve(leases.size());
@@ -227,19 +226,19 @@ void renewer::send(std::shared_ptr<renewal_request> const& request) {
   backend_.renew(
       first.queue().protocol(), first.options().ttl, list,
       [this, request](answer<renewals>&& result) {
-        on_answer(request->leases, result);
+        on_answer(request->leases, result, boot_clock::now());
         if (request->done) request->done(result);
         set_timer();
       },
       {.while_down = net::retry_policy::endless, .give_up = give_up, .divisible = list.size() > 1});
 }
 
-void renewer::on_answer(lease_list const& leases, answer<renewals> const& result) noexcept {
+void renewer::on_answer(lease_list const& leases, answer<renewals> const& result, time_point now) noexcept {
   if (auto const* const refusal = result.refusal();
       leases.size() > 1 && refusal != nullptr && code_of(refusal->text) == "TRYAGAIN") {
     // Their hash slot is migrating, perhaps for longer than they last, and some of them have moved already. A
     // single name is found on either side.
-    for (auto const& each : leases) send_alone(*each->latest());
+    for (auto const& each : leases) send_alone(*each->latest(), now);
     return;
   }
   renewals const none;
@@ -256,21 +255,22 @@ void renewer::on_answer(lease_list const& leases, answer<renewals> const& result
     lease->renewing = false;
     if (lease->status() == lease_state::state::held) {
       if (outcome == nullptr || found == ownership::unknown) {
-        retry(*lease);
+        retry(*lease, now);
       } else if (found != ownership::mine) {
-        events_.lost(*lease, cause_of(found));
+        events_.lost(*lease, cause_of(found), now);
       } else {
-        renewed(*lease, result.sent_at, remaining);
+        renewed(*lease, result.sent_at, remaining, now);
       }
     } else {
-      after_loss(*lease, result);
+      after_loss(*lease, result, now);
     }
     lease->settle();
   }
 }
 
 /// `remaining` is the rest of its key's ttl, if others had cut it short.
-void renewer::renewed(lease_state& lease, time_point sent_at, milliseconds remaining) noexcept {
+void renewer::renewed(lease_state& lease, time_point sent_at, milliseconds remaining,
+                      time_point now) noexcept {
   ++counts_.renewals;
   lease.provisional = false;
   if (lease.renewals_left > 0) --lease.renewals_left;
@@ -282,31 +282,31 @@ void renewer::renewed(lease_state& lease, time_point sent_at, milliseconds remai
     every =
         std::min<std::chrono::nanoseconds>(every, std::max(remaining / renewals_per_cut_ttl, least_interval));
   lease.renew_at = again ? sent_at + every : time_point::max();
-  add(lease);
+  add(lease, now);
 }
 
-void renewer::send_alone(lease_state& lease) noexcept {
+void renewer::send_alone(lease_state& lease, time_point now) noexcept {
   lease.renewing = false;
   if (lease.status() == lease_state::state::held) {
     try {
-      send({lease_state_ptr{&lease}});
+      send({lease_state_ptr{&lease}}, now);
       return;
     } catch (std::bad_alloc const&) {
-      retry(lease);
+      retry(lease, now);
     }
   }
   lease.settle();
 }
 
 /// The lease stays valid until its deadline; the next try comes sooner than a regular one.
-void renewer::retry(lease_state& lease) noexcept {
+void renewer::retry(lease_state& lease, time_point now) noexcept {
   ++counts_.renewal_failures;
   auto const longest = lease.effective().every / retries_per_interval;
   auto const pause = std::uniform_int_distribution<std::chrono::nanoseconds::rep>{longest.count() / 2,
                                                                                   longest.count()}(random_);
   if (lease.options().watchdog && lease.renewals_left != 0)
-    lease.renew_at = boot_clock::now() + std::chrono::nanoseconds{pause};
-  add(lease);
+    lease.renew_at = now + std::chrono::nanoseconds{pause};
+  add(lease, now);
 }
 
 void renewer::set_timer() noexcept {

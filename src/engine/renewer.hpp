@@ -13,19 +13,19 @@
 namespace holdfast::engine {
 
 /// One timer for all leases; leases that are due together are renewed in few commands. All under the client's
-/// lock.
+/// lock; `now` is the time of the event.
 class renewer {
  public:
   struct events {
-    std::function<void(lease_state&, loss_cause)> lost;
+    std::function<void(lease_state&, loss_cause, time_point now)> lost;
     /// A renewal may have been carried out after the lease was lost: its key may live on.
-    std::function<void(lease_state&)> outlived;
+    std::function<void(lease_state&, time_point now)> outlived;
   };
 
   renewer(reactor::loop& loop, lock_backend& backend, client_stats& counts, events handlers);
 
   /// Starts renewal. Its deadline and renew_at are set.
-  void add(lease_state& lease) noexcept;
+  void add(lease_state& lease, time_point now) noexcept;
 
   /// Ends renewal; called before a release is sent.
   static void remove(lease_state& lease) noexcept { renewal_schedule::remove(lease); }
@@ -39,7 +39,7 @@ class renewer {
   /// Asks about all leases, from now on, so that leases unknown to the server are lost soon. Asks in parts,
   /// so that neither this process nor the server stands still for a million. Leases that are renewed a number
   /// of times, or not at all, keep the ttl that they have.
-  void ask_about_all() noexcept;
+  void ask_about_all(time_point now) noexcept;
 
  private:
   using lease_list = batches::leases;
@@ -52,19 +52,19 @@ class renewer {
   // None of these fails for want of memory: a request that can't be sent counts as unanswered.
   void look() noexcept;
   void consider(lease_state& lease, time_point now, batches& due_now) noexcept;
-  void send(lease_list leases, renewed_handler done = {}) noexcept;
-  void send(std::shared_ptr<renewal_request> const& request);
+  void send(lease_list leases, time_point now, renewed_handler done = {}) noexcept;
+  void send(std::shared_ptr<renewal_request> const& request, time_point now);
   template <class Outcome>
-  void after_loss(lease_state& lease, answer<Outcome> const& result) const noexcept;
-  void on_answer(lease_list const& leases, answer<renewals> const& result) noexcept;
-  void send_alone(lease_state& lease) noexcept;
-  void renewed(lease_state& lease, time_point sent_at, milliseconds remaining) noexcept;
-  void retry(lease_state& lease) noexcept;
+  void after_loss(lease_state& lease, answer<Outcome> const& result, time_point now) const noexcept;
+  void on_answer(lease_list const& leases, answer<renewals> const& result, time_point now) noexcept;
+  void send_alone(lease_state& lease, time_point now) noexcept;
+  void renewed(lease_state& lease, time_point sent_at, milliseconds remaining, time_point now) noexcept;
+  void retry(lease_state& lease, time_point now) noexcept;
   void set_timer() noexcept;
   void ask_about_some(time_point now) noexcept;
   void ask_about(lease_state& lease, time_point now) noexcept;
-  void on_ask_reply(lease_state& lease, answer<ownership> const& result) noexcept;
-  void on_some_answered() noexcept;
+  void on_ask_reply(lease_state& lease, answer<ownership> const& result, time_point now) noexcept;
+  void on_some_answered(time_point now) noexcept;
 
   reactor::loop& loop_;
   lock_backend& backend_;

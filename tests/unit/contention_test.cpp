@@ -28,19 +28,20 @@ class a_contention : public engine_parts {
 
   recorded_waiter& start(lock_options const& options = {}) {
     auto& caller = *callers_.emplace_back(std::make_unique<recorded_waiter>(queue_, options));
-    loop_of_client_.arrivals.start(caller);
+    loop_of_client_.arrivals.start(caller, boot_clock::now());
     return caller;
   }
   recorded_waiter& start_try() {
     auto& caller = *callers_.emplace_back(std::make_unique<recorded_waiter>(queue_));
     caller.once = true;
-    loop_of_client_.arrivals.start(caller);
+    loop_of_client_.arrivals.start(caller, boot_clock::now());
     return caller;
   }
   release_result release(recorded_waiter& holder) {
     // The answer may come after this call.
     auto const result = std::make_shared<release_result>(release_result::unknown);
-    loop_of_client_.ends.release(*holder.lease, [result](release_result found) { *result = found; });
+    loop_of_client_.ends.release(*holder.lease, boot_clock::now(),
+                                 [result](release_result found) { *result = found; });
     holder.lease.reset();
     return *result;
   }
@@ -63,12 +64,13 @@ class a_contention : public engine_parts {
 
   holders holders_;
   departed departed_;
-  renewer renewer_{
-      loop_,
-      backend_,
-      stats_,
-      {.lost = [this](lease_state& lease, loss_cause cause) { loop_of_client_.ends.lose(lease, cause); },
-       .outlived = [this](lease_state& lease) { loop_of_client_.ends.take_back(lease); }}};
+  renewer renewer_{loop_,
+                   backend_,
+                   stats_,
+                   {.lost = [this](lease_state& lease, loss_cause cause,
+                                   time_point now) { loop_of_client_.ends.lose(lease, cause, now); },
+                    .outlived = [this](lease_state& lease,
+                                       time_point now) { loop_of_client_.ends.take_back(lease, now); }}};
   acknowledgements acknowledgements_{backend_, client_};
   notifications notifications_{
       loop_,
@@ -79,7 +81,7 @@ class a_contention : public engine_parts {
                          turn const& read) { loop_of_client_.messages.on_message(channel, read); },
        .woken = [this](std::uint64_t number) { loop_of_client_.messages.on_woken(number); },
        .open = [this](std::uint64_t number) { loop_of_client_.messages.on_open(number); },
-       .polling = [this] { loop_of_client_.requests.send_all_soon(); },
+       .polling = [this] { loop_of_client_.requests.send_all_soon(boot_clock::now()); },
        .asked = {}}};
   presence presence_{loop_, backend_, {}, [] { return false; }, [] {}};
   busy_report busy_report_{client_};
@@ -206,7 +208,7 @@ TEST_F(a_contention, releases_nothing_when_the_response_comes_after_the_message)
 
 TEST_F(a_contention, waits_for_the_first_reply_beyond_the_time_of_a_caller_but_not_for_ever) {
   auto& caller = start();
-  caller.time_up.set([&] { loop_of_client_.arrivals.on_time_up(caller); });
+  caller.time_up.set([&] { loop_of_client_.arrivals.on_time_up(caller, boot_clock::now()); });
   loop_.arm(caller.time_up, boot_clock::now() + 100ms);
   pass(100ms);
   EXPECT_EQ(caller.times_finished, 0);
@@ -234,7 +236,7 @@ TEST_F(a_contention, lets_the_reply_under_way_decide_where_replicas_have_to_ackn
 
 TEST_F(a_contention, gives_back_what_comes_when_no_caller_is_left) {
   auto& caller = start();
-  loop_of_client_.arrivals.leave(caller);
+  loop_of_client_.arrivals.leave(caller, boot_clock::now());
   EXPECT_EQ(caller.times_finished, 1);
   (void)backend_.take_sent();
   backend_.answer(granted_from(500));
@@ -243,7 +245,7 @@ TEST_F(a_contention, gives_back_what_comes_when_no_caller_is_left) {
 
 TEST_F(a_contention, leaves_the_servers_queue_with_its_last_caller) {
   auto& caller = start_and_sleep();
-  loop_of_client_.arrivals.leave(caller);
+  loop_of_client_.arrivals.leave(caller, boot_clock::now());
   EXPECT_THAT(backend_.take_sent(), ElementsAre("abandon 1"));
   EXPECT_FALSE(queue_->contender);
 }
@@ -271,7 +273,7 @@ TEST_F(a_contention, takes_back_a_request_that_may_have_been_carried_out_before_
   pass(1s);
   (void)backend_.take_sent();
   backend_.refuse("BUSY a script");
-  loop_of_client_.arrivals.leave(caller);
+  loop_of_client_.arrivals.leave(caller, boot_clock::now());
   EXPECT_THAT(backend_.take_sent(), ElementsAre("abandon 1"));
 }
 
@@ -279,7 +281,7 @@ TEST_F(a_contention, leaves_nothing_to_take_back_of_a_request_that_was_refused_o
   auto& caller = start();
   backend_.refuse("BUSY a script");
   (void)backend_.take_sent();
-  loop_of_client_.arrivals.leave(caller);
+  loop_of_client_.arrivals.leave(caller, boot_clock::now());
   EXPECT_THAT(backend_.take_sent(), IsEmpty());
 }
 
@@ -322,7 +324,7 @@ class a_lost_lease : public a_contention {
     lease_ = caller.lease;
     (void)backend_.take_sent();
   }
-  void lose() { loop_of_client_.ends.lose(*lease_, loss_cause::unreachable); }
+  void lose() { loop_of_client_.ends.lose(*lease_, loss_cause::unreachable, boot_clock::now()); }
 
   lease_state_ptr lease_;
 };
@@ -334,7 +336,7 @@ TEST_F(a_lost_lease, is_released_since_its_key_may_outlive_it) {
 }
 
 TEST_F(a_lost_lease, is_released_no_sooner_than_its_key_would_have_ended) {
-  loop_of_client_.ends.take_back(*lease_);
+  loop_of_client_.ends.take_back(*lease_, boot_clock::now());
   EXPECT_THAT(backend_.take_sent(), IsEmpty());
   lose();
   pass(2s);
@@ -342,7 +344,7 @@ TEST_F(a_lost_lease, is_released_no_sooner_than_its_key_would_have_ended) {
 }
 
 TEST_F(a_lost_lease, leaves_a_key_that_another_lease_of_its_acquisition_has_kept) {
-  kept_keys_.note(*lease_, 60s, true);
+  kept_keys_.note(*lease_, 60s, true, boot_clock::now());
   clock_.advance(2s);
   lose();
   EXPECT_THAT(backend_.take_sent(), IsEmpty());
@@ -353,7 +355,7 @@ TEST_F(a_contention, ends_a_lost_lease_and_asks_for_the_next_caller) {
   start();
   backend_.answer(granted_from(500));
   (void)backend_.take_sent();
-  loop_of_client_.ends.lose(*holder.lease, loss_cause::key_gone);
+  loop_of_client_.ends.lose(*holder.lease, loss_cause::key_gone, boot_clock::now());
   EXPECT_EQ(holder.lease->status(), lease_state::state::lost);
   EXPECT_THAT(backend_.take_sent(), ElementsAre("acquire 2"));
 }
@@ -367,7 +369,7 @@ TEST_F(a_strict_contention, gives_each_caller_a_place_of_its_own) {
   auto& first = start_and_sleep();
   clock_.advance(1ms);
   start();
-  loop_of_client_.arrivals.leave(first);
+  loop_of_client_.arrivals.leave(first, boot_clock::now());
   EXPECT_THAT(backend_.take_sent(), ElementsAre("acquire 2", "abandon 1"))
       << "the new place first, so that a grant goes to the first waiter by then";
 }

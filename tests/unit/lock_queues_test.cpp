@@ -60,7 +60,8 @@ class leases_of_a_client : public engine_parts {
 TEST_F(leases_of_a_client, share_an_acquisition_where_their_kind_allows_that) {
   auto const first = make_lease(queue_, 1);
   holders_.open(*first, boot_clock::now());
-  auto const second = holders_.join(*queue_, effective_options_ptr{new effective_options{{}}});
+  auto const second =
+      holders_.join(*queue_, effective_options_ptr{new effective_options{{}}}, boot_clock::now());
   ASSERT_TRUE(second);
   EXPECT_EQ(second->number(), 1u);
   EXPECT_FALSE(holders_.leave(*first)) << "the other one has it";

@@ -14,7 +14,8 @@ using testing::IsEmpty;
 class a_pending_release : public engine_parts {
  protected:
   void release() {
-    pending_releases_.send(*lease_, [this](release_result result) { results_.push_back(result); });
+    pending_releases_.send(*lease_, boot_clock::now(),
+                           [this](release_result result) { results_.push_back(result); });
   }
 
   notifications notifications_{loop_, backend_, client_, log_, {}};
@@ -73,12 +74,12 @@ TEST_F(a_pending_release, is_remembered_for_as_long_as_its_lease_would_have_last
   backend_.answer(ownership::mine);
   (void)backend_.take_sent();
   clock_.advance(31s);
-  pending_releases_.repeat();
+  pending_releases_.repeat(boot_clock::now());
   EXPECT_THAT(backend_.take_sent(), IsEmpty());
 }
 
 TEST_F(a_pending_release, of_an_abandoned_request_is_sent_again_after_any_refusal) {
-  pending_releases_.abandon(*queue_, 7, {});
+  pending_releases_.abandon(*queue_, 7, {}, boot_clock::now());
   (void)backend_.take_sent();
   backend_.refuse("BUSY a script");
   pass(25ms);
@@ -141,13 +142,13 @@ TEST_F(a_pending_release, is_repeated_when_the_server_may_have_lost_it) {
   release();
   backend_.answer(ownership::mine);
   (void)backend_.take_sent();
-  pending_releases_.repeat();
+  pending_releases_.repeat(boot_clock::now());
   EXPECT_THAT(backend_.take_sent(), ElementsAre("release orders"));
-  pending_releases_.repeat();
+  pending_releases_.repeat(boot_clock::now());
   EXPECT_THAT(backend_.take_sent(), IsEmpty()) << "it is under way";
   backend_.answer(ownership::gone);
   pending_releases_.stop_repeating();
-  pending_releases_.repeat();
+  pending_releases_.repeat(boot_clock::now());
   EXPECT_THAT(backend_.take_sent(), IsEmpty());
 }
 
@@ -168,7 +169,8 @@ TEST_F(a_pending_release, leaves_no_more_owed_requests_than_there_is_room_for) {
 class a_kept_key : public engine_parts {
  protected:
   void leave(std::optional<milliseconds> remaining) {
-    kept_keys_.leave(*lease_, remaining, [this](release_result result) { results_.push_back(result); });
+    kept_keys_.leave(*lease_, remaining, boot_clock::now(),
+                     [this](release_result result) { results_.push_back(result); });
   }
 
   departed departed_;
@@ -240,7 +242,7 @@ TEST_F(a_kept_key, gets_the_ttl_of_its_lease_when_a_message_has_granted_it_for_l
 }
 
 TEST_F(a_kept_key, is_no_ghost_until_its_time_is_over) {
-  kept_keys_.note(*lease_, 5s, true);
+  kept_keys_.note(*lease_, 5s, true, boot_clock::now());
   EXPECT_TRUE(departed_.has_left_key(1, boot_clock::now() + 35s));
   EXPECT_FALSE(departed_.has_left_key(1, boot_clock::now() + 60s));
 }

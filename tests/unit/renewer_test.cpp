@@ -15,13 +15,13 @@ class renewer_of_a_fixed_lease : public engine_parts {
  protected:
   renewer_of_a_fixed_lease() {
     lease_->set_deadline(deadline_of(boot_clock::now(), 10s));
-    renewer_.add(*lease_);
+    renewer_.add(*lease_, boot_clock::now());
   }
   void renew() {
     renewer_.renew_now(*lease_, [this](answer<renewals> const&) { renewed_ = true; });
   }
   void ask_about_all() {
-    renewer_.ask_about_all();
+    renewer_.ask_about_all(boot_clock::now());
     pass(0s);
   }
   [[nodiscard]] bool has_its_full_ttl() const { return lease_->remaining() > 15s; }
@@ -32,11 +32,11 @@ class renewer_of_a_fixed_lease : public engine_parts {
                    backend_,
                    stats_,
                    {.lost =
-                        [](lease_state& lease, loss_cause cause) {
+                        [](lease_state& lease, loss_cause cause, time_point) {
                           renewer::remove(lease);
                           (void)lease.lose(cause);
                         },
-                    .outlived = [this](lease_state&) { outlived_ = true; }}};
+                    .outlived = [this](lease_state&, time_point) { outlived_ = true; }}};
   bool outlived_ = false;
   bool renewed_ = false;
 };

@@ -8,10 +8,10 @@
 
 namespace holdfast::engine {
 
-void acquire_replies::on_answer(lock_queue& queue, std::uint64_t number,
-                                answer<verdict> const& result) noexcept {
+void acquire_replies::on_answer(lock_queue& queue, std::uint64_t number, answer<verdict> const& result,
+                                time_point now) noexcept {
   if (!is_contender(queue, number)) {
-    requests_.drop_orphan(queue, number);
+    requests_.drop_orphan(queue, number, now);
     return;
   }
   lock_queue_ptr const pin{&queue};
@@ -22,68 +22,69 @@ void acquire_replies::on_answer(lock_queue& queue, std::uint64_t number,
       contender.answered = true;
       contender.unconfirmed = false;
       contender.trouble.reset();
-      on_verdict(queue, *found, result.sent_at);
+      on_verdict(queue, *found, result.sent_at, now);
     } else if (auto const* const refusal = result.refusal()) {
-      on_refused(queue, *refusal);
+      on_refused(queue, *refusal, now);
     } else {
-      on_failed(queue, *result.failure());
+      on_failed(queue, *result.failure(), now);
     }
   } catch (std::bad_alloc const&) {
-    contenders_.ask_again_soon(queue, number);
+    contenders_.ask_again_soon(queue, number, now);
   }
 }
 
-void acquire_replies::on_verdict(lock_queue& queue, verdict const& found, time_point sent_at) {
+void acquire_replies::on_verdict(lock_queue& queue, verdict const& found, time_point sent_at,
+                                 time_point now) {
   if (auto const* const grant = std::get_if<granted>(&found)) {
-    grants_.on_granted(queue, *grant, sent_at, queue.contender->ttl);
+    grants_.on_granted(queue, *grant, sent_at, queue.contender->ttl, now);
   } else {
-    on_busy(queue, std::get<busy>(found), sent_at);
+    on_busy(queue, std::get<busy>(found), sent_at, now);
   }
 }
 
-void acquire_replies::on_busy(lock_queue& queue, busy const& reply, time_point sent_at) {
+void acquire_replies::on_busy(lock_queue& queue, busy const& reply, time_point sent_at, time_point now) {
   lock_queue_ptr const pin{&queue};
   auto& contender = *queue.contender;
   auto const asked_to_wait = reply.ahead >= 0;
-  contender.last = {reply, boot_clock::now()};
+  contender.last = {reply, now};
   contender.current = contender::state::waiting;
-  if (ghosts_.clear(queue, reply.holder)) {
-    requests_.send(queue);
+  if (ghosts_.clear(queue, reply.holder, now)) {
+    requests_.send(queue, now);
     return;
   }
-  callers_.finish_tries(queue, nullptr);
+  callers_.finish_tries(queue, nullptr, now);
   if (queue.waiters.empty() || notifications_.can_only_fail(queue)) {
-    contenders_.fail_all(queue, notifications_.refusal(queue));
+    contenders_.fail_all(queue, notifications_.refusal(queue), now);
     return;
   }
-  if (requests_.replace_contender(queue)) return;
+  if (requests_.replace_contender(queue, now)) return;
   if (contender.ticket.empty() && contender.asked_at == time_point{}) ++stats_.waits;
-  presence_.touch();
+  presence_.touch(now);
   contender.asked_at = sent_at;
   contender.counter = reply.counter;
   if (asked_to_wait) contender.ticket = std::to_string(reply.ticket);
   if (contender.woken || (notifications_.by_message(queue) && !contender.requested_join)) {
-    requests_.send(queue);
+    requests_.send(queue, now);
     return;
   }
-  requests_.wait_for_wake_up(queue, reply);
+  requests_.wait_for_wake_up(queue, reply, now);
 }
 
-void acquire_replies::on_failed(lock_queue& queue, failed const& failure) {
+void acquire_replies::on_failed(lock_queue& queue, failed const& failure, time_point now) {
   lock_queue_ptr const pin{&queue};
   auto& contender = *queue.contender;
   contender.current = contender::state::waiting;
   // It is unknown whether the request was carried out: withdrawing makes sure that it leaves no traces.
   contender.unconfirmed = contender.unconfirmed || failure.sent;
   contender.joined = contender.answered || contender.unconfirmed;
-  if (!contender.endless && callers_.fail_impatient(queue, failure.reason)) {
-    requests_.send(queue);  // the caller that the request was for waits for less than the others
+  if (!contender.endless && callers_.fail_impatient(queue, failure.reason, now)) {
+    requests_.send(queue, now);  // the caller that the request was for waits for less than the others
   } else {
-    contenders_.fail_all(queue, failure.reason);
+    contenders_.fail_all(queue, failure.reason, now);
   }
 }
 
-void acquire_replies::on_refused(lock_queue& queue, refused const& refusal) {
+void acquire_replies::on_refused(lock_queue& queue, refused const& refusal, time_point now) {
   auto& contender = *queue.contender;
   contender.current = contender::state::waiting;
   // An earlier copy of this request, or an earlier request without an outcome, may have been carried out.
@@ -91,15 +92,15 @@ void acquire_replies::on_refused(lock_queue& queue, refused const& refusal) {
   contender.joined = (contender.answered && contender.joined) || contender.unconfirmed;
   auto const reason = explain(refusal.text, queue, client_);
   if (!is_transient(refusal.text)) {
-    contenders_.fail_all(queue, reason);
+    contenders_.fail_all(queue, reason, now);
     return;
   }
   lock_queue_ptr const pin{&queue};
-  callers_.finish_tries(queue, reason);
+  callers_.finish_tries(queue, reason, now);
   if (queue.waiters.empty()) {
-    contenders_.withdraw(queue);
+    contenders_.withdraw(queue, now);
   } else {
-    requests_.wait_out(queue, reason);
+    requests_.wait_out(queue, reason, now);
   }
 }
 

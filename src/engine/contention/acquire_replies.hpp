@@ -10,7 +10,7 @@
 namespace holdfast::engine {
 
 /// Replies and messages bring the same news, so each step may find that the other was faster. All under the
-/// client's lock.
+/// client's lock; `now` is the time of the event, after the answer has come.
 class acquire_replies {
  public:
   acquire_replies(client_constants const& client, client_stats& counts, callers& waiting,
@@ -27,15 +27,16 @@ class acquire_replies {
         presence_{own_presence} {}
 
   /// To a request of the contender with that number, which may be over.
-  void on_answer(lock_queue& queue, std::uint64_t number, answer<verdict> const& result) noexcept;
+  void on_answer(lock_queue& queue, std::uint64_t number, answer<verdict> const& result,
+                 time_point now) noexcept;
 
   // The same for a contender that isn't over. They throw std::bad_alloc.
-  void on_verdict(lock_queue& queue, verdict const& found, time_point sent_at);
-  void on_refused(lock_queue& queue, refused const& refusal);
-  void on_failed(lock_queue& queue, failed const& failure);
+  void on_verdict(lock_queue& queue, verdict const& found, time_point sent_at, time_point now);
+  void on_refused(lock_queue& queue, refused const& refusal, time_point now);
+  void on_failed(lock_queue& queue, failed const& failure, time_point now);
 
  private:
-  void on_busy(lock_queue& queue, busy const& reply, time_point sent_at);
+  void on_busy(lock_queue& queue, busy const& reply, time_point sent_at, time_point now);
 
   client_constants const& client_;
   client_stats& stats_;

@@ -34,23 +34,23 @@ acquire_requests::acquire_requests(reactor::loop& loop, lock_backend& backend, c
       on_answer_{std::move(on_answer)},
       random_{static_cast<std::minstd_rand::result_type>(random_seed())} {}
 
-void acquire_requests::begin(lock_queue& queue, bool answered) noexcept {
+void acquire_requests::begin(lock_queue& queue, time_point now, bool answered) noexcept {
   try {
     contenders_.open(queue).answered = answered;
   } catch (std::bad_alloc const&) {
-    contenders_.mend_soon();
+    contenders_.mend_soon(now);
     return;
   }
-  send(queue);
+  send(queue, now);
 }
 
-void acquire_requests::begin_missing() noexcept {
-  queues_.for_each([this](lock_queue& queue) {
-    if (!queue.contender && !queue.waiters.empty() && queue.holder == nullptr) begin(queue);
+void acquire_requests::begin_missing(time_point now) noexcept {
+  queues_.for_each([this, now](lock_queue& queue) {
+    if (!queue.contender && !queue.waiters.empty() && queue.holder == nullptr) begin(queue, now);
   });
 }
 
-acquire_request acquire_requests::next(lock_queue& queue) {
+acquire_request acquire_requests::next(lock_queue& queue, time_point now) {
   auto& contender = *queue.contender;
   auto const& first = queue.waiters.front();
   auto const& options = first.options->options;
@@ -67,14 +67,14 @@ acquire_request acquire_requests::next(lock_queue& queue) {
           .join = contender.requested_join,
           .listening = contender.listening,
           .ticket = contender.ticket,
-          .waited = std::chrono::duration_cast<std::chrono::microseconds>(boot_clock::now() - first.since),
+          .waited = std::chrono::duration_cast<std::chrono::microseconds>(now - first.since),
           .newest = contender.counter,
           .policy = contender.policy};
 }
 
-void acquire_requests::send(lock_queue& queue) noexcept {
+void acquire_requests::send(lock_queue& queue, time_point now) noexcept {
   if (asked_for_another_amount(queue)) {
-    ask_anew(queue);
+    ask_anew(queue, now);
     return;
   }
   auto& contender = *queue.contender;
@@ -84,15 +84,15 @@ void acquire_requests::send(lock_queue& queue) noexcept {
   contender.acknowledged = false;
   contender.retry.disarm();
   try {
-    try_send(queue);
+    try_send(queue, now);
   } catch (std::bad_alloc const&) {
-    contenders_.on_unsent(queue, number);
+    contenders_.on_unsent(queue, number, now);
   }
 }
 
-void acquire_requests::try_send(lock_queue& queue) {
+void acquire_requests::try_send(lock_queue& queue, time_point now) {
   auto& contender = *queue.contender;
-  auto const request = next(queue);
+  auto const request = next(queue, now);
   contender.joined = contender.joined || (request.join && queue.protocol().queues);
   auto const& first = queue.waiters.front();
   auto const while_down = patience_of(contender, first);
@@ -101,20 +101,20 @@ void acquire_requests::try_send(lock_queue& queue) {
     acknowledgements_.acquire(queue.protocol(), queue.name(), request, first.options->options, while_down,
                               [this, pin = lock_queue_ptr{&queue}, number = contender.number](
                                   answer<verdict>&& result, acknowledgement const* reached) {
-                                if (reached == nullptr || on_acknowledged(*pin, number, *reached))
-                                  on_answer_(*pin, number, result);
+                                auto const answered = boot_clock::now();
+                                if (reached == nullptr || on_acknowledged(*pin, number, *reached, answered))
+                                  on_answer_(*pin, number, result, answered);
                               });
     return;
   }
   backend_.acquire(queue.protocol(), queue.name(), request,
                    [this, pin = lock_queue_ptr{&queue}, number = contender.number](answer<verdict>&& result) {
-                     on_answer_(*pin, number, result);
+                     on_answer_(*pin, number, result, boot_clock::now());
                    },
                    {.while_down = while_down});
 }
 
-void acquire_requests::send_all_soon() noexcept {
-  auto const now = boot_clock::now();
+void acquire_requests::send_all_soon(time_point now) noexcept {
   queues_.for_each_contending([&](lock_queue& queue) {
     if (queue.contender->current == contender::state::waiting) loop_.arm(queue.contender->retry, now);
   });
@@ -123,13 +123,13 @@ void acquire_requests::send_all_soon() noexcept {
 /// Callers for which there are enough copies get the lock; the others fail with the reason. False: the
 /// contender asks again.
 bool acquire_requests::on_acknowledged(lock_queue& queue, std::uint64_t number,
-                                       acknowledgement const& reached) noexcept {
+                                       acknowledgement const& reached, time_point now) noexcept {
   if (!is_contender(queue, number)) return true;  // without callers it is given back
   lock_queue_ptr const pin{&queue};
   queue.contender->current = contender::state::waiting;
   queue.contender->taken = true;
   if (reached.elsewhere && !queue.waiters.empty()) {
-    send(queue);
+    send(queue, now);
     return false;
   }
   for (auto next = queue.waiters.begin(); next != queue.waiters.end();) {
@@ -141,17 +141,17 @@ bool acquire_requests::on_acknowledged(lock_queue& queue, std::uint64_t number,
     } catch (std::bad_alloc const&) {
       caller.failure = client_.no_memory;
     }
-    callers_.finish(caller);
+    callers_.finish(caller, now);
   }
   if (!queue.waiters.empty() && !reached.enough(queue.waiters.front().options->options)) {
-    send(queue);  // as its owner, and with a WAIT for disks this time
+    send(queue, now);  // as its owner, and with a WAIT for disks this time
     return false;
   }
   queue.contender->acknowledged = true;
   return true;
 }
 
-bool acquire_requests::replace_contender(lock_queue& queue) noexcept {
+bool acquire_requests::replace_contender(lock_queue& queue, time_point now) noexcept {
   if (!has_place_of_another(queue)) return false;
   auto const& old = *queue.contender;
   auto const number = old.number;
@@ -159,54 +159,56 @@ bool acquire_requests::replace_contender(lock_queue& queue) noexcept {
   auto const answered = old.answered;
   auto const under_way = old.current != contender::state::waiting;
   contenders_.end(queue);
-  begin(queue, answered);
+  begin(queue, now, answered);
   // A request under way makes it an orphan, whose response decides.
-  if (!under_way) pending_releases_.abandon(queue, number, policy);
+  if (!under_way) pending_releases_.abandon(queue, number, policy, now);
   return true;
 }
 
-void acquire_requests::ask_anew(lock_queue& queue) noexcept {
+void acquire_requests::ask_anew(lock_queue& queue, time_point now) noexcept {
   auto const number = queue.contender->number;
   auto const policy = queue.contender->policy;
   contenders_.end(queue);
-  pending_releases_.abandon(queue, number, policy);
-  begin(queue, true);
+  pending_releases_.abandon(queue, number, policy, now);
+  begin(queue, now, true);
 }
 
-void acquire_requests::wait_for_wake_up(lock_queue& queue, busy const& reply) {
+void acquire_requests::wait_for_wake_up(lock_queue& queue, busy const& reply, time_point now) {
   auto& contender = *queue.contender;
   contender.current = contender::state::waiting;
   auto const by_message = notifications_.by_message(queue);
   if (by_message && !contender.listening) {
     contender.listening = notifications_.listen(queue, contender.number, contender.owner);
     if (contender.listening) {  // they were opened for another contender, perhaps after this request
-      send(queue);
+      send(queue, now);
       return;
     }
   }
   auto const pause = by_message ? time_to_recheck(reply, client_.options.recheck)
                                 : time_to_poll(reply, contender.pause.next(random_));
-  loop_.arm(contender.retry, end_of_sleep(queue.waiters.front(), pause, boot_clock::now()));
+  loop_.arm(contender.retry, end_of_sleep(queue.waiters.front(), pause, now));
 }
 
-void acquire_requests::wait_out(lock_queue& queue, std::shared_ptr<error const> const& reason) noexcept {
+void acquire_requests::wait_out(lock_queue& queue, std::shared_ptr<error const> const& reason,
+                                time_point now) noexcept {
   auto& contender = *queue.contender;
   contender.trouble = reason;
-  loop_.arm(contender.retry, boot_clock::now() + trouble_floor + contender.pause.next(random_));
+  loop_.arm(contender.retry, now + trouble_floor + contender.pause.next(random_));
 }
 
 /// A message brought the lock first, or the caller left and another one got a contender of its own. Unless
 /// the lock is in use, or kept, the request may have left traces: taken the lock for no caller, even when the
 /// release overtook it (they may trade places when the server has lost its scripts), or joined the server's
 /// queue.
-void acquire_requests::drop_orphan(lock_queue& queue, std::uint64_t number) noexcept {
+void acquire_requests::drop_orphan(lock_queue& queue, std::uint64_t number, time_point now) noexcept {
   auto const kept_until = late_responses_.take(number);
   if (kept_until == time_point{}) {
-    if (!holders_.hold(queue, number)) pending_releases_.abandon(queue, number, notifications_.policy_of({}));
+    if (!holders_.hold(queue, number))
+      pending_releases_.abandon(queue, number, notifications_.policy_of({}), now);
     return;
   }
   // If the last ttl overtook it in the same way, it has given the key its usual ttl.
-  if (kept_until != time_point::max() && boot_clock::now() < kept_until)
+  if (kept_until != time_point::max() && now < kept_until)
     kept_keys_.set_last_ttl(queue, number, kept_until, kept_until);
 }
 

@@ -18,31 +18,31 @@ std::shared_ptr<error const> unanswered_request(lock_queue const& queue,
 
 }  // namespace
 
-void acquisitions::start(waiter& caller) noexcept {
-  caller.since = boot_clock::now();
+void acquisitions::start(waiter& caller, time_point now) noexcept {
+  caller.since = now;
   ++stats_.waiting_now;
   try {
-    queue(caller);
+    queue(caller, now);
   } catch (std::bad_alloc const&) {
     if (caller.done) return;
     caller.failure = client_.no_memory;
-    leave(caller);
+    leave(caller, now);
   }
 }
 
-void acquisitions::queue(waiter& caller) {
+void acquisitions::queue(waiter& caller, time_point now) {
   auto& queue = *caller.queue;
   if (exiting_elsewhere()) {
-    if (caller.once) callers_.finish(caller);
+    if (caller.once) callers_.finish(caller, now);
     return;
   }
   auto const known_busy =
       queue.holder != nullptr || (queue.contender && queue.contender->current == contender::state::waiting);
   if (caller.once && known_busy) {
-    callers_.finish(caller);
+    callers_.finish(caller, now);
     return;
   }
-  if (queue.waiters.empty() && grants_.join(caller)) return;
+  if (queue.waiters.empty() && grants_.join(caller, now)) return;
   queue.waiters.push_back(caller);
   if (caller.once) callers::only_try(caller);
   if (queue.holder != nullptr) {
@@ -50,25 +50,25 @@ void acquisitions::queue(waiter& caller) {
     notifications_.listen_ahead(queue, queue.holder->number());
   } else if (!queue.contender) {
     contenders_.open(queue);
-    requests_.send(queue);
+    requests_.send(queue, now);
   } else {
     if (queue.contender->current == contender::state::leaving) {
       queue.contender->current = contender::state::asking;
-      (void)requests_.replace_contender(queue);
+      (void)requests_.replace_contender(queue, now);
     }
     // The request under way may be that of a caller that waits through outages.
-    if (caller.once && !caller.done) loop_.arm(caller.time_up, caller.since + time_for_reply(caller));
+    if (caller.once && !caller.done) loop_.arm(caller.time_up, now + time_for_reply(caller));
   }
 }
 
-void acquisitions::leave(waiter& caller) noexcept {
+void acquisitions::leave(waiter& caller, time_point now) noexcept {
   lock_queue_ptr const queue = caller.queue;
-  callers_.finish(caller);
+  callers_.finish(caller, now);
   if (!queue->contender) return;
   if (queue->waiters.empty()) {
-    contenders_.withdraw(*queue);
+    contenders_.withdraw(*queue, now);
   } else {
-    (void)requests_.replace_contender(*queue);
+    (void)requests_.replace_contender(*queue, now);
   }
 }
 
@@ -80,7 +80,7 @@ milliseconds acquisitions::time_for_reply(waiter const& caller) const noexcept {
   return caller.options->acknowledged() ? one + options.reply_timeout : one;
 }
 
-void acquisitions::on_time_up(waiter& caller) noexcept {
+void acquisitions::on_time_up(waiter& caller, time_point now) noexcept {
   auto const* const contender = caller.queued() ? caller.queue->contender.get() : nullptr;
   if (contender != nullptr && contender->trouble) {
     caller.failure = contender->trouble;
@@ -92,25 +92,25 @@ void acquisitions::on_time_up(waiter& caller) noexcept {
     if (!caller.failure && !caller.once && (first_reply || caller.options->acknowledged())) {
       callers::only_try(caller);
       // The request may wait for longer: through an outage, or while the server loads its data.
-      loop_.arm(caller.time_up, boot_clock::now() + time_for_reply(caller));
+      loop_.arm(caller.time_up, now + time_for_reply(caller));
       return;
     }
     if (!caller.failure && first_reply) caller.failure = unanswered_request(*caller.queue, client_);
   }
-  leave(caller);
+  leave(caller, now);
 }
 
-void acquisitions::set_aside() noexcept {
+void acquisitions::set_aside(time_point now) noexcept {
   exiting_ = std::this_thread::get_id();
-  queues_.for_each([this](lock_queue& queue) {
+  queues_.for_each([this, now](lock_queue& queue) {
     queue.waiters.clear();
     queue.tries.clear();
-    if (queue.contender) contenders_.withdraw(queue);
+    if (queue.contender) contenders_.withdraw(queue, now);
   });
 }
 
-void acquisitions::fail_all(std::shared_ptr<error const> const& reason) noexcept {
-  queues_.for_each([&](lock_queue& queue) { contenders_.fail_all(queue, reason); });
+void acquisitions::fail_all(std::shared_ptr<error const> const& reason, time_point now) noexcept {
+  queues_.for_each([&](lock_queue& queue) { contenders_.fail_all(queue, reason, now); });
 }
 
 }  // namespace holdfast::engine

@@ -8,7 +8,7 @@
 
 namespace holdfast::engine {
 
-/// All under the client's lock.
+/// All under the client's lock; `now` is the time of the event.
 class acquisitions {
  public:
   acquisitions(reactor::loop& loop, lock_backend const& backend, client_constants const& client,
@@ -26,22 +26,22 @@ class acquisitions {
         notifications_{wake} {}
 
   /// Afterwards the caller is in its queue, or finished.
-  void start(waiter& caller) noexcept;
+  void start(waiter& caller, time_point now) noexcept;
   /// The caller goes without the lock: it was cancelled, say.
-  void leave(waiter& caller) noexcept;
+  void leave(waiter& caller, time_point now) noexcept;
   /// The caller's time is up, or the reply that a try waits for is overdue.
-  void on_time_up(waiter& caller) noexcept;
+  void on_time_up(waiter& caller, time_point now) noexcept;
 
   /// The process ends: locks that it gives back are for other processes. Its own callers wait on until their
   /// time is up, they are cancelled, or the process is over: an exception in a thread that doesn't expect it
   /// would end the process in another way. Callers of other threads get no lock from here on.
-  void set_aside() noexcept;
+  void set_aside(time_point now) noexcept;
   [[nodiscard]] bool set_aside_before() const noexcept { return exiting_ != std::thread::id{}; }
   /// The client ends.
-  void fail_all(std::shared_ptr<error const> const& reason) noexcept;
+  void fail_all(std::shared_ptr<error const> const& reason, time_point now) noexcept;
 
  private:
-  void queue(waiter& caller);
+  void queue(waiter& caller, time_point now);
   [[nodiscard]] milliseconds time_for_reply(waiter const& caller) const noexcept;
   [[nodiscard]] bool exiting_elsewhere() const noexcept {
     return set_aside_before() && exiting_ != std::this_thread::get_id();

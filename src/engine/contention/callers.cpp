@@ -12,8 +12,8 @@ waiter::waiter(lock_queue_ptr caller_queue, effective_options_ptr caller_options
 
 waiter::~waiter() = default;
 
-void callers::finish(waiter& caller) noexcept {
-  if (!caller.lease && !caller.failure) busy_report_.note(caller, boot_clock::now());
+void callers::finish(waiter& caller, time_point now) noexcept {
+  if (!caller.lease && !caller.failure) busy_report_.note(caller, now);
   auto& queue = *caller.queue;
   if (caller.queued()) queue.waiters.erase(waiter_list::s_iterator_to(caller));
   caller.try_hook::unlink();
@@ -35,29 +35,32 @@ void callers::only_try(waiter& caller) noexcept {
 }
 
 /// Callers that wait are not looked at: a process may have a million of them.
-void callers::finish_tries(lock_queue& queue, std::shared_ptr<error const> const& reason) noexcept {
+void callers::finish_tries(lock_queue& queue, std::shared_ptr<error const> const& reason,
+                           time_point now) noexcept {
   while (!queue.tries.empty()) {
     auto& caller = queue.tries.front();
     caller.failure = reason;
-    finish(caller);
+    finish(caller, now);
   }
 }
 
-bool callers::fail_impatient(lock_queue& queue, std::shared_ptr<error const> const& reason) noexcept {
+bool callers::fail_impatient(lock_queue& queue, std::shared_ptr<error const> const& reason,
+                             time_point now) noexcept {
   for (auto next = queue.waiters.begin(); next != queue.waiters.end();) {
     auto& caller = *next++;
     if (caller.steadfast && !caller.once) continue;
     caller.failure = reason;
-    finish(caller);
+    finish(caller, now);
   }
   return !queue.waiters.empty();
 }
 
-void callers::fail_all(lock_queue& queue, std::shared_ptr<error const> const& reason) noexcept {
+void callers::fail_all(lock_queue& queue, std::shared_ptr<error const> const& reason,
+                       time_point now) noexcept {
   while (!queue.waiters.empty()) {
     auto& first = queue.waiters.front();
     first.failure = reason;
-    finish(first);
+    finish(first, now);
   }
 }
 

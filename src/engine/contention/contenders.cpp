@@ -46,7 +46,7 @@ void contenders::end(lock_queue& queue) noexcept {
   notifications_.leave(queue, number);
 }
 
-void contenders::withdraw(lock_queue& queue) noexcept {
+void contenders::withdraw(lock_queue& queue, time_point now) noexcept {
   auto& contender = *queue.contender;
   if (contender.current != contender::state::waiting) {
     contender.current = contender::state::leaving;  // the reply to the request under way decides
@@ -56,37 +56,38 @@ void contenders::withdraw(lock_queue& queue) noexcept {
   auto const traces = contender.joined || contender.taken;
   auto const policy = contender.policy;
   end(queue);
-  if (traces) pending_releases_.abandon(queue, number, policy);
+  if (traces) pending_releases_.abandon(queue, number, policy, now);
 }
 
-void contenders::fail_all(lock_queue& queue, std::shared_ptr<error const> const& reason) noexcept {
+void contenders::fail_all(lock_queue& queue, std::shared_ptr<error const> const& reason,
+                          time_point now) noexcept {
   lock_queue_ptr const pin{&queue};
-  callers_.fail_all(queue, reason);
-  if (queue.contender) withdraw(queue);
+  callers_.fail_all(queue, reason, now);
+  if (queue.contender) withdraw(queue, now);
 }
 
-void contenders::on_unsent(lock_queue& queue, std::uint64_t number) noexcept {
+void contenders::on_unsent(lock_queue& queue, std::uint64_t number, time_point now) noexcept {
   if (is_contender(queue, number)) queue.contender->current = contender::state::waiting;
-  ask_again_soon(queue, number);
+  ask_again_soon(queue, number, now);
 }
 
-void contenders::ask_again_soon(lock_queue& queue, std::uint64_t number) noexcept {
+void contenders::ask_again_soon(lock_queue& queue, std::uint64_t number, time_point now) noexcept {
   if (!is_contender(queue, number)) {
-    mend_soon();  // another contender may have to be begun
+    mend_soon(now);  // another contender may have to be begun
   } else if (queue.contender->current != contender::state::asking) {
     queue.contender->current = contender::state::waiting;
     queue.contender->trouble = client_.no_memory;
-    callers_.finish_tries(queue, client_.no_memory);
+    callers_.finish_tries(queue, client_.no_memory, now);
     if (queue.waiters.empty()) {
-      withdraw(queue);
+      withdraw(queue, now);
     } else {
-      loop_.arm(queue.contender->retry, boot_clock::now() + memory_pause);
+      loop_.arm(queue.contender->retry, now + memory_pause);
     }
   }
 }
 
-void contenders::mend_soon() noexcept {
-  if (!mending_.armed()) loop_.arm(mending_, boot_clock::now() + memory_pause);
+void contenders::mend_soon(time_point now) noexcept {
+  if (!mending_.armed()) loop_.arm(mending_, now + memory_pause);
 }
 
 }  // namespace holdfast::engine

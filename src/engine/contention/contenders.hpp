@@ -15,7 +15,8 @@
 namespace holdfast::engine {
 
 /// A queue has at most one contender. When a function fails for want of memory, its caller puts right what it
-/// has changed: a contender that is left without a request asks again. All under the client's lock.
+/// has changed: a contender that is left without a request asks again. All under the client's lock; `now` is
+/// the time of the event.
 class contenders {
  public:
   struct events {
@@ -32,16 +33,16 @@ class contenders {
   void end(lock_queue& queue) noexcept;
   /// No caller here wants the lock any more: leaves no traces, and passes on a wake-up that others may be
   /// waiting for.
-  void withdraw(lock_queue& queue) noexcept;
+  void withdraw(lock_queue& queue, time_point now) noexcept;
   /// Fails all callers of the queue, and withdraws its contender.
-  void fail_all(lock_queue& queue, std::shared_ptr<error const> const& reason) noexcept;
+  void fail_all(lock_queue& queue, std::shared_ptr<error const> const& reason, time_point now) noexcept;
 
   /// Nothing was sent for the contender with that number, for want of memory.
-  void on_unsent(lock_queue& queue, std::uint64_t number) noexcept;
+  void on_unsent(lock_queue& queue, std::uint64_t number, time_point now) noexcept;
   /// A step of the contender with that number failed for want of memory, and no request is under way.
-  void ask_again_soon(lock_queue& queue, std::uint64_t number) noexcept;
+  void ask_again_soon(lock_queue& queue, std::uint64_t number, time_point now) noexcept;
   /// There was no memory to begin a contender.
-  void mend_soon() noexcept;
+  void mend_soon(time_point now) noexcept;
   void stop_mending() noexcept { mending_.disarm(); }
 
  private:

@@ -11,8 +11,8 @@ contention::contention(contention_parts const& of)
                  waiting,
                  of.wake,
                  of.releases,
-                 {.retry = [this](lock_queue& queue) { requests.send(queue); },
-                  .mend = [this] { requests.begin_missing(); }}},
+                 {.retry = [this](lock_queue& queue) { requests.send(queue, boot_clock::now()); },
+                  .mend = [this] { requests.begin_missing(boot_clock::now()); }}},
       requests{of.loop,
                of.backend,
                of.client,
@@ -25,9 +25,8 @@ contention::contention(contention_parts const& of)
                of.releases,
                of.kept,
                of.late,
-               [this](lock_queue& queue, std::uint64_t number, answer<verdict> const& result) {
-                 replies.on_answer(queue, number, result);
-               }},
+               [this](lock_queue& queue, std::uint64_t number, answer<verdict> const& result,
+                      time_point now) { replies.on_answer(queue, number, result, now); }},
       granting{of.client, of.stats, of.held,     waiting,        contending,
                requests,  of.late,  of.watchdog, of.own_presence},
       clearing{of.backend, of.client, of.queues, of.held, of.past, of.wake, of.releases},

@@ -45,10 +45,9 @@ call leave_queue(std::string_view name, std::string_view owner, publishing mode)
 /// Whether nothing of the acquisition is left: no contender, no lease (not even a handed-over one), and no
 /// key that is to stay. It was for one of `names`, perhaps with others. Scans all locks of the process only
 /// if a kind with several names is in use, as it runs for each late message.
-bool ghosts::is_over(std::uint64_t number, std::span<std::string_view const> names) const {
+bool ghosts::is_over(std::uint64_t number, std::span<std::string_view const> names, time_point now) const {
   if (stopped_ || number == 0 || number > queues_.last_number()) return false;
-  if (queues_.contending(number) != nullptr || departed_.has_left_key(number, boot_clock::now()))
-    return false;
+  if (queues_.contending(number) != nullptr || departed_.has_left_key(number, now)) return false;
   if (holders_.share(number)) return false;
   auto const holds = [number](lock_queue const& queue) {
     return queue.holder != nullptr && queue.holder->number() == number;
@@ -64,16 +63,16 @@ bool ghosts::is_over(std::uint64_t number, std::span<std::string_view const> nam
   return true;
 }
 
-void ghosts::answer_for(std::uint64_t number, std::string_view name) {
-  if (name.empty() || !is_over(number, {&name, 1})) return;
+void ghosts::answer_for(std::uint64_t number, std::string_view name, time_point now) {
+  if (name.empty() || !is_over(number, {&name, 1}, now)) return;
   auto const owner = client_.owner_id(number);
   auto const mode = notifications_.publish_method();
   backend_.run(client_.deployment.votes ? leave_queue<scripts::quorum::abandon>(name, owner, mode)
                                         : leave_queue<scripts::exclusive::abandon>(name, owner, mode),
-               {}, {.while_down = net::retry_policy::endless, .give_up = boot_clock::now() + grant_ttl});
+               {}, {.while_down = net::retry_policy::endless, .give_up = now + grant_ttl});
 }
 
-bool ghosts::clear(lock_queue& queue, std::string_view holder) {
+bool ghosts::clear(lock_queue& queue, std::string_view holder, time_point now) {
   auto const number = number_under(client_.uuid, holder);
   auto& contender = *queue.contender;
   if (number == 0 || contender.ghosts == most_ghosts || queue.waiters.empty()) return false;
@@ -81,11 +80,12 @@ bool ghosts::clear(lock_queue& queue, std::string_view holder) {
   if (!queue.protocol().leased || queue.protocol().abandon == nullptr) return false;
   std::string_view const name = queue.name();
   auto const* const several = queue.protocol().several;
-  auto const over = several == nullptr ? is_over(number, {&name, 1}) : is_over(number, several->all(name));
+  auto const over =
+      several == nullptr ? is_over(number, {&name, 1}, now) : is_over(number, several->all(name), now);
   if (!over) return false;
   ++contender.ghosts;
   departed_.note_cleared(number);
-  pending_releases_.abandon(queue, number, contender.policy);
+  pending_releases_.abandon(queue, number, contender.policy, now);
   return true;
 }
 

@@ -15,14 +15,14 @@ constexpr int too_late = 5;
 
 }  // namespace
 
-void grants::on_granted(lock_queue& queue, granted const& grant, time_point sent_at, milliseconds ttl) {
+void grants::on_granted(lock_queue& queue, granted const& grant, time_point sent_at, milliseconds ttl,
+                        time_point now) {
   lock_queue_ptr const pin{&queue};
   queue.contender->taken = true;
   if (queue.waiters.empty()) {
-    contenders_.withdraw(queue);
+    contenders_.withdraw(queue, now);
     return;
   }
-  auto const now = boot_clock::now();
   switch (use_of_grant(queue, deadline_of(sent_at, ttl), ttl, now)) {
     case grant_use::lease:
       make_lease(queue, grant, sent_at, ttl, now);
@@ -31,44 +31,45 @@ void grants::on_granted(lock_queue& queue, granted const& grant, time_point sent
       if (is_good_for(queue.waiters.front(), sent_at)) {
         take_for_good(queue, grant.token, sent_at, now);
       } else {
-        requests_.send(queue);  // the caller that it was for has left
+        requests_.send(queue, now);  // the caller that it was for has left
       }
       return;
     case grant_use::other_amount:
-      requests_.ask_anew(queue);
+      requests_.ask_anew(queue, now);
       return;
     case grant_use::unacknowledged:
-      requests_.send(queue);  // the request, or grant, was for a caller that left, or needs no replicas
+      requests_.send(queue, now);  // the request, or grant, was for a caller that left, or needs no replicas
       return;
     case grant_use::expired:
-      on_expired(queue, ttl);
+      on_expired(queue, ttl, now);
       return;
     case grant_use::other_ttl:
-      ask_again(queue);
+      ask_again(queue, now);
       return;
   }
 }
 
-void grants::on_expired(lock_queue& queue, milliseconds ttl) {
+void grants::on_expired(lock_queue& queue, milliseconds ttl, time_point now) {
   auto& contender = *queue.contender;
   if (++contender.late < too_late) {
-    ask_again(queue);
+    ask_again(queue, now);
     return;
   }
-  contenders_.fail_all(
-      queue, std::make_shared<error const>(errc::unreachable,
-                                           client_.url + ": the server's answers for " + queue.title() +
-                                               " take longer than its ttl (" + std::to_string(ttl.count()) +
-                                               " ms): use a longer one"));
+  contenders_.fail_all(queue,
+                       std::make_shared<error const>(
+                           errc::unreachable, client_.url + ": the server's answers for " + queue.title() +
+                                                  " take longer than its ttl (" +
+                                                  std::to_string(ttl.count()) + " ms): use a longer one"),
+                       now);
 }
 
 /// As the owner this client can ask again.
-void grants::ask_again(lock_queue& queue) noexcept {
+void grants::ask_again(lock_queue& queue, time_point now) noexcept {
   auto& contender = *queue.contender;
   if (contender.current == contender::state::asking) {
     contender.woken = true;  // a message brought the grant, while a request is under way
   } else {
-    requests_.send(queue);
+    requests_.send(queue, now);
   }
 }
 
@@ -96,11 +97,11 @@ void grants::make_lease(lock_queue& queue, granted const& grant, time_point sent
   queue.since = now;
   queue.handoffs = 0;
   if (exclusive) queue.holder = lease.get();
-  give(first, lease);
+  give(first, lease, now);
   if (exclusive) {
-    callers_.finish_tries(queue, nullptr);
+    callers_.finish_tries(queue, nullptr, now);
   } else {
-    serve_others(queue);
+    serve_others(queue, now);
   }
 }
 
@@ -116,7 +117,7 @@ void grants::take_for_good(lock_queue& queue, std::int64_t token, time_point sen
     auto& first = queue.waiters.front();
     lease->set_released();
     first.lease.swap(lease);
-    callers_.finish(first);
+    callers_.finish(first, now);
     lease.reset();
     // Without memory the callers that are left ask by themselves.
     if (queue.protocol().sharing == sharing::open_to_all && !queue.waiters.empty() &&
@@ -124,33 +125,31 @@ void grants::take_for_good(lock_queue& queue, std::int64_t token, time_point sen
       lease.reset(new (std::nothrow)
                       lease_state{lock_queue_ptr{&queue}, queue.waiters.front().options, number, token});
   }
-  serve_others(queue);
+  serve_others(queue, now);
 }
 
 /// Where several may have the lock, the next caller asks as soon as the caller before it has got it.
-void grants::serve_others(lock_queue& queue) noexcept {
+void grants::serve_others(lock_queue& queue, time_point now) noexcept {
   try {
-    while (!queue.waiters.empty() && join(queue.waiters.front())) {
+    while (!queue.waiters.empty() && join(queue.waiters.front(), now)) {
     }
   } catch (std::bad_alloc const&) {
     // The next caller gets an acquisition of its own.
   }
-  if (!queue.waiters.empty() && !queue.contender) requests_.begin(queue, true);
+  if (!queue.waiters.empty() && !queue.contender) requests_.begin(queue, now, true);
 }
 
-bool grants::join(waiter& caller) {
+bool grants::join(waiter& caller, time_point now) {
   auto& queue = *caller.queue;
   if (queue.protocol().sharing != sharing::shared) return false;
-  auto const lease = holders_.join(queue, caller.options);
+  auto const lease = holders_.join(queue, caller.options, now);
   if (!lease) return false;
   ++stats_.handed_over;
-  give(caller, lease);
+  give(caller, lease, now);
   return true;
 }
 
-bool grants::hand_over(lock_queue& queue, lease_state& from) noexcept try {
-  if (queue.waiters.empty()) return false;
-  auto const now = boot_clock::now();
+bool grants::hand_over(lock_queue& queue, lease_state& from, time_point now) noexcept try {
   if (!may_hand_over(queue, from, now)) return false;
   auto& next = queue.waiters.front();
   auto const token = from.token() == 0 ? 0 : from.token() + 1;  // a kind without tokens
@@ -165,7 +164,7 @@ bool grants::hand_over(lock_queue& queue, lease_state& from) noexcept try {
   ++queue.handoffs;
   ++stats_.handed_over;
   queue.holder = heir.get();
-  give(next, heir);
+  give(next, heir, now);
   return true;
 } catch (std::bad_alloc const&) {
   return false;
@@ -178,12 +177,12 @@ void grants::set_limits(lease_state& lease, time_point now) {
   if (options.max_hold.count() > 0) lease.set_limit(now + options.max_hold);
 }
 
-void grants::give(waiter& caller, lease_state_ptr const& lease) noexcept {
+void grants::give(waiter& caller, lease_state_ptr const& lease, time_point now) noexcept {
   ++stats_.held_now;
-  renewer_.add(*lease);
-  presence_.touch();
+  renewer_.add(*lease, now);
+  presence_.touch(now);
   caller.lease = lease;
-  callers_.finish(caller);
+  callers_.finish(caller, now);
 }
 
 }  // namespace holdfast::engine

@@ -15,7 +15,7 @@ bool by_server(loss_cause cause) noexcept {
 
 }  // namespace
 
-void lease_ends::release(lease_state& lease, release_handler done) noexcept {
+void lease_ends::release(lease_state& lease, time_point now, release_handler done) noexcept {
   lease_state_ptr const pin{&lease};
   auto& queue = lease.queue();
   if (lease.drop_handle()) {
@@ -24,24 +24,24 @@ void lease_ends::release(lease_state& lease, release_handler done) noexcept {
     return;
   }
   if (lease.status() != lease_state::state::held) {
-    release_lost(lease, std::move(done));
+    release_lost(lease, now, std::move(done));
     return;
   }
   if (lease.options().keep) {
-    keep(lease, std::nullopt, std::move(done));
+    keep(lease, std::nullopt, now, std::move(done));
     return;
   }
   auto const last = finish_here(lease);
-  if (!last || grants_.hand_over(queue, lease)) {
+  if (!last || grants_.hand_over(queue, lease, now)) {
     if (done) done(release_result::released);
   } else {
-    give_back(queue, lease, std::move(done));
+    give_back(queue, lease, now, std::move(done));
   }
 }
 
-void lease_ends::release_lost(lease_state const& lease, release_handler done) noexcept {
-  if (still_to_release(lease, boot_clock::now())) {
-    auto item = pending_releases_.item(lease);
+void lease_ends::release_lost(lease_state const& lease, time_point now, release_handler done) noexcept {
+  if (still_to_release(lease, now)) {
+    auto item = pending_releases_.item(lease, now);
     item.lost = true;
     pending_releases_.send(item, std::move(done));
   } else if (done) {
@@ -49,22 +49,23 @@ void lease_ends::release_lost(lease_state const& lease, release_handler done) no
   }
 }
 
-void lease_ends::give_back(lock_queue& queue, lease_state const& lease, release_handler done) noexcept {
+void lease_ends::give_back(lock_queue& queue, lease_state const& lease, time_point now,
+                           release_handler done) noexcept {
   if (!queue.waiters.empty() && !queue.contender) {
     auto const by_message = notifications_.by_message(queue);
     if (may_pass(queue, by_message)) {
-      pass(queue, lease, std::move(done));
+      pass(queue, lease, now, std::move(done));
       return;
     }
     // Where the order is strict the next caller has to be in the server's queue by the time the release looks
     // for the first waiter.
-    if (by_message && queue.protocol().order == order::strict) requests_.begin(queue);
+    if (by_message && queue.protocol().order == order::strict) requests_.begin(queue, now);
   }
-  pending_releases_.send(lease, std::move(done));
-  if (!queue.contender) ask_after_release(queue);
+  pending_releases_.send(lease, now, std::move(done));
+  if (!queue.contender) ask_after_release(queue, now);
 }
 
-void lease_ends::keep(lease_state& lease, std::optional<milliseconds> remaining,
+void lease_ends::keep(lease_state& lease, std::optional<milliseconds> remaining, time_point now,
                       release_handler done) noexcept {
   lease_state_ptr const pin{&lease};
   lock_queue_ptr const queue{&lease.queue()};
@@ -81,23 +82,24 @@ void lease_ends::keep(lease_state& lease, std::optional<milliseconds> remaining,
     if (done) done(release_result::released);
     return;
   }
-  kept_keys_.note(lease, remaining.value_or(milliseconds{0}), true);
-  kept_keys_.leave(lease, remaining, std::move(done));
-  if (!queue->waiters.empty() && !queue->contender) requests_.begin(*queue);
+  kept_keys_.note(lease, remaining.value_or(milliseconds{0}), true, now);
+  kept_keys_.leave(lease, remaining, now, std::move(done));
+  if (!queue->waiters.empty() && !queue->contender) requests_.begin(*queue, now);
 }
 
-void lease_ends::ask_after_release(lock_queue& queue) noexcept {
+void lease_ends::ask_after_release(lock_queue& queue, time_point now) noexcept {
   if (queue.waiters.empty()) return;
   if (notifications_.by_message(queue) && queue.protocol().channels == nullptr) {
-    requests_.begin(queue);
+    requests_.begin(queue, now);
     return;
   }
   // The others come when they have heard of the release, or when their pause is over: leave them a chance.
   try {
     contenders_.open(queue);
-    requests_.wait_for_wake_up(queue, {.pttl = milliseconds{queue.protocol().channels == nullptr ? 0 : 1}});
+    requests_.wait_for_wake_up(queue, {.pttl = milliseconds{queue.protocol().channels == nullptr ? 0 : 1}},
+                               now);
   } catch (std::bad_alloc const&) {
-    contenders_.on_unsent(queue, queue.contender ? queue.contender->number : 0);
+    contenders_.on_unsent(queue, queue.contender ? queue.contender->number : 0, now);
   }
 }
 
@@ -131,115 +133,119 @@ struct lease_ends::passing {
 
 /// Gives the lock back to the server and puts the next caller of this process into the server's queue behind
 /// callers elsewhere, in one request.
-void lease_ends::pass(lock_queue& queue, lease_state const& from, release_handler done) noexcept {
+void lease_ends::pass(lock_queue& queue, lease_state const& from, time_point now,
+                      release_handler done) noexcept {
   std::shared_ptr<passing> pending;
   std::uint64_t number = 0;
-  auto const before = pending_releases_.item(from);
+  auto const before = pending_releases_.item(from, now);
   try {
     auto& contender = contenders_.open(queue);
     number = contender.number;
     contender.joined = true;
     contender.answered = true;
     pending = std::make_shared<passing>(before, number, std::move(done));
-    auto const next = requests_.next(queue);
+    auto const next = requests_.next(queue, now);
     auto const owner = client_.owner_id(from.number());
-    backend_.pass(queue.protocol(), {.name = queue.name(), .owner = owner}, before.policy, next,
-                  [this, pending](answer<passed>&& result) { on_passed(*pending, result); },
-                  {.while_down = net::retry_policy::endless});
+    backend_.pass(
+        queue.protocol(), {.name = queue.name(), .owner = owner}, before.policy, next,
+        [this, pending](answer<passed>&& result) { on_passed(*pending, result, boot_clock::now()); },
+        {.while_down = net::retry_policy::endless});
   } catch (std::bad_alloc const&) {
     pending_releases_.send(before, pending ? std::move(pending->done) : std::move(done));
-    contenders_.on_unsent(queue, number);
+    contenders_.on_unsent(queue, number, now);
   }
 }
 
-void lease_ends::on_passed(passing& pending, answer<passed> const& result) noexcept {
+void lease_ends::on_passed(passing& pending, answer<passed> const& result, time_point now) noexcept {
   auto& queue = *pending.before.queue;
   lock_queue_ptr const pin{&queue};
   auto const wanted = is_contender(queue, pending.next);
   if (wanted) {
     queue.contender->current = contender::state::waiting;
   } else {
-    requests_.drop_orphan(queue, pending.next);
+    requests_.drop_orphan(queue, pending.next, now);
   }
   try {
     if (auto const* const found = result.outcome()) {
-      on_passed(queue, pending, *found, result.sent_at);
+      on_passed(queue, pending, *found, result.sent_at, now);
     } else if (auto const* const refusal = result.refusal()) {
       pending.before.copied = refusal->resent;
       pending_releases_.send(pending.before, std::move(pending.done));
-      if (wanted) replies_.on_refused(queue, *refusal);
+      if (wanted) replies_.on_refused(queue, *refusal, now);
     } else {
       pending.report(release_result::unknown);
-      if (wanted) replies_.on_failed(queue, *result.failure());
+      if (wanted) replies_.on_failed(queue, *result.failure(), now);
     }
   } catch (std::bad_alloc const&) {
     pending.report(release_result::unknown);
-    if (wanted) contenders_.ask_again_soon(queue, pending.next);
+    if (wanted) contenders_.ask_again_soon(queue, pending.next, now);
   }
 }
 
-void lease_ends::on_passed(lock_queue& queue, passing& pending, passed const& found, time_point sent_at) {
+void lease_ends::on_passed(lock_queue& queue, passing& pending, passed const& found, time_point sent_at,
+                           time_point now) {
   auto const ours = found.before == ownership::mine || departed_.take_cleared(pending.before.number);
   if (ours) pending_releases_.note_released(pending.before);
   pending.report(ours ? release_result::released : release_result::lost);
   if (!is_contender(queue, pending.next)) return;
   if (found.next) {
-    replies_.on_verdict(queue, *found.next, sent_at);
+    replies_.on_verdict(queue, *found.next, sent_at, now);
   } else if (queue.waiters.empty()) {
-    contenders_.withdraw(queue);
+    contenders_.withdraw(queue, now);
   } else {
-    requests_.send(queue);
+    requests_.send(queue, now);
   }
 }
 
-void lease_ends::lose(lease_state& lease, loss_cause cause) noexcept {
+void lease_ends::lose(lease_state& lease, loss_cause cause, time_point now) noexcept {
   lease_state_ptr const pin{&lease};
   lock_queue_ptr const queue{&lease.queue()};
   auto const was_holder = queue->protocol().sharing != sharing::exclusive || queue->holder == &lease;
-  lose_alone(lease, cause);
+  lose_alone(lease, cause, now);
   if (by_server(cause)) {
-    holders_.for_each_sharer(*queue, lease.number(), [this, cause](lease_state& sharer) {
+    holders_.for_each_sharer(*queue, lease.number(), [this, cause, now](lease_state& sharer) {
       lease_state_ptr const last{&sharer};
-      lose_alone(sharer, cause);
+      lose_alone(sharer, cause, now);
     });
   }
-  if (was_holder && !queue->waiters.empty() && !queue->contender) requests_.begin(*queue);
+  if (was_holder && !queue->waiters.empty() && !queue->contender) requests_.begin(*queue, now);
 }
 
-void lease_ends::take_back(lease_state const& lease) noexcept {
-  if (boot_clock::now() >= lease.deadline()) {
-    release_unheld(lease);
+void lease_ends::take_back(lease_state const& lease, time_point now) noexcept {
+  if (now >= lease.deadline()) {
+    release_unheld(lease, now);
     return;
   }
   try {
     // The end of the client calls it early.
     delayed_.add(lease.deadline(), [this, pin = boost::intrusive_ptr<lease_state const>{&lease}] {
-      if (boot_clock::now() >= pin->deadline()) release_unheld(*pin);
+      auto const called = boot_clock::now();
+      if (called >= pin->deadline()) release_unheld(*pin, called);
     });
   } catch (std::bad_alloc const&) {
     return;  // it ends with its ttl
   }
 }
 
-void lease_ends::release_unheld(lease_state const& lease) noexcept {
+void lease_ends::release_unheld(lease_state const& lease, time_point now) noexcept {
   if (lease.options().keep || holders_.hold(lease.queue(), lease.number()) ||
-      departed_.has_kept_key(lease.number(), boot_clock::now()))
+      departed_.has_kept_key(lease.number(), now))
     return;
-  auto item = pending_releases_.item(lease);
+  auto item = pending_releases_.item(lease, now);
   item.lost = true;
   pending_releases_.send(item, {});
 }
 
-void lease_ends::lose_alone(lease_state& lease, loss_cause cause) noexcept {
+void lease_ends::lose_alone(lease_state& lease, loss_cause cause, time_point now) noexcept {
   (void)leave_here(lease);
   ++stats_.lost;
   loop_.defer(lease.lose(cause));
-  if (lease.options().keep || still_to_release(lease, boot_clock::now()))
-    kept_keys_.note(lease, milliseconds{0}, lease.options().keep);
-  if (!by_server(cause) && pending_releases_.may_outlive(lease)) take_back(lease);
+  if (lease.options().keep || still_to_release(lease, now))
+    kept_keys_.note(lease, milliseconds{0}, lease.options().keep, now);
+  if (!by_server(cause) && pending_releases_.may_outlive(lease)) take_back(lease, now);
   if (lease.options().keep) {
     if (cause == loss_cause::limit_reached) {
-      kept_keys_.leave(lease, std::nullopt, {});
+      kept_keys_.leave(lease, std::nullopt, now, {});
     } else {
       late_responses_.keep(lease.number(), time_point::max());
     }

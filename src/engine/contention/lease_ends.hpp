@@ -10,7 +10,7 @@
 
 namespace holdfast::engine {
 
-/// All under the client's lock.
+/// All under the client's lock; `now` is the time of the event.
 class lease_ends {
  public:
   lease_ends(reactor::loop& loop, lock_backend& backend, client_constants const& client, deferred_log& log,
@@ -36,33 +36,35 @@ class lease_ends {
         delayed_{delayed} {}
 
   /// Drops one handle; the last one releases the lock, or keeps its key if the options say so.
-  void release(lease_state& lease, release_handler done) noexcept;
+  void release(lease_state& lease, time_point now, release_handler done) noexcept;
   /// The same without giving the lock back. For all others, in this process too, it is busy until its ttl, or
   /// `remaining`, is over.
-  void keep(lease_state& lease, std::optional<milliseconds> remaining, release_handler done) noexcept;
+  void keep(lease_state& lease, std::optional<milliseconds> remaining, time_point now,
+            release_handler done) noexcept;
   /// It ends against its holder's will. A lease that the server has taken away is lost for all leases that
   /// share its acquisition.
-  void lose(lease_state& lease, loss_cause cause) noexcept;
+  void lose(lease_state& lease, loss_cause cause, time_point now) noexcept;
   /// The key of a lost lease may live on for nobody: it is released at the lease's deadline. Until then it
   /// would have lived anyway, and its holder may give it back.
-  void take_back(lease_state const& lease) noexcept;
+  void take_back(lease_state const& lease, time_point now) noexcept;
 
   /// The lease isn't held here any more. Renewal ends before anything is sent. False: other leases of this
   /// process still share its acquisition.
   bool finish_here(lease_state& lease) noexcept;
   /// The next caller of this process asks, behind a release that wakes callers of other processes.
-  void ask_after_release(lock_queue& queue) noexcept;
+  void ask_after_release(lock_queue& queue, time_point now) noexcept;
 
  private:
   struct passing;
   bool leave_here(lease_state& lease) noexcept;
-  void release_unheld(lease_state const& lease) noexcept;
-  void release_lost(lease_state const& lease, release_handler done) noexcept;
-  void give_back(lock_queue& queue, lease_state const& lease, release_handler done) noexcept;
-  void pass(lock_queue& queue, lease_state const& from, release_handler done) noexcept;
-  void on_passed(passing& pending, answer<passed> const& result) noexcept;
-  void on_passed(lock_queue& queue, passing& pending, passed const& found, time_point sent_at);
-  void lose_alone(lease_state& lease, loss_cause cause) noexcept;
+  void release_unheld(lease_state const& lease, time_point now) noexcept;
+  void release_lost(lease_state const& lease, time_point now, release_handler done) noexcept;
+  void give_back(lock_queue& queue, lease_state const& lease, time_point now, release_handler done) noexcept;
+  void pass(lock_queue& queue, lease_state const& from, time_point now, release_handler done) noexcept;
+  void on_passed(passing& pending, answer<passed> const& result, time_point now) noexcept;
+  void on_passed(lock_queue& queue, passing& pending, passed const& found, time_point sent_at,
+                 time_point now);
+  void lose_alone(lease_state& lease, loss_cause cause, time_point now) noexcept;
 
   reactor::loop& loop_;
   lock_backend& backend_;

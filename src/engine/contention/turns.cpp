@@ -7,48 +7,49 @@
 namespace holdfast::engine {
 
 void turns::on_message(std::string const& channel, turn const& message) {
+  auto const now = boot_clock::now();
   auto* const queue = queues_.contending(message.number);
   if (queue == nullptr) {
-    if (notifications_.is_inbox(channel, message.name)) ghosts_.answer_for(message.number, message.name);
+    if (notifications_.is_inbox(channel, message.name)) ghosts_.answer_for(message.number, message.name, now);
     return;
   }
   auto const own = notifications_.channels_of(*queue, queue->contender->owner);
   if (std::ranges::find(own, channel) == own.end()) return;
   if (message.grant) {
-    on_grant(*queue, *message.grant);
+    on_grant(*queue, *message.grant, now);
   } else {
-    wake_up(*queue);
+    wake_up(*queue, now);
   }
 }
 
 void turns::on_woken(std::uint64_t number) {
-  if (auto* const queue = queues_.contending(number)) wake_up(*queue);
+  if (auto* const queue = queues_.contending(number)) wake_up(*queue, boot_clock::now());
 }
 
 void turns::on_open(std::uint64_t number) {
   auto* const queue = queues_.contending(number);
   if (queue == nullptr) return;
   queue->contender->listening = true;
-  wake_up(*queue);
+  wake_up(*queue, boot_clock::now());
 }
 
-void turns::wake_up(lock_queue& queue) noexcept {
+void turns::wake_up(lock_queue& queue, time_point now) noexcept {
   if (queue.contender->current == contender::state::waiting) {
-    requests_.send(queue);
+    requests_.send(queue, now);
   } else {
     queue.contender->woken = true;
   }
 }
 
-void turns::on_grant(lock_queue& queue, granted const& grant) {
+void turns::on_grant(lock_queue& queue, granted const& grant, time_point now) {
   auto const& contender = *queue.contender;
   if (contender.current == contender::state::leaving) return;  // the request under way finds the lock ours
-  if (!believes(queue, grant, client_.deployment.messages_trusted, boot_clock::now())) {
-    wake_up(queue);
+  if (!believes(queue, grant, client_.deployment.messages_trusted, now)) {
+    wake_up(queue, now);
     return;
   }
   ++stats_.granted;
-  grants_.on_granted(queue, grant, contender.asked_at, ttl_by_message(contender));
+  grants_.on_granted(queue, grant, contender.asked_at, ttl_by_message(contender), now);
 }
 
 }  // namespace holdfast::engine

@@ -31,8 +31,8 @@ class turns {
   void on_open(std::uint64_t number);
 
  private:
-  void wake_up(lock_queue& queue) noexcept;
-  void on_grant(lock_queue& queue, granted const& grant);
+  void wake_up(lock_queue& queue, time_point now) noexcept;
+  void on_grant(lock_queue& queue, granted const& grant, time_point now);
 
   client_constants const& client_;
   client_stats& stats_;

@@ -18,8 +18,7 @@ constexpr std::chrono::hours longest_key{24 * 365 * 100};
 
 }  // namespace
 
-void kept_keys::note(lease_state const& lease, milliseconds more, bool kept) noexcept {
-  auto const now = boot_clock::now();
+void kept_keys::note(lease_state const& lease, milliseconds more, bool kept, time_point now) noexcept {
   // The request that sets its last ttl may wait for the server until the deadline.
   // A lease that a message granted has a short deadline, but is kept for its ttl, or has got that already.
   if (lease.provisional) more = std::max(more, lease.options().ttl);
@@ -42,12 +41,12 @@ struct kept_keys::leaving {
   release_handler done{};
 };
 
-void kept_keys::leave(lease_state& lease, std::optional<milliseconds> remaining,
+void kept_keys::leave(lease_state& lease, std::optional<milliseconds> remaining, time_point now,
                       release_handler done) noexcept {
   if (!remaining && lease.provisional) remaining = lease.options().ttl;
-  auto const until = remaining ? boot_clock::now() + *remaining : time_point::max();
+  auto const until = remaining ? now + *remaining : time_point::max();
   late_.keep(lease.number(), until);
-  presence_.stay_until(remaining ? until : lease.deadline());
+  presence_.stay_until(remaining ? until : lease.deadline(), now);
   if (!remaining) {
     if (done) done(release_result::kept);
     return;

@@ -34,10 +34,11 @@ class kept_keys {
 
   /// The key stays for the rest of the lease plus `more`, though this process doesn't hold it; unless `kept`,
   /// until its holder gives it back.
-  void note(lease_state const& lease, milliseconds more, bool kept) noexcept;
+  void note(lease_state const& lease, milliseconds more, bool kept, time_point now) noexcept;
 
   /// Leaves the key of a lease that is over here: for its ttl, or for `remaining`.
-  void leave(lease_state& lease, std::optional<milliseconds> remaining, release_handler done) noexcept;
+  void leave(lease_state& lease, std::optional<milliseconds> remaining, time_point now,
+             release_handler done) noexcept;
 
   /// Gives the key a ttl until `until`; of no use after `deadline`.
   void set_last_ttl(lock_queue& queue, std::uint64_t number, time_point until, time_point deadline) noexcept;

@@ -19,18 +19,18 @@ constexpr std::chrono::milliseconds traces_last{std::chrono::minutes{2}};
 
 }  // namespace
 
-returned_lock pending_releases::item(lease_state const& lease) const {
+returned_lock pending_releases::item(lease_state const& lease, time_point now) const {
   return {.queue = lock_queue_ptr{&lease.queue()},
           .number = lease.number(),
           .policy = notifications_.policy_of(lease.options()),
-          .deadline = end_of_key(lease),
+          .deadline = end_of_key(lease, now),
           .lease_deadline = lease.deadline()};
 }
 
 /// The key may outlive the lease: it may have been requested for an earlier caller with a longer ttl, which
 /// no renewal cuts short while others share it, and the reply to a renewal may have been lost.
-time_point pending_releases::end_of_key(lease_state const& lease) const noexcept {
-  return std::max(lease.deadline(), boot_clock::now() + longest_ttl_);
+time_point pending_releases::end_of_key(lease_state const& lease, time_point now) const noexcept {
+  return std::max(lease.deadline(), now + longest_ttl_);
 }
 
 struct pending_releases::release_under_way {
@@ -126,22 +126,22 @@ void pending_releases::on_response(std::shared_ptr<release_under_way> const& pen
   }
 }
 
-void pending_releases::send_together(batches::leases leases) noexcept {
+void pending_releases::send_together(batches::leases leases, time_point now) noexcept {
   if (leases.size() >= worth_a_batch) {
     std::shared_ptr<batches::leases> shared;
     try {
       shared = std::make_shared<batches::leases>();
       shared->swap(leases);
-      send_batch(shared);
+      send_batch(shared, now);
       return;
     } catch (std::bad_alloc const&) {
       if (shared) leases.swap(*shared);
     }
   }
-  for (auto const& lease : leases) send(*lease, {});
+  for (auto const& lease : leases) send(*lease, now, {});
 }
 
-void pending_releases::send_batch(std::shared_ptr<batches::leases> const& leases) {
+void pending_releases::send_batch(std::shared_ptr<batches::leases> const& leases, time_point now) {
   std::vector<std::string> owners;
   std::vector<owned> list;
   owners.reserve(leases->size());
@@ -150,7 +150,7 @@ void pending_releases::send_batch(std::shared_ptr<batches::leases> const& leases
   for (auto const& lease : *leases) {
     owners.push_back(client_.owner_id(lease->number()));
     list.push_back({.name = lease->queue().name(), .owner = owners.back()});
-    give_up = std::max(give_up, end_of_key(*lease));
+    give_up = std::max(give_up, end_of_key(*lease, now));
   }
   auto const& protocol = leases->front()->queue().protocol();
   backend_.release_unwanted(
@@ -159,19 +159,19 @@ void pending_releases::send_batch(std::shared_ptr<batches::leases> const& leases
         auto const* const failure = result.failure();
         if (failure != nullptr && failure->reason != backend_.no_memory) return;  // the client has ended
         unconfirmed_ -= leases->size();
-        on_batch_response(*leases, result);
+        on_batch_response(*leases, result, boot_clock::now());
       },
       {.while_down = net::retry_policy::endless, .give_up = give_up, .divisible = true});
   unconfirmed_ += leases->size();
 }
 
 /// Leases with waiters are still to be released.
-void pending_releases::on_batch_response(batches::leases const& leases,
-                                         answer<still_wanted> const& result) noexcept {
+void pending_releases::on_batch_response(batches::leases const& leases, answer<still_wanted> const& result,
+                                         time_point now) noexcept {
   auto const* const wanted = result.outcome();
   for (std::size_t i = 0; i != leases.size(); ++i) {
     if (wanted == nullptr || std::ranges::binary_search(*wanted, i)) {
-      send(*leases[i], {});
+      send(*leases[i], now, {});
     } else {
       ++stats_.released;
     }
@@ -184,11 +184,10 @@ void pending_releases::note_released(returned_lock const& item) noexcept {
                          item.lease_deadline);
 }
 
-void pending_releases::abandon(lock_queue& queue, std::uint64_t number,
-                               release_policy const& policy) noexcept {
+void pending_releases::abandon(lock_queue& queue, std::uint64_t number, release_policy const& policy,
+                               time_point now) noexcept {
   if (queue.protocol().abandon == nullptr) return;
-  send_abandon(lock_queue_ptr{&queue}, number, policy,
-               boot_clock::now() + std::max(traces_last, longest_ttl_));
+  send_abandon(lock_queue_ptr{&queue}, number, policy, now + std::max(traces_last, longest_ttl_));
 }
 
 /// Sent again after a refusal: otherwise a lock would be nobody's for its ttl, and a permit for ever.
@@ -228,9 +227,9 @@ void pending_releases::owe_abandon(lock_queue_ptr const& queue, std::uint64_t nu
 
 /// The server may have lost data, including recent releases. Without a repeat their keys, which it has again,
 /// would stay until the end of their ttl.
-void pending_releases::repeat() noexcept {
+void pending_releases::repeat(time_point now) noexcept {
   if (!repeats_) return;
-  for (auto& entry : departed_.take_releases(boot_clock::now())) {
+  for (auto& entry : departed_.take_releases(now)) {
     entry.policy.publish = notifications_.publish_method();
     std::shared_ptr<departed::given_back> record;
     try {

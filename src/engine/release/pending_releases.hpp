@@ -46,7 +46,7 @@ class pending_releases {
         owed_{owed} {}
 
   /// Of a lease.
-  [[nodiscard]] returned_lock item(lease_state const& lease) const;
+  [[nodiscard]] returned_lock item(lease_state const& lease, time_point now) const;
 
   /// A request for a lock with that ttl is sent.
   void note_ttl(milliseconds ttl) noexcept { longest_ttl_ = std::max(longest_ttl_, ttl); }
@@ -57,17 +57,20 @@ class pending_releases {
 
   /// When memory is short it is sent a little later, and `done` gets release_result::unknown.
   void send(returned_lock const& item, release_handler done) noexcept;
-  void send(lease_state const& lease, release_handler done) noexcept { send(item(lease), std::move(done)); }
+  void send(lease_state const& lease, time_point now, release_handler done) noexcept {
+    send(item(lease, now), std::move(done));
+  }
   /// For the end of the client, which may have very many leases; they are lost already. Leases with waiters
   /// go one by one, but in the same write.
-  void send_together(batches::leases leases) noexcept;
+  void send_together(batches::leases leases, time_point now) noexcept;
   /// Cleans up after an acquisition that no caller waits for any more.
-  void abandon(lock_queue& queue, std::uint64_t number, release_policy const& policy) noexcept;
+  void abandon(lock_queue& queue, std::uint64_t number, release_policy const& policy,
+               time_point now) noexcept;
 
   /// The server has confirmed it, in the reply to another request.
   void note_released(returned_lock const& item) noexcept;
   /// Sends the latest releases again: the server may have lost them.
-  void repeat() noexcept;
+  void repeat(time_point now) noexcept;
 
   /// At the end of the client: its number of releases is logged, and no single one.
   [[nodiscard]] std::size_t count_at_end() noexcept;
@@ -76,16 +79,17 @@ class pending_releases {
 
  private:
   struct release_under_way;
-  [[nodiscard]] time_point end_of_key(lease_state const& lease) const noexcept;
+  [[nodiscard]] time_point end_of_key(lease_state const& lease, time_point now) const noexcept;
   void send(std::shared_ptr<release_under_way> const& pending);
   void on_response(std::shared_ptr<release_under_way> const& pending,
                    answer<ownership> const& result) noexcept;
-  void send_batch(std::shared_ptr<batches::leases> const& leases);
+  void send_batch(std::shared_ptr<batches::leases> const& leases, time_point now);
   void send_abandon(lock_queue_ptr const& queue, std::uint64_t number, release_policy const& policy,
                     time_point until) noexcept;
   void owe_abandon(lock_queue_ptr const& queue, std::uint64_t number, release_policy const& policy,
                    time_point until) noexcept;
-  void on_batch_response(batches::leases const& leases, answer<still_wanted> const& result) noexcept;
+  void on_batch_response(batches::leases const& leases, answer<still_wanted> const& result,
+                         time_point now) noexcept;
 
   lock_backend& backend_;
   client_constants const& client_;

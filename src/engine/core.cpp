@@ -52,7 +52,8 @@ core::core(net::deployment_url url, client_options options, topology::deployment
                 {.uuid = client_.uuid, .label = client_.options.label},
                 [this] { return stats_.held_now != 0 || stats_.waiting_now != 0; },
                 [this] { notifications_.open_hint_channel(); }},
-      owed_{loop_, client_, log_, [this](owed_request const& request) { send_owed(request); }},
+      owed_{loop_, client_, log_,
+            [this](owed_request const& request, time_point now) { send_owed(request, now); }},
       contention_{contention_parts{.loop = loop_,
                                    .backend = *backend_,
                                    .client = client_,
@@ -132,17 +133,17 @@ void core::ask_about_all(time_point now) noexcept {
 }
 
 /// Tries once more to send what there was no memory for.
-void core::send_owed(owed_request const& request) noexcept {
+void core::send_owed(owed_request const& request, time_point now) noexcept {
   auto& queue = *request.queue;
   switch (request.type) {
     case owed_request::kind::release:
-      pending_releases_.send(returned_lock{request.queue, request.number, request.policy, request.until}, {});
+      pending_releases_.send({request.queue, request.number, request.policy, request.until}, now, {});
       return;
     case owed_request::kind::abandon:
-      pending_releases_.abandon(queue, request.number, request.policy, boot_clock::now());
+      pending_releases_.abandon(queue, request.number, request.policy, now);
       return;
     case owed_request::kind::last_ttl:
-      kept_keys_.set_last_ttl(queue, request.number, request.kept_until, request.until);
+      kept_keys_.set_last_ttl(queue, request.number, request.kept_until, request.until, now);
       return;
   }
 }

@@ -185,7 +185,7 @@ lease_state_ptr lease_calls::become(lease_state_ptr lease, lock_queue_ptr const&
   auto const give_back_as = [&](lock_queue_ptr const& queue, time_point now) {
     auto item = pending_releases_.item(*old, now);
     item.queue = queue;
-    pending_releases_.send(item, {});
+    pending_releases_.send(item, now, {});
   };
   lease_state_ptr next;
   std::optional<answer<ownership>> result;

@@ -87,7 +87,7 @@ class a_contention : public engine_parts {
   busy_report busy_report_{client_};
   delayed_calls delayed_{loop_};
   late_responses late_responses_;
-  owed_requests owed_{loop_, client_, log_, [](owed_request const&) {}};
+  owed_requests owed_{loop_, client_, log_, [](owed_request const&, time_point) {}};
   kept_keys kept_keys_{backend_, client_, log_, departed_, late_responses_, presence_, delayed_, owed_};
   pending_releases pending_releases_{backend_,       client_,   log_,     stats_,
                                      notifications_, departed_, delayed_, owed_};

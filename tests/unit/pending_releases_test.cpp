@@ -21,10 +21,10 @@ class a_pending_release : public engine_parts {
   notifications notifications_{loop_, backend_, client_, log_, {}};
   departed departed_;
   delayed_calls delayed_{loop_};
-  owed_requests owed_{loop_, client_, log_, [this](owed_request const& request) {
+  owed_requests owed_{loop_, client_, log_, [this](owed_request const& request, time_point now) {
                         returned_lock const item{request.queue, request.number, request.policy,
                                                  request.until};
-                        pending_releases_.send(item, {});
+                        pending_releases_.send(item, now, {});
                       }};
   pending_releases pending_releases_{backend_,       client_,   log_,     stats_,
                                      notifications_, departed_, delayed_, owed_};
@@ -158,7 +158,8 @@ TEST_F(a_pending_release, leaves_no_more_owed_requests_than_there_is_room_for) {
                .number = i,
                .type = owed_request::kind::abandon,
                .policy = {},
-               .until = boot_clock::now() + 1s});
+               .until = boot_clock::now() + 1s},
+              boot_clock::now());
   }
   EXPECT_LT(owed_.count(owed_request::kind::abandon), 2 * most_owed);
   pass(0s);
@@ -177,7 +178,7 @@ class a_kept_key : public engine_parts {
   delayed_calls delayed_{loop_};
   late_responses late_;
   presence presence_{loop_, backend_, {}, [] { return false; }, [] {}};
-  owed_requests owed_{loop_, client_, log_, [](owed_request const&) {}};
+  owed_requests owed_{loop_, client_, log_, [](owed_request const&, time_point) {}};
   kept_keys kept_keys_{backend_, client_, log_, departed_, late_, presence_, delayed_, owed_};
   lock_queue_ptr queue_{pin()};
   lease_state_ptr lease_{make_lease(queue_, 1)};

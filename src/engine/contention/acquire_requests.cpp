@@ -209,7 +209,7 @@ void acquire_requests::drop_orphan(lock_queue& queue, std::uint64_t number, time
   }
   // If the last ttl overtook it in the same way, it has given the key its usual ttl.
   if (kept_until != time_point::max() && now < kept_until)
-    kept_keys_.set_last_ttl(queue, number, kept_until, kept_until);
+    kept_keys_.set_last_ttl(queue, number, kept_until, kept_until, now);
 }
 
 }  // namespace holdfast::engine

@@ -43,7 +43,7 @@ void lease_ends::release_lost(lease_state const& lease, time_point now, release_
   if (still_to_release(lease, now)) {
     auto item = pending_releases_.item(lease, now);
     item.lost = true;
-    pending_releases_.send(item, std::move(done));
+    pending_releases_.send(item, now, std::move(done));
   } else if (done) {
     done(release_result::lost);
   }
@@ -151,7 +151,7 @@ void lease_ends::pass(lock_queue& queue, lease_state const& from, time_point now
         [this, pending](answer<passed>&& result) { on_passed(*pending, result, boot_clock::now()); },
         {.while_down = net::retry_policy::endless});
   } catch (std::bad_alloc const&) {
-    pending_releases_.send(before, pending ? std::move(pending->done) : std::move(done));
+    pending_releases_.send(before, now, pending ? std::move(pending->done) : std::move(done));
     contenders_.on_unsent(queue, number, now);
   }
 }
@@ -170,7 +170,7 @@ void lease_ends::on_passed(passing& pending, answer<passed> const& result, time_
       on_passed(queue, pending, *found, result.sent_at, now);
     } else if (auto const* const refusal = result.refusal()) {
       pending.before.copied = refusal->resent;
-      pending_releases_.send(pending.before, std::move(pending.done));
+      pending_releases_.send(pending.before, now, std::move(pending.done));
       if (wanted) replies_.on_refused(queue, *refusal, now);
     } else {
       pending.report(release_result::unknown);
@@ -233,7 +233,7 @@ void lease_ends::release_unheld(lease_state const& lease, time_point now) noexce
     return;
   auto item = pending_releases_.item(lease, now);
   item.lost = true;
-  pending_releases_.send(item, {});
+  pending_releases_.send(item, now, {});
 }
 
 void lease_ends::lose_alone(lease_state& lease, loss_cause cause, time_point now) noexcept {

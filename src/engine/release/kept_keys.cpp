@@ -56,9 +56,9 @@ void kept_keys::leave(lease_state& lease, std::optional<milliseconds> remaining,
     pending =
         std::make_shared<leaving>(lock_queue_ptr{&lease.queue()}, lease.number(), until, lease.deadline());
     pending->done = std::move(done);
-    lease.when_settled([this, pending] { set_last_ttl(pending); });
+    lease.when_settled([this, pending] { set_last_ttl(pending, boot_clock::now()); });
   } catch (std::bad_alloc const&) {
-    owe(lease.queue(), lease.number(), until, lease.deadline());
+    owe(lease.queue(), lease.number(), until, lease.deadline(), now);
     if (pending) {
       pending->report(release_result::unknown);
     } else if (done) {
@@ -68,64 +68,65 @@ void kept_keys::leave(lease_state& lease, std::optional<milliseconds> remaining,
 }
 
 /// When no caller waits for the outcome any more.
-void kept_keys::set_last_ttl(lock_queue& queue, std::uint64_t number, time_point until,
-                             time_point deadline) noexcept {
+void kept_keys::set_last_ttl(lock_queue& queue, std::uint64_t number, time_point until, time_point deadline,
+                             time_point now) noexcept {
   try {
-    send(std::make_shared<leaving>(lock_queue_ptr{&queue}, number, until, deadline));
+    send(std::make_shared<leaving>(lock_queue_ptr{&queue}, number, until, deadline), now);
   } catch (std::bad_alloc const&) {
-    owe(queue, number, until, deadline);
+    owe(queue, number, until, deadline, now);
   }
 }
 
 /// Sends the last renewal, which may shorten the remaining ttl.
-void kept_keys::set_last_ttl(std::shared_ptr<leaving> const& pending) noexcept {
+void kept_keys::set_last_ttl(std::shared_ptr<leaving> const& pending, time_point now) noexcept {
   try {
-    send(pending);
+    send(pending, now);
   } catch (std::bad_alloc const&) {
-    owe(*pending->queue, pending->number, pending->until, pending->deadline);
+    owe(*pending->queue, pending->number, pending->until, pending->deadline, now);
     pending->report(release_result::unknown);
   }
 }
 
-void kept_keys::send(std::shared_ptr<leaving> const& pending) {
-  auto const remaining =
-      std::max(std::chrono::ceil<milliseconds>(pending->until - boot_clock::now()), milliseconds{1});
+void kept_keys::send(std::shared_ptr<leaving> const& pending, time_point now) {
+  auto const remaining = std::max(std::chrono::ceil<milliseconds>(pending->until - now), milliseconds{1});
   auto const& queue = *pending->queue;
   auto const owner = client_.owner_id(pending->number);
-  backend_.set_ttl(queue.protocol(), remaining, {.name = queue.name(), .owner = owner},
-                   [this, pending](answer<ownership>&& result) { on_response(pending, result); },
-                   {.while_down = net::retry_policy::endless, .give_up = pending->deadline});
+  backend_.set_ttl(
+      queue.protocol(), remaining, {.name = queue.name(), .owner = owner},
+      [this, pending](answer<ownership>&& result) { on_response(pending, result, boot_clock::now()); },
+      {.while_down = net::retry_policy::endless, .give_up = pending->deadline});
 }
 
-void kept_keys::send_again(std::shared_ptr<leaving> const& pending,
-                           std::chrono::milliseconds pause) noexcept {
+void kept_keys::send_again(std::shared_ptr<leaving> const& pending, std::chrono::milliseconds pause,
+                           time_point now) noexcept {
   try {
-    delayed_.add(boot_clock::now() + pause, [this, pending] { set_last_ttl(pending); });
+    delayed_.add(now + pause, [this, pending] { set_last_ttl(pending, boot_clock::now()); });
   } catch (std::bad_alloc const&) {
-    set_last_ttl(pending);
+    set_last_ttl(pending, now);
   }
 }
 
-void kept_keys::owe(lock_queue& queue, std::uint64_t number, time_point until, time_point deadline) noexcept {
+void kept_keys::owe(lock_queue& queue, std::uint64_t number, time_point until, time_point deadline,
+                    time_point now) noexcept {
   owed_.add({.queue = lock_queue_ptr{&queue},
              .number = number,
              .type = owed_request::kind::last_ttl,
              .policy = {},
              .until = deadline,
-             .kept_until = until});
+             .kept_until = until},
+            now);
 }
 
 /// A refusal is treated as that of a release: see pending_releases.
-void kept_keys::on_response(std::shared_ptr<leaving> const& pending,
-                            answer<ownership> const& result) noexcept {
+void kept_keys::on_response(std::shared_ptr<leaving> const& pending, answer<ownership> const& result,
+                            time_point now) noexcept {
   if (auto const* const found = result.outcome()) {
     pending->report(*found == ownership::mine ? release_result::kept : release_result::lost);
     return;
   }
   auto const* const refusal = result.refusal();
-  if (refusal != nullptr && is_transient(refusal->text) &&
-      boot_clock::now() + passing_pause < pending->deadline) {
-    send_again(pending, passing_pause);
+  if (refusal != nullptr && is_transient(refusal->text) && now + passing_pause < pending->deadline) {
+    send_again(pending, passing_pause, now);
     return;
   }
   log_(log_level::warning, [&] {
@@ -133,8 +134,7 @@ void kept_keys::on_response(std::shared_ptr<leaving> const& pending,
            " is not confirmed: " + std::string{result.reason()} + "; it keeps the one it has";
   });
   pending->report(release_result::unknown);
-  if (refusal != nullptr && boot_clock::now() + refused_pause < pending->deadline)
-    send_again(pending, refused_pause);
+  if (refusal != nullptr && now + refused_pause < pending->deadline) send_again(pending, refused_pause, now);
 }
 
 }  // namespace holdfast::engine

@@ -17,7 +17,7 @@
 namespace holdfast::engine {
 
 /// Gives such a key its last ttl, until the server has confirmed it, and notes it, so that it is no ghost.
-/// All under the client's lock.
+/// All under the client's lock; `now` is the time of the event.
 class kept_keys {
  public:
   kept_keys(lock_backend& backend, client_constants const& client, deferred_log& log, departed& past,
@@ -41,15 +41,19 @@ class kept_keys {
              release_handler done) noexcept;
 
   /// Gives the key a ttl until `until`; of no use after `deadline`.
-  void set_last_ttl(lock_queue& queue, std::uint64_t number, time_point until, time_point deadline) noexcept;
+  void set_last_ttl(lock_queue& queue, std::uint64_t number, time_point until, time_point deadline,
+                    time_point now) noexcept;
 
  private:
   struct leaving;
-  void set_last_ttl(std::shared_ptr<leaving> const& pending) noexcept;
-  void send(std::shared_ptr<leaving> const& pending);
-  void send_again(std::shared_ptr<leaving> const& pending, std::chrono::milliseconds pause) noexcept;
-  void on_response(std::shared_ptr<leaving> const& pending, answer<ownership> const& result) noexcept;
-  void owe(lock_queue& queue, std::uint64_t number, time_point until, time_point deadline) noexcept;
+  void set_last_ttl(std::shared_ptr<leaving> const& pending, time_point now) noexcept;
+  void send(std::shared_ptr<leaving> const& pending, time_point now);
+  void send_again(std::shared_ptr<leaving> const& pending, std::chrono::milliseconds pause,
+                  time_point now) noexcept;
+  void on_response(std::shared_ptr<leaving> const& pending, answer<ownership> const& result,
+                   time_point now) noexcept;
+  void owe(lock_queue& queue, std::uint64_t number, time_point until, time_point deadline,
+           time_point now) noexcept;
 
   lock_backend& backend_;
   client_constants const& client_;

@@ -6,14 +6,14 @@
 namespace holdfast::engine {
 
 owed_requests::owed_requests(reactor::loop& loop, client_constants const& client, deferred_log& log,
-                             std::function<void(owed_request const&)> send)
+                             handler send)
     : loop_{loop}, client_{client}, log_{log}, send_{std::move(send)}, timer_{[this] { send_all(); }} {
   all_.reserve(most_owed);
 }
 
 /// There is room for as many as a process short of memory is likely to leave. Beyond that, the server forgets
 /// the acquisition at the end of its ttl, or when it comes to the head of the queue.
-void owed_requests::add(owed_request const& request) noexcept {
+void owed_requests::add(owed_request const& request, time_point now) noexcept {
   if (all_.size() == all_.capacity()) {
     log_(log_level::warning, [&] {
       return client_.url + ": there is no memory to give back, or to keep, what is left of " +
@@ -22,7 +22,7 @@ void owed_requests::add(owed_request const& request) noexcept {
     return;
   }
   all_.push_back(request);
-  if (!timer_.armed()) loop_.arm(timer_, boot_clock::now() + memory_pause);
+  if (!timer_.armed()) loop_.arm(timer_, now + memory_pause);
 }
 
 std::size_t owed_requests::count(owed_request::kind type) const noexcept {
@@ -40,7 +40,7 @@ void owed_requests::send_all() noexcept {
   for (auto remaining = all_.size(); remaining != 0; --remaining) {
     auto const request = std::move(all_.front());
     all_.erase(all_.begin());
-    if (request.until > now) send_(request);
+    if (request.until > now) send_(request, now);
   }
 }
 

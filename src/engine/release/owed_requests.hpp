@@ -28,14 +28,15 @@ struct owed_request {
 };
 
 /// Sends them a little later, again and again. Needs no memory after construction. All under the client's
-/// lock.
+/// lock; `now` is the time of the event.
 class owed_requests {
  public:
-  /// `send` tries once more; if that fails for want of memory, too, it adds the request again.
-  owed_requests(reactor::loop& loop, client_constants const& client, deferred_log& log,
-                std::function<void(owed_request const&)> send);
+  using handler = std::function<void(owed_request const&, time_point now)>;
 
-  void add(owed_request const& request) noexcept;
+  /// `send` tries once more; if that fails for want of memory, too, it adds the request again.
+  owed_requests(reactor::loop& loop, client_constants const& client, deferred_log& log, handler send);
+
+  void add(owed_request const& request, time_point now) noexcept;
 
   [[nodiscard]] bool empty() const noexcept { return all_.empty(); }
   [[nodiscard]] std::size_t count(owed_request::kind type) const noexcept;
@@ -48,7 +49,7 @@ class owed_requests {
   reactor::loop& loop_;
   client_constants const& client_;
   deferred_log& log_;
-  std::function<void(owed_request const&)> send_;
+  handler send_;
   std::vector<owed_request> all_;  ///< with room for most_owed from the beginning
   reactor::timer timer_;
 };

@@ -45,7 +45,7 @@ struct pending_releases::release_under_way {
   release_handler done;
 };
 
-void pending_releases::send(returned_lock const& item, release_handler done) noexcept {
+void pending_releases::send(returned_lock const& item, time_point now, release_handler done) noexcept {
   std::shared_ptr<release_under_way> pending;
   try {
     pending = std::make_shared<release_under_way>(item, std::move(done));
@@ -55,7 +55,8 @@ void pending_releases::send(returned_lock const& item, release_handler done) noe
                .number = item.number,
                .type = owed_request::kind::release,
                .policy = item.policy,
-               .until = item.deadline});
+               .until = item.deadline},
+              now);
     if (pending) {
       pending->report(release_result::unknown);
     } else if (done) {
@@ -118,11 +119,11 @@ void pending_releases::on_response(std::shared_ptr<release_under_way> const& pen
   try {
     delayed_.add(std::min(now + pause, item.deadline), [this, pending] {
       --unconfirmed_;
-      send(pending->item, std::move(pending->done));
+      send(pending->item, boot_clock::now(), std::move(pending->done));
     });
     ++unconfirmed_;
   } catch (std::bad_alloc const&) {
-    send(item, std::move(pending->done));
+    send(item, now, std::move(pending->done));
   }
 }
 
@@ -187,42 +188,44 @@ void pending_releases::note_released(returned_lock const& item) noexcept {
 void pending_releases::abandon(lock_queue& queue, std::uint64_t number, release_policy const& policy,
                                time_point now) noexcept {
   if (queue.protocol().abandon == nullptr) return;
-  send_abandon(lock_queue_ptr{&queue}, number, policy, now + std::max(traces_last, longest_ttl_));
+  send_abandon(lock_queue_ptr{&queue}, number, policy, now + std::max(traces_last, longest_ttl_), now);
 }
 
 /// Sent again after a refusal: otherwise a lock would be nobody's for its ttl, and a permit for ever.
 void pending_releases::send_abandon(lock_queue_ptr const& queue, std::uint64_t number,
-                                    release_policy const& policy, time_point until) noexcept {
+                                    release_policy const& policy, time_point until, time_point now) noexcept {
   try {
     auto const owner = client_.owner_id(number);
     backend_.abandon(queue->protocol(), {.name = queue->name(), .owner = owner}, policy,
                      [this, queue, number, policy, until](answer<abandoned>&& result) {
                        auto const* const refusal = result.refusal();
                        if (refusal == nullptr) return;
+                       auto const refused = boot_clock::now();
                        auto const again =
-                           boot_clock::now() + (is_transient(refusal->text) ? passing_pause : refused_pause);
+                           refused + (is_transient(refusal->text) ? passing_pause : refused_pause);
                        if (again >= until) return;
                        try {
                          delayed_.add(again, [this, queue, number, policy, until] {
-                           send_abandon(queue, number, policy, until);
+                           send_abandon(queue, number, policy, until, boot_clock::now());
                          });
                        } catch (std::bad_alloc const&) {
-                         owe_abandon(queue, number, policy, until);
+                         owe_abandon(queue, number, policy, until, refused);
                        }
                      },
                      {.while_down = net::retry_policy::endless, .give_up = until});
   } catch (std::bad_alloc const&) {
-    owe_abandon(queue, number, policy, until);
+    owe_abandon(queue, number, policy, until, now);
   }
 }
 
 void pending_releases::owe_abandon(lock_queue_ptr const& queue, std::uint64_t number,
-                                   release_policy const& policy, time_point until) noexcept {
+                                   release_policy const& policy, time_point until, time_point now) noexcept {
   owed_.add({.queue = queue,
              .number = number,
              .type = owed_request::kind::abandon,
              .policy = policy,
-             .until = until});
+             .until = until},
+            now);
 }
 
 /// The server may have lost data, including recent releases. Without a repeat their keys, which it has again,

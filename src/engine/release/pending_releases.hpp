@@ -30,7 +30,7 @@ struct returned_lock {
 };
 
 /// Releases them, and abandons what nobody waits for any more, until the server has confirmed it or has
-/// forgotten them by itself. All under the client's lock.
+/// forgotten them by itself. All under the client's lock; `now` is the time of the event.
 class pending_releases {
  public:
   pending_releases(lock_backend& backend, client_constants const& client, deferred_log& log,
@@ -56,9 +56,9 @@ class pending_releases {
   }
 
   /// When memory is short it is sent a little later, and `done` gets release_result::unknown.
-  void send(returned_lock const& item, release_handler done) noexcept;
+  void send(returned_lock const& item, time_point now, release_handler done) noexcept;
   void send(lease_state const& lease, time_point now, release_handler done) noexcept {
-    send(item(lease, now), std::move(done));
+    send(item(lease, now), now, std::move(done));
   }
   /// For the end of the client, which may have very many leases; they are lost already. Leases with waiters
   /// go one by one, but in the same write.
@@ -85,9 +85,9 @@ class pending_releases {
                    answer<ownership> const& result) noexcept;
   void send_batch(std::shared_ptr<batches::leases> const& leases, time_point now);
   void send_abandon(lock_queue_ptr const& queue, std::uint64_t number, release_policy const& policy,
-                    time_point until) noexcept;
+                    time_point until, time_point now) noexcept;
   void owe_abandon(lock_queue_ptr const& queue, std::uint64_t number, release_policy const& policy,
-                   time_point until) noexcept;
+                   time_point until, time_point now) noexcept;
   void on_batch_response(batches::leases const& leases, answer<still_wanted> const& result,
                          time_point now) noexcept;
 

@@ -1,18 +1,12 @@
 #include "engine/core.hpp"
 
-#include <algorithm>
-#include <new>
 #include <utility>
 
 #include "engine/deployment_backend.hpp"
 #include "engine/quorum/quorum.hpp"
-#include "resp/command.hpp"
 
 namespace holdfast::engine {
 namespace {
-
-/// The longest wait for confirmations of releases at the end of a client, or of the process.
-constexpr std::chrono::seconds confirmation_wait{1};
 
 net::settings make_settings(net::endpoint server, client_options const& options, net::loose_ends& unended) {
   return {.server = std::move(server),
@@ -203,149 +197,6 @@ void core::unpin(lock_queue_ptr& queue) noexcept {
   }
   reactor::lock const hold{loop_.mutex()};
   queue.reset();
-}
-
-/// Waits until all requests sent before are answered; not longer than `until`, and not at all without a
-/// connection.
-void core::drain(reactor::lock& hold, time_point until) noexcept {
-  while ((!owed_.empty() || !backend_->idle()) && boot_clock::now() < until) {
-    if (!owed_.empty()) {
-      nap(hold);
-      continue;
-    }
-    auto const down = backend_->down_because();
-    if (!backend_->up() && (!down || down->code() != std::errc::not_enough_memory)) return;
-    try {
-      wait_behind_all(hold, until);
-    } catch (std::bad_alloc const&) {
-      nap(hold);
-    }
-  }
-}
-
-/// Replies come in order, so the replies to these PINGs come after all the others. Requests that those set
-/// off are for the next call.
-void core::wait_behind_all(reactor::lock& hold, time_point until) {
-  struct barrier {
-    reactor::blocked_thread caller;
-    std::size_t remaining = 0;
-    bool over = false;
-  };
-  auto const all = backend_->masters();
-  auto const pings = std::make_shared<barrier>();
-  auto const both_connections = acknowledgements_.used();
-  pings->remaining = all.size() * (both_connections ? 2 : 1);
-  auto const wake_caller = [this, pings] {
-    if (std::exchange(pings->over, true)) return;
-    loop_.wake(pings->caller);
-  };
-  reactor::timer bell{wake_caller};
-  auto const ping = [&](std::string const& master, net::connection_role role) {
-    net::request request{.done =
-                             [wake_caller, pings](net::response&&) {
-                               if (--pings->remaining == 0) wake_caller();
-                             },
-                         .role = role};
-    resp::append_command(request.bytes, {"PING"});
-    backend_->send_to(master, std::move(request));
-  };
-  for (auto const& master : all) {
-    ping(master, net::connection_role::usual);
-    if (both_connections) ping(master, net::connection_role::acknowledged);
-  }
-  loop_.arm(bell, until);
-  loop_.wait(hold, pings->caller);
-  hold.lock();
-}
-
-/// Lets the loop go on for a pause, and drives it.
-void core::nap(reactor::lock& hold) noexcept {
-  reactor::blocked_thread caller;
-  reactor::timer bell{[this, &caller] { loop_.wake(caller); }};
-  loop_.arm(bell, boot_clock::now() + memory_pause);
-  loop_.wait(hold, caller);
-  hold.lock();
-}
-
-void core::begin_exit() noexcept {
-  if (forked()) return;
-  reactor::lock hold{loop_.mutex()};
-  if (!gate_.closed()) contention_.arrivals.set_aside(boot_clock::now());
-  loop_.leave(hold);
-}
-
-/// The last pointers to leases and queues are dropped under the lock, too.
-void core::lose_all(time_point now) noexcept {
-  batches together;
-  queues_.for_each([&](lock_queue& queue) {
-    if (queue.holder != nullptr) lose_at_end(*queue.holder, together, now);
-  });
-  while (auto* const lease = holders_.any_shared()) lose_at_end(*lease, together, now);
-  for (auto& leases : together.take()) pending_releases_.send_together(std::move(leases), now);
-}
-
-/// `together`: leases that are to be released in few requests.
-void core::lose_at_end(lease_state& lease, batches& together, time_point now) noexcept {
-  lease_state_ptr const pin{&lease};
-  auto const& queue = lease.queue();
-  contention_.ends.lose(lease, loss_cause::closed, now);
-  if (lease.options().keep) {
-    kept_keys_.leave(lease, std::nullopt, now, {});
-    return;
-  }
-  if (queue.protocol().release_unwanted != nullptr) {
-    try {
-      together.add(lease, backend_->slot_of(queue.name()));
-      return;
-    } catch (std::bad_alloc const&) {
-      // It is released by itself.
-    }
-  }
-  if (!holders_.hold(queue, lease.number())) pending_releases_.send(lease, now, {});
-}
-
-void core::give_all_back() noexcept {
-  if (forked()) return;
-  reactor::lock hold{loop_.mutex()};
-  lose_all(boot_clock::now());
-  presence_.end();
-  loop_.leave(hold);
-}
-
-void core::await_given_back(time_point begun) noexcept {
-  if (forked()) return;
-  reactor::lock hold{loop_.mutex()};
-  drain(hold, begun + confirmation_wait + acknowledgements_.delay());
-  if (auto const remaining = pending_releases_.count_at_end(); remaining > 0) {
-    log_(log_level::warning, [this, remaining] {
-      return client_.url + ": the server hasn't confirmed in time that " + std::to_string(remaining) +
-             " locks are given back; each is free at the end of its ttl at the latest";
-    });
-  }
-  loop_.leave(hold);
-}
-
-bool core::shut() noexcept {
-  {
-    reactor::lock const hold{loop_.mutex()};
-    gate_.close();
-    pending_releases_.stop_repeating();
-    contention_.clearing.stop();
-    contention_.arrivals.fail_all(client_.shut_down, boot_clock::now());
-  }
-  give_all_back();
-  await_given_back(boot_clock::now());
-  reactor::lock hold{loop_.mutex()};
-  auto const alone = loop_.stop(hold, contention_.arrivals.set_aside_before());
-  backend_->shut(client_.shut_down);
-  // Releases that were to be sent again: a caller may wait for their outcome, which is known now.
-  delayed_.run_all();
-  owed_.clear();
-  contention_.contending.stop_mending();
-  torn_.disarm();
-  queues_.remove_contenders();
-  loop_.leave(hold);  // runs the callbacks that are left
-  return alone;
 }
 
 }  // namespace holdfast::engine

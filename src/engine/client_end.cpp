@@ -18,9 +18,11 @@ constexpr std::chrono::seconds confirmation_wait{1};
 /// Waits until all requests sent before are answered; not longer than `until`, and not at all without a
 /// connection.
 void core::drain(reactor::lock& hold, time_point until) noexcept {
-  while ((!owed_.empty() || !backend_->idle()) && boot_clock::now() < until) {
+  while (!owed_.empty() || !backend_->idle()) {
+    auto const now = boot_clock::now();
+    if (now >= until) return;
     if (!owed_.empty()) {
-      nap(hold);
+      nap(hold, now);
       continue;
     }
     auto const down = backend_->down_because();
@@ -28,7 +30,7 @@ void core::drain(reactor::lock& hold, time_point until) noexcept {
     try {
       wait_behind_all(hold, until);
     } catch (std::bad_alloc const&) {
-      nap(hold);
+      nap(hold, now);
     }
   }
 }
@@ -69,10 +71,10 @@ void core::wait_behind_all(reactor::lock& hold, time_point until) {
 }
 
 /// Lets the loop go on for a pause, and drives it.
-void core::nap(reactor::lock& hold) noexcept {
+void core::nap(reactor::lock& hold, time_point now) noexcept {
   reactor::blocked_thread caller;
   reactor::timer bell{[this, &caller] { loop_.wake(caller); }};
-  loop_.arm(bell, boot_clock::now() + memory_pause);
+  loop_.arm(bell, now + memory_pause);
   loop_.wait(hold, caller);
   hold.lock();
 }
@@ -117,8 +119,9 @@ void core::lose_at_end(lease_state& lease, batches& together, time_point now) no
 void core::give_all_back() noexcept {
   if (forked()) return;
   reactor::lock hold{loop_.mutex()};
-  lose_all(boot_clock::now());
-  presence_.end();
+  auto const now = boot_clock::now();
+  lose_all(now);
+  presence_.end(now);
   loop_.leave(hold);
 }
 

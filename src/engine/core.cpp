@@ -103,12 +103,13 @@ std::unique_ptr<lock_backend> core::make_backend(topology::deployment_maker cons
 }
 
 notifications::events core::on_messages() {
-  return {.message = [this](std::string const& channel,
-                            turn const& message) { contention_.messages.on_message(channel, message); },
-          .woken = [this](std::uint64_t number) { contention_.messages.on_woken(number); },
-          .open = [this](std::uint64_t number) { contention_.messages.on_open(number); },
-          .polling = [this] { contention_.requests.send_all_soon(boot_clock::now()); },
-          .asked = [this](std::uint64_t number) { release_requests_.on_hint(number); }};
+  return {
+      .message = [this](std::string const& channel, turn const& message,
+                        time_point now) { contention_.messages.on_message(channel, message, now); },
+      .woken = [this](std::uint64_t number, time_point now) { contention_.messages.on_woken(number, now); },
+      .open = [this](std::uint64_t number, time_point now) { contention_.messages.on_open(number, now); },
+      .polling = [this] { contention_.requests.send_all_soon(boot_clock::now()); },
+      .asked = [this](std::uint64_t number) { release_requests_.on_hint(number); }};
 }
 
 /// The data of the server that answers from now on may be older than what was acknowledged. So lost leases
@@ -128,16 +129,15 @@ void core::ask_about_all(time_point now) noexcept {
 
 /// Tries once more to send what there was no memory for.
 void core::send_owed(owed_request const& request, time_point now) noexcept {
-  auto& queue = *request.queue;
   switch (request.type) {
     case owed_request::kind::release:
       pending_releases_.send({request.queue, request.number, request.policy, request.until}, now, {});
       return;
     case owed_request::kind::abandon:
-      pending_releases_.abandon(queue, request.number, request.policy, now);
+      pending_releases_.abandon(*request.queue, request.number, request.policy, now);
       return;
     case owed_request::kind::last_ttl:
-      kept_keys_.set_last_ttl(queue, request.number, request.kept_until, request.until, now);
+      kept_keys_.set_last_ttl(*request.queue, request.number, request.kept_until, request.until, now);
       return;
   }
 }

@@ -91,7 +91,7 @@ class core : public std::enable_shared_from_this<core> {
   void lose_at_end(lease_state& lease, batches& together, time_point now) noexcept;
   void drain(reactor::lock& hold, time_point until) noexcept;
   void wait_behind_all(reactor::lock& hold, time_point until);
-  void nap(reactor::lock& hold) noexcept;
+  void nap(reactor::lock& hold, time_point now) noexcept;
 
   // Constant after construction.
   net::deployment_url const url_;

@@ -218,7 +218,7 @@ lease_state_ptr lease_calls::become(lease_state_ptr lease, lock_queue_ptr const&
     if (still_held && found != nullptr && *found == ownership::mine) {
       holders_.open(*next, now);
       next->inherit(*old);
-      (void)ends_.finish_here(*old);
+      (void)ends_.finish_here(*old, now);
       ++stats_.held_now;
       renewer_.add(*next, now);
       if (!from->contender) ends_.ask_after_release(*from, now);
@@ -234,7 +234,7 @@ lease_state_ptr lease_calls::become(lease_state_ptr lease, lock_queue_ptr const&
     ends_.lose(*old, *found == ownership::gone ? loss_cause::key_gone : loss_cause::taken_over, now);
   } else if (still_held) {
     // The outcome is unknown, so nobody may inherit either of them.
-    (void)ends_.finish_here(*old);
+    (void)ends_.finish_here(*old, now);
     pending_releases_.send(*old, now, {});
     give_back_as(to, now);
     if (!from->contender) ends_.ask_after_release(*from, now);

@@ -70,10 +70,10 @@ void presence::announce(time_point now) {
                {.give_up = now + between_records});
 }
 
-void presence::end() noexcept try {
+void presence::end(time_point now) noexcept try {
   timer_.disarm();
   if (refused_) return;
-  if (auto const now = boot_clock::now(); stays_until_ > now) {
+  if (stays_until_ > now) {
     announce(now);
     return;
   }

@@ -15,7 +15,7 @@ namespace holdfast::engine {
 /// Short work isn't announced. Half a second after the first lease or wait of a busy time, if there still is
 /// any, the record is written and the hint channel opened, so that the holder can be named and asked. The
 /// record is rewritten every 20 s while there is any; after a key was left to its ttl it stays as long as the
-/// key. All under the client's lock.
+/// key. All under the client's lock; `now` is the time of the event.
 class presence {
  public:
   struct identity {
@@ -36,7 +36,7 @@ class presence {
   void stay_until(time_point when, time_point now) noexcept;
 
   /// Ends the presence: the record goes, unless it is to stay.
-  void end() noexcept;
+  void end(time_point now) noexcept;
 
  private:
   void start(time_point now) noexcept;

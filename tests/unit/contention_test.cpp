@@ -77,10 +77,12 @@ class a_contention : public engine_parts {
       backend_,
       client_,
       log_,
-      {.message = [this](std::string const& channel,
-                         turn const& read) { loop_of_client_.messages.on_message(channel, read); },
-       .woken = [this](std::uint64_t number) { loop_of_client_.messages.on_woken(number); },
-       .open = [this](std::uint64_t number) { loop_of_client_.messages.on_open(number); },
+      {.message = [this](std::string const& channel, turn const& read,
+                         time_point now) { loop_of_client_.messages.on_message(channel, read, now); },
+       .woken = [this](std::uint64_t number,
+                       time_point now) { loop_of_client_.messages.on_woken(number, now); },
+       .open = [this](std::uint64_t number,
+                      time_point now) { loop_of_client_.messages.on_open(number, now); },
        .polling = [this] { loop_of_client_.requests.send_all_soon(boot_clock::now()); },
        .asked = {}}};
   presence presence_{loop_, backend_, {}, [] { return false; }, [] {}};

@@ -35,10 +35,11 @@ class heard_notifications : public engine_parts {
       backend_,
       client_,
       log_,
-      {.message = [this](std::string const&,
-                         turn const& read) { heard_.push_back("turn " + std::to_string(read.number)); },
+      {.message = [this](std::string const&, turn const& read,
+                         time_point) { heard_.push_back("turn " + std::to_string(read.number)); },
        .woken = {},
-       .open = [this](std::uint64_t number) { heard_.push_back("open " + std::to_string(number)); },
+       .open = [this](std::uint64_t number,
+                      time_point) { heard_.push_back("open " + std::to_string(number)); },
        .polling = [this] { heard_.emplace_back("polling"); },
        .asked = [this](std::uint64_t number) { heard_.push_back("asked " + std::to_string(number)); }}};
   lock_queue_ptr queue_;
@@ -46,14 +47,15 @@ class heard_notifications : public engine_parts {
 };
 
 TEST_F(heard_notifications, tell_a_contender_once_its_channel_is_open) {
-  EXPECT_FALSE(notifications_.listen(*queue_, 1, client_.owner_id(1)));
+  EXPECT_FALSE(notifications_.listen(*queue_, 1, client_.owner_id(1), boot_clock::now()));
   backend_.channels.at(inbox())->on_subscribed();
   EXPECT_THAT(heard_, ElementsAre("open 1"));
-  EXPECT_TRUE(notifications_.join(*queue_, 2, client_.owner_id(2))) << "another contender finds it open";
+  EXPECT_TRUE(notifications_.join(*queue_, 2, client_.owner_id(2), boot_clock::now()))
+      << "another contender finds it open";
 }
 
 TEST_F(heard_notifications, read_what_is_said_in_the_inbox_of_a_lock) {
-  (void)notifications_.listen(*queue_, 1, client_.owner_id(1));
+  (void)notifications_.listen(*queue_, 1, client_.owner_id(1), boot_clock::now());
   backend_.channels.at(inbox())->on_message("woken 1 orders");
   backend_.channels.at(inbox())->on_message("something else");
   EXPECT_THAT(heard_, ElementsAre("turn 1"));
@@ -67,7 +69,7 @@ TEST_F(heard_notifications, read_requests_for_locks_that_are_held) {
 
 TEST_F(heard_notifications, give_way_to_polling_where_the_server_refuses_the_channel) {
   EXPECT_TRUE(notifications_.by_message(*queue_));
-  (void)notifications_.listen(*queue_, 1, client_.owner_id(1));
+  (void)notifications_.listen(*queue_, 1, client_.owner_id(1), boot_clock::now());
   refuse();
   EXPECT_THAT(heard_, ElementsAre("polling"));
   EXPECT_FALSE(notifications_.by_message(*queue_));
@@ -76,7 +78,7 @@ TEST_F(heard_notifications, give_way_to_polling_where_the_server_refuses_the_cha
 }
 
 TEST_F(heard_notifications, open_no_channel_that_only_a_join_would_need) {
-  EXPECT_FALSE(notifications_.join(*queue_, 1, client_.owner_id(1)));
+  EXPECT_FALSE(notifications_.join(*queue_, 1, client_.owner_id(1), boot_clock::now()));
   EXPECT_TRUE(backend_.channels.empty());
 }
 
@@ -91,7 +93,7 @@ class insisting_callers : public heard_notifications {
 };
 
 TEST_F(insisting_callers, can_only_fail_where_the_server_refuses_the_channel) {
-  (void)notifications_.listen(*queue_, 1, client_.owner_id(1));
+  (void)notifications_.listen(*queue_, 1, client_.owner_id(1), boot_clock::now());
   refuse();
   EXPECT_TRUE(notifications_.can_only_fail(*queue_));
   EXPECT_THAT(notifications_.refusal(*queue_)->what(), HasSubstr("wake::automatic"));

@@ -36,7 +36,7 @@ acquire_requests::acquire_requests(reactor::loop& loop, lock_backend& backend, c
 
 void acquire_requests::begin(lock_queue& queue, time_point now, bool answered) noexcept {
   try {
-    contenders_.open(queue).answered = answered;
+    contenders_.open(queue, now).answered = answered;
   } catch (std::bad_alloc const&) {
     contenders_.mend_soon(now);
     return;
@@ -158,7 +158,7 @@ bool acquire_requests::replace_contender(lock_queue& queue, time_point now) noex
   auto const policy = old.policy;
   auto const answered = old.answered;
   auto const under_way = old.current != contender::state::waiting;
-  contenders_.end(queue);
+  contenders_.end(queue, now);
   begin(queue, now, answered);
   // A request under way makes it an orphan, whose response decides.
   if (!under_way) pending_releases_.abandon(queue, number, policy, now);
@@ -168,7 +168,7 @@ bool acquire_requests::replace_contender(lock_queue& queue, time_point now) noex
 void acquire_requests::ask_anew(lock_queue& queue, time_point now) noexcept {
   auto const number = queue.contender->number;
   auto const policy = queue.contender->policy;
-  contenders_.end(queue);
+  contenders_.end(queue, now);
   pending_releases_.abandon(queue, number, policy, now);
   begin(queue, now, true);
 }
@@ -178,7 +178,7 @@ void acquire_requests::wait_for_wake_up(lock_queue& queue, busy const& reply, ti
   contender.current = contender::state::waiting;
   auto const by_message = notifications_.by_message(queue);
   if (by_message && !contender.listening) {
-    contender.listening = notifications_.listen(queue, contender.number, contender.owner);
+    contender.listening = notifications_.listen(queue, contender.number, contender.owner, now);
     if (contender.listening) {  // they were opened for another contender, perhaps after this request
       send(queue, now);
       return;

@@ -47,9 +47,9 @@ void acquisitions::queue(waiter& caller, time_point now) {
   if (caller.once) callers::only_try(caller);
   if (queue.holder != nullptr) {
     ++stats_.waits;
-    notifications_.listen_ahead(queue, queue.holder->number());
+    notifications_.listen_ahead(queue, queue.holder->number(), now);
   } else if (!queue.contender) {
-    contenders_.open(queue);
+    contenders_.open(queue, now);
     requests_.send(queue, now);
   } else {
     if (queue.contender->current == contender::state::leaving) {

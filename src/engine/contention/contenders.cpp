@@ -19,7 +19,7 @@ contenders::contenders(reactor::loop& loop, client_constants const& client, clie
       mending_{[this] { events_.mend(); }} {}
 
 /// The timer and the map point back at the queue, which is pinned by the callers that the contender is for.
-contender& contenders::open(lock_queue& queue) {
+contender& contenders::open(lock_queue& queue, time_point now) {
   auto const& options = queue.waiters.front().options->options;
   auto const recheck = client_.options.recheck;
   auto const number = queues_.next_number();
@@ -30,20 +30,20 @@ contender& contenders::open(lock_queue& queue) {
   auto opened = std::make_unique<contender>(
       number, client_.owner_id(number), std::move(try_again),
       backoff{std::min(options.poll_floor, recheck), std::min(options.poll_cap, recheck)});
-  opened->listening = notifications_.join(queue, number, opened->owner);
+  opened->listening = notifications_.join(queue, number, opened->owner, now);
   try {
     queues_.add(queue, std::move(opened));
   } catch (...) {
-    notifications_.leave(queue, number);
+    notifications_.leave(queue, number, now);
     throw;
   }
   return *queue.contender;
 }
 
-void contenders::end(lock_queue& queue) noexcept {
+void contenders::end(lock_queue& queue, time_point now) noexcept {
   auto const number = queue.contender->number;
   queues_.remove_contender(queue);
-  notifications_.leave(queue, number);
+  notifications_.leave(queue, number, now);
 }
 
 void contenders::withdraw(lock_queue& queue, time_point now) noexcept {
@@ -55,7 +55,7 @@ void contenders::withdraw(lock_queue& queue, time_point now) noexcept {
   auto const number = contender.number;
   auto const traces = contender.joined || contender.taken;
   auto const policy = contender.policy;
-  end(queue);
+  end(queue, now);
   if (traces) pending_releases_.abandon(queue, number, policy, now);
 }
 

@@ -28,9 +28,9 @@ class contenders {
              callers& waiting, notifications& wake, pending_releases& releases, events handlers);
 
   /// For the first caller of the queue. Throws std::bad_alloc.
-  contender& open(lock_queue& queue);
+  contender& open(lock_queue& queue, time_point now);
   /// It is over here; the server may still have traces of it.
-  void end(lock_queue& queue) noexcept;
+  void end(lock_queue& queue, time_point now) noexcept;
   /// No caller here wants the lock any more: leaves no traces, and passes on a wake-up that others may be
   /// waiting for.
   void withdraw(lock_queue& queue, time_point now) noexcept;

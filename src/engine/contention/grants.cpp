@@ -93,7 +93,7 @@ void grants::make_lease(lock_queue& queue, granted const& grant, time_point sent
   if (contender.current == contender::state::asking) late_responses_.expect(contender.number);
   if (!exclusive) holders_.open(*lease, now);
   // From here on nothing can fail.
-  contenders_.end(queue);
+  contenders_.end(queue, now);
   queue.since = now;
   queue.handoffs = 0;
   if (exclusive) queue.holder = lease.get();
@@ -111,7 +111,7 @@ void grants::take_for_good(lock_queue& queue, std::int64_t token, time_point sen
   auto const number = queue.contender->number;
   lease_state_ptr lease{
       new lease_state{lock_queue_ptr{&queue}, queue.waiters.front().options, number, token}};
-  contenders_.end(queue);
+  contenders_.end(queue, now);
   queue.since = now;
   while (lease) {
     auto& first = queue.waiters.front();

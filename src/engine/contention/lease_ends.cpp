@@ -31,7 +31,7 @@ void lease_ends::release(lease_state& lease, time_point now, release_handler don
     keep(lease, std::nullopt, now, std::move(done));
     return;
   }
-  auto const last = finish_here(lease);
+  auto const last = finish_here(lease, now);
   if (!last || grants_.hand_over(queue, lease, now)) {
     if (done) done(release_result::released);
   } else {
@@ -77,7 +77,7 @@ void lease_ends::keep(lease_state& lease, std::optional<milliseconds> remaining,
     if (done) done(release_result::lost);
     return;
   }
-  if (!finish_here(lease)) {
+  if (!finish_here(lease, now)) {
     // Others of this process share the acquisition, and need its ttl: nothing is kept for this lease.
     if (done) done(release_result::released);
     return;
@@ -95,7 +95,7 @@ void lease_ends::ask_after_release(lock_queue& queue, time_point now) noexcept {
   }
   // The others come when they have heard of the release, or when their pause is over: leave them a chance.
   try {
-    contenders_.open(queue);
+    contenders_.open(queue, now);
     requests_.wait_for_wake_up(queue, {.pttl = milliseconds{queue.protocol().channels == nullptr ? 0 : 1}},
                                now);
   } catch (std::bad_alloc const&) {
@@ -103,18 +103,18 @@ void lease_ends::ask_after_release(lock_queue& queue, time_point now) noexcept {
   }
 }
 
-bool lease_ends::finish_here(lease_state& lease) noexcept {
+bool lease_ends::finish_here(lease_state& lease, time_point now) noexcept {
   lease.set_released();
   loop_.defer(lease.drop_listeners());
-  return leave_here(lease);
+  return leave_here(lease, now);
 }
 
-bool lease_ends::leave_here(lease_state& lease) noexcept {
+bool lease_ends::leave_here(lease_state& lease, time_point now) noexcept {
   renewer::remove(lease);
   --stats_.held_now;
   auto const& queue = lease.queue();
   if (queue.protocol().sharing == sharing::exclusive)
-    notifications_.end_listening_ahead(queue, lease.number());
+    notifications_.end_listening_ahead(queue, lease.number(), now);
   return holders_.leave(lease);
 }
 
@@ -139,7 +139,7 @@ void lease_ends::pass(lock_queue& queue, lease_state const& from, time_point now
   std::uint64_t number = 0;
   auto const before = pending_releases_.item(from, now);
   try {
-    auto& contender = contenders_.open(queue);
+    auto& contender = contenders_.open(queue, now);
     number = contender.number;
     contender.joined = true;
     contender.answered = true;
@@ -237,7 +237,7 @@ void lease_ends::release_unheld(lease_state const& lease, time_point now) noexce
 }
 
 void lease_ends::lose_alone(lease_state& lease, loss_cause cause, time_point now) noexcept {
-  (void)leave_here(lease);
+  (void)leave_here(lease, now);
   ++stats_.lost;
   loop_.defer(lease.lose(cause));
   if (lease.options().keep || still_to_release(lease, now))

@@ -50,13 +50,13 @@ class lease_ends {
 
   /// The lease isn't held here any more. Renewal ends before anything is sent. False: other leases of this
   /// process still share its acquisition.
-  bool finish_here(lease_state& lease) noexcept;
+  bool finish_here(lease_state& lease, time_point now) noexcept;
   /// The next caller of this process asks, behind a release that wakes callers of other processes.
   void ask_after_release(lock_queue& queue, time_point now) noexcept;
 
  private:
   struct passing;
-  bool leave_here(lease_state& lease) noexcept;
+  bool leave_here(lease_state& lease, time_point now) noexcept;
   void release_unheld(lease_state const& lease, time_point now) noexcept;
   void release_lost(lease_state const& lease, time_point now, release_handler done) noexcept;
   void give_back(lock_queue& queue, lease_state const& lease, time_point now, release_handler done) noexcept;

@@ -6,8 +6,7 @@
 
 namespace holdfast::engine {
 
-void turns::on_message(std::string const& channel, turn const& message) {
-  auto const now = boot_clock::now();
+void turns::on_message(std::string const& channel, turn const& message, time_point now) {
   auto* const queue = queues_.contending(message.number);
   if (queue == nullptr) {
     if (notifications_.is_inbox(channel, message.name)) ghosts_.answer_for(message.number, message.name, now);
@@ -22,15 +21,15 @@ void turns::on_message(std::string const& channel, turn const& message) {
   }
 }
 
-void turns::on_woken(std::uint64_t number) {
-  if (auto* const queue = queues_.contending(number)) wake_up(*queue, boot_clock::now());
+void turns::on_woken(std::uint64_t number, time_point now) {
+  if (auto* const queue = queues_.contending(number)) wake_up(*queue, now);
 }
 
-void turns::on_open(std::uint64_t number) {
+void turns::on_open(std::uint64_t number, time_point now) {
   auto* const queue = queues_.contending(number);
   if (queue == nullptr) return;
   queue->contender->listening = true;
-  wake_up(*queue, boot_clock::now());
+  wake_up(*queue, now);
 }
 
 void turns::wake_up(lock_queue& queue, time_point now) noexcept {

@@ -10,7 +10,7 @@
 
 namespace holdfast::engine {
 
-/// All under the client's lock.
+/// All under the client's lock; `now` is the time of the event.
 class turns {
  public:
   turns(client_constants const& client, client_stats& counts, lock_queues const& queues,
@@ -25,10 +25,10 @@ class turns {
 
   /// A message in the inbox of a lock. A process that may publish there may use that lock; its messages count
   /// for no other lock.
-  void on_message(std::string const& channel, turn const& message);
-  void on_woken(std::uint64_t number);
+  void on_message(std::string const& channel, turn const& message, time_point now);
+  void on_woken(std::uint64_t number, time_point now);
   /// The channels of a contender are open, perhaps again: earlier messages are lost, so it asks.
-  void on_open(std::uint64_t number);
+  void on_open(std::uint64_t number, time_point now);
 
  private:
   void wake_up(lock_queue& queue, time_point now) noexcept;

@@ -17,9 +17,11 @@ class contender_channels::channel final : public net::subscriber::listener {
 
   void on_subscribed() override {
     open_ = true;
-    parent_.on_subscribed(*this);
+    parent_.on_subscribed(*this, boot_clock::now());
   }
-  void on_message(std::string_view message) override { parent_.on_message(*this, message); }
+  void on_message(std::string_view message) override {
+    parent_.on_message(*this, message, boot_clock::now());
+  }
   void on_refused(std::string const& text) override { parent_.on_refused(name_, text); }
 
   [[nodiscard]] std::string const& name() const noexcept { return name_; }
@@ -54,19 +56,20 @@ contender_channels::contender_channels(reactor::loop& loop, lock_backend& backen
 
 contender_channels::~contender_channels() = default;
 
-bool contender_channels::listen(std::uint64_t contender, std::vector<std::string> const& channels) {
+bool contender_channels::listen(std::uint64_t contender, std::vector<std::string> const& channels,
+                                time_point now) {
   auto& entries = contenders_[contender];
   if (entries.empty()) {
     try {
       entries.reserve(channels.size());
       for (auto const& name : channels) {
-        auto& entry = open(name);
+        auto& entry = open(name, now);
         entry.contenders.push_back(contender);
         entry.use(idle_);
         entries.push_back(&entry);
       }
     } catch (...) {
-      leave(contender, afterwards::linger);
+      leave(contender, afterwards::linger, now);
       throw;
     }
   }
@@ -74,7 +77,7 @@ bool contender_channels::listen(std::uint64_t contender, std::vector<std::string
 }
 
 /// A new one is idle.
-contender_channels::channel& contender_channels::open(std::string const& name) {
+contender_channels::channel& contender_channels::open(std::string const& name, time_point now) {
   auto const [known, added] = channels_.try_emplace(name);
   if (!added) return *known->second;
   try {
@@ -84,24 +87,25 @@ contender_channels::channel& contender_channels::open(std::string const& name) {
     channels_.erase(known);
     throw;
   }
-  rest(*known->second);
+  rest(*known->second, now);
   return *known->second;
 }
 
-void contender_channels::rest(channel& entry) noexcept {
-  entry.rest(idle_, boot_clock::now());
+void contender_channels::rest(channel& entry, time_point now) noexcept {
+  entry.rest(idle_, now);
   if (!timer_.armed()) loop_.arm(timer_, entry.idle_since + lingering);
 }
 
-bool contender_channels::join(std::uint64_t contender, std::vector<std::string> const& channels) {
+bool contender_channels::join(std::uint64_t contender, std::vector<std::string> const& channels,
+                              time_point now) {
   auto const open = std::ranges::all_of(channels, [this](std::string const& name) {
     auto const known = channels_.find(name);
     return known != channels_.end() && known->second->open();
   });
-  return open && listen(contender, channels);
+  return open && listen(contender, channels, now);
 }
 
-void contender_channels::leave(std::uint64_t contender, afterwards fate) noexcept {
+void contender_channels::leave(std::uint64_t contender, afterwards fate, time_point now) noexcept {
   auto const known = contenders_.find(contender);
   if (known == contenders_.end()) return;
   auto const entries = std::move(known->second);
@@ -112,7 +116,7 @@ void contender_channels::leave(std::uint64_t contender, afterwards fate) noexcep
     if (fate == afterwards::forget) {
       drop(channels_.find(entry->name()));
     } else {
-      rest(*entry);
+      rest(*entry, now);
     }
   }
 }
@@ -121,20 +125,20 @@ bool contender_channels::hears(std::uint64_t contender) const {
   return std::ranges::all_of(contenders_.at(contender), &channel::open);
 }
 
-void contender_channels::on_subscribed(channel const& entry) {
+void contender_channels::on_subscribed(channel const& entry, time_point now) {
   auto const contenders = entry.contenders;  // the handler may change it
   for (auto const contender : contenders) {
-    if (contenders_.contains(contender) && hears(contender)) events_.open(contender);
+    if (contenders_.contains(contender) && hears(contender)) events_.open(contender, now);
   }
 }
 
-void contender_channels::on_message(channel const& entry, std::string_view message) {
+void contender_channels::on_message(channel const& entry, std::string_view message, time_point now) {
   if (events_.on_message) {
-    events_.on_message(entry.name(), message);
+    events_.on_message(entry.name(), message, now);
     return;
   }
   auto const contenders = entry.contenders;
-  for (auto const contender : contenders) events_.woken(contender);
+  for (auto const contender : contenders) events_.woken(contender, now);
 }
 
 /// The subscriber has dropped the channel already.

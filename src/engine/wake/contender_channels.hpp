@@ -16,14 +16,16 @@
 namespace holdfast::engine {
 
 /// Each channel is subscribed once, for all contenders that listen to it. Usually the text of a message
-/// doesn't matter: a contender that hears it asks again. All under the client's lock.
+/// doesn't matter: a contender that hears it asks again. All under the client's lock; `now` is the time of
+/// the event.
 class contender_channels {
  public:
   struct events {
-    std::function<void(std::uint64_t contender)> woken;
+    std::function<void(std::uint64_t contender, time_point now)> woken;
     /// Reads the messages, in place of waking all contenders; empty: all are woken.
-    std::function<void(std::string const& channel, std::string_view message)> on_message;
-    std::function<void(std::uint64_t contender)> open;  ///< all its channels are subscribed now; look again
+    std::function<void(std::string const& channel, std::string_view message, time_point now)> on_message;
+    /// All its channels are subscribed; look again.
+    std::function<void(std::uint64_t contender, time_point now)> open;
     std::function<void(std::string const& channel, std::string const& text)> refused;
   };
 
@@ -39,10 +41,10 @@ class contender_channels {
 
   /// Subscribes the contender to the channels. True: all are open already. When it throws, the contender
   /// listens to none.
-  bool listen(std::uint64_t contender, std::vector<std::string> const& channels);
+  bool listen(std::uint64_t contender, std::vector<std::string> const& channels, time_point now);
   /// The same, but only if all are open already.
-  bool join(std::uint64_t contender, std::vector<std::string> const& channels);
-  void leave(std::uint64_t contender, afterwards fate) noexcept;
+  bool join(std::uint64_t contender, std::vector<std::string> const& channels, time_point now);
+  void leave(std::uint64_t contender, afterwards fate, time_point now) noexcept;
 
   [[nodiscard]] bool idle() const noexcept { return channels_.empty(); }
   [[nodiscard]] bool refused() const noexcept { return refused_; }
@@ -51,11 +53,11 @@ class contender_channels {
   class channel;
 
   [[nodiscard]] bool hears(std::uint64_t contender) const;
-  void on_subscribed(channel const& entry);
-  void on_message(channel const& entry, std::string_view message);
+  void on_subscribed(channel const& entry, time_point now);
+  void on_message(channel const& entry, std::string_view message, time_point now);
   void on_refused(std::string name, std::string const& text);
-  [[nodiscard]] channel& open(std::string const& name);
-  void rest(channel& entry) noexcept;
+  [[nodiscard]] channel& open(std::string const& name, time_point now);
+  void rest(channel& entry, time_point now) noexcept;
   void drop(std::unordered_map<std::string, std::unique_ptr<channel>>::iterator position) noexcept;
   void sweep();
 

@@ -35,8 +35,8 @@ notifications::notifications(reactor::loop& loop, lock_backend& backend, client_
                backend,
                topology::channel_of::lock,
                {.woken = {},
-                .on_message = [this](std::string const& channel,
-                                     std::string_view message) { on_message(channel, message); },
+                .on_message = [this](std::string const& channel, std::string_view message,
+                                     time_point now) { on_message(channel, message, now); },
                 .open = events_.open,
                 .refused = [this](std::string const& channel,
                                   std::string const& text) { on_inbox_refused(channel, text); }}} {}
@@ -70,32 +70,37 @@ bool notifications::is_inbox(std::string_view channel, std::string_view lock) co
   return channel == names::inbox(client_.uuid, lock);
 }
 
-bool notifications::listen(lock_queue const& queue, std::uint64_t number, std::string_view owner) {
-  return subscriptions_of(queue).listen(number, channels_of(queue, owner));
+bool notifications::listen(lock_queue const& queue, std::uint64_t number, std::string_view owner,
+                           time_point now) {
+  return subscriptions_of(queue).listen(number, channels_of(queue, owner), now);
 }
 
-bool notifications::join(lock_queue const& queue, std::uint64_t number, std::string_view owner) {
+bool notifications::join(lock_queue const& queue, std::uint64_t number, std::string_view owner,
+                         time_point now) {
   auto& subscriptions = subscriptions_of(queue);
-  return !subscriptions.idle() && by_message(queue) && subscriptions.join(number, channels_of(queue, owner));
+  return !subscriptions.idle() && by_message(queue) &&
+         subscriptions.join(number, channels_of(queue, owner), now);
 }
 
-void notifications::leave(lock_queue const& queue, std::uint64_t number) noexcept {
+void notifications::leave(lock_queue const& queue, std::uint64_t number, time_point now) noexcept {
   // Where the order is strict, a channel that the recipe names belongs to one place in the queue.
   auto const own = queue.protocol().channels != nullptr && queue.protocol().order == order::strict;
   subscriptions_of(queue).leave(
-      number, own ? contender_channels::afterwards::forget : contender_channels::afterwards::linger);
+      number, own ? contender_channels::afterwards::forget : contender_channels::afterwards::linger, now);
 }
 
 /// Where the order is strict, the release of that lease puts the next caller into the server's queue behind
 /// callers elsewhere, and messages should reach it from the start.
-void notifications::listen_ahead(lock_queue const& queue, std::uint64_t holder) {
+void notifications::listen_ahead(lock_queue const& queue, std::uint64_t holder, time_point now) {
   auto const& protocol = queue.protocol();
   if (protocol.order != order::strict || protocol.channels != nullptr || !by_message(queue)) return;
-  (void)inboxes_.listen(holder, channels_of(queue, {}));
+  (void)inboxes_.listen(holder, channels_of(queue, {}), now);
 }
 
-void notifications::end_listening_ahead(lock_queue const& queue, std::uint64_t holder) noexcept {
-  if (queue.protocol().order == order::strict) inboxes_.leave(holder, contender_channels::afterwards::linger);
+void notifications::end_listening_ahead(lock_queue const& queue, std::uint64_t holder,
+                                        time_point now) noexcept {
+  if (queue.protocol().order == order::strict)
+    inboxes_.leave(holder, contender_channels::afterwards::linger, now);
 }
 
 release_policy notifications::policy_of(lock_options const& options) const noexcept {
@@ -111,8 +116,8 @@ publishing notifications::publish_method() const noexcept {
   return backend_.sharded() ? publishing::sharded : publishing::uncounted;
 }
 
-void notifications::on_message(std::string const& channel, std::string_view message) {
-  if (auto const read = read_turn(message)) events_.message(channel, *read);
+void notifications::on_message(std::string const& channel, std::string_view message, time_point now) {
+  if (auto const read = read_turn(message)) events_.message(channel, *read, now);
 }
 
 void notifications::on_hints_refused(std::string const& text) {

@@ -19,15 +19,16 @@ namespace holdfast::engine {
 
 /// The channels of one client, and what its server allows of them. A contender hears of its turn in the inbox
 /// that its client has for the lock, or on channels that the recipe names; where the server refuses those, or
-/// the options say so, it polls. All under the client's lock.
+/// the options say so, it polls. All under the client's lock; `now` is the time of the event.
 class notifications {
  public:
   struct events {
     /// A message in the inbox of a lock.
-    std::function<void(std::string const& channel, turn const&)> message;
-    std::function<void(std::uint64_t contender)> woken;
-    std::function<void(std::uint64_t contender)> open;  ///< all its channels are subscribed now; look again
-    std::function<void()> polling;                      ///< from now on contenders aren't woken
+    std::function<void(std::string const& channel, turn const&, time_point now)> message;
+    std::function<void(std::uint64_t contender, time_point now)> woken;
+    /// All its channels are subscribed; look again.
+    std::function<void(std::uint64_t contender, time_point now)> open;
+    std::function<void()> polling;  ///< contenders aren't woken any more
     /// Another client releases the lease with that number by force, or claims so.
     std::function<void(std::uint64_t number)> asked;
   };
@@ -56,15 +57,17 @@ class notifications {
 
   /// Subscribes a contender to its channels. True: all are open already. When it throws, the contender
   /// listens to none.
-  [[nodiscard]] bool listen(lock_queue const& queue, std::uint64_t number, std::string_view owner);
+  [[nodiscard]] bool listen(lock_queue const& queue, std::uint64_t number, std::string_view owner,
+                            time_point now);
   /// The same, but only if messages wake the contender, and all its channels are open already.
-  [[nodiscard]] bool join(lock_queue const& queue, std::uint64_t number, std::string_view owner);
+  [[nodiscard]] bool join(lock_queue const& queue, std::uint64_t number, std::string_view owner,
+                          time_point now);
   /// The contender is over.
-  void leave(lock_queue const& queue, std::uint64_t number) noexcept;
+  void leave(lock_queue const& queue, std::uint64_t number, time_point now) noexcept;
   /// For callers that wait for a lease of this process.
-  void listen_ahead(lock_queue const& queue, std::uint64_t holder);
+  void listen_ahead(lock_queue const& queue, std::uint64_t holder, time_point now);
   /// That lease is over.
-  void end_listening_ahead(lock_queue const& queue, std::uint64_t holder) noexcept;
+  void end_listening_ahead(lock_queue const& queue, std::uint64_t holder, time_point now) noexcept;
 
   /// Whom a release of a lease with these options notifies, and how.
   [[nodiscard]] release_policy policy_of(lock_options const& options) const noexcept;
@@ -80,7 +83,7 @@ class notifications {
   [[nodiscard]] wake wake_of(lock_queue const& queue) const noexcept {
     return wake_of(queue.waiters.front().options->options);
   }
-  void on_message(std::string const& channel, std::string_view message);
+  void on_message(std::string const& channel, std::string_view message, time_point now);
   void on_hints_refused(std::string const& text);
   void on_inbox_refused(std::string const& channel, std::string const& text);
   void on_recipe_channel_refused(std::string const& channel, std::string const& text);

@@ -18,9 +18,9 @@ class delayed_calls {
     auto const added = all_.emplace(all_.end());
     added->call = std::move(f);
     added->timer.set([this, added] {
-      auto now = std::move(added->call);
+      auto call = std::move(added->call);
       all_.erase(added);
-      now();
+      call();
     });
     loop_.arm(added->timer, when);
   }
@@ -28,9 +28,9 @@ class delayed_calls {
   /// Calls all of them now.
   void run_all() {
     while (!all_.empty()) {
-      auto now = std::move(all_.front().call);
+      auto call = std::move(all_.front().call);
       all_.pop_front();
-      now();
+      call();
     }
   }
 

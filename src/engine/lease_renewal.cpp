@@ -50,14 +50,14 @@ void lease_calls::renew(lease_state& lease) {
   }};
   if (lease.status() == lease_state::state::held) {
     loop_.arm(bell, lease.deadline());
-    renewer_.renew_now(
-        lease, [this, finish_with, queue = lock_queue_ptr{&lease.queue()}](answer<renewals> const& result) {
-          try {
-            finish_with(failure_of(result, *queue, client_));
-          } catch (std::bad_alloc const&) {
-            finish_with(client_.no_memory);
-          }
-        });
+    renewer_.renew_now(lease, [this, finish_with, queue = lock_queue_ptr{&lease.queue()}](
+                                  answer<renewals> const& result, time_point /*now*/) {
+      try {
+        finish_with(failure_of(result, *queue, client_));
+      } catch (std::bad_alloc const&) {
+        finish_with(client_.no_memory);
+      }
+    });
     loop_.wait(hold, pending->thread);
     hold.lock();
     bell.disarm();

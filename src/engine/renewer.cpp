@@ -112,7 +112,8 @@ void renewer::ask_about_some(time_point now) noexcept {
   }
   for (auto& batch : selected.take()) {
     ++unanswered_;
-    send(std::move(batch), now, [this](answer<renewals> const&) { on_some_answered(boot_clock::now()); });
+    send(std::move(batch), now,
+         [this](answer<renewals> const&, time_point answered) { on_some_answered(answered); });
   }
 }
 
@@ -174,18 +175,19 @@ void renewer::on_ask_reply(lease_state& lease, answer<ownership> const& result, 
 
 void renewer::renew_now(lease_state& lease, renewed_handler done) {
   lease.when_settled([this, pin = lease_state_ptr{&lease}, done = std::move(done)]() mutable {
+    auto const now = boot_clock::now();
     if (pin->status() != lease_state::state::held) {
-      done({});
+      done({}, now);
       return;
     }
     lease_list alone;
     try {
       alone.push_back(pin);
     } catch (std::bad_alloc const&) {
-      done({.content = failed{.reason = backend_.no_memory}});
+      done({.content = failed{.reason = backend_.no_memory}}, now);
       return;
     }
-    send(std::move(alone), boot_clock::now(), std::move(done));
+    send(std::move(alone), now, std::move(done));
   });
 }
 
@@ -204,7 +206,7 @@ void renewer::send(lease_list leases, time_point now, renewed_handler done) noex
       lease->settle();
     }
     auto handler = request ? std::move(request->done) : std::move(done);
-    if (handler) handler({.content = failed{.reason = backend_.no_memory}});
+    if (handler) handler({.content = failed{.reason = backend_.no_memory}}, now);
   }
 }
 
@@ -226,8 +228,9 @@ void renewer::send(std::shared_ptr<renewal_request> const& request, time_point n
   backend_.renew(
       first.queue().protocol(), first.options().ttl, list,
       [this, request](answer<renewals>&& result) {
-        on_answer(request->leases, result, boot_clock::now());
-        if (request->done) request->done(result);
+        auto const answered = boot_clock::now();
+        on_answer(request->leases, result, answered);
+        if (request->done) request->done(result, answered);
         set_timer();
       },
       {.while_down = net::retry_policy::endless, .give_up = give_up, .divisible = list.size() > 1});

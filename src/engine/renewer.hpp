@@ -31,7 +31,7 @@ class renewer {
   static void remove(lease_state& lease) noexcept { renewal_schedule::remove(lease); }
 
   /// Gets the answer to a request, whose outcome the leases know.
-  using renewed_handler = callback<void(answer<renewals> const&)>;
+  using renewed_handler = callback<void(answer<renewals> const&, time_point now)>;
 
   /// Renews now, out of turn. Throws std::bad_alloc, with nothing done.
   void renew_now(lease_state& lease, renewed_handler done);

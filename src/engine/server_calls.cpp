@@ -82,16 +82,16 @@ net::response server_calls::ask_until_ready(call const& script, scripting::send_
     auto const now = boot_clock::now();
     end = std::min(end, now + client_.options.reply_timeout + client_.options.connect_timeout);
     if (now >= end) return response;
-    pause(std::min<std::chrono::nanoseconds>(between.next(random), end - now));
+    pause_until(std::min<time_point>(now + between.next(random), end));
   }
 }
 
 /// Others use the client meanwhile. Ends early with the client.
-void server_calls::pause(std::chrono::nanoseconds time) {
+void server_calls::pause_until(time_point end) {
   reactor::lock hold{loop_.mutex()};
   gate_.prepare();
   reactor::blocked_thread thread;
-  delayed_.add(boot_clock::now() + time, [this, &thread] { loop_.wake(thread); });
+  delayed_.add(end, [this, &thread] { loop_.wake(thread); });
   loop_.wait(hold, thread);
 }
 

@@ -45,7 +45,7 @@ class server_calls {
  private:
   [[nodiscard]] std::vector<net::response> run(std::span<call const> scripts,
                                                scripting::send_options send = {});
-  void pause(std::chrono::nanoseconds time);
+  void pause_until(time_point end);
   template <class Send>
   [[nodiscard]] std::vector<net::response> wait_for_answers(std::size_t count, Send send);
 

@@ -18,7 +18,7 @@ class renewer_of_a_fixed_lease : public engine_parts {
     renewer_.add(*lease_, boot_clock::now());
   }
   void renew() {
-    renewer_.renew_now(*lease_, [this](answer<renewals> const&) { renewed_ = true; });
+    renewer_.renew_now(*lease_, [this](answer<renewals> const&, time_point) { renewed_ = true; });
   }
   void ask_about_all() {
     renewer_.ask_about_all(boot_clock::now());

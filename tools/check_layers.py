@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Fails when a file of src/ or cli/ includes something from a layer above its own, when one of cli/ looks behind
-the public headers, or when a public header includes anything but <holdfast/…> and the standard library.
+the public headers, when a public header includes anything but <holdfast/…> and the standard library, or when a file
+of src/engine reads the clock where no event comes in.
 
 Usage: check_layers.py <project folder> | --self-test
 """
@@ -15,6 +16,18 @@ EMBEDDED_FOR = {"engine", "wire", "sync", "inspect", "probe"}
 CLI_LAYERS = ["common", "process", "server", "show"]  # low to high; below the folders of single commands
 CLI_COMMANDS = {"commands", "completion", "doctor", "run", "top"}  # none knows another
 CLI_MAY_USE = re.compile(r"probe/.*|base/printable\.hpp")  # of src/
+
+# Files of src/engine that read the clock (docs/decisions/0017): events come in there. All others get `now` passed down.
+CLOCK_READERS = {
+    "client_end.cpp", "core.cpp", "lease_calls.cpp", "lease_renewal.cpp", "lock_calls.cpp", "server_calls.cpp",  # calls
+    "contention/acquire_requests.cpp", "contention/lease_ends.cpp", "release/kept_keys.cpp",
+    "release/pending_releases.cpp", "renewer.cpp",  # answers
+    "release_requests.cpp", "wake/contender_channels.cpp",  # messages
+    "contention/contention.cpp", "presence.cpp", "release/owed_requests.cpp",  # timers alone
+    "lease_state.cpp",  # valid() and remaining(), at each call of a holder
+}
+CLOCK_READING_FOLDER = "quorum/"  # a backend: its interface has no `now`
+CLOCK = re.compile(r"_clock::now\b|\bclock_gettime\b")
 
 INCLUDE = re.compile(r'\s*#\s*include\s*([<"])([^>"]+)[>"]')
 STANDARD = re.compile(r"[a-z_0-9]+")  # no folder, no ending
@@ -60,12 +73,27 @@ def wrong_in_public(_file, quote, name):
     return f"a public header includes <holdfast/…> and the standard library only, not {name}"
 
 
+def may_read_clock(file):
+    """`file` is relative to src/engine/."""
+    return file in CLOCK_READERS or file.startswith(CLOCK_READING_FOLDER)
+
+
 def breaches(folder, wrong):
     for file in sorted(folder.rglob("*.?pp")):
         for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), 1):
             if found := INCLUDE.match(line):
                 if why := wrong(str(file.relative_to(folder)), *found.groups()):
                     yield f"{file}:{number}: {why}"
+
+
+def clock_breaches(engine):
+    sources = {str(file.relative_to(engine)): file.read_text(encoding="utf-8") for file in engine.rglob("*.?pp")}
+    readers = {name for name, text in sources.items() if CLOCK.search(text)}
+    for file in sorted(readers):
+        if not may_read_clock(file):
+            yield f"{engine / file}: reads the clock; take `now` from the event, or see docs/decisions/0017"
+    for file in sorted(CLOCK_READERS - readers):
+        yield f"{engine / file}: reads no clock; take it off the list in tools/check_layers.py"
 
 
 def self_test():
@@ -88,6 +116,11 @@ def self_test():
     assert wrong_in_public("mutex.hpp", '"', "holdfast/lease.hpp")
     assert not wrong_in_public("mutex.hpp", "<", "holdfast/lease.hpp")
     assert not wrong_in_public("mutex.hpp", "<", "stop_token")
+    assert CLOCK.search("  start(boot_clock::now());")
+    assert not CLOCK.search("  std::chrono::time_point<boot_clock> now;")
+    assert not may_read_clock("contention/grants.cpp")
+    assert may_read_clock("renewer.cpp")
+    assert may_read_clock("quorum/node.cpp")
 
 
 def main():
@@ -98,7 +131,7 @@ def main():
         print(f"{project} has no src/: give the project's folder")
         return 2
     found = [*breaches(project / "src", wrong_in_src), *breaches(project / "cli", wrong_in_cli),
-             *breaches(project / "include/holdfast", wrong_in_public)]
+             *breaches(project / "include/holdfast", wrong_in_public), *clock_breaches(project / "src/engine")]
     print(*found, sep="\n")
     return 1 if found else 0
 

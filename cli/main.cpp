@@ -2,6 +2,7 @@
 #include "common/exit_codes.hpp"
 #include "common/output.hpp"
 #include "common/standard_output.hpp"
+#include "process/end_by_signal.hpp"
 #include "read_arguments.hpp"
 
 #include <holdfast/error.hpp>
@@ -33,6 +34,8 @@ int main(int argc, char** argv) {
     return guarded_main(argc, argv);
   } catch (output_closed const&) {
     return by_signal + SIGPIPE;  // the exit code of an end by SIGPIPE, which is ignored
+  } catch (ended_by_signal const& end) {
+    return end_by_signal(end.signal());
   } catch (failure const& problem) {
     output::error(problem.what());
     return problem.code();

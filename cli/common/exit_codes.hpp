@@ -2,6 +2,7 @@
 /// job's own failure, a busy lock and an unreachable server.
 #pragma once
 
+#include <exception>
 #include <stdexcept>
 #include <string>
 #include <system_error>
@@ -35,6 +36,17 @@ class failure : public std::runtime_error {
 
  private:
   exit_code code_;
+};
+
+/// Ends the program by a signal, as one ended the command, or the wait; caught in main().
+class ended_by_signal : public std::exception {
+ public:
+  explicit ended_by_signal(int const signal) noexcept : signal_{signal} {}
+  [[nodiscard]] int signal() const noexcept { return signal_; }
+  [[nodiscard]] char const* what() const noexcept override { return "ended by a signal"; }
+
+ private:
+  int signal_;
 };
 
 }  // namespace holdfast::cli

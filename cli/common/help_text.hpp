@@ -12,20 +12,26 @@ inline constexpr std::string_view main_footer = R"(Example: run a job on one hos
 
 inline constexpr std::string_view run_footer = R"(How it works
   Waits for the lock NAME, runs COMMAND while holding it, and gives it back when COMMAND ends.
-  COMMAND runs in a process group of its own, with stdin, stdout and stderr as they are. SIGHUP, SIGINT,
-  SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGWINCH and SIGTSTP are passed on to the group; while still
-  waiting, the first four end the wait and leave nothing behind in Redis. As with flock(1), what COMMAND
-  leaves in the background runs on without the lock.
+  COMMAND runs in holdfast's own process group, with stdin, stdout and stderr as they are: on a terminal
+  pipelines, scripts, ^C, ^Z and editors work as without holdfast. A signal that is sent to holdfast alone
+  (SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGWINCH, SIGTSTP, SIGCONT) is passed on to COMMAND and
+  its processes, once; one to the whole group reaches them anyway. While still waiting, the first four end the
+  wait and leave nothing behind in Redis. As with flock(1), what COMMAND leaves in the background runs on
+  without the lock.
 
 When the lock is lost (server gone for longer than the ttl, lock deleted or released by force, --max-hold reached)
   --on-lost=term   SIGTERM while the lock still has a third of its ttl left, at most 5s; SIGKILL before
                    anybody else can get it. After a loss without warning: SIGKILL at most 1s after SIGTERM.
   --on-lost=kill   SIGKILL at once, before anybody else can get it
   --on-lost=warn   only a message
+  A loss ends all that COMMAND has started, also under timeout(1) or setsid(1), but for daemons: what it has left
+  to run by itself in a session of its own. A process of another user (sudo) can't be killed: that is said, and
+  the lock is renewed until it ends, as long as the server answers.
   After a release by force the lock goes back as soon as the command is gone (with warn: when it ends; whoever
   uses force takes the lock after 2s).
   If holdfast itself is killed, or frozen for longer than the ttl, a small second process of it does the same
-  (with warn: nothing); the lock then ends with its ttl.
+  (with warn: nothing); the lock then ends with its ttl. A job that is stopped with ^Z is frozen, too: after the
+  ttl it has lost its lock, is killed, and says so when it is continued.
 
 Once an hour, whichever host: --once-per
   For a job that several hosts start at the same time, or too often, as cron does. The first start in a slot
@@ -87,7 +93,8 @@ Environment of COMMAND
   HOLDFAST_OWNER   the owner id as it stands in Redis
 
 Exit codes
-  COMMAND's own, 128+n when signal n ended it, and
+  COMMAND's own; when signal n ended COMMAND, or the wait, holdfast ends by the same signal, which shells show as
+  128+n; and
   64   bad option, duration, URL or name
   65   the key NAME in Redis holds something that is no lock
   69   Redis can't be reached, or refused
@@ -95,8 +102,9 @@ Exit codes
   75   the lock was busy (with --once-per and --at-most-every: 0, as for a job that isn't due)
   76   what answered is no Redis
   77   wrong user or password, or a right is missing
-  79   the lock was lost while COMMAND ran, and COMMAND was ended for it or may have run beside another holder;
-       or it was lost just before, and COMMAND was not started
+  79   the lock was lost or reached --max-hold while COMMAND ran: COMMAND was told to end for it, whatever its own
+       exit code, or may have run beside another holder;
+       or the lock was lost just before, and COMMAND was not started
   126  COMMAND can't be executed
   127  COMMAND was not found
 

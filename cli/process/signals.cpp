@@ -11,7 +11,7 @@
 namespace holdfast::cli {
 namespace {
 
-constexpr std::array ending{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
+/// With SIGCONT, which can't be ignored.
 constexpr std::array passed_on{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGWINCH, SIGTSTP};
 
 bool is_ignored(int const signal) {
@@ -32,9 +32,7 @@ signals::signals() {
   for (int const signal : passed_on) {
     if (!is_ignored(signal)) sigaddset(&taken_, signal);
   }
-  sigset_t blocked = taken_;
-  sigaddset(&blocked, SIGTTOU);  // tcsetpgrp from the background
-  pthread_sigmask(SIG_BLOCK, &blocked, &mask_before_);
+  pthread_sigmask(SIG_BLOCK, &taken_, &mask_before_);
 
   // If SIGCHLD were ignored, the kernel would discard the command's exit code.
   struct sigaction plain{};
@@ -75,14 +73,18 @@ void signals::wake_in(std::chrono::nanoseconds const delay) const {
 
 void signals::wake() noexcept { kill(getpid(), SIGRTMIN); }
 
-void signals::stop_here() const {
+void signals::forget(int const signal) noexcept {
+  sigset_t dropped{};
+  sigemptyset(&dropped);
+  sigaddset(&dropped, signal);
+  constexpr timespec at_once{};
+  static_cast<void>(sigtimedwait(&dropped, nullptr, &at_once));
+}
+
+void signals::stop_here() {
   if (is_ignored(SIGTSTP)) return;
-  sigset_t stop{};
-  sigemptyset(&stop);
-  sigaddset(&stop, SIGTSTP);
   raise(SIGTSTP);
-  pthread_sigmask(SIG_UNBLOCK, &stop, nullptr);
-  pthread_sigmask(SIG_BLOCK, &stop, nullptr);
+  default_actions const stop{SIGTSTP};
 }
 
 void signals::restore_in_child() const noexcept {
@@ -91,7 +93,15 @@ void signals::restore_in_child() const noexcept {
   pthread_sigmask(SIG_SETMASK, &mask_before_, nullptr);
 }
 
-bool signals::is_passed_on(int const signal) noexcept { return std::ranges::count(passed_on, signal) != 0; }
 bool signals::is_ending(int const signal) noexcept { return std::ranges::count(ending, signal) != 0; }
+
+default_actions::default_actions(std::initializer_list<int> const numbers) {
+  sigset_t unblocked{};
+  sigemptyset(&unblocked);
+  for (int const signal : numbers) sigaddset(&unblocked, signal);
+  pthread_sigmask(SIG_UNBLOCK, &unblocked, &before_);
+}
+
+default_actions::~default_actions() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
 
 }  // namespace holdfast::cli

@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include <chrono>
+#include <initializer_list>
 
 namespace holdfast::cli {
 
@@ -28,17 +29,19 @@ class signals {
   /// Makes wait() return 0; thread-safe.
   static void wake() noexcept;
 
+  /// Drops a copy of the signal that came since.
+  static void forget(int signal) noexcept;
+
   /// Stops this process as ^Z does. Returns when it is continued, or at once if no process could continue it
   /// (the kernel ignores the stop in an orphaned process group).
-  void stop_here() const;
+  static void stop_here();
 
   /// For a forked child before exec: restores the mask and dispositions that holdfast found.
   /// Async-signal-safe.
   void restore_in_child() const noexcept;
 
-  /// Whether the signal is passed on to the command.
-  [[nodiscard]] static bool is_passed_on(int signal) noexcept;
-  /// Whether the signal ends the wait for a lock.
+  /// Those that end the wait for a lock.
+  static constexpr std::initializer_list<int> ending{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
   [[nodiscard]] static bool is_ending(int signal) noexcept;
 
  private:
@@ -47,6 +50,19 @@ class signals {
   struct sigaction chld_before_{};
   struct sigaction pipe_before_{};
   timer_t timer_{};
+};
+
+/// For as long as it lives, these signals do in this thread what they do by default: they end the process, or
+/// stop it. For steps that wait() would not interrupt. Ignored signals stay ignored.
+class default_actions {
+ public:
+  explicit default_actions(std::initializer_list<int> numbers);
+  ~default_actions();
+  default_actions(default_actions const&) = delete;
+  default_actions& operator=(default_actions const&) = delete;
+
+ private:
+  sigset_t before_{};
 };
 
 }  // namespace holdfast::cli

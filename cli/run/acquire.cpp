@@ -65,7 +65,7 @@ acquisition interrupted(first_answer& result, bool const answered, int const end
     // Cancelled or failed: the caller is told the signal.
   }
   output::info(fmt::format("{}: gave up waiting after {}", name, ::sigabbrev_np(ending_signal)));
-  return {.held = {}, .code = by_signal + ending_signal, .busy = {}};
+  return {.held = {}, .signal = ending_signal};
 }
 
 acquisition busy_after(run_lock& lock, run_options const& options, std::string const& server) {
@@ -97,7 +97,7 @@ acquisition acquire(run_lock& lock, run_options const& options, signals const& r
   bool gave_up = false;
   while (!result->is_there() && !gave_up) {
     int const signal = receiver.wait();
-    if (signal == SIGTSTP) receiver.stop_here();
+    if (signal == SIGTSTP) signals::stop_here();
     if (signals::is_ending(signal) && ending_signal == 0) {
       ending_signal = signal;
       stop.request_stop();

@@ -13,7 +13,8 @@ namespace holdfast::cli {
 
 struct acquisition {
   std::optional<lease> held;
-  int code = 0;        ///< the exit code, if there is no lease
+  int signal = 0;      ///< the signal that ended the wait; 0: none
+  int code = 0;        ///< the exit code, if there is no lease and no signal
   std::string busy{};  ///< the message that the lock is busy, not printed yet (all others are)
 };
 

@@ -28,7 +28,7 @@ int sleep_until(nanoseconds const time, signals const& receiver) {
     if (remaining <= 0ns) return 0;
     receiver.wake_in(remaining);
     int const signal = receiver.wait();
-    if (signal == SIGTSTP) receiver.stop_here();
+    if (signal == SIGTSTP) signals::stop_here();
     if (signals::is_ending(signal)) return signal;
   }
 }
@@ -111,7 +111,7 @@ class due_acquisition {
 
   [[nodiscard]] acquisition interrupted(int const signal) const {
     output::info(fmt::format("{}: gave up waiting after {}", title_of(options_), ::sigabbrev_np(signal)));
-    return {.held = {}, .code = by_signal + signal};
+    return {.held = {}, .signal = signal};
   }
 
   run_lock& lock_;

@@ -2,12 +2,12 @@
 
 #include "common/boot_time.hpp"
 #include "common/exit_codes.hpp"
-#include "process/child.hpp"
 
-#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
 #include <sys/timerfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -15,98 +15,154 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <cstring>
-#include <new>
-#include <string>
 
 namespace holdfast::cli {
 namespace {
 
+using namespace std::chrono_literals;
 using std::chrono::nanoseconds;
 
-/// Waits until `time`, or until the lifeline becomes readable. Async-signal-safe.
-enum class guard_event { time_is_up, lifeline };
-guard_event wait_until(nanoseconds const time, int const timer, int const lifeline) noexcept {
-  auto const positive = std::max(time, nanoseconds{1});
-  auto const seconds = std::chrono::floor<std::chrono::seconds>(positive);
-  itimerspec expiry{};
-  expiry.it_value.tv_sec = static_cast<time_t>(seconds.count());
-  expiry.it_value.tv_nsec = static_cast<long>((positive - seconds).count());
-  // A timer on CLOCK_BOOTTIME, because a time-out of poll stands still while the machine is suspended.
-  timerfd_settime(timer, TFD_TIMER_ABSTIME, &expiry, nullptr);
-  std::array<pollfd, 2> files{
-      {{.fd = timer, .events = POLLIN, .revents = 0}, {.fd = lifeline, .events = POLLIN, .revents = 0}}};
-  while (poll(files.data(), files.size(), -1) < 0) {
-  }
-  return files[1].revents != 0 ? guard_event::lifeline : guard_event::time_is_up;
-}
+/// A signal to a group or to a whole cgroup, and one to holdfast and then to its group (timeout), may reach
+/// holdfast a moment earlier.
+constexpr timespec longest_delay_in_a_group{.tv_sec = 0, .tv_nsec = 20'000'000};
+constexpr nanoseconds first_pause = 5ms;
+constexpr nanoseconds longest_pause = 1s;
 
-[[noreturn]] void kill_group(pid_t const group) noexcept {
-  kill(-group, SIGKILL);
-  _exit(ok);
-}
+/// Only async-signal-safe calls: the process was forked from one with threads.
+class guard_process {
+ public:
+  guard_process(guard_duty const& duty, guard_board& board, pid_t const command) noexcept
+      : duty_{duty}, board_{board}, command_{command} {
+    tree_.set_command(command);
+    sigset_t ends{};
+    sigemptyset(&ends);
+    sigaddset(&ends, SIGCHLD);
+    children_ = signalfd(-1, &ends, SFD_CLOEXEC | SFD_NONBLOCK);
+  }
+
+  [[noreturn]] void watch() noexcept {
+    for (;;) {
+      if (command_has_ended()) _exit(ok);
+      auto const end = kill_time();
+      if (end <= boot_time()) end_command();
+      if (!wait_until(end, duty_.lifeline)) continue;
+      std::uint8_t signal = 0;
+      auto const size = recv(duty_.lifeline, &signal, 1, MSG_DONTWAIT);
+      if (size == 1) {
+        answer(signal);
+      } else if (size == 0 || (errno != EAGAIN && errno != EINTR)) {
+        holdfast_has_died();
+      }
+    }
+  }
+
+ private:
+  /// The time can be put off as long as holdfast lives.
+  [[nodiscard]] nanoseconds kill_time() const noexcept { return nanoseconds{board_.kill_at.load()}; }
+
+  /// True when `file` (-1: none) became readable. Returns early when a child changes its state.
+  bool wait_until(nanoseconds const time, int const file) const noexcept {
+    auto const positive = std::max(time, nanoseconds{1});
+    auto const seconds = std::chrono::floor<std::chrono::seconds>(positive);
+    itimerspec expiry{};
+    expiry.it_value.tv_sec = static_cast<time_t>(seconds.count());
+    expiry.it_value.tv_nsec = static_cast<long>((positive - seconds).count());
+    timerfd_settime(timer_, TFD_TIMER_ABSTIME, &expiry, nullptr);
+    std::array<pollfd, 3> files{{{.fd = timer_, .events = POLLIN, .revents = 0},
+                                 {.fd = children_, .events = POLLIN, .revents = 0},
+                                 {.fd = file, .events = POLLIN, .revents = 0}}};
+    while (poll(files.data(), files.size(), -1) < 0) {
+    }
+    signalfd_siginfo ignored{};
+    while (read(children_, &ignored, sizeof ignored) > 0) {
+    }
+    return files[2].revents != 0;
+  }
+
+  /// Reaps orphans, but not the command, whose exit code is for holdfast.
+  bool command_has_ended() noexcept {
+    for (;;) {
+      siginfo_t child{};
+      if (waitid(P_ALL, 0, &child, WEXITED | WNOHANG | WNOWAIT) != 0 || child.si_pid == 0) break;
+      if (child.si_pid == command_) return true;
+      waitpid(child.si_pid, nullptr, 0);
+    }
+    siginfo_t stop{};
+    if (waitid(P_PID, static_cast<id_t>(command_), &stop, WSTOPPED | WNOHANG) == 0 &&
+        stop.si_pid == command_) {
+      board_.stopped = true;
+      if (getppid() == duty_.holdfast) kill(duty_.holdfast, SIGRTMIN);  // as signals::wake() does
+    }
+    return false;
+  }
+
+  void answer(std::uint8_t const signal) const noexcept {
+    sigset_t asked{};
+    sigemptyset(&asked);
+    sigaddset(&asked, signal);
+    guard_answer const word{.signal = signal,
+                            .got_too = sigtimedwait(&asked, nullptr, &longest_delay_in_a_group) == signal};
+    static_cast<void>(send(duty_.lifeline, &word, sizeof word, MSG_NOSIGNAL));
+  }
+
+  /// Exits when the command has ended and nothing is left that can be killed.
+  [[noreturn]] void end_command() noexcept {
+    board_.acted = true;
+    tree_.spare_daemons();
+    for (auto pause = first_pause;; pause = std::min(pause * 2, longest_pause)) {
+      auto const reached = tree_.send(SIGKILL, command_tree::part::all);
+      if (command_has_ended() && reached.processes == 0) _exit(ok);
+      wait_until(boot_time() + pause, no_file);
+    }
+  }
+
+  [[noreturn]] void holdfast_has_died() noexcept {
+    if (duty_.policy == on_lost::warn) _exit(ok);
+    if (duty_.policy == on_lost::kill) end_command();
+    tree_.spare_daemons();
+    tree_.send(SIGTERM, command_tree::part::front);
+    tree_.send(SIGCONT, command_tree::part::front);
+    auto const end = std::min(kill_time(), boot_time() + duty_.grace);
+    while (boot_time() < end) {
+      static_cast<void>(command_has_ended());
+      tree_.look();
+      if (tree_.is_empty()) _exit(ok);
+      wait_until(end, no_file);
+    }
+    end_command();
+  }
+
+  static constexpr int no_file = -1;  // which poll ignores
+
+  guard_duty const& duty_;
+  guard_board& board_;
+  pid_t command_;
+  command_tree tree_{board_.spared};
+  int children_ = -1;
+  // Time-outs of poll stand still while the machine is suspended.
+  int timer_ = timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC);
+};
 
 }  // namespace
 
-guard::guard(pid_t const group, on_lost const policy, nanoseconds const grace, nanoseconds const kill_at) {
-  if (policy == on_lost::warn) return;
-  auto const fail = [](char const* call) {
-    char const* const reason = std::strerror(errno);
-    throw failure{internal, std::string{"the command can't be guarded: "} + call + ": " + reason};
-  };
-  void* const memory =
-      mmap(nullptr, sizeof(shared_time), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-  if (memory == MAP_FAILED) fail("mmap");
-  kill_at_ = new (memory) shared_time{kill_at.count()};
-  std::array<int, 2> ends{};
-  if (pipe2(ends.data(), O_CLOEXEC) != 0) fail("pipe");
-  pid_ = fork();
-  if (pid_ == 0) {
-    // Only async-signal-safe calls from here on.
-    setpgid(0, group);
-    sigset_t all{};
-    sigfillset(&all);
-    sigprocmask(SIG_SETMASK, &all, nullptr);
-    for (int const standard : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) close(standard);
-    inherited_files::close_all(ends[0]);
-    watch(ends[0], group, policy, grace, *kill_at_);
+void be_guard(guard_duty const& duty, guard_board& board) noexcept {
+  sigset_t all{};
+  sigfillset(&all);
+  sigprocmask(SIG_SETMASK, &all, nullptr);
+  prctl(PR_SET_CHILD_SUBREAPER, 1);
+  // Not fork(): that runs the handlers of libraries, which aren't for the child of a program with threads.
+  auto const command = _Fork();
+  if (command == 0) duty.what.execute(duty.mask, duty.files, duty.report);
+  if (command < 0) {
+    int const error = errno;
+    static_cast<void>(!write(duty.report, &error, sizeof error));
+    _exit(internal);
   }
-  close(ends[0]);
-  lifeline_ = ends[1];
-  if (pid_ < 0) fail("fork");
-}
-
-guard::~guard() {
-  if (pid_ < 0) return;
-  // A byte means a regular end; a close without a byte means that holdfast died.
-  static_cast<void>(!write(lifeline_, "", 1));
-  close(lifeline_);
-  // A SIGSTOP to the group has stopped the guard too.
-  kill(pid_, SIGCONT);
-  waitpid(pid_, nullptr, 0);
-  munmap(kill_at_, sizeof(shared_time));
-}
-
-void guard::kill_at(nanoseconds const time) noexcept {
-  if (kill_at_ != nullptr) kill_at_->store(time.count(), std::memory_order_relaxed);
-}
-
-void guard::watch(int const lifeline, pid_t const group, on_lost const policy, nanoseconds const grace,
-                  shared_time const& kill_at) noexcept {
-  int const timer = timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC);
-  for (;;) {
-    nanoseconds const time{kill_at.load(std::memory_order_relaxed)};
-    if (time <= boot_time()) kill_group(group);
-    if (wait_until(time, timer, lifeline) == guard_event::time_is_up) continue;
-    char word = 0;
-    if (read(lifeline, &word, 1) == 1) _exit(ok);
-    if (policy == on_lost::kill) kill_group(group);
-    kill(-group, SIGTERM);
-    kill(-group, SIGCONT);
-    constexpr int no_file = -1;  // ignored by poll: the other end of the lifeline is closed
-    static_cast<void>(wait_until(std::min(time, boot_time() + grace), timer, no_file));
-    kill_group(group);
-  }
+  board.command = command;
+  // Readers of the command's output would wait for us.
+  for (int const standard : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) close(standard);
+  inherited_files::close_all(duty.lifeline);
+  guard_process{duty, board, command}.watch();
 }
 
 }  // namespace holdfast::cli

@@ -1,6 +1,8 @@
-/// Ends the command when holdfast itself can't do so.
+/// The guard: a small process that is the parent of the command, and ends it when holdfast can't.
 #pragma once
 
+#include "process/command_tree.hpp"
+#include "process/prepared_program.hpp"
 #include "run/loss_watch.hpp"
 
 #include <sys/types.h>
@@ -11,30 +13,43 @@
 
 namespace holdfast::cli {
 
-/// A small process in the command's group that only waits. When holdfast is killed, it sends the group
-/// SIGTERM and, a grace later, SIGKILL. When holdfast is frozen, it sends SIGKILL at the last given time.
-/// Without it the command would run on under a lock that is not renewed, beside the next holder.
-class guard {
- public:
-  /// Forks. With on_lost::warn there is no process: the command is to be left alone. Throws failure.
-  guard(pid_t group, on_lost policy, std::chrono::nanoseconds grace, std::chrono::nanoseconds kill_at);
-  ~guard();  ///< Ends the guard; the group is left alone from now on.
-  guard(guard const&) = delete;
-  guard& operator=(guard const&) = delete;
+/// What holdfast and the guard tell each other, in memory that they share.
+struct guard_board {
+  std::atomic<std::int64_t> kill_at{0};  ///< nanoseconds of CLOCK_BOOTTIME: the command must be dead by then
+  std::atomic<pid_t> command{0};         ///< 0: not started
+  std::atomic<bool> acted{false};        ///< the guard has told the command to end
+  std::atomic<bool> stopped{false};      ///< the command was stopped; holdfast clears it
+  spared_processes spared;
 
-  /// Sets the time of CLOCK_BOOTTIME at which the group must be dead, even if holdfast is frozen.
-  void kill_at(std::chrono::nanoseconds time) noexcept;
-
- private:
-  using shared_time = std::atomic<std::int64_t>;  // nanoseconds, in memory shared with the guard's process
-  static_assert(shared_time::is_always_lock_free);
-
-  [[noreturn]] static void watch(int lifeline, pid_t group, on_lost policy, std::chrono::nanoseconds grace,
-                                 shared_time const& kill_at) noexcept;
-
-  pid_t pid_ = -1;
-  int lifeline_ = -1;  // the other end notices our death
-  shared_time* kill_at_ = nullptr;
+  static_assert(decltype(kill_at)::is_always_lock_free && decltype(command)::is_always_lock_free);
 };
+
+struct guard_duty {
+  prepared_program const& what;
+  signals const& mask;
+  inherited_files const& files;
+  on_lost policy;
+  std::chrono::nanoseconds grace;
+  pid_t holdfast;
+  int lifeline;  ///< a socket, whose other end holdfast has: see guard_answer
+  int report;    ///< for prepared_program::execute; also for errno when the command can't be forked
+};
+
+/// What comes back for a byte with a signal's number: whether the guard has got that signal too.
+struct guard_answer {
+  std::uint8_t signal;
+  bool got_too;
+};
+
+/// Starts the command and watches it; for a process that was just forked.
+///
+/// Ends with the command, which thereby becomes holdfast's child. When holdfast is killed, the guard sends
+/// the command SIGTERM and, a grace later, SIGKILL. When holdfast is frozen, it sends SIGKILL at the time of
+/// the board. Without it the command would run on under a lock that is not renewed, beside the next holder.
+/// With on_lost::warn it leaves the command alone.
+///
+/// It is in holdfast's process group with all signals blocked. So ^Z does not stop it, and holdfast learns
+/// from it whether a signal came to holdfast alone or to the whole group, thus to the command as well.
+[[noreturn]] void be_guard(guard_duty const&, guard_board&) noexcept;
 
 }  // namespace holdfast::cli

@@ -15,12 +15,14 @@
 namespace holdfast::cli {
 namespace {
 
+using namespace std::chrono_literals;
 using wait_limit = std::optional<std::chrono::milliseconds>;
 
-// loss_watch enforces max_hold; the lease's own limit covers the case that this process is stuck.
+// loss_watch enforces max_hold, by the end of the command. A command that can't be killed keeps its lock, so
+// the lease has no limit; but with on_lost::warn, where the command goes on without the lock.
 lock_options lock_options_for(run_options const& options) {
   return {.ttl = options.ttl,
-          .max_hold = options.max_hold,
+          .max_hold = options.policy == on_lost::warn ? options.max_hold : 0ms,
           .fsynced = options.fsynced,
           .replicas = options.replicas,
           .wire = options.wire};

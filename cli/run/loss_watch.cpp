@@ -19,8 +19,6 @@ loss_watch::loss_watch(on_lost const policy, time const ttl, time const max_hold
       most_{std::min(ttl, remaining)},
       limit_grace_{std::min<time>(5s, max_hold / 10)},
       hold_end_{max_hold == 0s ? for_ever : now + max_hold},
-      // A lease that ends with max_hold ends slightly earlier, by what the library subtracts for clock drift.
-      slack_{max_hold / 50 + 100ms},
       deadline_{now + remaining} {}
 
 loss_watch::time loss_watch::grace() const noexcept { return std::min<time>(5s, most_ / 3); }
@@ -42,8 +40,7 @@ loss_watch::decision loss_watch::look(time const now, time const remaining, loss
 
 loss_watch::decision loss_watch::look_at_held(time const now, time const remaining) {
   auto const until_limit = hold_end_ - now;
-  // A lease that ends because of max_hold is not in danger when less than the grace remains.
-  bool const limit_rules = until_limit <= remaining + slack_;
+  bool const limit_rules = until_limit <= remaining;
   auto const usable = std::min(remaining, until_limit);
   auto const grace = limit_rules ? limit_grace_ : this->grace();
   auto const last_bit = std::min(this->last_bit(), grace / 2);

@@ -53,7 +53,6 @@ class loss_watch {
   time most_;  // the longest remaining time seen, at most the ttl
   time limit_grace_;
   time hold_end_;
-  time slack_;
   time deadline_;  // as of the last look
   std::optional<time> kill_at_;
   action stage_ = action::nothing;

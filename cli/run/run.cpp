@@ -4,9 +4,8 @@
 #include "common/exit_codes.hpp"
 #include "common/output.hpp"
 #include "probe/named_servers.hpp"
-#include "process/child.hpp"
+#include "process/inherited_files.hpp"
 #include "process/signals.hpp"
-#include "process/terminal.hpp"
 #include "run/acquire.hpp"
 #include "run/acquire_if_due.hpp"
 #include "run/locks.hpp"
@@ -111,11 +110,11 @@ std::vector<std::string> environment_for(run_options const& options, lease const
 
 /// `notes`: of the command, if any are to be made.
 int run_under(run_lock& lock, std::optional<run_notes>& notes, std::string const& server,
-              run_options const& options, signals const& receiver, terminal const& tty,
-              inherited_files const& files) {
+              run_options const& options, signals const& receiver, inherited_files const& files) {
   auto granted = options.limit ? acquire_if_due(lock, *notes, options, receiver, server)
                                : acquire(lock, options, receiver, server);
   if (!granted.busy.empty()) output::error(granted.busy);
+  if (granted.signal != 0) throw ended_by_signal{granted.signal};
   if (!granted.held) return granted.code;
   auto held = std::move(*granted.held);
   if (notes) notes->start_clock();
@@ -124,16 +123,16 @@ int run_under(run_lock& lock, std::optional<run_notes>& notes, std::string const
 
   supervision seen;
   try {
-    child command{
-        {.command = options.command, .environment = environment_for(options, held)}, receiver, tty, files};
-    seen = supervise(command, held, options, receiver, tty);
+    seen = supervise(options, environment_for(options, held), held, receiver, files);
   } catch (failure const& problem) {
     // The command has not run, so there is no reason to keep others out.
     if (options.limit) notes->end(held, problem.code(), run_notes::ended::not_counted);
     static_cast<void>(give_back(std::move(held), receiver));
     throw;
   }
-  return conclude(options, seen, finish(options, std::move(held), notes, seen.code, receiver));
+  auto const code = conclude(options, seen, finish(options, std::move(held), notes, seen.code, receiver));
+  if (seen.signal != 0 && code == seen.code) throw ended_by_signal{seen.signal};
+  return code;
 }
 
 }  // namespace
@@ -142,14 +141,13 @@ int run(run_options const& options) {
   inherited_files const files;
   auto const url = choose_server(options.url);
   check_fits(options, probe::named_servers{url}.kind());
-  terminal const tty;
   signals const receiver;
   client redis{url, {.name = "holdfast-run", .label = options.label, .log = output::hook()}};
   auto const lock = make_run_lock(redis, options);
   std::optional<run_notes> notes;
   bool const kept = options.keep && options.side == run_side::alone;
   if (options.limit || kept) notes.emplace(redis, url, options);
-  return run_under(*lock, notes, redis.url(), options, receiver, tty, files);
+  return run_under(*lock, notes, redis.url(), options, receiver, files);
 }
 
 }  // namespace holdfast::cli

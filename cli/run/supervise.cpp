@@ -4,7 +4,8 @@
 #include "common/duration.hpp"
 #include "common/exit_codes.hpp"
 #include "common/output.hpp"
-#include "run/guard.hpp"
+#include "process/terminal.hpp"
+#include "run/guarded_command.hpp"
 #include "run/locks.hpp"
 
 #include <fmt/format.h>
@@ -14,6 +15,7 @@
 #include <algorithm>
 #include <optional>
 #include <string>
+#include <utility>
 
 namespace holdfast::cli {
 namespace {
@@ -21,160 +23,182 @@ namespace {
 using namespace std::chrono_literals;
 using std::chrono::nanoseconds;
 
-/// The interval of checks whether the rest of a group has ended; there is no event for it.
-constexpr auto look_for_rest = 10ms;
+/// The interval of looks at a rest of the command that was told to end; there is no event for all of it.
+constexpr nanoseconds look_for_rest = 10ms;
+constexpr nanoseconds longest_look = 1s;
+/// A delay of the timer that is worth a word.
+constexpr nanoseconds stand_still = 1s;
 
 class supervisor {
  public:
-  supervisor(child& command, lease& held, run_options const& options, signals const& receiver,
-             terminal const& tty)
-      : command_{command},
-        held_{held},
+  supervisor(run_options const& options, std::vector<std::string> environment, lease& held,
+             signals const& receiver, inherited_files const& files)
+      : held_{held},
         options_{options},
         receiver_{receiver},
-        tty_{tty},
-        watch_{options.policy, options.ttl, options.max_hold, boot_time(), held.remaining()} {
-    guard_.emplace(command_.group(), options_.policy, watch_.grace(), watch_.latest_end());
+        watch_{options.policy, options.ttl, options.max_hold, boot_time(), held.remaining()},
+        command_{{.words = options.command,
+                  .environment = std::move(environment),
+                  .policy = options.policy,
+                  .grace = watch_.grace(),
+                  .kill_at = watch_.latest_end()},
+                 receiver,
+                 files} {
+    stood_still_ = boot_time() - due_;  // ^Z may stop us before the command is executed
     held_.on_lost([](loss_cause) { signals::wake(); });
-    command_.start(tty_);
   }
 
   supervision run() {
     while (!end_) {
-      auto next = look_at_lease();
-      if (resume_) resume();
-      receiver_.wake_in(next);
-      on_signal(receiver_.wait());
+      sleep_until_signal(look_at_lease());
     }
     bool const still_ours = held_.valid();
-    guard_.reset();
-    tty_.take_from(command_.group());
-    end_rest_of_group();
-    bool const killed = end_->change == child_state::kind::killed;
-    return {.code = killed ? by_signal + end_->number : end_->number,
-            // A command that exited by itself after SIGTERM, under a valid lease, has done its work under the
-            // lock.
-            .lost = !still_ours || watch_.killed() || (watch_.acted() && killed)};
+    bool const told_to_end = watch_.acted() || command_.ended_by_guard();
+    if (told_to_end) end_rest();
+    bool const lost = told_to_end || !still_ours;
+    if (lost && !said_) {
+      output::error(fmt::format("{} {}; the command {}", title_of(options_),
+                                problem(loss_watch::reason::lost, held_.lost_because()),
+                                command_.ended_by_guard() ? "was killed" : "has ended meanwhile"));
+    }
+    return {.code = end_->code, .signal = end_->signal, .lost = lost};
   }
 
  private:
+  void sleep_until_signal(nanoseconds const at_most) {
+    receiver_.wake_in(at_most);
+    due_ = boot_time() + at_most;
+    on_signal(receiver_.wait());
+    stood_still_ = boot_time() - due_;
+  }
+
   /// Acts before it prints, since printing may block.
   nanoseconds look_at_lease() {
     auto const cause = held_.lost_because();
     auto const decision = watch_.look(boot_time(), held_.remaining(), cause);
-    if (guard_) guard_->kill_at(watch_.latest_end());
+    command_.kill_at(watch_.latest_end());
     switch (decision.step) {
       case loss_watch::action::nothing:
-        return decision.look_again;
+        return watch_.killed() ? kill_again() : decision.look_again;
       case loss_watch::action::warn:
         break;
       case loss_watch::action::terminate:
-        command_.signal(SIGTERM);
-        command_.signal(SIGCONT);  // for a stopped command
+        refused_ = command_.terminate().refused;
         break;
       case loss_watch::action::kill:
-        command_.signal(SIGKILL);
+        refused_ = command_.kill().refused;
         break;
     }
-    say(decision, cause);
-    return decision.look_again;
+    said_ = true;
+    output::error(
+        fmt::format("{} {}; {}", title_of(options_), problem(decision.why, cause), done(decision.step)));
+    return watch_.killed() ? look_for_rest : decision.look_again;
   }
 
-  void say(loss_watch::decision const& decision, loss_cause const cause) const {
-    auto const problem = [&]() -> std::string {
-      switch (decision.why) {
-        case loss_watch::reason::max_hold:
-          return fmt::format("reached --max-hold {}", to_string(options_.max_hold));
-        case loss_watch::reason::not_renewed:
-          return fmt::format("is about to be lost: no renewal came through (ttl {})",
-                             to_string(options_.ttl));
-        case loss_watch::reason::lost:
-          return fmt::format("lost: {}", holdfast::to_string(cause));
-        case loss_watch::reason::none:
-          break;
-      }
-      return "in doubt";
-    }();
-    auto const done = [&] {
-      switch (decision.step) {
-        case loss_watch::action::terminate:
-          return "the command was sent SIGTERM";
-        case loss_watch::action::kill:
-          return "the command was killed";
-        case loss_watch::action::warn:
-          return "the command goes on (--on-lost=warn)";
-        case loss_watch::action::nothing:
-          break;
-      }
-      return "";
-    }();
-    output::error(fmt::format("{} {}; {}", title_of(options_), problem, done));
+  /// For what was started meanwhile, and what could not be killed. Returns the time until the next look.
+  nanoseconds kill_again() {
+    refused_ = command_.kill().refused;
+    if (refused_ != 0 && !held_.valid() && kept_for_it_) {
+      kept_for_it_ = false;
+      output::error(fmt::format("{} lost, and the command works on; another holder may run beside it",
+                                title_of(options_)));
+    }
+    return pause_ = std::min(pause_ * 2, longest_look);
   }
 
+  [[nodiscard]] std::string problem(loss_watch::reason const why, loss_cause const cause) const {
+    auto const stood_still = [this] {
+      return fmt::format("holdfast stood still for at least {} (stopped, or the machine was suspended)",
+                         to_string(std::chrono::floor<std::chrono::seconds>(stood_still_)));
+    };
+    switch (why) {
+      case loss_watch::reason::max_hold:
+        return fmt::format("reached --max-hold {}", to_string(options_.max_hold));
+      case loss_watch::reason::not_renewed:
+        return fmt::format("is about to be lost: {} (ttl {})",
+                           stood_still_ < stand_still ? "no renewal came through" : stood_still(),
+                           to_string(options_.ttl));
+      case loss_watch::reason::lost:
+        if (stood_still_ >= stand_still) return "lost: " + stood_still();
+        if (cause == loss_cause::none) return "lost: no renewal came through";
+        return fmt::format("lost: {}", holdfast::to_string(cause));
+      case loss_watch::reason::none:
+        break;
+    }
+    return "in doubt";
+  }
+
+  [[nodiscard]] std::string done(loss_watch::action const step) {
+    auto const refused = fmt::format("process {} of it is another user's", refused_);
+    switch (step) {
+      case loss_watch::action::terminate:
+        return refused_ == 0 ? "the command was sent SIGTERM"
+                             : fmt::format("the command can't be sent SIGTERM ({})", refused);
+      case loss_watch::action::kill:
+        if (refused_ == 0) return "the command was killed";
+        kept_for_it_ = held_.valid();
+        return fmt::format("the command can't be killed ({}) and works on{}", refused,
+                           kept_for_it_ ? "; the lock is renewed until it ends" : ", without the lock");
+      case loss_watch::action::warn:
+        return "the command goes on (--on-lost=warn)";
+      case loss_watch::action::nothing:
+        break;
+    }
+    return "";
+  }
+
+  /// A signal to the whole group, as those of the terminal are, has reached the command already.
   void on_signal(int const signal) {
-    if (signal == SIGCHLD) return on_child();
-    if (signal == SIGCONT) {
-      resume_ = true;
-    } else if (signals::is_passed_on(signal)) {
-      command_.signal(signal);
+    if (signal == 0) return follow_stop();
+    if (signal == SIGCHLD) {
+      end_ = command_.poll();
+      return;
     }
+    if (command_.got_too(signal)) {
+      signals::forget(signal);
+    } else {
+      command_.pass_on(signal);
+    }
+    if (signal == SIGTSTP) signals::stop_here();
   }
 
-  void on_child() {
-    while (auto const state = command_.poll()) {
-      if (state->change != child_state::kind::stopped) {
-        end_ = state;
-        return;
-      }
-      // After a stop from the terminal, holdfast stops too, so that the shell sees a stopped job. A SIGSTOP
-      // from elsewhere freezes the command only, and the lock stays held.
-      if (tty_.present() || state->number != SIGSTOP) {
-        tty_.take_from(command_.group());
-        receiver_.stop_here();
-        resume_ = true;
-      }
-    }
-  }
-
-  /// Follows the check of the lease: a command whose lock was lost meanwhile must not run another
-  /// instruction.
-  void resume() {
-    resume_ = false;
-    if (watch_.killed()) return;
-    tty_.give_to(command_.group());
-    command_.signal(SIGCONT);
+  /// A command that has stopped itself, and nobody else, would leave its user before a dead terminal: the
+  /// whole job stops, so that its shell takes over. Elsewhere the command alone is stopped, and the lock
+  /// stays held.
+  void follow_stop() {
+    if (command_.was_stopped() && in_foreground()) kill(0, SIGTSTP);
   }
 
   /// Only if the command was told to end. Otherwise its background processes are left alone.
-  void end_rest_of_group() {
-    if (!watch_.acted()) return;
-    while (command_.group_exists()) {
+  void end_rest() {
+    while (command_.has_rest()) {
       auto const next = look_at_lease();
-      if (watch_.killed()) {
-        command_.signal(SIGKILL);
-        return;
-      }
-      receiver_.wake_in(std::min<nanoseconds>(next, look_for_rest));
+      // There is nothing to wait with if the lock is gone.
+      if (watch_.killed() && refused_ != 0 && !held_.valid()) return;
+      receiver_.wake_in(std::min(next, look_for_rest));
       static_cast<void>(receiver_.wait());
     }
   }
 
-  child& command_;
   lease& held_;
   run_options const& options_;
   signals const& receiver_;
-  terminal const& tty_;
   loss_watch watch_;
-  std::optional<guard> guard_;
-  std::optional<child_state> end_;
-  bool resume_ = false;
+  nanoseconds due_ = boot_time();  // when the timer was to end the last sleep; before the command starts
+  guarded_command command_;
+  std::optional<command_end> end_;
+  nanoseconds stood_still_{0};         // how much later that was
+  nanoseconds pause_ = look_for_rest;  // between looks after the kill
+  pid_t refused_ = 0;                  // a process of the last signal that may not be signalled
+  bool kept_for_it_ = false;           // the lock is renewed though the command was to be killed
+  bool said_ = false;                  // why the command was told to end
 };
 
 }  // namespace
 
-supervision supervise(child& command, lease& held, run_options const& options, signals const& receiver,
-                      terminal const& tty) {
-  return supervisor{command, held, options, receiver, tty}.run();
+supervision supervise(run_options const& options, std::vector<std::string> environment, lease& held,
+                      signals const& receiver, inherited_files const& files) {
+  return supervisor{options, std::move(environment), held, receiver, files}.run();
 }
 
 }  // namespace holdfast::cli

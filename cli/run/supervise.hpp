@@ -2,22 +2,26 @@
 /// its lock.
 #pragma once
 
-#include "process/child.hpp"
+#include "process/inherited_files.hpp"
 #include "process/signals.hpp"
-#include "process/terminal.hpp"
 #include "run/run.hpp"
 
 #include <holdfast/lease.hpp>
+
+#include <string>
+#include <vector>
 
 namespace holdfast::cli {
 
 struct supervision {
   int code = 0;       ///< the command's exit code, as in shells
+  int signal = 0;     ///< the signal that ended the command; 0: it exited
   bool lost = false;  ///< the lock was lost before the end of the command, or the command was ended for it
 };
 
-/// Returns when the command has ended.
-[[nodiscard]] supervision supervise(child& command, lease& held, run_options const&, signals const&,
-                                    terminal const&);
+/// Runs the command with these variables in its environment; returns when it has ended. Throws failure when
+/// it can't be started.
+[[nodiscard]] supervision supervise(run_options const&, std::vector<std::string> environment, lease& held,
+                                    signals const&, inherited_files const&);
 
 }  // namespace holdfast::cli

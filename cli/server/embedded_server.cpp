@@ -2,7 +2,7 @@
 
 #include "common/exit_codes.hpp"
 #include "common/output.hpp"
-#include "process/child.hpp"
+#include "process/inherited_files.hpp"
 #include "server/local_socket.hpp"
 
 #include <fcntl.h>

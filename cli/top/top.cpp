@@ -97,7 +97,8 @@ class top_session {
     std::optional<top_screen> screen{std::in_place};
     int const signal = look_until_the_end(*screen);
     screen.reset();  // before the watch ends, which may wait for a server that doesn't answer
-    return signal == 0 ? int{ok} : by_signal + signal;
+    if (signal != 0) throw ended_by_signal{signal};
+    return ok;
   }
 
  private:

@@ -179,6 +179,44 @@ TEST_F(loss, at_the_limit_ends_the_command_and_frees_the_lock) {
   });
 }
 
+TEST_F(loss, at_the_limit_is_the_exit_code_of_a_command_that_ends_by_itself_with_0) {
+  for (words const& more : {words{}, words{"--on-lost=term"}}) {
+    words options{"--max-hold", "2s"};
+    options.insert(options.end(), more.begin(), more.end());
+    passes_in_one_round_of(5, [&] {  // the command must print "told" in its fifth of a second
+      auto job = start(options, obedient);
+      EXPECT_EQ(job.wait(), 79);
+      EXPECT_EQ(job.out(), "ready\ntold\n");
+      EXPECT_THAT(job.err(), HasSubstr("reached --max-hold 2s; the command was sent SIGTERM"));
+      EXPECT_FALSE(redis.exists("job"));
+    });
+  }
+  auto job = start({"--max-hold", "2s", "--on-lost=kill"}, obedient);
+  EXPECT_EQ(job.wait(), 79);
+  EXPECT_EQ(job.out(), "ready\n");
+}
+
+TEST_F(loss, at_the_limit_with_warn_leaves_the_command_its_exit_code) {
+  auto const go = folder / "go";
+  auto job = start({"--ttl", "1s", "--max-hold", "1s", "--on-lost=warn"},
+                   "echo ready; until [ -e " + go + " ]; do sleep 0.02; done; exit 4");
+  EXPECT_TRUE(eventually([&] { return !redis.exists("job"); }));
+  process{{"touch", go}}.wait();
+  EXPECT_EQ(job.wait(), 4);
+}
+
+TEST_F(loss, of_a_frozen_holdfast_says_that_it_stood_still) {
+  auto job = start({"--ttl", "2s"}, "echo ready; exec sleep 60");
+  job.signal(SIGSTOP);
+  ASSERT_TRUE(eventually([&] { return !redis.exists("job"); }));
+  redis.command({"SET", "a while", "", "PX", "2500"});
+  ASSERT_TRUE(eventually([&] { return !redis.exists("a while"); }));
+  job.signal(SIGCONT);
+  EXPECT_EQ(job.wait(), 79);
+  EXPECT_THAT(job.err(), AllOf(HasSubstr("lock \"job\" lost: holdfast stood still for at least"),
+                               HasSubstr("the command was killed")));
+}
+
 TEST_F(loss, of_a_frozen_holdfast_ends_the_command_before_the_key_expires) {
   auto const beats = folder / "beats";
   passes_in_one_round_of(5, [&] {

@@ -105,10 +105,4 @@ TEST(loss_watch, ends_the_command_before_max_hold_is_over) {
   EXPECT_EQ(watch.look(9500ms, 20s, loss_cause::none).step, action::kill);
 }
 
-TEST(loss_watch, does_not_take_a_lease_that_ends_with_max_hold_for_one_in_trouble) {
-  loss_watch watch{on_lost::term, 30s, 2s, 0s, 30s};
-  EXPECT_EQ(watch.look(0s, 1980ms, loss_cause::none).step, action::nothing);
-  EXPECT_EQ(watch.look(1900ms, 80ms, loss_cause::none).why, reason::max_hold);
-}
-
 }  // namespace

@@ -43,6 +43,19 @@ TEST_F(run, exits_as_the_command_does) {
   expect_nothing_left();
 }
 
+TEST_F(run, ends_by_the_signal_that_ended_the_command) {
+  for (int const number : {SIGINT, SIGTERM, SIGKILL}) {
+    process parent{
+        {"python3", "-c",
+         "import subprocess, sys; sys.exit(0 if subprocess.call(sys.argv[2:]) == -int(sys.argv[1]) else 1)",
+         std::to_string(number), HOLDFAST_CLI, "run", "--url", server.url(), "job", "--", "sh", "-c",
+         "kill -" + std::to_string(number) + " $$"}};
+    EXPECT_EQ(parent.wait(), 0) << number;
+  }
+  EXPECT_EQ(start({}, shell("exit 130")).wait(), 130);
+  expect_nothing_left();
+}
+
 TEST_F(run, says_127_for_a_command_that_is_not_found_and_releases) {
   auto job = start({}, {"./no-such-command"});
   EXPECT_EQ(job.wait(), 127);
@@ -120,18 +133,6 @@ TEST_F(run, lets_one_process_in_at_a_time) {
   }
   for (auto& job : jobs) EXPECT_EQ(job.wait(60s), 0) << job.err();
   EXPECT_EQ(content_of(counter), "32\n");
-  expect_nothing_left();
-}
-
-TEST_F(run, passes_signals_on_to_the_group_of_the_command) {
-  for (int const number : {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2}) {
-    auto job = start({}, shell("trap 'echo got; exit 9' HUP INT QUIT TERM USR1 USR2; echo ready; "
-                               "while :; do sleep 0.02; done"));
-    ASSERT_TRUE(eventually([&] { return job.out() == "ready\n"; })) << job.err();
-    job.signal(number);
-    EXPECT_EQ(job.wait(), 9);
-    EXPECT_EQ(job.out(), "ready\ngot\n") << number;
-  }
   expect_nothing_left();
 }
 

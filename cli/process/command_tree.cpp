@@ -1,0 +1,89 @@
+#include "process/command_tree.hpp"
+
+#include <algorithm>
+
+namespace holdfast::cli {
+
+void spared_processes::add(pid_t const id) noexcept {
+  auto const place = count_.fetch_add(1);
+  if (place < ids_.size()) ids_[place] = id;
+}
+
+bool spared_processes::has(pid_t const id) const noexcept {
+  return std::ranges::any_of(ids_, [id](auto const& spared) { return spared == id; });
+}
+
+command_tree::command_tree(spared_processes& spared) noexcept : spared_{spared} {}
+
+void command_tree::spare_children() noexcept {
+  table_.read();
+  for (auto const& entry : table_.all()) {
+    if (entry.parent == root_) spared_.add(entry.id);
+  }
+}
+
+void command_tree::spare_daemons() noexcept {
+  if (!spared_.choose_now()) return;
+  look();
+  for (auto const& entry : table_.all()) {
+    if (entry.depth != 0 && is_daemon(entry)) spared_.add(entry.id);
+  }
+}
+
+void command_tree::look() noexcept {
+  deepest_ = 0;
+  if (!table_.read()) {
+    // Without /proc the command itself is all that can be found.
+    if (command_ > 0 && kill(command_, 0) == 0) {
+      deepest_ = 1;
+      table_.add({.id = command_, .parent = root_, .group = group_, .session = session_, .depth = deepest_});
+    }
+    return;
+  }
+  auto const depth_of = [this](process_entry const& entry) {
+    if (entry.parent == root_) return 1;
+    auto const* const parent = table_.find(entry.parent);
+    return parent != nullptr && parent->depth != 0 ? parent->depth + 1 : 0;
+  };
+  // A parent may have the greater id, after the numbers began anew: hence until nothing changes.
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (auto& entry : table_.all()) {
+      if (entry.depth != 0 || entry.id == root_ || spared_.has(entry.id)) continue;
+      entry.depth = depth_of(entry);
+      deepest_ = std::max(deepest_, entry.depth);
+      changed = changed || entry.depth != 0;
+    }
+  }
+}
+
+bool command_tree::is_empty() const noexcept {
+  return std::ranges::none_of(
+      table_.all(), [this](auto const& entry) { return is_in(part::all, entry) && !entry.ended(); });
+}
+
+command_tree::reach command_tree::send(int const signal, part const which) noexcept {
+  look();
+  return send(signal, which, [](pid_t) { return true; });
+}
+
+bool command_tree::is_child_of_ours(process_entry const& entry) const noexcept {
+  return entry.parent == root_ || (guard_ != 0 && entry.parent == guard_);
+}
+
+/// The command may have made a session of its own (setsid); work in that one is no daemon.
+bool command_tree::is_daemon(process_entry const& entry) const noexcept {
+  return is_child_of_ours(entry) && entry.id != guard_ && entry.id != command_ && entry.session != session_ &&
+         entry.session != command_;
+}
+
+bool command_tree::is_in(part const which, process_entry const& entry) const noexcept {
+  if (entry.depth == 0 || entry.id == guard_) return false;
+  if (which == part::all) return true;
+  if (is_daemon(entry)) return false;
+  if (entry.group == group_ || is_child_of_ours(entry)) return true;
+  auto const* const parent = table_.find(entry.parent);
+  return parent != nullptr && parent->group == group_;
+}
+
+}  // namespace holdfast::cli

@@ -1,0 +1,207 @@
+#include "run/guarded_command.hpp"
+
+#include "common/exit_codes.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdint>
+#include <cstring>
+#include <new>
+#include <utility>
+
+namespace holdfast::cli {
+namespace {
+
+using std::chrono::nanoseconds;
+
+/// A guard that doesn't answer for so long is taken for stopped.
+constexpr int answer_limit_ms = 1000;
+
+[[noreturn]] void can_not_start(char const* const call, int const error) {
+  throw failure{internal, fmt::format("the command can't be started: {}: {}", call, std::strerror(error))};
+}
+
+/// The error that the guard or the command reports; 0 when the command was executed.
+int read_report(int const from) {
+  // ^Z may stop the command before it is executed: we stop with it.
+  default_actions const stops{SIGTSTP};
+  int error = 0;
+  ssize_t size = 0;
+  do {
+    size = read(from, &error, sizeof error);
+  } while (size < 0 && errno == EINTR);
+  return size == static_cast<ssize_t>(sizeof error) ? error : 0;
+}
+
+command_end end_of(int const status) {
+  if (WIFSIGNALED(status)) return {.code = by_signal + WTERMSIG(status), .signal = WTERMSIG(status)};
+  return {.code = WEXITSTATUS(status), .signal = 0};
+}
+
+}  // namespace
+
+void guarded_command::unmap::operator()(guard_board* const board) const noexcept {
+  munmap(board, sizeof(guard_board));
+}
+
+void guarded_command::file::reset(int const number) noexcept {
+  if (number_ >= 0) close(number_);
+  number_ = number;
+}
+
+std::unique_ptr<guard_board, guarded_command::unmap> guarded_command::new_board() {
+  void* const memory =
+      mmap(nullptr, sizeof(guard_board), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) can_not_start("mmap", errno);
+  return std::unique_ptr<guard_board, unmap>{new (memory) guard_board};
+}
+
+guarded_command::guarded_command(start_options options, signals const& mask, inherited_files const& files)
+    : policy_{options.policy} {
+  board_->kill_at = nanoseconds::max().count();
+  kill_at(options.kill_at);
+  tree_.spare_children();
+  // What the guard leaves when it ends, first of all the command's exit code, comes to us.
+  if (prctl(PR_SET_CHILD_SUBREAPER, 1) != 0) can_not_start("prctl", errno);
+  prepared_program const what{options.words, std::move(options.environment)};
+
+  std::array<int, 2> line{};
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, line.data()) != 0)
+    can_not_start("socketpair", errno);
+  lifeline_.reset(line[0]);
+  file guards_end{line[1]};
+  std::array<int, 2> pipe_ends{};
+  if (pipe2(pipe_ends.data(), O_CLOEXEC) != 0) can_not_start("pipe", errno);
+  file const report{pipe_ends[0]};
+  file to_report{pipe_ends[1]};
+
+  guard_duty const duty{.what = what,
+                        .mask = mask,
+                        .files = files,
+                        .policy = policy_,
+                        .grace = options.grace,
+                        .holdfast = getpid(),
+                        .lifeline = *guards_end,
+                        .report = *to_report};
+  guard_ = fork();
+  if (guard_ == 0) be_guard(duty, *board_);
+  if (guard_ < 0) can_not_start("fork", errno);
+  tree_.set_guard(guard_);
+  guards_end.reset();
+  to_report.reset();
+  int const error = read_report(*report);
+  if (error == 0 && board_->command > 0) {
+    command_ = board_->command;
+    tree_.set_command(command_);
+    return;
+  }
+  // The guard ends with the command, at the latest after it has written the command's id.
+  waitpid(guard_, nullptr, 0);
+  pid_t const ended = board_->command;
+  if (ended == 0) can_not_start("fork", error);
+  waitpid(ended, nullptr, 0);
+  what.refuse(error);
+}
+
+guarded_command::~guarded_command() {
+  if (command_ < 0) return;
+  static_cast<void>(kill());
+  if (guard_ < 0) return;
+  ::kill(guard_, SIGKILL);
+  waitpid(guard_, nullptr, 0);
+}
+
+std::optional<command_end> guarded_command::poll() {
+  if (guard_ > 0 && waitpid(guard_, nullptr, WNOHANG) == guard_) {
+    guard_ = -1;
+    tree_.set_guard(0);
+  }
+  // Before the end of the guard the command is not our child.
+  if (guard_ > 0 || command_ < 0) return {};
+  int status = SIGKILL;                                     // in case that the status is lost
+  if (waitpid(command_, &status, WNOHANG) == 0) return {};  // the guard was killed, the command was not
+  command_ = -1;
+  auto const end = end_of(status);
+  if (end.signal != 0 && end.signal == passed_on_) {
+    // What the command had just started when the signal was passed on has not got it, and nobody else is left
+    // to end it.
+    tree_.look();
+    tree_.send(end.signal, command_tree::part::front,
+               [this](pid_t const id) { return !std::ranges::count(told_, id); });
+  }
+  return end;
+}
+
+bool guarded_command::was_stopped() noexcept {
+  if (!board_->stopped.exchange(false)) return false;
+  auto const state = process_of(command_);
+  return state && state->stopped();
+}
+
+bool guarded_command::got_too(int const signal) noexcept {
+  guard_answer answer{};
+  // An answer that came too late for its question.
+  while (recv(*lifeline_, &answer, sizeof answer, MSG_DONTWAIT) > 0) {
+  }
+  auto const question = static_cast<std::uint8_t>(signal);
+  if (send(*lifeline_, &question, 1, MSG_NOSIGNAL) != 1) return false;
+  pollfd answered{.fd = *lifeline_, .events = POLLIN, .revents = 0};
+  if (::poll(&answered, 1, answer_limit_ms) != 1) return false;
+  return recv(*lifeline_, &answer, sizeof answer, MSG_DONTWAIT) == static_cast<ssize_t>(sizeof answer) &&
+         answer.signal == question && answer.got_too;
+}
+
+void guarded_command::pass_on(int const signal) {
+  passed_on_ = signal;
+  told_.clear();
+  tree_.look();
+  tree_.send(signal, command_tree::part::front, [this](pid_t const id) {
+    told_.push_back(id);
+    return true;
+  });
+  if (signal != SIGCONT) return;
+  continue_guard();
+  static_cast<void>(got_too(SIGCONT));  // by us: forgotten
+}
+
+command_tree::reach guarded_command::terminate() noexcept {
+  tree_.spare_daemons();
+  auto const reached = tree_.send(SIGTERM, command_tree::part::front);
+  tree_.send(SIGCONT, command_tree::part::front);
+  return reached;
+}
+
+command_tree::reach guarded_command::kill() noexcept {
+  continue_guard();
+  tree_.spare_daemons();
+  auto const reached = tree_.send(SIGKILL, command_tree::part::all);
+  // At once again, for what was started meanwhile.
+  auto const again = tree_.send(SIGKILL, command_tree::part::all);
+  return {.processes = again.processes, .refused = reached.refused};
+}
+
+bool guarded_command::has_rest() noexcept {
+  tree_.look();
+  return !tree_.is_empty();
+}
+
+void guarded_command::continue_guard() const noexcept {
+  if (guard_ > 0) ::kill(guard_, SIGCONT);
+}
+
+void guarded_command::kill_at(nanoseconds const time) noexcept {
+  if (policy_ != on_lost::warn) board_->kill_at = time.count();
+}
+
+}  // namespace holdfast::cli

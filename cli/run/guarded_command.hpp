@@ -1,0 +1,101 @@
+/// The command under the lock: runs in holdfast's own process group, below a guard.
+#pragma once
+
+#include "process/command_tree.hpp"
+#include "process/inherited_files.hpp"
+#include "process/signals.hpp"
+#include "run/guard.hpp"
+#include "run/loss_watch.hpp"
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace holdfast::cli {
+
+struct command_end {
+  int code = 0;    ///< as in shells
+  int signal = 0;  ///< the one that ended the command; 0: it exited
+};
+
+class guarded_command {
+ public:
+  struct start_options {
+    std::span<char* const> words;          ///< without the closing null
+    std::vector<std::string> environment;  ///< NAME=value, on top of holdfast's own
+    on_lost policy;
+    std::chrono::nanoseconds grace;
+    std::chrono::nanoseconds kill_at;  ///< as for kill_at()
+  };
+
+  /// Throws failure, with a shell's 126 or 127 when the command can't be executed; nothing runs then.
+  guarded_command(start_options, signals const&, inherited_files const&);
+  guarded_command(guarded_command const&) = delete;
+  guarded_command& operator=(guarded_command const&) = delete;
+  ~guarded_command();  ///< Kills the command if it still runs: it must not outlive an error here.
+
+  /// The end of the command; empty while it runs. Once.
+  [[nodiscard]] std::optional<command_end> poll();
+
+  /// Whether the command, and not holdfast, was stopped since the last call, and still is.
+  [[nodiscard]] bool was_stopped() noexcept;
+
+  /// Whether a signal that holdfast received went to the whole process group, hence to the command as well.
+  [[nodiscard]] bool got_too(int signal) noexcept;
+
+  /// Sends a signal that came to holdfast alone to the command (command_tree::part::front).
+  void pass_on(int signal);
+
+  /// SIGTERM to the command, which continues for it if it is stopped.
+  command_tree::reach terminate() noexcept;
+  /// SIGKILL to the command and all that it has started. To be repeated as long as there is a rest: a process
+  /// may have started another one meanwhile.
+  command_tree::reach kill() noexcept;
+  /// Whether the command, or something that it has started, still runs. What it has left in the background
+  /// counts too, but for daemons.
+  [[nodiscard]] bool has_rest() noexcept;
+
+  /// Sets the time of CLOCK_BOOTTIME at which the command must be dead, even if holdfast is frozen. No effect
+  /// with on_lost::warn.
+  void kill_at(std::chrono::nanoseconds time) noexcept;
+  /// Whether the guard has done so, or has begun to.
+  [[nodiscard]] bool ended_by_guard() const noexcept { return board_->acted; }
+
+ private:
+  struct unmap {
+    void operator()(guard_board*) const noexcept;
+  };
+  /// A file descriptor that is closed with its owner.
+  class file {
+   public:
+    explicit file(int number = -1) noexcept : number_{number} {}
+    ~file() { reset(); }
+    file(file const&) = delete;
+    file& operator=(file const&) = delete;
+    void reset(int number = -1) noexcept;
+    [[nodiscard]] int operator*() const noexcept { return number_; }
+
+   private:
+    int number_;
+  };
+
+  static std::unique_ptr<guard_board, unmap> new_board();
+  /// A stop of the whole group (SIGSTOP) has stopped the guard too.
+  void continue_guard() const noexcept;
+
+  std::unique_ptr<guard_board, unmap> board_ = new_board();
+  command_tree tree_{board_->spared};
+  on_lost policy_;
+  file lifeline_{};
+  pid_t guard_ = -1;           // -1: it has ended
+  pid_t command_ = -1;         // -1: it has ended, and poll() has told so
+  int passed_on_ = 0;          // the last signal
+  std::vector<pid_t> told_{};  // that got it
+};
+
+}  // namespace holdfast::cli

@@ -1,0 +1,126 @@
+// What a loss ends besides the command itself, what it spares, and what it can't end.
+#include "holdfast_command.hpp"
+#include "support/eventually.hpp"
+#include "support/redis_server.hpp"
+
+#include <gmock/gmock.h>
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <string>
+
+namespace {
+
+using namespace holdfast::test;
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+
+class reach_of_a_loss : public testing::Test {
+ protected:
+  /// Starts a command and waits until it has printed "ready" and the id of the process that matters.
+  process start(words const& options, std::string const& script) {
+    auto job = holdfast_run(server.url(), options, "job", shell(script));
+    work = printed_id(job);
+    return job;
+  }
+  static pid_t printed_id(process const& job) {
+    EXPECT_TRUE(eventually([&] { return job.out().ends_with('\n'); })) << job.err();
+    auto const text = job.out();
+    EXPECT_THAT(text, testing::StartsWith("ready "));
+    return text.starts_with("ready ") ? std::stoi(text.substr(6)) : -1;
+  }
+  void TearDown() override {
+    if (work > 0) kill(work, SIGKILL);
+  }
+
+  redis_server server;
+  raw_redis redis = server.raw();
+  pid_t work = -1;
+};
+
+constexpr auto stubborn_work = "sh -c 'trap \"\" TERM; echo ready $$; while :; do sleep 0.02; done'";
+
+TEST_F(reach_of_a_loss, is_work_under_timeout_or_in_a_session_of_its_own) {
+  for (std::string const starter : {"timeout 60", "setsid", "setsid --fork --wait"}) {
+    auto job = start({"--ttl", "3s"}, starter + ' ' + stubborn_work + "; true");
+    redis.del("job");
+    EXPECT_EQ(job.wait(), 79) << starter;
+    EXPECT_FALSE(is_alive(work)) << starter;
+  }
+}
+
+TEST_F(reach_of_a_loss, is_a_command_in_a_session_of_its_own) {
+  for (std::string const starter : {"exec timeout 60", "exec setsid"}) {
+    auto job = start({"--ttl", "3s", "--on-lost=kill"}, starter + ' ' + stubborn_work);
+    redis.del("job");
+    EXPECT_EQ(job.wait(), 79) << starter;
+    EXPECT_FALSE(is_alive(work)) << starter;
+  }
+}
+
+TEST_F(reach_of_a_loss, is_the_same_when_holdfast_was_killed) {
+  for (std::string const starter : {"timeout 60", "setsid"}) {
+    auto job = start({"--ttl", "2s"}, starter + ' ' + stubborn_work + "; true");
+    job.signal(SIGKILL);
+    EXPECT_TRUE(eventually([&] { return !is_alive(work); })) << starter;
+  }
+}
+
+TEST_F(reach_of_a_loss, is_the_same_when_holdfast_is_frozen) {
+  auto job = start({"--ttl", "2s"}, std::string{"timeout 60 "} + stubborn_work + "; true");
+  job.signal(SIGSTOP);
+  EXPECT_TRUE(eventually([&] { return !is_alive(work); }));
+  job.signal(SIGCONT);
+  EXPECT_EQ(job.wait(), 79);
+}
+
+TEST_F(reach_of_a_loss, spares_daemons_that_the_command_has_started) {
+  auto job = start({"--ttl", "3s"}, "setsid --fork sh -c 'echo ready $$; exec sleep 60'; exec sleep 60");
+  redis.del("job");
+  EXPECT_EQ(job.wait(), 79);
+  EXPECT_TRUE(is_alive(work));
+}
+
+TEST_F(reach_of_a_loss, spares_what_ran_before_holdfast_did) {
+  process job{shell("sleep 60 & echo ready $!; exec " HOLDFAST_CLI " run --ttl 3s job -- sleep 60"),
+              {{"HOLDFAST_URL", server.url()}}};
+  work = printed_id(job);
+  ASSERT_TRUE(eventually([&] { return redis.exists("job"); }));
+  redis.del("job");
+  EXPECT_EQ(job.wait(), 79) << job.err();
+  EXPECT_TRUE(is_alive(work));
+}
+
+/// holdfast may not kill processes of other users here, as when a user's command changes to another user.
+TEST_F(reach_of_a_loss, is_not_a_process_of_another_user_for_which_the_lock_is_kept) {
+  words const not_allowed_to_kill{"setpriv", "--bounding-set=-kill"};
+  words const other_user{"setpriv", "--reuid=65534", "--clear-groups"};
+  auto const joined = [](words first, words const& second) {
+    first.insert(first.end(), second.begin(), second.end());
+    return first;
+  };
+  if (geteuid() != 0 || process{joined(joined(not_allowed_to_kill, other_user), {"true"})}.wait() != 0)
+    GTEST_SKIP() << "only root with all capabilities can give one up";
+  auto const command = joined(other_user, shell("echo ready $$; exec sleep 60"));
+  process job{joined(not_allowed_to_kill,
+                     joined({HOLDFAST_CLI, "run", "--ttl", "2s", "--max-hold", "1s", "job", "--"}, command)),
+              {{"HOLDFAST_URL", server.url()}}};
+  work = printed_id(job);
+  auto const id = std::to_string(work);
+  EXPECT_TRUE(eventually([&] {
+    return job.err().find("the lock is renewed until it ends") != std::string::npos;
+  })) << job.err();
+  EXPECT_TRUE(always(3s, [&] { return redis.exists("job"); })) << "longer than the ttl";
+  EXPECT_TRUE(is_alive(work));
+  EXPECT_THAT(job.err(),
+              AllOf(HasSubstr("reached --max-hold 1s"),
+                    HasSubstr("the command can't be killed (process " + id + " of it is another user's)"),
+                    Not(HasSubstr("was killed")), Not(HasSubstr("was sent"))));
+  kill(work, SIGKILL);
+  EXPECT_EQ(job.wait(), 79) << job.err();
+  EXPECT_FALSE(redis.exists("job"));
+}
+
+}  // namespace

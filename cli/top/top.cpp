@@ -17,6 +17,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <thread>
 #include <utility>
 
 namespace holdfast::cli {
@@ -37,11 +38,12 @@ Keys
 A name that is in use on both wires is in two rows.
 
 With --once it looks for one interval, and prints a table. With --json it prints an object on a line of its own
-each interval, or one with --once, and needs no terminal.
+each interval, or one with --once, and needs no terminal. While the server can't be reached, it prints one object with
+the error and goes on trying.
 
 Exit codes
   0   left with q, or --once is done; 128+n ended by signal n
-  64  bad option, pattern or URL, or no terminal; 69 Redis can't be reached; 77 a right is missing
+  64  bad option, pattern or URL, or no terminal; 69 Redis can't be reached at the start; 77 a right is missing
 
 Examples
   holdfast top
@@ -68,20 +70,38 @@ std::string json_of(std::string_view const server, std::vector<top_row> const& r
   return json{}.set("server", server).set("locks", std::move(locks)).line();
 }
 
-int print_snapshots(top_options const& options) {
+int print_once(top_options const& options) {
   client redis{find_locks_server(options.common.url), {.name = "holdfast-top", .log = output::hook()}};
-  std::string last_trouble;
-  do {
-    auto const seen = top_watch::look_for(redis, options.pattern, options.wire, options.interval);
-    if (options.json) {
-      print_line(json_of(redis.url(), seen.rows));
-    } else {
-      for (auto const& line : table_lines(seen.rows)) print_line(line);
-    }
-    if (!seen.trouble.empty() && seen.trouble != last_trouble) output::note(seen.trouble);
-    last_trouble = seen.trouble;
-  } while (!options.once);
+  auto const seen = top_watch::look_for(redis, options.pattern, options.wire, options.interval);
+  if (options.json) {
+    print_line(json_of(redis.url(), seen.rows));
+  } else {
+    for (auto const& line : table_lines(seen.rows)) print_line(line);
+  }
+  if (!seen.trouble.empty()) output::note(seen.trouble);
   return ok;
+}
+
+/// Goes on through outages of the server after it was reached once. Ends by a signal, or by an error.
+[[noreturn]] void print_each_interval(top_options const& options) {
+  client redis{find_locks_server(options.common.url), {.name = "holdfast-top", .log = output::hook()}};
+  redis.connect();
+  std::string last_trouble;
+  for (bool out_of_reach = false;;) {
+    try {
+      auto const seen = top_watch::look_for(redis, options.pattern, options.wire, options.interval);
+      out_of_reach = false;
+      print_line(json_of(redis.url(), seen.rows));
+      if (!seen.trouble.empty() && seen.trouble != last_trouble) output::note(seen.trouble);
+      last_trouble = seen.trouble;
+    } catch (error const& problem) {
+      if (problem.code() != errc::unreachable) throw;
+      if (!out_of_reach) print_line(json{}.set("server", redis.url()).set("error", problem.what()).line());
+      out_of_reach = true;
+      std::this_thread::sleep_for(options.interval);
+      check_reader();
+    }
+  }
 }
 
 /// The interactive mode: draws the state and applies keys.
@@ -193,7 +213,8 @@ class top_session {
 };
 
 int top(top_options const& options) {
-  if (options.once || options.json) return print_snapshots(options);
+  if (options.once) return print_once(options);
+  if (options.json) print_each_interval(options);
   return top_session{options}.run();
 }
 

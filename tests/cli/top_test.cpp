@@ -299,6 +299,30 @@ TEST_F(top, prints_json_with_rates) {
   EXPECT_EQ(report["locks"][0]["name"], "job");
 }
 
+TEST_F(top, goes_on_with_json_when_the_server_comes_back) {
+  hold("nightly");
+  auto command = holdfast_command({"top", "--json", "--interval", "100ms"}, {{"HOLDFAST_URL", server.url()}});
+  ASSERT_TRUE(eventually([&] { return command.out().find("nightly") != std::string::npos; }))
+      << command.err();
+  server.stop();
+  ASSERT_TRUE(eventually([&] { return command.out().find("\"error\":\"cannot reach") != std::string::npos; }))
+      << command.err();
+  auto const before = command.out().size();
+  server.start();
+  ASSERT_TRUE(eventually([&] { return command.out().find("nightly", before) != std::string::npos; }))
+      << command.err();
+  auto const all = command.out();
+  EXPECT_EQ(all.find("\"error\""), all.rfind("\"error\"")) << "once";
+  command.signal(SIGTERM);
+  EXPECT_EQ(command.wait(), 128 + SIGTERM);
+}
+
+TEST_F(top, with_json_says_69_when_the_server_is_not_there_at_the_start) {
+  server.stop();
+  auto command = holdfast_command({"top", "--json"}, {{"HOLDFAST_URL", server.url()}});
+  EXPECT_EQ(command.wait(), 69);
+}
+
 TEST_F(top, refuses_bad_options) {
   for (auto const& [arguments, message] :
        {std::pair<words, std::string>{{"top", "--interval", "99ms"}, "at least 100ms"},

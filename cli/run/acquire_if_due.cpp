@@ -68,7 +68,7 @@ class due_acquisition {
 
   acquisition run() {
     for (;;) {
-      auto const look = notes_.look();
+      auto const look = look_without_lock();
       auto const due = when_due(*options_.limit, look);
       if (due.is != due_run::verdict::due && !may_fail_and_be_retried(due)) {
         auto const wake_at = boot_time() + (due.next - look.now);
@@ -83,6 +83,12 @@ class due_acquisition {
   }
 
  private:
+  /// A signal that ends the program may do so at once: there is nothing to leave behind in Redis.
+  [[nodiscard]] probe::run_look look_without_lock() {
+    default_actions const nothing_to_leave_behind{signals::ending};
+    return notes_.look();
+  }
+
   /// It runs, and whoever may wait for its end learns whether it has to be run again.
   [[nodiscard]] bool may_fail_and_be_retried(due_run const& due) const {
     return due.is == due_run::verdict::running && wait_end_ > boot_time() &&
@@ -96,7 +102,7 @@ class due_acquisition {
     attempt.wait = std::max(remaining, 0ms);
     auto granted = acquire(lock_, attempt, receiver_, server_);
     if (!granted.busy.empty())
-      return skipped(options_, why_busy(*options_.limit, notes_.look(), granted.busy));
+      return skipped(options_, why_busy(*options_.limit, look_without_lock(), granted.busy));
     if (!granted.held) return granted;
     auto const look = notes_.look();
     auto const due = when_due(*options_.limit, look);

@@ -143,7 +143,10 @@ int run(run_options const& options) {
   check_fits(options, probe::named_servers{url}.kind());
   signals const receiver;
   client redis{url, {.name = "holdfast-run", .label = options.label, .log = output::hook()}};
-  auto const lock = make_run_lock(redis, options);
+  auto const lock = [&] {
+    default_actions const nothing_to_leave_behind{signals::ending};
+    return make_run_lock(redis, options);
+  }();
   std::optional<run_notes> notes;
   bool const kept = options.keep && options.side == run_side::alone;
   if (options.limit || kept) notes.emplace(redis, url, options);

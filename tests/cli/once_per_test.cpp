@@ -10,9 +10,11 @@
 #include <signal.h>
 
 #include <chrono>
+#include <filesystem>
 #include <map>
 #include <sstream>
 #include <string>
+#include <system_error>
 
 namespace {
 
@@ -197,6 +199,24 @@ TEST_F(once_per, notices_a_loss_as_soon_as_without_it) {
   redis.del("job");
   EXPECT_EQ(job.wait(), 79);
   EXPECT_EQ(last_run().at("state"), "died");
+}
+
+TEST_F(once_per, ends_at_once_by_a_signal_while_the_server_is_silent) {
+  server.freeze();
+  auto job = start(yearly);
+  auto const asks = [&] {
+    for (auto const& file :
+         std::filesystem::directory_iterator{"/proc/" + std::to_string(job.pid()) + "/fd"}) {
+      std::error_code closed_meanwhile;
+      if (read_symlink(file.path(), closed_meanwhile).native().starts_with("socket:")) return true;
+    }
+    return false;
+  };
+  ASSERT_TRUE(eventually(asks));
+  job.signal(SIGTERM);
+  EXPECT_EQ(job.wait(), 128 + SIGTERM);
+  EXPECT_EQ(job.err(), "");
+  server.thaw();
 }
 
 TEST_F(once_per, does_not_touch_the_record_of_who_has_the_lock_now) {

@@ -3,6 +3,9 @@
 
 #include <signal.h>
 
+#include <filesystem>
+#include <iterator>
+
 namespace {
 
 using namespace holdfast::test;
@@ -95,6 +98,18 @@ TEST_F(run_sides, changes_the_number_of_slots_and_says_so) {
   EXPECT_EQ(more.err(), "holdfast: slots of \"prices\" changed from 3 to 5\n");
   EXPECT_EQ(redis.get("prices"), "5");
   EXPECT_EQ(brief({"--slots", "5"}).err(), "");
+}
+
+TEST_F(run_sides, ends_at_once_by_a_signal_while_the_server_is_silent) {
+  server.freeze();
+  auto job = brief({"--slots", "2"});
+  auto const threads = "/proc/" + std::to_string(job.pid()) + "/task";
+  ASSERT_TRUE(eventually([&] { return std::distance(std::filesystem::directory_iterator{threads}, {}) > 1; }))
+      << "the client's thread has begun";
+  job.signal(SIGTERM);
+  EXPECT_EQ(job.wait(), 128 + SIGTERM);
+  EXPECT_EQ(job.err(), "");
+  server.thaw();
 }
 
 TEST_F(run_sides, ends_the_command_when_its_side_or_slot_is_taken_by_force) {

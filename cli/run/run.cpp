@@ -59,15 +59,21 @@ release_result give_back(lease held, signals const& receiver) {
   }
 }
 
+/// As far as it is known before the release.
+int code_of(run_options const& options, supervision const& seen) {
+  return seen.lost && options.policy != on_lost::warn ? lost : seen.code;
+}
+
 /// Notes the end of the command, if that is wanted and the lock may still be ours, and keeps the lock for
 /// --keep, else releases it. After a release by force it is always released, since another process waits for
 /// it.
 release_result finish(run_options const& options, lease held, std::optional<run_notes>& notes,
-                      int const exit_code, signals const& receiver) {
+                      supervision const& seen, signals const& receiver) {
   auto const cause = held.lost_because();
   bool const forced = cause == loss_cause::forced;
   if (notes && (cause == loss_cause::none || cause == loss_cause::limit_reached || forced))
-    notes->end(held, exit_code, forced ? run_notes::ended::not_counted : run_notes::ended::counted);
+    notes->end(held, code_of(options, seen),
+               forced ? run_notes::ended::not_counted : run_notes::ended::counted);
   if (options.keep && !forced) return held.keep_until_expiry();
   return give_back(std::move(held), receiver);
 }
@@ -97,7 +103,7 @@ int conclude(run_options const& options, supervision const& seen, release_result
                       name));
       return options.policy == on_lost::warn ? seen.code : lost;
   }
-  return seen.lost && options.policy != on_lost::warn ? lost : seen.code;
+  return code_of(options, seen);
 }
 
 /// Locks in Redisson's format have no tokens.
@@ -130,7 +136,7 @@ int run_under(run_lock& lock, std::optional<run_notes>& notes, std::string const
     static_cast<void>(give_back(std::move(held), receiver));
     throw;
   }
-  auto const code = conclude(options, seen, finish(options, std::move(held), notes, seen.code, receiver));
+  auto const code = conclude(options, seen, finish(options, std::move(held), notes, seen, receiver));
   if (seen.signal != 0 && code == seen.code) throw ended_by_signal{seen.signal};
   return code;
 }

@@ -201,6 +201,14 @@ TEST_F(once_per, notices_a_loss_as_soon_as_without_it) {
   EXPECT_EQ(last_run().at("state"), "died");
 }
 
+TEST_F(once_per, notes_a_run_that_was_told_to_end_as_failed_whatever_its_own_exit_code) {
+  words const options{"--once-per", "3650d", "--retry-failed", "--max-hold", "1s"};
+  auto job = start(options, "trap 'exit 0' TERM; while :; do sleep 0.02; done");
+  EXPECT_EQ(job.wait(), 79);
+  EXPECT_EQ(last_run().at("exit"), 79);
+  EXPECT_EQ(output_of(options), "ran\n");
+}
+
 TEST_F(once_per, ends_at_once_by_a_signal_while_the_server_is_silent) {
   server.freeze();
   auto job = start(yearly);

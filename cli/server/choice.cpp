@@ -23,8 +23,8 @@ std::string given_or_local(std::string const& given) {
     if (value != nullptr && value[0] != '\0') return value;
   }
   constexpr std::uint16_t redis_port = 6379;
-  if (answers_on_ipv4_loopback(redis_port)) return "redis://127.0.0.1:6379";
-  if (answers_on_ipv6_loopback(redis_port)) return "redis://[::1]:6379";
+  if (listens_on_ipv4_loopback(redis_port)) return "redis://127.0.0.1:6379";
+  if (listens_on_ipv6_loopback(redis_port)) return "redis://[::1]:6379";
   return {};
 }
 

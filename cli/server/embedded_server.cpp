@@ -167,7 +167,7 @@ void start(fs::path const& folder, fs::path const& socket) {
                     "program by HOLDFAST_REDIS_SERVER",
                     programs().front(), std::strerror(exec_error)));
   }
-  for (auto const end = std::chrono::steady_clock::now() + start_limit; !answers_on_unix(socket);) {
+  for (auto const end = std::chrono::steady_clock::now() + start_limit; !listens_on_unix(socket);) {
     bool const ended = waitpid(pid, nullptr, WNOHANG) == pid;
     if (ended || std::chrono::steady_clock::now() > end) {
       if (!ended) kill(pid, SIGKILL);
@@ -196,9 +196,9 @@ embedded_server use_embedded_server() {
   auto const folder = runtime / "holdfast";
   make_private(folder);
   auto server = server_in(folder);
-  if (answers_on_unix(server.socket)) return server;
+  if (listens_on_unix(server.socket)) return server;
   file_lock const start_lock{folder / "lock"};
-  if (answers_on_unix(server.socket)) return server;
+  if (listens_on_unix(server.socket)) return server;
   start(folder, server.socket);
   server.started_now = true;
   return server;
@@ -211,7 +211,7 @@ std::optional<embedded_server> find_embedded_server() {
   require_private(runtime);
   require_private(folder);
   auto server = server_in(folder);
-  if (!answers_on_unix(server.socket)) return std::nullopt;
+  if (!listens_on_unix(server.socket)) return std::nullopt;
   return server;
 }
 

@@ -12,51 +12,55 @@
 namespace holdfast::cli {
 namespace {
 
-/// Loopback replies at once unless the machine is overloaded.
+/// Loopback replies at once, but not for a server whose queue of new connections is full.
 constexpr int limit_ms = 200;
 
+/// The error of a connection attempt; 0 for success, EINPROGRESS when there is no reply in time.
 template <class Address>
-bool answers(Address const& address, int const family) {
+int try_to_connect(Address const& address, int const family) {
   int const file = socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-  if (file < 0) return false;
-  bool connected = connect(file, reinterpret_cast<sockaddr const*>(&address), sizeof address) == 0;
-  if (!connected && errno == EINPROGRESS) {
-    pollfd wait{.fd = file, .events = POLLOUT, .revents = 0};
-    int error = 0;
+  if (file < 0) return errno;
+  int error = connect(file, reinterpret_cast<sockaddr const*>(&address), sizeof address) == 0 ? 0 : errno;
+  pollfd wait{.fd = file, .events = POLLOUT, .revents = 0};
+  if (error == EINPROGRESS && poll(&wait, 1, limit_ms) == 1) {
     socklen_t size = sizeof error;
-    connected = poll(&wait, 1, limit_ms) == 1 && getsockopt(file, SOL_SOCKET, SO_ERROR, &error, &size) == 0 &&
-                error == 0;
-  } else if (!connected && errno == EAGAIN && family == AF_UNIX) {
-    connected = true;  // the queue of new connections is full, so the server exists
+    getsockopt(file, SOL_SOCKET, SO_ERROR, &error, &size);
   }
   close(file);
-  return connected;
+  return error;
+}
+
+/// Whether an attempt proves that nobody listens: the connection was refused, or this machine has no such
+/// address. A server that is too busy to accept is still there, and so are its locks.
+bool nobody_listens(int const error) {
+  return error == ECONNREFUSED || error == EAFNOSUPPORT || error == EADDRNOTAVAIL || error == ENETUNREACH;
 }
 
 }  // namespace
 
-bool answers_on_unix(std::string const& path) {
+bool listens_on_unix(std::string const& path) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   if (path.size() > longest_unix_path) return false;
   std::ranges::copy(path, address.sun_path);
-  return answers(address, AF_UNIX);
+  int const error = try_to_connect(address, AF_UNIX);
+  return error == 0 || error == EAGAIN;  // EAGAIN: the queue of new connections is full
 }
 
-bool answers_on_ipv4_loopback(std::uint16_t const port) {
+bool listens_on_ipv4_loopback(std::uint16_t const port) {
   sockaddr_in address{};
   address.sin_family = AF_INET;
   address.sin_port = htons(port);
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  return answers(address, AF_INET);
+  return !nobody_listens(try_to_connect(address, AF_INET));
 }
 
-bool answers_on_ipv6_loopback(std::uint16_t const port) {
+bool listens_on_ipv6_loopback(std::uint16_t const port) {
   sockaddr_in6 address{};
   address.sin6_family = AF_INET6;
   address.sin6_port = htons(port);
   address.sin6_addr = in6addr_loopback;
-  return answers(address, AF_INET6);
+  return !nobody_listens(try_to_connect(address, AF_INET6));
 }
 
 }  // namespace holdfast::cli

@@ -10,8 +10,9 @@ namespace holdfast::cli {
 /// The longest path in a sockaddr_un, without the closing zero.
 inline constexpr std::size_t longest_unix_path = 107;
 
-[[nodiscard]] bool answers_on_unix(std::string const& path);
-[[nodiscard]] bool answers_on_ipv4_loopback(std::uint16_t port);
-[[nodiscard]] bool answers_on_ipv6_loopback(std::uint16_t port);
+[[nodiscard]] bool listens_on_unix(std::string const& path);
+/// Also true for a server that doesn't accept in time: only a refused connection means that nobody listens.
+[[nodiscard]] bool listens_on_ipv4_loopback(std::uint16_t port);
+[[nodiscard]] bool listens_on_ipv6_loopback(std::uint16_t port);
 
 }  // namespace holdfast::cli

@@ -23,7 +23,7 @@ using testing::HasSubstr;
 class embedded_server : public testing::Test {
  protected:
   void SetUp() override {
-    if (holdfast::cli::answers_on_ipv4_loopback(6379) || holdfast::cli::answers_on_ipv6_loopback(6379)) {
+    if (holdfast::cli::listens_on_ipv4_loopback(6379) || holdfast::cli::listens_on_ipv6_loopback(6379)) {
       GTEST_SKIP() << "something listens on localhost:6379, and holdfast would use it";
     }
   }
@@ -99,7 +99,7 @@ TEST_F(embedded_server, is_started_again_after_it_was_killed) {
   kill(pid, SIGKILL);
   ASSERT_TRUE(eventually([&] { return !is_alive(pid); }));
   // Its process may count as dead a moment before its socket is closed.
-  ASSERT_TRUE(eventually([&] { return !holdfast::cli::answers_on_unix(runtime / "holdfast/redis.sock"); }));
+  ASSERT_TRUE(eventually([&] { return !holdfast::cli::listens_on_unix(runtime / "holdfast/redis.sock"); }));
   auto next = start({}, {"true"});
   EXPECT_EQ(next.wait(), 0) << next.err();
   EXPECT_THAT(next.err(), HasSubstr("using a private one"));
@@ -134,7 +134,7 @@ TEST_F(embedded_server, is_the_program_that_the_environment_names_or_valkey) {
     auto user = holdfast_command({"run", "job", "--", "true"}, all);
     EXPECT_EQ(user.wait(), 0) << user.err();
     TearDown();
-    ASSERT_TRUE(eventually([&] { return !holdfast::cli::answers_on_unix(runtime / "holdfast/redis.sock"); }));
+    ASSERT_TRUE(eventually([&] { return !holdfast::cli::listens_on_unix(runtime / "holdfast/redis.sock"); }));
   }
   auto none = holdfast_command({"run", "job", "--", "true"}, {{"XDG_RUNTIME_DIR", runtime.path().string()},
                                                               {"HOLDFAST_REDIS_SERVER", "/nowhere/server"}});

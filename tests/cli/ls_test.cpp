@@ -145,7 +145,7 @@ TEST_F(ls, fails_when_its_output_can_not_be_written) {
 }
 
 TEST(looking, does_not_start_a_private_server) {
-  if (holdfast::cli::answers_on_ipv4_loopback(6379) || holdfast::cli::answers_on_ipv6_loopback(6379)) {
+  if (holdfast::cli::listens_on_ipv4_loopback(6379) || holdfast::cli::listens_on_ipv6_loopback(6379)) {
     GTEST_SKIP() << "something listens on localhost:6379, and holdfast would use it";
   }
   temporary_folder runtime;
@@ -159,7 +159,7 @@ TEST(looking, uses_the_private_server_that_runs) {
   temporary_folder runtime;
   std::filesystem::create_directory(runtime / "holdfast");
   std::filesystem::permissions(runtime / "holdfast", std::filesystem::perms::owner_all);
-  if (holdfast::cli::answers_on_ipv4_loopback(6379) || holdfast::cli::answers_on_ipv6_loopback(6379)) {
+  if (holdfast::cli::listens_on_ipv4_loopback(6379) || holdfast::cli::listens_on_ipv6_loopback(6379)) {
     GTEST_SKIP() << "something listens on localhost:6379, and holdfast would use it";
   }
   redis_server const server;

@@ -125,7 +125,7 @@ TEST_F(shared_fault, gives_back_what_became_neither_in_time) {
 
 /// Its first copy is carried out without an answer, its second one refused.
 TEST_F(shared_fault, lets_no_writer_inherit_what_may_have_become_a_reader) {
-  shared_mutex long_mutex{redis_, "m", {.ttl = 10min}};
+  shared_mutex long_mutex{redis_, "m", {.ttl = 10min, .handoff_time = 1min}};
   auto first = long_mutex.acquire();
   pending second;
   long_mutex.async_acquire(second.handler());

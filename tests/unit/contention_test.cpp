@@ -166,7 +166,7 @@ TEST_F(a_contention, asks_again_once_its_channel_is_open_and_then_sleeps) {
 
 TEST_F(a_contention, asks_about_all_soon_and_not_while_it_walks_over_its_callers) {
   start_and_sleep();
-  loop_of_client_.requests.send_all_soon();
+  loop_of_client_.requests.send_all_soon(boot_clock::now());
   EXPECT_THAT(backend_.take_sent(), IsEmpty()) << "the answer of a try may begin another contender";
   pass(0s);
   EXPECT_THAT(backend_.take_sent(), ElementsAre("acquire 1"));
@@ -222,7 +222,7 @@ TEST_F(a_contention, waits_for_the_first_reply_beyond_the_time_of_a_caller_but_n
 
 TEST_F(a_contention, lets_the_reply_under_way_decide_where_replicas_have_to_acknowledge) {
   auto& caller = start({.replicas = 1});
-  caller.time_up.set([&] { loop_of_client_.arrivals.on_time_up(caller); });
+  caller.time_up.set([&] { loop_of_client_.arrivals.on_time_up(caller, boot_clock::now()); });
   backend_.answer(busy_for(10s));
   backend_.reply(resp::make_integer(1));
   open_channels();

@@ -65,7 +65,7 @@ TEST_F(renewer_of_a_fixed_lease, asks_nothing_while_a_renewal_is_under_way) {
 TEST_F(renewer_of_a_fixed_lease, leaves_its_full_ttl_to_a_key_that_is_to_be_kept) {
   auto const kept = make_lease(queue_, 2, {.ttl = 20s, .watchdog = false, .keep = true});
   renewer::remove(*lease_);
-  renewer_.add(*kept);
+  renewer_.add(*kept, boot_clock::now());
   ask_about_all();
   EXPECT_THAT(backend_.take_sent(), ElementsAre("set_ttl 20000"));
   renewer::remove(*kept);

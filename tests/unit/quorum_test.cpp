@@ -34,7 +34,7 @@ class scripted_master final : public topology::deployment {
 
   /// Answers the oldest request that has no answer yet.
   void answer(resp::reply reply, bool resent = false) {
-    auto asked = std::move(unanswered_.front());
+    auto asked = std::move(unanswered_.at(0));
     unanswered_.pop_front();
     if (asked.done)
       asked.done({.reply = std::move(reply), .sent_at = boot_clock::now(), .sent = true, .resent = resent});

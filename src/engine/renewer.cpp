@@ -121,13 +121,11 @@ void renewer::on_some_answered(time_point now) noexcept {
   if (--unanswered_ == 0 && schedule_.any_marked()) loop_.arm(timer_, now);
 }
 
-/// Asks by setting the ttl to the rest of the lease, a little less than the server's; but not less for a key
-/// that is kept, whose end is a promise. Not beside a renewal, which tells as much, and which it would cut
-/// short.
+/// Asks by setting the ttl to what is left of it: that of the lease, and its reserve for a server whose clock
+/// is faster. Not beside a renewal, which tells as much, and which it would cut short.
 void renewer::ask_about(lease_state& lease, time_point now) noexcept {
-  auto const& options = lease.options();
-  auto const reserve = options.keep ? drift_allowance(options.ttl) : std::chrono::nanoseconds{0};
-  auto const remaining = std::chrono::floor<milliseconds>(lease.deadline() - now + reserve);
+  auto const reserve = drift_allowance(lease.options().ttl);
+  auto const remaining = std::chrono::ceil<milliseconds>(lease.deadline() - now + reserve);
   lease.renewing = remaining.count() > 0;
   schedule_.put(lease, plan_lease(lease.times(), now).when, now);
   if (!lease.renewing) return;

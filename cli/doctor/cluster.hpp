@@ -15,7 +15,7 @@ namespace holdfast::cli {
 struct cluster_node {
   enum class health : std::uint8_t { fine, suspected, failed, without_address };
   std::string id{};
-  probe::address name{};  ///< as announced to clients
+  probe::server_address name{};  ///< as announced to clients
   bool is_master = true;
   bool asked_here = false;  ///< the node that gave the description
   health condition = health::fine;
@@ -29,7 +29,7 @@ struct cluster_node {
 
 /// The description of the cluster by one node.
 struct cluster_view {
-  probe::address name{};
+  probe::server_address name{};
   std::string failure{};          ///< why the node can't be asked, or its refusal; empty: it answered
   std::error_code failed_with{};  ///< none: there was a reply
   bool in_cluster = true;

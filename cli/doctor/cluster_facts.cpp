@@ -13,7 +13,7 @@ namespace holdfast::cli {
 namespace {
 
 /// Takes the addresses for clients, which may differ from those that nodes use among themselves, by node id.
-void take_announced(probe::reply const& slots, probe::address const& asked,
+void take_announced(probe::reply const& slots, probe::server_address const& asked,
                     std::vector<cluster_node>& nodes) {
   constexpr std::size_t first_node = 2;
   for (auto const& range : slots.parts) {
@@ -53,7 +53,7 @@ void ask(cluster_view& view, probe::server_session& session) {
   take_announced(slots, view.name, view.nodes);
 }
 
-std::vector<cluster_view> ask_all(std::vector<probe::address> const& names,
+std::vector<cluster_view> ask_all(std::vector<probe::server_address> const& names,
                                   std::vector<std::unique_ptr<probe::server_session>> const& sessions) {
   std::vector<cluster_view> views(names.size());
   at_once(names.size(), [&](std::size_t const i) {
@@ -92,7 +92,7 @@ cluster_facts examine_cluster(probe::named_servers const& deployment, std::strin
   cluster_facts facts{.hosts = ask_all(deployment.hosts(), to_hosts)};
   facts.nodes = best_list_of(facts.hosts);
 
-  std::vector<probe::address> names;
+  std::vector<probe::server_address> names;
   std::vector<std::unique_ptr<probe::server_session>> sessions;
   std::vector<server_duty> duties;
   for (auto const& node : facts.nodes) {

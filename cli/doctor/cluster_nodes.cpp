@@ -27,7 +27,7 @@ std::optional<Number> small_number(std::string_view const text) {
   return static_cast<Number>(*value);
 }
 
-probe::address address_of(std::string_view text) {
+probe::server_address address_of(std::string_view text) {
   text = text.substr(0, text.find_first_of("@,"));
   auto const colon = text.rfind(':');
   if (colon == std::string_view::npos) return {};

@@ -23,7 +23,7 @@ namespace holdfast::cli {
 /// A server to be examined together with others.
 struct server_to_examine {
   server_duty duty = server_duty::serving;
-  probe::address name{};
+  probe::server_address name{};
   std::unique_ptr<probe::server_session> session{};
 };
 

@@ -80,7 +80,7 @@ std::vector<finding> check_name(sentinel_facts const& facts) {
   return findings;
 }
 
-finding check_agreement(sentinel_facts const& facts, probe::address const& agreed) {
+finding check_agreement(sentinel_facts const& facts, probe::server_address const& agreed) {
   auto const sentinels = informed(facts);
   auto const differs = [&agreed](sentinel_view const& sentinel) { return sentinel.master != agreed; };
   if (std::ranges::none_of(sentinels, differs)) {
@@ -178,8 +178,8 @@ std::vector<finding> check_servers(sentinel_facts const& facts) {
 
 }  // namespace
 
-std::optional<probe::address> agreed_master(std::vector<sentinel_view> const& sentinels) {
-  std::optional<probe::address> best;
+std::optional<probe::server_address> agreed_master(std::vector<sentinel_view> const& sentinels) {
+  std::optional<probe::server_address> best;
   std::ptrdiff_t votes = 0;
   for (auto const& sentinel : sentinels) {
     if (!answered(sentinel) || !sentinel.master) continue;

@@ -24,7 +24,7 @@ std::int64_t number(probe::reply const& pairs, std::string_view const name) {
   return whole_number(field(pairs, name)).value_or(0);
 }
 
-probe::address address_in(probe::reply const& pairs) {
+probe::server_address address_in(probe::reply const& pairs) {
   return {std::string{field(pairs, "ip")}, static_cast<std::uint16_t>(number(pairs, "port"))};
 }
 
@@ -33,8 +33,8 @@ struct asked_sentinel {
   sentinel_view view{};
   std::unique_ptr<probe::server_session> session{};
   std::string id{};  ///< empty: its version has no id
-  std::vector<std::pair<std::string, probe::address>> others{};
-  std::vector<probe::address> replicas{};
+  std::vector<std::pair<std::string, probe::server_address>> others{};
+  std::vector<probe::server_address> replicas{};
 };
 
 void read_others(asked_sentinel& sentinel, std::string_view const master) {
@@ -77,8 +77,8 @@ void ask(asked_sentinel& sentinel, std::string_view const master) {
   // During a failover SENTINEL MASTERS still has the old master; this is the address that clients get.
   auto const current = session.ask({"SENTINEL", "GET-MASTER-ADDR-BY-NAME", master});
   if (current.parts.size() == 2) {
-    view.master = probe::address{current.parts[0].text,
-                                 static_cast<std::uint16_t>(whole_number(current.parts[1].text).value_or(0))};
+    view.master = probe::server_address{
+        current.parts[0].text, static_cast<std::uint16_t>(whole_number(current.parts[1].text).value_or(0))};
   }
   read_others(sentinel, master);
 }

@@ -19,7 +19,7 @@ namespace holdfast::cli {
 /// A server, and the result of asking it.
 struct examined {
   server_duty duty = server_duty::serving;
-  probe::address name{};                ///< as other servers name it
+  probe::server_address name{};         ///< as other servers name it
   std::optional<server_facts> facts{};  ///< empty: it can't be asked
   std::string failure{};                ///< the reason then
   std::error_code failed_with{};

@@ -8,6 +8,7 @@
 #include <optional>
 #include <utility>
 
+#include "net/server_address.hpp"
 #include "net/url_text.hpp"
 
 namespace holdfast::net {
@@ -168,8 +169,7 @@ void read_hosts(deployment_url& to, endpoint const& like, parts const& cut) {
 }  // namespace
 
 std::string host_and_port(std::string const& host, std::uint16_t port) {
-  auto const v6 = host.find(':') != std::string::npos;
-  return (v6 ? "[" + host + "]" : host) + ":" + std::to_string(port);
+  return to_string(server_address{host, port});
 }
 
 endpoint deployment_url::announced(std::string const& host, std::uint16_t port) const {

@@ -68,7 +68,7 @@ void dial::start(handler done) {
   });
 }
 
-void dial::resolved(std::string const& failure, std::vector<address> found) {
+void dial::resolved(std::string const& failure, std::vector<resolved_address> found) {
   if (!failure.empty()) return finish("resolve " + to_.host + ": " + failure);
   std::lock_guard const hold{mutex_};
   if (cancelled_) return;

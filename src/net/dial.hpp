@@ -55,7 +55,7 @@ class dial : public std::enable_shared_from_this<dial> {
   [[nodiscard]] std::string peer() const;
 
  private:
-  void resolved(std::string const& failure, std::vector<address> found);
+  void resolved(std::string const& failure, std::vector<resolved_address> found);
   void try_next();
   void connected(boost::system::error_code failure);
   void finish(std::string const& failure);
@@ -68,7 +68,7 @@ class dial : public std::enable_shared_from_this<dial> {
   mutable std::mutex mutex_;  ///< guards the members below; never held while `done_` runs
   handler done_;
   stream_socket socket_;
-  std::vector<address> addresses_;
+  std::vector<resolved_address> addresses_;
   std::size_t next_ = 0;
   std::string failures_;
   std::shared_ptr<resolution> resolution_;

@@ -24,7 +24,7 @@ namespace {
 namespace asio = boost::asio;
 using asio::ip::tcp;
 
-address to_address(tcp::endpoint const& socket_address) {
+resolved_address to_resolved(tcp::endpoint const& socket_address) {
   auto const ip = socket_address.address().to_string();
   auto const port = ":" + std::to_string(socket_address.port());
   return {socket_address, socket_address.address().is_v6() ? "[" + ip + "]" + port : ip + port};
@@ -32,7 +32,7 @@ address to_address(tcp::endpoint const& socket_address) {
 
 struct lookup_result {
   std::string failure;
-  std::vector<address> found;
+  std::vector<resolved_address> found;
 };
 
 lookup_result look_up(std::string const& host, std::uint16_t port) {
@@ -52,7 +52,7 @@ lookup_result look_up(std::string const& host, std::uint16_t port) {
     std::memcpy(socket_address.data(), each->ai_addr, each->ai_addrlen);
     socket_address.resize(each->ai_addrlen);
     socket_address.port(port);
-    result.found.push_back(to_address(socket_address));
+    result.found.push_back(to_resolved(socket_address));
   }
   if (result.found.empty()) result.failure = "Host not found";
   return result;
@@ -117,20 +117,20 @@ class threaded_resolution final : public resolution,
 
 }  // namespace
 
-std::vector<address> known_addresses(endpoint const& to) {
+std::vector<resolved_address> known_addresses(endpoint const& to) {
   if (to.transport == endpoint::scheme::unix_socket) {
     return {{asio::local::stream_protocol::endpoint{to.path}, to.path}};
   }
   // As RFC 6761 requires; and a start-up on one machine then needs no thread. IPv4 first: most servers listen
   // there.
   if (to.host == "localhost") {
-    return {to_address({asio::ip::address_v4::loopback(), to.port}),
-            to_address({asio::ip::address_v6::loopback(), to.port})};
+    return {to_resolved({asio::ip::address_v4::loopback(), to.port}),
+            to_resolved({asio::ip::address_v6::loopback(), to.port})};
   }
   boost::system::error_code not_numeric;
   auto const ip = asio::ip::make_address(to.host, not_numeric);
   if (not_numeric) return {};
-  return {to_address({ip, to.port})};
+  return {to_resolved({ip, to.port})};
 }
 
 std::shared_ptr<resolution> resolve(asio::io_context& io, endpoint const& to, resolution::handler done) {

@@ -12,18 +12,18 @@
 
 namespace holdfast::net {
 
-struct address {
+struct resolved_address {
   boost::asio::generic::stream_protocol::endpoint socket_address;
   std::string text;  ///< "127.0.0.1:6379", "[::1]:6379", "/run/redis.sock"
 };
 
 /// The addresses of hosts that need no name server: numeric hosts, localhost, sockets. Empty for other names.
-[[nodiscard]] std::vector<address> known_addresses(endpoint const& to);
+[[nodiscard]] std::vector<resolved_address> known_addresses(endpoint const& to);
 
 /// A pending query to the name service.
 class resolution {
  public:
-  using handler = std::function<void(std::string const& failure, std::vector<address> found)>;
+  using handler = std::function<void(std::string const& failure, std::vector<resolved_address> found)>;
 
   resolution() = default;
   resolution(resolution const&) = delete;

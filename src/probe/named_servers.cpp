@@ -31,7 +31,7 @@ struct named_servers::impl {
 
   net::deployment_url const url;
   name_scope const scope;
-  std::vector<address> hosts{};
+  std::vector<server_address> hosts{};
 };
 
 named_servers::named_servers(std::string_view const url, name_scope scope)
@@ -41,7 +41,7 @@ named_servers::~named_servers() = default;
 deployment_kind named_servers::kind() const noexcept { return kind_of(impl_->url.deployment); }
 std::string const& named_servers::url() const noexcept { return impl_->url.server.display; }
 std::string const& named_servers::master() const noexcept { return impl_->url.master; }
-std::vector<address> const& named_servers::hosts() const noexcept { return impl_->hosts; }
+std::vector<server_address> const& named_servers::hosts() const noexcept { return impl_->hosts; }
 
 std::unique_ptr<server_session> named_servers::to_server() const {
   return std::make_unique<server_session>(impl_->url.server, impl_->scope);
@@ -51,11 +51,11 @@ std::unique_ptr<server_session> named_servers::to_host(std::size_t const index) 
   return std::make_unique<server_session>(impl_->url.hosts.at(index), impl_->scope);
 }
 
-std::unique_ptr<server_session> named_servers::to_announced(address const& name) const {
+std::unique_ptr<server_session> named_servers::to_announced(server_address const& name) const {
   return std::make_unique<server_session>(impl_->url.announced(name.host, name.port), impl_->scope);
 }
 
-std::unique_ptr<server_session> named_servers::to_sentinel(address const& name) const {
+std::unique_ptr<server_session> named_servers::to_sentinel(server_address const& name) const {
   // The address is mapped like any other; credentials and TLS are those of the sentinels of the URL.
   auto const reached = impl_->url.announced(name.host, name.port);
   auto sentinel = impl_->url.hosts.front();

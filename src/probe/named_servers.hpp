@@ -1,7 +1,7 @@
 /// The servers that a URL names, one or several, and sessions with each of them.
 #pragma once
 
-#include "probe/address.hpp"
+#include "net/server_address.hpp"
 #include "probe/deployment_kind.hpp"
 #include "probe/server_session.hpp"
 
@@ -12,6 +12,8 @@
 #include <vector>
 
 namespace holdfast::probe {
+
+using net::server_address;
 
 /// Sends no request itself; its sessions do.
 class named_servers {
@@ -29,16 +31,16 @@ class named_servers {
   [[nodiscard]] std::string const& master() const noexcept;
   /// The hosts that the URL names: the sentinels, some nodes, the masters of the quorum. Empty for one
   /// server.
-  [[nodiscard]] std::vector<address> const& hosts() const noexcept;
+  [[nodiscard]] std::vector<server_address> const& hosts() const noexcept;
 
   /// A session with the only server.
   [[nodiscard]] std::unique_ptr<server_session> to_server() const;
   /// A session with one of hosts().
   [[nodiscard]] std::unique_ptr<server_session> to_host(std::size_t index) const;
   /// A session with a server with data, at an address that other servers announced.
-  [[nodiscard]] std::unique_ptr<server_session> to_announced(address const&) const;
+  [[nodiscard]] std::unique_ptr<server_session> to_announced(server_address const&) const;
   /// A session with a sentinel, at an address that other sentinels announced.
-  [[nodiscard]] std::unique_ptr<server_session> to_sentinel(address const&) const;
+  [[nodiscard]] std::unique_ptr<server_session> to_sentinel(server_address const&) const;
 
  private:
   struct impl;

@@ -28,7 +28,7 @@ cluster_node& cluster_nodes::at(net::endpoint endpoint, std::string advice) {
   return *all_.emplace(name, std::move(made)).first->second;
 }
 
-cluster_node& cluster_nodes::announced(node_address const& address, cluster_node const& source) {
+cluster_node& cluster_nodes::announced(net::server_address const& address, cluster_node const& source) {
   auto const& host = address.host.empty() ? source.endpoint().host : address.host;
   auto const name = net::host_and_port(host, address.port);
   auto& node =
@@ -55,7 +55,7 @@ std::vector<cluster_node*> cluster_nodes::replace_owners(cluster_node const& sou
                                                          std::span<slot_range const> slots) {
   auto new_owners = std::make_unique<owners>();
   std::vector<cluster_node*> masters;
-  std::vector<node_address> replicas;
+  std::vector<net::server_address> replicas;
   for (auto const& range : slots) {
     auto& master = announced(range.master, source);
     std::fill(new_owners->begin() + range.first, new_owners->begin() + range.last + 1, &master);

@@ -28,7 +28,7 @@ class cluster_nodes {
                 client_stats& counts, cluster_node::events handlers);
 
   /// The node that `source` announces, which is made if it is new. An empty host means the host of `source`.
-  [[nodiscard]] cluster_node& announced(node_address const& address, cluster_node const& source);
+  [[nodiscard]] cluster_node& announced(net::server_address const& address, cluster_node const& source);
   /// Null: there is no such node.
   [[nodiscard]] cluster_node* find(std::string const& name) const noexcept;
 
@@ -88,7 +88,7 @@ class cluster_nodes {
   std::vector<std::unique_ptr<cluster_node>> retired_;
   time_point retired_at_{};  ///< when the last of them was retired
   std::vector<cluster_node*> masters_;
-  std::vector<node_address> replicas_;
+  std::vector<net::server_address> replicas_;
   std::unique_ptr<owners> owners_ = std::make_unique<owners>();  ///< by slot
 };
 

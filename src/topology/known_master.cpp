@@ -30,7 +30,7 @@ bool known_master::weigh(sentinel_verdict const& verdict, time_point now) {
   return true;
 }
 
-void known_master::know(address const& master, std::int64_t epoch) {
+void known_master::know(net::server_address const& master, std::int64_t epoch) {
   master_ = master;
   epoch_ = epoch;
   doubted_since_ = {};

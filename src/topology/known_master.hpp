@@ -18,7 +18,7 @@ class known_master {
   /// Sentinels exchange their state every two seconds, so an older view of a majority isn't mere delay.
   static constexpr std::chrono::seconds longest_doubt{10};
 
-  [[nodiscard]] std::optional<address> const& where() const noexcept { return master_; }
+  [[nodiscard]] std::optional<net::server_address> const& where() const noexcept { return master_; }
 
   /// Takes one sentinel's view. True: it is newer, and its master is the known one from now on.
   bool hear(sentinel_view const& view);
@@ -32,9 +32,9 @@ class known_master {
   }
 
  private:
-  void know(address const& master, std::int64_t epoch);
+  void know(net::server_address const& master, std::int64_t epoch);
 
-  std::optional<address> master_;
+  std::optional<net::server_address> master_;
   std::int64_t epoch_ = 0;
   time_point doubted_since_{};
 };

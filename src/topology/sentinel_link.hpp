@@ -77,9 +77,9 @@ class sentinel_link final : net::subscriber::listener {
   bool asking_ = false;
   bool again_ = false;  ///< ask_anew() was called while a query was under way
   std::optional<sentinel_view> view_;
-  std::optional<std::pair<std::optional<address>, std::int64_t>> previous_;  ///< master and epoch
-  bool changed_ = false;                                                     ///< against `previous_`
-  sentinel_view next_;                                                       ///< being read
+  std::optional<std::pair<std::optional<net::server_address>, std::int64_t>> previous_;  ///< master and epoch
+  bool changed_ = false;  ///< against `previous_`
+  sentinel_view next_;    ///< being read
   std::vector<std::string> names_;
   std::shared_ptr<error const> trouble_;
   std::shared_ptr<error const> next_trouble_;

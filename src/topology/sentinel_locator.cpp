@@ -24,7 +24,7 @@ constexpr std::chrono::milliseconds pause_for_memory{20};
 /// More than any deployment has.
 constexpr std::size_t most_sentinels = 32;
 
-net::endpoint sentinel_at(net::deployment_url const& url, address const& address) {
+net::endpoint sentinel_at(net::deployment_url const& url, net::server_address const& address) {
   auto result = url.hosts.front();
   auto const reached = url.announced(address.host, address.port);
   result.host = reached.host;

@@ -45,8 +45,8 @@ class sentinel_locator final : public net::locator {
     bool waiting = false;
   };
   struct choice {
-    address master;          ///< as the sentinels report it
-    net::endpoint endpoint;  ///< as it is reached from here
+    net::server_address master;  ///< as the sentinels report it
+    net::endpoint endpoint;      ///< as it is reached from here
     std::uint64_t number = 0;
     time_point made{};
   };

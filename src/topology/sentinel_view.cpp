@@ -16,10 +16,10 @@ std::optional<Number> to_number(std::string_view text) {
   return value;
 }
 
-std::optional<address> to_address(std::string_view host, std::string_view port) {
+std::optional<net::server_address> to_address(std::string_view host, std::string_view port) {
   auto const number = to_number<std::uint16_t>(port);
   if (host.empty() || !number || *number == 0) return std::nullopt;
-  return address{.host = std::string{host}, .port = *number};
+  return net::server_address{.host = std::string{host}, .port = *number};
 }
 
 /// From a flat list of names and values; empty when the name is missing.
@@ -31,7 +31,7 @@ std::string_view field(resp::reply const& list, std::string_view name) {
 }
 
 /// A sentinel has one vote, however many addresses it was asked under.
-std::size_t votes_for(address const& master, std::int64_t epoch,
+std::size_t votes_for(net::server_address const& master, std::int64_t epoch,
                       std::span<sentinel_view const* const> views) {
   std::set<std::string_view> known;
   std::size_t unknown = 0;
@@ -93,7 +93,7 @@ bool is_switch(std::string_view message, std::string_view name) {
 }
 
 std::optional<sentinel_verdict> verdict_of(std::span<sentinel_view const* const> views,
-                                           std::optional<address> const& last, tie tie_rule,
+                                           std::optional<net::server_address> const& last, tie tie_rule,
                                            std::size_t unanswered) {
   sentinel_view const* best = nullptr;
   std::size_t best_votes = 0;
@@ -114,7 +114,7 @@ std::optional<sentinel_verdict> verdict_of(std::span<sentinel_view const* const>
 }
 
 bool disagree(std::span<sentinel_view const* const> views) {
-  std::optional<address> first;
+  std::optional<net::server_address> first;
   return std::ranges::any_of(views, [&first](sentinel_view const* view) {
     if (!view->master) return false;
     if (!first) first = view->master;

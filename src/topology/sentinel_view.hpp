@@ -9,26 +9,20 @@
 #include <string_view>
 #include <vector>
 
+#include "net/server_address.hpp"
 #include "resp/reply.hpp"
 
 namespace holdfast::topology {
-
-struct address {
-  std::string host;
-  std::uint16_t port = 0;
-
-  friend bool operator==(address const&, address const&) = default;
-};
 
 /// What one sentinel reports.
 struct sentinel_view {
   struct peer {
     std::string id;
-    address at;
+    net::server_address at;
   };
 
-  std::string id{};                 ///< the sentinel's own; empty: not reported (Redis before 6.2)
-  std::optional<address> master{};  ///< nullopt: it knows no master of that name
+  std::string id{};  ///< the sentinel's own; empty: not reported (Redis before 6.2)
+  std::optional<net::server_address> master{};  ///< nullopt: it knows no master of that name
   /// Grows with each failover, and only a majority of the sentinels can make it grow: of two views the one
   /// with the larger number is newer.
   std::int64_t epoch = 0;
@@ -48,7 +42,7 @@ struct sentinel_view {
 
 /// What several views come to.
 struct sentinel_verdict {
-  address master;
+  net::server_address master;
   std::int64_t epoch = 0;
   bool settled = false;  ///< a majority of all existing sentinels reports it
 };
@@ -63,8 +57,8 @@ enum class tie {
 /// of further sentinels that were asked; the others may not list them as peers. Nullopt: no view has a
 /// master.
 [[nodiscard]] std::optional<sentinel_verdict> verdict_of(std::span<sentinel_view const* const> views,
-                                                         std::optional<address> const& last, tie tie_rule,
-                                                         std::size_t unanswered = 0);
+                                                         std::optional<net::server_address> const& last,
+                                                         tie tie_rule, std::size_t unanswered = 0);
 
 /// Two of the views name different masters.
 [[nodiscard]] bool disagree(std::span<sentinel_view const* const> views);

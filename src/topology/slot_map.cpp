@@ -12,12 +12,13 @@ bool is_slot(resp::reply const& reply) {
   return reply.is_integer() && reply.integer >= 0 && reply.integer < hash_slots;
 }
 
-std::optional<node_address> read_node(resp::reply const& reply, std::string const& asked) {
+std::optional<net::server_address> read_node(resp::reply const& reply, std::string const& asked) {
   if (!reply.is_array() || reply.size() < 2 || !reply[1].is_integer()) return std::nullopt;
   auto const port = reply[1].integer;
   if (port < 1 || port > 65535 || !(reply[0].is_text() || reply[0].is_nil())) return std::nullopt;
   auto const unsaid = reply[0].is_nil() || reply[0].text.empty() || reply[0].text == "?";
-  return node_address{.host = unsaid ? asked : reply[0].text, .port = static_cast<std::uint16_t>(port)};
+  return net::server_address{.host = unsaid ? asked : reply[0].text,
+                             .port = static_cast<std::uint16_t>(port)};
 }
 
 std::optional<slot_range> read_range(resp::reply const& reply, std::string const& asked) {

@@ -7,24 +7,17 @@
 #include <string_view>
 #include <vector>
 
+#include "net/server_address.hpp"
 #include "resp/reply.hpp"
 
 namespace holdfast::topology {
-
-/// The address under which the cluster announces a node.
-struct node_address {
-  std::string host;
-  std::uint16_t port = 0;
-
-  friend bool operator==(node_address const&, node_address const&) = default;
-};
 
 /// Adjacent slots with one master.
 struct slot_range {
   std::uint16_t first = 0;
   std::uint16_t last = 0;
-  node_address master{};
-  std::vector<node_address> replicas{};
+  net::server_address master{};
+  std::vector<net::server_address> replicas{};
 };
 
 /// Reads the reply to CLUSTER SLOTS. A node listed without a host (or as "?") is at `asked`, the host that

@@ -56,13 +56,13 @@ TEST(doctor_of_cluster, reads_what_nodes_say_of_each_other) {
       "c :0@0 master,noaddr - 0 1 1 disconnected\n"
       "not a node\n");
   ASSERT_EQ(nodes.size(), 3U);
-  EXPECT_EQ(nodes[0].name, (probe::address{"10.0.0.1", 1}));
+  EXPECT_EQ(nodes[0].name, (probe::server_address{"10.0.0.1", 1}));
   EXPECT_TRUE(nodes[0].asked_here);
   ASSERT_EQ(nodes[0].slots.size(), 2U);
   EXPECT_EQ(nodes[0].slots[1].first, 7);
   EXPECT_EQ(nodes[0].slots[1].last, 7);
   EXPECT_THAT(nodes[0].moving, ElementsAre("93 from bb", "77 to cc"));
-  EXPECT_EQ(nodes[1].name, (probe::address{"::1", 6379}));
+  EXPECT_EQ(nodes[1].name, (probe::server_address{"::1", 6379}));
   EXPECT_EQ(nodes[1].master_id, "a");
   EXPECT_EQ(nodes[1].condition, cluster_node::health::suspected);
   EXPECT_EQ(nodes[2].condition, cluster_node::health::without_address);

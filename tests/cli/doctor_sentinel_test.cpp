@@ -12,7 +12,7 @@ using namespace holdfast::test;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-probe::address const master_address{"10.0.0.1", 6379};
+probe::server_address const master_address{"10.0.0.1", 6379};
 
 sentinel_view view(std::uint16_t const port) {
   return {.name = {"10.0.0.9", port},
@@ -67,12 +67,12 @@ TEST(doctor_of_sentinels, warns_of_one_that_does_not_know_the_name) {
 
 TEST(doctor_of_sentinels, names_who_says_what_when_they_disagree) {
   auto facts = fine_sentinels();
-  facts.sentinels[2].master = probe::address{"10.0.0.1", 6380};
+  facts.sentinels[2].master = probe::server_address{"10.0.0.1", 6380};
   EXPECT_EQ(agreed_master(facts.sentinels), master_address);
   auto const found = worst(judge(facts), "agreement");
   EXPECT_EQ(found.level, severity::warning);
   EXPECT_THAT(found.found, HasSubstr("10.0.0.9:2 names 10.0.0.1:6379 and 10.0.0.9:3 names 10.0.0.1:6380"));
-  facts.sentinels[0].master = probe::address{"10.0.0.1", 6381};
+  facts.sentinels[0].master = probe::server_address{"10.0.0.1", 6381};
   std::swap(facts.sentinels[0], facts.sentinels[1]);
   facts.sentinels.push_back(view(4));
   EXPECT_EQ(agreed_master(facts.sentinels), master_address);

@@ -7,18 +7,18 @@ namespace {
 using namespace holdfast::topology;
 using namespace std::chrono_literals;
 
-address const first{.host = "10.0.0.1", .port = 6379};
-address const second{.host = "10.0.0.2", .port = 6379};
-address const third{.host = "10.0.0.3", .port = 6379};
+holdfast::net::server_address const first{.host = "10.0.0.1", .port = 6379};
+holdfast::net::server_address const second{.host = "10.0.0.2", .port = 6379};
+holdfast::net::server_address const third{.host = "10.0.0.3", .port = 6379};
 holdfast::time_point const start{1h};
 
-sentinel_view view_of(address const& master, std::int64_t epoch) {
+sentinel_view view_of(holdfast::net::server_address const& master, std::int64_t epoch) {
   return {.id = "1", .master = master, .epoch = epoch};
 }
-sentinel_verdict majority_for(address const& master, std::int64_t epoch) {
+sentinel_verdict majority_for(holdfast::net::server_address const& master, std::int64_t epoch) {
   return {.master = master, .epoch = epoch, .settled = true};
 }
-sentinel_verdict minority_for(address const& master, std::int64_t epoch) {
+sentinel_verdict minority_for(holdfast::net::server_address const& master, std::int64_t epoch) {
   return {.master = master, .epoch = epoch, .settled = false};
 }
 

@@ -20,17 +20,19 @@ reply list_reply(std::vector<std::string> const& words) {
   return result;
 }
 
-address const a{.host = "10.0.0.1", .port = 6379};
-address const b{.host = "10.0.0.2", .port = 6379};
+holdfast::net::server_address const a{.host = "10.0.0.1", .port = 6379};
+holdfast::net::server_address const b{.host = "10.0.0.2", .port = 6379};
 
-sentinel_view view_of(std::string id, address const& master, std::int64_t epoch, std::size_t sentinels = 3) {
+sentinel_view view_of(std::string id, holdfast::net::server_address const& master, std::int64_t epoch,
+                      std::size_t sentinels = 3) {
   sentinel_view view{.id = std::move(id), .master = master, .epoch = epoch};
   view.others.resize(sentinels - 1);
   return view;
 }
 
 std::optional<sentinel_verdict> verdict(std::vector<sentinel_view> const& views,
-                                        std::optional<address> const& last = {}, tie of_equals = tie::leave) {
+                                        std::optional<holdfast::net::server_address> const& last = {},
+                                        tie of_equals = tie::leave) {
   std::vector<sentinel_view const*> all;
   all.reserve(views.size());
   for (auto const& view : views) all.push_back(&view);
@@ -51,7 +53,7 @@ TEST(sentinel_view, reads_what_a_sentinel_says) {
   EXPECT_EQ(view.epoch, 7);
   ASSERT_EQ(view.others.size(), 1u);
   EXPECT_EQ(view.others[0].id, "def");
-  EXPECT_EQ(view.others[0].at, (address{.host = "10.0.0.9", .port = 26379}));
+  EXPECT_EQ(view.others[0].at, (holdfast::net::server_address{.host = "10.0.0.9", .port = 26379}));
 }
 
 TEST(sentinel_view, knows_no_master_when_the_answer_is_nil) {

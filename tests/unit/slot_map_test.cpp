@@ -22,11 +22,11 @@ TEST(slot_map, has_the_master_of_each_range_first_and_its_replicas_behind) {
   auto const ranges = read_slots(reply, "asked");
   ASSERT_TRUE(ranges);
   ASSERT_EQ(ranges->size(), 2U);
-  EXPECT_EQ(ranges->at(0).master, (node_address{"a", 1}));
-  EXPECT_EQ(ranges->at(0).replicas, (std::vector<node_address>{{"b", 2}}));
+  EXPECT_EQ(ranges->at(0).master, (net::server_address{"a", 1}));
+  EXPECT_EQ(ranges->at(0).replicas, (std::vector<net::server_address>{{"b", 2}}));
   EXPECT_EQ(ranges->at(1).first, 8192);
   EXPECT_EQ(ranges->at(1).last, 16383);
-  EXPECT_EQ(ranges->at(1).master, (node_address{"::1", 3}));
+  EXPECT_EQ(ranges->at(1).master, (net::server_address{"::1", 3}));
   EXPECT_FALSE(first_unserved(*ranges));
 }
 
@@ -36,7 +36,7 @@ TEST(slot_map, takes_the_host_that_was_asked_where_none_is_said) {
         {make_array({make_integer(0), make_integer(5), make_array({unknown_host, make_integer(7000)})})});
     auto const ranges = read_slots(reply, "10.0.0.1");
     ASSERT_TRUE(ranges);
-    EXPECT_EQ(ranges->at(0).master, (node_address{"10.0.0.1", 7000}));
+    EXPECT_EQ(ranges->at(0).master, (net::server_address{"10.0.0.1", 7000}));
   }
 }
 

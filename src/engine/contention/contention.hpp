@@ -1,9 +1,9 @@
 /// The waiting loop: how callers get a lock, for every kind of lock.
 #pragma once
 
+#include "engine/contention/acquire_messages.hpp"
 #include "engine/contention/acquisitions.hpp"
 #include "engine/contention/lease_ends.hpp"
-#include "engine/contention/turns.hpp"
 
 namespace holdfast::engine {
 
@@ -42,7 +42,7 @@ struct contention {
   grants granting;
   ghosts clearing;
   acquire_replies replies;
-  turns messages;
+  acquire_messages messages;
   lease_ends ends;
   acquisitions arrivals;
 };

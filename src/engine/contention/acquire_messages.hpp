@@ -11,10 +11,11 @@
 namespace holdfast::engine {
 
 /// All under the client's lock; `now` is the time of the event.
-class turns {
+class acquire_messages {
  public:
-  turns(client_constants const& client, client_stats& counts, lock_queues const& queues,
-        notifications const& wake, acquire_requests& requests, grants& granting, ghosts& past) noexcept
+  acquire_messages(client_constants const& client, client_stats& counts, lock_queues const& queues,
+                   notifications const& wake, acquire_requests& requests, grants& granting,
+                   ghosts& past) noexcept
       : client_{client},
         stats_{counts},
         queues_{queues},

@@ -1,4 +1,4 @@
-#include "engine/contention/turns.hpp"
+#include "engine/contention/acquire_messages.hpp"
 
 #include <algorithm>
 
@@ -6,7 +6,7 @@
 
 namespace holdfast::engine {
 
-void turns::on_message(std::string const& channel, turn const& message, time_point now) {
+void acquire_messages::on_message(std::string const& channel, turn const& message, time_point now) {
   auto* const queue = queues_.contending(message.number);
   if (queue == nullptr) {
     if (notifications_.is_inbox(channel, message.name)) ghosts_.answer_for(message.number, message.name, now);
@@ -21,18 +21,18 @@ void turns::on_message(std::string const& channel, turn const& message, time_poi
   }
 }
 
-void turns::on_woken(std::uint64_t number, time_point now) {
+void acquire_messages::on_woken(std::uint64_t number, time_point now) {
   if (auto* const queue = queues_.contending(number)) wake_up(*queue, now);
 }
 
-void turns::on_open(std::uint64_t number, time_point now) {
+void acquire_messages::on_open(std::uint64_t number, time_point now) {
   auto* const queue = queues_.contending(number);
   if (queue == nullptr) return;
   queue->contender->listening = true;
   wake_up(*queue, now);
 }
 
-void turns::wake_up(lock_queue& queue, time_point now) noexcept {
+void acquire_messages::wake_up(lock_queue& queue, time_point now) noexcept {
   if (queue.contender->current == contender::state::waiting) {
     requests_.send(queue, now);
   } else {
@@ -40,7 +40,7 @@ void turns::wake_up(lock_queue& queue, time_point now) noexcept {
   }
 }
 
-void turns::on_grant(lock_queue& queue, granted const& grant, time_point now) {
+void acquire_messages::on_grant(lock_queue& queue, granted const& grant, time_point now) {
   auto const& contender = *queue.contender;
   if (contender.current == contender::state::leaving) return;  // the request under way finds the lock ours
   if (!believes(queue, grant, client_.deployment.messages_trusted, now)) {

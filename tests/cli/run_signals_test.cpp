@@ -14,15 +14,15 @@ namespace {
 
 using namespace holdfast::test;
 
-/// Prints "got" for each signal, until the file of its argument is there. Not a shell: that handles two
-/// signals in a row as one.
+/// Prints "got" for each signal, in one piece, until the file of its argument is there. Not a shell: that
+/// handles two signals in a row as one. Not print(): unbuffered, it writes the end of the line by itself.
 constexpr auto counter = R"(
 import os, signal, sys
 numbers = [signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM, signal.SIGUSR1, signal.SIGUSR2]
 signal.pthread_sigmask(signal.SIG_BLOCK, numbers)
 print("ready", flush=True)
 while not os.path.exists(sys.argv[1]):
-  if signal.sigtimedwait(numbers, 0.02): print("got", flush=True)
+  if signal.sigtimedwait(numbers, 0.02): os.write(1, b"got\n")
 sys.exit(9)
 )";
 

@@ -70,15 +70,8 @@ class due_acquisition {
     for (;;) {
       auto const look = look_without_lock();
       auto const due = when_due(*options_.limit, look);
-      if (due.is != due_run::verdict::due && !may_fail_and_be_retried(due)) {
-        auto const wake_at = boot_time() + (due.next - look.now);
-        if (options_.limit->slots || wake_at > wait_end_) return skipped(options_, why_not_due(due, look));
-        output::info(fmt::format("{} {}: waiting until it is due", output::quoted(options_.name),
-                                 why_not_due(due, look)));
-        if (int const signal = sleep_until(wake_at, receiver_); signal != 0) return interrupted(signal);
-        continue;
-      }
-      if (auto result = acquire_now()) return std::move(*result);
+      bool const asks_for_lock = due.is == due_run::verdict::due || may_fail_and_be_retried(due);
+      if (auto result = asks_for_lock ? acquire_now() : not_due(due, look)) return std::move(*result);
     }
   }
 
@@ -89,13 +82,24 @@ class due_acquisition {
     return notes_.look();
   }
 
+  /// Empty: the job is due after the pause that it was waited for. So each look that finds it done is
+  /// followed by the end, or by a pause, whatever the looks before it found.
+  std::optional<acquisition> not_due(due_run const& due, probe::run_look const& look) {
+    auto const wake_at = boot_time() + (due.next - look.now);
+    if (options_.limit->slots || wake_at > wait_end_) return skipped(options_, why_not_due(due, look));
+    output::info(
+        fmt::format("{} {}: waiting until it is due", output::quoted(options_.name), why_not_due(due, look)));
+    if (int const signal = sleep_until(wake_at, receiver_); signal != 0) return interrupted(signal);
+    return std::nullopt;
+  }
+
   /// It runs, and whoever may wait for its end learns whether it has to be run again.
   [[nodiscard]] bool may_fail_and_be_retried(due_run const& due) const {
     return due.is == due_run::verdict::running && wait_end_ > boot_time() &&
            options_.limit->a_failed_run == run_limit::failed::is_retried;
   }
 
-  /// Empty: the job was run, or begun, by somebody else after the look.
+  /// Empty: the job was run by somebody else after the look, and is due again after a pause.
   std::optional<acquisition> acquire_now() {
     auto attempt = options_;
     auto const remaining = std::chrono::floor<milliseconds>(wait_end_ - boot_time());
@@ -108,7 +112,7 @@ class due_acquisition {
     auto const due = when_due(*options_.limit, look);
     if (due.is != due_run::verdict::due) {
       static_cast<void>(granted.held->release());
-      return std::nullopt;
+      return not_due(due, look);
     }
     if (notes_.begin(*granted.held, due, look)) return granted;
     throw failure{lost, fmt::format("{} was lost before the command was started; it was not started",

@@ -35,10 +35,31 @@ std::tm broken_down(instant const time, slot_rule::zone const by) {
   return fields;
 }
 
-/// When the wall clock shows that; fields may be out of range, such as the 32nd of a month.
-instant when_shown(std::tm fields, slot_rule::zone const by) {
-  fields.tm_isdst = -1;
-  return instant{seconds{by == slot_rule::zone::utc ? timegm(&fields) : mktime(&fields)}};
+seconds ahead_of_utc(instant const time, slot_rule::zone const by) {
+  return seconds{broken_down(time, by).tm_gmtoff};
+}
+
+/// When clocks are changed. Requires that they are once, after `from` and no later than `to`.
+instant switch_between(instant const from, instant const to, slot_rule::zone const by) {
+  auto before = floor<seconds>(from);
+  auto after = std::chrono::ceil<seconds>(to);
+  auto const in_the_end = ahead_of_utc(after, by);
+  while (after - before > 1s) {
+    auto const middle = before + (after - before) / 2;
+    (ahead_of_utc(middle, by) == in_the_end ? after : before) = middle;
+  }
+  return after;
+}
+
+/// The first moment at which the wall clock shows `wall` or more: of a time that it shows twice the first
+/// one, and of one that it never shows the switch. Not by mktime, which guesses such a time by its last call.
+instant when_shown(instant const wall, slot_rule::zone const by) {
+  constexpr auto more_than_any_zone = std::chrono::days{1};
+  auto const before = wall - ahead_of_utc(wall - more_than_any_zone, by);
+  if (before + ahead_of_utc(before, by) == wall) return before;
+  auto const after = wall - ahead_of_utc(wall + more_than_any_zone, by);
+  if (after + ahead_of_utc(after, by) == wall) return after;
+  return switch_between(after, before, by);
 }
 
 /// The slot of equal lengths, counted from `zero`.
@@ -62,13 +83,19 @@ instant wall_begin(slot_rule const& rule, std::tm const& day, int const shift) {
     fields.tm_mon += shift;
     fields.tm_mday = 1;
   }
-  // In fields of their own: mktime takes seconds beyond 59 for time that passes, not for what the clock
-  // shows.
-  std::chrono::hh_mm_ss const offset{rule.offset};
-  fields.tm_hour = static_cast<int>(offset.hours().count());
-  fields.tm_min = static_cast<int>(offset.minutes().count());
-  fields.tm_sec = static_cast<int>(offset.seconds().count());
-  return when_shown(fields, rule.by) + offset.subseconds();
+  return when_shown(instant{seconds{timegm(&fields)}} + rule.offset, rule.by);
+}
+
+/// Twice while the wall clock shows an hour again. Where clocks are changed by half an hour, the hour ends at
+/// the switch.
+time_slot hour_slot(slot_rule const& rule, instant const time) {
+  auto const ahead = ahead_of_utc(time, rule.by);
+  auto slot = equal_slot(time, 1h, instant{rule.offset - ahead});
+  if ((ahead_of_utc(slot.begin, rule.by) - ahead) % 1h != 0s)
+    slot.begin = switch_between(slot.begin, time, rule.by);
+  if ((ahead_of_utc(slot.end, rule.by) - ahead) % 1h != 0s)
+    slot.end = switch_between(time, slot.end, rule.by);
+  return slot;
 }
 
 time_slot wall_slot(slot_rule const& rule, instant const time) {
@@ -114,10 +141,8 @@ time_slot slot_for(slot_rule const& rule, instant const now) {
   switch (rule.of) {
     case slot_rule::unit::length:
       return equal_slot(time, rule.length, instant{rule.offset});
-    case slot_rule::unit::hour: {
-      auto const ahead_of_utc = seconds{broken_down(time, rule.by).tm_gmtoff};
-      return equal_slot(time, 1h, instant{rule.offset - ahead_of_utc});
-    }
+    case slot_rule::unit::hour:
+      return hour_slot(rule, time);
     case slot_rule::unit::day:
     case slot_rule::unit::week:
     case slot_rule::unit::month:

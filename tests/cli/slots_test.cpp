@@ -7,7 +7,10 @@
 #include <time.h>
 
 #include <cstdlib>
+#include <ranges>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace {
 
@@ -49,6 +52,9 @@ class local_zone {
 
 constexpr auto berlin = "CET-1CEST,M3.5.0,M10.5.0/3";
 constexpr auto kolkata = "IST-5:30";
+constexpr auto azores = "<-01>1<+00>,M3.5.0/0,M10.5.0/1";  ///< goes back from 1:00 to 0:00
+constexpr auto havana = "CST5CDT,M3.2.0/0,M11.1.0/1";      ///< has days without 0:00, and with two
+constexpr auto lord_howe = "<+1030>-10:30<+11>-11,M10.1.0,M4.1.0";
 
 instant utc(int month, int day, std::chrono::microseconds time_of_day = 0us) {
   return sys_days{year{2026} / month / day} + time_of_day;
@@ -137,6 +143,77 @@ TEST(slot, takes_a_start_within_its_slack_before_it) {
   EXPECT_EQ(slot_rule_of("1m").slack, 6s);
   EXPECT_EQ(slot_for(rule, utc(3, 1, 9h + 59min + 30s)), (time_slot{utc(3, 1, 10h), utc(3, 1, 11h)}));
   EXPECT_EQ(slot_for(rule, utc(3, 1, 9h + 59min + 29s)), (time_slot{utc(3, 1, 9h), utc(3, 1, 10h)}));
+}
+
+long ahead_of_utc(instant const time) {
+  time_t const whole = std::chrono::floor<std::chrono::seconds>(time).time_since_epoch().count();
+  std::tm fields{};
+  localtime_r(&whole, &fields);
+  return fields.tm_gmtoff;
+}
+
+/// Each half hour of the two days on either side of a change of the clocks in 2026, in order.
+std::vector<instant> half_hours_around_switches() {
+  std::vector<instant> switches;
+  for (auto time = utc(1, 1); time < utc(12, 31); time += 30min)
+    if (ahead_of_utc(time) != ahead_of_utc(time - 30min)) switches.push_back(time);
+  if (switches.empty()) switches.push_back(utc(10, 25));
+  std::vector<instant> all;
+  for (auto const time : switches)
+    for (auto offset = -48h + 0min; offset <= 48h; offset += 30min) all.push_back(time + offset);
+  return all;
+}
+
+std::vector<slot_rule> rules_of_the_wall_clock() {
+  std::vector<slot_rule> all;
+  for (std::string const unit : {"hour", "day", "week", "month"}) {
+    for (auto const offset : {0min, 15min, 59min, 60min, 90min, 120min, 150min, 180min, 1'410min}) {
+      if (unit == "hour" && offset >= 1h) continue;
+      all.push_back(without_slack(unit));
+      all.back().offset = offset;
+    }
+  }
+  return all;
+}
+
+class slots_in : public testing::TestWithParam<char const*> {};
+
+TEST_P(slots_in, its_zone_follow_each_other_without_a_gap_and_are_the_same_whoever_asked_before) {
+  local_zone const zone{GetParam()};
+  for (auto const& rule : rules_of_the_wall_clock()) {
+    std::vector<std::pair<instant, time_slot>> seen;
+    for (auto const time : half_hours_around_switches()) {
+      auto const slot = slot_for(rule, time);
+      ASSERT_LE(slot.begin, time);
+      ASSERT_LT(time, slot.end);
+      ASSERT_EQ(slot_for(rule, slot.begin), slot);
+      ASSERT_EQ(slot_for(rule, slot.end - 1us), slot);
+      ASSERT_EQ(slot_for(rule, slot.end).begin, slot.end);
+      seen.emplace_back(time, slot);
+    }
+    for (auto const& [time, slot] : std::views::reverse(seen)) {
+      ASSERT_EQ(slot_for(rule, time), slot);
+      ASSERT_EQ(slot_for(rule, time), slot);
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(zones, slots_in, testing::Values(berlin, azores, havana, lord_howe, kolkata));
+
+TEST(slot, begins_at_the_first_of_two_equal_times_and_at_the_switch_over_its_own) {
+  local_zone const zone{berlin};
+  auto rule = without_slack("day");
+  rule.offset = 150min;
+  EXPECT_EQ(slot_for(rule, utc(10, 25, 0h + 30min)),
+            (time_slot{utc(10, 25, 0h + 30min), utc(10, 26, 1h + 30min)}));
+  EXPECT_EQ(slot_for(rule, utc(3, 29, 1h)), (time_slot{utc(3, 29, 1h), utc(3, 30, 0h + 30min)}));
+}
+
+TEST(slot, of_an_hour_ends_where_clocks_are_changed_by_half_an_hour) {
+  local_zone const zone{lord_howe};
+  auto const rule = without_slack("hour");
+  EXPECT_EQ(slot_for(rule, utc(4, 4, 14h + 30min)), (time_slot{utc(4, 4, 14h), utc(4, 4, 15h)}));
+  EXPECT_EQ(slot_for(rule, utc(4, 4, 15h)), (time_slot{utc(4, 4, 15h), utc(4, 4, 15h + 30min)}));
 }
 
 TEST(slot, of_a_length_that_no_day_is_a_multiple_of_is_refused) {

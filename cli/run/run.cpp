@@ -73,7 +73,7 @@ release_result finish(run_options const& options, lease held, std::optional<run_
   bool const forced = cause == loss_cause::forced;
   if (notes && (cause == loss_cause::none || cause == loss_cause::limit_reached || forced))
     notes->end(held, code_of(options, seen),
-               forced ? run_notes::ended::not_counted : run_notes::ended::counted);
+               forced ? run_notes::ended::not_counted : run_notes::ended::counted, receiver);
   if (options.keep && !forced) return held.keep_until_expiry();
   return give_back(std::move(held), receiver);
 }
@@ -132,7 +132,7 @@ int run_under(run_lock& lock, std::optional<run_notes>& notes, std::string const
     seen = supervise(options, environment_for(options, held), held, receiver, files);
   } catch (failure const& problem) {
     // The command has not run, so there is no reason to keep others out.
-    if (options.limit) notes->end(held, problem.code(), run_notes::ended::not_counted);
+    if (options.limit) notes->end(held, problem.code(), run_notes::ended::not_counted, receiver);
     static_cast<void>(give_back(std::move(held), receiver));
     throw;
   }

@@ -16,6 +16,23 @@ using std::chrono::milliseconds;
 /// The longest wait for copies of a note. A disk that is synced each second takes longer than a replica.
 constexpr milliseconds wait_for_replicas = 1s;
 constexpr milliseconds wait_for_disks = 1500ms;
+/// Between two tries to note an end.
+constexpr milliseconds end_pause = 200ms;
+
+/// Whether a later try may succeed.
+bool may_pass(error const& problem) {
+  return problem.code() == errc::unreachable || problem.code() == errc::refused;
+}
+
+/// False: a signal tells the program to end.
+bool pause(signals const& receiver) {
+  auto const end = boot_time() + end_pause;
+  for (auto left = std::chrono::nanoseconds{end_pause}; left > 0ns; left = end - boot_time()) {
+    receiver.wake_in(left);
+    if (signals::is_ending(receiver.wait())) return false;
+  }
+  return true;
+}
 
 }  // namespace
 
@@ -30,6 +47,7 @@ probe::run_copies run_notes::copies() const {
 
 bool run_notes::begin(lease const& held, due_run const& due, probe::run_look const& look) {
   run_ = {.who = probe::runner_here(held.owner(), options_.label),
+          .token = held.token(),
           .began = look.now,
           .counts_until = due.counts_until};
   life_ = record_life(due, look.now);
@@ -52,22 +70,46 @@ void run_notes::take_back() {
   }
 }
 
-void run_notes::end(lease const& held, int const exit_code, ended const how) {
+bool run_notes::note_end(lease const& held) {
+  if (run_.who.owner.empty()) {  // --keep notes the end only
+    run_.began = look().now - *run_.took;
+    run_.who = probe::runner_here(held.owner(), options_.label);
+    run_.token = held.token();
+    life_ = std::max<milliseconds>(2 * options_.ttl, 24h);
+  }
+  return record_.note(run_, life_);
+}
+
+void run_notes::end(lease const& held, int const exit_code, ended const how, signals const& receiver) {
   run_.took = std::chrono::floor<milliseconds>(boot_time() - started_);
   run_.exit_code = exit_code;
   if (how == ended::not_counted) run_.counts_until.reset();
-  try {
-    if (run_.who.owner.empty()) {  // --keep notes the end only
-      run_.who = probe::runner_here(held.owner(), options_.label);
-      run_.began = look().now - *run_.took;
-      life_ = std::max<milliseconds>(2 * options_.ttl, 24h);
+  auto const name = title_of(options_);
+  auto const give_up = boot_time() + options_.ttl;
+  bool unanswered = false;  // a copy of the note, which may have been carried out
+  for (bool first = true;; first = false) {
+    try {
+      if (note_end(held)) return;
+      if (unanswered) {
+        output::note(fmt::format("{}: its end may not have been noted: the lock is not ours any more", name));
+      } else {
+        output::info(fmt::format("{}: its end is not noted: the lock is not ours any more", name));
+      }
+      return;
+    } catch (error const& problem) {
+      unanswered = unanswered || problem.code() == errc::unreachable;
+      // While the lease is valid nobody else runs, so there is time for a server that is busy or restarts.
+      if (may_pass(problem) && held.valid() && boot_time() < give_up) {
+        if (first) output::info(fmt::format("{}: its end is not noted yet: {}", name, problem.what()));
+        if (pause(receiver)) continue;
+      }
+      output::note(fmt::format("{}: its end {}: {}", name,
+                               unanswered
+                                   ? "may not have been noted, so others may see a run that did not end"
+                                   : "could not be noted, so others see a run that did not end",
+                               problem.what()));
+      return;
     }
-    if (!record_.note(run_, life_))
-      output::info(
-          fmt::format("{}: its end is not noted: the lock is not ours any more", title_of(options_)));
-  } catch (error const& problem) {
-    output::note(fmt::format("{}: its end could not be noted, so others see a run that did not end: {}",
-                             title_of(options_), problem.what()));
   }
 }
 

@@ -3,6 +3,7 @@
 
 #include "common/boot_time.hpp"
 #include "probe/run_record.hpp"
+#include "process/signals.hpp"
 #include "run/due.hpp"
 #include "run/run.hpp"
 
@@ -36,10 +37,13 @@ class run_notes {
   /// The command is started now.
   void start_clock() { started_ = boot_time(); }
 
-  /// Notes how it has ended, while the lock is still ours. A failure is a message: the command has run.
-  void end(lease const& held, int exit_code, ended how);
+  /// Notes how it has ended, while the lock is still ours. While the server can't be asked, or refuses, it
+  /// tries again for as long as the lease is valid, for one ttl at the most, or until a signal. A failure is
+  /// a message: the command has run.
+  void end(lease const& held, int exit_code, ended how, signals const& receiver);
 
  private:
+  [[nodiscard]] bool note_end(lease const& held);
   void take_back();
   [[nodiscard]] probe::run_copies copies() const;
 

@@ -36,6 +36,7 @@ void set_time(json& object, std::string_view const name, std::optional<Duration>
 json run_json(run_info const& run, lock_state const& of) {
   auto object = to_json(run.who);
   bool const held = of.holder.owner == run.who.owner;
+  object.set_unless_zero("token", run.token);
   object.set("state", run.finished() ? "finished" : (held ? "running" : "died"));
   object.set("began", utc_text(run.began));
   set_time(object, "took_ms", run.took);

@@ -65,7 +65,8 @@ enum class counter_use : std::uint8_t { unknown, permits, latch };
 struct run_info {
   using time_point = std::chrono::sys_time<std::chrono::microseconds>;
 
-  process_info who{};  ///< who ran it, without `program`; `owner` is the owner id of its lease
+  process_info who{};      ///< who ran it, without `program`; `owner` is the owner id of its lease
+  std::int64_t token = 0;  ///< the fencing token of its lease; 0: it has none (Redisson's wire)
   time_point began{};
   /// How long it took; nullopt: it hasn't ended, or nobody was left to note its end.
   std::optional<std::chrono::milliseconds> took{};

@@ -102,13 +102,18 @@ resp::reply server_calls::ask(call const& script, std::string_view about) {
 }
 
 resp::reply server_calls::ask(std::span<std::string_view const> command, std::string_view key) {
+  return ask_over(net::connection_role::usual, command, key).reply;
+}
+
+net::response server_calls::ask_over(net::connection_role role, std::span<std::string_view const> command,
+                                     std::string_view key) {
   auto responses = wait_for_answers(1, [&](std::size_t, callback<void(net::response&&)> done) {
-    net::request request{.done = std::move(done)};
+    net::request request{.done = std::move(done), .role = role};
     resp::append_command(request.bytes, command);
     if (!key.empty()) request.slot = backend_.slot_of(key);
     backend_.send(std::move(request));
   });
-  return std::move(responses.front().reply);
+  return std::move(responses.front());
 }
 
 std::vector<std::string> server_calls::masters() {

@@ -36,6 +36,9 @@ class server_calls {
   [[nodiscard]] resp::reply ask(call const& script, std::string_view about);
   /// Sends a plain command to the slot of `key`, if there is one. A refusal is a reply, too.
   [[nodiscard]] resp::reply ask(std::span<std::string_view const> command, std::string_view key = {});
+  /// The same over another connection; the response tells which.
+  [[nodiscard]] net::response ask_over(net::connection_role role, std::span<std::string_view const> command,
+                                       std::string_view key);
 
   /// The servers that each hold a part of the keys; at least one.
   [[nodiscard]] std::vector<std::string> masters();

@@ -31,6 +31,7 @@ std::optional<run_info> read_run(resp::reply const& fields) {
     if (field == "label") run.who.label = value;
     if (field == "pid") run.who.pid = number.value_or(0);
     if (!number) continue;
+    if (field == "token") run.token = *number;
     if (field == "began") run.began = run_info::time_point{std::chrono::microseconds{*number}};
     if (field == "took_ms") run.took = std::chrono::milliseconds{*number};
     if (field == "exit") run.exit_code = static_cast<int>(*number);

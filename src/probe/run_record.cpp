@@ -23,8 +23,13 @@ using std::chrono::microseconds;
 
 std::string quoted(std::string const& name) { return '"' + name + '"'; }
 
+/// By the lease, whose tokens grow also where clocks differ; leases without tokens by time. Of two states of
+/// one run: the one with its end, and the one in which it doesn't count any more.
 bool is_newer(run_info const& one, run_info const& other) {
-  return std::tuple{one.began, one.finished()} > std::tuple{other.began, other.finished()};
+  auto const rank = [](run_info const& run) {
+    return std::tuple{run.token, run.began, run.finished(), !run.counts_until};
+  };
+  return rank(one) > rank(other);
 }
 
 run_look read_look(resp::reply const& reply) {
@@ -96,18 +101,21 @@ struct run_record::impl {
 
   /// The answers of the server, or of a majority of the masters at least.
   std::vector<resp::reply> ask(call const& script) {
-    if (masters.empty()) {
-      std::vector<resp::reply> only;
-      only.push_back(core->requests().ask(script).reply);
-      check(only.front(), lock, record, core->constants(), core->url());
-      return only;
-    }
-    return ask_masters(script);
+    if (!masters.empty()) return ask_masters(script);
+    std::vector<resp::reply> only;
+    only.push_back(ask_server(script, net::connection_role::usual).reply);
+    return only;
+  }
+
+  net::response ask_server(call const& script, net::connection_role const role) {
+    auto response = core->requests().ask_until_ready(script, {.role = role});
+    check(response.reply, lock, record, core->constants(), core->url());
+    return response;
   }
 
   [[nodiscard]] std::size_t majority() const noexcept { return masters.empty() ? 1 : masters.size() / 2 + 1; }
 
-  void wait_for_copies(run_copies const& copies, std::uint64_t broken_before);
+  void wait_for_copies(run_copies const& copies, std::uint64_t noted_over);
 
   std::shared_ptr<engine::core> const core;
   std::string const lock;
@@ -155,16 +163,18 @@ struct run_record::impl {
 };
 
 /// WAIT counts the writes of its own connection, so over another one than the note's it says nothing.
-void run_record::impl::wait_for_copies(run_copies const& copies, std::uint64_t const broken_before) {
+void run_record::impl::wait_for_copies(run_copies const& copies, std::uint64_t const noted_over) {
   auto const replicas = std::to_string(copies.replicas);
   auto const within = std::to_string(copies.within.count());
   std::vector<std::string_view> const wait{"WAIT", replicas, within};
   std::vector<std::string_view> const wait_for_disks{"WAITAOF", "1", replicas, within};
-  auto const reply = core->requests().ask(copies.on_disk ? wait_for_disks : wait, lock);
+  auto const response = core->requests().ask_over(net::connection_role::acknowledged,
+                                                  copies.on_disk ? wait_for_disks : wait, lock);
+  auto const& reply = response.reply;
   check(reply, lock, record, core->constants(), core->url());
   auto const& count = reply.size() == 2 ? reply[1] : reply;
   bool const on_disk = reply.size() == 2 && reply[0].integer > 0;
-  bool const same_connection = core->stats().disconnects == broken_before;
+  bool const same_connection = !response.resent && response.connection_id == noted_over;
   if (same_connection && count.integer >= copies.replicas && (on_disk || !copies.on_disk)) return;
   throw error{
       errc::unreplicated,
@@ -201,13 +211,17 @@ bool run_record::note(run_info const& run, std::chrono::milliseconds const life,
                                   .host = run.who.host,
                                   .pid = run.who.pid,
                                   .label = run.who.label,
+                                  .token = run.token,
                                   .life_ms = life.count()};
-  auto const broken_before = impl_->core->stats().disconnects;
+  if (copies.wanted()) {
+    auto const noted = impl_->ask_server(script(), net::connection_role::acknowledged);
+    if (noted.reply.integer != 1) return false;
+    impl_->wait_for_copies(copies, noted.connection_id);
+    return true;
+  }
   auto const replies = impl_->ask(script());
   auto const noted = std::ranges::count(replies, 1, &resp::reply::integer);
-  if (std::cmp_less(noted, impl_->majority())) return false;
-  if (copies.wanted()) impl_->wait_for_copies(copies, broken_before);
-  return true;
+  return std::cmp_greater_equal(noted, impl_->majority());
 }
 
 }  // namespace holdfast::probe

@@ -50,7 +50,8 @@ class run_record {
   [[nodiscard]] run_look look();
 
   /// Notes a run in place of the last one, for `life` from now on. False: the lock isn't that owner's any
-  /// more, and nothing was noted. Throws errc::unreplicated if there are too few copies of it.
+  /// more, and nothing was noted. `copies` are of one server, not of a quorum. Throws errc::unreplicated if
+  /// there are too few of them.
   [[nodiscard]] bool note(run_info const& run, std::chrono::milliseconds life, run_copies copies = {});
 
  private:

@@ -159,4 +159,28 @@ TEST(masters, agree_on_the_newest_run_and_the_middle_of_their_clocks) {
   EXPECT_FALSE(in_one(std::vector{run_look{.now = noon}}).last);
 }
 
+/// Clocks of masters differ, tokens grow.
+TEST(masters, know_the_run_of_the_newest_lease) {
+  auto const with_token = [](run_info run, std::int64_t token) {
+    run.token = token;
+    return run;
+  };
+  auto const failed = with_token(finished(run_of(noon, noon + 1h), 1s, 1), 7);
+  auto const begun = with_token(run_of(noon - 5s, noon + 1h), 8);  // by clocks that are behind
+  auto const done = finished(begun);
+  auto taken_back = begun;
+  taken_back.counts_until.reset();
+  auto const newest = [](run_info const& one, run_info const& other) {
+    auto const found = *in_one(std::vector{look(noon, one), look(noon, other)}).last;
+    auto const reversed = *in_one(std::vector{look(noon, other), look(noon, one)}).last;
+    EXPECT_EQ(found.token, reversed.token);
+    EXPECT_EQ(found.counts_until, reversed.counts_until);
+    return found;
+  };
+  EXPECT_EQ(newest(failed, begun).token, 8);
+  EXPECT_EQ(newest(failed, done).exit_code, 0);
+  EXPECT_EQ(newest(begun, done).exit_code, 0);
+  EXPECT_EQ(newest(begun, taken_back).counts_until, std::nullopt);
+}
+
 }  // namespace

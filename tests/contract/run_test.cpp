@@ -33,6 +33,7 @@ holdfast::call note(std::string_view owner, ending const& end = {}) {
                    .host = "web-3",
                    .pid = 812,
                    .label = "hourly report",
+                   .token = 77,
                    .life_ms = minute}();
 }
 
@@ -63,6 +64,7 @@ TEST_F(last_run, is_noted_by_the_holder_at_its_beginning_and_its_end) {
   EXPECT_EQ(field("host"), "web-3");
   EXPECT_EQ(field("pid"), "812");
   EXPECT_EQ(field("label"), "hourly report");
+  EXPECT_EQ(field("token"), "77");
   EXPECT_THAT(redis.pttl(record_key), left_of(minute));
   EXPECT_THAT(run(note(caller, {"250", "3"})), is(1));
   EXPECT_EQ(field("took_ms"), "250");

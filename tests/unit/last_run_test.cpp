@@ -29,9 +29,11 @@ resp::reply fields(std::vector<std::string> const& words) {
 run_info::time_point at(std::chrono::microseconds time) { return run_info::time_point{time}; }
 
 TEST(last_run, is_read_from_its_record) {
-  auto const run = read_run(fields({"owner", owner, "began", "1000000", "until", "5000000", "took_ms", "250",
-                                    "exit", "3", "host", "web-3", "pid", "812", "label", "hourly report"}));
+  auto const run =
+      read_run(fields({"owner", owner, "began", "1000000", "until", "5000000", "took_ms", "250", "exit", "3",
+                       "host", "web-3", "pid", "812", "label", "hourly report", "token", "77"}));
   ASSERT_TRUE(run);
+  EXPECT_EQ(run->token, 77);
   EXPECT_EQ(run->who.to_string(), "web-3 pid 812 'hourly report'");
   EXPECT_EQ(run->who.owner, owner);
   EXPECT_EQ(run->began, at(1s));

@@ -1,11 +1,14 @@
 // Makes an engine of a URL. The only file that knows every layer.
 
+#include <algorithm>
 #include <boost/system/system_error.hpp>
+#include <chrono>
 #include <cstdlib>
 #include <holdfast/client.hpp>
 #include <memory>
 #include <mutex>
 #include <system_error>
+#include <thread>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -23,7 +26,14 @@ namespace {
 /// client and never destroyed: it is used after everything else is destroyed. No static of a function: a
 /// child that is forked while another thread initializes that would wait for ever.
 struct registry {
+  /// A client that a thread is destroying.
+  struct ending_client {
+    engine::core const* core;
+    std::thread::id thread;
+  };
+
   std::unordered_map<engine::core const*, std::weak_ptr<engine::core>> cores;
+  std::vector<ending_client> ending;  // has room, too
   // Both have room for one more than there are clients: neither ~client() nor exit() may fail.
   std::vector<std::shared_ptr<engine::core>> kept;
   std::vector<std::shared_ptr<engine::core>> at_exit;
@@ -31,12 +41,30 @@ struct registry {
   void add(std::shared_ptr<engine::core> const& core) {
     kept.reserve(kept.size() + cores.size() + 1);
     at_exit.reserve(cores.size() + 1);
+    ending.reserve(ending.size() + cores.size() + 1);
     cores.emplace(core.get(), core);
   }
 };
 constinit registry* all_clients = nullptr;
 
+/// exit() runs handlers and destroys static objects in the opposite order of their registration. So that the
+/// handler comes before the destructor of a client that is a static object, it is registered when that is
+/// used for the first time, again for each client; but entries are never freed, so not for ever.
+constexpr int most_registrations = 1024;
+constinit int registrations = 0;
+
+/// The longest wait of exit() for threads that destroy clients.
+constexpr std::chrono::seconds wait_for_ending{1};
+
 std::mutex& registry_guard() noexcept { return guard_across_fork(static_cast<void const*>(&all_clients)); }
+
+/// Clients that other threads are destroying: these give back what is held.
+bool others_end_clients() noexcept {
+  std::lock_guard const hold{registry_guard()};
+  return std::ranges::any_of(all_clients->ending, [](registry::ending_client const& each) {
+    return each.thread != std::this_thread::get_id() && !each.core->forked();
+  });
+}
 
 /// exit() doesn't destroy objects on the stacks of threads: gives their locks back, so that others needn't
 /// wait for the ttl.
@@ -48,21 +76,31 @@ void release_at_exit() noexcept {
     for (auto const& [key, core] : all_clients->cores) {
       if (auto still = core.lock()) cores.push_back(std::move(still));
     }
+    all_clients->cores.clear();  // once for each, however often this is registered
   }
   // Each step for all clients: a thread of one may wait for a lock of another. All share the time bound.
   for (auto const& core : cores) core->begin_exit();
   for (auto const& core : cores) core->give_all_back();
   auto const begun = boot_clock::now();
   for (auto const& core : cores) core->await_given_back(begun);
+  // There is nobody to wake this thread: those threads may be at their last steps.
+  while (others_end_clients() && boot_clock::now() < begun + wait_for_ending)
+    std::this_thread::sleep_for(std::chrono::milliseconds{1});
+  cores.clear();
+  std::lock_guard const hold{registry_guard()};
+  all_clients->at_exit.swap(cores);  // its room, for those that are made while exit() goes on
 }
 
 /// With registry_guard() held.
 registry& living() {
-  if (all_clients == nullptr) {
-    all_clients = new registry;
-    std::atexit(release_at_exit);
-  }
+  if (all_clients == nullptr) all_clients = new registry;
   return *all_clients;
+}
+
+void register_exit() {
+  std::lock_guard const hold{registry_guard()};
+  if (registrations == most_registrations) return;
+  if (std::atexit(release_at_exit) == 0) ++registrations;
 }
 
 void check(bool fine, char const* message) {
@@ -105,6 +143,7 @@ std::shared_ptr<engine::core> make_core(net::deployment_url url, client_options 
 client::client(std::string const& url, client_options options) {
   check(options);
   core_ = make_core(net::parse_deployment_url(url), std::move(options));
+  core_->at_first_use(register_exit);
   std::lock_guard const hold{registry_guard()};
   living().add(core_);
 }
@@ -120,10 +159,13 @@ client::~client() {
   {
     std::lock_guard const hold{registry_guard()};
     living().cores.erase(core_.get());
+    living().ending.push_back({core_.get(), std::this_thread::get_id()});
   }
-  if (core_->shut()) return;
+  bool const alone = core_->shut();
   std::lock_guard const hold{registry_guard()};
-  living().kept.push_back(std::move(core_));
+  std::erase_if(living().ending,
+                [this](registry::ending_client const& each) { return each.core == core_.get(); });
+  if (!alone) living().kept.push_back(std::move(core_));
 }
 
 client::client(client&&) noexcept = default;

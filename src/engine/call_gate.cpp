@@ -20,6 +20,10 @@ void call_gate::check_open() const {
 void call_gate::prepare() {
   check_process();
   check_open();
+  if (at_first_use_ != nullptr) {
+    at_first_use_();
+    at_first_use_ = nullptr;
+  }
   try {
     loop_.start_keeper();
   } catch (std::system_error const& failure) {

@@ -15,6 +15,9 @@ class call_gate {
   /// Without the lock. Throws errc::forked.
   void check_process() const;
 
+  /// `f` is called under the lock before the first work of all. Throws what `f` throws.
+  void at_first_use(void (*f)()) noexcept { at_first_use_ = f; }
+
   // Under the lock.
 
   /// Throws errc::closed.
@@ -28,6 +31,7 @@ class call_gate {
  private:
   reactor::loop& loop_;
   client_constants const& client_;
+  void (*at_first_use_)() = nullptr;
   bool closed_ = false;
 };
 

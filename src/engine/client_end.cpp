@@ -1,5 +1,6 @@
 // The end of a client: what it holds is given back, and the server's confirmations are awaited.
 
+#include <algorithm>
 #include <new>
 #include <string>
 #include <utility>
@@ -128,7 +129,8 @@ void core::give_all_back() noexcept {
 void core::await_given_back(time_point begun) noexcept {
   if (forked()) return;
   reactor::lock hold{loop_.mutex()};
-  drain(hold, begun + confirmation_wait + acknowledgements_.delay());
+  end_begun_ = std::min(end_begun_, begun);
+  drain(hold, end_begun_ + confirmation_wait + acknowledgements_.delay());
   if (auto const remaining = pending_releases_.count_at_end(); remaining > 0) {
     log_(log_level::warning, [this, remaining] {
       return client_.url + ": the server hasn't confirmed in time that " + std::to_string(remaining) +

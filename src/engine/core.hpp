@@ -41,8 +41,11 @@ class core : public std::enable_shared_from_this<core> {
   /// Ends the client within a bounded time: releases the leases and fails the waiting callers. False: a
   /// thread is inside a callback that couldn't be waited for, and this object has to outlive it.
   [[nodiscard]] bool shut() noexcept;
+  /// `f` is called once, before the client is used for anything that may have to be given back.
+  void at_first_use(void (*f)()) noexcept { gate_.at_first_use(f); }
   /// Shutdown within exit(), each step for all clients before the next step: no other thread gets a lock from
-  /// then on; the leases are given back; the confirmations are awaited, for a bounded time after `begun`.
+  /// then on; the leases are given back; the confirmations are awaited, for a bounded time after `begun`,
+  /// which counts for shut(), too.
   void begin_exit() noexcept;
   void give_all_back() noexcept;
   void await_given_back(time_point begun) noexcept;
@@ -124,6 +127,7 @@ class core : public std::enable_shared_from_this<core> {
   release_requests release_requests_;
   reactor::timer torn_;  ///< something failed halfway: all leases and all contenders ask
   call_gate gate_{loop_, client_};
+  time_point end_begun_ = time_point::max();  ///< since when confirmations at the end are awaited
   server_calls server_calls_{loop_, *backend_, client_, gate_, delayed_};
   lock_calls lock_calls_{loop_, client_, gate_, contention_.arrivals, delayed_, busy_report_, server_calls_};
   lease_calls lease_calls_{loop_,    *backend_, client_,           gate_,           stats_,

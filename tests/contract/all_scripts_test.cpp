@@ -116,6 +116,7 @@ void go_through(raw_redis& raw, std::string const& name, publishing publish) {
                  .host = "web-3",
                  .pid = 812,
                  .label = "",
+                 .token = 1,
                  .life_ms = day}(),
       is(1));
   run(jobs::look{.lock = {name}, .record = {record}}(), is_array({_, is(1), _}));

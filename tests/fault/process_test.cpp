@@ -128,6 +128,26 @@ TEST_F(process_fault, gives_the_lock_to_none_of_its_threads_at_exit_by_another_c
   }
 }
 
+TEST_F(process_fault, gives_the_lock_to_none_of_its_threads_at_exit_by_a_static_client) {
+  auto holder = start(60s);
+  EXPECT_EQ(holder.reply_to("acquire").rfind("held ", 0), 0u);
+  EXPECT_EQ(holder.reply_to("wait by a static client"), "waiting");
+  ASSERT_TRUE(eventually([&] { return raw_.exists("{orders}:holdfast_queue"); }));
+  holder.write_line("exit");
+  EXPECT_EQ(holder.wait(), 0) << "an exception in its other thread";
+  EXPECT_THROW((void)holder.read_line(), std::runtime_error) << "its other thread got the lock";
+  EXPECT_TRUE(nothing_left_behind());
+}
+
+TEST_F(process_fault, leaves_no_lock_behind_at_exit_while_another_thread_destroys_a_client) {
+  for (auto round = 0; round < 20; ++round) {
+    auto holder = start(60s);
+    holder.write_line("exit while a client is destroyed");
+    EXPECT_EQ(holder.wait(), 0);
+    ASSERT_FALSE(raw_.exists("of another thread")) << "round " << round;
+  }
+}
+
 TEST_F(process_fault, ends_at_exit_in_a_callback_of_a_client_that_exit_destroys) {
   auto holder = start(60s);
   holder.reply_to("acquire");
@@ -156,7 +176,7 @@ TEST_F(process_fault, leaves_no_lock_behind_at_exit_though_another_thread_goes_o
 }
 
 TEST_F(process_fault, ends_within_a_bound_at_exit_when_the_server_does_not_answer) {
-  for (auto const* const command : {"acquire", "lock", "clients 30"}) {
+  for (auto const* const command : {"acquire", "lock", "clients 30", "static clients 30"}) {
     auto holder = start(30s);
     holder.reply_to(command);
     server_.freeze();

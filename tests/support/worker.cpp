@@ -154,13 +154,40 @@ void wait_in_callback() {
   while (!*begun || redis->stats().waiting_now == 0) std::this_thread::yield();
 }
 
-/// Each client has its own connection and lease; none is destroyed.
-void hold_by_clients(int count) {
+/// With a lock and a lease of its own, which nobody destroys.
+client* client_that_holds(std::string const& name) {
+  auto* const own_client = make_client();
+  keep_forever(new lease{keep_forever(new mutex{*own_client, name}).acquire()});
+  return own_client;
+}
+
+/// `by_exit`: exit() destroys them; else nobody does.
+void hold_by_clients(int count, bool by_exit) {
+  static std::vector<std::unique_ptr<client>> destroyed_by_exit;
   for (auto i = 0; i < count; ++i) {
-    auto& client_lock =
-        keep_forever(new mutex{keep_forever(make_client()), "of client " + std::to_string(i)});
-    keep_forever(new lease{client_lock.acquire()});
+    auto* const own_client = client_that_holds("of client " + std::to_string(i));
+    if (by_exit) {
+      destroyed_by_exit.emplace_back(own_client);
+    } else {
+      keep_forever(own_client);
+    }
   }
+}
+
+/// A client that is itself a static object, made after others were used.
+client& static_client() {
+  static client own{std::move(*std::unique_ptr<client>{make_client()})};
+  return own;
+}
+
+void exit_while_a_client_is_destroyed() {
+  static std::atomic<bool> begun = false;
+  std::thread{[own_client = client_that_holds("of another thread")] {
+    begun = true;
+    delete own_client;
+  }}.detach();
+  while (!begun) std::this_thread::yield();
+  std::exit(0);
 }
 
 /// Acquires and releases the lock in a loop, by a client that is never destroyed.
@@ -200,11 +227,17 @@ void run_command(std::string const& line) {
   } else if (line == "wait elsewhere") {
     wait_in_another_thread(*make_client());
     answer("waiting");
+  } else if (line == "wait by a static client") {
+    wait_in_another_thread(static_client());
+    answer("waiting");
   } else if (line == "wait in a callback") {
     wait_in_callback();
     answer("waiting");
   } else if (line.rfind("clients ", 0) == 0) {
-    hold_by_clients(std::stoi(line.substr(8)));
+    hold_by_clients(std::stoi(line.substr(8)), false);
+    answer("ok");
+  } else if (line.rfind("static clients ", 0) == 0) {
+    hold_by_clients(std::stoi(line.substr(15)), true);
     answer("ok");
   } else if (line == "cycle") {
     cycle_in_another_thread();
@@ -234,6 +267,8 @@ void run_command(std::string const& line) {
     spin();
   } else if (line == "exit") {
     std::exit(0);
+  } else if (line == "exit while a client is destroyed") {
+    exit_while_a_client_is_destroyed();
   } else if (line == "exit in a callback") {
     run_in_callback([] { std::exit(0); });
     for (;;) ::pause();

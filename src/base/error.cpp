@@ -32,7 +32,7 @@ class category final : public std::error_category {
       case errc::busy:
         return "the lock is busy";
       case errc::unreplicated:
-        return "too few replicas acknowledged the acquisition";
+        return "too few replicas, or disks, acknowledged the acquisition";
     }
     return "unknown error " + std::to_string(code);
   }

@@ -27,8 +27,8 @@ enum class channel_of {
 /// Events of a deployment, under the client's lock. An exception from a handler, or a lack of memory to call
 /// it, is noted (reactor::loop::torn).
 struct events {
-  /// Another server now serves all keys, or some. It may lack acknowledged writes: all leases and all queued
-  /// requests have to be checked.
+  /// Another server now serves all keys, or in a cluster those of a node that was master. It may lack
+  /// acknowledged writes: all leases and all queued requests have to be checked.
   std::function<void(std::string const& now)> moved;
   /// A connection for requests has broken. The server may come back without acknowledged writes: all leases
   /// have to be checked.

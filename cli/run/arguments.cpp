@@ -88,7 +88,7 @@ std::string_view option_of(run_side const side) {
   return {};
 }
 
-/// Refuses the options that do not apply to the locks of Redisson's wire only.
+/// For locks that only Redisson's wire has: refuses options that don't apply to them.
 void check_side(typed const& from, run_side side) {
   if (side == run_side::alone) return;
   auto const option = option_of(side);

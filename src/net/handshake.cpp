@@ -120,7 +120,8 @@ handshake::step handshake::read(question const& asked, resp::reply const& reply)
   }
   if (asked.command == request::info) ours_ = read_info(reply.text);
   if (asked.command == request::list && !reply.text.empty()) {
-    // A connection that is younger than ours would be belongs to another client: the server was restarted.
+    // A connection with that number that is younger than ours can be is another client's: the server was
+    // restarted.
     std::chrono::seconds const age{std::min(whole(field_of_client(reply.text, " age=")), greatest_age)};
     if (age + rounding_of_ages >= now_ - to_end_[asked.target].since) {
       steps_.push_back({request::kill, asked.target});

@@ -45,7 +45,7 @@ void cluster::check() noexcept {
   if (unsettled()) {
     refresh_.look();
   } else {
-    refresh_.settled();
+    refresh_.reset_pause();
   }
   auto when = redirects_.next([this](routed_request const& entry) { return limit_of(entry); });
   for (auto const& entry : unrouted_) when = std::min(when, limit_of(entry));

@@ -35,12 +35,12 @@ class topology_refresh {
 
   topology_refresh(reactor::loop& loop, events handlers);
 
-  /// Starts a round: at once after a quiet time, else after a pause that grows until settled() is called.
+  /// Starts a round: at once after a quiet time, else after a pause that grows until reset_pause() is called.
   void look() noexcept;
   /// The same, and asks this node first: it knows more than the others.
   void look_at(cluster_node& first) noexcept;
   /// The findings serve.
-  void settled() noexcept { pause_.reset(); }
+  void reset_pause() noexcept { pause_.reset(); }
 
   /// The node is about to be asked, or owes a reply.
   [[nodiscard]] bool needs(cluster_node const& node) const;

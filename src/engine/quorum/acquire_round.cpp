@@ -97,7 +97,7 @@ void quorum::acquire_round::ask_for_vote(std::size_t master) {
   taken_[master] = true;
   void_since_[master] = time_point::max();
   raising_[master] = false;
-  backend_.returning_.keep(master, number_);
+  backend_.returning_.forget(master, number_);
   request_.number = backend_.number_to(master, number_);
   node(master).will_know(number_);
   auto& owner = backend_.asking_[number_];

@@ -67,7 +67,7 @@ void quorum::acquire_round::win() {
   if (auto const known = backend_.asking_.find(number_); known != backend_.asking_.end())
     known->second.owner.won = true;
   for (std::size_t i = 0; i != masters(); ++i) {
-    backend_.returning_.keep(i, number_);
+    backend_.returning_.forget(i, number_);
     // Where its vote is still to come, on_vote decides.
     auto const open = owed_votes_[i] != 0 && taken_[i];
     if (!votes_.is_ours(i) && !open && node(i).may_know(number_)) leave_queue(i);

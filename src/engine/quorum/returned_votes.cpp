@@ -26,7 +26,7 @@ void returned_votes::give_back(std::size_t master, std::uint64_t owner, call scr
   try {
     send(vote);
   } catch (...) {
-    keep(master, owner);
+    forget(master, owner);
     throw;
   }
 }
@@ -44,7 +44,7 @@ void returned_votes::on_response(returned_vote_ptr const& vote, net::response co
       boot_clock::now() + (reply.is_error() && is_transient(reply.text) ? passing_pause : refused_pause);
   try {
     if (response.failure || !reply.is_error() || again >= vote->until) {
-      keep(vote->master, vote->owner);
+      forget(vote->master, vote->owner);
       return;
     }
     delayed_.add(again, [this, vote] {
@@ -52,11 +52,11 @@ void returned_votes::on_response(returned_vote_ptr const& vote, net::response co
       try {
         send(vote);
       } catch (std::bad_alloc const&) {
-        keep(vote->master, vote->owner);  // it ends with its ttl
+        forget(vote->master, vote->owner);  // it ends with its ttl
       }
     });
   } catch (std::bad_alloc const&) {
-    keep(vote->master, vote->owner);  // the same
+    forget(vote->master, vote->owner);  // the same
   }
 }
 

@@ -19,10 +19,10 @@ class returned_votes {
  public:
   returned_votes(quorum_nodes& nodes, delayed_calls& delayed) noexcept : nodes_{nodes}, delayed_{delayed} {}
 
-  /// Not sent again after `until`, nor after keep(). Throws std::bad_alloc, and then has no effect.
+  /// Not sent again after `until`, nor after forget(). Throws std::bad_alloc, and then has no effect.
   void give_back(std::size_t master, std::uint64_t owner, call script, time_point until);
   /// The owner asks that master again, or its vote may count from now on.
-  void keep(std::size_t master, std::uint64_t owner) noexcept { all_.erase({owner, master}); }
+  void forget(std::size_t master, std::uint64_t owner) noexcept { all_.erase({owner, master}); }
 
  private:
   struct returned_vote {

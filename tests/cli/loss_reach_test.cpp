@@ -105,14 +105,14 @@ TEST_F(reach_of_a_loss, is_not_a_process_of_another_user_for_which_the_lock_is_k
     GTEST_SKIP() << "only root with all capabilities can give one up";
   auto const command = joined(other_user, shell("echo ready $$; exec sleep 60"));
   process job{joined(not_allowed_to_kill,
-                     joined({HOLDFAST_CLI, "run", "--ttl", "2s", "--max-hold", "1s", "job", "--"}, command)),
+                     joined({HOLDFAST_CLI, "run", "--ttl", "4s", "--max-hold", "1s", "job", "--"}, command)),
               {{"HOLDFAST_URL", server.url()}}};
   work = printed_id(job);
   auto const id = std::to_string(work);
   EXPECT_TRUE(eventually([&] {
     return job.err().find("the lock is renewed until it ends") != std::string::npos;
   })) << job.err();
-  EXPECT_TRUE(always(3s, [&] { return redis.exists("job"); })) << "longer than the ttl";
+  EXPECT_TRUE(always(5s, [&] { return redis.exists("job"); })) << "longer than the ttl\n" << job.err();
   EXPECT_TRUE(is_alive(work));
   EXPECT_THAT(job.err(),
               AllOf(HasSubstr("reached --max-hold 1s"),

@@ -13,10 +13,8 @@ if(HOLDFAST_CLI)
   install(FILES "${completions_dir}/fish/holdfast.fish" DESTINATION "${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d")
 endif()
 
-configure_package_config_file(cmake/holdfast-config.cmake.in "${PROJECT_BINARY_DIR}/holdfast-config.cmake"
-                              INSTALL_DESTINATION "${package_dir}")
 write_basic_package_version_file("${PROJECT_BINARY_DIR}/holdfast-config-version.cmake"
                                  COMPATIBILITY SameMinorVersion)
-install(FILES "${PROJECT_BINARY_DIR}/holdfast-config.cmake" "${PROJECT_BINARY_DIR}/holdfast-config-version.cmake"
+install(FILES cmake/holdfast-config.cmake "${PROJECT_BINARY_DIR}/holdfast-config-version.cmake"
         DESTINATION "${package_dir}")
 install(FILES LICENSE DESTINATION "${CMAKE_INSTALL_DOCDIR}")

@@ -4,6 +4,7 @@
 #include <holdfast/busy_info.hpp>
 #include <holdfast/client.hpp>
 #include <holdfast/lease.hpp>
+#include <holdfast/lease_view.hpp>
 #include <holdfast/options.hpp>
 #include <holdfast/wait_time.hpp>
 
@@ -64,11 +65,15 @@ class exclusive_lock {
 
   /// Gives the lock back. Throws std::errc::operation_not_permitted when this thread doesn't hold it. A lock
   /// that was lost meanwhile, or a server that doesn't answer, is no exception here, since std::lock_guard
-  /// calls this in its destructor: ask last_release(), or use a lease, which tells at once.
+  /// calls this in its destructor: ask last_release(). While the lock is held, current() tells of its loss.
   void unlock();
 
-  /// How the last unlock() of this object ended.
-  [[nodiscard]] release_result last_release() const noexcept;
+  /// How the last unlock() of this object ended; empty before the first one.
+  [[nodiscard]] std::optional<release_result> last_release() const noexcept;
+
+  /// The lease behind the lock that this thread has locked: its token(), lost(), valid() and remaining().
+  /// Without one, the view of no lease. No request.
+  [[nodiscard]] lease_view current() const;
 
   // Lease style.
 

@@ -4,6 +4,7 @@
 #include <holdfast/busy_info.hpp>
 #include <holdfast/client.hpp>
 #include <holdfast/lease.hpp>
+#include <holdfast/lease_view.hpp>
 #include <holdfast/options.hpp>
 #include <holdfast/wait_time.hpp>
 
@@ -79,12 +80,40 @@ class [[nodiscard]] multi_lease {
 
  private:
   friend class multi_mutex;
+  friend class multi_lease_view;
   struct contents;
   multi_lease(std::shared_ptr<contents const> what, std::vector<lease> parts);
 
   std::shared_ptr<contents const> what_{};
   std::vector<lease> parts_{};
   std::stop_source lost_{std::nostopstate};  ///< with several parts only
+};
+
+/// A look at a multi_lease that somebody else owns, as lease_view is at a lease: what multi_mutex::current()
+/// returns. No function sends a request.
+class multi_lease_view {
+ public:
+  /// Of no lease: valid() is false.
+  multi_lease_view() noexcept = default;
+
+  /// The same as valid().
+  [[nodiscard]] explicit operator bool() const noexcept { return valid(); }
+
+  /// As the functions of multi_lease.
+  [[nodiscard]] bool valid() const noexcept;
+  [[nodiscard]] std::chrono::nanoseconds remaining() const noexcept;
+  [[nodiscard]] std::vector<std::string> const& names() const noexcept;
+  [[nodiscard]] std::int64_t token(std::string_view name) const noexcept;
+  [[nodiscard]] std::stop_token lost() const;
+  [[nodiscard]] loss_cause lost_because() const noexcept;
+
+ private:
+  friend class multi_mutex;
+  explicit multi_lease_view(multi_lease const& seen);
+
+  std::shared_ptr<multi_lease::contents const> what_{};
+  std::vector<lease_view> parts_{};
+  std::stop_token lost_{};  ///< with several parts only
 };
 
 /// An exclusive lock on several names at once.
@@ -161,7 +190,8 @@ class multi_mutex {
     return try_lock_for(to_wait(time));
   }
   void unlock();
-  [[nodiscard]] release_result last_release() const noexcept;
+  [[nodiscard]] std::optional<release_result> last_release() const noexcept;
+  [[nodiscard]] multi_lease_view current() const;
 
   // Lease style.
 

@@ -5,6 +5,7 @@
 #include <holdfast/client.hpp>
 #include <holdfast/exclusive_lock.hpp>
 #include <holdfast/lease.hpp>
+#include <holdfast/lease_view.hpp>
 #include <holdfast/options.hpp>
 #include <holdfast/wait_time.hpp>
 
@@ -93,8 +94,12 @@ class shared_mutex {
   /// lock was lost meanwhile (it is unlocked then).
   void unlock_and_lock_shared();
 
-  /// How the last unlock(), or unlock_shared(), of this object ended.
-  [[nodiscard]] release_result last_release() const noexcept;
+  /// How the last unlock(), or unlock_shared(), of this object ended; empty before the first one.
+  [[nodiscard]] std::optional<release_result> last_release() const noexcept;
+
+  /// The lease behind the lock that this thread has locked, to write or to read: see
+  /// exclusive_lock::current().
+  [[nodiscard]] lease_view current() const;
 
   // Lease style: see exclusive_lock. Leases know no threads: one who waits to write while it holds a lease to
   // read waits for itself.

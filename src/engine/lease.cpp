@@ -69,18 +69,9 @@ std::chrono::nanoseconds lease::remaining() const noexcept {
 
 std::int64_t lease::token() const noexcept { return held_ != nullptr ? held_->token() : 0; }
 
-std::string lease::name() const {
-  if (held_ == nullptr) return {};
-  auto const& queue = held_->queue();
-  return queue.protocol().several == nullptr ? queue.name() : queue.title();
-}
+std::string lease::name() const { return held_ != nullptr ? held_->shown_name() : std::string{}; }
 
-std::string lease::owner() const {
-  if (held_ == nullptr) return {};
-  auto const& queue = held_->queue();
-  auto owner = queue.client().owner_id(held_->number());
-  return queue.protocol().id_of == nullptr ? owner : queue.protocol().id_of(owner);
-}
+std::string lease::owner() const { return held_ != nullptr ? held_->shown_owner() : std::string{}; }
 
 std::stop_token lease::lost() const {
   return held_ != nullptr ? home()->leases().stop_token(*held_) : std::stop_token{};

@@ -12,6 +12,15 @@ std::chrono::nanoseconds lease_state::remaining() const noexcept {
   return std::max(end - boot_clock::now(), std::chrono::nanoseconds{0});
 }
 
+std::string lease_state::shown_name() const {
+  return queue_->protocol().several == nullptr ? queue_->name() : queue_->title();
+}
+
+std::string lease_state::shown_owner() const {
+  auto owner = queue_->client().owner_id(number_);
+  return queue_->protocol().id_of == nullptr ? owner : queue_->protocol().id_of(owner);
+}
+
 lease_state::loss_notice& lease_state::notice() {
   auto& own_extras = more();
   if (!own_extras.notice) {

@@ -7,8 +7,10 @@
 #include <boost/smart_ptr/intrusive_ref_counter.hpp>
 #include <functional>
 #include <holdfast/lease.hpp>
+#include <holdfast/lease_view.hpp>
 #include <memory>
 #include <stop_token>
+#include <string>
 #include <vector>
 
 #include "base/callback.hpp"
@@ -44,6 +46,9 @@ class lease_state : public boost::intrusive_ref_counter<lease_state, boost::thre
   [[nodiscard]] effective_options const& effective() const noexcept { return *effective_; }
   [[nodiscard]] std::uint64_t number() const noexcept { return number_; }
   [[nodiscard]] std::int64_t token() const noexcept { return token_; }
+  /// The name of the lock, and the owner id, as the user sees them.
+  [[nodiscard]] std::string shown_name() const;
+  [[nodiscard]] std::string shown_owner() const;
 
   // From any thread.
   [[nodiscard]] bool valid() const noexcept;
@@ -135,6 +140,7 @@ class lease_state : public boost::intrusive_ref_counter<lease_state, boost::thre
  public:
   /// Conversions to the public handle, and back.
   static lease handle(lease_state_ptr source) noexcept;
+  static lease_view view(lease const& handle) noexcept;
   static lease_state* behind(lease const& handle) noexcept { return handle.held_; }
   static lease_state_ptr take(lease&& handle) noexcept {
     return lease_state_ptr{std::exchange(handle.held_, nullptr), false};

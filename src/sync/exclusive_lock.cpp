@@ -53,7 +53,11 @@ bool exclusive_lock::try_lock_within(std::chrono::nanoseconds wait) {
 
 void exclusive_lock::unlock() { impl_->shape.unlock(); }
 
-release_result exclusive_lock::last_release() const noexcept { return impl_->shape.last_release(); }
+std::optional<release_result> exclusive_lock::last_release() const noexcept {
+  return impl_->shape.last_release();
+}
+
+lease_view exclusive_lock::current() const { return impl_->shape.look_at_own(engine::lease_state::view); }
 
 lease exclusive_lock::acquire(std::stop_token stop) {
   return std::move(*impl_->binding.acquire(std::nullopt, stop));

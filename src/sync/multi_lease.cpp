@@ -25,6 +25,39 @@ int badness(release_result result) noexcept {
 
 release_result worse(release_result a, release_result b) noexcept { return badness(a) < badness(b) ? b : a; }
 
+// What leases, or views of them, are together.
+
+bool all_valid(auto const& parts) noexcept {
+  return !parts.empty() && std::ranges::all_of(parts, [](auto const& part) { return part.valid(); });
+}
+
+std::chrono::nanoseconds least_remaining(auto const& parts) noexcept {
+  if (parts.empty()) return {};
+  auto least = std::chrono::nanoseconds::max();
+  for (auto const& part : parts) least = std::min(least, part.remaining());
+  return least;
+}
+
+std::vector<std::string> const& no_names() noexcept {
+  static std::vector<std::string> const none;
+  return none;
+}
+
+/// `contents`: may be null, which has no names.
+std::int64_t token_of(auto const* contents, auto const& parts, std::string_view name) noexcept {
+  if (contents == nullptr || parts.empty()) return 0;
+  auto const known = std::ranges::find(contents->names, name);
+  if (known == contents->names.end()) return 0;
+  return parts[contents->part_of[static_cast<std::size_t>(known - contents->names.begin())]].token();
+}
+
+loss_cause first_cause(auto const& parts) noexcept {
+  for (auto const& part : parts) {
+    if (auto const cause = part.lost_because(); cause != loss_cause::none) return cause;
+  }
+  return loss_cause::none;
+}
+
 }  // namespace
 
 multi_lease::multi_lease() noexcept = default;
@@ -51,39 +84,23 @@ multi_lease::~multi_lease() {
   if (!parts_.empty()) (void)release();
 }
 
-bool multi_lease::valid() const noexcept {
-  return !parts_.empty() && std::ranges::all_of(parts_, &lease::valid);
-}
+bool multi_lease::valid() const noexcept { return all_valid(parts_); }
 
-std::chrono::nanoseconds multi_lease::remaining() const noexcept {
-  if (parts_.empty()) return {};
-  auto least = std::chrono::nanoseconds::max();
-  for (auto const& part : parts_) least = std::min(least, part.remaining());
-  return least;
-}
+std::chrono::nanoseconds multi_lease::remaining() const noexcept { return least_remaining(parts_); }
 
 std::vector<std::string> const& multi_lease::names() const noexcept {
-  static std::vector<std::string> const none;
-  return what_ ? what_->names : none;
+  return what_ ? what_->names : no_names();
 }
 
 std::int64_t multi_lease::token(std::string_view name) const noexcept {
-  auto const& all = names();
-  auto const known = std::ranges::find(all, name);
-  if (known == all.end() || parts_.empty()) return 0;
-  return parts_[what_->part_of[static_cast<std::size_t>(known - all.begin())]].token();
+  return token_of(what_.get(), parts_, name);
 }
 
 std::stop_token multi_lease::lost() const {
   return parts_.size() == 1 ? parts_.front().lost() : lost_.get_token();
 }
 
-loss_cause multi_lease::lost_because() const noexcept {
-  for (auto const& part : parts_) {
-    if (auto const cause = part.lost_because(); cause != loss_cause::none) return cause;
-  }
-  return loss_cause::none;
-}
+loss_cause multi_lease::lost_because() const noexcept { return first_cause(parts_); }
 
 void multi_lease::on_lost(std::function<void(loss_cause)> f) {
   struct once {
@@ -169,5 +186,27 @@ release_result multi_lease::keep_until_expiry() noexcept {
   for (auto& part : parts) worst = worse(worst, part.keep_until_expiry());
   return worst;
 }
+
+multi_lease_view::multi_lease_view(multi_lease const& seen)
+    : what_{seen.what_}, lost_{seen.parts_.size() > 1 ? seen.lost_.get_token() : std::stop_token{}} {
+  parts_.reserve(seen.parts_.size());
+  for (auto const& part : seen.parts_) parts_.push_back(engine::lease_state::view(part));
+}
+
+bool multi_lease_view::valid() const noexcept { return all_valid(parts_); }
+
+std::chrono::nanoseconds multi_lease_view::remaining() const noexcept { return least_remaining(parts_); }
+
+std::vector<std::string> const& multi_lease_view::names() const noexcept {
+  return what_ ? what_->names : no_names();
+}
+
+std::int64_t multi_lease_view::token(std::string_view name) const noexcept {
+  return token_of(what_.get(), parts_, name);
+}
+
+std::stop_token multi_lease_view::lost() const { return parts_.size() == 1 ? parts_.front().lost() : lost_; }
+
+loss_cause multi_lease_view::lost_because() const noexcept { return first_cause(parts_); }
 
 }  // namespace holdfast

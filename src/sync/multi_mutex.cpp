@@ -179,7 +179,13 @@ bool multi_mutex::try_lock_within(std::chrono::nanoseconds wait) {
 
 void multi_mutex::unlock() { impl_->shape.unlock(); }
 
-release_result multi_mutex::last_release() const noexcept { return impl_->shape.last_release(); }
+std::optional<release_result> multi_mutex::last_release() const noexcept {
+  return impl_->shape.last_release();
+}
+
+multi_lease_view multi_mutex::current() const {
+  return impl_->shape.look_at_own([](multi_lease const& held) { return multi_lease_view{held}; });
+}
 
 multi_lease multi_mutex::acquire(std::stop_token stop) {
   return std::move(*impl_->acquire(std::nullopt, stop));

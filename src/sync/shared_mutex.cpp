@@ -65,7 +65,7 @@ struct shared_mutex::impl {
 
   side writers;
   side readers;
-  std::atomic<release_result> last{release_result::released};
+  std::atomic<std::optional<release_result>> last{};
 
   impl(client& redis, std::string const& name, lock_options const& options)
       : writers{redis,           name, options, recipes::redisson::writer, "the lock \"" + name + "\"",
@@ -126,8 +126,13 @@ void shared_mutex::unlock_and_lock_shared() {
   if (auto writing = impl_->writers.shape.leave()) impl_->readers.shape.keep(downgrade(std::move(*writing)));
 }
 
-release_result shared_mutex::last_release() const noexcept {
+std::optional<release_result> shared_mutex::last_release() const noexcept {
   return impl_->last.load(std::memory_order_relaxed);
+}
+
+lease_view shared_mutex::current() const {
+  auto& side = impl_->writers.shape.held_by_this_thread() ? impl_->writers : impl_->readers;
+  return side.shape.look_at_own(engine::lease_state::view);
 }
 
 lease shared_mutex::acquire(std::stop_token stop) { return impl_->writers.acquire(stop); }

@@ -89,7 +89,16 @@ class std_shape {
                 "unlock of " + title_ + ", which this thread does not hold"};
   }
 
-  [[nodiscard]] release_result last_release() const noexcept { return last_.load(std::memory_order_relaxed); }
+  /// Empty before the first unlock.
+  [[nodiscard]] std::optional<release_result> last_release() const noexcept {
+    return last_.load(std::memory_order_relaxed);
+  }
+
+  /// What `look` makes of the lease of the calling thread: see thread_holds::look_at_own.
+  template <class Look>
+  [[nodiscard]] auto look_at_own(Look look) const {
+    return holds_->look_at_own(std::move(look));
+  }
 
  private:
   void nest() {
@@ -109,7 +118,7 @@ class std_shape {
   std::string const title_;
   nesting const again_;
   std::shared_ptr<thread_holds<Lease>> const holds_;
-  std::atomic<release_result> last_{release_result::released};
+  std::atomic<std::optional<release_result>> last_{};
 };
 
 }  // namespace holdfast::sync

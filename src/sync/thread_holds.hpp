@@ -61,6 +61,15 @@ class thread_holds final : public thread_guest, public std::enable_shared_from_t
     return find(thread) != nullptr;
   }
 
+  /// What `look` makes of the lease that the calling thread holds, or of an empty one. It is called under a
+  /// guard: it mustn't wait, nor take the lock of a client.
+  template <class Look>
+  [[nodiscard]] auto look_at_own(Look look) {
+    std::lock_guard const alone{guard()};
+    auto const* const own_hold = find(std::this_thread::get_id());
+    return own_hold != nullptr ? look(own_hold->lease) : look(Lease{});
+  }
+
   /// This thread holds the lock from now on.
   void keep(Lease lease) {
     note_hold(this->shared_from_this());

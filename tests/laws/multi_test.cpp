@@ -46,6 +46,23 @@ TEST_F(multi, works_with_the_guards_of_the_standard_library) {
   EXPECT_TRUE(leftover_keys(raw_).empty());
 }
 
+TEST_F(multi, shows_the_lease_behind_a_scoped_lock) {
+  multi_mutex pair{redis_, {"b", "a"}, {.ttl = 60s, .renew_every = 100ms}};
+  EXPECT_FALSE(pair.current());
+  EXPECT_FALSE(pair.last_release());
+  std::scoped_lock const hold{pair};
+  auto const mine = pair.current();
+  EXPECT_TRUE(mine.valid());
+  EXPECT_EQ(mine.names(), (std::vector<std::string>{"b", "a"}));
+  EXPECT_GT(mine.token("a"), 0);
+  EXPECT_EQ(mine.token("c"), 0);
+  EXPECT_GT(mine.remaining(), 0s);
+  raw_.del("a");
+  EXPECT_TRUE(eventually([&] { return mine.lost().stop_requested(); }));
+  EXPECT_EQ(mine.lost_because(), loss_cause::key_gone);
+  EXPECT_FALSE(mine.valid());
+}
+
 TEST_F(multi, says_who_holds_the_name_that_was_busy) {
   client other{server_.url(), with_long_timeouts({.label = "in the way"})};
   mutex holder_mutex{other, "b"};

@@ -181,6 +181,21 @@ TEST_F(std_shared_mutex, unlocks_in_its_destructor_what_threads_left_locked) {
   EXPECT_FALSE(raw_.exists("left"));
 }
 
+TEST_F(std_shared_mutex, shows_the_lease_that_this_thread_reads_or_writes_by) {
+  shared_mutex m{redis_, "shown", {.ttl = 60s, .renew_every = 100ms}};
+  EXPECT_FALSE(m.current());
+  EXPECT_FALSE(m.last_release());
+  {
+    std::scoped_lock const writing{m};
+    EXPECT_TRUE(m.current().valid());
+  }
+  std::shared_lock const reading{m};
+  auto const mine = m.current();
+  EXPECT_TRUE(mine.valid());
+  raw_.del("shown");
+  EXPECT_TRUE(eventually([&] { return mine.lost().stop_requested(); }));
+}
+
 TEST_F(std_shared_mutex, never_pretends_that_a_lost_lock_could_be_read_again) {
   shared_mutex brief{redis_, "brief", {.ttl = 60s, .renew_every = 100ms}};
   brief.lock_shared();

@@ -33,6 +33,64 @@ TEST_F(std_mutex, works_with_the_guards_of_the_standard_library) {
   EXPECT_TRUE(server_.raw().keys("[ab]").empty());
 }
 
+TEST_F(std_mutex, shows_the_lease_behind_a_scoped_lock) {
+  mutex m{redis_, "m", {.ttl = 30s}};
+  EXPECT_FALSE(m.current());
+  EXPECT_EQ(m.current().token(), 0);
+  EXPECT_EQ(m.current().remaining(), 0s);
+  EXPECT_FALSE(m.current().lost().stop_possible());
+  lease_view seen;
+  {
+    std::scoped_lock const hold{m};
+    seen = m.current();
+    EXPECT_TRUE(seen.valid());
+    EXPECT_GT(seen.token(), 0);
+    EXPECT_GT(seen.remaining(), 20s);
+    EXPECT_EQ(seen.name(), "m");
+    EXPECT_EQ(server_.raw().get("m"), seen.owner());
+    EXPECT_FALSE(seen.lost().stop_requested());
+    std::jthread{[&] { EXPECT_FALSE(m.current()) << "another thread holds it"; }}.join();
+  }
+  EXPECT_FALSE(seen.valid());
+  EXPECT_FALSE(seen.lost().stop_requested()) << "a release is no loss";
+  EXPECT_FALSE(m.current());
+}
+
+TEST_F(std_mutex, tells_a_scoped_lock_of_its_loss_while_it_is_held) {
+  mutex m{redis_, "m", {.ttl = 60s, .renew_every = 100ms}};
+  std::scoped_lock const hold{m};
+  auto const mine = m.current();
+  auto const lost = mine.lost();
+  server_.raw().command({"SET", "m", "somebody else"});
+  EXPECT_TRUE(eventually([&] { return lost.stop_requested(); }));
+  EXPECT_FALSE(mine.valid());
+  EXPECT_EQ(mine.lost_because(), loss_cause::taken_over);
+  EXPECT_FALSE(m.current().valid());
+}
+
+TEST_F(std_mutex, lets_a_view_outlive_the_lock_and_the_client) {
+  lease_view seen;
+  {
+    client brief{server_.url(), with_long_timeouts()};
+    mutex m{brief, "m"};
+    m.lock();
+    seen = m.current();
+    auto const copy = seen;
+    EXPECT_TRUE(copy.valid());
+  }
+  EXPECT_FALSE(seen.valid());
+  EXPECT_EQ(seen.name(), "m");
+}
+
+TEST_F(std_mutex, has_no_last_release_before_an_unlock) {
+  mutex m{redis_, "m"};
+  EXPECT_FALSE(m.last_release());
+  m.lock();
+  EXPECT_FALSE(m.last_release());
+  m.unlock();
+  EXPECT_EQ(m.last_release(), release_result::released);
+}
+
 TEST_F(std_mutex, takes_several_in_any_order_without_deadlock) {
   mutex a{redis_, "a"};
   mutex b{redis_, "b"};

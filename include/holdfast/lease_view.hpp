@@ -1,0 +1,66 @@
+/// A look at a lease that somebody else owns: the thread that has locked a mutex, say.
+#pragma once
+
+#include <holdfast/lease.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <stop_token>
+#include <string>
+
+namespace holdfast {
+
+/// Shows a lease without owning it: what current() of a lock returns while std::scoped_lock holds the lock.
+///
+///     std::scoped_lock hold{orders};
+///     auto const mine = orders.current();
+///     store.write(order, mine.token());              // fencing token
+///     while (more() && !mine.lost().stop_requested()) step();
+///
+/// A view that outlives its lease is not valid any more. It keeps nothing locked.
+///
+/// *Cost.* No function sends a request.
+///
+/// *Threads.* A view may be copied, and used by any thread, as an object of the standard library: several
+/// threads may call its const functions at once.
+///
+/// *Fork.* In a forked child a view is not valid.
+class lease_view {
+ public:
+  /// Of no lease: valid() is false, token() is 0.
+  lease_view() noexcept;
+  lease_view(lease_view const&) noexcept;
+  lease_view& operator=(lease_view const&) noexcept;
+  ~lease_view();
+
+  /// The same as valid().
+  [[nodiscard]] explicit operator bool() const noexcept { return valid(); }
+
+  /// Held, by this process's own clock: see lease::valid().
+  [[nodiscard]] bool valid() const noexcept;
+
+  /// Time left until the deadline, zero when lost or released: see lease::remaining().
+  [[nodiscard]] std::chrono::nanoseconds remaining() const noexcept;
+
+  /// The fencing token; stays the same when the lease is over.
+  [[nodiscard]] std::int64_t token() const noexcept;
+
+  /// Triggered when the lease is lost, not when it is released: see lease::lost(). Of no lease: never. Throws
+  /// std::bad_alloc.
+  [[nodiscard]] std::stop_token lost() const;
+
+  /// Why it was lost; `none` while it isn't.
+  [[nodiscard]] loss_cause lost_because() const noexcept;
+
+  /// As lease::name() and lease::owner().
+  [[nodiscard]] std::string name() const;
+  [[nodiscard]] std::string owner() const;
+
+ private:
+  friend class engine::lease_state;
+  explicit lease_view(engine::lease_state*) noexcept;
+
+  engine::lease_state* seen_ = nullptr;
+};
+
+}  // namespace holdfast

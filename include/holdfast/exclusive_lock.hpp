@@ -5,12 +5,12 @@
 #include <holdfast/client.hpp>
 #include <holdfast/lease.hpp>
 #include <holdfast/lease_view.hpp>
+#include <holdfast/move_only_function.hpp>
 #include <holdfast/options.hpp>
 #include <holdfast/wait_time.hpp>
 
 #include <chrono>
 #include <exception>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <stop_token>
@@ -33,7 +33,7 @@ class exclusive_lock {
  public:
   /// Called once: with the lease; with neither when the lock stayed busy for the time given; or with what
   /// went wrong.
-  using acquire_handler = std::function<void(std::optional<lease>, std::exception_ptr)>;
+  using acquire_handler = move_only_function<void(std::optional<lease>, std::exception_ptr)>;
 
   exclusive_lock(exclusive_lock const&) = delete;
   exclusive_lock& operator=(exclusive_lock const&) = delete;
@@ -50,10 +50,11 @@ class exclusive_lock {
   /// the thread that holds it already.
   [[nodiscard]] bool try_lock();
 
-  /// Takes the lock, waiting at most so long. `false` when it stayed busy. A time that isn't positive waits
-  /// not at all. A server that hasn't answered by then isn't taken for a busy lock: its answer is waited for,
-  /// at most connect_timeout + reply_timeout longer (client_options; with `replicas` or `fsynced` another
-  /// reply_timeout), also while it loads its data; then errc::unreachable or what else is the matter.
+  /// Takes the lock, waiting at most so long. `false` when it stayed busy. Zero or less tries once, as
+  /// try_lock(), also when a deadline has just passed. A server that hasn't answered by then isn't taken for
+  /// a busy lock: its answer is waited for, at most connect_timeout + reply_timeout longer (client_options;
+  /// with `replicas` or `fsynced` another reply_timeout), also while it loads its data; then
+  /// errc::unreachable or what else is the matter.
   template <class Rep, class Period>
   [[nodiscard]] bool try_lock_for(std::chrono::duration<Rep, Period> const& wait) {
     return try_lock_within(to_wait(wait));
@@ -83,21 +84,32 @@ class exclusive_lock {
   /// Takes the lock if it is free; empty when it is busy.
   [[nodiscard]] std::optional<lease> try_acquire();
 
-  /// Waits at most so long, as try_lock_for; empty when it stayed busy. A negative time throws
-  /// std::errc::invalid_argument.
+  /// Waits at most so long, as try_lock_for; empty when it stayed busy. Zero or less tries once.
   template <class Rep, class Period>
   [[nodiscard]] std::optional<lease> try_acquire_for(std::chrono::duration<Rep, Period> const& wait,
                                                      std::stop_token stop = {}) {
     return try_acquire_within(to_wait(wait), std::move(stop));
   }
 
+  /// The same until a point in time, of any clock.
+  template <class Clock, class Duration>
+  [[nodiscard]] std::optional<lease> try_acquire_until(std::chrono::time_point<Clock, Duration> const& time,
+                                                       std::stop_token stop = {}) {
+    return try_acquire_within(to_wait(time), std::move(stop));
+  }
+
   // Asynchronous: returns at once; `done` is called from the client's thread or one that is inside a call of
-  // the client.
+  // the client. It may be a function that can only be moved. An empty one throws std::errc::invalid_argument.
 
   /// Waits for the lock without a limit.
   void async_acquire(acquire_handler done, std::stop_token stop = {});
 
-  /// Waits at most so long.
+  /// Takes the lock if it is free.
+  void async_try_acquire(acquire_handler done, std::stop_token stop = {}) {
+    async_try_acquire_within({}, std::move(done), std::move(stop));
+  }
+
+  /// Waits at most so long. Zero or less tries once.
   template <class Rep, class Period>
   void async_try_acquire_for(std::chrono::duration<Rep, Period> const& wait, acquire_handler done,
                              std::stop_token stop = {}) {

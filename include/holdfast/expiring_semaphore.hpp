@@ -71,16 +71,24 @@ class expiring_semaphore {
   /// Takes one if there is one.
   [[nodiscard]] std::optional<lease> try_acquire();
 
-  /// Waits at most so long.
+  /// Waits at most so long. Zero or less tries once.
   template <class Rep, class Period>
   [[nodiscard]] std::optional<lease> try_acquire_for(std::chrono::duration<Rep, Period> const& wait,
                                                      std::stop_token stop = {}) {
     return try_acquire_within(to_wait(wait), std::move(stop));
   }
+  template <class Clock, class Duration>
+  [[nodiscard]] std::optional<lease> try_acquire_until(std::chrono::time_point<Clock, Duration> const& time,
+                                                       std::stop_token stop = {}) {
+    return try_acquire_within(to_wait(time), std::move(stop));
+  }
 
   // Asynchronous: see exclusive_lock.
 
   void async_acquire(acquire_handler done, std::stop_token stop = {});
+  void async_try_acquire(acquire_handler done, std::stop_token stop = {}) {
+    async_try_acquire_within({}, std::move(done), std::move(stop));
+  }
   template <class Rep, class Period>
   void async_try_acquire_for(std::chrono::duration<Rep, Period> const& wait, acquire_handler done,
                              std::stop_token stop = {}) {

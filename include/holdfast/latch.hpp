@@ -2,13 +2,13 @@
 #pragma once
 
 #include <holdfast/client.hpp>
+#include <holdfast/move_only_function.hpp>
 #include <holdfast/semaphore.hpp>
 #include <holdfast/wait_time.hpp>
 
 #include <chrono>
 #include <cstdint>
 #include <exception>
-#include <functional>
 #include <memory>
 #include <stop_token>
 #include <string>
@@ -40,7 +40,7 @@ namespace holdfast {
 /// open. Look before you try again.
 class latch {
  public:
-  using wait_handler = std::function<void(bool, std::exception_ptr)>;
+  using wait_handler = move_only_function<void(bool, std::exception_ptr)>;
 
   /// Asks no server. Throws std::errc::invalid_argument for an empty name, one of over 64 KiB or one whose
   /// braces don't fit (see lock_options::wire), or an option out of range.
@@ -66,14 +66,15 @@ class latch {
   /// Waits until it is open. Throws errc::cancelled when `stop` is triggered.
   void wait(std::stop_token stop = {});
 
-  /// Waits at most so long: `false` when it was still closed.
+  /// Waits at most so long: `false` when it was still closed. Zero or less looks once.
   template <class Rep, class Period>
   [[nodiscard]] bool wait_for(std::chrono::duration<Rep, Period> const& time, std::stop_token stop = {}) {
     return wait_within(to_wait(time), std::move(stop));
   }
   template <class Clock, class Duration>
-  [[nodiscard]] bool wait_until(std::chrono::time_point<Clock, Duration> const& time) {
-    return wait_for(to_wait(time));
+  [[nodiscard]] bool wait_until(std::chrono::time_point<Clock, Duration> const& time,
+                                std::stop_token stop = {}) {
+    return wait_within(to_wait(time), std::move(stop));
   }
 
   /// Counts down by `n` and waits.

@@ -1,9 +1,10 @@
 /// A lease: one acquisition of a lock, held until released, expired or lost.
 #pragma once
 
+#include <holdfast/move_only_function.hpp>
+
 #include <chrono>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <stop_token>
@@ -95,13 +96,13 @@ class [[nodiscard]] lease {
   /// Calls f once, with the cause, when the lease is lost; at once, in this thread, when it is already.
   /// Called from the client's thread or one that is inside a call of the client: f must not block or throw.
   /// Several may be added.
-  void on_lost(std::function<void(loss_cause)> f);
+  void on_lost(move_only_function<void(loss_cause)> f);
 
   /// Calls f once when only `before` is left of lock_options::max_hold: time to come to an end. At once, in
   /// this thread, when that time has come; never without max_hold, and never for a lease that is released or
   /// lost before. Called as on_lost's; a later call replaces the earlier one. Of a time before the limit that
   /// is over a century, a century counts; so for keep_for.
-  void on_limit_near(std::chrono::milliseconds before, std::function<void()> f);
+  void on_limit_near(std::chrono::milliseconds before, move_only_function<void()> f);
 
   /// Asks the server for a full ttl now, instead of at the next renewal. One request, behind a renewal of the
   /// watchdog that is under way. Throws errc::lost when it isn't held; errc::unreachable and the like when
@@ -115,7 +116,7 @@ class [[nodiscard]] lease {
   release_result release() noexcept;
 
   /// The same without waiting: `done` is called once with the outcome. It may be empty.
-  void async_release(std::function<void(release_result)> done) noexcept;
+  void async_release(move_only_function<void(release_result)> done) noexcept;
 
   /// Finishes without giving the lock back: renewal stops, and the key runs out by itself, so that nobody has
   /// the lock before. No request, but for a lease that a message brought and that hasn't been renewed yet:

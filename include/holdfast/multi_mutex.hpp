@@ -5,13 +5,13 @@
 #include <holdfast/client.hpp>
 #include <holdfast/lease.hpp>
 #include <holdfast/lease_view.hpp>
+#include <holdfast/move_only_function.hpp>
 #include <holdfast/options.hpp>
 #include <holdfast/wait_time.hpp>
 
 #include <chrono>
 #include <cstdint>
 #include <exception>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <stop_token>
@@ -58,7 +58,7 @@ class [[nodiscard]] multi_lease {
   [[nodiscard]] loss_cause lost_because() const noexcept;
 
   /// Calls f once, when the first is lost: see lease::on_lost().
-  void on_lost(std::function<void(loss_cause)> f);
+  void on_lost(move_only_function<void(loss_cause)> f);
 
   /// Asks for a full ttl for all names now. One request to each server, one server after the other. Throws as
   /// lease::renew().
@@ -69,7 +69,7 @@ class [[nodiscard]] multi_lease {
   release_result release() noexcept;
 
   /// The same without waiting: `done` is called once with the worst outcome. It may be empty.
-  void async_release(std::function<void(release_result)> done) noexcept;
+  void async_release(move_only_function<void(release_result)> done) noexcept;
 
   /// Finishes without giving them back: see lease::keep_until_expiry().
   release_result keep_until_expiry() noexcept;
@@ -163,7 +163,7 @@ class multi_mutex {
 
   /// Called once: with the lease; with neither when a name stayed busy for the time given; or with what went
   /// wrong.
-  using acquire_handler = std::function<void(std::optional<multi_lease>, std::exception_ptr)>;
+  using acquire_handler = move_only_function<void(std::optional<multi_lease>, std::exception_ptr)>;
 
   /// Asks no server. Throws std::errc::invalid_argument for no name at all, more than 1000, an empty one or
   /// one of over 64 KiB, one that is given twice (for one server; what() says which), or an option out of
@@ -202,15 +202,23 @@ class multi_mutex {
                                                            std::stop_token stop = {}) {
     return try_acquire_within(to_wait(wait), std::move(stop));
   }
+  template <class Clock, class Duration>
+  [[nodiscard]] std::optional<multi_lease> try_acquire_until(
+      std::chrono::time_point<Clock, Duration> const& time, std::stop_token stop = {}) {
+    return try_acquire_within(to_wait(time), std::move(stop));
+  }
 
   /// Who held the first busy name (in sorted order) when an acquisition of these names last found one busy:
   /// see exclusive_lock::last_busy().
   [[nodiscard]] std::optional<busy_info> last_busy();
 
-  // Asynchronous: returns at once; `done` is called from a client's thread or one that is inside a call of
+  // Asynchronous: see exclusive_lock. `done` is called from a client's thread or one that is inside a call of
   // it.
 
   void async_acquire(acquire_handler done, std::stop_token stop = {});
+  void async_try_acquire(acquire_handler done, std::stop_token stop = {}) {
+    async_try_acquire_within({}, std::move(done), std::move(stop));
+  }
   template <class Rep, class Period>
   void async_try_acquire_for(std::chrono::duration<Rep, Period> const& wait, acquire_handler done,
                              std::stop_token stop = {}) {

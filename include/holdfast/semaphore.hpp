@@ -2,13 +2,13 @@
 #pragma once
 
 #include <holdfast/client.hpp>
+#include <holdfast/move_only_function.hpp>
 #include <holdfast/options.hpp>
 #include <holdfast/wait_time.hpp>
 
 #include <chrono>
 #include <cstdint>
 #include <exception>
-#include <functional>
 #include <memory>
 #include <stop_token>
 #include <string>
@@ -56,7 +56,7 @@ struct waiting_options {
 /// where it says so).
 class semaphore {
  public:
-  using acquire_handler = std::function<void(bool, std::exception_ptr)>;
+  using acquire_handler = move_only_function<void(bool, std::exception_ptr)>;
 
   /// Asks no server. Throws std::errc::invalid_argument for an empty name, one of over 64 KiB or one whose
   /// braces don't fit (see lock_options::wire), or an option out of range.
@@ -78,7 +78,7 @@ class semaphore {
   /// Takes them if they are there.
   [[nodiscard]] bool try_acquire(std::int64_t permits = 1);
 
-  /// Waits at most so long. `false`: they didn't become free.
+  /// Waits at most so long. `false`: they didn't become free. Zero or less tries once.
   template <class Rep, class Period>
   [[nodiscard]] bool try_acquire_for(std::chrono::duration<Rep, Period> const& wait, std::int64_t permits = 1,
                                      std::stop_token stop = {}) {
@@ -86,13 +86,16 @@ class semaphore {
   }
   template <class Clock, class Duration>
   [[nodiscard]] bool try_acquire_until(std::chrono::time_point<Clock, Duration> const& time,
-                                       std::int64_t permits = 1) {
-    return try_acquire_for(to_wait(time), permits);
+                                       std::int64_t permits = 1, std::stop_token stop = {}) {
+    return try_acquire_within(to_wait(time), permits, std::move(stop));
   }
 
-  /// The same, asynchronous: `done` is called once, from the client's thread or one that is inside a call of
-  /// the client.
+  // The same, asynchronous: see exclusive_lock.
+
   void async_acquire(acquire_handler done, std::int64_t permits = 1, std::stop_token stop = {});
+  void async_try_acquire(acquire_handler done, std::int64_t permits = 1, std::stop_token stop = {}) {
+    async_try_acquire_within({}, std::move(done), permits, std::move(stop));
+  }
   template <class Rep, class Period>
   void async_try_acquire_for(std::chrono::duration<Rep, Period> const& wait, acquire_handler done,
                              std::int64_t permits = 1, std::stop_token stop = {}) {

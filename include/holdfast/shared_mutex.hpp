@@ -111,12 +111,22 @@ class shared_mutex {
                                                      std::stop_token stop = {}) {
     return try_acquire_within(to_wait(wait), std::move(stop));
   }
+  template <class Clock, class Duration>
+  [[nodiscard]] std::optional<lease> try_acquire_until(std::chrono::time_point<Clock, Duration> const& time,
+                                                       std::stop_token stop = {}) {
+    return try_acquire_within(to_wait(time), std::move(stop));
+  }
   [[nodiscard]] lease acquire_shared(std::stop_token stop = {});
   [[nodiscard]] std::optional<lease> try_acquire_shared();
   template <class Rep, class Period>
   [[nodiscard]] std::optional<lease> try_acquire_shared_for(std::chrono::duration<Rep, Period> const& wait,
                                                             std::stop_token stop = {}) {
     return try_acquire_shared_within(to_wait(wait), std::move(stop));
+  }
+  template <class Clock, class Duration>
+  [[nodiscard]] std::optional<lease> try_acquire_shared_until(
+      std::chrono::time_point<Clock, Duration> const& time, std::stop_token stop = {}) {
+    return try_acquire_shared_within(to_wait(time), std::move(stop));
   }
 
   /// Turns a lease to write into one to read: nobody writes in between, readers that wait are told, and
@@ -130,6 +140,12 @@ class shared_mutex {
 
   void async_acquire(acquire_handler done, std::stop_token stop = {});
   void async_acquire_shared(acquire_handler done, std::stop_token stop = {});
+  void async_try_acquire(acquire_handler done, std::stop_token stop = {}) {
+    async_try_acquire_within({}, std::move(done), std::move(stop));
+  }
+  void async_try_acquire_shared(acquire_handler done, std::stop_token stop = {}) {
+    async_try_acquire_shared_within({}, std::move(done), std::move(stop));
+  }
   template <class Rep, class Period>
   void async_try_acquire_for(std::chrono::duration<Rep, Period> const& wait, acquire_handler done,
                              std::stop_token stop = {}) {

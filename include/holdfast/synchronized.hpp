@@ -30,8 +30,8 @@ struct synchronized_options {
   /// most once per hour.
   lock_options lock{};
 
-  /// How long to wait for the lock: nothing, as long as it takes; 0 ms, not at all. Then errc::busy is
-  /// thrown.
+  /// How long to wait for the lock: nothing, as long as it takes; 0 ms or less, not at all. Then errc::busy
+  /// is thrown.
   std::optional<milliseconds> wait{};
 
   holdfast::if_lost if_lost = holdfast::if_lost::fail;
@@ -42,7 +42,7 @@ struct skip_if_busy {
   /// Of the lock: see synchronized_options.
   lock_options lock{};
 
-  /// How long to wait for the lock before it counts as busy.
+  /// How long to wait for the lock before it counts as busy; 0 ms or less, not at all.
   milliseconds wait{0};
 
   holdfast::if_lost if_lost = holdfast::if_lost::fail;

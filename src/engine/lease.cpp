@@ -81,11 +81,11 @@ loss_cause lease::lost_because() const noexcept {
   return held_ != nullptr ? held_->cause() : loss_cause::none;
 }
 
-void lease::on_lost(std::function<void(loss_cause)> f) {
+void lease::on_lost(move_only_function<void(loss_cause)> f) {
   if (held_ != nullptr) home()->leases().on_lost(*held_, std::move(f));
 }
 
-void lease::on_limit_near(std::chrono::milliseconds before, std::function<void()> f) {
+void lease::on_limit_near(std::chrono::milliseconds before, move_only_function<void()> f) {
   if (held_ != nullptr) home()->leases().on_limit_near(*held_, before, std::move(f));
 }
 
@@ -101,7 +101,7 @@ release_result lease::release() noexcept {
   return core->leases().release(state);
 }
 
-void lease::async_release(std::function<void(release_result)> done) noexcept {
+void lease::async_release(move_only_function<void(release_result)> done) noexcept {
   if (held_ == nullptr) {
     if (done) done(release_result::lost);
     return;

@@ -277,7 +277,7 @@ std::stop_token lease_calls::stop_token(lease_state& lease) {
   return lease.stop_token();
 }
 
-void lease_calls::on_limit_near(lease_state& lease, milliseconds before, std::function<void()> f) {
+void lease_calls::on_limit_near(lease_state& lease, milliseconds before, move_only_function<void()> f) {
   if (client_.forked() || !f) return;
   {
     reactor::lock hold{loop_.mutex()};
@@ -293,7 +293,7 @@ void lease_calls::on_limit_near(lease_state& lease, milliseconds before, std::fu
   f();
 }
 
-void lease_calls::on_lost(lease_state& lease, std::function<void(loss_cause)> f) {
+void lease_calls::on_lost(lease_state& lease, move_only_function<void(loss_cause)> f) {
   if (client_.forked()) return;
   {
     reactor::lock const hold{loop_.mutex()};

@@ -1,7 +1,6 @@
 /// Calls of threads that hold leases.
 #pragma once
 
-#include <functional>
 #include <holdfast/client.hpp>
 #include <memory>
 #include <optional>
@@ -55,8 +54,8 @@ class lease_calls {
   [[nodiscard]] lease_state_ptr reenter(lock_queue_ptr const& queue, lease_state* lease);
 
   [[nodiscard]] std::stop_token stop_token(lease_state& lease);
-  void on_lost(lease_state& lease, std::function<void(loss_cause)> f);
-  void on_limit_near(lease_state& lease, milliseconds before, std::function<void()> f);
+  void on_lost(lease_state& lease, move_only_function<void(loss_cause)> f);
+  void on_limit_near(lease_state& lease, milliseconds before, move_only_function<void()> f);
 
  private:
   template <class Operation>

@@ -27,10 +27,10 @@ lease_state::loss_notice& lease_state::notice() {
     auto created = std::make_shared<loss_notice>();
     own_extras.notify.emplace_back([created] {
       // Destroyed here, without the client's lock, which their captures may need.
-      auto const listeners = std::exchange(created->listeners, {});
+      auto listeners = std::exchange(created->listeners, {});
       if (created->cause == loss_cause::none) return;
       if (created->stop.stop_possible()) created->stop.request_stop();
-      for (auto const& listener : listeners) listener(created->cause);
+      for (auto& listener : listeners) listener(created->cause);
     });
     own_extras.notice = std::move(created);
   }
@@ -56,11 +56,11 @@ reactor::loop::calls lease_state::lose(loss_cause cause) noexcept {
   return drop_listeners();
 }
 
-reactor::loop::calls lease_state::set_warning(time_point when, std::function<void()> f) {
+reactor::loop::calls lease_state::set_warning(time_point when, move_only_function<void()> f) {
   auto given = std::make_shared<warning>(warning{.callback = std::move(f)});
   reactor::loop::calls ready;
   ready.emplace_back([given] {
-    auto const warn = std::exchange(given->callback, {});
+    auto warn = std::exchange(given->callback, {});
     if (!given->cancelled) warn();
   });
   more().warn_at = when;

@@ -5,7 +5,6 @@
 #include <boost/intrusive/list_hook.hpp>
 #include <boost/smart_ptr/intrusive_ptr.hpp>
 #include <boost/smart_ptr/intrusive_ref_counter.hpp>
-#include <functional>
 #include <holdfast/lease.hpp>
 #include <holdfast/lease_view.hpp>
 #include <memory>
@@ -75,7 +74,7 @@ class lease_state : public boost::intrusive_ref_counter<lease_state, boost::thre
   [[nodiscard]] time_point limit() const noexcept { return extras_ ? extras_->limit : time_point::max(); }
   /// Calls `f` once, at `when`: the limit is near. The result destroys an earlier warning, like
   /// drop_listeners().
-  [[nodiscard]] reactor::loop::calls set_warning(time_point when, std::function<void()> f);
+  [[nodiscard]] reactor::loop::calls set_warning(time_point when, move_only_function<void()> f);
   /// Takes out the warning, which is due now.
   [[nodiscard]] reactor::loop::calls take_warning() noexcept {
     extras_->warn_at = time_point::max();
@@ -85,7 +84,7 @@ class lease_state : public boost::intrusive_ref_counter<lease_state, boost::thre
   void set_released() noexcept { state_.store(state::released, std::memory_order_release); }
 
   [[nodiscard]] std::stop_token stop_token();
-  void add_listener(std::function<void(loss_cause)> f) { notice().listeners.push_back(std::move(f)); }
+  void add_listener(move_only_function<void(loss_cause)> f) { notice().listeners.push_back(std::move(f)); }
 
   /// Marks it lost. The result notifies the listeners, and is to be called without the lock.
   [[nodiscard]] reactor::loop::calls lose(loss_cause cause) noexcept;
@@ -158,11 +157,11 @@ class lease_state : public boost::intrusive_ref_counter<lease_state, boost::thre
   /// The listeners to its loss.
   struct loss_notice {
     std::stop_source stop{std::nostopstate};
-    std::vector<std::function<void(loss_cause)>> listeners{};
+    std::vector<move_only_function<void(loss_cause)>> listeners{};
     loss_cause cause = loss_cause::none;
   };
   struct warning {
-    std::function<void()> callback{};
+    move_only_function<void()> callback{};
     bool cancelled = false;  ///< it must not be given any more
   };
   struct extras {

@@ -66,7 +66,6 @@ lease exclusive_lock::acquire(std::stop_token stop) {
 std::optional<lease> exclusive_lock::try_acquire() { return try_acquire_within({}, {}); }
 
 std::optional<lease> exclusive_lock::try_acquire_within(std::chrono::nanoseconds wait, std::stop_token stop) {
-  impl_->binding.check_wait(wait);
   return impl_->binding.acquire(wait, stop);
 }
 
@@ -81,7 +80,6 @@ void exclusive_lock::async_acquire(acquire_handler done, std::stop_token stop) {
 
 void exclusive_lock::async_try_acquire_within(std::chrono::nanoseconds wait, acquire_handler done,
                                               std::stop_token stop) {
-  impl_->binding.check_wait(wait);
   impl_->binding.async_acquire(wait, std::move(done), std::move(stop));
 }
 

@@ -91,7 +91,6 @@ std::optional<lease> expiring_semaphore::try_acquire() { return try_acquire_with
 
 std::optional<lease> expiring_semaphore::try_acquire_within(std::chrono::nanoseconds wait,
                                                             std::stop_token stop) {
-  impl_->binding.check_wait(wait);
   return impl_->binding.acquire(wait, stop, impl_->size);
 }
 
@@ -101,7 +100,6 @@ void expiring_semaphore::async_acquire(acquire_handler done, std::stop_token sto
 
 void expiring_semaphore::async_try_acquire_within(std::chrono::nanoseconds wait, acquire_handler done,
                                                   std::stop_token stop) {
-  impl_->binding.check_wait(wait);
   impl_->binding.async_acquire(wait, std::move(done), std::move(stop), impl_->size);
 }
 

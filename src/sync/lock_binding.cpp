@@ -26,9 +26,11 @@ std::optional<lease> lock_binding::acquire(engine::wait_limit wait, std::stop_to
 
 void lock_binding::async_acquire(engine::wait_limit wait, exclusive_lock::acquire_handler done,
                                  std::stop_token stop, int size) const {
+  check_handler(done, name_);
   core_->locks().async_acquire(
       queue_, options_, wait, std::move(stop),
-      [done = std::move(done)](engine::lease_state_ptr granted, std::shared_ptr<error const> const& failure) {
+      [done = std::move(done)](engine::lease_state_ptr granted,
+                               std::shared_ptr<error const> const& failure) mutable {
         std::optional<lease> result;
         if (granted) result = engine::lease_state::handle(std::move(granted));
         done(std::move(result), failure ? thrown(*failure) : nullptr);
@@ -43,21 +45,18 @@ bool lock_binding::take(engine::wait_limit wait, std::stop_token const& stop, in
   return true;
 }
 
-void lock_binding::async_take(engine::wait_limit wait, std::function<void(bool, std::exception_ptr)> done,
-                              std::stop_token stop, int amount) const {
+void lock_binding::async_take(engine::wait_limit wait, semaphore::acquire_handler done, std::stop_token stop,
+                              int amount) const {
+  check_handler(done, name_);
   core_->locks().async_acquire(
       queue_, options_, wait, std::move(stop),
       [core = core_.get(), done = std::move(done)](engine::lease_state_ptr granted,
-                                                   std::shared_ptr<error const> const& failure) {
+                                                   std::shared_ptr<error const> const& failure) mutable {
         auto const passed = granted != nullptr;
         if (passed) core->leases().forget(granted);
         done(passed, failure ? thrown(*failure) : nullptr);
       },
       amount);
-}
-
-void lock_binding::check_wait(std::chrono::nanoseconds wait) const {
-  check(wait.count() >= 0, "the time to wait for \"" + name_ + "\" is negative");
 }
 
 }  // namespace holdfast::sync

@@ -5,9 +5,9 @@
 #include <holdfast/exclusive_lock.hpp>
 #include <holdfast/lease.hpp>
 #include <holdfast/options.hpp>
+#include <holdfast/semaphore.hpp>
 
 #include <chrono>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <stop_token>
@@ -39,11 +39,8 @@ class lock_binding {
 
   /// For a kind that isn't leased: true when `amount` was granted.
   [[nodiscard]] bool take(engine::wait_limit wait, std::stop_token const& stop, int amount = 1) const;
-  void async_take(engine::wait_limit wait, std::function<void(bool, std::exception_ptr)> done,
-                  std::stop_token stop, int amount = 1) const;
-
-  /// Throws std::errc::invalid_argument when `wait` is negative.
-  void check_wait(std::chrono::nanoseconds wait) const;
+  void async_take(engine::wait_limit wait, semaphore::acquire_handler done, std::stop_token stop,
+                  int amount = 1) const;
 
  private:
   std::shared_ptr<engine::core> core_;

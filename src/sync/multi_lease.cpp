@@ -102,9 +102,9 @@ std::stop_token multi_lease::lost() const {
 
 loss_cause multi_lease::lost_because() const noexcept { return first_cause(parts_); }
 
-void multi_lease::on_lost(std::function<void(loss_cause)> f) {
+void multi_lease::on_lost(move_only_function<void(loss_cause)> f) {
   struct once {
-    std::function<void(loss_cause)> handler;
+    move_only_function<void(loss_cause)> handler;
     std::atomic<bool> called{false};
   };
   auto const shared = std::make_shared<once>();
@@ -148,14 +148,14 @@ release_result multi_lease::release() noexcept {
   return worst;
 }
 
-void multi_lease::async_release(std::function<void(release_result)> done) noexcept {
+void multi_lease::async_release(move_only_function<void(release_result)> done) noexcept {
   auto parts = std::exchange(parts_, {});
   if (parts.empty()) {
     if (done) done(release_result::lost);
     return;
   }
   struct release_count {
-    std::function<void(release_result)> done;
+    move_only_function<void(release_result)> done;
     std::atomic<std::size_t> remaining;
     std::atomic<release_result> worst{release_result::released};
   };

@@ -130,17 +130,14 @@ struct multi_mutex::impl {
   }
 
   void async_acquire(engine::wait_limit wait, acquire_handler done, std::stop_token stop) const {
+    sync::check_handler(done, title);
     sync::async_take_together(groups, wait, std::move(stop),
                               [of = groups, contents = shared_contents, done = std::move(done)](
-                                  std::vector<lease> parts, std::exception_ptr const& reason) {
+                                  std::vector<lease> parts, std::exception_ptr const& reason) mutable {
                                 std::optional<multi_lease> result;
                                 if (!parts.empty()) result = hand_out(of, contents, std::move(parts));
                                 done(std::move(result), reason);
                               });
-  }
-
-  void check_wait(std::chrono::nanoseconds wait) const {
-    sync::check(wait.count() >= 0, "the time to wait for the lock " + title + " is negative");
   }
 };
 
@@ -195,7 +192,6 @@ std::optional<multi_lease> multi_mutex::try_acquire() { return try_acquire_withi
 
 std::optional<multi_lease> multi_mutex::try_acquire_within(std::chrono::nanoseconds wait,
                                                            std::stop_token stop) {
-  impl_->check_wait(wait);
   return impl_->acquire(wait, stop);
 }
 
@@ -205,7 +201,6 @@ void multi_mutex::async_acquire(acquire_handler done, std::stop_token stop) {
 
 void multi_mutex::async_try_acquire_within(std::chrono::nanoseconds wait, acquire_handler done,
                                            std::stop_token stop) {
-  impl_->check_wait(wait);
   impl_->async_acquire(wait, std::move(done), std::move(stop));
 }
 

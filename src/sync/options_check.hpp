@@ -14,6 +14,12 @@ inline constexpr std::size_t longest_name = 65536;
 /// Throws std::errc::invalid_argument with `message` unless `fine`.
 void check(bool fine, std::string const& message);
 
+/// The same unless there is a function to call with the outcome of an asynchronous operation on `title`.
+template <class Handler>
+void check_handler(Handler const& done, std::string_view title) {
+  if (!done) check(false, "no function was given to call with the outcome for " + std::string{title});
+}
+
 /// Throws std::errc::invalid_argument, naming the lock and the option.
 void check(std::string const& name, lock_options const& options);
 

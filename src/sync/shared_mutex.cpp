@@ -47,12 +47,10 @@ struct shared_mutex::impl {
     }
     [[nodiscard]] std::optional<lease> try_acquire_within(std::chrono::nanoseconds wait,
                                                           std::stop_token const& stop) const {
-      binding.check_wait(wait);
       return binding.acquire(wait, stop);
     }
     void async_try_acquire_within(std::chrono::nanoseconds wait, shared_mutex::acquire_handler done,
                                   std::stop_token stop) const {
-      binding.check_wait(wait);
       binding.async_acquire(wait, std::move(done), std::move(stop));
     }
     void lock() {

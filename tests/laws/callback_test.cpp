@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <atomic>
 #include <functional>
+#include <future>
 #include <stdexcept>
 
 #include "law.hpp"
@@ -19,6 +20,23 @@ TEST(callback, that_throws_is_logged_and_harms_nobody) {
   m.async_acquire([](std::optional<lease>, std::exception_ptr const&) { throw std::runtime_error{"mine"}; });
   EXPECT_TRUE(eventually([&] { return complaints == 1; }));
   EXPECT_TRUE(m.try_acquire_for(20s)) << "the lease that the callback dropped is released";
+}
+
+TEST(callback, may_be_a_function_that_can_only_be_moved) {
+  deployment_under_test server;
+  client redis{server.url(), with_long_timeouts()};
+  mutex m{redis, "orders"};
+  auto held_lease = m.acquire();
+  std::promise<loss_cause> lost;
+  auto const cause = lost.get_future();
+  held_lease.on_lost([lost = std::move(lost)](loss_cause why) mutable { lost.set_value(why); });
+  std::promise<release_result> released;
+  auto outcome = released.get_future();
+  held_lease.async_release(
+      [released = std::move(released)](release_result result) mutable { released.set_value(result); });
+  EXPECT_EQ(outcome.get(), release_result::released);
+  EXPECT_THROW(m.async_acquire({}), error) << "a lease that nobody gets would be released at once";
+  EXPECT_THROW(m.async_acquire(std::function<void(std::optional<lease>, std::exception_ptr)>{}), error);
 }
 
 /// The captures of a callback are destroyed outside all locks of the client, however the lease ends.

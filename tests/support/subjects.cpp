@@ -37,7 +37,7 @@ class several_names final : public any_lock {
   }
   void async_acquire(mutex::acquire_handler done, std::stop_token stop) override {
     lock_.async_acquire(
-        [done = std::move(done)](std::optional<multi_lease> acquired, std::exception_ptr failure) {
+        [done = std::move(done)](std::optional<multi_lease> acquired, std::exception_ptr failure) mutable {
           done(acquired ? std::optional{part_of(std::move(*acquired))} : std::nullopt, std::move(failure));
         },
         std::move(stop));

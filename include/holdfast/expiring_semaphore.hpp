@@ -19,8 +19,7 @@ namespace holdfast {
 
 /// A semaphore on a name whose permits come back by themselves when their holder dies.
 ///
-///     holdfast::expiring_semaphore s{redis, "license"};
-///     s.try_set_permits(5);
+///     holdfast::expiring_semaphore s{redis, "license", 5};
 ///     auto permit = s.acquire();                     // a lease: renewed, told of its loss
 ///     … permit.owner() …                             // the permit's id, for release(id) elsewhere
 ///
@@ -28,9 +27,13 @@ namespace holdfast {
 /// renewed by the watchdog or fixed (lock_options::watchdog, ttl), with deadline and loss. A permit whose
 /// holder died comes back at its end: a waiter looks when the first that are out run out, and at least every
 /// client_options::recheck. Callers of one process are served first come, first served; between processes
-/// there is no order. A permit is given back once, however often that is asked for. Should the server lose
-/// the number of permits (a restart without data, an eviction), whoever asks for one through an object that
-/// was told the number (try_set_permits, set_permits) gives it again, also while it waits.
+/// there is no order. A permit is given back once, however often that is asked for.
+///
+/// *Size.* An object that was told the number of permits (by its constructor, try_set_permits or set_permits)
+/// gives it, with its requests for a permit, to a semaphore that has never been given any, or whose number
+/// the server has lost (a restart without data, an eviction), also while it waits; those that are out count.
+/// The number of a semaphore that has one stays as it is. Without a number nobody gets a permit, and
+/// acquire() waits.
 ///
 /// *On the wire.* Redisson's RPermitExpirableSemaphore, since its version 3.17: a string key of the name with
 /// the number of permits left, and a sorted set of the ids of those that are out. See docs/redisson.md. Ids
@@ -48,6 +51,9 @@ class expiring_semaphore {
   /// Asks no server. Throws std::errc::invalid_argument for an empty name, one of over 64 KiB or one whose
   /// braces don't fit (see lock_options::wire), or an option out of range.
   expiring_semaphore(client& redis, std::string name, lock_options options = {});
+
+  /// The same, with the size of a semaphore that has none yet: `permits`, from 0 (as without) to 2^31 - 1.
+  expiring_semaphore(client& redis, std::string name, std::int64_t permits, lock_options options = {});
   expiring_semaphore(expiring_semaphore const&) = delete;
   expiring_semaphore& operator=(expiring_semaphore const&) = delete;
   ~expiring_semaphore();

@@ -27,8 +27,7 @@ struct waiting_options {
 
 /// A counting semaphore on a name, like a std::counting_semaphore whose count lives in the server.
 ///
-///     holdfast::semaphore s{redis, "uploads"};
-///     s.try_set_permits(5);                          // once, by whoever comes first
+///     holdfast::semaphore s{redis, "uploads", 5};    // five permits, for all who name it
 ///     s.acquire(); …; s.release();
 ///
 /// *Permits have no owner*: nobody gets back what a process held that died. Where that matters use an
@@ -39,8 +38,12 @@ struct waiting_options {
 /// no order. No wake-up is lost for longer than client_options::recheck. A request that is sent again after a
 /// broken connection counts once, and permits that were taken for a caller that has gone are given back.
 ///
-/// *A semaphore that was never given permits* has none: waiting for it waits, within its time. what() of
-/// nothing says so, since a busy semaphore is no error; see exists().
+/// *Size.* An object that is made with a number of permits gives them to a semaphore that has never been
+/// given any, in the request that acquires the first one; the number of a semaphore that has one stays as it
+/// is. It does so again when the server has lost the number (a restart without data, an eviction): permits
+/// that were out then are added to it when they come back. An object that is made without a number gives
+/// none: until somebody does (try_set_permits, release), the semaphore is busy, and acquire() waits. See
+/// exists().
 ///
 /// *On the wire.* Redisson's RSemaphore: a string key of the name with the number of permits that are left.
 /// See docs/redisson.md. While a request may be sent again, a key `{name}:holdfast_done:…` beside it says
@@ -61,6 +64,9 @@ class semaphore {
   /// Asks no server. Throws std::errc::invalid_argument for an empty name, one of over 64 KiB or one whose
   /// braces don't fit (see lock_options::wire), or an option out of range.
   semaphore(client& redis, std::string name, waiting_options options = {});
+
+  /// The same, with the size of a semaphore that has none yet: `permits`, from 0 (as without) to 2^31 - 1.
+  semaphore(client& redis, std::string name, std::int64_t permits, waiting_options options = {});
   semaphore(semaphore const&) = delete;
   semaphore& operator=(semaphore const&) = delete;
   ~semaphore();

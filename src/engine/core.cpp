@@ -166,11 +166,11 @@ client_stats core::stats() {
   return stats_;
 }
 
-effective_options_ptr core::effective(lock_options const& options) {
+effective_options_ptr core::effective(lock_options const& options, int size) {
   gate_.check_process();
   reactor::lock const hold{loop_.mutex()};
-  if (!last_options_ || last_options_->options != options)
-    last_options_ = effective_options_ptr{new effective_options{options}};
+  if (!last_options_ || last_options_->options != options || last_options_->size != size)
+    last_options_ = effective_options_ptr{new effective_options{options, size}};
   return last_options_;
 }
 

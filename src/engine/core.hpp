@@ -52,7 +52,7 @@ class core : public std::enable_shared_from_this<core> {
 
   [[nodiscard]] client_stats stats();
   /// The options, shared with other locks whose options are equal.
-  [[nodiscard]] effective_options_ptr effective(lock_options const& options);
+  [[nodiscard]] effective_options_ptr effective(lock_options const& options, int size = 0);
   [[nodiscard]] lock_queue_ptr pin(recipe const& protocol, std::string_view name);
   void unpin(lock_queue_ptr& queue) noexcept;
   /// How scripts outside the engine notify waiters.

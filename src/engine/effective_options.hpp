@@ -26,14 +26,16 @@ namespace holdfast::engine {
 
 /// Shared by all leases of one lock object; constant after construction.
 struct effective_options : boost::intrusive_ref_counter<effective_options, boost::thread_safe_counter> {
-  explicit effective_options(lock_options const& requested)
+  explicit effective_options(lock_options const& requested, int permits = 0)
       : options{requested},
+        size{permits},
         every{requested.renew_every.count() > 0 ? requested.renew_every : requested.ttl / 3} {}
 
   /// An acquisition counts only when replicas or a disk have it, too.
   [[nodiscard]] bool acknowledged() const noexcept { return options.replicas > 0 || options.fsynced; }
 
   lock_options options;
+  int size;                        ///< see acquire_request
   std::chrono::nanoseconds every;  ///< between renewals
 };
 

@@ -53,6 +53,7 @@ struct acquire_request {
   milliseconds ttl{};
   int tokens = 1;     ///< fencing tokens requested: one for the lease, more for handoffs behind it
   int amount = 1;     ///< permits requested; of a kind that gives one at a time: see lock_binding::acquire
+  int size = 0;       ///< the permits of a semaphore that has none yet, when its object was told; else 0
   bool join = false;  ///< wait in the queue when it is busy
   bool listening = false;              ///< the channels of the contender are subscribed
   std::string_view ticket{};           ///< the place in the queue from an earlier request; empty: none yet

@@ -20,7 +20,7 @@ struct expiring_semaphore::impl {
   sync::lock_binding binding;
   sync::shared_counter permits;
   std::string permits_key;   ///< the key of the acquired permits
-  std::atomic<int> size{0};  ///< the number of permits as set last; 0: never set
+  std::atomic<int> size{0};  ///< the number of permits as told last; 0: never told
 
   impl(client& redis, std::string const& name, lock_options const& options)
       : binding{redis, name, options, format::permit},
@@ -41,10 +41,16 @@ struct expiring_semaphore::impl {
   }
 };
 
-expiring_semaphore::expiring_semaphore(client& redis, std::string name, lock_options options) {
+expiring_semaphore::expiring_semaphore(client& redis, std::string name, lock_options options)
+    : expiring_semaphore{redis, std::move(name), 0, options} {}
+
+expiring_semaphore::expiring_semaphore(client& redis, std::string name, std::int64_t permits,
+                                       lock_options options) {
   sync::check_name("semaphore", name);
+  sync::check_number("the number of permits of", name, permits, 0, sync::most_permits);
   sync::check(name, options);
   impl_ = std::make_unique<impl>(redis, name, options);
+  impl_->size = static_cast<int>(permits);
 }
 
 expiring_semaphore::~expiring_semaphore() = default;

@@ -9,10 +9,10 @@
 namespace holdfast::sync {
 
 lock_binding::lock_binding(client& redis, std::string name, lock_options const& options,
-                           engine::recipe const& kind)
+                           engine::recipe const& kind, int size)
     : core_{engine::access::core_of(redis)},
       name_{std::move(name)},
-      options_{core_->effective(options)},
+      options_{core_->effective(options, size)},
       queue_{core_->pin(kind, name_)} {}
 
 lock_binding::~lock_binding() { core_->unpin(queue_); }

@@ -20,8 +20,9 @@ namespace holdfast::sync {
 /// One name, one kind, one set of options, in one client. Constant after construction; for any thread.
 class lock_binding {
  public:
-  /// The name and the options must have been checked.
-  lock_binding(client& redis, std::string name, lock_options const& options, engine::recipe const& kind);
+  /// The name and the options must have been checked. `size`: see engine::acquire_request.
+  lock_binding(client& redis, std::string name, lock_options const& options, engine::recipe const& kind,
+               int size = 0);
   ~lock_binding();
   lock_binding(lock_binding const&) = delete;
   lock_binding& operator=(lock_binding const&) = delete;

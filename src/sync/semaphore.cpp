@@ -17,8 +17,8 @@ struct semaphore::impl {
   sync::lock_binding binding;
   sync::shared_counter permits;
 
-  impl(client& redis, std::string const& name, waiting_options const& options)
-      : binding{redis, name, sync::lock_options_of(options), format::semaphore},
+  impl(client& redis, std::string const& name, std::int64_t size, waiting_options const& options)
+      : binding{redis, name, sync::lock_options_of(options), format::semaphore, static_cast<int>(size)},
         permits{binding.core(), name, sync::permits_of_a_semaphore,
                 names::redisson::semaphore_channel(name)} {}
 
@@ -41,10 +41,14 @@ struct semaphore::impl {
   }
 };
 
-semaphore::semaphore(client& redis, std::string name, waiting_options options) {
+semaphore::semaphore(client& redis, std::string name, waiting_options options)
+    : semaphore{redis, std::move(name), 0, options} {}
+
+semaphore::semaphore(client& redis, std::string name, std::int64_t permits, waiting_options options) {
   sync::check_name("semaphore", name);
+  sync::check_number("the number of permits of", name, permits, 0, sync::most_permits);
   sync::check(name, sync::lock_options_of(options));
-  impl_ = std::make_unique<impl>(redis, name, options);
+  impl_ = std::make_unique<impl>(redis, name, permits, options);
 }
 
 semaphore::~semaphore() = default;

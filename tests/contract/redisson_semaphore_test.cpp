@@ -22,6 +22,9 @@ class redisson_semaphore : public redisson_numbers {
   [[nodiscard]] call acquire(int amount, std::string_view owner) const {
     return format::semaphore.acquire(name_, {.owner = owner, .amount = amount});
   }
+  [[nodiscard]] call acquire_of(int size, int amount, std::string_view owner) const {
+    return format::semaphore.acquire(name_, {.owner = owner, .amount = amount, .size = size});
+  }
   [[nodiscard]] call abandon(std::string_view owner) const {
     return format::semaphore.abandon({.name = name_, .owner = owner}, {});
   }
@@ -71,6 +74,25 @@ TEST_F(redisson_semaphore, keeps_vector_12) {
   run(read(), is(-2));
   run(drain(), is(-2));
   EXPECT_EQ(state(), permits_left("0"));
+}
+
+TEST_F(redisson_semaphore, is_made_by_the_first_to_acquire_that_knows_its_size) {
+  run(acquire(1, caller), busy());
+  run(acquire_of(3, 2, caller), granted(), {"3"});
+  EXPECT_EQ(state(), permits_left("1"));
+  run(acquire_of(9, 2, rival), busy());
+  EXPECT_EQ(state(), permits_left("1")) << "it has a size";
+}
+
+TEST_F(redisson_semaphore, is_made_also_by_one_that_wants_more_than_its_size) {
+  run(acquire_of(3, 4, caller), busy(), {"3"});
+  EXPECT_EQ(state(), permits_left("3"));
+}
+
+TEST_F(redisson_semaphore, is_not_made_by_a_bid_that_was_given_up) {
+  run(abandon(caller), is(0));
+  run(acquire_of(3, 1, caller), busy());
+  EXPECT_EQ(state(), keys_and_values{});
 }
 
 TEST_F(redisson_semaphore, is_made_by_a_release) {

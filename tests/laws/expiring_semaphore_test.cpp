@@ -37,6 +37,16 @@ TEST_F(licensing, gives_out_as_many_as_it_has_each_with_an_id_of_its_own) {
   EXPECT_TRUE(remote_.try_acquire());
 }
 
+TEST_F(licensing, has_the_size_that_it_was_constructed_with) {
+  expiring_semaphore first{first_client_, "license", 2};
+  expiring_semaphore second{second_client_, "license", 9};
+  auto const one = first.try_acquire();
+  auto const two = second.try_acquire();
+  EXPECT_TRUE(one && two);
+  EXPECT_FALSE(second.try_acquire()) << "the first one has given it its size";
+  EXPECT_EQ(second.permits(), 2);
+}
+
 TEST_F(licensing, wakes_a_waiter_of_another_client_by_message) {
   local_.try_set_permits(1);
   auto permit = local_.acquire();

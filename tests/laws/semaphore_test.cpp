@@ -25,6 +25,31 @@ TEST_F(counting, is_given_its_permits_once) {
   EXPECT_EQ(remote_.available(), 3);
 }
 
+TEST_F(counting, has_the_size_that_it_was_constructed_with) {
+  semaphore first{first_client_, "uploads", 3};
+  semaphore second{second_client_, "uploads", 9};
+  EXPECT_FALSE(first.exists()) << "the constructor asks no server";
+  EXPECT_TRUE(first.try_acquire(2));
+  EXPECT_TRUE(second.try_acquire());
+  EXPECT_FALSE(second.try_acquire()) << "the first one has given it its size";
+  EXPECT_EQ(code_of([&] { semaphore const s{first_client_, "uploads", -1}; }), std::errc::invalid_argument);
+  pending_wait waiting;
+  second.async_acquire(waiting.handler());
+  first.release();
+  EXPECT_TRUE(eventually([&] { return waiting.succeeded(); }));
+  EXPECT_EQ(raw_.get("uploads"), "0");
+}
+
+TEST_F(counting, lets_in_whoever_waits_for_a_size_that_a_newcomer_knows) {
+  pending_wait waiting;
+  local_.async_acquire(waiting.handler());
+  ASSERT_TRUE(waits_for(first_client_, semaphore_channel));
+  semaphore newcomer{second_client_, "uploads", 2};
+  EXPECT_TRUE(newcomer.try_acquire());
+  EXPECT_TRUE(eventually([&] { return waiting.succeeded(); }));
+  EXPECT_EQ(raw_.get("uploads"), "0");
+}
+
 TEST_F(counting, gives_out_no_more_than_it_has_to_two_clients) {
   local_.try_set_permits(3);
   local_.acquire(2);

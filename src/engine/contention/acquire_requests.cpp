@@ -64,6 +64,7 @@ acquire_request acquire_requests::next(lock_queue& queue, time_point now) {
           .ttl = contender.ttl,
           .tokens = options.handoff_limit + 1,
           .amount = contender.amount,
+          .size = first.options->size,
           .join = contender.requested_join,
           .listening = contender.listening,
           .ticket = contender.ticket,

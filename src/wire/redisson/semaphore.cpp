@@ -22,8 +22,14 @@ constexpr milliseconds mark_ttl{120'000};
 
 call acquire(std::string_view name, acquire_request const& request) {
   auto const mark = done(name, request.owner);
-  return lua::acquire{
-      .counter = {name}, .done = {mark}, .amount = request.amount, .done_ms = mark_ttl.count()}();
+  auto const channel = names::redisson::semaphore_channel(name);
+  return lua::acquire{.counter = {name},
+                      .done = {mark},
+                      .amount = request.amount,
+                      .done_ms = mark_ttl.count(),
+                      .size = request.size,
+                      .publish = word_of(request.policy.publish),
+                      .channel = channel}();
 }
 
 call abandon(owned lease, release_policy policy) {

@@ -100,6 +100,14 @@ class exclusive_lock {
 
   // Asynchronous: returns at once; `done` is called from the client's thread or one that is inside a call of
   // the client. It may be a function that can only be moved. An empty one throws std::errc::invalid_argument.
+  //
+  // A lease that goes out of scope in `done`, or anywhere on the thread of an event loop, waits for the
+  // server's answer there: give it back with async_release(), or set lock_options::on_destroy to
+  // release::async.
+  //
+  // The lock object may be destroyed while an acquisition is pending: that goes on, and `done` is called as
+  // if the object were there. What `done` refers to has to last until then; to give up, trigger `stop`. The
+  // client's end calls it with errc::closed.
 
   /// Waits for the lock without a limit.
   void async_acquire(acquire_handler done, std::stop_token stop = {});

@@ -59,12 +59,13 @@ class [[nodiscard]] lease {
   /// No lease: valid() is false, token() is 0.
   lease() noexcept;
   lease(lease&&) noexcept;
-  lease& operator=(lease&&) noexcept;  ///< Releases what was held before.
+  lease& operator=(lease&&) noexcept;  ///< Releases what was held before, as the destructor.
   lease(lease const&) = delete;
   lease& operator=(lease const&) = delete;
 
-  /// Releases, waiting for the server's answer as release() does. Never throws; the outcome goes to the log
-  /// hook when it isn't `released`.
+  /// Releases. Waits for the server's answer as release() does, seconds with a server that doesn't answer,
+  /// unless lock_options::on_destroy says `async`. Never throws; the outcome goes to the log hook when it
+  /// isn't `released`.
   ~lease();
 
   /// The same as valid().

@@ -31,7 +31,8 @@ class [[nodiscard]] multi_lease {
   /// No lease: valid() is false.
   multi_lease() noexcept;
   multi_lease(multi_lease&&) noexcept;
-  multi_lease& operator=(multi_lease&&) noexcept;  ///< Releases what was held before.
+  multi_lease& operator=(multi_lease&&) noexcept;  ///< Releases what was held before, as the destructor.
+  /// Releases, waiting or not as lock_options::on_destroy says.
   ~multi_lease();
 
   /// The same as valid().
@@ -83,6 +84,7 @@ class [[nodiscard]] multi_lease {
   friend class multi_lease_view;
   struct contents;
   multi_lease(std::shared_ptr<contents const> what, std::vector<lease> parts);
+  void drop() noexcept;
 
   std::shared_ptr<contents const> what_{};
   std::vector<lease> parts_{};

@@ -31,6 +31,12 @@ enum class wire {
   redisson,   ///< the keys, channels and messages of Redisson (Java): see docs/redisson.md
 };
 
+/// What the destructor of a lease that is still held does.
+enum class release {
+  wait,   ///< gives the lock back, and waits for the server's answer: see lease::release()
+  async,  ///< sends the release, and returns at once: see lease::async_release()
+};
+
 /// Options of one lock. The defaults suit most programs; each line says when to leave it alone.
 struct lock_options {
   /// How long the server keeps the lock after the last renewal: how long others wait when this process dies.
@@ -57,6 +63,12 @@ struct lock_options {
   /// before. With `ttl` = 1 h and no watchdog: "at most once per hour". See lease::keep_until_expiry. What a
   /// multi_mutex takes, and gives back because it doesn't get the rest, isn't kept.
   bool keep = false;
+
+  /// How a lease that is destroyed, or assigned another one, gives the lock back. With `wait` a server that
+  /// doesn't answer blocks the thread for reply_timeout + connect_timeout (client_options), 4 s at the
+  /// defaults: too long for the thread of an event loop, which chooses `async`. Leave it where the next
+  /// statement may rely on the lock being free. unlock() waits in any case.
+  holdfast::release on_destroy = holdfast::release::wait;
 
   /// Believe an acquisition only when it is on the disk of the server, and of as many replicas as `replicas`
   /// says: WAITAOF, of Redis 7.2 or later with appendonly, where `replicas` alone means WAIT. Not so within a

@@ -58,7 +58,12 @@ lease& lease::operator=(lease&& other) noexcept {
 lease::~lease() { drop(); }
 
 void lease::drop() noexcept {
-  if (held_ != nullptr) (void)release();
+  if (held_ == nullptr) return;
+  if (held_->options().on_destroy == holdfast::release::async) {
+    async_release({});
+  } else {
+    (void)release();
+  }
 }
 
 bool lease::valid() const noexcept { return held_ != nullptr && held_->valid(); }

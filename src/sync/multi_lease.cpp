@@ -72,7 +72,7 @@ multi_lease::multi_lease(std::shared_ptr<contents const> shared_contents, std::v
 
 multi_lease& multi_lease::operator=(multi_lease&& other) noexcept {
   if (this != &other) {
-    if (!parts_.empty()) (void)release();
+    drop();
     what_ = std::move(other.what_);
     parts_ = std::move(other.parts_);
     lost_ = std::move(other.lost_);
@@ -80,8 +80,18 @@ multi_lease& multi_lease::operator=(multi_lease&& other) noexcept {
   return *this;
 }
 
-multi_lease::~multi_lease() {
-  if (!parts_.empty()) (void)release();
+multi_lease::~multi_lease() { drop(); }
+
+void multi_lease::drop() noexcept {
+  auto const is_async = [](lease const& part) {
+    auto const* const held = engine::lease_state::behind(part);
+    return held != nullptr && held->options().on_destroy == holdfast::release::async;
+  };
+  if (std::ranges::any_of(parts_, is_async)) {
+    async_release({});
+  } else {
+    (void)release();
+  }
 }
 
 bool multi_lease::valid() const noexcept { return all_valid(parts_); }

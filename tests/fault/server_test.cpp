@@ -1,6 +1,8 @@
 /// The server is killed, restarted with and without its data, or frozen.
 #include "fault.hpp"
 
+#include <holdfast/multi_mutex.hpp>
+
 namespace holdfast::test {
 namespace {
 
@@ -35,6 +37,32 @@ TEST_F(server_fault, tells_the_holder_no_later_than_its_deadline_when_the_server
         << "told before its time, more than the millisecond that it may be";
     EXPECT_LT(reported_at - deadline, 200'000'000) << "the rest is this machine's scheduling";
   });
+}
+
+/// The time that it takes to destroy what `make` makes, with a frozen server.
+template <class Make>
+std::chrono::nanoseconds time_to_destroy(redis_server& server, Make make) {
+  std::chrono::steady_clock::time_point start;
+  {
+    auto const held = make();
+    EXPECT_TRUE(held.valid());
+    server.freeze();
+    start = std::chrono::steady_clock::now();
+  }
+  auto const took = std::chrono::steady_clock::now() - start;
+  server.thaw();
+  return took;
+}
+
+TEST_F(server_fault, does_not_hold_up_an_event_loop_that_destroys_a_lease_to_be_released_asynchronously) {
+  lock_options const options{.ttl = 60s, .on_destroy = release::async};
+  mutex m{redis_, "orders", options};
+  multi_mutex both{redis_, {"x", "y"}, options};
+  // With release::wait it would take 4 s.
+  EXPECT_LT(time_to_destroy(server_, [&] { return m.acquire(); }), 2s);
+  EXPECT_TRUE(m.try_acquire_for(20s)) << "it was released";
+  EXPECT_LT(time_to_destroy(server_, [&] { return both.acquire(); }), 2s);
+  EXPECT_TRUE(both.try_acquire_for(20s)) << "it was released";
 }
 
 TEST_F(server_fault, keeps_the_lease_valid_through_its_whole_time_when_the_server_is_away_for_less) {

@@ -180,6 +180,8 @@ client& client::operator=(client&& other) noexcept {
 
 void client::connect() { core_->requests().connect(); }
 
+bool client::shutdown_within(std::chrono::nanoseconds drain) { return core_->shut_down_within(drain); }
+
 std::string const& client::url() const noexcept { return core_->url(); }
 
 std::string const& client::uuid() const noexcept { return core_->uuid(); }

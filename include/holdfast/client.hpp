@@ -3,7 +3,9 @@
 
 #include <holdfast/error.hpp>
 #include <holdfast/options.hpp>
+#include <holdfast/wait_time.hpp>
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -69,11 +71,12 @@ struct client_stats {
 /// request_stop() of a token that it was given is such a call, too), and that call doesn't return before it:
 /// so it mustn't wait for what such a thread may hold, but use async_acquire, or try.
 ///
-/// *Life.* Make it before its locks and destroy it after them, and not inside one of its callbacks. Its
-/// destructor releases what is still held, many leases in few requests, waits for the server at most one
-/// second, says in one line of the log how many are not given back by then, and lets waiting callers go with
-/// errc::closed; while the server waits for the replicas of an acquisition (lock_options::replicas, fsynced),
-/// up to twice as long as that may take besides. Leases that outlive it are lost (cause closed).
+/// *Life.* Make it before its locks and destroy it after them, and not inside one of its callbacks;
+/// shutdown() before that gives holders time to finish. Its destructor releases what is still held, many
+/// leases in few requests, waits for the server at most one second, says in one line of the log how many are
+/// not given back by then, and lets waiting callers go with errc::closed; while the server waits for the
+/// replicas of an acquisition (lock_options::replicas, fsynced), up to twice as long as that may take
+/// besides. Leases that outlive it are lost (cause closed).
 ///
 /// *Exit.* exit(), also in a callback, gives back what is held, within the same bound for all clients
 /// together, though nobody destroys them; leases are lost then. Other threads get no lock from there on, and
@@ -112,6 +115,20 @@ class client {
   /// errc::refused.
   void connect();
 
+  /// Ends the work with locks in order, as before the end of a program: from here on nobody gets a lock
+  /// (errc::closed, as from all other calls once it has returned). Callers that wait, for latches too, leave
+  /// at once with errc::closed. Holders have at most `drain` to finish; meanwhile their leases are renewed,
+  /// fences write, and it returns as soon as the last one has given its lock back. Leases that are left are
+  /// lost then (cause closed), and given back: it waits for the server as the destructor does.
+  ///
+  /// `true` when no lease was left. Zero or less gives holders no time. May be called again, from any thread
+  /// but one that holds a lock it means to release afterwards. In a callback it may throw
+  /// std::errc::resource_deadlock_would_occur.
+  template <class Rep, class Period>
+  bool shutdown(std::chrono::duration<Rep, Period> const& drain) {
+    return shutdown_within(to_wait(drain));
+  }
+
   /// The URL without its password: fit for logs.
   [[nodiscard]] std::string const& url() const noexcept;
 
@@ -123,6 +140,9 @@ class client {
 
  private:
   friend struct engine::access;
+
+  bool shutdown_within(std::chrono::nanoseconds drain);
+
   std::shared_ptr<engine::core> core_;
 };
 

@@ -33,4 +33,9 @@ void call_gate::prepare() {
   }
 }
 
+void call_gate::prepare_acquisition() {
+  prepare();
+  if (acquisitions_refused_) throw error{*client_.shut_down};
+}
+
 }  // namespace holdfast::engine

@@ -24,6 +24,10 @@ class call_gate {
   void check_open() const;
   /// Before any work is begun: checks both, and starts the thread that finishes it.
   void prepare();
+  /// The same before a lock is wanted.
+  void prepare_acquisition();
+  /// The client is about to end: nobody gets a lock any more, but holders may go on.
+  void refuse_acquisitions() noexcept { acquisitions_refused_ = true; }
   /// The client ends.
   void close() noexcept { closed_ = true; }
   [[nodiscard]] bool closed() const noexcept { return closed_; }
@@ -32,6 +36,7 @@ class call_gate {
   reactor::loop& loop_;
   client_constants const& client_;
   void (*at_first_use_)() = nullptr;
+  bool acquisitions_refused_ = false;
   bool closed_ = false;
 };
 

@@ -14,6 +14,10 @@ namespace {
 /// The longest wait for confirmations of releases at the end of a client, or of the process.
 constexpr std::chrono::seconds confirmation_wait{1};
 
+/// Between two looks whether all holders have given their locks back. Leases end in many ways, and a client
+/// is shut down once.
+constexpr std::chrono::milliseconds look_for_holders{5};
+
 }  // namespace
 
 /// Waits until all requests sent before are answered; not longer than `until`, and not at all without a
@@ -23,7 +27,7 @@ void core::drain(reactor::lock& hold, time_point until) noexcept {
     auto const now = boot_clock::now();
     if (now >= until) return;
     if (!owed_.empty()) {
-      nap(hold, now);
+      nap(hold, now + memory_pause);
       continue;
     }
     auto const down = backend_->down_because();
@@ -31,7 +35,7 @@ void core::drain(reactor::lock& hold, time_point until) noexcept {
     try {
       wait_behind_all(hold, until);
     } catch (std::bad_alloc const&) {
-      nap(hold, now);
+      nap(hold, now + memory_pause);
     }
   }
 }
@@ -71,11 +75,11 @@ void core::wait_behind_all(reactor::lock& hold, time_point until) {
   hold.lock();
 }
 
-/// Lets the loop go on for a pause, and drives it.
-void core::nap(reactor::lock& hold, time_point now) noexcept {
+/// Lets the loop go on for a while, and drives it.
+void core::nap(reactor::lock& hold, time_point until) noexcept {
   reactor::blocked_thread caller;
   reactor::timer bell{[this, &caller] { loop_.wake(caller); }};
-  loop_.arm(bell, now + memory_pause);
+  loop_.arm(bell, until);
   loop_.wait(hold, caller);
   hold.lock();
 }
@@ -140,7 +144,8 @@ void core::await_given_back(time_point begun) noexcept {
   loop_.leave(hold);
 }
 
-bool core::shut() noexcept {
+/// No request of a caller is answered from here on. What is held is given back.
+void core::close() noexcept {
   {
     reactor::lock const hold{loop_.mutex()};
     gate_.close();
@@ -150,6 +155,34 @@ bool core::shut() noexcept {
   }
   give_all_back();
   await_given_back(boot_clock::now());
+}
+
+bool core::shut_down_within(std::chrono::nanoseconds drain) {
+  gate_.check_process();
+  if (!reactor::loop::may_wait()) {
+    throw error{std::errc::resource_deadlock_would_occur,
+                client_.url +
+                    ": a callback can't wait for holders to give their locks back: too many wait "
+                    "already; shut the client down from another thread"};
+  }
+  auto all_back = false;
+  {
+    reactor::lock hold{loop_.mutex()};
+    auto const begun = boot_clock::now();
+    auto const end = begun + drain;
+    gate_.refuse_acquisitions();
+    contention_.arrivals.fail_all(client_.shut_down, begun);
+    for (auto now = begun; stats_.held_now != 0 && now < end; now = boot_clock::now())
+      nap(hold, std::min<time_point>(now + look_for_holders, end));
+    all_back = stats_.held_now == 0;
+    loop_.leave(hold);
+  }
+  close();
+  return all_back;
+}
+
+bool core::shut() noexcept {
+  close();
   reactor::lock hold{loop_.mutex()};
   auto const alone = loop_.stop(hold, contention_.arrivals.set_aside_before());
   backend_->shut(client_.shut_down);

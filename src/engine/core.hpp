@@ -1,6 +1,7 @@
 /// The engine of one client: its life, and all its parts.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <holdfast/client.hpp>
 #include <memory>
@@ -38,6 +39,10 @@ class core : public std::enable_shared_from_this<core> {
   [[nodiscard]] lease_calls& leases() noexcept { return lease_calls_; }
   [[nodiscard]] server_calls& requests() noexcept { return server_calls_; }
 
+  /// Ends the client in order: no caller gets a lock any more, those that wait fail, and for at most `drain`
+  /// holders may give theirs back; then as shut(), but that other calls fail instead of being undefined.
+  /// True: nobody held a lease by then. Throws where a callback can't wait.
+  bool shut_down_within(std::chrono::nanoseconds drain);
   /// Ends the client within a bounded time: releases the leases and fails the waiting callers. False: a
   /// thread is inside a callback that couldn't be waited for, and this object has to outlive it.
   [[nodiscard]] bool shut() noexcept;
@@ -94,7 +99,8 @@ class core : public std::enable_shared_from_this<core> {
   void lose_at_end(lease_state& lease, batches& together, time_point now) noexcept;
   void drain(reactor::lock& hold, time_point until) noexcept;
   void wait_behind_all(reactor::lock& hold, time_point until);
-  void nap(reactor::lock& hold, time_point now) noexcept;
+  void nap(reactor::lock& hold, time_point until) noexcept;
+  void close() noexcept;
 
   // Constant after construction.
   net::deployment_url const url_;

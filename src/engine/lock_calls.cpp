@@ -80,7 +80,7 @@ lease_state_ptr lock_calls::acquire(lock_queue_ptr const& queue, effective_optio
                     "async_acquire there, or try"};
   }
   reactor::lock hold{loop_.mutex()};
-  gate_.prepare();
+  gate_.prepare_acquisition();
   blocked_waiter caller{loop_, queue, options,
                         [this, &caller] { acquisitions_.on_time_up(caller, boot_clock::now()); }};
   caller.once = once;
@@ -106,7 +106,7 @@ void lock_calls::async_acquire(lock_queue_ptr const& queue, effective_options_pt
                                outages in_outage) {
   gate_.check_process();
   reactor::lock hold{loop_.mutex()};
-  gate_.prepare();
+  gate_.prepare_acquisition();
   auto caller =
       std::make_shared<called_waiter>(loop_, queue, options, std::function<void()>{}, std::move(done));
   caller->time_up.set([this, raw = caller.get()] { acquisitions_.on_time_up(*raw, boot_clock::now()); });

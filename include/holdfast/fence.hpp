@@ -4,13 +4,16 @@
 
 #include <holdfast/client.hpp>
 #include <holdfast/lease.hpp>
+#include <holdfast/move_only_function.hpp>
 
 #include <array>
 #include <chrono>
 #include <concepts>
 #include <cstdint>
+#include <exception>
 #include <initializer_list>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -67,7 +70,8 @@ struct fence_options {
 /// are written must be in the mark's slot: for the resource `orders` that is `{orders}:total`. Each write
 /// leaves a small key `{resource}:holdfast_fence_done:…` for an hour, or until the next write of this object.
 ///
-/// *Cost.* Each operation is one request, and waits for the answer.
+/// *Cost.* Each operation is one request, and waits for the answer; those that begin with async_ return at
+/// once.
 ///
 /// *Threads.* One object may be used by many threads.
 ///
@@ -129,11 +133,42 @@ class fence {
   /// The newest token that was seen; 0 when there was none. One request.
   [[nodiscard]] std::int64_t newest();
 
+  // Asynchronous: the same without waiting. `done` is called once, from the client's thread or one that is
+  // inside a call of the client, with the result, or with what went wrong: see *Errors*. A lease that isn't
+  // valid any more is told before the call returns. What the call is given is copied. Misuse, and a client
+  // that is shut down, are thrown.
+  //
+  // Writes that one thread sends are carried out in their order, unless the server isn't ready for one of
+  // them (LOADING, BUSY…) or a cluster moves its slot. The fence may be destroyed meanwhile. The client's end
+  // calls `done` with errc::closed.
+
+  using write_handler = move_only_function<void(std::optional<fence_result>, std::exception_ptr)>;
+  using token_handler = move_only_function<void(std::optional<std::int64_t>, std::exception_ptr)>;
+
+  void async_set(std::string_view key, std::string_view value, fence_token token, write_handler done);
+  void async_set(std::string_view key, std::string_view value, fence_token token,
+                 std::chrono::milliseconds ttl, write_handler done);
+  void async_hash_set(std::string_view key, std::string_view field, std::string_view value, fence_token token,
+                      write_handler done);
+  void async_hash_set(std::string_view key, std::span<fence_field const> fields, fence_token token,
+                      write_handler done);
+  void async_hash_set(std::string_view key, std::initializer_list<fence_field> fields, fence_token token,
+                      write_handler done) {
+    async_hash_set(key, std::span{fields.begin(), fields.size()}, token, std::move(done));
+  }
+  void async_append(std::string_view key, std::string_view text, fence_token token, write_handler done);
+  void async_increment(std::string_view key, std::int64_t by, fence_token token, write_handler done);
+  void async_erase(std::string_view key, fence_token token, write_handler done);
+  void async_write(fence_token token, std::string_view command, std::string_view key,
+                   std::span<std::string_view const> arguments, write_handler done);
+  void async_claim(fence_token token, write_handler done);
+  void async_newest(token_handler done);
+
   [[nodiscard]] std::string const& resource() const noexcept;
 
  private:
   struct impl;
-  std::unique_ptr<impl> impl_;
+  std::shared_ptr<impl> impl_;  ///< shared with asynchronous operations
 };
 
 }  // namespace holdfast

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "base/hash_slot.hpp"
+#include "engine/async_requests.hpp"
 #include "engine/contention/contention.hpp"
 #include "engine/lease_calls.hpp"
 #include "engine/lock_calls.hpp"
@@ -38,6 +39,7 @@ class core : public std::enable_shared_from_this<core> {
   [[nodiscard]] lock_calls& locks() noexcept { return lock_calls_; }
   [[nodiscard]] lease_calls& leases() noexcept { return lease_calls_; }
   [[nodiscard]] server_calls& requests() noexcept { return server_calls_; }
+  [[nodiscard]] engine::async_requests& async_requests() noexcept { return async_requests_; }
 
   /// Ends the client in order: no caller gets a lock any more, those that wait fail, and for at most `drain`
   /// holders may give theirs back; then as shut(), but that other calls fail instead of being undefined.
@@ -135,6 +137,7 @@ class core : public std::enable_shared_from_this<core> {
   call_gate gate_{loop_, client_};
   time_point end_begun_ = time_point::max();  ///< since when confirmations at the end are awaited
   server_calls server_calls_{loop_, *backend_, client_, gate_, delayed_};
+  engine::async_requests async_requests_{loop_, *backend_, client_, gate_, delayed_};
   lock_calls lock_calls_{loop_, client_, gate_, contention_.arrivals, delayed_, busy_report_, server_calls_};
   lease_calls lease_calls_{loop_,    *backend_, client_,           gate_,           stats_,
                            holders_, renewer_,  pending_releases_, contention_.ends};

@@ -1,22 +1,12 @@
 #include "engine/server_calls.hpp"
 
-#include <algorithm>
-#include <random>
 #include <utility>
 
-#include "base/backoff.hpp"
-#include "base/ids.hpp"
 #include "engine/failure.hpp"
+#include "engine/readiness.hpp"
 #include "resp/command.hpp"
 
 namespace holdfast::engine {
-namespace {
-
-/// Between two copies of a request that the server isn't ready for.
-constexpr std::chrono::milliseconds shortest_wait_until_ready{20};
-constexpr std::chrono::milliseconds longest_wait_until_ready{200};
-
-}  // namespace
 
 void server_calls::connect() {
   constexpr std::string_view ping[]{"PING"};
@@ -70,19 +60,12 @@ net::response server_calls::ask(call const& script, scripting::send_options send
 }
 
 net::response server_calls::ask_until_ready(call const& script, scripting::send_options send) {
-  std::minstd_rand random{static_cast<std::minstd_rand::result_type>(random_seed())};
-  backoff between{shortest_wait_until_ready, longest_wait_until_ready};
-  auto end = time_point::max();
-  auto resent = false;
+  readiness again{client_.options};
   for (;;) {
     auto response = ask(script, send);
-    resent = resent || response.resent;
-    response.resent = resent;
-    if (!response.reply.is_error() || !is_transient(response.reply.text)) return response;
-    auto const now = boot_clock::now();
-    end = std::min(end, now + client_.options.reply_timeout + client_.options.connect_timeout);
-    if (now >= end) return response;
-    pause_until(std::min<time_point>(now + between.next(random), end));
+    auto const when = again.next_copy(response, boot_clock::now());
+    if (!when) return response;
+    pause_until(*when);
   }
 }
 

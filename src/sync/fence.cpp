@@ -17,10 +17,46 @@
 namespace holdfast {
 namespace {
 
+using async_handler = engine::async_requests::handler;
+
 /// The number of arguments that Lua can pass to a command is limited.
 constexpr std::size_t most_arguments = 4000;
 
 std::string quoted(std::string_view text) { return '"' + std::string{text} + '"'; }
+
+void check_ttl(std::string_view key, std::chrono::milliseconds ttl) {
+  sync::check(ttl.count() > 0 && ttl <= ranges::century,
+              "the ttl of " + quoted(key) + " must be from 1 ms to " + ranges::in_words(ranges::century) +
+                  ", not " + ranges::in_words(ttl));
+}
+
+/// Each field, and its value behind it.
+std::vector<std::string_view> flattened(std::string_view key, std::span<fence_field const> fields) {
+  sync::check(!fields.empty(), "there is nothing to set in the hash " + quoted(key) + ": no field was given");
+  std::vector<std::string_view> flat;
+  flat.reserve(2 * fields.size());
+  for (auto const& [field, value] : fields) {
+    flat.push_back(field);
+    flat.push_back(value);
+  }
+  return flat;
+}
+
+/// A handler of responses that calls `done` with what `read` makes of one, or with what it throws.
+template <class Result, class Read, class Done>
+async_handler reading(Read read, Done done) {
+  return [read = std::move(read), done = std::move(done)](net::response&& response) mutable {
+    std::optional<Result> result;
+    std::exception_ptr reason;
+    try {
+      if (response.failure) throw error{*response.failure};
+      result = read(response);
+    } catch (std::exception const&) {
+      reason = std::current_exception();
+    }
+    done(result, reason);
+  };
+}
 
 }  // namespace
 
@@ -54,6 +90,16 @@ struct fence::impl {
   [[noreturn]] void refuse_mark() const;
   [[nodiscard]] fence_result read(net::response const& response, std::string_view command,
                                   std::string_view key) const;
+
+  [[nodiscard]] std::string new_mark() const {
+    return names::fence_done(resource, core->uuid(), sync::next_request_number());
+  }
+  [[nodiscard]] call write(fence_token token, std::string_view command, std::string_view key,
+                           std::span<std::string_view const> arguments, std::string_view done);
+  [[nodiscard]] fence_result written(net::response const& response, std::string_view command,
+                                     std::string_view key, std::string done);
+  [[nodiscard]] call claim(fence_token token) const;
+  [[nodiscard]] std::int64_t newest(net::response const& response) const;
 };
 
 /// Throws the error that corresponds to the server's error reply.
@@ -97,6 +143,61 @@ fence_result fence::impl::read(net::response const& response, std::string_view c
   return response.reply.integer == 1 ? fence_result::written : fence_result::refused_stale;
 }
 
+/// The request of a checked write, which leaves the mark `done`.
+call fence::impl::write(fence_token token, std::string_view command, std::string_view key,
+                        std::span<std::string_view const> arguments, std::string_view done) {
+  check(token);
+  sync::check(!command.empty() && !key.empty(),
+              "a write fenced by " + quoted(resource) + " needs a command and a key: one is empty");
+  sync::check(
+      core->slot_of(key) == core->slot_of(mark),
+      "the key " + quoted(key) + " and the fence " + quoted(resource) +
+          " are in different slots of the cluster, which changes them together only in one: give both "
+          "the same tag, as in " +
+          quoted("{" + std::string{hash_tag(resource)} + "}" + std::string{key}));
+  sync::check(key != mark, quoted(key) + " is the mark of the fence itself: write to another key");
+  sync::check(arguments.size() <= most_arguments, "a write fenced by " + quoted(resource) +
+                                                      " has at most 4000 arguments, not " +
+                                                      std::to_string(arguments.size()));
+  auto const answered = request_marks.take_answered();  // when this fails, they expire after their hour
+  scripts::fence::write script{.mark = {mark},
+                               .target = {key},
+                               .done = {done},
+                               .answered = {},
+                               .token = token.value(),
+                               .remember_ms = remember_ms,
+                               .done_ms = sync::idempotency_marks::kept_ms,
+                               .command = command,
+                               .rest = {}};
+  for (auto const& other : answered) script.answered.push_back({other});
+  for (auto const argument : arguments) script.rest.emplace_back(argument);
+  return script();
+}
+
+fence_result fence::impl::written(net::response const& response, std::string_view command,
+                                  std::string_view key, std::string done) {
+  auto const result = read(response, command, key);
+  if (!response.resent) request_marks.add_answered(std::move(done));
+  return result;
+}
+
+call fence::impl::claim(fence_token token) const {
+  check(token);
+  return scripts::fence::claim{.mark = {mark}, .token = token.value(), .remember_ms = remember_ms}();
+}
+
+std::int64_t fence::impl::newest(net::response const& response) const {
+  if (response.reply.is_nil()) return 0;
+  if (response.reply.is_error("WRONGTYPE")) refuse_mark();
+  if (response.reply.is_error()) refuse(response, "GET", mark);
+  std::int64_t token = 0;
+  auto const& text = response.reply.text;
+  auto const end = text.data() + text.size();
+  if (auto const [rest, bad] = std::from_chars(text.data(), end, token); bad != std::errc{} || rest != end)
+    refuse_mark();
+  return token;
+}
+
 fence::fence(client& redis, std::string resource, fence_options options) {
   sync::check(!resource.empty(), "a fence needs the name of a resource: it is empty");
   sync::check(
@@ -108,7 +209,7 @@ fence::fence(client& redis, std::string resource, fence_options options) {
   auto core = engine::access::core_of(redis);
   core->check_kind(engine::votes::none);
   if (core->deployment().slots) sync::check_cluster_name(resource);
-  impl_ = std::make_unique<impl>(std::move(core), resource, names::fence_mark(resource),
+  impl_ = std::make_shared<impl>(std::move(core), resource, names::fence_mark(resource),
                                  options.remember.count());
 }
 
@@ -121,60 +222,20 @@ std::string const& fence::resource() const noexcept { return impl_->resource; }
 fence_result fence::write(fence_token token, std::string_view command, std::string_view key,
                           std::span<std::string_view const> arguments) {
   if (token.lost()) return fence_result::refused_lost;
-  auto& state = *impl_;
-  state.check(token);
-  sync::check(!command.empty() && !key.empty(),
-              "a write fenced by " + quoted(state.resource) + " needs a command and a key: one is empty");
-  sync::check(
-      state.core->slot_of(key) == state.core->slot_of(state.mark),
-      "the key " + quoted(key) + " and the fence " + quoted(state.resource) +
-          " are in different slots of the cluster, which changes them together only in one: give both "
-          "the same tag, as in " +
-          quoted("{" + std::string{hash_tag(state.resource)} + "}" + std::string{key}));
-  sync::check(key != state.mark, quoted(key) + " is the mark of the fence itself: write to another key");
-  sync::check(arguments.size() <= most_arguments, "a write fenced by " + quoted(state.resource) +
-                                                      " has at most 4000 arguments, not " +
-                                                      std::to_string(arguments.size()));
-  auto done = names::fence_done(state.resource, state.core->uuid(), sync::next_request_number());
-  auto const answered = state.request_marks.take_answered();
-  scripts::fence::write script{.mark = {state.mark},
-                               .target = {key},
-                               .done = {done},
-                               .answered = {},
-                               .token = token.value(),
-                               .remember_ms = state.remember_ms,
-                               .done_ms = sync::idempotency_marks::kept_ms,
-                               .command = command,
-                               .rest = {}};
-  for (auto const& mark : answered) script.answered.push_back({mark});
-  for (auto const argument : arguments) script.rest.emplace_back(argument);
-  // When this throws, the answered marks expire after their hour.
-  auto const response = state.core->requests().ask_until_ready(script());
-  auto const result = state.read(response, command, key);
-  if (!response.resent) state.request_marks.add_answered(std::move(done));
-  return result;
+  auto done = impl_->new_mark();
+  auto const response =
+      impl_->core->requests().ask_until_ready(impl_->write(token, command, key, arguments, done));
+  return impl_->written(response, command, key, std::move(done));
 }
 
 fence_result fence::claim(fence_token token) {
   if (token.lost()) return fence_result::refused_lost;
-  impl_->check(token);
-  scripts::fence::claim const script{
-      .mark = {impl_->mark}, .token = token.value(), .remember_ms = impl_->remember_ms};
-  return impl_->read(impl_->core->requests().ask_until_ready(script()), "SET", impl_->mark);
+  return impl_->read(impl_->core->requests().ask_until_ready(impl_->claim(token)), "SET", impl_->mark);
 }
 
 std::int64_t fence::newest() {
   std::string_view const command[]{"GET", impl_->mark};
-  auto const response = net::response{.reply = impl_->core->requests().ask(command, impl_->mark)};
-  if (response.reply.is_nil()) return 0;
-  if (response.reply.is_error("WRONGTYPE")) impl_->refuse_mark();
-  if (response.reply.is_error()) impl_->refuse(response, "GET", impl_->mark);
-  std::int64_t token = 0;
-  auto const& text = response.reply.text;
-  auto const end = text.data() + text.size();
-  if (auto const [rest, bad] = std::from_chars(text.data(), end, token); bad != std::errc{} || rest != end)
-    impl_->refuse_mark();
-  return token;
+  return impl_->newest({.reply = impl_->core->requests().ask(command, impl_->mark)});
 }
 
 fence_result fence::set(std::string_view key, std::string_view value, fence_token token) {
@@ -183,9 +244,7 @@ fence_result fence::set(std::string_view key, std::string_view value, fence_toke
 
 fence_result fence::set(std::string_view key, std::string_view value, fence_token token,
                         std::chrono::milliseconds ttl) {
-  sync::check(ttl.count() > 0 && ttl <= ranges::century,
-              "the ttl of " + quoted(key) + " must be from 1 ms to " + ranges::in_words(ranges::century) +
-                  ", not " + ranges::in_words(ttl));
+  check_ttl(key, ttl);
   return write(token, "SET", key, value, "PX", std::to_string(ttl.count()));
 }
 
@@ -195,14 +254,7 @@ fence_result fence::hash_set(std::string_view key, std::string_view field, std::
 }
 
 fence_result fence::hash_set(std::string_view key, std::span<fence_field const> fields, fence_token token) {
-  sync::check(!fields.empty(), "there is nothing to set in the hash " + quoted(key) + ": no field was given");
-  std::vector<std::string_view> flat;
-  flat.reserve(2 * fields.size());
-  for (auto const& [field, value] : fields) {
-    flat.push_back(field);
-    flat.push_back(value);
-  }
-  return write(token, "HSET", key, std::span<std::string_view const>{flat});
+  return write(token, "HSET", key, std::span<std::string_view const>{flattened(key, fields)});
 }
 
 fence_result fence::append(std::string_view key, std::string_view text, fence_token token) {
@@ -214,5 +266,77 @@ fence_result fence::increment(std::string_view key, std::int64_t by, fence_token
 }
 
 fence_result fence::erase(std::string_view key, fence_token token) { return write(token, "DEL", key); }
+
+void fence::async_write(fence_token token, std::string_view command, std::string_view key,
+                        std::span<std::string_view const> arguments, write_handler done) {
+  sync::check_handler(done, impl_->resource);
+  if (token.lost()) {
+    done(fence_result::refused_lost, nullptr);
+    return;
+  }
+  auto mark = impl_->new_mark();
+  auto script = impl_->write(token, command, key, arguments, mark);
+  auto read = [state = impl_, command = std::string{command}, key = std::string{key},
+               mark = std::move(mark)](net::response const& response) mutable {
+    return state->written(response, command, key, std::move(mark));
+  };
+  impl_->core->async_requests().ask_until_ready(std::move(script),
+                                                reading<fence_result>(std::move(read), std::move(done)));
+}
+
+void fence::async_claim(fence_token token, write_handler done) {
+  sync::check_handler(done, impl_->resource);
+  if (token.lost()) {
+    done(fence_result::refused_lost, nullptr);
+    return;
+  }
+  auto read = [state = impl_](net::response const& response) {
+    return state->read(response, "SET", state->mark);
+  };
+  impl_->core->async_requests().ask_until_ready(impl_->claim(token),
+                                                reading<fence_result>(std::move(read), std::move(done)));
+}
+
+void fence::async_newest(token_handler done) {
+  sync::check_handler(done, impl_->resource);
+  std::string_view const command[]{"GET", impl_->mark};
+  auto read = [state = impl_](net::response const& response) { return state->newest(response); };
+  impl_->core->async_requests().ask_until_ready(command, impl_->mark,
+                                                reading<std::int64_t>(std::move(read), std::move(done)));
+}
+
+void fence::async_set(std::string_view key, std::string_view value, fence_token token, write_handler done) {
+  async_write(token, "SET", key, {{value}}, std::move(done));
+}
+
+void fence::async_set(std::string_view key, std::string_view value, fence_token token,
+                      std::chrono::milliseconds ttl, write_handler done) {
+  check_ttl(key, ttl);
+  auto const ttl_ms = std::to_string(ttl.count());
+  async_write(token, "SET", key, {{value, "PX", ttl_ms}}, std::move(done));
+}
+
+void fence::async_hash_set(std::string_view key, std::string_view field, std::string_view value,
+                           fence_token token, write_handler done) {
+  async_write(token, "HSET", key, {{field, value}}, std::move(done));
+}
+
+void fence::async_hash_set(std::string_view key, std::span<fence_field const> fields, fence_token token,
+                           write_handler done) {
+  async_write(token, "HSET", key, flattened(key, fields), std::move(done));
+}
+
+void fence::async_append(std::string_view key, std::string_view text, fence_token token, write_handler done) {
+  async_write(token, "APPEND", key, {{text}}, std::move(done));
+}
+
+void fence::async_increment(std::string_view key, std::int64_t by, fence_token token, write_handler done) {
+  auto const number = std::to_string(by);
+  async_write(token, "INCRBY", key, {{number}}, std::move(done));
+}
+
+void fence::async_erase(std::string_view key, fence_token token, write_handler done) {
+  async_write(token, "DEL", key, {}, std::move(done));
+}
 
 }  // namespace holdfast

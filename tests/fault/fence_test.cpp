@@ -1,6 +1,8 @@
 /// Checked writes whose request or reply is lost: each is made once, whatever happens to the connection.
 #include <holdfast/fence.hpp>
 
+#include <future>
+
 #include "fault.hpp"
 #include "scripts/fence.hpp"
 
@@ -128,6 +130,34 @@ TEST_F(fence_fault, does_not_double_a_write_that_is_refused_for_a_while_behind_a
   EXPECT_EQ(orders_.append("log", "y", 7), written);
   EXPECT_EQ(copies, 5);
   EXPECT_EQ(raw_.get("log"), "xy");
+}
+
+TEST_F(fence_fault, does_not_double_an_asynchronous_write_either) {
+  std::atomic<int> copies = 0;
+  proxy_.decide([&](request const& r) {
+    if (!writes(r)) return fate::pass();
+    auto const copy = ++copies;
+    if (copy == 1) return fate::cut_after();
+    return copy <= 4 ? fate::error("BUSY Redis is busy running a script.") : fate::pass();
+  });
+  std::promise<std::optional<fence_result>> outcome;
+  orders_.async_append("log", "x", 7, [&](auto result, auto const&) { outcome.set_value(result); });
+  EXPECT_EQ(outcome.get_future().get(), written);
+  EXPECT_EQ(copies, 5);
+  EXPECT_EQ(raw_.get("log"), "x");
+}
+
+TEST_F(fence_fault, tells_an_asynchronous_writer_that_its_client_has_ended_meanwhile) {
+  proxy_.decide([](request const& r) {
+    return writes(r) ? fate::error("BUSY Redis is busy running a script.") : fate::pass();
+  });
+  std::promise<std::exception_ptr> outcome;
+  {
+    client passing{proxy_.url(), with_long_timeouts()};
+    fence{passing, "orders"}.async_append(
+        "log", "x", 7, [&](auto, std::exception_ptr reason) { outcome.set_value(std::move(reason)); });
+  }
+  EXPECT_EQ(code_of([&] { std::rethrow_exception(outcome.get_future().get()); }), errc::closed);
 }
 
 TEST_F(fence_fault, fails_when_the_server_cannot_be_reached) {

@@ -1,6 +1,8 @@
 /// S3 applied: a write that comes too late has no effect, and the writer is notified.
 #include <holdfast/fence.hpp>
 
+#include <future>
+
 #include "law.hpp"
 
 namespace holdfast::test {
@@ -148,6 +150,115 @@ TEST_F(fenced, says_when_its_mark_is_no_token) {
     EXPECT_EQ(code_of([&] { (void)orders_.newest(); }), errc::wrong_type);
     EXPECT_FALSE(raw_.exists("total"));
   }
+}
+
+/// The outcome of one asynchronous operation.
+template <class Result>
+class outcome {
+ public:
+  auto handler() {
+    return [done = std::move(done_)](std::optional<Result> result, std::exception_ptr reason) mutable {
+      if (reason) {
+        done.set_exception(std::move(reason));
+      } else {
+        done.set_value(*result);
+      }
+    };
+  }
+  Result get() { return result_.get(); }
+
+ private:
+  std::promise<Result> done_;
+  std::future<Result> result_ = done_.get_future();
+};
+
+template <class Result = fence_result, class Start>
+Result async_result(Start start) {
+  outcome<Result> result;
+  start(result.handler());
+  return result.get();
+}
+
+TEST_F(fenced, writes_asynchronously) {
+  auto const stale_token = lock_.acquire().token();
+  auto const lease = lock_.acquire();
+  EXPECT_EQ(async_result([&](auto done) { orders_.async_claim(lease, std::move(done)); }), written);
+  EXPECT_EQ(async_result([&](auto done) { orders_.async_set("total", "4", lease, std::move(done)); }),
+            written);
+  EXPECT_EQ(async_result([&](auto done) { orders_.async_append("total", "1", lease, std::move(done)); }),
+            written);
+  EXPECT_EQ(async_result([&](auto done) { orders_.async_increment("total", 1, lease, std::move(done)); }),
+            written);
+  EXPECT_EQ(raw_.get("total"), "42");
+  EXPECT_EQ(async_result([&](auto done) { orders_.async_set("brief", "x", lease, 1h, std::move(done)); }),
+            written);
+  EXPECT_GT(raw_.pttl("brief"), 0);
+  EXPECT_EQ(
+      async_result([&](auto done) { orders_.async_hash_set("hash", "a", "1", lease, std::move(done)); }),
+      written);
+  EXPECT_EQ(async_result([&](auto done) {
+              orders_.async_hash_set("hash", {{"b", "2"}, {"c", "3"}}, lease, std::move(done));
+            }),
+            written);
+  EXPECT_EQ(raw_.command({"HLEN", "hash"}).integer, 3);
+  EXPECT_EQ(async_result([&](auto done) { orders_.async_erase("hash", lease, std::move(done)); }), written);
+  EXPECT_FALSE(raw_.exists("hash"));
+  EXPECT_EQ(async_result<std::int64_t>([&](auto done) { orders_.async_newest(std::move(done)); }),
+            lease.token());
+  EXPECT_EQ(
+      async_result([&](auto done) { orders_.async_set("total", "late", stale_token, std::move(done)); }),
+      refused_stale);
+  EXPECT_EQ(raw_.get("total"), "42");
+}
+
+TEST_F(fenced, carries_out_asynchronous_writes_in_their_order_without_waiting_for_each) {
+  auto const lease = lock_.acquire();
+  std::vector<outcome<fence_result>> all(100);
+  std::string expected;
+  for (auto i = 0; i < 100; ++i) {
+    auto const word = std::to_string(i) + " ";
+    expected += word;
+    orders_.async_append("words", word, lease, all[static_cast<std::size_t>(i)].handler());
+  }
+  for (auto& each : all) EXPECT_EQ(each.get(), written);
+  EXPECT_EQ(raw_.get("words"), expected);
+}
+
+TEST_F(fenced, tells_an_asynchronous_writer_what_went_wrong) {
+  auto lost_lease = mutex{redis_, "lost"}.acquire();
+  lost_lease.release();
+  EXPECT_EQ(code_of([&] { orders_.async_set("total", "x", lost_lease, {}); }), std::errc::invalid_argument)
+      << "there is no handler";
+  auto const lease = lock_.acquire();
+  raw_.command({"RPUSH", "list", "x"});
+  EXPECT_EQ(
+      code_of([&] {
+        (void)async_result([&](auto done) { orders_.async_append("list", "x", lease, std::move(done)); });
+      }),
+      errc::wrong_type);
+  std::promise<std::optional<fence_result>> answer;
+  orders_.async_set("total", "x", std::move(lost_lease),
+                    [&](auto result, auto) { answer.set_value(result); });
+  auto told = answer.get_future();
+  EXPECT_EQ(told.wait_for(0s), std::future_status::ready) << "before the call returns";
+  EXPECT_EQ(told.get(), refused_lost);
+}
+
+TEST_F(fenced, may_be_destroyed_while_it_writes_and_its_client_too) {
+  auto const lease = lock_.acquire();
+  outcome<fence_result> first;
+  {
+    fence brief{redis_, "brief"};
+    brief.async_set("{brief}:x", "1", lease, first.handler());
+  }
+  EXPECT_EQ(first.get(), written);
+  outcome<fence_result> last;
+  {
+    client passing{server_.url(), with_long_timeouts()};
+    fence{passing, "brief"}.async_set("{brief}:x", "2", lease, last.handler());
+  }
+  auto const code = code_of([&] { (void)last.get(); });
+  EXPECT_TRUE(code == errc::closed || code == std::error_code{}) << code.message();
 }
 
 TEST_F(fenced, refuses_misuse_before_anything_is_sent) {

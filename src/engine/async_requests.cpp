@@ -1,0 +1,98 @@
+#include "engine/async_requests.hpp"
+
+#include <new>
+#include <string>
+#include <utility>
+
+#include "engine/readiness.hpp"
+#include "resp/command.hpp"
+
+namespace holdfast::engine {
+
+struct async_requests::pending {
+  pending(client_options const& options, callback<void(handler)> send_copy, handler on_done)
+      : again{options}, copy{std::move(send_copy)}, done{std::move(on_done)} {}
+
+  readiness again;
+  callback<void(handler)> copy;  ///< sends one, whose response goes to the handler
+  handler done;
+  net::response last{};
+  reactor::loop::calls ready{};  ///< calls `done` with `last`; made in advance, since the end must not fail
+};
+
+void async_requests::ask_until_ready(call script, handler done) {
+  start(std::make_shared<pending>(
+      client_.options,
+      [this, script = std::move(script)](handler on_response) {
+        backend_.run(script, std::move(on_response));
+      },
+      std::move(done)));
+}
+
+void async_requests::ask_until_ready(std::span<std::string_view const> command, std::string_view key,
+                                     handler done) {
+  std::string bytes;
+  resp::append_command(bytes, command);
+  start(std::make_shared<pending>(
+      client_.options,
+      [this, bytes = std::move(bytes), of = std::string{key}](handler on_response) {
+        backend_.send({.bytes = bytes, .done = std::move(on_response), .slot = backend_.slot_of(of)});
+      },
+      std::move(done)));
+}
+
+void async_requests::start(std::shared_ptr<pending> const& request) {
+  gate_.check_process();
+  reactor::lock hold{loop_.mutex()};
+  gate_.prepare();
+  request->ready.emplace_back([request] { request->done(std::move(request->last)); });
+  loop_.add_interest(1);
+  try {
+    send(request);
+  } catch (std::bad_alloc const&) {
+    loop_.add_interest(-1);
+    request->ready.clear();  // it refers to the request
+    throw;
+  }
+  loop_.leave(hold);
+}
+
+void async_requests::send(std::shared_ptr<pending> const& request) {
+  request->copy([this, request](net::response&& response) { on_response(request, std::move(response)); });
+}
+
+void async_requests::on_response(std::shared_ptr<pending> const& request, net::response&& response) noexcept {
+  auto const when = request->again.next_copy(response, boot_clock::now());
+  request->last = std::move(response);
+  if (when) {
+    try {
+      delayed_.add(*when, [this, request] { send_again(request); });
+      return;
+    } catch (std::bad_alloc const&) {
+      // The refusal is the outcome.
+    }
+  }
+  finish(*request);
+}
+
+/// The end of the client calls it early.
+void async_requests::send_again(std::shared_ptr<pending> const& request) noexcept {
+  if (gate_.closed()) {
+    request->last.failure = client_.shut_down;
+    finish(*request);
+    return;
+  }
+  try {
+    send(request);
+  } catch (std::bad_alloc const&) {
+    request->last.failure = client_.no_memory;
+    finish(*request);
+  }
+}
+
+void async_requests::finish(pending& request) noexcept {
+  loop_.add_interest(-1);
+  loop_.defer(std::move(request.ready));
+}
+
+}  // namespace holdfast::engine

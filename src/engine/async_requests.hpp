@@ -1,0 +1,46 @@
+/// Requests that are about no lock queue, of callers that don't wait for the response.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string_view>
+
+#include "engine/call_gate.hpp"
+#include "engine/delayed_calls.hpp"
+#include "engine/lock_backend.hpp"
+
+namespace holdfast::engine {
+
+/// From any thread, without the lock. `done` is called once, without the lock, with the last response: its
+/// `failure` is set when the server couldn't be asked. Each function throws when nothing was begun, and then
+/// calls nothing.
+class async_requests {
+ public:
+  using handler = callback<void(net::response&&)>;
+
+  async_requests(reactor::loop& loop, lock_backend& backend, client_constants const& client, call_gate& gate,
+                 delayed_calls& delayed) noexcept
+      : loop_{loop}, backend_{backend}, client_{client}, gate_{gate}, delayed_{delayed} {}
+
+  /// Sends one script until the server is ready for it: see server_calls::ask_until_ready.
+  void ask_until_ready(call script, handler done);
+  /// The same with a plain command, for the slot of `key`.
+  void ask_until_ready(std::span<std::string_view const> command, std::string_view key, handler done);
+
+ private:
+  struct pending;
+
+  void start(std::shared_ptr<pending> const& request);
+  void send(std::shared_ptr<pending> const& request);
+  void send_again(std::shared_ptr<pending> const& request) noexcept;
+  void on_response(std::shared_ptr<pending> const& request, net::response&& response) noexcept;
+  void finish(pending& request) noexcept;
+
+  reactor::loop& loop_;
+  lock_backend& backend_;
+  client_constants const& client_;
+  call_gate& gate_;
+  delayed_calls& delayed_;
+};
+
+}  // namespace holdfast::engine

@@ -1,0 +1,46 @@
+/// When a request that the server wasn't ready for is sent again.
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <holdfast/options.hpp>
+#include <optional>
+#include <random>
+
+#include "base/backoff.hpp"
+#include "base/clock.hpp"
+#include "base/ids.hpp"
+#include "engine/failure.hpp"
+#include "net/pipeline.hpp"
+
+namespace holdfast::engine {
+
+/// Decides it for one request of which a second copy has no effect: after each refusal that passes (LOADING,
+/// BUSY…), for at most reply_timeout + connect_timeout after the first one. No I/O, no clock.
+class readiness {
+ public:
+  explicit readiness(client_options const& options)
+      : limit_{options.reply_timeout + options.connect_timeout},
+        random_{static_cast<std::minstd_rand::result_type>(random_seed())} {}
+
+  /// When the next copy is sent; nullopt: this response is the outcome. It tells of all copies then whether
+  /// an earlier one may have been carried out.
+  [[nodiscard]] std::optional<time_point> next_copy(net::response& response, time_point now) {
+    resent_ = resent_ || response.resent;
+    response.resent = resent_;
+    if (response.failure || !response.reply.is_error() || !is_transient(response.reply.text))
+      return std::nullopt;
+    end_ = std::min<time_point>(end_, now + limit_);
+    if (now >= end_) return std::nullopt;
+    return std::min<time_point>(now + between_.next(random_), end_);
+  }
+
+ private:
+  std::chrono::milliseconds limit_;
+  std::minstd_rand random_;
+  backoff between_{std::chrono::milliseconds{20}, std::chrono::milliseconds{200}};
+  time_point end_ = time_point::max();
+  bool resent_ = false;
+};
+
+}  // namespace holdfast::engine

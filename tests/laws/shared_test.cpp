@@ -109,7 +109,7 @@ TEST_F(shared, ends_a_wait_when_its_time_is_up_or_it_is_cancelled) {
   auto const writing = m_.acquire();
   EXPECT_FALSE(remote_.try_acquire_shared_for(50ms));
   EXPECT_FALSE(remote_.try_acquire_for(50ms));
-  EXPECT_EQ(code_of([&] { (void)remote_.try_acquire_shared_for(-1s); }), std::errc::invalid_argument);
+  EXPECT_FALSE(remote_.try_acquire_shared_for(-1s)) << "it tries once";
   std::stop_source stop;
   pending reading;
   remote_.async_acquire_shared(reading.handler(), stop.get_token());

@@ -174,7 +174,6 @@ TEST_F(under_lock, passes_the_errors_of_the_lock_on) {
   EXPECT_EQ(code_of([&] { synchronized(redis_, "orders", {}, [] {}); }), errc::wrong_type);
   auto const invalid = std::make_error_code(std::errc::invalid_argument);
   EXPECT_EQ(code_of([&] { synchronized(redis_, "", {}, [] {}); }), invalid);
-  EXPECT_EQ(code_of([&] { synchronized(redis_, "free", {.wait = -1ms}, [] {}); }), invalid);
 }
 
 TEST_F(under_lock, decorates_a_function_with_a_name_made_of_its_arguments) {

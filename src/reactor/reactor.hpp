@@ -175,16 +175,16 @@ class loop {
   std::mutex mutex_;
   timers timers_;
 
-  bool polling_ = false;      ///< a thread drives
-  std::thread::id driver_{};  ///< that thread
+  std::thread::id driver_{};  ///< the thread that drives
   blocked_thread const* driver_waits_ = nullptr;
+  bool polling_ = false;                       ///< a thread drives
   bool interrupted_ = false;                   ///< the driver was told to return from Asio
   std::atomic<bool> interrupt_posted_{false};  ///< the post that tells it hasn't run yet
   bool torn_ = false;
   callback<void()> on_torn_;
-  int parked_ = 0;            ///< threads asleep in wait()
-  std::uint64_t served_ = 0;  ///< number of sleeping threads whose wait has ended
+  int parked_ = 0;  ///< threads asleep in wait()
   int interest_ = 0;
+  std::uint64_t served_ = 0;  ///< number of sleeping threads whose wait has ended
   std::uint64_t drives_ = 0;  ///< number of times that a caller drove
   std::function<void(std::string const&)> on_exception_;
   std::function<void()> simulated_step_;

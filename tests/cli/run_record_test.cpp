@@ -32,10 +32,11 @@ TEST(run_record_in_a_cluster, is_not_acknowledged_by_the_replicas_of_another_ser
   nodes.begin_migration(slot, from, to);
   nodes.move_keys(slot, from, to);
   ASSERT_TRUE(nodes.wait_until_replicated());
-  nodes.replica_of(to).freeze();
+  auto& replica = nodes.replica_of(to);
+  replica.freeze();
   run.counts_until = now + 1h;
   EXPECT_THROW(static_cast<void>(record.note(run, 24h, {.replicas = 1, .within = 500ms})), holdfast::error);
-  nodes.replica_of(to).thaw();
+  replica.thaw();
 }
 
 }  // namespace

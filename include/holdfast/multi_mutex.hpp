@@ -72,7 +72,7 @@ class [[nodiscard]] multi_lease {
   /// The same without waiting: `done` is called once with the worst outcome. It may be empty.
   void async_release(move_only_function<void(release_result)> done) noexcept;
 
-  /// Finishes without giving them back: see lease::keep_until_expiry().
+  /// Finishes without giving them back, on all servers at the same time: see lease::keep_until_expiry().
   release_result keep_until_expiry() noexcept;
 
   /// The leases that it is made of: one for each server, in the order of the servers' URLs. Ordinary ones:
@@ -85,6 +85,8 @@ class [[nodiscard]] multi_lease {
   struct contents;
   multi_lease(std::shared_ptr<contents const> what, std::vector<lease> parts);
   void drop() noexcept;
+  template <class Begin, class Alone>
+  release_result end_all(Begin begin, Alone alone) noexcept;
 
   std::shared_ptr<contents const> what_{};
   std::vector<lease> parts_{};

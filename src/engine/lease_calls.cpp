@@ -10,7 +10,7 @@
 namespace holdfast::engine {
 
 struct lease_calls::ending {
-  explicit ending(reactor::loop& client_loop) : loop{client_loop} {}
+  ending(reactor::loop& client_loop, time_point now) : loop{client_loop}, begun_at{now} {}
 
   void finish(release_result outcome) noexcept {
     if (std::exchange(over, true)) return;
@@ -19,6 +19,7 @@ struct lease_calls::ending {
   }
 
   reactor::loop& loop;
+  time_point begun_at;
   reactor::blocked_thread thread;
   reactor::timer bell{[this] { finish(release_result::unknown); }};
   release_result result = release_result::unknown;
@@ -32,7 +33,7 @@ std::shared_ptr<lease_calls::ending> lease_calls::begin_ending(lease_state_ptr& 
                                                                Operation operation) noexcept {
   std::shared_ptr<ending> begun;
   try {
-    begun = std::make_shared<ending>(loop_);
+    begun = std::make_shared<ending>(loop_, now);
   } catch (std::bad_alloc const&) {
     operation(*lease, now, {});
     lease.reset();
@@ -43,15 +44,15 @@ std::shared_ptr<lease_calls::ending> lease_calls::begin_ending(lease_state_ptr& 
   return begun;
 }
 
-/// Waits for the outcome, for a bounded time.
-release_result lease_calls::wait_for_end(reactor::lock& hold, std::shared_ptr<ending> const& begun,
-                                         time_point now) noexcept {
+/// Waits for the outcome, for a bounded time after it was begun: several that were begun together are over
+/// together.
+release_result lease_calls::wait_for_end(reactor::lock& hold, std::shared_ptr<ending> const& begun) noexcept {
   if (!begun || begun->over) {  // handed over: nothing to wait for
     loop_.leave(hold);
     return begun ? begun->result : release_result::unknown;
   }
   // A missing reply is noticed after one time-out, and the request repeated within the other.
-  loop_.arm(begun->bell, now + client_.options.reply_timeout + client_.options.connect_timeout);
+  loop_.arm(begun->bell, begun->begun_at + client_.options.reply_timeout + client_.options.connect_timeout);
   loop_.wait(hold, begun->thread);
   hold.lock();
   begun->bell.disarm();
@@ -65,8 +66,7 @@ release_result lease_calls::finish_lease(lease_state_ptr& lease, Operation opera
     return release_result::lost;
   }
   reactor::lock hold{loop_.mutex()};
-  auto const now = boot_clock::now();
-  return wait_for_end(hold, begin_ending(lease, now, std::move(operation)), now);
+  return wait_for_end(hold, begin_ending(lease, boot_clock::now(), std::move(operation)));
 }
 
 void lease_calls::forget(lease_state_ptr& lease) noexcept {
@@ -92,24 +92,35 @@ release_result lease_calls::keep(lease_state_ptr& lease, std::optional<milliseco
   });
 }
 
-std::shared_ptr<lease_calls::ending> lease_calls::begin_release(lease_state_ptr& lease) noexcept {
+template <class Operation>
+std::shared_ptr<lease_calls::ending> lease_calls::begin(lease_state_ptr& lease,
+                                                        Operation operation) noexcept {
   if (client_.forked()) {
     (void)lease.detach();
     return nullptr;
   }
   reactor::lock hold{loop_.mutex()};
-  auto begun =
-      begin_ending(lease, boot_clock::now(), [this](lease_state& held, time_point now, release_handler done) {
-        ends_.release(held, now, std::move(done));
-      });
+  auto begun = begin_ending(lease, boot_clock::now(), std::move(operation));
   loop_.leave(hold);
   return begun;
 }
 
-release_result lease_calls::end_release(std::shared_ptr<ending> const& begun) noexcept {
+std::shared_ptr<lease_calls::ending> lease_calls::begin_release(lease_state_ptr& lease) noexcept {
+  return begin(lease, [this](lease_state& held, time_point now, release_handler done) {
+    ends_.release(held, now, std::move(done));
+  });
+}
+
+std::shared_ptr<lease_calls::ending> lease_calls::begin_keep(lease_state_ptr& lease) noexcept {
+  return begin(lease, [this](lease_state& held, time_point now, release_handler done) {
+    ends_.keep(held, std::nullopt, now, std::move(done));
+  });
+}
+
+release_result lease_calls::await_end(std::shared_ptr<ending> const& begun) noexcept {
   if (client_.forked()) return release_result::lost;
   reactor::lock hold{loop_.mutex()};
-  return wait_for_end(hold, begun, boot_clock::now());
+  return wait_for_end(hold, begun);
 }
 
 void lease_calls::async_release(lease_state_ptr& lease, release_handler done) noexcept {

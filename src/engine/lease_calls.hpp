@@ -33,10 +33,11 @@ class lease_calls {
   void forget(lease_state_ptr& lease) noexcept;
 
   release_result release(lease_state_ptr& lease) noexcept;
-  /// A release in two steps, so that leases of several clients are released at the same time.
+  /// release() and keep() in two steps, so that leases of several clients end at the same time.
   struct ending;
   [[nodiscard]] std::shared_ptr<ending> begin_release(lease_state_ptr& lease) noexcept;
-  release_result end_release(std::shared_ptr<ending> const& begun) noexcept;
+  [[nodiscard]] std::shared_ptr<ending> begin_keep(lease_state_ptr& lease) noexcept;
+  release_result await_end(std::shared_ptr<ending> const& begun) noexcept;
   void async_release(lease_state_ptr& lease, release_handler done) noexcept;
   /// Ends the lease and leaves its key in the server: for the rest of its ttl, or for `remaining`.
   release_result keep(lease_state_ptr& lease, std::optional<milliseconds> remaining) noexcept;
@@ -61,8 +62,10 @@ class lease_calls {
   template <class Operation>
   [[nodiscard]] std::shared_ptr<ending> begin_ending(lease_state_ptr& lease, time_point now,
                                                      Operation operation) noexcept;
-  [[nodiscard]] release_result wait_for_end(reactor::lock& hold, std::shared_ptr<ending> const& begun,
-                                            time_point now) noexcept;
+  template <class Operation>
+  [[nodiscard]] std::shared_ptr<ending> begin(lease_state_ptr& lease, Operation operation) noexcept;
+  [[nodiscard]] release_result wait_for_end(reactor::lock& hold,
+                                            std::shared_ptr<ending> const& begun) noexcept;
   template <class Operation>
   release_result finish_lease(lease_state_ptr& lease, Operation operation) noexcept;
 

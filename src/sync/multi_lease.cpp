@@ -131,16 +131,18 @@ void multi_lease::renew() {
   for (auto& part : parts_) part.renew();
 }
 
-release_result multi_lease::release() noexcept {
+/// Ends all parts at the same time by `begin`, or if there is no memory for that one after the other by
+/// `alone`.
+template <class Begin, class Alone>
+release_result multi_lease::end_all(Begin begin, Alone alone) noexcept {
   auto parts = std::exchange(parts_, {});
   if (parts.empty()) return release_result::lost;
-  if (parts.size() == 1) return parts.front().release();
   std::vector<std::pair<std::shared_ptr<engine::core>, std::shared_ptr<engine::lease_calls::ending>>> begun;
   try {
     begun.reserve(parts.size());
-  } catch (std::bad_alloc const&) {  // sequentially instead
+  } catch (std::bad_alloc const&) {
     auto worst = release_result::released;
-    for (auto& part : parts) worst = worse(worst, part.release());
+    for (auto& part : parts) worst = worse(worst, alone(part));
     return worst;
   }
   auto worst = release_result::released;
@@ -151,11 +153,21 @@ release_result multi_lease::release() noexcept {
       continue;
     }
     auto core = lease->queue().engine().shared_from_this();
-    auto end = core->leases().begin_release(lease);
+    auto end = begin(core->leases(), lease);
     begun.emplace_back(std::move(core), std::move(end));
   }
-  for (auto const& [core, end] : begun) worst = worse(worst, core->leases().end_release(end));
+  for (auto const& [core, end] : begun) worst = worse(worst, core->leases().await_end(end));
   return worst;
+}
+
+release_result multi_lease::release() noexcept {
+  return end_all([](auto& calls, auto& lease) { return calls.begin_release(lease); },
+                 [](lease& part) { return part.release(); });
+}
+
+release_result multi_lease::keep_until_expiry() noexcept {
+  return end_all([](auto& calls, auto& lease) { return calls.begin_keep(lease); },
+                 [](lease& part) { return part.keep_until_expiry(); });
 }
 
 void multi_lease::async_release(move_only_function<void(release_result)> done) noexcept {
@@ -187,14 +199,6 @@ void multi_lease::async_release(move_only_function<void(release_result)> done) n
       if (--shared->remaining == 0 && shared->done) shared->done(shared->worst);
     });
   }
-}
-
-release_result multi_lease::keep_until_expiry() noexcept {
-  auto parts = std::exchange(parts_, {});
-  if (parts.empty()) return release_result::lost;
-  auto worst = release_result::released;
-  for (auto& part : parts) worst = worse(worst, part.keep_until_expiry());
-  return worst;
 }
 
 multi_lease_view::multi_lease_view(multi_lease const& seen)

@@ -123,5 +123,24 @@ TEST_F(several_servers_fault, is_told_when_nobody_has_ever_reached_that_server) 
   EXPECT_EQ(failure_of([&] { (void)m.acquire(); }).code, errc::unreachable);
 }
 
+TEST_F(several_servers_fault, are_waited_for_together_at_a_release) {
+  constexpr std::size_t how_many = 6;
+  std::vector<std::unique_ptr<redis_server>> servers;
+  std::vector<std::unique_ptr<client>> clients;
+  std::vector<multi_mutex::member> members;
+  while (servers.size() != how_many) {
+    servers.push_back(redis_server::make({}));
+    clients.push_back(std::make_unique<client>(servers.back()->url(), impatient()));
+    members.push_back({*clients.back(), "x"});
+  }
+  multi_mutex m{members};
+  auto to_release = m.acquire();
+  for (auto& server : servers) server->freeze();
+  auto const begun = std::chrono::steady_clock::now();
+  EXPECT_EQ(to_release.release(), release_result::unknown);
+  EXPECT_LT(std::chrono::steady_clock::now() - begun, 7s) << "two seconds for all, not for each";
+  for (auto& server : servers) server->thaw();
+}
+
 }  // namespace
 }  // namespace holdfast::test

@@ -72,7 +72,8 @@ struct shared_mutex::impl {
                 nesting::counted} {}
 
   void unlock(side& held_side) {
-    if (auto const result = held_side.shape.unlock()) last.store(*result, std::memory_order_relaxed);
+    auto const result = held_side.shape.unlock();
+    if (result) last.store(result, std::memory_order_relaxed);
   }
 };
 

@@ -87,6 +87,9 @@ struct client_stats {
 /// destructors do nothing. One that is forked inside a callback may make clients of its own there, but
 /// mustn't return from it (it ends by exec(), exit() or _exit()): what called it is the parent's, so the
 /// child is aborted.
+/// A child that is forked while another thread of its parent looks up a host name, or sets up TLS, may find a
+/// lock of libc or OpenSSL locked for ever, and hang in a client of its own: use addresses without TLS there,
+/// or exec().
 class client {
  public:
   /// `url`, of one server: redis://[user[:password]@]host[:port][/db], rediss://… (TLS; ?ca=FILE cert=FILE

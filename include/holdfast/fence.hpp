@@ -139,7 +139,8 @@ class fence {
   // that is shut down, are thrown.
   //
   // Writes that one thread sends are carried out in their order, unless the server isn't ready for one of
-  // them (LOADING, BUSY…) or a cluster moves its slot. The fence may be destroyed meanwhile. The client's end
+  // them (LOADING, BUSY…), a cluster moves its slot, or the server had forgotten the script (a restart) and
+  // hears it from another client in between. The fence may be destroyed meanwhile. The client's end
   // calls `done` with errc::closed.
 
   using write_handler = move_only_function<void(std::optional<fence_result>, std::exception_ptr)>;

@@ -48,7 +48,7 @@ void connection::begin() noexcept {
 }
 
 void connection::gather(std::string& out) {
-  if (pipeline_.unsent() == 0) return;
+  if (!pipeline_.can_send()) return;
   auto const now = boot_clock::now();
   auto const first = pipeline_.in_flight() == 0;
   counts().resent += pipeline_.send_to(out, now);
@@ -63,6 +63,7 @@ void connection::on_reply(resp::reply&& reply) {
     drop(errc::protocol, [] { return "a reply that nothing asked for"; }, end::final);
     return;
   }
+  if (pipeline_.in_flight() == 0 && pipeline_.can_send()) loop().mark_dirty(*this);
   auto& entry = answered.front();
   entry.response.connection_id = connection_id();
   heard_ = boot_clock::now();
@@ -85,8 +86,8 @@ void connection::on_reply(resp::reply&& reply) {
   pipeline_.recycle(std::move(answered));
 }
 
-/// Sends a request again after NOSCRIPT (restarted, failed over, flushed). Later requests that get NOSCRIPT
-/// follow it in the same order.
+/// Sends a request again after NOSCRIPT (restarted, failed over, flushed). All later requests follow it in
+/// the same order, unless another client teaches the server the script meanwhile.
 void connection::call_again(pipeline::batch&& forgotten) noexcept {
   auto& entry = forgotten.front();
   entry.response.sent = entry.response.resent;  // the last copy was not carried out
@@ -99,9 +100,9 @@ void connection::call_again(pipeline::batch&& forgotten) noexcept {
     return;
   }
   entry.request.in_full = nullptr;
-  pipeline_.add(std::move(forgotten), heard_);
+  pipeline_.repeat(std::move(forgotten), heard_);
   ++counts().resent;
-  loop().mark_dirty(*this);
+  if (pipeline_.can_send()) loop().mark_dirty(*this);
 }
 
 void connection::answer_with(std::shared_ptr<error const> const& reason, request& request,

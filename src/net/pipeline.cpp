@@ -39,7 +39,25 @@ void pipeline::append(batch& requests) noexcept {
   if (unsent_ == all_.end()) unsent_ = first;
 }
 
+void pipeline::repeat(batch&& request, time_point now) noexcept {
+  for (auto& taken : request) {
+    taken.response = {.sent = taken.response.sent, .resent = taken.response.sent};
+    taken.queued = now;
+  }
+  to_repeat_.splice(to_repeat_.end(), request);
+}
+
+/// Only while nothing is in flight.
+void pipeline::put_repeated_first() noexcept {
+  all_.splice(all_.begin(), to_repeat_);
+  unsent_ = all_.begin();
+}
+
 std::size_t pipeline::send_to(std::string& out, time_point now) {
+  if (!to_repeat_.empty()) {
+    if (in_flight_ != 0) return 0;
+    put_repeated_first();
+  }
   auto size = out.size();
   for (auto next = unsent_; next != all_.end(); ++next) size += next->request.bytes.size();
   out.reserve(size);
@@ -76,7 +94,7 @@ void pipeline::put_back(batch&& requests, time_point now) noexcept {
 
 void pipeline::restart() noexcept {
   in_flight_ = 0;
-  unsent_ = all_.begin();
+  put_repeated_first();
 }
 
 void pipeline::recycle(batch&& used) noexcept {

@@ -110,8 +110,13 @@ class pipeline {
   /// Adds requests from another pipeline; keeps their `sent` flags.
   void add(batch&& requests, time_point now) noexcept;
 
-  /// Appends all unsent requests to `out`; they are in flight from now on. Returns how many of them had been
-  /// sent before. Throws std::bad_alloc, and then has no effect.
+  /// Takes a request back that the server has answered, but not carried out. It is sent again before all
+  /// unsent requests, once nothing is in flight any more: what is in flight behind it may have to be sent
+  /// again, too, and then follows it in order.
+  void repeat(batch&& request, time_point now) noexcept;
+
+  /// Appends all unsent requests to `out`, unless some wait for their repetition; they are in flight from now
+  /// on. Returns how many of them had been sent before. Throws std::bad_alloc, and then has no effect.
   std::size_t send_to(std::string& out, time_point now);
 
   /// Moves the oldest request in flight, with its reply, to `out`. False when there is none: the peer sent a
@@ -141,19 +146,25 @@ class pipeline {
   /// Keeps the memory of completed requests for later ones.
   void recycle(batch&& used) noexcept;
 
-  [[nodiscard]] bool empty() const noexcept { return all_.empty(); }
+  [[nodiscard]] bool empty() const noexcept { return all_.empty() && to_repeat_.empty(); }
   [[nodiscard]] std::size_t in_flight() const noexcept { return in_flight_; }
-  [[nodiscard]] std::size_t unsent() const noexcept { return all_.size() - in_flight_; }
+  [[nodiscard]] std::size_t unsent() const noexcept { return all_.size() - in_flight_ + to_repeat_.size(); }
+  /// There are unsent requests, and send_to() would send them.
+  [[nodiscard]] bool can_send() const noexcept {
+    return unsent() != 0 && (to_repeat_.empty() || in_flight_ == 0);
+  }
 
   /// When the oldest request in flight was sent; only if there is one.
   [[nodiscard]] time_point oldest() const noexcept { return all_.front().response.sent_at; }
 
  private:
   void append(batch& requests) noexcept;
+  void put_repeated_first() noexcept;
 
   batch all_;  ///< the first in_flight_ requests are in flight
   std::size_t in_flight_ = 0;
   batch::iterator unsent_ = all_.end();  ///< the first unsent request
+  batch to_repeat_;                      ///< see repeat()
   batch spare_;
 };
 

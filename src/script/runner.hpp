@@ -15,8 +15,8 @@ struct send_options {
 };
 
 /// An EVALSHA request. When the server answers NOSCRIPT (restarted, failed over, flushed) the same call is
-/// sent once more as EVAL, which loads the script again. Several such calls in one pipeline keep their order
-/// among themselves. One round trip, two after NOSCRIPT.
+/// sent once more as EVAL, which loads the script again. Such calls keep their order, unless
+/// another client teaches the server the script in between. One round trip, two after NOSCRIPT.
 [[nodiscard]] net::request to_run(call const& script, callback<void(net::response&&)> done,
                                   send_options send = {});
 

@@ -165,4 +165,38 @@ TEST(pipeline, sends_what_is_put_back_ahead_of_what_came_behind_it) {
   EXPECT_TRUE(matched(requests, "reply").response.resent) << "the outcome of the second request is unknown";
 }
 
+TEST(pipeline, repeats_requests_in_their_order_and_ahead_of_all_that_came_behind_them) {
+  pipeline requests;
+  for (auto const* const bytes : {"a", "b", "c"}) add(requests, bytes);
+  (void)send_all(requests);
+  add(requests, "d");
+  auto const answer_to_repeat = [&] {
+    pipeline::batch forgotten;
+    ASSERT_TRUE(requests.match(reply_of("NOSCRIPT"), forgotten));
+    forgotten.front().response.sent = false;
+    requests.repeat(std::move(forgotten), opened_at);
+  };
+  answer_to_repeat();
+  EXPECT_FALSE(requests.can_send());
+  EXPECT_EQ(send_all(requests), "") << "the next ones may have to be repeated, too";
+  answer_to_repeat();
+  (void)matched(requests, "reply");
+  EXPECT_FALSE(requests.empty());
+  EXPECT_TRUE(requests.can_send());
+  EXPECT_EQ(send_all(requests), "abd");
+  EXPECT_FALSE(matched(requests, "reply").response.resent);
+}
+
+TEST(pipeline, sends_what_is_to_be_repeated_first_after_a_break) {
+  pipeline requests;
+  for (auto const* const bytes : {"a", "b"}) add(requests, bytes);
+  (void)send_all(requests);
+  add(requests, "c");
+  pipeline::batch forgotten;
+  ASSERT_TRUE(requests.match(reply_of("NOSCRIPT"), forgotten));
+  requests.repeat(std::move(forgotten), opened_at);
+  requests.restart();
+  EXPECT_EQ(send_all(requests), "abc");
+}
+
 }  // namespace

@@ -20,6 +20,12 @@ bool is_ignored(int const signal) {
   return current.sa_handler == SIG_IGN;
 }
 
+bool is_pending(int const signal) {
+  sigset_t pending{};
+  sigpending(&pending);
+  return sigismember(&pending, signal) == 1;
+}
+
 }  // namespace
 
 signals::signals() {
@@ -82,7 +88,7 @@ void signals::forget(int const signal) noexcept {
 }
 
 void signals::stop_here() {
-  if (is_ignored(SIGTSTP)) return;
+  if (is_ignored(SIGTSTP) || is_pending(SIGCONT)) return;
   raise(SIGTSTP);
   default_actions const stop{SIGTSTP};
 }

@@ -33,7 +33,8 @@ class signals {
   static void forget(int signal) noexcept;
 
   /// Stops this process as ^Z does. Returns when it is continued, or at once if no process could continue it
-  /// (the kernel ignores the stop in an orphaned process group).
+  /// (the kernel ignores the stop in an orphaned process group), or if it was continued already: the stop
+  /// would discard the SIGCONT that waits.
   static void stop_here();
 
   /// For a forked child before exec: restores the mask and dispositions that holdfast found.

@@ -1,13 +1,17 @@
 // `holdfast run` on a terminal: pipelines, scripts, loops and job control work as with flock(1).
 #include "holdfast_command.hpp"
 #include "process/process_table.hpp"
+#include "process/signals.hpp"
 #include "support/eventually.hpp"
 #include "support/redis_server.hpp"
 #include "support/rounds.hpp"
 #include "support/terminal_window.hpp"
 
 #include <gmock/gmock.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <csignal>
 #include <fstream>
 #include <optional>
 #include <string>
@@ -143,6 +147,25 @@ TEST_F(terminal, control_z_stops_a_script_with_its_command) {
   enter("word");
   EXPECT_TRUE(window->shows("after-2")) << window->seen();
   EXPECT_THAT(window->seen(), HasSubstr("got-2-word"));
+}
+
+/// The shell continues the job before the command has stopped itself.
+TEST(signals, stop_is_left_out_after_fg) {
+  auto const child = fork();
+  if (child == 0) {
+    setpgid(0, 0);  // not orphaned: its parent is in another group of the same session
+    holdfast::cli::signals const received;
+    kill(getpid(), SIGCONT);
+    holdfast::cli::signals::stop_here();
+    _exit(0);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, WUNTRACED), child);
+  EXPECT_TRUE(WIFEXITED(status));
+  if (WIFSTOPPED(status)) {
+    kill(child, SIGKILL);
+    waitpid(child, &status, 0);
+  }
 }
 
 TEST_F(terminal, bg_lets_a_stopped_job_run_on) {

@@ -93,7 +93,8 @@ std::unique_ptr<lock_backend> core::make_backend(topology::deployment_maker cons
       .moved = [this](std::string const& server) { on_moved(server); },
       .broken = [this] { ask_about_all(boot_clock::now()); },
       .warning =
-          [this](std::string const& message) { log_(log_level::warning, [&message] { return message; }); }};
+          [this](std::string const& message) { log_(log_level::warning, [&message] { return message; }); },
+      .at_stake = [this] { return at_stake(boot_clock::now()); }};
   if (client_.deployment.votes) {
     return std::make_unique<quorum>(loop_, url_.hosts, settings_, stats_, std::move(handlers),
                                     client_.no_memory, make_deployment);
@@ -125,6 +126,11 @@ void core::on_moved(std::string const& server) {
 void core::ask_about_all(time_point now) noexcept {
   renewer_.ask_about_all(now);
   pending_releases_.repeat(now);
+}
+
+bool core::at_stake(time_point now) const noexcept {
+  return queues_.any_of([](lock_queue const& queue) { return queue.holder || queue.contender; }) ||
+         holders_.any_shared() != nullptr || departed_.remembers_release(now);
 }
 
 /// Tries once more to send what there was no memory for.

@@ -96,6 +96,7 @@ class core : public std::enable_shared_from_this<core> {
   [[nodiscard]] notifications::events on_messages();
   void on_moved(std::string const& server);
   void ask_about_all(time_point now) noexcept;
+  [[nodiscard]] bool at_stake(time_point now) const noexcept;
   void send_owed(owed_request const& request, time_point now) noexcept;
   void lose_all(time_point now) noexcept;
   void lose_at_end(lease_state& lease, batches& together, time_point now) noexcept;

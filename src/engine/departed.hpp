@@ -81,6 +81,11 @@ class departed {
     note_release(*release.protocol, release.name, release.number, release.policy, release.deadline);
   }
 
+  /// There is a release whose key could still exist.
+  [[nodiscard]] bool remembers_release(time_point now) const noexcept {
+    return std::ranges::any_of(releases_, [now](given_back const& entry) { return entry.deadline > now; });
+  }
+
   /// Returns the releases whose keys could still exist, oldest first, and forgets all.
   [[nodiscard]] std::vector<given_back> take_releases(time_point now) noexcept {
     if (releases_.size() == most_releases) {

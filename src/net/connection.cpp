@@ -72,6 +72,34 @@ void connection::on_reply(resp::reply&& reply) {
     call_again(std::move(answered));
     return;
   }
+  if (held_back_.empty() && !is_late(entry)) {
+    deliver(std::move(answered));
+    return;
+  }
+  auto const first = held_back_.empty();
+  held_back_.splice(held_back_.end(), answered);
+  if (!first) return;
+  try {
+    late_();
+  } catch (std::exception const&) {
+    believe();  // without memory to ask
+  }
+}
+
+bool connection::is_late(pipeline::entry const& entry) const noexcept {
+  return late_ && entry.request.key.size != 0 && heard_ - entry.response.sent_at > late_after_;
+}
+
+void connection::believe() noexcept {
+  for (auto all = std::exchange(held_back_, {}); !all.empty();) {
+    pipeline::batch first;
+    first.splice(first.begin(), all, all.begin());
+    deliver(std::move(first));
+  }
+}
+
+void connection::deliver(pipeline::batch&& answered) noexcept {
+  auto& entry = answered.front();
   update_interest();
   auto taken = false;
   std::shared_ptr<error const> failure;
@@ -125,6 +153,7 @@ void connection::on_down(std::shared_ptr<error const> const& reason, end outcome
   if (outcome == end::not_ready) answered_at_ = now;
   down_because_ = reason;
   pipeline_.restart();
+  pipeline_.put_back(std::exchange(held_back_, {}), now);
   silence_timer_.disarm();
   fail(pipeline_.remove_if([](request const& request, time_point) { return request.once; }), reason);
   if (outcome == end::final || (outcome == end::broken && !expected_)) {
@@ -205,6 +234,7 @@ pipeline::batch connection::take_all() noexcept {
 
 pipeline::batch connection::take_unanswered() noexcept {
   pipeline_.restart();
+  pipeline_.put_back(std::exchange(held_back_, {}), boot_clock::now());
   silence_timer_.disarm();
   retry_timer_.disarm();
   auto all = pipeline_.remove_if([](request const&, time_point) { return true; });
@@ -219,7 +249,7 @@ void connection::shut(std::shared_ptr<error const> const& reason) noexcept {
 }
 
 void connection::update_interest() noexcept {
-  auto const wanted_now = !pipeline_.empty();
+  auto const wanted_now = !idle();
   if (wanted_now == counted_) return;
   counted_ = wanted_now;
   loop().add_interest(wanted_now ? 1 : -1);

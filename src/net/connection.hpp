@@ -1,6 +1,7 @@
 /// The connection for requests.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <string>
@@ -30,6 +31,16 @@ class connection final : public session {
   using refusal_handler = std::function<bool(pipeline::batch& requests)>;
   void on_refusal(refusal_handler f) { refused_ = std::move(f); }
 
+  /// From now on a reply that took longer than `limit`, and all behind it, are held back until believe() or
+  /// take_all() is called: the server may have been suspended, and another may serve in its place. `f` is
+  /// called with the first of them.
+  void on_late_reply(std::chrono::milliseconds limit, std::function<void()> f) {
+    late_after_ = limit;
+    late_ = std::move(f);
+  }
+  /// Delivers the replies that are held back.
+  void believe() noexcept;
+
   /// `f` is called when the connection has broken after it was up: the server that the next connection
   /// reaches may have lost writes that were acknowledged. `f` may send requests.
   void on_broken(std::function<void()> f) { broken_ = std::move(f); }
@@ -51,7 +62,7 @@ class connection final : public session {
   [[nodiscard]] pipeline::batch take_all() noexcept;
 
   /// True if no request is sent or queued.
-  [[nodiscard]] bool idle() const noexcept { return pipeline_.empty(); }
+  [[nodiscard]] bool idle() const noexcept { return pipeline_.empty() && held_back_.empty(); }
 
   /// Why there is no connection; null when there is one, or none was needed yet.
   [[nodiscard]] std::shared_ptr<error const> const& down_because() const noexcept { return down_because_; }
@@ -67,6 +78,8 @@ class connection final : public session {
   void gather(std::string& out) override;
   [[nodiscard]] std::size_t outstanding() const noexcept override { return pipeline_.in_flight(); }
 
+  void deliver(pipeline::batch&& answered) noexcept;
+  [[nodiscard]] bool is_late(pipeline::entry const& entry) const noexcept;
   void answer_with(std::shared_ptr<error const> const& reason, request& request,
                    response&& response) noexcept;
   void expect_by(time_point limit) noexcept;
@@ -82,7 +95,10 @@ class connection final : public session {
   void update_interest() noexcept;
 
   pipeline pipeline_;
+  pipeline::batch held_back_;  ///< requests with their replies: see on_late_reply
   refusal_handler refused_;
+  std::function<void()> late_;
+  std::chrono::milliseconds late_after_{};
   std::function<void()> broken_;
   bool was_up_ = false;    ///< until on_down
   bool counted_ = false;   ///< in the loop's interest

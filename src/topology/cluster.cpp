@@ -46,7 +46,8 @@ cluster::cluster(reactor::loop& loop, net::deployment_url const& url, net::setti
                   [this](std::uint16_t slot) {
                     redirects_.open(slot);
                     advance(slot);
-                  }}},
+                  },
+              .late = [this](cluster_node& node) { failovers_.doubt(node); }}},
       out_of_memory_{std::make_shared<error const>(std::errc::not_enough_memory,
                                                    config_.server.display + ": out of memory")},
       channels_{{.server_of = [this](std::uint16_t slot) { return nodes_.owner_of(slot); },
@@ -69,11 +70,18 @@ cluster::cluster(reactor::loop& loop, net::deployment_url const& url, net::setti
                 .found = [this](cluster_node& source,
                                 topology_refresh::findings const& findings) { on_found(source, findings); },
                 .failed = [this](std::shared_ptr<error const> const& reason) { on_unknown(reason); }}},
+      failovers_{loop,
+                 {.at_stake = events_.at_stake,
+                  .nodes = [this] { return nodes_.witnesses(); },
+                  .is_new = [this](std::uint64_t epoch) { return refresh_.is_new(epoch); },
+                  .look = [this] { refresh_.look(); },
+                  .confirmed = [](cluster_node& node) { node.believe(); }}},
       tick_{[this] { tick(); }} {}
 
 cluster::~cluster() = default;
 
 void cluster::send(net::request request) {
+  failovers_.begin();
   if (auto const slot = slot_for(request)) {
     auto* const owner = nodes_.owner_of(*slot);
     if (owner != nullptr && (redirects_.empty() || !redirects_.closed(*slot))) {

@@ -13,6 +13,7 @@
 #include "topology/cluster_channels.hpp"
 #include "topology/cluster_nodes.hpp"
 #include "topology/deployment.hpp"
+#include "topology/failover_watch.hpp"
 #include "topology/redirect_queue.hpp"
 #include "topology/topology_refresh.hpp"
 
@@ -99,6 +100,7 @@ class cluster final : public deployment {
   std::shared_ptr<error const> const out_of_memory_;
   cluster_channels channels_;
   topology_refresh refresh_;
+  failover_watch failovers_;
   reactor::timer tick_;
 };
 

@@ -32,6 +32,7 @@ void cluster::on_found(cluster_node& source, topology_refresh::findings const& f
   batch stranded;
   for (auto* const node : gone) {
     redirects_.forget(*node);
+    failovers_.forget(*node);
     stranded.splice(stranded.end(), node->take_all());
   }
   resend(std::move(stranded));
@@ -41,6 +42,7 @@ void cluster::on_found(cluster_node& source, topology_refresh::findings const& f
   });
   try_or_tick([this] { channels_.place_all(); });
   send_unrouted();
+  failovers_.on_found();
   auto const lost = std::ranges::find_if(gone, [this](auto const* node) { return !nodes_.is_master(*node); });
   if (lost != gone.end()) {
     try {

@@ -22,7 +22,8 @@ cluster_node::cluster_node(reactor::loop& loop, net::settings config, client_sta
                        return events_.refused(*this, role, requests);
                      },
                  .troubled = [this] { events_.troubled(*this); },
-                 .broken = events_.broken}} {}
+                 .broken = events_.broken,
+                 .late = [this] { events_.late(*this); }}} {}
 
 net::subscriber& cluster_node::messages() {
   if (!messages_) {

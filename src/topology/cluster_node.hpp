@@ -23,6 +23,7 @@ class cluster_node {
     std::function<void(cluster_node&)> troubled;
     std::function<void()> broken;                     ///< see net::connection::on_broken
     std::function<void(std::uint16_t slot)> drained;  ///< doesn't throw
+    std::function<void(cluster_node&)> late;          ///< see net::connection::on_late_reply
   };
 
   /// `name`: its address, as host:port. `handlers` must outlive it.
@@ -33,6 +34,7 @@ class cluster_node {
   [[nodiscard]] net::endpoint const& endpoint() const noexcept { return config_.server; }
 
   [[nodiscard]] net::connection& over(net::connection_role role) { return requests_.over(role); }
+  void believe() noexcept { requests_.believe(); }
   [[nodiscard]] net::subscriber& messages();
 
   /// Calls events::drained for the slot when all requests sent before over this connection are answered,

@@ -178,6 +178,7 @@ std::shared_ptr<error const> cluster::down_because() const noexcept {
 void cluster::shut(std::shared_ptr<error const> const& reason) noexcept {
   shut_reason_ = reason;
   tick_.disarm();
+  failovers_.stop();
   auto const never = [](routed_request const&) { return time_point::min(); };
   auto waiting = redirects_.take_expired(boot_clock::now(), never);
   waiting.splice(waiting.end(), unrouted_);

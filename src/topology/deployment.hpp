@@ -35,6 +35,8 @@ struct events {
   std::function<void()> broken;
   /// A message for the log.
   std::function<void(std::string message)> warning;
+  /// Whether the client holds or awaits a lock, or remembers releases: it has to hear of another server.
+  std::function<bool()> at_stake{};
 };
 
 /// All under the client's lock.

@@ -8,6 +8,12 @@
 #include "resp/command.hpp"
 
 namespace holdfast::topology {
+namespace {
+
+/// A server that replies after so long may have been suspended, and replaced meanwhile.
+constexpr std::chrono::milliseconds late_reply{500};
+
+}  // namespace
 
 server_connections::server_connections(reactor::loop& loop, net::settings const& config, client_stats& counts,
                                        events handlers)
@@ -25,6 +31,7 @@ void server_connections::watch(net::connection& connection, net::connection_role
     connection.on_refusal(
         [this, role](net::pipeline::batch& requests) { return events_.refused(role, requests); });
   if (events_.troubled) connection.on_trouble(events_.troubled);
+  if (events_.late) connection.on_late_reply(late_reply, events_.late);
   connection.on_broken([this, role] {
     try {
       end_over_the_other(role);
@@ -67,6 +74,11 @@ net::connection& server_connections::over(net::connection_role role) {
     acknowledged_ = std::move(made);
   }
   return *acknowledged_;
+}
+
+void server_connections::believe() noexcept {
+  usual_.believe();
+  if (acknowledged_) acknowledged_->believe();
 }
 
 bool server_connections::idle() const noexcept {

@@ -19,12 +19,16 @@ class server_connections {
     std::function<void()> troubled;
     /// See net::connection::on_broken.
     std::function<void()> broken;
+    /// See net::connection::on_late_reply; null: replies are believed however late they come.
+    std::function<void()> late{};
   };
 
   /// `config` and `counts` must outlive it.
   server_connections(reactor::loop& loop, net::settings const& config, client_stats& counts, events handlers);
 
   [[nodiscard]] net::connection& over(net::connection_role role);
+  /// See net::connection::believe.
+  void believe() noexcept;
 
   /// No request is waiting or unanswered.
   [[nodiscard]] bool idle() const noexcept;

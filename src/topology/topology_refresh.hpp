@@ -42,6 +42,9 @@ class topology_refresh {
   /// The findings serve.
   void reset_pause() noexcept { pause_.reset(); }
 
+  /// Slots that are known may have changed: a node has a newer epoch than the one that named them.
+  [[nodiscard]] bool is_new(std::uint64_t epoch) const noexcept { return epoch > epoch_; }
+
   /// The node is about to be asked, or owes a reply.
   [[nodiscard]] bool needs(cluster_node const& node) const;
 

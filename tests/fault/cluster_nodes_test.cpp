@@ -2,6 +2,8 @@
 #include "clustered.hpp"
 
 #include <memory>
+#include <optional>
+#include <utility>
 #include <vector>
 
 namespace holdfast::test {
@@ -167,6 +169,81 @@ TEST_F(replicated_cluster, repeats_a_release_that_the_new_master_does_not_know) 
   client other{nodes_.url()};
   mutex other_mutex{other, name_};
   EXPECT_TRUE(other_mutex.try_acquire_for(wait_limit));
+}
+
+/// No connection breaks and no request is under way.
+TEST_F(replicated_cluster, tells_an_idle_holder_what_the_new_master_does_not_know) {
+  client redis{nodes_.url()};
+  mutex m{redis, name_, {.ttl = 10min}};
+  m.acquire().release();
+  auto& old_master = slot_master();
+  auto& replica = nodes_.replica_of(old_master);
+  replica.freeze();
+  old_master.raw().command({"CLIENT", "KILL", "TYPE", "replica"});
+  auto const lease = m.acquire();
+  old_master.freeze();
+  replica.thaw();
+  ASSERT_TRUE(nodes_.wait_for_another_master(slot_, old_master));
+  EXPECT_TRUE(eventually([&] { return lease.lost().stop_requested(); }));
+  EXPECT_EQ(lease.lost_because(), loss_cause::key_gone);
+}
+
+TEST_F(replicated_cluster, repeats_a_release_of_an_idle_client_that_the_new_master_does_not_know) {
+  client redis{nodes_.url()};
+  mutex m{redis, name_, {.ttl = 10min}};
+  auto lease = m.acquire();
+  ASSERT_TRUE(nodes_.wait_until_replicated());
+  auto& old_master = slot_master();
+  auto& replica = nodes_.replica_of(old_master);
+  replica.freeze();
+  old_master.raw().command({"CLIENT", "KILL", "TYPE", "replica"});
+  EXPECT_EQ(lease.release(), release_result::released);
+  old_master.freeze();
+  replica.thaw();
+  ASSERT_TRUE(nodes_.wait_for_another_master(slot_, old_master));
+  EXPECT_TRUE(eventually([&] { return !replica.raw().exists(name_); }));
+}
+
+/// Its connection is up all the time.
+TEST_F(replicated_cluster, does_not_believe_a_master_that_was_replaced_while_it_froze) {
+  client redis{nodes_.url(), {.connect_timeout = wait_limit, .reply_timeout = wait_limit}};
+  client other{nodes_.url()};
+  mutex m{redis, name_, {.ttl = 10min}};
+  mutex other_mutex{other, name_, {.ttl = 10min}};
+  m.acquire().release();
+  ASSERT_TRUE(nodes_.wait_until_replicated());
+  auto& old_master = slot_master();
+  old_master.freeze();
+  ASSERT_TRUE(nodes_.wait_for_another_master(slot_, old_master));
+  std::optional<lease> others_lease;
+  ASSERT_TRUE(eventually([&] {
+    return !failure_of([&] { others_lease = other_mutex.try_acquire_for(1s); }).code && others_lease;
+  })) << "as soon as it doesn't hear of the frozen master any more";
+  auto const token = others_lease->token();
+  waiter asks{m};
+  EXPECT_TRUE(always(700ms, [&] { return !asks.done(); }));
+  old_master.thaw();
+  EXPECT_TRUE(always(2s, [&] { return !asks.done(); })) << "the other one has the lock";
+  others_lease->release();
+  ASSERT_TRUE(eventually([&] { return asks.done(); }));
+  EXPECT_GT(asks.take().token(), token);
+}
+
+TEST_F(clustered, asks_nothing_for_a_client_with_nothing_to_lose) {
+  client redis{nodes_.url()};
+  auto const questions = [&] {
+    std::uint64_t sum = 0;
+    for (auto* const node : nodes_.masters()) sum += node->raw().calls_of("cluster|info");
+    return sum;
+  };
+  mutex m{redis, name_, {.ttl = 3s}};
+  auto lease = m.acquire();
+  auto const before = questions();
+  ASSERT_TRUE(eventually([&] { return questions() > before; })) << "while it holds";
+  lease.release();
+  EXPECT_TRUE(eventually([&, last = questions()]() mutable {
+    return std::exchange(last, questions()) == last && always(2500ms, [&] { return questions() == last; });
+  }));
 }
 
 TEST_F(replicated_cluster, goes_on_beside_a_master_that_froze_and_comes_back) {

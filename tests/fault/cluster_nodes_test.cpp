@@ -173,7 +173,7 @@ TEST_F(replicated_cluster, repeats_a_release_that_the_new_master_does_not_know) 
 
 /// No connection breaks and no request is under way.
 TEST_F(replicated_cluster, tells_an_idle_holder_what_the_new_master_does_not_know) {
-  client redis{nodes_.url()};
+  client redis{nodes_.url(), {.connect_timeout = 2 * wait_limit, .reply_timeout = 2 * wait_limit}};
   mutex m{redis, name_, {.ttl = 10min}};
   m.acquire().release();
   auto& old_master = slot_master();
@@ -189,7 +189,7 @@ TEST_F(replicated_cluster, tells_an_idle_holder_what_the_new_master_does_not_kno
 }
 
 TEST_F(replicated_cluster, repeats_a_release_of_an_idle_client_that_the_new_master_does_not_know) {
-  client redis{nodes_.url()};
+  client redis{nodes_.url(), {.connect_timeout = 2 * wait_limit, .reply_timeout = 2 * wait_limit}};
   mutex m{redis, name_, {.ttl = 10min}};
   auto lease = m.acquire();
   ASSERT_TRUE(nodes_.wait_until_replicated());
@@ -210,7 +210,7 @@ TEST_F(replicated_cluster, does_not_believe_a_master_that_was_replaced_while_it_
   client other{nodes_.url()};
   mutex m{redis, name_, {.ttl = 10min}};
   mutex other_mutex{other, name_, {.ttl = 10min}};
-  m.acquire().release();
+  mutex{redis, name_, {.ttl = 500ms}}.acquire().release();  // soon there is nothing to lose, nothing to ask
   ASSERT_TRUE(nodes_.wait_until_replicated());
   auto& old_master = slot_master();
   old_master.freeze();

@@ -47,9 +47,11 @@ fail() {
   exit 1
 }
 
-# What must run in one place at a time. Notes: time, event, token, worker, pid of the job, pid of its `holdfast run`.
+# What must run in one place at a time. Notes: time, event, token, worker, and the pids of the job, of its parent (the
+# guard process of `holdfast run`), and of the parent's parent (`holdfast run` itself).
 cat >"$folder/job" <<'JOB'
-note() { echo "$EPOCHREALTIME $1 $HOLDFAST_TOKEN $worker $$ $PPID" >>"$notes"; }
+read -r _ _ _ runner _ <"/proc/$PPID/stat"
+note() { echo "$EPOCHREALTIME $1 $HOLDFAST_TOKEN $worker $$ $PPID $runner" >>"$notes"; }
 note start
 sleep 0.8
 note end
@@ -60,7 +62,7 @@ work() {
   export worker="$1"
   for round in 1 2; do
     "$holdfast" run --ttl "$ttl" "$name" -- bash "$folder/job" 2>>"$folder/errors" ||
-      echo "$EPOCHREALTIME failed $? $worker $round -" >>"$notes"
+      echo "$EPOCHREALTIME failed $? $worker $round - -" >>"$notes"
   done
 }
 
@@ -89,15 +91,15 @@ for letter in A B C D; do
 done
 
 victim="$(wait_for_start 3)" || fail "no third job has started"
-read -r _ _ token letter job runner <<<"$victim"
+read -r _ _ token letter job guard runner <<<"$victim"
 letters=ABCD
 before="${letters%%"$letter"*}"
 worker="${workers[${#before}]}"
 sleep 0.3        # into the middle of its job
 disown "$worker" # or the shell would tell that it was killed
-kill -KILL -- "$worker" "$runner" "-$job" || fail "the job of worker $letter has ended before it could be killed"
-echo "$EPOCHREALTIME killed $token $letter $job $runner" >>"$notes"
-echo "Worker $letter holds the name now, and has just been killed (SIGKILL: worker, holdfast and job)."
+kill -KILL "$worker" "$runner" "$guard" "$job" || fail "the job of worker $letter has ended before it could be killed"
+echo "$EPOCHREALTIME killed $token $letter $job $guard $runner" >>"$notes"
+echo "Worker $letter holds the name now, and has just been killed with its holdfast and its job, by SIGKILL."
 echo "Nobody can give its lock back: it ends with its ttl of $ttl, and the next one takes over."
 echo
 for worker in "${workers[@]}"; do wait "$worker" 2>/dev/null || true; done

@@ -41,7 +41,7 @@ int main(int argc, char** argv) {
     return problem.code();
   } catch (holdfast::error const& problem) {
     output::error(problem.what());
-    return code_of(problem.code());
+    return exit_code_for(problem.code());
   } catch (std::exception const& problem) {
     output::error(std::string{"internal error: "} + problem.what());
     return internal;

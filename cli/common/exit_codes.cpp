@@ -4,7 +4,7 @@
 
 namespace holdfast::cli {
 
-exit_code code_of(std::error_code const& error) {
+exit_code exit_code_for(std::error_code const& error) {
   if (error == std::errc::invalid_argument) return usage;
   if (error.category() != holdfast::error_category()) return internal;
   switch (static_cast<holdfast::errc>(error.value())) {

@@ -26,7 +26,7 @@ enum exit_code : int {
 };
 
 /// The exit code for an error of the library.
-[[nodiscard]] exit_code code_of(std::error_code const& error);
+[[nodiscard]] exit_code exit_code_for(std::error_code const& error);
 
 /// Ends the program with a message and a code; caught in main().
 class failure : public std::runtime_error {

@@ -117,7 +117,7 @@ int examine_and_report(doctor_options const& options) {
                                         {.prefix = options.prefix, .lock = options.name}};
   auto const seen = examine_deployment(deployment, options.name);
   print_line(options.json ? report_json(deployment.url(), seen.findings) : report_text(seen.findings));
-  if (seen.failed_with) return code_of(seen.failed_with);
+  if (seen.failed_with) return exit_code_for(seen.failed_with);
   return has_problem(seen.findings) ? unfit : ok;
 }
 

@@ -60,7 +60,7 @@ release_result give_back(lease held, signals const& receiver) {
 }
 
 /// As far as it is known before the release.
-int code_of(run_options const& options, supervision const& seen) {
+int exit_code_for(run_options const& options, supervision const& seen) {
   return seen.lost && options.policy != on_lost::warn ? lost : seen.code;
 }
 
@@ -72,7 +72,7 @@ release_result finish(run_options const& options, lease held, std::optional<run_
   auto const cause = held.lost_because();
   bool const forced = cause == loss_cause::forced;
   if (notes && (cause == loss_cause::none || cause == loss_cause::limit_reached || forced))
-    notes->end(held, code_of(options, seen),
+    notes->end(held, exit_code_for(options, seen),
                forced ? run_notes::ended::not_counted : run_notes::ended::counted, receiver);
   if (options.keep && !forced) return held.keep_until_expiry();
   return give_back(std::move(held), receiver);
@@ -103,7 +103,7 @@ int conclude(run_options const& options, supervision const& seen, release_result
                       name));
       return options.policy == on_lost::warn ? seen.code : lost;
   }
-  return code_of(options, seen);
+  return exit_code_for(options, seen);
 }
 
 /// Locks in Redisson's format have no tokens.

@@ -44,7 +44,7 @@ class supervisor {
                   .kill_at = watch_.latest_end()},
                  receiver,
                  files} {
-    stood_still_ = boot_time() - due_;  // ^Z may stop us before the command is executed
+    stood_still_ = boot_time() - wake_up_at_;  // ^Z may stop us before the command is executed
     held_.on_lost([](loss_cause) { signals::wake(); });
   }
 
@@ -56,7 +56,7 @@ class supervisor {
     bool const told_to_end = watch_.acted() || command_.ended_by_guard();
     if (told_to_end) end_rest();
     bool const lost = told_to_end || !still_ours;
-    if (lost && !said_) {
+    if (lost && !loss_reported_) {
       output::error(fmt::format("{} {}; the command {}", title_of(options_),
                                 problem(loss_watch::reason::lost, held_.lost_because()),
                                 command_.ended_by_guard() ? "was killed" : "has ended meanwhile"));
@@ -67,9 +67,9 @@ class supervisor {
  private:
   void sleep_until_signal(nanoseconds const at_most) {
     receiver_.wake_in(at_most);
-    due_ = boot_time() + at_most;
+    wake_up_at_ = boot_time() + at_most;
     on_signal(receiver_.wait());
-    stood_still_ = boot_time() - due_;
+    stood_still_ = boot_time() - wake_up_at_;
   }
 
   /// Acts before it prints, since printing may block.
@@ -83,13 +83,13 @@ class supervisor {
       case loss_watch::action::warn:
         break;
       case loss_watch::action::terminate:
-        refused_ = command_.terminate().refused;
+        unkillable_ = command_.terminate().refused;
         break;
       case loss_watch::action::kill:
-        refused_ = command_.kill().refused;
+        unkillable_ = command_.kill().refused;
         break;
     }
-    said_ = true;
+    loss_reported_ = true;
     output::error(
         fmt::format("{} {}; {}", title_of(options_), problem(decision.why, cause), done(decision.step)));
     return watch_.killed() ? look_for_rest : decision.look_again;
@@ -97,9 +97,9 @@ class supervisor {
 
   /// For what was started meanwhile, and what could not be killed. Returns the time until the next look.
   nanoseconds kill_again() {
-    refused_ = command_.kill().refused;
-    if (refused_ != 0 && !held_.valid() && kept_for_it_) {
-      kept_for_it_ = false;
+    unkillable_ = command_.kill().refused;
+    if (unkillable_ != 0 && !held_.valid() && renewed_for_unkillable_) {
+      renewed_for_unkillable_ = false;
       output::error(fmt::format("{} lost, and the command works on; another holder may run beside it",
                                 title_of(options_)));
     }
@@ -129,16 +129,17 @@ class supervisor {
   }
 
   [[nodiscard]] std::string done(loss_watch::action const step) {
-    auto const refused = fmt::format("process {} of it is another user's", refused_);
+    auto const refused = fmt::format("process {} of it is another user's", unkillable_);
     switch (step) {
       case loss_watch::action::terminate:
-        return refused_ == 0 ? "the command was sent SIGTERM"
-                             : fmt::format("the command can't be sent SIGTERM ({})", refused);
+        return unkillable_ == 0 ? "the command was sent SIGTERM"
+                                : fmt::format("the command can't be sent SIGTERM ({})", refused);
       case loss_watch::action::kill:
-        if (refused_ == 0) return "the command was killed";
-        kept_for_it_ = held_.valid();
-        return fmt::format("the command can't be killed ({}) and works on{}", refused,
-                           kept_for_it_ ? "; the lock is renewed until it ends" : ", without the lock");
+        if (unkillable_ == 0) return "the command was killed";
+        renewed_for_unkillable_ = held_.valid();
+        return fmt::format(
+            "the command can't be killed ({}) and works on{}", refused,
+            renewed_for_unkillable_ ? "; the lock is renewed until it ends" : ", without the lock");
       case loss_watch::action::warn:
         return "the command goes on (--on-lost=warn)";
       case loss_watch::action::nothing:
@@ -174,7 +175,7 @@ class supervisor {
     while (command_.has_rest()) {
       auto const next = look_at_lease();
       // There is nothing to wait with if the lock is gone.
-      if (watch_.killed() && refused_ != 0 && !held_.valid()) return;
+      if (watch_.killed() && unkillable_ != 0 && !held_.valid()) return;
       receiver_.wake_in(std::min(next, look_for_rest));
       static_cast<void>(receiver_.wait());
     }
@@ -184,14 +185,15 @@ class supervisor {
   run_options const& options_;
   signals const& receiver_;
   loss_watch watch_;
-  nanoseconds due_ = boot_time();  // when the timer was to end the last sleep; before the command starts
+  nanoseconds wake_up_at_ =
+      boot_time();  // when the timer was to end the last sleep; before the command starts
   guarded_command command_;
   std::optional<command_end> end_;
-  nanoseconds stood_still_{0};         // how much later that was
-  nanoseconds pause_ = look_for_rest;  // between looks after the kill
-  pid_t refused_ = 0;                  // a process of the last signal that may not be signalled
-  bool kept_for_it_ = false;           // the lock is renewed though the command was to be killed
-  bool said_ = false;                  // why the command was told to end
+  nanoseconds stood_still_{0};           // how much later that was
+  nanoseconds pause_ = look_for_rest;    // between looks after the kill
+  pid_t unkillable_ = 0;                 // a process of the last signal that may not be signalled
+  bool renewed_for_unkillable_ = false;  // the lock is renewed though the command was to be killed
+  bool loss_reported_ = false;           // why the command was told to end
 };
 
 }  // namespace

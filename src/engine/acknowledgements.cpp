@@ -75,16 +75,17 @@ struct acknowledgements::acquisition {
   std::optional<answer<verdict>> acquired{};
 };
 
-void acknowledgements::acquire(recipe const& protocol, std::string_view name, acquire_request const& request,
-                               lock_options const& wanted, net::retry_policy while_down, handler done) {
+void acknowledgements::acquire(recipe const& lock_recipe, std::string_view name,
+                               acquire_request const& request, lock_options const& wanted,
+                               net::retry_policy while_down, handler done) {
   auto const pending =
       std::make_shared<acquisition>(acquisition{.replicas = wanted.replicas,
                                                 .fsynced = wanted.fsynced,
                                                 .timeout = time_to_acknowledge(wanted, client_.options),
                                                 .while_down = while_down,
                                                 .done = std::move(done),
-                                                .slot = backend_.slot_of(protocol.first_name(name))});
-  backend_.acquire(protocol, name, request,
+                                                .slot = backend_.slot_of(lock_recipe.first_name(name))});
+  backend_.acquire(lock_recipe, name, request,
                    [this, pending](answer<verdict>&& result) { on_acquired(pending, std::move(result)); },
                    {.while_down = while_down, .role = net::connection_role::acknowledged});
   try {

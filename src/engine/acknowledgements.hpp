@@ -49,7 +49,7 @@ class acknowledgements {
 
   /// `wanted`: the options of the caller that the request is for. Throws std::bad_alloc, and then has no
   /// effect that a repeat could double.
-  void acquire(recipe const& protocol, std::string_view name, acquire_request const& request,
+  void acquire(recipe const& lock_recipe, std::string_view name, acquire_request const& request,
                lock_options const& wanted, net::retry_policy while_down, handler done);
 
   /// A WAIT has been sent at some time: the connection exists.

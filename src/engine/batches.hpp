@@ -27,7 +27,7 @@ class batches {
 
  private:
   struct kind {
-    recipe const* protocol;
+    recipe const* lock_recipe;
     milliseconds ttl;
     std::uint16_t slot;
     friend bool operator==(kind const&, kind const&) = default;

@@ -34,7 +34,7 @@ std::optional<busy_info> obstacle_of(waiter const& caller, client_constants cons
   busy_info info{.ahead = callers_before(caller)};
   if (queue.holder != nullptr) {
     info.holder.owner = client.owner_id(queue.holder->number());
-    info.held_for = rounded(now - queue.since);
+    info.held_for = rounded(now - queue.held_here_since);
     info.ttl_left = std::chrono::duration_cast<milliseconds>(queue.holder->deadline() - now);
     return info;
   }

@@ -110,7 +110,7 @@ void core::lose_at_end(lease_state& lease, batches& together, time_point now) no
     kept_keys_.leave(lease, std::nullopt, now, {});
     return;
   }
-  if (queue.protocol().release_unwanted != nullptr) {
+  if (queue.lock_recipe().release_unwanted != nullptr) {
     try {
       together.add(lease, backend_->slot_of(queue.name()));
       return;
@@ -118,7 +118,7 @@ void core::lose_at_end(lease_state& lease, batches& together, time_point now) no
       // It is released by itself.
     }
   }
-  if (!holders_.hold(queue, lease.number())) pending_releases_.send(lease, now, {});
+  if (!holders_.has(queue, lease.number())) pending_releases_.send(lease, now, {});
 }
 
 void core::give_all_back() noexcept {
@@ -190,7 +190,7 @@ bool core::shut() noexcept {
   delayed_.run_all();
   owed_.clear();
   contention_.contending.stop_mending();
-  torn_.disarm();
+  ask_all_again_.disarm();
   queues_.remove_contenders();
   loop_.leave(hold);  // runs the callbacks that are left
   return alone;

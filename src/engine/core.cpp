@@ -8,13 +8,14 @@
 namespace holdfast::engine {
 namespace {
 
-net::settings make_settings(net::endpoint server, client_options const& options, net::loose_ends& unended) {
+net::settings make_settings(net::endpoint server, client_options const& options,
+                            net::broken_connections& known_broken) {
   return {.server = std::move(server),
           .client_name = options.name.empty() ? "holdfast" : options.name,
           .connect_timeout = options.connect_timeout,
           .reply_timeout = options.reply_timeout,
           .limits = {.max_bytes = options.max_reply_bytes},
-          .unended = &unended};
+          .known_broken = &known_broken};
 }
 
 std::string explain_late_copies(std::string const& reason) {
@@ -28,10 +29,10 @@ std::string explain_late_copies(std::string const& reason) {
 core::core(net::deployment_url url, client_options options, topology::deployment_maker const& make_deployment)
     : url_{std::move(url)},
       client_{make_client_constants(std::move(options), url_)},
-      unended_{[this](std::string const& reason) {
+      broken_connections_{[this](std::string const& reason) {
         log_(log_level::warning, [&reason] { return explain_late_copies(reason); });
       }},
-      settings_{make_settings(url_.server, client_.options, unended_)},
+      settings_{make_settings(url_.server, client_.options, broken_connections_)},
       backend_{make_backend(make_deployment)},
       renewer_{loop_,
                *backend_,
@@ -69,7 +70,7 @@ core::core(net::deployment_url url, client_options options, topology::deployment
                         [this](lease_state& lease) {
                           contention_.ends.lose(lease, loss_cause::forced, boot_clock::now());
                         }},
-      torn_{[this] {
+      ask_all_again_{[this] {
         auto const now = boot_clock::now();
         ask_about_all(now);
         contention_.requests.send_all_soon(now);
@@ -77,7 +78,7 @@ core::core(net::deployment_url url, client_options options, topology::deployment
       }} {
   // Besides the work that is known to be undone, all leases are asked about, and all contenders ask again.
   loop_.on_out_of_memory([this] {
-    if (!torn_.armed()) loop_.arm(torn_, boot_clock::now() + memory_pause);
+    if (!ask_all_again_.armed()) loop_.arm(ask_all_again_, boot_clock::now() + memory_pause);
   });
   loop_.on_exception([this](std::string const& text) {
     if (client_.options.log)
@@ -186,12 +187,12 @@ publishing core::publishing_now() {
   return notifications_.publish_method();
 }
 
-lock_queue_ptr core::pin(recipe const& protocol, std::string_view name) {
+lock_queue_ptr core::pin(recipe const& lock_recipe, std::string_view name) {
   gate_.check_process();
-  check_kind(protocol.votes != nullptr ? votes::majority : votes::none);
+  check_kind(lock_recipe.votes != nullptr ? votes::majority : votes::none);
   reactor::lock const hold{loop_.mutex()};
   gate_.check_open();
-  auto queue = queues_.pin(protocol, name);
+  auto queue = queues_.pin(lock_recipe, name);
   if (!self_) self_ = shared_from_this();
   return queue;
 }

@@ -14,7 +14,7 @@
 #include "engine/lock_calls.hpp"
 #include "engine/release_requests.hpp"
 #include "engine/server_calls.hpp"
-#include "net/loose_ends.hpp"
+#include "net/broken_connections.hpp"
 
 namespace holdfast::engine {
 
@@ -60,7 +60,7 @@ class core : public std::enable_shared_from_this<core> {
   [[nodiscard]] client_stats stats();
   /// The options, shared with other locks whose options are equal.
   [[nodiscard]] effective_options_ptr effective(lock_options const& options, int size = 0);
-  [[nodiscard]] lock_queue_ptr pin(recipe const& protocol, std::string_view name);
+  [[nodiscard]] lock_queue_ptr pin(recipe const& lock_recipe, std::string_view name);
   void unpin(lock_queue_ptr& queue) noexcept;
   /// How scripts outside the engine notify waiters.
   [[nodiscard]] publishing publishing_now();
@@ -108,7 +108,7 @@ class core : public std::enable_shared_from_this<core> {
   // Constant after construction.
   net::deployment_url const url_;
   client_constants const client_;
-  net::loose_ends unended_;  ///< under the loop's lock
+  net::broken_connections broken_connections_;  ///< under the loop's lock
   net::settings const settings_;
 
   // Under the loop's lock, but for the calls, which take it.
@@ -134,7 +134,7 @@ class core : public std::enable_shared_from_this<core> {
                                      notifications_, departed_, delayed_, owed_};
   contention contention_;
   release_requests release_requests_;
-  reactor::timer torn_;  ///< something failed halfway: all leases and all contenders ask
+  reactor::timer ask_all_again_;  ///< something failed halfway: all leases and all contenders ask
   call_gate gate_{loop_, client_};
   time_point end_begun_ = time_point::max();  ///< since when confirmations at the end are awaited
   server_calls server_calls_{loop_, *backend_, client_, gate_, delayed_};

@@ -49,7 +49,7 @@ class departed {
 
   /// A release that the server has carried out.
   struct given_back {
-    recipe const* protocol = nullptr;
+    recipe const* lock_recipe = nullptr;
     std::string name{};
     std::uint64_t number = 0;
     release_policy policy{};
@@ -58,7 +58,7 @@ class departed {
 
   /// Overwrites the oldest entry when full. On the path of each release, so it allocates nothing in the long
   /// run.
-  void note_release(recipe const& protocol, std::string_view name, std::uint64_t number,
+  void note_release(recipe const& lock_recipe, std::string_view name, std::uint64_t number,
                     release_policy const& policy, time_point deadline) noexcept try {
     if (name.size() > longest_name) return;
     if (releases_.size() < most_releases) {
@@ -66,7 +66,7 @@ class departed {
       next_ = releases_.size() - 1;
     }
     auto& entry = releases_[next_];
-    entry.protocol = &protocol;
+    entry.lock_recipe = &lock_recipe;
     entry.name.assign(name);
     entry.number = number;
     entry.policy = policy;
@@ -78,7 +78,7 @@ class departed {
   }
 
   void note_release(given_back const& release) noexcept {
-    note_release(*release.protocol, release.name, release.number, release.policy, release.deadline);
+    note_release(*release.lock_recipe, release.name, release.number, release.policy, release.deadline);
   }
 
   /// There is a release whose key could still exist.

@@ -14,25 +14,25 @@ class deployment_backend final : public lock_backend {
   deployment_backend(std::unique_ptr<topology::deployment> deployment, std::shared_ptr<error const> reason)
       : lock_backend{std::move(reason)}, deployment_{std::move(deployment)} {}
 
-  void acquire(recipe const& protocol, std::string_view name, acquire_request const& request,
+  void acquire(recipe const& lock_recipe, std::string_view name, acquire_request const& request,
                handler<verdict> done, scripting::send_options send) override {
-    run(protocol.acquire(name, request), reading<replies::read_acquire>(std::move(done)), send);
+    run(lock_recipe.acquire(name, request), reading<replies::read_acquire>(std::move(done)), send);
   }
-  void release(recipe const& protocol, owned lease, release_policy policy, handler<ownership> done,
+  void release(recipe const& lock_recipe, owned lease, release_policy policy, handler<ownership> done,
                scripting::send_options send) override {
-    run(protocol.release(lease, policy), reading<replies::read_release>(std::move(done)), send);
+    run(lock_recipe.release(lease, policy), reading<replies::read_release>(std::move(done)), send);
   }
-  void abandon(recipe const& protocol, owned lease, release_policy policy, handler<abandoned> done,
+  void abandon(recipe const& lock_recipe, owned lease, release_policy policy, handler<abandoned> done,
                scripting::send_options send) override {
-    run(protocol.abandon(lease, policy), reading<replies::read_abandon>(std::move(done)), send);
+    run(lock_recipe.abandon(lease, policy), reading<replies::read_abandon>(std::move(done)), send);
   }
-  void renew(recipe const& protocol, milliseconds ttl, std::span<owned const> leases, handler<renewals> done,
-             scripting::send_options send) override {
-    run(protocol.renew(ttl, leases), trying_to_read<replies::read_renew>(std::move(done)), send);
+  void renew(recipe const& lock_recipe, milliseconds ttl, std::span<owned const> leases,
+             handler<renewals> done, scripting::send_options send) override {
+    run(lock_recipe.renew(ttl, leases), trying_to_read<replies::read_renew>(std::move(done)), send);
   }
-  void set_ttl(recipe const& protocol, milliseconds ttl, owned lease, handler<ownership> done,
+  void set_ttl(recipe const& lock_recipe, milliseconds ttl, owned lease, handler<ownership> done,
                scripting::send_options send) override {
-    run((protocol.set_ttl != nullptr ? protocol.set_ttl : protocol.renew)(ttl, {&lease, 1}),
+    run((lock_recipe.set_ttl != nullptr ? lock_recipe.set_ttl : lock_recipe.renew)(ttl, {&lease, 1}),
         reading<replies::read_set_ttl>(std::move(done)), send);
   }
   void send(net::request request) override { deployment_->send(std::move(request)); }

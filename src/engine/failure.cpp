@@ -42,15 +42,18 @@ std::string quoted(std::string_view name) { return '"' + std::string{name} + '"'
 
 }  // namespace
 
-std::string_view code_of(std::string_view refusal) noexcept { return refusal.substr(0, refusal.find(' ')); }
+std::string_view first_word(std::string_view refusal) noexcept {
+  return refusal.substr(0, refusal.find(' '));
+}
 
 bool is_transient(std::string_view refusal) noexcept {
-  return std::find(transient_codes.begin(), transient_codes.end(), code_of(refusal)) != transient_codes.end();
+  return std::find(transient_codes.begin(), transient_codes.end(), first_word(refusal)) !=
+         transient_codes.end();
 }
 
 bool about_rights(std::string_view refusal) noexcept {
   auto const has = [&refusal](std::string_view text) { return refusal.find(text) != std::string_view::npos; };
-  auto const code = code_of(refusal);
+  auto const code = first_word(refusal);
   return code == "NOPERM" || code == "NOAUTH" || code == "WRONGPASS" || has("permission") ||
          has("can't run this command") || has("can't access at least one of the keys");
 }
@@ -59,8 +62,9 @@ std::string_view advice_for(std::string_view refusal) noexcept {
   if (refusal.find("unknown command") != std::string_view::npos &&
       refusal.find("EVAL") != std::string_view::npos)
     return net::advice_about_sentinels;
-  auto const known = std::find_if(advices.begin(), advices.end(),
-                                  [&refusal](advice const& entry) { return code_of(refusal) == entry.code; });
+  auto const known = std::find_if(advices.begin(), advices.end(), [&refusal](advice const& entry) {
+    return first_word(refusal) == entry.code;
+  });
   return known == advices.end() ? std::string_view{} : known->remedy;
 }
 
@@ -100,7 +104,7 @@ std::shared_ptr<error const> explain_misfit(misfit const& problem, std::string_v
 /// `title` names the lock in messages. `name` is empty when the lock has several.
 std::shared_ptr<error const> explain(std::string_view refusal, std::string const& title,
                                      std::string_view name, client_constants const& client) {
-  auto const code = code_of(refusal);
+  auto const code = first_word(refusal);
   auto const prefix = client.url + ": ";
   if (code == "WRONGTYPE") {
     auto const text = refusal.substr(std::min(refusal.size(), code.size() + 1));
@@ -143,7 +147,7 @@ std::shared_ptr<error const> explain(std::string_view refusal, std::string_view 
 
 std::shared_ptr<error const> explain(std::string_view refusal, lock_queue const& queue,
                                      client_constants const& client) {
-  auto const several = queue.protocol().several != nullptr;
+  auto const several = queue.lock_recipe().several != nullptr;
   return explain(refusal, queue.title(), several ? std::string_view{} : queue.name(), client);
 }
 

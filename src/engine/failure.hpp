@@ -13,7 +13,7 @@ namespace holdfast::engine {
 class lock_queue;
 
 /// The word that it begins with.
-[[nodiscard]] std::string_view code_of(std::string_view refusal) noexcept;
+[[nodiscard]] std::string_view first_word(std::string_view refusal) noexcept;
 
 /// Whether it passes by itself (LOADING, BUSY…), so that a retry is worth while.
 [[nodiscard]] bool is_transient(std::string_view refusal) noexcept;

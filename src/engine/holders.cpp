@@ -21,7 +21,7 @@ lease_state_ptr holders::join(lock_queue& queue, effective_options_ptr const& op
 
 bool holders::leave(lease_state& lease) noexcept {
   auto& queue = lease.queue();
-  if (queue.protocol().sharing == sharing::exclusive) {
+  if (queue.lock_recipe().sharing == sharing::exclusive) {
     if (queue.holder == &lease) queue.holder = nullptr;
     return true;
   }
@@ -31,14 +31,14 @@ bool holders::leave(lease_state& lease) noexcept {
   return last;
 }
 
-bool holders::hold(lock_queue const& queue, std::uint64_t number) const noexcept {
-  if (queue.protocol().sharing == sharing::exclusive)
+bool holders::has(lock_queue const& queue, std::uint64_t number) const noexcept {
+  if (queue.lock_recipe().sharing == sharing::exclusive)
     return queue.holder != nullptr && queue.holder->number() == number;
   auto const known = shared_.find(&queue);
   return known != shared_.end() && known->second.contains(number);
 }
 
-bool holders::share(std::uint64_t number) const noexcept {
+bool holders::has_shared(std::uint64_t number) const noexcept {
   return std::ranges::any_of(shared_, [number](auto const& entry) { return entry.second.contains(number); });
 }
 

@@ -22,9 +22,9 @@ class holders {
   bool leave(lease_state& lease) noexcept;
 
   /// Whether that acquisition is held by this process.
-  [[nodiscard]] bool hold(lock_queue const& queue, std::uint64_t number) const noexcept;
+  [[nodiscard]] bool has(lock_queue const& queue, std::uint64_t number) const noexcept;
   /// The same, for queues of kinds that allow several leases.
-  [[nodiscard]] bool share(std::uint64_t number) const noexcept;
+  [[nodiscard]] bool has_shared(std::uint64_t number) const noexcept;
   /// Any lease of that acquisition; null: there is none.
   [[nodiscard]] lease_state* find(lock_queue const& queue, std::uint64_t number) noexcept;
   /// A lease of a kind that allows several; null: there are none.

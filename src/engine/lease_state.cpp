@@ -13,12 +13,12 @@ std::chrono::nanoseconds lease_state::remaining() const noexcept {
 }
 
 std::string lease_state::shown_name() const {
-  return queue_->protocol().several == nullptr ? queue_->name() : queue_->title();
+  return queue_->lock_recipe().several == nullptr ? queue_->name() : queue_->title();
 }
 
 std::string lease_state::shown_owner() const {
   auto owner = queue_->client().owner_id(number_);
-  return queue_->protocol().id_of == nullptr ? owner : queue_->protocol().id_of(owner);
+  return queue_->lock_recipe().id_of == nullptr ? owner : queue_->lock_recipe().id_of(owner);
 }
 
 lease_state::loss_notice& lease_state::notice() {

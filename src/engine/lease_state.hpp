@@ -147,10 +147,10 @@ class lease_state : public boost::intrusive_ref_counter<lease_state, boost::thre
 
   // Under the client's lock: an acquisition may have several handles; the last one gives it back.
   void add_handle() { ++more().more_handles; }
-  [[nodiscard]] bool drop_handle() noexcept {  ///< false: it was the last
-    if (!extras_ || extras_->more_handles == 0) return false;
+  [[nodiscard]] bool drop_handle() noexcept {  ///< true: it was the last
+    if (!extras_ || extras_->more_handles == 0) return true;
     --extras_->more_handles;
-    return true;
+    return false;
   }
 
  private:

@@ -37,26 +37,26 @@ class lock_backend {
   /// The failure of requests that are left undone for want of memory.
   std::shared_ptr<error const> const no_memory;
 
-  virtual void acquire(recipe const& protocol, std::string_view name, acquire_request const& request,
+  virtual void acquire(recipe const& lock_recipe, std::string_view name, acquire_request const& request,
                        handler<verdict> done, scripting::send_options send) = 0;
-  virtual void release(recipe const& protocol, owned lease, release_policy policy, handler<ownership> done,
+  virtual void release(recipe const& lock_recipe, owned lease, release_policy policy, handler<ownership> done,
                        scripting::send_options send) = 0;
   /// `done` hears of it on a single deployment only: of masters that vote each may answer otherwise.
-  virtual void abandon(recipe const& protocol, owned lease, release_policy policy, handler<abandoned> done,
+  virtual void abandon(recipe const& lock_recipe, owned lease, release_policy policy, handler<abandoned> done,
                        scripting::send_options send) = 0;
   /// All in one request: see slot_of.
-  virtual void renew(recipe const& protocol, milliseconds ttl, std::span<owned const> leases,
+  virtual void renew(recipe const& lock_recipe, milliseconds ttl, std::span<owned const> leases,
                      handler<renewals> done, scripting::send_options send) = 0;
   /// Sets the last ttl of a kept lease.
-  virtual void set_ttl(recipe const& protocol, milliseconds ttl, owned lease, handler<ownership> done,
+  virtual void set_ttl(recipe const& lock_recipe, milliseconds ttl, owned lease, handler<ownership> done,
                        scripting::send_options send) = 0;
 
   // Of kinds of lock for single deployments only.
 
-  virtual void pass(recipe const& protocol, owned lease, release_policy policy, acquire_request const& next,
-                    handler<passed> done, scripting::send_options send);
+  virtual void pass(recipe const& lock_recipe, owned lease, release_policy policy,
+                    acquire_request const& next, handler<passed> done, scripting::send_options send);
   /// Releases those without waiters; all in one request.
-  virtual void release_unwanted(recipe const& protocol, std::span<owned const> leases,
+  virtual void release_unwanted(recipe const& lock_recipe, std::span<owned const> leases,
                                 handler<still_wanted> done, scripting::send_options send);
   /// `script` turns a lease of ours into another one, and replies as a release does.
   virtual void convert(call const& script, handler<ownership> done, scripting::send_options send);

@@ -83,12 +83,12 @@ lease_state_ptr lock_calls::acquire(lock_queue_ptr const& queue, effective_optio
   gate_.prepare_acquisition();
   blocked_waiter caller{loop_, queue, options,
                         [this, &caller] { acquisitions_.on_time_up(caller, boot_clock::now()); }};
-  caller.once = once;
+  caller.tries_only = once;
   caller.amount = amount;
   caller.steadfast = in_outage == outages::waited_out;
   if (wait) caller.last_look = last_look_before(end, *wait);
   acquisitions_.start(caller, boot_clock::now());
-  if (!caller.done && wait && !caller.once) loop_.arm(caller.time_up, end);
+  if (!caller.done && wait && !caller.tries_only) loop_.arm(caller.time_up, end);
   if (stop.stop_possible() && !caller.done) {
     hold.unlock();
     stop_watch const watch{stop, [this, &caller] { cancel(caller); }};
@@ -117,7 +117,7 @@ void lock_calls::async_acquire(lock_queue_ptr const& queue, effective_options_pt
     };
   }
   caller->ready.emplace_back([caller] { caller->done_handler(std::move(caller->lease), caller->failure); });
-  caller->once = wait && wait->count() <= 0;
+  caller->tries_only = wait && wait->count() <= 0;
   caller->amount = amount;
   caller->steadfast = in_outage == outages::waited_out;
   loop_.add_interest(1);
@@ -125,7 +125,7 @@ void lock_calls::async_acquire(lock_queue_ptr const& queue, effective_options_pt
   auto const end = wait ? now + *wait : time_point::max();
   if (wait) caller->last_look = last_look_before(end, *wait);
   acquisitions_.start(*caller, now);
-  if (!caller->done && wait && !caller->once) loop_.arm(caller->time_up, end);
+  if (!caller->done && wait && !caller->tries_only) loop_.arm(caller->time_up, end);
   if (stop.stop_possible() && !caller->done) {
     // The stop callback may run from here on, also inside its constructor, and may own the last reference to
     // the waiter.

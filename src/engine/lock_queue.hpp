@@ -52,9 +52,9 @@ class waiter : public queue_hook, public try_hook {
 
   lock_queue_ptr queue;
   effective_options_ptr options;
-  time_point since{};                        ///< when it came
+  time_point came_at{};
   int amount = 1;                            ///< permits wished for
-  bool once = false;                         ///< it tries, and doesn't wait
+  bool tries_only = false;                   ///< it tries, and doesn't wait
   bool steadfast = false;                    ///< if it waits, it waits through outages from the start
   time_point last_look = time_point::max();  ///< of one more request, just before the time is up
   bool done = false;
@@ -82,7 +82,7 @@ struct contender {
   std::string ticket{};
   state current = state::asking;
   release_policy policy{};      ///< of the caller in the last request
-  time_point since{};           ///< when that caller came
+  time_point first_came_at{};   ///< when that caller came
   milliseconds ttl{};           ///< in the last request
   int amount = 1;               ///< the same
   bool requested_join = false;  ///< the same
@@ -115,16 +115,16 @@ using try_list = boost::intrusive::list<waiter, boost::intrusive::base_hook<try_
 /// All under the client's lock. Lives as long as there is a pointer to it.
 class lock_queue {
  public:
-  lock_queue(lock_queues& home, recipe const& protocol, std::string_view name)
-      : name_{name}, protocol_{protocol}, home_{home} {}
+  lock_queue(lock_queues& home, recipe const& lock_recipe, std::string_view name)
+      : name_{name}, recipe_{lock_recipe}, home_{home} {}
   lock_queue(lock_queue const&) = delete;
   lock_queue& operator=(lock_queue const&) = delete;
 
   [[nodiscard]] std::string const& name() const noexcept { return name_; }
-  [[nodiscard]] recipe const& protocol() const noexcept { return protocol_; }
+  [[nodiscard]] recipe const& lock_recipe() const noexcept { return recipe_; }
   /// The lock in messages to the user: its name in quotes, or some of its names.
   [[nodiscard]] std::string title() const {
-    return protocol_.several == nullptr ? '"' + name_ + '"' : protocol_.several->title(name_);
+    return recipe_.several == nullptr ? '"' + name_ + '"' : recipe_.several->title(name_);
   }
   [[nodiscard]] core& engine() const noexcept;
   [[nodiscard]] client_constants const& client() const noexcept;
@@ -142,13 +142,13 @@ class lock_queue {
   lease_state* holder = nullptr;  ///< the lease of this process, if any; several at a time are in `holders`
   std::unique_ptr<engine::contender> contender;
   std::uint64_t releasing = 0;  ///< the number of the lease whose release is under way; 0: none is
-  std::uint32_t handoffs = 0;   ///< since `since`
+  std::uint32_t handoffs = 0;   ///< since `held_here_since`
 
  private:
   std::uint32_t references_ = 0;  // here, where it fills a gap
 
  public:
-  time_point since{};  ///< when the lock came to this process
+  time_point held_here_since{};  ///< when the lock came to this process
 
  private:
   friend void intrusive_ptr_add_ref(lock_queue* queue) noexcept;
@@ -156,7 +156,7 @@ class lock_queue {
 
   std::unique_ptr<obstacle> in_the_way_;
   std::string name_;
-  recipe const& protocol_;
+  recipe const& recipe_;
   lock_queues& home_;
 };
 

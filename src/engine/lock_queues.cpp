@@ -8,15 +8,15 @@ namespace holdfast::engine {
 lock_queues::lock_queues(core* engine, client_constants const& client, std::function<void()> emptied)
     : engine_{engine}, client_{client}, emptied_{std::move(emptied)} {}
 
-lock_queue_ptr lock_queues::pin(recipe const& protocol, std::string_view name) {
-  if (auto* const known = find(protocol, name)) return lock_queue_ptr{known};
-  if (std::ranges::find(kinds_, &protocol) == kinds_.end()) kinds_.push_back(&protocol);
-  auto const& added = *all_.emplace(*this, protocol, name).first;
+lock_queue_ptr lock_queues::pin(recipe const& lock_recipe, std::string_view name) {
+  if (auto* const known = find(lock_recipe, name)) return lock_queue_ptr{known};
+  if (std::ranges::find(kinds_, &lock_recipe) == kinds_.end()) kinds_.push_back(&lock_recipe);
+  auto const& added = *all_.emplace(*this, lock_recipe, name).first;
   return lock_queue_ptr{const_cast<lock_queue*>(&added)};
 }
 
-lock_queue* lock_queues::find(recipe const& protocol, std::string_view name) const noexcept {
-  auto const known = all_.find(key{protocol, name});
+lock_queue* lock_queues::find(recipe const& lock_recipe, std::string_view name) const noexcept {
+  auto const known = all_.find(key{lock_recipe, name});
   return known == all_.end() ? nullptr : const_cast<lock_queue*>(&*known);
 }
 

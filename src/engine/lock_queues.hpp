@@ -29,9 +29,9 @@ class lock_queues {
   [[nodiscard]] client_constants const& client() const noexcept { return client_; }
 
   /// The queue of that lock, which is made if there is none.
-  [[nodiscard]] lock_queue_ptr pin(recipe const& protocol, std::string_view name);
+  [[nodiscard]] lock_queue_ptr pin(recipe const& lock_recipe, std::string_view name);
   /// Null: there is none.
-  [[nodiscard]] lock_queue* find(recipe const& protocol, std::string_view name) const noexcept;
+  [[nodiscard]] lock_queue* find(recipe const& lock_recipe, std::string_view name) const noexcept;
   /// Of all queues so far.
   [[nodiscard]] std::span<recipe const* const> kinds() const noexcept { return kinds_; }
   /// The last pointer to the queue was dropped.
@@ -75,10 +75,10 @@ class lock_queues {
 
  private:
   struct key {
-    recipe const* protocol;
+    recipe const* lock_recipe;
     std::string_view name;
-    key(lock_queue const& queue) noexcept : protocol{&queue.protocol()}, name{queue.name()} {}
-    key(recipe const& kind, std::string_view lock_name) noexcept : protocol{&kind}, name{lock_name} {}
+    key(lock_queue const& queue) noexcept : lock_recipe{&queue.lock_recipe()}, name{queue.name()} {}
+    key(recipe const& kind, std::string_view lock_name) noexcept : lock_recipe{&kind}, name{lock_name} {}
     friend bool operator==(key const&, key const&) = default;
   };
   struct hash {

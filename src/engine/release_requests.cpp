@@ -56,7 +56,7 @@ void release_requests::look_at_hints() {
 
 void release_requests::ask_whether_requested(lock_queue& queue, std::uint64_t number, time_point now) {
   auto const owner = queue.client().owner_id(number);
-  auto const several = queue.protocol().several;
+  auto const several = queue.lock_recipe().several;
   std::vector<std::string> arguments{"EXISTS"};
   if (several == nullptr) {
     arguments.push_back(names::asked(queue.name(), owner));

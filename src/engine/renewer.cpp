@@ -66,7 +66,7 @@ void renewer::consider(lease_state& lease, time_point now, batches& due_now) noe
     case lease_step::renew: {
       auto const& queue = lease.queue();
       try {
-        due_now.add(lease, backend_.slot_of(queue.protocol().first_name(queue.name())));
+        due_now.add(lease, backend_.slot_of(queue.lock_recipe().first_name(queue.name())));
       } catch (std::bad_alloc const&) {
         retry(lease, now);
       }
@@ -132,7 +132,7 @@ void renewer::ask_about(lease_state& lease, time_point now) noexcept {
   ++unanswered_;
   try {
     auto const owner = lease.queue().client().owner_id(lease.number());
-    backend_.set_ttl(lease.queue().protocol(), remaining, {.name = lease.queue().name(), .owner = owner},
+    backend_.set_ttl(lease.queue().lock_recipe(), remaining, {.name = lease.queue().name(), .owner = owner},
                      [this, pin = lease_state_ptr{&lease}](answer<ownership>&& result) {
                        auto const answered = boot_clock::now();
                        on_some_answered(answered);
@@ -224,7 +224,7 @@ void renewer::send(std::shared_ptr<renewal_request> const& request, time_point n
   }
   auto& first = *leases.front();
   backend_.renew(
-      first.queue().protocol(), first.options().ttl, list,
+      first.queue().lock_recipe(), first.options().ttl, list,
       [this, request](answer<renewals>&& result) {
         auto const answered = boot_clock::now();
         on_answer(request->leases, result, answered);
@@ -236,7 +236,7 @@ void renewer::send(std::shared_ptr<renewal_request> const& request, time_point n
 
 void renewer::on_answer(lease_list const& leases, answer<renewals> const& result, time_point now) noexcept {
   if (auto const* const refusal = result.refusal();
-      leases.size() > 1 && refusal != nullptr && code_of(refusal->text) == "TRYAGAIN") {
+      leases.size() > 1 && refusal != nullptr && first_word(refusal->text) == "TRYAGAIN") {
     // Their hash slot is migrating, perhaps for longer than they last, and some of them have moved already. A
     // single name is found on either side.
     for (auto const& each : leases) send_alone(*each->latest(), now);

@@ -11,7 +11,7 @@ void shared_holders::open(lease_state& first, time_point now) {
     throw;
   }
   newest_ = {.number = first.number(),
-             .since = now,
+             .acquired_at = now,
              .deadline = first.deadline(),
              .renew_at = first.renew_at,
              .options = effective_options_ptr{&first.effective()}};
@@ -23,7 +23,7 @@ lease_state_ptr shared_holders::join(lock_queue& queue, effective_options_ptr co
   auto const& wanted = options->options;
   if (known == sizes_.end() || !shareable(wanted)) return {};
   if (options != newest_.options && wanted != newest_.options->options) return {};
-  if (newest_.joined >= wanted.handoff_limit || now >= newest_.since + wanted.handoff_time) return {};
+  if (newest_.joined >= wanted.handoff_limit || now >= newest_.acquired_at + wanted.handoff_time) return {};
   if (newest_.deadline - now < wanted.ttl / 2) return {};
   lease_state_ptr lease{new lease_state{&queue, options, newest_.number, 0}};
   lease->set_deadline(newest_.deadline);

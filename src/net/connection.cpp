@@ -17,7 +17,7 @@ void connection::send(request request) {
     return;
   }
   auto const now = boot_clock::now();
-  auto const limit = limit_of(request, now);
+  auto const limit = fails_at(request, now);
   pipeline_.add(std::move(request), now);
   ++counts().commands;
   expect_by(limit);
@@ -30,7 +30,7 @@ void connection::send(pipeline::batch&& requests) noexcept {
     return;
   }
   auto const now = boot_clock::now();
-  for (auto const& entry : requests) expect_by(limit_of(entry.request, now));
+  for (auto const& entry : requests) expect_by(fails_at(entry.request, now));
   pipeline_.add(std::move(requests), now);
   begin();
 }
@@ -155,7 +155,7 @@ void connection::on_down(std::shared_ptr<error const> const& reason, end outcome
   pipeline_.restart();
   pipeline_.put_back(std::exchange(held_back_, {}), now);
   silence_timer_.disarm();
-  fail(pipeline_.remove_if([](request const& request, time_point) { return request.once; }), reason);
+  fail(pipeline_.remove_if([](request const& request, time_point) { return request.never_resend; }), reason);
   if (outcome == end::final || (outcome == end::broken && !expected_)) {
     auto const all = reason->code() == errc::unauthorized;
     fail(pipeline_.remove_if([all](request const& request, time_point) {
@@ -168,7 +168,7 @@ void connection::on_down(std::shared_ptr<error const> const& reason, end outcome
 }
 
 /// The time until which a request that was queued at `queued` waits for a connection.
-time_point connection::limit_of(request const& request, time_point queued) const noexcept {
+time_point connection::fails_at(request const& request, time_point queued) const noexcept {
   switch (request.while_down) {
     case retry_policy::little:
       return std::max(queued, trouble_since_) + config().connect_timeout;
@@ -188,7 +188,7 @@ void connection::fail_overdue() noexcept {
   auto next = time_point::max();
   auto const reason = down_because_;
   fail(pipeline_.remove_if([&](request const& request, time_point queued) {
-    auto const limit = limit_of(request, queued);
+    auto const limit = fails_at(request, queued);
     if (limit > now) next = std::min(next, limit);
     return limit <= now;
   }),

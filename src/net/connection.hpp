@@ -90,7 +90,7 @@ class connection final : public session {
   [[nodiscard]] pipeline::batch take_unanswered() noexcept;
   void fail(pipeline::batch&& requests, std::shared_ptr<error const> const& reason) noexcept;
   void fail_overdue() noexcept;
-  [[nodiscard]] time_point limit_of(request const& request, time_point queued) const noexcept;
+  [[nodiscard]] time_point fails_at(request const& request, time_point queued) const noexcept;
   void check_silence() noexcept;
   void update_interest() noexcept;
 

@@ -58,7 +58,7 @@ handshake::handshake(endpoint const& to, std::string client_name, role expected,
   steps_.push_back({request::ping});
 }
 
-void handshake::end_first(std::vector<loose_end> connections, time_point now) {
+void handshake::end_first(std::vector<broken_connection> connections, time_point now) {
   to_end_ = std::move(connections);
   now_ = now;
 }
@@ -123,7 +123,7 @@ handshake::step handshake::read(question const& asked, resp::reply const& reply)
     // A connection with that number that is younger than ours can be is another client's: the server was
     // restarted.
     std::chrono::seconds const age{std::min(whole(field_of_client(reply.text, " age=")), greatest_age)};
-    if (age + rounding_of_ages >= now_ - to_end_[asked.target].since) {
+    if (age + rounding_of_ages >= now_ - to_end_[asked.target].greeted_at) {
       steps_.push_back({request::kill, asked.target});
     }
   }
@@ -131,13 +131,13 @@ handshake::step handshake::read(question const& asked, resp::reply const& reply)
 }
 
 handshake::step handshake::next() {
-  if (next_ == steps_.size() && !std::exchange(looked_, true)) look_at_loose_ends();
+  if (next_ == steps_.size() && !std::exchange(looked_, true)) look_for_broken_connections();
   if (next_ == steps_.size()) return step::done;
   return next_ == sent_ ? step::send : step::more;
 }
 
 /// Numbers only grow while a server runs: a greater number than our own dates from before a restart.
-void handshake::look_at_loose_ends() {
+void handshake::look_for_broken_connections() {
   for (std::size_t i = 0; i != to_end_.size(); ++i) {
     auto const& id = to_end_[i].id;
     if (id.number == 0 || ours_.number == 0) {

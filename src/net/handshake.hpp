@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "net/loose_ends.hpp"
+#include "net/broken_connections.hpp"
 #include "net/url.hpp"
 #include "resp/reply.hpp"
 
@@ -38,7 +38,7 @@ class handshake {
   /// Adds the ending of these connections at the server, after the other commands. Compared with this
   /// connection's number, theirs show whether the server was restarted: a number that another client's
   /// connection has now is left alone. Before the first commands().
-  void end_first(std::vector<loose_end> connections, time_point now);
+  void end_first(std::vector<broken_connection> connections, time_point now);
 
   /// The bytes of all commands that are not sent yet.
   [[nodiscard]] std::string commands();
@@ -54,7 +54,7 @@ class handshake {
 
   /// After `done`: the server's id of this connection.
   [[nodiscard]] client_info const& ours() const noexcept { return ours_; }
-  [[nodiscard]] std::vector<loose_end> const& ended() const noexcept { return to_end_; }
+  [[nodiscard]] std::vector<broken_connection> const& ended() const noexcept { return to_end_; }
   /// Why they may not have been ended; empty: they were.
   [[nodiscard]] std::string const& not_ended() const noexcept { return not_ended_; }
 
@@ -67,7 +67,7 @@ class handshake {
 
   void append(std::string& bytes, question const& asked) const;
   step next();
-  void look_at_loose_ends();
+  void look_for_broken_connections();
   step read(question const& asked, resp::reply const& reply);
   step refused(request command, resp::reply const& reply);
   step refused_login(std::string const& text);
@@ -80,9 +80,9 @@ class handshake {
   std::size_t sent_ = 0;
   std::size_t next_ = 0;
   client_info ours_;
-  std::vector<loose_end> to_end_;
+  std::vector<broken_connection> to_end_;
   time_point now_{};
-  bool looked_ = false;       ///< look_at_loose_ends() was called
+  bool looked_ = false;       ///< look_for_broken_connections() was called
   std::string info_refusal_;  ///< the error reply to CLIENT INFO
   std::string not_ended_;
   errc code_{};

@@ -64,7 +64,8 @@ struct request {
   void const* script = nullptr;
   retry_policy while_down = retry_policy::little;
   time_point give_up = time_point::max();  ///< with retry_policy::endless: fail then, if not in flight
-  bool once = false;       ///< not sent again when the connection breaks: it was for this run of the server
+  bool never_resend =
+      false;               ///< not sent again when the connection breaks: it was for this run of the server
   bool divisible = false;  ///< may be split into a request for each key: gets TRYAGAIN at once
   key_place key{};
   connection_role role = connection_role::usual;

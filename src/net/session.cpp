@@ -136,8 +136,8 @@ void session::on_connected() {
   connection_id_ = ++counts_.connects;
   greeting_ = std::make_unique<handshake>(
       to_, config_.client_name, config_.locator == nullptr ? handshake::role::any : handshake::role::master,
-      config_.unended == nullptr ? handshake::identity::unasked : handshake::identity::asked);
-  if (config_.unended != nullptr) greeting_->end_first(config_.unended->at(to_), boot_clock::now());
+      config_.known_broken == nullptr ? handshake::identity::unasked : handshake::identity::asked);
+  if (config_.known_broken != nullptr) greeting_->end_first(config_.known_broken->at(to_), boot_clock::now());
   out_ = greeting_->commands();
   loop_.mark_dirty(*this);
   stream_.read();
@@ -162,9 +162,10 @@ void session::on_greeting(resp::reply const& reply) {
       loop_.mark_dirty(*this);
       return;
     case handshake::step::done:
-      if (config_.unended != nullptr) {
-        note_.assign(1, {.at = to_, .id = greeting_->ours(), .since = boot_clock::now()});
-        if (!greeting_->ended().empty()) config_.unended->settle(greeting_->ended(), greeting_->not_ended());
+      if (config_.known_broken != nullptr) {
+        note_.assign(1, {.at = to_, .id = greeting_->ours(), .greeted_at = boot_clock::now()});
+        if (!greeting_->ended().empty())
+          config_.known_broken->settle(greeting_->ended(), greeting_->not_ended());
       }
       greeting_.reset();
       if (!starved_) connect_timer_.disarm();
@@ -234,8 +235,8 @@ bool session::flush(bool driving) {
 /// Records the connection if replies are outstanding. A reset discards the bytes that this machine still has.
 /// Bytes in the network, in a proxy, or unread at the server only the server can discard.
 void session::note_unanswered() noexcept {
-  if (state_ != state::up || outstanding() == 0 || config_.unended == nullptr) return;
-  config_.unended->add(std::move(note_));
+  if (state_ != state::up || outstanding() == 0 || config_.known_broken == nullptr) return;
+  config_.known_broken->add(std::move(note_));
 }
 
 void session::end_stream(resp_stream::ending mode) noexcept {

@@ -12,9 +12,9 @@
 #include <utility>
 
 #include "base/backoff.hpp"
+#include "net/broken_connections.hpp"
 #include "net/handshake.hpp"
 #include "net/locator.hpp"
-#include "net/loose_ends.hpp"
 #include "net/resp_stream.hpp"
 #include "net/url.hpp"
 #include "reactor/reactor.hpp"
@@ -32,7 +32,7 @@ struct settings {
   net::locator* locator = nullptr;  ///< finds the server to connect to; null: `server`
   std::string advice{};             ///< added to the error when the server has never been reached
   /// Records connections that broke before all replies came; null: late copies of requests do no harm.
-  loose_ends* unended = nullptr;
+  broken_connections* known_broken = nullptr;
 };
 
 /// One connection to the server. All under the client's lock. A session may be destroyed under the lock, but
@@ -109,13 +109,14 @@ class session : public resp_stream::user {
   }
   void drop(std::shared_ptr<error const> const& reason, end outcome) noexcept;
 
-  /// Calls a function of the session's user. An exception from it is recorded with loop::torn().
+  /// Calls a function of the session's user. An exception from it is recorded with
+  /// loop::note_out_of_memory().
   template <class F>
   void notify(F const& f) noexcept {
     try {
       f();
     } catch (std::exception const&) {
-      loop_.torn();
+      loop_.note_out_of_memory();
     }
   }
 
@@ -159,8 +160,8 @@ class session : public resp_stream::user {
   std::shared_ptr<error const> const starved_because_;
   std::function<void()> troubled_;
   std::unique_ptr<handshake> greeting_;
-  loose_ends::prepared note_;  ///< recorded when this connection breaks
-  std::string out_;            ///< to be written
+  broken_connections::prepared note_;  ///< recorded when this connection breaks
+  std::string out_;                    ///< to be written
   backoff pause_;
   std::minstd_rand random_;
   reactor::timer connect_timer_;

@@ -112,7 +112,7 @@ void loop::unlock(lock& hold) noexcept {
 }
 
 void loop::mend() noexcept {
-  if (std::exchange(torn_, false) && on_torn_) on_torn_();
+  if (std::exchange(out_of_memory_, false) && on_out_of_memory_) on_out_of_memory_();
 }
 
 void loop::leave(lock& hold) noexcept {
@@ -158,7 +158,7 @@ void loop::turn(lock& hold) noexcept {
   hold.lock();
   if (!all_ran) {
     for (auto& writer : known_) writer.on_lost_handler();
-    torn();
+    note_out_of_memory();
   }
   flush_all(true);
   mend();
@@ -195,7 +195,7 @@ void loop::flush_all(bool driving) noexcept {
     try {
       if (!writer.flush(driving)) mark_dirty(writer);
     } catch (std::exception const&) {
-      torn();
+      note_out_of_memory();
     }
   }
   if (!dirty_.empty() && polling_ && !driving) interrupt();
@@ -251,7 +251,7 @@ bool loop::pass_on(callbacks& rest) noexcept {
 bool loop::relieve() noexcept {
   if (relieved_ == most_relieved) return false;
   try {
-    auto next = start_quiet_thread([this] { keep(); });
+    auto next = start_quiet_thread([this] { run_keeper(); });
     keeper_.swap(next);
     next.detach();
   } catch (std::exception const&) {
@@ -289,7 +289,7 @@ bool loop::need_keeper() const noexcept {
 
 void loop::start_keeper() {
   if (stopping_ || simulated_step_ || keeper_.joinable()) return;
-  keeper_ = start_quiet_thread([this] { keep(); });
+  keeper_ = start_quiet_thread([this] { run_keeper(); });
 }
 
 void loop::wake_keeper() noexcept {
@@ -306,7 +306,7 @@ void loop::interrupt() noexcept {
   boost::asio::post(*io_, in_room{&room_of_interrupt_, [this] { interrupt_posted_ = false; }});
 }
 
-void loop::keep() noexcept {
+void loop::run_keeper() noexcept {
   lock hold{mutex_};
   auto nap = shortest_nap;
   while (!stopping_ && is_keeper()) {

@@ -66,8 +66,8 @@ class flushable
 ///
 /// *An allocation may fail anywhere.* The loop itself allocates only in defer() of a single call and in
 /// start_keeper(). An exception from a handler, timer or flush stops none of the others. It is recorded
-/// (torn), and before the lock is free again the owner of the client's state is called (on_out_of_memory), to
-/// complete what was left undone.
+/// (note_out_of_memory), and before the lock is free again the owner of the client's state is called
+/// (on_out_of_memory), to complete what was left undone.
 class loop {
  public:
   loop();
@@ -114,9 +114,9 @@ class loop {
   /// `f` is called under the lock, before the lock is free again, after an exception in code that had no
   /// caller to report it to: that code's work is undone, or half done. `f` doesn't throw, and allocates
   /// nothing.
-  void on_out_of_memory(callback<void()> f) noexcept { on_torn_ = std::move(f); }
+  void on_out_of_memory(callback<void()> f) noexcept { on_out_of_memory_ = std::move(f); }
   /// Records such an exception.
-  void torn() noexcept { torn_ = true; }
+  void note_out_of_memory() noexcept { out_of_memory_ = true; }
   /// Calls that function if an exception was recorded.
   void mend() noexcept;
 
@@ -163,7 +163,7 @@ class loop {
   [[nodiscard]] bool relieve() noexcept;
   void leave_to_keeper() noexcept;
   void let_go() noexcept;
-  void keep() noexcept;
+  void run_keeper() noexcept;
   [[nodiscard]] bool is_keeper() const noexcept { return std::this_thread::get_id() == keeper_.get_id(); }
   void wake_keeper() noexcept;
   void interrupt() noexcept;
@@ -180,8 +180,8 @@ class loop {
   bool polling_ = false;                       ///< a thread drives
   bool interrupted_ = false;                   ///< the driver was told to return from Asio
   std::atomic<bool> interrupt_posted_{false};  ///< the post that tells it hasn't run yet
-  bool torn_ = false;
-  callback<void()> on_torn_;
+  bool out_of_memory_ = false;
+  callback<void()> on_out_of_memory_;
   int parked_ = 0;  ///< threads asleep in wait()
   int interest_ = 0;
   std::uint64_t served_ = 0;  ///< number of sleeping threads whose wait has ended

@@ -94,7 +94,7 @@ void timers::fire_due() {
     try {
       due.fire_();  // may arm the timer again, or destroy it
     } catch (std::exception const&) {
-      loop_.torn();
+      loop_.note_out_of_memory();
     }
   }
   set_for_ = time_point::max();

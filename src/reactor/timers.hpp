@@ -46,7 +46,8 @@ class timers {
   ~timers();
 
   /// Calls the timer's function at `when`, from the thread that drives the loop, with the lock held. Replaces
-  /// an earlier arming. An exception from the function doesn't stop other timers (see loop::torn).
+  /// an earlier arming. An exception from the function doesn't stop other timers (see
+  /// loop::note_out_of_memory).
   void arm(timer& timer, time_point when) noexcept;
 
   /// When the first timer is due; time_point::max() when there is none.

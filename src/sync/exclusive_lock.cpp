@@ -15,8 +15,8 @@ struct exclusive_lock::impl {
   sync::std_shape<lease> shape;
 
   impl(client& redis, std::string name, lock_options const& options, engine::exclusive_kind const& kind,
-       engine::recipe const& protocol)
-      : binding{redis, std::move(name), kind.normalize_options(options), protocol},
+       engine::recipe const& lock_recipe)
+      : binding{redis, std::move(name), kind.normalize_options(options), lock_recipe},
         shape{"the lock \"" + binding.name() + "\"", kind.again,
               [core = binding.core(), title = binding.name()](lease abandoned) {
                 abandoned.async_release({});
@@ -29,8 +29,8 @@ struct exclusive_lock::impl {
 exclusive_lock::exclusive_lock(client& redis, std::string name, lock_options const& options,
                                engine::exclusive_kind const& kind) {
   sync::check(name, options);
-  auto const& protocol = sync::choose(kind.wires, {&name, 1}, options, *engine::access::core_of(redis));
-  impl_ = std::make_unique<impl>(redis, std::move(name), options, kind, protocol);
+  auto const& lock_recipe = sync::choose(kind.wires, {&name, 1}, options, *engine::access::core_of(redis));
+  impl_ = std::make_unique<impl>(redis, std::move(name), options, kind, lock_recipe);
 }
 
 exclusive_lock::~exclusive_lock() = default;

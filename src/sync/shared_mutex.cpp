@@ -122,7 +122,7 @@ bool shared_mutex::try_lock_shared_within(std::chrono::nanoseconds wait) {
 void shared_mutex::unlock_shared() { impl_->unlock(impl_->readers); }
 
 void shared_mutex::unlock_and_lock_shared() {
-  if (auto writing = impl_->writers.shape.leave()) impl_->readers.shape.keep(downgrade(std::move(*writing)));
+  if (auto writing = impl_->writers.shape.leave()) impl_->readers.shape.add(downgrade(std::move(*writing)));
 }
 
 std::optional<release_result> shared_mutex::last_release() const noexcept {

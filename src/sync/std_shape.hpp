@@ -35,7 +35,7 @@ class std_shape {
   template <class Acquire>
   void lock(Acquire acquire) {
     if (!holds_->held_by_this_thread()) {
-      holds_->keep(acquire());
+      holds_->add(acquire());
     } else if (again_ == nesting::counted) {
       nest();
     } else {
@@ -53,7 +53,7 @@ class std_shape {
       return true;
     }
     std::optional<Lease> acquired = acquire();
-    if (acquired) holds_->keep(std::move(*acquired));
+    if (acquired) holds_->add(std::move(*acquired));
     return acquired.has_value();
   }
 
@@ -70,7 +70,7 @@ class std_shape {
   [[nodiscard]] bool held_by_this_thread() noexcept { return holds_->held_by_this_thread(); }
 
   /// This thread, which doesn't hold the lock, holds it from now on.
-  void keep(Lease lease) { holds_->keep(std::move(lease)); }
+  void add(Lease lease) { holds_->add(std::move(lease)); }
 
   /// The lease that this thread held until now; nullopt while it still holds the lock.
   [[nodiscard]] std::optional<Lease> leave() {

@@ -71,7 +71,7 @@ class thread_holds final : public thread_guest, public std::enable_shared_from_t
   }
 
   /// This thread holds the lock from now on.
-  void keep(Lease lease) {
+  void add(Lease lease) {
     note_hold(this->shared_from_this());
     std::lock_guard const alone{guard()};
     if (newest_.thread != std::thread::id{}) {

@@ -57,7 +57,7 @@ cluster::cluster(reactor::loop& loop, net::deployment_url const& url, net::setti
                  .displaced =
                      [this](cluster_node& node, refusal const& refusal) {
                        if (refusal.type == refusal::kind::moved) {
-                         try_or_tick([&] {
+                         try_or_retry([&] {
                            learn(refusal.slot, nodes_.announced({refusal.host, refusal.port}, node));
                          });
                        } else {
@@ -76,7 +76,7 @@ cluster::cluster(reactor::loop& loop, net::deployment_url const& url, net::setti
                   .is_new = [this](std::uint64_t epoch) { return refresh_.is_new(epoch); },
                   .look = [this] { refresh_.look(); },
                   .confirmed = [](cluster_node& node) { node.believe(); }}},
-      tick_{[this] { tick(); }} {}
+      retry_timer_{[this] { retry_waiting(); }} {}
 
 cluster::~cluster() = default;
 
@@ -117,7 +117,7 @@ void cluster::dispatch(batch& requests) {
     forward(*slot, requests);
   } else {
     note_kept(entry);
-    wake_by(limit_of(entry));
+    wake_by(fails_at(entry));
     if (slot) {
       redirects_.add(*slot, std::move(requests));
     } else {
@@ -142,7 +142,7 @@ void cluster::forward(std::uint16_t slot, batch& requests) {
   auto* const node = request.ask_at != nullptr ? request.ask_at : nodes_.owner_of(slot);
   if (node == nullptr) {
     request.kept_for = refusal::kind::unserved;
-    keep(slot, requests);
+    hold_back(slot, requests);
     return;
   }
   auto& connection = node->over(request.role);
@@ -194,7 +194,7 @@ bool cluster::on_refused(cluster_node& node, net::connection_role role, batch& r
   auto const later = refusal.type == refusal::kind::ask && role == net::connection_role::acknowledged;
   if (!elsewhere || later || ++entry.request.redirects > most_redirects) {
     if (later) entry.request.kept_for = refusal::kind::not_yet;  // nodes that disagree may do so forever
-    keep(*slot, requests);
+    hold_back(*slot, requests);
     return true;
   }
   redirects_.close(*slot);
@@ -205,12 +205,12 @@ bool cluster::on_refused(cluster_node& node, net::connection_role role, batch& r
     throw;
   }
   if (refusal.type == refusal::kind::ask) entry.request.ask_at = target;
-  wake_by(limit_of(entry));
+  wake_by(fails_at(entry));
   redirects_.redirect(*slot, std::move(requests));
   return true;
 }
 
-void cluster::keep(std::uint16_t slot, batch& requests) {
+void cluster::hold_back(std::uint16_t slot, batch& requests) {
   auto& entry = requests.front();
   note_kept(entry);
   entry.request.redirects = 0;
@@ -220,9 +220,9 @@ void cluster::keep(std::uint16_t slot, batch& requests) {
   std::uniform_int_distribution<std::chrono::nanoseconds::rep> pause{
       std::chrono::nanoseconds{shortest_pause}.count(), std::chrono::nanoseconds{longest}.count()};
   auto const retry_at = boot_clock::now() + std::chrono::nanoseconds{pause(random_)};
-  wake_by(std::min(retry_at, limit_of(entry)));
+  wake_by(std::min(retry_at, fails_at(entry)));
   if (entry.request.kept_for == refusal::kind::unserved) refresh_.look();
-  redirects_.keep(slot, std::move(requests), retry_at);
+  redirects_.hold_back(slot, std::move(requests), retry_at);
 }
 
 void cluster::send_unrouted() noexcept {

@@ -55,17 +55,17 @@ class cluster final : public deployment {
   void forward(std::uint16_t slot, batch& requests);
   void advance(std::uint16_t slot) noexcept;
   bool on_refused(cluster_node& node, net::connection_role role, batch& requests);
-  void keep(std::uint16_t slot, batch& requests);
+  void hold_back(std::uint16_t slot, batch& requests);
   void send_unrouted() noexcept;
   [[nodiscard]] static batch first_of(batch& requests) noexcept;
 
   // cluster_waiting.cpp: waiting requests and their deadlines.
   static void note_kept(routed_request& entry) noexcept;
   void wake_by(time_point when) noexcept;
-  void tick() noexcept;
-  void check() noexcept;
+  void retry_waiting() noexcept;
+  void after_change() noexcept;
   [[nodiscard]] bool unsettled() const noexcept;
-  [[nodiscard]] time_point limit_of(routed_request const& entry) const noexcept;
+  [[nodiscard]] time_point fails_at(routed_request const& entry) const noexcept;
   void fail_expired(time_point now) noexcept;
   void fail(batch&& requests, std::shared_ptr<error const> const& reason) noexcept;
   void fail_waiting(std::shared_ptr<error const> const& reason) noexcept;
@@ -75,7 +75,7 @@ class cluster final : public deployment {
   [[nodiscard]] std::shared_ptr<error const> no_node_reason() const;
   void on_troubled() noexcept;
   template <class Step>
-  void try_or_tick(Step step) noexcept;
+  void try_or_retry(Step step) noexcept;
 
   // cluster_map.cpp: changes of the nodes and their slots.
   void learn(std::uint16_t slot, cluster_node& owner);
@@ -101,7 +101,7 @@ class cluster final : public deployment {
   cluster_channels channels_;
   topology_refresh refresh_;
   failover_watch failovers_;
-  reactor::timer tick_;
+  reactor::timer retry_timer_;
 };
 
 /// Without memory to make the reason: out_of_memory_.
@@ -114,9 +114,9 @@ std::shared_ptr<error const> cluster::reason_from(Make make) const noexcept {
   }
 }
 
-/// Without memory for the step: tick() does it a little later.
+/// Without memory for the step: retry_waiting() does it a little later.
 template <class Step>
-void cluster::try_or_tick(Step step) noexcept {
+void cluster::try_or_retry(Step step) noexcept {
   try {
     step();
   } catch (std::exception const&) {

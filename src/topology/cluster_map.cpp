@@ -16,7 +16,7 @@ void cluster::on_unknown(std::shared_ptr<error const> const& reason) noexcept {
   if (shut_reason_) return;
   if (reason) unknown_reason_ = reason;
   if (reason && !mapped_) fail_waiting(reason);
-  check();
+  after_change();
 }
 
 void cluster::on_found(cluster_node& source, topology_refresh::findings const& findings) {
@@ -37,10 +37,10 @@ void cluster::on_found(cluster_node& source, topology_refresh::findings const& f
   }
   resend(std::move(stranded));
   redirects_.hurry([this](std::uint16_t slot) { return nodes_.owner_of(slot) != nullptr; });
-  try_or_tick([this] {
+  try_or_retry([this] {
     for (auto const slot : redirects_.due(boot_clock::now())) advance(slot);
   });
-  try_or_tick([this] { channels_.place_all(); });
+  try_or_retry([this] { channels_.place_all(); });
   send_unrouted();
   failovers_.on_found();
   auto const lost = std::ranges::find_if(gone, [this](auto const* node) { return !nodes_.is_master(*node); });
@@ -48,17 +48,17 @@ void cluster::on_found(cluster_node& source, topology_refresh::findings const& f
     try {
       events_.moved("other nodes than " + (*lost)->name());
     } catch (std::exception const&) {
-      loop_.torn();
+      loop_.note_out_of_memory();
     }
   }
-  try_or_tick([this] {
+  try_or_retry([this] {
     nodes_.retire_unused([this](cluster_node const& node) { return refresh_.needs(node); },
                          [this](cluster_node& node) {
                            redirects_.forget(node);
                            channels_.leave(node);
                          });
   });
-  check();
+  after_change();
 }
 
 /// Sends the requests in flight to lost nodes elsewhere, in order. Requests with `stays` fail last: a barrier
@@ -75,7 +75,7 @@ void cluster::resend(batch stranded) noexcept {
       entry.request.kept_for = refusal::kind::other;
       entry.request.ask_at = nullptr;
       note_kept(entry);
-      wake_by(limit_of(entry));
+      wake_by(fails_at(entry));
       redirects_.redirect(*slot, std::move(first));  // can't throw: a closed slot has its place in the map
     } else {
       dispatch_or_fail(first);

@@ -81,7 +81,7 @@ bool cluster_node::missed() const noexcept {
   return requests_.in_vain() || (messages_ && unheard_ && messages_->deaf());
 }
 
-net::pipeline::batch cluster_node::rest() noexcept {
+net::pipeline::batch cluster_node::retire() noexcept {
   if (messages_) messages_->close_unused();
   return take_all();
 }

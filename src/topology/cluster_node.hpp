@@ -55,7 +55,7 @@ class cluster_node {
   /// Ends the connections for requests. Takes out all unanswered requests, in the order of each connection.
   [[nodiscard]] net::pipeline::batch take_all() noexcept { return requests_.take_all(); }
   /// As take_all(); ends the connection for messages, too, if no channel uses it.
-  [[nodiscard]] net::pipeline::batch rest() noexcept;
+  [[nodiscard]] net::pipeline::batch retire() noexcept;
   void shut(std::shared_ptr<error const> const& reason) noexcept;
 
  private:

@@ -64,7 +64,7 @@ class cluster_nodes {
       auto& node = *here->second;
       if (is_master(node) || !node.idle() || needed(node)) continue;
       leave(node);
-      (void)node.rest();
+      (void)node.retire();
       if (std::ranges::find(mentioned, here->first) == mentioned.end()) retire(here);
     }
   }

@@ -23,32 +23,32 @@ void cluster::note_kept(routed_request& entry) noexcept {
 }
 
 void cluster::wake_by(time_point when) noexcept {
-  if (when == time_point::max() || (tick_.armed() && tick_.when() <= when)) return;
-  loop_.arm(tick_, std::max(when, boot_clock::now() + timer_grain));
+  if (when == time_point::max() || (retry_timer_.armed() && retry_timer_.when() <= when)) return;
+  loop_.arm(retry_timer_, std::max(when, boot_clock::now() + timer_grain));
 }
 
-void cluster::tick() noexcept {
+void cluster::retry_waiting() noexcept {
   if (shut_reason_) return;
   auto const now = boot_clock::now();
   fail_expired(now);
-  try_or_tick([this, now] {
+  try_or_retry([this, now] {
     for (auto const slot : redirects_.due(now)) advance(slot);
   });
-  try_or_tick([this] { channels_.place_all(); });
+  try_or_retry([this] { channels_.place_all(); });
   nodes_.destroy_retired(now);
-  check();
+  after_change();
 }
 
 /// Called after every change: starts a refresh if anything is amiss, and sets the timer.
-void cluster::check() noexcept {
+void cluster::after_change() noexcept {
   if (shut_reason_) return;
   if (unsettled()) {
     refresh_.look();
   } else {
     refresh_.reset_pause();
   }
-  auto when = redirects_.next([this](routed_request const& entry) { return limit_of(entry); });
-  for (auto const& entry : unrouted_) when = std::min(when, limit_of(entry));
+  auto when = redirects_.next([this](routed_request const& entry) { return fails_at(entry); });
+  for (auto const& entry : unrouted_) when = std::min(when, fails_at(entry));
   wake_by(std::min(when, nodes_.next_destruction()));
 }
 
@@ -60,12 +60,12 @@ bool cluster::unsettled() const noexcept {
 void cluster::on_troubled() noexcept {
   if (shut_reason_) return;
   refresh_.look();
-  loop_.arm(tick_, boot_clock::now());  // plain channels move to another node
+  loop_.arm(retry_timer_, boot_clock::now());  // plain channels move to another node
 }
 
 /// The deadline, as for a single server: connect_timeout while no server can be reached; with
 /// retry_policy::steady none while the server isn't ready.
-time_point cluster::limit_of(routed_request const& entry) const noexcept {
+time_point cluster::fails_at(routed_request const& entry) const noexcept {
   auto const& request = entry.request;
   switch (request.while_down) {
     case net::retry_policy::little:
@@ -81,7 +81,7 @@ time_point cluster::limit_of(routed_request const& entry) const noexcept {
 
 void cluster::fail_expired(time_point now) noexcept {
   for (auto late =
-           redirects_.take_expired(now, [this](routed_request const& entry) { return limit_of(entry); });
+           redirects_.take_expired(now, [this](routed_request const& entry) { return fails_at(entry); });
        !late.empty();) {
     auto first = first_of(late);
     auto const reason = reason_from([&] { return unserved_reason(first.front()); });
@@ -90,7 +90,7 @@ void cluster::fail_expired(time_point now) noexcept {
   batch rest;
   for (auto all = std::exchange(unrouted_, {}); !all.empty();) {
     auto first = first_of(all);
-    if (limit_of(first.front()) <= now) {
+    if (fails_at(first.front()) <= now) {
       fail(std::move(first), reason_from([this] { return no_node_reason(); }));
     } else {
       rest.splice(rest.end(), first);
@@ -107,7 +107,7 @@ void cluster::fail(batch&& requests, std::shared_ptr<error const> const& reason)
     try {
       entry.request.done(std::move(entry.response));
     } catch (std::exception const&) {
-      loop_.torn();
+      loop_.note_out_of_memory();
     }
   }
   requests.clear();
@@ -177,7 +177,7 @@ std::shared_ptr<error const> cluster::down_because() const noexcept {
 
 void cluster::shut(std::shared_ptr<error const> const& reason) noexcept {
   shut_reason_ = reason;
-  tick_.disarm();
+  retry_timer_.disarm();
   failovers_.stop();
   auto const never = [](routed_request const&) { return time_point::min(); };
   auto waiting = redirects_.take_expired(boot_clock::now(), never);

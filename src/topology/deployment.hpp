@@ -25,7 +25,7 @@ enum class channel_of {
 };
 
 /// Events of a deployment, under the client's lock. An exception from a handler, or a lack of memory to call
-/// it, is noted (reactor::loop::torn).
+/// it, is noted (reactor::loop::note_out_of_memory).
 struct events {
   /// Another server now serves all keys, or in a cluster those of a node that was master. It may lack
   /// acknowledged writes: all leases and all queued requests have to be checked.

@@ -10,7 +10,7 @@
 namespace holdfast::topology {
 
 failover_watch::failover_watch(reactor::loop& loop, events handlers)
-    : loop_{loop}, events_{std::move(handlers)}, next_{[this] { tick(); }} {}
+    : loop_{loop}, events_{std::move(handlers)}, next_{[this] { ask_again(); }} {}
 
 void failover_watch::stop() noexcept {
   stopped_ = true;
@@ -18,7 +18,7 @@ void failover_watch::stop() noexcept {
   next_.disarm();
 }
 
-void failover_watch::tick() {
+void failover_watch::ask_again() {
   auto const now = boot_clock::now();
   confirm_if([now](doubted const& doubt) { return doubt.until <= now; });
   auto const worth_it = events_.at_stake && events_.at_stake();
@@ -51,7 +51,7 @@ void failover_watch::ask(cluster_node& node) {
 void failover_watch::send(cluster_node& node, callback<void(net::response&&)> done) {
   net::request question;
   resp::append_command(question.bytes, {"CLUSTER", "INFO"});
-  question.once = true;
+  question.never_resend = true;
   question.stays = true;
   question.done = std::move(done);
   node.over(net::connection_role::usual).send(std::move(question));

@@ -57,7 +57,7 @@ class failover_watch {
     std::uint64_t epoch = 0;  ///< newer than that of the known slots; 0: nobody has told of one
   };
 
-  void tick();
+  void ask_again();
   void ask(cluster_node& node);
   void send(cluster_node& node, callback<void(net::response&&)> done);
   void on_changed() noexcept;

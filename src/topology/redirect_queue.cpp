@@ -27,7 +27,7 @@ void redirect_queue::open(std::uint16_t slot) noexcept {
   if (known->second.unused()) slots_.erase(known);
 }
 
-void redirect_queue::keep(std::uint16_t slot, batch&& requests, time_point retry_at) {
+void redirect_queue::hold_back(std::uint16_t slot, batch&& requests, time_point retry_at) {
   auto& state = slots_[slot];
   state.retry_at = state.kept.empty() ? retry_at : std::min(state.retry_at, retry_at);
   append(state.kept, requests);

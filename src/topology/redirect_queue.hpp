@@ -34,8 +34,8 @@ class redirect_queue {
   /// Some requests have no known node.
   [[nodiscard]] bool any_unserved() const noexcept;
 
-  // close(), add(), redirect() and keep() may throw std::bad_alloc when they add a slot. Nothing has changed
-  // then, and `requests` still holds its request.
+  // close(), add(), redirect() and hold_back() may throw std::bad_alloc when they add a slot. Nothing has
+  // changed then, and `requests` still holds its request.
 
   /// Closes the slot once more: it is open after the same number of calls of open().
   void close(std::uint16_t slot) { ++slots_[slot].closed; }
@@ -46,7 +46,7 @@ class redirect_queue {
   /// Adds a redirected request. It goes out when the slot is open again, ahead of requests from add().
   void redirect(std::uint16_t slot, batch&& requests) { append(slots_[slot].returned, requests); }
   /// Adds a request to be tried again at `retry_at`, or with requests of the slot that are tried earlier.
-  void keep(std::uint16_t slot, batch&& requests, time_point retry_at);
+  void hold_back(std::uint16_t slot, batch&& requests, time_point retry_at);
 
   /// Takes out, in order, all requests that may go now; none while the slot is closed.
   [[nodiscard]] batch take(std::uint16_t slot, time_point now) noexcept;
@@ -60,16 +60,16 @@ class redirect_queue {
     }
   }
 
-  /// Takes out the requests whose deadline, limit_of(entry), has passed.
+  /// Takes out the requests whose deadline, fails_at(entry), has passed.
   template <class Limit>
-  [[nodiscard]] batch take_expired(time_point now, Limit limit_of) noexcept {
+  [[nodiscard]] batch take_expired(time_point now, Limit fails_at) noexcept {
     batch result;
     for (auto pair = slots_.begin(); pair != slots_.end();) {
       auto& state = pair->second;
       for (auto* const list : {&state.returned, &state.kept, &state.newer}) {
         for (auto next = list->begin(); next != list->end();) {
           auto const here = next++;
-          if (limit_of(*here) <= now) result.splice(result.end(), *list, here);
+          if (fails_at(*here) <= now) result.splice(result.end(), *list, here);
         }
       }
       pair = state.unused() ? slots_.erase(pair) : std::next(pair);
@@ -79,12 +79,12 @@ class redirect_queue {
 
   /// The earliest retry or deadline; time_point::max(): none.
   template <class Limit>
-  [[nodiscard]] time_point next(Limit limit_of) const {
+  [[nodiscard]] time_point next(Limit fails_at) const {
     auto result = time_point::max();
     for (auto const& [slot, state] : slots_) {
       if (state.closed == 0 && !state.kept.empty()) result = std::min(result, state.retry_at);
       for (auto const* const list : {&state.returned, &state.kept, &state.newer}) {
-        for (auto const& entry : *list) result = std::min(result, limit_of(entry));
+        for (auto const& entry : *list) result = std::min(result, fails_at(entry));
       }
     }
     return result;

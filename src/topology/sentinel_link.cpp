@@ -20,8 +20,8 @@ constexpr std::chrono::milliseconds pause_before_retry{10};
 net::settings settings_for(net::endpoint endpoint, net::settings config) {
   config.server = std::move(endpoint);
   config.locator = nullptr;
-  config.unended = nullptr;     // queries change nothing
-  config.connect_timeout /= 2;  // the rest is for the master
+  config.known_broken = nullptr;  // queries change nothing
+  config.connect_timeout /= 2;    // the rest is for the master
   config.reply_timeout = std::min(config.reply_timeout, longest_question);
   return config;
 }
@@ -153,7 +153,7 @@ void sentinel_link::finish() noexcept {
 
 void sentinel_link::listen() { messages_.listen(std::string{switches}, *this); }
 
-void sentinel_link::rest() noexcept {
+void sentinel_link::go_idle() noexcept {
   again_ = false;
   begin_timer_.disarm();
   if (std::exchange(asking_, false)) {

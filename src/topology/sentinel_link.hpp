@@ -40,7 +40,7 @@ class sentinel_link final : net::subscriber::listener {
   /// Subscribes to announcements of failovers, for the lifetime of the link.
   void listen();
   /// No queries will come for a while: gives up unanswered ones, and closes their connection.
-  void rest() noexcept;
+  void go_idle() noexcept;
   /// Ends queries and announcements for good.
   void shut() noexcept;
 

@@ -45,7 +45,7 @@ sentinel_locator::sentinel_locator(reactor::loop& loop, net::deployment_url cons
       counts_{counts},
       events_{std::move(handlers)},
       round_timer_{[this] { try_or_ask_again([this] { end_round(); }); }},
-      rest_timer_{[this] { rest(); }},
+      rest_timer_{[this] { go_idle(); }},
       doubt_timer_{[this] { in_round_ ? ask_all() : look_again(); }},
       agreement_timer_{[this] { check_again(); }} {
   links_.reserve(url.hosts.size());
@@ -225,7 +225,7 @@ void sentinel_locator::move_sessions() {
   try {
     events_.moved(name);
   } catch (std::exception const&) {
-    loop_.torn();
+    loop_.note_out_of_memory();
   }
 }
 
@@ -325,12 +325,12 @@ void sentinel_locator::check_again() {
   }
 }
 
-void sentinel_locator::rest() noexcept {
+void sentinel_locator::go_idle() noexcept {
   if (in_round_) {
     loop_.arm(rest_timer_, boot_clock::now() + idle_limit);
     return;
   }
-  for (auto const& link : links_) link->rest();
+  for (auto const& link : links_) link->go_idle();
 }
 
 void sentinel_locator::shut() noexcept {

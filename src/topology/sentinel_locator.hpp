@@ -65,7 +65,7 @@ class sentinel_locator final : public net::locator {
   void fail_waiting();
   void check_agreement();
   void check_again();
-  void rest() noexcept;
+  void go_idle() noexcept;
   template <class Step>
   void try_or_ask_again(Step step) noexcept;
   [[nodiscard]] tracked_session& track(net::session& session);

@@ -4,7 +4,7 @@
 #include <string>
 #include <utility>
 
-#include "net/loose_ends.hpp"
+#include "net/broken_connections.hpp"
 #include "resp/command.hpp"
 
 namespace holdfast::topology {
@@ -48,14 +48,14 @@ void server_connections::watch(net::connection& connection, net::connection_role
 /// have given the connection's number to another client.
 void server_connections::end_over_the_other(net::connection_role broken) {
   auto* const other = broken == net::connection_role::usual ? acknowledged_.get() : &usual_;
-  if (other == nullptr || !other->up() || config_.unended == nullptr) return;
-  for (auto const& loose_end : config_.unended->at(other->to())) {
-    if (loose_end.id.number == 0) continue;
+  if (other == nullptr || !other->up() || config_.known_broken == nullptr) return;
+  for (auto const& broken_connection : config_.known_broken->at(other->to())) {
+    if (broken_connection.id.number == 0) continue;
     net::request kill;
-    kill.once = true;
+    kill.never_resend = true;
     kill.stays = true;
-    resp::append_command(kill.bytes, {"CLIENT", "KILL", "ID", std::to_string(loose_end.id.number), "ADDR",
-                                      loose_end.id.address});
+    resp::append_command(kill.bytes, {"CLIENT", "KILL", "ID", std::to_string(broken_connection.id.number),
+                                      "ADDR", broken_connection.id.address});
     other->send(std::move(kill));
   }
 }

@@ -1,8 +1,8 @@
 /// Any one allocation fails: every accepted request is answered once, and the next requests work.
 #include "memory.hpp"
 
+#include "net/broken_connections.hpp"
 #include "net/connection.hpp"
-#include "net/loose_ends.hpp"
 #include "net/subscriber.hpp"
 #include "script/runner.hpp"
 #include "support/raw_redis.hpp"
@@ -34,7 +34,7 @@ class connections final : public rig {
                   .connect_timeout = 5s,
                   .reply_timeout = 5s,
                   .limits = {},
-                  .unended = &loose_ends_},
+                  .known_broken = &loose_ends_},
         requests{loop, settings_, stats_},
         messages{loop, settings_, stats_} {}
   ~connections() override { stop(); }
@@ -42,7 +42,7 @@ class connections final : public rig {
  private:
   void pass(net::request request) override { requests.send(std::move(request)); }
 
-  net::loose_ends loose_ends_{{}};
+  net::broken_connections loose_ends_{{}};
   net::settings settings_;
   client_stats stats_;
 

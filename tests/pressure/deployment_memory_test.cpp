@@ -1,8 +1,8 @@
 /// Any one allocation fails while a cluster or sentinels are asked for the server of a request.
 #include "memory.hpp"
 
+#include "net/broken_connections.hpp"
 #include "net/deployment_url.hpp"
-#include "net/loose_ends.hpp"
 #include "support/cluster_servers.hpp"
 #include "support/sentinel_servers.hpp"
 #include "topology/deployment.hpp"
@@ -29,7 +29,7 @@ class deployed final : public rig {
                   .connect_timeout = 5s,
                   .reply_timeout = 5s,
                   .limits = {},
-                  .unended = &loose_ends_},
+                  .known_broken = &loose_ends_},
         servers_{holdfast::topology::make_deployment(
             loop, url_, settings_, stats_,
             {.moved = [](std::string const&) {}, .broken = [] {}, .warning = [](std::string const&) {}})} {}
@@ -44,7 +44,7 @@ class deployed final : public rig {
   void pass(net::request request) override { servers_->send(std::move(request)); }
 
   net::deployment_url url_;
-  net::loose_ends loose_ends_{{}};
+  net::broken_connections loose_ends_{{}};
   net::settings settings_;
   client_stats stats_;
   std::unique_ptr<holdfast::topology::deployment> servers_;

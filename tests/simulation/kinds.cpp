@@ -90,7 +90,8 @@ kind const redisson_quorum_mutex{&redisson::quorum, company::none, field_hold, n
 }  // namespace
 
 std::string queue_name(part const& wanted) {
-  return wanted.lock->protocol->several == nullptr ? wanted.names.front() : recipes::join_names(wanted.names);
+  return wanted.lock->lock_recipe->several == nullptr ? wanted.names.front()
+                                                      : recipes::join_names(wanted.names);
 }
 
 std::vector<cast> const& all_casts() {

@@ -24,7 +24,7 @@ struct kind {
     std::uint64_t came = 0;  ///< with this write of the server
   };
 
-  engine::recipe const* protocol;
+  engine::recipe const* lock_recipe;
   company beside = company::none;
   /// Nothing: the owner doesn't hold the name. Of masters that vote each is asked; null: nothing is held.
   std::optional<hold> (*hold_of)(dataset& data, std::string const& name, std::string const& owner);
@@ -35,9 +35,11 @@ struct kind {
   int permits = 0;
   /// The option lock_options::replicas is of use, unless masters vote. Permits without leases have no
   /// options.
-  [[nodiscard]] bool leased() const noexcept { return protocol->leased; }
-  [[nodiscard]] bool voted() const noexcept { return protocol->votes != nullptr; }
-  [[nodiscard]] bool is_latch() const noexcept { return protocol->sharing == engine::sharing::open_to_all; }
+  [[nodiscard]] bool leased() const noexcept { return lock_recipe->leased; }
+  [[nodiscard]] bool voted() const noexcept { return lock_recipe->votes != nullptr; }
+  [[nodiscard]] bool is_latch() const noexcept {
+    return lock_recipe->sharing == engine::sharing::open_to_all;
+  }
 };
 
 /// What one caller of several asks for.

@@ -173,7 +173,7 @@ void link::break_down() {
   blocked_ = false;
   behind_.clear();
   pipeline_.restart();
-  fail(pipeline_.remove_if([](net::request const& request, time_point) { return request.once; }),
+  fail(pipeline_.remove_if([](net::request const& request, time_point) { return request.never_resend; }),
        down_because_);
   std::vector<time_point> limits;
   (void)pipeline_.remove_if([&](net::request const& request, time_point queued) {

@@ -38,7 +38,8 @@ struct network {
 };
 
 /// Requests keep their order, and unanswered requests are sent again, ahead of later ones. A broken
-/// connection delivers nothing any more, as net::loose_ends ensures, but for requests whose fate that is.
+/// connection delivers nothing any more, as net::broken_connections ensures, but for requests whose fate that
+/// is.
 class link {
  public:
   struct events {

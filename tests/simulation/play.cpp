@@ -16,7 +16,7 @@ actor::actor(world& shared_world, judge& referee, process& host, habits behaviou
       host_{host},
       habits_{std::move(behaviour)},
       rounds_left_{habits_.rounds} {
-  queue_ = host.core().pin(*habits_.wanted.lock->protocol, queue_name(habits_.wanted));
+  queue_ = host.core().pin(*habits_.wanted.lock->lock_recipe, queue_name(habits_.wanted));
   options_ = host.core().effective(habits_.options);
 }
 

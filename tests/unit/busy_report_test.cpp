@@ -39,7 +39,7 @@ TEST_F(a_busy_report, is_empty_before_the_first_reply) { EXPECT_FALSE(seen_by(fi
 TEST_F(a_busy_report, names_the_holder_in_this_process) {
   auto const lease = make_lease(queue_, 7);
   queue_->holder = lease.get();
-  queue_->since = boot_clock::now();
+  queue_->held_here_since = boot_clock::now();
   clock_.advance(2s);
   auto const info = seen_by(second_);
   queue_->holder = nullptr;

@@ -23,8 +23,8 @@ class a_contention : public engine_parts {
   }
 
  protected:
-  explicit a_contention(recipe const& protocol = recipes::plain::exclusive, client_options options = {})
-      : engine_parts{"redis://h:1", std::move(options)}, queue_{pin(protocol)} {}
+  explicit a_contention(recipe const& lock_recipe = recipes::plain::exclusive, client_options options = {})
+      : engine_parts{"redis://h:1", std::move(options)}, queue_{pin(lock_recipe)} {}
 
   recorded_waiter& start(lock_options const& options = {}) {
     auto& caller = *callers_.emplace_back(std::make_unique<recorded_waiter>(queue_, options));
@@ -33,7 +33,7 @@ class a_contention : public engine_parts {
   }
   recorded_waiter& start_try() {
     auto& caller = *callers_.emplace_back(std::make_unique<recorded_waiter>(queue_));
-    caller.once = true;
+    caller.tries_only = true;
     loop_of_client_.arrivals.start(caller, boot_clock::now());
     return caller;
   }

@@ -15,11 +15,11 @@ class decisions : public engine_parts {
   ~decisions() override { queue_->waiters.clear(); }
 
  protected:
-  explicit decisions(recipe const& protocol = recipes::plain::exclusive) : queue_{pin(protocol)} {}
+  explicit decisions(recipe const& lock_recipe = recipes::plain::exclusive) : queue_{pin(lock_recipe)} {}
 
   waiter& add_caller(lock_options const& options = {}) {
     caller_ = std::make_unique<recorded_waiter>(queue_, options);
-    caller_->since = boot_clock::now();
+    caller_->came_at = boot_clock::now();
     queue_->waiters.push_back(*caller_);
     return *caller_;
   }
@@ -35,7 +35,7 @@ class decisions : public engine_parts {
 
 class a_lease_that_ends : public decisions {
  protected:
-  a_lease_that_ends() { queue_->since = now(); }
+  a_lease_that_ends() { queue_->held_here_since = now(); }
 
   [[nodiscard]] bool goes_to_next(lock_options const& wanted = {}) {
     queue_->waiters.clear();
@@ -100,7 +100,7 @@ class a_grant : public decisions {
     add_caller();
     auto& contender = add_contender();
     contender.ttl = 30s;
-    contender.since = caller_->since;
+    contender.first_came_at = caller_->came_at;
   }
   [[nodiscard]] grant_use use(milliseconds ttl = 30s) {
     return use_of_grant(*queue_, deadline_of(now(), ttl), ttl, now());
@@ -129,7 +129,7 @@ TEST_F(a_grant, counts_only_when_it_is_acknowledged_for_a_caller_that_wants_that
 }
 
 TEST_F(a_grant, is_good_for_a_caller_that_came_after_its_request) {
-  EXPECT_TRUE(is_good_for(*caller_, caller_->since - 1ms));
+  EXPECT_TRUE(is_good_for(*caller_, caller_->came_at - 1ms));
 }
 
 class a_grant_of_a_latch : public decisions {
@@ -138,11 +138,11 @@ class a_grant_of_a_latch : public decisions {
 };
 
 TEST_F(a_grant_of_a_latch, is_good_for_a_caller_that_came_before_its_request) {
-  EXPECT_TRUE(is_good_for(*caller_, caller_->since));
+  EXPECT_TRUE(is_good_for(*caller_, caller_->came_at));
 }
 
 TEST_F(a_grant_of_a_latch, is_of_no_use_for_a_caller_that_came_after_its_request) {
-  EXPECT_FALSE(is_good_for(*caller_, caller_->since - 1ms));
+  EXPECT_FALSE(is_good_for(*caller_, caller_->came_at - 1ms));
 }
 
 class a_grant_by_message : public a_grant {
@@ -212,11 +212,11 @@ TEST_F(a_request, waits_through_outages_once_the_server_has_answered) {
 }
 
 TEST_F(a_request, of_a_caller_that_tries_waits_little) {
-  caller_->once = true;
+  caller_->tries_only = true;
   EXPECT_EQ(patience_of(*queue_->contender, *caller_), net::retry_policy::little);
   caller_->steadfast = true;
   EXPECT_EQ(patience_of(*queue_->contender, *caller_), net::retry_policy::little);
-  caller_->once = false;
+  caller_->tries_only = false;
   EXPECT_EQ(patience_of(*queue_->contender, *caller_), net::retry_policy::endless);
 }
 
@@ -239,10 +239,10 @@ class a_strict_queue : public decisions {
 TEST_F(a_strict_queue, gives_the_place_of_one_caller_to_no_other) {
   add_caller();
   auto& contender = add_contender();
-  contender.since = caller_->since;
+  contender.first_came_at = caller_->came_at;
   contender.joined = true;
   EXPECT_FALSE(has_place_of_another(*queue_));
-  contender.since -= 1s;
+  contender.first_came_at -= 1s;
   EXPECT_TRUE(has_place_of_another(*queue_));
   contender.joined = false;
   EXPECT_FALSE(has_place_of_another(*queue_)) << "it has no place yet";

@@ -158,9 +158,9 @@ class engine_parts : public testing::Test {
   explicit engine_parts(std::string const& url = "redis://h:1", client_options options = {})
       : client_{make_client_constants(with_log(std::move(options)), net::parse_deployment_url(url))} {}
 
-  [[nodiscard]] lock_queue_ptr pin(recipe const& protocol = recipes::plain::exclusive,
+  [[nodiscard]] lock_queue_ptr pin(recipe const& lock_recipe = recipes::plain::exclusive,
                                    std::string_view name = "orders") {
-    return queues_.pin(protocol, name);
+    return queues_.pin(lock_recipe, name);
   }
   /// A lease that has just begun.
   [[nodiscard]] static lease_state_ptr make_lease(lock_queue_ptr const& queue, std::uint64_t number,

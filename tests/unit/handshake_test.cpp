@@ -190,8 +190,9 @@ reply reply_with_number(std::int64_t n) {
 /// A connection that replaces one whose handshake was 100 s ago, and which broke.
 struct follower {
   explicit follower(client_info before) {
-    greeting.end_first({{.at = parse_url("redis://h"), .id = std::move(before), .since = clock_at(1000s)}},
-                       clock_at(1100s));
+    greeting.end_first(
+        {{.at = parse_url("redis://h"), .id = std::move(before), .greeted_at = clock_at(1000s)}},
+        clock_at(1100s));
     EXPECT_EQ(greeting.commands(), "*2\r\n$6\r\nCLIENT\r\n$4\r\nINFO\r\n*1\r\n$4\r\nPING\r\n");
   }
   /// The next step when the server knows this connection as number 9.

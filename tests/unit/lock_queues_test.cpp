@@ -65,10 +65,10 @@ TEST_F(leases_of_a_client, share_an_acquisition_where_their_kind_allows_that) {
   ASSERT_TRUE(second);
   EXPECT_EQ(second->number(), 1u);
   EXPECT_FALSE(holders_.leave(*first)) << "the other one has it";
-  EXPECT_TRUE(holders_.hold(*queue_, 1));
+  EXPECT_TRUE(holders_.has(*queue_, 1));
   EXPECT_EQ(holders_.find(*queue_, 1), second.get());
   EXPECT_TRUE(holders_.leave(*second));
-  EXPECT_FALSE(holders_.hold(*queue_, 1));
+  EXPECT_FALSE(holders_.has(*queue_, 1));
   EXPECT_EQ(holders_.any_shared(), nullptr);
 }
 
@@ -76,8 +76,8 @@ TEST_F(leases_of_a_client, are_found_by_their_number) {
   auto const queue = pin();
   auto const lease = make_lease(queue, 1);
   queue->holder = lease.get();
-  EXPECT_TRUE(holders_.hold(*queue, 1));
-  EXPECT_FALSE(holders_.hold(*queue, 2));
+  EXPECT_TRUE(holders_.has(*queue, 1));
+  EXPECT_FALSE(holders_.has(*queue, 2));
   EXPECT_EQ(holders_.find(*queue, 1), lease.get());
   EXPECT_TRUE(holders_.leave(*lease));
   EXPECT_EQ(queue->holder, nullptr);

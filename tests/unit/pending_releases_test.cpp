@@ -251,8 +251,8 @@ TEST_F(a_kept_key, is_no_ghost_until_its_time_is_over) {
 TEST_F(a_kept_key, is_not_undone_by_a_late_response) {
   late_.expect(1);
   leave(5s);
-  EXPECT_EQ(late_.take(1), boot_clock::now() + 5s);
-  EXPECT_EQ(late_.take(1), time_point{}) << "there was one response";
+  EXPECT_EQ(late_.arrived(1), boot_clock::now() + 5s);
+  EXPECT_EQ(late_.arrived(1), time_point{}) << "there was one response";
 }
 
 }  // namespace

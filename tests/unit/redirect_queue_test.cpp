@@ -55,9 +55,9 @@ TEST(redirect_queue, stays_closed_until_all_connections_have_been_heard) {
 
 TEST(redirect_queue, tries_again_when_the_first_of_the_slot_is_due) {
   redirect_queue queue;
-  queue.keep(7, batch_of("a", refusal::kind::not_yet), time_at(20ms));
-  queue.keep(7, batch_of("b", refusal::kind::not_yet), time_at(10ms));
-  queue.keep(9, batch_of("c", refusal::kind::not_yet), time_at(30ms));
+  queue.hold_back(7, batch_of("a", refusal::kind::not_yet), time_at(20ms));
+  queue.hold_back(7, batch_of("b", refusal::kind::not_yet), time_at(10ms));
+  queue.hold_back(9, batch_of("c", refusal::kind::not_yet), time_at(30ms));
   EXPECT_FALSE(queue.closed(7)) << "later ones may overtake these";
   EXPECT_EQ(queue.next(never), time_at(10ms));
   EXPECT_TRUE(queue.due(time_at(9ms)).empty());
@@ -68,9 +68,9 @@ TEST(redirect_queue, tries_again_when_the_first_of_the_slot_is_due) {
 
 TEST(redirect_queue, hurries_those_that_waited_for_a_node_when_there_is_one) {
   redirect_queue queue;
-  queue.keep(7, batch_of("a", refusal::kind::unserved), time_at(20ms));
-  queue.keep(8, batch_of("b", refusal::kind::unserved), time_at(20ms));
-  queue.keep(9, batch_of("c", refusal::kind::not_yet), time_at(20ms));
+  queue.hold_back(7, batch_of("a", refusal::kind::unserved), time_at(20ms));
+  queue.hold_back(8, batch_of("b", refusal::kind::unserved), time_at(20ms));
+  queue.hold_back(9, batch_of("c", refusal::kind::not_yet), time_at(20ms));
   EXPECT_TRUE(queue.any_unserved());
   queue.hurry([](std::uint16_t slot) { return slot != 8; });
   EXPECT_EQ(queue.due(time_at(0ms)), std::vector<std::uint16_t>{7});

@@ -57,9 +57,9 @@ acquire_request acquire_requests::next(lock_queue& queue, time_point now) {
   contender.ttl = options.ttl;
   pending_releases_.note_ttl(options.ttl);
   contender.amount = first.amount;
-  contender.requested_join = notifications_.by_message(queue) && !first.once;
+  contender.requested_join = notifications_.by_message(queue) && !first.tries_only;
   contender.policy = notifications_.policy_of(options);
-  contender.since = first.since;
+  contender.first_came_at = first.came_at;
   return {.owner = contender.owner,
           .ttl = contender.ttl,
           .tokens = options.handoff_limit + 1,
@@ -68,7 +68,7 @@ acquire_request acquire_requests::next(lock_queue& queue, time_point now) {
           .join = contender.requested_join,
           .listening = contender.listening,
           .ticket = contender.ticket,
-          .waited = std::chrono::duration_cast<std::chrono::microseconds>(now - first.since),
+          .waited = std::chrono::duration_cast<std::chrono::microseconds>(now - first.came_at),
           .newest = contender.counter,
           .policy = contender.policy};
 }
@@ -94,12 +94,12 @@ void acquire_requests::send(lock_queue& queue, time_point now) noexcept {
 void acquire_requests::try_send(lock_queue& queue, time_point now) {
   auto& contender = *queue.contender;
   auto const request = next(queue, now);
-  contender.joined = contender.joined || (request.join && queue.protocol().queues);
+  contender.joined = contender.joined || (request.join && queue.lock_recipe().queues);
   auto const& first = queue.waiters.front();
   auto const while_down = patience_of(contender, first);
   contender.endless = while_down == net::retry_policy::endless;
   if (first.options->acknowledged()) {
-    acknowledgements_.acquire(queue.protocol(), queue.name(), request, first.options->options, while_down,
+    acknowledgements_.acquire(queue.lock_recipe(), queue.name(), request, first.options->options, while_down,
                               [this, pin = lock_queue_ptr{&queue}, number = contender.number](
                                   answer<verdict>&& result, acknowledgement const* reached) {
                                 auto const answered = boot_clock::now();
@@ -108,7 +108,7 @@ void acquire_requests::try_send(lock_queue& queue, time_point now) {
                               });
     return;
   }
-  backend_.acquire(queue.protocol(), queue.name(), request,
+  backend_.acquire(queue.lock_recipe(), queue.name(), request,
                    [this, pin = lock_queue_ptr{&queue}, number = contender.number](answer<verdict>&& result) {
                      on_answer_(*pin, number, result, boot_clock::now());
                    },
@@ -202,9 +202,9 @@ void acquire_requests::wait_out(lock_queue& queue, std::shared_ptr<error const> 
 /// release overtook it (they may trade places when the server has lost its scripts), or joined the server's
 /// queue.
 void acquire_requests::drop_orphan(lock_queue& queue, std::uint64_t number, time_point now) noexcept {
-  auto const kept_until = late_responses_.take(number);
+  auto const kept_until = late_responses_.arrived(number);
   if (kept_until == time_point{}) {
-    if (!holders_.hold(queue, number))
+    if (!holders_.has(queue, number))
       pending_releases_.abandon(queue, number, notifications_.policy_of({}), now);
     return;
   }

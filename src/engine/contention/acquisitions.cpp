@@ -19,7 +19,7 @@ std::shared_ptr<error const> unanswered_request(lock_queue const& queue,
 }  // namespace
 
 void acquisitions::start(waiter& caller, time_point now) noexcept {
-  caller.since = now;
+  caller.came_at = now;
   ++stats_.waiting_now;
   try {
     queue(caller, now);
@@ -33,18 +33,18 @@ void acquisitions::start(waiter& caller, time_point now) noexcept {
 void acquisitions::queue(waiter& caller, time_point now) {
   auto& queue = *caller.queue;
   if (exiting_elsewhere()) {
-    if (caller.once) callers_.finish(caller, now);
+    if (caller.tries_only) callers_.finish(caller, now);
     return;
   }
   auto const known_busy =
       queue.holder != nullptr || (queue.contender && queue.contender->current == contender::state::waiting);
-  if (caller.once && known_busy) {
+  if (caller.tries_only && known_busy) {
     callers_.finish(caller, now);
     return;
   }
   if (queue.waiters.empty() && grants_.join(caller, now)) return;
   queue.waiters.push_back(caller);
-  if (caller.once) callers::only_try(caller);
+  if (caller.tries_only) callers::make_try(caller);
   if (queue.holder != nullptr) {
     ++stats_.waits;
     notifications_.listen_ahead(queue, queue.holder->number(), now);
@@ -57,7 +57,7 @@ void acquisitions::queue(waiter& caller, time_point now) {
       (void)requests_.replace_contender(queue, now);
     }
     // The request under way may be that of a caller that waits through outages.
-    if (caller.once && !caller.done) loop_.arm(caller.time_up, now + time_for_reply(caller));
+    if (caller.tries_only && !caller.done) loop_.arm(caller.time_up, now + time_for_reply(caller));
   }
 }
 
@@ -89,8 +89,8 @@ void acquisitions::on_time_up(waiter& caller, time_point now) noexcept {
     // take as long as an outage. Where replicas have to acknowledge, each reply decides.
     caller.failure = backend_.down_because();
     auto const first_reply = !contender->answered && !caller.steadfast;
-    if (!caller.failure && !caller.once && (first_reply || caller.options->acknowledged())) {
-      callers::only_try(caller);
+    if (!caller.failure && !caller.tries_only && (first_reply || caller.options->acknowledged())) {
+      callers::make_try(caller);
       // The request may wait for longer: through an outage, or while the server loads its data.
       loop_.arm(caller.time_up, now + time_for_reply(caller));
       return;

@@ -22,15 +22,15 @@ void callers::finish(waiter& caller, time_point now) noexcept {
   --stats_.waiting_now;
   if (caller.lease) {
     ++stats_.acquired;
-  } else if (!caller.failure && !caller.once) {
+  } else if (!caller.failure && !caller.tries_only) {
     ++stats_.timed_out;
   }
   caller.queue.reset();
   caller.finished();
 }
 
-void callers::only_try(waiter& caller) noexcept {
-  caller.once = true;
+void callers::make_try(waiter& caller) noexcept {
+  caller.tries_only = true;
   if (!caller.among_tries()) caller.queue->tries.push_back(caller);
 }
 
@@ -48,7 +48,7 @@ bool callers::fail_impatient(lock_queue& queue, std::shared_ptr<error const> con
                              time_point now) noexcept {
   for (auto next = queue.waiters.begin(); next != queue.waiters.end();) {
     auto& caller = *next++;
-    if (caller.steadfast && !caller.once) continue;
+    if (caller.steadfast && !caller.tries_only) continue;
     caller.failure = reason;
     finish(caller, now);
   }

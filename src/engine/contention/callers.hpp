@@ -17,7 +17,7 @@ class callers {
   /// Lets a caller go with its results in place. Afterwards it isn't in the queue any more.
   void finish(waiter& caller, time_point now) noexcept;
   /// The caller is in the queue, and doesn't wait beyond the next reply.
-  static void only_try(waiter& caller) noexcept;
+  static void make_try(waiter& caller) noexcept;
 
   /// Callers that only try have their reply: the lock is busy, or `reason`.
   void finish_tries(lock_queue& queue, std::shared_ptr<error const> const& reason, time_point now) noexcept;

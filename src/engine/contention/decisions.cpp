@@ -22,7 +22,7 @@ grant_use use_of_grant(lock_queue const& queue, time_point deadline, millisecond
                        time_point now) noexcept {
   auto const& contender = *queue.contender;
   auto const& first = queue.waiters.front();
-  if (!queue.protocol().leased)
+  if (!queue.lock_recipe().leased)
     return contender.amount == first.amount ? grant_use::for_good : grant_use::other_amount;
   if (first.options->acknowledged() && !contender.acknowledged) return grant_use::unacknowledged;
   if (now >= deadline) return grant_use::expired;
@@ -31,7 +31,7 @@ grant_use use_of_grant(lock_queue const& queue, time_point deadline, millisecond
 }
 
 bool is_good_for(waiter const& caller, time_point sent_at) noexcept {
-  return caller.queue->protocol().sharing != sharing::open_to_all || caller.since <= sent_at;
+  return caller.queue->lock_recipe().sharing != sharing::open_to_all || caller.came_at <= sent_at;
 }
 
 /// A request under way finds the lock ours, and sets its own ttl, which may be the shorter one.
@@ -43,7 +43,7 @@ bool believes(lock_queue const& queue, granted const& grant, bool trusted, time_
   // Of several names the grant is for one; of several masters it is one vote. Where a replica may take over,
   // it may come from a former master that is a replica by now: messages are replicated, and the master, which
   // counts its own subscribers, has gone on to the next waiter.
-  if (!trusted || queue.protocol().several != nullptr || queue.waiters.empty()) return false;
+  if (!trusted || queue.lock_recipe().several != nullptr || queue.waiters.empty()) return false;
   // Where replicas have to acknowledge, only a request makes them do so.
   if (queue.waiters.front().options->acknowledged()) return false;
   // A grant that is newer than the last busy reply was made after that request was sent, so its ttl counts
@@ -55,11 +55,11 @@ bool believes(lock_queue const& queue, granted const& grant, bool trusted, time_
 }
 
 bool may_hand_over(lock_queue const& queue, lease_state const& from, time_point now) noexcept {
-  if (queue.waiters.empty() || from.tokens_left <= 0 || queue.protocol().sharing != sharing::exclusive)
+  if (queue.waiters.empty() || from.tokens_left <= 0 || queue.lock_recipe().sharing != sharing::exclusive)
     return false;
   auto const& wanted = queue.waiters.front().options->options;
   if (std::cmp_greater_equal(queue.handoffs, wanted.handoff_limit) ||
-      now - queue.since >= wanted.handoff_time)
+      now - queue.held_here_since >= wanted.handoff_time)
     return false;
   if (!may_inherit(wanted, from.options())) return false;
   auto const remaining = from.deadline() - now;
@@ -69,7 +69,7 @@ bool may_hand_over(lock_queue const& queue, lease_state const& from, time_point 
 }
 
 bool may_pass(lock_queue const& queue, bool by_message) noexcept {
-  return queue.protocol().pass != nullptr && by_message && !queue.waiters.front().options->acknowledged();
+  return queue.lock_recipe().pass != nullptr && by_message && !queue.waiters.front().options->acknowledged();
 }
 
 bool still_to_release(lease_state const& lease, time_point now) noexcept {
@@ -77,20 +77,20 @@ bool still_to_release(lease_state const& lease, time_point now) noexcept {
   auto const cause = lease.cause();
   auto const of_one_name = cause == loss_cause::taken_over || cause == loss_cause::key_gone;
   auto const ended =
-      cause == loss_cause::limit_reached || (of_one_name && lease.queue().protocol().several != nullptr);
+      cause == loss_cause::limit_reached || (of_one_name && lease.queue().lock_recipe().several != nullptr);
   auto const ours = cause == loss_cause::forced || (ended && !lease.options().keep);
   return ours && now < lease.deadline();
 }
 
 net::retry_policy patience_of(contender const& asking, waiter const& first) noexcept {
-  if (asking.answered || (first.steadfast && !first.once)) return net::retry_policy::endless;
-  return first.once ? net::retry_policy::little : net::retry_policy::steady;
+  if (asking.answered || (first.steadfast && !first.tries_only)) return net::retry_policy::endless;
+  return first.tries_only ? net::retry_policy::little : net::retry_policy::steady;
 }
 
 bool has_place_of_another(lock_queue const& queue) noexcept {
   auto const& contender = *queue.contender;
-  return queue.protocol().order == order::strict && contender.joined &&
-         contender.since != queue.waiters.front().since;
+  return queue.lock_recipe().order == order::strict && contender.joined &&
+         contender.first_came_at != queue.waiters.front().came_at;
 }
 
 bool asked_for_another_amount(lock_queue const& queue) noexcept {

@@ -48,15 +48,15 @@ call leave_queue(std::string_view name, std::string_view owner, publishing mode)
 bool ghosts::is_over(std::uint64_t number, std::span<std::string_view const> names, time_point now) const {
   if (stopped_ || number == 0 || number > queues_.last_number()) return false;
   if (queues_.contending(number) != nullptr || departed_.has_left_key(number, now)) return false;
-  if (holders_.share(number)) return false;
+  if (holders_.has_shared(number)) return false;
   auto const holds = [number](lock_queue const& queue) {
     return queue.holder != nullptr && queue.holder->number() == number;
   };
-  auto const has_one_name = [](recipe const* protocol) { return protocol->several == nullptr; };
+  auto const has_one_name = [](recipe const* lock_recipe) { return lock_recipe->several == nullptr; };
   if (!std::ranges::all_of(queues_.kinds(), has_one_name)) return !queues_.any_of(holds);
   for (auto const name : names) {
-    for (auto const* const protocol : queues_.kinds()) {
-      auto const* const known = queues_.find(*protocol, name);
+    for (auto const* const lock_recipe : queues_.kinds()) {
+      auto const* const known = queues_.find(*lock_recipe, name);
       if (known != nullptr && holds(*known)) return false;
     }
   }
@@ -77,9 +77,9 @@ bool ghosts::clear(lock_queue& queue, std::string_view holder, time_point now) {
   auto& contender = *queue.contender;
   if (number == 0 || contender.ghosts == most_ghosts || queue.waiters.empty()) return false;
   if (number == queue.releasing) return false;  // the busy reply may be older; in strict order it is
-  if (!queue.protocol().leased || queue.protocol().abandon == nullptr) return false;
+  if (!queue.lock_recipe().leased || queue.lock_recipe().abandon == nullptr) return false;
   std::string_view const name = queue.name();
-  auto const* const several = queue.protocol().several;
+  auto const* const several = queue.lock_recipe().several;
   auto const over =
       several == nullptr ? is_over(number, {&name, 1}, now) : is_over(number, several->all(name), now);
   if (!over) return false;

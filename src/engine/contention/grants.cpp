@@ -80,7 +80,7 @@ void grants::make_lease(lock_queue& queue, granted const& grant, time_point sent
   auto const& wanted = first.options->options;
   // The first renewal sets the ttl that this caller wants, which may be a shorter one.
   auto const deadline = std::min(deadline_of(sent_at, ttl), deadline_of(now, wanted.ttl));
-  auto const exclusive = queue.protocol().sharing == sharing::exclusive;
+  auto const exclusive = queue.lock_recipe().sharing == sharing::exclusive;
   lease_state_ptr const lease{
       new lease_state{lock_queue_ptr{&queue}, first.options, contender.number, grant.token}};
   lease->set_deadline(deadline);
@@ -94,7 +94,7 @@ void grants::make_lease(lock_queue& queue, granted const& grant, time_point sent
   if (!exclusive) holders_.open(*lease, now);
   // From here on nothing can fail.
   contenders_.end(queue, now);
-  queue.since = now;
+  queue.held_here_since = now;
   queue.handoffs = 0;
   if (exclusive) queue.holder = lease.get();
   give(first, lease, now);
@@ -112,7 +112,7 @@ void grants::take_for_good(lock_queue& queue, std::int64_t token, time_point sen
   lease_state_ptr lease{
       new lease_state{lock_queue_ptr{&queue}, queue.waiters.front().options, number, token}};
   contenders_.end(queue, now);
-  queue.since = now;
+  queue.held_here_since = now;
   while (lease) {
     auto& first = queue.waiters.front();
     lease->set_released();
@@ -120,7 +120,7 @@ void grants::take_for_good(lock_queue& queue, std::int64_t token, time_point sen
     callers_.finish(first, now);
     lease.reset();
     // Without memory the callers that are left ask by themselves.
-    if (queue.protocol().sharing == sharing::open_to_all && !queue.waiters.empty() &&
+    if (queue.lock_recipe().sharing == sharing::open_to_all && !queue.waiters.empty() &&
         is_good_for(queue.waiters.front(), sent_at))
       lease.reset(new (std::nothrow)
                       lease_state{lock_queue_ptr{&queue}, queue.waiters.front().options, number, token});
@@ -141,7 +141,7 @@ void grants::serve_others(lock_queue& queue, time_point now) noexcept {
 
 bool grants::join(waiter& caller, time_point now) {
   auto& queue = *caller.queue;
-  if (queue.protocol().sharing != sharing::shared) return false;
+  if (queue.lock_recipe().sharing != sharing::shared) return false;
   auto const lease = holders_.join(queue, caller.options, now);
   if (!lease) return false;
   ++stats_.handed_over;

@@ -18,7 +18,7 @@ bool by_server(loss_cause cause) noexcept {
 void lease_ends::release(lease_state& lease, time_point now, release_handler done) noexcept {
   lease_state_ptr const pin{&lease};
   auto& queue = lease.queue();
-  if (lease.drop_handle()) {
+  if (!lease.drop_handle()) {
     if (done)
       done(lease.status() == lease_state::state::held ? release_result::released : release_result::lost);
     return;
@@ -59,7 +59,7 @@ void lease_ends::give_back(lock_queue& queue, lease_state const& lease, time_poi
     }
     // Where the order is strict the next caller has to be in the server's queue by the time the release looks
     // for the first waiter.
-    if (by_message && queue.protocol().order == order::strict) requests_.begin(queue, now);
+    if (by_message && queue.lock_recipe().order == order::strict) requests_.begin(queue, now);
   }
   pending_releases_.send(lease, now, std::move(done));
   if (!queue.contender) ask_after_release(queue, now);
@@ -69,7 +69,7 @@ void lease_ends::keep(lease_state& lease, std::optional<milliseconds> remaining,
                       release_handler done) noexcept {
   lease_state_ptr const pin{&lease};
   lock_queue_ptr const queue{&lease.queue()};
-  if (lease.drop_handle()) {  // the last handle decides
+  if (!lease.drop_handle()) {  // the last handle decides
     if (done) done(lease.status() == lease_state::state::held ? release_result::kept : release_result::lost);
     return;
   }
@@ -89,14 +89,14 @@ void lease_ends::keep(lease_state& lease, std::optional<milliseconds> remaining,
 
 void lease_ends::ask_after_release(lock_queue& queue, time_point now) noexcept {
   if (queue.waiters.empty()) return;
-  if (notifications_.by_message(queue) && queue.protocol().channels == nullptr) {
+  if (notifications_.by_message(queue) && queue.lock_recipe().channels == nullptr) {
     requests_.begin(queue, now);
     return;
   }
   // The others come when they have heard of the release, or when their pause is over: leave them a chance.
   try {
     contenders_.open(queue, now);
-    requests_.wait_for_wake_up(queue, {.pttl = milliseconds{queue.protocol().channels == nullptr ? 0 : 1}},
+    requests_.wait_for_wake_up(queue, {.pttl = milliseconds{queue.lock_recipe().channels == nullptr ? 0 : 1}},
                                now);
   } catch (std::bad_alloc const&) {
     contenders_.on_unsent(queue, queue.contender ? queue.contender->number : 0, now);
@@ -113,7 +113,7 @@ bool lease_ends::leave_here(lease_state& lease, time_point now) noexcept {
   renewer::remove(lease);
   --stats_.held_now;
   auto const& queue = lease.queue();
-  if (queue.protocol().sharing == sharing::exclusive)
+  if (queue.lock_recipe().sharing == sharing::exclusive)
     notifications_.end_listening_ahead(queue, lease.number(), now);
   return holders_.leave(lease);
 }
@@ -147,7 +147,7 @@ void lease_ends::pass(lock_queue& queue, lease_state const& from, time_point now
     auto const next = requests_.next(queue, now);
     auto const owner = client_.owner_id(from.number());
     backend_.pass(
-        queue.protocol(), {.name = queue.name(), .owner = owner}, before.policy, next,
+        queue.lock_recipe(), {.name = queue.name(), .owner = owner}, before.policy, next,
         [this, pending](answer<passed>&& result) { on_passed(*pending, result, boot_clock::now()); },
         {.while_down = net::retry_policy::endless});
   } catch (std::bad_alloc const&) {
@@ -200,7 +200,7 @@ void lease_ends::on_passed(lock_queue& queue, passing& pending, passed const& fo
 void lease_ends::lose(lease_state& lease, loss_cause cause, time_point now) noexcept {
   lease_state_ptr const pin{&lease};
   lock_queue_ptr const queue{&lease.queue()};
-  auto const was_holder = queue->protocol().sharing != sharing::exclusive || queue->holder == &lease;
+  auto const was_holder = queue->lock_recipe().sharing != sharing::exclusive || queue->holder == &lease;
   lose_alone(lease, cause, now);
   if (by_server(cause)) {
     holders_.for_each_sharer(*queue, lease.number(), [this, cause, now](lease_state& sharer) {
@@ -228,7 +228,7 @@ void lease_ends::take_back(lease_state const& lease, time_point now) noexcept {
 }
 
 void lease_ends::release_unheld(lease_state const& lease, time_point now) noexcept {
-  if (lease.options().keep || holders_.hold(lease.queue(), lease.number()) ||
+  if (lease.options().keep || holders_.has(lease.queue(), lease.number()) ||
       departed_.has_kept_key(lease.number(), now))
     return;
   auto item = pending_releases_.item(lease, now);
@@ -247,7 +247,7 @@ void lease_ends::lose_alone(lease_state& lease, loss_cause cause, time_point now
     if (cause == loss_cause::limit_reached) {
       kept_keys_.leave(lease, std::nullopt, now, {});
     } else {
-      late_responses_.keep(lease.number(), time_point::max());
+      late_responses_.key_stays_until(lease.number(), time_point::max());
     }
   }
   log_(log_level::warning, [&] {

@@ -20,12 +20,12 @@ bool may_be_ours(answer<verdict> const& vote, std::string_view owner) noexcept {
 
 }  // namespace
 
-quorum::acquire_round::acquire_round(quorum& backend, recipe const& protocol, std::string_view name,
+quorum::acquire_round::acquire_round(quorum& backend, recipe const& lock_recipe, std::string_view name,
                                      acquire_request const& request, handler<verdict> done,
                                      scripting::send_options send)
     : fan_out{backend.loop_, backend.nodes_},
       backend_{backend},
-      protocol_{protocol},
+      recipe_{lock_recipe},
       name_{name},
       owner_{request.owner},
       ticket_{request.ticket},
@@ -108,7 +108,7 @@ void quorum::acquire_round::ask_for_vote(std::size_t master) {
     owner.latest[master] = this;
     // Sent again after a broken connection, so that the request that gives the vote back stays behind it.
     fan_out::send({.master = master, .kind = vote_question},
-                  scripting::to_run(protocol_.acquire(name_, request_), {},
+                  scripting::to_run(recipe_.acquire(name_, request_), {},
                                     {.while_down = net::retry_policy::endless,
                                      .give_up = boot_clock::now() + request_.ttl}),
                   time_for(master));
@@ -152,10 +152,10 @@ void quorum::acquire_round::on_vote(std::size_t master, answer<verdict>&& vote, 
     votes_.miss(master);
     auto const uncounted = status.over || (!status.newer && !status.won);
     if (maybe_ours && uncounted && void_since_[master] <= vote.sent_at)
-      backend_.give_back(master, protocol_, lease(), {});
+      backend_.give_back(master, recipe_, lease(), {});
   } else {
     taken_[master] = maybe_ours;
-    if (maybe_ours && status.over) backend_.give_back(master, protocol_, lease(), {});  // the same
+    if (maybe_ours && status.over) backend_.give_back(master, recipe_, lease(), {});  // the same
     if (grant != nullptr) {
       votes_.grant(master, *grant, vote.sent_at);
       if (!status.over) late_vote(master);
@@ -204,7 +204,7 @@ void quorum::acquire_round::judge() {
       for (std::size_t i = 0; i != masters(); ++i) {
         if (!votes_.is_ours(i)) continue;
         auto const& tokens = votes_.tokens(i);
-        level_[i] = protocol_.votes->raise == nullptr || tokens.token + tokens.count - 1 >= last_token();
+        level_[i] = recipe_.votes->raise == nullptr || tokens.token + tokens.count - 1 >= last_token();
       }
       level();
       return;
@@ -233,10 +233,10 @@ void quorum::acquire_round::retry_or_lose() {
   for (std::size_t i = 0; i != masters(); ++i) {
     if (votes_.is_ours(i)) usual = std::max(usual, node(i).usual());
   }
-  rest(boot_clock::now() + pause_ahead(tries_, usual));
+  pause_until(boot_clock::now() + pause_ahead(tries_, usual));
 }
 
-void quorum::acquire_round::rest(time_point until) {
+void quorum::acquire_round::pause_until(time_point until) {
   phase_ = phase::resting;
   backend_.resting_.insert(std::static_pointer_cast<acquire_round>(shared_from_this()));
   if (until != time_point::max()) loop().arm(bell_, until);
@@ -247,7 +247,7 @@ void quorum::acquire_round::resume() {
   auto const self = std::static_pointer_cast<acquire_round>(shared_from_this());
   bell_.disarm();
   backend_.resting_.erase(self);
-  if (too_few_ && boot_clock::now() >= backend_.end_of_rest(begun_, send_options_)) {
+  if (too_few_ && boot_clock::now() >= backend_.end_of_pause(begun_, send_options_)) {
     fail(backend_.too_few());
   } else {
     vote();
@@ -260,14 +260,14 @@ void quorum::acquire_round::lose() {
   // ask again in the order of the queue; contenders that poll, in random order.
   // But other owners' votes that stay through all tries are counted as those of a holder.
   if (votes_.count() != ballot::outcome::held && tries_ < tries_ahead)
-    busy_reply.pttl = request_.join ? pause_behind(protocol_.queues, number_) : milliseconds{-1};
+    busy_reply.pttl = request_.join ? pause_behind(recipe_.queues, number_) : milliseconds{-1};
   yield();
   finish({.content = verdict{std::move(busy_reply)}, .sent_at = begun_});
 }
 
 void quorum::acquire_round::on_too_few(ballot::outcome cause) {
   yield();
-  auto const end = backend_.end_of_rest(begun_, send_options_);
+  auto const end = backend_.end_of_pause(begun_, send_options_);
   if (backend_.shut_reason_) {
     fail(backend_.shut_reason_);
   } else if (cause == ballot::outcome::refused) {
@@ -278,14 +278,14 @@ void quorum::acquire_round::on_too_few(ballot::outcome cause) {
   } else {
     too_few_ = true;
     auto const enough = backend_.present() >= backend_.majority();  // some were absent, and came back
-    rest(enough ? std::min(end, boot_clock::now() + back_again) : end);
+    pause_until(enough ? std::min(end, boot_clock::now() + back_again) : end);
   }
 }
 
 /// For masters that voted for others, also in an earlier round: otherwise a release there would wake a
 /// contender that doesn't wait any more, or grant it the lock.
 void quorum::acquire_round::leave_queue(std::size_t master) {
-  if (request_.join) backend_.leave_queue(master, protocol_, lease());
+  if (request_.join) backend_.leave_queue(master, recipe_, lease());
 }
 
 /// Gives back all votes that are ours, or may be: behind the unanswered requests.
@@ -295,7 +295,7 @@ void quorum::acquire_round::yield() {
   for (std::size_t i = 0; i != masters(); ++i) {
     if (!taken_[i]) continue;
     taken_[i] = false;
-    backend_.give_back(i, protocol_, lease(), position);
+    backend_.give_back(i, recipe_, lease(), position);
     if (owed_votes_[i] != 0) void_since_[i] = boot_clock::now();
     if (votes_.is_ours(i)) votes_.miss(i);
   }

@@ -13,7 +13,7 @@ namespace holdfast::engine {
 /// so after all its votes were given back, also those with an unknown outcome.
 class quorum::acquire_round final : public fan_out {
  public:
-  acquire_round(quorum& backend, recipe const& protocol, std::string_view name,
+  acquire_round(quorum& backend, recipe const& lock_recipe, std::string_view name,
                 acquire_request const& request, handler<verdict> done, scripting::send_options send);
 
   /// When it throws std::bad_alloc, the handler is not called.
@@ -50,7 +50,7 @@ class quorum::acquire_round final : public fan_out {
   void on_level(std::size_t master, std::int64_t counter);
   void raise(std::size_t master);
   void retry_or_lose();
-  void rest(time_point until);
+  void pause_until(time_point until);
   void lose();
   void on_too_few(ballot::outcome cause);
   void yield();
@@ -62,7 +62,7 @@ class quorum::acquire_round final : public fan_out {
   [[nodiscard]] std::int64_t last_token() const noexcept { return block_.token + block_.count - 1; }
 
   quorum& backend_;
-  recipe const& protocol_;
+  recipe const& recipe_;
   std::string const name_;
   std::string const owner_;
   std::string const ticket_;

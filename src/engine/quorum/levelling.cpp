@@ -28,12 +28,12 @@ void quorum::acquire_round::level() {
 }
 
 void quorum::acquire_round::raise(std::size_t master) {
-  if (protocol_.votes->raise == nullptr) return;
+  if (recipe_.votes->raise == nullptr) return;
   raising_[master] = true;
   ++owed_levels_[master];
   try {
     fan_out::send({.master = master, .kind = level_question},
-                  scripting::to_run(protocol_.votes->raise(lease(), last_token()), {},
+                  scripting::to_run(recipe_.votes->raise(lease(), last_token()), {},
                                     {.while_down = net::retry_policy::endless,
                                      .give_up = boot_clock::now() + request_.ttl}));
   } catch (...) {

@@ -80,7 +80,7 @@ void quorum::on_known() {
   }
 }
 
-time_point quorum::end_of_rest(time_point begun, scripting::send_options const& options) const {
+time_point quorum::end_of_pause(time_point begun, scripting::send_options const& options) const {
   if (options.while_down == net::retry_policy::endless) return options.give_up;
   // Masters that can't be reached at the first try are no outage: most likely the URL is wrong.
   auto const hopeful = std::ranges::count_if(
@@ -98,10 +98,10 @@ void quorum::on_back() {
   for (auto const& round : std::exchange(resting_, {})) round->wake();
 }
 
-void quorum::acquire(recipe const& protocol, std::string_view name, acquire_request const& request,
+void quorum::acquire(recipe const& lock_recipe, std::string_view name, acquire_request const& request,
                      handler<verdict> done, scripting::send_options send) {
   introduce();
-  std::make_shared<acquire_round>(*this, protocol, name, request, std::move(done), send)->begin();
+  std::make_shared<acquire_round>(*this, lock_recipe, name, request, std::move(done), send)->begin();
 }
 
 std::shared_ptr<error const> quorum::unconfirmed(std::string_view refusal) const noexcept {
@@ -138,18 +138,19 @@ std::uint64_t quorum::number_to(std::size_t master, std::uint64_t owner) {
   return nodes_[master]->may_know(owner) ? ++last_request_ : 0;
 }
 
-void quorum::give_back(std::size_t master, recipe const& protocol, owned lease, std::string_view ticket) {
-  returning_.give_back(master, number_of(lease.owner), protocol.votes->yield(lease, ticket, ++last_request_),
+void quorum::give_back(std::size_t master, recipe const& lock_recipe, owned lease, std::string_view ticket) {
+  returning_.give_back(master, number_of(lease.owner),
+                       lock_recipe.votes->yield(lease, ticket, ++last_request_),
                        boot_clock::now() + returned_vote_lifetime);
 }
 
-void quorum::leave_queue(std::size_t master, recipe const& protocol, owned lease) {
-  if (protocol.votes->leave == nullptr) return;
+void quorum::leave_queue(std::size_t master, recipe const& lock_recipe, owned lease) {
+  if (lock_recipe.votes->leave == nullptr) return;
   scripting::send_options const send{.while_down = net::retry_policy::endless,
                                      .give_up = boot_clock::now() + returned_vote_lifetime};
   auto const request =
-      std::make_shared<vote_count>(*this, 1, vote_count::word::last, protocol.votes->leave(lease), send,
-                                   vote_reader{}, vote_count::events{});
+      std::make_shared<vote_count>(*this, 1, vote_count::finality::last, lock_recipe.votes->leave(lease),
+                                   send, vote_reader{}, vote_count::events{});
   request->ask_all([master](std::size_t other) { return other == master; });
 }
 
@@ -162,26 +163,26 @@ void quorum::send_last(owned lease, call script, vote_reader read, handler<owner
       done(joint_answer(result));
     };
   }
-  auto const votes = std::make_shared<vote_count>(*this, 1, vote_count::word::last, std::move(script), send,
-                                                  std::move(read), std::move(handlers));
+  auto const votes = std::make_shared<vote_count>(*this, 1, vote_count::finality::last, std::move(script),
+                                                  send, std::move(read), std::move(handlers));
   // Also behind a vote that is still to come from a master that is absent.
   votes->ask_all([this, number = number_of(lease.owner)](std::size_t master) {
     return nodes_[master]->may_know(number);
   });
 }
 
-void quorum::release(recipe const& protocol, owned lease, release_policy policy, handler<ownership> done,
+void quorum::release(recipe const& lock_recipe, owned lease, release_policy policy, handler<ownership> done,
                      scripting::send_options send) {
   auto read = [](net::response&& response) {
     auto const vote = replies::read_release(std::move(response));
     return vote.outcome() != nullptr ? std::vector{*vote.outcome()} : std::vector<ownership>{};
   };
-  send_last(lease, protocol.release(lease, policy), std::move(read), std::move(done), send);
+  send_last(lease, lock_recipe.release(lease, policy), std::move(read), std::move(done), send);
 }
 
-void quorum::abandon(recipe const& protocol, owned lease, release_policy policy, handler<abandoned>,
+void quorum::abandon(recipe const& lock_recipe, owned lease, release_policy policy, handler<abandoned>,
                      scripting::send_options send) {
-  send_last(lease, protocol.abandon(lease, policy), {}, {}, send);
+  send_last(lease, lock_recipe.abandon(lease, policy), {}, {}, send);
 }
 
 }  // namespace holdfast::engine

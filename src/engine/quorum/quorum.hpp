@@ -32,15 +32,15 @@ class quorum final : public lock_backend {
          topology::deployment_maker const& make_master);
   ~quorum() override;
 
-  void acquire(recipe const& protocol, std::string_view name, acquire_request const& request,
+  void acquire(recipe const& lock_recipe, std::string_view name, acquire_request const& request,
                handler<verdict> done, scripting::send_options send) override;
-  void release(recipe const& protocol, owned lease, release_policy policy, handler<ownership> done,
+  void release(recipe const& lock_recipe, owned lease, release_policy policy, handler<ownership> done,
                scripting::send_options send) override;
-  void abandon(recipe const& protocol, owned lease, release_policy policy, handler<abandoned> done,
+  void abandon(recipe const& lock_recipe, owned lease, release_policy policy, handler<abandoned> done,
                scripting::send_options send) override;
-  void renew(recipe const& protocol, milliseconds ttl, std::span<owned const> leases, handler<renewals> done,
-             scripting::send_options send) override;
-  void set_ttl(recipe const& protocol, milliseconds ttl, owned lease, handler<ownership> done,
+  void renew(recipe const& lock_recipe, milliseconds ttl, std::span<owned const> leases,
+             handler<renewals> done, scripting::send_options send) override;
+  void set_ttl(recipe const& lock_recipe, milliseconds ttl, owned lease, handler<ownership> done,
                scripting::send_options send) override;
   void send(net::request request) override;
 
@@ -90,7 +90,7 @@ class quorum final : public lock_backend {
   /// The error when fewer than a majority can be asked; names the reason for each absent master.
   [[nodiscard]] std::shared_ptr<error const> too_few() const;
   /// Until when a round that began then may go on while fewer than a majority are present.
-  [[nodiscard]] time_point end_of_rest(time_point begun, scripting::send_options const& options) const;
+  [[nodiscard]] time_point end_of_pause(time_point begun, scripting::send_options const& options) const;
   /// The error when no majority has confirmed the outcome of a request. `refusal`: a master's words, if one
   /// refused.
   [[nodiscard]] std::shared_ptr<error const> unconfirmed(std::string_view refusal) const noexcept;
@@ -105,9 +105,9 @@ class quorum final : public lock_backend {
   /// the number 0, and leaves no mark at the master.
   [[nodiscard]] std::uint64_t number_to(std::size_t master, std::uint64_t owner);
   /// Gives back a vote that isn't counted any more.
-  void give_back(std::size_t master, recipe const& protocol, owned lease, std::string_view ticket);
+  void give_back(std::size_t master, recipe const& lock_recipe, owned lease, std::string_view ticket);
   /// Gives up the place in the queue of a master that wasn't needed.
-  void leave_queue(std::size_t master, recipe const& protocol, owned lease);
+  void leave_queue(std::size_t master, recipe const& lock_recipe, owned lease);
   /// Sends the last request about that lease to all masters that may know it. `read` may be null, for a
   /// request without an outcome.
   void send_last(owned lease, call script, vote_reader read, handler<ownership> done,
@@ -115,7 +115,7 @@ class quorum final : public lock_backend {
   /// The masters' joint answer about a batch of leases.
   [[nodiscard]] answer<renewals> joint_renewals(joint_result&& result) const noexcept;
   /// Takes the vote of a master that lost the lease, for the lease that a majority knows.
-  void heal(std::size_t master, recipe const& protocol, owned lease, milliseconds ttl) noexcept;
+  void heal(std::size_t master, recipe const& lock_recipe, owned lease, milliseconds ttl) noexcept;
 
   reactor::loop& loop_;
   net::settings const& config_;

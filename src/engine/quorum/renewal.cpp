@@ -91,48 +91,48 @@ answer<renewals> quorum::joint_renewals(joint_result&& result) const noexcept {
   return joint;
 }
 
-void quorum::renew(recipe const& protocol, milliseconds ttl, std::span<owned const> leases,
+void quorum::renew(recipe const& lock_recipe, milliseconds ttl, std::span<owned const> leases,
                    handler<renewals> done, scripting::send_options send) {
   auto const known = std::make_shared<leases_in_renewal>(*this);
   known->add(leases);
   auto report = [this, done = std::move(done)](joint_result&& result) mutable {
     done(joint_renewals(std::move(result)));
   };
-  auto heal_lost = [this, &protocol, ttl, known](std::size_t master, std::size_t index) {
+  auto heal_lost = [this, &lock_recipe, ttl, known](std::size_t master, std::size_t index) {
     if (known->is_over(index)) return;
     auto const& lease = (*known)[index];
-    heal(master, protocol, {.name = lease.name, .owner = lease.owner}, ttl);
+    heal(master, lock_recipe, {.name = lease.name, .owner = lease.owner}, ttl);
   };
   auto const votes = std::make_shared<vote_count>(
-      *this, leases.size(), vote_count::word::one_of_many, protocol.renew(ttl, leases), send,
+      *this, leases.size(), vote_count::finality::one_of_many, lock_recipe.renew(ttl, leases), send,
       read_renewals_of(leases.size()),
       vote_count::events{.done = std::move(report), .gone = std::move(heal_lost)});
   votes->ask_all([this](std::size_t master) { return nodes_[master]->present(); });
 }
 
-void quorum::set_ttl(recipe const& protocol, milliseconds ttl, owned lease, handler<ownership> done,
+void quorum::set_ttl(recipe const& lock_recipe, milliseconds ttl, owned lease, handler<ownership> done,
                      scripting::send_options send) {
-  auto const set = protocol.set_ttl != nullptr ? protocol.set_ttl : protocol.renew;
+  auto const set = lock_recipe.set_ttl != nullptr ? lock_recipe.set_ttl : lock_recipe.renew;
   send_last(lease, set(ttl, {&lease, 1}), read_renewals_of(1), std::move(done), send);
 }
 
 /// A majority has the lease, so a master that is free, or was emptied, votes for it again: otherwise restarts
 /// one after the other would use the majority up. If this fails, the next renewal tries again.
-void quorum::heal(std::size_t master, recipe const& protocol, owned lease, milliseconds ttl) noexcept try {
+void quorum::heal(std::size_t master, recipe const& lock_recipe, owned lease, milliseconds ttl) noexcept try {
   auto const number = number_of(lease.owner);
   auto const request = number_to(master, number);
   nodes_[master]->will_know(number);
   ++asking_[number].owed;
   try {
     nodes_[master]->send(scripting::to_run(
-        protocol.acquire(lease.name, {.owner = lease.owner, .ttl = ttl, .number = request}),
-        [this, master, &protocol, number, name = std::string{lease.name},
+        lock_recipe.acquire(lease.name, {.owner = lease.owner, .ttl = ttl, .number = request}),
+        [this, master, &lock_recipe, number, name = std::string{lease.name},
          owner = std::string{lease.owner}](net::response&& response) {
           auto const over = note_answer(number).over_since <= response.sent_at;  // overtaken by the release
           nodes_[master]->heard(response);
           auto const vote = replies::read_acquire(std::move(response));
           auto const taken = vote.outcome() != nullptr && std::holds_alternative<granted>(*vote.outcome());
-          if (taken && over) give_back(master, protocol, {.name = name, .owner = owner}, {});
+          if (taken && over) give_back(master, lock_recipe, {.name = name, .owner = owner}, {});
         },
         {.while_down = net::retry_policy::endless, .give_up = boot_clock::now() + ttl}));
   } catch (std::bad_alloc const&) {

@@ -8,11 +8,11 @@
 
 namespace holdfast::engine {
 
-quorum::vote_count::vote_count(quorum& backend, std::size_t leases, word finality, call script,
+quorum::vote_count::vote_count(quorum& backend, std::size_t leases, finality is_last, call script,
                                scripting::send_options send, vote_reader read, events handlers)
     : fan_out{backend.loop_, backend.nodes_},
       backend_{backend},
-      finality_{finality},
+      finality_{is_last},
       script_{std::move(script)},
       send_options_{send},
       read_{std::move(read)},
@@ -24,7 +24,7 @@ quorum::vote_count::vote_count(quorum& backend, std::size_t leases, word finalit
       result_{.leases = std::vector<ownership>(leases, ownership::unknown)} {}
 
 void quorum::vote_count::ask(std::size_t master) {
-  expected_[master] = finality_ == word::last && !node(master).absent();
+  expected_[master] = finality_ == finality::last && !node(master).absent();
   fan_out::send({.master = master}, scripting::to_run(script_, {}, send_options_));
 }
 
@@ -49,7 +49,7 @@ void quorum::vote_count::answered(question asked, net::response&& response) {
   if (response.reply.is_error()) {
     result_.refusal = response.reply.text;
     if (response.resent) copied_[asked.master] = true;
-    if (finality_ == word::last) ask_again(asked.master);
+    if (finality_ == finality::last) ask_again(asked.master);
   } else {
     response.resent = response.resent || copied_[asked.master];
   }

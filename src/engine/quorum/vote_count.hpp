@@ -22,10 +22,10 @@ class quorum::vote_count final : public fan_out {
   };
 
   /// The request is one of many about the leases, or the last one.
-  enum class word { one_of_many, last };
+  enum class finality { one_of_many, last };
 
   /// `read` may be null, for a request without an outcome.
-  vote_count(quorum& backend, std::size_t leases, word finality, call script, scripting::send_options send,
+  vote_count(quorum& backend, std::size_t leases, finality is_last, call script, scripting::send_options send,
              vote_reader read, events handlers);
 
   /// Asks all masters that `wanted` selects. Throws std::bad_alloc when one of them can't be asked; then no
@@ -66,7 +66,7 @@ class quorum::vote_count final : public fan_out {
   void report_gone();
 
   quorum& backend_;
-  word const finality_;
+  finality const finality_;
   call const script_;
   scripting::send_options const send_options_;
   vote_reader read_;

@@ -45,7 +45,7 @@ void kept_keys::leave(lease_state& lease, std::optional<milliseconds> remaining,
                       release_handler done) noexcept {
   if (!remaining && lease.provisional) remaining = lease.options().ttl;
   auto const until = remaining ? now + *remaining : time_point::max();
-  late_.keep(lease.number(), until);
+  late_.key_stays_until(lease.number(), until);
   presence_.stay_until(remaining ? until : lease.deadline(), now);
   if (!remaining) {
     if (done) done(release_result::kept);
@@ -92,7 +92,7 @@ void kept_keys::send(std::shared_ptr<leaving> const& pending, time_point now) {
   auto const& queue = *pending->queue;
   auto const owner = client_.owner_id(pending->number);
   backend_.set_ttl(
-      queue.protocol(), remaining, {.name = queue.name(), .owner = owner},
+      queue.lock_recipe(), remaining, {.name = queue.name(), .owner = owner},
       [this, pending](answer<ownership>&& result) { on_response(pending, result, boot_clock::now()); },
       {.while_down = net::retry_policy::endless, .give_up = pending->deadline});
 }

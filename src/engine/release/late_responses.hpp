@@ -16,12 +16,12 @@ class late_responses {
 
   /// The lease is over, and its key is to stay until `until`; max(): for its ttl. The response mustn't undo
   /// that.
-  void keep(std::uint64_t number, time_point until) noexcept {
+  void key_stays_until(std::uint64_t number, time_point until) noexcept {
     if (auto const known = kept_until_.find(number); known != kept_until_.end()) known->second = until;
   }
 
   /// The response has come. Until when the key of that acquisition is kept; the clock's epoch: it isn't.
-  [[nodiscard]] time_point take(std::uint64_t number) noexcept {
+  [[nodiscard]] time_point arrived(std::uint64_t number) noexcept {
     auto const late = kept_until_.extract(number);
     return late ? late.mapped() : time_point{};
   }

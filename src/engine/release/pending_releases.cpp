@@ -72,7 +72,7 @@ void pending_releases::send(std::shared_ptr<release_under_way> const& pending) {
   ++unconfirmed_;
   queue.releasing = item.number;
   try {
-    backend_.release(queue.protocol(), {.name = queue.name(), .owner = owner}, item.policy,
+    backend_.release(queue.lock_recipe(), {.name = queue.name(), .owner = owner}, item.policy,
                      [this, pending](answer<ownership>&& result) { on_response(pending, result); },
                      {.while_down = net::retry_policy::endless, .give_up = item.deadline});
   } catch (...) {
@@ -153,9 +153,9 @@ void pending_releases::send_batch(std::shared_ptr<batches::leases> const& leases
     list.push_back({.name = lease->queue().name(), .owner = owners.back()});
     give_up = std::max(give_up, end_of_key(*lease, now));
   }
-  auto const& protocol = leases->front()->queue().protocol();
+  auto const& lock_recipe = leases->front()->queue().lock_recipe();
   backend_.release_unwanted(
-      protocol, list,
+      lock_recipe, list,
       [this, leases](answer<still_wanted>&& result) {
         auto const* const failure = result.failure();
         if (failure != nullptr && failure->reason != backend_.no_memory) return;  // the client has ended
@@ -181,13 +181,13 @@ void pending_releases::on_batch_response(batches::leases const& leases, answer<s
 
 void pending_releases::note_released(returned_lock const& item) noexcept {
   ++stats_.released;
-  departed_.note_release(item.queue->protocol(), item.queue->name(), item.number, item.policy,
+  departed_.note_release(item.queue->lock_recipe(), item.queue->name(), item.number, item.policy,
                          item.lease_deadline);
 }
 
 void pending_releases::abandon(lock_queue& queue, std::uint64_t number, release_policy const& policy,
                                time_point now) noexcept {
-  if (queue.protocol().abandon == nullptr) return;
+  if (queue.lock_recipe().abandon == nullptr) return;
   send_abandon(lock_queue_ptr{&queue}, number, policy, now + std::max(traces_last, longest_ttl_), now);
 }
 
@@ -196,7 +196,7 @@ void pending_releases::send_abandon(lock_queue_ptr const& queue, std::uint64_t n
                                     release_policy const& policy, time_point until, time_point now) noexcept {
   try {
     auto const owner = client_.owner_id(number);
-    backend_.abandon(queue->protocol(), {.name = queue->name(), .owner = owner}, policy,
+    backend_.abandon(queue->lock_recipe(), {.name = queue->name(), .owner = owner}, policy,
                      [this, queue, number, policy, until](answer<abandoned>&& result) {
                        auto const* const refusal = result.refusal();
                        if (refusal == nullptr) return;
@@ -238,7 +238,7 @@ void pending_releases::repeat(time_point now) noexcept {
     try {
       record = std::make_shared<departed::given_back>(std::move(entry));
       auto const owner = client_.owner_id(record->number);
-      backend_.release(*record->protocol, {.name = record->name, .owner = owner}, record->policy,
+      backend_.release(*record->lock_recipe, {.name = record->name, .owner = owner}, record->policy,
                        [this, record](answer<ownership>&& result) {
                          // For the next time: perhaps this server has lost nothing.
                          if (result.failure() == nullptr) departed_.note_release(*record);

@@ -29,7 +29,7 @@ class contender_channels::channel final : public net::subscriber::listener {
 
   /// Puts it into `idle`, as it has no contender. The list node was allocated with the channel, so this can't
   /// fail.
-  void rest(std::list<channel*>& idle, time_point now) noexcept {
+  void linger(std::list<channel*>& idle, time_point now) noexcept {
     idle_since = now;
     idle.splice(idle.end(), in_use_);
   }
@@ -87,12 +87,12 @@ contender_channels::channel& contender_channels::open(std::string const& name, t
     channels_.erase(known);
     throw;
   }
-  rest(*known->second, now);
+  linger(*known->second, now);
   return *known->second;
 }
 
-void contender_channels::rest(channel& entry, time_point now) noexcept {
-  entry.rest(idle_, now);
+void contender_channels::linger(channel& entry, time_point now) noexcept {
+  entry.linger(idle_, now);
   if (!timer_.armed()) loop_.arm(timer_, entry.idle_since + lingering);
 }
 
@@ -116,7 +116,7 @@ void contender_channels::leave(std::uint64_t contender, afterwards fate, time_po
     if (fate == afterwards::forget) {
       drop(channels_.find(entry->name()));
     } else {
-      rest(*entry, now);
+      linger(*entry, now);
     }
   }
 }

@@ -57,7 +57,7 @@ class contender_channels {
   void on_message(channel const& entry, std::string_view message, time_point now);
   void on_refused(std::string name, std::string const& text);
   [[nodiscard]] channel& open(std::string const& name, time_point now);
-  void rest(channel& entry, time_point now) noexcept;
+  void linger(channel& entry, time_point now) noexcept;
   void drop(std::unordered_map<std::string, std::unique_ptr<channel>>::iterator position) noexcept;
   void sweep();
 

@@ -50,7 +50,7 @@ bool notifications::by_message(lock_queue const& queue) const noexcept {
 }
 
 std::shared_ptr<error const> const& notifications::refusal(lock_queue const& queue) const noexcept {
-  return queue.protocol().channels == nullptr ? inboxes_refused_ : recipe_channels_refused_;
+  return queue.lock_recipe().channels == nullptr ? inboxes_refused_ : recipe_channels_refused_;
 }
 
 bool notifications::can_only_fail(lock_queue const& queue) const noexcept {
@@ -58,11 +58,12 @@ bool notifications::can_only_fail(lock_queue const& queue) const noexcept {
 }
 
 std::vector<std::string> notifications::channels_of(lock_queue const& queue, std::string_view owner) const {
-  auto const& protocol = queue.protocol();
-  if (protocol.channels != nullptr) return protocol.channels(queue.name(), owner);
-  if (protocol.several == nullptr) return {names::inbox(client_.uuid, queue.name())};
+  auto const& lock_recipe = queue.lock_recipe();
+  if (lock_recipe.channels != nullptr) return lock_recipe.channels(queue.name(), owner);
+  if (lock_recipe.several == nullptr) return {names::inbox(client_.uuid, queue.name())};
   std::vector<std::string> all;
-  for (auto const name : protocol.several->all(queue.name())) all.push_back(names::inbox(client_.uuid, name));
+  for (auto const name : lock_recipe.several->all(queue.name()))
+    all.push_back(names::inbox(client_.uuid, name));
   return all;
 }
 
@@ -84,7 +85,7 @@ bool notifications::join(lock_queue const& queue, std::uint64_t number, std::str
 
 void notifications::leave(lock_queue const& queue, std::uint64_t number, time_point now) noexcept {
   // Where the order is strict, a channel that the recipe names belongs to one place in the queue.
-  auto const own = queue.protocol().channels != nullptr && queue.protocol().order == order::strict;
+  auto const own = queue.lock_recipe().channels != nullptr && queue.lock_recipe().order == order::strict;
   subscriptions_of(queue).leave(
       number, own ? contender_channels::afterwards::forget : contender_channels::afterwards::linger, now);
 }
@@ -92,14 +93,14 @@ void notifications::leave(lock_queue const& queue, std::uint64_t number, time_po
 /// Where the order is strict, the release of that lease puts the next caller into the server's queue behind
 /// callers elsewhere, and messages should reach it from the start.
 void notifications::listen_ahead(lock_queue const& queue, std::uint64_t holder, time_point now) {
-  auto const& protocol = queue.protocol();
-  if (protocol.order != order::strict || protocol.channels != nullptr || !by_message(queue)) return;
+  auto const& lock_recipe = queue.lock_recipe();
+  if (lock_recipe.order != order::strict || lock_recipe.channels != nullptr || !by_message(queue)) return;
   (void)inboxes_.listen(holder, channels_of(queue, {}), now);
 }
 
 void notifications::end_listening_ahead(lock_queue const& queue, std::uint64_t holder,
                                         time_point now) noexcept {
-  if (queue.protocol().order == order::strict)
+  if (queue.lock_recipe().order == order::strict)
     inboxes_.leave(holder, contender_channels::afterwards::linger, now);
 }
 

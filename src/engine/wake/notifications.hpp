@@ -75,10 +75,10 @@ class notifications {
 
  private:
   [[nodiscard]] contender_channels const& subscriptions_of(lock_queue const& queue) const noexcept {
-    return queue.protocol().channels != nullptr ? recipe_channels_ : inboxes_;
+    return queue.lock_recipe().channels != nullptr ? recipe_channels_ : inboxes_;
   }
   [[nodiscard]] contender_channels& subscriptions_of(lock_queue const& queue) noexcept {
-    return queue.protocol().channels != nullptr ? recipe_channels_ : inboxes_;
+    return queue.lock_recipe().channels != nullptr ? recipe_channels_ : inboxes_;
   }
   [[nodiscard]] wake wake_of(lock_queue const& queue) const noexcept {
     return wake_of(queue.waiters.front().options->options);

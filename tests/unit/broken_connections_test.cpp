@@ -1,4 +1,4 @@
-#include "net/loose_ends.hpp"
+#include "net/broken_connections.hpp"
 
 #include <gtest/gtest.h>
 
@@ -6,9 +6,9 @@
 
 namespace {
 
+using holdfast::net::broken_connection;
+using holdfast::net::broken_connections;
 using holdfast::net::endpoint;
-using holdfast::net::loose_end;
-using holdfast::net::loose_ends;
 using holdfast::net::parse_url;
 
 endpoint node(int number) {
@@ -16,28 +16,29 @@ endpoint node(int number) {
                    std::to_string(7000 + number / 250));
 }
 
-loose_ends::prepared connection_to(endpoint const& server, std::uint64_t number) {
-  return {loose_end{.at = server, .id = {.number = number, .address = "10.0.0.7:5000"}, .since = {}}};
+broken_connections::prepared connection_to(endpoint const& server, std::uint64_t number) {
+  return {broken_connection{
+      .at = server, .id = {.number = number, .address = "10.0.0.7:5000"}, .greeted_at = {}}};
 }
 
-TEST(loose_ends, are_all_known_when_the_network_fails_a_client_of_a_large_cluster) {
+TEST(broken_connections, are_all_known_when_the_network_fails_a_client_of_a_large_cluster) {
   constexpr auto nodes = 1000;
-  loose_ends all{{}};
+  broken_connections all{{}};
   for (auto i = 0; i != nodes; ++i) {
     for (auto lane : {1U, 2U}) all.add(connection_to(node(i), lane));
   }
   for (auto i = 0; i != nodes; ++i) ASSERT_EQ(all.at(node(i)).size(), 2u) << i;
 }
 
-TEST(loose_ends, of_servers_that_are_never_reached_again_are_bounded) {
-  loose_ends all{{}};
+TEST(broken_connections, of_servers_that_are_never_reached_again_are_bounded) {
+  broken_connections all{{}};
   for (auto i = 0; i != 5'000; ++i) all.add(connection_to(node(0), 1));
   EXPECT_LE(all.at(node(0)).size(), 4096u);
 }
 
-TEST(loose_ends, are_settled_at_one_server_and_refusals_told_once) {
+TEST(broken_connections, are_settled_at_one_server_and_refusals_told_once) {
   auto reports = 0;
-  loose_ends all{[&reports](std::string const&) { ++reports; }};
+  broken_connections all{[&reports](std::string const&) { ++reports; }};
   for (auto i = 0; i != 3; ++i) all.add(connection_to(node(i), 1));
   all.settle(all.at(node(1)), "NOPERM");
   EXPECT_TRUE(all.at(node(1)).empty());

@@ -23,25 +23,25 @@ struct client_info {
 };
 
 /// A connection that was ended on our side.
-struct loose_end {
+struct broken_connection {
   endpoint at;
   client_info id;
-  time_point since;  ///< when the handshake was done: the connection is at least as old
+  time_point greeted_at;  ///< when the handshake was done: the connection is at least as old
 };
 
-/// The loose ends of all connections of a client. All under the client's lock.
-class loose_ends {
+/// The broken connections of all connections of a client. All under the client's lock.
+class broken_connections {
  public:
   /// `refused` is called once, when a server won't end them, with the reason.
-  explicit loose_ends(std::function<void(std::string const& reason)> refused);
+  explicit broken_connections(std::function<void(std::string const& reason)> refused);
 
   /// Allocated while the connection is up, so that add() can't fail: a missing record would do harm.
-  using prepared = std::list<loose_end>;
+  using prepared = std::list<broken_connection>;
   void add(prepared&& ended) noexcept;
-  /// The loose ends at that server.
-  [[nodiscard]] std::vector<loose_end> at(endpoint const& server) const;
+  /// The broken connections at that server.
+  [[nodiscard]] std::vector<broken_connection> at(endpoint const& server) const;
   /// Removes them: the server has ended them, or won't, with `refusal` as the reason.
-  void settle(std::vector<loose_end> const& settled, std::string const& refusal);
+  void settle(std::vector<broken_connection> const& settled, std::string const& refusal);
 
  private:
   std::function<void(std::string const&)> refused_;

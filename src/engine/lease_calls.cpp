@@ -172,96 +172,118 @@ void lease_calls::hand_out(lease_state& lease, effective_options_ptr const& opti
   lease.set_options(options);
 }
 
-/// Renewal ends before the script is sent: from then on the old lease may not exist. The new one takes over
-/// its listeners.
+/// A lease that is turned into one of another queue. To be destroyed under the lock: a queue's reference
+/// count isn't atomic.
+struct lease_calls::conversion {
+  lease_state_ptr old;
+  lock_queue_ptr from;
+  lock_queue_ptr const& to;
+  lease_state_ptr next{};
+
+  [[nodiscard]] error not_possible() const {
+    return {errc::lost, "lease of " + from->title() + " can't be turned into another: " +
+                            (old->cause() == loss_cause::none ? std::string{"it was released"}
+                                                              : std::string{to_string(old->cause())})};
+  }
+};
+
 lease_state_ptr lease_calls::become(lease_state_ptr lease, lock_queue_ptr const& to, call const& script) {
   gate_.check_process();
   reactor::lock hold{loop_.mutex()};
-  // Both are destroyed under the lock: a queue's reference count isn't atomic.
-  lease_state_ptr old{std::move(lease)};
+  auto* const queue = &lease->queue();
+  conversion change{.old = std::move(lease), .from = lock_queue_ptr{queue}, .to = to};
   gate_.check_open();
-  lock_queue_ptr from{&old->queue()};
-  auto const lost_error = [&from](loss_cause cause) {
-    return error{errc::lost, "lease of " + from->title() + " can't be turned into another: " +
-                                 (cause == loss_cause::none ? std::string{"it was released"}
-                                                            : std::string{to_string(cause)})};
-  };
-  if (old->status() != lease_state::state::held) throw error{lost_error(old->cause())};
-  auto const fail_with = [&](std::shared_ptr<error const> const& reason) {
-    old.reset();
-    from.reset();
-    loop_.leave(hold);
-    throw error{*reason};
-  };
-  auto const give_back_as = [&](lock_queue_ptr const& queue, time_point now) {
-    auto item = pending_releases_.item(*old, now);
-    item.queue = queue;
-    pending_releases_.send(item, now, {});
-  };
-  lease_state_ptr next;
-  std::optional<answer<ownership>> result;
-  reactor::blocked_thread thread;
-  renewer::remove(*old);
-  try {
-    next.reset(new lease_state{to, effective_options_ptr{&old->effective()}, old->number(), old->token()});
-    backend_.convert(script,
-                     [&](answer<ownership>&& received) {
-                       result = std::move(received);
-                       loop_.wake(thread);
-                     },
-                     {.while_down = net::retry_policy::endless, .give_up = old->deadline()});
-  } catch (std::bad_alloc const&) {
-    ends_.release(*old, boot_clock::now(), {});  // the caller no longer has it
-    next.reset();
-    fail_with(client_.no_memory);
-  }
-  loop_.wait(hold, thread);
-  hold.lock();
-  auto const now = boot_clock::now();
-  auto const* const found = result->outcome();
-  auto const still_held = old->status() == lease_state::state::held;
-  next->set_deadline(deadline_of(result->sent_at, old->options().ttl));
-  if (old->options().watchdog) next->renew_at = result->sent_at + old->effective().every;
-  next->renewals_left = old->renewals_left;
+  if (change.old->status() != lease_state::state::held) throw error{change.not_possible()};
   std::shared_ptr<error const> reason;
   try {
-    reason = failure_of(*result, *from, client_);
+    auto const result = request_conversion(hold, change, script);
+    reason = end_conversion(change, result, boot_clock::now());
+  } catch (std::bad_alloc const&) {
+    ends_.release(*change.old, boot_clock::now(), {});  // the caller no longer has it
+    reason = client_.no_memory;
+  }
+  auto next = std::move(change.next);
+  if (reason) next.reset();
+  change.old.reset();
+  change.from.reset();
+  loop_.leave(hold);
+  if (reason) throw error{*reason};
+  return next;
+}
+
+/// Renewal ends before the script is sent: from then on the old lease may not exist. Throws std::bad_alloc
+/// with nothing sent.
+answer<ownership> lease_calls::request_conversion(reactor::lock& hold, conversion& change,
+                                                  call const& script) {
+  auto const& old = *change.old;
+  std::optional<answer<ownership>> result;
+  reactor::blocked_thread thread;
+  renewer::remove(*change.old);
+  change.next.reset(
+      new lease_state{change.to, effective_options_ptr{&old.effective()}, old.number(), old.token()});
+  backend_.convert(script,
+                   [&](answer<ownership>&& received) {
+                     result = std::move(received);
+                     loop_.wake(thread);
+                   },
+                   {.while_down = net::retry_policy::endless, .give_up = old.deadline()});
+  loop_.wait(hold, thread);
+  hold.lock();
+  return std::move(*result);
+}
+
+/// Null: the new lease is there, and has taken over the listeners of the old one. Otherwise the reason why it
+/// isn't; both are over then.
+std::shared_ptr<error const> lease_calls::end_conversion(conversion& change, answer<ownership> const& result,
+                                                         time_point now) noexcept {
+  auto& old = *change.old;
+  auto const* const found = result.outcome();
+  auto const still_held = old.status() == lease_state::state::held;
+  std::shared_ptr<error const> reason;
+  try {
+    reason = failure_of(result, *change.from, client_);
     if (still_held && found != nullptr && *found == ownership::mine) {
-      holders_.open(*next, now);
-      next->inherit(*old);
-      (void)ends_.finish_here(*old, now);
-      ++stats_.held_now;
-      renewer_.add(*next, now);
-      if (!from->contender) ends_.ask_after_release(*from, now);
-      old.reset();
-      from.reset();
-      loop_.leave(hold);
-      return next;
+      move_to_next(change, result.sent_at, now);
+      return nullptr;
     }
   } catch (std::bad_alloc const&) {
     reason = client_.no_memory;
   }
-  if (still_held && found != nullptr && *found != ownership::mine) {
-    ends_.lose(*old, *found == ownership::gone ? loss_cause::key_gone : loss_cause::taken_over, now);
+  auto const was_changed = found == nullptr || *found == ownership::mine;  // or may have been
+  if (still_held && !was_changed) {
+    ends_.lose(old, *found == ownership::gone ? loss_cause::key_gone : loss_cause::taken_over, now);
   } else if (still_held) {
     // The outcome is unknown, so nobody may inherit either of them.
-    (void)ends_.finish_here(*old, now);
-    pending_releases_.send(*old, now, {});
-    give_back_as(to, now);
-    if (!from->contender) ends_.ask_after_release(*from, now);
-  } else if (found == nullptr || *found == ownership::mine) {
-    give_back_as(to, now);  // lost while the request was under way
+    (void)ends_.finish_here(old, now);
+    pending_releases_.send(old, now, {});
   }
-  if (!reason || old->cause() != loss_cause::none) {
-    try {
-      reason = std::make_shared<error const>(lost_error(old->cause()));
-    } catch (std::bad_alloc const&) {
-      reason = client_.no_memory;
-    }
+  if (was_changed) {  // perhaps after the lease was lost
+    auto item = pending_releases_.item(old, now);
+    item.queue = change.to;
+    pending_releases_.send(item, now, {});
   }
-  next.reset();
-  fail_with(reason);
-  return {};
+  if (still_held && was_changed && !change.from->contender) ends_.ask_after_release(*change.from, now);
+  if (reason && old.cause() == loss_cause::none) return reason;
+  try {
+    return std::make_shared<error const>(change.not_possible());
+  } catch (std::bad_alloc const&) {
+    return client_.no_memory;
+  }
+}
+
+/// Throws std::bad_alloc, with nothing done.
+void lease_calls::move_to_next(conversion& change, time_point sent_at, time_point now) {
+  auto& old = *change.old;
+  auto& next = *change.next;
+  next.set_deadline(deadline_of(sent_at, old.options().ttl));
+  if (old.options().watchdog) next.renew_at = sent_at + old.effective().every;
+  next.renewals_left = old.renewals_left;
+  holders_.open(next, now);
+  next.inherit(old);
+  (void)ends_.finish_here(old, now);
+  ++stats_.held_now;
+  renewer_.add(next, now);
+  if (!change.from->contender) ends_.ask_after_release(*change.from, now);
 }
 
 lease_state_ptr lease_calls::reenter(lock_queue_ptr const& queue, lease_state* lease) {

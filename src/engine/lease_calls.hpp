@@ -69,6 +69,14 @@ class lease_calls {
   template <class Operation>
   release_result finish_lease(lease_state_ptr& lease, Operation operation) noexcept;
 
+  struct conversion;
+  [[nodiscard]] answer<ownership> request_conversion(reactor::lock& hold, conversion& change,
+                                                     call const& script);
+  [[nodiscard]] std::shared_ptr<error const> end_conversion(conversion& change,
+                                                            answer<ownership> const& result,
+                                                            time_point now) noexcept;
+  void move_to_next(conversion& change, time_point sent_at, time_point now);
+
   reactor::loop& loop_;
   lock_backend& backend_;
   client_constants const& client_;

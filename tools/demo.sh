@@ -10,10 +10,10 @@ holdfast="$(realpath "${1:?usage: tools/demo.sh HOLDFAST}")"
 name=nightly-report
 ttl=2s
 
-# A private world: notes, and a runtime folder, in which `holdfast run` starts its embedded server.
+# A private world: notes, and a folder in which `holdfast run` starts its private server.
 folder="$(mktemp -d)"
 notes="$folder/notes"
-export notes XDG_RUNTIME_DIR="$folder"
+export notes HOLDFAST_LOCAL_DIR="$folder/holdfast"
 unset HOLDFAST_URL REDIS_URL
 workers=()
 

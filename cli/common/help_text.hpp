@@ -69,9 +69,9 @@ Durations
 Which Redis
   --url, else $HOLDFAST_URL, else $REDIS_URL, else localhost:6379 if something listens there, else a private
   redis-server or valkey-server ($HOLDFAST_REDIS_SERVER names another), started when needed in
-  $XDG_RUNTIME_DIR/holdfast (or /run/user/UID, /tmp/holdfast-UID) and shared by all your processes on this
-  machine only. It holds nothing but locks and stays until it is stopped:
-    kill $(cat $XDG_RUNTIME_DIR/holdfast/redis.pid)
+  /run/lock/holdfast-UID (where /run/lock isn't for everyone: /tmp/holdfast-UID) and shared by all your
+  processes on this machine only. It holds nothing but locks and stays until it is stopped:
+    kill $(cat /run/lock/holdfast-$(id -u)/redis.pid)
     redis://[user:password@]host[:port][/db]     one server
     redis+unix:///path/to/socket                 one server of this machine
     redis+sentinel://s1,s2,s3/mymaster[/db]      the master that these sentinels name (port 26379)

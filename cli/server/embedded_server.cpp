@@ -1,9 +1,10 @@
 #include "server/embedded_server.hpp"
 
 #include "common/exit_codes.hpp"
-#include "common/output.hpp"
 #include "process/inherited_files.hpp"
+#include "server/local_folder.hpp"
 #include "server/local_socket.hpp"
+#include "server/own_unit.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -16,6 +17,7 @@
 #include <cctype>
 #include <cerrno>
 #include <chrono>
+#include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -32,35 +34,6 @@ namespace fs = std::filesystem;
 
 constexpr auto start_limit = 5s;
 
-[[noreturn]] void give_up(std::string const& reason) {
-  throw failure{unavailable, fmt::format("no Redis given or on localhost:6379, and no private one: {}; "
-                                         "give one with --url redis://HOST:PORT",
-                                         reason)};
-}
-
-/// Other users may neither read nor write the folder: the server behind the socket decides who holds a lock.
-void require_private(fs::path const& folder) {
-  struct stat found{};
-  if (lstat(folder.c_str(), &found) != 0) {
-    give_up(fmt::format("can't look at the folder {}: {}", folder.native(), std::strerror(errno)));
-  }
-  if (!S_ISDIR(found.st_mode)) give_up(fmt::format("{} is no folder", folder.native()));
-  if (found.st_uid != geteuid()) {
-    give_up(fmt::format("the folder {} belongs to user {}, not to you", folder.native(), found.st_uid));
-  }
-  if ((found.st_mode & 077) != 0) {
-    give_up(fmt::format("the folder {} is open to other users (mode {:03o}): chmod 700 it", folder.native(),
-                        found.st_mode & 0777U));
-  }
-}
-
-void make_private(fs::path const& folder) {
-  if (mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST) {
-    give_up(fmt::format("can't make the folder {}: {}", folder.native(), std::strerror(errno)));
-  }
-  require_private(folder);
-}
-
 /// Encodes a path for a URL.
 std::string percent_encoded(std::string_view const path) {
   std::string text;
@@ -71,14 +44,6 @@ std::string percent_encoded(std::string_view const path) {
   return text;
 }
 
-fs::path runtime_folder() {
-  char const* const given = std::getenv("XDG_RUNTIME_DIR");
-  if (given != nullptr && given[0] == '/') return given;
-  fs::path usual{fmt::format("/run/user/{}", geteuid())};
-  if (access(usual.c_str(), W_OK) == 0) return usual;
-  return fmt::format("/tmp/holdfast-{}", geteuid());
-}
-
 /// A lock on a file, held by the process that starts the server.
 class file_lock {
  public:
@@ -86,7 +51,7 @@ class file_lock {
     if (file_ < 0 || flock(file_, LOCK_EX) != 0) {
       int const error = errno;
       close(file_);
-      give_up(fmt::format("can't lock {}: {}", path.native(), std::strerror(error)));
+      no_private_server(fmt::format("can't lock {}: {}", path.native(), std::strerror(error)));
     }
   }
   ~file_lock() { close(file_); }
@@ -97,93 +62,155 @@ class file_lock {
   int file_;
 };
 
-/// The programs to try, in this order.
-std::vector<char const*> programs() {
-  char const* const named = std::getenv("HOLDFAST_REDIS_SERVER");
-  if (named != nullptr && *named != '\0') return {named};
-  return {"redis-server", "valkey-server"};
+/// Empty: it isn't there. A path is taken as it is.
+std::string found_in_path(std::string const& program) {
+  if (program.find('/') != std::string::npos) return fs::absolute(program);
+  char const* const path = std::getenv("PATH");
+  std::string_view folders{path == nullptr ? "/usr/local/bin:/usr/bin:/bin" : path};
+  for (;;) {
+    auto const end = std::min(folders.find(':'), folders.size());
+    auto const file = fs::path{folders.substr(0, end)} / program;
+    if (end != 0 && access(file.c_str(), X_OK) == 0 && !fs::is_directory(file)) return fs::absolute(file);
+    if (end == folders.size()) return {};
+    folders.remove_prefix(end + 1);
+  }
 }
 
-/// Starts the server in its own session, so that neither ^C nor our end affects it. Returns the pid; reports
-/// a failure of exec through `report`.
-pid_t launch(fs::path const& folder, int const report) {
+[[noreturn]] void can_not_start(std::string const& program, int const error) {
+  no_private_server(
+      fmt::format("{} can't be started ({}): install it (apt install redis-server), or name another "
+                  "program by HOLDFAST_REDIS_SERVER",
+                  program, std::strerror(error)));
+}
+
+/// The whole path, since a unit of systemd's has a PATH of its own.
+std::string program_to_start() {
+  char const* const named = std::getenv("HOLDFAST_REDIS_SERVER");
+  std::vector<std::string> names{"redis-server", "valkey-server"};
+  if (named != nullptr && *named != '\0') names = {named};
+  for (auto const& name : names) {
+    if (auto path = found_in_path(name); !path.empty()) return path;
+  }
+  can_not_start(names.front(), ENOENT);
+}
+
+std::vector<std::string> server_command(fs::path const& folder) {
   auto const in = [&](char const* name) { return (folder / name).native(); };
-  auto const to_try = programs();
-  std::vector<std::string> words{to_try.front(),
-                                 "--port",
-                                 "0",
-                                 "--unixsocket",
-                                 in("redis.sock"),
-                                 "--unixsocketperm",
-                                 "700",
-                                 "--save",
-                                 "",
-                                 "--appendonly",
-                                 "no",
-                                 "--maxmemory-policy",
-                                 "noeviction",
-                                 "--dir",
-                                 folder.native(),
-                                 "--pidfile",
-                                 in("redis.pid"),
-                                 "--logfile",
-                                 in("redis.log"),
-                                 "--daemonize",
-                                 "no"};
+  return {program_to_start(),
+          "--port",
+          "0",
+          "--unixsocket",
+          in("redis.sock"),
+          "--unixsocketperm",
+          "700",
+          "--save",
+          "",
+          "--appendonly",
+          "no",
+          "--maxmemory-policy",
+          "noeviction",
+          "--dir",
+          folder.native(),
+          "--pidfile",
+          in("redis.pid"),
+          "--logfile",
+          in("redis.log"),
+          "--daemonize",
+          "no"};
+}
+
+struct launched {
+  pid_t pid = -1;
+  int exec_error = 0;  ///< if not 0, the process has ended
+};
+
+/// In a session of its own, so that neither ^C nor our end affects it.
+launched launch(std::vector<std::string> words) {
   std::vector<char*> arguments;
   arguments.reserve(words.size() + 1);
   for (auto& word : words) arguments.push_back(word.data());
   arguments.push_back(nullptr);
+  std::array<int, 2> report{};
+  if (pipe2(report.data(), O_CLOEXEC) != 0) no_private_server(fmt::format("pipe: {}", std::strerror(errno)));
 
   pid_t const pid = fork();
-  if (pid != 0) return pid;
-  setsid();
-  umask(077);
-  int const nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
-  if (nothing >= 0) {
-    for (int const standard : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) dup2(nothing, standard);
+  if (pid == 0) {
+    setsid();
+    umask(077);
+    int const nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
+    if (nothing >= 0) {
+      for (int const standard : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) dup2(nothing, standard);
+    }
+    inherited_files::close_all(report[1]);
+    execvp(arguments.front(), arguments.data());
+    int const error = errno;
+    static_cast<void>(!write(report[1], &error, sizeof error));
+    _exit(not_found);
   }
-  inherited_files::close_all(report);
-  for (char const* const program : to_try) execvp(program, arguments.data());
-  int const error = errno;
-  static_cast<void>(!write(report, &error, sizeof error));
-  _exit(not_found);
+  int const fork_error = errno;
+  close(report[1]);
+  launched made{.pid = pid, .exec_error = 0};
+  static_cast<void>(!read(report[0], &made.exec_error, sizeof made.exec_error));
+  close(report[0]);
+  if (pid < 0) no_private_server(fmt::format("fork: {}", std::strerror(fork_error)));
+  if (made.exec_error != 0) waitpid(pid, nullptr, 0);
+  return made;
+}
+
+class start_time {
+ public:
+  [[nodiscard]] bool is_over() const { return std::chrono::steady_clock::now() > end_; }
+
+ private:
+  std::chrono::steady_clock::time_point const end_ = std::chrono::steady_clock::now() + start_limit;
+};
+
+void pause_before_next_look() { std::this_thread::sleep_for(2ms); }
+
+/// False: systemd, or the program that asks it, has refused.
+bool started_as_unit(std::vector<std::string> const& command) {
+  auto words = unit_launcher(look_for_systemd());
+  if (words.empty() || local_folder_is_named()) return false;
+  words.insert(words.end(), command.begin(), command.end());
+  auto const asking = launch(words);
+  if (asking.exec_error != 0) return false;
+  int status = 0;
+  for (start_time const limit; waitpid(asking.pid, &status, WNOHANG) != asking.pid;
+       pause_before_next_look()) {
+    if (!limit.is_over()) continue;
+    kill(asking.pid, SIGKILL);
+    waitpid(asking.pid, nullptr, 0);
+    // Not without systemd now: it may still start its own, and two servers would take the socket in turns.
+    no_private_server("systemd-run did not answer in 5 s");
+  }
+  return WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
 void start(fs::path const& folder, fs::path const& socket) {
-  std::array<int, 2> report{};
-  if (pipe2(report.data(), O_CLOEXEC) != 0) give_up(fmt::format("pipe: {}", std::strerror(errno)));
-  pid_t const pid = launch(folder, report[1]);
-  int const fork_error = errno;
-  close(report[1]);
-  int exec_error = 0;
-  bool const not_there = read(report[0], &exec_error, sizeof exec_error) > 0;
-  close(report[0]);
-  if (pid < 0) give_up(fmt::format("fork: {}", std::strerror(fork_error)));
-  if (not_there) {
-    waitpid(pid, nullptr, 0);
-    give_up(
-        fmt::format("{} can't be started ({}): install it (apt install redis-server), or name another "
-                    "program by HOLDFAST_REDIS_SERVER",
-                    programs().front(), std::strerror(exec_error)));
+  auto const command = server_command(folder);
+  pid_t pid = -1;  // of our child
+  if (!started_as_unit(command)) {
+    auto const server = launch(command);
+    if (server.exec_error != 0) can_not_start(command.front(), server.exec_error);
+    pid = server.pid;
   }
-  for (auto const end = std::chrono::steady_clock::now() + start_limit; !listens_on_unix(socket);) {
-    bool const ended = waitpid(pid, nullptr, WNOHANG) == pid;
-    if (ended || std::chrono::steady_clock::now() > end) {
-      if (!ended) kill(pid, SIGKILL);
-      give_up(fmt::format("{} {}: see {}", programs().front(),
-                          ended ? "ended at once" : "did not answer in 5 s",
-                          (folder / "redis.log").native()));
-    }
-    std::this_thread::sleep_for(2ms);
+  for (start_time const limit; !listens_on_unix(socket); pause_before_next_look()) {
+    bool const ended = pid > 0 && waitpid(pid, nullptr, WNOHANG) == pid;
+    if (!ended && !limit.is_over()) continue;
+    if (!ended && pid > 0) kill(pid, SIGKILL);
+    no_private_server(fmt::format("{} {}: see {}", command.front(),
+                                  ended ? "ended at once" : "did not answer in 5 s",
+                                  (folder / "redis.log").native()));
   }
 }
 
 embedded_server server_in(fs::path const& folder) {
   auto const socket = folder / "redis.sock";
   if (socket.native().size() > longest_unix_path) {
-    give_up(fmt::format("{} is too long for a socket (limit {}): set XDG_RUNTIME_DIR to a shorter one",
-                        socket.native(), longest_unix_path));
+    no_private_server(
+        fmt::format("{} is too long for a socket (limit {}): set HOLDFAST_LOCAL_DIR to a "
+                    "shorter one",
+                    socket.native(), longest_unix_path));
   }
   return {"redis+unix://" + percent_encoded(socket.native()), socket.native(), false};
 }
@@ -191,9 +218,7 @@ embedded_server server_in(fs::path const& folder) {
 }  // namespace
 
 embedded_server use_embedded_server() {
-  auto const runtime = runtime_folder();
-  make_private(runtime);
-  auto const folder = runtime / "holdfast";
+  auto const folder = local_folder();
   make_private(folder);
   auto server = server_in(folder);
   if (listens_on_unix(server.socket)) return server;
@@ -205,10 +230,8 @@ embedded_server use_embedded_server() {
 }
 
 std::optional<embedded_server> find_embedded_server() {
-  auto const runtime = runtime_folder();
-  auto const folder = runtime / "holdfast";
+  auto const folder = local_folder();
   if (access(folder.c_str(), F_OK) != 0) return std::nullopt;
-  require_private(runtime);
   require_private(folder);
   auto server = server_in(folder);
   if (!listens_on_unix(server.socket)) return std::nullopt;

@@ -1,5 +1,6 @@
-/// A private Redis for users without a URL: a redis-server on a unix socket in the user's runtime folder,
-/// shared by all of the user's processes on this machine, without a TCP port and without data files.
+/// A private Redis for users without a URL: a redis-server on a unix socket in a folder of the user's
+/// (local_folder.hpp), shared by all of the user's processes on this machine, without a TCP port and without
+/// data files.
 #pragma once
 
 #include <optional>

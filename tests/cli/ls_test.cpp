@@ -149,7 +149,7 @@ TEST(looking, does_not_start_a_private_server) {
     GTEST_SKIP() << "something listens on localhost:6379, and holdfast would use it";
   }
   temporary_folder runtime;
-  auto command = holdfast_command({"ls"}, {{"XDG_RUNTIME_DIR", runtime.path().string()}});
+  auto command = holdfast_command({"ls"}, {{"HOLDFAST_LOCAL_DIR", runtime.path().string()}});
   EXPECT_EQ(command.wait(), 69);
   EXPECT_THAT(command.err(), AllOf(HasSubstr("no private one runs"), HasSubstr("--url redis://HOST:PORT")));
   EXPECT_TRUE(std::filesystem::is_empty(runtime.path()));
@@ -157,15 +157,13 @@ TEST(looking, does_not_start_a_private_server) {
 
 TEST(looking, uses_the_private_server_that_runs) {
   temporary_folder runtime;
-  std::filesystem::create_directory(runtime / "holdfast");
-  std::filesystem::permissions(runtime / "holdfast", std::filesystem::perms::owner_all);
   if (holdfast::cli::listens_on_ipv4_loopback(6379) || holdfast::cli::listens_on_ipv6_loopback(6379)) {
     GTEST_SKIP() << "something listens on localhost:6379, and holdfast would use it";
   }
   redis_server const server;
-  std::filesystem::create_symlink(server.socket_path(), runtime / "holdfast/redis.sock");
+  std::filesystem::create_symlink(server.socket_path(), runtime / "redis.sock");
   auto command =
-      holdfast_command({"inspect", "--json", "orders"}, {{"XDG_RUNTIME_DIR", runtime.path().string()}});
+      holdfast_command({"inspect", "--json", "orders"}, {{"HOLDFAST_LOCAL_DIR", runtime.path().string()}});
   EXPECT_EQ(command.wait(), 0) << command.err();
   EXPECT_EQ(json::parse(command.out()).at("kind"), "free");
 }

@@ -152,7 +152,7 @@ TEST(usage, explains_itself_in_three_ways) {
   EXPECT_EQ(by_help.out(), by_option.out());
   for (char const* const topic :
        {"Usage: holdfast run [OPTIONS] NAME -- COMMAND", "--max-hold", "HOLDFAST_TOKEN", "Exit codes",
-        "Examples", "XDG_RUNTIME_DIR", "REDIS_URL"}) {
+        "Examples", "/run/lock/holdfast-UID", "REDIS_URL"}) {
     EXPECT_THAT(by_help.out(), HasSubstr(topic));
   }
 }

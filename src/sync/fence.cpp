@@ -54,7 +54,7 @@ async_handler reading(Read read, Done done) {
     } catch (std::exception const&) {
       reason = std::current_exception();
     }
-    done(result, reason);
+    done(std::move(result), std::move(reason));
   };
 }
 

@@ -44,21 +44,37 @@ std::string percent_encoded(std::string_view const path) {
   return text;
 }
 
-/// A lock on a file, held by the process that starts the server.
-class file_lock {
+/// A file that one process can lock, and those that inherit it from that one.
+class lock_file {
  public:
-  explicit file_lock(fs::path const& path) : file_{open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600)} {
-    if (file_ < 0 || flock(file_, LOCK_EX) != 0) {
-      int const error = errno;
-      close(file_);
-      no_private_server(fmt::format("can't lock {}: {}", path.native(), std::strerror(error)));
-    }
+  explicit lock_file(fs::path path)
+      : path_{std::move(path)}, file_{open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600)} {
+    if (file_ < 0) can_not_lock(errno);
   }
-  ~file_lock() { close(file_); }
-  file_lock(file_lock const&) = delete;
-  file_lock& operator=(file_lock const&) = delete;
+  ~lock_file() { close(file_); }
+  lock_file(lock_file const&) = delete;
+  lock_file& operator=(lock_file const&) = delete;
+
+  void lock() const {
+    if (flock(file_, LOCK_EX) != 0) can_not_lock(errno);
+  }
+  /// False: another process has it.
+  [[nodiscard]] bool try_lock() const {
+    if (flock(file_, LOCK_EX | LOCK_NB) == 0) return true;
+    if (errno != EWOULDBLOCK) can_not_lock(errno);
+    return false;
+  }
+  void unlock() const { flock(file_, LOCK_UN); }
+
+  [[nodiscard]] fs::path const& path() const noexcept { return path_; }
+  [[nodiscard]] int descriptor() const noexcept { return file_; }
 
  private:
+  [[noreturn]] void can_not_lock(int const error) const {
+    no_private_server(fmt::format("can't lock {}: {}", path_.native(), std::strerror(error)));
+  }
+
+  fs::path path_;
   int file_;
 };
 
@@ -124,8 +140,8 @@ struct launched {
   int exec_error = 0;  ///< if not 0, the process has ended
 };
 
-/// In a session of its own, so that neither ^C nor our end affects it.
-launched launch(std::vector<std::string> words) {
+/// In a session of its own, so that neither ^C nor our end affects it. `input`: its standard input.
+launched launch(std::vector<std::string> words, int const input) {
   std::vector<char*> arguments;
   arguments.reserve(words.size() + 1);
   for (auto& word : words) arguments.push_back(word.data());
@@ -137,9 +153,10 @@ launched launch(std::vector<std::string> words) {
   if (pid == 0) {
     setsid();
     umask(077);
+    dup2(input, STDIN_FILENO);
     int const nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
     if (nothing >= 0) {
-      for (int const standard : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) dup2(nothing, standard);
+      for (int const standard : {STDOUT_FILENO, STDERR_FILENO}) dup2(nothing, standard);
     }
     inherited_files::close_all(report[1]);
     execvp(arguments.front(), arguments.data());
@@ -167,12 +184,31 @@ class start_time {
 
 void pause_before_next_look() { std::this_thread::sleep_for(2ms); }
 
-/// False: systemd, or the program that asks it, has refused.
-bool started_as_unit(std::vector<std::string> const& command) {
+/// The end of a child can be learnt, also when our parent has us ignore SIGCHLD.
+class known_ends {
+ public:
+  known_ends() {
+    struct sigaction plain{};
+    plain.sa_handler = SIG_DFL;
+    sigaction(SIGCHLD, &plain, &before_);
+  }
+  ~known_ends() { sigaction(SIGCHLD, &before_, nullptr); }
+  known_ends(known_ends const&) = delete;
+  known_ends& operator=(known_ends const&) = delete;
+
+ private:
+  struct sigaction before_{};
+};
+
+/// The unit locks `running`, which must be free. False: systemd, or the program that asks it, has refused.
+bool started_as_unit(std::vector<std::string> const& command, lock_file const& running) {
   auto words = unit_launcher(look_for_systemd());
   if (words.empty() || local_folder_is_named()) return false;
+  words.insert(words.end(), {"flock", "--nonblock", "--no-fork", running.path().native()});
   words.insert(words.end(), command.begin(), command.end());
-  auto const asking = launch(words);
+  int const nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
+  auto const asking = launch(words, nothing);
+  close(nothing);
   if (asking.exec_error != 0) return false;
   int status = 0;
   for (start_time const limit; waitpid(asking.pid, &status, WNOHANG) != asking.pid;
@@ -180,27 +216,45 @@ bool started_as_unit(std::vector<std::string> const& command) {
     if (!limit.is_over()) continue;
     kill(asking.pid, SIGKILL);
     waitpid(asking.pid, nullptr, 0);
-    // Not without systemd now: it may still start its own, and two servers would take the socket in turns.
+    // Not without systemd now: it may still start its own.
     no_private_server("systemd-run did not answer in 5 s");
   }
   return WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
+/// Needs the lock of `running`, which the server then has. Its process if it is our child; -1: systemd's;
+/// empty: somebody else has started one.
+std::optional<pid_t> start_one(std::vector<std::string> const& command, lock_file const& running) {
+  running.unlock();
+  if (started_as_unit(command, running)) return -1;
+  if (!running.try_lock()) return std::nullopt;
+  auto const server = launch(command, running.descriptor());
+  if (server.exec_error != 0) can_not_start(command.front(), server.exec_error);
+  return server.pid;
+}
+
+/// A server takes the socket from one that has it, and then there are two, and two holders of each lock. So
+/// each locks a file for as long as it lives (its standard input), and none is started beside one that lives
+/// but doesn't listen, or not yet: whoever started that may have been killed meanwhile.
 void start(fs::path const& folder, fs::path const& socket) {
+  known_ends const as_needed;
   auto const command = server_command(folder);
-  pid_t pid = -1;  // of our child
-  if (!started_as_unit(command)) {
-    auto const server = launch(command);
-    if (server.exec_error != 0) can_not_start(command.front(), server.exec_error);
-    pid = server.pid;
-  }
+  lock_file const running{folder / "running"};
+  std::optional<pid_t> server;
   for (start_time const limit; !listens_on_unix(socket); pause_before_next_look()) {
-    bool const ended = pid > 0 && waitpid(pid, nullptr, WNOHANG) == pid;
+    if (!server && running.try_lock()) server = start_one(command, running);
+    pid_t const child = server.value_or(-1);
+    bool const ended = child > 0 && waitpid(child, nullptr, WNOHANG) == child;
     if (!ended && !limit.is_over()) continue;
-    if (!ended && pid > 0) kill(pid, SIGKILL);
+    if (!ended && child > 0) kill(child, SIGKILL);
+    auto const log = (folder / "redis.log").native();
+    if (!server) {
+      no_private_server(
+          fmt::format("one that runs already did not answer at {} in 5 s: see {}, and end it ({})",
+                      socket.native(), log, (folder / "redis.pid").native()));
+    }
     no_private_server(fmt::format("{} {}: see {}", command.front(),
-                                  ended ? "ended at once" : "did not answer in 5 s",
-                                  (folder / "redis.log").native()));
+                                  ended ? "ended at once" : "did not answer in 5 s", log));
   }
 }
 
@@ -222,7 +276,8 @@ embedded_server use_embedded_server() {
   make_private(folder);
   auto server = server_in(folder);
   if (listens_on_unix(server.socket)) return server;
-  file_lock const start_lock{folder / "lock"};
+  lock_file const starting{folder / "lock"};
+  starting.lock();
   if (listens_on_unix(server.socket)) return server;
   start(folder, server.socket);
   server.started_now = true;

@@ -1,5 +1,8 @@
 #include "server/local_socket.hpp"
 
+#include "server/local_folder.hpp"
+
+#include <fmt/format.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <sys/socket.h>
@@ -8,6 +11,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstring>
 
 namespace holdfast::cli {
 namespace {
@@ -44,7 +48,9 @@ bool listens_on_unix(std::string const& path) {
   if (path.size() > longest_unix_path) return false;
   std::ranges::copy(path, address.sun_path);
   int const error = try_to_connect(address, AF_UNIX);
-  return error == 0 || error == EAGAIN;  // EAGAIN: the queue of new connections is full
+  if (error == ECONNREFUSED || error == ENOENT) return false;
+  if (error == 0 || error == EAGAIN) return true;  // EAGAIN: the queue of new connections is full
+  no_private_server(fmt::format("can't tell whether one runs at {}: {}", path, std::strerror(error)));
 }
 
 bool listens_on_ipv4_loopback(std::uint16_t const port) {

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <string>
 #include <vector>
@@ -100,6 +101,42 @@ TEST_F(embedded_server, is_started_again_after_it_was_killed) {
   auto next = start({}, {"true"});
   EXPECT_EQ(next.wait(), 0) << next.err();
   EXPECT_THAT(next.err(), HasSubstr("using a private one"));
+}
+
+TEST_F(embedded_server, is_not_started_beside_one_that_lives_but_does_not_listen_yet) {
+  auto const slow = folder / "slow-server";
+  std::ofstream{slow} << "#!/bin/sh\necho started > " << folder / "started" << "\nwhile [ ! -e "
+                      << folder / "go" << " ]; do sleep 0.05; done\nexec " << server_program() << " \"$@\"\n";
+  ASSERT_EQ(chmod(slow.c_str(), 0700), 0);
+  auto killed =
+      holdfast_command({"run", "job", "--", "true"},
+                       {{"HOLDFAST_LOCAL_DIR", folder.path().string()}, {"HOLDFAST_REDIS_SERVER", slow}});
+  ASSERT_TRUE(eventually([&] { return !content_of(folder / "started").empty(); }));
+  killed.signal(SIGKILL);
+  ASSERT_EQ(killed.wait(), 128 + SIGKILL);
+
+  auto impatient = start({}, {"true"});
+  EXPECT_EQ(impatient.wait(), 69);
+  EXPECT_THAT(impatient.err(), HasSubstr("one that runs already did not answer at"));
+
+  std::ofstream{folder / "go"} << '\n';
+  ASSERT_TRUE(eventually([&] { return holdfast::cli::listens_on_unix(folder / "redis.sock"); }));
+  raw_redis first{folder / "redis.sock"};
+  first.command({"SET", "job", "held", "PX", "60000"});
+  auto next = start({"--no-wait"}, {"true"});
+  EXPECT_EQ(next.wait(), 75) << next.err();
+}
+
+TEST_F(embedded_server, is_started_as_soon_as_the_one_before_has_ended) {
+  EXPECT_EQ(start({}, {"true"}).wait(), 0);
+  auto const before = content_of(folder / "redis.pid");
+  kill(std::stoi(before), SIGSTOP);
+  ASSERT_TRUE(std::filesystem::remove(folder / "redis.sock"));  // as when it ends, but it takes its time
+  auto next = start({}, {"true"});
+  EXPECT_TRUE(always(500ms, [&] { return !next.exit_code(); })) << "it has yet to end";
+  kill(std::stoi(before), SIGKILL);
+  EXPECT_EQ(next.wait(), 0) << next.err();
+  EXPECT_NE(content_of(folder / "redis.pid"), before);
 }
 
 TEST_F(embedded_server, refuses_a_folder_that_others_can_enter) {

@@ -1,12 +1,16 @@
 #include "server/local_socket.hpp"
 
-#include <gtest/gtest.h>
+#include "common/exit_codes.hpp"
+
+#include <gmock/gmock.h>
 #include <netinet/in.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 namespace {
@@ -51,6 +55,24 @@ TEST(local_socket, finds_a_server_that_is_too_busy_to_accept) {
   EXPECT_TRUE(holdfast::cli::listens_on_ipv4_loopback(server.port()));
   server.fill_queue();
   EXPECT_TRUE(holdfast::cli::listens_on_ipv4_loopback(server.port()));
+}
+
+TEST(local_socket, does_not_take_a_server_that_it_can_not_ask_for_none) {
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+  rlimit none{before};
+  none.rlim_cur = 0;
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &none), 0);
+  std::string reason;
+  try {
+    static_cast<void>(holdfast::cli::listens_on_unix("/nowhere/redis.sock"));
+  } catch (holdfast::cli::failure const& problem) {
+    reason = problem.what();
+  }
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
+  EXPECT_THAT(reason,
+              testing::HasSubstr("can't tell whether one runs at /nowhere/redis.sock: Too many open"));
+  EXPECT_FALSE(holdfast::cli::listens_on_unix("/nowhere/redis.sock"));
 }
 
 TEST(local_socket, finds_nobody_where_connections_are_refused) {

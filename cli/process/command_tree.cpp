@@ -10,7 +10,8 @@ void spared_processes::add(pid_t const id) noexcept {
 }
 
 bool spared_processes::has(pid_t const id) const noexcept {
-  return std::ranges::any_of(ids_, [id](auto const& spared) { return spared == id; });
+  auto const count = std::min(count_.load(), ids_.size());
+  return std::any_of(ids_.begin(), ids_.begin() + count, [id](auto const& spared) { return spared == id; });
 }
 
 command_tree::command_tree(spared_processes& spared) noexcept : spared_{spared} {}

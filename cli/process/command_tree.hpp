@@ -24,7 +24,7 @@ class spared_processes {
   [[nodiscard]] bool choose_now() noexcept { return !chosen_.exchange(true); }
 
  private:
-  static constexpr std::size_t most = 64;
+  static constexpr std::size_t most = 1024;
   std::array<std::atomic<pid_t>, most> ids_{};
   std::atomic<std::size_t> count_{0};
   std::atomic<bool> chosen_{false};

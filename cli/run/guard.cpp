@@ -152,7 +152,10 @@ void be_guard(guard_duty const& duty, guard_board& board) noexcept {
   prctl(PR_SET_CHILD_SUBREAPER, 1);
   // Not fork(): that runs the handlers of libraries, which aren't for the child of a program with threads.
   auto const command = _Fork();
-  if (command == 0) duty.what.execute(duty.mask, duty.files, duty.report);
+  if (command == 0) {
+    board.command = getpid();  // if we are killed now, it runs all the same
+    duty.what.execute(duty.mask, duty.files, duty.report);
+  }
   if (command < 0) {
     int const error = errno;
     static_cast<void>(!write(duty.report, &error, sizeof error));

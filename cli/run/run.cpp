@@ -129,6 +129,11 @@ int run_under(run_lock& lock, std::optional<run_notes>& notes, std::string const
 
   supervision seen;
   try {
+    // We may have been stopped since the grant, or the machine suspended.
+    if (!held.valid()) {
+      throw failure{lost, fmt::format("{} was lost before the command was started; it was not started",
+                                      title_of(options))};
+    }
     seen = supervise(options, environment_for(options, held), held, receiver, files);
   } catch (failure const& problem) {
     // The command has not run, so there is no reason to keep others out.

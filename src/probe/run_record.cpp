@@ -224,4 +224,9 @@ bool run_record::note(run_info const& run, std::chrono::milliseconds const life,
   return std::cmp_greater_equal(noted, impl_->majority());
 }
 
+bool run_record::forget(std::string_view const owner) {
+  scripts::run::forget const script{.record = {impl_->record}, .owner = owner};
+  return std::ranges::count(impl_->ask(script()), 1, &resp::reply::integer) != 0;
+}
+
 }  // namespace holdfast::probe

@@ -54,6 +54,10 @@ class run_record {
   /// there are too few of them.
   [[nodiscard]] bool note(run_info const& run, std::chrono::milliseconds life, run_copies copies = {});
 
+  /// Forgets the last run if it was that owner's, whose the lock may not be any more. False: another one has
+  /// been noted since, or none is known.
+  bool forget(std::string_view owner);
+
  private:
   struct impl;
   std::unique_ptr<impl> impl_;

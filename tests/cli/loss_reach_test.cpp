@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <fstream>
 #include <string>
 
 namespace {
@@ -35,6 +36,7 @@ class reach_of_a_loss : public testing::Test {
     if (work > 0) kill(work, SIGKILL);
   }
 
+  temporary_folder const folder;
   redis_server server;
   raw_redis redis = server.raw();
   pid_t work = -1;
@@ -91,6 +93,20 @@ TEST_F(reach_of_a_loss, spares_what_ran_before_holdfast_did) {
   redis.del("job");
   EXPECT_EQ(job.wait(), 79) << job.err();
   EXPECT_TRUE(is_alive(work));
+}
+
+TEST_F(reach_of_a_loss, spares_all_that_ran_before_holdfast_did_however_many_they_are) {
+  auto const count = folder / "count";
+  process job{shell("for i in $(seq 100); do sleep 60 & echo $! >> " + count +
+                    "; done; exec " HOLDFAST_CLI " run --ttl 3s job -- sleep 60"),
+              {{"HOLDFAST_URL", server.url()}}};
+  ASSERT_TRUE(eventually([&] { return redis.exists("job"); }));
+  redis.del("job");
+  EXPECT_EQ(job.wait(), 79) << job.err();
+  std::ifstream ids{count};
+  int alive = 0;
+  for (pid_t id = 0; ids >> id; kill(id, SIGKILL)) alive += is_alive(id) ? 1 : 0;
+  EXPECT_EQ(alive, 100);
 }
 
 /// holdfast may not kill processes of other users here, as when a user's command changes to another user.

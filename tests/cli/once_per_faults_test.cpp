@@ -8,6 +8,8 @@
 
 #include <gmock/gmock.h>
 
+#include <signal.h>
+
 #include <atomic>
 #include <filesystem>
 #include <string>
@@ -29,6 +31,7 @@ class once_per_fault : public testing::Test {
     return server.raw().command({"HGET", holdfast::names::last_run("job"), "exit"}).text;
   }
 
+  temporary_folder const folder;
   redis_server server;
   flaky_proxy proxy{server.socket_path()};
 };
@@ -48,6 +51,30 @@ TEST_F(once_per_fault, does_not_go_on_asking_when_the_job_is_due_only_without_th
   EXPECT_EQ(job.out(), "");
   EXPECT_THAT(job.err(), HasSubstr("exit 0); next in "));
   EXPECT_EQ(looks, 2);
+}
+
+TEST_F(once_per_fault, does_not_start_a_job_whose_lock_was_lost_before_and_leaves_it_to_others) {
+  std::atomic<pid_t> to_stop = 0;
+  proxy.decide([&to_stop](request const& r) {
+    if (auto const id = r.has(note_sha) ? to_stop.exchange(0) : 0; id != 0) kill(id, SIGSTOP);
+    return fate::pass();
+  });
+  server.raw().command({"SCRIPT", "LOAD", std::string{holdfast::scripts::run::note::source.text}});
+  server.raw().command({"SET", "job", "somebody", "PX", "60000"});
+  words options = yearly;
+  options.insert(options.end(), {"--wait", "60s", "--ttl", "1s"});
+  auto job = holdfast_run(proxy.url(), options, "job", {"touch", folder / "ran"});
+  to_stop = job.pid();
+  server.raw().del("job");
+  ASSERT_TRUE(eventually([&] { return to_stop == 0; })) << "the job is stopped when it was about to start";
+  ASSERT_TRUE(eventually([&] { return !server.raw().exists("job"); }));
+  job.signal(SIGCONT);
+  EXPECT_EQ(job.wait(), 79);
+  EXPECT_THAT(job.err(), HasSubstr("was lost before the command was started; it was not started"));
+  EXPECT_FALSE(std::filesystem::exists(folder / "ran"));
+  auto next = holdfast_run(server.url(), yearly, "job", {"echo", "ran"});
+  EXPECT_EQ(next.wait(), 0);
+  EXPECT_EQ(next.out(), "ran\n") << next.err();
 }
 
 TEST_F(once_per_fault, notes_the_end_when_the_server_is_ready_again) {

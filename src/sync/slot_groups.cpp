@@ -221,7 +221,10 @@ std::vector<lease> take_together(slot_groups const& all, engine::wait_limit wait
                                                      state.wait_limit(), stop, 1, state.outages()));
     } catch (error const& failure) {
       pause = state.failed(failure);
-      if (!pause) throw;
+      if (!pause) {
+        state.give_back();  // their destructors would wait for one server after the other
+        throw;
+      }
     }
     if (state.complete()) return state.take();
     if (state.given_up()) return {};

@@ -142,5 +142,34 @@ TEST_F(several_servers_fault, are_waited_for_together_at_a_release) {
   for (auto& server : servers) server->thaw();
 }
 
+TEST_F(several_servers_fault, are_not_waited_for_one_after_the_other_by_who_does_not_get_them_all) {
+  constexpr std::size_t how_many = 6;
+  std::vector<std::unique_ptr<redis_server>> servers;
+  std::vector<std::unique_ptr<flaky_proxy>> proxies;
+  std::vector<std::unique_ptr<client>> clients;
+  std::vector<multi_mutex::member> members;
+  while (servers.size() != how_many) {
+    servers.push_back(redis_server::make({}));
+    proxies.push_back(std::make_unique<flaky_proxy>(servers.back()->socket_path()));
+    clients.push_back(std::make_unique<client>(proxies.back()->url(), impatient()));
+    clients.back()->connect();
+    members.push_back({*clients.back(), "x"});
+  }
+  auto const last = std::ranges::max_element(proxies, {}, [](auto const& proxy) { return proxy->url(); });
+  (*last)->decide([&](request const& r) {
+    if (!r.has("x")) return fate::pass();
+    for (auto& proxy : proxies) {
+      if (proxy != *last) proxy->freeze();
+    }
+    return fate::error("WRONGTYPE no lock");
+  });
+  multi_mutex m{members};
+  auto const begun = std::chrono::steady_clock::now();
+  EXPECT_EQ(failure_of([&] { (void)m.acquire(); }).code, errc::wrong_type);
+  EXPECT_LT(std::chrono::steady_clock::now() - begun, 2s) << "it gives back without waiting";
+  for (auto& proxy : proxies) proxy->thaw();
+  for (auto& server : servers) EXPECT_TRUE(eventually([&] { return !server->raw().exists("x"); }));
+}
+
 }  // namespace
 }  // namespace holdfast::test

@@ -87,10 +87,12 @@ void connection::on_reply(resp::reply&& reply) {
 }
 
 bool connection::is_late(pipeline::entry const& entry) const noexcept {
-  return late_ && entry.request.key.size != 0 && heard_ - entry.response.sent_at > late_after_;
+  if (!late_ || entry.request.key.size == 0) return false;
+  return doubtful_ || heard_ - entry.response.sent_at > late_after_;
 }
 
 void connection::believe() noexcept {
+  doubtful_ = false;
   for (auto all = std::exchange(held_back_, {}); !all.empty();) {
     pipeline::batch first;
     first.splice(first.begin(), all, all.begin());
@@ -149,6 +151,7 @@ void connection::on_up() {
 
 void connection::on_down(std::shared_ptr<error const> const& reason, end outcome) noexcept {
   auto const now = boot_clock::now();
+  doubtful_ = true;
   if (trouble_since_ == time_point{}) trouble_since_ = now;
   if (outcome == end::not_ready) answered_at_ = now;
   down_because_ = reason;

@@ -72,7 +72,10 @@ cluster::cluster(reactor::loop& loop, net::deployment_url const& url, net::setti
                 .failed = [this](std::shared_ptr<error const> const& reason) { on_unknown(reason); }}},
       failovers_{loop,
                  {.at_stake = events_.at_stake,
-                  .nodes = [this] { return nodes_.witnesses(); },
+                  .masters =
+                      [this] {
+                        return std::vector<cluster_node*>{nodes_.masters().begin(), nodes_.masters().end()};
+                      },
                   .is_new = [this](std::uint64_t epoch) { return refresh_.is_new(epoch); },
                   .look = [this] { refresh_.look(); },
                   .confirmed = [](cluster_node& node) { node.believe(); }}},

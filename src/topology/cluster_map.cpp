@@ -55,6 +55,7 @@ void cluster::on_found(cluster_node& source, topology_refresh::findings const& f
     nodes_.retire_unused([this](cluster_node const& node) { return refresh_.needs(node); },
                          [this](cluster_node& node) {
                            redirects_.forget(node);
+                           failovers_.forget(node);
                            channels_.leave(node);
                          });
   });

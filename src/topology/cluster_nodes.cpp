@@ -110,14 +110,6 @@ std::vector<cluster_node*> cluster_nodes::candidates(std::minstd_rand& random) {
   return result;
 }
 
-std::vector<cluster_node*> cluster_nodes::witnesses() const {
-  auto result = masters_;
-  if (std::ranges::count_if(masters_, [](auto const* node) { return node->up(); }) > 1) {
-    std::erase_if(result, [](auto const* node) { return !node->up(); });
-  }
-  return result;
-}
-
 bool cluster_nodes::idle() const noexcept {
   return std::ranges::all_of(all_, [](auto const& pair) { return pair.second->idle(); });
 }

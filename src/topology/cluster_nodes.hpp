@@ -48,9 +48,6 @@ class cluster_nodes {
   [[nodiscard]] cluster_node* any(cluster_node* current, cluster_node* avoided) const noexcept;
   /// The nodes to ask for the slots: first the reachable masters, in random order, then all others.
   [[nodiscard]] std::vector<cluster_node*> candidates(std::minstd_rand& random);
-  /// The masters that can tell of changes at once; all if only one has a connection, as it may be the one
-  /// that is replaced.
-  [[nodiscard]] std::vector<cluster_node*> witnesses() const;
   [[nodiscard]] bool idle() const noexcept;
 
   /// Closes the connections to nodes that are no masters, are idle, and aren't `needed`; calls `leave` with

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <functional>
 #include <utility>
 
 #include "resp/command.hpp"
@@ -28,7 +29,10 @@ void failover_watch::ask_again() {
     events_.look();
     return;
   }
-  auto nodes = events_.nodes();
+  auto nodes = events_.masters();
+  // Those that are connected tell at once; but a single one may be the one that is replaced.
+  if (std::ranges::count_if(nodes, &cluster_node::up) > 1)
+    std::erase_if(nodes, std::not_fn(&cluster_node::up));
   std::erase_if(
       nodes, [this](auto const* node) { return std::ranges::find(unanswered_, node) != unanswered_.end(); });
   if (!nodes.empty()) ask(*nodes[turn_++ % nodes.size()]);
@@ -67,8 +71,9 @@ void failover_watch::doubt(cluster_node& late) {
   auto const known = std::ranges::any_of(doubts_, [&](doubted const& doubt) { return doubt.node == &late; });
   if (known) return;  // over its other connection
   auto const number = ++last_number_;
-  auto nodes = events_.nodes();
+  auto nodes = events_.masters();
   std::erase(nodes, &late);
+  std::ranges::stable_partition(nodes, &cluster_node::up);
   if (nodes.size() > most_witnesses) nodes.resize(most_witnesses);
   doubts_.push_back({.node = &late, .number = number, .until = boot_clock::now() + longest_doubt});
   begin();
@@ -94,7 +99,8 @@ void failover_watch::on_witness(std::uint64_t number, net::response const& respo
   if (events_.is_new(epoch)) {
     doubt->epoch = std::max(doubt->epoch, epoch);
     on_changed();
-  } else if (doubt->epoch == 0 && (!response.failure || doubt->open == 0)) {
+  } else if (doubt->epoch == 0 && doubt->open == 0) {
+    // All of them: another may have been suspended together with the one that is doubted.
     confirm_if([number](doubted const& each) { return each.number == number; });
   }
 }

@@ -18,11 +18,11 @@ namespace holdfast::topology {
 class failover_watch {
  public:
   struct events {
-    std::function<bool()> at_stake;                     ///< see topology::events
-    std::function<std::vector<cluster_node*>()> nodes;  ///< that may be asked
-    std::function<bool(std::uint64_t epoch)> is_new;    ///< the slots may have changed
-    std::function<void()> look;                         ///< ask for the slots
-    std::function<void(cluster_node&)> confirmed;       ///< the replies of a node that was doubted count
+    std::function<bool()> at_stake;  ///< see topology::events
+    std::function<std::vector<cluster_node*>()> masters;
+    std::function<bool(std::uint64_t epoch)> is_new;  ///< the slots may have changed
+    std::function<void()> look;                       ///< ask for the slots
+    std::function<void(cluster_node&)> confirmed;     ///< the replies of a node that was doubted count
   };
 
   failover_watch(reactor::loop& loop, events handlers);
@@ -33,8 +33,9 @@ class failover_watch {
   }
   void stop() noexcept;
 
-  /// Calls events::confirmed once other nodes know of no failover, or the slots are known anew, or none of
-  /// them answers in time; unless forget() is called before. Throws std::bad_alloc, and then it isn't called.
+  /// Calls events::confirmed once all other nodes that are asked know of no failover, or the slots are known
+  /// anew, or they don't answer in time; unless forget() is called before. Throws std::bad_alloc, and then it
+  /// isn't called.
   void doubt(cluster_node& late);
   void forget(cluster_node const& node) noexcept;
   /// The slots are known anew.

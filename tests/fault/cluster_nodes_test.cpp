@@ -1,6 +1,7 @@
 /// A cluster whose nodes join and leave, are behind proxies, or die and return.
 #include "clustered.hpp"
 
+#include <atomic>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -43,7 +44,8 @@ TEST_F(cluster_with_guests, uses_a_node_that_joins_and_forgets_one_that_leaves) 
 /// All nodes are behind proxies, and announce addresses that the client can't reach.
 class cluster_behind_proxies : public clustered {
  protected:
-  cluster_behind_proxies() {
+  explicit cluster_behind_proxies(cluster_options options = {.masters = 3, .replicas_each = 0})
+      : clustered{std::move(options)} {
     for (std::size_t i = 0; i != nodes_.size(); ++i) {
       proxies_.push_back(std::make_unique<flaky_proxy>(nodes_.node(i).socket_path()));
     }
@@ -224,6 +226,82 @@ TEST_F(replicated_cluster, does_not_believe_a_master_that_was_replaced_while_it_
   EXPECT_TRUE(always(700ms, [&] { return !asks.done(); }));
   old_master.thaw();
   EXPECT_TRUE(always(2s, [&] { return !asks.done(); })) << "the other one has the lock";
+  others_lease->release();
+  ASSERT_TRUE(eventually([&] { return asks.done(); }));
+  EXPECT_GT(asks.take().token(), token);
+}
+
+class replicated_cluster_behind_proxies : public cluster_behind_proxies {
+ protected:
+  replicated_cluster_behind_proxies() : cluster_behind_proxies{cluster_options{}} {}
+};
+
+TEST_F(replicated_cluster_behind_proxies, is_asked_whole_before_a_master_that_froze_is_believed) {
+  client redis{url(), {.connect_timeout = wait_limit, .reply_timeout = wait_limit}};
+  client other{nodes_.url()};
+  mutex m{redis, name_, {.ttl = 10min}};
+  mutex other_mutex{other, name_, {.ttl = 10min}};
+  mutex{redis, name_, {.ttl = 500ms}}.acquire().release();
+  ASSERT_TRUE(nodes_.wait_until_replicated());
+  auto& old_master = slot_master();
+  auto const old_info = old_master.raw().command({"CLUSTER", "INFO"}).text;
+  auto masters = nodes_.masters();
+  std::erase(masters, &old_master);
+  old_master.freeze();
+  ASSERT_TRUE(nodes_.wait_for_another_master(slot_, old_master));
+  std::optional<lease> others_lease;
+  ASSERT_TRUE(eventually([&] {
+    return !failure_of([&] { others_lease = other_mutex.try_acquire_for(1s); }).code && others_lease;
+  }));
+  auto const token = others_lease->token();
+  // One of the other masters was suspended, too, and hasn't heard of the failover yet; the rest answers
+  // later.
+  auto const answer = "$" + std::to_string(old_info.size()) + "\r\n" + old_info + "\r\n";
+  for (auto* const master : masters) {
+    proxy_of(*master).decide([&, late = master != masters.front()](request const& r) {
+      if (!r.has("INFO")) return fate::pass();
+      return late ? fate::delay_reply(500ms) : fate::answer(answer);
+    });
+  }
+  waiter asks{m};
+  EXPECT_TRUE(always(700ms, [&] { return !asks.done(); }));
+  old_master.thaw();
+  EXPECT_TRUE(always(2s, [&] { return !asks.done(); })) << "the other one has the lock";
+  others_lease->release();
+  ASSERT_TRUE(eventually([&] { return asks.done(); }));
+  EXPECT_GT(asks.take().token(), token);
+}
+
+TEST_F(replicated_cluster_behind_proxies, is_asked_about_a_master_that_was_away) {
+  client redis{url(), {.connect_timeout = wait_limit, .reply_timeout = 1s}};
+  client other{nodes_.url()};
+  mutex m{redis, name_, {.ttl = 10min}};
+  mutex other_mutex{other, name_, {.ttl = 10min}};
+  mutex{redis, name_, {.ttl = 500ms}}.acquire().release();
+  ASSERT_TRUE(nodes_.wait_until_replicated());
+  auto& old_master = slot_master();
+  // It doesn't hear of the failover by itself: so it is when the old master comes back right behind it.
+  std::atomic<bool> may_ask_for_slots = false;
+  for (auto& proxy : proxies_) {
+    proxy->decide([&](request const& r) {
+      return r.has("SLOTS") && !may_ask_for_slots ? fate::error("CLUSTERDOWN not now") : fate::pass();
+    });
+  }
+  old_master.freeze();
+  ASSERT_TRUE(nodes_.wait_for_another_master(slot_, old_master));
+  std::optional<lease> others_lease;
+  ASSERT_TRUE(eventually([&] {
+    return !failure_of([&] { others_lease = other_mutex.try_acquire_for(1s); }).code && others_lease;
+  }));
+  auto const token = others_lease->token();
+  auto const before = redis.stats().disconnects;
+  waiter asks{m};
+  ASSERT_TRUE(eventually([&] { return redis.stats().disconnects > before; })) << "no reply for a second";
+  EXPECT_TRUE(always(700ms, [&] { return !asks.done(); }));
+  old_master.thaw();
+  EXPECT_TRUE(always(1s, [&] { return !asks.done(); })) << "the other one has the lock";
+  may_ask_for_slots = true;
+  EXPECT_TRUE(always(1s, [&] { return !asks.done(); })) << "still";
   others_lease->release();
   ASSERT_TRUE(eventually([&] { return asks.done(); }));
   EXPECT_GT(asks.take().token(), token);

@@ -58,8 +58,8 @@ peer_load::peer_load(std::vector<std::string> const& command) : name_{command.fr
   from_.reset(fdopen(answers.read, "r"));
 }
 
-peer_rates peer_load::run(std::string_view how, int threads, std::chrono::duration<double> time) {
-  std::fputs(fmt::format("{} {} {}\n", how, threads, time.count()).c_str(), to_.get());
+peer_rates peer_load::run(std::string_view load, int threads, std::chrono::duration<double> time) {
+  std::fputs(fmt::format("{} {} {}\n", load, threads, time.count()).c_str(), to_.get());
   std::fflush(to_.get());
   pollfd answer{fileno(from_.get()), POLLIN, 0};
   auto const patience = std::chrono::duration_cast<std::chrono::milliseconds>(time + std::chrono::minutes{1});

@@ -25,8 +25,8 @@ class peer_load {
  public:
   explicit peer_load(std::vector<std::string> const& command);
 
-  /// So many threads that lock and unlock for that long. `how` is the program's word for the load.
-  [[nodiscard]] peer_rates run(std::string_view how, int threads, std::chrono::duration<double> time);
+  /// So many threads that lock and unlock for that long. `load` is the program's word for the load.
+  [[nodiscard]] peer_rates run(std::string_view load, int threads, std::chrono::duration<double> time);
 
  private:
   struct close {

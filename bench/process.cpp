@@ -23,7 +23,7 @@
 namespace holdfast::bench {
 namespace {
 
-[[noreturn]] void fail(char const* what) { throw std::system_error{errno, std::generic_category(), what}; }
+[[noreturn]] void fail(char const* call) { throw std::system_error{errno, std::generic_category(), call}; }
 
 double seconds(timeval const& t) {
   return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) * 1e-6;

@@ -31,7 +31,7 @@ std::string spread(std::vector<double> const& samples) {
 std::string goal_text(std::optional<target> const& goal) {
   if (!goal) return {};
   auto bound = fmt::format("{} {}", goal->bound == target::side::at_most ? "≤" : "≥", number(goal->limit));
-  switch (goal->what) {
+  switch (goal->measure) {
     case target::of::ratio:
       return bound + " ×";
     case target::of::difference:
@@ -67,11 +67,11 @@ nlohmann::json samples(std::vector<double> const& values) {
 }  // namespace
 
 std::vector<double> line::judged() const {
-  if (!goal || goal->what == target::of::ours) return ours;
+  if (!goal || goal->measure == target::of::ours) return ours;
   std::vector<double> values;
   for (std::size_t round = 0; round < std::min(ours.size(), floor.size()); ++round) {
-    values.push_back(goal->what == target::of::ratio ? ours[round] / floor[round]
-                                                     : ours[round] - floor[round]);
+    values.push_back(goal->measure == target::of::ratio ? ours[round] / floor[round]
+                                                        : ours[round] - floor[round]);
   }
   return values;
 }
@@ -104,8 +104,8 @@ std::string table(machine const& where, std::vector<line> const& lines) {
   fmt::format_to(std::back_inserter(text), format, "row", "what", "ours", "floor", "ratio", "target", "met",
                  "ours min–max", "floor min–max");
   for (auto const& l : lines) {
-    fmt::format_to(std::back_inserter(text), format, l.row, l.what, middle(l.ours), middle(l.floor), ratio(l),
-                   goal_text(l.goal), verdict(l), spread(l.ours), spread(l.floor));
+    fmt::format_to(std::back_inserter(text), format, l.row, l.quantity, middle(l.ours), middle(l.floor),
+                   ratio(l), goal_text(l.goal), verdict(l), spread(l.ours), spread(l.floor));
   }
   return text;
 }
@@ -118,7 +118,7 @@ std::string json(machine const& where, std::vector<line> const& lines) {
     auto const met = l.met();
     document["lines"].push_back(
         {{"row", l.row},
-         {"what", l.what},
+         {"what", l.quantity},
          {"ours", samples(l.ours)},
          {"floor", samples(l.floor)},
          {"judged", samples(l.judged())},

@@ -12,7 +12,7 @@ struct target {
   enum class of { ratio, difference, ours };
   enum class side { at_least, at_most };
 
-  of what;
+  of measure;
   side bound;
   double limit;
 };
@@ -20,8 +20,8 @@ struct target {
 /// One line of the table: a quantity, measured once per round for Holdfast and, where there is one, for its
 /// floor.
 struct line {
-  std::string row;   ///< "B1"
-  std::string what;  ///< with its unit
+  std::string row;       ///< "B1"
+  std::string quantity;  ///< with its unit
   std::optional<target> goal{};
   std::vector<double> floor{};
   std::vector<double> ours{};

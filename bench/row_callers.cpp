@@ -82,10 +82,10 @@ std::vector<line> waiting_callers(context const& run) {
   both.join();
   auto const values = [](auto const& array) { return std::vector<double>(array.begin(), array.end()); };
   auto const at_most = [](double limit) { return target{target::of::ours, target::side::at_most, limit}; };
-  auto const what = fmt::format("{} callers wait, ", run.options.callers);
+  auto const load = fmt::format("{} callers wait, ", run.options.callers);
   return {
-      {"B10", what + "requests/s beyond re-checks", at_most(0), {}, values(common->found.beyond_rechecks)},
-      {"B10", what + "client CPU, % of a core", at_most(1), {}, values(common->found.cpu)},
+      {"B10", load + "requests/s beyond re-checks", at_most(0), {}, values(common->found.beyond_rechecks)},
+      {"B10", load + "client CPU, % of a core", at_most(1), {}, values(common->found.cpu)},
       {"B10", "… requests/s", std::nullopt, {}, values(common->found.requests)}};
 }
 

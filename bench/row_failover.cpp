@@ -101,7 +101,7 @@ class liberator {
   bool free_ = false;
 };
 
-failover_times fail_over(context const& run, failure how) {
+failover_times fail_over(context const& run, failure kind) {
   auto servers = make_servers(run, [] { return test::sentinel_servers{}; });
   auto& master = servers.master();
   master.raw().command({"SET", wanted_name, "somebody", "PX", "3600000"});
@@ -118,7 +118,7 @@ failover_times fail_over(context const& run, failure how) {
   wait_until(both, [&] { return seen->held && seen->waiting; });
   if (!servers.wait_until_replicated()) throw std::runtime_error{"the replicas don't follow"};
 
-  if (how == failure::killed) {
+  if (kind == failure::killed) {
     master.kill9();
   } else {
     master.freeze();
@@ -147,14 +147,14 @@ std::vector<line> sentinel_failover(context const& run) {
   if (run.options.measured == sides::floor) return {};
   target const within_a_second{target::of::ours, target::side::at_most, 1'000};
   std::vector<line> lines;
-  for (auto const how : {failure::killed, failure::frozen}) {
-    auto const what =
-        fmt::format("master {}, another announced → ", how == failure::killed ? "killed" : "frozen");
-    line renewed{"F1", what + "lease renewed, ms", within_a_second};
-    line acquired{"F1", what + "waiter has what came free, ms", within_a_second};
+  for (auto const kind : {failure::killed, failure::frozen}) {
+    auto const event =
+        fmt::format("master {}, another announced → ", kind == failure::killed ? "killed" : "frozen");
+    line renewed{"F1", event + "lease renewed, ms", within_a_second};
+    line acquired{"F1", event + "waiter has what came free, ms", within_a_second};
     line announced{"F1", "… from the failure to the announcement, ms"};
     measure_in_turns(run, renewed, nullptr, [&] {
-      auto const found = fail_over(run, how);
+      auto const found = fail_over(run, kind);
       acquired.ours.push_back(found.acquired_ms);
       announced.ours.push_back(found.announced_ms);
       return found.renewed_ms;

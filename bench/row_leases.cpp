@@ -106,11 +106,11 @@ std::vector<line> held_leases(context const& run) {
     return std::vector<double>(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(found.turns));
   };
   auto const at_most = [](double limit) { return target{target::of::ours, target::side::at_most, limit}; };
-  auto const what = fmt::format("{} leases renewed, ", run.options.leases);
-  return {{"B8", what + "client CPU, % of a core", at_most(35), {}, samples(found.client_cpu)},
-          {"B8", what + "server CPU, % of a core", at_most(35), {}, samples(found.server_cpu)},
-          {"B8", what + "bytes a lease", at_most(300), {}, {found.bytes_per_lease}},
-          {"B8", what + "not valid at the end", at_most(0), {}, {found.not_valid}},
+  auto const load = fmt::format("{} leases renewed, ", run.options.leases);
+  return {{"B8", load + "client CPU, % of a core", at_most(35), {}, samples(found.client_cpu)},
+          {"B8", load + "server CPU, % of a core", at_most(35), {}, samples(found.server_cpu)},
+          {"B8", load + "bytes a lease", at_most(300), {}, {found.bytes_per_lease}},
+          {"B8", load + "not valid at the end", at_most(0), {}, {found.not_valid}},
           {"B8", "… renewals/s", std::nullopt, {}, samples(found.renewals)},
           {"B8", "… requests/s", std::nullopt, {}, samples(found.requests)},
           {"B8", "… acquired/s, 1000 outstanding", std::nullopt, {}, {found.acquired_per_second}}};

@@ -66,7 +66,7 @@ struct unlucky {
 };
 
 /// With five servers of its own, of which some fail when all are known and in use.
-unlucky after(context const& run, misfortune what, std::size_t servers) {
+unlucky after(context const& run, misfortune strike, std::size_t servers) {
   auto const masters = five(run);
   return in_child([&] {
     client redis{masters.url()};
@@ -77,7 +77,7 @@ unlucky after(context const& run, misfortune what, std::size_t servers) {
     };
     for (int warm_up = 0; warm_up < 100; ++warm_up) cycle();
     for (std::size_t i = 0; i < servers; ++i)
-      what((*(masters.begin() + static_cast<std::ptrdiff_t>(i)))->pid());
+      strike((*(masters.begin() + static_cast<std::ptrdiff_t>(i)))->pid());
     unlucky found;
     for (int first = 0; first < 100; ++first) {
       using clock = std::chrono::steady_clock;
@@ -91,9 +91,9 @@ unlucky after(context const& run, misfortune what, std::size_t servers) {
   });
 }
 
-std::vector<line> beside_healthy(context const& run, char const* row, std::string const& what,
+std::vector<line> beside_healthy(context const& run, char const* row, std::string const& state,
                                  misfortune happens, std::size_t servers, double limit) {
-  line cycle{row, what + ", lock + unlock, p50 µs; floor: all well",
+  line cycle{row, state + ", lock + unlock, p50 µs; floor: all well",
              target{target::of::ratio, target::side::at_most, limit}};
   line first{row, "… longest of the first 100, ms"};
   measure_in_turns(
@@ -151,13 +151,13 @@ std::vector<line> quorum_contended(context const& run) {
   auto const on_masters = run.elsewhere(place_of(masters));
   std::vector<line> lines;
   struct load {
-    char const* what;
+    char const* title;
     char const* redsyncs;
     std::chrono::milliseconds work;
   };
   for (auto const& load : {load{"nothing done under it", "idle", std::chrono::milliseconds{0}},
                            load{"held for 1 ms", "work", std::chrono::milliseconds{1}}}) {
-    line rate{"Q4", fmt::format("quorum of 5, 16 contenders, {}, handoffs/s; floor: redsync", load.what),
+    line rate{"Q4", fmt::format("quorum of 5, 16 contenders, {}, handoffs/s; floor: redsync", load.title),
               target{target::of::ratio, target::side::at_least, 5}};
     line turns{"Q4", "… turns/s"};
     line requests{"Q4", "… requests per turn, to all 5"};

@@ -35,19 +35,19 @@ std::function<acquirer(client&, int)> readers() {
 /// Redisson under that load, and warm; nothing when only our side is measured.
 class warm_redisson {
  public:
-  /// `what`: "one" name, or "different" ones.
-  warm_redisson(context const& run, char const* what) : run_{run}, what_{what} {
+  /// `names`: "one" name, or "different" ones.
+  warm_redisson(context const& run, char const* names) : run_{run}, names_{names} {
     if (run.options.measured == sides::ours) return;
     auto const command = redisson_program::command(run.options.redisson, run.server.port());
     java_ = std::make_unique<peer_load>(command);
-    std::ignore = java_->run(what, threads, std::chrono::duration<double>{run.options.warm_up});
+    std::ignore = java_->run(names, threads, std::chrono::duration<double>{run.options.warm_up});
   }
 
-  [[nodiscard]] peer_rates measure() { return java_->run(what_, threads, run_.measured_time()); }
+  [[nodiscard]] peer_rates measure() { return java_->run(names_, threads, run_.measured_time()); }
 
  private:
   context const& run_;
-  char const* what_;
+  char const* names_;
   std::unique_ptr<peer_load> java_;
 };
 

@@ -13,7 +13,7 @@ double one_side(context const& run, line const& result, char const* side,
                 std::function<double()> const& measure) {
   run.server.clear();
   double const value = measure();
-  fmt::print(stderr, "{} {}: {} {:.4g}\n", result.row, result.what, side, value);
+  fmt::print(stderr, "{} {}: {} {:.4g}\n", result.row, result.quantity, side, value);
   return value;
 }
 

@@ -27,12 +27,12 @@ struct job {
   holdfast::fence report{redis, "report"};
 };
 
-int old_holder(std::string const& url, int tell, int hear) {
+int old_holder(std::string const& url, int ready, int go) {
   job mine{url};
   auto const lease = mine.lock.acquire();
   auto const token = lease.valid() ? lease.token() : 0;  // all is well, so let's write …
   char word = 0;
-  if (write(tell, "!", 1) != 1 || read(hear, &word, 1) != 1) return 1;  // … but we are frozen in here
+  if (write(ready, "!", 1) != 1 || read(go, &word, 1) != 1) return 1;  // … but we are frozen in here
   auto const result = mine.report.set(text, "by the old holder", token);
   std::cout << "old holder, token " << token << ": " << to_string(result) << '\n';
   return result == holdfast::fence_result::refused_stale ? 0 : 1;

@@ -109,7 +109,7 @@ std::string holders_text(lock_state const& seen, release_options const& options)
   if (options.owner.empty())
     return seen.holding == 1 ? "its only holder" : fmt::format("all {} holders", seen.holding);
   for (auto const& hold : seen.holders) {
-    if (hold.who.owner == options.owner) return output::one_line(hold.who.to_string());
+    if (hold.process.owner == options.owner) return output::one_line(hold.process.to_string());
   }
   return output::one_line(options.owner);
 }
@@ -220,7 +220,7 @@ int release(release_options const& options) {
       return conclude({"declined", busy}, fmt::format("lock {} was left alone", output::quoted(seen.name)),
                       seen, options);
     if (!may_have_several_holders(seen) && options.owner.empty())
-      force.owner = kept_until(seen) ? seen.last_run->who.owner : seen.holder.owner;
+      force.owner = kept_until(seen) ? seen.last_run->process.owner : seen.holder.owner;
   }
   return conclude(force_release(redis, options.name, force), seen, options);
 }

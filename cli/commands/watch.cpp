@@ -83,8 +83,8 @@ std::string numbers_of(lock_state const& now) {
 
 /// "reader web-3 pid 812"; for a permit its id.
 std::string words_of(hold_info const& hold) {
-  if (hold.side == hold_side::permit) return "permit " + hold.who.owner;
-  return (hold.side == hold_side::write ? "writer " : "reader ") + hold.who.to_string();
+  if (hold.side == hold_side::permit) return "permit " + hold.process.owner;
+  return (hold.side == hold_side::write ? "writer " : "reader ") + hold.process.to_string();
 }
 
 std::string words_of(event const& change, lock_state const& now) {
@@ -163,7 +163,7 @@ class reporter {
   static std::string json_line(event const& change, lock_state const& now) {
     json object;
     object.set("event", to_string(change.kind)).set("at", time_now()).set_all(to_json(now));
-    object.set("before", to_json(change.before)).set("who", to_json(change.hold.who));
+    object.set("before", to_json(change.before)).set("who", to_json(change.hold.process));
     return object.line();
   }
 

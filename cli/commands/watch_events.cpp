@@ -33,7 +33,7 @@ std::int64_t times_held(lock_state const& lock) {
 
 bool has(lock_state const& lock, hold_info const& hold) {
   return std::ranges::any_of(lock.holders, [&hold](hold_info const& other) {
-    return other.side == hold.side && other.who.owner == hold.who.owner;
+    return other.side == hold.side && other.process.owner == hold.process.owner;
   });
 }
 

@@ -154,7 +154,7 @@ void be_guard(guard_duty const& duty, guard_board& board) noexcept {
   auto const command = _Fork();
   if (command == 0) {
     board.command = getpid();  // if we are killed now, it runs all the same
-    duty.what.execute(duty.mask, duty.files, duty.report);
+    duty.program.execute(duty.mask, duty.files, duty.report);
   }
   if (command < 0) {
     int const error = errno;

@@ -25,7 +25,7 @@ struct guard_board {
 };
 
 struct guard_duty {
-  prepared_program const& what;
+  prepared_program const& program;
   signals const& mask;
   inherited_files const& files;
   on_lost policy;

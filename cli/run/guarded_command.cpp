@@ -74,7 +74,7 @@ guarded_command::guarded_command(start_options options, signals const& mask, inh
   tree_.spare_children();
   // What the guard leaves when it ends, first of all the command's exit code, comes to us.
   if (prctl(PR_SET_CHILD_SUBREAPER, 1) != 0) can_not_start("prctl", errno);
-  prepared_program const what{options.words, std::move(options.environment)};
+  prepared_program const program{options.words, std::move(options.environment)};
 
   std::array<int, 2> line{};
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, line.data()) != 0)
@@ -86,7 +86,7 @@ guarded_command::guarded_command(start_options options, signals const& mask, inh
   file const report{pipe_ends[0]};
   file to_report{pipe_ends[1]};
 
-  guard_duty const duty{.what = what,
+  guard_duty const duty{.program = program,
                         .mask = mask,
                         .files = files,
                         .policy = policy_,
@@ -111,7 +111,7 @@ guarded_command::guarded_command(start_options options, signals const& mask, inh
   pid_t const ended = board_->command;
   if (ended == 0) can_not_start("fork", error);
   waitpid(ended, nullptr, 0);
-  what.refuse(error);
+  program.refuse(error);
 }
 
 guarded_command::~guarded_command() {

@@ -46,7 +46,7 @@ probe::run_copies run_notes::copies() const {
 }
 
 bool run_notes::begin(lease const& held, due_run const& due, probe::run_look const& look) {
-  run_ = {.who = probe::runner_here(held.owner(), options_.label),
+  run_ = {.process = probe::runner_here(held.owner(), options_.label),
           .token = held.token(),
           .began = look.now,
           .counts_until = due.counts_until};
@@ -71,19 +71,19 @@ void run_notes::take_back() {
 }
 
 bool run_notes::note_end(lease const& held) {
-  if (run_.who.owner.empty()) {  // --keep notes the end only
+  if (run_.process.owner.empty()) {  // --keep notes the end only
     run_.began = look().now - *run_.took;
-    run_.who = probe::runner_here(held.owner(), options_.label);
+    run_.process = probe::runner_here(held.owner(), options_.label);
     run_.token = held.token();
     life_ = std::max<milliseconds>(2 * options_.ttl, 24h);
   }
   return record_.note(run_, life_);
 }
 
-void run_notes::end(lease const& held, int const exit_code, ended const how, signals const& receiver) {
+void run_notes::end(lease const& held, int const exit_code, ended const outcome, signals const& receiver) {
   run_.took = std::chrono::floor<milliseconds>(boot_time() - started_);
   run_.exit_code = exit_code;
-  if (how == ended::not_counted) run_.counts_until.reset();
+  if (outcome == ended::not_counted) run_.counts_until.reset();
   auto const name = title_of(options_);
   auto const give_up = boot_time() + options_.ttl;
   bool unanswered = false;  // a copy of the note, which may have been carried out

@@ -40,7 +40,7 @@ class run_notes {
   /// Notes how it has ended, while the lock is still ours. While the server can't be asked, or refuses, it
   /// tries again for as long as the lease is valid, for one ttl at the most, or until a signal. A failure is
   /// a message: the command has run.
-  void end(lease const& held, int exit_code, ended how, signals const& receiver);
+  void end(lease const& held, int exit_code, ended outcome, signals const& receiver);
 
  private:
   [[nodiscard]] bool note_end(lease const& held);

@@ -68,7 +68,7 @@ void add_holders(lock_state const& state, lines& to) {
   to.push_back(field("holders", std::to_string(state.holding)));
   std::size_t place = 0;
   for (auto const& hold : state.holders) {
-    auto const holder = hold.side == hold_side::permit ? hold.who.owner : hold.who.to_string();
+    auto const holder = hold.side == hold_side::permit ? hold.process.owner : hold.process.to_string();
     to.push_back(fmt::format("  {:>3}. {}, {:<8} {}{}", ++place, doing(hold.side),
                              hold.ttl_left ? cell(hold.ttl_left) : "for ever", one_line(holder),
                              hold.count > 1 ? fmt::format(", held {} times", hold.count) : ""));
@@ -83,10 +83,10 @@ void add_queue(lock_state const& state, lines& to) {
   for (auto const& waiter : state.queue) {
     to.push_back(waiter.waited || state.wire == wire::plain
                      ? fmt::format("  {:>3}. waits {:<8} {}", ++place, cell(waiter.waited),
-                                   one_line(waiter.who.to_string()))
+                                   one_line(waiter.process.to_string()))
                      : fmt::format("  {:>3}. {:<14} {}", ++place,
                                    waiter.credit_left ? "dead in " + cell(waiter.credit_left) : "for ever",
-                                   one_line(waiter.who.to_string())));
+                                   one_line(waiter.process.to_string())));
   }
   add_more(state.waiting - static_cast<std::int64_t>(place), to);
 }
@@ -94,11 +94,11 @@ void add_queue(lock_state const& state, lines& to) {
 /// What became of the last run, who ran, and what it means for others.
 void add_last_run(lock_state const& state, lines& to) {
   auto const& run = *state.last_run;
-  bool const held = state.holder.owner == run.who.owner;
+  bool const held = state.holder.owner == run.process.owner;
   auto const story =
       run_text::story(run, held ? run_text::lock_is::held : run_text::lock_is::gone, state.seen);
   to.push_back(field("last run", story));
-  to.push_back(field("run by", run.who.to_string()));
+  to.push_back(field("run by", run.process.to_string()));
   if (kept_until(state)) {
     to.push_back(field("done", run_text::kept(state)));
   } else if (run.counts_until > state.seen) {

@@ -34,8 +34,8 @@ void set_time(json& object, std::string_view const name, std::optional<Duration>
 
 /// null: there is none.
 json run_json(run_info const& run, lock_state const& of) {
-  auto object = to_json(run.who);
-  bool const held = of.holder.owner == run.who.owner;
+  auto object = to_json(run.process);
+  bool const held = of.holder.owner == run.process.owner;
   object.set_unless_zero("token", run.token);
   object.set("state", run.finished() ? "finished" : (held ? "running" : "died"));
   object.set("began", utc_text(run.began));
@@ -59,7 +59,7 @@ json to_json(process_info const& process) {
 }
 
 json to_json(hold_info const& hold) {
-  auto object = to_json(hold.who);
+  auto object = to_json(hold.process);
   object.set("side", to_string(hold.side)).set("count", hold.count);
   set_time(object, "ttl_ms", hold.ttl_left);
   return object;
@@ -87,7 +87,7 @@ json to_json(lock_state const& state) {
 json with_queue(lock_state const& state) {
   auto queue = json::list();
   for (auto const& waiter : state.queue) {
-    auto entry = to_json(waiter.who);
+    auto entry = to_json(waiter.process);
     set_time(entry, "waited_ms", waiter.waited);
     set_time(entry, "credit_ms", waiter.credit_left);
     queue.add(std::move(entry));

@@ -54,7 +54,7 @@ std::string clock(run_info::time_point const time, run_info::time_point const no
 }
 
 std::string host(run_info const& run) {
-  return run.who.host.empty() ? "an unknown host" : output::one_line(run.who.host);
+  return run.process.host.empty() ? "an unknown host" : output::one_line(run.process.host);
 }
 
 std::string story(run_info const& run, lock_is const lock, run_info::time_point const now) {

@@ -39,7 +39,7 @@ enum class hold_side : std::uint8_t { exclusive, write, read, permit };
 
 /// One of those that hold a name.
 struct hold_info {
-  process_info who{};  ///< a permit's has its id as owner, 32 hexadecimal digits, and nothing else
+  process_info process{};  ///< a permit's has its id as owner, 32 hexadecimal digits, and nothing else
   hold_side side = hold_side::exclusive;
   /// How many times. Holdfast's are always 1; Java's count how often a thread has locked, and one that is
   /// higher than that is what a request sent twice leaves behind: the lock isn't free after the last unlock.
@@ -50,7 +50,7 @@ struct hold_info {
 /// One that waits in a lock's queue: a process, since of each only the first caller is queued; in Java a
 /// thread.
 struct waiter_info {
-  process_info who{};
+  process_info process{};
   std::optional<std::chrono::microseconds> waited{};  ///< by the server's clock; nullopt: unknown
   /// In a fair queue of Redisson's: after so long it counts as dead, if it is the first. Nullopt: elsewhere.
   std::optional<std::chrono::milliseconds> credit_left{};
@@ -65,7 +65,7 @@ enum class counter_use : std::uint8_t { unknown, permits, latch };
 struct run_info {
   using time_point = std::chrono::sys_time<std::chrono::microseconds>;
 
-  process_info who{};      ///< who ran it, without `program`; `owner` is the owner id of its lease
+  process_info process{};  ///< who ran it, without `program`; `owner` is the owner id of its lease
   std::int64_t token = 0;  ///< the fencing token of its lease; 0: it has none (Redisson's wire)
   time_point began{};
   /// How long it took; nullopt: it hasn't ended, or nobody was left to note its end.

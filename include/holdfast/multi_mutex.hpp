@@ -83,12 +83,12 @@ class [[nodiscard]] multi_lease {
   friend class multi_mutex;
   friend class multi_lease_view;
   struct contents;
-  multi_lease(std::shared_ptr<contents const> what, std::vector<lease> parts);
+  multi_lease(std::shared_ptr<contents const> shared_contents, std::vector<lease> parts);
   void drop() noexcept;
   template <class Begin, class Alone>
   release_result end_all(Begin begin, Alone alone) noexcept;
 
-  std::shared_ptr<contents const> what_{};
+  std::shared_ptr<contents const> contents_{};
   std::vector<lease> parts_{};
   std::stop_source lost_{std::nostopstate};  ///< with several parts only
 };
@@ -115,7 +115,7 @@ class multi_lease_view {
   friend class multi_mutex;
   explicit multi_lease_view(multi_lease const& seen);
 
-  std::shared_ptr<multi_lease::contents const> what_{};
+  std::shared_ptr<multi_lease::contents const> contents_{};
   std::vector<lease_view> parts_{};
   std::stop_token lost_{};  ///< with several parts only
 };

@@ -57,7 +57,7 @@ namespace detail {
 [[nodiscard]] lease take_or_throw(client const& redis, exclusive_lock& from,
                                   std::optional<milliseconds> wait);
 /// Throws errc::lost when it wasn't ours any more, unless that is ignored.
-void give_back(client const& redis, lease& mine, if_lost how);
+void give_back(client const& redis, lease& mine, if_lost policy);
 
 /// With the arguments alone if it can be called so, else with the lease in front of them.
 template <class F, class... Arguments>
@@ -77,19 +77,19 @@ template <class F, class... Arguments>
 using result_of = decltype(call(std::declval<lease&>(), std::declval<F>(), std::declval<Arguments>()...));
 
 template <class F, class... Arguments>
-result_of<F, Arguments...> run(client const& redis, lease mine, if_lost how, F&& f,
+result_of<F, Arguments...> run(client const& redis, lease mine, if_lost policy, F&& f,
                                Arguments&&... arguments) {
   using result_type = result_of<F, Arguments...>;
   if constexpr (std::is_void_v<result_type>) {
     call(mine, std::forward<F>(f), std::forward<Arguments>(arguments)...);
-    give_back(redis, mine, how);
+    give_back(redis, mine, policy);
   } else if constexpr (std::is_reference_v<result_type>) {
     auto&& result = call(mine, std::forward<F>(f), std::forward<Arguments>(arguments)...);
-    give_back(redis, mine, how);
+    give_back(redis, mine, policy);
     return static_cast<result_type>(result);
   } else {
     result_type result = call(mine, std::forward<F>(f), std::forward<Arguments>(arguments)...);
-    give_back(redis, mine, how);
+    give_back(redis, mine, policy);
     return result;
   }
 }

@@ -1,7 +1,7 @@
 -- Looks at the number of a semaphore or latch.
--- Reply: the number; nil when there is none; an error MISFIT when the key holds something else than `what`.
+-- Reply: the number; nil when there is none; an error MISFIT when the key holds something else than `description`.
 local counter = KEYS[1]
-local what = ARGV[1]
+local description = ARGV[1]
 -- @include number_in
-local number, misfit = number_in(counter, what)
+local number, misfit = number_in(counter, description)
 return misfit or number or false

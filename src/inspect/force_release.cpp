@@ -49,7 +49,7 @@ void ask_holders(engine::core& server, lock_state const& seen, std::span<petitio
   for (auto& petition : all) {
     if (petition.answer < 0) continue;
     pending.push_back(&petition);
-    auto const& owner = petition.holder->who.owner;
+    auto const& owner = petition.holder->process.owner;
     auto const asked = names::asked(seen.name, owner);
     questions.push_back(lua::ask{.lock = {seen.name}, .asked = {asked}, .owner = owner, .mode = mode}());
   }
@@ -69,7 +69,7 @@ std::vector<petition> ask_holders(engine::core& server, lock_state const& seen,
                                   std::chrono::milliseconds grace) {
   std::vector<petition> all;
   for (auto const* const holder : holders)
-    all.push_back({.holder = holder, .expected = seen.wire == wire::plain || holder->who.pid != 0});
+    all.push_back({.holder = holder, .expected = seen.wire == wire::plain || holder->process.pid != 0});
   if (seen.kind == lock_kind::permits) return all;  // permits don't name their holders
   auto const end = clock::now() + grace;
   auto next_ask = clock::now();
@@ -137,7 +137,7 @@ std::vector<call> takings(lock_state const& seen, std::span<petition const> aske
   if (seen.kind == lock_kind::foreign) return {take_plain(seen, publish)};
   std::vector<call> all;
   for (auto const& petition : asked) {
-    auto const& owner = petition.holder->who.owner;
+    auto const& owner = petition.holder->process.owner;
     if (petition.answer < 0) continue;
     if (seen.kind == lock_kind::exclusive) all.push_back(take_plain(seen, publish));
     if (seen.kind == lock_kind::reentrant) all.push_back(take_reentrant(seen, owner, publish));
@@ -162,7 +162,7 @@ std::int64_t take_away(engine::core& server, lock_state const& seen, std::span<c
 std::vector<hold_info const*> holders_meant(lock_state const& seen, std::string_view owner) {
   std::vector<hold_info const*> all;
   for (auto const& holder : seen.holders) {
-    if (owner.empty() || holder.who.owner == owner) all.push_back(&holder);
+    if (owner.empty() || holder.process.owner == owner) all.push_back(&holder);
   }
   return all;
 }
@@ -170,13 +170,13 @@ std::vector<hold_info const*> holders_meant(lock_state const& seen, std::string_
 /// False: the last run is another one by now, or none is known any more.
 bool forget_run(engine::core& server, lock_state const& seen) {
   auto const record = names::last_run(seen.name);
-  call const script[]{scripts::run::forget{.record = {record}, .owner = seen.last_run->who.owner}()};
+  call const script[]{scripts::run::forget{.record = {record}, .owner = seen.last_run->process.owner}()};
   return take_away(server, seen, script) == 1;
 }
 
 /// Ends what a run that is over keeps others from. Its process isn't asked: it has let go already.
 force_result let_go(engine::core& server, lock_state const& seen, std::string_view owner) {
-  auto const& runner = seen.last_run->who.owner;
+  auto const& runner = seen.last_run->process.owner;
   if (!owner.empty() && owner != runner) return force_result::changed;
   auto const publish = server.publishing_now();
   if (seen.kind != lock_kind::free) {
@@ -233,7 +233,7 @@ force_result force_release(client& redis, std::string_view name, force_options o
   auto const answer = calls.empty() ? std::int64_t{-1} : take_away(*server, seen, calls);
   if (answer > 0) {
     bool const ran = seen.last_run && std::ranges::any_of(meant, [&seen](hold_info const* holder) {
-                       return holder->who.owner == seen.last_run->who.owner;
+                       return holder->process.owner == seen.last_run->process.owner;
                      });
     if (ran) static_cast<void>(forget_run(*server, seen));
     return force_result::deleted;

@@ -42,7 +42,7 @@ std::optional<run_info::time_point> kept_until(lock_state const& state) noexcept
   auto const& last = *state.last_run;
   if (state.kind == lock_kind::free) return last.counts_until > state.seen ? last.counts_until : std::nullopt;
   bool const exclusive = state.kind == lock_kind::exclusive || state.kind == lock_kind::reentrant;
-  if (!exclusive || !last.finished() || state.holder.owner != last.who.owner || !state.ttl_left)
+  if (!exclusive || !last.finished() || state.holder.owner != last.process.owner || !state.ttl_left)
     return std::nullopt;
   return state.seen + *state.ttl_left;
 }

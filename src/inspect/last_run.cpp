@@ -26,10 +26,10 @@ std::optional<run_info> read_run(resp::reply const& fields) {
     auto const& field = fields[i].text;
     auto const& value = fields[i + 1].text;
     auto const number = count_in(value);
-    if (field == "owner") run.who.owner = value;
-    if (field == "host") run.who.host = value;
-    if (field == "label") run.who.label = value;
-    if (field == "pid") run.who.pid = number.value_or(0);
+    if (field == "owner") run.process.owner = value;
+    if (field == "host") run.process.host = value;
+    if (field == "label") run.process.label = value;
+    if (field == "pid") run.process.pid = number.value_or(0);
     if (!number) continue;
     if (field == "token") run.token = *number;
     if (field == "began") run.began = run_info::time_point{std::chrono::microseconds{*number}};
@@ -38,7 +38,7 @@ std::optional<run_info> read_run(resp::reply const& fields) {
     if (field == "until" && *number > 0)
       run.counts_until = run_info::time_point{std::chrono::microseconds{*number}};
   }
-  if (run.who.owner.empty() || run.began == run_info::time_point{}) return std::nullopt;
+  if (run.process.owner.empty() || run.began == run_info::time_point{}) return std::nullopt;
   return run;
 }
 

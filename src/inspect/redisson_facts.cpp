@@ -89,10 +89,10 @@ std::vector<hold_info> read_holders(std::span<resp::reply const> list, lock_stat
       hold.side = hold_side::write;
       owner.remove_suffix(of_writer.size());
     }
-    hold.who.owner = owner;
+    hold.process.owner = owner;
     auto const count = to_number(list[i + 1].text);
     if (!count || *count < 1)
-      state.misfit = "the hold count of " + hold.who.owner + " is " + quoted(list[i + 1].text) +
+      state.misfit = "the hold count of " + hold.process.owner + " is " + quoted(list[i + 1].text) +
                      ", not a number from 1 up";
     hold.count = count.value_or(1);
     all.insert(hold.side == hold_side::write ? all.begin() : all.end(), std::move(hold));
@@ -107,7 +107,7 @@ void read_queue(lock_state& state, facts_of const& facts, microseconds now) {
   state.waiting = count;
   auto const list = facts.list("fair queue");
   for (std::size_t i = 0; i + 1 < list.size(); i += 2) {
-    waiter_info waiter{.who = {.owner = list[i].text}};
+    waiter_info waiter{.process = {.owner = list[i].text}};
     if (auto const score = to_score(list[i + 1].text)) {
       auto const remaining = std::llround(*score) - duration_cast<milliseconds>(now).count();
       waiter.credit_left = milliseconds{std::max(remaining, 0LL)};
@@ -148,7 +148,8 @@ void read_permits(lock_state& state, facts_of const& facts, std::int64_t number,
     auto const& id = list[i].text;
     bool const known = id.size() == permit_size;
     if (!known) ++strange;
-    hold_info hold{.who = {.owner = known ? recipes::redisson::shown(id) : id}, .side = hold_side::permit};
+    hold_info hold{.process = {.owner = known ? recipes::redisson::shown(id) : id},
+                   .side = hold_side::permit};
     if (auto const score = to_score(list[i + 1].text); score && *score < never)
       hold.ttl_left = milliseconds{std::llround(*score)} - duration_cast<milliseconds>(now);
     state.holders.push_back(std::move(hold));
@@ -194,7 +195,7 @@ std::string read_facts(lock_state& state, resp::reply const& all, microseconds n
     read_queue(state, facts, now);
     read_listeners_of_counter(state, facts);
   }
-  if (!state.holders.empty()) state.holder.owner = state.holders.front().who.owner;
+  if (!state.holders.empty()) state.holder.owner = state.holders.front().process.owner;
   return std::string{facts.text("refused")};
 }
 

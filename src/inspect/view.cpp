@@ -113,7 +113,7 @@ lock_on_wires read_states(std::string_view name, resp::reply const& reply) {
   auto const& queue = reply[6].elements;
   for (std::size_t i = 0; i + 1 < queue.size(); i += 2) {
     auto const since = microseconds{micros_of(queue[i + 1].text)};
-    plain.queue.push_back({.who = {.owner = queue[i].text}, .waited = std::max(now - since, 0us)});
+    plain.queue.push_back({.process = {.owner = queue[i].text}, .waited = std::max(now - since, 0us)});
   }
   if (reply.size() > 7) all.unseen = read_facts(other, reply[7], now);
   auto& holding = other.kind == lock_kind::free ? plain : other;
@@ -124,7 +124,7 @@ lock_on_wires read_states(std::string_view name, resp::reply const& reply) {
   if (plain.kind == lock_kind::exclusive) {
     plain.held_for = hold_time(now, plain.token);
     plain.holding = 1;
-    plain.holders.push_back({.who = plain.holder, .ttl_left = plain.ttl_left});
+    plain.holders.push_back({.process = plain.holder, .ttl_left = plain.ttl_left});
   }
   return all;
 }
@@ -163,8 +163,8 @@ void directory::complete(std::span<lock_state* const> states, std::string_view a
   for (auto* const state : states) {
     processes.push_back(&state->holder);
     for (auto& hold : std::span{state->holders}.first(std::min(named_holders, state->holders.size())))
-      processes.push_back(&hold.who);
-    for (auto& waiter : state->queue) processes.push_back(&waiter.who);
+      processes.push_back(&hold.process);
+    for (auto& waiter : state->queue) processes.push_back(&waiter.process);
   }
   complete(processes, about);
 }

@@ -77,7 +77,8 @@ run_look in_one(std::span<run_look const> const looks) {
   std::ranges::sort(clocks);
   all.now = clocks[clocks.size() / 2];
   all.held_by_runner = std::ranges::any_of(looks, [&all](run_look const& look) {
-    return look.held_by_runner && look.last && all.last && look.last->who.owner == all.last->who.owner;
+    return look.held_by_runner && look.last && all.last &&
+           look.last->process.owner == all.last->process.owner;
   });
   return all;
 }
@@ -203,14 +204,14 @@ bool run_record::note(run_info const& run, std::chrono::milliseconds const life,
   auto const until = run.counts_until.value_or(run_info::time_point{}).time_since_epoch().count();
   scripts::run::note const script{.lock = {impl_->lock},
                                   .record = {impl_->record},
-                                  .owner = run.who.owner,
+                                  .owner = run.process.owner,
                                   .began = run.began.time_since_epoch().count(),
                                   .counts_until = until,
                                   .took_ms = took_ms,
                                   .exit_code = exit_code,
-                                  .host = run.who.host,
-                                  .pid = run.who.pid,
-                                  .label = run.who.label,
+                                  .host = run.process.host,
+                                  .pid = run.process.pid,
+                                  .label = run.process.label,
                                   .token = run.token,
                                   .life_ms = life.count()};
   if (copies.wanted()) {

@@ -64,7 +64,7 @@ multi_lease::multi_lease() noexcept = default;
 multi_lease::multi_lease(multi_lease&&) noexcept = default;
 
 multi_lease::multi_lease(std::shared_ptr<contents const> shared_contents, std::vector<lease> parts)
-    : what_{std::move(shared_contents)}, parts_{std::move(parts)} {
+    : contents_{std::move(shared_contents)}, parts_{std::move(parts)} {
   if (parts_.size() < 2) return;
   lost_ = std::stop_source{};
   for (auto& part : parts_) part.on_lost([stop = lost_](loss_cause) mutable { stop.request_stop(); });
@@ -73,7 +73,7 @@ multi_lease::multi_lease(std::shared_ptr<contents const> shared_contents, std::v
 multi_lease& multi_lease::operator=(multi_lease&& other) noexcept {
   if (this != &other) {
     drop();
-    what_ = std::move(other.what_);
+    contents_ = std::move(other.contents_);
     parts_ = std::move(other.parts_);
     lost_ = std::move(other.lost_);
   }
@@ -99,11 +99,11 @@ bool multi_lease::valid() const noexcept { return all_valid(parts_); }
 std::chrono::nanoseconds multi_lease::remaining() const noexcept { return least_remaining(parts_); }
 
 std::vector<std::string> const& multi_lease::names() const noexcept {
-  return what_ ? what_->names : no_names();
+  return contents_ ? contents_->names : no_names();
 }
 
 std::int64_t multi_lease::token(std::string_view name) const noexcept {
-  return token_of(what_.get(), parts_, name);
+  return token_of(contents_.get(), parts_, name);
 }
 
 std::stop_token multi_lease::lost() const {
@@ -202,7 +202,7 @@ void multi_lease::async_release(move_only_function<void(release_result)> done) n
 }
 
 multi_lease_view::multi_lease_view(multi_lease const& seen)
-    : what_{seen.what_}, lost_{seen.parts_.size() > 1 ? seen.lost_.get_token() : std::stop_token{}} {
+    : contents_{seen.contents_}, lost_{seen.parts_.size() > 1 ? seen.lost_.get_token() : std::stop_token{}} {
   parts_.reserve(seen.parts_.size());
   for (auto const& part : seen.parts_) parts_.push_back(engine::lease_state::view(part));
 }
@@ -212,11 +212,11 @@ bool multi_lease_view::valid() const noexcept { return all_valid(parts_); }
 std::chrono::nanoseconds multi_lease_view::remaining() const noexcept { return least_remaining(parts_); }
 
 std::vector<std::string> const& multi_lease_view::names() const noexcept {
-  return what_ ? what_->names : no_names();
+  return contents_ ? contents_->names : no_names();
 }
 
 std::int64_t multi_lease_view::token(std::string_view name) const noexcept {
-  return token_of(what_.get(), parts_, name);
+  return token_of(contents_.get(), parts_, name);
 }
 
 std::stop_token multi_lease_view::lost() const { return parts_.size() == 1 ? parts_.front().lost() : lost_; }

@@ -28,7 +28,7 @@ shared_counter::shared_counter(std::shared_ptr<engine::core> core, std::string n
     : core_{std::move(core)}, name_{std::move(name)}, expected_{expected}, channel_{std::move(channel)} {}
 
 std::optional<std::int64_t> shared_counter::read() {
-  auto const response = ask(scripts::redisson_number::read{.counter = {name_}, .what = expected_}());
+  auto const response = ask(scripts::redisson_number::read{.counter = {name_}, .description = expected_}());
   if (response.reply.is_nil()) return std::nullopt;
   return response.reply.integer;
 }
@@ -42,7 +42,7 @@ bool shared_counter::try_set(std::int64_t number, std::int64_t message) {
                                                   .publish = publish(),
                                                   .channel = channel_,
                                                   .done_ms = idempotency_marks::kept_ms,
-                                                  .what = expected_}) == 1;
+                                                  .description = expected_}) == 1;
 }
 
 net::response shared_counter::ask(call const& script) {

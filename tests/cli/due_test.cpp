@@ -34,7 +34,7 @@ run_limit retrying(run_limit limit) {
 }
 
 run_info run_of(instant began, instant counts_until, std::string const& owner = "a:1") {
-  return {.who = {.owner = owner}, .began = began, .counts_until = counts_until};
+  return {.process = {.owner = owner}, .began = began, .counts_until = counts_until};
 }
 run_info finished(run_info run, milliseconds took = 1s, int exit_code = 0) {
   run.took = took;
@@ -152,7 +152,7 @@ TEST(masters, agree_on_the_newest_run_and_the_middle_of_their_clocks) {
                                     look(noon + 2s, finished(begun))};
   auto const one = in_one(looks);
   EXPECT_EQ(one.now, noon + 2s);
-  EXPECT_EQ(one.last->who.owner, "b:1");
+  EXPECT_EQ(one.last->process.owner, "b:1");
   EXPECT_TRUE(one.last->finished());
   EXPECT_TRUE(one.held_by_runner);
   EXPECT_FALSE(in_one(std::vector{look(noon, begun), held(look(noon, before))}).held_by_runner);

@@ -25,7 +25,8 @@ TEST(run_record_in_a_cluster, is_not_acknowledged_by_the_replicas_of_another_ser
   auto const lease = m.acquire();
   run_record record{redis, nodes.url(), name};
   auto const now = record.look().now;
-  run_info run{.who = holdfast::probe::runner_here(lease.owner(), ""), .token = lease.token(), .began = now};
+  run_info run{
+      .process = holdfast::probe::runner_here(lease.owner(), ""), .token = lease.token(), .began = now};
   ASSERT_TRUE(record.note(run, 24h));  // with this key at the target, too, ASK leads to both
   auto& from = nodes.master_of(slot);
   auto& to = nodes.another_master(slot);

@@ -17,7 +17,7 @@ using run_text::lock_is;
 run_info::time_point const noon = std::chrono::sys_days{std::chrono::year{2026} / 11 / 23} + 12h;
 
 run_info report() {
-  return {.who = {.owner = "a:1", .host = "web-3"},
+  return {.process = {.owner = "a:1", .host = "web-3"},
           .began = noon + 3min,
           .took = 120ms,
           .exit_code = 0,
@@ -31,9 +31,9 @@ TEST(run_text, says_what_ran_where_and_how_it_ended) {
   run.exit_code.reset();
   EXPECT_EQ(run_text::story(run, lock_is::held, noon + 6min), "has been running for 3 min on web-3");
   EXPECT_EQ(run_text::story(run, lock_is::gone, noon + 6min), "began 3 min ago on web-3 and did not end");
-  run.who.host.clear();
+  run.process.host.clear();
   EXPECT_EQ(run_text::host(run), "an unknown host");
-  run.who.host = "web\n3";
+  run.process.host = "web\n3";
   EXPECT_EQ(run_text::host(run), "web\\x0a3");
 }
 

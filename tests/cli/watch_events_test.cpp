@@ -89,7 +89,8 @@ TEST(watch_events, takes_a_foreign_holder_for_another_one) {
 lock_state with_holders(lock_kind kind, std::vector<std::pair<std::string, hold_side>> const& holders,
                         std::int64_t left = 0) {
   lock_state state{.name = "orders", .kind = kind, .wire = wire::redisson, .available = left};
-  for (auto const& [owner, side] : holders) state.holders.push_back({.who = {.owner = owner}, .side = side});
+  for (auto const& [owner, side] : holders)
+    state.holders.push_back({.process = {.owner = owner}, .side = side});
   state.holding = static_cast<std::int64_t>(holders.size());
   return state;
 }
@@ -99,7 +100,7 @@ std::string all_between(lock_state const& before, lock_state const& now) {
   std::string all;
   for (auto const& event : cli::changes(before, now, 100ms)) {
     all += (all.empty() ? "" : ", ") + std::string{to_string(event.kind)};
-    if (!event.hold.who.owner.empty()) all += " " + event.hold.who.owner;
+    if (!event.hold.process.owner.empty()) all += " " + event.hold.process.owner;
   }
   return all;
 }
@@ -137,7 +138,7 @@ TEST(watch_events, sees_permits_and_numbers) {
 TEST(watch_events, sees_how_often_a_lock_is_held) {
   auto once = held("a:1");
   once.kind = lock_kind::reentrant;
-  once.holders = {{.who = once.holder}};
+  once.holders = {{.process = once.holder}};
   auto twice = once;
   twice.holders.front().count = 2;
   EXPECT_EQ(between(once, twice), "counted");

@@ -229,7 +229,7 @@ void go_through_numbers(raw_redis& raw, std::string const& name, publishing publ
                         .publish = word_of(publish),
                         .channel = channel,
                         .done_ms = day,
-                        .what = "a number"}(),
+                        .description = "a number"}(),
         is(1));
   };
   try_set(2);
@@ -244,7 +244,7 @@ void go_through_numbers(raw_redis& raw, std::string const& name, publishing publ
                      .done_ms = day}(),
       is(1));
   run(semaphore::drain{.counter = {name}, .done = new_mark(), .answered = {}, .done_ms = day}(), is(3));
-  run(number::read{.counter = {name}, .what = "a number"}(), is(0));
+  run(number::read{.counter = {name}, .description = "a number"}(), is(0));
 
   run(permit::set{.counter = {name},
                   .permits = {permits_key},

@@ -40,7 +40,7 @@ class redisson_latch : public redisson_numbers {
                      .done_ms = day}();
   }
   [[nodiscard]] call read() const {
-    return number::read{.counter = {name_}, .what = holdfast::sync::count_of_a_latch}();
+    return number::read{.counter = {name_}, .description = holdfast::sync::count_of_a_latch}();
   }
   [[nodiscard]] static keys_and_values count_state(std::string count) {
     return {{"orders", std::move(count)}};

@@ -50,7 +50,7 @@ call redisson_numbers::try_set(std::int64_t number, std::int64_t message, std::s
                                            .publish = "PUBLISH",
                                            .channel = channel_,
                                            .done_ms = day,
-                                           .what = description}();
+                                           .description = description}();
 }
 
 std::string const& redisson_numbers::new_mark() {

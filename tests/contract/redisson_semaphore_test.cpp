@@ -46,7 +46,7 @@ class redisson_semaphore : public redisson_numbers {
     return redisson_numbers::try_set(permits, permits, holdfast::sync::permits_of_a_semaphore);
   }
   [[nodiscard]] call read() const {
-    return number::read{.counter = {name_}, .what = holdfast::sync::permits_of_a_semaphore}();
+    return number::read{.counter = {name_}, .description = holdfast::sync::permits_of_a_semaphore}();
   }
   [[nodiscard]] static keys_and_values permits_left(std::string permits) {
     return {{"orders", std::move(permits)}};

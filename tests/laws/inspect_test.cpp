@@ -55,13 +55,13 @@ TEST_F(inspection, shows_the_queue_in_order_with_the_time_that_each_has_waited) 
     ASSERT_TRUE(
         eventually([&] { return peek(viewer_, "orders").waiting == static_cast<std::int64_t>(i) + 1; }));
   }
-  auto const unknown = [](auto const& waiter) { return waiter.who.label.empty(); };
+  auto const unknown = [](auto const& waiter) { return waiter.process.label.empty(); };
   ASSERT_TRUE(eventually([&] { return std::ranges::none_of(inspect(viewer_, "orders").queue, unknown); }));
   auto const state = inspect(viewer_, "orders");
   ASSERT_EQ(state.queue.size(), 3U);
   for (std::size_t i = 0; i != 3; ++i) {
-    EXPECT_EQ(state.queue[i].who.label, std::to_string(i));
-    EXPECT_EQ(state.queue[i].who.owner.substr(0, 36), clients[i]->uuid());
+    EXPECT_EQ(state.queue[i].process.label, std::to_string(i));
+    EXPECT_EQ(state.queue[i].process.owner.substr(0, 36), clients[i]->uuid());
     if (i != 0) {
       EXPECT_LT(state.queue[i].waited, state.queue[i - 1].waited);
     }

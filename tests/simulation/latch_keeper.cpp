@@ -77,7 +77,7 @@ call latch_keeper::request_for(std::string const& mark, std::string const& chann
                                                .publish = publish,
                                                .channel = channel,
                                                .done_ms = kept_ms,
-                                               .what = "the count of a latch"}();
+                                               .description = "the count of a latch"}();
     case step::count_down:
       return scripts::redisson_latch::count_down{.counter = {name_},
                                                  .done = {mark},

@@ -15,11 +15,11 @@ void replication::on_write() {
 
 /// In order, so that a later write never arrives before an earlier one.
 void replication::follow(copy& follower) {
-  auto const& how = follower.how;
-  if (how.absences != 0 && world_.once_in(how.absences))
+  auto const& behaviour = follower.behaviour;
+  if (behaviour.absences != 0 && world_.once_in(behaviour.absences))
     follower.next =
-        std::max(follower.next, world_.now() + world_.between(nanoseconds{0}, how.longest_absence));
-  follower.next = std::max(follower.next, world_.now() + world_.between(how.least, how.most));
+        std::max(follower.next, world_.now() + world_.between(nanoseconds{0}, behaviour.longest_absence));
+  follower.next = std::max(follower.next, world_.now() + world_.between(behaviour.least, behaviour.most));
   world_.at(follower.next, [this, &follower, offset = offset_] {
     follower.has = std::max(follower.has, offset);
     serve();

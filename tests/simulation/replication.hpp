@@ -48,8 +48,8 @@ class replication {
 
  private:
   struct copy {
-    explicit copy(lag behaviour) : how{behaviour} {}
-    lag how;
+    explicit copy(lag schedule) : behaviour{schedule} {}
+    lag behaviour;
     std::uint64_t has = 0;
     time_point next{};  ///< not before that
   };

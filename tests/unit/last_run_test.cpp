@@ -34,8 +34,8 @@ TEST(last_run, is_read_from_its_record) {
                        "host", "web-3", "pid", "812", "label", "hourly report", "token", "77"}));
   ASSERT_TRUE(run);
   EXPECT_EQ(run->token, 77);
-  EXPECT_EQ(run->who.to_string(), "web-3 pid 812 'hourly report'");
-  EXPECT_EQ(run->who.owner, owner);
+  EXPECT_EQ(run->process.to_string(), "web-3 pid 812 'hourly report'");
+  EXPECT_EQ(run->process.owner, owner);
   EXPECT_EQ(run->began, at(1s));
   EXPECT_EQ(run->took, 250ms);
   EXPECT_EQ(run->exit_code, 3);
@@ -61,10 +61,12 @@ TEST(last_run, is_none_that_does_not_say_who_ran_or_when) {
 
 /// A free lock, whose last run ended a second ago and counts for another minute.
 lock_state after_a_run() {
-  return {
-      .seen = at(100s),
-      .last_run = run_info{
-          .who = {.owner = owner}, .began = at(98s), .took = 1s, .exit_code = 0, .counts_until = at(160s)}};
+  return {.seen = at(100s),
+          .last_run = run_info{.process = {.owner = owner},
+                               .began = at(98s),
+                               .took = 1s,
+                               .exit_code = 0,
+                               .counts_until = at(160s)}};
 }
 
 TEST(kept_until_of_a_lock, is_until_when_the_last_run_counts) {

@@ -43,7 +43,7 @@ RC_GTEST_PROP(printable, has_no_byte_that_a_terminal_obeys, (std::string const& 
   RC_ASSERT(printable(line) == line);
 }
 
-TEST(who, says_nothing_that_a_terminal_obeys) {
+TEST(busy_text, says_nothing_that_a_terminal_obeys) {
   holdfast::process_info const rude{.owner = "a:1",
                                     .host = "web\x1b[2J",
                                     .pid = 812,

@@ -12,7 +12,7 @@ namespace {
 
 using testing::HasSubstr;
 
-class who : public testing::Test {
+class client_record : public testing::Test {
  protected:
   std::string record_of(client const& redis) { return "holdfast_client:" + redis.uuid(); }
   std::string field(client const& redis, std::string const& name) {
@@ -23,7 +23,7 @@ class who : public testing::Test {
   raw_servers raw_ = server_.raw();
 };
 
-TEST_F(who, is_written_down_for_as_long_as_there_is_anything_to_do_with_locks) {
+TEST_F(client_record, is_written_down_for_as_long_as_there_is_anything_to_do_with_locks) {
   std::string key;
   {
     client redis{server_.url(), with_long_timeouts({.label = "nightly import"})};
@@ -44,7 +44,7 @@ TEST_F(who, is_written_down_for_as_long_as_there_is_anything_to_do_with_locks) {
   EXPECT_TRUE(eventually([&] { return !raw_.exists(key); })) << "it ends with its client";
 }
 
-TEST_F(who, is_not_written_down_for_short_work) {
+TEST_F(client_record, is_not_written_down_for_short_work) {
   HOLDFAST_ON_ONE_SERVER("the proxy that counts requests stands before one");
   passes_in_one_round_of(5, [&] {  // the work is short unless the machine stops it for half a second
     flaky_proxy proxy{server_.socket_path()};
@@ -56,7 +56,7 @@ TEST_F(who, is_not_written_down_for_short_work) {
   });
 }
 
-TEST_F(who, is_named_to_one_that_waited_in_vain) {
+TEST_F(client_record, is_named_to_one_that_waited_in_vain) {
   client holder{server_.url(), with_long_timeouts({.label = "nightly import"})};
   mutex holder_mutex{holder, "orders", {.ttl = 20s}};
   auto const lease = holder_mutex.acquire();
@@ -81,7 +81,7 @@ TEST_F(who, is_named_to_one_that_waited_in_vain) {
               testing::MatchesRegex("held for .*(ms|s) by .* pid [0-9]+ 'nightly import'"));
 }
 
-TEST_F(who, can_be_named_for_as_long_as_a_key_is_kept_though_its_client_is_gone) {
+TEST_F(client_record, can_be_named_for_as_long_as_a_key_is_kept_though_its_client_is_gone) {
   std::string key;
   {
     client redis{server_.url(), with_long_timeouts({.label = "hourly report"})};
@@ -96,7 +96,7 @@ TEST_F(who, can_be_named_for_as_long_as_a_key_is_kept_though_its_client_is_gone)
   EXPECT_EQ(m.last_busy()->holder.label, "hourly report");
 }
 
-TEST_F(who, is_asked_for_once_and_remembered) {
+TEST_F(client_record, is_asked_for_once_and_remembered) {
   client holder{server_.url(), with_long_timeouts({.label = "nightly import"})};
   mutex holder_mutex{holder, "orders"};
   auto const lease = holder_mutex.acquire();
@@ -110,7 +110,7 @@ TEST_F(who, is_asked_for_once_and_remembered) {
   EXPECT_EQ(redis.stats().commands, commands);
 }
 
-TEST_F(who, counts_those_ahead_here_and_elsewhere) {
+TEST_F(client_record, counts_those_ahead_here_and_elsewhere) {
   client holder{server_.url(), with_long_timeouts()};
   mutex holder_mutex{holder, "orders"};
   auto const lease = holder_mutex.acquire();
@@ -130,7 +130,7 @@ TEST_F(who, counts_those_ahead_here_and_elsewhere) {
   EXPECT_THAT(m.last_busy()->to_string(), HasSubstr(", 2 ahead of you"));
 }
 
-TEST_F(who, can_be_this_process_itself) {
+TEST_F(client_record, can_be_this_process_itself) {
   client redis{server_.url(), with_long_timeouts({.label = "mine"})};
   mutex m{redis, "orders"};
   auto const lease = m.acquire();
@@ -144,7 +144,7 @@ TEST_F(who, can_be_this_process_itself) {
   EXPECT_EQ(redis.stats().commands, commands) << "no request for what is known here";
 }
 
-TEST_F(who, is_unknown_for_another_library_and_for_a_client_without_a_record) {
+TEST_F(client_record, is_unknown_for_another_library_and_for_a_client_without_a_record) {
   for (std::string const owner : {"redsync's value", "ffffffff-ffff-4fff-8fff-ffffffffffff:7"}) {
     raw_.command({"SET", "orders", owner, "PX", "20000"});
     client redis{server_.url(), with_long_timeouts()};
@@ -157,7 +157,7 @@ TEST_F(who, is_unknown_for_another_library_and_for_a_client_without_a_record) {
   }
 }
 
-TEST_F(who, is_unknown_when_the_record_is_no_record) {
+TEST_F(client_record, is_unknown_when_the_record_is_no_record) {
   client holder{server_.url(), with_long_timeouts()};
   mutex holder_mutex{holder, "orders"};
   auto const lease = holder_mutex.acquire();
@@ -169,7 +169,7 @@ TEST_F(who, is_unknown_when_the_record_is_no_record) {
   EXPECT_TRUE(lease.valid());
 }
 
-TEST_F(who, is_no_reason_to_fail_without_the_right_to_write_records) {
+TEST_F(client_record, is_no_reason_to_fail_without_the_right_to_write_records) {
   raw_.command({"ACL", "SETUSER", "default", "-hset"});
   client holder{server_.url(), with_long_timeouts()};
   mutex holder_mutex{holder, "orders", {.ttl = 60s, .renew_every = 200ms}};
@@ -181,7 +181,7 @@ TEST_F(who, is_no_reason_to_fail_without_the_right_to_write_records) {
   EXPECT_TRUE(lease.valid());
 }
 
-TEST_F(who, is_refused_with_a_label_that_is_too_long) {
+TEST_F(client_record, is_refused_with_a_label_that_is_too_long) {
   EXPECT_EQ(code_of([&] {
               client const redis{server_.url(), with_long_timeouts({.label = std::string(201, 'x')})};
             }),

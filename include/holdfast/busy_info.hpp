@@ -8,9 +8,9 @@
 
 namespace holdfast {
 
-/// What a client of Holdfast says of itself in Redis (docs/protocol.md, client records). All but `owner` is
-/// empty for a client that has no record: an older Holdfast, another library, a process that has been dead
-/// for a minute, or one that had nothing to do with the server for longer than half a second.
+/// What a client of Holdfast says of itself in Redis (docs/protocol.md, client records). A client has no
+/// record if it is an older Holdfast or another library, if its process has been dead for a minute, or if it
+/// has used locks for less than half a second. Then only `owner` is set.
 struct process_info {
   std::string owner{};    ///< the owner id, or whatever another library wrote into the key
   std::string host{};     ///< its host name
@@ -18,24 +18,26 @@ struct process_info {
   std::string program{};  ///< the name of its executable
   std::string label{};    ///< client_options::label
 
-  /// "web-3 pid 812 'nightly import'"; "unknown (<owner>)" without a record. One line: the fields are as
-  /// others wrote them, but here control characters, and those that change the direction of writing, are
-  /// shown as \xNN.
+  /// "web-3 pid 812 'nightly import'"; "unknown (<owner>)" without a record. The text is one line. Control
+  /// characters, and characters that change the direction of writing, are shown as \xNN; the fields above
+  /// have them as they were written.
   [[nodiscard]] std::string to_string() const;
 };
 
 /// Why an acquisition didn't get the lock.
 struct busy_info {
   process_info holder{};
-  /// Since when it is held, in time; nullopt: unknown, since the holder is no Holdfast. A lock that is handed
-  /// on inside a process counts from when it came to that process.
+  /// How long the lock has been held. nullopt: unknown, because the holder is not a Holdfast client. A lock
+  /// that is handed on inside a process counts from when that process got it.
   std::optional<std::chrono::microseconds> held_for{};
-  /// What was left of its ttl; nullopt: it had none.
+  /// What was left of its ttl. nullopt: it had none.
   std::optional<std::chrono::milliseconds> ttl_left{};
-  /// How many were ahead in the queue: other processes, and callers of this one, up to 1000; -1: unknown.
+  /// How many were ahead in the queue: other processes, and callers of this process; at most 1000. -1:
+  /// unknown.
   std::int64_t ahead = -1;
 
-  /// "held for 41 s by web-3 pid 812 'nightly import', 5 ahead of you". One line, as process_info's.
+  /// "held for 41 s by web-3 pid 812 'nightly import', 5 ahead of you". One line, escaped like
+  /// process_info::to_string().
   [[nodiscard]] std::string to_string() const;
 };
 

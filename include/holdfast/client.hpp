@@ -17,7 +17,7 @@ class core;
 struct access;
 }  // namespace engine
 
-/// Counters since the client was made. They only grow, but for the last group.
+/// Counters since the client was made. They only grow, except those of the last group.
 struct client_stats {
   std::uint64_t commands = 0;     ///< requests sent, each once, however often it was sent again
   std::uint64_t resent = 0;       ///< requests sent again after a broken connection or NOSCRIPT
@@ -44,89 +44,103 @@ struct client_stats {
 
 /// The client: owns the connections, the one background thread (the keeper), and all state of its locks.
 ///
-/// *Cost.* The constructor sends nothing; the first request connects. One connection while nothing is
-/// contended; a second one, for messages, opens with the first wait, or half a second after the first lease
-/// of a busy time was taken: by then others may want to tell its holder something. In a cluster these are for
-/// each node that has a lock of ours, with a quorum for each master; Sentinel takes two more for each
-/// sentinel. With it goes the client's record (`holdfast_client:<uuid>`: host, pid, program, label), one
-/// request in 20 s for as long as leases are held or waited for. One thread, which sleeps while callers drive
-/// the loop themselves; it is started by the first call that asks the server. Four descriptors, and one for
-/// each connection.
+/// *Cost.* The constructor sends nothing; the first request connects. A client opens:
+/// - one connection while nothing is contended;
+/// - a second connection, for messages. It opens with the first wait, or half a second after the client first
+///   took a lease, so that others can tell the holder something;
+/// - in a cluster, both for each node that has a lock of this client; with a quorum, both for each master;
+///   with Sentinel, two more for each sentinel.
 ///
-/// *At the limits of the process.* When the thread can't be started, that call throws
-/// std::errc::resource_unavailable_try_again, and nothing has been sent; the next one tries again. Once it
-/// runs nothing needs another one, but for resolving host names.
+/// With the second connection the client writes its record (`holdfast_client:<uuid>`: host, pid, program,
+/// label). That costs one request every 20 s while leases are held or waited for.
 ///
-/// *Memory.* An allocation that fails ends no wait and leaves no lock behind. Who wants a lock gets
-/// std::errc::not_enough_memory, or std::bad_alloc, and has none; or gets it, a little later. A release is
-/// sent a little later, and answers release_result::unknown. Leases are renewed at the next try. A connection
-/// that has no memory is made again, as if it had broken.
+/// The client has one thread. The first call that asks the server starts it; it sleeps while callers drive
+/// the loop themselves. The client uses four file descriptors, and one for each connection.
 ///
-/// *Threads.* All functions may be called from all threads. Callbacks are called without any lock of the
-/// client held and may call back into it, but should be short: replies wait behind them. Callbacks of one
-/// client don't run inside one another. One that waits for a lock (lock(), acquire(), try_…_for()) lets those
-/// behind it go on in another thread, which is started for it where it is the client's own that waits; when
-/// 32 wait so already, or no thread can be started, it gets std::errc::resource_deadlock_would_occur at once.
-/// A callback may run on any thread that is inside a call of this client (one that waits drives it meanwhile;
-/// request_stop() of a token that it was given is such a call, too), and that call doesn't return before it:
-/// so it mustn't wait for what such a thread may hold, but use async_acquire, or try.
+/// *At the limits of the process.* If the thread can't be started, that call throws
+/// std::errc::resource_unavailable_try_again. Nothing has been sent then, and the next call tries again.
+/// After that the client needs no other thread, except to resolve host names.
 ///
-/// *Life.* Make it before its locks and destroy it after them, and not inside one of its callbacks;
-/// shutdown() before that gives holders time to finish. Its destructor releases what is still held, many
-/// leases in few requests, waits for the server at most one second, says in one line of the log how many are
-/// not given back by then, and lets waiting callers go with errc::closed; while the server waits for the
-/// replicas of an acquisition (lock_options::replicas, fsynced), up to twice as long as that may take
-/// besides. Leases that outlive it are lost (cause closed).
+/// *Memory.* A failed allocation ends no wait and leaves no lock behind. A caller that wants a lock gets
+/// std::errc::not_enough_memory or std::bad_alloc, and no lock; or it gets the lock a little later. A release
+/// is sent a little later, and answers release_result::unknown. Leases are renewed at the next try. A
+/// connection that finds no memory is made again, as if it had broken.
 ///
-/// *Exit.* exit(), also in a callback, gives back what is held, within the same bound for all clients
-/// together, though nobody destroys them; leases are lost then. Other threads get no lock from there on, and
-/// no exception either: those that wait do so until their time is up, they are cancelled or the process is
-/// over, and those that only try find the lock busy.
+/// *Threads.* All functions may be called from all threads.
 ///
-/// *Fork.* The child of a fork can't use its parent's client: every function throws errc::forked,
-/// destructors do nothing. One that is forked inside a callback may make clients of its own there, but
-/// mustn't return from it (it ends by exec(), exit() or _exit()): what called it is the parent's, so the
-/// child is aborted.
-/// A child that is forked while another thread of its parent looks up a host name, or sets up TLS, may find a
-/// lock of libc or OpenSSL locked for ever, and hang in a client of its own: use addresses without TLS there,
-/// or exec().
+/// *Callbacks.* The client holds no lock of its own while it calls a callback, so a callback may call the
+/// client. Callbacks should be short, because replies wait behind them. Callbacks of one client never run
+/// inside one another.
+///
+/// A callback may wait for a lock (lock(), acquire(), try_…_for()). Callbacks behind it then go on in another
+/// thread, which the client starts if its own thread is the one that waits. At most 32 callbacks can wait
+/// like this. The next one, or one for which no thread can be started, gets
+/// std::errc::resource_deadlock_would_occur at once.
+///
+/// A callback may run on any thread that is inside a call of this client: a thread that waits drives the
+/// client, and request_stop() of a token that the client was given is such a call, too. That call doesn't
+/// return before the callback does. So a callback must not wait for something that such a thread may hold.
+/// Use async_acquire(), or only try.
+///
+/// *Life.* Make the client before its locks, and destroy it after them, but not inside one of its callbacks.
+/// Call shutdown() first to give holders time to finish.
+///
+/// The destructor releases what is still held, many leases in each request. It waits at most one second for
+/// the server. If the server is waiting for the replicas of an acquisition (lock_options::replicas, fsynced),
+/// it waits up to twice as long as that may take in addition. It logs in one line how many leases were not
+/// given back by then. Callers that wait get errc::closed. Leases that outlive the client are lost (cause
+/// closed).
+///
+/// *Exit.* exit() gives back what is held, also if it is called in a callback and if nobody destroys the
+/// clients. The bound is that of the destructor, for all clients together. Leases are lost then. From that
+/// moment other threads get no lock, and no exception either: a thread that waits goes on waiting until its
+/// time is up, it is cancelled or the process ends; a thread that only tries finds the lock busy.
+///
+/// *Fork.* A forked child can't use its parent's client: every function throws errc::forked, and destructors
+/// do nothing. A child that is forked inside a callback may make clients of its own, but must not return from
+/// the callback: the caller belongs to the parent, so the child would be aborted. It ends by exec(), exit()
+/// or _exit().
+///
+/// If another thread of the parent looks up a host name or sets up TLS during the fork, a lock of libc or
+/// OpenSSL may stay locked in the child for ever. A client of the child may then hang. Use addresses without
+/// TLS there, or exec().
 class client {
  public:
-  /// `url`, of one server: redis://[user[:password]@]host[:port][/db], rediss://… (TLS; ?ca=FILE cert=FILE
+  /// `url` of one server: redis://[user[:password]@]host[:port][/db], rediss://… for TLS (?ca=FILE cert=FILE
   /// key=FILE verify=yes|no), redis+unix://[user[:password]@]/path/to/socket[?db=N], or host[:port].
   ///
-  /// Of several, with commas between (rediss+… for TLS):
-  /// - redis+sentinel://h1,h2,h3/mymaster[/db]: the master that the sentinels name, whichever that is.
-  ///   User and password are those of the servers; `?sentinel_user= sentinel_password= sentinel_tls=yes|no`
-  ///   are for the sentinels.
-  /// - redis+cluster://h1,h2: some nodes of a cluster; the others are learnt from them.
-  /// - redis+quorum://h1,h2,h3: masters that know nothing of each other, for quorum_mutex alone.
+  /// `url` of several servers, with commas between them (rediss+… for TLS):
+  /// - redis+sentinel://h1,h2,h3/mymaster[/db]: the master that the sentinels name. User and password are
+  ///   those of the servers. `?sentinel_user= sentinel_password= sentinel_tls=yes|no` are for the sentinels.
+  /// - redis+cluster://h1,h2: some nodes of a cluster. The client learns the others from them.
+  /// - redis+quorum://h1,h2,h3: masters that know nothing of each other, for quorum_mutex only.
   ///
-  /// `?nat=announced/reachable,…` (each host:port) says where the servers of a Sentinel deployment or a
-  /// cluster are reached that announce an address of their own network. With all of them
-  /// ?wire=plain|redisson, unless client_options::wire says how locks look.
+  /// `?nat=announced/reachable,…` (each host:port) is for servers of a Sentinel deployment or a cluster that
+  /// announce an address of their own network: it says where they can be reached. `?wire=plain|redisson` says
+  /// how locks look, with every kind of URL. client_options::wire takes precedence.
   ///
-  /// Throws errc::bad_url, std::errc::invalid_argument for an option out of range, or
-  /// std::errc::too_many_files_open; asks no server.
+  /// Asks no server. Throws errc::bad_url, std::errc::invalid_argument for an option out of range, or
+  /// std::errc::too_many_files_open.
   explicit client(std::string const& url, client_options options = {});
   ~client();
   client(client&&) noexcept;
   client& operator=(client&&) noexcept;
 
-  /// Makes sure that the server can be reached and accepts us: connects, authenticates, sends a PING. One
-  /// request. Throws errc::unreachable within connect_timeout, errc::unauthorized, errc::protocol,
-  /// errc::refused.
+  /// Makes sure that the server can be reached and accepts this client: connects, authenticates, sends a
+  /// PING. One request. Throws errc::unreachable within connect_timeout, errc::unauthorized, errc::protocol
+  /// or errc::refused.
   void connect();
 
-  /// Ends the work with locks in order, as before the end of a program: from here on nobody gets a lock
-  /// (errc::closed, as from all other calls once it has returned). Callers that wait, for latches too, leave
-  /// at once with errc::closed. Holders have at most `drain` to finish; meanwhile their leases are renewed,
-  /// fences write, and it returns as soon as the last one has given its lock back. Leases that are left are
-  /// lost then (cause closed), and given back: it waits for the server as the destructor does.
+  /// Ends the work with locks in order, for the end of a program. From this call on nobody gets a lock:
+  /// errc::closed. Callers that wait, for latches too, leave at once with errc::closed. Holders have at most
+  /// `drain` to finish; meanwhile their leases are renewed, and fences write. The call returns as soon as the
+  /// last holder has given its lock back. Leases that are left are lost then (cause closed) and given back;
+  /// for that it waits for the server as the destructor does. Once the call has returned, all other calls
+  /// throw errc::closed.
   ///
-  /// `true` when no lease was left. Zero or less gives holders no time. May be called again, from any thread
-  /// but one that holds a lock it means to release afterwards. In a callback it may throw
-  /// std::errc::resource_deadlock_would_occur.
+  /// Returns `true` when no lease was left. Zero or less gives holders no time. It may be called again, and
+  /// from any thread, except from one that holds a lock and means to release it afterwards. In a callback it
+  /// may throw std::errc::resource_deadlock_would_occur.
   template <class Rep, class Period>
   bool shutdown(std::chrono::duration<Rep, Period> const& drain) {
     return shutdown_within(to_wait(drain));
@@ -135,7 +149,7 @@ class client {
   /// The URL without its password: fit for logs.
   [[nodiscard]] std::string const& url() const noexcept;
 
-  /// The client's uuid: the first part of its owner ids, and the last of its channels' names.
+  /// The client's uuid: the first part of its owner ids, and the last part of its channels' names.
   [[nodiscard]] std::string const& uuid() const noexcept;
 
   /// A copy of the counters. No request.

@@ -1,7 +1,7 @@
 /// Errors: what failed, on which name and server, and what to do about it.
 ///
-/// A busy lock is never an error: try_… functions answer it with `false` or an empty optional. Errors are
-/// thrown as `holdfast::error` by blocking functions and handed to callbacks as std::exception_ptr.
+/// A busy lock is never an error: try_… functions return `false` or an empty optional for it. Blocking
+/// functions throw `holdfast::error`; callbacks get it as a std::exception_ptr.
 #pragma once
 
 #include <string>
@@ -33,11 +33,14 @@ enum class errc {
 
 /// What every throwing function of Holdfast throws.
 ///
-/// `code()` is a holdfast::errc, or a std::errc for misuse of a std-shaped function:
-/// operation_not_permitted (unlock by a thread that doesn't hold), resource_deadlock_would_occur (second lock
-/// by the same thread; too many callbacks that wait, see client), invalid_argument (a name or an option out
-/// of range), resource_unavailable_try_again and too_many_files_open (the process may have no more threads or
-/// files), not_enough_memory (see client; std::bad_alloc may come as well).
+/// `code()` is a holdfast::errc, or a std::errc:
+/// - operation_not_permitted: unlock() by a thread that doesn't hold the lock;
+/// - resource_deadlock_would_occur: a second lock() by the same thread, or too many callbacks that wait (see
+///   client);
+/// - invalid_argument: a name or an option is out of range;
+/// - resource_unavailable_try_again, too_many_files_open: the process may have no more threads or files;
+/// - not_enough_memory: see client; std::bad_alloc is possible as well.
+///
 /// `what()` names the lock, the server and what to do.
 class error : public std::system_error {
  public:

@@ -1,5 +1,5 @@
-/// Writes to Redis that are refused when they come too late: from a holder that was frozen, say, and whose
-/// lock somebody else has taken meanwhile.
+/// Writes to Redis that are refused when they come too late. Example: a holder was frozen, and somebody else
+/// has taken its lock meanwhile.
 #pragma once
 
 #include <holdfast/client.hpp>
@@ -25,12 +25,12 @@ namespace holdfast {
 enum class fence_result : std::uint8_t {
   written,        ///< it was made, once
   refused_stale,  ///< a newer token has been seen: nothing was changed
-  refused_lost,   ///< the lease that was given isn't valid any more: nothing was sent
+  refused_lost,   ///< the lease isn't valid any more: nothing was sent
 };
 [[nodiscard]] std::string_view to_string(fence_result) noexcept;
 
-/// By what right one writes: a lease, or the token of one. A lease is looked at too, so that a holder who
-/// knows that its lease is over asks no server.
+/// The right to write: a lease, or the token of one. With a lease the client looks at the lease first: if it
+/// is over, the client asks no server.
 class fence_token {
  public:
   fence_token(std::int64_t token) noexcept : value_{token} {}
@@ -48,40 +48,43 @@ class fence_token {
 using fence_field = std::pair<std::string_view, std::string_view>;
 
 struct fence_options {
-  /// How long the newest token is remembered after the last write; 0: for ever. A holder that was frozen for
-  /// longer than that could write again. Without an end each resource ever fenced would leave a key behind.
-  /// At most a century.
+  /// How long the server remembers the newest token after the last write; 0: for ever. A holder that was
+  /// frozen for longer than that could write again. Without an end, each resource that was ever fenced would
+  /// leave a key behind. At most a century.
   std::chrono::milliseconds remember = std::chrono::hours{7 * 24};
 };
 
-/// Guards the keys of one resource: remembers the newest fencing token that came with a write, and refuses
-/// those that come with an older one.
+/// Guards the keys of one resource. It remembers the newest fencing token that came with a write, and refuses
+/// writes that come with an older one.
 ///
-/// *Guarantees.* Check and write are one step at the server. After a write or a claim() with a token none
-/// with an older one has any effect. An equal token passes: one lease writes as often as it likes. A write is
-/// made at most once, also when its request is sent again because the connection broke: an append is not
+/// *Guarantees.* Check and write are one step at the server. After a write or a claim() with a token, no
+/// write with an older token has any effect. An equal token passes, so one lease may write often. A write is
+/// made at most once, even if its request is sent again because the connection broke: an append is not
 /// doubled.
 ///
-/// *Not guaranteed.* Writes that go past the fence aren't checked. The tokens must come from one lock, the
-/// same one for all who write to the resource. What the server forgets (restart without persistence,
-/// failover, eviction) the fence forgets with it. See docs/fencing.md.
+/// *Not guaranteed.* Writes that go past the fence aren't checked. All who write to the resource must take
+/// their tokens from the same lock. What the server forgets (restart without persistence, failover,
+/// eviction), the fence forgets with it. See docs/fencing.md.
 ///
 /// *Keys.* The mark, `{resource}:holdfast_fence`, holds the newest token. In a Redis Cluster the keys that
 /// are written must be in the mark's slot: for the resource `orders` that is `{orders}:total`. Each write
 /// leaves a small key `{resource}:holdfast_fence_done:…` for an hour, or until the next write of this object.
 ///
-/// *Cost.* Each operation is one request, and waits for the answer; those that begin with async_ return at
-/// once.
+/// *Cost.* Each operation is one request. It waits for the answer; the operations that begin with async_
+/// return at once.
 ///
-/// *Threads.* One object may be used by many threads.
+/// *Threads.* Many threads may use one object.
 ///
-/// *Errors.* All operations throw errc::unreachable when the server can't be asked, or says no to a request
-/// that is sent again because the connection broke (what() says so), which leaves open whether the write was
-/// made (set, hash_set and erase may simply be tried again); errc::wrong_type when a key holds another type,
-/// errc::unauthorized or errc::refused when the server says no: nothing was changed, and the token isn't
-/// remembered. What the server isn't ready for (LOADING, BUSY…) is sent again, for at most reply_timeout +
-/// connect_timeout (client_options). std::errc::invalid_argument for a token that isn't positive or an empty
-/// key.
+/// *Errors.* All operations throw:
+/// - errc::unreachable: the server can't be asked; or it refused a request that was sent again because the
+///   connection broke (what() says so). Then it is unknown whether the write was made. set, hash_set and
+///   erase may simply be tried again.
+/// - errc::wrong_type: a key holds another type. errc::unauthorized, errc::refused: the server said no.
+///   Nothing was changed, and the token isn't remembered.
+/// - std::errc::invalid_argument: a token that isn't positive, or an empty key.
+///
+/// If the server isn't ready (LOADING, BUSY…), the request is sent again, for at most reply_timeout +
+/// connect_timeout (client_options).
 class fence {
  public:
   /// Asks no server. Throws std::errc::invalid_argument for a resource that is empty or longer than 64 KiB,
@@ -106,7 +109,7 @@ class fence {
     return hash_set(key, std::span{fields.begin(), fields.size()}, token);
   }
 
-  /// APPEND: puts the text behind what the key holds.
+  /// APPEND: adds the text to the end of what the key holds.
   [[nodiscard]] fence_result append(std::string_view key, std::string_view text, fence_token token);
 
   /// INCRBY: adds to the number that the key holds.
@@ -126,22 +129,22 @@ class fence {
   [[nodiscard]] fence_result write(fence_token token, std::string_view command, std::string_view key,
                                    std::span<std::string_view const> arguments);
 
-  /// Announces the token without writing. A new holder that reads before it writes claims first: then nothing
-  /// that an old holder still sends can change what was read.
+  /// Announces the token without writing. A new holder that reads before it writes should claim first. Then
+  /// nothing that an old holder still sends can change what the new holder has read.
   [[nodiscard]] fence_result claim(fence_token token);
 
   /// The newest token that was seen; 0 when there was none. One request.
   [[nodiscard]] std::int64_t newest();
 
-  // Asynchronous: the same without waiting. `done` is called once, from the client's thread or one that is
-  // inside a call of the client, with the result, or with what went wrong: see *Errors*. A lease that isn't
-  // valid any more is told before the call returns. What the call is given is copied. Misuse, and a client
+  // Asynchronous: the same without waiting. `done` is called once, with the result or the error (see
+  // *Errors*), on the client's thread or on a thread that is inside a call of the client. If the lease isn't
+  // valid any more, `done` is called before the function returns. Arguments are copied. Misuse, and a client
   // that is shut down, are thrown.
   //
-  // Writes that one thread sends are carried out in their order, unless the server isn't ready for one of
-  // them (LOADING, BUSY…), a cluster moves its slot, or the server had forgotten the script (a restart) and
-  // hears it from another client in between. The fence may be destroyed meanwhile. The client's end
-  // calls `done` with errc::closed.
+  // Writes that one thread sends are carried out in their order, with three exceptions: the server isn't
+  // ready for one of them (LOADING, BUSY…); a cluster moves the slot; the server had forgotten the script (a
+  // restart) and another client sends it in between. The fence may be destroyed meanwhile. When the client
+  // ends, it calls `done` with errc::closed.
 
   using write_handler = move_only_function<void(std::optional<fence_result>, std::exception_ptr)>;
   using token_handler = move_only_function<void(std::optional<std::int64_t>, std::exception_ptr)>;

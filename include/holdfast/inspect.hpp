@@ -1,4 +1,4 @@
-/// Looking at locks from outside, and mending them: who holds what, who waits, and a release by force.
+/// Looks at locks from outside, and mends them: who holds a lock, who waits for it, and a release by force.
 #pragma once
 
 #include <holdfast/busy_info.hpp>
@@ -21,57 +21,59 @@ enum class lock_kind : std::uint8_t {
   free,       ///< no key: nobody holds it
   exclusive,  ///< held by a Holdfast client, on the plain wire
   foreign,    ///< a string that another library may use as a lock (redsync, redis-py …), or may not
-  other,      ///< no lock: a key of another type
+  other,      ///< not a lock: a key of another type
   // Redisson's, whether Holdfast or Java made it:
   reentrant,   ///< a mutex of any kind: RLock, RFairLock, RSpinLock, RFencedLock
   read_write,  ///< a shared_mutex: RReadWriteLock
   permits,     ///< an expiring_semaphore: RPermitExpirableSemaphore
-  /// A number without a ttl: what is left of a semaphore (RSemaphore), or a latch's count (RCountDownLatch),
-  /// or any other number; lock_state::counts tells them apart while somebody waits. One with a ttl counts as
-  /// foreign.
+  /// A number without a ttl: what is left of a semaphore (RSemaphore), the count of a latch
+  /// (RCountDownLatch), or any other number. While somebody waits, lock_state::counts tells them apart. A
+  /// number with a ttl counts as foreign.
   counter,
 };
 [[nodiscard]] std::string_view to_string(lock_kind) noexcept;
 
-/// As what a name is held.
+/// In which role somebody holds a name.
 enum class hold_side : std::uint8_t { exclusive, write, read, permit };
 [[nodiscard]] std::string_view to_string(hold_side) noexcept;
 
-/// One of those that hold a name.
+/// One holder of a name.
 struct hold_info {
-  process_info process{};  ///< a permit's has its id as owner, 32 hexadecimal digits, and nothing else
+  process_info process{};  ///< of a permit only `owner` is set: its id, 32 hexadecimal digits
   hold_side side = hold_side::exclusive;
-  /// How many times. Holdfast's are always 1; Java's count how often a thread has locked, and one that is
-  /// higher than that is what a request sent twice leaves behind: the lock isn't free after the last unlock.
+  /// How many times. Always 1 for Holdfast. Java counts how often a thread has locked; a count higher than
+  /// that is left behind by a request that was sent twice, and then the lock isn't free after the last
+  /// unlock.
   std::int64_t count = 1;
   std::optional<std::chrono::milliseconds> ttl_left{};  ///< nullopt: no ttl
 };
 
-/// One that waits in a lock's queue: a process, since of each only the first caller is queued; in Java a
-/// thread.
+/// One waiter in a lock's queue: a process, because only the first caller of each process is queued. In Java
+/// it is a thread.
 struct waiter_info {
   process_info process{};
   std::optional<std::chrono::microseconds> waited{};  ///< by the server's clock; nullopt: unknown
-  /// In a fair queue of Redisson's: after so long it counts as dead, if it is the first. Nullopt: elsewhere.
+  /// In a fair queue of Redisson's: the time after which the waiter counts as dead, if it is the first.
+  /// nullopt elsewhere.
   std::optional<std::chrono::milliseconds> credit_left{};
 };
 
-/// What a counter counts, by the channel on which somebody waits.
+/// What a counter counts. Known from the channel on which somebody waits.
 enum class counter_use : std::uint8_t { unknown, permits, latch };
 [[nodiscard]] std::string_view to_string(counter_use) noexcept;
 
-/// The last run of a command under a lock, as `holdfast run --once-per`, `--at-most-every` and `--keep` note
-/// it beside the lock. Times are by the server's clock.
+/// The last run of a command under a lock, as `holdfast run` with `--once-per`, `--at-most-every` or `--keep`
+/// notes it beside the lock. Times are by the server's clock.
 struct run_info {
   using time_point = std::chrono::sys_time<std::chrono::microseconds>;
 
   process_info process{};  ///< who ran it, without `program`; `owner` is the owner id of its lease
   std::int64_t token = 0;  ///< the fencing token of its lease; 0: it has none (Redisson's wire)
   time_point began{};
-  /// How long it took; nullopt: it hasn't ended, or nobody was left to note its end.
+  /// How long the run took. nullopt: it hasn't ended, or nobody was left to note its end.
   std::optional<std::chrono::milliseconds> took{};
   std::optional<int> exit_code{};  ///< as in shells; nullopt: unknown, like `took`
-  /// The job counts as done until then, and isn't run; nullopt: this run doesn't count.
+  /// Until this time the job counts as done and is not run again. nullopt: this run doesn't count.
   std::optional<time_point> counts_until{};
 
   [[nodiscard]] bool finished() const noexcept { return took.has_value(); }
@@ -82,99 +84,103 @@ struct lock_state {
   std::string name{};
   lock_kind kind = lock_kind::free;
   std::string type{};  ///< what Redis calls the type of the key; "none" without a key
-  /// The first of those that hold it. holder.owner is empty when it is free, and of a counter; of a foreign
-  /// key it is the first 1024 bytes.
+  /// The first holder. holder.owner is empty for a free lock and for a counter. For a foreign key it is the
+  /// first 1024 bytes of the value.
   process_info holder{};
-  /// How long it has been held; nullopt: unknown (foreign, or free).
+  /// How long it has been held. nullopt: unknown (foreign), or free.
   std::optional<std::chrono::microseconds> held_for{};
   std::optional<std::chrono::milliseconds> ttl_left{};  ///< nullopt: no ttl, or no key
   std::int64_t token = 0;                               ///< the newest fencing token given; 0: none yet
-  /// Entries in the queue of its wire. On Redisson's only fair locks have one; of the others, the processes
-  /// that listen on the channel for its release.
+  /// Entries in the queue of its wire. On Redisson's wire only fair locks have a queue; for the others, the
+  /// number of processes that listen on the channel for the release.
   std::int64_t waiting = 0;
   std::vector<waiter_info> queue{};  ///< first come, first served; filled by inspect() only
 
-  /// plain for a name that is free, foreign or no lock, unless it is looked at as Redisson's wire has it.
+  /// The wire. `plain` for a name that is free, foreign or not a lock, unless it is looked at as on
+  /// Redisson's wire.
   holdfast::wire wire = holdfast::wire::plain;
-  /// All that hold it, `holder` being the first: a writer before readers, permits by when they end. The first
-  /// 1000 of inspect(); the first 100 of peek() and for_each_lock(), 8 of them named. Empty for what is
-  /// foreign or no lock.
+  /// All holders; `holder` is the first one. A writer comes before readers, and permits are in the order in
+  /// which they end. inspect() gives the first 1000. peek() and for_each_lock() give the first 100, 8 of them
+  /// named. Empty for a key that is foreign or not a lock.
   std::vector<hold_info> holders{};
   std::int64_t holding = 0;  ///< how many hold it
   bool fair = false;         ///< a fair lock of Redisson's; shows only while somebody waits
-  /// Of permits and counters: how many are left; negative: so many are missing.
+  /// For permits and counters: how many are left. Negative: so many are missing.
   std::optional<std::int64_t> available{};
   std::optional<std::int64_t> permits{};  ///< of permits: how many there are altogether
   counter_use counts = counter_use::unknown;
-  /// What is wrong with it, for a key that has the form of something of Redisson's but not its contents;
-  /// empty: nothing.
+  /// What is wrong with a key that has the form of an object of Redisson's, but not its contents. Empty:
+  /// nothing.
   std::string misfit{};
 
-  // Of inspect() and peek() only.
+  // Set by inspect() and peek() only.
   run_info::time_point seen{};         ///< the server's clock at that moment
   std::optional<run_info> last_run{};  ///< nullopt: none is known
 };
 
-/// Until when a run that is over keeps others out, though nobody is at work: it has left the lock to its ttl,
-/// or the lock is free and the run still counts. Nullopt: none does.
+/// Until when a run that is over keeps others out, although nobody is at work: the run has left the lock to
+/// its ttl, or the lock is free and the run still counts. nullopt: no run does.
 [[nodiscard]] std::optional<run_info::time_point> kept_until(lock_state const& state) noexcept;
 
-/// Is it anything but free, with nobody who waits?
+/// Whether the lock is held, or somebody waits for it, or the key is something else.
 [[nodiscard]] bool in_use(lock_state const& state) noexcept;
 
-/// A name as each wire has it. It is one key, so that it can be held on one of them only; but on the other
-/// there may be those who wait, for ever perhaps: nobody tells them when it is free, and the numbers of a
-/// semaphore or a latch stand there without a holder. Or they fail, with errc::wrong_type.
+/// A name as each wire has it. It is one key, so it can be held on one wire only. On the other wire there may
+/// be waiters. These may wait for ever, because nobody tells them when the lock is free, or they fail with
+/// errc::wrong_type. The number of a semaphore or a latch is there without a holder, too.
 struct lock_on_wires {
-  /// Free, or what is neither Redisson's nor Holdfast's. While something of Redisson's stands under the name
-  /// it is free, too, and `type` is that of the key.
+  /// Free, or a key that is neither Redisson's nor Holdfast's. Also free while the key is an object of
+  /// Redisson's; `type` is then the type of the key.
   lock_state plain{};
   /// Free, with the key's `type`, while the key isn't Redisson's.
   lock_state redisson{.wire = holdfast::wire::redisson};
-  /// What the server refused to show of who waits on Redisson's wire, in its words; empty: nothing.
+  /// The words with which the server refused to show waiters on Redisson's wire. Empty: it refused nothing.
   std::string unseen{};
 
   [[nodiscard]] bool on_both() const noexcept { return in_use(plain) && in_use(redisson); }
-  /// `automatic`: the one that holds the key; of a free one that which is waited for, the plain one first.
+  /// `automatic`: the wire that holds the key. If the key is free: the wire on which somebody waits, the
+  /// plain one first.
   [[nodiscard]] lock_state const& on(holdfast::wire of) const noexcept;
 };
 
-/// All about one name, on whichever wire holds it, with its queue (the first 1000 entries). One round trip,
-/// and one for each 8 processes that are to be named. Throws std::errc::invalid_argument for an empty name,
-/// errc::unreachable and the like.
+/// Everything about one name, on the wire that holds it, with its queue (the first 1000 entries). One round
+/// trip, and one more for each 8 processes that are to be named. Throws std::errc::invalid_argument for an
+/// empty name; errc::unreachable and the like.
 [[nodiscard]] lock_state inspect(client& redis, std::string_view name);
 
-/// The same without the queue, for those who look again and again: one request, and a second one about the
-/// holder.
+/// The same without the queue, for programs that look again and again: one request, and a second one about
+/// the holder.
 [[nodiscard]] lock_state peek(client& redis, std::string_view name);
 
-/// The same two for both wires, in as many round trips.
+/// The same for both wires, in as many round trips.
 [[nodiscard]] lock_on_wires inspect_on_wires(client& redis, std::string_view name);
 [[nodiscard]] lock_on_wires peek_on_wires(client& redis, std::string_view name);
 
-/// Finds the locks whose names match `pattern` (Redis's glob: `*`, `?`, `[a-z]`, `\` before a character that
-/// is meant itself) and calls f with each that is held or waited for, as they are found; f returns false to
-/// stop. Without their queues.
+/// Finds the locks whose names match `pattern`, and calls f with each one that is held or waited for, as soon
+/// as it is found. f returns false to stop. The locks come without their queues. `pattern` is Redis's glob:
+/// `*`, `?`, `[a-z]`, and `\` before a character that stands for itself.
 ///
-/// Looks for the token counters that every lock of Holdfast has, and for the queues of those that never were
-/// held, by SCAN in steps of under a millisecond of the server's time, never KEYS: other commands run in
-/// between. Memory doesn't grow with the number of keys. A lock may be reported twice if the server rehashes
-/// meanwhile, and one taken or released meanwhile may or may not be. f runs in the calling thread. A pattern
-/// without wildcards is looked up without a search. Needs the right +scan. Throws as inspect().
+/// The search looks for token counters, which every lock of Holdfast has, and for queues of locks that were
+/// never held. It uses SCAN in steps of under a millisecond of the server's time, never KEYS, so other
+/// commands run in between. Memory doesn't grow with the number of keys. If the server rehashes meanwhile, a
+/// lock may be reported twice. A lock that is taken or released meanwhile may be reported or not. f runs in
+/// the calling thread. A pattern without wildcards is looked up without a search. The search needs the right
+/// +scan. Throws as inspect().
 ///
-/// `of`: locks of this wire only; `automatic`: of the client's. Those of Redisson have no counters to be
-/// found by: all hashes and the sorted sets of permits are looked at (SCAN with TYPE, of Redis 6), and the
-/// channels on which somebody waits. So a counter (lock_kind) for which nobody waits isn't found, nor are
-/// permits of which none are out: nothing tells them from any other number. Needs +pubsub, too.
+/// `of`: the wire whose locks are meant; `automatic`: the client's wire. Redisson's locks have no token
+/// counters. So the search looks at all hashes and at the sorted sets of permits (SCAN with TYPE, Redis 6 or
+/// later), and at the channels on which somebody waits. It doesn't find a counter (lock_kind) for which
+/// nobody waits, nor permits of which none are out: nothing tells them from any other number. It needs the
+/// right +pubsub, too.
 void for_each_lock(client& redis, std::string_view pattern, std::function<bool(lock_state const&)> const& f,
                    wire of = wire::automatic);
 
-/// The same on both wires, with a name that is held or waited for on both once for each. Goes through all
-/// keys twice, once for the keys beside locks, once for hashes: with a million keys, of which a third are
-/// hashes, that takes the server 2 s of its time in steps of under a millisecond.
+/// The same on both wires. A name that is held or waited for on both is reported once for each. The search
+/// goes through all keys twice: once for the keys beside locks, once for hashes. With a million keys, of
+/// which a third are hashes, that takes 2 s of the server's time, in steps of under a millisecond.
 ///
-/// Of Redisson's wire what the server refuses is left out (no right to it, or a Redis before 6): the first
-/// such refusal is returned. Nullopt: all was looked at.
+/// If the server refuses to show something of Redisson's wire (a missing right, or a Redis before 6), that
+/// part is left out, and the first such refusal is returned. nullopt: everything was looked at.
 std::optional<error> for_each_lock_on_wires(client& redis, std::string_view pattern,
                                             std::function<bool(lock_state const&)> const& f);
 
@@ -183,36 +189,39 @@ enum class force_result : std::uint8_t {
   not_held,            ///< there was nothing to release, or it ended before its holder could be asked
   released_by_holder,  ///< the holder was asked, stopped, and gave it back; others may hold it since
   deleted,             ///< the holder did not answer in time: the key was deleted under it
-  changed,             ///< somebody else holds it now, who was not asked: nothing was done to them
+  changed,             ///< somebody else holds it now: that holder was not asked, and nothing was done to it
   refused_foreign,     ///< the key is not Holdfast's, and force_options::foreign was not given
-  refused_other,       ///< the key is no lock at all (another type): never deleted
+  refused_other,       ///< the key is not a lock (another type): never deleted
   refused_counter,     ///< a counter has no holders: release or add permits, or count the latch down, instead
-  run_was_over,        ///< only a run that is over kept others out (kept_until): it does so no more
+  run_was_over,        ///< only a run that is over kept others out (kept_until); that run is forgotten now
 };
 [[nodiscard]] std::string_view to_string(force_result) noexcept;
 
 struct force_options {
-  /// How long the holder has to stop and to give the lock back before it is deleted under it; at most a year.
+  /// How long the holder may take to stop and to give the lock back, before the key is deleted under it; at
+  /// most a year.
   std::chrono::milliseconds grace{2'000};
-  /// Also delete a string key that no Holdfast wrote: it can't be asked, so it is deleted at once.
+  /// Also delete a string key that Holdfast didn't write. Nobody can be asked then, so it is deleted at once.
   bool foreign = false;
-  /// Only if this is (one of) those that hold it, as when a person was asked about it; empty: whoever it is.
-  /// Of a read-write lock and of permits only that one's hold is taken; of several with an empty owner, all.
+  /// Release only the hold of this owner, for a tool that asked a person about it. Empty: release it whoever
+  /// holds it. On a read-write lock and on permits only this owner's hold is taken; if it is empty, all holds
+  /// are.
   std::string_view owner{};
-  /// Only what is held on this wire; `automatic`: on whichever holds it.
+  /// Only what is held on this wire; `automatic`: on the wire that holds it.
   wire of = wire::automatic;
 };
 
-/// Takes the lock from whoever holds it. The holder's lease is lost at once (loss_cause::forced), as a
-/// message tells its client; it has until `grace` to stop and to release. Then the next waiter's turn
-/// comes as after any release. Blocks for at most `grace` and a few round trips. Throws errc::unreachable
-/// and the like.
+/// Takes the lock from its holder. The holder's client is told by a message, and its lease is lost at once
+/// (loss_cause::forced). The holder has `grace` to stop and to release. Then the next waiter has its turn, as
+/// after any release. Blocks for at most `grace` and a few round trips. Throws errc::unreachable and the
+/// like.
 ///
-/// On Redisson's wire the holders that are Holdfast's are asked, those of Java and permits can't be: theirs
-/// are taken at once, with the message that wakes who waits. An inflated hold count goes with them.
+/// On Redisson's wire only holders that are Holdfast clients can be asked. Holds of Java, and permits, are
+/// taken at once, with the message that wakes waiters. A hold count that is too high goes with them.
 ///
-/// Where a run that is over keeps others out (kept_until) nobody is asked: it is forgotten at once, and a
-/// lock that it has left to its ttl is deleted. A run whose lock is deleted under it counts no more, either.
+/// If a run that is over keeps others out (kept_until), nobody is asked. The run is forgotten at once, and a
+/// lock that it has left to its ttl is deleted. If a lock is deleted under a run, that run doesn't count any
+/// more, either.
 force_result force_release(client& redis, std::string_view name, force_options options = {});
 
 }  // namespace holdfast

@@ -23,22 +23,22 @@ namespace holdfast {
 
 /// Owns one acquisition of all names of a multi_mutex. Move-only; releases in its destructor.
 ///
-/// It is made of a lease for each server (of a cluster: for each hash slot of the names), and is what they
-/// are together: valid while all are, lost with the first. All that is said of lease about threads, fork and
-/// what isn't guaranteed holds here.
+/// It consists of one lease for each server (in a cluster: for each hash slot of the names). It is valid
+/// while all of them are, and lost with the first. What lease says about threads, fork and what isn't
+/// guaranteed holds here, too.
 class [[nodiscard]] multi_lease {
  public:
   /// No lease: valid() is false.
   multi_lease() noexcept;
   multi_lease(multi_lease&&) noexcept;
   multi_lease& operator=(multi_lease&&) noexcept;  ///< Releases what was held before, as the destructor.
-  /// Releases, waiting or not as lock_options::on_destroy says.
+  /// Releases. lock_options::on_destroy says whether it waits.
   ~multi_lease();
 
   /// The same as valid().
   [[nodiscard]] explicit operator bool() const noexcept { return valid(); }
 
-  /// All names are held, by this process's own clock: no request.
+  /// Whether all names are held, by this process's own clock. No request.
   [[nodiscard]] bool valid() const noexcept;
 
   /// Time left until the first deadline.
@@ -47,36 +47,36 @@ class [[nodiscard]] multi_lease {
   /// The names, as they were given.
   [[nodiscard]] std::vector<std::string> const& names() const noexcept;
 
-  /// The fencing token of that name: greater than that of each earlier lease of it, alone or with others. The
-  /// names of one server have the same. Of a name that was given for several servers: the first one's; see
-  /// parts(). 0 for a name that isn't among them.
+  /// The fencing token of that name. It is greater than that of each earlier lease of the name, alone or with
+  /// others. All names of one server have the same token. If a name was given for several servers, this is
+  /// the first one's token; see parts(). 0 for a name that isn't among them.
   [[nodiscard]] std::int64_t token(std::string_view name) const noexcept;
 
   /// Triggered when one of the names is lost: see lease::lost().
   [[nodiscard]] std::stop_token lost() const;
 
-  /// Why the first was lost; `none` while none is.
+  /// Why the first one was lost; `none` if none was.
   [[nodiscard]] loss_cause lost_because() const noexcept;
 
-  /// Calls f once, when the first is lost: see lease::on_lost().
+  /// Calls f once, when the first one is lost: see lease::on_lost().
   void on_lost(move_only_function<void(loss_cause)> f);
 
   /// Asks for a full ttl for all names now. One request to each server, one server after the other. Throws as
-  /// lease::renew().
+  /// lease::renew() does.
   void renew();
 
   /// Gives all names back, on all servers at the same time: one request to each. Waits as lease::release()
-  /// does. The worst of what came of it; those that are still held go back even if others are lost.
+  /// does. Returns the worst outcome. Names that are still held go back even if others are lost.
   release_result release() noexcept;
 
-  /// The same without waiting: `done` is called once with the worst outcome. It may be empty.
+  /// The same without waiting. `done` is called once with the worst outcome. It may be empty.
   void async_release(move_only_function<void(release_result)> done) noexcept;
 
   /// Finishes without giving them back, on all servers at the same time: see lease::keep_until_expiry().
   release_result keep_until_expiry() noexcept;
 
-  /// The leases that it is made of: one for each server, in the order of the servers' URLs. Ordinary ones:
-  /// one that is moved out lives on, and this one isn't valid any more.
+  /// The leases of which it consists: one for each server, in the order of the servers' URLs. They are
+  /// ordinary leases. If one is moved out, it lives on, and this object isn't valid any more.
   [[nodiscard]] std::vector<lease>& parts() noexcept { return parts_; }
 
  private:
@@ -93,11 +93,11 @@ class [[nodiscard]] multi_lease {
   std::stop_source lost_{std::nostopstate};  ///< with several parts only
 };
 
-/// A look at a multi_lease that somebody else owns, as lease_view is at a lease: what multi_mutex::current()
-/// returns. No function sends a request.
+/// A view of a multi_lease that somebody else owns, as lease_view is of a lease. multi_mutex::current()
+/// returns it. No function sends a request.
 class multi_lease_view {
  public:
-  /// Of no lease: valid() is false.
+  /// A view of no lease: valid() is false.
   multi_lease_view() noexcept = default;
 
   /// The same as valid().
@@ -129,32 +129,36 @@ class multi_lease_view {
 ///
 /// Each name is the same lock as a mutex of that name: they exclude one another, and wait in one queue.
 ///
-/// *Guarantees.* Those of mutex, for each name. All or none: whoever sees one of the names held by an
-/// acquisition that succeeded sees all of them held. No deadlock, whatever order the names are given in and
-/// whatever other locks overlap: nothing is held while it waits, but for what the next paragraph says.
-/// Nobody starves on one server: names that come free at different times may never be free together, so one
-/// that has waited for starvation_limit keeps the names it gets, in their sorted order, for phases that
-/// alternate with phases in which it keeps none, each twice as long as the one before. A program that takes
-/// the same names one by one, in another order, may be held up by that, but not for ever. (With wake::poll
-/// there is no age, and no such help.)
+/// *Guarantees.* Those of mutex, for each name. In addition:
+/// - All or none. If one of the names is held by an acquisition that succeeded, all of them are.
+/// - No deadlock, whatever the order of the names, and whatever other locks overlap. An acquisition holds
+///   nothing while it waits, with one exception, which is next.
+/// - On one server nobody starves. Names that come free at different times may never be free together. So an
+///   acquisition that has waited for starvation_limit keeps the names that it gets, in sorted order, for some
+///   time, then keeps none for some time, and so on. Each such phase is twice as long as the one before. A
+///   program that takes the same names one by one, in another order, may be held up by that, but not for
+///   ever. With wake::poll there is no age, and so no such help.
 ///
-/// *Several servers.* What is on one server is taken there in one step. The servers are taken one after the
-/// other: it waits for one, tries the others, and when one is busy gives all back, pauses for a random time
-/// that grows, and waits for that one first (what it gives back so is free at once, also with
-/// lock_options::keep, which counts for what it returns). Nothing is held while it waits for another server,
-/// and nothing but chance keeps others from being faster each time. So it does when one can't be asked:
-/// outages, and slots that move, are waited out by whoever waits without an end, and told to all others when
-/// their time is up (and at once, as errc::unreachable, of a server that its client has never reached).
+/// *Several servers.* All names on one server are taken there in one step. The servers are taken one after
+/// the other: the acquisition waits for one server and tries the others. If one of these is busy, it gives
+/// everything back, pauses for a random time that grows, and waits for that server first. What it gives back
+/// in this way is free at once, also with lock_options::keep, which counts only for the lease that is
+/// returned. Nothing is held while it waits for another server, so it is chance whether others are faster
+/// each time.
 ///
-/// *Not guaranteed.* Order of any kind; that servers fail together: a lease on two servers is lost when one
-/// of them is.
+/// If a server can't be asked (an outage, a slot that moves), a caller that waits without a limit waits until
+/// it is back. Other callers get the error when their time is up. If the client has never reached that
+/// server, they get errc::unreachable at once.
 ///
-/// *On the wire.* The keys of mutex, for each name. With wire::redisson those of an RLock each, as in its
-/// RedissonMultiLock, and without the phases: whoever takes single names all the time, as Java's multi-lock
-/// does, can keep it waiting.
+/// *Not guaranteed.* Order of any kind. Servers don't fail together: a lease on two servers is lost if one of
+/// them is.
 ///
-/// *Cost.* One request for each server to acquire, one to release, one to renew, however many names; none
-/// when it passes to a caller of the same process that wants the same names.
+/// *On the wire.* The keys of mutex, for each name. With wire::redisson those of an RLock each, as in
+/// Redisson's RedissonMultiLock, and without the phases: a program that takes single names all the time, as
+/// Java's multi-lock does, can keep it waiting.
+///
+/// *Cost.* One request for each server to acquire, one to release, one to renew, however many names there
+/// are. None if the lock passes to a caller of the same process that wants the same names.
 ///
 /// *Threads.* As exclusive_lock.
 class multi_mutex {
@@ -165,13 +169,13 @@ class multi_mutex {
     std::string name;
   };
 
-  /// Called once: with the lease; with neither when a name stayed busy for the time given; or with what went
-  /// wrong.
+  /// Called once: with the lease; or with neither, if a name stayed busy for the time given; or with the
+  /// error.
   using acquire_handler = move_only_function<void(std::optional<multi_lease>, std::exception_ptr)>;
 
-  /// Asks no server. Throws std::errc::invalid_argument for no name at all, more than 1000, an empty one or
-  /// one of over 64 KiB, one that is given twice (for one server; what() says which), or an option out of
-  /// range.
+  /// Asks no server. Throws std::errc::invalid_argument for an option out of range, for no name or more than
+  /// 1000, for a name that is empty or longer than 64 KiB, and for a name that is given twice for one server
+  /// (what() says which).
   multi_mutex(client& redis, std::vector<std::string> names, lock_options options = {});
   explicit multi_mutex(std::vector<member> members, lock_options options = {});
   multi_mutex(multi_mutex const&) = delete;
@@ -181,7 +185,7 @@ class multi_mutex {
   /// The names, as they were given.
   [[nodiscard]] std::vector<std::string> const& names() const noexcept;
 
-  // Cpp17TimedLockable: see exclusive_lock, whose functions of these names do and throw the same.
+  // Cpp17TimedLockable. These functions do and throw the same as those of exclusive_lock.
 
   void lock();
   [[nodiscard]] bool try_lock();
@@ -212,12 +216,12 @@ class multi_mutex {
     return try_acquire_within(to_wait(time), std::move(stop));
   }
 
-  /// Who held the first busy name (in sorted order) when an acquisition of these names last found one busy:
+  /// Who held the first busy name, in sorted order, when an acquisition of these names last found one busy:
   /// see exclusive_lock::last_busy().
   [[nodiscard]] std::optional<busy_info> last_busy();
 
-  // Asynchronous: see exclusive_lock. `done` is called from a client's thread or one that is inside a call of
-  // it.
+  // Asynchronous: see exclusive_lock. `done` runs on a client's thread, or on a thread that is inside a call
+  // of a client.
 
   void async_acquire(acquire_handler done, std::stop_token stop = {});
   void async_try_acquire(acquire_handler done, std::stop_token stop = {}) {

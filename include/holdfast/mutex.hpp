@@ -13,21 +13,24 @@ namespace holdfast {
 ///     { std::scoped_lock hold{m}; … }                   // as a std::timed_mutex
 ///     if (auto lease = m.try_acquire_for(2s)) { … }     // as a lease: token, deadline, loss
 ///
-/// *Guarantees.* Exclusion while the lease is valid (see lease); no lost wake-up: a free lock is taken by
-/// a live waiter within client_options::recheck even if every message is lost, normally within a round
-/// trip; a lock never stays behind without a ttl. Callers of one process queue first come, first served;
-/// between processes a newcomer may overtake until the first waiter has waited starvation_limit.
+/// *Guarantees.*
+/// - Exclusion while the lease is valid (see lease).
+/// - No lost wake-up: a live waiter takes a free lock within a round trip normally, and within
+///   client_options::recheck even if every message is lost.
+/// - A lock never stays behind without a ttl.
+/// - Callers of one process queue first come, first served. A newcomer of another process may overtake until
+///   the first waiter has waited starvation_limit.
 ///
-/// *Not guaranteed.* Order between processes; surviving a failover that lost the key.
+/// *Not guaranteed.* Order between processes. A lock doesn't survive a failover in which its key was lost.
 ///
-/// *On the wire.* The plain format: a string key of the lock's name, which holds the owner id, as
-/// redsync, redis-py, node-redlock and redis-plus-plus use it; they exclude us and we exclude them. See
-/// docs/protocol.md. With lock_options::wire = wire::redisson (or `?wire=redisson`): Redisson's RLock, its
-/// RFencedLock with `fenced`, its RSpinLock with wake::poll. See docs/redisson.md, also for what that wire
-/// doesn't allow.
+/// *On the wire.* The plain format: a string key of the lock's name that holds the owner id. redsync,
+/// redis-py, node-redlock and redis-plus-plus use the same format; they exclude Holdfast, and Holdfast
+/// excludes them. See docs/protocol.md. With lock_options::wire = wire::redisson (or `?wire=redisson`):
+/// Redisson's RLock, with `fenced` its RFencedLock, with wake::poll its RSpinLock. See docs/redisson.md, also
+/// for what that wire doesn't allow.
 ///
-/// *Cost.* Free lock: one request to acquire, one to release. Contended: no polling; about two requests
-/// per handoff between processes, none inside one process.
+/// *Cost.* Free lock: one request to acquire, one to release. Contended: no polling; about two requests per
+/// handoff between processes, none inside one process.
 ///
 /// *Operations and threads.* See exclusive_lock.
 class mutex : public exclusive_lock {

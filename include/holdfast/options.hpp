@@ -2,9 +2,9 @@
 ///
 ///     holdfast::mutex m{redis, "orders:42", {.ttl = 10s}};
 ///
-/// Every time is a std::chrono duration. Values out of range are refused by the constructor that takes them,
-/// with std::errc::invalid_argument, before anything is sent: negative times, and those of more than a year
-/// (of max_hold, a century) too.
+/// Every time is a std::chrono duration. The constructor that takes options refuses values out of range with
+/// std::errc::invalid_argument, before anything is sent. Negative times are out of range, and so are times of
+/// more than a year (max_hold: a century).
 #pragma once
 
 #include <chrono>
@@ -21,91 +21,96 @@ using std::chrono::milliseconds;
 enum class wake {
   automatic,  ///< inbox; poll when the server refuses the inbox channel (with one warning)
   inbox,      ///< a pub/sub channel of the client's own; an error when it is refused
-  poll,       ///< ask again and again, with full-jitter back-off: for proxies without pub/sub
+  poll,       ///< ask again and again, with full-jitter back-off; for proxies without pub/sub
 };
 
-/// How a lock looks in Redis. All that are to exclude each other must use the same.
+/// How a lock looks in Redis. All clients that are to exclude each other must use the same.
 enum class wire {
   automatic,  ///< as client_options::wire says, then the URL (`?wire=redisson`); plain when neither does
   plain,      ///< a string, as redsync, redis-py, node-redlock and redis-plus-plus have it; with tokens
   redisson,   ///< the keys, channels and messages of Redisson (Java): see docs/redisson.md
 };
 
-/// What the destructor of a lease that is still held does.
+/// What the destructor of a lease does if the lease is still held.
 enum class release {
   wait,   ///< gives the lock back, and waits for the server's answer: see lease::release()
   async,  ///< sends the release, and returns at once: see lease::async_release()
 };
 
-/// Options of one lock. The defaults suit most programs; each line says when to leave it alone.
+/// Options of one lock. The defaults suit most programs. Each comment says when to leave an option alone.
 struct lock_options {
-  /// How long the server keeps the lock after the last renewal: how long others wait when this process dies.
-  /// 10 ms to a year. Shorter recovers sooner from a crash; longer survives longer outages of the server.
+  /// How long the server keeps the lock after the last renewal, and so how long others wait if this process
+  /// dies. 10 ms to a year. A shorter ttl recovers sooner from a crash; a longer one survives longer outages
+  /// of the server.
   milliseconds ttl{30'000};
 
-  /// Renew the lease in the background for as long as it is held. Without it the lease ends `ttl` after it
-  /// was taken, whatever happens.
+  /// Renew the lease in the background while it is held. Without it the lease ends `ttl` after it was taken,
+  /// whatever happens.
   bool watchdog = true;
 
-  /// Time between renewals; 0 means ttl / 3. Leave it: a third gives two more tries before the lease ends. Of
-  /// a shared_mutex 0 also means no more than 10 s, since Java's readers cut a longer ttl short.
+  /// Time between renewals; 0 means ttl / 3. Leave it alone: a third gives two more tries before the lease
+  /// ends. For a shared_mutex 0 also means at most 10 s, because Java's readers cut a longer ttl short.
   milliseconds renew_every{0};
 
-  /// How many renewals at the most; 0 is no limit. The lease is then lost (cause limit_reached) at its
-  /// deadline.
+  /// At most so many renewals; 0 is no limit. After the last one the lease is lost at its deadline (cause
+  /// limit_reached).
   int max_renewals = 0;
 
-  /// How long one lease may be held; 0 is no limit. When it is reached the lease is lost (cause
-  /// limit_reached). lease::on_limit_near tells ahead of it.
+  /// How long one lease may be held; 0 is no limit. At the limit the lease is lost (cause limit_reached).
+  /// lease::on_limit_near gives a warning before.
   milliseconds max_hold{0};
 
-  /// Leave the key to its ttl when the lease is finished, instead of deleting it: nobody else gets the lock
-  /// before. With `ttl` = 1 h and no watchdog: "at most once per hour". See lease::keep_until_expiry. What a
-  /// multi_mutex takes, and gives back because it doesn't get the rest, isn't kept.
+  /// Leave the key to its ttl at the end of the lease, instead of deleting it. Nobody else gets the lock
+  /// before. With `ttl` = 1 h and no watchdog it means "at most once per hour". See lease::keep_until_expiry.
+  /// If a multi_mutex takes some names and gives them back because it doesn't get the others, those aren't
+  /// kept.
   bool keep = false;
 
-  /// How a lease that is destroyed, or assigned another one, gives the lock back. With `wait` a server that
-  /// doesn't answer blocks the thread for reply_timeout + connect_timeout (client_options), 4 s at the
-  /// defaults: too long for the thread of an event loop, which chooses `async`. Leave it where the next
+  /// How a lease gives the lock back when it is destroyed, or assigned another lease. With `wait` a server
+  /// that doesn't answer blocks the thread for reply_timeout + connect_timeout (client_options), by default 4
+  /// s. That is too long for the thread of an event loop: choose `async` there. Leave it alone if the next
   /// statement may rely on the lock being free. unlock() waits in any case.
   holdfast::release on_destroy = holdfast::release::wait;
 
-  /// Believe an acquisition only when it is on the disk of the server, and of as many replicas as `replicas`
-  /// says: WAITAOF, of Redis 7.2 or later with appendonly, where `replicas` alone means WAIT. Not so within a
-  /// quarter of the ttl, at most 1.5 s: given back, errc::unreplicated. Costs what `appendfsync` makes of it:
-  /// a moment with `always`, up to a second with `everysec`.
+  /// An acquisition counts only when it is on the disk of the server, and of as many replicas as `replicas`
+  /// says. The server must be Redis 7.2 or later with appendonly: this uses WAITAOF, where `replicas` alone
+  /// uses WAIT. If it isn't on disk within a quarter of the ttl, at most 1.5 s, the lock is given back, and
+  /// the caller gets errc::unreplicated. The time that it costs depends on `appendfsync`: a moment with
+  /// `always`, up to a second with `everysec`.
   bool fsynced = false;
 
-  /// How many replicas must have acknowledged an acquisition before it is believed; 0 asks none. Too few
-  /// within a quarter of the ttl, at most a second: the lock is given back, and the caller gets
-  /// errc::unreplicated; also if its own time is up meanwhile: whoever was given the lock, or has asked for
-  /// it once more, waits for the outcome, up to twice as long as that. Who has found it busy leaves in time.
-  /// One more request (WAIT), on a connection of its own.
+  /// An acquisition counts only when so many replicas have acknowledged it; 0 asks none. If too few do within
+  /// a quarter of the ttl, at most a second, the lock is given back, and the caller gets errc::unreplicated.
+  /// Costs one more request (WAIT), on a connection of its own.
+  ///
+  /// A caller that was given the lock, or has asked for it once more, waits for this outcome even if its own
+  /// time is up meanwhile, up to twice as long as the time above. A caller that has found the lock busy
+  /// leaves in time.
   int replicas = 0;
 
   /// How the lock looks in Redis. On Redisson's wire the name must keep its side keys and channels in one
-  /// hash slot: braces in pairs, and not empty.
+  /// hash slot: braces come in pairs, and are not empty.
   holdfast::wire wire = holdfast::wire::automatic;
 
-  /// On Redisson's wire: counts fencing tokens, as its RFencedLock does; without it token() is 0 there, as
-  /// its RLock has none. mutex and recursive_mutex only. On the plain wire all locks have tokens.
+  /// On Redisson's wire: count fencing tokens, as Redisson's RFencedLock does. Without it token() is 0 there,
+  /// because an RLock has none. For mutex and recursive_mutex only. On the plain wire all locks have tokens.
   bool fenced = false;
 
-  /// How waiters of this lock are woken; `automatic`: as client_options::wake says.
+  /// How waiters of this lock are woken. `automatic`: as client_options::wake says.
   holdfast::wake wake = holdfast::wake::automatic;
 
-  /// With wake::poll: the pause before each try is random, from nothing to a bound that doubles from
-  /// poll_floor to poll_cap. At least 1 ms, and floor at most cap. Lower costs requests; higher costs time
-  /// between a release and the next holder.
+  /// With wake::poll: the pause before each try is random, between 0 and a bound that doubles from poll_floor
+  /// to poll_cap. At least 1 ms, and the floor must not exceed the cap. Lower values cost requests; higher
+  /// ones cost time between a release and the next holder.
   milliseconds poll_floor{2};
   milliseconds poll_cap{200};
 
-  /// Newcomers may overtake waiters, which is fast, until the first one has waited this long; then the
+  /// Newcomers may overtake waiters, which is fast, until the first waiter has waited this long. Then the
   /// release hands the lock to it. Measured by the server's clock.
   milliseconds starvation_limit{100};
 
-  /// How many times in a row the lock may pass between callers of one process without asking the server, and
-  /// for how long, while others may be waiting elsewhere. 0 turns handoff off.
+  /// How many times in a row, and for how long, the lock may pass between callers of one process without
+  /// asking the server, while others may be waiting elsewhere. 0 turns handoff off.
   int handoff_limit = 64;
   milliseconds handoff_time{10};
 
@@ -114,8 +119,8 @@ struct lock_options {
 
 enum class log_level { debug, info, warning, error };
 
-/// Called with each event worth a log line. May be called from any thread that is inside a call of the
-/// client, or from the client's own thread; never with a lock of the client held. Must not throw or block for
+/// Called with each event worth a log line, on any thread that is inside a call of the client, or on the
+/// client's own thread. The client holds no lock meanwhile. The hook must not throw, and must not block for
 /// long.
 using log_hook = std::function<void(log_level, std::string_view message)>;
 
@@ -124,21 +129,21 @@ struct client_options {
   /// What CLIENT SETNAME announces (shown by CLIENT LIST); empty: "holdfast". No spaces.
   std::string name{};
 
-  /// What this process is at, for those whom it blocks: "nightly import". Shown by exclusive_lock::last_busy
-  /// and by `holdfast ls`. At most 200 bytes.
+  /// What this process does, for others that it blocks: "nightly import". exclusive_lock::last_busy and
+  /// `holdfast ls` show it. At most 200 bytes.
   std::string label{};
 
-  /// How long connecting may take, with name resolution, TLS and AUTH; also how long a request waits for a
-  /// connection before it fails with errc::unreachable.
+  /// How long connecting may take, name resolution, TLS and AUTH included. Also how long a request waits for
+  /// a connection before it fails with errc::unreachable.
   milliseconds connect_timeout{2'000};
 
-  /// A server that leaves a request unanswered this long is treated as gone: the connection is replaced, and
-  /// the request sent again. Leave it well above the slowest command on the server.
+  /// A server that leaves a request unanswered for so long counts as gone: the client replaces the connection
+  /// and sends the request again. Leave it well above the slowest command on the server.
   milliseconds reply_timeout{2'000};
 
-  /// The longest a waiter sleeps before it asks the server again, whatever messages come: 10 ms to 30 s.
-  /// Bounds the harm of a lost message. Lower costs requests: one per second per waiting process at the
-  /// default.
+  /// A waiter asks the server again after so long at the latest, whatever messages come: 10 ms to 30 s. This
+  /// bounds the harm of a lost message. Lower values cost requests: at the default, one per second and
+  /// waiting process.
   milliseconds recheck{1'000};
 
   /// How waiters are woken.
@@ -147,10 +152,11 @@ struct client_options {
   /// How locks look in Redis, unless they say otherwise.
   holdfast::wire wire = holdfast::wire::automatic;
 
-  /// The largest reply accepted. Ours are small; a larger one means that something else answers.
+  /// The largest reply accepted. Holdfast's replies are small; a larger one means that something else
+  /// answers.
   std::size_t max_reply_bytes = 16u << 20;
 
-  /// Where log lines go; none: nowhere.
+  /// Where log lines go. Empty: nowhere.
   log_hook log{};
 };
 

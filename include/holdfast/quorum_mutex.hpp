@@ -7,7 +7,7 @@
 
 namespace holdfast {
 
-/// An exclusive lock on a name, which whoever has a majority of the masters' votes holds.
+/// An exclusive lock on a name. It is held by the client that has the votes of a majority of the masters.
 ///
 ///     holdfast::client redis{"redis+quorum://h1,h2,h3,h4,h5"};
 ///     holdfast::quorum_mutex m{redis, "orders:42"};
@@ -16,45 +16,49 @@ namespace holdfast {
 /// The masters know nothing of each other: no replication, no cluster. Use 3 or 5, on machines that don't
 /// fail together.
 ///
-/// *Guarantees.* Those of mutex, as long as a majority of the masters keeps what it has acknowledged: while
-/// fewer than half are down, frozen or cut off the lock goes on working, and nobody is kept waiting for those
-/// that don't answer. Fencing tokens grow strictly from lease to lease, whichever masters made the majority.
-/// A lease ends, and its holder is told, when a majority can't be had any more. What is left behind when a
-/// wait ends is nothing, also at masters that didn't answer in time: it is given back behind the request.
+/// *Guarantees.* Those of mutex, as long as a majority of the masters keeps what it has acknowledged. While
+/// fewer than half are down, frozen or cut off, the lock goes on working, and nobody waits for masters that
+/// don't answer. Fencing tokens grow strictly from lease to lease, whichever masters made the majority. A
+/// lease ends, and its holder is told, when a majority can't be had any more. A wait that ends leaves nothing
+/// behind, not even at masters that didn't answer in time: the request that gives back follows the one that
+/// asked.
 ///
-/// *Not guaranteed.* Order between processes, strictly: a release keeps the lock for the first waiter for
-/// half a second, but the masters may disagree who that is. And a master that comes back *without its data*
-/// has forgotten its vote: keep it away for longer than the longest ttl (delayed rejoin), or have it write
-/// each change to disk (`appendonly yes`, `appendfsync always`); `holdfast doctor` looks at that.
+/// *Not guaranteed.* Strict order between processes: a release keeps the lock for the first waiter for half a
+/// second, but the masters may disagree about who that is.
+///
+/// *Rule.* A master that comes back *without its data* has forgotten its vote. Keep it away for longer than
+/// the longest ttl (delayed rejoin), or let it write each change to disk (`appendonly yes`, `appendfsync
+/// always`). `holdfast doctor` checks that.
 ///
 /// *Clocks.* Rates must differ by less than 1 %, as for all locks. The masters' times of day matter only for
-/// a master that lost its data: they must differ by less than the time it is kept away for.
+/// a master that lost its data: they must differ by less than the time for which it is kept away.
 ///
-/// *Against RedLock as published.* All masters are asked at once; tokens; a vote that was split leaves one
-/// contender ahead instead of none; waiters are woken by messages; renewal by majority, with the earliest
-/// of its requests as the lease's beginning; a master that lost the lock gets it again in the background.
+/// *Compared with RedLock as published.* All masters are asked at once. There are fencing tokens. After a
+/// split vote one contender is ahead instead of none. Messages wake waiters. A majority renews a lease, which
+/// counts from the earliest of the requests. A master that lost the lock gets it again in the background.
 /// docs/quorum.md argues why it is safe.
 ///
-/// *On the wire.* At each master what mutex has there. With wire::redisson what RedissonRedLock over RLocks
-/// of that name has, and they exclude and wake each other; without tokens.
+/// *On the wire.* At each master the keys of mutex. With wire::redisson those of RedissonRedLock over RLocks
+/// of that name: the two exclude and wake each other. There are no tokens then.
 ///
-/// *Cost.* One request to each master to acquire, and one to release, in one round trip; a second round trip
-/// when the masters' token counters have come apart (after one was away, say). Waiting costs one message per
-/// master and handoff. One connection to each master, and one more for messages once it has to wait.
+/// *Cost.* One request to each master to acquire, and one to release, in one round trip. A second round trip
+/// if the masters' token counters have come apart, for example after one was away. Waiting costs one message
+/// per master and handoff. One connection to each master, and one more for messages once the client has to
+/// wait.
 ///
-/// *Options.* `ttl` at least 100 ms. `starvation_limit` has no effect: each release keeps the lock for the
-/// first waiter (with wire::redisson none does). `replicas` and `fenced` are refused: see above.
+/// *Options.* `ttl` is at least 100 ms. `starvation_limit` has no effect: each release keeps the lock for the
+/// first waiter (with wire::redisson no release does). `replicas` and `fenced` are refused: see above.
 ///
 /// *Operations and threads.* See exclusive_lock.
 class quorum_mutex : public exclusive_lock {
  public:
-  /// Asks no server. Throws std::errc::invalid_argument for a client whose URL isn't redis+quorum://, an
-  /// empty name, one of over 64 KiB, or an option out of range. Two masters that turn out to be one server
-  /// are refused by the first acquisition that has met both: errc::bad_url.
+  /// Asks no server. Throws std::errc::invalid_argument for a client whose URL isn't redis+quorum://, for a
+  /// name that is empty or longer than 64 KiB, and for an option out of range. If two masters turn out to be
+  /// one server, the first acquisition that has met both throws errc::bad_url.
   quorum_mutex(client& redis, std::string name, lock_options options = {});
 
-  /// Whether the client's URL names masters that vote: then this is the one kind of lock that it has, and
-  /// otherwise one that it hasn't.
+  /// Whether the client's URL names masters that vote. If so, this is the only kind of lock that the client
+  /// supports; if not, it doesn't support it.
   [[nodiscard]] static bool is_for(client const& redis) noexcept;
 };
 

@@ -17,7 +17,7 @@
 
 namespace holdfast {
 
-/// A read-write lock on a name, like a std::shared_timed_mutex: works with std::shared_lock and
+/// A read-write lock on a name, like a std::shared_timed_mutex. It works with std::shared_lock and
 /// std::unique_lock.
 ///
 ///     holdfast::shared_mutex m{redis, "prices"};
@@ -25,34 +25,35 @@ namespace holdfast {
 ///     { std::scoped_lock writing{m}; … }                       // alone
 ///     if (auto lease = m.try_acquire_shared_for(2s)) { … }     // as a lease: deadline, loss
 ///
-/// *Guarantees.* While a writer's lease is valid no other lease of the name is; readers' leases may be valid
-/// together. Each is renewed, has its deadline and is told of its loss like that of a mutex.
+/// *Guarantees.* While a writer's lease is valid, no other lease of the name is. Leases of readers may be
+/// valid together. Each lease is renewed, has its deadline, and is told of its loss, like that of a mutex.
 ///
-/// *Not guaranteed.* That a writer's turn comes: readers are not held back by writers that wait, since the
-/// format has no place to say so. Order between processes. Tokens: token() is 0.
+/// *Not guaranteed.* A writer may never get its turn: waiting writers don't hold back readers, because the
+/// format has no place to say that somebody waits. There is no order between processes. There are no tokens:
+/// token() is 0.
 ///
 /// *Inside one process* readers that come within handoff_time of one another share one acquisition in the
-/// server (at most handoff_limit of them), so that 256 readers cost little more than one. Each has a lease of
-/// its own; they share owner().
+/// server (at most handoff_limit of them). So 256 readers cost little more than one. Each has a lease of its
+/// own; they share owner().
 ///
 /// *On the wire.* Redisson's RReadWriteLock, whatever lock_options::wire says: the plain wire has no such
-/// lock. It isn't the same lock as a mutex of its name, and the two exclude each other with an error
-/// (errc::wrong_type). See docs/redisson.md.
+/// lock. It isn't the same lock as a mutex of its name: the second of the two to come fails with
+/// errc::wrong_type. See docs/redisson.md.
 ///
 /// *Cost.* Free: one request to acquire, one to release. Contended: a message on the lock's channel wakes one
 /// waiter in each process, which asks again.
 ///
 /// *Options.* `starvation_limit` and `fenced` have no effect; `replicas` as for a mutex.
 ///
-/// *Threads.* As exclusive_lock. A thread that has read access may take it again (counted); anything else
-/// that would have the thread wait for itself throws std::errc::resource_deadlock_would_occur: lock() by a
-/// thread that reads or writes, lock_shared() by one that writes (see unlock_and_lock_shared).
+/// *Threads.* As exclusive_lock. A thread that reads may lock to read again (counted). A thread that would
+/// wait for itself gets std::errc::resource_deadlock_would_occur: lock() by a thread that reads or writes,
+/// and lock_shared() by a thread that writes (see unlock_and_lock_shared).
 class shared_mutex {
  public:
   using acquire_handler = exclusive_lock::acquire_handler;
 
-  /// Asks no server. Throws std::errc::invalid_argument for an empty name, one of over 64 KiB or one whose
-  /// braces don't fit (see lock_options::wire), or an option out of range.
+  /// Asks no server. Throws std::errc::invalid_argument for an option out of range, and for a name that is
+  /// empty, longer than 64 KiB, or whose braces don't fit (see lock_options::wire).
   shared_mutex(client& redis, std::string name, lock_options options = {});
   shared_mutex(shared_mutex const&) = delete;
   shared_mutex& operator=(shared_mutex const&) = delete;
@@ -60,8 +61,7 @@ class shared_mutex {
 
   [[nodiscard]] std::string const& name() const noexcept;
 
-  // The writer, as Cpp17TimedLockable: see exclusive_lock, whose functions of these names do and throw the
-  // same.
+  // The writer, as Cpp17TimedLockable. These functions do and throw the same as those of exclusive_lock.
 
   void lock();
   [[nodiscard]] bool try_lock();
@@ -89,9 +89,9 @@ class shared_mutex {
   }
   void unlock_shared();
 
-  /// The thread that writes becomes a reader, and other readers may come: nobody writes in between. One
-  /// request. Throws std::errc::operation_not_permitted when this thread doesn't write; errc::lost when the
-  /// lock was lost meanwhile (it is unlocked then).
+  /// The thread that writes becomes a reader, and other readers may come. Nobody writes in between. One
+  /// request. Throws std::errc::operation_not_permitted if this thread doesn't write; errc::lost if the lock
+  /// was lost meanwhile (it is unlocked then).
   void unlock_and_lock_shared();
 
   /// How the last unlock(), or unlock_shared(), of this object ended; empty before the first one.
@@ -101,8 +101,8 @@ class shared_mutex {
   /// exclusive_lock::current().
   [[nodiscard]] lease_view current() const;
 
-  // Lease style: see exclusive_lock. Leases know no threads: one who waits to write while it holds a lease to
-  // read waits for itself.
+  // Lease style: see exclusive_lock. Leases know no threads: a caller that holds a lease to read, and waits
+  // for one to write, waits for itself.
 
   [[nodiscard]] lease acquire(std::stop_token stop = {});
   [[nodiscard]] std::optional<lease> try_acquire();
@@ -129,11 +129,12 @@ class shared_mutex {
     return try_acquire_shared_within(to_wait(time), std::move(stop));
   }
 
-  /// Turns a lease to write into one to read: nobody writes in between, readers that wait are told, and
-  /// whoever watches lost() or on_lost() of `writing` is told of the loss of the result. One request. Throws
-  /// std::errc::invalid_argument when `writing` is no lease to write of this lock and client, errc::lost when
-  /// it isn't held any more (it is empty then, as after release()), and errc::unreachable and the like when
-  /// the server can't be asked before its deadline (it is given back then).
+  /// Turns a lease to write into a lease to read. Nobody writes in between, and readers that wait are told.
+  /// lost() and on_lost() of `writing` tell of the loss of the result. One request. Throws:
+  /// - std::errc::invalid_argument if `writing` is not a lease to write of this lock and client;
+  /// - errc::lost if it isn't held any more (it is empty then, as after release());
+  /// - errc::unreachable and the like if the server can't be asked before the deadline (the lock is given
+  ///   back then).
   [[nodiscard]] lease downgrade(lease writing);
 
   // Asynchronous: see exclusive_lock.
@@ -157,8 +158,8 @@ class shared_mutex {
     async_try_acquire_shared_within(to_wait(wait), std::move(done), std::move(stop));
   }
 
-  /// Who was in the way when an acquisition of this object last found it busy: see
-  /// exclusive_lock::last_busy(). Of several readers it is one.
+  /// Who held the lock when an acquisition of this object last found it busy: see
+  /// exclusive_lock::last_busy(). If several readers held it, this is one of them.
   [[nodiscard]] std::optional<busy_info> last_busy();
 
  private:

@@ -1,4 +1,5 @@
-/// Functions that run under a lock: taken before, given back after, whatever happens in between.
+/// Functions that run under a lock. The lock is taken before, and given back after, whatever happens in
+/// between.
 ///
 ///     auto total = holdfast::synchronized(redis, "orders:42", {}, [&] { return add_up(order); });
 #pragma once
@@ -18,48 +19,48 @@
 
 namespace holdfast {
 
-/// What becomes of the result when the lock was lost while the function ran.
+/// What happens to the result if the lock was lost while the function ran.
 enum class if_lost {
-  fail,    ///< it is dropped, and errc::lost is thrown: somebody else may have run at the same time
-  ignore,  ///< it is returned all the same: for work that twice is harmless, or that checks by itself
+  fail,    ///< it is dropped, and errc::lost is thrown: another holder may have run at the same time
+  ignore,  ///< it is returned: for work that may run twice without harm, or that checks by itself
 };
 
-/// When the lock is busy: wait, and fail if that takes too long.
+/// If the lock is busy, wait, and fail if that takes too long.
 struct synchronized_options {
-  /// Of the lock. It is renewed for as long as the function runs; with `keep` and a ttl of an hour it runs at
-  /// most once per hour.
+  /// Options of the lock. The lock is renewed while the function runs. With `keep` and a ttl of an hour the
+  /// function runs at most once per hour.
   lock_options lock{};
 
-  /// How long to wait for the lock: nothing, as long as it takes; 0 ms or less, not at all. Then errc::busy
-  /// is thrown.
+  /// How long to wait for the lock; then errc::busy is thrown. Empty: without a limit. 0 ms or less: don't
+  /// wait.
   std::optional<milliseconds> wait{};
 
   holdfast::if_lost if_lost = holdfast::if_lost::fail;
 };
 
-/// When the lock is busy: don't call the function. Given in place of synchronized_options.
+/// If the lock is busy, don't call the function. Given in place of synchronized_options.
 struct skip_if_busy {
-  /// Of the lock: see synchronized_options.
+  /// Options of the lock: see synchronized_options.
   lock_options lock{};
 
-  /// How long to wait for the lock before it counts as busy; 0 ms or less, not at all.
+  /// How long to wait for the lock before it counts as busy. 0 ms or less: don't wait.
   milliseconds wait{0};
 
   holdfast::if_lost if_lost = holdfast::if_lost::fail;
 };
 
-/// What synchronized() and locked() are made of.
+/// The parts of synchronized() and locked().
 namespace detail {
 
-/// Empty when the lock stayed busy.
+/// Empty if the lock stayed busy.
 [[nodiscard]] std::optional<lease> take(exclusive_lock& from, std::optional<milliseconds> wait);
 /// Throws errc::busy instead.
 [[nodiscard]] lease take_or_throw(client const& redis, exclusive_lock& from,
                                   std::optional<milliseconds> wait);
-/// Throws errc::lost when it wasn't ours any more, unless that is ignored.
+/// Throws errc::lost if the lock wasn't held any more, unless `policy` ignores that.
 void give_back(client const& redis, lease& mine, if_lost policy);
 
-/// With the arguments alone if it can be called so, else with the lease in front of them.
+/// Called with the arguments alone if possible, otherwise with the lease in front of them.
 template <class F, class... Arguments>
 concept runs_under_lock =
     std::is_invocable_v<F, Arguments...> || std::is_invocable_v<F, lease&, Arguments...>;
@@ -109,20 +110,21 @@ struct if_run<void> {
 
 }  // namespace detail
 
-/// Runs f(arguments…) under the lock of that name, and returns its result, also a reference or nothing.
+/// Runs f(arguments…) under the lock of that name, and returns the result of f, which may be a reference or
+/// void.
 ///
-/// `f` may take the lease as its first parameter (`lease&` or `lease const&`), for its token and its loss; it
-/// is called so only when it can't be called with the arguments alone. It may also give the lease back early.
+/// `f` may take the lease as its first parameter (`lease&` or `lease const&`), for its token and its loss. It
+/// is called so only if it can't be called with the arguments alone. It may also give the lease back early.
 ///
 /// *Lock.* A mutex; synchronized<fair_mutex>(…) for another kind of exclusive lock.
 ///
-/// *Errors.* What f throws passes through, and the lock is given back. Before f is called: errc::busy when
-/// the lock stayed busy for options.wait, and all that mutex and exclusive_lock::acquire throw. After it:
-/// errc::lost when the lock was lost meanwhile (see if_lost). A server that doesn't answer when the lock is
-/// given back is no error: the result is there, and the lock ends with its ttl.
+/// *Errors.* What f throws passes through, and the lock is given back. Before f is called: errc::busy if the
+/// lock stayed busy for options.wait, and all that mutex and exclusive_lock::acquire throw. After it:
+/// errc::lost if the lock was lost meanwhile (see if_lost). If the server doesn't answer when the lock is
+/// given back, that is not an error: the result is there, and the lock ends with its ttl.
 ///
-/// *Nesting.* f must not do the same again with the same name: it would wait for itself, for ever without
-/// options.wait.
+/// *Nesting.* f must not call synchronized() again with the same name: it would wait for itself, for ever if
+/// options.wait is empty.
 ///
 /// *Cost.* As the lock: one request to take a free one, one to give it back.
 template <std::derived_from<exclusive_lock> Lock = mutex, class F, class... Arguments>
@@ -135,9 +137,9 @@ detail::result_of<F, Arguments...> synchronized(client& redis, std::string name,
                      std::forward<F>(f), std::forward<Arguments>(arguments)...);
 }
 
-/// The same, but f isn't called when the lock is busy. Returns whether it was, for an f without a result;
-/// else an optional with its result (a std::reference_wrapper to what an f that returns a reference refers
-/// to).
+/// The same, but f isn't called if the lock is busy. If f returns nothing, the result is whether f was
+/// called. Otherwise it is an optional with the result of f (a std::reference_wrapper if f returns a
+/// reference).
 ///
 ///     if (!holdfast::synchronized(redis, "nightly", holdfast::skip_if_busy{}, make_report)) …
 template <std::derived_from<exclusive_lock> Lock = mutex, std::same_as<skip_if_busy> Options, class F,
@@ -177,7 +179,7 @@ template <class NameOf>
 using name_source =
     std::conditional_t<std::is_constructible_v<std::string, NameOf>, fixed_name, std::decay_t<NameOf>>;
 
-/// What locked() makes: see there.
+/// The function object that locked() makes.
 template <class Lock, class NameOf, class Options, class F>
 class locked_function {
  public:
@@ -212,15 +214,15 @@ class locked_function {
 
 }  // namespace detail
 
-/// Makes a function that runs f(arguments…) under the lock of the name that name_of(arguments…) says, as
+/// Makes a function that runs f(arguments…) under the lock whose name is name_of(arguments…), as
 /// synchronized() does. `name_of` may also be the name itself.
 ///
 ///     auto charge = holdfast::locked(redis, [](int order) { return "orders:" + std::to_string(order); }, {},
 ///                                    [&](int order) { … });
 ///     charge(42);
 ///
-/// The client must outlive the function and stay where it is. Several threads may call it at once if they may
-/// call `f` and `name_of` so.
+/// The client must outlive the function and must not be moved. Several threads may call the function at once
+/// if they may call `f` and `name_of` at once.
 template <std::derived_from<exclusive_lock> Lock = mutex, class NameOf, class F>
 [[nodiscard]] auto locked(client& redis, NameOf&& name_of, synchronized_options const& options, F&& f) {
   using name_type = detail::name_source<NameOf>;
@@ -228,7 +230,7 @@ template <std::derived_from<exclusive_lock> Lock = mutex, class NameOf, class F>
       redis, name_type(std::forward<NameOf>(name_of)), options, std::forward<F>(f)};
 }
 
-/// The same, but a call does nothing when the lock is busy, and says so.
+/// The same, but a call does nothing if the lock is busy, and says so.
 template <std::derived_from<exclusive_lock> Lock = mutex, class NameOf, std::same_as<skip_if_busy> Options,
           class F>
 [[nodiscard]] auto locked(client& redis, NameOf&& name_of, Options const& options, F&& f) {

@@ -1,4 +1,4 @@
-/// How long to wait, whatever duration or point in time the caller says it in.
+/// How long to wait, from any duration or point in time.
 #pragma once
 
 #include <chrono>
@@ -9,11 +9,11 @@ namespace detail {
 inline constexpr std::chrono::nanoseconds century = std::chrono::hours{24 * 365 * 100};
 }  // namespace detail
 
-/// Rounds up, and never overflows: a century is as good as for ever.
+/// Rounds up, and never overflows: a century counts as for ever.
 template <class Rep, class Period>
 [[nodiscard]] std::chrono::nanoseconds to_wait(std::chrono::duration<Rep, Period> const& wait) {
-  // Compared in floating point: either may be too much for the integers that count in the other's unit. What
-  // isn't a number counts as the past.
+  // Compared in floating point: either value may be too large for the integers of the other's unit. A value
+  // that is not a number counts as the past.
   std::chrono::duration<long double> const seconds{wait};
   if (seconds >= detail::century) return detail::century;
   if (!(seconds > -detail::century)) return -detail::century;

@@ -5,6 +5,7 @@
 #include "common/output.hpp"
 #include "probe/named_servers.hpp"
 #include "process/inherited_files.hpp"
+#include "process/service_manager.hpp"
 #include "process/signals.hpp"
 #include "run/acquire.hpp"
 #include "run/acquire_if_due.hpp"
@@ -116,7 +117,9 @@ std::vector<std::string> environment_for(run_options const& options, lease const
 
 /// `notes`: of the command, if any are to be made.
 int run_under(run_lock& lock, std::optional<run_notes>& notes, std::string const& server,
-              run_options const& options, signals const& receiver, inherited_files const& files) {
+              run_options const& options, signals const& receiver, inherited_files const& files,
+              service_manager const& manager) {
+  manager.tell(fmt::format("STATUS=waiting for {} on {}", title_of(options), server));
   auto granted = options.limit ? acquire_if_due(lock, *notes, options, receiver, server)
                                : acquire(lock, options, receiver, server);
   if (!granted.busy.empty()) output::error(granted.busy);
@@ -124,8 +127,10 @@ int run_under(run_lock& lock, std::optional<run_notes>& notes, std::string const
   if (!granted.held) return granted.code;
   auto held = std::move(*granted.held);
   if (notes) notes->start_clock();
-  output::info(fmt::format("{} acquired{}", title_of(options),
-                           held.token() == 0 ? "" : fmt::format(", token {}", held.token())));
+  auto const acquired = fmt::format("{} acquired{}", title_of(options),
+                                    held.token() == 0 ? "" : fmt::format(", token {}", held.token()));
+  output::info(acquired);
+  manager.tell(fmt::format("READY=1\nSTATUS={}", acquired));
 
   supervision seen;
   try {
@@ -150,6 +155,7 @@ int run_under(run_lock& lock, std::optional<run_notes>& notes, std::string const
 
 int run(run_options const& options) {
   inherited_files const files;
+  service_manager const manager;
   auto const url = choose_server(options.url);
   check_fits(options, probe::named_servers{url}.kind());
   signals const receiver;
@@ -161,7 +167,7 @@ int run(run_options const& options) {
   std::optional<run_notes> notes;
   bool const kept = options.keep && options.side == run_side::alone;
   if (options.limit || kept) notes.emplace(redis, url, options);
-  return run_under(*lock, notes, redis.url(), options, receiver, files);
+  return run_under(*lock, notes, redis.url(), options, receiver, files, manager);
 }
 
 }  // namespace holdfast::cli

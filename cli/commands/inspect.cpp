@@ -19,16 +19,16 @@ namespace holdfast::cli {
 namespace {
 
 constexpr auto inspect_footer =
-    R"(Shows who holds the lock NAME, for how long, and who waits for it, first come first. Any key may
-be asked about: one that another library locks, or that is no lock at all, is called so. Nothing is
-changed. It is found on whichever wire it is; on both it is shown as each has it, with a warning: they are in
-each other's way. --wire shows it as one has it.
+    R"(Shows who holds the lock NAME, for how long, and who waits for it, in the order of the queue. NAME may be
+any key: if another library locks it, or if it is not a lock, `inspect` says so. `inspect` changes nothing. It
+finds the lock on either wire. If the name is in use on both wires, it shows both, with a warning: the two are
+in each other's way. --wire selects one.
 
-Of a job that `run` starts with --once-per, --at-most-every or --keep it also shows the last run: when, where, how
-long it took and its exit code, and until when it counts as done.
+If `run` starts a job with --once-per, --at-most-every or --keep, `inspect` also shows the last run: when and where
+it ran, how long it took, its exit code, and until when it counts as done.
 
 Exit codes
-  0   whatever it is, also free
+  0   NAME was looked at, also if it is free
   64  bad option, name or URL; 69 Redis can't be reached; 77 a right is missing
 
 Examples
@@ -62,7 +62,7 @@ int inspect(inspect_options const& options) {
   if (!warning.empty()) output::note("warning: " + warning);
   if (!found.unseen.empty() && options.wire != "plain") {
     output::note(
-        fmt::format("who waits for it on Redisson's wire can't be seen, for want of a right "
+        fmt::format("a right is missing to see who waits for it on Redisson's wire "
                     "(--wire plain leaves it out): {}",
                     found.unseen));
   }

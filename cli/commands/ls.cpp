@@ -19,30 +19,30 @@ namespace holdfast::cli {
 namespace {
 
 constexpr auto ls_footer =
-    R"(PATTERN is one of Redis's, for whole names: * for any text, ? for any character, [a-c] for one of
-some, \ before one that is meant itself. Without it: all. Quote it, so that the shell leaves it alone.
-Both wires are searched, unless --wire says which; the wire of the URL, on which `holdfast run` takes locks,
-doesn't matter here. A name that is in use on both is in two rows, see `holdfast inspect`. Where the user has
-no right to look at Redisson's objects, those of the plain wire are shown, and it is said.
-On the plain wire only names that Holdfast knows are found: those that a client of it has held in the last day,
-or waits for. On Redisson's locks, read-write locks and permits are found whoever made them, and semaphores
-and latches while somebody waits: an idle one can't be told from any other number, so ask for it by its whole
-name.
+    R"(PATTERN is a pattern of Redis for whole names: * for any text, ? for any character, [a-c] for one of
+some, and \ before a character that stands for itself. Without PATTERN, `ls` shows all locks. Quote it, so that
+the shell leaves it alone.
+`ls` searches both wires; --wire selects one. It doesn't matter which wire the URL selects for `holdfast run`.
+A name that is in use on both wires has two rows, see `holdfast inspect`. If the user has no right to look at
+Redisson's objects, `ls` shows the locks of the plain wire, and says so.
+On the plain wire `ls` finds the names that a Holdfast client has held in the last day, or waits for. On
+Redisson's wire it finds locks, read-write locks and permits, whoever made them, and semaphores and latches while
+somebody waits. A semaphore or latch without waiters looks like any other number: ask for it by its whole name.
 
-The server is searched in small steps (SCAN), and goes on serving others in between: all keys once with
---wire plain, twice else. With a million keys that takes it 1 s, or 2 s, of its time.
+The search goes through all keys in small steps (SCAN), and the server serves others in between: once with
+--wire plain, twice otherwise. With a million keys it takes 1 s or 2 s of the server's time.
 
 Columns
   KIND     exclusive: held by Holdfast; foreign: by another library; free: nobody holds it, but somebody waits;
-           other: a key of that name is no lock. Redisson's: reentrant, read_write, permits, counter
-  HOLDER   host:pid, and how many more; of permits and counters, their numbers; LABEL what `--label` said of it
-  HELD     since when; TTL when it ends unless renewed; - unknown
-  TOKEN    the newest fencing token; WAITING how many processes wait; WIRE plain or redisson
+           other: the key of that name is not a lock. Redisson's: reentrant, read_write, permits, counter
+  HOLDER   host:pid, and how many more; for permits and counters, their numbers. LABEL: the text of `--label`
+  HELD     for how long. TTL: when it ends unless it is renewed. -: unknown
+  TOKEN    the newest fencing token. WAITING: how many processes wait. WIRE: plain or redisson
 
-With --json each lock is one object on a line of its own.
+With --json each lock is one object on one line.
 
 Exit codes
-  0   also when there are none
+  0   also if there are no locks
   64  bad option, pattern or URL; 69 Redis can't be reached; 77 a right is missing
 
 Examples

@@ -25,33 +25,33 @@ namespace holdfast::cli {
 namespace {
 
 constexpr auto release_footer =
-    R"(For a holder that hangs, or was forgotten. The holder is told, so that it can stop what it does:
-`holdfast run` ends its command, a program finds its lease lost. If it hasn't given the lock back after
---grace, the lock is deleted under it, and two may be at work at once: writes that carry the fencing
-token are safe even then. The next that waits gets the lock.
+    R"(For a holder that hangs, or was forgotten. The holder is asked first, so that it can stop its work:
+`holdfast run` ends its command, and a program finds its lease lost. If the holder hasn't given the lock back
+after --grace, the lock is deleted, and two holders may be at work at once. Writes that carry the fencing token
+are safe even then. The next waiter gets the lock.
 
 A job of `run --once-per` or `--at-most-every` that has run counts until its time is over, and a lock of `run
---keep` stays for its ttl. Such a lock is shown as "kept until 13:00; finished 12:03, exit 0". Nobody is asked
-then, and --grace is not waited for: the next start runs the job again.
+--keep` stays for its ttl. Such a lock is shown as "kept until 13:00; finished 12:03, exit 0". It is released at
+once, because nobody can be asked, and --grace doesn't apply. The next start runs the job again.
 
-On a terminal you are asked first, and only the holder that you were asked about is meant. Elsewhere say
---yes. A string that Holdfast did not write can't be asked: it is deleted only with --foreign. A key that is
-no lock is never deleted.
+On a terminal `release` asks you first, and then takes the lock only from the holder that it named. Elsewhere
+add --yes. A string that Holdfast did not write has no holder that can be asked: `release` deletes it only with
+--foreign. It never deletes a key that is not a lock.
 
-Locks on Redisson's wire are released whoever holds them, with the message that wakes who waits, also when a
-holder counts more holds than it has. Holders that are no clients of Holdfast, like those in Java, can't be
-asked. Of a read-write lock, or of permits, all holders are meant, or with --owner one: `holdfast inspect`
-shows their ids. A counter (a semaphore's permits, a latch's count) has no holders, and is left alone.
+On Redisson's wire `release` takes the lock from any holder, also if a hold count is too high, and wakes the
+waiters. Holders that are not Holdfast clients, such as those in Java, can't be asked. A read-write lock or
+permits may have several holders: all of them are meant, or with --owner one. `holdfast inspect` shows their ids.
+A counter (the permits of a semaphore, the count of a latch) has no holders: `release` leaves it alone.
 
-The lock is found on whichever wire it is. A name that is in use on both (`holdfast inspect` shows how) is
-released only with --wire, which says whose holder is meant; the wire of the URL doesn't matter here.
+`release` finds the lock on either wire, whatever the URL says. If a name is in use on both wires
+(`holdfast inspect` shows them), `release` needs --wire, which says whose holder is meant.
 
 Exit codes
-  0   it is free of that holder: given back, deleted, or not held in the first place
-  64  bad option, name or URL, --force is missing, nobody can be asked (--yes), or in use on both wires (--wire)
-  65  refused: not a lock of Holdfast, see --foreign; or no lock at all; or a counter
+  0   the holder is gone: the lock was given back, deleted, or not held
+  64  bad option, name or URL; --force is missing; nobody can be asked (--yes); in use on both wires (--wire)
+  65  refused: not a lock of Holdfast (see --foreign), not a lock, or a counter
   69  Redis can't be reached; 77 a right is missing
-  75  nothing was done: you said no, or somebody else holds it by now
+  75  nothing was done: you said no, or somebody else holds the lock now
 
 Examples
   holdfast release --force deploy:web
@@ -122,7 +122,7 @@ std::string deleted(lock_state const& seen, release_options const& options) {
                        holders_text(seen, options), to_string(options.wait));
   }
   return fmt::format(
-      "lock {} was taken from {}, which can't be asked (no known client of Holdfast) and may "
+      "lock {} was taken from {}, which can't be asked (it is not a known client of Holdfast) and may "
       "still be at work",
       name, holders_text(seen, options));
 }
@@ -139,19 +139,19 @@ std::string message_of(force_result result, lock_state const& seen, release_opti
     case force_result::deleted:
       return deleted(seen, options);
     case force_result::changed:
-      return fmt::format("lock {} is held by somebody else by now; nothing was done to them", name);
+      return fmt::format("lock {} is held by somebody else now; it was left alone", name);
     case force_result::refused_foreign:
       return fmt::format(
-          "the key {} holds \"{}\", which Holdfast did not write: another lock library's "
-          "(redsync, redis-py, ...), or no lock; add --foreign to delete it all the same",
+          "the key {} holds \"{}\", which Holdfast did not write: it may be a lock of another library "
+          "(redsync, redis-py, ...), or not a lock; add --foreign to delete it",
           name, output::one_line(seen.holder.owner));
     case force_result::refused_other:
-      return fmt::format("the key {} holds a {}, which is no lock; it is never deleted here", name,
+      return fmt::format("the key {} holds a {}, which is not a lock; it is never deleted here", name,
                          output::one_line(seen.type));
     case force_result::refused_counter:
       return fmt::format(
-          "the key {} holds the number {}, which nobody holds: give permits of a semaphore back or "
-          "add some, or count a latch down, from a program",
+          "the key {} holds the number {}, which has no holder: release or add permits of a semaphore, or "
+          "count a latch down, with a program",
           name, seen.available.value_or(0));
     case force_result::run_was_over:
       return fmt::format("lock {} was {}: released", name,
@@ -172,8 +172,9 @@ std::optional<force_result> settled(lock_state const& seen, release_options cons
 
 bool confirmed(lock_state const& seen, release_options const& options) {
   if (isatty(STDIN_FILENO) != 1) {
-    throw failure{usage,
-                  "stdin is no terminal, so that nobody can be asked: add --yes to release it all the same"};
+    throw failure{
+        usage,
+        "stdin is not a terminal, so nobody can be asked; add --yes to release the lock without a question"};
   }
   auto holding = seen.kind == lock_kind::foreign
                      ? fmt::format("a foreign key that holds \"{}\"", output::one_line(seen.holder.owner))
@@ -210,7 +211,7 @@ int release(release_options const& options) {
   auto const chosen_wire = wire_of(options.wire);
   require(chosen_wire != wire::automatic || !found.on_both(),
           on_both_wires(options.name) +
-              "; or say --wire plain or --wire redisson: whose holder it is to be taken from");
+              "; or say --wire plain or --wire redisson: the wire of the holder to take it from");
   auto const& seen = found.on(chosen_wire);
   if (auto const result = settled(seen, options)) return conclude(*result, seen, options);
   force_options force{
@@ -229,25 +230,25 @@ int release(release_options const& options) {
 
 void add_release(command_line& line, action& chosen) {
   auto const options = std::make_shared<release_options>();
-  auto command = line.add_command("release", "Take a lock from whoever holds it (--force)");
+  auto command = line.add_command("release", "Take a lock from its holder (--force)");
   command.usage("holdfast release --force [OPTIONS] NAME");
   add_name(command, options->name);
-  command.flag("--force", options->force, "Required: this takes the lock from somebody who may be at work");
-  command.flag("-y,--yes", options->yes, "Don't ask; needed where stdin is no terminal");
+  command.flag("--force", options->force, "Required: this takes the lock from a holder that may be at work");
+  command.flag("-y,--yes", options->yes, "Don't ask; needed if stdin is not a terminal");
   command.value("--grace", options->grace,
                 "How long the holder has to stop and give it back before it is deleted (default: 2s)",
                 "DURATION");
   command.flag("--foreign", options->foreign, "Also delete a string that Holdfast did not write");
   command.value("--owner", options->owner, "Only the hold with this owner id, as `holdfast inspect` shows it",
                 "ID");
-  add_wire(command, options->wire, "plain|redisson", "Held in which format (default: in whichever it is)");
+  add_wire(command, options->wire, "plain|redisson", "The format in which it is held (default: find out)");
   add_json(command, options->json);
   add_common(command, options->common);
   command.footer(release_footer);
   command.when_read([options, &chosen] {
     require(!options->name.empty(), "NAME is empty: say which lock");
     require(options->force,
-            "a lock is given back by whoever holds it; to take it from them, add --force (`holdfast inspect "
+            "only its holder gives a lock back; to take it from the holder, add --force (`holdfast inspect "
             "NAME` "
             "shows who that is)");
     options->wait = duration_of("--grace", options->grace);

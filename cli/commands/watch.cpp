@@ -30,17 +30,17 @@ using clock = std::chrono::steady_clock;
 using wall_clock = std::chrono::system_clock;
 
 constexpr auto watch_footer =
-    R"(Says first who holds the lock NAME, and then a line for each change: acquired, released, expired,
-handed over, how many wait; of several that hold it, who comes and who leaves; of semaphores and latches, their
-numbers. It looks every --interval and so may miss what is shorter; if a lock that is
-free both times was held in between, its token shows that and it is said. Watching changes nothing and
-nobody notices it. While the server can't be reached, it says so once and goes on trying. The lock is found on
-whichever wire it is; on both, lines say which is meant. --wire looks at one.
+    R"(Shows first who holds the lock NAME, and then one line for each change: acquired, released, expired,
+handed over, how many wait; for a lock with several holders, who comes and who leaves; for semaphores and
+latches, their numbers. `watch` looks every --interval, so it may miss shorter changes. If somebody held the lock
+between two looks at which it was free, the token shows that, and `watch` says so. Watching changes nothing, and
+nobody notices it. While the server can't be reached, `watch` says so once and goes on trying. It finds the lock
+on either wire. If the name is in use on both wires, each line says which one is meant. --wire selects one.
 
 Exit codes
   0   the time of --for is over
   64  bad option, name or URL; 69 Redis can't be reached at the start; 77 a right is missing
-  128+n  ended by signal n: 130 by ^C, 141 when nobody reads the output any more
+  128+n  ended by signal n: 130 by ^C, 141 if nobody reads the output any more
 
 Examples
   holdfast watch deploy:web

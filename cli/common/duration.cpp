@@ -24,7 +24,7 @@ constexpr std::int64_t longest_ms = std::int64_t{3650} * 86'400'000;
 
 [[noreturn]] void refuse(std::string_view text, std::string_view reason) {
   throw std::invalid_argument{
-      fmt::format("\"{}\" is no duration: {}; write for example 200ms, 5s, 1m30s or 2h", text, reason)};
+      fmt::format("\"{}\" is not a duration: {}; write for example 200ms, 5s, 1m30s or 2h", text, reason)};
 }
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }

@@ -52,7 +52,7 @@ finding check_rights(server_facts const& facts) {
       .advice = fmt::format("ACL SETUSER {}{}, and keep it: ACL SAVE, or the server's configuration",
                             facts.user, all.rules)};
   if (!all.refusal.starts_with("NOPERM")) {
-    result.found = fmt::format("the server doesn't take:{} (it says: {})", all.rules, all.refusal);
+    result.found = fmt::format("the server doesn't know:{} (it says: {})", all.rules, all.refusal);
     result.advice = "use a server that has these commands, or go past the proxy";
   }
   if (all.any(needed::always)) {
@@ -61,19 +61,18 @@ finding check_rights(server_facts const& facts) {
   } else if (all.any(needed::for_messages)) {
     result.level = severity::warning;
     result.why =
-        "without its channel a waiter isn't woken but asks again and again: later, and with more requests";
+        "without its channel a waiter isn't woken: it polls, which is slower and costs more requests";
   } else if (all.any(needed::for_order)) {
     result.level = severity::advice;
     result.why =
-        "a connection that broke can't be ended at the server: what a proxy has kept of it may be carried "
-        "out "
-        "late, and a lock be held by nobody for a ttl; these rights are over all connections, though";
+        "a broken connection can't be ended at the server: a request that a proxy has kept may run late, "
+        "and a lock may then stay without a holder for a ttl; but these rights are over all connections";
   } else {
     result.level = severity::advice;
-    result.why = all.any(needed::to_be_asked) ? "without it a release by force takes locks without asking"
+    result.why = all.any(needed::to_be_asked) ? "without it a release by force doesn't ask the holder first"
                  : all.any(needed::for_replicas)
-                     ? "a lock with the option `replicas` can't be had without WAIT"
-                     : "without it `holdfast ls` and `top`, or any command that looks at locks, are refused";
+                     ? "the option `replicas` needs WAIT"
+                     : "without it the commands that look at locks (`holdfast ls`, `top` …) are refused";
   }
   return result;
 }
@@ -85,11 +84,11 @@ no_rule why_no_rule(std::string_view const prefix, std::string_view const lock) 
   if (output::one_line(begin) != begin)
     return {"it has characters that can't be written down", "choose names that can be printed"};
   if (prefix.starts_with('{')) {
-    return {"so do the keys beside the names that begin with what is behind the brace",
+    return {"the keys beside other names begin with a brace, too",
             "give the prefix without the brace: its rule is for names in braces, too"};
   }
   if (prefix.starts_with("holdfast_"))
-    return {"so do keys and channels that all users have rights to", "choose other names"};
+    return {"keys and channels of all users begin so, too", "choose other names"};
   return {};
 }
 
@@ -99,7 +98,7 @@ finding check_tenant(server_facts const& facts) {
   if (facts.rule.empty()) {
     auto const reason = why_no_rule(facts.prefix, facts.lock);
     result.level = severity::advice;
-    result.found = fmt::format("no rule can be for the names that begin with {} alone: {}",
+    result.found = fmt::format("no rule can cover only the names that begin with {}: {}",
                                output::quoted(scope), reason.why);
     result.why = "a user that may touch other names may end the locks of others";
     result.advice = reason.advice;
@@ -110,7 +109,7 @@ finding check_tenant(server_facts const& facts) {
   if (facts.prefix.empty() || facts.beyond.empty()) return result;
   result.level = severity::warning;
   result.found += fmt::format("; user {} may also: {}", facts.user, fmt::join(facts.beyond, ", "));
-  result.why = "whoever may do more can read, end, count or find the locks of others";
+  result.why = "a user with more rights can read, end, count or find the locks of others";
   result.advice = "use the rule as it is, for a user of its own";
   return result;
 }
@@ -118,7 +117,7 @@ finding check_tenant(server_facts const& facts) {
 finding check_writes(server_facts const& facts) {
   auto const& writes = facts.writes;
   if (writes.value) return {.check = "writing", .found = "a key can be written"};
-  finding result{"writing", severity::problem, writes.refusal, "to take a lock is to write a key",
+  finding result{"writing", severity::problem, writes.refusal, "taking a lock writes a key",
                  "do what the server says"};
   auto const starts = [&writes](char const* const code) { return writes.refusal.starts_with(code); };
   if (starts("NOPERM")) result.advice = "give the rights that are missing, see there";
@@ -145,10 +144,10 @@ finding check_messages(server_facts const& facts) {
                  .found = messages.refusal.empty()
                               ? std::string{"a message to our own inbox did not arrive in time"}
                               : "a message to our own inbox was refused: " + messages.refusal};
-  result.why = "waiters are woken by messages; without them they ask again and again, or each second";
+  result.why = "messages wake waiters; without messages waiters poll, or look once a second";
   result.advice =
       messages.refusal.empty()
-          ? "look for a proxy that keeps messages back; wake::poll fits one without pub/sub"
+          ? "look for a proxy that drops messages; use wake::poll with a proxy without pub/sub"
           : "allow SUBSCRIBE, PUBLISH (SSUBSCRIBE, SPUBLISH in a cluster) and the channels of these names "
             "(holdfast doctor --prefix prints the rule), or go past the proxy";
   return result;

@@ -48,7 +48,7 @@ std::string_view to_string(severity const level) noexcept {
 
 finding unknown(std::string_view const check, std::string_view const reason) {
   return {check, severity::advice, fmt::format("unknown: {}", reason),
-          "it could not be checked, which does no harm to locks by itself",
+          "it could not be checked; that alone does no harm to locks",
           "give the doctor a user with the right, or look at the server yourself"};
 }
 
@@ -105,7 +105,7 @@ finding check_latency(server_facts const& facts) {
   } else if (median > 20ms) {
     result.level = severity::advice;
     result.why = "each acquisition and each release takes a round trip";
-    result.advice = "run the server nearer to those who lock";
+    result.advice = "move the server nearer to its clients";
   }
   return result;
 }
@@ -148,7 +148,7 @@ finding check_mode(server_facts const& facts) {
                         ? "a quorum's servers know nothing of each other: use servers that are in no cluster"
                         : "write redis+cluster:// and some of its nodes";
   } else if (mode != "cluster" && in_cluster) {
-    result.why = "it is in no cluster, so there are no slots to find locks by";
+    result.why = "it is not in a cluster, so there are no slots to find locks by";
     result.advice = "write redis:// (rediss:// with TLS) and this server";
   } else {
     result.level = severity::ok;
@@ -176,7 +176,8 @@ finding check_role(server_facts const& facts) {
     case probe::deployment_kind::sentinel:
     case probe::deployment_kind::cluster:
       result.advice =
-          "it was named as a master: run the doctor again when the failover is over, or mend who names it";
+          "it was named as a master: run the doctor again when the failover is over; otherwise correct the "
+          "server that names it";
       break;
     case probe::deployment_kind::quorum:
       result.advice = "a quorum's servers know nothing of each other: REPLICAOF NO ONE, or leave it out";

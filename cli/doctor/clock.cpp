@@ -22,8 +22,8 @@ constexpr microseconds in_the_future = 2s;
 constexpr microseconds too_far_apart = 100ms;
 
 constexpr auto why_steps_matter =
-    "Redis ends keys by its time of day: a step forward ends leases under their holders, for another to take "
-    "them; one back keeps the locks of dead holders for so much longer";
+    "Redis ends keys by its time of day: a step forward ends leases under their holders, and others can take "
+    "the locks; a step back keeps the locks of dead holders for longer";
 constexpr auto against_steps =
     "let NTP slew the clock and never step it while the server runs (chrony: makestep only for the first "
     "updates; no hypervisor that sets it)";
@@ -111,9 +111,9 @@ finding check_clock(server_facts const& facts) {
   if (std::abs(rate) - error >= promised) {
     result.level = severity::problem;
     result.why =
-        "a holder counts on rates that differ by less than 1 %: else the server may give the lock to another "
-        "while the holder still takes it for its own";
-    result.advice = "mend the time of both machines (chronyc tracking); nothing may step or stop a clock";
+        "clock rates must differ by less than 1 %: otherwise the server may give the lock to another holder "
+        "while the first one still believes that it has it";
+    result.advice = "correct the time of both machines (chronyc tracking); nothing may step or stop a clock";
   } else if (auto const ahead = set_back(facts)) {
     result.level = severity::warning;
     result.found =
@@ -122,8 +122,7 @@ finding check_clock(server_facts const& facts) {
     result.advice = against_steps;
   } else if (std::abs(rate) + error >= promised) {
     result.level = severity::advice;
-    result.why =
-        "holders count on rates that differ by less than 1 %; answers took too long to say that here";
+    result.why = "clock rates must differ by less than 1 %; the answers took too long to measure that here";
     result.advice = "run the doctor again, nearer to the server or when the network is quiet";
   }
   return result;
@@ -146,8 +145,9 @@ std::vector<finding> check_times(std::span<examined const> const servers) {
   if (apart - doubt >= too_far_apart) {
     result.level = severity::warning;
     result.why =
-        "keys end by the time of day of whoever is the master: after a failover to a server that is ahead, "
-        "leases end so much earlier than their holders count, for others to take them";
+        "keys end by the time of day of the master: after a failover to a server whose clock is ahead, locks "
+        "end "
+        "before their holders expect it, and others can take them";
     result.advice = "let NTP keep all servers";
     result.servers = {to_string(behind->name), to_string(ahead->name)};
   }

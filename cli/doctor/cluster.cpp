@@ -26,7 +26,7 @@ std::vector<finding> check_hosts(cluster_facts const& facts) {
     } else if (!host.in_cluster) {
       found.level = severity::problem;
       found.found = host.failure;
-      found.why = "it is in no cluster, so it knows no slots to find locks by";
+      found.why = "it is not in a cluster, so it knows no slots to find locks by";
       found.advice = "for a server alone write redis:// (rediss:// with TLS) and this server";
     } else {
       found.level = facts.nodes.empty() ? severity::problem : severity::warning;
@@ -69,9 +69,9 @@ finding check_slots(cluster_facts const& facts) {
   auto const first = std::ranges::find(served, false) - served.begin();
   return {"slots", severity::problem,
           fmt::format("{} of {} are served by nobody, slot {} is the first", missing, slot_count, first),
-          "locks whose names fall into them can't be had (CLUSTERDOWN), nor others while full coverage is "
+          "nobody gets locks whose names fall into them (CLUSTERDOWN), nor any others while full coverage is "
           "required",
-          "bring back the node that had them, or give them to another: redis-cli --cluster fix"};
+          "bring back the node that had them, or give them to another node: redis-cli --cluster fix"};
 }
 
 std::vector<finding> check_nodes(cluster_facts const& facts) {
@@ -84,9 +84,9 @@ std::vector<finding> check_nodes(cluster_facts const& facts) {
       found.found = fmt::format("{} that {}", serves(node) ? "a master with slots" : "a node",
                                 node.condition == health::failed ? "has failed" : "may have failed");
       found.why = serves(node) ? "its locks can't be had until a replica takes its place"
-                               : "when the nodes that are left fail too, there is nothing in their place";
+                               : "if the nodes that are left fail, too, no node can take their place";
       found.advice =
-          "start it, or CLUSTER FORGET it at all others; CLUSTER FAILOVER at a replica takes its place";
+          "start it, or CLUSTER FORGET it at all others; CLUSTER FAILOVER on a replica takes its place";
     } else if (node.condition == health::without_address) {
       found.level = severity::warning;
       found.found = fmt::format("node {} has no address (yet)", node.id);
@@ -146,7 +146,7 @@ std::vector<finding> check_moving(cluster_facts const& facts) {
                           severity::warning,
                           fmt::format("slot {}", listed(node.moving)),
                           "until the move is over, requests about locks there may have to wait (TRYAGAIN)",
-                          "if nobody is resharding, end what was begun: redis-cli --cluster fix",
+                          "if nobody is resharding, finish the move: redis-cli --cluster fix",
                           {to_string(view.name)}});
     }
   }

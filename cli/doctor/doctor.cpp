@@ -24,26 +24,28 @@ namespace holdfast::cli {
 namespace {
 
 constexpr auto doctor_footer =
-    R"(What it looks at
-  The connection and its latency; version, mode and role; the rights of this user, by trying them; scripts,
-  messages; eviction, memory, persistence, replicas, time-outs; and whether the server's clock goes at the rate
-  of this machine's and doesn't jump, which takes about two seconds. Each finding is ok, advice, warning or
-  problem, with why it matters for locks and what to do. What can't be found out (a managed Redis without
-  CONFIG) is advice. It leaves nothing behind in Redis.
-  With a URL of several servers it asks each of them, and looks at what they are together. Sentinel: whether all
-  sentinels answer, know the master and agree where it is, how many they are and must agree for a failover, the
-  replicas and how far they are behind. Cluster: its state, slots that nobody serves or that are moving, nodes
-  that failed or can't be reached where they say that they are, masters without a replica. Of both: how far the
-  times of day of those are apart who may take over from each other. Quorum: how many there are and answer,
-  whether two are one, what each keeps through a restart, how far their clocks differ.
-  Tenants: with --prefix it prints the rule that lets a user have all locks whose names begin with PREFIX and
-  nothing else, and says what this user may do beyond it. Its own keys begin with the prefix, too.
+    R"(What it checks
+  Each server: the connection and its latency; version, mode and role; the rights of this user, by trying them;
+  scripts, messages, eviction, memory, persistence, replicas, time-outs; and the clock, for about two seconds:
+  whether its rate is that of this machine's clock, and whether it jumps.
+  Each finding is ok, advice, warning or problem. It says why it matters for locks, and what to do. If something
+  can't be found out (a managed Redis without CONFIG), that is advice. `doctor` leaves nothing behind in Redis.
+  With a URL of several servers it checks each of them, and then all of them together.
+    Sentinel: whether all sentinels answer, know the master and agree about it; how many there are, and how many
+    must agree for a failover; the replicas, and how far they are behind.
+    Cluster: its state; slots without a node, or that are moving; nodes that failed, or can't be reached at the
+    address that they announce; masters without a replica.
+    Both: how far the times of day differ between servers that may take over from each other.
+    Quorum: how many servers there are and answer; whether two are one; what each keeps through a restart; how
+    far their clocks differ.
+  Tenants: with --prefix it prints the ACL rule for a user that may use all locks whose names begin with PREFIX,
+  and nothing else. It says what this user may do beyond the rule. Its own keys begin with the prefix, too.
 
 Exit codes
   0    no problem (there may be warnings)
   64   bad option or URL
   69   Redis can't be reached, or refused
-  76   what answered is no Redis
+  76   the server is not a Redis
   77   wrong user or password
   78   at least one problem
 
@@ -129,7 +131,7 @@ void add_doctor(command_line& line, action& chosen) {
   doctor.usage("holdfast doctor [OPTIONS] [NAME]");
   doctor.operand("NAME", options->name, "Also check that this user may touch the lock NAME");
   doctor.value("--prefix", options->prefix,
-               "Print the ACL rule for names that begin so, and check that this user is kept to it",
+               "Print the ACL rule for names that begin with PREFIX, and check that this user can do no more",
                "PREFIX");
   add_json(doctor, options->json);
   add_common(doctor, options->common);

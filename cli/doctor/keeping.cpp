@@ -122,7 +122,7 @@ finding check_persistence(server_facts const& facts) {
   } else if (facts.part_of == probe::deployment_kind::quorum && !keeps_all(facts)) {
     result.level = aof ? severity::advice : severity::warning;
     result.why =
-        "what it forgets in a restart it grants again, and with others two then have a majority: it must "
+        "after a restart it grants again what it forgot, so that two holders may have a majority: it must "
         "stay "
         "away from clients for the longest ttl before it comes back";
     result.advice =
@@ -132,7 +132,7 @@ finding check_persistence(server_facts const& facts) {
   } else if (!aof) {
     result.level = severity::warning;
     result.why =
-        "a restart forgets the locks taken since the last save, or all: others can take them while "
+        "a restart forgets the locks taken since the last save, or all locks: others can take them while "
         "their holders, until the next renewal, go on. Tokens still grow";
     result.advice =
         "CONFIG SET appendonly yes; and let nothing restart the server sooner than the longest ttl";
@@ -191,7 +191,7 @@ finding check_idle_timeout(server_facts const& facts) {
   if (*seconds >= 60) return result;
   result.level = severity::advice;
   result.why =
-      "the next lock after an idle time connects anew, which takes some round trips more. Inboxes are "
+      "the next lock after an idle time connects anew, which costs some round trips. Inboxes are "
       "not affected: the server spares subscribers";
   result.advice = "CONFIG SET timeout 0, or 300";
   return result;

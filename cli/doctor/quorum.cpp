@@ -46,7 +46,7 @@ std::vector<finding> check_majority(quorum_facts const& facts) {
                         enough ? severity::warning : severity::problem,
                         fmt::format("can't be asked: {}", server.failure),
                         enough ? "each server that is down leaves fewer that may be lost"
-                               : "without a majority nobody gets a lock, and those held end with their ttl",
+                               : "without a majority nobody gets a lock, and held locks end with their ttl",
                         "start it; unless it kept all its data it must stay away for the longest ttl first",
                         {to_string(server.name)}});
   }
@@ -55,7 +55,7 @@ std::vector<finding> check_majority(quorum_facts const& facts) {
     findings.push_back({.check = "majority", .found = summary});
   } else {
     findings.push_back({"majority", severity::problem, summary,
-                        "without a majority nobody gets a lock, and those held end with their ttl",
+                        "without a majority nobody gets a lock, and held locks end with their ttl",
                         "start the others"});
   }
   return findings;
@@ -77,7 +77,7 @@ finding check_distinct(std::vector<examined> const& servers) {
   std::string found;
   for (auto const& names : twice) found += (found.empty() ? "" : "; ") + names + " are one server";
   return {"distinct", severity::problem, found,
-          "one server would have several votes, and alone or nearly so be a majority",
+          "one server would have several votes, and might be a majority almost alone",
           "give each server once, at one of its addresses"};
 }
 
@@ -93,7 +93,7 @@ std::vector<finding> check_restarts(std::vector<examined> const& servers) {
         {"restarts",
          severity::warning,
          fmt::format("started {} s ago", *uptime),
-         "what it forgot it grants again: with others that are asked late, two may have a majority at once",
+         "it grants again what it forgot, so that two holders may have a majority at once",
          "after a restart keep it away from clients for the longest ttl, or let it keep all: appendonly yes "
          "and "
          "appendfsync always",

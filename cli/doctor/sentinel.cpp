@@ -35,7 +35,7 @@ std::vector<finding> check_sentinels(sentinel_facts const& facts) {
                  .found = sentinel.failure,
                  .servers = {to_string(sentinel.name)}};
     if (!sentinel.is_sentinel) {
-      down.why = "what answers there is no sentinel, so it can't say where the master is";
+      down.why = "the server that answers is not a sentinel, so it can't say where the master is";
       down.advice = "for a server that keeps data itself write redis:// (rediss:// with TLS) and this server";
     } else {
       down.why = "a master is found, and replaced, by the sentinels that are up";
@@ -72,7 +72,7 @@ std::vector<finding> check_name(sentinel_facts const& facts) {
                         informed(facts).empty() ? severity::problem : severity::warning,
                         fmt::format("no master {}; it knows {}", output::quoted(facts.master_name),
                                     sentinel.other_names.empty() ? "none" : listed(sentinel.other_names)),
-                        "without the name nobody learns where the master is",
+                        "with a wrong name clients can't find the master",
                         sentinel.other_names.empty() ? "SENTINEL MONITOR makes it watch a master"
                                                      : "write one of these behind the hosts in the URL",
                         {to_string(sentinel.name)}});
@@ -167,8 +167,8 @@ std::vector<finding> check_servers(sentinel_facts const& facts) {
   }
   if (stand_by == 0) {
     findings.push_back({"stand-by", severity::warning, "the master has no replicas",
-                        "when it is lost there is nothing to put in its place, and locks stop",
-                        "add two replicas; and see what it loses when it restarts (persistence)"});
+                        "if the master is lost, no replica can take its place, and locks stop",
+                        "add two replicas; and check what the master loses in a restart (persistence)"});
   } else {
     findings.push_back(
         {.check = "stand-by", .found = fmt::format("{} replica{}", stand_by, stand_by == 1 ? "" : "s")});

@@ -19,7 +19,7 @@ finding check_link(server_facts const& facts) {
   return {"link", severity::warning,
           fmt::format("{}, to {}, for {} s", info.text("master_link_status"), master,
                       info.number("master_link_down_since_seconds").value_or(0)),
-          "a failover to a replica that doesn't hear its master loses the locks taken meanwhile",
+          "a failover to a replica that doesn't hear its master loses the newest locks",
           "look at the replica's log: network, masterauth, or a synchronization that never ends"};
 }
 

@@ -63,8 +63,8 @@ finding check_same_version(std::span<examined const> const servers) {
   versions.reserve(kinds.size());
   for (auto const& kind : kinds) versions.push_back(fmt::format("{} ({})", kind.found, listed(kind.servers)));
   return {"versions", severity::advice, listed(versions),
-          "what works at one may not work, or work differently, at the next that serves",
-          "fine while you upgrade; else bring all to the same version"};
+          "what works on one server may fail, or work differently, on the next",
+          "fine during an upgrade; otherwise bring all servers to the same version"};
 }
 
 finding unreachable_at(std::string_view const topic, examined const& server, severity const level) {
@@ -73,8 +73,8 @@ finding unreachable_at(std::string_view const topic, examined const& server, sev
       topic,
       level,
       fmt::format("can't be asked: {}", server.failure),
-      "clients go to the address that servers announce; who can't reach it has no locks from there",
-      fmt::format("if it runs, and is reached from here at another address (NAT, containers), add it to the "
+      "clients connect to the address that a server announces; without it they get no locks from that server",
+      fmt::format("if it runs and has another address for clients (NAT, containers), add that address to the "
                   "URL: ?nat={}/HOST:PORT",
                   name),
       {name}};

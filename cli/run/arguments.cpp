@@ -49,7 +49,7 @@ on_lost policy_of(std::string const& text) {
   if (text == "term") return on_lost::term;
   if (text == "kill") return on_lost::kill;
   if (text == "warn") return on_lost::warn;
-  throw failure{usage, fmt::format("--on-lost: {} is none of term, kill and warn", output::quoted(text))};
+  throw failure{usage, fmt::format("--on-lost: {} is not one of term, kill and warn", output::quoted(text))};
 }
 
 run_side side_of(typed const& from) {
@@ -59,7 +59,7 @@ run_side side_of(typed const& from) {
     throw failure{usage,
                   "--slots: slots are a semaphore, --shared and --exclusive a read-write lock; choose one"};
   if (from.slots && *from.slots < 1)
-    throw failure{usage, fmt::format("--slots: {} is no number of slots; at least 1", *from.slots)};
+    throw failure{usage, fmt::format("--slots: {} is not a number of slots; at least 1", *from.slots)};
   if (from.slots) return run_side::slot;
   if (from.shared) return run_side::shared;
   return from.exclusive ? run_side::exclusive : run_side::alone;
@@ -68,7 +68,7 @@ run_side side_of(typed const& from) {
 int replicas_of(typed const& from) {
   if (!from.replicas) return 0;
   if (*from.replicas < 1 || *from.replicas > most_replicas) {
-    throw failure{usage, fmt::format("--replicas: {} is no number of replicas; at least 1, at most {}",
+    throw failure{usage, fmt::format("--replicas: {} is not a number of replicas; at least 1, at most {}",
                                      *from.replicas, most_replicas)};
   }
   return static_cast<int>(*from.replicas);
@@ -100,10 +100,10 @@ void check_side(typed const& from, run_side side) {
   }
   if (from.keep && side == run_side::shared)
     throw failure{usage,
-                  "--keep: a reader that stays would keep no other reader out; leave --keep or --shared out"};
+                  "--keep: a lock to read doesn't keep other readers out; leave out --keep or --shared"};
   if (auto const limit = limit_option(from.limit); !limit.empty()) {
-    throw failure{usage,
-                  fmt::format("{}: goes with a lock that one holds at a time, without {}", limit, option)};
+    throw failure{usage, fmt::format("{}: goes with a lock that has one holder at a time, so without {}",
+                                     limit, option)};
   }
   if (from.wire == "plain")
     throw failure{usage, fmt::format("--wire: {} exists on Redisson's wire only; leave --wire out", option)};
@@ -157,8 +157,8 @@ void check_fits(run_options const& options, probe::deployment_kind const servers
   constexpr auto instead = "leave it out, or use redis://, redis+sentinel:// or redis+cluster://";
   if (options.side != run_side::alone) {
     throw failure{usage,
-                  fmt::format("{}: the servers of redis+quorum:// vote about locks that one holds at a "
-                              "time; {}",
+                  fmt::format("{}: the servers of redis+quorum:// vote about locks that have one holder "
+                              "at a time; {}",
                               option_of(options.side), instead)};
   }
   if (options.fair) {
@@ -177,38 +177,39 @@ void add_run(command_line& line, action& chosen, words_after const command) {
   auto const values = std::make_shared<typed>();
   auto run = line.add_command("run", "Run a command while holding a lock");
   run.usage("holdfast run [OPTIONS] NAME -- COMMAND [ARG...]");
-  run.operand("NAME", values->name, "What is locked: any text; the key in Redis");
+  run.operand("NAME", values->name, "The name of the lock: any text; the key in Redis");
   run.required("NAME");
-  run.value("--wait", values->wait, "Wait for a busy lock at most so long (default: for ever)", "DURATION");
+  run.value("--wait", values->wait, "Wait at most so long for a busy lock (default: for ever)", "DURATION");
   run.flag("--no-wait", values->no_wait, "Don't wait for a busy lock");
   run.excludes("--no-wait", "--wait");
   run.value("--ttl", values->ttl,
-            "How long the lock outlives a holder that dies; renewed while the command runs "
+            "How long the lock stays if its holder dies; it is renewed while the command runs "
             "(default: 30s, at least 10ms)",
             "DURATION");
   run.value("--max-hold", values->max_hold,
-            "Hold the lock no longer; the command is ended as if it were lost", "DURATION");
-  run.value("--on-lost", values->policy, "What a lost lock means for the command (default: term)",
+            "Hold the lock at most so long; then end the command as if the lock were lost", "DURATION");
+  run.value("--on-lost", values->policy, "What to do with the command if the lock is lost (default: term)",
             "term|kill|warn");
   run.flag("--fair", values->fair,
-           "First come, first served, over all hosts; without it a newcomer may overtake for a moment");
+           "First come, first served, over all hosts; without it a newcomer may overtake for a short time");
   run.flag("--shared", values->shared, "Read: together with other readers, but not with an --exclusive one");
   run.flag("--exclusive", values->exclusive,
-           "Write: alone; the other side of --shared. Without either NAME is a lock of another kind");
-  run.value("--slots", values->slots, "Run on at most N hosts at a time; all callers should say the same N",
-            "N");
+           "Write: alone; the other side of --shared. Without both options NAME is a lock of another kind");
+  run.value("--slots", values->slots,
+            "Run at most N commands at a time, on all hosts together; all callers must give the same N", "N");
   run.value("--replicas", values->replicas,
-            "Believe the lock when N replicas have it too; with fewer it is given back: exit code 69", "N");
+            "The lock counts only when N replicas have it, too; with fewer it is given back: exit code 69",
+            "N");
   run.flag(
       "--fsynced", values->fsynced,
-      "Believe the lock when it is on disk too, there and on the N replicas (Redis 7.2, appendonly yes)");
+      "The lock counts only when it is on disk, too, also on the N replicas (Redis 7.2, appendonly yes)");
   add_wire(run, values->wire, "plain|redisson", "How the lock looks in Redis (default: as the URL says)");
   run.flag("--keep", values->keep, "Leave the lock to its ttl at the end instead of giving it back");
   add_limit(run, values->limit);
   run.excludes("--once-per", "--keep");
   run.excludes("--at-most-every", "--keep");
-  run.value("--label", values->label, "What this is, for those who find the lock busy (at most 200 bytes)",
-            "TEXT");
+  run.value("--label", values->label,
+            "What this job is; others that find the lock busy see it (at most 200 bytes)", "TEXT");
   add_common(run, values->common);
   run.footer(run_footer);
   run.when_read([values, command, &chosen] {

@@ -23,7 +23,7 @@ void check_without_slots(limit_words const& from) {
     refuse("--slack", "goes with --once-per; give --at-most-every a shorter time instead");
   if (from.slack) refuse("--slack", of_slots);
   if (from.retry_failed && !from.at_most_every)
-    refuse("--retry-failed", "goes with --once-per or --at-most-every, for which a failed run counts else");
+    refuse("--retry-failed", "goes with --once-per or --at-most-every");
 }
 
 slot_rule slots_of(limit_words const& from) {
@@ -45,23 +45,24 @@ slot_rule slots_of(limit_words const& from) {
 }  // namespace
 
 void add_limit(command_options& run, limit_words& to) {
-  run.value("--once-per", to.once_per,
-            "Run once in each slot of the clock: each hour, day, week or month of the local time, or 15m, "
-            "1h and the like counted in UTC; on whatever host. Done already: exit code 0 (implies --no-wait "
-            "unless --wait is given)",
-            "hour|day|week|month|15m");
+  run.value(
+      "--once-per", to.once_per,
+      "Run once in each slot of the clock, on any host: each hour, day, week or month of the local time, "
+      "or each 15m, 1h … of UTC. If it is done already: exit code 0 (implies --no-wait unless --wait is "
+      "given)",
+      "hour|day|week|month|15m");
   run.value("--offset", to.offset, "With --once-per: slots begin so much later (default: 0)", "DURATION");
   run.value("--slack", to.slack,
-            "With --once-per: a start so much before a slot counts for it already (default: a tenth of the "
+            "With --once-per: a start so much before a slot counts for that slot (default: a tenth of the "
             "slot, at most 30s)",
             "DURATION");
   run.flag("--utc", to.utc, "With --once-per: hours, days, weeks and months of UTC, not of the local time");
   run.value("--at-most-every", to.at_most_every,
-            "Run at most once in so long, counted from the beginning of the last run, on whatever host; "
-            "else as --once-per",
+            "Run at most once in this time, counted from the beginning of the last run, on any host; "
+            "otherwise as --once-per",
             "DURATION");
   run.flag("--retry-failed", to.retry_failed,
-           "With either: a run that failed or died doesn't count, so the next start runs it again");
+           "With both: a run that failed or died doesn't count, so the next start runs the job again");
   run.excludes("--at-most-every", "--once-per");
 }
 
@@ -80,7 +81,8 @@ std::optional<run_limit> limit_of(limit_words const& from) {
   }
   if (!from.at_most_every) return std::nullopt;
   limit.period = duration_of("--at-most-every", *from.at_most_every);
-  if (limit.period == 0ms) throw failure{usage, "--at-most-every: 0 is no period; leave it out for no limit"};
+  if (limit.period == 0ms)
+    throw failure{usage, "--at-most-every: 0 is not a period; leave it out for no limit"};
   return limit;
 }
 

@@ -124,7 +124,7 @@ slot_rule slot_rule_of(std::string const& text) {
     throw failure{usage, fmt::format("--once-per: {}; or hour, day, week, month", problem.what())};
   }
   if (rule.length == 0ms) {
-    throw failure{usage, "--once-per: 0 is the length of no slot; leave it out for no limit"};
+    throw failure{usage, "--once-per: 0 is not the length of a slot; leave it out for no limit"};
   }
   if (one_day % rule.length != 0ms && rule.length % one_day != 0ms) {
     throw failure{usage,

@@ -30,7 +30,8 @@ std::string given_or_local(std::string const& given) {
 
 std::string announcement(embedded_server const& server) {
   return fmt::format(
-      "no Redis given or on localhost:6379; using a private one at {} (this machine and user only)",
+      "no Redis was given, and none listens on localhost:6379; using a private one at {} (this machine and "
+      "user only)",
       server.socket);
 }
 
@@ -53,8 +54,8 @@ std::string find_server(std::string const& given) {
   if (!server) {
     throw failure{
         unavailable,
-        "no Redis given or on localhost:6379, and no private one runs, so there are no locks to look "
-        "at; give one with --url redis://HOST:PORT"};
+        "no Redis was given, none listens on localhost:6379, and no private one runs; give one with "
+        "--url redis://HOST:PORT"};
   }
   output::info(announcement(*server));
   return server->url;
@@ -64,12 +65,12 @@ std::string find_locks_server(std::string const& given) {
   auto url = find_server(given);
   probe::named_servers const deployment{url};
   if (deployment.kind() != probe::deployment_kind::quorum) return url;
-  throw failure{
-      usage, fmt::format("the {} servers of {} know nothing of each other, and each has locks of its own to "
-                         "show: give one of them, as in --url {}://{}",
-                         deployment.hosts().size(), deployment.url(),
-                         deployment.url().starts_with("rediss") ? "rediss" : "redis",
-                         to_string(deployment.hosts().front()))};
+  throw failure{usage,
+                fmt::format("the {} servers of {} know nothing of each other, and each shows its own locks: "
+                            "give one of them, as in --url {}://{}",
+                            deployment.hosts().size(), deployment.url(),
+                            deployment.url().starts_with("rediss") ? "rediss" : "redis",
+                            to_string(deployment.hosts().front()))};
 }
 
 }  // namespace holdfast::cli

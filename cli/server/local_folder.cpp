@@ -48,7 +48,7 @@ void require_private(fs::path const& folder) {
   if (lstat(folder.c_str(), &found) != 0) {
     no_private_server(fmt::format("can't look at the folder {}: {}", folder.native(), std::strerror(errno)));
   }
-  if (!S_ISDIR(found.st_mode)) no_private_server(fmt::format("{} is no folder", folder.native()));
+  if (!S_ISDIR(found.st_mode)) no_private_server(fmt::format("{} is not a folder", folder.native()));
   if (found.st_uid != geteuid()) {
     no_private_server(
         fmt::format("the folder {} belongs to user {}, not to you", folder.native(), found.st_uid));

@@ -158,7 +158,7 @@ std::string described(lock_state const& state) {
              "...), or no "
              "lock";
     case lock_kind::other:
-      return fmt::format("other: a {}, which is no lock", one_line(state.type));
+      return fmt::format("other: a {}, which is not a lock", one_line(state.type));
     case lock_kind::reentrant:
       return of_mutex(state);
     case lock_kind::read_write:

@@ -13,7 +13,8 @@ bool is_all(std::string_view const wire_option) { return wire_of(wire_option) ==
 }  // namespace
 
 void add_searched_wire(command_options& command, std::string& to) {
-  add_wire(command, to, "plain|redisson|all", "Locks of which format (default: all, whatever the URL says)");
+  add_wire(command, to, "plain|redisson|all",
+           "The format of the locks to show (default: all, whatever the URL says)");
 }
 
 std::string find_locks(client& redis, std::string_view pattern, std::string_view wire_option,
@@ -38,9 +39,8 @@ std::vector<lock_state const*> shown_of(lock_on_wires const& name, std::string_v
 
 std::string on_both_wires(std::string_view name) {
   return fmt::format(
-      "{} is in use on both wires, where it is one key: whoever has it on one keeps those of the other out, "
-      "and "
-      "these fail, or wait and aren't told when it is free. Give one of the two another name",
+      "{} is in use on both wires, but it is one key: a holder on one wire keeps out the clients of the "
+      "other wire, and those fail, or wait without being told. Give one of the two another name",
       output::quoted(name));
 }
 

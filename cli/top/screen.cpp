@@ -36,7 +36,7 @@ attr_t attributes_of(styled_line::style const line_style) {
 top_screen::top_screen() : terminal_{nullptr} {
   if (isatty(STDIN_FILENO) != 1 || isatty(STDOUT_FILENO) != 1) {
     throw failure{usage,
-                  "top draws on a terminal, and stdin or stdout is none; use `holdfast top --once` or "
+                  "top draws on a terminal, but stdin or stdout is not one; use `holdfast top --once` or "
                   "`holdfast ls --json`"};
   }
   std::setlocale(LC_CTYPE, "");

@@ -26,24 +26,26 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr auto top_footer =
-    R"(Sorted by contention: most waiting processes first, then most acquisitions a second, then longest held.
-PATTERN and --wire are as for `holdfast ls`, and so is the cost of a search. The 1000 most contended locks are kept in view.
+    R"(Shows the 1000 most contended locks: first those with most waiting processes, then those with most
+acquisitions a second, then those that are held longest. PATTERN and --wire are as for `holdfast ls`, and so is the
+cost of a search.
 
-The server is searched for locks in small steps (SCAN), with pauses if that takes long; what was found is looked at again
-each interval. How often a lock is taken is estimated, from the time of its last acquisition that each look shows.
+`top` searches the server for locks in small steps (SCAN), with pauses if that takes long. It looks again at the
+locks that it has found each interval. The rate of acquisitions is estimated: each look shows the time of the last
+acquisition.
 
 Keys
   q quit   p pause   ? help   arrows, page up, page down, home, end: scroll   ^L redraw
 
-A name that is in use on both wires is in two rows.
+A name that is in use on both wires has two rows.
 
-With --once it looks for one interval, and prints a table. With --json it prints an object on a line of its own
-each interval, or one with --once, and needs no terminal. While the server can't be reached, it prints one object with
-the error and goes on trying.
+With --once it looks for one interval, and prints a table. With --json it prints one object on one line each
+interval, or a single one with --once, and needs no terminal. While the server can't be reached, it prints one
+object with the error and goes on trying.
 
 Exit codes
   0   left with q, or --once is done; 128+n ended by signal n
-  64  bad option, pattern or URL, or no terminal; 69 Redis can't be reached at the start; 77 a right is missing
+  64  bad option, pattern or URL, or not a terminal; 69 Redis can't be reached at the start; 77 a right is missing
 
 Examples
   holdfast top

@@ -172,7 +172,7 @@ void read_string(lock_state& state, facts_of const& facts, microseconds now) {
   }
   if (!number) state.misfit = "what is left of it is " + quoted(text) + ", not a number";
   if (auto const key = facts.text("beside"); !key.empty())
-    state.misfit = "the key " + quoted(key) + ", where its permits would be, is no sorted set";
+    state.misfit = "the key " + quoted(key) + ", where its permits would be, is not a sorted set";
 }
 
 void read_listeners_of_counter(lock_state& state, facts_of const& facts) {

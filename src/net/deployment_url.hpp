@@ -43,7 +43,7 @@ struct deployment_url {
 
 /// Advice about a server that lacks a command that every server with data has.
 inline constexpr std::string_view advice_about_sentinels =
-    "it is no server that locks can be kept in; if it is a sentinel, the URL is "
+    "it is not a server that can keep locks; if it is a sentinel, the URL is "
     "redis+sentinel://host:26379/NAME, with the name of a master that it watches";
 
 /// "host:port", an IPv6 address in brackets.

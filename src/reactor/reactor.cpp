@@ -38,7 +38,7 @@ void call(callback<void()>& function, complaint const& hook) noexcept {
   } catch (std::exception const& thrown) {
     complain(hook, thrown.what());
   } catch (...) {
-    complain(hook, "something that is no std::exception");
+    complain(hook, "something that is not a std::exception");
   }
 }
 

@@ -85,7 +85,8 @@ void cluster::resend(batch stranded) noexcept {
   if (staying.empty()) return;
   fail(std::move(staying), reason_from([this] {
          return std::make_shared<error const>(
-             errc::unreachable, config_.server.display + ": the node that was asked is no master any more");
+             errc::unreachable,
+             config_.server.display + ": the node that was asked is not a master any more");
        }));
 }
 

@@ -37,7 +37,8 @@ std::shared_ptr<error const> explain_failure(net::endpoint const& endpoint, erro
 std::shared_ptr<error const> explain_refusal(net::endpoint const& endpoint, resp::reply const& refusal) {
   if (refusal.text.find("unknown command") != std::string::npos) {
     return std::make_shared<error const>(
-        errc::bad_url, endpoint.display + " is no sentinel but a server with data: use " + endpoint.display +
+        errc::bad_url, endpoint.display + " is not a sentinel but a server with data: use " +
+                           endpoint.display +
                            ", or give the addresses of its sentinels (port 26379, as a rule)");
   }
   auto const rights = refusal.error_code() == "NOPERM";

@@ -31,8 +31,9 @@ net::request command(std::initializer_list<std::string_view> words, callback<voi
 std::shared_ptr<error const> explain(resp::reply const& refusal, net::endpoint const& node) {
   auto const has = [&refusal](std::string_view text) { return refusal.text.find(text) != std::string::npos; };
   if (has("cluster support disabled") || has("unknown command")) {
-    return std::make_shared<error const>(errc::refused, node.display + " is no node of a cluster (it says: " +
-                                                            refusal.text + "); use the URL " + node.display);
+    return std::make_shared<error const>(
+        errc::refused, node.display + " is not a node of a cluster (it says: " + refusal.text +
+                           "); use the URL " + node.display);
   }
   if (refusal.is_error("NOPERM")) {
     return std::make_shared<error const>(
@@ -41,7 +42,7 @@ std::shared_ptr<error const> explain(resp::reply const& refusal, net::endpoint c
   }
   return std::make_shared<error const>(
       errc::refused, node.display + " doesn't tell the slots of the cluster: " +
-                         (refusal.is_error() ? refusal.text : "that is no answer to CLUSTER SLOTS"));
+                         (refusal.is_error() ? refusal.text : "that is not an answer to CLUSTER SLOTS"));
 }
 
 /// Takes its code from the first failure other than a missing reply.

@@ -178,7 +178,7 @@ TEST_F(inspect_redisson, says_what_does_not_fit) {
   EXPECT_THAT(page_about("huge"), HasSubstr("not a number"));
   permits("spoilt", 1);
   redis.command({"SET", of_redisson::permits("spoilt"), "x"});
-  EXPECT_THAT(page_about("spoilt"), HasSubstr("is no sorted set"));
+  EXPECT_THAT(page_about("spoilt"), HasSubstr("is not a sorted set"));
 }
 
 TEST_F(inspect_redisson, takes_nothing_else_for_one_of_redissons) {

@@ -60,7 +60,7 @@ TEST_F(inspect, says_what_is_no_lock_of_holdfast) {
                     HasSubstr("ttl left  for ever: it has no ttl\n")));
   redis.del("orders");
   redis.command({"HSET", "orders", "field", "value"});
-  EXPECT_THAT(output_of({"inspect", "orders"}), HasSubstr("kind      other: a hash, which is no lock\n"));
+  EXPECT_THAT(output_of({"inspect", "orders"}), HasSubstr("kind      other: a hash, which is not a lock\n"));
   EXPECT_EQ(json::parse(output_of({"inspect", "--json", "orders"})).at("type"), "hash");
 }
 

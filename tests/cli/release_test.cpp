@@ -83,7 +83,7 @@ TEST_F(release, never_deletes_what_is_no_lock) {
   redis.command({"HSET", "orders", "field", "value"});
   auto command = force({"--yes", "--foreign", "orders"});
   EXPECT_EQ(command.wait(), 65);
-  EXPECT_THAT(command.err(), HasSubstr("the key \"orders\" holds a hash, which is no lock"));
+  EXPECT_THAT(command.err(), HasSubstr("the key \"orders\" holds a hash, which is not a lock"));
   EXPECT_TRUE(redis.exists("orders"));
 }
 
@@ -132,7 +132,7 @@ TEST_F(release, means_the_holder_that_it_asked_about) {
   hold("orders", std::string{other_uuid} + ":1");
   command.type("y\n");
   EXPECT_EQ(command.wait(), 75);
-  EXPECT_THAT(command.seen(), HasSubstr("held by somebody else by now"));
+  EXPECT_THAT(command.seen(), HasSubstr("held by somebody else now"));
   EXPECT_TRUE(redis.exists("orders"));
 }
 

@@ -172,7 +172,7 @@ TEST_F(release_redisson, takes_a_lock_from_java_at_once_however_often_it_is_held
   lock("orders", java, 2);
   auto command = force({"orders"});
   EXPECT_EQ(command.wait(std::chrono::seconds{40}), 0) << "nobody can be asked, so nobody is waited for";
-  EXPECT_THAT(command.err(), HasSubstr("which can't be asked (no known client of Holdfast)"));
+  EXPECT_THAT(command.err(), HasSubstr("which can't be asked (it is not a known client of Holdfast)"));
   EXPECT_FALSE(redis.exists("orders"));
 }
 

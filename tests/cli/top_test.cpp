@@ -327,7 +327,7 @@ TEST_F(top, refuses_bad_options) {
   for (auto const& [arguments, message] :
        {std::pair<words, std::string>{{"top", "--interval", "99ms"}, "at least 100ms"},
         {{"top", ""}, "PATTERN is empty"},
-        {{"top", "--interval", "soon"}, "--interval: \"soon\" is no duration"}}) {
+        {{"top", "--interval", "soon"}, "--interval: \"soon\" is not a duration"}}) {
     auto command = holdfast_command(arguments, {{"HOLDFAST_URL", server.url()}});
     EXPECT_EQ(command.wait(), 64);
     EXPECT_THAT(command.err(), HasSubstr(message));

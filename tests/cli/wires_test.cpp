@@ -139,7 +139,7 @@ TEST_F(both_wires, leave_redissons_out_where_the_user_has_no_right_to_it) {
   auto inspection = start({"inspect", "--url", url, "orders"});
   EXPECT_EQ(inspection.wait(), 0);
   EXPECT_THAT(inspection.out(), HasSubstr("exclusive"));
-  EXPECT_THAT(inspection.err(), HasSubstr("who waits for it on Redisson's wire can't be seen"));
+  EXPECT_THAT(inspection.err(), HasSubstr("a right is missing to see who waits for it on Redisson's wire"));
   auto redisson = start({"ls", "--wire", "redisson", "--url", url});
   EXPECT_EQ(redisson.wait(), 77) << "that was asked for";
 }

@@ -322,7 +322,7 @@ TEST(cluster_url, to_a_server_that_is_no_cluster_is_answered_with_the_right_one)
                                 (void)m.acquire();
                               })}) {
     EXPECT_EQ(failure.code, errc::refused);
-    EXPECT_TRUE(failure.mentions("is no node of a cluster")) << failure.message;
+    EXPECT_TRUE(failure.mentions("is not a node of a cluster")) << failure.message;
     EXPECT_TRUE(failure.mentions("use the URL redis://127.0.0.1:" + std::to_string(server.port())))
         << failure.message;
   }

@@ -328,7 +328,7 @@ TEST(sentinels, that_hold_data_are_none) {
   client redis{"redis+sentinel://" + server.address() + "/mymaster"};
   auto const failure = failure_of([&] { redis.connect(); });
   EXPECT_EQ(failure.code, errc::bad_url);
-  EXPECT_THAT(failure.message, HasSubstr("is no sentinel but a server with data: use redis://127.0.0.1:"));
+  EXPECT_THAT(failure.message, HasSubstr("is not a sentinel but a server with data: use redis://127.0.0.1:"));
 }
 
 }  // namespace

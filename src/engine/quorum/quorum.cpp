@@ -24,11 +24,11 @@ net::settings settings_for(net::endpoint const& endpoint, net::settings config) 
 }
 
 std::string count_warning(std::string const& url, std::size_t masters) {
-  auto const reason = masters == 1 ? "1 server is no quorum: it can be had as redis:// with all kinds of lock"
-                      : masters == 2
-                          ? "of 2 servers both are needed, so a lock fails as soon as one is down"
-                          : "of an even number of servers one more must be up than of one server less, "
-                            "and no more may fail";
+  auto const reason =
+      masters == 1   ? "1 server is not a quorum: use redis:// for it, which has all kinds of lock"
+      : masters == 2 ? "of 2 servers both are needed, so a lock fails as soon as one is down"
+                     : "of an even number of servers one more must be up than of one server less, "
+                       "and no more may fail";
   return url + ": " + reason + "; use 3 or 5";
 }
 

@@ -64,7 +64,7 @@ bool run_notes::begin(lease const& held, due_run const& due, probe::run_look con
 void run_notes::take_back() {
   run_.counts_until.reset();
   try {
-    if (!record_.note(run_, life_)) static_cast<void>(record_.forget(run_.who.owner));
+    if (!record_.note(run_, life_)) static_cast<void>(record_.forget(run_.process.owner));
   } catch (error const&) {
     // The caller reports what was wrong in the first place.
   }
@@ -90,7 +90,7 @@ void run_notes::end(lease const& held, int const exit_code, ended const outcome,
   for (bool first = true;; first = false) {
     try {
       if (note_end(held)) return;
-      if (how == ended::not_counted && record_.forget(run_.who.owner)) return;
+      if (outcome == ended::not_counted && record_.forget(run_.process.owner)) return;
       if (unanswered) {
         output::note(fmt::format("{}: its end may not have been noted: the lock is not ours any more", name));
       } else {

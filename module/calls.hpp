@@ -1,0 +1,34 @@
+/// Commands of the server that its module interface has no function for, or whose rights it wouldn't check.
+#pragma once
+
+#include "request.hpp"
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace holdfast::server {
+
+/// As TYPE says it.
+[[nodiscard]] std::string type_name(abi::context*, abi::string* key);
+
+/// How many members of a sorted set come before this one.
+[[nodiscard]] long long rank_of(abi::context*, abi::string* key, abi::string* member);
+
+/// The one field of a hash.
+[[nodiscard]] std::string only_field(abi::context*, abi::string* key);
+
+// Messages. As the scripts do it, the server publishes them with the rights of the calling client, and repeats
+// them to its replicas.
+
+/// Puts a message into the inbox that a waiter's client has for the lock of this queue. Returns how many heard
+/// it; nothing when the right to publish is missing. Where that isn't known it counts as heard.
+[[nodiscard]] std::optional<long long> tell_waiter(abi::context*, publishing how, std::string_view waiter,
+                                                   std::string_view queue, std::string_view message);
+
+/// Tells those who wait on one of Redisson's channels; "" tells nobody. Returns how many heard it; nothing when
+/// that can't be known.
+[[nodiscard]] std::optional<long long> tell_channel(abi::context*, publishing how, std::string_view channel,
+                                                    std::string_view message);
+
+}  // namespace holdfast::server

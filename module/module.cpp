@@ -1,0 +1,54 @@
+// What the server calls when it loads the module.
+
+#include "commands.hpp"
+#include "statistics.hpp"
+#include "stored_key.hpp"
+
+#include <span>
+#include <string_view>
+
+namespace {
+
+using namespace holdfast::server;
+using abi::redis;
+
+constexpr char const* name = "holdfast";
+
+/// Another module, loaded later, may want the names of these commands.
+constexpr std::string_view without_compare = "no-cas";
+
+}  // namespace
+
+extern "C" __attribute__((visibility("default"))) int RedisModule_OnLoad(abi::context* const context,
+                                                                         abi::string** const words,
+                                                                         int const count) {
+  auto const* const missing = abi::load(context);
+  if (missing != nullptr) {
+    if (redis.log != nullptr)
+      redis.log(context, "warning", "holdfast: this server is too old, it has no %s; Redis 6.2.2 has", missing);
+    return abi::failed;
+  }
+  if (redis.is_module_name_busy(name) != 0) return abi::failed;
+  redis.set_module_attributes(context, name, HOLDFAST_MODULE_NUMBER, abi::interface_version);
+  auto compare = true;
+  for (auto* const word : std::span{words, static_cast<std::size_t>(count)}) {
+    if (text_of(word) != without_compare) {
+      redis.log(context, "warning", "holdfast: the only argument of the module is %s", without_compare.data());
+      return abi::failed;
+    }
+    compare = false;
+  }
+  redis.set_module_options(context, abi::option_no_implicit_signal | abi::option_handles_async_loading);
+  if (!add_commands(context)) {
+    redis.log(context, "warning", "holdfast: another module has a command whose name begins with holdfast.");
+    return abi::failed;
+  }
+  if (compare) add_compare_commands(context);
+  make_shared_words();
+  return redis.register_info(context, add_statistics);
+}
+
+extern "C" __attribute__((visibility("default"))) int RedisModule_OnUnload(abi::context* /*context*/) {
+  free_shared_words();
+  return abi::ok;
+}

@@ -1,0 +1,162 @@
+#include "plain_lock.hpp"
+
+#include "statistics.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <string>
+
+namespace holdfast::server {
+namespace {
+
+constexpr unix_ms day = 86'400'000;
+constexpr unix_ms minute = 60'000;
+constexpr std::int64_t tokens_of_a_grant = 65;  // for a series of handoffs
+
+std::string_view number_of(std::string_view owner) {
+  constexpr std::size_t uuid_and_colon = 37;
+  return owner.substr(std::min(owner.size(), uuid_and_colon));
+}
+
+std::int64_t whole(double score) {
+  constexpr auto most = static_cast<double>(largest_number);
+  return static_cast<std::int64_t>(std::clamp(score, -most, most));
+}
+
+}  // namespace
+
+stored_key& plain_lock::queue() {
+  if (!queue_) queue_.emplace(call_.context(), call_.keys()[2]);
+  return *queue_;
+}
+
+plain_lock::soundness plain_lock::look_at_counter() {
+  if (!counter_) counter_.emplace(call_.context(), call_.keys()[1]);
+  if (counter_->is_absent()) return soundness::sound;
+  auto const text = counter_->text();
+  if (!text) return soundness::other_type;
+  last_ = parse_number(*text);
+  return last_ ? soundness::sound : soundness::no_number;
+}
+
+bool plain_lock::has_sound_side_keys() {
+  auto const counter = look_at_counter();
+  if (counter == soundness::other_type || !queue().is_absent_or(abi::zset_key)) {
+    call_.refuse(abi::wrong_type);
+  } else if (counter == soundness::no_number) {
+    call_.refuse("WRONGTYPE the token counter is no number");
+  }
+  return !call_.refused();
+}
+
+bool plain_lock::set_holder(abi::string* const owner, unix_ms const expiry) {
+  if (lock_.set(owner, expiry)) return true;
+  call_.refuse("ERR this server can't write the lock");
+  return false;
+}
+
+std::optional<token_block> plain_lock::take_tokens(std::int64_t const wanted) {
+  auto const block = next_tokens(last_, wanted, call_.now_us());
+  std::array<char, 24> digits{};
+  auto const end = std::to_chars(digits.data(), digits.data() + digits.size(), block.last()).ptr;
+  auto const size = static_cast<std::size_t>(end - digits.data());
+  if (!counter_->set(std::string_view{digits.data(), size}, call_.now_ms() + day)) return std::nullopt;
+  last_ = block.last();
+  return block;
+}
+
+void plain_lock::reply_tokens(std::int64_t const wanted) {
+  auto const block = take_tokens(wanted);
+  if (!block) return call_.refuse("ERR this server can't write the token counter");
+  call_.reply_list(std::array<long long, 2>{block->first, block->count});
+}
+
+void plain_lock::reply_passed(std::int64_t const wanted) {
+  auto const block = take_tokens(wanted);
+  if (!block) return call_.refuse("ERR this server can't write the token counter");
+  call_.reply_list(std::array<long long, 3>{1, block->first, block->count});
+}
+
+std::int64_t plain_lock::join(abi::string* const owner, place const& where) {
+  auto ticket = where.ticket;
+  if (!ticket) {
+    if (auto const score = queue().score_of(owner)) {
+      ticket = whole(*score);
+    } else {
+      auto now = call_.now_us();
+      auto const last = queue().last_score();
+      if (last && static_cast<double>(now) <= *last) now = whole(*last) + 1;
+      ticket = now - where.waited_us;
+      ++counts.queued;
+    }
+  }
+  queue().add(owner, static_cast<double>(*ticket));
+  queue().expire_at(call_.now_ms() + minute);
+  return *ticket;
+}
+
+std::optional<long long> plain_lock::wake(queue_entry const& waiter, publishing const how) {
+  auto const owner = waiter.member.text();
+  auto const message = std::string{"woken "}.append(number_of(owner)).append(" ").append(lock_.name());
+  return tell_waiter(call_.context(), how, owner, queue().name(), message);
+}
+
+/// Owns the lock before it is told. When nobody hears it, it doesn't any more.
+std::optional<long long> plain_lock::grant(queue_entry const& waiter, grant_policy const& policy) {
+  auto const owner = waiter.member.text();
+  auto const tokens = take_tokens(tokens_of_a_grant);
+  if (!tokens || !lock_.set(waiter.member.get(), call_.now_ms() + policy.grant_ms)) return std::nullopt;
+  auto const message = std::string{"granted "}
+                           .append(number_of(owner))
+                           .append(" ")
+                           .append(std::to_string(tokens->first))
+                           .append(" ")
+                           .append(std::to_string(tokens->count))
+                           .append(" ")
+                           .append(lock_.name());
+  auto const heard = tell_waiter(call_.context(), policy.how, owner, queue().name(), message);
+  if (heard.value_or(0) == 0) lock_.remove();
+  return heard;
+}
+
+wake_outcome plain_lock::wake_next(grant_policy const& policy, abi::string* const self) {
+  if (!queue().is_absent_or(abi::zset_key)) return wake_outcome::spoilt;
+  while (auto const waiter = queue().first()) {
+    queue().remove_member(waiter->member.get());
+    if (self != nullptr && waiter->member.text() == text_of(self)) return wake_outcome::self;
+    auto const waited_us = static_cast<double>(call_.now_us()) - waiter->score;
+    auto const starved =
+        policy.starvation_us <= 0 || waited_us >= static_cast<double>(policy.starvation_us);
+    if (starved && look_at_counter() != soundness::sound) return wake_outcome::spoilt;
+    auto const heard = starved ? grant(*waiter, policy) : wake(*waiter, policy.how);
+    if (!heard) {
+      queue().add(waiter->member.get(), waiter->score);
+      queue().expire_at(call_.now_ms() + minute);
+      return wake_outcome::mute;
+    }
+    if (*heard > 0) {
+      ++(starved ? counts.granted : counts.woken);
+      return starved ? wake_outcome::granted : wake_outcome::woken;
+    }
+    ++counts.unreachable;
+  }
+  return wake_outcome::nobody;
+}
+
+long long plain_lock::ahead_of(abi::string* const owner) {
+  return rank_of(call_.context(), call_.keys()[2], owner);
+}
+
+request::busy plain_lock::state(std::int64_t const last_token, long long const ahead,
+                                std::int64_t const ticket) {
+  auto const held_us = call_.now_us() - last_token;
+  return {.ttl_ms = lock_.ttl_ms(),
+          .ahead = ahead,
+          .ticket = ticket,
+          .counter = last_token,
+          .holder = holder().value_or(std::string_view{}),
+          .held_us = last_token == 0 || held_us < 0 ? -1 : held_us};
+}
+
+}  // namespace holdfast::server

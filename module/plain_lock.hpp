@@ -1,0 +1,81 @@
+/// The exclusive lock of the plain wire, with its token counter and its queue: the steps that its commands
+/// share. As the fragments in scripts/include that are named beside them.
+#pragma once
+
+#include "calls.hpp"
+#include "request.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace holdfast::server {
+
+enum class wake_outcome {
+  nobody,   ///< waits, or can be reached
+  self,     ///< the one who asks is the first
+  mute,     ///< nobody may be told
+  woken,    ///< the first was told to ask
+  granted,  ///< the first has the lock
+  spoilt    ///< a side key is something else; whoever waits finds out by itself
+};
+
+struct grant_policy {
+  std::int64_t starvation_us;  ///< 0: whoever is next has waited long enough, whatever the clocks say
+  std::int64_t grant_ms;       ///< the ttl of what is granted
+  publishing how;
+};
+
+/// How one who waits joins the queue.
+struct place {
+  std::optional<std::int64_t> ticket{};  ///< that of an earlier wait
+  std::int64_t waited_us = 0;
+};
+
+class plain_lock {
+ public:
+  explicit plain_lock(request& call) : call_{call}, lock_{call.context(), call.keys()[0]} {}
+
+  [[nodiscard]] stored_key& key() { return lock_; }
+  /// Nothing when it is free, or no lock.
+  [[nodiscard]] std::optional<std::string_view> holder() const { return lock_.text(); }
+  [[nodiscard]] bool is_free() const { return lock_.is_absent(); }
+  /// What somebody who isn't its owner is told: 0 it is gone, -1 it is somebody else's, or no lock.
+  [[nodiscard]] long long foreign() const { return is_free() ? 0 : -1; }
+  /// False, with an error as the reply, if the counter or the queue is something else.
+  [[nodiscard]] bool has_sound_side_keys();
+  [[nodiscard]] stored_key& queue();
+
+  /// False, with an error as the reply: the server can't.
+  [[nodiscard]] bool set_holder(abi::string* owner, unix_ms expiry);
+  /// {first token, how many}: take_tokens.lua.
+  void reply_tokens(std::int64_t wanted);
+  /// The same with a 1 before it, as a pass has it.
+  void reply_passed(std::int64_t wanted);
+
+  /// join_queue.lua. Returns the ticket.
+  std::int64_t join(abi::string* owner, place const& where);
+  /// wake_next.lua. `self` may be null.
+  [[nodiscard]] wake_outcome wake_next(grant_policy const& policy, abi::string* self = nullptr);
+  /// busy_reply.lua. `last_token` says since when it is held, 0: it doesn't.
+  [[nodiscard]] request::busy state(std::int64_t last_token, long long ahead = -1, std::int64_t ticket = 0);
+  /// How many wait before this one.
+  [[nodiscard]] long long ahead_of(abi::string* owner);
+  [[nodiscard]] std::int64_t last_token() const { return last_.value_or(0); }
+
+ private:
+  enum class soundness { sound, other_type, no_number };
+  [[nodiscard]] soundness look_at_counter();
+  [[nodiscard]] std::optional<token_block> take_tokens(std::int64_t wanted);
+  [[nodiscard]] std::optional<long long> wake(queue_entry const& waiter, publishing how);
+  [[nodiscard]] std::optional<long long> grant(queue_entry const& waiter, grant_policy const& policy);
+
+  request& call_;
+  stored_key lock_;
+  // Opened when they are needed, since a release without waiters needs no counter.
+  std::optional<stored_key> counter_{};
+  std::optional<stored_key> queue_{};
+  std::optional<std::int64_t> last_{};
+};
+
+}  // namespace holdfast::server

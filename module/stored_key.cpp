@@ -1,0 +1,175 @@
+#include "stored_key.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+#include <limits>
+#include <string>
+
+namespace holdfast::server {
+
+using abi::redis;
+
+namespace {
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+/// A score as ZADD takes it, exactly.
+std::string written(double score) {
+  char text[512];  // more than the longest double without an exponent
+  auto const whole = std::isfinite(score) && std::floor(score) == score;
+  auto const size = std::snprintf(text, sizeof text, whole ? "%.0f" : "%.17g", score);
+  return {text, static_cast<std::size_t>(size)};
+}
+
+/// A number as text, without an allocation.
+class decimal {
+ public:
+  explicit decimal(long long number)
+      : end_{std::to_chars(digits_.data(), digits_.data() + digits_.size(), number).ptr} {}
+  [[nodiscard]] char const* data() const { return digits_.data(); }
+  [[nodiscard]] std::size_t size() const { return static_cast<std::size_t>(end_ - digits_.data()); }
+
+ private:
+  std::array<char, 24> digits_{};
+  char* end_;
+};
+
+/// Most of what replicating a command costs is making its words.
+constinit abi::string* word_pxat = nullptr;
+
+}  // namespace
+
+void make_shared_words() { word_pxat = redis.create_string(nullptr, "PXAT", 4); }
+
+void free_shared_words() { redis.free_string(nullptr, std::exchange(word_pxat, nullptr)); }
+
+void stored_key::changed(int const kind, char const* const event) {
+  redis.signal_modified(context_, name_);
+  redis.notify(context_, kind, event, name_);
+}
+
+void stored_key::expire_at(unix_ms const when) {
+  redis.set_expiry(key_, when);
+  decimal const digits{when};
+  redis.replicate(context_, "PEXPIREAT", "sb", name_, digits.data(), digits.size());
+  changed(abi::notify_generic, "expire");
+}
+
+void stored_key::expire_not_before(unix_ms const when) { expire_at(std::max(when, redis.expiry(key_))); }
+
+void stored_key::remove() {
+  if (is_absent()) return;
+  redis.delete_key(key_);
+  redis.replicate(context_, "DEL", "s", name_);
+  changed(abi::notify_generic, "del");
+}
+
+std::optional<std::string_view> stored_key::text() const {
+  if (!is(abi::string_key)) return std::nullopt;
+  std::size_t size = 0;
+  auto const* const text = redis.string_in_place(key_, &size, abi::open_to_read);
+  return std::string_view{text, size};
+}
+
+/// In place: a value that was written so can be read without a copy, while the server turns others into that
+/// form first, at the cost of two allocations.
+bool stored_key::write(std::string_view const text, unix_ms const when) {
+  if (!is_absent_or(abi::string_key)) redis.delete_key(key_);
+  if (text.empty()) {
+    owned_string const nothing{context_, text};
+    if (redis.string_set(key_, nothing.get()) != abi::ok) return false;
+  } else {
+    if (redis.string_truncate(key_, text.size()) != abi::ok) return false;
+    std::size_t size = 0;
+    std::memcpy(redis.string_in_place(key_, &size, abi::open_to_write), text.data(), text.size());
+  }
+  redis.set_expiry(key_, when);
+  changed(abi::notify_string, "set");
+  if (when != abi::no_expiry) redis.notify(context_, abi::notify_generic, "expire", name_);
+  return true;
+}
+
+bool stored_key::set(abi::string* const text, unix_ms const when) {
+  if (!write(text_of(text), when)) return false;
+  if (when == abi::no_expiry) {
+    redis.replicate(context_, "SET", "ss", name_, text);
+  } else {
+    decimal const digits{when};
+    redis.replicate(context_, "SET", "sssb", name_, text, word_pxat, digits.data(), digits.size());
+  }
+  return true;
+}
+
+bool stored_key::set(std::string_view const text, unix_ms const when) {
+  owned_string const copy{context_, text};
+  return set(copy.get(), when);
+}
+
+bool stored_key::set_keeping_expiry(abi::string* const text) { return set(text, redis.expiry(key_)); }
+
+std::optional<double> stored_key::score_of(abi::string* const member) const {
+  double score = 0;
+  if (is_absent() || redis.zset_score(key_, member, &score) != abi::ok) return std::nullopt;
+  return score;
+}
+
+std::optional<queue_entry> stored_key::first() const {
+  if (is_absent()) return std::nullopt;
+  redis.zset_first(key_, -infinity, infinity, 0, 0);
+  double score = 0;
+  owned_string member{context_, redis.zset_current(key_, &score)};
+  redis.zset_stop(key_);
+  if (member.get() == nullptr) return std::nullopt;
+  return queue_entry{.member = std::move(member), .score = score};
+}
+
+std::optional<double> stored_key::last_score() const {
+  if (is_absent()) return std::nullopt;
+  redis.zset_last(key_, -infinity, infinity, 0, 0);
+  double score = 0;
+  owned_string const member{context_, redis.zset_current(key_, &score)};
+  redis.zset_stop(key_);
+  return member.get() == nullptr ? std::nullopt : std::optional{score};
+}
+
+void stored_key::add(abi::string* const member, double const score) {
+  if (redis.zset_add(key_, score, member, nullptr) != abi::ok) return;
+  redis.replicate(context_, "ZADD", "scs", name_, written(score).c_str(), member);
+  changed(abi::notify_zset, "zadd");
+}
+
+void stored_key::remove_member(abi::string* const member) {
+  int deleted = 0;
+  redis.zset_remove(key_, member, &deleted);
+  if (deleted == 0) return;
+  redis.replicate(context_, "ZREM", "ss", name_, member);
+  changed(abi::notify_zset, "zrem");
+  if (is_absent()) redis.notify(context_, abi::notify_generic, "del", name_);
+}
+
+bool stored_key::has_field(abi::string* const field) const {
+  int exists = 0;
+  if (!is(abi::hash_key)) return false;
+  redis.hash_get(key_, abi::hash_exists, field, &exists, nullptr);
+  return exists != 0;
+}
+
+void stored_key::set_field(abi::string* const field) {
+  owned_string const one{context_, "1"};
+  redis.hash_set(key_, abi::hash_plain, field, one.get(), nullptr);
+  redis.replicate(context_, "HSET", "ssc", name_, field, "1");
+  changed(abi::notify_hash, "hset");
+}
+
+void stored_key::remove_field(abi::string* const field) {
+  redis.hash_set(key_, abi::hash_plain, field, abi::hash_delete, nullptr);
+  redis.replicate(context_, "HDEL", "ss", name_, field);
+  changed(abi::notify_hash, "hdel");
+  if (is_absent()) redis.notify(context_, abi::notify_generic, "del", name_);
+}
+
+}  // namespace holdfast::server

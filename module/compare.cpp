@@ -61,7 +61,7 @@ new_expiry expiry_in(request& call) {
 void and_set(request& call) {
   auto const expected = call.text();
   auto* const text = call.string();
-  auto const expiry = expiry_in(call);
+  auto const wanted = expiry_in(call);
   if (call.refused()) return;
   stored_key key{call.context(), call.keys()[0]};
   auto const found = compare(call, key, expected);
@@ -69,7 +69,9 @@ void and_set(request& call) {
   if (found != comparison::equal) return call.reply(answer(found));
   // A renewal takes no memory, so it works where SET doesn't.
   if (text_of(text) != expected && call.is_out_of_memory()) return call.refuse(abi::out_of_memory);
-  auto const done = expiry.keep ? key.set_keeping_expiry(text) : key.set(text, expiry.when);
+  auto const when = wanted.keep ? key.expires_at() : wanted.when;
+  auto const done =
+      when == abi::no_expiry ? key.set_without_expiry(text) : key.set(text, expiry{call.context(), when});
   if (!done) return call.refuse("ERR this server can't write the key");
   call.reply(1);
 }

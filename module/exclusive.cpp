@@ -34,7 +34,7 @@ grant_policy policy_of_whose_turn_has_come(request& call) {
 /// The arguments of an acquisition of either order.
 struct bid {
   abi::string* owner;
-  unix_ms expiry;
+  std::int64_t ttl_ms;
   std::int64_t tokens;
   bool join;
   std::optional<std::int64_t> ticket;
@@ -42,19 +42,19 @@ struct bid {
 
 bid bid_in(request& call) {
   auto* const owner = call.string();
-  auto const expiry = call.expiry("ttl_ms");
+  auto const ttl_ms = call.milliseconds("ttl_ms");
   auto const tokens = call.number("tokens", 1, most_tokens);
   auto const join = call.is_first_of("mode", "join", "ask");
-  return {.owner = owner, .expiry = expiry, .tokens = tokens, .join = join, .ticket = ticket_in(call)};
+  return {.owner = owner, .ttl_ms = ttl_ms, .tokens = tokens, .join = join, .ticket = ticket_in(call)};
 }
 
 /// Takes it, or keeps it. False, with an error as the reply: the server can't write it.
-bool hold(plain_lock& lock, bid const& wanted, bool const has_it) {
+bool hold(request& call, plain_lock& lock, bid const& wanted, bool const has_it) {
   if (has_it) {
-    lock.key().expire_at(wanted.expiry);
+    lock.key().expire_at(call.after(wanted.ttl_ms));
     return true;
   }
-  if (!lock.set_holder(wanted.owner, wanted.expiry)) return false;
+  if (!lock.set_holder(wanted.owner, wanted.ttl_ms)) return false;
   ++counts.taken;
   return true;
 }
@@ -64,7 +64,7 @@ struct succession {
   std::string_view owner;
   grant_policy policy;
   abi::string* next;
-  unix_ms expiry;
+  std::int64_t ttl_ms;
   std::int64_t tokens;
 };
 
@@ -72,11 +72,11 @@ succession succession_in(request& call) {
   auto const owner = call.text();
   auto const policy = policy_of_whose_turn_has_come(call);
   auto* const next = call.string();
-  auto const expiry = call.expiry("ttl_ms");
+  auto const ttl_ms = call.milliseconds("ttl_ms");
   return {.owner = owner,
           .policy = policy,
           .next = next,
-          .expiry = expiry,
+          .ttl_ms = ttl_ms,
           .tokens = call.number("tokens", 1, most_tokens)};
 }
 
@@ -90,13 +90,13 @@ bool may_pass(request& call, plain_lock& lock, succession const& turn) {
   }
   if (!lock.has_sound_side_keys()) return false;
   if (!sent_again) return true;
-  lock.key().expire_at(turn.expiry);
+  lock.key().expire_at(call.after(turn.ttl_ms));
   lock.reply_passed(turn.tokens);
   return false;
 }
 
 void give_to_next(plain_lock& lock, succession const& turn) {
-  if (!lock.set_holder(turn.next, turn.expiry)) return;
+  if (!lock.set_holder(turn.next, turn.ttl_ms)) return;
   ++counts.passed;
   lock.reply_passed(turn.tokens);
 }
@@ -119,7 +119,7 @@ void acquire(request& call) {
     auto const ticket = lock.join(wanted.owner, {.ticket = wanted.ticket});
     return call.reply_busy(lock.state(lock.last_token(), lock.ahead_of(wanted.owner), ticket));
   }
-  if (!hold(lock, wanted, has_it)) return;
+  if (!hold(call, lock, wanted, has_it)) return;
   lock.queue().remove_member(wanted.owner);
   lock.reply_tokens(wanted.tokens);
 }
@@ -169,9 +169,10 @@ void abandon(request& call) {
 }
 
 void renew(request& call) {
-  auto const expiry = call.expiry("ttl_ms");
+  auto const ttl_ms = call.milliseconds("ttl_ms");
   auto const owners = call.rest();
   if (call.refused()) return;
+  auto const expiry = call.after(ttl_ms);
   std::vector<long long> lost;
   for (std::size_t i = 0; i < owners.size(); ++i) {
     stored_key lock{call.context(), call.keys()[i]};
@@ -230,7 +231,7 @@ void acquire(request& call) {
       return call.reply_busy(lock.state(lock.last_token(), lock.ahead_of(wanted.owner), ticket));
     }
   }
-  if (!hold(lock, wanted, has_it)) return;
+  if (!hold(call, lock, wanted, has_it)) return;
   queue.remove_member(wanted.owner);
   lock.reply_tokens(wanted.tokens);
 }

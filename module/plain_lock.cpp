@@ -10,8 +10,8 @@
 namespace holdfast::server {
 namespace {
 
-constexpr unix_ms day = 86'400'000;
-constexpr unix_ms minute = 60'000;
+constexpr std::int64_t day = 86'400'000;
+constexpr std::int64_t minute = 60'000;
 constexpr std::int64_t tokens_of_a_grant = 65;  // for a series of handoffs
 
 std::string_view number_of(std::string_view owner) {
@@ -50,8 +50,8 @@ bool plain_lock::has_sound_side_keys() {
   return !call_.refused();
 }
 
-bool plain_lock::set_holder(abi::string* const owner, unix_ms const expiry) {
-  if (lock_.set(owner, expiry)) return true;
+bool plain_lock::set_holder(abi::string* const owner, std::int64_t const ttl_ms) {
+  if (lock_.set(owner, call_.after(ttl_ms))) return true;
   call_.refuse("ERR this server can't write the lock");
   return false;
 }
@@ -61,7 +61,8 @@ std::optional<token_block> plain_lock::take_tokens(std::int64_t const wanted) {
   std::array<char, 24> digits{};
   auto const end = std::to_chars(digits.data(), digits.data() + digits.size(), block.last()).ptr;
   auto const size = static_cast<std::size_t>(end - digits.data());
-  if (!counter_->set(std::string_view{digits.data(), size}, call_.now_ms() + day)) return std::nullopt;
+  owned_string const text{call_.context(), std::string_view{digits.data(), size}};
+  if (!counter_->set(text.get(), call_.after(day))) return std::nullopt;
   last_ = block.last();
   return block;
 }
@@ -92,7 +93,7 @@ std::int64_t plain_lock::join(abi::string* const owner, place const& where) {
     }
   }
   queue().add(owner, static_cast<double>(*ticket));
-  queue().expire_at(call_.now_ms() + minute);
+  queue().expire_at(call_.after(minute));
   return *ticket;
 }
 
@@ -106,7 +107,7 @@ std::optional<long long> plain_lock::wake(queue_entry const& waiter, publishing 
 std::optional<long long> plain_lock::grant(queue_entry const& waiter, grant_policy const& policy) {
   auto const owner = waiter.member.text();
   auto const tokens = take_tokens(tokens_of_a_grant);
-  if (!tokens || !lock_.set(waiter.member.get(), call_.now_ms() + policy.grant_ms)) return std::nullopt;
+  if (!tokens || !lock_.set(waiter.member.get(), call_.after(policy.grant_ms))) return std::nullopt;
   auto const message = std::string{"granted "}
                            .append(number_of(owner))
                            .append(" ")
@@ -132,7 +133,7 @@ wake_outcome plain_lock::wake_next(grant_policy const& policy, abi::string* cons
     auto const heard = starved ? grant(*waiter, policy) : wake(*waiter, policy.how);
     if (!heard) {
       queue().add(waiter->member.get(), waiter->score);
-      queue().expire_at(call_.now_ms() + minute);
+      queue().expire_at(call_.after(minute));
       return wake_outcome::mute;
     }
     if (*heard > 0) {

@@ -47,7 +47,7 @@ class plain_lock {
   [[nodiscard]] stored_key& queue();
 
   /// False, with an error as the reply: the server can't.
-  [[nodiscard]] bool set_holder(abi::string* owner, unix_ms expiry);
+  [[nodiscard]] bool set_holder(abi::string* owner, std::int64_t ttl_ms);
   /// {first token, how many}: take_tokens.lua.
   void reply_tokens(std::int64_t wanted);
   /// The same with a 1 before it, as a pass has it.

@@ -11,9 +11,9 @@
 namespace holdfast::server::redisson_lock {
 namespace {
 
-void hold(stored_key& lock, abi::string* const owner, unix_ms const expiry) {
+void hold(stored_key& lock, abi::string* const owner, expiry const& when) {
   lock.set_field(owner);
-  lock.expire_at(expiry);
+  lock.expire_at(when);
 }
 
 long long foreign(stored_key const& lock) { return lock.is_absent() ? 0 : -1; }
@@ -39,19 +39,19 @@ std::optional<long long> give_back(request& call, stored_key& lock, abi::string*
 
 void acquire(request& call) {
   auto* const owner = call.string();
-  auto const expiry = call.expiry("ttl_ms");
+  auto const ttl_ms = call.milliseconds("ttl_ms");
   auto const handoffs = call.number("handoffs", 0);
   if (call.refused()) return;
   stored_key lock{call.context(), call.keys()[0]};
   if (lock.is_absent()) {
     if (call.is_out_of_memory()) return call.refuse(abi::out_of_memory);
-    hold(lock, owner, expiry);
+    hold(lock, owner, call.after(ttl_ms));
     ++counts.taken;
     return call.reply(handoffs);
   }
   if (!lock.is(abi::hash_key) || lock.field_count() != 1) return refuse_misfit(call, lock);
   if (lock.has_field(owner)) {
-    lock.expire_not_before(expiry);
+    lock.expire_not_before(call.after(ttl_ms));
     return call.reply(handoffs);
   }
   ++counts.busy;
@@ -91,12 +91,12 @@ void pass(request& call) {
   auto const channel = call.text();
   auto const own_ears = call.number("own_ears", 0);
   auto* const next = call.string();
-  auto const expiry = call.expiry("ttl_ms");
+  auto const ttl_ms = call.milliseconds("ttl_ms");
   auto const handoffs = call.number("handoffs", 0);
   if (call.refused()) return;
   stored_key lock{call.context(), call.keys()[0]};
   if (lock.has_field(next)) {  // sent again
-    lock.expire_not_before(expiry);
+    lock.expire_not_before(call.after(ttl_ms));
   } else if (!lock.has_field(owner)) {
     return call.reply_list(std::array{foreign(lock)});
   } else {
@@ -106,17 +106,18 @@ void pass(request& call) {
       ++counts.released;
       return call.reply_passed_on({.ttl_ms = 2});
     }
-    hold(lock, next, expiry);
+    hold(lock, next, call.after(ttl_ms));
     ++counts.passed;
   }
   call.reply_list(std::array<long long, 3>{1, 0, handoffs});
 }
 
 void renew(request& call) {
-  auto const expiry = call.expiry("ttl_ms");
+  auto const ttl_ms = call.milliseconds("ttl_ms");
   auto const at_least = call.is_first_of("mode", "at least", "exactly");
   auto const owners = call.rest();
   if (call.refused()) return;
+  auto const expiry = call.after(ttl_ms);
   std::vector<long long> lost;
   for (std::size_t i = 0; i < owners.size(); ++i) {
     stored_key lock{call.context(), call.keys()[i]};

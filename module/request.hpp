@@ -33,8 +33,8 @@ class request {
   [[nodiscard]] std::int64_t number(char const* name, std::int64_t least, std::int64_t most = largest_number);
   /// A time to live.
   [[nodiscard]] std::int64_t milliseconds(char const* name) { return number(name, 1); }
-  /// A time to live that begins now: when it is over.
-  [[nodiscard]] unix_ms expiry(char const* name) { return now_ms() + milliseconds(name); }
+  /// When a time to live is over that begins now.
+  [[nodiscard]] expiry after(std::int64_t milliseconds) { return {context_, now_ms() + milliseconds}; }
   /// Is it the first of two words? It must be one of them.
   [[nodiscard]] bool is_first_of(char const* name, std::string_view first, std::string_view second);
   [[nodiscard]] publishing how_to_publish();

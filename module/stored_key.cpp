@@ -25,18 +25,11 @@ std::string written(double score) {
   return {text, static_cast<std::size_t>(size)};
 }
 
-/// A number as text, without an allocation.
-class decimal {
- public:
-  explicit decimal(long long number)
-      : end_{std::to_chars(digits_.data(), digits_.data() + digits_.size(), number).ptr} {}
-  [[nodiscard]] char const* data() const { return digits_.data(); }
-  [[nodiscard]] std::size_t size() const { return static_cast<std::size_t>(end_ - digits_.data()); }
-
- private:
-  std::array<char, 24> digits_{};
-  char* end_;
-};
+owned_string decimal(abi::context* const context, long long const number) {
+  std::array<char, 24> digits{};
+  auto const* const end = std::to_chars(digits.data(), digits.data() + digits.size(), number).ptr;
+  return {context, std::string_view{digits.data(), static_cast<std::size_t>(end - digits.data())}};
+}
 
 /// Most of what replicating a command costs is making its words.
 constinit abi::string* word_pxat = nullptr;
@@ -47,19 +40,28 @@ void make_shared_words() { word_pxat = redis.create_string(nullptr, "PXAT", 4); 
 
 void free_shared_words() { redis.free_string(nullptr, std::exchange(word_pxat, nullptr)); }
 
+expiry::expiry(abi::context* const context, unix_ms const when)
+    : when_{when}, text_{decimal(context, when)} {}
+
 void stored_key::changed(int const kind, char const* const event) {
   redis.signal_modified(context_, name_);
   redis.notify(context_, kind, event, name_);
 }
 
-void stored_key::expire_at(unix_ms const when) {
-  redis.set_expiry(key_, when);
-  decimal const digits{when};
-  redis.replicate(context_, "PEXPIREAT", "sb", name_, digits.data(), digits.size());
+void stored_key::expire_at(expiry const& when) {
+  redis.set_expiry(key_, when.when());
+  redis.replicate(context_, "PEXPIREAT", "ss", name_, when.text());
   changed(abi::notify_generic, "expire");
 }
 
-void stored_key::expire_not_before(unix_ms const when) { expire_at(std::max(when, redis.expiry(key_))); }
+void stored_key::expire_not_before(expiry const& when) {
+  auto const now = expires_at();
+  if (now > when.when()) {
+    expire_at(expiry{context_, now});
+  } else {
+    expire_at(when);
+  }
+}
 
 void stored_key::remove() {
   if (is_absent()) return;
@@ -93,23 +95,17 @@ bool stored_key::write(std::string_view const text, unix_ms const when) {
   return true;
 }
 
-bool stored_key::set(abi::string* const text, unix_ms const when) {
-  if (!write(text_of(text), when)) return false;
-  if (when == abi::no_expiry) {
-    redis.replicate(context_, "SET", "ss", name_, text);
-  } else {
-    decimal const digits{when};
-    redis.replicate(context_, "SET", "sssb", name_, text, word_pxat, digits.data(), digits.size());
-  }
+bool stored_key::set(abi::string* const text, expiry const& when) {
+  if (!write(text_of(text), when.when())) return false;
+  redis.replicate(context_, "SET", "ssss", name_, text, word_pxat, when.text());
   return true;
 }
 
-bool stored_key::set(std::string_view const text, unix_ms const when) {
-  owned_string const copy{context_, text};
-  return set(copy.get(), when);
+bool stored_key::set_without_expiry(abi::string* const text) {
+  if (!write(text_of(text), abi::no_expiry)) return false;
+  redis.replicate(context_, "SET", "ss", name_, text);
+  return true;
 }
-
-bool stored_key::set_keeping_expiry(abi::string* const text) { return set(text, redis.expiry(key_)); }
 
 std::optional<double> stored_key::score_of(abi::string* const member) const {
   double score = 0;

@@ -42,6 +42,19 @@ class owned_string {
   abi::string* string_;
 };
 
+/// When keys expire. Its text is made once, for all keys that it is given to.
+class expiry {
+ public:
+  expiry(abi::context* context, unix_ms when);
+
+  [[nodiscard]] unix_ms when() const { return when_; }
+  [[nodiscard]] abi::string* text() const { return text_.get(); }
+
+ private:
+  unix_ms when_;
+  owned_string text_;
+};
+
 struct queue_entry {
   owned_string member;
   double score;
@@ -70,20 +83,20 @@ class stored_key {
   }
   /// -1: it has none.
   [[nodiscard]] long long ttl_ms() const { return abi::redis.ttl(key_); }
+  /// no_expiry: never.
+  [[nodiscard]] unix_ms expires_at() const { return abi::redis.expiry(key_); }
 
-  void expire_at(unix_ms when);
+  void expire_at(expiry const& when);
   /// As expire_at, but never sooner than it expires now.
-  void expire_not_before(unix_ms when);
+  void expire_not_before(expiry const& when);
   void remove();
 
   // A string.
   /// Valid until the key changes. Nothing if it is absent or something else.
   [[nodiscard]] std::optional<std::string_view> text() const;
-  /// Whatever it was before; `when` no_expiry: without one. False: this server can't.
-  [[nodiscard]] bool set(abi::string* text, unix_ms when);
-  [[nodiscard]] bool set(std::string_view text, unix_ms when);
-  /// Replaces the text alone.
-  [[nodiscard]] bool set_keeping_expiry(abi::string* text);
+  /// Whatever it was before. False: this server can't.
+  [[nodiscard]] bool set(abi::string* text, expiry const& when);
+  [[nodiscard]] bool set_without_expiry(abi::string* text);
 
   // A sorted set of waiters. It may be absent; it is of no other type.
   [[nodiscard]] std::optional<double> score_of(abi::string* member) const;

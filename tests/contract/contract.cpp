@@ -4,6 +4,8 @@
 
 #include <charconv>
 #include <chrono>
+#include <cstdlib>
+#include <set>
 #include <stdexcept>
 
 #include "script/names.hpp"
@@ -17,6 +19,22 @@ using raw_kind = raw_reply::kind;
 using clock = std::chrono::steady_clock;
 
 clock::time_point emptied;
+
+/// Names of the scripts that the server of the tests has as commands.
+std::set<std::string> commands_of_the_module;
+
+/// HOLDFAST_CONTRACT_MODULE in the environment is the module to load: the tables hold for its commands, too.
+std::vector<std::string> module_arguments() {
+  auto const* const module = std::getenv("HOLDFAST_CONTRACT_MODULE");
+  return module == nullptr ? std::vector<std::string>{} : std::vector<std::string>{"--loadmodule", module};
+}
+
+void find_commands(raw_redis server) {
+  if (std::getenv("HOLDFAST_CONTRACT_MODULE") == nullptr) return;
+  auto const names = server.command({"HOLDFAST.VERSION"}).elements;
+  for (std::size_t i = 1; i < names.size(); ++i) commands_of_the_module.insert(names[i].text);
+  if (commands_of_the_module.empty()) throw std::runtime_error{"the server has no module"};
+}
 
 engine::release_policy test_policy{.starvation = std::chrono::seconds{10}};
 
@@ -171,7 +189,12 @@ publishing_scope::publishing_scope(engine::publishing mode) { test_policy.publis
 publishing_scope::~publishing_scope() { test_policy.publish = engine::publishing::counted; }
 
 words eval(call const& script_call) {
-  words result{"EVAL", text(script_call.source->text)};
+  words result;
+  if (commands_of_the_module.contains(text(script_call.source->name))) {
+    result = {"HOLDFAST." + text(script_call.source->name)};
+  } else {
+    result = {"EVAL", text(script_call.source->text)};
+  }
   for (std::string_view remaining = script_call.tail; !remaining.empty();) {
     auto const line_end = remaining.find("\r\n");
     std::size_t size = 0;
@@ -249,7 +272,9 @@ testing::Matcher<std::int64_t> left_of(std::int64_t ttl) {
 }
 
 test::redis_server& empty_server() {
-  static test::redis_server server;
+  static test::redis_server server{module_arguments()};
+  static bool const found = (find_commands(server.raw()), true);
+  static_cast<void>(found);
   emptied = clock::now();
   server.raw().command({"FLUSHALL"});
   return server;
@@ -257,9 +282,12 @@ test::redis_server& empty_server() {
 
 test::redis_server& empty_cluster() {
   emptied = clock::now();
-  static auto server = test::redis_server::with(
-      {.transport = test::server_transport::tcp,
-       .args = {"--cluster-enabled", "yes", "--cluster-port", std::to_string(test::free_port())}});
+  auto arguments = module_arguments();
+  for (auto const& word : {std::string{"--cluster-enabled"}, std::string{"yes"},
+                           std::string{"--cluster-port"}, std::to_string(test::free_port())})
+    arguments.push_back(word);
+  static auto server =
+      test::redis_server::with({.transport = test::server_transport::tcp, .args = arguments});
   auto raw = server.raw();
   raw.command({"CLUSTER", "ADDSLOTSRANGE", "0", "16383"});
   auto const ready = test::eventually(std::chrono::seconds{30}, [&raw] {
@@ -267,6 +295,7 @@ test::redis_server& empty_cluster() {
   });
   if (!ready) throw std::runtime_error{"the cluster of one node has not come up"};
   raw.command({"FLUSHALL"});
+  find_commands(server.raw());
   return server;
 }
 

@@ -1,5 +1,5 @@
 /// The contract of a script as a table: state -> call -> reply, keys, ttl, messages. Each row runs on a real
-/// server.
+/// server; with HOLDFAST_CONTRACT_MODULE in the environment on one that has that module, by its commands.
 #pragma once
 
 #include <gmock/gmock.h>
@@ -130,7 +130,7 @@ class publishing_scope {
   ~publishing_scope();
 };
 
-/// The EVAL command of a call.
+/// The EVAL command of a call; or that of the module, where the server has one for the script.
 words eval(call const& script_call);
 
 /// A subscription to inboxes, or to all channels. take() returns the messages published before the call, in

@@ -2,6 +2,7 @@
 
 #include "common/exit_codes.hpp"
 #include "process/inherited_files.hpp"
+#include "server/installed_module.hpp"
 #include "server/local_folder.hpp"
 #include "server/local_socket.hpp"
 #include "server/own_unit.hpp"
@@ -235,16 +236,20 @@ std::optional<pid_t> start_one(std::vector<std::string> const& command, lock_fil
 
 /// A server takes the socket from one that has it, and then there are two, and two holders of each lock. So
 /// each locks a file for as long as it lives (its standard input), and none is started beside one that lives
-/// but doesn't listen, or not yet: whoever started that may have been killed meanwhile.
-void start(fs::path const& folder, fs::path const& socket) {
-  known_ends const as_needed;
-  auto const command = server_command(folder);
+/// but doesn't listen, or not yet: whoever started that may have been killed meanwhile. False: the server has ended, since it can't
+/// load its module.
+bool came_up(std::vector<std::string> const& command, fs::path const& folder, fs::path const& socket) {
+  new_log_lines const new_lines{folder / "redis.log"};
   lock_file const running{folder / "running"};
   std::optional<pid_t> server;
   for (start_time const limit; !listens_on_unix(socket); pause_before_next_look()) {
     if (!server && running.try_lock()) server = start_one(command, running);
     pid_t const child = server.value_or(-1);
     bool const ended = child > 0 && waitpid(child, nullptr, WNOHANG) == child;
+    if (server && new_lines.refuse_a_module()) {
+      if (child > 0 && !ended) waitpid(child, nullptr, 0);
+      return false;
+    }
     if (!ended && !limit.is_over()) continue;
     if (!ended && child > 0) kill(child, SIGKILL);
     auto const log = (folder / "redis.log").native();
@@ -256,6 +261,21 @@ void start(fs::path const& folder, fs::path const& socket) {
     no_private_server(fmt::format("{} {}: see {}", command.front(),
                                   ended ? "ended at once" : "did not answer in 5 s", log));
   }
+  return true;
+}
+
+/// With our module, if it is here and fits the server: locks are the same without it.
+void start(fs::path const& folder, fs::path const& socket) {
+  known_ends const as_needed;
+  auto const command = server_command(folder);
+  auto with_module = command;
+  if (auto const module = installed_module(); !module.empty()) {
+    with_module.emplace_back("--loadmodule");
+    with_module.emplace_back(module.native());
+  }
+  if (came_up(with_module, folder, socket) || came_up(command, folder, socket)) return;
+  no_private_server(fmt::format("{} can't load a module: see {}", command.front(),
+                                (folder / "redis.log").native()));
 }
 
 embedded_server server_in(fs::path const& folder) {

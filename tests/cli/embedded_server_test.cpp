@@ -91,6 +91,38 @@ TEST_F(embedded_server, has_no_port_and_keeps_nothing_on_disk) {
   EXPECT_EQ(setting("maxmemory-policy"), "noeviction");
 }
 
+/// A copy of the command as it is installed, with this file as the module, has a server started. Returns
+/// what it replies to the question for the module's version.
+std::string version_of_module_in_server_of(std::string const& prefix, std::string const& module,
+                                           std::string const& local_folder) {
+  namespace fs = std::filesystem;
+  fs::create_directories(fs::path{prefix} / "bin");
+  fs::create_directories(fs::path{prefix} / "lib/redis/modules");
+  auto const command = prefix + "/bin/holdfast";
+  fs::copy_file(HOLDFAST_CLI, command);
+  fs::copy_file(module, prefix + "/lib/redis/modules/holdfast.so");
+  process user{{command, "run", "job", "--", "true"}, {{"HOLDFAST_LOCAL_DIR", local_folder}}};
+  EXPECT_EQ(user.wait(), 0) << user.err();
+  raw_redis redis{local_folder + "/redis.sock"};
+  auto const reply = redis.command({"HOLDFAST.VERSION"});
+  return reply.elements.empty() ? reply.text : reply.elements[0].text;
+}
+
+TEST_F(embedded_server, has_the_module_that_is_installed_with_the_command) {
+  auto const* const module = HOLDFAST_MODULE_FILE;
+  if (!std::filesystem::exists(module)) GTEST_SKIP() << "the module isn't built";
+  EXPECT_THAT(version_of_module_in_server_of(folder / "prefix", module, folder.path().string()),
+              testing::MatchesRegex("[0-9]+\\.[0-9]+\\.[0-9]+"));
+}
+
+TEST_F(embedded_server, is_started_without_a_module_that_it_can_not_load) {
+  auto const broken = folder / "broken.so";
+  std::ofstream{broken} << "no module";
+  ASSERT_EQ(chmod(broken.c_str(), 0755), 0);
+  EXPECT_THAT(version_of_module_in_server_of(folder / "prefix", broken, folder.path().string()),
+              testing::StartsWith("ERR unknown command"));
+}
+
 TEST_F(embedded_server, is_started_again_after_it_was_killed) {
   EXPECT_EQ(start({}, {"true"}).wait(), 0);
   auto const pid = std::stoi(content_of(folder / "redis.pid"));

@@ -1,0 +1,157 @@
+// Random requests to two servers, to one by script and to the other by command: replies, keys and messages
+// are the same. The tables of tests/contract say what is right; this finds what they don't mention.
+
+#include "module/module_test.hpp"
+#include "scripts/all.hpp"
+
+#include <cmath>
+#include <map>
+#include <random>
+
+namespace holdfast::module_test {
+namespace {
+
+std::string_view text_of_script(std::string_view name) {
+  for (auto const* const script : holdfast::scripts::all) {
+    if (script->name == name) return script->text;
+  }
+  throw std::runtime_error{"no script " + std::string{name}};
+}
+
+/// Times of two servers differ a little: those in microseconds or milliseconds count as equal.
+bool nearly_equal(double a, double b) {
+  if (a == b) return true;
+  if (std::min(a, b) > 1e14) return std::abs(a - b) < 60e6;
+  return std::min(a, b) > 500 && std::abs(a - b) < 5'000;
+}
+
+bool nearly_equal(std::string const& a, std::string const& b) {
+  if (a == b) return true;
+  char* end_of_a = nullptr;
+  char* end_of_b = nullptr;
+  auto const first = std::strtod(a.c_str(), &end_of_a);
+  auto const second = std::strtod(b.c_str(), &end_of_b);
+  return !a.empty() && !b.empty() && *end_of_a == '\0' && *end_of_b == '\0' && nearly_equal(first, second);
+}
+
+bool nearly_equal(raw_reply const& a, raw_reply const& b) {
+  if (a.type != b.type || a.elements.size() != b.elements.size()) return false;
+  if (a.is_error()) return a.text.substr(0, a.text.find(' ')) == b.text.substr(0, b.text.find(' '));
+  if (!nearly_equal(a.text, b.text) || !nearly_equal(double(a.integer), double(b.integer))) return false;
+  for (std::size_t i = 0; i < a.elements.size(); ++i) {
+    if (!nearly_equal(a.elements[i], b.elements[i])) return false;
+  }
+  return true;
+}
+
+std::string shown(raw_reply const& reply) {
+  auto text = reply.text.empty() ? std::to_string(reply.integer) : reply.text;
+  for (auto const& element : reply.elements) text += " [" + shown(element) + "]";
+  return text;
+}
+
+class two_servers : public testing::Test {
+ protected:
+  two_servers() {
+    for (auto* const listener : {&script_listener_, &command_listener_})
+      listener->command({"PSUBSCRIBE", "*inbox:aaaaaaaa*"});
+  }
+
+  void both(words const& command) {
+    by_script_.command(command);
+    by_command_.command(command);
+  }
+
+  void expect_same(std::string const& name, words const& tail) {
+    words script{"EVAL", std::string{text_of_script(name)}};
+    words command{"HOLDFAST." + name};
+    script.insert(script.end(), tail.begin(), tail.end());
+    command.insert(command.end(), tail.begin(), tail.end());
+    auto const wanted = by_script_.command(script);
+    auto const found = by_command_.command(command);
+    EXPECT_TRUE(nearly_equal(wanted, found)) << name << ": by script " << shown(wanted) << ", by command " << shown(found);
+    for (auto const* const key : {"a", "b", "zqueue", "h"}) {
+      for (auto const& look : {words{"TYPE", key}, {"GET", key}, {"PTTL", key}, {"HGETALL", key},
+                               {"ZRANGE", key, "0", "-1", "WITHSCORES"}}) {
+        auto const left = by_script_.command(look);
+        auto const right = by_command_.command(look);
+        EXPECT_TRUE(nearly_equal(left, right)) << name << " " << look[0] << " " << key << ": by script " << shown(left) << ", by command " << shown(right);
+      }
+    }
+    EXPECT_EQ(by_script_.calls_of("publish"), by_command_.calls_of("publish")) << name;
+  }
+
+  test::redis_server const scripts_;
+  test::redis_server const commands_{arguments()};
+  raw_redis by_script_ = scripts_.raw();
+  raw_redis by_command_ = commands_.raw();
+  raw_redis script_listener_ = scripts_.raw();
+  raw_redis command_listener_ = commands_.raw();
+};
+
+TEST_F(two_servers, answer_random_requests_alike) {
+  auto const* const given = std::getenv("HOLDFAST_SEED");
+  auto const seed = given == nullptr ? std::random_device{}() : static_cast<unsigned>(std::stoul(given));
+  SCOPED_TRACE("HOLDFAST_SEED=" + std::to_string(seed));
+  std::mt19937 random{seed};
+  words const owners{caller, rival, waiter, "x"};
+  auto const owner = [&] { return owners[random() % owners.size()]; };
+  auto const one_of = [&](words const& choices) { return choices[random() % choices.size()]; };
+  for (auto round = 0; round < 60 && !HasFailure(); ++round) {
+    both({"FLUSHALL"});
+    if (random() % 2 == 0) both({"SET", "b", one_of({"4102444800000041", "17", "many"})});
+    if (random() % 20 == 0) both({"RPUSH", one_of({"a", "b", "zqueue", "h"}), "x"});
+    if (random() % 10 == 0) both({"SET", "a", "of another program"});
+    if (random() % 10 == 0) both({"HSET", "h", "mode", "read", "u", "1"});
+    if (random() % 3 == 0) both({"ZADD", "zqueue", "1000", owner(), "4102444800000041", owner()});
+    for (auto step = 0; step < 12 && !HasFailure(); ++step) {
+      auto const way = one_of({"PUBLISH", "PUBLISH", "UNCOUNTED"});
+      auto const mode = one_of({"join", "ask"});
+      auto const ticket = one_of({"", "", "1000"});
+      switch (random() % 14) {
+        case 0:
+        case 1:
+          expect_same("exclusive.acquire", {"3", "a", "b", "zqueue", owner(), "30000", "1", mode, ticket});
+          break;
+        case 2:
+          expect_same("exclusive.release", {"3", "a", "b", "zqueue", owner(), one_of({"0", "10000000"}), "2000", way});
+          break;
+        case 3:
+          expect_same("exclusive.pass", {"3", "a", "b", "zqueue", owner(), "2000", way, owner(), "30000", "1"});
+          break;
+        case 4:
+          expect_same("exclusive.abandon", {"3", "a", "b", "zqueue", owner(), one_of({"0", "10000000"}), "2000", way});
+          break;
+        case 5:
+          expect_same("exclusive.renew", {"2", "a", "h", "20000", owner(), owner()});
+          break;
+        case 6:
+          expect_same("exclusive.release_unwanted", {"2", "a", "zqueue", owner()});
+          break;
+        case 7:
+          expect_same("fair.acquire", {"3", "a", "b", "zqueue", owner(), "30000", "1", mode, ticket, "5000000", "2000", way});
+          break;
+        case 8:
+          expect_same("fair.pass", {"3", "a", "b", "zqueue", owner(), "2000", way, owner(), "30000", "1", "5000000"});
+          break;
+        case 9:
+          expect_same("redisson_lock.acquire", {"1", "h", owner(), "30000", "65"});
+          break;
+        case 10:
+          expect_same("redisson_lock.release", {"1", "h", owner(), way, one_of({"", "channel", "inbox:aaaaaaaa"})});
+          break;
+        case 11:
+          expect_same("redisson_lock.pass", {"1", "h", owner(), way, one_of({"", "channel", "inbox:aaaaaaaa"}), one_of({"0", "1"}), owner(), "30000", "1"});
+          break;
+        case 12:
+          expect_same("redisson_lock.abandon", {"1", "h", owner(), way, "channel"});
+          break;
+        default:
+          expect_same("redisson_lock.renew", {"2", "h", "a", "20000", one_of({"at least", "exactly"}), owner(), owner()});
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace holdfast::module_test

@@ -236,13 +236,15 @@ std::optional<pid_t> start_one(std::vector<std::string> const& command, lock_fil
 
 /// A server takes the socket from one that has it, and then there are two, and two holders of each lock. So
 /// each locks a file for as long as it lives (its standard input), and none is started beside one that lives
-/// but doesn't listen, or not yet: whoever started that may have been killed meanwhile. False: the server has ended, since it can't
-/// load its module.
+/// but doesn't listen, or not yet: whoever started that may have been killed meanwhile. False: the server has
+/// ended, since it can't load its module.
 bool came_up(std::vector<std::string> const& command, fs::path const& folder, fs::path const& socket) {
   new_log_lines const new_lines{folder / "redis.log"};
   lock_file const running{folder / "running"};
   std::optional<pid_t> server;
-  for (start_time const limit; !listens_on_unix(socket); pause_before_next_look()) {
+  for (start_time const limit;; pause_before_next_look()) {
+    bool const listens = listens_on_unix(socket);
+    if (listens && !server) return true;
     if (!server && running.try_lock()) server = start_one(command, running);
     pid_t const child = server.value_or(-1);
     bool const ended = child > 0 && waitpid(child, nullptr, WNOHANG) == child;
@@ -250,6 +252,7 @@ bool came_up(std::vector<std::string> const& command, fs::path const& folder, fs
       if (child > 0 && !ended) waitpid(child, nullptr, 0);
       return false;
     }
+    if (listens && !ended && (new_lines.say_that_it_is_ready() || limit.is_over())) return true;
     if (!ended && !limit.is_over()) continue;
     if (!ended && child > 0) kill(child, SIGKILL);
     auto const log = (folder / "redis.log").native();
@@ -261,7 +264,6 @@ bool came_up(std::vector<std::string> const& command, fs::path const& folder, fs
     no_private_server(fmt::format("{} {}: see {}", command.front(),
                                   ended ? "ended at once" : "did not answer in 5 s", log));
   }
-  return true;
 }
 
 /// With our module, if it is here and fits the server: locks are the same without it.
@@ -274,8 +276,8 @@ void start(fs::path const& folder, fs::path const& socket) {
     with_module.emplace_back(module.native());
   }
   if (came_up(with_module, folder, socket) || came_up(command, folder, socket)) return;
-  no_private_server(fmt::format("{} can't load a module: see {}", command.front(),
-                                (folder / "redis.log").native()));
+  no_private_server(
+      fmt::format("{} can't load a module: see {}", command.front(), (folder / "redis.log").native()));
 }
 
 embedded_server server_in(fs::path const& folder) {

@@ -24,7 +24,8 @@ std::filesystem::path installed_module() {
   auto const command = std::filesystem::read_symlink("/proc/self/exe", unknown);
   if (unknown) return {};
   auto const folder = command.parent_path();
-  for (auto const& file : {folder.parent_path() / "lib/redis/modules/holdfast.so", folder / "module/holdfast.so"}) {
+  for (auto const& file :
+       {folder.parent_path() / "lib/redis/modules/holdfast.so", folder / "module/holdfast.so"}) {
     // A server loads no module that can't be executed.
     if (access(file.c_str(), R_OK | X_OK) == 0) return file;
   }
@@ -33,11 +34,11 @@ std::filesystem::path installed_module() {
 
 new_log_lines::new_log_lines(std::filesystem::path log) : log_{std::move(log)}, begin_{size_of(log_)} {}
 
-bool new_log_lines::refuse_a_module() const {
+bool new_log_lines::contain(char const* const words) const {
   std::ifstream log{log_};
   log.seekg(static_cast<std::streamoff>(begin_));
   std::string const lines{std::istreambuf_iterator<char>{log}, {}};
-  return lines.find("Can't load module") != std::string::npos;
+  return lines.find(words) != std::string::npos;
 }
 
 }  // namespace holdfast::cli

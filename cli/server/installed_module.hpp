@@ -15,9 +15,13 @@ class new_log_lines {
   explicit new_log_lines(std::filesystem::path log);
 
   /// Has a server ended since it couldn't load a module?
-  [[nodiscard]] bool refuse_a_module() const;
+  [[nodiscard]] bool refuse_a_module() const { return contain("Can't load module"); }
+  /// A server listens before it has loaded its modules.
+  [[nodiscard]] bool say_that_it_is_ready() const { return contain("eady to accept connections"); }
 
  private:
+  [[nodiscard]] bool contain(char const* words) const;
+
   std::filesystem::path log_;
   std::uintmax_t begin_;
 };

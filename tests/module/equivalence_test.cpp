@@ -22,7 +22,7 @@ std::string_view text_of_script(std::string_view name) {
 bool nearly_equal(double a, double b) {
   if (a == b) return true;
   if (std::min(a, b) > 1e14) return std::abs(a - b) < 60e6;
-  return std::min(a, b) > 500 && std::abs(a - b) < 5'000;
+  return std::min(a, b) > 9 && std::abs(a - b) < 5'000;
 }
 
 bool nearly_equal(std::string const& a, std::string const& b) {
@@ -62,23 +62,32 @@ class two_servers : public testing::Test {
     by_command_.command(command);
   }
 
-  void expect_same(std::string const& name, words const& tail) {
+  /// False: the script has ended in the middle, at a side key that is something else, so what the two left
+  /// behind may differ. The command goes on to its end.
+  bool expect_same(std::string const& name, words const& tail) {
     words script{"EVAL", std::string{text_of_script(name)}};
     words command{"HOLDFAST." + name};
     script.insert(script.end(), tail.begin(), tail.end());
     command.insert(command.end(), tail.begin(), tail.end());
     auto const wanted = by_script_.command(script);
     auto const found = by_command_.command(command);
-    EXPECT_TRUE(nearly_equal(wanted, found)) << name << ": by script " << shown(wanted) << ", by command " << shown(found);
+    if (wanted.is_error() && wanted.text.find("user_script") != std::string::npos) return false;
+    EXPECT_TRUE(nearly_equal(wanted, found))
+        << name << ": by script " << shown(wanted) << ", by command " << shown(found);
     for (auto const* const key : {"a", "b", "zqueue", "h"}) {
-      for (auto const& look : {words{"TYPE", key}, {"GET", key}, {"PTTL", key}, {"HGETALL", key},
+      for (auto const& look : {words{"TYPE", key},
+                               {"GET", key},
+                               {"PTTL", key},
+                               {"HGETALL", key},
                                {"ZRANGE", key, "0", "-1", "WITHSCORES"}}) {
         auto const left = by_script_.command(look);
         auto const right = by_command_.command(look);
-        EXPECT_TRUE(nearly_equal(left, right)) << name << " " << look[0] << " " << key << ": by script " << shown(left) << ", by command " << shown(right);
+        EXPECT_TRUE(nearly_equal(left, right)) << name << " " << look[0] << " " << key << ": by script "
+                                               << shown(left) << ", by command " << shown(right);
       }
     }
     EXPECT_EQ(by_script_.calls_of("publish"), by_command_.calls_of("publish")) << name;
+    return true;
   }
 
   test::redis_server const scripts_;
@@ -104,50 +113,62 @@ TEST_F(two_servers, answer_random_requests_alike) {
     if (random() % 10 == 0) both({"SET", "a", "of another program"});
     if (random() % 10 == 0) both({"HSET", "h", "mode", "read", "u", "1"});
     if (random() % 3 == 0) both({"ZADD", "zqueue", "1000", owner(), "4102444800000041", owner()});
-    for (auto step = 0; step < 12 && !HasFailure(); ++step) {
+    auto comparable = true;
+    for (auto step = 0; step < 12 && comparable && !HasFailure(); ++step) {
       auto const way = one_of({"PUBLISH", "PUBLISH", "UNCOUNTED"});
       auto const mode = one_of({"join", "ask"});
       auto const ticket = one_of({"", "", "1000"});
       switch (random() % 14) {
         case 0:
         case 1:
-          expect_same("exclusive.acquire", {"3", "a", "b", "zqueue", owner(), "30000", "1", mode, ticket});
+          comparable = expect_same("exclusive.acquire",
+                                   {"3", "a", "b", "zqueue", owner(), "30000", "1", mode, ticket});
           break;
         case 2:
-          expect_same("exclusive.release", {"3", "a", "b", "zqueue", owner(), one_of({"0", "10000000"}), "2000", way});
+          comparable = expect_same("exclusive.release", {"3", "a", "b", "zqueue", owner(),
+                                                         one_of({"0", "10000000"}), "2000", way});
           break;
         case 3:
-          expect_same("exclusive.pass", {"3", "a", "b", "zqueue", owner(), "2000", way, owner(), "30000", "1"});
+          comparable = expect_same("exclusive.pass",
+                                   {"3", "a", "b", "zqueue", owner(), "2000", way, owner(), "30000", "1"});
           break;
         case 4:
-          expect_same("exclusive.abandon", {"3", "a", "b", "zqueue", owner(), one_of({"0", "10000000"}), "2000", way});
+          comparable = expect_same("exclusive.abandon", {"3", "a", "b", "zqueue", owner(),
+                                                         one_of({"0", "10000000"}), "2000", way});
           break;
         case 5:
-          expect_same("exclusive.renew", {"2", "a", "h", "20000", owner(), owner()});
+          comparable = expect_same("exclusive.renew", {"2", "a", "h", "20000", owner(), owner()});
           break;
         case 6:
-          expect_same("exclusive.release_unwanted", {"2", "a", "zqueue", owner()});
+          comparable = expect_same("exclusive.release_unwanted", {"2", "a", "zqueue", owner()});
           break;
         case 7:
-          expect_same("fair.acquire", {"3", "a", "b", "zqueue", owner(), "30000", "1", mode, ticket, "5000000", "2000", way});
+          comparable = expect_same("fair.acquire", {"3", "a", "b", "zqueue", owner(), "30000", "1", mode,
+                                                    ticket, "5000000", "2000", way});
           break;
         case 8:
-          expect_same("fair.pass", {"3", "a", "b", "zqueue", owner(), "2000", way, owner(), "30000", "1", "5000000"});
+          comparable = expect_same(
+              "fair.pass", {"3", "a", "b", "zqueue", owner(), "2000", way, owner(), "30000", "1", "5000000"});
           break;
         case 9:
-          expect_same("redisson_lock.acquire", {"1", "h", owner(), "30000", "65"});
+          comparable = expect_same("redisson_lock.acquire", {"1", "h", owner(), "30000", "65"});
           break;
         case 10:
-          expect_same("redisson_lock.release", {"1", "h", owner(), way, one_of({"", "channel", "inbox:aaaaaaaa"})});
+          comparable = expect_same("redisson_lock.release",
+                                   {"1", "h", owner(), way, one_of({"", "channel", "inbox:aaaaaaaa"})});
           break;
         case 11:
-          expect_same("redisson_lock.pass", {"1", "h", owner(), way, one_of({"", "channel", "inbox:aaaaaaaa"}), one_of({"0", "1"}), owner(), "30000", "1"});
+          comparable = expect_same("redisson_lock.pass",
+                                   {"1", "h", owner(), way, one_of({"", "channel", "inbox:aaaaaaaa"}),
+                                    one_of({"0", "1"}), owner(), "30000", "1"});
           break;
         case 12:
-          expect_same("redisson_lock.abandon", {"1", "h", owner(), way, "channel"});
+          comparable = expect_same("redisson_lock.abandon", {"1", "h", owner(), way, "channel"});
           break;
         default:
-          expect_same("redisson_lock.renew", {"2", "h", "a", "20000", one_of({"at least", "exactly"}), owner(), owner()});
+          comparable =
+              expect_same("redisson_lock.renew",
+                          {"2", "h", "a", "20000", one_of({"at least", "exactly"}), owner(), owner()});
       }
     }
   }

@@ -126,15 +126,15 @@ TEST_F(two_servers, answer_random_requests_alike) {
           break;
         case 2:
           comparable = expect_same("exclusive.release", {"3", "a", "b", "zqueue", owner(),
-                                                         one_of({"0", "10000000"}), "2000", way});
+                                                         one_of({"0", "10000000"}), "20000", way});
           break;
         case 3:
           comparable = expect_same("exclusive.pass",
-                                   {"3", "a", "b", "zqueue", owner(), "2000", way, owner(), "30000", "1"});
+                                   {"3", "a", "b", "zqueue", owner(), "20000", way, owner(), "30000", "1"});
           break;
         case 4:
           comparable = expect_same("exclusive.abandon", {"3", "a", "b", "zqueue", owner(),
-                                                         one_of({"0", "10000000"}), "2000", way});
+                                                         one_of({"0", "10000000"}), "20000", way});
           break;
         case 5:
           comparable = expect_same("exclusive.renew", {"2", "a", "h", "20000", owner(), owner()});
@@ -144,11 +144,11 @@ TEST_F(two_servers, answer_random_requests_alike) {
           break;
         case 7:
           comparable = expect_same("fair.acquire", {"3", "a", "b", "zqueue", owner(), "30000", "1", mode,
-                                                    ticket, "5000000", "2000", way});
+                                                    ticket, "5000000", "20000", way});
           break;
         case 8:
-          comparable = expect_same(
-              "fair.pass", {"3", "a", "b", "zqueue", owner(), "2000", way, owner(), "30000", "1", "5000000"});
+          comparable = expect_same("fair.pass", {"3", "a", "b", "zqueue", owner(), "20000", way, owner(),
+                                                 "30000", "1", "5000000"});
           break;
         case 9:
           comparable = expect_same("redisson_lock.acquire", {"1", "h", owner(), "30000", "65"});

@@ -54,7 +54,7 @@ inline words release(std::string const& owner, std::string const& starvation_us 
           "{a}:holdfast_queue",
           owner,
           starvation_us,
-          "2000",
+          "20000",
           "PUBLISH"};
 }
 inline words renew(std::string const& owner) {

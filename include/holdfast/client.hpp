@@ -38,6 +38,15 @@ struct client_stats {
   std::uint64_t renewal_failures = 0;  ///< renewals that were not answered and were tried again
   std::uint64_t lost = 0;              ///< leases lost, any cause
 
+  // Of requests that a script could serve, each time that they were sent.
+  std::uint64_t by_module = 0;          ///< as commands of the module holdfast
+  std::uint64_t by_native_command = 0;  ///< in commands of the server's own
+  std::uint64_t by_script = 0;          ///< as scripts
+
+  /// What the server of the newest connection offers of what client_options::cas allows; automatic: there was
+  /// none yet.
+  holdfast::cas way = holdfast::cas::automatic;
+
   std::uint64_t held_now = 0;     ///< leases held at this moment
   std::uint64_t waiting_now = 0;  ///< callers waiting at this moment
 };
@@ -116,8 +125,9 @@ class client {
   /// - redis+quorum://h1,h2,h3: masters that know nothing of each other, for quorum_mutex only.
   ///
   /// `?nat=announced/reachable,…` (each host:port) is for servers of a Sentinel deployment or a cluster that
-  /// announce an address of their own network: it says where they can be reached. `?wire=plain|redisson` says
-  /// how locks look, with every kind of URL. client_options::wire takes precedence.
+  /// announce an address of their own network: it says where they can be reached. With every kind of URL,
+  /// `?wire=plain|redisson` says how locks look, and `?cas=auto|native|module|lua` and `?scripts=yes|no` by
+  /// which commands they are asked for. client_options takes precedence.
   ///
   /// Asks no server. Throws errc::bad_url, std::errc::invalid_argument for an option out of range, or
   /// std::errc::too_many_files_open.

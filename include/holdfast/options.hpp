@@ -31,6 +31,22 @@ enum class wire {
   redisson,   ///< the keys, channels and messages of Redisson (Java): see docs/redisson.md
 };
 
+/// How a lock is taken, renewed and given back at the server: "only if it is mine" is a script, unless the
+/// server has something cheaper. What there is, is found out with each connection.
+enum class cas {
+  automatic,  ///< the cheapest that the server has: module, native, lua; where one fails, the next, at once
+  native,  ///< commands of the server: DELEX and SET IFEQ (Redis 8.4 on), DELIFEQ (Valkey 9 on), CAD and CAS
+  module,  ///< commands of the module holdfast: see docs/module.md
+  lua,     ///< scripts alone
+};
+
+/// Whether scripts are called.
+enum class script_calls {
+  automatic,  ///< as client_options::scripts says, then the URL (`?scripts=no`); where neither does, if
+              ///< allowed
+  never,      ///< see "Without scripts" in docs/guarantees.md for what there is then, and what isn't
+};
+
 /// What the destructor of a lease does if the lease is still held.
 enum class release {
   wait,   ///< gives the lock back, and waits for the server's answer: see lease::release()
@@ -151,6 +167,16 @@ struct client_options {
 
   /// How locks look in Redis, unless they say otherwise.
   holdfast::wire wire = holdfast::wire::automatic;
+
+  /// How locks are taken, renewed and given back; `automatic`: as the URL says (`?cas=native`). Leave it
+  /// alone, but to compare, or to be sure: with another value than `lua` the first request for a lock fails
+  /// with errc::refused where the server lacks that. Redisson's wire has no native commands.
+  holdfast::cas cas = holdfast::cas::automatic;
+
+  /// For servers where scripts aren't allowed, or are unwanted. Needs compare-and-delete: Redis 8.4, Valkey
+  /// 9, or one with the module holdfast or TairString. Then there are mutex, recursive_mutex, quorum_mutex
+  /// and fence on the plain wire; waiters are woken one by one, but newcomers may always overtake them.
+  holdfast::script_calls scripts = holdfast::script_calls::automatic;
 
   /// The largest reply accepted. Holdfast's replies are small; a larger one means that something else
   /// answers.

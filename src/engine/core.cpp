@@ -4,18 +4,26 @@
 
 #include "engine/deployment_backend.hpp"
 #include "engine/quorum/quorum.hpp"
+#include "scripts/exclusive.hpp"
 
 namespace holdfast::engine {
 namespace {
 
 net::settings make_settings(net::endpoint server, client_options const& options,
-                            net::broken_connections& known_broken) {
+                            net::broken_connections& known_broken, net::translator& translator) {
   return {.server = std::move(server),
           .client_name = options.name.empty() ? "holdfast" : options.name,
           .connect_timeout = options.connect_timeout,
           .reply_timeout = options.reply_timeout,
           .limits = {.max_bytes = options.max_reply_bytes},
-          .known_broken = &known_broken};
+          .known_broken = &known_broken,
+          .translator = &translator};
+}
+
+scripting::command_translator::choice choice_of(client_options const& options, net::endpoint const& server) {
+  auto const scriptless = options.scripts == script_calls::never || server.scripts == script_calls::never;
+  return {.way = options.cas != cas::automatic ? options.cas : server.cas,
+          .scripts = scriptless ? scripting::script_trial::unwanted : scripting::script_trial::wanted};
 }
 
 std::string explain_late_copies(std::string const& reason) {
@@ -32,7 +40,11 @@ core::core(net::deployment_url url, client_options options, topology::deployment
       broken_connections_{[this](std::string const& reason) {
         log_(log_level::warning, [&reason] { return explain_late_copies(reason); });
       }},
-      settings_{make_settings(url_.server, client_.options, broken_connections_)},
+      translator_{choice_of(client_.options, url_.server), scripts::exclusive::abandon::source, stats_,
+                  [this](std::string const& message) {
+                    log_(log_level::warning, [&] { return client_.url + ": " + message; });
+                  }},
+      settings_{make_settings(url_.server, client_.options, broken_connections_, translator_)},
       backend_{make_backend(make_deployment)},
       renewer_{loop_,
                *backend_,
@@ -165,6 +177,15 @@ holdfast::wire core::wire() const noexcept {
   auto const& options = client_.options;
   auto const chosen = options.wire != holdfast::wire::automatic ? options.wire : settings_.server.wire;
   return chosen == holdfast::wire::redisson ? chosen : holdfast::wire::plain;
+}
+
+std::string core::no_scripts_because() {
+  if (forked()) return {};
+  reactor::lock const hold{loop_.mutex()};
+  if (!translator_.scriptless()) return {};
+  auto const& refusal = translator_.no_scripts_because();
+  return refusal.empty() ? "scripts are turned off (scripts=no)"
+                         : "the server runs no scripts (" + refusal + ")";
 }
 
 client_stats core::stats() {

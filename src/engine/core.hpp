@@ -15,6 +15,7 @@
 #include "engine/release_requests.hpp"
 #include "engine/server_calls.hpp"
 #include "net/broken_connections.hpp"
+#include "script/translator.hpp"
 
 namespace holdfast::engine {
 
@@ -91,6 +92,9 @@ class core : public std::enable_shared_from_this<core> {
   /// The wire format of locks whose options name none: plain or redisson.
   [[nodiscard]] holdfast::wire wire() const noexcept;
 
+  /// Why scripts can't be called, as far as that is known by now; empty: they can, or nothing is known.
+  [[nodiscard]] std::string no_scripts_because();
+
  private:
   [[nodiscard]] std::unique_ptr<lock_backend> make_backend(topology::deployment_maker const& make_deployment);
   [[nodiscard]] notifications::events on_messages();
@@ -109,6 +113,7 @@ class core : public std::enable_shared_from_this<core> {
   net::deployment_url const url_;
   client_constants const client_;
   net::broken_connections broken_connections_;  ///< under the loop's lock
+  scripting::command_translator translator_;    ///< the same
   net::settings const settings_;
 
   // Under the loop's lock, but for the calls, which take it.

@@ -51,7 +51,7 @@ void connection::gather(std::string& out) {
   if (!pipeline_.can_send()) return;
   auto const now = boot_clock::now();
   auto const first = pipeline_.in_flight() == 0;
-  counts().resent += pipeline_.send_to(out, now);
+  counts().resent += pipeline_.send_to(out, now, translation_.get());
   if (!first) return;
   heard_ = now;
   if (!silence_timer_.armed()) loop().arm(silence_timer_, now + config().reply_timeout);
@@ -59,15 +59,25 @@ void connection::gather(std::string& out) {
 
 void connection::on_reply(resp::reply&& reply) {
   pipeline::batch answered;
-  if (!pipeline_.match(std::move(reply), answered)) {
-    drop(errc::protocol, [] { return "a reply that nothing asked for"; }, end::final);
+  try {
+    if (!pipeline_.match(std::move(reply), answered)) {
+      drop(errc::protocol, [] { return "a reply that nothing asked for"; }, end::final);
+      return;
+    }
+  } catch (std::exception const&) {
+    drop(starved_because(), end::elsewhere);
     return;
   }
+  heard_ = boot_clock::now();
+  trouble_since_ = {};
+  if (answered.empty()) return;  // more replies to that request are to come
   if (pipeline_.in_flight() == 0 && pipeline_.can_send()) loop().mark_dirty(*this);
   auto& entry = answered.front();
   entry.response.connection_id = connection_id();
-  heard_ = boot_clock::now();
-  trouble_since_ = {};
+  if (entry.said.translated && !understand(answered)) return;
+  if (!entry.said.translated && entry.request.script != nullptr && entry.response.reply.is_error() &&
+      reconsider(answered))
+    return;
   if (entry.request.in_full != nullptr && entry.response.reply.is_error("NOSCRIPT")) {
     call_again(std::move(answered));
     return;
@@ -116,6 +126,49 @@ void connection::deliver(pipeline::batch&& answered) noexcept {
   pipeline_.recycle(std::move(answered));
 }
 
+/// Makes the reply of a translated request. False: it isn't complete, or is said otherwise.
+bool connection::understand(pipeline::batch& answered) noexcept {
+  auto& entry = answered.front();
+  try {
+    auto found = translation_->read(entry.request, entry.said.now, entry.said.replies, entry.response.resent);
+    if (found.carried_out) entry.response.resent = true;
+    switch (found.type) {
+      case meaning::kind::answered:
+        entry.response.reply = std::move(found.reply);
+        return true;
+      case meaning::kind::more:
+        pipeline_.go_on(std::move(answered), std::move(found.next));
+        break;
+      case meaning::kind::unsuited:
+        entry.response.sent = entry.response.resent;  // the last copy was not carried out
+        pipeline_.repeat(std::move(answered), heard_);
+        ++counts().resent;
+        break;
+    }
+    if (pipeline_.can_send()) loop().mark_dirty(*this);
+  } catch (std::exception const&) {
+    auto requests = std::move(answered);
+    drop(starved_because(), end::elsewhere);
+    resume_with(std::move(requests));
+  }
+  return false;
+}
+
+/// True: the server doesn't do scripts any more, and the request is said otherwise.
+bool connection::reconsider(pipeline::batch& refused) noexcept {
+  auto& entry = refused.front();
+  try {
+    if (!translation_ || !translation_->reconsiders(entry.request, entry.response.reply)) return false;
+  } catch (std::exception const&) {
+    return false;  // without memory for it: the refusal is the outcome
+  }
+  entry.response.sent = entry.response.resent;
+  pipeline_.repeat(std::move(refused), heard_);
+  ++counts().resent;
+  if (pipeline_.can_send()) loop().mark_dirty(*this);
+  return true;
+}
+
 /// Sends a request again after NOSCRIPT (restarted, failed over, flushed). All later requests follow it in
 /// the same order, unless another client teaches the server the script meanwhile.
 void connection::call_again(pipeline::batch&& forgotten) noexcept {
@@ -142,7 +195,14 @@ void connection::answer_with(std::shared_ptr<error const> const& reason, request
   notify([&] { request.done(std::move(response)); });
 }
 
-void connection::on_up() {
+void connection::on_up(std::vector<resp::reply>&& found) {
+  if (config().translator != nullptr) {
+    try {
+      translation_ = config().translator->learn(found);
+    } catch (std::exception const&) {
+      starve();
+    }
+  }
   expected_ = true;
   was_up_ = true;
   down_because_.reset();
@@ -154,6 +214,7 @@ void connection::on_down(std::shared_ptr<error const> const& reason, end outcome
   doubtful_ = true;
   if (trouble_since_ == time_point{}) trouble_since_ = now;
   if (outcome == end::not_ready) answered_at_ = now;
+  translation_.reset();
   down_because_ = reason;
   pipeline_.restart();
   pipeline_.put_back(std::exchange(held_back_, {}), now);

@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "net/pipeline.hpp"
 #include "net/session.hpp"
@@ -71,7 +72,8 @@ class connection final : public session {
   void shut(std::shared_ptr<error const> const& reason) noexcept;
 
  private:
-  void on_up() override;
+  [[nodiscard]] net::translator const* explorer() const noexcept override { return config().translator; }
+  void on_up(std::vector<resp::reply>&& found) override;
   void on_down(std::shared_ptr<error const> const& reason, end outcome) noexcept override;
   void on_reply(resp::reply&& reply) override;
   [[nodiscard]] bool wanted() const noexcept override { return !pipeline_.empty(); }
@@ -84,6 +86,8 @@ class connection final : public session {
                    response&& response) noexcept;
   void expect_by(time_point limit) noexcept;
   void begin() noexcept;
+  [[nodiscard]] bool understand(pipeline::batch& answered) noexcept;
+  [[nodiscard]] bool reconsider(pipeline::batch& refused) noexcept;
   void call_again(pipeline::batch&& forgotten) noexcept;
   void resume_with(pipeline::batch&& refused) noexcept;
   /// Takes out all requests without a reply, after the connection was ended.
@@ -95,6 +99,8 @@ class connection final : public session {
   void update_interest() noexcept;
 
   pipeline pipeline_;
+  std::unique_ptr<translation>
+      translation_;            ///< of the connection that is up; null: requests go as they stand
   pipeline::batch held_back_;  ///< requests with their replies: see on_late_reply
   refusal_handler refused_;
   std::function<void()> late_;

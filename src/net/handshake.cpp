@@ -63,6 +63,14 @@ void handshake::end_first(std::vector<broken_connection> connections, time_point
   now_ = now;
 }
 
+void handshake::explore(exchange probe) {
+  probe_ = std::move(probe.bytes);
+  auto const before_ping = steps_.end() - 1;
+  std::vector<question> asked(probe.replies, question{request::explore});
+  for (std::size_t i = 0; i != asked.size(); ++i) asked[i].target = i;
+  steps_.insert(before_ping, asked.begin(), asked.end());
+}
+
 std::string handshake::commands() {
   std::string bytes;
   for (; sent_ != steps_.size(); ++sent_) append(bytes, steps_[sent_]);
@@ -91,6 +99,9 @@ void handshake::append(std::string& bytes, question const& asked) const {
     case request::role:
       resp::append_command(bytes, {"ROLE"});
       break;
+    case request::explore:
+      if (asked.target == 0) bytes += probe_;
+      break;
     case request::ping:
       resp::append_command(bytes, {"PING"});
       break;
@@ -114,6 +125,10 @@ handshake::step handshake::on_reply(resp::reply const& reply) {
 
 handshake::step handshake::read(question const& asked, resp::reply const& reply) {
   if (asked.command == request::role) return wrong_role(reply);
+  if (asked.command == request::explore) {
+    found_.push_back(reply);
+    return step::more;
+  }
   if (asked.command == request::kill) return step::more;  // the connection is ended now, or was before
   if (!reply.is_text()) {
     return fail(errc::protocol, to_.display + " gave a strange answer when the connection was set up");
@@ -168,6 +183,7 @@ handshake::step handshake::refused(request command, resp::reply const& reply) {
                 to_.display + " needs a password: put it in the URL, as in redis://user:password@host (" +
                     text + ")");
   }
+  if (command == request::explore) found_.push_back(reply);
   if (command == request::info) info_refusal_ = text;
   if (command == request::list || command == request::kill) not_ended_ = text;
   if (command != request::select) return step::more;  // an old proxy, or an ACL without CLIENT, ROLE or PING

@@ -4,9 +4,11 @@
 #include <cstddef>
 #include <holdfast/error.hpp>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "net/broken_connections.hpp"
+#include "net/translation.hpp"
 #include "net/url.hpp"
 #include "resp/reply.hpp"
 
@@ -40,6 +42,9 @@ class handshake {
   /// connection has now is left alone. Before the first commands().
   void end_first(std::vector<broken_connection> connections, time_point now);
 
+  /// Adds commands whose replies tell what the server can do, refusals included. Before the first commands().
+  void explore(exchange probe);
+
   /// The bytes of all commands that are not sent yet.
   [[nodiscard]] std::string commands();
 
@@ -52,6 +57,8 @@ class handshake {
   /// The error of the last step, if it was one of these.
   [[nodiscard]] error failure() const;
 
+  /// After `done`: the replies to the commands of explore().
+  [[nodiscard]] std::vector<resp::reply> take_found() noexcept { return std::move(found_); }
   /// After `done`: the server's id of this connection.
   [[nodiscard]] client_info const& ours() const noexcept { return ours_; }
   [[nodiscard]] std::vector<broken_connection> const& ended() const noexcept { return to_end_; }
@@ -59,10 +66,10 @@ class handshake {
   [[nodiscard]] std::string const& not_ended() const noexcept { return not_ended_; }
 
  private:
-  enum class request { auth, select, set_name, info, role, ping, list, kill };
+  enum class request { auth, select, set_name, info, role, explore, ping, list, kill };
   struct question {
     request command;
-    std::size_t target = 0;  ///< index in to_end_
+    std::size_t target = 0;  ///< index in to_end_; of explore: which of its commands
   };
 
   void append(std::string& bytes, question const& asked) const;
@@ -79,6 +86,8 @@ class handshake {
   std::vector<question> steps_;
   std::size_t sent_ = 0;
   std::size_t next_ = 0;
+  std::string probe_;
+  std::vector<resp::reply> found_;
   client_info ours_;
   std::vector<broken_connection> to_end_;
   time_point now_{};

@@ -29,6 +29,7 @@ void pipeline::add(batch&& requests, time_point now) noexcept {
   for (auto& added : requests) {
     added.response = {.sent = added.response.sent, .resent = added.response.sent};
     added.queued = now;
+    added.said = {};
   }
   append(requests);
 }
@@ -43,6 +44,7 @@ void pipeline::repeat(batch&& request, time_point now) noexcept {
   for (auto& taken : request) {
     taken.response = {.sent = taken.response.sent, .resent = taken.response.sent};
     taken.queued = now;
+    taken.said = {};
   }
   to_repeat_.splice(to_repeat_.end(), request);
 }
@@ -53,7 +55,17 @@ void pipeline::put_repeated_first() noexcept {
   unsent_ = all_.begin();
 }
 
-std::size_t pipeline::send_to(std::string& out, time_point now) {
+void pipeline::go_on(batch&& request, exchange&& next) noexcept {
+  auto& said = request.front().said;
+  said.now = std::move(next);
+  said.goes_on = true;
+  said.replies.clear();
+  auto const first = request.begin();
+  all_.splice(unsent_, request);
+  unsent_ = first;
+}
+
+std::size_t pipeline::send_to(std::string& out, time_point now, translation* language) {
   if (!to_repeat_.empty()) {
     if (in_flight_ != 0) return 0;
     put_repeated_first();
@@ -62,9 +74,16 @@ std::size_t pipeline::send_to(std::string& out, time_point now) {
   for (auto next = unsent_; next != all_.end(); ++next) size += next->request.bytes.size();
   out.reserve(size);
   std::size_t again = 0;
-  for (; unsent_ != all_.end(); ++unsent_, ++in_flight_) {
-    auto& [request, response, queued] = *unsent_;
-    out += request.bytes;
+  for (; unsent_ != all_.end() && !alone_; ++unsent_, ++in_flight_) {
+    auto& [request, response, queued, said] = *unsent_;
+    if (!said.goes_on && language != nullptr && request.script != nullptr) {
+      said.now = language->begin(request);
+      said.translated = !said.now.bytes.empty();
+    }
+    out += said.translated ? said.now.bytes : request.bytes;
+    said.now.bytes.clear();
+    alone_ = said.now.alone;
+    if (said.goes_on) continue;
     response.sent_at = now;
     if (response.sent) {
       response.resent = true;
@@ -75,10 +94,17 @@ std::size_t pipeline::send_to(std::string& out, time_point now) {
   return again;
 }
 
-bool pipeline::match(resp::reply&& reply, batch& out) noexcept {
+bool pipeline::match(resp::reply&& reply, batch& out) {
   if (in_flight_ == 0) return false;
+  auto& oldest = all_.front();
+  if (oldest.said.translated) {
+    oldest.said.replies.push_back(std::move(reply));
+    if (oldest.said.replies.size() < oldest.said.now.replies) return true;
+  } else {
+    oldest.response.reply = std::move(reply);
+  }
+  if (oldest.said.now.alone) alone_ = false;
   out.splice(out.end(), all_, all_.begin());
-  out.back().response.reply = std::move(reply);
   --in_flight_;
   return true;
 }
@@ -87,13 +113,18 @@ void pipeline::put_back(batch&& requests, time_point now) noexcept {
   for (auto& returned : requests) {
     returned.response = {.sent = returned.response.sent, .resent = returned.response.resent};
     returned.queued = now;
+    returned.said = {};
   }
   all_.splice(all_.begin(), requests);
   unsent_ = all_.begin();
 }
 
 void pipeline::restart() noexcept {
+  auto spoken_of = all_.begin();
+  for (std::size_t n = 0; n != in_flight_; ++n, ++spoken_of) spoken_of->said = {};
+  if (spoken_of != all_.end()) spoken_of->said = {};  // the one that was to go on
   in_flight_ = 0;
+  alone_ = false;
   put_repeated_first();
 }
 

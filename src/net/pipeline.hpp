@@ -10,9 +10,11 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "base/callback.hpp"
 #include "base/clock.hpp"
+#include "net/translation.hpp"
 #include "resp/reply.hpp"
 
 namespace holdfast::topology {
@@ -62,6 +64,7 @@ struct request {
   /// request has no script. Called at most once.
   std::string (*in_full)(std::string const& bytes, void const* script_source) = nullptr;
   void const* script = nullptr;
+  bool in_steps = true;  ///< a translation may carry it out in steps, with requests of others in between
   retry_policy while_down = retry_policy::little;
   time_point give_up = time_point::max();  ///< with retry_policy::endless: fail then, if not in flight
   bool never_resend =
@@ -92,11 +95,19 @@ struct request {
 /// from there on, also when it moves to another pipeline.
 class pipeline {
  public:
+  /// What was written of a request, and what has come of the replies.
+  struct spoken {
+    exchange now{};
+    bool translated = false;  ///< not as it stands
+    bool goes_on = false;     ///< earlier exchanges of it are complete
+    std::vector<resp::reply> replies{};
+  };
   /// A request, and its outcome so far.
   struct entry {
     net::request request;
     net::response response;
     time_point queued{};
+    spoken said{};  ///< how it was last written
   };
   using batch = std::list<entry>;
 
@@ -116,13 +127,18 @@ class pipeline {
   /// again, too, and then follows it in order.
   void repeat(batch&& request, time_point now) noexcept;
 
-  /// Appends all unsent requests to `out`, unless some wait for their repetition; they are in flight from now
-  /// on. Returns how many of them had been sent before. Throws std::bad_alloc, and then has no effect.
-  std::size_t send_to(std::string& out, time_point now);
+  /// Goes on with a request whose last exchange is complete: ahead of all unsent ones.
+  void go_on(batch&& request, exchange&& next) noexcept;
 
-  /// Moves the oldest request in flight, with its reply, to `out`. False when there is none: the peer sent a
-  /// reply without a request.
-  [[nodiscard]] bool match(resp::reply&& reply, batch& out) noexcept;
+  /// Appends all unsent requests to `out`, unless some wait for their repetition, as `language` says them;
+  /// they are in flight from now on. Returns how many of them had been sent before. Throws std::bad_alloc,
+  /// and then some may be in flight that are in `out`, but none that isn't.
+  std::size_t send_to(std::string& out, time_point now, translation* language = nullptr);
+
+  /// Moves the oldest request in flight to `out` when this is its last reply; with its reply, or all replies
+  /// in `said` if it was translated. False when there is none: the peer sent a reply without a request.
+  /// Throws std::bad_alloc, and then the reply is lost.
+  [[nodiscard]] bool match(resp::reply&& reply, batch& out);
 
   /// Puts requests whose reply was discarded before all others. Only after restart(): nothing may be in
   /// flight.
@@ -152,7 +168,7 @@ class pipeline {
   [[nodiscard]] std::size_t unsent() const noexcept { return all_.size() - in_flight_ + to_repeat_.size(); }
   /// There are unsent requests, and send_to() would send them.
   [[nodiscard]] bool can_send() const noexcept {
-    return unsent() != 0 && (to_repeat_.empty() || in_flight_ == 0);
+    return unsent() != 0 && !alone_ && (to_repeat_.empty() || in_flight_ == 0);
   }
 
   /// When the oldest request in flight was sent; only if there is one.
@@ -166,6 +182,7 @@ class pipeline {
   std::size_t in_flight_ = 0;
   batch::iterator unsent_ = all_.end();  ///< the first unsent request
   batch to_repeat_;                      ///< see repeat()
+  bool alone_ = false;                   ///< the last request in flight must have none behind it
   batch spare_;
 };
 

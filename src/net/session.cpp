@@ -138,6 +138,7 @@ void session::on_connected() {
       to_, config_.client_name, config_.locator == nullptr ? handshake::role::any : handshake::role::master,
       config_.known_broken == nullptr ? handshake::identity::unasked : handshake::identity::asked);
   if (config_.known_broken != nullptr) greeting_->end_first(config_.known_broken->at(to_), boot_clock::now());
+  if (auto const* const curious = explorer()) greeting_->explore(curious->probe());
   out_ = greeting_->commands();
   loop_.mark_dirty(*this);
   stream_.read();
@@ -161,7 +162,8 @@ void session::on_greeting(resp::reply const& reply) {
       out_ += greeting_->commands();
       loop_.mark_dirty(*this);
       return;
-    case handshake::step::done:
+    case handshake::step::done: {
+      auto found = greeting_->take_found();
       if (config_.known_broken != nullptr) {
         note_.assign(1, {.at = to_, .id = greeting_->ours(), .greeted_at = boot_clock::now()});
         if (!greeting_->ended().empty())
@@ -172,10 +174,11 @@ void session::on_greeting(resp::reply const& reply) {
       state_ = state::up;
       ever_up_ = true;
       loop_.add_interest(-1);
-      on_up();
+      on_up(std::move(found));
       loop_.mark_dirty(*this);
       if (config_.locator != nullptr) config_.locator->on_reached(*this);
       return;
+    }
     case handshake::step::failed:
     case handshake::step::not_ready:
     case handshake::step::elsewhere:

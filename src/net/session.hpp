@@ -10,12 +10,14 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "base/backoff.hpp"
 #include "net/broken_connections.hpp"
 #include "net/handshake.hpp"
 #include "net/locator.hpp"
 #include "net/resp_stream.hpp"
+#include "net/translation.hpp"
 #include "net/url.hpp"
 #include "reactor/reactor.hpp"
 #include "resp/parser.hpp"
@@ -33,6 +35,8 @@ struct settings {
   std::string advice{};             ///< added to the error when the server has never been reached
   /// Records connections that broke before all replies came; null: late copies of requests do no harm.
   broken_connections* known_broken = nullptr;
+  /// Says requests in the commands that the server has; null: as they stand.
+  net::translator* translator = nullptr;
 };
 
 /// One connection to the server. All under the client's lock. A session may be destroyed under the lock, but
@@ -82,8 +86,10 @@ class session : public resp_stream::user {
   void on_lost_handler() noexcept override;
 
  protected:
-  /// The handshake is done.
-  virtual void on_up() = 0;
+  /// What is sent with the handshake to learn what the server can do; null: nothing.
+  [[nodiscard]] virtual translator const* explorer() const noexcept { return nullptr; }
+  /// The handshake is done. `found`: the replies to what the explorer wanted to know.
+  virtual void on_up(std::vector<resp::reply>&& found) = 0;
   virtual void on_down(std::shared_ptr<error const> const& reason, end outcome) noexcept = 0;
   virtual void on_reply(resp::reply&& reply) = 0;
   /// True if a lost connection is to be made again.

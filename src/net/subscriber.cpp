@@ -68,7 +68,7 @@ void subscriber::subscribe(kind mode, std::string const& channel, subscription& 
   entry.request = ++last_request_;
 }
 
-void subscriber::on_up() {
+void subscriber::on_up(std::vector<resp::reply>&& /*found*/) {
   for (auto const mode : {kind::plain, kind::sharded}) {
     for (auto& [channel, entry] : all(mode)) subscribe(mode, channel, entry);
   }

@@ -59,7 +59,7 @@ class subscriber final : public session {
     std::uint64_t request = 0;  ///< the newest SUBSCRIBE for it
   };
 
-  void on_up() override;
+  void on_up(std::vector<resp::reply>&& found) override;
   void on_down(std::shared_ptr<error const> const& reason, end outcome) noexcept override;
   void on_reply(resp::reply&& reply) override;
   [[nodiscard]] bool wanted() const noexcept override { return wanted_ && !unused(); }

@@ -139,15 +139,24 @@ wire to_wire(std::string_view value) {
   bad("the parameter wire must be plain or redisson");
 }
 
+cas to_cas(std::string_view value) {
+  if (value == "auto") return cas::automatic;
+  if (value == "native") return cas::native;
+  if (value == "module") return cas::module;
+  if (value == "lua") return cas::lua;
+  bad("the parameter cas must be auto, native, module or lua");
+}
+
 void read_parameters(urls::url_view const& url, endpoint& to, bool db_given) {
   std::string seen = ",";
   for (auto const parameter : url.encoded_params()) {
     auto const name = decoded(parameter.key, "the name of a parameter");
     auto const value = decoded(parameter.value, "the parameter " + name);
     bool const of_tls = name == "ca" || name == "cert" || name == "key" || name == "verify";
-    if (name != "db" && name != "wire" && !of_tls) {
+    bool const of_all = name == "db" || name == "wire" || name == "cas" || name == "scripts";
+    if (!of_all && !of_tls) {
       bad("unknown parameter \"" + name +
-          "\"; allowed are db, wire, and with rediss:// ca, cert, key, verify");
+          "\"; allowed are db, wire, cas, scripts, and with rediss:// ca, cert, key, verify");
     }
     if (of_tls && to.transport != endpoint::scheme::tls) bad("the parameter " + name + " needs rediss://");
     if (seen.find("," + name + ",") != std::string::npos) bad("the parameter " + name + " is given twice");
@@ -160,12 +169,16 @@ void read_parameters(urls::url_view const& url, endpoint& to, bool db_given) {
       to.db = *db;
     }
     if (name == "wire") to.wire = to_wire(value);
+    if (name == "cas") to.cas = to_cas(value);
+    if (name == "scripts") to.scripts = to_bool(name, value) ? script_calls::automatic : script_calls::never;
     if (name == "ca") to.tls.ca = value;
     if (name == "cert") to.tls.cert = value;
     if (name == "key") to.tls.key = value;
     if (name == "verify") to.tls.verify = to_bool(name, value);
   }
   if (to.tls.cert.empty() != to.tls.key.empty()) bad("the parameters cert and key need each other");
+  if (to.cas == cas::lua && to.scripts == script_calls::never)
+    bad("cas=lua means scripts alone, and scripts=no means none: leave one of them out");
 }
 
 /// The URL with its password replaced.

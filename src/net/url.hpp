@@ -29,12 +29,14 @@ struct endpoint {
   int db = 0;
   tls_options tls;
   holdfast::wire wire = holdfast::wire::automatic;  ///< the format of locks there; automatic: not given
-  std::string display;                              ///< the URL for messages, its password as ***
+  holdfast::cas cas = holdfast::cas::automatic;
+  holdfast::script_calls scripts = holdfast::script_calls::automatic;
+  std::string display;  ///< the URL for messages, its password as ***
 };
 
 /// Reads `redis://[user:password@]host[:port][/db]`, `rediss://` (TLS) with `?ca= cert= key= verify=`,
 /// `redis+unix://[user:password@]/path/of/socket[?db=n]` (or `unix://`), and plain `host[:port]`; any may
-/// have `?wire=plain|redisson`.
+/// have `?wire=plain|redisson`, `?cas=auto|native|module|lua` and `?scripts=yes|no`.
 /// Throws error{errc::bad_url} that names the wrong part and what is allowed, and never shows the password.
 [[nodiscard]] endpoint parse_url(std::string_view url);
 

@@ -1,5 +1,6 @@
 #include "resp/command.hpp"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <limits>
@@ -44,6 +45,24 @@ void append_integer_bulk(std::string& out, std::int64_t value) { append_bulk(out
 void append_command(std::string& out, std::span<std::string_view const> arguments) {
   append_array_header(out, arguments.size());
   for (auto const argument : arguments) append_bulk(out, argument);
+}
+
+std::vector<std::string_view> arguments_of(std::string_view command) {
+  auto const read_number = [&command](char type) {
+    std::size_t number = 0;
+    auto const line_end = command.find('\r');
+    if (command.empty() || command.front() != type || line_end == std::string_view::npos) return number;
+    std::from_chars(command.data() + 1, command.data() + line_end, number);
+    command.remove_prefix(line_end + 2);
+    return number;
+  };
+  std::vector<std::string_view> arguments(read_number('*'));
+  for (auto& argument : arguments) {
+    auto const size = read_number('$');
+    argument = command.substr(0, size);
+    command.remove_prefix(std::min(size + 2, command.size()));
+  }
+  return arguments;
 }
 
 }  // namespace holdfast::resp

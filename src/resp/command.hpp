@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace holdfast::resp {
 
@@ -24,5 +25,8 @@ void append_command(std::string& out, std::span<std::string_view const> argument
 inline void append_command(std::string& out, std::initializer_list<std::string_view> arguments) {
   append_command(out, std::span{arguments.begin(), arguments.size()});
 }
+
+/// The arguments of a command that was encoded as above, in place.
+[[nodiscard]] std::vector<std::string_view> arguments_of(std::string_view command);
 
 }  // namespace holdfast::resp

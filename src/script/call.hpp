@@ -57,6 +57,7 @@ struct call {
   std::string tail;   ///< the number of keys, the keys and the arguments
   std::size_t first_key_end = 0;  ///< where in `tail` the text of the first key ends; 0: it has none
   std::size_t first_key_size = 0;
+  bool in_steps = true;  ///< see net::request
 
  private:
   void append(key const& key) {

@@ -34,6 +34,7 @@ net::request to_run(call const& script, callback<void(net::response&&)> done, se
           .done = std::move(done),
           .in_full = in_full,
           .script = script.source,
+          .in_steps = script.in_steps,
           .while_down = send.while_down,
           .give_up = send.give_up,
           .divisible = send.divisible,

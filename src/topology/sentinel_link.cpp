@@ -21,7 +21,8 @@ net::settings settings_for(net::endpoint endpoint, net::settings config) {
   config.server = std::move(endpoint);
   config.locator = nullptr;
   config.known_broken = nullptr;  // queries change nothing
-  config.connect_timeout /= 2;    // the rest is for the master
+  config.translator = nullptr;
+  config.connect_timeout /= 2;  // the rest is for the master
   config.reply_timeout = std::min(config.reply_timeout, longest_question);
   return config;
 }

@@ -1,0 +1,262 @@
+#include "script/translator.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "resp/command.hpp"
+
+namespace holdfast::scripting {
+namespace {
+
+enum way_said : std::uint8_t { by_module, by_native_commands, without_scripts, refused_here };
+
+constexpr int releases_by_script = 64;
+
+/// Begins what holds on to something: the place to refuse what was asked for and isn't there. A release goes
+/// as it can.
+bool takes_a_lock(std::string_view script) noexcept { return script.ends_with(".acquire"); }
+
+bool has(std::string_view text, std::string_view part) noexcept {
+  return text.find(part) != std::string_view::npos;
+}
+
+/// The command itself isn't there, or isn't allowed.
+bool is_about_the_command(resp::reply const& reply) noexcept {
+  return reply.is_error() &&
+         (reply.is_error("NOPERM") || has(reply.text, "unknown command") ||
+          has(reply.text, "permissions to run") || has(reply.text, "can't run this command"));
+}
+
+bool is_about_scripts(resp::reply const& reply) noexcept {
+  return is_about_the_command(reply) &&
+         (has(reply.text, "'evalsha'") || has(reply.text, "'eval'") || has(reply.text, "'EVALSHA'") ||
+          has(reply.text, "'EVAL'") || has(reply.text, "`EVALSHA`") || has(reply.text, "`EVAL`"));
+}
+
+constexpr std::string_view remedy_for_scripts{
+    "allow +eval +evalsha, or use a server with compare-and-delete: Redis 8.4, Valkey 9, or one with the "
+    "module "
+    "holdfast or TairString"};
+
+/// The same call as a command of the module: its name in place of EVALSHA and the SHA-1.
+std::string as_command(std::string_view request, std::string_view command) {
+  auto const arguments = resp::arguments_of(request);
+  std::string bytes;
+  bytes.reserve(request.size());
+  resp::append_array_header(bytes, arguments.size() - 1);
+  resp::append_bulk(bytes, command);
+  for (std::size_t i = 2; i < arguments.size(); ++i) resp::append_bulk(bytes, arguments[i]);
+  return bytes;
+}
+
+/// The connection needs something to wait for, so that the refusal keeps its place among the replies.
+net::exchange refusal(std::string reason) {
+  net::exchange now{.way = refused_here, .note = std::move(reason)};
+  resp::append_command(now.bytes, {"PING"});
+  return now;
+}
+
+}  // namespace
+
+void contended_locks::note(std::string_view lock) noexcept {
+  auto const hash = std::hash<std::string_view>{}(lock);
+  all_[hash % places] = {.hash = hash, .releases_left = releases_by_script};
+}
+
+bool contended_locks::take(std::string_view lock) noexcept {
+  auto const hash = std::hash<std::string_view>{}(lock);
+  auto& found = all_[hash % places];
+  if (found.hash != hash || found.releases_left == 0) return false;
+  --found.releases_left;
+  return true;
+}
+
+/// One server, as one connection knows it.
+class command_translator::server_translation final : public net::translation {
+ public:
+  server_translation(command_translator& client, capabilities server)
+      : client_{client}, server_{std::move(server)} {}
+
+  net::exchange begin(net::request const& said) override {
+    auto const& name = script_of(said).name;
+    if (auto const index = module_index(name); index != none) {
+      ++client_.counts_.by_module;
+      return {.bytes = as_command(said.bytes, module_commands()[index].command), .way = by_module};
+    }
+    if (auto reason = why_not(name); !reason.empty()) return refusal(std::move(reason));
+    if (!server_.scripts) return begin_without_scripts(said, name);
+    if (auto now = begin_natively(said, name); !now.bytes.empty()) {
+      ++client_.counts_.by_native_command;
+      return now;
+    }
+    ++client_.counts_.by_script;
+    return {};
+  }
+
+  net::meaning read(net::request const& said, net::exchange const& now, std::span<resp::reply> replies,
+                    bool resent) override {
+    if (now.way == refused_here) return net::meaning::answer(error_reply(now.note));
+    if (now.way == by_module) return read_module(said, replies[0]);
+    auto const& name = script_of(said).name;
+    auto const* const words = now.way == without_scripts ? scriptless_form(name) : native_form(name);
+    spoken_call const call{said.bytes};
+    auto found = words->read(call, context(resent), now, replies);
+    if (found.type == net::meaning::kind::more) {
+      found.next.way = now.way;
+      if (now.way == by_native_commands && found.carried_out) contended_.note(call.keys[0]);
+    }
+    if (found.type == net::meaning::kind::unsuited) {
+      if (now.way == without_scripts) return net::meaning::answer(std::move(found.reply));
+      do_without(name, found.reply, call);
+    }
+    return found;
+  }
+
+  bool reconsiders(net::request const& said, resp::reply const& refusal) override {
+    if (!server_.scripts || !is_about_scripts(refusal)) return false;
+    if (server_.native == dialect::none || scriptless_form(script_of(said).name) == nullptr) return false;
+    client_.warn_once("the server doesn't run scripts any more, so locks go without them from now on",
+                      refusal.text);
+    server_.scripts = false;
+    server_.no_scripts = refusal.text;
+    client_.note(server_);
+    return true;
+  }
+
+ private:
+  static constexpr std::size_t none = static_cast<std::size_t>(-1);
+
+  static script const& script_of(net::request const& said) noexcept {
+    return *static_cast<script const*>(said.script);
+  }
+
+  [[nodiscard]] form_context context(bool resent) const noexcept {
+    return {.server = server_, .wake = client_.wake_, .resent = resent};
+  }
+
+  [[nodiscard]] bool may(cas way) const noexcept {
+    return client_.choice_.way == cas::automatic || client_.choice_.way == way;
+  }
+
+  [[nodiscard]] std::size_t module_index(std::string_view name) const noexcept {
+    if (!may(cas::module) || !server_.has_module()) return none;
+    auto const all = module_commands();
+    auto const found = std::ranges::find(all, name, &module_command::script);
+    auto const index = static_cast<std::size_t>(found - all.begin());
+    return found != all.end() && server_.module[index] ? index : none;
+  }
+
+  /// Why a lock can't be taken at all in the way that was asked for; empty: it can.
+  [[nodiscard]] std::string why_not(std::string_view name) const {
+    if (!takes_a_lock(name)) return {};
+    if (client_.choice_.way == cas::module && module_knows(name))
+      return "ERR cas=module: the server has no module holdfast with this command, or the user may not ask "
+             "(+command|info); load the module, or leave cas out";
+    auto const plain = name.starts_with("exclusive.") || name.starts_with("quorum.");
+    if (client_.choice_.way == cas::native && plain && server_.native == dialect::none)
+      return "ERR cas=native: the server has no compare-and-delete (DELEX of Redis 8.4, DELIFEQ of Valkey 9, "
+             "CAD "
+             "of TairString), or the user may not ask (+command|info); leave cas out";
+    return {};
+  }
+
+  [[nodiscard]] static bool module_knows(std::string_view name) noexcept {
+    auto const all = module_commands();
+    return std::ranges::find(all, name, &module_command::script) != all.end();
+  }
+
+  [[nodiscard]] net::exchange begin_natively(net::request const& said, std::string_view name) {
+    if (!may(cas::native) || server_.native == dialect::none || !said.in_steps) return {};
+    auto const* const words = native_form(name);
+    if (words == nullptr) return {};
+    spoken_call const call{said.bytes};
+    if (call.keys.empty() || contended_.take(call.keys[0])) return {};
+    auto now = words->begin(call, context(false));
+    now.way = by_native_commands;
+    return now;
+  }
+
+  [[nodiscard]] net::exchange begin_without_scripts(net::request const& said, std::string_view name) {
+    auto const* const words = scriptless_form(name);
+    auto const because = server_.no_scripts.empty()
+                             ? std::string{"scripts are turned off (?scripts=no)"}
+                             : "the server runs no scripts (" + server_.no_scripts + ")";
+    if (words == nullptr) {
+      return refusal("ERR " + because + ", and this needs one (" + std::string{name} +
+                     "); without scripts there are mutex, quorum_mutex and fence on the plain wire");
+    }
+    if (server_.native == dialect::none) {
+      return refusal("ERR " + because +
+                     ", and it has no compare-and-delete, so no lock of it could be released "
+                     "safely: " +
+                     std::string{remedy_for_scripts});
+    }
+    auto now = words->begin(spoken_call{said.bytes}, context(false));
+    now.way = without_scripts;
+    ++client_.counts_.by_native_command;
+    return now;
+  }
+
+  [[nodiscard]] net::meaning read_module(net::request const& said, resp::reply& reply) {
+    if (!is_about_the_command(reply)) return net::meaning::answer(std::move(reply));
+    auto const index = module_index(script_of(said).name);
+    if (index != none) server_.module[index] = false;
+    client_.warn_once("a command of the module holdfast can't be used, so scripts are called instead",
+                      reply.text);
+    client_.note(server_);
+    return {.type = net::meaning::kind::unsuited};
+  }
+
+  /// Without a reason: only this once, to learn more from the script.
+  void do_without(std::string_view name, resp::reply const& reason, spoken_call const& call) {
+    if (!reason.is_error()) {
+      contended_.note(call.keys[0]);
+      return;
+    }
+    if (name == "exclusive.renew") {
+      server_.native_expiry = false;
+    } else {
+      server_.native = dialect::none;
+    }
+    client_.warn_once("compare-and-set of the server's own can't be used, so scripts are called instead",
+                      reason.text);
+    client_.note(server_);
+  }
+
+  command_translator& client_;
+  capabilities server_;
+  contended_locks contended_;
+};
+
+command_translator::command_translator(choice chosen, script const& wake, client_stats& counts,
+                                       std::function<void(std::string const&)> warn)
+    : choice_{chosen},
+      wake_{wake},
+      counts_{counts},
+      warn_{std::move(warn)},
+      scriptless_{chosen.scripts == script_trial::unwanted} {}
+
+std::unique_ptr<net::translation> command_translator::learn(std::span<resp::reply const> replies) {
+  auto server = read_capabilities(choice_.scripts, replies);
+  note(server);
+  return std::make_unique<server_translation>(*this, std::move(server));
+}
+
+void command_translator::note(capabilities const& server) {
+  scriptless_ = !server.scripts;
+  no_scripts_ = server.no_scripts;
+  auto const allowed = [this](cas way) { return choice_.way == cas::automatic || choice_.way == way; };
+  if (allowed(cas::module) && server.has_module()) {
+    counts_.way = cas::module;
+  } else if (server.native != dialect::none && (allowed(cas::native) || !server.scripts)) {
+    counts_.way = cas::native;
+  } else {
+    counts_.way = cas::lua;
+  }
+}
+
+void command_translator::warn_once(std::string const& what, std::string_view reason) {
+  if (!std::exchange(warned_, true)) warn_(what + " (" + std::string{reason} + ")");
+}
+
+}  // namespace holdfast::scripting

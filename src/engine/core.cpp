@@ -179,6 +179,15 @@ holdfast::wire core::wire() const noexcept {
   return chosen == holdfast::wire::redisson ? chosen : holdfast::wire::plain;
 }
 
+void core::check_scripts(std::string const& title) {
+  auto const reason = no_scripts_because();
+  if (reason.empty()) return;
+  throw error{std::errc::invalid_argument,
+              client_.url + ": " + reason + ", and " + title +
+                  " needs them: without them there is no order of waiters, no grant, and none of Redisson's "
+                  "formats. What there is: mutex, recursive_mutex, quorum_mutex and fence on the plain wire"};
+}
+
 std::string core::no_scripts_because() {
   if (forked()) return {};
   reactor::lock const hold{loop_.mutex()};
@@ -211,6 +220,7 @@ publishing core::publishing_now() {
 lock_queue_ptr core::pin(recipe const& lock_recipe, std::string_view name) {
   gate_.check_process();
   check_kind(lock_recipe.votes != nullptr ? votes::majority : votes::none);
+  if (!lock_recipe.scriptless) check_scripts("the lock " + std::string{name});
   reactor::lock const hold{loop_.mutex()};
   gate_.check_open();
   auto queue = queues_.pin(lock_recipe, name);

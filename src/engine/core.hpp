@@ -92,6 +92,8 @@ class core : public std::enable_shared_from_this<core> {
   /// The wire format of locks whose options name none: plain or redisson.
   [[nodiscard]] holdfast::wire wire() const noexcept;
 
+  /// Throws std::errc::invalid_argument when scripts can't be called, as far as that is known by now.
+  void check_scripts(std::string const& title);
   /// Why scripts can't be called, as far as that is known by now; empty: they can, or nothing is known.
   [[nodiscard]] std::string no_scripts_because();
 

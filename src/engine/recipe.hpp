@@ -45,6 +45,8 @@ struct release_policy {
       credit{};  ///< how long a place in the queue outlives the last sign of life (Redisson's fair lock)
   bool quiet = false;  ///< no messages: the user chose to poll, perhaps since there is no pub/sub
   publishing publish = publishing::counted;
+  /// Nobody is known to wait, or to have waited for long: the release may go in steps (see net::request).
+  bool in_steps = false;
 };
 
 /// A request to take the lock.
@@ -108,8 +110,9 @@ struct voting {
 struct recipe {
   engine::order order = order::barging;
   engine::sharing sharing = sharing::exclusive;
-  bool leased = true;  ///< a grant is held, renewed and released; otherwise it is the caller's for good
-  bool queues = true;  ///< a request with `join` leaves an entry in a queue in the server
+  bool leased = true;       ///< a grant is held, renewed and released; otherwise it is the caller's for good
+  bool queues = true;       ///< a request with `join` leaves an entry in a queue in the server
+  bool scriptless = false;  ///< it can be had from servers without scripts, too
   call (*acquire)(std::string_view name, acquire_request const&);
   call (*release)(owned, release_policy) = nullptr;  ///< null, as renew: a grant isn't held
   /// Releases the leases without waiters, of many in one request; null: there is no such request.

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 
 #include "resp/command.hpp"
+#include "script/steps.hpp"
 
 namespace holdfast::scripting {
 namespace {
@@ -46,12 +46,6 @@ dialect dialect_in(resp::reply const& info) {
   if (is_there(info, delifeq_index)) return dialect::valkey;
   if (is_there(info, delex_index)) return dialect::redis;
   return is_there(info, cad_index) && is_there(info, cas_index) ? dialect::tair : dialect::none;
-}
-
-std::int64_t number_in(resp::reply const& text) {
-  std::int64_t number = 0;
-  std::from_chars(text.text.data(), text.text.data() + text.text.size(), number);
-  return number;
 }
 
 }  // namespace
@@ -96,8 +90,7 @@ capabilities read_capabilities(script_trial trial, std::span<resp::reply const> 
   found.native_expiry = found.native != dialect::none;
   for (std::size_t i = 0; i != served_by_module.size(); ++i)
     found.module.push_back(is_listed(info, natives.size() + i));
-  if (auto const& time = replies[1]; time.size() == 2)
-    found.connected_us = number_in(time[0]) * 1'000'000 + number_in(time[1]);
+  found.connected_us = microseconds_in(replies[1]);
   found.scripts = trial == script_trial::wanted && replies.size() > 2 && !replies[2].is_error();
   if (trial == script_trial::wanted && replies.size() > 2 && replies[2].is_error())
     found.no_scripts = replies[2].text;

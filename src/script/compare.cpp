@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <vector>
 
 #include "resp/command.hpp"
 
@@ -47,11 +48,19 @@ void append_delete_if(std::string& out, dialect native, std::string_view key, st
 
 void append_expire_if(std::string& out, dialect native, std::string_view key, std::string_view value,
                       std::string_view ttl_ms) {
+  append_set_if(out, native, key, value, value, ttl_ms);
+}
+
+void append_set_if(std::string& out, dialect native, std::string_view key, std::string_view expected,
+                   std::string_view value, std::string_view ttl_ms) {
+  std::vector<std::string_view> words;
   if (native == dialect::tair) {
-    resp::append_command(out, {"CAS", key, value, value, "PX", ttl_ms});
+    words = {"CAS", key, expected, value};
   } else {
-    resp::append_command(out, {"SET", key, value, "IFEQ", value, "PX", ttl_ms});
+    words = {"SET", key, value, "IFEQ", expected};
   }
+  if (!ttl_ms.empty()) words.insert(words.end(), {"PX", ttl_ms});
+  resp::append_command(out, words);
 }
 
 compared read_compared(resp::reply const& reply) noexcept {

@@ -29,7 +29,11 @@ void append_delete_if(std::string& out, dialect native, std::string_view key, st
 void append_expire_if(std::string& out, dialect native, std::string_view key, std::string_view value,
                       std::string_view ttl_ms);
 
-/// The reply to either.
+/// Gives the key another value if it has the expected one, and that ttl; an empty one: none.
+void append_set_if(std::string& out, dialect native, std::string_view key, std::string_view expected,
+                   std::string_view value, std::string_view ttl_ms);
+
+/// The reply to any of these.
 [[nodiscard]] compared read_compared(resp::reply const& reply) noexcept;
 
 }  // namespace holdfast::scripting

@@ -4,6 +4,7 @@
 #include "eventually.hpp"
 #include "independent_servers.hpp"
 #include "sentinel_servers.hpp"
+#include "server_dialect.hpp"
 
 #include <algorithm>
 #include <cstdio>
@@ -18,6 +19,22 @@ namespace holdfast::test {
 namespace {
 
 topology chosen_topology = topology::single;
+way chosen_way = way::scripts;
+
+std::unique_ptr<flaky_proxy> proxy_before(redis_server const& server) {
+  auto proxy = std::make_unique<flaky_proxy>(server.socket_path());
+  auto facts = std::make_shared<server_facts_shown>();
+  facts->speaks = scripting::dialect::valkey;
+  facts->scripts = chosen_way != way::scriptless;
+  proxy->decide(speaking(std::move(facts)));
+  return proxy;
+}
+
+std::string with_way(std::string url) {
+  if (chosen_way == way::native) return url + "?cas=native";
+  if (chosen_way == way::scriptless) return url + "?scripts=no";
+  return url;
+}
 
 // Started by the first test that needs it, ended with the program.
 sentinel_servers& shared_sentinels() {
@@ -31,6 +48,18 @@ cluster_servers& shared_cluster() {
 independent_servers& shared_masters() {
   static independent_servers all;
   return all;
+}
+
+/// The masters of the quorum, each behind a proxy.
+std::string const& shared_proxies_url() {
+  static std::vector<std::unique_ptr<flaky_proxy>> proxies;
+  static std::string url;
+  if (!url.empty()) return url;
+  for (auto const& master : shared_masters()) {
+    proxies.push_back(proxy_before(*master));
+    url += (url.empty() ? "redis+quorum://" : ",") + proxies.back()->address();
+  }
+  return url;
 }
 
 /// The key of a command; empty if it has none.
@@ -49,8 +78,21 @@ bool same_reply(raw_reply const& a, raw_reply const& b) {
 }  // namespace
 
 topology topology_under_test() { return chosen_topology; }
+way way_under_test() { return chosen_way; }
 
 void choose_topology(int& argc, char** argv) {
+  for (auto position = 1; position < argc; ++position) {
+    auto const word = std::string_view{argv[position]};
+    if (!word.starts_with("--by=")) continue;
+    if (word != "--by=native" && word != "--by=scriptless") {
+      std::fprintf(stderr, "%s: native or scriptless\n", argv[position]);
+      std::exit(2);
+    }
+    chosen_way = word == "--by=native" ? way::native : way::scriptless;
+    std::copy(argv + position + 1, argv + argc + 1, argv + position);
+    --argc;
+    break;
+  }
   static std::map<std::string, topology> const names{
       {"sentinel", topology::sentinel}, {"cluster", topology::cluster}, {"quorum", topology::quorum}};
   constexpr std::string_view option = "--on=";
@@ -172,6 +214,7 @@ deployment_under_test::deployment_under_test() {
   switch (chosen_topology) {
     case topology::single:
       own_server_ = std::make_unique<redis_server>();
+      if (chosen_way != way::scripts) own_proxy_ = proxy_before(*own_server_);
       masters_ = {own_server_.get()};
       break;
     case topology::sentinel:
@@ -204,11 +247,11 @@ std::string deployment_under_test::url() const {
     case topology::cluster:
       return shared_cluster().url();
     case topology::quorum:
-      return shared_masters().url();
+      return chosen_way == way::scripts ? shared_masters().url() : with_way(shared_proxies_url());
     case topology::single:
       break;
   }
-  return own_server_->url();
+  return with_way(own_proxy_ ? own_proxy_->url() : own_server_->url());
 }
 
 raw_servers deployment_under_test::raw() const { return raw_servers{chosen_topology, masters_, *home_}; }

@@ -2,6 +2,7 @@
 /// program.
 #pragma once
 
+#include "flaky_proxy.hpp"
 #include "raw_redis.hpp"
 #include "redis_server.hpp"
 
@@ -15,9 +16,14 @@ namespace holdfast::test {
 
 enum class topology { single, sentinel, cluster, quorum };
 
+/// How locks are taken and released at the servers, `--by=native` or `scriptless`; by scripts otherwise.
+/// Where the server has no compare-and-delete a proxy makes it look so. On one server, or a quorum.
+enum class way { scripts, native, scriptless };
+[[nodiscard]] way way_under_test();
+
 /// Chosen on the command line of this program: `--on=sentinel`, `cluster` or `quorum`; one server otherwise.
 [[nodiscard]] topology topology_under_test();
-/// To be called first in main(): removes `--on=…` from the command line.
+/// To be called first in main(): removes `--on=…` and `--by=…` from the command line.
 void choose_topology(int& argc, char** argv);
 
 /// All masters of a deployment, viewed as one server. A command with a key goes to the master of that key. In
@@ -68,6 +74,7 @@ class deployment_under_test {
   [[nodiscard]] redis_server& only_server() const;
 
   std::unique_ptr<redis_server> own_server_;
+  std::unique_ptr<flaky_proxy> own_proxy_;  ///< see way
   std::vector<redis_server*> masters_;
   redis_server* home_ = nullptr;
 };

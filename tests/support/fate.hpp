@@ -27,6 +27,7 @@ struct fate {
   enum class kind {
     pass,
     answer,         ///< the server never gets it; the client gets `text`
+    rewrite,        ///< the server gets `text`, another command with one reply, in its place
     cut_before,     ///< the connection ends; the server never gets the request
     cut_after,      ///< the server gets and runs it; the connection ends before the reply
     swallow,        ///< the server never gets it, and the connection stays silent from now on
@@ -41,6 +42,7 @@ struct fate {
 
   static fate pass() { return {}; }
   static fate answer(std::string line) { return {kind::answer, std::move(line), {}}; }
+  static fate rewrite(std::string command) { return {kind::rewrite, std::move(command), {}}; }
   static fate error(std::string refusal) { return answer("-" + std::move(refusal) + "\r\n"); }
   static fate cut_before() { return {kind::cut_before, {}, {}}; }
   static fate cut_after() { return {kind::cut_after, {}, {}}; }

@@ -113,7 +113,11 @@ void proxied_connection::take_requests() {
       hold_back(awaited.decision.delay);
       return;
     }
-    if (kind != fate::kind::answer && kind != fate::kind::swallow) to_server_ += bytes;
+    if (kind == fate::kind::rewrite) {
+      to_server_ += awaited.decision.text;
+    } else if (kind != fate::kind::answer && kind != fate::kind::swallow) {
+      to_server_ += bytes;
+    }
     awaited_replies_.push_back(std::move(awaited));
     answer_injected();
   }

@@ -279,4 +279,26 @@ TEST(handshake, advises_when_a_server_without_databases_may_be_a_sentinel) {
   EXPECT_THAT(failure.what(), HasSubstr("redis+sentinel://"));
 }
 
+TEST(handshake, explores_in_the_same_write_and_keeps_refusals_too) {
+  auto greeting = handshake_for("redis://h");
+  greeting.explore({.bytes = "<two commands>", .replies = 2});
+  EXPECT_EQ(greeting.expected(), 4u);
+  EXPECT_THAT(greeting.commands(), HasSubstr("<two commands>*1\r\n$4\r\nPING"));
+  EXPECT_EQ(greeting.on_reply(ok()), step::more);
+  EXPECT_EQ(greeting.on_reply(reply_with_error("NOPERM this user has no permissions")), step::more);
+  EXPECT_EQ(greeting.on_reply({.type = kind::integer, .integer = 1, .text = {}, .elements = {}}), step::more);
+  EXPECT_EQ(greeting.on_reply(ok()), step::done);
+  auto const found = greeting.take_found();
+  ASSERT_EQ(found.size(), 2U);
+  EXPECT_TRUE(found[0].is_error("NOPERM"));
+  EXPECT_EQ(found[1].integer, 1);
+}
+
+TEST(handshake, waits_for_a_server_that_is_not_ready_to_be_explored) {
+  auto greeting = handshake_for("redis://h", "");
+  greeting.explore({.bytes = "<command>"});
+  EXPECT_EQ(greeting.on_reply(reply_with_error("LOADING Redis is loading the dataset in memory")),
+            step::not_ready);
+}
+
 }  // namespace

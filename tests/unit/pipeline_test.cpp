@@ -199,4 +199,100 @@ TEST(pipeline, sends_what_is_to_be_repeated_first_after_a_break) {
   EXPECT_EQ(send_all(requests), "abc");
 }
 
+/// Says "a" as "x" with two replies, and then "y"; all else as it stands.
+struct two_exchanges final : holdfast::net::translation {
+  bool alone = false;
+  holdfast::net::exchange begin(request const& said) override {
+    if (said.bytes != "a") return {};
+    return {.bytes = "x", .replies = 2, .alone = alone};
+  }
+  holdfast::net::meaning read(request const&, holdfast::net::exchange const&, std::span<reply>,
+                              bool) override {
+    return {};
+  }
+  bool reconsiders(request const&, reply const&) override { return false; }
+};
+
+void add_script(pipeline& requests, std::string bytes) {
+  static int const some_script = 0;
+  requests.add({.bytes = std::move(bytes), .done = {}, .script = &some_script}, opened_at);
+}
+
+std::string send_all(pipeline& requests, holdfast::net::translation& language, time_point now = opened_at) {
+  std::string bytes;
+  (void)requests.send_to(bytes, now, &language);
+  return bytes;
+}
+
+TEST(pipeline, collects_all_replies_to_a_translated_request) {
+  pipeline requests;
+  two_exchanges language;
+  add_script(requests, "a");
+  add_script(requests, "b");
+  EXPECT_EQ(send_all(requests, language), "xb");
+  pipeline::batch done;
+  EXPECT_TRUE(requests.match(reply_of("1"), done));
+  EXPECT_TRUE(done.empty());
+  EXPECT_TRUE(requests.match(reply_of("2"), done));
+  ASSERT_EQ(done.size(), 1U);
+  EXPECT_EQ(done.front().request.bytes, "a");
+  EXPECT_EQ(done.front().said.replies.size(), 2U);
+  EXPECT_EQ(matched(requests, "3").request.bytes, "b");
+}
+
+TEST(pipeline, goes_on_with_a_request_ahead_of_the_unsent_and_keeps_when_it_began) {
+  pipeline requests;
+  two_exchanges language;
+  add_script(requests, "a");
+  (void)send_all(requests, language);
+  pipeline::batch half;
+  EXPECT_TRUE(requests.match(reply_of("1"), half));
+  EXPECT_TRUE(requests.match(reply_of("2"), half));
+  add_script(requests, "b");
+  requests.go_on(std::move(half), {.bytes = "y"});
+  EXPECT_EQ(send_all(requests, language, opened_at + 1s), "yb");
+  pipeline::batch whole;
+  EXPECT_TRUE(requests.match(reply_of("3"), whole));
+  ASSERT_EQ(whole.size(), 1U);
+  EXPECT_EQ(whole.front().response.sent_at, opened_at);
+  EXPECT_FALSE(whole.front().response.resent);
+}
+
+TEST(pipeline, begins_a_translated_request_anew_after_a_break) {
+  pipeline requests;
+  two_exchanges language;
+  add_script(requests, "a");
+  (void)send_all(requests, language);
+  pipeline::batch half;
+  EXPECT_TRUE(requests.match(reply_of("1"), half));
+  requests.restart();
+  EXPECT_EQ(send_all(requests, language), "x");
+  EXPECT_TRUE(requests.match(reply_of("1"), half));
+  EXPECT_TRUE(half.empty());
+  EXPECT_TRUE(requests.match(reply_of("2"), half));
+  requests.go_on(std::move(half), {.bytes = "y"});
+  requests.restart();
+  EXPECT_EQ(send_all(requests, language), "x");
+  EXPECT_TRUE(requests.match(reply_of("1"), half));
+  EXPECT_TRUE(requests.match(reply_of("2"), half));
+  ASSERT_EQ(half.size(), 1U);
+  EXPECT_TRUE(half.front().response.resent);
+}
+
+TEST(pipeline, writes_nothing_behind_what_must_be_alone) {
+  pipeline requests;
+  two_exchanges language;
+  language.alone = true;
+  add_script(requests, "a");
+  add_script(requests, "b");
+  EXPECT_EQ(send_all(requests, language), "x");
+  EXPECT_FALSE(requests.can_send());
+  pipeline::batch half;
+  EXPECT_TRUE(requests.match(reply_of("1"), half));
+  EXPECT_FALSE(requests.can_send());
+  EXPECT_TRUE(requests.match(reply_of("2"), half));
+  requests.go_on(std::move(half), {.bytes = "y"});
+  EXPECT_EQ(send_all(requests, language), "yb");
+}
+
 }  // namespace

@@ -20,9 +20,13 @@ constexpr std::chrono::milliseconds traces_last{std::chrono::minutes{2}};
 }  // namespace
 
 returned_lock pending_releases::item(lease_state const& lease, time_point now) const {
-  return {.queue = lock_queue_ptr{&lease.queue()},
+  auto& queue = lease.queue();
+  auto policy = notifications_.policy_of(lease.options());
+  policy.in_steps = queue.waiters.empty() && !queue.contender &&
+                    now - queue.held_here_since < lease.options().starvation_limit;
+  return {.queue = lock_queue_ptr{&queue},
           .number = lease.number(),
-          .policy = notifications_.policy_of(lease.options()),
+          .policy = policy,
           .deadline = end_of_key(lease, now),
           .lease_deadline = lease.deadline()};
 }

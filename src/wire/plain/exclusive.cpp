@@ -35,7 +35,11 @@ call pass(owned lease, release_policy policy, acquire_request const& next) {
 
 }  // namespace
 
-call release(owned lease, release_policy policy) { return give_back<lua::release>(lease, policy); }
+call release(owned lease, release_policy policy) {
+  auto script = give_back<lua::release>(lease, policy);
+  script.in_steps = policy.in_steps;
+  return script;
+}
 
 call release_unwanted(std::span<owned const> leases) {
   std::vector<std::string> queues;
@@ -66,6 +70,7 @@ call renew(milliseconds ttl, std::span<owned const> leases) {
 }
 
 constinit engine::recipe const exclusive{.order = order::barging,
+                                         .scriptless = true,
                                          .acquire = acquire,
                                          .release = release,
                                          .release_unwanted = release_unwanted,

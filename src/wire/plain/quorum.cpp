@@ -73,6 +73,7 @@ constexpr voting by_votes{.yield = yield, .raise = raise, .leave = leave};
 
 /// Without `pass`: the next caller of the process requests the lock after the release, at all masters alike.
 constinit engine::recipe const quorum{.order = order::barging,
+                                      .scriptless = true,
                                       .acquire = quorum_calls::acquire,
                                       .release = quorum_calls::release,
                                       .abandon = quorum_calls::abandon,

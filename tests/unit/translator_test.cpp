@@ -1,0 +1,343 @@
+#include "script/translator.hpp"
+
+#include "resp/command.hpp"
+#include "script/runner.hpp"
+#include "scripts/exclusive.hpp"
+#include "scripts/fair.hpp"
+
+#include <gmock/gmock.h>
+
+#include <algorithm>
+
+namespace holdfast::scripting::translator_test {
+
+namespace lua = scripts::exclusive;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+using kind = net::meaning::kind;
+
+resp::reply nil() { return {}; }
+
+/// The reply to COMMAND INFO of a server that has these commands.
+resp::reply info_of(std::vector<std::string_view> const& names) {
+  std::vector<resp::reply> all;
+  auto const asked = resp::arguments_of(probe_of(script_trial::unwanted).bytes);
+  for (std::size_t i = 2; i < asked.size() && asked[i] != "TIME"; ++i) {
+    if (asked[i].starts_with('*')) break;
+    all.push_back(std::ranges::find(names, asked[i]) == names.end()
+                      ? nil()
+                      : array_reply({text_reply(std::string{asked[i]}), integer_reply(-3), array_reply({}),
+                                     integer_reply(1), integer_reply(1), integer_reply(1)}));
+  }
+  return array_reply(std::move(all));
+}
+
+/// A client, and one server of it.
+class translating : public testing::Test {
+ protected:
+  void connect(std::vector<std::string_view> const& commands, command_translator::choice choice = {},
+               bool scripts = true) {
+    translator_ = std::make_unique<command_translator>(
+        choice, lua::abandon::source, counts_, [this](auto const& text) { warnings_.push_back(text); });
+    std::vector<resp::reply> replies{info_of(commands), array_reply({text_reply("1000"), text_reply("5")})};
+    if (choice.scripts == script_trial::wanted)
+      replies.push_back(
+          scripts ? integer_reply(1)
+                  : error_reply("NOPERM User default has no permissions to run the 'eval' command"));
+    server_ = translator_->learn(replies);
+  }
+
+  static net::request release() {
+    return to_run(lua::release{.lock = {"orders"},
+                               .counter = {"{orders}:holdfast_token"},
+                               .queue = {"{orders}:holdfast_queue"},
+                               .owner = "me",
+                               .starvation_us = 100'000,
+                               .grant_ms = 2'000,
+                               .publish = "PUBLISH"}(),
+                  {});
+  }
+  static net::request acquire() {
+    return to_run(lua::acquire{.lock = {"orders"},
+                               .counter = {"{orders}:holdfast_token"},
+                               .queue = {"{orders}:holdfast_queue"},
+                               .owner = "me",
+                               .ttl_ms = 30'000,
+                               .tokens = 65,
+                               .mode = "join",
+                               .ticket = ""}(),
+                  {});
+  }
+  static net::request renew() {
+    return to_run(lua::renew{.locks = {{"orders"}}, .ttl_ms = 30'000, .owners = {"me"}}(), {});
+  }
+  /// The command, or the first of several.
+  static std::string said(net::exchange const& now) {
+    std::string all;
+    for (auto const word : resp::arguments_of(now.bytes)) all.append(all.empty() ? "" : " ").append(word);
+    return all;
+  }
+  net::meaning read(net::request const& request, net::exchange const& now, std::vector<resp::reply> replies,
+                    bool resent = false) {
+    return server_->read(request, now, replies, resent);
+  }
+
+  client_stats counts_;
+  std::vector<std::string> warnings_;
+  std::unique_ptr<command_translator> translator_;
+  std::unique_ptr<net::translation> server_;
+};
+
+TEST_F(translating, leaves_scripts_as_they_are_where_there_is_nothing_else) {
+  connect({});
+  EXPECT_THAT(server_->begin(release()).bytes, IsEmpty());
+  EXPECT_THAT(server_->begin(renew()).bytes, IsEmpty());
+  EXPECT_EQ(counts_.way, cas::lua);
+  EXPECT_EQ(counts_.by_script, 2U);
+}
+
+TEST_F(translating, releases_and_renews_in_the_servers_dialect) {
+  connect({"DELEX"});
+  EXPECT_EQ(said(server_->begin(release())), "DELEX orders IFEQ me");
+  EXPECT_EQ(said(server_->begin(renew())), "SET orders me IFEQ me PX 30000");
+  connect({"DELIFEQ"});
+  EXPECT_EQ(said(server_->begin(release())), "DELIFEQ orders me");
+  connect({"CAD", "CAS"});
+  EXPECT_EQ(said(server_->begin(release())), "CAD orders me");
+  EXPECT_EQ(said(server_->begin(renew())), "CAS orders me me PX 30000");
+  EXPECT_EQ(counts_.way, cas::native);
+  connect({"CAD"});  // something else
+  EXPECT_THAT(server_->begin(release()).bytes, IsEmpty());
+}
+
+TEST_F(translating, answers_as_the_script_would) {
+  connect({"DELEX"});
+  auto const request = release();
+  auto const now = server_->begin(request);
+  auto const released = read(request, now, {integer_reply(1), integer_reply(0)});
+  EXPECT_EQ(released.type, kind::answered);
+  EXPECT_EQ(released.reply, integer_reply(1));
+  EXPECT_EQ(
+      read(request, now, {error_reply("ERR Key should be of string type if …"), integer_reply(0)}).reply,
+      integer_reply(-1));
+  EXPECT_EQ(read(request, now, {error_reply("READONLY You can't write"), integer_reply(0)}).reply.text,
+            "READONLY You can't write");
+}
+
+TEST_F(translating, wakes_a_waiter_by_the_script_for_that_and_releases_by_script_for_a_while) {
+  connect({"DELEX"});
+  auto const request = release();
+  auto const found = read(request, server_->begin(request), {integer_reply(1), integer_reply(1)});
+  ASSERT_EQ(found.type, kind::more);
+  EXPECT_THAT(said(found.next), HasSubstr("EVALSHA " + std::string{lua::abandon::source.sha1} + " 3 orders"));
+  auto const forgotten = read(request, found.next, {error_reply("NOSCRIPT No matching script")});
+  ASSERT_EQ(forgotten.type, kind::more);
+  EXPECT_THAT(said(forgotten.next), HasSubstr("EVAL "));
+  EXPECT_EQ(read(request, forgotten.next, {integer_reply(0)}).reply, integer_reply(1));
+  EXPECT_THAT(server_->begin(release()).bytes, IsEmpty());
+}
+
+TEST_F(translating, asks_the_script_whose_lock_it_is_that_was_not_the_callers) {
+  connect({"DELIFEQ"});
+  auto const request = release();
+  auto const found = read(request, server_->begin(request), {integer_reply(0), integer_reply(0)});
+  EXPECT_EQ(found.type, kind::unsuited);
+  EXPECT_THAT(server_->begin(request).bytes, IsEmpty());
+  EXPECT_THAT(warnings_, IsEmpty());
+}
+
+TEST_F(translating, tells_the_waiter_that_an_earlier_copy_did_not) {
+  connect({"DELEX"});
+  auto const request = release();
+  auto const found = read(request, server_->begin(request), {integer_reply(0), integer_reply(1)}, true);
+  EXPECT_EQ(found.type, kind::more);
+}
+
+TEST_F(translating, goes_by_script_when_a_command_fails_and_warns_once) {
+  connect({"DELEX"});
+  auto const request = release();
+  EXPECT_EQ(
+      read(request, server_->begin(request), {error_reply("NOPERM no DELEX for you"), integer_reply(0)}).type,
+      kind::unsuited);
+  EXPECT_THAT(server_->begin(request).bytes, IsEmpty());
+  EXPECT_EQ(counts_.way, cas::lua);
+  connect({"DELEX"});
+  auto const renewal = renew();
+  EXPECT_EQ(read(renewal, server_->begin(renewal), {error_reply("OOM command not allowed")}).type,
+            kind::unsuited);
+  EXPECT_THAT(server_->begin(renewal).bytes, IsEmpty());
+  EXPECT_EQ(said(server_->begin(release())), "DELEX orders IFEQ me");
+  EXPECT_THAT(warnings_, SizeIs(2));
+}
+
+TEST_F(translating, says_by_renewals_which_are_gone_and_which_are_foreign) {
+  connect({"DELEX"});
+  auto const request = renew();
+  auto const found = read(request, server_->begin(request), {nil()});
+  ASSERT_EQ(found.type, kind::more);
+  EXPECT_EQ(said(found.next), "EXISTS orders");
+  EXPECT_EQ(read(request, found.next, {integer_reply(1)}).reply, array_reply({integer_reply(-1)}));
+  EXPECT_EQ(read(request, found.next, {integer_reply(0)}).reply, array_reply({integer_reply(1)}));
+}
+
+TEST_F(translating, does_not_release_in_steps_what_must_be_granted_at_once) {
+  connect({"DELEX"});
+  auto request = release();
+  request.in_steps = false;
+  EXPECT_THAT(server_->begin(request).bytes, IsEmpty());
+}
+
+TEST_F(translating, says_by_the_module_what_that_serves) {
+  connect({"HOLDFAST.EXCLUSIVE.RELEASE", "DELEX"});
+  auto const request = release();
+  auto const now = server_->begin(request);
+  EXPECT_EQ(said(now),
+            "HOLDFAST.EXCLUSIVE.RELEASE 3 orders {orders}:holdfast_token {orders}:holdfast_queue me 100000 "
+            "2000 PUBLISH");
+  EXPECT_EQ(counts_.way, cas::module);
+  EXPECT_EQ(read(request, now, {integer_reply(1)}).reply, integer_reply(1));
+  EXPECT_EQ(read(request, now, {error_reply("ERR unknown command 'HOLDFAST.EXCLUSIVE.RELEASE'")}).type,
+            kind::unsuited);
+  EXPECT_EQ(said(server_->begin(request)), "DELEX orders IFEQ me");
+  EXPECT_THAT(warnings_, SizeIs(1));
+  EXPECT_THAT(server_->begin(acquire()).bytes, IsEmpty());  // of an older module
+}
+
+TEST_F(translating, refuses_to_take_a_lock_where_the_wanted_way_is_not_there) {
+  connect({}, {.way = cas::native});
+  auto const request = acquire();
+  auto const now = server_->begin(request);
+  EXPECT_EQ(said(now), "PING");
+  EXPECT_THAT(read(request, now, {text_reply("PONG")}).reply.text, HasSubstr("cas=native"));
+  EXPECT_THAT(server_->begin(release()).bytes, IsEmpty());
+  connect({"DELEX"}, {.way = cas::module});
+  EXPECT_EQ(said(server_->begin(acquire())), "PING");
+  connect({"DELEX"}, {.way = cas::lua});
+  EXPECT_THAT(server_->begin(release()).bytes, IsEmpty());
+}
+
+TEST_F(translating, does_without_scripts_where_they_are_refused_or_unwanted) {
+  connect({"DELIFEQ"}, {.scripts = script_trial::unwanted});
+  EXPECT_EQ(said(server_->begin(acquire())), "MULTI");
+  connect({"DELIFEQ"}, {}, false);
+  EXPECT_TRUE(translator_->scriptless());
+  EXPECT_EQ(said(server_->begin(acquire())), "MULTI");
+  connect({}, {}, false);
+  auto const now = server_->begin(acquire());
+  EXPECT_THAT(now.note, HasSubstr("no compare-and-delete"));
+  EXPECT_THAT(now.note, HasSubstr("+eval"));
+  auto const fair = to_run(call{scripts::fair::pass::source, {{"orders"}}, {}}, {});
+  connect({"DELIFEQ"}, {.scripts = script_trial::unwanted});
+  EXPECT_THAT(server_->begin(fair).note, HasSubstr("needs one"));
+}
+
+TEST_F(translating, goes_on_without_scripts_when_they_are_refused_in_the_middle) {
+  connect({"DELIFEQ"});
+  auto const refusal = error_reply("NOPERM User default has no permissions to run the 'evalsha' command");
+  EXPECT_TRUE(server_->reconsiders(acquire(), refusal));
+  EXPECT_EQ(said(server_->begin(acquire())), "MULTI");
+  EXPECT_THAT(warnings_, SizeIs(1));
+  connect({"DELIFEQ"});
+  EXPECT_FALSE(
+      server_->reconsiders(acquire(), error_reply("NOPERM no permissions to run the 'zadd' command")));
+}
+
+/// The replies to MULTI, eight commands and EXEC.
+std::vector<resp::reply> after_taking(std::vector<resp::reply> results) {
+  std::vector<resp::reply> replies(9, text_reply("QUEUED"));
+  replies.push_back(array_reply(std::move(results)));
+  return replies;
+}
+resp::reply clock_at(std::string seconds) {
+  return array_reply({text_reply(std::move(seconds)), text_reply("0")});
+}
+
+TEST_F(translating, raises_a_counter_that_is_older_than_the_connection_before_it_believes_a_token) {
+  connect({"DELIFEQ"}, {.scripts = script_trial::unwanted});  // at 1000 s
+  auto const request = acquire();
+  auto const now = server_->begin(request);
+  auto const taken = [](std::int64_t token) {
+    return after_taking({text_reply("OK"), text_reply("me"), integer_reply(30'000), text_reply("string"),
+                         integer_reply(token), integer_reply(1), integer_reply(0), clock_at("1002")});
+  };
+  EXPECT_EQ(read(request, now, taken(1'001'000'000)).reply,
+            array_reply({integer_reply(1'001'000'000), integer_reply(1)}));
+  auto const old = read(request, now, taken(7));
+  ASSERT_EQ(old.type, kind::more);
+  EXPECT_EQ(said(old.next), "INCRBY {orders}:holdfast_token 1001999993");
+  EXPECT_EQ(read(request, old.next, {integer_reply(1'002'000'000)}).reply,
+            array_reply({integer_reply(1'002'000'000), integer_reply(1)}));
+}
+
+TEST_F(translating, queues_up_without_scripts_and_tries_once_more_if_the_lock_came_free_meanwhile) {
+  connect({"DELIFEQ"}, {.scripts = script_trial::unwanted});
+  auto const request = acquire();
+  auto const found =
+      read(request, server_->begin(request),
+           after_taking({nil(), text_reply("other"), integer_reply(900), text_reply("string"),
+                         integer_reply(5), integer_reply(1), integer_reply(0), clock_at("1002")}));
+  ASSERT_EQ(found.type, kind::more);
+  EXPECT_EQ(said(found.next), "ZADD {orders}:holdfast_queue 1002000000 me");
+  EXPECT_EQ(
+      read(request, found.next,
+           {integer_reply(1), integer_reply(1), integer_reply(2), text_reply("other"), integer_reply(800)})
+          .reply,
+      array_reply({integer_reply(800), integer_reply(2), integer_reply(1'002'000'000), integer_reply(5),
+                   text_reply("other"), integer_reply(-1)}));
+  auto const freed = read(request, found.next,
+                          {integer_reply(1), integer_reply(1), integer_reply(0), nil(), integer_reply(-2)});
+  ASSERT_EQ(freed.type, kind::more);
+  EXPECT_EQ(said(freed.next), "MULTI");
+}
+
+TEST_F(translating, gives_back_a_lock_whose_counter_is_no_number) {
+  connect({"DELIFEQ"}, {.scripts = script_trial::unwanted});
+  auto const request = acquire();
+  auto const found = read(request, server_->begin(request),
+                          after_taking({text_reply("OK"), text_reply("me"), integer_reply(30'000),
+                                        text_reply("string"), error_reply("ERR value is not an integer"),
+                                        integer_reply(1), integer_reply(0), clock_at("1002")}));
+  ASSERT_EQ(found.type, kind::more);
+  EXPECT_EQ(said(found.next), "DELIFEQ orders me");
+  EXPECT_THAT(read(request, found.next, {integer_reply(1)}).reply.text, HasSubstr("WRONGTYPE"));
+}
+
+TEST_F(translating, tells_waiters_one_after_the_other_until_one_hears_it) {
+  connect({"DELIFEQ"}, {.scripts = script_trial::unwanted});
+  auto const request = release();
+  auto const waiter = std::string(36, 'a') + ":7";
+  auto found = read(request, server_->begin(request), {integer_reply(1), integer_reply(0), integer_reply(1)});
+  EXPECT_EQ(said(found.next), "ZPOPMIN {orders}:holdfast_queue");
+  found = read(request, found.next, {array_reply({text_reply(waiter), text_reply("5")})});
+  EXPECT_EQ(said(found.next), "PUBLISH {orders}:holdfast_inbox:" + std::string(36, 'a') + " woken 7 orders");
+  auto const gone = read(request, found.next, {integer_reply(0)});
+  EXPECT_EQ(said(gone.next), "ZPOPMIN {orders}:holdfast_queue");
+  EXPECT_EQ(read(request, found.next, {integer_reply(1)}).reply, integer_reply(1));
+  auto const mute = read(request, found.next, {error_reply("NOPERM no channel")});
+  EXPECT_EQ(said(mute.next), "ZADD {orders}:holdfast_queue 5 " + waiter);
+  EXPECT_EQ(read(request, gone.next, {array_reply({})}).reply, integer_reply(1));
+}
+
+TEST(contended_lock, lasts_for_a_number_of_releases) {
+  contended_locks all;
+  EXPECT_FALSE(all.take("orders"));
+  all.note("orders");
+  auto taken = 0;
+  while (all.take("orders")) ++taken;
+  EXPECT_GT(taken, 0);
+  EXPECT_FALSE(all.take("orders"));
+}
+
+TEST(capabilities, are_read_from_refusals_too) {
+  std::vector<resp::reply> const replies{error_reply("NOPERM no COMMAND"), error_reply("ERR unknown command"),
+                                         integer_reply(1)};
+  auto const found = read_capabilities(script_trial::wanted, replies);
+  EXPECT_EQ(found.native, dialect::none);
+  EXPECT_FALSE(found.has_module());
+  EXPECT_TRUE(found.scripts);
+  EXPECT_EQ(found.connected_us, 0);
+}
+
+}  // namespace holdfast::scripting::translator_test

@@ -88,6 +88,8 @@ Which Redis
   For TLS a URL begins with rediss. Parameters follow after a ?, with & between them:
     ca= cert= key= verify=yes|no   for TLS: files in PEM
     wire=redisson                  locks as Redisson has them
+    cas=auto|native|module|lua     by which commands locks are taken and given back
+    scripts=no                     for servers that run no scripts
     nat=ANNOUNCED/REACHABLE,...    with Sentinel and clusters: the addresses (host:port) at which servers can be
                                    reached, if they announce others
     sentinel_user= sentinel_password= sentinel_tls=yes|no   for the sentinels; user:password are for the servers

@@ -131,9 +131,33 @@ finding check_writes(server_facts const& facts) {
 finding check_scripts(server_facts const& facts) {
   if (facts.scripts.value) return {.check = "scripts", .found = "scripts run, and run again from the cache"};
   auto const busy = facts.scripts.refusal.starts_with("BUSY");
+  if (!busy && facts.compare.value && !facts.compare.value->empty() && facts.compare_refusal.empty()) {
+    return {
+        "scripts", severity::advice, facts.scripts.refusal + "; so locks go without them",
+        "without scripts there are mutex, quorum_mutex and fence on the plain wire alone, and newcomers may "
+        "always overtake waiters",
+        "allow EVAL and EVALSHA for this user, or say ?scripts=no in the URL if that is meant so"};
+  }
   return {"scripts", severity::problem, facts.scripts.refusal, "every acquisition and release is a script",
           busy ? "another script runs for too long: SCRIPT KILL ends it"
                : "allow EVAL and EVALSHA for this user, or use a server that has them"};
+}
+
+finding check_compare(server_facts const& facts) {
+  constexpr auto check = "compare-and-set";
+  if (!facts.compare.value) {
+    return {check, severity::advice, "can't be found out: " + facts.compare.refusal,
+            "what the server has beside scripts costs it less",
+            "allow COMMAND INFO (+command|info) for this user"};
+  }
+  auto const& way = *facts.compare.value;
+  if (way.empty())
+    return {.check = check, .found = "none but scripts: locks are released and renewed by these"};
+  if (facts.compare_refusal.empty()) return {.check = check, .found = way};
+  return {check, severity::advice, way + ", but not for this user: " + facts.compare_refusal,
+          "each client finds that out by itself, warns once, and calls scripts instead, which cost the "
+          "server more",
+          "allow it (holdfast doctor --prefix prints the rule), or say ?cas=lua in the URL"};
 }
 
 finding check_messages(server_facts const& facts) {

@@ -102,6 +102,42 @@ void try_messages(probe::server_session& server, probe::message_reach const reac
                    : known<bool>{.value = message.result == outcome::received};
 }
 
+/// Finds out what the server has beside scripts, and tries it on a lock that nobody holds.
+void try_compare(probe::server_session& server, server_facts& facts) {
+  auto const there = [](probe::reply const& info, std::size_t const index) {
+    return index < info.parts.size() && !info.parts[index].parts.empty();
+  };
+  auto const info =
+      server.try_to_ask({"COMMAND", "INFO", "DELEX", "DELIFEQ", "CAD", "HOLDFAST.EXCLUSIVE.RENEW"});
+  if (info.refused) {
+    facts.compare.refusal = refusal_of("COMMAND INFO", info);
+    return;
+  }
+  auto const& lock = server.names().lock;
+  probe::reply tried;
+  auto& way = facts.compare.value.emplace();
+  auto const add = [&](std::string_view const found, std::string_view const right,
+                       probe::reply const& reply) {
+    way += (way.empty() ? "" : "; ") + std::string{found};
+    if (!facts.rule.empty()) facts.rule += " " + std::string{right};
+    if (reply.refused && facts.compare_refusal.empty()) facts.compare_refusal = reply.text;
+  };
+  if (there(info, 3)) {
+    add("the module holdfast",
+        "+holdfast.exclusive.acquire +holdfast.exclusive.release +holdfast.exclusive.renew "
+        "+holdfast.exclusive.pass +holdfast.exclusive.abandon +holdfast.exclusive.release_unwanted "
+        "+holdfast.fair.acquire +holdfast.fair.pass",
+        server.try_to_ask({"HOLDFAST.EXCLUSIVE.RENEW", "1", lock, "10", "nobody"}));
+  }
+  if (there(info, 1)) {
+    add("DELIFEQ and SET with IFEQ", "+delifeq", server.try_to_ask({"DELIFEQ", lock, "nobody"}));
+  } else if (there(info, 0)) {
+    add("DELEX and SET with IFEQ", "+delex", server.try_to_ask({"DELEX", lock, "IFEQ", "nobody"}));
+  } else if (there(info, 2)) {
+    add("CAD and CAS", "+cad +cas", server.try_to_ask({"CAD", lock, "nobody"}));
+  }
+}
+
 /// The rights by which a user with a prefix could affect other names.
 std::vector<std::string> beyond(probe::server_session& server) {
   std::vector<std::string> all;
@@ -177,6 +213,7 @@ void try_all(probe::server_session& server, server_facts& facts) {
     facts.scripts.value = true;
   }
 
+  try_compare(server, facts);
   try_messages(server, probe::message_reach::everywhere, attempts, facts.messages);
   if (has_slots && facts.messages.value == true)
     try_messages(server, probe::message_reach::slot, attempts, facts.messages);

@@ -80,6 +80,8 @@ struct server_facts {
   std::vector<std::string> beyond{};  ///< rights of the user beyond the rule for its prefix
   known<bool> writes{};               ///< whether a key with a ttl can be written
   known<bool> scripts{};              ///< whether a script runs, also from the cache
+  known<std::string> compare{};       ///< how compare-and-delete is said there; an empty text: there is none
+  std::string compare_refusal{};      ///< why this user can't use it; empty: it can
   known<bool> messages{};             ///< false: no message arrived, without an error
   known<clock_facts> clock{};
   known<key_facts> keys{};
@@ -144,6 +146,7 @@ struct no_rule {
 [[nodiscard]] finding check_tenant(server_facts const&);
 [[nodiscard]] finding check_writes(server_facts const&);
 [[nodiscard]] finding check_scripts(server_facts const&);
+[[nodiscard]] finding check_compare(server_facts const&);
 [[nodiscard]] finding check_messages(server_facts const&);
 
 [[nodiscard]] finding check_eviction(server_facts const&);

@@ -41,8 +41,8 @@ core::core(net::deployment_url url, client_options options, topology::deployment
         log_(log_level::warning, [&reason] { return explain_late_copies(reason); });
       }},
       translator_{choice_of(client_.options, url_.server), scripts::exclusive::abandon::source, stats_,
-                  [this](std::string const& message) {
-                    log_(log_level::warning, [&] { return client_.url + ": " + message; });
+                  [this](log_level level, std::string const& message) {
+                    log_(level, [&] { return client_.url + ": " + message; });
                   }},
       settings_{make_settings(url_.server, client_.options, broken_connections_, translator_)},
       backend_{make_backend(make_deployment)},

@@ -131,7 +131,8 @@ bool connection::understand(pipeline::batch& answered) noexcept {
   auto& entry = answered.front();
   try {
     auto found = translation_->read(entry.request, entry.said.now, entry.said.replies, entry.response.resent);
-    if (found.carried_out) entry.response.resent = true;
+    auto const incomplete = found.type != meaning::kind::answered || found.reply.is_error();
+    if (found.carried_out && incomplete) entry.response.resent = true;
     switch (found.type) {
       case meaning::kind::answered:
         entry.response.reply = std::move(found.reply);

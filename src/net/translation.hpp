@@ -40,7 +40,7 @@ struct meaning {
   kind type = kind::answered;
   resp::reply reply{};       ///< answered: as the server would reply to the request itself
   exchange next{};           ///< more
-  bool carried_out = false;  ///< it has had its effect, or a part of it, even if the reply is an error
+  bool carried_out = false;  ///< it has had its effect, or a part of it, whatever comes of the rest
 
   [[nodiscard]] static meaning answer(resp::reply&& reply, bool effect = false) {
     return {.type = kind::answered, .reply = std::move(reply), .carried_out = effect};

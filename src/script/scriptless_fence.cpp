@@ -73,8 +73,9 @@ net::meaning unwatch(std::string error, std::int64_t code = 0) {
   return net::meaning::go_on(std::move(now));
 }
 
-net::meaning write_unless_changed(spoken_call const& call, fenced_write const& of) {
-  net::exchange now{.replies = 5, .step = write_step};
+/// `newest`: the mark as it was; empty: there was none.
+net::meaning write_unless_changed(spoken_call const& call, fenced_write const& of, std::string newest) {
+  net::exchange now{.replies = 5, .step = write_step, .note = std::move(newest)};
   auto& out = now.bytes;
   resp::append_command(out, {"MULTI"});
   std::vector<std::string_view> write{of.command, of.target};
@@ -96,15 +97,22 @@ net::meaning write_unless_changed(spoken_call const& call, fenced_write const& o
   return net::meaning::go_on(std::move(now));
 }
 
-net::meaning read_written(fenced_write const& of, std::span<resp::reply> replies) {
+net::meaning read_written(fenced_write const& of, form_context const& context, net::exchange const& now,
+                          std::span<resp::reply> replies) {
   auto const outcome = read_transaction(replies);
   if (outcome.refusal != nullptr && outcome.refusal->is_nil()) return net::meaning::go_on(watch(of));
   if (outcome.refusal != nullptr) return net::meaning::answer(resp::reply{*outcome.refusal});
   if (!outcome.results[0].is_error()) return net::meaning::answer(integer_reply(1), true);
-  // The write itself failed. The mark stays, as after a claim; but nothing was written.
-  net::exchange now{.step = unmark_step, .note = outcome.results[0].text};
-  resp::append_command(now.bytes, {"DEL", of.done});
-  return net::meaning::go_on(std::move(now));
+  // The write itself failed, and a transaction is not taken back: what it noted is, unless that has changed.
+  net::exchange next{.replies = 2, .step = unmark_step, .note = outcome.results[0].text};
+  resp::append_command(next.bytes, {"DEL", of.done});
+  if (now.note.empty()) {
+    append_delete_if(next.bytes, context.server.native, of.mark, of.token);
+  } else {
+    append_set_if(next.bytes, context.server.native, of.mark, of.token, now.note,
+                  of.remember_ms == "0" ? std::string_view{} : of.remember_ms);
+  }
+  return net::meaning::go_on(std::move(next));
 }
 
 }  // namespace
@@ -147,8 +155,8 @@ net::exchange begin_fence_write(spoken_call const& call, form_context const& /*c
 }
 
 /// Compare-and-set changes one key alone, so what belongs together is watched, and changed in a transaction.
-net::meaning read_fence_write(spoken_call const& call, form_context const& /*context*/,
-                              net::exchange const& now, std::span<resp::reply> replies) {
+net::meaning read_fence_write(spoken_call const& call, form_context const& context, net::exchange const& now,
+                              std::span<resp::reply> replies) {
   fenced_write const of{call};
   switch (now.step) {
     case watch_step: {
@@ -160,10 +168,10 @@ net::meaning read_fence_write(spoken_call const& call, form_context const& /*con
       if (replies[2].is_error()) return unwatch(std::move(replies[2].text));
       if (replies[2].is_text("written")) return unwatch({}, 1);
       if (mark.is_text() && is_older_token(of.token, mark.text)) return unwatch({}, 0);
-      return write_unless_changed(call, of);
+      return write_unless_changed(call, of, std::move(mark.text));
     }
     case write_step:
-      return read_written(of, replies);
+      return read_written(of, context, now, replies);
     case unmark_step:
       return net::meaning::answer(error_reply(now.note));
     default:

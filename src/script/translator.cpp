@@ -229,11 +229,11 @@ class command_translator::server_translation final : public net::translation {
 };
 
 command_translator::command_translator(choice chosen, script const& wake, client_stats& counts,
-                                       std::function<void(std::string const&)> warn)
+                                       log_function log)
     : choice_{chosen},
       wake_{wake},
       counts_{counts},
-      warn_{std::move(warn)},
+      log_{std::move(log)},
       scriptless_{chosen.scripts == script_trial::unwanted} {}
 
 std::unique_ptr<net::translation> command_translator::learn(std::span<resp::reply const> replies) {
@@ -253,10 +253,21 @@ void command_translator::note(capabilities const& server) {
   } else {
     counts_.way = cas::lua;
   }
+  std::string way{server.scripts ? "scripts" : "no scripts"};
+  if (counts_.way == cas::module) way = "commands of the module holdfast, else " + way;
+  if (counts_.way != cas::lua && server.native != dialect::none)
+    way = std::string{name_of(server.native)} + ", else " + way;
+  if (way == way_) return;
+  log_(log_level::debug, "the server is asked for locks by " + way);
+  way_ = std::move(way);
 }
 
 void command_translator::warn_once(std::string const& what, std::string_view reason) {
-  if (!std::exchange(warned_, true)) warn_(what + " (" + std::string{reason} + ")");
+  if (std::exchange(warned_, true)) return;
+  log_(log_level::warning,
+       what + " (" + std::string{reason} +
+           "); if a right is missing, holdfast doctor --prefix prints the rule, and cas=lua in "
+           "the URL does without");
 }
 
 }  // namespace holdfast::scripting

@@ -24,9 +24,9 @@ class command_translator final : public net::translator {
     cas way = cas::automatic;
     script_trial scripts = script_trial::wanted;  ///< unwanted: none is called
   };
-  /// `wake`: see form_context. `warn` gets a message for the log.
-  command_translator(choice chosen, script const& wake, client_stats& counts,
-                     std::function<void(std::string const&)> warn);
+  using log_function = std::function<void(log_level, std::string const&)>;
+  /// `wake`: see form_context. `log` gets at most one warning, and each change of the way as a debug message.
+  command_translator(choice chosen, script const& wake, client_stats& counts, log_function log);
 
   [[nodiscard]] net::exchange probe() const override { return probe_of(choice_.scripts); }
   [[nodiscard]] std::unique_ptr<net::translation> learn(std::span<resp::reply const> replies) override;
@@ -44,7 +44,8 @@ class command_translator final : public net::translator {
   choice const choice_;
   script const& wake_;
   client_stats& counts_;
-  std::function<void(std::string const&)> const warn_;
+  log_function const log_;
+  std::string way_;  ///< as it was logged
   bool warned_ = false;
   bool scriptless_;
   std::string no_scripts_;

@@ -35,6 +35,7 @@ inline cli::server_facts healthy(std::string const& more_info = {}) {
   facts.rights = {{.rule = "+get"}, {.rule = "+set"}};
   facts.writes.value = true;
   facts.scripts.value = true;
+  facts.compare.value = "";
   facts.messages.value = true;
   facts.clock.value = cli::clock_facts{.ours = 1500ms, .server = 1500ms, .doubt = 100us};
   facts.keys.value = cli::key_facts{.keys = 7, .sampled = 7};

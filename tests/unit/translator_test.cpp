@@ -39,8 +39,11 @@ class translating : public testing::Test {
  protected:
   void connect(std::vector<std::string_view> const& commands, command_translator::choice choice = {},
                bool scripts = true) {
-    translator_ = std::make_unique<command_translator>(
-        choice, lua::abandon::source, counts_, [this](auto const& text) { warnings_.push_back(text); });
+    translator_ = std::make_unique<command_translator>(choice, lua::abandon::source, counts_,
+                                                       [this](log_level level, std::string const& text) {
+                                                         if (level == log_level::warning)
+                                                           warnings_.push_back(text);
+                                                       });
     std::vector<resp::reply> replies{info_of(commands), array_reply({text_reply("1000"), text_reply("5")})};
     if (choice.scripts == script_trial::wanted)
       replies.push_back(

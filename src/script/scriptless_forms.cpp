@@ -16,34 +16,31 @@ enum vote_step : std::uint8_t { first_vote_step, last_vote_step };
 
 // What only votes need.
 
-/// quorum.yield: a vote is given back, and the caller is in line with its ticket. Late copies aren't told
-/// from others here: one costs this master's vote until the end of its ttl.
+/// quorum.yield: a vote is given back, and the caller is in line with its ticket. In one exchange, as later
+/// requests of the caller must find it done. Late copies aren't told from others here: one costs this
+/// master's vote until the end of its ttl.
 net::exchange begin_yield(spoken_call const& call, form_context const& context) {
-  net::exchange now;
-  append_delete_if(now.bytes, context.server.native, call.keys[0], call.args[0]);
+  auto const queue = call.keys[1];
+  auto const owner = call.args[0];
+  auto const ticket = call.args[1];
+  net::exchange now{.replies = 2};
+  append_delete_if(now.bytes, context.server.native, call.keys[0], owner);
+  if (ticket.empty()) {
+    resp::append_command(now.bytes, {"ZREM", queue, owner});
+  } else {
+    resp::append_command(now.bytes, {"ZADD", queue, ticket, owner});
+    resp::append_command(now.bytes, {"PEXPIRE", queue, minute_ms});
+    now.replies = 3;
+  }
   return now;
 }
 
-net::meaning read_yield(spoken_call const& call, form_context const& /*context*/, net::exchange const& now,
-                        std::span<resp::reply> replies) {
-  auto const& queue = call.keys[1];
-  auto const& owner = call.args[0];
-  auto const& ticket = call.args[1];
-  if (now.step == last_vote_step) return net::meaning::answer(integer_reply(now.numbers[0]), true);
+net::meaning read_yield(spoken_call const& /*call*/, form_context const& /*context*/,
+                        net::exchange const& /*now*/, std::span<resp::reply> replies) {
   auto const erased = read_compared(replies[0]);
   if (erased == compared::failed || erased == compared::unsuited)
     return net::meaning::answer(std::move(replies[0]));
-  auto const mine = erased == compared::done;
-  if (!mine && !ticket.empty()) return net::meaning::answer(integer_reply(0));
-  net::exchange next{.step = last_vote_step, .numbers = {mine ? 1 : 0}};
-  if (ticket.empty()) {
-    resp::append_command(next.bytes, {"ZREM", queue, owner});
-  } else {
-    resp::append_command(next.bytes, {"ZADD", queue, ticket, owner});
-    resp::append_command(next.bytes, {"PEXPIRE", queue, minute_ms});
-    next.replies = 2;
-  }
-  return net::meaning::go_on(std::move(next), true);
+  return net::meaning::answer(integer_reply(erased == compared::done ? 1 : 0));
 }
 
 /// quorum.leave

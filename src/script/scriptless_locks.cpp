@@ -39,7 +39,8 @@ struct acquisition {
         ttl_ms{call.args[1]},
         joins{call.args[3] == "join"},
         ticket{call.args[4]},
-        newest{call.args.size() > 5 ? number_in(call.args[5]) : 0} {}
+        vote{call.args.size() > 5},
+        newest{vote ? number_in(call.args[5]) : 0} {}
   std::string_view lock;
   std::string_view counter;
   std::string_view queue;
@@ -47,13 +48,16 @@ struct acquisition {
   std::string_view ttl_ms;
   bool joins;
   std::string_view ticket;
+  /// Of one of several masters: a request that gives the vote back may be on its way behind it, and has to
+  /// stay behind all its steps.
+  bool vote;
   std::int64_t newest;  ///< of a vote: the newest token that the caller has seen
 };
 
 /// The token of a request that finds the lock busy is wasted: tokens only have to grow. Who comes back leaves
 /// the queue, and joins it again with its ticket.
 net::exchange try_to_take(acquisition const& of) {
-  net::exchange now{.replies = 2 + taken_size, .step = take_step};
+  net::exchange now{.replies = 2 + taken_size, .alone = of.vote, .step = take_step};
   auto& out = now.bytes;
   resp::append_command(out, {"MULTI"});
   resp::append_command(out, {"SET", of.lock, of.owner, "NX", "PX", of.ttl_ms});
@@ -103,15 +107,17 @@ net::meaning check_token(acquisition const& of, form_context const& context, std
 
 /// Behind the locking the script would have refused to lock: gives it back, and answers with the error.
 net::meaning undo_taking(acquisition const& of, form_context const& context, std::string error) {
-  net::exchange back{.step = undo_step, .note = std::move(error)};
+  net::exchange back{.alone = of.vote, .step = undo_step, .note = std::move(error)};
   append_delete_if(back.bytes, context.server.native, of.lock, of.owner);
   return net::meaning::go_on(std::move(back), true);
 }
 
 net::meaning join_queue(acquisition const& of, std::span<resp::reply> found, std::int64_t clock) {
   auto const ticket = of.ticket.empty() ? std::to_string(clock) : std::string{of.ticket};
-  net::exchange now{
-      .replies = 5, .step = join_step, .numbers = {number_in(ticket), found[token_index].integer}};
+  net::exchange now{.replies = 5,
+                    .alone = of.vote,
+                    .step = join_step,
+                    .numbers = {number_in(ticket), found[token_index].integer}};
   resp::append_command(now.bytes, {"ZADD", of.queue, ticket, of.owner});
   resp::append_command(now.bytes, {"PEXPIRE", of.queue, minute_ms});
   resp::append_command(now.bytes, {"ZRANK", of.queue, of.owner});
@@ -144,7 +150,7 @@ net::meaning read_taken(acquisition const& of, form_context const& context, std:
   }
   if (set) return check_token(of, context, token.integer, clock);
   if (mine) {
-    net::exchange renew{.step = renew_own_step, .numbers = {token.integer, clock}};
+    net::exchange renew{.alone = of.vote, .step = renew_own_step, .numbers = {token.integer, clock}};
     append_expire_if(renew.bytes, context.server.native, of.lock, of.owner, of.ttl_ms);
     return net::meaning::go_on(std::move(renew), true);
   }

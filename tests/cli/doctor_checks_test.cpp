@@ -42,6 +42,7 @@ TEST(doctor, says_why_and_what_to_do_with_everything_else) {
   facts.rights = {{.rule = "+get", .refusal = "NOPERM …"}};
   facts.writes = {.refusal = "OOM"};
   facts.scripts = {.refusal = "ERR"};
+  facts.compare = {.refusal = "NOPERM …"};
   facts.messages.value = false;
   facts.clock.value->server = 1400ms;
   facts.config.value->at("timeout") = "5";

@@ -254,9 +254,9 @@ void command_translator::note(capabilities const& server) {
     counts_.way = cas::lua;
   }
   std::string way{server.scripts ? "scripts" : "no scripts"};
-  if (counts_.way == cas::module) way = "commands of the module holdfast, else " + way;
   if (counts_.way != cas::lua && server.native != dialect::none)
     way = std::string{name_of(server.native)} + ", else " + way;
+  if (counts_.way == cas::module) way = "commands of the module holdfast, else " + way;
   if (way == way_) return;
   log_(log_level::debug, "the server is asked for locks by " + way);
   way_ = std::move(way);

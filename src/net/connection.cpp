@@ -97,12 +97,10 @@ void connection::on_reply(resp::reply&& reply) {
 }
 
 bool connection::is_late(pipeline::entry const& entry) const noexcept {
-  if (!late_ || entry.request.key.size == 0) return false;
-  return doubtful_ || heard_ - entry.response.sent_at > late_after_;
+  return late_ && entry.request.key.size != 0 && heard_ - entry.response.sent_at > late_after_;
 }
 
 void connection::believe() noexcept {
-  doubtful_ = false;
   for (auto all = std::exchange(held_back_, {}); !all.empty();) {
     pipeline::batch first;
     first.splice(first.begin(), all, all.begin());
@@ -212,7 +210,6 @@ void connection::on_up(std::vector<resp::reply>&& found) {
 
 void connection::on_down(std::shared_ptr<error const> const& reason, end outcome) noexcept {
   auto const now = boot_clock::now();
-  doubtful_ = true;
   if (trouble_since_ == time_point{}) trouble_since_ = now;
   if (outcome == end::not_ready) answered_at_ = now;
   translation_.reset();

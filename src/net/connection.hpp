@@ -32,9 +32,9 @@ class connection final : public session {
   using refusal_handler = std::function<bool(pipeline::batch& requests)>;
   void on_refusal(refusal_handler f) { refused_ = std::move(f); }
 
-  /// From now on a reply that took longer than `limit`, or is the first since the connection broke, and all
-  /// behind it, are held back until believe() or take_all() is called: the server may have been suspended,
-  /// and another may serve in its place. `f` is called with the first of them.
+  /// From now on a reply that took longer than `limit`, and all behind it, are held back until believe() or
+  /// take_all() is called: the server may have been suspended, and another may serve in its place. `f` is
+  /// called with the first of them.
   void on_late_reply(std::chrono::milliseconds limit, std::function<void()> f) {
     late_after_ = limit;
     late_ = std::move(f);
@@ -105,7 +105,6 @@ class connection final : public session {
   refusal_handler refused_;
   std::function<void()> late_;
   std::chrono::milliseconds late_after_{};
-  bool doubtful_ = false;  ///< it has broken, and nothing has been believed since
   std::function<void()> broken_;
   bool was_up_ = false;    ///< until on_down
   bool counted_ = false;   ///< in the loop's interest

@@ -148,6 +148,9 @@ class client {
   /// for that it waits for the server as the destructor does. Once the call has returned, all other calls
   /// throw errc::closed.
   ///
+  /// Permits of a `semaphore` are not leases, so the call doesn't wait for them. Give them back before it,
+  /// because later they can't be given back.
+  ///
   /// Returns `true` when no lease was left. Zero or less gives holders no time. It may be called again, and
   /// from any thread, except from one that holds a lock and means to release it afterwards. In a callback it
   /// may throw std::errc::resource_deadlock_would_occur.

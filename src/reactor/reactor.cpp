@@ -72,6 +72,16 @@ loop::~loop() {
 void loop::wait(lock& hold, blocked_thread& thread) noexcept {
   run_deferred(hold);
   while (thread.done_.load(std::memory_order_relaxed) == 0) {
+    if (polling_ && is_keeper()) {
+      // Inside a callback: nobody but this thread takes over when the driver leaves.
+      flush_all(false);
+      unlock(hold);  // wakes the threads whose wait has ended
+      hold.lock();
+      keeper_waits_ = &thread;
+      keeper_cv_.wait(hold, [&] { return thread.done_.load(std::memory_order_relaxed) != 0 || !polling_; });
+      keeper_waits_ = nullptr;
+      continue;
+    }
     if (polling_) {
       flush_all(false);
       thread.asleep_ = true;
@@ -96,6 +106,7 @@ void loop::wake(blocked_thread& thread) noexcept {
   if (!thread.asleep_) {
     if (driver_waits_ == &thread && driver_ != std::this_thread::get_id()) interrupt();
     thread.done_.store(1, std::memory_order_release);
+    if (keeper_waits_ == &thread) keeper_cv_.notify_all();
     return;
   }
   thread.asleep_ = false;
@@ -145,7 +156,18 @@ bool loop::stop(lock& hold, bool exiting) noexcept {
     keeper_.join();
     hold.lock();
   }
-  if (!inside_callback && !exiting) keeper_cv_.wait(hold, [this] { return relieved_ == 0; });
+  // Their callbacks may wait for a release, say, so somebody has to drive.
+  while (!inside_callback && !exiting && relieved_ != 0) {
+    if (polling_) {
+      keeper_cv_.wait(hold, [this] { return relieved_ == 0 || !polling_; });
+      continue;
+    }
+    polling_ = true;
+    driver_ = std::this_thread::get_id();
+    turn(hold);
+    let_go();
+    run_deferred(hold);
+  }
   return !inside_callback && relieved_ == 0;
 }
 
@@ -276,6 +298,7 @@ void loop::let_go() noexcept {
   polling_ = false;
   driver_ = {};
   driver_waits_ = nullptr;
+  if (keeper_waits_ != nullptr || stopping_) keeper_cv_.notify_all();
   if (in_callbacks()) {
     leave_to_keeper();
   } else if (!deferred_.empty() && !is_keeper() && need_keeper()) {
@@ -342,6 +365,7 @@ void loop::run_keeper() noexcept {
   }
   if (is_keeper()) return;
   --relieved_;
+  interrupt();
   keeper_cv_.notify_all();
 }
 

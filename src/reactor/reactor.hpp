@@ -196,6 +196,7 @@ class loop {
   std::thread keeper_;
   int relieved_ = 0;  ///< former keepers, which wait in a callback
   std::condition_variable keeper_cv_;
+  blocked_thread const* keeper_waits_ = nullptr;  ///< the keeper waits in a callback, and another drives
   bool keeper_wanted_ = false;
   bool passed_on_ = false;  ///< the keeper is to run the deferred functions
   bool stopping_ = false;

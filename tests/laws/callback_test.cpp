@@ -210,5 +210,31 @@ TEST_F(batch, fails_at_once_when_too_many_of_its_callbacks_wait) {
   EXPECT_TRUE(eventually([&] { return acquired_ == 32; })) << acquired_;
 }
 
+TEST_F(batch, goes_on_when_its_callback_waits_for_a_release_and_who_drove_has_left) {
+  auto elsewhere = redis_server::make({});
+  client redis{elsewhere->url(), with_long_timeouts()};
+  mutex m{redis, "given back"};
+  mutex busy{redis, "busy"};
+  auto other_lease = busy.acquire();
+  std::stop_source stop;
+  std::atomic<bool> released = false;
+  std::jthread driver;
+  redis.connect();
+  m.async_acquire([&](std::optional<lease> acquired, std::exception_ptr const&) {
+    driver = std::jthread{[&] { (void)failure_of([&] { (void)busy.acquire(stop.get_token()); }); }};
+    EXPECT_TRUE(eventually([&] { return redis.stats().waiting_now == 1; }));
+    elsewhere->freeze();
+    std::jthread const leaves{[&] {
+      std::this_thread::sleep_for(300ms);  // the callback waits by then, most likely
+      stop.request_stop();
+      driver.join();
+      elsewhere->thaw();
+    }};
+    acquired->release();
+    released = true;
+  });
+  EXPECT_TRUE(eventually([&] { return released.load(); }));
+}
+
 }  // namespace
 }  // namespace holdfast::test

@@ -132,9 +132,11 @@ contention contend(context const& run, int processes, int threads, contending_pr
   // Everybody has had a turn, or could have: the queues are as long as they get.
   wait_until(contenders, [&] { return counts->acquisitions >= contenders_in_all; });
 
+  auto const cpu_before = cpu_seconds_of(run.server.process());
   auto const before = now(run.at, *counts);
   std::this_thread::sleep_for(run.measured_time());
   auto const after = now(run.at, *counts);
+  auto const cpu = cpu_seconds_of(run.server.process()) - cpu_before;
   counts->stop = true;
   contenders.join();
   if (counts->overlaps != 0) throw std::runtime_error{"two contenders held the lock at once"};
@@ -145,6 +147,7 @@ contention contend(context const& run, int processes, int threads, contending_pr
           static_cast<double>(after.process_handoffs - before.process_handoffs) / seconds,
           requests_between(before.calls, after.calls) / seconds,
           messages_between(before.calls, after.calls) / seconds,
+          1e6 * cpu / static_cast<double>(after.process_handoffs - before.process_handoffs),
           median_gap_us(*counts)};
 }
 
@@ -157,11 +160,12 @@ contending_process holdfast_contenders(redis_server const& server, lock_options 
   };
 }
 
-contending_process polite_holdfast_contenders(redis_server const& server) {
-  return [url = server.url()](int process, int threads, tally& counts) {
+contending_process polite_holdfast_contenders(redis_server const& server, lock_options options) {
+  options.starvation_limit = std::chrono::hours{1};
+  return [url = server.url(), options](int process, int threads, tally& counts) {
     client redis{url};
     redis.connect();
-    mutex lock{redis, contended_name, {.starvation_limit = std::chrono::hours{1}}};
+    mutex lock{redis, contended_name, options};
     run_threads(threads, [&](int thread) {
       counts.wait_for_start();
       while (!counts.stop.load(std::memory_order_relaxed)) {

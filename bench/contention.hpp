@@ -45,7 +45,8 @@ struct contention {
   double process_handoffs = 0;
   double requests = 0;
   double messages = 0;
-  double gap_us = 0;  ///< the median time from letting go to the next one's having it; 0 when nobody told
+  double server_us = 0;  ///< not per second: the server's time for a handoff between processes
+  double gap_us = 0;     ///< the median time from letting go to the next one's having it; 0 when nobody told
 };
 
 /// Body of one process: starts its threads, each of which calls tally::wait_for_start() and goes on until
@@ -63,7 +64,8 @@ using contending_process = std::function<void(int process, int threads, tally&)>
 /// The same, but who released comes back only when another has held: nobody overtakes those that
 /// wait. No release hands over by itself, so that every handoff takes the same way: a message, and then a
 /// request.
-[[nodiscard]] contending_process polite_holdfast_contenders(redis_server const& server);
+[[nodiscard]] contending_process polite_holdfast_contenders(redis_server const& server,
+                                                            lock_options options = {});
 
 /// Holdfast's fair lock: one client and one fair_mutex a process.
 [[nodiscard]] contending_process fair_holdfast_contenders(redis_server const& server);

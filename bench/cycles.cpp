@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <thread>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -87,7 +88,10 @@ class asynchronous_cycle {
   std::atomic<bool> stopping_{false};
 };
 
-cycles run_outstanding(context const& run, int count, std::function<acquirer(client&, int)> const& make) {
+/// Keeps `count` cycles outstanding until `watch(completed)` returns.
+template <class Watch>
+auto run_outstanding(context const& run, int count, std::function<acquirer(client&, int)> const& make,
+                     Watch const& watch) {
   client redis{run.at.url};
   redis.connect();
   std::atomic<long> completed{0};
@@ -95,7 +99,7 @@ cycles run_outstanding(context const& run, int count, std::function<acquirer(cli
   std::deque<asynchronous_cycle> all;
   for (int i = 0; i < count; ++i) all.emplace_back(make(redis, i), completed, running);
   for (auto& each : all) each.next();
-  auto const result = measure(run, completed, count);
+  auto const result = watch(completed);
   for (auto& each : all) each.stop();
   for (int left = running; left != 0; left = running) running.wait(left);
   return result;
@@ -108,7 +112,19 @@ cycles of_threads(context const& run, int threads, lock_options const& options) 
 }
 
 cycles outstanding(context const& run, int count, std::function<acquirer(client&, int)> const& make) {
-  return in_child([&] { return run_outstanding(run, count, make); });
+  return in_child([&] {
+    return run_outstanding(run, count, make, [&](auto const& done) { return measure(run, done, count); });
+  });
+}
+
+void run_outstanding_cycles(context const& run, int count, std::function<acquirer(client&, int)> const& make,
+                            long cycles) {
+  std::ignore = in_child([&] {
+    return run_outstanding(run, count, make, [&](auto const& done) {
+      while (done < cycles) std::this_thread::sleep_for(std::chrono::milliseconds{1});
+      return true;
+    });
+  });
 }
 
 std::function<acquirer(client&, int)> mutexes(lock_options const& options) {

@@ -27,6 +27,10 @@ using acquirer = std::function<void(exclusive_lock::acquire_handler)>;
 [[nodiscard]] cycles outstanding(context const& run, int count,
                                  std::function<acquirer(client&, int)> const& make);
 
+/// The same until so many are completed.
+void run_outstanding_cycles(context const& run, int count, std::function<acquirer(client&, int)> const& make,
+                            long cycles);
+
 /// What `outstanding` needs for mutexes on different names.
 [[nodiscard]] std::function<acquirer(client&, int)> mutexes(lock_options const& options = {});
 

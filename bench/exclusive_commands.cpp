@@ -38,7 +38,7 @@ std::vector<std::string> words_of(call const& request) {
   return words;
 }
 
-exclusive_commands plain_words(std::string const& name, std::string const& owner) {
+exclusive_commands script_words(std::string const& name, std::string const& owner) {
   auto const counter = names::token_counter(name);
   auto const queue = names::queue(name);
   // The values of the default lock_options.
@@ -57,8 +57,11 @@ exclusive_commands plain_words(std::string const& name, std::string const& owner
                                             .starvation_us = 100'000,
                                             .grant_ms = 2'000,
                                             .publish = "PUBLISH"};
-  return {words_of(acquire()), words_of(release())};
+  return {{words_of(acquire())}, {words_of(release())}};
 }
+
+constexpr auto delete_own =
+    "if redis.call(\"get\",KEYS[1]) == ARGV[1] then return redis.call(\"del\",KEYS[1]) else return 0 end";
 
 constexpr auto redisson_acquire = R"(
 if redis.call('EXISTS', KEYS[1]) == 1 and redis.call('HEXISTS', KEYS[1], ARGV[1]) == 0 then
@@ -76,10 +79,18 @@ return 1)";
 
 }  // namespace
 
-command_maker plain_commands(connection& redis) {
+command_maker naive_commands(connection& redis) {
+  return [release = redis.ask({"SCRIPT", "LOAD", delete_own})](std::string const& name,
+                                                               std::string const& owner) {
+    return exclusive_commands{{{"SET", name, owner, "NX", "PX", "30000"}},
+                              {{"EVALSHA", release, "1", name, owner}}};
+  };
+}
+
+command_maker script_commands(connection& redis) {
   redis.call({"SCRIPT", "LOAD", std::string{scripts::exclusive::acquire::source.text}});
   redis.call({"SCRIPT", "LOAD", std::string{scripts::exclusive::release::source.text}});
-  return plain_words;
+  return script_words;
 }
 
 command_maker redisson_commands(connection& redis) {
@@ -87,8 +98,8 @@ command_maker redisson_commands(connection& redis) {
           release = redis.ask({"SCRIPT", "LOAD", redisson_release})](std::string const& name,
                                                                      std::string const& owner) {
     auto const channel = names::redisson::lock_channel(name);
-    return exclusive_commands{{"EVALSHA", acquire, "1", name, owner, "30000"},
-                              {"EVALSHA", release, "2", name, channel, owner}};
+    return exclusive_commands{{{"EVALSHA", acquire, "1", name, owner, "30000"}},
+                              {{"EVALSHA", release, "2", name, channel, owner}}};
   };
 }
 

@@ -1,4 +1,4 @@
-/// The two commands that an exclusive lock costs, as words: what the floors send.
+/// What one cycle of an exclusive lock sends, as words: the floors' requests.
 #pragma once
 
 #include <functional>
@@ -9,19 +9,26 @@
 
 namespace holdfast::bench {
 
+/// The requests of one cycle. Each is one write of one or several commands, and is answered when the last
+/// command is.
 struct exclusive_commands {
-  connection::words acquire;
-  connection::words release;
+  std::vector<connection::words> acquire;
+  std::vector<connection::words> release;
 };
 
-/// The commands for a name and an owner.
+/// The requests for a name and an owner.
 using command_maker = std::function<exclusive_commands(std::string const& name, std::string const& owner)>;
 
-/// Makes the server know the scripts of a wire format, once for each server.
+/// Makes the server know the scripts of a way to lock, once for each server.
 using wire_commands = command_maker (*)(connection&);
 
+/// What clients without fencing tokens or queues send, byte for byte: `SET NX PX`, and the script that
+/// deletes the key if it has the caller's value (redsync, redis-py, node-redlock). Of what keeps others out
+/// there is no less.
+[[nodiscard]] command_maker naive_commands(connection&);
+
 /// The plain wire: EVALSHA of the library's own scripts with arguments like its own.
-[[nodiscard]] command_maker plain_commands(connection&);
+[[nodiscard]] command_maker script_commands(connection&);
 
 /// Redisson's wire: the least that has the effects of its RLock's scripts. Who takes it writes owner and ttl;
 /// who gives it back deletes the key and publishes.

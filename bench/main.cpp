@@ -82,6 +82,9 @@ int main(int argc, char** argv) {
   app.add_option("--only", options.measured, "one side alone: ours or floor")
       ->transform(CLI::CheckedTransformer(which))
       ->option_text("ours|floor");
+  app.add_option("--cycles", options.cycles, "K1: cycles of each way in each round")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
   app.add_option("--leases", options.leases, "B8: leases held")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();

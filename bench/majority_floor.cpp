@@ -88,10 +88,10 @@ double majority_cycle_us(std::vector<int> const& ports, std::chrono::duration<do
   exclusive_commands commands;
   for (int const port : ports) {
     connection redis{port};
-    commands = plain_commands(redis)(name, fmt::format("{:036}:1", 1));
+    commands = script_commands(redis)(name, fmt::format("{:036}:1", 1));
   }
-  auto const acquire = encoded(commands.acquire);
-  auto const release = encoded(commands.release);
+  auto const acquire = encoded(commands.acquire.front());
+  auto const release = encoded(commands.release.front());
   masters all{ports};
   return median_us(time, [&] {
     all.ask_all(acquire);

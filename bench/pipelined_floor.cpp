@@ -30,11 +30,26 @@ std::string encoded(std::vector<std::string> const& words) {
   return bytes;
 }
 
-/// Both commands of one cycle as bytes, and which of them is in flight.
+std::string encoded(std::vector<std::vector<std::string>> const& commands) {
+  std::string bytes;
+  for (auto const& each : commands) bytes += encoded(each);
+  return bytes;
+}
+
+/// One request as bytes, and how many replies it gets.
+struct request {
+  explicit request(std::vector<std::vector<std::string>> const& commands)
+      : bytes{encoded(commands)}, replies{commands.size()} {}
+  std::string bytes;
+  std::size_t replies;
+};
+
+/// Both requests of one cycle, and which of them is in flight.
 struct cycle {
-  std::string acquire;
-  std::string release;
+  request acquire;
+  request release;
   bool acquiring = true;
+  std::size_t outstanding = 0;  ///< replies
 };
 
 /// Replies come in the order of requests; all requests that one read brought about leave in one write.
@@ -45,23 +60,34 @@ class pipeline {
     socket_.set_option(asio::ip::tcp::no_delay{true});
     for (int i = 0; i < outstanding; ++i) {
       auto const both = commands(fmt::format("bench:{}", i), fmt::format("{:036}:1", i));
-      cycles_.push_back({encoded(both.acquire), encoded(both.release)});
+      cycles_.push_back({.acquire = request{both.acquire}, .release = request{both.release}});
     }
   }
 
   double run_for(std::chrono::duration<double> time) {
-    for (auto& each : cycles_) send(each);
-    flush();
-    read();
+    begin();
     auto const start = std::chrono::steady_clock::now();
     loop_.run_for(std::chrono::duration_cast<std::chrono::nanoseconds>(time));
     std::chrono::duration<double> const took = std::chrono::steady_clock::now() - start;
     return static_cast<double>(completed_) / took.count();
   }
 
+  void run_cycles(long count) {
+    begin();
+    while (completed_ < count) loop_.run_one();
+  }
+
  private:
+  void begin() {
+    for (auto& each : cycles_) send(each);
+    flush();
+    read();
+  }
+
   void send(cycle& next) {
-    pending_ += next.acquiring ? next.acquire : next.release;
+    auto const& sent = next.acquiring ? next.acquire : next.release;
+    pending_ += sent.bytes;
+    next.outstanding = sent.replies;
     in_flight_.push_back(&next);
   }
 
@@ -83,7 +109,8 @@ class pipeline {
     auto const text = error ? std::string{reply->str} : std::string{};
     freeReplyObject(reply);
     if (error) throw std::runtime_error{text};
-    auto& answered = *std::exchange(in_flight_.front(), nullptr);
+    auto& answered = *in_flight_.front();
+    if (--answered.outstanding != 0) return;
     in_flight_.pop_front();
     if (!answered.acquiring) ++completed_;
     answered.acquiring = !answered.acquiring;
@@ -121,6 +148,11 @@ double pipelined_cycles_per_second(int port, wire_commands wire, int outstanding
                                    std::chrono::duration<double> time) {
   connection setup{port};
   return pipeline{port, wire(setup), outstanding}.run_for(time);
+}
+
+void run_pipelined_cycles(int port, wire_commands wire, int outstanding, long count) {
+  connection setup{port};
+  pipeline{port, wire(setup), outstanding}.run_cycles(count);
 }
 
 }  // namespace holdfast::bench

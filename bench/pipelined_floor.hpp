@@ -11,4 +11,7 @@ namespace holdfast::bench {
 [[nodiscard]] double pipelined_cycles_per_second(int port, wire_commands wire, int outstanding,
                                                  std::chrono::duration<double> time);
 
+/// So many cycles.
+void run_pipelined_cycles(int port, wire_commands wire, int outstanding, long count);
+
 }  // namespace holdfast::bench

@@ -20,22 +20,37 @@ connection::connection(int port) : context_{redisConnect("127.0.0.1", port)} {
   }
 }
 
-std::unique_ptr<redisReply, connection::free> connection::send(words const& command) {
+void connection::append(words const& command) {
   arguments_.clear();
   lengths_.clear();
   for (auto const& word : command) {
     arguments_.push_back(word.data());
     lengths_.push_back(word.size());
   }
-  std::unique_ptr<redisReply, free> reply{static_cast<redisReply*>(redisCommandArgv(
-      context_.get(), static_cast<int>(arguments_.size()), arguments_.data(), lengths_.data()))};
-  if (!reply) throw std::runtime_error{fmt::format("{}: {}", command.front(), context_->errstr)};
-  if (reply->type == REDIS_REPLY_ERROR)
-    throw std::runtime_error{fmt::format("{}: {}", command.front(), reply->str)};
+  redisAppendCommandArgv(context_.get(), static_cast<int>(arguments_.size()), arguments_.data(),
+                         lengths_.data());
+}
+
+std::unique_ptr<redisReply, connection::free> connection::read(std::string const& command) {
+  void* answer = nullptr;
+  redisGetReply(context_.get(), &answer);
+  std::unique_ptr<redisReply, free> reply{static_cast<redisReply*>(answer)};
+  if (!reply) throw std::runtime_error{fmt::format("{}: {}", command, context_->errstr)};
+  if (reply->type == REDIS_REPLY_ERROR) throw std::runtime_error{fmt::format("{}: {}", command, reply->str)};
   return reply;
 }
 
+std::unique_ptr<redisReply, connection::free> connection::send(words const& command) {
+  append(command);
+  return read(command.front());
+}
+
 void connection::call(words const& command) { auto const reply = send(command); }
+
+void connection::call(std::vector<words> const& commands) {
+  for (auto const& command : commands) append(command);
+  for (auto const& command : commands) auto const reply = read(command.front());
+}
 
 std::string connection::ask(words const& command) {
   auto const reply = send(command);

@@ -22,6 +22,9 @@ class connection {
   /// Sends one command and waits for its reply. Throws when it is an error.
   void call(words const& command);
 
+  /// Sends all in one write, and waits for all replies.
+  void call(std::vector<words> const& commands);
+
   /// The same for a command that answers with text, an integer, or a list whose first element is one.
   [[nodiscard]] std::string ask(words const& command);
 
@@ -32,6 +35,8 @@ class connection {
   struct free {
     void operator()(redisReply*) const noexcept;
   };
+  void append(words const& command);
+  [[nodiscard]] std::unique_ptr<redisReply, free> read(std::string const& command);
   [[nodiscard]] std::unique_ptr<redisReply, free> send(words const& command);
 
   std::unique_ptr<redisContext, close> context_;

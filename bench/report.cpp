@@ -48,10 +48,10 @@ std::string verdict(line const& l) {
   return *met ? "yes" : "NO";
 }
 
-std::string ratio(line const& l) {
+std::string ratio(std::vector<double> const& ours, std::vector<double> const& other) {
   std::vector<double> ratios;
-  for (std::size_t round = 0; round < std::min(l.ours.size(), l.floor.size()); ++round) {
-    ratios.push_back(l.ours[round] / l.floor[round]);
+  for (std::size_t round = 0; round < std::min(ours.size(), other.size()); ++round) {
+    ratios.push_back(ours[round] / other[round]);
   }
   return middle(ratios);
 }
@@ -100,12 +100,13 @@ std::string table(machine const& where, std::vector<line> const& lines) {
   std::string text =
       fmt::format("{}; {}; {} on loopback TCP; {}; RTT (PING, median) {:.1f} µs\n\n", where.processor,
                   where.kernel, where.server, where.pinning, where.round_trip_us);
-  constexpr auto format = "{:<4} {:<50} {:>9} {:>9} {:>7} {:>12} {:<4} {:>19} {:>19}\n";
+  constexpr auto format = "{:<4} {:<50} {:>9} {:>9} {:>7} {:>12} {:<4} {:>9} {:>7} {:>19} {:>19}\n";
   fmt::format_to(std::back_inserter(text), format, "row", "what", "ours", "floor", "ratio", "target", "met",
-                 "ours min–max", "floor min–max");
+                 "same cmds", "ratio", "ours min–max", "floor min–max");
   for (auto const& l : lines) {
     fmt::format_to(std::back_inserter(text), format, l.row, l.quantity, middle(l.ours), middle(l.floor),
-                   ratio(l), goal_text(l.goal), verdict(l), spread(l.ours), spread(l.floor));
+                   ratio(l.ours, l.floor), goal_text(l.goal), verdict(l), middle(l.same),
+                   ratio(l.ours, l.same), spread(l.ours), spread(l.floor));
   }
   return text;
 }
@@ -121,6 +122,7 @@ std::string json(machine const& where, std::vector<line> const& lines) {
          {"what", l.quantity},
          {"ours", samples(l.ours)},
          {"floor", samples(l.floor)},
+         {"same_commands", samples(l.same)},
          {"judged", samples(l.judged())},
          {"target", l.goal ? nlohmann::json(goal_text(l.goal)) : nlohmann::json(nullptr)},
          {"met", met ? nlohmann::json(*met) : nlohmann::json(nullptr)}});

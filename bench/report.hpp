@@ -18,13 +18,14 @@ struct target {
 };
 
 /// One line of the table: a quantity, measured once per round for Holdfast and, where there is one, for its
-/// floor.
+/// floor; and where the floor sends less than Holdfast does, for a bare client that sends the same commands.
 struct line {
   std::string row;       ///< "B1"
   std::string quantity;  ///< with its unit
   std::optional<target> goal{};
   std::vector<double> floor{};
   std::vector<double> ours{};
+  std::vector<double> same{};  ///< by the same commands
 
   /// What the goal is about, one per round; empty when a side is missing.
   [[nodiscard]] std::vector<double> judged() const;

@@ -20,10 +20,13 @@ double one_side(context const& run, line const& result, char const* side,
 }  // namespace
 
 void measure_in_turns(context const& run, line& result, std::function<double()> const& floor,
-                      std::function<double()> const& ours) {
+                      std::function<double()> const& ours, std::function<double()> const& same) {
   for (int round = 0; round < run.options.rounds; ++round) {
     if (floor && run.options.measured != sides::ours) {
       result.floor.push_back(one_side(run, result, "floor", floor));
+    }
+    if (same && run.options.measured == sides::both) {
+      result.same.push_back(one_side(run, result, "same commands", same));
     }
     if (ours && run.options.measured != sides::floor) {
       result.ours.push_back(one_side(run, result, "ours", ours));
@@ -33,6 +36,7 @@ void measure_in_turns(context const& run, line& result, std::function<double()> 
 
 std::vector<row> const& all_rows() {
   static std::vector<row> const rows{
+      {"K1", server_cpu},
       {"B1", uncontended},
       {"B2", many_threads},
       {"B3", many_asynchronous},

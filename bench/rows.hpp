@@ -18,6 +18,7 @@ struct settings {
   int rounds = 5;
   double seconds = 2;  ///< how long one side of one round is measured
   sides measured = sides::both;
+  int cycles = 200'000;    ///< K1: of each way in each round
   int leases = 1'000'000;  ///< B8
   int watch_seconds = 30;  ///< how long B8 watches its leases, and B10, for a third of it, its waiters
   int callers = 10'000;    ///< B10
@@ -43,11 +44,13 @@ struct context {
 };
 
 /// One line, measured in rounds: floor, ours, floor, ours…, each on an empty server. A side may be missing.
+/// `same`: see line.
 void measure_in_turns(context const& run, line& result, std::function<double()> const& floor,
-                      std::function<double()> const& ours);
+                      std::function<double()> const& ours, std::function<double()> const& same = {});
 
 using row_function = std::vector<line> (*)(context const&);
 
+std::vector<line> server_cpu(context const&);         // K1
 std::vector<line> uncontended(context const&);        // B1
 std::vector<line> many_threads(context const&);       // B2
 std::vector<line> many_asynchronous(context const&);  // B3

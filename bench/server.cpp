@@ -69,8 +69,8 @@ std::int64_t count_of(call_counts const& counts, std::string const& command) {
 }
 
 bool sent_by_clients(std::string_view command) {
-  constexpr std::string_view requests[] = {"eval",   "evalsha", "subscribe", "unsubscribe", "ping",
-                                           "select", "auth",    "hello",     "blpop",       "rpush"};
+  constexpr std::string_view requests[] = {"eval",   "evalsha", "exec",  "subscribe", "unsubscribe", "ping",
+                                           "select", "auth",    "hello", "blpop",     "rpush"};
   if (command.starts_with("client|") || command.starts_with("script|")) return true;
   return std::find(std::begin(requests), std::end(requests), command) != std::end(requests);
 }

@@ -1,0 +1,83 @@
+// K1: what a cycle costs the server, which everybody shares: user and system time of its process by cycles.
+
+#include <functional>
+#include <holdfast/options.hpp>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <utility>
+
+#include "contention.hpp"
+#include "cycles.hpp"
+#include "pipelined_floor.hpp"
+#include "process.hpp"
+#include "rows.hpp"
+
+namespace holdfast::bench {
+namespace {
+
+constexpr int at_once = 256;
+
+/// Microseconds of the server for each of `run.options.cycles` cycles. `body` carries that many out.
+double server_us(context const& run, std::function<void()> const& body) {
+  auto const before = cpu_seconds_of(run.server.process());
+  body();
+  return 1e6 * (cpu_seconds_of(run.server.process()) - before) / run.options.cycles;
+}
+
+std::function<double()> bare(context const& run, wire_commands wire) {
+  return [&run, wire] {
+    return server_us(run, [&] {
+      std::ignore = in_child([&] {
+        run_pipelined_cycles(run.server.port(), wire, at_once, run.options.cycles);
+        return true;
+      });
+    });
+  };
+}
+
+std::function<double()> library(context const& run, lock_options const& options) {
+  return [&run, options] {
+    return server_us(run,
+                     [&] { run_outstanding_cycles(run, at_once, mutexes(options), run.options.cycles); });
+  };
+}
+
+lock_options on(wire format) {
+  lock_options options;
+  options.wire = format;
+  return options;
+}
+
+line of_cycles(context const& run, std::string what, wire_commands floor, std::function<double()> const& ours,
+               std::optional<double> limit = {}) {
+  line result{"K1", std::move(what)};
+  if (limit) result.goal = target{target::of::ratio, target::side::at_most, *limit};
+  measure_in_turns(run, result, bare(run, floor), ours);
+  return result;
+}
+
+/// Two processes that let each other in: what the server does from one's having it to the other's.
+line of_handoffs(context const& run, std::string what, lock_options const& options) {
+  line result{"K1", std::move(what)};
+  measure_in_turns(run, result, bare(run, naive_commands), [&] {
+    return contend(run, 2, 1, polite_holdfast_contenders(run.server, options)).server_us;
+  });
+  return result;
+}
+
+}  // namespace
+
+std::vector<line> server_cpu(context const& run) {
+  return {of_cycles(run, "server CPU, µs a cycle; floor: the naive pair", naive_commands,
+                    library(run, on(wire::plain)), 1.8),
+          of_cycles(run, "… by a bare client: all by scripts", naive_commands, bare(run, script_commands)),
+          of_cycles(run, "… Redisson's wire; floor: the naive pair", naive_commands,
+                    library(run, on(wire::redisson))),
+          of_cycles(run, "… Redisson's wire; floor: its scripts' effects alone", redisson_commands,
+                    library(run, on(wire::redisson)), 1.0),
+          of_handoffs(run, "… a handoff between processes; floor: the naive pair's cycle", on(wire::plain)),
+          of_handoffs(run, "… the same on Redisson's wire", on(wire::redisson))};
+}
+
+}  // namespace holdfast::bench

@@ -34,11 +34,17 @@ struct busy {
   std::chrono::microseconds held_for{-1};  ///< negative: unknown
 };
 
-/// The outcome of an acquire request.
-using verdict = std::variant<granted, busy>;
+/// A fast request doesn't tell. The full one does.
+struct unsettled {
+  bool taken = false;  ///< the lock is ours, but there is no token
+};
 
-/// How a release or a renewal found the lock. Several masters may not know.
-enum class ownership { mine, gone, foreign, unknown };
+/// The outcome of an acquire request; `unsettled`: of a fast one only.
+using verdict = std::variant<granted, busy, unsettled>;
+
+/// How a release or a renewal found the lock. Several masters may not know. `awaited`: a fast release has
+/// left the lock ours, since somebody waits for it.
+enum class ownership { mine, gone, foreign, unknown, awaited };
 
 /// The outcome of giving the lock back and taking it for another owner of this process, in one request.
 struct passed {

@@ -65,6 +65,7 @@ core::core(net::deployment_url url, client_options options, topology::deployment
                                    .backend = *backend_,
                                    .client = client_,
                                    .log = log_,
+                                   .ways = translator_.preferred(),
                                    .stats = stats_,
                                    .queues = queues_,
                                    .held = holders_,
@@ -104,7 +105,12 @@ core::~core() = default;
 std::unique_ptr<lock_backend> core::make_backend(topology::deployment_maker const& make_deployment) {
   topology::events handlers{
       .moved = [this](std::string const& server) { on_moved(server); },
-      .broken = [this] { ask_about_all(boot_clock::now()); },
+      .broken =
+          [this] {
+            auto const now = boot_clock::now();
+            contention_.fast.note_trouble(now);
+            ask_about_all(now);
+          },
       .warning =
           [this](std::string const& message) { log_(log_level::warning, [&message] { return message; }); },
       .at_stake = [this] { return at_stake(boot_clock::now()); }};
@@ -131,6 +137,7 @@ notifications::events core::on_messages() {
 void core::on_moved(std::string const& server) {
   log_(log_level::info, [&] { return client_.url + ": served by " + server + " from now on"; });
   auto const now = boot_clock::now();
+  contention_.fast.note_trouble(now);
   ask_about_all(now);
   contention_.requests.send_all_soon(now);
 }

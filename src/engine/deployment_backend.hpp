@@ -16,10 +16,19 @@ class deployment_backend final : public lock_backend {
 
   void acquire(recipe const& lock_recipe, std::string_view name, acquire_request const& request,
                handler<verdict> done, scripting::send_options send) override {
+    if (request.fast) {
+      deployment_->send(scripting::to_run(lock_recipe.fast_acquire(name, request),
+                                          reading<replies::read_fast_acquire>(std::move(done)), send));
+      return;
+    }
     run(lock_recipe.acquire(name, request), reading<replies::read_acquire>(std::move(done)), send);
   }
   void release(recipe const& lock_recipe, owned lease, release_policy policy, handler<ownership> done,
                scripting::send_options send) override {
+    if (policy.fast) {
+      run(lock_recipe.fast_release(lease), reading<replies::read_fast_release>(std::move(done)), send);
+      return;
+    }
     run(lock_recipe.release(lease, policy), reading<replies::read_release>(std::move(done)), send);
   }
   void abandon(recipe const& lock_recipe, owned lease, release_policy policy, handler<abandoned> done,

@@ -90,6 +90,8 @@ struct contender {
   bool joined = false;          ///< it may be in the server's queue
   bool unconfirmed = false;     ///< a request since the last outcome may have been carried out
   bool taken = false;           ///< the server has given it the lock, and it has to ask once more
+  bool fast = false;            ///< the last request was a fast one
+  bool contended = false;       ///< the lock was busy, or comes from another caller of this process
   bool woken = false;           ///< a message came while a request was under way
   bool endless = false;         ///< only the end of an outage ends the last request
   bool acknowledged = false;    ///< by as many as the first caller wants; since the last request
@@ -134,15 +136,29 @@ class lock_queue {
     busy_info holder;
     time_point at;
   };
-  [[nodiscard]] obstacle const* in_the_way() const noexcept { return in_the_way_.get(); }
-  void set_in_the_way(obstacle latest) { in_the_way_ = std::make_unique<obstacle>(std::move(latest)); }
+  [[nodiscard]] obstacle const* in_the_way() const noexcept {
+    return memory_ && memory_->in_the_way ? &*memory_->in_the_way : nullptr;
+  }
+  void set_in_the_way(obstacle latest) { remember().in_the_way = std::move(latest); }
+
+  /// What is known of the token counter of a lock that was free: see fast_path.
+  struct counted {
+    std::int64_t token = 0;  ///< it has been at least that
+    time_point by_script{};  ///< a script set it to the server's clock, or above, no earlier than then
+    time_point busy_at{};    ///< when the lock was last found busy
+  };
+  /// Null: nothing.
+  [[nodiscard]] counted* counter() const noexcept { return memory_ ? &memory_->counter : nullptr; }
+  /// Throws std::bad_alloc.
+  [[nodiscard]] counted& note_counter() { return remember().counter; }
 
   waiter_list waiters;            ///< first come, first served
   try_list tries;                 ///< the waiters that only try, so that a reply costs nothing for the others
   lease_state* holder = nullptr;  ///< the lease of this process, if any; several at a time are in `holders`
   std::unique_ptr<engine::contender> contender;
-  std::uint64_t releasing = 0;  ///< the number of the lease whose release is under way; 0: none is
-  std::uint32_t handoffs = 0;   ///< since `held_here_since`
+  std::uint64_t releasing = 0;        ///< the number of the lease whose release is under way; 0: none is
+  std::uint32_t handoffs : 31 = 0;    ///< since `held_here_since`
+  std::uint32_t uncontended : 1 = 0;  ///< the lease here was granted at once, and no caller has come since
 
  private:
   std::uint32_t references_ = 0;  // here, where it fills a gap
@@ -154,7 +170,17 @@ class lock_queue {
   friend void intrusive_ptr_add_ref(lock_queue* queue) noexcept;
   friend void intrusive_ptr_release(lock_queue* queue) noexcept;
 
-  std::unique_ptr<obstacle> in_the_way_;
+  /// Of queues that are used more than once: a queue has to be small.
+  struct memory {
+    std::optional<obstacle> in_the_way{};
+    counted counter{};
+  };
+  memory& remember() {
+    if (!memory_) memory_ = std::make_unique<memory>();
+    return *memory_;
+  }
+
+  std::unique_ptr<memory> memory_;
   std::string name_;
   recipe const& recipe_;
   lock_queues& home_;

@@ -44,6 +44,7 @@ struct release_policy {
   milliseconds
       credit{};  ///< how long a place in the queue outlives the last sign of life (Redisson's fair lock)
   bool quiet = false;  ///< no messages: the user chose to poll, perhaps since there is no pub/sub
+  bool fast = false;   ///< perhaps nobody waits: see recipe::fast_release
   publishing publish = publishing::counted;
   /// Nobody is known to wait, or to have waited for long: the release may go in steps (see net::request).
   bool in_steps = false;
@@ -62,6 +63,7 @@ struct acquire_request {
   std::chrono::microseconds waited{};  ///< how long the caller has been waiting, by its own clock
   std::int64_t newest = 0;             ///< the newest token it has seen; 0: none yet
   std::uint64_t number = 0;            ///< of a vote: see quorum::number_to
+  bool fast = false;                   ///< perhaps it is free: see recipe::fast_acquire
   release_policy policy{};             ///< its own starvation limit, and the policy for what it gives back
 };
 
@@ -114,7 +116,12 @@ struct recipe {
   bool queues = true;       ///< a request with `join` leaves an entry in a queue in the server
   bool scriptless = false;  ///< it can be had from servers without scripts, too
   call (*acquire)(std::string_view name, acquire_request const&);
+  /// Takes the lock if it is free, without a script: {OK or nil, token counter, raised by one}. It tells less
+  /// than `acquire`, and isn't sent twice: see fast_path. Null: there is no such request.
+  transaction (*fast_acquire)(std::string_view name, acquire_request const&) = nullptr;
   call (*release)(owned, release_policy) = nullptr;  ///< null, as renew: a grant isn't held
+  /// Releases the lock if nobody waits for it, and replies 2 otherwise. Null: there is no such request.
+  call (*fast_release)(owned) = nullptr;
   /// Releases the leases without waiters, of many in one request; null: there is no such request.
   call (*release_unwanted)(std::span<owned const>) = nullptr;
   call (*pass)(owned, release_policy,

@@ -45,6 +45,13 @@ verdict verdict_in(resp::reply& reply) {
   return busy{};  // not a reply of our script: try again
 }
 
+verdict fast_verdict_in(resp::reply& reply) {
+  if (reply.size() != 2) return unsettled{.taken = true};  // not a reply to our transaction: perhaps
+  if (!reply[0].is_text("OK")) return unsettled{.taken = reply[0].is_error()};
+  if (!reply[1].is_integer()) return unsettled{.taken = true};
+  return granted{.token = reply[1].integer};
+}
+
 ownership ownership_in(resp::reply& reply) { return ownership_of(reply.integer); }
 
 std::size_t index_of(std::int64_t position) { return static_cast<std::size_t>(position) - 1; }
@@ -92,6 +99,17 @@ ownership single_renewal_in(resp::reply& reply) {
 
 answer<verdict> read_acquire(net::response&& response) noexcept {
   return read_with(verdict_in, response, !response.reply.is_error());
+}
+
+answer<verdict> read_fast_acquire(net::response&& response) noexcept {
+  return read_with(fast_verdict_in, response, !response.reply.is_error());
+}
+
+answer<ownership> read_fast_release(net::response&& response) noexcept {
+  auto const awaited = response.reply.is_integer() && response.reply.integer == 2;
+  auto result = read_release(std::move(response));
+  if (awaited && result.outcome() != nullptr) result.content = ownership::awaited;
+  return result;
 }
 
 answer<ownership> read_release(net::response&& response) noexcept {

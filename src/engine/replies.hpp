@@ -9,6 +9,13 @@ namespace holdfast::engine::replies {
 /// {first token, count}; count, without tokens; or {pttl, ahead, ticket, token counter, holder, held for}.
 [[nodiscard]] answer<verdict> read_acquire(net::response&& response) noexcept;
 
+/// {OK, token counter}: granted with that token. {nil, …}: somebody has the lock, perhaps we. Otherwise there
+/// is something wrong with the counter.
+[[nodiscard]] answer<verdict> read_fast_acquire(net::response&& response) noexcept;
+
+/// The same as read_release; and 2: the lock is still ours, somebody waits for it.
+[[nodiscard]] answer<ownership> read_fast_release(net::response&& response) noexcept;
+
 /// 1: the lock was ours and is free now; 0: the lock was gone; -1: another owner has the lock. A release that
 /// was sent again and finds nothing was carried out the first time, so the lock was ours.
 [[nodiscard]] answer<ownership> read_release(net::response&& response) noexcept;

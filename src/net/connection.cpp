@@ -113,7 +113,7 @@ void connection::deliver(pipeline::batch&& answered) noexcept {
   update_interest();
   auto taken = false;
   std::shared_ptr<error const> failure;
-  if (refused_ && entry.response.reply.is_error()) {
+  if (refused_ && entry.response.reply.is_error() && entry.request.replies == 1) {
     try {
       taken = refused_(answered);
     } catch (std::exception const&) {

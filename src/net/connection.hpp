@@ -27,8 +27,9 @@ class connection final : public session {
   /// Re-queues requests taken from another connection; keeps their `sent` flags.
   void send(pipeline::batch&& requests) noexcept;
 
-  /// Called with the request for each error reply but NOSCRIPT, before the request's `done`. True: the
-  /// handler will complete the request, and has taken it, perhaps together with its list node.
+  /// Called with the request for each error reply but NOSCRIPT, before the request's `done`, if the request
+  /// is one command. True: the handler will complete the request, and has taken it, perhaps together with its
+  /// list node.
   using refusal_handler = std::function<bool(pipeline::batch& requests)>;
   void on_refusal(refusal_handler f) { refused_ = std::move(f); }
 

@@ -30,6 +30,7 @@ void pipeline::add(batch&& requests, time_point now) noexcept {
     added.response = {.sent = added.response.sent, .resent = added.response.sent};
     added.queued = now;
     added.said = {};
+    added.answered = 0;
   }
   append(requests);
 }
@@ -45,6 +46,7 @@ void pipeline::repeat(batch&& request, time_point now) noexcept {
     taken.response = {.sent = taken.response.sent, .resent = taken.response.sent};
     taken.queued = now;
     taken.said = {};
+    taken.answered = 0;
   }
   to_repeat_.splice(to_repeat_.end(), request);
 }
@@ -75,7 +77,7 @@ std::size_t pipeline::send_to(std::string& out, time_point now, translation* lan
   out.reserve(size);
   std::size_t again = 0;
   for (; unsent_ != all_.end() && !alone_; ++unsent_, ++in_flight_) {
-    auto& [request, response, queued, said] = *unsent_;
+    auto& [request, response, queued, said, answered] = *unsent_;
     if (!said.goes_on && language != nullptr && request.script != nullptr) {
       said.now = language->begin(request);
       said.translated = !said.now.bytes.empty();
@@ -101,7 +103,8 @@ bool pipeline::match(resp::reply&& reply, batch& out) {
     oldest.said.replies.push_back(std::move(reply));
     if (oldest.said.replies.size() < oldest.said.now.replies) return true;
   } else {
-    oldest.response.reply = std::move(reply);
+    if (!oldest.response.reply.is_error()) oldest.response.reply = std::move(reply);
+    if (++oldest.answered < oldest.request.replies) return true;
   }
   if (oldest.said.now.alone) alone_ = false;
   out.splice(out.end(), all_, all_.begin());
@@ -114,6 +117,7 @@ void pipeline::put_back(batch&& requests, time_point now) noexcept {
     returned.response = {.sent = returned.response.sent, .resent = returned.response.resent};
     returned.queued = now;
     returned.said = {};
+    returned.answered = 0;
   }
   all_.splice(all_.begin(), requests);
   unsent_ = all_.begin();
@@ -123,6 +127,10 @@ void pipeline::restart() noexcept {
   auto spoken_of = all_.begin();
   for (std::size_t n = 0; n != in_flight_; ++n, ++spoken_of) spoken_of->said = {};
   if (spoken_of != all_.end()) spoken_of->said = {};  // the one that was to go on
+  if (in_flight_ != 0) {  // some replies to the oldest one may be lost
+    all_.front().answered = 0;
+    all_.front().response.reply = {};
+  }
   in_flight_ = 0;
   alone_ = false;
   put_repeated_first();

@@ -70,6 +70,9 @@ struct request {
   bool never_resend =
       false;               ///< not sent again when the connection breaks: it was for this run of the server
   bool divisible = false;  ///< may be split into a request for each key: gets TRYAGAIN at once
+  /// The number of commands in `bytes`, each of which is answered. Of several, the response has the first
+  /// error or else the last reply, and no error sends the request elsewhere.
+  std::uint8_t replies = 1;
   key_place key{};
   connection_role role = connection_role::usual;
 
@@ -108,6 +111,7 @@ class pipeline {
     net::response response;
     time_point queued{};
     spoken said{};  ///< how it was last written
+    std::uint8_t answered = 0;  ///< number of replies so far, fewer than it gets
   };
   using batch = std::list<entry>;
 
@@ -136,7 +140,8 @@ class pipeline {
   std::size_t send_to(std::string& out, time_point now, translation* language = nullptr);
 
   /// Moves the oldest request in flight to `out` when this is its last reply; with its reply, or all replies
-  /// in `said` if it was translated. False when there is none: the peer sent a reply without a request.
+  /// in `said` if it was translated; else the
+  /// first error, or the last reply. False when there is none: the peer sent a reply without a request.
   /// Throws std::bad_alloc, and then the reply is lost.
   [[nodiscard]] bool match(resp::reply&& reply, batch& out);
 

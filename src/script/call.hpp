@@ -75,4 +75,12 @@ struct call {
   }
 };
 
+/// Plain commands in one write that take effect together, or not at all: MULTI, EXEC, and those between.
+struct transaction {
+  std::string bytes;
+  std::uint8_t commands = 0;      ///< with MULTI and EXEC; each is answered
+  std::size_t first_key_end = 0;  ///< where in `bytes` the text of the first key ends
+  std::size_t first_key_size = 0;
+};
+
 }  // namespace holdfast

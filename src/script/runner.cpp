@@ -44,4 +44,17 @@ net::request to_run(call const& script, callback<void(net::response&&)> done, se
           .role = send.role};
 }
 
+net::request to_run(transaction commands, callback<void(net::response&&)> done, send_options send) {
+  auto const behind = commands.bytes.size() - commands.first_key_end;
+  return {.bytes = std::move(commands.bytes),
+          .done = std::move(done),
+          .while_down = send.while_down,
+          .give_up = send.give_up,
+          .never_resend = true,
+          .replies = commands.commands,
+          .key = {.from_end = static_cast<std::uint32_t>(behind + commands.first_key_size),
+                  .size = static_cast<std::uint32_t>(commands.first_key_size)},
+          .role = send.role};
+}
+
 }  // namespace holdfast::scripting

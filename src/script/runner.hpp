@@ -20,4 +20,9 @@ struct send_options {
 [[nodiscard]] net::request to_run(call const& script, callback<void(net::response&&)> done,
                                   send_options send = {});
 
+/// The request of a transaction, which gets one response: what EXEC replies, or the first error. It isn't
+/// sent again when the connection breaks, or another server has the key: the caller has a script for that.
+[[nodiscard]] net::request to_run(transaction commands, callback<void(net::response&&)> done,
+                                  send_options send = {});
+
 }  // namespace holdfast::scripting

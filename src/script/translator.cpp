@@ -56,6 +56,9 @@ net::exchange refusal(std::string reason) {
   return now;
 }
 
+/// `lua` stands for the scripts, and `module` for its commands, from the first request on.
+bool allows_transactions(cas way) noexcept { return way == cas::automatic || way == cas::native; }
+
 }  // namespace
 
 void contended_locks::note(std::string_view lock) noexcept {
@@ -234,7 +237,8 @@ command_translator::command_translator(choice chosen, script const& wake, client
       wake_{wake},
       counts_{counts},
       log_{std::move(log)},
-      scriptless_{chosen.scripts == script_trial::unwanted} {}
+      scriptless_{chosen.scripts == script_trial::unwanted},
+      preferred_{.locks_by_transaction = !scriptless_ && allows_transactions(chosen.way)} {}
 
 std::unique_ptr<net::translation> command_translator::learn(std::span<resp::reply const> replies) {
   auto server = read_capabilities(choice_.scripts, replies);
@@ -253,6 +257,9 @@ void command_translator::note(capabilities const& server) {
   } else {
     counts_.way = cas::lua;
   }
+  preferred_ = {.locks_by_transaction =
+                    server.scripts && allows_transactions(choice_.way) && counts_.way != cas::module,
+                .releases_by_script = counts_.way == cas::lua};
   std::string way{server.scripts ? "scripts" : "no scripts"};
   if (counts_.way != cas::lua && server.native != dialect::none)
     way = std::string{name_of(server.native)} + ", else " + way;

@@ -13,6 +13,7 @@
 #include "script/call.hpp"
 #include "script/capabilities.hpp"
 #include "script/form.hpp"
+#include "script/preferred_ways.hpp"
 
 namespace holdfast::scripting {
 
@@ -34,6 +35,7 @@ class command_translator final : public net::translator {
   /// Scripts aren't called: the user said so, or the server refuses them, as the newest connection found.
   [[nodiscard]] bool scriptless() const noexcept { return scriptless_; }
   [[nodiscard]] std::string const& no_scripts_because() const noexcept { return no_scripts_; }
+  [[nodiscard]] preferred_ways const& preferred() const noexcept { return preferred_; }
 
  private:
   class server_translation;
@@ -49,6 +51,7 @@ class command_translator final : public net::translator {
   bool warned_ = false;
   bool scriptless_;
   std::string no_scripts_;
+  preferred_ways preferred_;
 };
 
 /// Locks whose waiters were met a short time ago: they are released by script for a while, so that the next

@@ -81,6 +81,44 @@ INSTANTIATE_TEST_SUITE_P(
     }),
     name_of);
 
+call fast_release(std::string_view owner) {
+  return recipes::plain::exclusive.fast_release({.name = lock_name, .owner = owner});
+}
+
+class fast_release_script : public testing::TestWithParam<row> {};
+TEST_P(fast_release_script, keeps_its_contract) { check(GetParam()); }
+
+INSTANTIATE_TEST_SUITE_P(contract, fast_release_script,
+                         testing::ValuesIn(std::vector<row>{
+                             {.name = "deletes_its_lock_when_nobody_waits",
+                              .given = {.lock = caller},
+                              .call = fast_release(caller),
+                              .expect = {.reply = is(1)},
+                              .again = expect{.reply = is(0)}},
+                             {.name = "does_nothing_when_somebody_waits",
+                              .given = {.lock = caller, .queue = {{anna, starved}}, .listening = {anna}},
+                              .call = fast_release(caller),
+                              .expect = {.reply = is(2), .lock = caller, .ttl = 20'000, .queue = {anna}}},
+                             {.name = "finds_the_lock_gone",
+                              .given = {.queue = {{anna}}, .listening = {anna}},
+                              .call = fast_release(caller),
+                              .expect = {.reply = is(0), .queue = {anna}}},
+                             {.name = "leaves_a_foreign_lock_alone",
+                              .given = {.lock = rival},
+                              .call = fast_release(caller),
+                              .expect = {.reply = is(-1), .lock = rival, .ttl = 20'000}},
+                             {.name = "leaves_a_key_of_another_type_alone",
+                              .given = {.setup = {{"RPUSH", "orders:42", "1"}}},
+                              .call = fast_release(caller),
+                              .expect = {.reply = is(-1)},
+                              .again = expect{.reply = is(-1)}},
+                             {.name = "leaves_a_spoilt_queue_to_the_full_release",
+                              .given = {.lock = caller, .setup = {{"SET", names::queue(lock_name), "x"}}},
+                              .call = fast_release(caller),
+                              .expect = {.reply = is(2), .lock = caller, .ttl = 20'000}},
+                         }),
+                         name_of);
+
 TEST(release_script_alone, tells_in_full_what_a_lock_with_blanks_is_called) {
   auto& server = empty_server();
   auto raw = server.raw();

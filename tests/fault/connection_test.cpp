@@ -122,7 +122,7 @@ class reply_fault : public fault {
 
   operations learned_ = learn(server_);
   flaky_proxy proxy_{server_.socket_path()};
-  client redis_{proxy_.url(), with_long_timeouts({.reply_timeout = 500ms})};
+  client redis_{proxy_.url(), with_long_timeouts({.reply_timeout = 500ms, .cas = cas::lua})};
   mutex lock_{redis_, "orders", {.ttl = 30s}};
 };
 

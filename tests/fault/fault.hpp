@@ -95,7 +95,8 @@ inline std::string kind_of(request const& r) {
   return r.name == "EVALSHA" && r.words.size() > 1 ? r.words[1] : r.name;
 }
 
-/// The kinds of the requests with which the library acquires, renews and releases, as observed on the wire.
+/// The kinds of the requests with which the library acquires, renews and releases by script, as observed on
+/// the wire.
 struct operations {
   std::string acquire;
   std::string renew;
@@ -104,7 +105,7 @@ struct operations {
 
 inline operations learn(redis_server const& server) {
   flaky_proxy proxy{server.socket_path()};
-  client redis{proxy.url()};
+  client redis{proxy.url(), {.cas = cas::lua}};
   mutex m{redis, "learning", {.ttl = 10s, .renew_every = 30ms}};
   operations learned;
   for (auto round = 0; round < 2; ++round) {  // the first loads the scripts into the server

@@ -43,7 +43,7 @@ class late_copies : public fault {
   std::atomic<bool> held_back_ = false;
   flaky_proxy proxy_{server_.socket_path()};
   log_lines log_;
-  client redis_{proxy_.url(), with_long_timeouts({.log = log_.hook()})};
+  client redis_{proxy_.url(), with_long_timeouts({.cas = cas::lua, .log = log_.hook()})};
   mutex lock_{redis_, "orders"};
 };
 

@@ -11,7 +11,7 @@ namespace {
 class refusal : public fault {
  protected:
   flaky_proxy proxy_{server_.socket_path()};
-  client redis_{proxy_.url(), with_long_timeouts()};
+  client redis_{proxy_.url(), with_long_timeouts({.cas = cas::lua})};
   mutex lock_{redis_, "orders", {.ttl = 60s, .renew_every = 100ms}};
 };
 

@@ -21,7 +21,8 @@ using std::chrono::milliseconds;
 /// Whether the command has written something, as its reply tells. In doubt it hasn't: a WAIT then counts
 /// less.
 bool writes(std::string_view name, resp::reply const& reply) {
-  static std::set<std::string_view> const always{"HSET", "INCRBY", "DECRBY", "ZADD", "ZINCRBY", "RPUSH"};
+  static std::set<std::string_view> const always{"HSET", "INCR",    "INCRBY", "DECRBY",
+                                                 "ZADD", "ZINCRBY", "RPUSH"};
   static std::set<std::string_view> const by_reply{"DEL",  "PEXPIRE", "SET",  "HSETNX",  "HDEL",
                                                    "ZREM", "LPOP",    "LREM", "ZPOPMIN", "ZREMRANGEBYRANK"};
   if (reply.is_error()) return false;
@@ -34,27 +35,47 @@ bool writes(std::string_view name, resp::reply const& reply) {
 }  // namespace
 
 std::map<std::string, dataset::handler, std::less<>> const& dataset::handlers() {
-  static std::map<std::string, handler, std::less<>> const all{
-      {"PING", &dataset::ping},         {"TIME", &dataset::time},
-      {"PUBLISH", &dataset::publish},   {"DEL", &dataset::del},
-      {"EXISTS", &dataset::exists},     {"TYPE", &dataset::type},
-      {"PEXPIRE", &dataset::pexpire},   {"PTTL", &dataset::pttl},
-      {"GET", &dataset::get},           {"SET", &dataset::set},
-      {"INCRBY", &dataset::incrby},     {"DECRBY", &dataset::decrby},
-      {"GETRANGE", &dataset::getrange}, {"HSET", &dataset::hset},
-      {"HSETNX", &dataset::hsetnx},     {"HGET", &dataset::hget},
-      {"HDEL", &dataset::hdel},         {"HEXISTS", &dataset::hexists},
-      {"HLEN", &dataset::hlen},         {"HKEYS", &dataset::hkeys},
-      {"HGETALL", &dataset::hgetall},   {"HSTRLEN", &dataset::hstrlen},
-      {"HSCAN", &dataset::hscan},       {"LPOS", &dataset::lpos},
-      {"ZADD", &dataset::zadd},         {"ZINCRBY", &dataset::zincrby},
-      {"ZREM", &dataset::zrem},         {"ZSCORE", &dataset::zscore},
-      {"ZRANK", &dataset::zrank},       {"ZCARD", &dataset::zcard},
-      {"ZCOUNT", &dataset::zcount},     {"ZRANGE", &dataset::zrange},
-      {"ZPOPMIN", &dataset::zpopmin},   {"ZRANGEBYSCORE", &dataset::zrangebyscore},
-      {"RPUSH", &dataset::rpush},       {"ZREMRANGEBYRANK", &dataset::zremrangebyrank},
-      {"LPOP", &dataset::lpop},         {"LINDEX", &dataset::lindex},
-      {"LRANGE", &dataset::lrange},     {"LREM", &dataset::lrem}};
+  static std::map<std::string, handler, std::less<>> const all{{"PING", &dataset::ping},
+                                                               {"TIME", &dataset::time},
+                                                               {"PUBLISH", &dataset::publish},
+                                                               {"DEL", &dataset::del},
+                                                               {"EXISTS", &dataset::exists},
+                                                               {"TYPE", &dataset::type},
+                                                               {"PEXPIRE", &dataset::pexpire},
+                                                               {"PTTL", &dataset::pttl},
+                                                               {"GET", &dataset::get},
+                                                               {"SET", &dataset::set},
+                                                               {"INCR", &dataset::incr},
+                                                               {"INCRBY", &dataset::incrby},
+                                                               {"DECRBY", &dataset::decrby},
+                                                               {"GETRANGE", &dataset::getrange},
+                                                               {"HSET", &dataset::hset},
+                                                               {"HSETNX", &dataset::hsetnx},
+                                                               {"HGET", &dataset::hget},
+                                                               {"HDEL", &dataset::hdel},
+                                                               {"HEXISTS", &dataset::hexists},
+                                                               {"HLEN", &dataset::hlen},
+                                                               {"HKEYS", &dataset::hkeys},
+                                                               {"HGETALL", &dataset::hgetall},
+                                                               {"HSTRLEN", &dataset::hstrlen},
+                                                               {"HSCAN", &dataset::hscan},
+                                                               {"LPOS", &dataset::lpos},
+                                                               {"ZADD", &dataset::zadd},
+                                                               {"ZINCRBY", &dataset::zincrby},
+                                                               {"ZREM", &dataset::zrem},
+                                                               {"ZSCORE", &dataset::zscore},
+                                                               {"ZRANK", &dataset::zrank},
+                                                               {"ZCARD", &dataset::zcard},
+                                                               {"ZCOUNT", &dataset::zcount},
+                                                               {"ZRANGE", &dataset::zrange},
+                                                               {"ZPOPMIN", &dataset::zpopmin},
+                                                               {"ZRANGEBYSCORE", &dataset::zrangebyscore},
+                                                               {"RPUSH", &dataset::rpush},
+                                                               {"ZREMRANGEBYRANK", &dataset::zremrangebyrank},
+                                                               {"LPOP", &dataset::lpop},
+                                                               {"LINDEX", &dataset::lindex},
+                                                               {"LRANGE", &dataset::lrange},
+                                                               {"LREM", &dataset::lrem}};
   return all;
 }
 

@@ -104,6 +104,7 @@ class dataset {
   // dataset_strings.cpp
   resp::reply get(arguments args);
   resp::reply set(arguments args);
+  resp::reply incr(arguments args);
   resp::reply incrby(arguments args);
   resp::reply decrby(arguments args);
   resp::reply getrange(arguments args);

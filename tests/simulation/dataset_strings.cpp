@@ -43,6 +43,7 @@ resp::reply dataset::increase(std::string const& key, std::int64_t by) {
   return make_integer(number_of(number));
 }
 
+resp::reply dataset::incr(arguments args) { return increase(args[0], 1); }
 resp::reply dataset::incrby(arguments args) { return increase(args[0], number_of(args[1])); }
 resp::reply dataset::decrby(arguments args) { return increase(args[0], -number_of(args[1])); }
 

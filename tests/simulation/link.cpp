@@ -10,6 +10,20 @@
 
 namespace holdfast::simulation {
 
+namespace {
+
+/// Of a server that is loading its data.
+std::vector<resp::reply> refusals_of(commands const& request) {
+  auto const loading = resp::make_error("LOADING Redis is loading the dataset in memory");
+  if (request.size() == 1) return {loading};
+  std::vector<resp::reply> all{resp::make_text("OK")};
+  all.resize(request.size() - 1, loading);
+  all.push_back(resp::make_error("EXECABORT Transaction discarded because of previous errors."));
+  return all;
+}
+
+}  // namespace
+
 link::link(reactor::loop& loop, world& shared_world, server& redis, network const& conditions,
            net::settings const& config, net::connection_role role, events handlers)
     : loop_{loop},
@@ -49,38 +63,45 @@ void link::write() {
     auto const room = parser.prepare(bytes.size());
     std::ranges::copy(bytes, room.begin());
     parser.commit(bytes.size());
+    commands request;
     for (resp::reply parsed; parser.next(parsed) == resp::parser::outcome::reply;) {
-      command words;
+      auto& words = request.emplace_back();
       for (auto const& word : parsed.elements) words.push_back(word.text);
+      if (request.front().front() == "MULTI" && words.front() != "EXEC") continue;
       auto const outcome = network_.fate_of ? network_.fate_of() : fate::answered;
       auto const delay = outcome == fate::delayed ? network_.long_delay : nanoseconds{0};
       if (outcome == fate::delayed) server_.note_trouble(world_.now() + delay);
       last_arrival_ = std::max(last_arrival_, world_.now() + latency() + delay);
-      later(last_arrival_, [this, words = std::move(words), outcome] { arrive(words, outcome); });
+      later(last_arrival_,
+            [this, request = std::exchange(request, {}), outcome] { arrive(request, outcome); });
     }
   });
 }
 
-void link::arrive(command const& words, fate outcome) {
+void link::arrive(commands const& request, fate outcome) {
+  auto const& words = request.front();
   if (blocked_) {
-    behind_.emplace_back(words, outcome);
+    behind_.emplace_back(request, outcome);
     return;
   }
   if (server_.frozen_until() > world_.now() && server_.reachable()) {
-    later(server_.frozen_until(), [this, words, outcome] { arrive(words, outcome); });
+    later(server_.frozen_until(), [this, request, outcome] { arrive(request, outcome); });
     return;
   }
   if (!server_.reachable()) outcome = fate::lost;
   world_.trace([&] {
     static constexpr char const* names[]{"",           "LOST ",    "UNANSWERED ", "REFUSED ",
                                          "FORGOTTEN ", "DELAYED ", "OVERTAKEN "};
-    auto line = server_.host() + ' ' + names[static_cast<int>(outcome)] + words.front();
-    for (std::size_t i = words.size() > 3 ? 2 : 1; i < words.size(); ++i)
-      line += ' ' + words[i].substr(0, 60);
+    auto line = server_.host() + ' ' + names[static_cast<int>(outcome)];
+    for (auto const& each : request) {
+      line += each.front() + ' ';
+      for (std::size_t i = each.size() > 3 && request.size() == 1 ? 2 : 1; i < each.size(); ++i)
+        line += each[i].substr(0, 60) + ' ';
+    }
     return line;
   });
   if (outcome == fate::overtaken)
-    world_.after(network_.long_delay, [&redis = server_, words] { (void)redis.execute(words); });
+    world_.after(network_.long_delay, [&redis = server_, request] { (void)redis.execute(request); });
   if (outcome == fate::lost || outcome == fate::overtaken) {
     break_down();
     return;
@@ -92,15 +113,15 @@ void link::arrive(command const& words, fate outcome) {
     return;
   }
   auto const offset = server_.offset();
-  auto reply = outcome == fate::refused ? resp::make_error("LOADING Redis is loading the dataset in memory")
-               : waits                  ? resp::reply{}
-                                        : server_.execute(words);
+  auto replies = outcome == fate::refused ? refusals_of(request)
+                 : waits                  ? std::vector{resp::reply{}}
+                                          : server_.execute(request);
   if (server_.offset() != offset) written_ = server_.offset();
   if (outcome == fate::unanswered) {
     break_down();
     return;
   }
-  answer(std::move(reply));
+  for (auto& reply : replies) answer(std::move(reply));
 }
 
 /// The server serves nothing of this connection until the WAIT is answered.
@@ -131,6 +152,7 @@ void link::answer(resp::reply reply) {
 void link::on_reply(resp::reply&& reply) {
   net::pipeline::batch answered;
   if (!pipeline_.match(std::move(reply), answered)) throw std::logic_error{"a reply without a request"};
+  if (answered.empty()) return;
   auto& entry = answered.front();
   entry.response.connection_id = *generation_;
   if (entry.request.in_full != nullptr && entry.response.reply.is_error("NOSCRIPT")) {

@@ -70,7 +70,7 @@ class link {
 
  private:
   void write();
-  void arrive(command const& words, fate outcome);
+  void arrive(commands const& request, fate outcome);
   void block(command const& words);
   void answer(resp::reply reply);
   void on_reply(resp::reply&& reply);
@@ -100,7 +100,7 @@ class link {
   // Of the connection's other end.
   std::uint64_t written_ = 0;  ///< the server's offset after the last write over this connection
   bool blocked_ = false;       ///< by a WAIT
-  std::deque<std::pair<command, fate>> behind_{};  ///< requests that have arrived meanwhile
+  std::deque<std::pair<commands, fate>> behind_{};  ///< requests that have arrived meanwhile
 };
 
 }  // namespace holdfast::simulation

@@ -45,6 +45,17 @@ resp::reply server::execute(command const& words) {
   return data_.execute(words, world_.now());
 }
 
+std::vector<resp::reply> server::execute(commands const& request) {
+  if (request.size() == 1) return {execute(request.front())};
+  std::vector<resp::reply> replies{resp::make_text("OK")};
+  replies.resize(request.size() - 1, resp::make_text("QUEUED"));
+  auto& results = replies.emplace_back();
+  results.type = resp::kind::array;
+  for (auto next = request.begin() + 1; next != request.end() - 1; ++next)
+    results.elements.push_back(execute(*next));
+  return replies;
+}
+
 resp::reply server::run(std::string const& source, command const& words) {
   auto const count = static_cast<std::size_t>(std::strtol(words[2].c_str(), nullptr, 10));
   auto const keys_end = words.begin() + 3 + static_cast<std::ptrdiff_t>(count);

@@ -17,6 +17,9 @@
 
 namespace holdfast::simulation {
 
+/// One command, or a transaction: MULTI, EXEC, and those between.
+using commands = std::vector<command>;
+
 /// One server. Commands take no time.
 class server {
  public:
@@ -29,6 +32,8 @@ class server {
   /// Any command, also EVALSHA and EVAL. Throws std::logic_error for a command that isn't simulated, also
   /// when a script calls it.
   resp::reply execute(command const& words);
+  /// The reply to each.
+  std::vector<resp::reply> execute(commands const& request);
 
   void flush_scripts() { known_scripts_.clear(); }
 

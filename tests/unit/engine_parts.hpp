@@ -43,11 +43,11 @@ class recording_backend final : public lock_backend {
 
   void acquire(recipe const&, std::string_view, acquire_request const& request, handler<verdict> done,
                scripting::send_options) override {
-    add("acquire " + number_in(request.owner), std::move(done));
+    add((request.fast ? "fast acquire " : "acquire ") + number_in(request.owner), std::move(done));
   }
-  void release(recipe const&, owned lease, release_policy, handler<ownership> done,
+  void release(recipe const&, owned lease, release_policy policy, handler<ownership> done,
                scripting::send_options) override {
-    add("release " + std::string{lease.name}, std::move(done));
+    add((policy.fast ? "fast release " : "release ") + std::string{lease.name}, std::move(done));
   }
   void abandon(recipe const&, owned lease, release_policy, handler<abandoned> done,
                scripting::send_options) override {
@@ -89,6 +89,10 @@ class recording_backend final : public lock_backend {
     auto const done = std::get<handler_ptr<Outcome>>(take_oldest());
     if (*done)
       (*done)({.content = std::move(outcome), .sent_at = boot_clock::now(), .connection_id = connection_id});
+  }
+  /// For an acquire request.
+  void fail() {
+    (*std::get<handler_ptr<verdict>>(take_oldest()))({.content = failed{.reason = no_memory, .sent = true}});
   }
   /// `resent`: an earlier copy of the request may have been carried out.
   void refuse(std::string const& words, bool resent = false) {

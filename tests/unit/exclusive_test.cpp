@@ -6,6 +6,8 @@
 
 #include <vector>
 
+#include "script/runner.hpp"
+
 namespace {
 
 using namespace holdfast::engine;
@@ -30,6 +32,19 @@ TEST(exclusive_recipe, passes_the_lock_on_without_a_starvation_limit) {
   EXPECT_THAT(
       request.tail,
       testing::EndsWith("$1\r\no\r\n$4\r\n2000\r\n$7\r\nPUBLISH\r\n$1\r\np\r\n$5\r\n30000\r\n$2\r\n65\r\n"));
+}
+
+TEST(exclusive_recipe, takes_a_free_lock_and_a_token_in_one_transaction) {
+  auto const request = exclusive.fast_acquire("a", {.owner = "o", .ttl = milliseconds{30'000}});
+  EXPECT_EQ(request.bytes,
+            "*1\r\n$5\r\nMULTI\r\n"
+            "*6\r\n$3\r\nSET\r\n$1\r\na\r\n$1\r\no\r\n$2\r\nNX\r\n$2\r\nPX\r\n$5\r\n30000\r\n"
+            "*2\r\n$4\r\nINCR\r\n$18\r\n{a}:holdfast_token\r\n"
+            "*1\r\n$4\r\nEXEC\r\n");
+  EXPECT_EQ(request.commands, 4);
+  auto const sent = holdfast::scripting::to_run(request, {});
+  EXPECT_EQ(sent.key_text(), "a");
+  EXPECT_TRUE(sent.never_resend);
 }
 
 TEST(exclusive_recipe, names_lock_counter_and_queue_in_this_order) {

@@ -61,6 +61,45 @@ TEST(pipeline, sends_many_in_one_write_and_each_once) {
   EXPECT_EQ(requests.in_flight(), 3u);
 }
 
+TEST(pipeline, matches_a_request_of_several_commands_to_the_last_of_its_replies) {
+  pipeline requests;
+  requests.add({.bytes = "MULTI…EXEC", .done = {}, .replies = 3}, opened_at);
+  add(requests, "b");
+  (void)send_all(requests);
+  pipeline::batch none;
+  for (auto const* const text : {"OK", "QUEUED"}) EXPECT_TRUE(requests.match(reply_of(text), none));
+  EXPECT_TRUE(none.empty());
+  EXPECT_EQ(requests.in_flight(), 2u);
+  EXPECT_EQ(matched(requests, "result").response.reply.text, "result");
+  EXPECT_EQ(matched(requests, "reply").request.bytes, "b");
+}
+
+TEST(pipeline, reports_the_first_error_of_a_request_of_several_commands) {
+  pipeline requests;
+  requests.add({.bytes = "MULTI…EXEC", .done = {}, .replies = 3}, opened_at);
+  (void)send_all(requests);
+  pipeline::batch none;
+  EXPECT_TRUE(requests.match(reply_of("OK"), none));
+  EXPECT_TRUE(requests.match({.type = kind::error, .text = "MOVED 1 b:1", .elements = {}}, none));
+  pipeline::batch done;
+  EXPECT_TRUE(requests.match({.type = kind::error, .text = "EXECABORT", .elements = {}}, done));
+  ASSERT_EQ(done.size(), 1u);
+  EXPECT_EQ(done.front().response.reply.text, "MOVED 1 b:1");
+}
+
+TEST(pipeline, awaits_all_replies_of_a_request_again_after_a_drop) {
+  pipeline requests;
+  requests.add({.bytes = "MULTI…EXEC", .done = {}, .replies = 2}, opened_at);
+  (void)send_all(requests);
+  pipeline::batch none;
+  EXPECT_TRUE(requests.match({.type = kind::error, .text = "lost", .elements = {}}, none));
+  requests.restart();
+  (void)send_all(requests);
+  EXPECT_TRUE(requests.match(reply_of("OK"), none));
+  EXPECT_TRUE(none.empty());
+  EXPECT_EQ(matched(requests, "result").response.reply.text, "result");
+}
+
 TEST(pipeline, has_no_request_for_a_reply_that_nobody_asked_for) {
   pipeline requests;
   pipeline::batch nothing;

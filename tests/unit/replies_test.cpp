@@ -74,6 +74,34 @@ TEST(replies, to_an_acquire_request_that_nobody_knows_leave_the_lock_busy) {
   EXPECT_LT(std::get<busy>(*answer.outcome()).ahead, 0);
 }
 
+TEST(replies, to_a_fast_acquire_are_the_token_of_a_grant) {
+  auto const answer = read_fast_acquire(with(make_array({resp::make_text("OK"), make_integer(42)})));
+  auto const& grant = std::get<granted>(*answer.outcome());
+  EXPECT_EQ(grant.token, 42);
+  EXPECT_EQ(grant.count, 1);
+}
+
+TEST(replies, to_a_fast_acquire_of_a_busy_lock_settle_nothing) {
+  auto const answer = read_fast_acquire(with(make_array({{}, make_integer(42)})));
+  EXPECT_FALSE(std::get<unsettled>(*answer.outcome()).taken);
+}
+
+TEST(replies, to_a_fast_acquire_say_that_the_lock_is_taken_when_its_counter_is_spoilt) {
+  for (auto const& reply : {make_array({resp::make_text("OK"), resp::make_error("WRONGTYPE")}),
+                            resp::make_text("what is that?")}) {
+    auto const answer = read_fast_acquire(with(reply));
+    EXPECT_TRUE(std::get<unsettled>(*answer.outcome()).taken);
+  }
+}
+
+TEST(replies, to_a_fast_release_say_that_somebody_waits_however_often_it_was_sent) {
+  EXPECT_EQ(*read_fast_release(with(1)).outcome(), ownership::mine);
+  EXPECT_EQ(*read_fast_release(with(0)).outcome(), ownership::gone);
+  EXPECT_EQ(*read_fast_release(with(2)).outcome(), ownership::awaited);
+  EXPECT_EQ(*read_fast_release(resent(with(2))).outcome(), ownership::awaited);
+  EXPECT_EQ(*read_fast_release(resent(with(0))).outcome(), ownership::mine);
+}
+
 TEST(replies, tell_when_the_request_was_sent_and_over_which_connection) {
   auto const answer =
       read_acquire({.reply = list({42, 65}), .sent_at = time_point{5s}, .sent = true, .connection_id = 7});

@@ -16,6 +16,10 @@ void acquire_replies::on_answer(lock_queue& queue, std::uint64_t number, answer<
   }
   lock_queue_ptr const pin{&queue};
   queue.contender->current = contender::state::waiting;
+  if (queue.contender->fast && !fast_path_.decides(queue, result, now)) {
+    on_undecided(queue, result, now);
+    return;
+  }
   try {
     if (auto const* const found = result.outcome()) {
       auto& contender = *queue.contender;
@@ -33,6 +37,25 @@ void acquire_replies::on_answer(lock_queue& queue, std::uint64_t number, answer<
   }
 }
 
+/// A fast request that doesn't tell. Unless it found somebody else's lock it may have taken the lock.
+void acquire_replies::on_undecided(lock_queue& queue, answer<verdict> const& result,
+                                   time_point now) noexcept {
+  auto& contender = *queue.contender;
+  auto const* const found = result.outcome();
+  auto const* const undecided = found != nullptr ? std::get_if<unsettled>(found) : nullptr;
+  auto const* const failure = result.failure();
+  auto const untaken = (undecided != nullptr && !undecided->taken) || (failure != nullptr && !failure->sent);
+  contender.answered = contender.answered || found != nullptr;
+  contender.contended = true;
+  contender.unconfirmed = !untaken;
+  if (queue.waiters.empty()) {
+    contender.taken = !untaken;
+    contenders_.withdraw(queue, now);
+  } else {
+    requests_.send(queue, now);
+  }
+}
+
 void acquire_replies::on_verdict(lock_queue& queue, verdict const& found, time_point sent_at,
                                  time_point now) {
   if (auto const* const grant = std::get_if<granted>(&found)) {
@@ -47,6 +70,8 @@ void acquire_replies::on_busy(lock_queue& queue, busy const& reply, time_point s
   auto& contender = *queue.contender;
   auto const asked_to_wait = reply.ahead >= 0;
   contender.last = {reply, now};
+  contender.contended = true;
+  fast_path::note_busy(queue, now);
   contender.current = contender::state::waiting;
   if (ghosts_.clear(queue, reply.holder, now)) {
     requests_.send(queue, now);

@@ -15,7 +15,7 @@ class acquire_replies {
  public:
   acquire_replies(client_constants const& client, client_stats& counts, callers& waiting,
                   contenders& contending, acquire_requests& requests, grants& granting, ghosts& past,
-                  notifications const& wake, presence& own_presence) noexcept
+                  notifications const& wake, presence& own_presence, fast_path& fast) noexcept
       : client_{client},
         stats_{counts},
         callers_{waiting},
@@ -24,7 +24,8 @@ class acquire_replies {
         grants_{granting},
         ghosts_{past},
         notifications_{wake},
-        presence_{own_presence} {}
+        presence_{own_presence},
+        fast_path_{fast} {}
 
   /// To a request of the contender with that number, which may be over.
   void on_answer(lock_queue& queue, std::uint64_t number, answer<verdict> const& result,
@@ -36,6 +37,7 @@ class acquire_replies {
   void on_failed(lock_queue& queue, failed const& failure, time_point now);
 
  private:
+  void on_undecided(lock_queue& queue, answer<verdict> const& result, time_point now) noexcept;
   void on_busy(lock_queue& queue, busy const& reply, time_point sent_at, time_point now);
 
   client_constants const& client_;
@@ -47,6 +49,7 @@ class acquire_replies {
   ghosts& ghosts_;
   notifications const& notifications_;
   presence& presence_;
+  fast_path& fast_path_;
 };
 
 }  // namespace holdfast::engine

@@ -18,7 +18,7 @@ acquire_requests::acquire_requests(reactor::loop& loop, lock_backend& backend, c
                                    lock_queues& queues, holders& held, callers& waiting,
                                    contenders& contending, notifications& wake, acknowledgements& copies,
                                    pending_releases& releases, kept_keys& kept, late_responses& late,
-                                   handler on_answer)
+                                   fast_path& fast, handler on_answer)
     : loop_{loop},
       backend_{backend},
       client_{client},
@@ -31,6 +31,7 @@ acquire_requests::acquire_requests(reactor::loop& loop, lock_backend& backend, c
       pending_releases_{releases},
       kept_keys_{kept},
       late_responses_{late},
+      fast_path_{fast},
       on_answer_{std::move(on_answer)},
       random_{static_cast<std::minstd_rand::result_type>(random_seed())} {}
 
@@ -93,8 +94,11 @@ void acquire_requests::send(lock_queue& queue, time_point now) noexcept {
 
 void acquire_requests::try_send(lock_queue& queue, time_point now) {
   auto& contender = *queue.contender;
-  auto const request = next(queue, now);
-  contender.joined = contender.joined || (request.join && queue.lock_recipe().queues);
+  auto const first_ask = contender.ttl == milliseconds{};
+  auto request = next(queue, now);
+  request.fast = first_ask && !contender.contended && fast_path_.fits(queue, now);
+  contender.fast = request.fast;
+  contender.joined = contender.joined || (request.join && !request.fast && queue.lock_recipe().queues);
   auto const& first = queue.waiters.front();
   auto const while_down = patience_of(contender, first);
   contender.endless = while_down == net::retry_policy::endless;

@@ -8,6 +8,7 @@
 
 #include "engine/acknowledgements.hpp"
 #include "engine/contention/contenders.hpp"
+#include "engine/contention/fast_path.hpp"
 #include "engine/holders.hpp"
 #include "engine/release/kept_keys.hpp"
 #include "engine/release/late_responses.hpp"
@@ -25,7 +26,7 @@ class acquire_requests {
   acquire_requests(reactor::loop& loop, lock_backend& backend, client_constants const& client,
                    lock_queues& queues, holders& held, callers& waiting, contenders& contending,
                    notifications& wake, acknowledgements& copies, pending_releases& releases, kept_keys& kept,
-                   late_responses& late, handler on_answer);
+                   late_responses& late, fast_path& fast, handler on_answer);
 
   /// A contender that asks at once. When there is no memory for it, it is begun a little later. `answered`:
   /// the server has replied to this client. The contender may be over afterwards, as after send().
@@ -72,6 +73,7 @@ class acquire_requests {
   pending_releases& pending_releases_;
   kept_keys& kept_keys_;
   late_responses& late_responses_;
+  fast_path& fast_path_;
   handler on_answer_;
   std::minstd_rand random_;
 };

@@ -3,7 +3,8 @@
 namespace holdfast::engine {
 
 contention::contention(contention_parts const& of)
-    : waiting{of.stats, of.report},
+    : fast{of.client, of.log, of.ways},
+      waiting{of.stats, of.report},
       contending{of.loop,
                  of.client,
                  of.stats,
@@ -25,16 +26,17 @@ contention::contention(contention_parts const& of)
                of.releases,
                of.kept,
                of.late,
+               fast,
                [this](lock_queue& queue, std::uint64_t number, answer<verdict> const& result,
                       time_point now) { replies.on_answer(queue, number, result, now); }},
-      granting{of.client, of.stats, of.held,     waiting,        contending,
-               requests,  of.late,  of.watchdog, of.own_presence},
+      granting{of.client, of.stats, of.held,     waiting,         contending,
+               requests,  of.late,  of.watchdog, of.own_presence, fast},
       clearing{of.backend, of.client, of.queues, of.held, of.past, of.wake, of.releases},
-      replies{of.client, of.stats, waiting, contending,     requests,
-              granting,  clearing, of.wake, of.own_presence},
+      replies{of.client, of.stats, waiting, contending,      requests,
+              granting,  clearing, of.wake, of.own_presence, fast},
       messages{of.client, of.stats, of.queues, of.wake, requests, granting, clearing},
-      ends{of.loop,  of.backend, of.client, of.log,  of.stats,    of.held, of.past, contending,
-           requests, granting,   replies,   of.wake, of.releases, of.kept, of.late, of.delayed},
+      ends{of.loop,  of.backend, of.client, of.log,      of.stats, of.held, of.past,    contending, requests,
+           granting, replies,    of.wake,   of.releases, of.kept,  of.late, of.delayed, fast},
       arrivals{of.loop, of.backend, of.client, of.stats, of.queues,
                waiting, contending, requests,  granting, of.wake} {}
 

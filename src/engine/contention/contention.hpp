@@ -13,6 +13,7 @@ struct contention_parts {
   lock_backend& backend;
   client_constants const& client;
   deferred_log& log;
+  scripting::preferred_ways const& ways;
   client_stats& stats;
   lock_queues& queues;
   holders& held;
@@ -36,6 +37,7 @@ struct contention {
   contention(contention const&) = delete;
   contention& operator=(contention const&) = delete;
 
+  fast_path fast;
   callers waiting;
   contenders contending;
   acquire_requests requests;

@@ -93,6 +93,8 @@ void grants::make_lease(lock_queue& queue, granted const& grant, time_point sent
   if (contender.current == contender::state::asking) late_responses_.expect(contender.number);
   if (!exclusive) holders_.open(*lease, now);
   // From here on nothing can fail.
+  if (exclusive) fast_path_.note_granted(queue, grant, sent_at);
+  queue.uncontended = !contender.contended && contender.asked_at == time_point{};
   contenders_.end(queue, now);
   queue.held_here_since = now;
   queue.handoffs = 0;
@@ -162,6 +164,7 @@ bool grants::hand_over(lock_queue& queue, lease_state& from, time_point now) noe
   set_limits(*heir, now);
   if (from.renewing) from.set_heir(heir);
   ++queue.handoffs;
+  queue.uncontended = 0;
   ++stats_.handed_over;
   queue.holder = heir.get();
   give(next, heir, now);

@@ -16,7 +16,7 @@ class grants {
  public:
   grants(client_constants const& client, client_stats& counts, holders& held, callers& waiting,
          contenders& contending, acquire_requests& requests, late_responses& late, renewer& watchdog,
-         presence& own_presence) noexcept
+         presence& own_presence, fast_path& fast) noexcept
       : client_{client},
         stats_{counts},
         holders_{held},
@@ -25,7 +25,8 @@ class grants {
         requests_{requests},
         late_responses_{late},
         renewer_{watchdog},
-        presence_{own_presence} {}
+        presence_{own_presence},
+        fast_path_{fast} {}
 
   /// The queue's contender has got the lock, for `ttl` after `sent_at`. Throws std::bad_alloc; the
   /// contender is still there then, and asks again.
@@ -58,6 +59,7 @@ class grants {
   late_responses& late_responses_;
   renewer& renewer_;
   presence& presence_;
+  fast_path& fast_path_;
 };
 
 }  // namespace holdfast::engine

@@ -52,6 +52,7 @@ void lease_ends::release_lost(lease_state const& lease, time_point now, release_
 void lease_ends::give_back(lock_queue& queue, lease_state const& lease, time_point now,
                            release_handler done) noexcept {
   if (!queue.waiters.empty() && !queue.contender) {
+    fast_path::note_busy(queue, now);
     auto const by_message = notifications_.by_message(queue);
     if (may_pass(queue, by_message)) {
       pass(queue, lease, now, std::move(done));
@@ -61,7 +62,10 @@ void lease_ends::give_back(lock_queue& queue, lease_state const& lease, time_poi
     // for the first waiter.
     if (by_message && queue.lock_recipe().order == order::strict) requests_.begin(queue, now);
   }
-  pending_releases_.send(lease, now, std::move(done));
+  auto item = pending_releases_.item(lease, now);
+  if (!queue.waiters.empty()) queue.uncontended = 0;
+  item.policy.fast = fast_path_.note_release(queue, lease, now);
+  pending_releases_.send(item, now, std::move(done));
   if (!queue.contender) ask_after_release(queue, now);
 }
 
@@ -142,6 +146,7 @@ void lease_ends::pass(lock_queue& queue, lease_state const& from, time_point now
     auto& contender = contenders_.open(queue, now);
     number = contender.number;
     contender.joined = true;
+    contender.contended = true;
     contender.answered = true;
     pending = std::make_shared<passing>(before, number, std::move(done));
     auto const next = requests_.next(queue, now);

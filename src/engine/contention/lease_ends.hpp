@@ -16,8 +16,8 @@ class lease_ends {
   lease_ends(reactor::loop& loop, lock_backend& backend, client_constants const& client, deferred_log& log,
              client_stats& counts, holders& held, departed& past, contenders& contending,
              acquire_requests& requests, grants& granting, acquire_replies& replies, notifications& wake,
-             pending_releases& releases, kept_keys& kept, late_responses& late,
-             delayed_calls& delayed) noexcept
+             pending_releases& releases, kept_keys& kept, late_responses& late, delayed_calls& delayed,
+             fast_path& fast) noexcept
       : loop_{loop},
         backend_{backend},
         client_{client},
@@ -33,7 +33,8 @@ class lease_ends {
         pending_releases_{releases},
         kept_keys_{kept},
         late_responses_{late},
-        delayed_{delayed} {}
+        delayed_{delayed},
+        fast_path_{fast} {}
 
   /// Drops one handle; the last one releases the lock, or keeps its key if the options say so.
   void release(lease_state& lease, time_point now, release_handler done) noexcept;
@@ -82,6 +83,7 @@ class lease_ends {
   kept_keys& kept_keys_;
   late_responses& late_responses_;
   delayed_calls& delayed_;
+  fast_path& fast_path_;
 };
 
 }  // namespace holdfast::engine

@@ -93,6 +93,11 @@ void pending_releases::on_response(std::shared_ptr<release_under_way> const& pen
   if (queue.releasing == item.number) queue.releasing = 0;
   --unconfirmed_;
   if (auto const* const found = result.outcome()) {
+    if (*found == ownership::awaited) {
+      pending->item.policy.fast = false;
+      send(pending->item, boot_clock::now(), std::move(pending->done));
+      return;
+    }
     // Clearing a ghost may have released it.
     auto const ours = *found == ownership::mine || item.copied || departed_.take_cleared(item.number);
     if (ours) note_released(item);
@@ -115,6 +120,7 @@ void pending_releases::on_response(std::shared_ptr<release_under_way> const& pen
   auto pause = passing_pause;
   auto const& refusal = result.refusal()->text;
   pending->item.copied = item.copied || result.refusal()->resent;
+  pending->item.policy.fast = false;
   if (!is_transient(refusal)) {
     pause = refused_pause;
     log_(log_level::warning, [&] { return std::string{explain(refusal, queue, client_)->what()}; });
@@ -185,7 +191,9 @@ void pending_releases::on_batch_response(batches::leases const& leases, answer<s
 
 void pending_releases::note_released(returned_lock const& item) noexcept {
   ++stats_.released;
-  departed_.note_release(item.queue->lock_recipe(), item.queue->name(), item.number, item.policy,
+  auto policy = item.policy;
+  policy.fast = false;  // whoever repeats it doesn't know who waits
+  departed_.note_release(item.queue->lock_recipe(), item.queue->name(), item.number, policy,
                          item.lease_deadline);
 }
 

@@ -20,6 +20,32 @@ call acquire(std::string_view name, acquire_request const& request) {
                       .ticket = request.ticket}();
 }
 
+/// An INCR is wasted on a lock that is busy: tokens only have to grow.
+transaction fast_acquire(std::string_view name, acquire_request const& request) {
+  auto const counter = names::token_counter(name);
+  transaction result{.bytes = {}, .commands = 4};
+  auto& bytes = result.bytes;
+  bytes.reserve(128 + name.size() + request.owner.size() + counter.size());
+  resp::append_command(bytes, {"MULTI"});
+  resp::append_array_header(bytes, 6);
+  resp::append_bulk(bytes, "SET");
+  resp::append_bulk(bytes, name);
+  result.first_key_end = bytes.size() - 2;  // before the CR LF
+  result.first_key_size = name.size();
+  resp::append_bulk(bytes, request.owner);
+  resp::append_bulk(bytes, "NX");
+  resp::append_bulk(bytes, "PX");
+  resp::append_integer_bulk(bytes, request.ttl.count());
+  resp::append_command(bytes, {"INCR", counter});
+  resp::append_command(bytes, {"EXEC"});
+  return result;
+}
+
+call fast_release(owned lease) {
+  auto const queue = names::queue(lease.name);
+  return lua::fast_release{.lock = {lease.name}, .queue = {queue}, .owner = lease.owner}();
+}
+
 call pass(owned lease, release_policy policy, acquire_request const& next) {
   keys const k{lease.name};
   return lua::pass{.lock = {k.lock},
@@ -72,7 +98,9 @@ call renew(milliseconds ttl, std::span<owned const> leases) {
 constinit engine::recipe const exclusive{.order = order::barging,
                                          .scriptless = true,
                                          .acquire = acquire,
+                                         .fast_acquire = fast_acquire,
                                          .release = release,
+                                         .fast_release = fast_release,
                                          .release_unwanted = release_unwanted,
                                          .pass = pass,
                                          .abandon = abandon,

@@ -1,0 +1,10 @@
+-- Gives the lock back if nobody waits for it: no more than the common case needs.
+-- Reply: 1 released; 0 the key was gone; -1 it is somebody else's; 2 somebody waits, and nothing was done: see release.
+local lock = KEYS[1]
+local queue = KEYS[2]
+local owner = ARGV[1]
+local holder = redis.pcall('GET', lock)
+if holder ~= owner then return holder and -1 or 0 end
+if redis.call('EXISTS', queue) == 1 then return 2 end
+redis.call('DEL', lock)
+return 1

@@ -1,0 +1,102 @@
+#include "engine/contention/fast_path.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <new>
+#include <string>
+
+#include "engine/failure.hpp"
+
+namespace holdfast::engine {
+namespace {
+
+/// How far the counter may fall behind the clock. "Held for" is read out of it, and is to be true to within a
+/// second; and another server takes longer than that to serve in the place of one that has failed.
+constexpr std::chrono::milliseconds longest_count{500};
+
+/// For so long after the lock was busy each request is a script: a contended lock costs no request more.
+constexpr std::chrono::milliseconds calm{1000};
+
+/// A proxy may end the connection at a command that it doesn't know. Once may be chance.
+constexpr int most_cut_off = 2;
+
+/// Whether a refusal is about the commands, and not about the lock or the state of the server.
+bool about_commands(std::string_view refusal) noexcept {
+  return first_word(refusal) == "ERR" || about_rights(refusal);
+}
+
+}  // namespace
+
+bool fast_path::fits(lock_queue const& queue, time_point now) const noexcept {
+  auto const* const known = queue.counter();
+  return known != nullptr && is_for(queue) && !refused_ && known->by_script > trouble_at_ &&
+         now - known->by_script < longest_count &&
+         (known->busy_at == time_point{} || now - known->busy_at >= calm);
+}
+
+bool fast_path::decides(lock_queue& queue, answer<verdict> const& result, time_point now) noexcept {
+  auto* const known = queue.counter();
+  auto const* const found = result.outcome();
+  if (found == nullptr) {
+    known->by_script = {};
+    auto const* const refusal = result.refusal();
+    if (refusal != nullptr && about_commands(refusal->text)) give_up(refusal->text);
+    if (refusal == nullptr && result.failure()->sent && !works_ && ++cut_off_ == most_cut_off)
+      give_up("the connection breaks at MULTI");
+    return false;
+  }
+  works_ = true;
+  if (auto const* const grant = std::get_if<granted>(found)) {
+    if (known->by_script > trouble_at_ && grant->token > known->token) return true;
+    known->by_script = {};
+    return false;
+  }
+  auto const* const undecided = std::get_if<unsettled>(found);
+  if (undecided == nullptr) return true;
+  if (undecided->taken) {
+    known->by_script = {};
+  } else {
+    known->busy_at = now;
+  }
+  return false;
+}
+
+void fast_path::note_granted(lock_queue& queue, granted const& grant, time_point sent_at) noexcept {
+  auto* const known = queue.counter();
+  if (known == nullptr) return;
+  known->token = std::max(known->token, grant.token + grant.count - 1);
+  if (!queue.contender->fast) known->by_script = sent_at;
+}
+
+void fast_path::note_busy(lock_queue& queue, time_point now) noexcept {
+  if (auto* const known = queue.counter()) known->busy_at = now;
+}
+
+bool fast_path::note_release(lock_queue& queue, lease_state const& lease, time_point now) noexcept {
+  if (!is_for(queue)) return false;
+  if (!queue.uncontended) {
+    note_busy(queue, now);
+    return false;
+  }
+  if (queue.counter() == nullptr && now - queue.held_here_since < longest_count) {
+    try {
+      queue.note_counter() = {.token = lease.token() + lease.tokens_left, .by_script = queue.held_here_since};
+    } catch (std::bad_alloc const&) {
+      // The next request asks by script again.
+    }
+  }
+  return ways_.releases_by_script;
+}
+
+void fast_path::give_up(std::string_view reason) noexcept {
+  if (refused_) return;
+  refused_ = true;
+  log_(log_level::warning, [&] {
+    return client_.url + ": " + std::string{reason} +
+           "; so each free lock is taken by a script, which costs the server more; Holdfast needs +multi "
+           "+exec "
+           "+set +incr";
+  });
+}
+
+}  // namespace holdfast::engine

@@ -91,8 +91,8 @@ class asynchronous_cycle {
 /// Keeps `count` cycles outstanding until `watch(completed)` returns.
 template <class Watch>
 auto run_outstanding(context const& run, int count, std::function<acquirer(client&, int)> const& make,
-                     Watch const& watch) {
-  client redis{run.at.url};
+                     client_options const& how, Watch const& watch) {
+  client redis{run.at.url, how};
   redis.connect();
   std::atomic<long> completed{0};
   std::atomic<int> running{count};
@@ -113,14 +113,14 @@ cycles of_threads(context const& run, int threads, lock_options const& options) 
 
 cycles outstanding(context const& run, int count, std::function<acquirer(client&, int)> const& make) {
   return in_child([&] {
-    return run_outstanding(run, count, make, [&](auto const& done) { return measure(run, done, count); });
+    return run_outstanding(run, count, make, {}, [&](auto const& done) { return measure(run, done, count); });
   });
 }
 
 void run_outstanding_cycles(context const& run, int count, std::function<acquirer(client&, int)> const& make,
-                            long cycles) {
+                            long cycles, client_options const& how) {
   std::ignore = in_child([&] {
-    return run_outstanding(run, count, make, [&](auto const& done) {
+    return run_outstanding(run, count, make, how, [&](auto const& done) {
       while (done < cycles) std::this_thread::sleep_for(std::chrono::milliseconds{1});
       return true;
     });

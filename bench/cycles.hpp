@@ -29,7 +29,7 @@ using acquirer = std::function<void(exclusive_lock::acquire_handler)>;
 
 /// The same until so many are completed.
 void run_outstanding_cycles(context const& run, int count, std::function<acquirer(client&, int)> const& make,
-                            long cycles);
+                            long cycles, client_options const& how = {});
 
 /// What `outstanding` needs for mutexes on different names.
 [[nodiscard]] std::function<acquirer(client&, int)> mutexes(lock_options const& options = {});

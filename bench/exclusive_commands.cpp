@@ -87,6 +87,18 @@ command_maker naive_commands(connection& redis) {
   };
 }
 
+command_maker fast_commands(connection& redis) {
+  using script = scripts::exclusive::fast_release;
+  return [release = redis.ask({"SCRIPT", "LOAD", std::string{script::source.text}})](
+             std::string const& name, std::string const& owner) {
+    return exclusive_commands{{{"MULTI"},
+                               {"SET", name, owner, "NX", "PX", "30000"},
+                               {"INCR", names::token_counter(name)},
+                               {"EXEC"}},
+                              {{"EVALSHA", release, "2", name, names::queue(name), owner}}};
+  };
+}
+
 command_maker script_commands(connection& redis) {
   redis.call({"SCRIPT", "LOAD", std::string{scripts::exclusive::acquire::source.text}});
   redis.call({"SCRIPT", "LOAD", std::string{scripts::exclusive::release::source.text}});

@@ -27,6 +27,9 @@ using wire_commands = command_maker (*)(connection&);
 /// there is no less.
 [[nodiscard]] command_maker naive_commands(connection&);
 
+/// The plain wire: what the library sends for a free lock.
+[[nodiscard]] command_maker fast_commands(connection&);
+
 /// The plain wire: EVALSHA of the library's own scripts with arguments like its own.
 [[nodiscard]] command_maker script_commands(connection&);
 

@@ -26,7 +26,7 @@ std::vector<line> many_threads(context const& run) {
               target{target::of::ratio, target::side::at_least, 0.30}};
   measure_in_turns(
       run, result, bare(run, naive_commands), [&] { return of_threads(run, at_once).per_second; },
-      bare(run, script_commands));
+      bare(run, fast_commands));
   return {result};
 }
 
@@ -35,7 +35,7 @@ std::vector<line> many_asynchronous(context const& run) {
               target{target::of::ratio, target::side::at_least, 0.55}};
   measure_in_turns(
       run, result, bare(run, naive_commands), [&] { return outstanding(run, at_once, mutexes()).per_second; },
-      bare(run, script_commands));
+      bare(run, fast_commands));
   return {result};
 }
 

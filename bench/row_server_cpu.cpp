@@ -36,10 +36,11 @@ std::function<double()> bare(context const& run, wire_commands wire) {
   };
 }
 
-std::function<double()> library(context const& run, lock_options const& options) {
-  return [&run, options] {
-    return server_us(run,
-                     [&] { run_outstanding_cycles(run, at_once, mutexes(options), run.options.cycles); });
+std::function<double()> library(context const& run, lock_options const& options,
+                                client_options const& how = {}) {
+  return [&run, options, how] {
+    return server_us(
+        run, [&] { run_outstanding_cycles(run, at_once, mutexes(options), run.options.cycles, how); });
   };
 }
 
@@ -71,7 +72,12 @@ line of_handoffs(context const& run, std::string what, lock_options const& optio
 std::vector<line> server_cpu(context const& run) {
   return {of_cycles(run, "server CPU, µs a cycle; floor: the naive pair", naive_commands,
                     library(run, on(wire::plain)), 1.8),
-          of_cycles(run, "… by a bare client: all by scripts", naive_commands, bare(run, script_commands)),
+          of_cycles(run, "… all by scripts (cas::lua)", naive_commands,
+                    library(run, on(wire::plain), {.cas = cas::lua})),
+          of_cycles(run, "… a bare client with the commands of a free lock", naive_commands,
+                    bare(run, fast_commands)),
+          of_cycles(run, "… Redisson's effects alone, by a bare client", naive_commands,
+                    bare(run, redisson_commands)),
           of_cycles(run, "… Redisson's wire; floor: the naive pair", naive_commands,
                     library(run, on(wire::redisson))),
           of_cycles(run, "… Redisson's wire; floor: its scripts' effects alone", redisson_commands,

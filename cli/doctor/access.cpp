@@ -70,6 +70,8 @@ finding check_rights(server_facts const& facts) {
   } else {
     result.level = severity::advice;
     result.why = all.any(needed::to_be_asked) ? "without it a release by force doesn't ask the holder first"
+                 : all.any(needed::for_free_locks)
+                     ? "without it each free lock is taken by a script, which costs the server more"
                  : all.any(needed::for_replicas)
                      ? "the option `replicas` needs WAIT"
                      : "without it the commands that look at locks (`holdfast ls`, `top` …) are refused";

@@ -58,6 +58,14 @@ class rights {
     attempts_.push_back(std::move(attempt));
   }
 
+  /// Tries MULTI and EXEC; in this order only if both are allowed, since nothing else ends a transaction.
+  void try_transaction() {
+    auto const by = needed::for_free_locks;
+    auto const end = run(by, "exec", {"EXEC"});
+    if (end.hung_up || (end.refused && !end.text.starts_with("ERR EXEC without"))) return;
+    if (!run(by, "multi", {"MULTI"}).refused) (void)server_.try_to_ask({"EXEC"});
+  }
+
   /// Tries whether the lock `lock` may be touched, without an effect on it.
   void try_name(std::string_view const lock) {
     auto const& prefix = server_.scope().prefix;
@@ -189,6 +197,8 @@ void try_all(probe::server_session& server, server_facts& facts) {
   attempts.run(always, "zscore", {"ZSCORE", names.queue, "x"});
   attempts.run(always, "hgetall", {"HGETALL", names.record});
   attempts.run(always, "time", {"TIME"});
+  attempts.run(needed::for_free_locks, "incr", {"INCR", names.counter});
+  attempts.try_transaction();
   attempts.run(always, "del", {"DEL", names.counter});
   attempts.run(always, "eval", {"EVAL", "return 1", "0"});
   attempts.run(always, "evalsha", {"EVALSHA", "0000000000000000000000000000000000000000", "0"});

@@ -20,7 +20,7 @@ namespace holdfast::cli {
 
 /// A right, and the result of trying it.
 struct right_attempt {
-  enum class needed { always, for_messages, for_order, to_be_asked, for_replicas, for_tools };
+  enum class needed { always, for_messages, for_order, to_be_asked, for_replicas, for_tools, for_free_locks };
   std::string rule{};     ///< in the syntax of ACL SETUSER: "+zadd", "~jobs:* ~{jobs:*"
   std::string refusal{};  ///< the server's text; empty: the right is granted
   needed by = needed::always;

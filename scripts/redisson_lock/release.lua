@@ -4,11 +4,14 @@ local lock = KEYS[1]
 local owner = ARGV[1]
 local publish = ARGV[2]
 local channel = ARGV[3]
--- @include tell
--- The common case first, before more functions are defined: each costs the server a fraction of a command.
-if redis.pcall('HDEL', lock, owner) == 1 then
-  tell(channel, '0')
+-- The common case first, before functions are defined: each costs the server a fraction of a command.
+local given = redis.pcall('HDEL', lock, owner) == 1
+if given and publish == 'PUBLISH' and channel ~= '' then
+  redis.pcall(publish, channel, '0')
   return 1
 end
+-- @include tell
 -- @include owner_hash
-return found_by(owner, lock)
+if not given then return found_by(owner, lock) end
+tell(channel, '0')
+return 1

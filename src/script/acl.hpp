@@ -12,11 +12,11 @@ namespace holdfast::acl {
 
 /// The commands of a connection's handshake.
 inline constexpr std::string_view to_connect{"+ping +auth +select +client|setname +command|info"};
-/// Script calls, and the commands inside the scripts.
+/// Script calls, and the commands inside the scripts; multi, exec and incr take a free lock without one.
 inline constexpr std::string_view to_lock{
     "+eval +evalsha +get +getrange +set +del +exists +pexpire +pttl +type +time +zadd +zcard +zpopmin "
     "+zrange +zrank "
-    "+zrem +zscore +hset +hsetnx +hgetall"};
+    "+zrem +zscore +hset +hsetnx +hgetall +multi +exec +incr"};
 /// Instead of calls of scripts, where there are none.
 inline constexpr std::string_view without_scripts{"+multi +exec +watch +unwatch +incr +incrby +expire"};
 inline constexpr std::string_view to_be_told{"+subscribe +unsubscribe +publish"};

@@ -1,5 +1,5 @@
 /// When a lock that is likely to be free is taken and given back without the full scripts, which cost a
-/// server several times as much (docs/decisions/0019).
+/// server several times as much (docs/decisions/0021).
 #pragma once
 
 #include <string_view>

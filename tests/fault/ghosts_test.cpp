@@ -59,7 +59,7 @@ class ghosts : public fault {
     return eventually([this] { return !raw_.exists("marker"); });
   }
 
-  client redis_{server_.url(), with_long_timeouts()};
+  client redis_{server_.url(), with_long_timeouts({.cas = cas::lua})};  // its leases have tokens to hand on
   client other_client_{server_.url(), with_long_timeouts()};
   lease busy_;
   multi_mutex multi_{redis_, {"orders", "marker", "busy"}, {.starvation_limit = 10min}};

@@ -127,7 +127,7 @@ void pipeline::restart() noexcept {
   auto spoken_of = all_.begin();
   for (std::size_t n = 0; n != in_flight_; ++n, ++spoken_of) spoken_of->said = {};
   if (spoken_of != all_.end()) spoken_of->said = {};  // the one that was to go on
-  if (in_flight_ != 0) {  // some replies to the oldest one may be lost
+  if (in_flight_ != 0) {                              // some replies to the oldest one may be lost
     all_.front().answered = 0;
     all_.front().response.reply = {};
   }

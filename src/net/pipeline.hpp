@@ -110,7 +110,7 @@ class pipeline {
     net::request request;
     net::response response;
     time_point queued{};
-    spoken said{};  ///< how it was last written
+    spoken said{};              ///< how it was last written
     std::uint8_t answered = 0;  ///< number of replies so far, fewer than it gets
   };
   using batch = std::list<entry>;

@@ -19,8 +19,7 @@ namespace holdfast::engine {
 /// of the event.
 class fast_path {
  public:
-  fast_path(client_constants const& client, deferred_log& log,
-            scripting::preferred_ways const& ways) noexcept
+  fast_path(client_constants const& client, deferred_log& log, scripting::preferred_ways const& ways) noexcept
       : client_{client}, log_{log}, ways_{ways} {}
 
   /// Whether a contender's first request goes without a script.

@@ -117,6 +117,9 @@ bool set_name(SSL* ssl, std::string const& host, tls_options const& options) {
   return ip.is_v6() ? set(ip.to_v6().to_bytes()) : set(ip.to_v4().to_bytes());
 }
 
+constexpr char const* without_tls =
+    "is that a TLS port? Without TLS the URL begins with redis instead of rediss";
+
 /// Everything runs in the loop's thread, since an SSL object isn't thread-safe: calls from other threads are
 /// posted there.
 class tls_transport final : public transport, public std::enable_shared_from_this<tls_transport> {
@@ -174,7 +177,12 @@ class tls_transport final : public transport, public std::enable_shared_from_thi
     end();
   }
 
-  [[nodiscard]] std::string peer() const override { return dial_->peer(); }
+  /// A port without TLS may wait for the rest of a request for ever, instead of refusing it.
+  [[nodiscard]] std::string peer() const override {
+    return dial_->peer() + (shakes_hands_ ? ", which takes connections but has not answered with TLS; " +
+                                                std::string{without_tls}
+                                          : "");
+  }
 
   /// With TLS 1.3 the server's refusal of our certificate arrives after the handshake has ended on our side.
   [[nodiscard]] std::string words_for(error_code const& failure) const override {
@@ -222,8 +230,10 @@ class tls_transport final : public transport, public std::enable_shared_from_thi
            std::string{host_.c_str()} + "\"");
       return;
     }
+    shakes_hands_ = true;
     stream_->async_handshake(asio::ssl::stream_base::client,
                              [self = shared_from_this(), done = std::move(done)](error_code failure) {
+                               self->shakes_hands_ = false;
                                done(failure ? self->failed(as_aborted(failure)) : std::string{});
                              });
   }
@@ -231,10 +241,10 @@ class tls_transport final : public transport, public std::enable_shared_from_thi
   [[nodiscard]] std::string failed(error_code const& failure) {
     std::string text = "TLS handshake with " + dial_->peer() + ": ";
     if (failure == asio::ssl::error::stream_truncated || failure == asio::error::eof) {
-      return text + "the server hung up (is that a TLS port?)";
+      return text + "the server hung up (" + without_tls + ")";
     }
     text += words_for(failure);
-    if (tls_reason_of(failure) == SSL_R_WRONG_VERSION_NUMBER) return text + " (is that a TLS port?)";
+    if (tls_reason_of(failure) == SSL_R_WRONG_VERSION_NUMBER) return text + " (" + without_tls + ")";
     auto const verdict = stream_ ? ::SSL_get_verify_result(stream_->native_handle()) : X509_V_OK;
     if (options_.verify && verdict != X509_V_OK)
       text += " (" + std::string{::X509_verify_cert_error_string(verdict)} + ")" + advice_on(verdict);
@@ -286,8 +296,9 @@ class tls_transport final : public transport, public std::enable_shared_from_thi
   std::optional<asio::ssl::stream<stream_socket>> stream_;
   std::string out_;  ///< being written
   bool closed_ = false;
-  bool ends_ = false;                ///< close_socket() was dispatched
-  std::atomic<bool> resets_{false};  ///< close_socket() is to discard unsent bytes
+  bool ends_ = false;                      ///< close_socket() was dispatched
+  std::atomic<bool> shakes_hands_{false};  ///< connected, and not yet by TLS
+  std::atomic<bool> resets_{false};        ///< close_socket() is to discard unsent bytes
   reactor::room_for_one room_;
 };
 

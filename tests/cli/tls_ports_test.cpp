@@ -1,0 +1,33 @@
+// A URL with TLS for a port without it, and the reverse.
+#include "holdfast_command.hpp"
+#include "support/redis_server.hpp"
+
+#include <gmock/gmock.h>
+
+#include <memory>
+#include <string>
+
+namespace {
+
+using namespace holdfast::test;
+using testing::HasSubstr;
+
+std::string error_of(std::string const& url) {
+  auto command = holdfast_command({"ls", "--url", url});
+  EXPECT_EQ(command.wait(), 69);
+  return command.err();
+}
+
+TEST(tls, to_a_port_without_it_says_so) {
+  auto const plain = redis_server::make({.transport = server_transport::tcp});
+  EXPECT_THAT(error_of("rediss://" + plain->address()),
+              HasSubstr("is that a TLS port? Without TLS the URL begins"));
+}
+
+TEST(tls, is_named_when_a_url_without_it_meets_its_port) {
+  auto const secure = redis_server::make({.transport = server_transport::tls});
+  EXPECT_THAT(error_of("redis://" + secure->address()),
+              HasSubstr("is that a TLS port? The URL begins with rediss"));
+}
+
+}  // namespace

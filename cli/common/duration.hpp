@@ -1,4 +1,4 @@
-/// Durations in the syntax of the command line: "200ms", "5s", "1m30s", "2h", "0".
+/// Durations in the syntax of the command line: "200ms", "5s", "1.5s", "1m30s", "5min", "2h", "0".
 #pragma once
 
 #include <chrono>
@@ -7,7 +7,8 @@
 
 namespace holdfast::cli {
 
-/// Whole numbers with units d, h, m, s, ms, the larger unit first; a number alone is seconds. Throws
+/// Numbers with units d, h, m (or min), s, ms, the larger unit first; a number alone is seconds. A number may
+/// have decimals, if the whole is a number of milliseconds. Throws
 /// std::invalid_argument, whose text names the error and the allowed syntax.
 [[nodiscard]] std::chrono::milliseconds parse_duration(std::string_view text);
 

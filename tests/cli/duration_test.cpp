@@ -26,6 +26,15 @@ TEST(duration, takes_a_bare_number_as_seconds) {
   EXPECT_EQ(parse_duration("90"), 90s);
 }
 
+TEST(duration, reads_decimals_and_minutes_as_flock_and_systemd_write_them) {
+  EXPECT_EQ(parse_duration("5min"), 5min);
+  EXPECT_EQ(parse_duration("1h5min"), 65min);
+  EXPECT_EQ(parse_duration("1.5s"), 1500ms);
+  EXPECT_EQ(parse_duration("1.5"), 1500ms);
+  EXPECT_EQ(parse_duration("0.25h"), 15min);
+  EXPECT_EQ(parse_duration("2.000ms"), 2ms);
+}
+
 TEST(duration, says_what_is_wrong_and_what_is_allowed) {
   struct row {
     char const* text;
@@ -34,9 +43,10 @@ TEST(duration, says_what_is_wrong_and_what_is_allowed) {
   for (auto const& [text, cause] :
        {row{"", "empty"}, row{"-5s", "negative"}, row{"5 minutes", "unknown unit \" minutes\""},
         row{"5x", "unknown unit \"x\""}, row{"soon", "a number is expected at \"soon\""},
-        row{"1.5s", "unknown unit \".\""}, row{"1s1m", "from large to small"},
-        row{"1s1s", "from large to small"}, row{"1m30", "no unit"}, row{"99999999999999999999s", "too large"},
-        row{"9999999d", "ten years"}}) {
+        row{"1.s", "digit is expected"}, row{"0.0005s", "finer than a millisecond"},
+        row{"1.0000000001s", "too many digits"}, row{"1.5.5s", "unknown unit"},
+        row{"1s1m", "from large to small"}, row{"1s1s", "from large to small"}, row{"1m30", "no unit"},
+        row{"99999999999999999999s", "too large"}, row{"9999999d", "ten years"}}) {
     EXPECT_THAT(
         [&] { static_cast<void>(parse_duration(text)); },
         ThrowsMessage<std::invalid_argument>(testing::AllOf(HasSubstr(cause), HasSubstr("200ms, 5s, 1m30s"))))

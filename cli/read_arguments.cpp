@@ -32,13 +32,12 @@ std::string help_of(command_line const& line, std::string const& about) {
   return line.help_of(about);
 }
 
-/// Explains `--ttl 5 minutes NAME`, for which CLI11 reports surplus words only.
-std::string explained(reading const& problem, std::string_view const command) {
-  if (problem.result == reading::outcome::surplus && command == "run") {
-    return fmt::format("{} (one NAME, then -- and the command; a duration is one word, like 5m)",
-                       problem.text);
-  }
-  return problem.text;
+/// Explains surplus words: a command without -- before it, or `--ttl 5 minutes NAME`.
+std::string explained(reading const& problem, std::string_view const command, bool const has_separator) {
+  if (problem.result != reading::outcome::surplus || command != "run") return problem.text;
+  return problem.text + (has_separator
+                             ? " (one NAME, then -- and the command; a duration is one word, like 5m)"
+                             : " (put -- before the command: holdfast run NAME -- COMMAND)");
 }
 
 }  // namespace
@@ -81,7 +80,8 @@ arguments read_arguments(int const argc, char** const argv) {
     if (command.empty() && words.size() > 1 && words[1][0] != '-') throw no_command(words[1], line);
     auto const help_command =
         command.empty() || command == "help" ? std::string{"holdfast help"} : "holdfast help " + command;
-    throw failure{usage, fmt::format("{}; see `{}`", explained(read, command), help_command)};
+    throw failure{
+        usage, fmt::format("{}; see `{}`", explained(read, command, separator != words.end()), help_command)};
   }
   if (command.empty()) {
     throw failure{usage, fmt::format("no command given; there are: {}; see `holdfast help`", names_of(line))};

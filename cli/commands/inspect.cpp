@@ -1,5 +1,6 @@
 /// `holdfast inspect`: shows one lock in full.
 #include "common/command.hpp"
+#include "common/exit_codes.hpp"
 #include "common/options.hpp"
 #include "common/output.hpp"
 #include "common/standard_output.hpp"
@@ -12,6 +13,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
 #include <string>
 
@@ -28,13 +30,20 @@ If `run` starts a job with --once-per, --at-most-every or --keep, `inspect` also
 it ran, how long it took, its exit code, and until when it counts as done.
 
 Exit codes
-  0   NAME was looked at, also if it is free
+  0   the lock is held, or the key of that name is not a lock
+  1   the lock is free
   64  bad option, name or URL; 69 Redis can't be reached; 77 a right is missing
 
 Examples
   holdfast inspect nightly-import
+  holdfast inspect deploy:web > /dev/null && echo held
   holdfast inspect --json deploy:web | jq '.holder.host, .held_ms, .queue[].waited_ms'
   holdfast inspect --json report | jq '.last_run.exit')";
+
+/// Nobody holds it, and no other key is in its place.
+bool is_free(lock_state const& lock) {
+  return lock.kind == lock_kind::free || (lock.kind == lock_kind::permits && lock.holding == 0);
+}
 
 struct inspect_options {
   common_options common;
@@ -44,7 +53,7 @@ struct inspect_options {
 };
 
 int inspect(inspect_options const& options) {
-  client redis{find_locks_server(options.common.url), {.name = "holdfast-inspect", .log = output::hook()}};
+  client redis{find_locks_server(options.common), {.name = "holdfast-inspect", .log = output::hook()}};
   auto const found = inspect_on_wires(redis, options.name);
   auto const shown = shown_of(found, options.wire);
   auto const warning = shown.size() > 1 ? on_both_wires(options.name) : std::string{};
@@ -66,7 +75,7 @@ int inspect(inspect_options const& options) {
                     "(--wire plain leaves it out): {}",
                     found.unseen));
   }
-  return 0;
+  return std::ranges::all_of(shown, [](auto const* lock) { return is_free(*lock); }) ? not_held : ok;
 }
 
 }  // namespace

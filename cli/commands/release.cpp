@@ -206,7 +206,7 @@ int conclude(force_result result, lock_state const& seen, release_options const&
 }
 
 int release(release_options const& options) {
-  client redis{find_locks_server(options.common.url), {.name = "holdfast-release", .log = output::hook()}};
+  client redis{find_locks_server(options.common), {.name = "holdfast-release", .log = output::hook()}};
   auto const found = peek_on_wires(redis, options.name);
   auto const chosen_wire = wire_of(options.wire);
   require(chosen_wire != wire::automatic || !found.on_both(),

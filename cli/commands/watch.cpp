@@ -185,7 +185,7 @@ std::optional<lock_on_wires> look_again(client& redis, std::string const& name, 
 }
 
 int watch(watch_options const& options) {
-  client redis{find_locks_server(options.common.url), {.name = "holdfast-watch", .log = output::hook()}};
+  client redis{find_locks_server(options.common), {.name = "holdfast-watch", .log = output::hook()}};
   reporter report{options};
   auto const start = clock::now();
   auto last_at = start;

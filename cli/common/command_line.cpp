@@ -47,6 +47,12 @@ bool read_number(std::string const& word, std::optional<std::int64_t>& to) {
   return true;
 }
 
+std::string in_order(std::vector<std::string> const& words) {
+  std::string text;
+  for (auto const& word : words) text += (text.empty() ? "" : " ") + word;
+  return text;
+}
+
 bool is_shown(CLI::Option const* const option) { return !option->get_group().empty(); }
 
 declared_value described(CLI::Option const& from) {
@@ -153,8 +159,9 @@ reading command_line::read(std::span<char* const> const words) {
   } catch (CLI::CallForHelp const&) {
     auto const command = given();
     return {answer, command.empty() ? help() : help_of(command)};
-  } catch (CLI::ExtrasError const& problem) {
-    return {surplus, problem.what()};
+  } catch (CLI::ExtrasError const&) {
+    return {surplus,
+            "unexpected: " + in_order(app_->remaining(true))};  // its own text has the last one first
   } catch (CLI::ParseError const& problem) {
     return {wrong, problem.what()};
   }

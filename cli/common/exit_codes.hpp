@@ -11,6 +11,7 @@ namespace holdfast::cli {
 
 enum exit_code : int {
   ok = 0,
+  not_held = 1,          ///< inspect: nobody holds the lock
   usage = 64,            ///< EX_USAGE: option, duration, URL, name
   wrong_type = 65,       ///< EX_DATAERR: the key holds something that isn't a lock
   unavailable = 69,      ///< EX_UNAVAILABLE: the server can't be reached, or refused

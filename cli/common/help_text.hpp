@@ -63,23 +63,27 @@ Readers, writers and slots
   --shared and --exclusive are the two sides of a read-write lock. --slots N is a semaphore of N permits. In
   Redis they look as Redisson (Java) has them, and so do locks with --wire redisson. Programs in Java can use
   the same ones. They have no tokens. If NAME is a lock of another kind, holdfast refuses it: exit code 65. All
-  callers must give the same N. A caller that gives another number changes it, and says so.
+  callers must give the same N. A caller that gives another number is refused (65); --set-slots changes it.
 
 systemd
   In a unit with Type=notify holdfast says READY=1 when it has the lock, and shows its state while it waits
   (STATUS). COMMAND doesn't get NOTIFY_SOCKET. For an example see docs/recipes.md.
 
 Durations
-  200ms, 5s, 1m30s, 2h, 1d, 0; a number alone is seconds
+  200ms, 5s, 1.5s, 1m30s, 5min, 2h, 1d, 0; a number alone is seconds
 
 Which Redis
-  --url, else $HOLDFAST_URL, else $REDIS_URL, else localhost:6379 if something listens there, else a private
-  redis-server or valkey-server ($HOLDFAST_REDIS_SERVER names another program). The private server is started
-  when it is needed, in /run/lock/holdfast-UID (or /tmp/holdfast-UID, if not all users may use /run/lock). All
-  your processes on this machine share it, and no other machine does. It holds only locks, and runs until you
-  stop it:
+  --url or --local, else $HOLDFAST_URL, else $REDIS_URL, else the configuration files, else localhost:6379 if
+  something listens there. Hosts that each have a Redis on localhost don't exclude one another, so holdfast says
+  when it uses that one and isn't on a terminal. Otherwise, on a terminal, it uses a private server. Elsewhere, as
+  in cron, it runs nothing: exit code 64.
+  --local is the private server: a redis-server or valkey-server ($HOLDFAST_REDIS_SERVER names another program).
+  It is started when it is needed, in /run/lock/holdfast-UID (or /tmp/holdfast-UID, if not all users may use
+  /run/lock). All your processes on this machine share it, and no other machine does; each run says so. It holds
+  only locks, and runs until you stop it:
     kill $(cat /run/lock/holdfast-$(id -u)/redis.pid)
-    redis://[user:password@]host[:port][/db]     one server
+  A URL is one of
+    redis://[user[:password]@]host[:port][/db]   one server
     redis+unix:///path/to/socket                 one server of this machine
     redis+sentinel://s1,s2,s3/mymaster[/db]      the master that these sentinels name (port 26379)
     redis+cluster://h1,h2                        a cluster; h1 and h2 are some of its nodes
@@ -95,6 +99,24 @@ Which Redis
     sentinel_user= sentinel_password= sentinel_tls=yes|no   for the sentinels; user:password are for the servers
   `holdfast doctor` finds out whether the servers are fit for locks.
 
+Password
+  The password of the URL, else the file of --password-file, else $HOLDFAST_PASSWORD, else the file
+  holdfast-password in $CREDENTIALS_DIRECTORY (systemd's LoadCredential=), else the password_file of the
+  configuration. Other users can see the command line (ps), so holdfast warns of a password in --url.
+  COMMAND doesn't get the password: HOLDFAST_URL, and REDIS_URL if it was used, have none in its environment, and
+  HOLDFAST_PASSWORD is missing. With --pass-url HOLDFAST_URL is the whole URL, for a holdfast in COMMAND.
+
+Configuration files
+  ~/.config/holdfast/config ($XDG_CONFIG_HOME/holdfast/config), then /etc/holdfast/config. The first takes
+  precedence over the second, and options and the environment over both. Lines are `key = value`, or comments that begin
+  with #:
+    url = redis://redis.example
+    password_file = FILE    the password for the url of this file, or of the second file; a relative
+                            name is relative to the folder of this file
+    label = TEXT            as --label
+    ttl = DURATION          as --ttl
+    local = true|false      true: --local, instead of a url; false: no private server on a terminal either
+
 Environment of COMMAND
   HOLDFAST_NAME    the name of the lock
   HOLDFAST_TOKEN   the fencing token: a number that grows with each holder of the name. Pass it on with writes
@@ -104,8 +126,9 @@ Environment of COMMAND
 Exit codes
   The exit code of COMMAND. If signal n ended COMMAND, or the wait, holdfast ends by the same signal; shells show
   that as 128+n. Otherwise
-  64   bad option, duration, URL or name
-  65   the key NAME in Redis holds something that is not a lock, or is a lock of another kind
+  64   bad option, duration, URL, name or configuration file; or no Redis is named
+  65   the key NAME in Redis holds something that is not a lock, a lock of another kind, or another
+       number of slots
   69   Redis can't be reached, or refused
   70   internal error
   75   the lock was busy (with --once-per and --at-most-every: 0, as for a job that isn't due)
@@ -125,7 +148,7 @@ Examples
   holdfast run --replicas 1 deploy:web -- ./deploy               # survives the loss of the master
   holdfast run --shared prices -- ./report                       # not while somebody runs --exclusive prices
   holdfast run --wait 30s --ttl 10s deploy:web -- sh -c 'echo "token $HOLDFAST_TOKEN"; ./deploy'
-  HOLDFAST_URL=rediss://:secret@redis.example:6380 holdfast run migrate -- ./migrate
+  holdfast run --url rediss://redis.example --password-file ~/.redis-password migrate -- ./migrate
   holdfast run --url redis+sentinel://s1,s2,s3/mymaster nightly -- ./import.sh)";
 
 inline constexpr std::string_view completion_footer = R"(Examples

@@ -18,6 +18,19 @@ std::chrono::milliseconds duration_of(std::string_view const option, std::string
   }
 }
 
+std::chrono::milliseconds ttl_of(std::string_view const option, std::string const& text) {
+  auto const ttl = duration_of(option, text);
+  require(ttl >= shortest_ttl,
+          fmt::format("{}: {} is too short; at least 10ms, better some seconds", option, text));
+  return ttl;
+}
+
+std::string const& label_of(std::string_view const option, std::string const& text) {
+  require(text.size() <= longest_label,
+          fmt::format("{}: {} bytes are too many; at most {}", option, text.size(), longest_label));
+  return text;
+}
+
 void require(bool const fine, std::string const& message) {
   if (!fine) throw failure{usage, message};
 }
@@ -42,9 +55,12 @@ wire wire_of(std::string_view const text) {
 }
 
 void add_common(command_options& command, common_options& to) {
-  command.value("--url", to.url,
-                "The Redis to use, see `holdfast help run`; $HOLDFAST_URL keeps a password out of `ps`",
+  command.value("--url", to.url, "The Redis to use, see `holdfast help run`; others can see it in `ps`",
                 "URL");
+  command.value("--password-file", to.password_file, "The file with the password for it", "FILE");
+  command.flag("--local", to.local, "Use the private server of this machine, for your own processes alone");
+  command.excludes("--local", "--url");
+  command.excludes("--local", "--password-file");
   command.flag("-v,--verbose", to.verbose, "Say what happens");
 }
 

@@ -99,10 +99,10 @@ _holdfast() {
   done
 
   if [[ $option ]]; then
-    _holdfast_offer "$cur" < <(_holdfast_choices "$command" "$option")
+    _holdfast_offer "$cur" < <(_holdfast_choices "$command" "$option" "$cur")
   elif [[ $cur == --*=* ]]; then
     option=${cur%%=*}
-    _holdfast_offer "$cur" < <(_holdfast_choices "$command" "$option" | sed "s/^/$option=/")
+    _holdfast_offer "$cur" < <(_holdfast_choices "$command" "$option" "${cur#*=}" | sed "s/^/$option=/")
   elif [[ $cur == -* ]]; then
     _holdfast_offer "$cur" < <(_holdfast_options "$command")
   elif ((operands == 0)); then
@@ -143,14 +143,14 @@ std::string values_function(model const& from) {
 
 std::string choices_function(model const& from) {
   std::string script =
-      "\n# The values of option $2 of command $1, where they are few.\n"
+      "\n# The values of option $2 of command $1, where they are few, or files that begin with $3.\n"
       "_holdfast_choices() {\n  case \"$1 $2\" in\n";
   for (auto const& command : from.commands) {
     for (auto const& option : command.options) {
-      if (option.choices.empty()) continue;
-      for (auto const& name : option.names) {
-        script += fmt::format("    '{} {}') {} ;;\n", command.name, name, lines(option.choices));
-      }
+      if (option.choices.empty() && option.value != a_file) continue;
+      auto const values = option.value == a_file ? R"(compgen -f -- "$3")" : lines(option.choices);
+      for (auto const& name : option.names)
+        script += fmt::format("    '{} {}') {} ;;\n", command.name, name, values);
     }
   }
   return script + "  esac\n}\n";

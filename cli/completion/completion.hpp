@@ -47,6 +47,9 @@ struct model {
   std::vector<command> commands;
 };
 
+/// The placeholder of values that are files.
+inline constexpr std::string_view a_file = "FILE";
+
 /// The command whose words after -- are a command line themselves; CLI11 never reads these.
 inline constexpr std::string_view runs_a_command = "run";
 

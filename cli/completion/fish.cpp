@@ -88,7 +88,7 @@ void add_fish_options(std::string& script, std::string_view const command,
       name.remove_prefix(is_long ? 2 : 1);
       script += fmt::format(" {} {}", is_long ? "-l" : "-s", name);
     }
-    if (!option.value.empty()) script += " -x";
+    if (!option.value.empty()) script += option.value == a_file ? " -r -F" : " -x";
     if (!option.choices.empty()) script += fmt::format(" -a '{}'", fmt::join(option.choices, " "));
     script += fmt::format(" -d {}\n", fish_quoted(option.text));
   }

@@ -71,7 +71,7 @@ std::string specifications(std::vector<option> const& options) {
         spec +=
             fmt::format(":{}:({})", name.substr(name.find_first_not_of('-')), fmt::join(option.choices, " "));
       } else if (!option.value.empty()) {
-        spec += fmt::format(":{}: ", option.value);
+        spec += fmt::format(":{}:{}", option.value, option.value == a_file ? "_files" : " ");
       }
       lines += "    " + single_quoted(spec) + " \\\n";
     }

@@ -51,8 +51,9 @@ Exit codes
 
 Examples
   holdfast doctor
-  holdfast doctor --url redis://jobs:secret@redis.example jobs:nightly   # may this user take that lock?
-  holdfast doctor --url redis://jobs:secret@redis.example --prefix jobs:   # may it touch others, too?
+  export HOLDFAST_URL=redis://jobs@redis.example            # with HOLDFAST_PASSWORD, or --password-file
+  holdfast doctor jobs:nightly                              # may this user take that lock?
+  holdfast doctor --prefix jobs:                            # may it touch others, too?
   holdfast doctor --url redis+sentinel://s1,s2,s3/mymaster
   holdfast doctor --json | jq '.findings[] | select(.severity == "problem")')";
 
@@ -115,7 +116,7 @@ diagnosis examine_deployment(probe::named_servers const& deployment, std::string
 }
 
 int examine_and_report(doctor_options const& options) {
-  probe::named_servers const deployment{find_server(options.common.url),
+  probe::named_servers const deployment{find_server(options.common),
                                         {.prefix = options.prefix, .lock = options.name}};
   auto const seen = examine_deployment(deployment, options.name);
   print_line(options.json ? report_json(deployment.url(), seen.findings) : report_text(seen.findings));

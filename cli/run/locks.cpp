@@ -1,5 +1,6 @@
 #include "run/locks.hpp"
 
+#include "common/exit_codes.hpp"
 #include "common/output.hpp"
 
 #include <holdfast/expiring_semaphore.hpp>
@@ -77,6 +78,13 @@ class slot_run : public run_lock {
     if (slots_.try_set_permits(count_)) return;
     auto const before = slots_.permits();
     if (before == count_) return;
+    if (!options.set_slots) {
+      throw failure{wrong_type,
+                    fmt::format("slots of {} are {}, not {}: all callers must say the same number, or "
+                                "more would run at a time than some of them allow; --set-slots "
+                                "changes it",
+                                output::quoted(options.name), before, count_)};
+    }
     slots_.set_permits(count_);
     output::note(
         fmt::format("slots of {} changed from {} to {}", output::quoted(options.name), before, count_));

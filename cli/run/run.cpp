@@ -13,10 +13,13 @@
 #include "run/run_notes.hpp"
 #include "run/supervise.hpp"
 #include "server/choice.hpp"
+#include "server/passwords.hpp"
 
 #include <holdfast/client.hpp>
 
 #include <fmt/format.h>
+
+#include <stdlib.h>
 
 #include <memory>
 #include <mutex>
@@ -156,7 +159,12 @@ int run_under(run_lock& lock, std::optional<run_notes>& notes, std::string const
 int run(run_options const& options) {
   inherited_files const files;
   service_manager const manager;
-  auto const url = choose_server(options.url);
+  auto const url = choose_server(options.server);
+  if (options.pass_url) {
+    setenv("HOLDFAST_URL", url.c_str(), 1);
+  } else {
+    hide_passwords(options.server);
+  }
   check_fits(options, probe::named_servers{url}.kind());
   signals const receiver;
   client redis{url, {.name = "holdfast-run", .label = options.label, .log = output::hook()}};

@@ -1,6 +1,7 @@
 /// `holdfast run`: runs a command under a lock.
 #pragma once
 
+#include "common/options.hpp"
 #include "probe/deployment_kind.hpp"
 #include "run/due.hpp"
 #include "run/loss_watch.hpp"
@@ -28,6 +29,7 @@ struct run_options {
   std::string label{};  ///< shown to callers that find the lock busy
   run_side side = run_side::alone;
   std::int64_t slots = 0;  ///< the number of slots, for run_side::slot
+  bool set_slots = false;  ///< it may be changed
   int replicas = 0;        ///< how many must acknowledge the lock; 0: none is asked
   bool fsynced = false;    ///< the lock must be on disk, on the master and on the replicas
   holdfast::wire wire = holdfast::wire::automatic;
@@ -36,7 +38,8 @@ struct run_options {
   /// How often the job may run; nullopt: always. When it isn't due, or the lock is busy, there is nothing to
   /// do, which is no failure.
   std::optional<run_limit> limit{};
-  std::string url{};  ///< empty: choose
+  common_options server{};  ///< which one
+  bool pass_url = false;    ///< the command gets the URL, with its password
 };
 
 /// Throws failure with exit_code::usage when such servers lack a feature that the options require.

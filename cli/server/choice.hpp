@@ -1,20 +1,24 @@
-/// Chooses the Redis: the given one, else one on this machine, else a private one.
+/// Chooses the Redis: the one that is named, else one on this machine, else a private one.
 #pragma once
+
+#include "common/options.hpp"
 
 #include <string>
 
 namespace holdfast::cli {
 
-/// `given` (--url), else HOLDFAST_URL, else REDIS_URL, else localhost:6379 if a server listens there, else
-/// the embedded server, with a message. Throws failure.
-[[nodiscard]] std::string choose_server(std::string const& given);
+/// The URL, with its password, of the first of these that says anything: --url or --local, HOLDFAST_URL,
+/// REDIS_URL, the user's configuration file, the system's. When none does: localhost:6379 if a server listens
+/// there, else, on a terminal, the private server. A lock that others don't see by this is announced. Throws
+/// failure, with exit_code::usage when there is no server to take.
+[[nodiscard]] std::string choose_server(common_options const& options);
 
-/// The same for commands that only look: the embedded server if it runs; it is not started, since it would
-/// hold nothing. Throws failure with exit_code::unavailable when there is none.
-[[nodiscard]] std::string find_server(std::string const& given);
+/// The same for commands that only look: the private server if it runs; it is not started, since it would
+/// hold nothing. Throws failure with exit_code::unavailable when it doesn't run.
+[[nodiscard]] std::string find_server(common_options const& options);
 
 /// The same for commands that look at the locks of one deployment. Throws failure with exit_code::usage for
 /// masters that vote, since each has its own locks.
-[[nodiscard]] std::string find_locks_server(std::string const& given);
+[[nodiscard]] std::string find_locks_server(common_options const& options);
 
 }  // namespace holdfast::cli

@@ -288,7 +288,7 @@ embedded_server server_in(fs::path const& folder) {
                     "shorter one",
                     socket.native(), longest_unix_path));
   }
-  return {"redis+unix://" + percent_encoded(socket.native()), socket.native(), false};
+  return {"redis+unix://" + percent_encoded(socket.native()), socket.native()};
 }
 
 }  // namespace
@@ -302,7 +302,6 @@ embedded_server use_embedded_server() {
   starting.lock();
   if (listens_on_unix(server.socket)) return server;
   start(folder, server.socket);
-  server.started_now = true;
   return server;
 }
 

@@ -1,4 +1,4 @@
-/// A private Redis for users without a URL: a redis-server on a unix socket in a folder of the user's
+/// A private Redis for users without one: a redis-server on a unix socket in a folder of the user's
 /// (local_folder.hpp), shared by all of the user's processes on this machine, without a TCP port and without
 /// data files.
 #pragma once
@@ -11,7 +11,6 @@ namespace holdfast::cli {
 struct embedded_server {
   std::string url;
   std::string socket;
-  bool started_now = false;
 };
 
 /// Finds or starts the server; concurrent callers start it once. Throws failure.

@@ -73,7 +73,7 @@ std::string json_of(std::string_view const server, std::vector<top_row> const& r
 }
 
 int print_once(top_options const& options) {
-  client redis{find_locks_server(options.common.url), {.name = "holdfast-top", .log = output::hook()}};
+  client redis{find_locks_server(options.common), {.name = "holdfast-top", .log = output::hook()}};
   auto const seen = top_watch::look_for(redis, options.pattern, options.wire, options.interval);
   if (options.json) {
     print_line(json_of(redis.url(), seen.rows));
@@ -86,7 +86,7 @@ int print_once(top_options const& options) {
 
 /// Goes on through outages of the server after it was reached once. Ends by a signal, or by an error.
 [[noreturn]] void print_each_interval(top_options const& options) {
-  client redis{find_locks_server(options.common.url), {.name = "holdfast-top", .log = output::hook()}};
+  client redis{find_locks_server(options.common), {.name = "holdfast-top", .log = output::hook()}};
   redis.connect();
   std::string last_trouble;
   for (bool out_of_reach = false;;) {
@@ -111,7 +111,7 @@ class top_session {
  public:
   explicit top_session(top_options const& options)
       : interval_{options.interval},
-        watch_{find_locks_server(options.common.url), options.pattern, options.wire, options.interval} {
+        watch_{find_locks_server(options.common), options.pattern, options.wire, options.interval} {
     state_.server = watch_.server();
   }
 

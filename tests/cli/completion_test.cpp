@@ -144,6 +144,12 @@ TEST_P(completion, offers_no_files_where_none_belong) {
   EXPECT_THAT(offers("holdfast completion bash "), Not(Contains("script")));
 }
 
+TEST_P(completion, offers_files_where_they_belong) {
+  std::ofstream{folder / "password"};
+  EXPECT_THAT(offers("holdfast ls --password-file " + folder.path().string() + "/pass"),
+              Contains(testing::EndsWith("password")));
+}
+
 TEST_P(completion, offers_the_names_of_locks) {
   locks({"orders:42", "orders:43", "deploy"});
   for (std::string const command : {"inspect", "release --force", "watch"}) {

@@ -10,9 +10,9 @@ using testing::MatchesRegex;
 
 class inspect : public raw_locks {
  protected:
-  std::string output_of(words const& arguments) {
+  std::string output_of(words const& arguments, int const code = 0) {
     auto command = start(arguments);
-    EXPECT_EQ(command.wait(), 0);
+    EXPECT_EQ(command.wait(), code);
     EXPECT_EQ(command.err(), "");
     return command.out();
   }
@@ -53,7 +53,7 @@ TEST_F(inspect, prints_one_object_as_json) {
 }
 
 TEST_F(inspect, says_what_is_no_lock_of_holdfast) {
-  EXPECT_THAT(output_of({"inspect", "orders"}), HasSubstr("kind      free: nobody holds it\n"));
+  EXPECT_THAT(output_of({"inspect", "orders"}, 1), HasSubstr("kind      free: nobody holds it\n"));
   redis.command({"SET", "orders", "redsync's value"});
   EXPECT_THAT(output_of({"inspect", "orders"}),
               AllOf(HasSubstr("kind      foreign: "), HasSubstr("value     redsync's value\n"),
@@ -64,13 +64,28 @@ TEST_F(inspect, says_what_is_no_lock_of_holdfast) {
   EXPECT_EQ(json::parse(output_of({"inspect", "--json", "orders"})).at("type"), "hash");
 }
 
+TEST_F(inspect, exits_with_0_for_a_lock_that_is_held_and_with_1_for_a_free_one) {
+  for (words const& options : {words{}, words{"--json"}, words{"--wire", "plain"}}) {
+    words arguments{"inspect", "orders"};
+    arguments.insert(arguments.end(), options.begin(), options.end());
+    static_cast<void>(output_of(arguments, 1));
+    hold("orders");
+    static_cast<void>(output_of(arguments, 0));
+    redis.del("orders");
+  }
+  wait_for("orders");
+  static_cast<void>(output_of({"inspect", "orders"}, 1));
+  redis.command({"HSET", "orders", "field", "value"});
+  static_cast<void>(output_of({"inspect", "orders"}, 0));
+}
+
 TEST_F(inspect, counts_those_that_it_does_not_show) {
   for (int i = 0; i < 1'003; ++i) wait_for("orders", std::string{other_uuid} + ":" + std::to_string(i));
-  EXPECT_THAT(output_of({"inspect", "orders"}), testing::EndsWith("       and 3 more\n"));
+  EXPECT_THAT(output_of({"inspect", "orders"}, 1), testing::EndsWith("       and 3 more\n"));
 }
 
 TEST_F(inspect, takes_a_name_that_looks_like_an_option_behind_two_dashes) {
-  EXPECT_THAT(output_of({"inspect", "--", "--json"}), HasSubstr("name      --json\n"));
+  EXPECT_THAT(output_of({"inspect", "--", "--json"}, 1), HasSubstr("name      --json\n"));
 }
 
 TEST(inspect_without_server, exits_with_69) {

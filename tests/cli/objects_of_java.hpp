@@ -57,12 +57,12 @@ class objects_of_java : public raw_locks {
 
   [[nodiscard]] nlohmann::json inspected(std::string const& name) {
     auto command = start({"inspect", "--json", name});
-    EXPECT_EQ(command.wait(), 0) << command.err();
+    EXPECT_THAT(command.wait(), testing::AnyOf(0, 1)) << command.err();  // 1: free
     return nlohmann::json::parse(command.out());
   }
   [[nodiscard]] std::string page_about(std::string const& name) {
     auto command = start({"inspect", name});
-    EXPECT_EQ(command.wait(), 0) << command.err();
+    EXPECT_THAT(command.wait(), testing::AnyOf(0, 1)) << command.err();  // 1: free
     return command.out();
   }
 

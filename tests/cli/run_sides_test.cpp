@@ -91,11 +91,16 @@ TEST_F(run_sides, waits_no_longer_for_a_slot_that_the_server_has_forgotten) {
   EXPECT_EQ(waiter.wait(), 7);
 }
 
-TEST_F(run_sides, changes_the_number_of_slots_and_says_so) {
+TEST_F(run_sides, refuses_another_number_of_slots_unless_it_is_to_be_set) {
   EXPECT_EQ(brief({"--slots", "3"}).wait(), 7);
   auto more = brief({"--slots", "5"});
-  EXPECT_EQ(more.wait(), 7);
-  EXPECT_EQ(more.err(), "holdfast: slots of \"prices\" changed from 3 to 5\n");
+  EXPECT_EQ(more.wait(), 65);
+  EXPECT_THAT(more.err(), testing::AllOf(testing::HasSubstr("slots of \"prices\" are 3, not 5"),
+                                         testing::HasSubstr("--set-slots")));
+  EXPECT_EQ(redis.get("prices"), "3");
+  auto set = brief({"--slots", "5", "--set-slots"});
+  EXPECT_EQ(set.wait(), 7);
+  EXPECT_EQ(set.err(), "holdfast: slots of \"prices\" changed from 3 to 5\n");
   EXPECT_EQ(redis.get("prices"), "5");
   EXPECT_EQ(brief({"--slots", "5"}).err(), "");
 }

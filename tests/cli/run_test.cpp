@@ -43,6 +43,17 @@ TEST_F(run, exits_as_the_command_does) {
   expect_nothing_left();
 }
 
+TEST_F(run, takes_the_options_of_flock) {
+  EXPECT_EQ(start({"-w", "1.5"}, {"true"}).wait(), 0);
+  auto shell_text = holdfast_command({"run", "-n", "job", "-c", "echo \"$HOLDFAST_NAME\"; exit 7"},
+                                     {{"HOLDFAST_URL", server.url()}});
+  EXPECT_EQ(shell_text.wait(), 7);
+  EXPECT_EQ(shell_text.out(), "job\n");
+  redis.command({"SET", "job", "other:1", "PX", "600000"});
+  EXPECT_EQ(start({"-n"}, {"true"}).wait(), 75);
+  EXPECT_EQ(start({"-w", "0.1"}, {"true"}).wait(), 75);
+}
+
 TEST_F(run, ends_by_the_signal_that_ended_the_command) {
   for (int const number : {SIGINT, SIGTERM, SIGKILL}) {
     process parent{

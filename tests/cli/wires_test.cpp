@@ -133,7 +133,7 @@ TEST_F(both_wires, leave_redissons_out_where_the_user_has_no_right_to_it) {
     EXPECT_THAT(command.err(), left_out);
     EXPECT_THAT(command.out(), AllOf(HasSubstr("encoder"), Not(HasSubstr("java's"))));
   }
-  auto plain = start({"ls", "--wire", "plain", "--names", "--url", url});
+  auto plain = holdfast_command({"ls", "--wire", "plain", "--names"}, {{"HOLDFAST_URL", url}});
   EXPECT_EQ(plain.wait(), 0);
   EXPECT_EQ(plain.err(), "");
   auto inspection = start({"inspect", "--url", url, "orders"});
@@ -155,8 +155,8 @@ TEST_F(both_wires, are_searched_by_inspect_for_the_name) {
     EXPECT_EQ(report.at("warning"), nullptr);
     EXPECT_THAT(page_about(name), HasSubstr(std::string{"wire      "} + wire + '\n'));
   }
-  EXPECT_EQ(json::parse(output_of({"inspect", "--json", "--wire", "plain", "java's"})).at("kind"), "free");
-  EXPECT_THAT(output_of({"inspect", "--wire", "redisson", "orders"}),
+  EXPECT_EQ(json::parse(output_of({"inspect", "--json", "--wire", "plain", "java's"}, 1)).at("kind"), "free");
+  EXPECT_THAT(output_of({"inspect", "--wire", "redisson", "orders"}, 1),
               HasSubstr("nobody holds it on this wire; the key is the other one's, a string"));
 }
 
@@ -180,7 +180,7 @@ TEST_F(both_wires, are_both_shown_by_inspect_with_a_warning) {
                     HasSubstr("waiting   0\n\nname      encoder\nwire      plain\nkind      free")));
   EXPECT_THAT(page.err(), HasSubstr("holdfast: warning: \"encoder\" is in use on both wires"));
   auto narrowed = start({"inspect", "--json", "--wire", "plain", "encoder"});
-  EXPECT_EQ(narrowed.wait(), 0);
+  EXPECT_EQ(narrowed.wait(), 1);
   EXPECT_EQ(narrowed.err(), "");
   EXPECT_EQ(json::parse(narrowed.out()).at("wire"), "plain");
   EXPECT_EQ(json::parse(narrowed.out()).at("warning"), nullptr);

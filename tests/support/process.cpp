@@ -34,9 +34,14 @@ int memory_file(std::string const& content) {
 }  // namespace
 
 std::vector<std::string> environment_of(environment const& extra) {
-  static std::set<std::string_view> const not_inherited{"HOLDFAST_URL", "REDIS_URL", "HOLDFAST_NAME",
-                                                        "HOLDFAST_TOKEN", "HOLDFAST_OWNER"};
+  static std::set<std::string_view> const not_inherited{
+      "HOLDFAST_URL",      "REDIS_URL",           "HOLDFAST_NAME",   "HOLDFAST_TOKEN",       "HOLDFAST_OWNER",
+      "HOLDFAST_PASSWORD", "HOLDFAST_CONFIG_DIR", "XDG_CONFIG_HOME", "CREDENTIALS_DIRECTORY"};
   std::vector<std::string> all;
+  // The machine's configuration is not the test's.
+  for (std::string const name : {"HOLDFAST_CONFIG_DIR", "XDG_CONFIG_HOME"}) {
+    if (!extra.contains(name)) all.push_back(name + "=/nowhere");
+  }
   for (char** entry = environ; *entry != nullptr; ++entry) {
     std::string const line{*entry};
     auto const name = line.substr(0, line.find('='));

@@ -18,7 +18,8 @@ using environment = std::map<std::string, std::string>;
 /// The argument array for exec; it points into `texts`.
 [[nodiscard]] std::vector<char*> pointers(std::vector<std::string>& texts);
 
-/// The test's environment without the variables that choose a server, plus `extra`; as "NAME=value".
+/// The test's environment without the variables and the configuration that choose a server, plus `extra`; as
+/// "NAME=value".
 [[nodiscard]] std::vector<std::string> environment_of(environment const& extra);
 
 /// The exit code of a child, or 128 + the signal that ended it; empty while it runs. It is gone after that.

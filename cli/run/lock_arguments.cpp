@@ -1,0 +1,156 @@
+#include "run/lock_arguments.hpp"
+
+#include "common/configuration.hpp"
+#include "common/exit_codes.hpp"
+
+#include <fmt/format.h>
+
+#include <chrono>
+
+namespace holdfast::cli {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::int64_t most_replicas = 1000;
+
+run_side side_of(lock_words const& from) {
+  if (from.shared && from.exclusive)
+    throw failure{usage, "--shared and --exclusive: a command reads or writes; for both say --exclusive"};
+  if (from.slots && (from.shared || from.exclusive))
+    throw failure{usage,
+                  "--slots: slots are a semaphore, --shared and --exclusive a read-write lock; choose one"};
+  if (from.slots && *from.slots < 1)
+    throw failure{usage, fmt::format("--slots: {} is not a number of slots; at least 1", *from.slots)};
+  if (from.set_slots && !from.slots) throw failure{usage, "--set-slots: goes with --slots N, their number"};
+  if (from.slots) return run_side::slot;
+  if (from.shared) return run_side::shared;
+  return from.exclusive ? run_side::exclusive : run_side::alone;
+}
+
+int replicas_of(lock_words const& from) {
+  if (!from.replicas) return 0;
+  if (*from.replicas < 1 || *from.replicas > most_replicas) {
+    throw failure{usage, fmt::format("--replicas: {} is not a number of replicas; at least 1, at most {}",
+                                     *from.replicas, most_replicas)};
+  }
+  return static_cast<int>(*from.replicas);
+}
+
+/// For locks that only Redisson's wire has: refuses options that don't apply to them.
+void check_side(lock_words const& from, run_side side) {
+  if (side == run_side::alone) return;
+  auto const option = option_of(side);
+  if (from.fair) {
+    throw failure{usage,
+                  fmt::format("--fair: {} has no queue in Redis that could be served in order; leave one "
+                              "of them out",
+                              option)};
+  }
+  if (from.wire == "plain")
+    throw failure{usage, fmt::format("--wire: {} exists on Redisson's wire only; leave --wire out", option)};
+}
+
+std::string label_from(lock_words const& given) {
+  if (given.label) return label_of("--label", *given.label);
+  for (auto const& file : configuration()) {
+    if (!file.label.empty()) return file.label;
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string_view option_of(run_side const side) {
+  switch (side) {
+    case run_side::shared:
+      return "--shared";
+    case run_side::exclusive:
+      return "--exclusive";
+    case run_side::slot:
+      return "--slots";
+    case run_side::alone:
+      break;
+  }
+  return {};
+}
+
+void add_name_and_wait(command_options& command, lock_words& to) {
+  command.operand("NAME", to.name, "The name of the lock: any text; the key in Redis");
+  command.required("NAME");
+  command.value("-w,--wait", to.wait, "Wait at most so long for a busy lock (default: for ever)", "DURATION");
+  command.flag("-n,--no-wait", to.no_wait, "Don't wait for a busy lock");
+  command.excludes("--no-wait", "--wait");
+}
+
+void add_ttl(command_options& command, lock_words& to, std::string const& text) {
+  command.value("--ttl", to.ttl, text + " (default: 30s, at least 10ms)", "DURATION");
+}
+
+void add_kind(command_options& command, lock_words& to) {
+  command.flag("--fair", to.fair,
+               "First come, first served, over all hosts; without it a newcomer may overtake for a short time");
+  command.flag("--shared", to.shared, "Read: together with other readers, but not with an --exclusive one");
+  command.flag("--exclusive", to.exclusive,
+               "Write: alone; the other side of --shared. Without both options NAME is a lock of another kind");
+  command.value("--slots", to.slots, "Run at most N commands at a time, on all hosts together; all callers must give the same N",
+                "N");
+  command.flag("--set-slots", to.set_slots, "With --slots: change the number of slots if it is another one");
+  command.value("--replicas", to.replicas,
+                "The lock counts only when N replicas have it, too; with fewer it is given back: exit code 69",
+                "N");
+  command.flag(
+      "--fsynced", to.fsynced,
+      "The lock counts only when it is on disk, too, also on the N replicas (Redis 7.2, appendonly yes)");
+  add_wire(command, to.wire, "plain|redisson", "How the lock looks in Redis (default: as the URL says)");
+  command.value("--label", to.label, "What this job is; others that find the lock busy see it (at most 200 bytes)",
+                "TEXT");
+}
+
+run_options lock_options_of(lock_words const& from, std::string_view const command) {
+  if (from.name.empty())
+    throw failure{usage,
+                  fmt::format("NAME is empty: give the lock a name, as in `holdfast {} nightly`", command)};
+  run_options lock{.name = from.name,
+                   .command = {},
+                   .wait = {},
+                   .label = label_from(from),
+                   .side = side_of(from),
+                   .slots = from.slots.value_or(0),
+                   .set_slots = from.set_slots,
+                   .replicas = replicas_of(from),
+                   .fsynced = from.fsynced,
+                   .wire = wire_of(from.wire),
+                   .fair = from.fair,
+                   .limit = {},
+                   .server = from.common};
+  check_side(from, lock.side);
+  if (from.wait) lock.wait = duration_of("--wait", *from.wait);
+  if (from.no_wait) lock.wait = 0ms;
+  if (auto const ttl = from.ttl ? std::optional{ttl_of("--ttl", *from.ttl)} : configured_ttl())
+    lock.ttl = *ttl;
+  return lock;
+}
+
+void check_fits(run_options const& options, probe::deployment_kind const servers) {
+  if (servers != probe::deployment_kind::quorum) return;
+  constexpr auto instead = "leave it out, or use redis://, redis+sentinel:// or redis+cluster://";
+  if (options.side != run_side::alone) {
+    throw failure{usage,
+                  fmt::format("{}: the servers of redis+quorum:// vote about locks that have one holder "
+                              "at a time; {}",
+                              option_of(options.side), instead)};
+  }
+  if (options.fair) {
+    throw failure{usage, fmt::format("--fair: the servers of redis+quorum:// know nothing of each other, so "
+                                     "they have no common queue; {}",
+                                     instead)};
+  }
+  if (options.replicas != 0 || options.fsynced) {
+    throw failure{usage, fmt::format("{}: with redis+quorum:// a majority of masters has the lock, "
+                                     "whatever their replicas and disks do; {}",
+                                     options.replicas != 0 ? "--replicas" : "--fsynced", instead)};
+  }
+}
+
+}  // namespace holdfast::cli

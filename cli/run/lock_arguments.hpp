@@ -1,0 +1,48 @@
+/// The options of the commands that take a lock: `run`, `acquire` and `hold`.
+#pragma once
+
+#include "common/command_line.hpp"
+#include "common/options.hpp"
+#include "run/run.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace holdfast::cli {
+
+/// The values as given; durations are parsed after CLI11 is done, for messages of our own.
+struct lock_words {
+  common_options common;
+  std::string name;
+  std::optional<std::string> wait;
+  std::optional<std::string> ttl;
+  std::optional<std::string> label;
+  std::optional<std::int64_t> slots;
+  std::optional<std::int64_t> replicas;
+  std::string wire;
+  bool no_wait = false;
+  bool fsynced = false;
+  bool fair = false;
+  bool shared = false;
+  bool exclusive = false;
+  bool set_slots = false;
+};
+
+/// NAME and the time to wait for it. Declared first, since help has options in the order of declaration.
+void add_name_and_wait(command_options& command, lock_words& to);
+
+/// What the lock is, and what it is for.
+void add_kind(command_options& command, lock_words& to);
+
+/// --ttl, with a text that says what becomes of the lock meanwhile.
+void add_ttl(command_options& command, lock_words& to, std::string const& text);
+
+/// `command`: its name, for messages. Throws failure with exit_code::usage.
+[[nodiscard]] run_options lock_options_of(lock_words const& from, std::string_view command);
+
+/// The option that chooses this kind of lock; empty: none does.
+[[nodiscard]] std::string_view option_of(run_side side);
+
+}  // namespace holdfast::cli

@@ -62,6 +62,9 @@ arguments read_arguments(int const argc, char** const argv) {
   add_watch(line, result.chosen);
   add_doctor(line, result.chosen);
   add_top(line, result.chosen);
+  add_acquire(line, result.chosen);
+  add_renew(line, result.chosen);
+  add_hold(line, result.chosen);
   std::string shell;
   add_completion(line, shell);
   std::string help_about;

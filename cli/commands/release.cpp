@@ -1,10 +1,11 @@
-/// `holdfast release --force`: takes a lock from its holder.
+/// `holdfast release`: gives a lock back by its owner id, or with --force takes it from its holder.
 #include "common/command.hpp"
 #include "common/duration.hpp"
 #include "common/exit_codes.hpp"
 #include "common/options.hpp"
 #include "common/output.hpp"
 #include "common/standard_output.hpp"
+#include "probe/owned_lock.hpp"
 #include "server/choice.hpp"
 #include "show/listing.hpp"
 #include "show/lock_json.hpp"
@@ -25,7 +26,11 @@ namespace holdfast::cli {
 namespace {
 
 constexpr auto release_footer =
-    R"(For a holder that hangs, or was forgotten. The holder is asked first, so that it can stop its work:
+    R"(With --owner and without --force it gives back what that owner holds, and nothing else. That is for a lock
+that `holdfast acquire` took. A holder that is at work, such as `holdfast run`, isn't asked then, and finds the lock
+lost at its next renewal.
+
+--force is for a holder that hangs, or was forgotten. The holder is asked first, so that it can stop its work:
 `holdfast run` ends its command, and a program finds its lease lost. If the holder hasn't given the lock back
 after --grace, the lock is deleted, and two holders may be at work at once. Writes that carry the fencing token
 are safe even then. The next waiter gets the lock.
@@ -48,12 +53,15 @@ A counter (the permits of a semaphore, the count of a latch) has no holders: `re
 
 Exit codes
   0   the holder is gone: the lock was given back, deleted, or not held
-  64  bad option, name or URL; --force is missing; nobody can be asked (--yes); in use on both wires (--wire)
+  64  bad option, name or URL; --force and --owner are missing; nobody can be asked (--yes); in
+      use on both wires (--wire)
   65  refused: not a lock of Holdfast (see --foreign), not a lock, or a counter
   69  Redis can't be reached; 77 a right is missing
   75  nothing was done: you said no, or somebody else holds the lock now
+  79  without --force: that owner doesn't hold it any more
 
 Examples
+  holdfast release --owner "$owner" deploy:web
   holdfast release --force deploy:web
   holdfast release --force --yes --grace 10s nightly-import
   holdfast release --force --owner 00112233445566778899aabbccddeeff licenses   # one permit)";
@@ -226,14 +234,32 @@ int release(release_options const& options) {
   return conclude(force_release(redis, options.name, force), seen, options);
 }
 
+int give_back_by_owner(release_options const& options) {
+  auto const url = find_server(options.common);
+  client redis{url, {.name = "holdfast-release", .log = output::hook()}};
+  bool const released =
+      probe::owned_lock{redis, url, options.name, options.owner, wire_of(options.wire)}.release();
+  lock_state const unseen{.name = options.name, .holder = {.owner = options.owner}};
+  auto const name = output::quoted(options.name);
+  if (released && !options.json) {
+    output::info(fmt::format("lock {} was given back", name));
+    return ok;
+  }
+  return conclude(released ? release_outcome{"released", ok} : release_outcome{"lost", lost},
+                  fmt::format("lock {} is not held by {} any more; nothing was done", name,
+                              output::one_line(options.owner)),
+                  unseen, options);
+}
+
 }  // namespace
 
 void add_release(command_line& line, action& chosen) {
   auto const options = std::make_shared<release_options>();
-  auto command = line.add_command("release", "Take a lock from its holder (--force)");
-  command.usage("holdfast release --force [OPTIONS] NAME");
+  auto command =
+      line.add_command("release", "Give a lock back (--owner), or take it from its holder (--force)");
+  command.usage("holdfast release --owner ID|--force [OPTIONS] NAME");
   add_name(command, options->name);
-  command.flag("--force", options->force, "Required: this takes the lock from a holder that may be at work");
+  command.flag("--force", options->force, "Take the lock from a holder that may be at work");
   command.flag("-y,--yes", options->yes, "Don't ask; needed if stdin is not a terminal");
   command.value("--grace", options->grace,
                 "How long the holder has to stop and give it back before it is deleted (default: 2s)",
@@ -247,14 +273,14 @@ void add_release(command_line& line, action& chosen) {
   command.footer(release_footer);
   command.when_read([options, &chosen] {
     require(!options->name.empty(), "NAME is empty: say which lock");
-    require(options->force,
-            "only its holder gives a lock back; to take it from the holder, add --force (`holdfast inspect "
-            "NAME` "
-            "shows who that is)");
+    require(options->force || !options->owner.empty(),
+            "the holder gives a lock back, by --owner; to take it from the holder, add --force (`holdfast inspect "
+            "NAME` shows who that is)");
+    require(options->force || !options->foreign, "--foreign: goes with --force");
     options->wait = duration_of("--grace", options->grace);
     chosen = [options] {
       set_up(options->common);
-      return release(*options);
+      return options->force ? release(*options) : give_back_by_owner(*options);
     };
   });
 }

@@ -32,8 +32,9 @@ If the lock is lost (server gone for longer than the ttl, lock deleted or releas
   After a release by force the lock goes back as soon as COMMAND is gone. With --on-lost=warn it goes back when
   COMMAND ends, but the lock is deleted after 2s.
   If holdfast itself is killed, or frozen for longer than the ttl, a small second process of it does the same
-  (with --on-lost=warn: nothing). The lock then ends with its ttl. A job that is stopped with ^Z is frozen, too:
-  after the ttl it has lost its lock and is killed, and holdfast says so when the job is continued.
+  (with --on-lost=warn: nothing). When nothing of COMMAND is left, it gives the lock of a killed holdfast back. A
+  job that is stopped with ^Z is frozen, too: after the ttl it has lost its lock and is killed, and holdfast says so
+  when the job is continued.
 
 Once an hour, on any host: --once-per
   For a job that several hosts start at the same time, or too often, as cron does. The first start in a slot

@@ -42,7 +42,7 @@ class guard_process {
 
   [[noreturn]] void watch() noexcept {
     for (;;) {
-      if (command_has_ended()) _exit(ok);
+      if (command_has_ended()) leave();
       auto const end = kill_time();
       if (end <= boot_time()) end_command();
       if (!wait_until(end, duty_.lifeline)) continue;
@@ -105,13 +105,30 @@ class guard_process {
     static_cast<void>(send(duty_.lifeline, &word, sizeof word, MSG_NOSIGNAL));
   }
 
+  /// By the lifeline: holdfast is still our parent for a moment after its end has closed that.
+  [[nodiscard]] bool holdfast_is_dead() const noexcept {
+    std::uint8_t next = 0;
+    auto const size = recv(duty_.lifeline, &next, 1, MSG_PEEK | MSG_DONTWAIT);
+    return size == 0 || (size < 0 && errno == ECONNRESET);
+  }
+
+  /// The lock stays while something of the command is at work, as another user's process that can't be
+  /// killed.
+  [[noreturn]] void leave() noexcept {
+    if (duty_.give_back != nullptr && holdfast_is_dead()) {
+      tree_.look();
+      if (tree_.is_empty()) duty_.give_back->execute(duty_.mask, duty_.files, no_file);
+    }
+    _exit(ok);
+  }
+
   /// Exits when the command has ended and nothing is left that can be killed.
   [[noreturn]] void end_command() noexcept {
     board_.acted = true;
     tree_.spare_daemons();
     for (auto pause = first_pause;; pause = std::min(pause * 2, longest_pause)) {
       auto const reached = tree_.send(SIGKILL, command_tree::part::all);
-      if (command_has_ended() && reached.processes == 0) _exit(ok);
+      if (command_has_ended() && reached.processes == 0) leave();
       wait_until(boot_time() + pause, no_file);
     }
   }
@@ -126,7 +143,7 @@ class guard_process {
     while (boot_time() < end) {
       static_cast<void>(command_has_ended());
       tree_.look();
-      if (tree_.is_empty()) _exit(ok);
+      if (tree_.is_empty()) leave();
       wait_until(end, no_file);
     }
     end_command();

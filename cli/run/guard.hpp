@@ -26,6 +26,7 @@ struct guard_board {
 
 struct guard_duty {
   prepared_program const& program;
+  prepared_program const* give_back;  ///< releases the lock; null: it is left to its ttl
   signals const& mask;
   inherited_files const& files;
   on_lost policy;
@@ -46,7 +47,8 @@ struct guard_answer {
 /// Ends with the command, which thereby becomes holdfast's child. When holdfast is killed, the guard sends
 /// the command SIGTERM and, a grace later, SIGKILL. When holdfast is frozen, it sends SIGKILL at the time of
 /// the board. Without it the command would run on under a lock that is not renewed, beside the next holder.
-/// With on_lost::warn it leaves the command alone.
+/// With on_lost::warn it leaves the command alone. When holdfast is dead, and nothing of the command is left,
+/// it becomes the program that gives the lock back, which has effect only while the owner still holds it.
 ///
 /// It is in holdfast's process group with all signals blocked. So ^Z does not stop it, and holdfast learns
 /// from it whether a signal came to holdfast alone or to the whole group, thus to the command as well.

@@ -74,7 +74,12 @@ guarded_command::guarded_command(start_options options, signals const& mask, inh
   tree_.spare_children();
   // What the guard leaves when it ends, first of all the command's exit code, comes to us.
   if (prctl(PR_SET_CHILD_SUBREAPER, 1) != 0) can_not_start("prctl", errno);
-  prepared_program const program{options.words, std::move(options.environment)};
+  prepared_program const program{options.words, std::move(options.start.environment)};
+  auto& give_back = options.start.give_back;
+  std::vector<char*> release_words;
+  for (auto& word : give_back.words) release_words.push_back(word.data());
+  std::optional<prepared_program> release;
+  if (!release_words.empty()) release.emplace(release_words, std::move(give_back.environment));
 
   std::array<int, 2> line{};
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, line.data()) != 0)
@@ -87,6 +92,7 @@ guarded_command::guarded_command(start_options options, signals const& mask, inh
   file to_report{pipe_ends[1]};
 
   guard_duty const duty{.program = program,
+                        .give_back = release ? &*release : nullptr,
                         .mask = mask,
                         .files = files,
                         .policy = policy_,

@@ -23,11 +23,23 @@ struct command_end {
   int signal = 0;  ///< the one that ended the command; 0: it exited
 };
 
+/// A program that gives the lock back when holdfast was killed.
+struct release_program {
+  std::vector<std::string> words{};        ///< empty: the lock is left to its ttl
+  std::vector<std::string> environment{};  ///< NAME=value, on top of holdfast's own
+};
+
+/// How a command is started.
+struct command_start {
+  std::vector<std::string> environment{};  ///< NAME=value, on top of holdfast's own
+  release_program give_back{};
+};
+
 class guarded_command {
  public:
   struct start_options {
-    std::span<char* const> words;          ///< without the closing null
-    std::vector<std::string> environment;  ///< NAME=value, on top of holdfast's own
+    std::span<char* const> words;  ///< without the closing null
+    command_start start;
     on_lost policy;
     std::chrono::nanoseconds grace;
     std::chrono::nanoseconds kill_at;  ///< as for kill_at()

@@ -9,6 +9,7 @@
 #include "process/signals.hpp"
 #include "run/acquire.hpp"
 #include "run/acquire_if_due.hpp"
+#include "run/give_back.hpp"
 #include "run/locks.hpp"
 #include "run/run_notes.hpp"
 #include "run/supervise.hpp"
@@ -22,7 +23,6 @@
 #include <stdlib.h>
 
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
@@ -30,38 +30,10 @@
 namespace holdfast::cli {
 namespace {
 
-using namespace std::chrono_literals;
-
-/// The time to wait for the confirmation of a release; an unconfirmed one ends with the ttl.
-constexpr auto release_limit = 2s;
-
-release_result give_back(lease held, signals const& receiver) {
-  struct outcome {
-    std::mutex guard;
-    bool known = false;
-    release_result result = release_result::unknown;
-  };
-  auto const shared = std::make_shared<outcome>();
-  held.async_release([shared](release_result const result) {
-    {
-      std::scoped_lock const hold{shared->guard};
-      shared->known = true;
-      shared->result = result;
-    }
-    signals::wake();
-  });
-  auto const end = std::chrono::steady_clock::now() + release_limit;
-  for (;;) {
-    {
-      std::scoped_lock const hold{shared->guard};
-      if (shared->known) return shared->result;
-    }
-    auto const remaining = end - std::chrono::steady_clock::now();
-    if (remaining <= 0s) return release_result::unknown;
-    receiver.wake_in(remaining);
-    if (signals::is_ending(receiver.wait())) return release_result::unknown;
-  }
-}
+struct servers_of_run {
+  std::string whole;  ///< the URL
+  std::string shown;  ///< without its password
+};
 
 /// As far as it is known before the release.
 int exit_code_for(run_options const& options, supervision const& seen) {
@@ -118,10 +90,23 @@ std::vector<std::string> environment_for(run_options const& options, lease const
   return all;
 }
 
+/// Not for a lock that is to be kept. The URL, which may have a password in it, is not for `ps`; no other
+/// password is to be put into it.
+release_program release_program_for(run_options const& options, lease const& held, std::string const& url) {
+  if (options.keep) return {};
+  std::vector<std::string> words{"/proc/self/exe", "release", "--owner", held.owner()};
+  if (options.wire != wire::automatic && options.side == run_side::alone)
+    words.insert(words.end(), {"--wire", options.wire == wire::plain ? "plain" : "redisson"});
+  words.insert(words.end(), {"--", options.name});
+  return {.words = std::move(words),
+          .environment = {"HOLDFAST_URL=" + url, "HOLDFAST_PASSWORD=", "CREDENTIALS_DIRECTORY="}};
+}
+
 /// `notes`: of the command, if any are to be made.
-int run_under(run_lock& lock, std::optional<run_notes>& notes, std::string const& server,
+int run_under(run_lock& lock, std::optional<run_notes>& notes, servers_of_run const& server_urls,
               run_options const& options, signals const& receiver, inherited_files const& files,
               service_manager const& manager) {
+  auto const& server = server_urls.shown;
   manager.tell(fmt::format("STATUS=waiting for {} on {}", title_of(options), server));
   auto granted = options.limit ? acquire_if_due(lock, *notes, options, receiver, server)
                                : acquire(lock, options, receiver, server);
@@ -142,7 +127,9 @@ int run_under(run_lock& lock, std::optional<run_notes>& notes, std::string const
       throw failure{lost, fmt::format("{} was lost before the command was started; it was not started",
                                       title_of(options))};
     }
-    seen = supervise(options, environment_for(options, held), held, receiver, files);
+    command_start start{.environment = environment_for(options, held),
+                        .give_back = release_program_for(options, held, server_urls.whole)};
+    seen = supervise(options, std::move(start), held, receiver, files);
   } catch (failure const& problem) {
     // The command has not run, so there is no reason to keep others out.
     if (options.limit) notes->end(held, problem.code(), run_notes::ended::not_counted, receiver);
@@ -175,7 +162,7 @@ int run(run_options const& options) {
   std::optional<run_notes> notes;
   bool const kept = options.keep && options.side == run_side::alone;
   if (options.limit || kept) notes.emplace(redis, url, options);
-  return run_under(*lock, notes, redis.url(), options, receiver, files, manager);
+  return run_under(*lock, notes, {.whole = url, .shown = redis.url()}, options, receiver, files, manager);
 }
 
 }  // namespace holdfast::cli

@@ -31,14 +31,14 @@ constexpr nanoseconds stand_still = 1s;
 
 class supervisor {
  public:
-  supervisor(run_options const& options, std::vector<std::string> environment, lease& held,
-             signals const& receiver, inherited_files const& files)
+  supervisor(run_options const& options, command_start start, lease& held, signals const& receiver,
+             inherited_files const& files)
       : held_{held},
         options_{options},
         receiver_{receiver},
         watch_{options.policy, options.ttl, options.max_hold, boot_time(), held.remaining()},
         command_{{.words = options.command,
-                  .environment = std::move(environment),
+                  .start = std::move(start),
                   .policy = options.policy,
                   .grace = watch_.grace(),
                   .kill_at = watch_.latest_end()},
@@ -198,9 +198,9 @@ class supervisor {
 
 }  // namespace
 
-supervision supervise(run_options const& options, std::vector<std::string> environment, lease& held,
-                      signals const& receiver, inherited_files const& files) {
-  return supervisor{options, std::move(environment), held, receiver, files}.run();
+supervision supervise(run_options const& options, command_start start, lease& held, signals const& receiver,
+                      inherited_files const& files) {
+  return supervisor{options, std::move(start), held, receiver, files}.run();
 }
 
 }  // namespace holdfast::cli

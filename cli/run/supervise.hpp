@@ -4,6 +4,7 @@
 
 #include "process/inherited_files.hpp"
 #include "process/signals.hpp"
+#include "run/guarded_command.hpp"
 #include "run/run.hpp"
 
 #include <holdfast/lease.hpp>
@@ -19,9 +20,8 @@ struct supervision {
   bool lost = false;  ///< the lock was lost before the end of the command, or the command was ended for it
 };
 
-/// Runs the command with these variables in its environment; returns when it has ended. Throws failure when
-/// it can't be started.
-[[nodiscard]] supervision supervise(run_options const&, std::vector<std::string> environment, lease& held,
-                                    signals const&, inherited_files const&);
+/// Runs the command; returns when it has ended. Throws failure when it can't be started.
+[[nodiscard]] supervision supervise(run_options const&, command_start start, lease& held, signals const&,
+                                    inherited_files const&);
 
 }  // namespace holdfast::cli

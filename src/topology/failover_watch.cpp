@@ -73,7 +73,7 @@ void failover_watch::doubt(cluster_node& late) {
   auto const number = ++last_number_;
   auto nodes = events_.masters();
   std::erase(nodes, &late);
-  std::ranges::stable_partition(nodes, &cluster_node::up);
+  std::ranges::partition(nodes, &cluster_node::up);
   if (nodes.size() > most_witnesses) nodes.resize(most_witnesses);
   doubts_.push_back({.node = &late, .number = number, .until = boot_clock::now() + longest_doubt});
   begin();

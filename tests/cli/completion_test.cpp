@@ -148,11 +148,12 @@ TEST_P(completion, offers_files_where_they_belong) {
   std::ofstream{folder / "password"};
   EXPECT_THAT(offers("holdfast ls --password-file " + folder.path().string() + "/pass"),
               Contains(testing::EndsWith("password")));
+  EXPECT_THAT(offers("holdfast hold or"), IsEmpty());
 }
 
 TEST_P(completion, offers_the_names_of_locks) {
   locks({"orders:42", "orders:43", "deploy"});
-  for (std::string const command : {"inspect", "release --force", "watch"}) {
+  for (std::string const command : {"inspect", "release --force", "watch", "renew --owner x"}) {
     EXPECT_THAT(offers("holdfast " + command + " or"), UnorderedElementsAre("orders:42", "orders:43"));
     EXPECT_EQ(content_of(folder / "asked"), "1 holdfast ls --names\n");
   }

@@ -166,7 +166,7 @@ TEST(usage, explains_itself_in_three_ways) {
 
 TEST(usage, has_examples_and_exit_codes_for_each_command_that_looks_at_locks) {
   for (std::string const name :
-       {"ls", "inspect", "release", "watch", "doctor", "top"}) {
+       {"ls", "inspect", "release", "watch", "doctor", "top", "acquire", "renew", "hold"}) {
     auto command = holdfast_command({"help", name});
     EXPECT_EQ(command.wait(), 0);
     EXPECT_THAT(command.out(),

@@ -1,0 +1,13 @@
+/// Gives a lock back at the end, without waiting for a silent server for long.
+#pragma once
+
+#include "process/signals.hpp"
+
+#include <holdfast/lease.hpp>
+
+namespace holdfast::cli {
+
+/// Waits two seconds for the answer, or until a signal: a release that isn't confirmed by then is `unknown`.
+[[nodiscard]] release_result give_back(lease held, signals const& receiver);
+
+}  // namespace holdfast::cli

@@ -70,6 +70,10 @@ systemd
   In a unit with Type=notify holdfast says READY=1 when it has the lock, and shows its state while it waits
   (STATUS). COMMAND doesn't get NOTIFY_SOCKET. For an example see docs/recipes.md.
 
+A holdfast in COMMAND
+  may take other locks. The lock that COMMAND runs under is refused at once (75), as waiting for it would have
+  no end; but readers may run in readers.
+
 Durations
   200ms, 5s, 1.5s, 1m30s, 5min, 2h, 1d, 0; a number alone is seconds
 
@@ -132,7 +136,8 @@ Exit codes
        number of slots
   69   Redis can't be reached, or refused
   70   internal error
-  75   the lock was busy (with --once-per and --at-most-every: 0, as for a job that isn't due)
+  75   the lock was busy (with --once-per and --at-most-every: 0, as for a job that isn't due); or the holdfast
+       in whose COMMAND this one runs holds it
   76   the server is not a Redis
   77   wrong user or password, or a right is missing
   79   the lock was lost, or --max-hold was reached. COMMAND was told to end, whatever its own exit code was; or it

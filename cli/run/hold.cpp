@@ -12,6 +12,7 @@
 #include "run/give_back.hpp"
 #include "run/lock_arguments.hpp"
 #include "run/locks.hpp"
+#include "run/outer_lock.hpp"
 #include "server/choice.hpp"
 #include "show/json.hpp"
 
@@ -88,6 +89,7 @@ int with_lease(run_options const& options, hold_words const& given, lease_user c
   client redis{url, {.name = "holdfast-hold", .label = options.label, .log = output::hook()}};
   auto const lock = [&] {
     default_actions const nothing_to_leave_behind{signals::ending};
+    refuse_own_lock(redis, url, options);
     return make_run_lock(redis, options);
   }();
   auto granted = acquire(*lock, options, receiver, redis.url());

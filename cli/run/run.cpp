@@ -11,6 +11,7 @@
 #include "run/acquire_if_due.hpp"
 #include "run/give_back.hpp"
 #include "run/locks.hpp"
+#include "run/outer_lock.hpp"
 #include "run/run_notes.hpp"
 #include "run/supervise.hpp"
 #include "server/choice.hpp"
@@ -157,6 +158,7 @@ int run(run_options const& options) {
   client redis{url, {.name = "holdfast-run", .label = options.label, .log = output::hook()}};
   auto const lock = [&] {
     default_actions const nothing_to_leave_behind{signals::ending};
+    refuse_own_lock(redis, url, options);
     return make_run_lock(redis, options);
   }();
   std::optional<run_notes> notes;

@@ -19,6 +19,16 @@ inline constexpr std::string_view run_footer = R"(How it works
   SIGTERM, SIGUSR1, SIGUSR2, SIGWINCH, SIGTSTP, SIGCONT. A signal to the whole group reaches COMMAND anyway.
   While holdfast waits, the first four end the wait and leave nothing behind in Redis.
 
+Waiting
+  --wait says how long to wait for a busy lock. After a second on a terminal, and anywhere with --verbose, a line
+  says who holds the lock, and again when that has changed.
+  --wait, or --wait-server, says how long to wait for a server that can't be reached; then exit code 69. Without
+  either the server has 2s to answer, and no second try if nothing listens there. Once it has answered, outages are
+  waited out.
+  A key NAME that is a number and never expires (a counter, the permits of a semaphore) is refused: exit code 65.
+  Any other string that never expires may be the lock of another program, such as redis-py: it is waited for, and a
+  line says so after a second.
+
 If the lock is lost (server gone for longer than the ttl, lock deleted or released by force, --max-hold reached)
   --on-lost=term   SIGTERM while the lock still has a third of its ttl left, at most 5s; SIGKILL before
                    anybody else can get the lock. After a loss without warning: SIGKILL at most 1s after
@@ -132,8 +142,8 @@ Exit codes
   The exit code of COMMAND. If signal n ended COMMAND, or the wait, holdfast ends by the same signal; shells show
   that as 128+n. Otherwise
   64   bad option, duration, URL, name or configuration file; or no Redis is named
-  65   the key NAME in Redis holds something that is not a lock, a lock of another kind, or another
-       number of slots
+  65   the key NAME in Redis holds something that is not a lock, a lock of another kind, a number
+       that never expires, or another number of slots
   69   Redis can't be reached, or refused
   70   internal error
   75   the lock was busy (with --once-per and --at-most-every: 0, as for a job that isn't due); or the holdfast
@@ -153,6 +163,7 @@ Examples
   holdfast run --slots 3 encoder -- ./encode                     # at most three hosts at a time
   holdfast run --replicas 1 deploy:web -- ./deploy               # survives the loss of the master
   holdfast run --shared prices -- ./report                       # not while somebody runs --exclusive prices
+  holdfast run --no-wait --wait-server 5m warm-up -- ./warm      # at boot, when Redis may come later
   holdfast run --wait 30s --ttl 10s deploy:web -- sh -c 'echo "token $HOLDFAST_TOKEN"; ./deploy'
   holdfast run --url rediss://redis.example --password-file ~/.redis-password migrate -- ./migrate
   holdfast run --url redis+sentinel://s1,s2,s3/mymaster nightly -- ./import.sh)";

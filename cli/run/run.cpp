@@ -1,5 +1,6 @@
 #include "run/run.hpp"
 
+#include "common/boot_time.hpp"
 #include "common/duration.hpp"
 #include "common/exit_codes.hpp"
 #include "common/output.hpp"
@@ -23,6 +24,8 @@
 
 #include <stdlib.h>
 
+#include <algorithm>
+#include <chrono>
 #include <memory>
 #include <optional>
 #include <string>
@@ -142,20 +145,44 @@ int run_under(run_lock& lock, std::optional<run_notes>& notes, servers_of_run co
   return code;
 }
 
+/// How long the server is waited for, if not for the time that the client gives it anyway (0).
+std::chrono::milliseconds patience_of(run_options const& options) {
+  if (options.wait_server) return std::max(*options.wait_server, 1ms);
+  return options.wait.value_or(0ms);
+}
+
+/// Waits for the server of a job that asks it for other things before it asks for the lock. Returns the
+/// options with what is left of the wait.
+run_options reach_server(client& redis, run_options options) {
+  if (patience_of(options) == 0ms || (options.side != run_side::slot && !options.limit)) return options;
+  default_actions const nothing_to_leave_behind{signals::ending};
+  auto const begun = boot_time();
+  redis.connect();
+  auto const took = std::chrono::ceil<std::chrono::milliseconds>(boot_time() - begun);
+  if (options.wait && *options.wait > 0ms) options.wait = std::max(*options.wait - took, 1ms);
+  return options;
+}
+
 }  // namespace
 
-int run(run_options const& options) {
+int run(run_options const& asked) {
   inherited_files const files;
   service_manager const manager;
-  auto const url = choose_server(options.server);
-  if (options.pass_url) {
+  auto const url = choose_server(asked.server);
+  if (asked.pass_url) {
     setenv("HOLDFAST_URL", url.c_str(), 1);
   } else {
-    hide_passwords(options.server);
+    hide_passwords(asked.server);
   }
   check_fits(options, probe::named_servers{url}.kind());
   signals const receiver;
-  client redis{url, {.name = "holdfast-run", .label = options.label, .log = output::hook()}};
+  client redis{url,
+               {.name = "holdfast-run",
+                .label = asked.label,
+                .announce_at_once = true,
+                .patience = patience_of(asked),
+                .log = output::hook()}};
+  auto const options = reach_server(redis, asked);
   auto const lock = [&] {
     default_actions const nothing_to_leave_behind{signals::ending};
     refuse_own_lock(redis, url, options);

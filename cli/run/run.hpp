@@ -22,7 +22,8 @@ enum class run_side : std::uint8_t { alone, shared, exclusive, slot };
 struct run_options {
   std::string name;
   std::span<char* const> command;
-  std::optional<std::chrono::milliseconds> wait;  ///< empty: for ever
+  std::optional<std::chrono::milliseconds> wait;           ///< empty: for ever
+  std::optional<std::chrono::milliseconds> wait_server{};  ///< for a server that can't be reached
   std::chrono::milliseconds ttl{30'000};
   std::chrono::milliseconds max_hold{0};  ///< 0: no limit
   on_lost policy = on_lost::term;

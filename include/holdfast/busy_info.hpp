@@ -30,7 +30,7 @@ struct busy_info {
   /// How long the lock has been held. nullopt: unknown, because the holder is not a Holdfast client. A lock
   /// that is handed on inside a process counts from when that process got it.
   std::optional<std::chrono::microseconds> held_for{};
-  /// What was left of its ttl. nullopt: it had none.
+  /// What was left of its ttl. nullopt: it had none, or that is unknown.
   std::optional<std::chrono::milliseconds> ttl_left{};
   /// How many were ahead in the queue: other processes, and callers of this process; at most 1000. -1:
   /// unknown.

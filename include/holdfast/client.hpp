@@ -137,8 +137,8 @@ class client {
   client& operator=(client&&) noexcept;
 
   /// Makes sure that the server can be reached and accepts this client: connects, authenticates, sends a
-  /// PING. One request. Throws errc::unreachable within connect_timeout, errc::unauthorized, errc::protocol
-  /// or errc::refused.
+  /// PING. One request. Throws errc::unreachable within connect_timeout (or client_options::patience),
+  /// errc::unauthorized, errc::protocol or errc::refused.
   void connect();
 
   /// Ends the work with locks in order, for the end of a program. From this call on nobody gets a lock:

@@ -53,6 +53,9 @@ class exclusive_lock {
   /// Takes the lock; waits at most `wait` for it. Returns `false` if it stayed busy. Zero or less tries once,
   /// as try_lock() does; so a deadline may just have passed.
   ///
+  /// The call waits for a server that can't be reached in all of `wait` (or for client_options::patience), and
+  /// then throws errc::unreachable.
+  ///
   /// A server that hasn't answered by then doesn't count as a busy lock. The call waits for the answer at
   /// most connect_timeout + reply_timeout longer (client_options; with `replicas` or `fsynced` another
   /// reply_timeout), also while the server loads its data. Then it throws errc::unreachable, or the error

@@ -149,9 +149,25 @@ struct client_options {
   /// `holdfast ls` show it. At most 200 bytes.
   std::string label{};
 
-  /// How long connecting may take, name resolution, TLS and AUTH included. Also how long a request waits for
-  /// a connection before it fails with errc::unreachable.
+  /// Write the client's record (see client) ahead of the first request for a lock, in the same write, instead
+  /// of half a second after the first lease. For a process that holds its locks for long, and is to be named
+  /// from the first moment. It costs one command in 20 s.
+  bool announce_at_once = false;
+
+  /// How long an attempt to connect may take, name resolution, TLS and AUTH included. Also how long a request
+  /// waits for a connection before it fails with errc::unreachable, unless it waits longer: see `patience`.
   milliseconds connect_timeout{2'000};
+
+  /// How long connect(), and a call that takes a lock or permits or passes a latch, waits for a server that
+  /// can't be reached; then it throws errc::unreachable. The time counts from the call, and again from each
+  /// outage while it waits. An attempt to connect that is under way at the end is waited for.
+  ///
+  /// 0 leaves it to the call. A call with a time limit waits for all of that. lock(), acquire() and others
+  /// without one wait for connect_timeout for the first answer, and without limit once the server has answered
+  /// them. A call that only tries waits for connect_timeout.
+  ///
+  /// Set it for a program that may start before its server does, or that is to hear of outages while it waits.
+  milliseconds patience{0};
 
   /// A server that leaves a request unanswered for so long counts as gone: the client replaces the connection
   /// and sends the request again. Leave it well above the slowest command on the server.

@@ -42,6 +42,7 @@ inline constexpr std::array of_locks{
 
 inline constexpr std::array of_clients{
     time_range<client_options>{"connect_timeout", &client_options::connect_timeout, 1ms, year},
+    time_range<client_options>{"patience", &client_options::patience, 0ms, year},
     time_range<client_options>{"reply_timeout", &client_options::reply_timeout, 10ms, year},
     time_range<client_options>{"recheck", &client_options::recheck, 10ms, 30s}};
 

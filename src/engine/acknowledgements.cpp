@@ -68,7 +68,7 @@ struct acknowledgements::acquisition {
   int replicas;  ///< wanted
   bool fsynced;  ///< the same
   milliseconds timeout;
-  net::retry_policy while_down;
+  scripting::send_options send;
   handler done;
   std::uint16_t slot;  ///< of its keys: WAIT goes to the same server
   bool counted_too_early = false;
@@ -77,17 +77,18 @@ struct acknowledgements::acquisition {
 
 void acknowledgements::acquire(recipe const& lock_recipe, std::string_view name,
                                acquire_request const& request, lock_options const& wanted,
-                               net::retry_policy while_down, handler done) {
+                               scripting::send_options while_down, handler done) {
+  while_down.role = net::connection_role::acknowledged;
   auto const pending =
       std::make_shared<acquisition>(acquisition{.replicas = wanted.replicas,
                                                 .fsynced = wanted.fsynced,
                                                 .timeout = time_to_acknowledge(wanted, client_.options),
-                                                .while_down = while_down,
+                                                .send = while_down,
                                                 .done = std::move(done),
                                                 .slot = backend_.slot_of(lock_recipe.first_name(name))});
-  backend_.acquire(lock_recipe, name, request,
-                   [this, pending](answer<verdict>&& result) { on_acquired(pending, std::move(result)); },
-                   {.while_down = while_down, .role = net::connection_role::acknowledged});
+  backend_.acquire(
+      lock_recipe, name, request,
+      [this, pending](answer<verdict>&& result) { on_acquired(pending, std::move(result)); }, while_down);
   try {
     send_wait(pending);
   } catch (std::bad_alloc const&) {
@@ -134,7 +135,8 @@ void acknowledgements::send_wait(std::shared_ptr<acquisition> const& pending) {
                            pending->counted_too_early = true;
                          }
                        },
-                   .while_down = pending->while_down,
+                   .while_down = pending->send.while_down,
+                   .give_up = pending->send.give_up,
                    .role = net::connection_role::acknowledged,
                    .slot = pending->slot});
   } catch (...) {

@@ -1,4 +1,4 @@
-/// The holder that was in the way when a caller went without the lock.
+/// The holder that is in the way of a caller, or was when it went without the lock.
 #pragma once
 
 #include <holdfast/busy_info.hpp>

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <new>
 #include <optional>
 #include <string>
 
@@ -56,6 +57,20 @@ bool about_rights(std::string_view refusal) noexcept {
   auto const code = first_word(refusal);
   return code == "NOPERM" || code == "NOAUTH" || code == "WRONGPASS" || has("permission") ||
          has("can't run this command") || has("can't access at least one of the keys");
+}
+
+bool is_outage(error const& reason) noexcept {
+  return reason.code() == errc::unreachable || reason.code() == errc::refused;
+}
+
+std::shared_ptr<error const> after_waiting(std::shared_ptr<error const> const& reason,
+                                           std::chrono::nanoseconds waited) noexcept try {
+  using namespace std::chrono_literals;
+  if (!reason || reason->code() != errc::unreachable) return reason;
+  auto const time = waited < 10s ? std::to_string(waited / 1ms) + " ms" : std::to_string(waited / 1s) + " s";
+  return std::make_shared<error const>(reason->code(), reason->what() + ("; gave up after " + time));
+} catch (std::bad_alloc const&) {
+  return reason;
 }
 
 std::string_view advice_for(std::string_view refusal) noexcept {

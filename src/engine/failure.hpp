@@ -1,6 +1,7 @@
 /// Explains a refusal of the server, by its words, to the caller of a lock. No I/O.
 #pragma once
 
+#include <chrono>
 #include <holdfast/error.hpp>
 #include <memory>
 #include <string_view>
@@ -20,6 +21,14 @@ class lock_queue;
 
 /// Whether a right is missing.
 [[nodiscard]] bool about_rights(std::string_view refusal) noexcept;
+
+/// Whether the server can't be asked, or isn't ready, at the moment: another try may do.
+[[nodiscard]] bool is_outage(error const& reason) noexcept;
+
+/// The same error, with how long its caller waited; only about a server that couldn't be reached. Without
+/// memory it stays as it is.
+[[nodiscard]] std::shared_ptr<error const> after_waiting(std::shared_ptr<error const> const& reason,
+                                                         std::chrono::nanoseconds waited) noexcept;
 
 /// What to do about a known error of Redis; empty for the others.
 [[nodiscard]] std::string_view advice_for(std::string_view refusal) noexcept;

@@ -66,12 +66,23 @@ void lock_calls::cancel(waiter& caller) noexcept {
   loop_.leave(inner);
 }
 
+/// See waiter::patient_until.
+time_point lock_calls::patient_until(wait_limit wait, outages in_outage, time_point now) const noexcept {
+  auto const waits = !wait || wait->count() > 0;
+  auto const patience = client_.options.patience;
+  if (in_outage == outages::told_of_at_once) return time_point::min();
+  if (patience.count() > 0) return now + patience;
+  if (in_outage == outages::waited_out && waits) return time_point::max();
+  return wait && waits ? now + *wait : time_point::min();
+}
+
 lease_state_ptr lock_calls::acquire(lock_queue_ptr const& queue, effective_options_ptr const& options,
                                     wait_limit wait, std::stop_token const& stop, int amount,
                                     outages in_outage) {
   gate_.check_process();
   if (stop.stop_requested()) throw error{errc::cancelled, cancelled(*queue)};
-  auto const end = wait ? boot_clock::now() + *wait : time_point::max();
+  auto const begun = boot_clock::now();
+  auto const end = wait ? begun + *wait : time_point::max();
   auto const once = wait && wait->count() <= 0;
   if (!once && !reactor::loop::may_wait()) {
     throw error{std::errc::resource_deadlock_would_occur,
@@ -85,7 +96,7 @@ lease_state_ptr lock_calls::acquire(lock_queue_ptr const& queue, effective_optio
                         [this, &caller] { acquisitions_.on_time_up(caller, boot_clock::now()); }};
   caller.tries_only = once;
   caller.amount = amount;
-  caller.steadfast = in_outage == outages::waited_out;
+  caller.patient_until = patient_until(wait, in_outage, begun);
   if (wait) caller.last_look = last_look_before(end, *wait);
   acquisitions_.start(caller, boot_clock::now());
   if (!caller.done && wait && !caller.tries_only) loop_.arm(caller.time_up, end);
@@ -119,9 +130,9 @@ void lock_calls::async_acquire(lock_queue_ptr const& queue, effective_options_pt
   caller->ready.emplace_back([caller] { caller->done_handler(std::move(caller->lease), caller->failure); });
   caller->tries_only = wait && wait->count() <= 0;
   caller->amount = amount;
-  caller->steadfast = in_outage == outages::waited_out;
   loop_.add_interest(1);
   auto const now = boot_clock::now();
+  caller->patient_until = patient_until(wait, in_outage, now);
   auto const end = wait ? now + *wait : time_point::max();
   if (wait) caller->last_look = last_look_before(end, *wait);
   acquisitions_.start(*caller, now);

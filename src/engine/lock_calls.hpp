@@ -18,11 +18,12 @@ using acquire_handler = callback<void(lease_state_ptr, std::shared_ptr<error con
 /// How long a caller waits; nullopt: without a limit. Zero or less: it only tries.
 using wait_limit = std::optional<std::chrono::nanoseconds>;
 
-/// What a waiting caller does about a server that can't be reached before its first reply. After the first
-/// reply all callers wait.
+/// What a caller does about a server that can't be reached before its first reply. After the first reply all
+/// callers wait. client_options::patience limits both.
 enum class outages {
-  told_of,     ///< the caller fails after connect_timeout
-  waited_out,  ///< the caller waits until its time is up: the server is known to exist
+  told_of,  ///< it waits while its time isn't up; for connect_timeout if that has no limit, or is zero
+  told_of_at_once,  ///< it waits for connect_timeout, whatever the patience
+  waited_out,       ///< it waits until its time is up: the server is known to exist
 };
 
 /// From any thread, without the lock. Each function takes the lock, starts its operation, and waits or
@@ -58,6 +59,7 @@ class lock_calls {
 
  private:
   void cancel(waiter& caller) noexcept;
+  [[nodiscard]] time_point patient_until(wait_limit wait, outages in_outage, time_point now) const noexcept;
 
   reactor::loop& loop_;
   client_constants const& client_;

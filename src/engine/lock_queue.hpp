@@ -49,13 +49,17 @@ class waiter : public queue_hook, public try_hook {
 
   [[nodiscard]] bool queued() const noexcept { return queue_hook::is_linked(); }
   [[nodiscard]] bool among_tries() const noexcept { return try_hook::is_linked(); }
+  /// It waits for the lock as long as it takes.
+  [[nodiscard]] bool unlimited() const noexcept { return last_look == time_point::max(); }
 
   lock_queue_ptr queue;
   effective_options_ptr options;
   time_point came_at{};
-  int amount = 1;                            ///< permits wished for
-  bool tries_only = false;                   ///< it tries, and doesn't wait
-  bool steadfast = false;                    ///< if it waits, it waits through outages from the start
+  int amount = 1;           ///< permits wished for
+  bool tries_only = false;  ///< it tries, and doesn't wait
+  /// Until when it waits for a server that hasn't answered yet; min(): for connect_timeout, and for one that
+  /// was never reached no longer than the first attempt takes; max(): the server is known to exist.
+  time_point patient_until = time_point::min();
   time_point last_look = time_point::max();  ///< of one more request, just before the time is up
   bool done = false;
   lease_state_ptr lease;

@@ -9,8 +9,18 @@
 namespace holdfast::engine {
 
 void server_calls::connect() {
-  constexpr std::string_view ping[]{"PING"};
-  auto const pong = ask(ping);
+  auto const begun = boot_clock::now();
+  auto const patience = client_.options.patience;
+  auto responses = wait_for_answers(1, [&](std::size_t, callback<void(net::response&&)> done) {
+    net::request request{.done = std::move(done)};
+    resp::append_command(request.bytes, {"PING"});
+    if (patience.count() > 0) {
+      request.while_down = net::retry_policy::endless;
+      request.give_up = begun + patience;
+    }
+    backend_.send(std::move(request));
+  });
+  auto const& pong = responses.front().reply;
   if (pong.is_error() && !pong.is_error("NOPERM")) throw error{errc::refused, client_.url + ": " + pong.text};
 }
 
@@ -18,6 +28,7 @@ void server_calls::connect() {
 template <class Send>
 std::vector<net::response> server_calls::wait_for_answers(std::size_t count, Send send) {
   gate_.check_process();
+  auto const begun = boot_clock::now();
   reactor::lock hold{loop_.mutex()};
   gate_.prepare();
   if (count == 0) return {};
@@ -37,7 +48,7 @@ std::vector<net::response> server_calls::wait_for_answers(std::size_t count, Sen
     });
   }
   loop_.wait(hold, pending->thread);
-  if (pending->failure) throw error{*pending->failure};
+  if (pending->failure) throw error{*after_waiting(pending->failure, boot_clock::now() - begun)};
   return std::move(pending->responses);
 }
 

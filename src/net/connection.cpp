@@ -219,7 +219,7 @@ void connection::on_down(std::shared_ptr<error const> const& reason, end outcome
   silence_timer_.disarm();
   fail(pipeline_.remove_if([](request const& request, time_point) { return request.never_resend; }), reason);
   if (outcome == end::final || (outcome == end::broken && !expected_)) {
-    auto const all = reason->code() == errc::unauthorized;
+    auto const all = reason->code() == errc::unauthorized || (outcome == end::final && !expected_);
     fail(pipeline_.remove_if([all](request const& request, time_point) {
       return all || request.while_down != retry_policy::endless;
     }),

@@ -34,7 +34,7 @@ session::session(reactor::loop& loop, settings const& config, client_stats& coun
       connect_timer_{[this] {
         if (starved_) return drop(starved_because_, end::elsewhere);
         drop(errc::unreachable, [this] {
-          return "no connection within " + in_ms(config_.connect_timeout) +
+          return "an attempt to connect got no answer within " + in_ms(config_.connect_timeout) +
                  (stream_.peer().empty() ? std::string{} : " (trying " + stream_.peer() + ")");
         });
       }},

@@ -115,7 +115,7 @@ void cluster::fail(batch&& requests, std::shared_ptr<error const> const& reason)
 
 /// No node has ever reported the slots: fails requests as when a single server can't be reached.
 void cluster::fail_waiting(std::shared_ptr<error const> const& reason) noexcept {
-  auto const all = reason->code() == errc::unauthorized;
+  auto const all = reason->code() != errc::unreachable && reason->code() != errc::refused;
   auto const hopeless = [all](routed_request const& entry) {
     return all || entry.request.while_down != net::retry_policy::endless ? time_point::min()
                                                                          : time_point::max();

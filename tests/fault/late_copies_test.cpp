@@ -115,7 +115,7 @@ TEST_F(late_copies, of_an_acquisition_do_not_come_behind_what_took_it_back_over_
   proxy_.refuse_connections(true);
   hold_back(scripts::exclusive::acquire::source);
   mutex replicated_mutex{redis, "orders", {.ttl = 60s, .replicas = 1}};
-  EXPECT_EQ(failure_of([&] { (void)replicated_mutex.try_acquire_for(10s); }).code, errc::unreachable);
+  EXPECT_EQ(failure_of([&] { (void)replicated_mutex.try_acquire_for(2s); }).code, errc::unreachable);
   proxy_.refuse_connections(false);
   deliver();
   EXPECT_FALSE(raw_.exists("orders"));

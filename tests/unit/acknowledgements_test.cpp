@@ -14,7 +14,7 @@ class an_acknowledged_acquisition : public engine_parts {
   void acquire(lock_options const& wanted = {.replicas = 2}) {
     wanted_ = wanted;
     acknowledgements_.acquire(recipes::plain::exclusive, "orders", {.owner = "me:1", .ttl = wanted.ttl},
-                              wanted, net::retry_policy::steady,
+                              wanted, {.while_down = net::retry_policy::steady},
                               [this](answer<verdict>&&, acknowledgement const* reached) {
                                 ++completed_;
                                 if (reached != nullptr) reached_ = *reached;

@@ -205,19 +205,35 @@ TEST_F(a_sleep, ends_in_time_for_one_more_request_before_the_caller_leaves) {
 
 class a_request : public a_grant {};
 
-TEST_F(a_request, waits_through_outages_once_the_server_has_answered) {
-  EXPECT_EQ(patience_of(*queue_->contender, *caller_), net::retry_policy::steady);
+/// With that patience of the client.
+class patience : public a_request {
+ protected:
+  [[nodiscard]] request_patience with(milliseconds of_client = {}) {
+    return patience_of(*queue_->contender, *caller_, of_client, now());
+  }
+};
+
+TEST_F(patience, has_no_end_once_the_server_has_answered) {
+  EXPECT_EQ(with().while_down, net::retry_policy::steady);
   queue_->contender->answered = true;
-  EXPECT_EQ(patience_of(*queue_->contender, *caller_), net::retry_policy::endless);
+  EXPECT_TRUE(with().endless());
+  EXPECT_EQ(with(1s).give_up, now() + 1s) << "but that of the client";
 }
 
-TEST_F(a_request, of_a_caller_that_tries_waits_little) {
+TEST_F(patience, of_a_caller_that_tries_is_little) {
   caller_->tries_only = true;
-  EXPECT_EQ(patience_of(*queue_->contender, *caller_), net::retry_policy::little);
-  caller_->steadfast = true;
-  EXPECT_EQ(patience_of(*queue_->contender, *caller_), net::retry_policy::little);
-  caller_->tries_only = false;
-  EXPECT_EQ(patience_of(*queue_->contender, *caller_), net::retry_policy::endless);
+  EXPECT_EQ(with().while_down, net::retry_policy::little);
+}
+
+TEST_F(patience, of_a_caller_with_a_limit_is_its_time) {
+  caller_->patient_until = now() + 5s;
+  EXPECT_EQ(with().while_down, net::retry_policy::endless);
+  EXPECT_EQ(with().give_up, now() + 5s);
+  EXPECT_FALSE(with().endless());
+  caller_->patient_until = now();
+  EXPECT_EQ(with().while_down, net::retry_policy::steady) << "its time is up";
+  caller_->patient_until = time_point::max();
+  EXPECT_TRUE(with().endless()) << "the server is known to exist";
 }
 
 TEST_F(a_request, for_another_amount_than_the_caller_wants_is_not_repeated) {

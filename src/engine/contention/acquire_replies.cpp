@@ -102,7 +102,8 @@ void acquire_replies::on_failed(lock_queue& queue, failed const& failure, time_p
   // It is unknown whether the request was carried out: withdrawing makes sure that it leaves no traces.
   contender.unconfirmed = contender.unconfirmed || failure.sent;
   contender.joined = contender.answered || contender.unconfirmed;
-  if (!contender.endless && callers_.fail_impatient(queue, failure.reason, now)) {
+  if (!contender.endless && is_outage(*failure.reason) &&
+      callers_.fail_impatient(queue, failure.reason, now)) {
     requests_.send(queue, now);  // the caller that the request was for waits for less than the others
   } else {
     contenders_.fail_all(queue, failure.reason, now);

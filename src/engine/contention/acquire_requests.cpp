@@ -100,10 +100,11 @@ void acquire_requests::try_send(lock_queue& queue, time_point now) {
   contender.fast = request.fast;
   contender.joined = contender.joined || (request.join && !request.fast && queue.lock_recipe().queues);
   auto const& first = queue.waiters.front();
-  auto const while_down = patience_of(contender, first);
-  contender.endless = while_down == net::retry_policy::endless;
+  auto const patience = patience_of(contender, first, client_.options.patience, now);
+  contender.endless = patience.endless();
+  scripting::send_options const send{.while_down = patience.while_down, .give_up = patience.give_up};
   if (first.options->acknowledged()) {
-    acknowledgements_.acquire(queue.lock_recipe(), queue.name(), request, first.options->options, while_down,
+    acknowledgements_.acquire(queue.lock_recipe(), queue.name(), request, first.options->options, send,
                               [this, pin = lock_queue_ptr{&queue}, number = contender.number](
                                   answer<verdict>&& result, acknowledgement const* reached) {
                                 auto const answered = boot_clock::now();
@@ -112,11 +113,12 @@ void acquire_requests::try_send(lock_queue& queue, time_point now) {
                               });
     return;
   }
-  backend_.acquire(queue.lock_recipe(), queue.name(), request,
-                   [this, pin = lock_queue_ptr{&queue}, number = contender.number](answer<verdict>&& result) {
-                     on_answer_(*pin, number, result, boot_clock::now());
-                   },
-                   {.while_down = while_down});
+  backend_.acquire(
+      queue.lock_recipe(), queue.name(), request,
+      [this, pin = lock_queue_ptr{&queue}, number = contender.number](answer<verdict>&& result) {
+        on_answer_(*pin, number, result, boot_clock::now());
+      },
+      send);
 }
 
 void acquire_requests::send_all_soon(time_point now) noexcept {

@@ -2,6 +2,8 @@
 
 #include <new>
 
+#include "engine/failure.hpp"
+
 namespace holdfast::engine {
 namespace {
 
@@ -56,8 +58,11 @@ void acquisitions::queue(waiter& caller, time_point now) {
       queue.contender->current = contender::state::asking;
       (void)requests_.replace_contender(queue, now);
     }
-    // The request under way may be that of a caller that waits through outages.
-    if (caller.tries_only && !caller.done) loop_.arm(caller.time_up, now + time_for_reply(caller));
+    // The request under way may be that of a caller that waits longer for the server.
+    auto const may_go_unanswered =
+        caller.unlimited() && !queue.contender->answered && caller.patient_until != time_point::max();
+    if ((caller.tries_only || may_go_unanswered) && !caller.done)
+      loop_.arm(caller.time_up, end_without_reply(caller, now));
   }
 }
 
@@ -80,17 +85,38 @@ milliseconds acquisitions::time_for_reply(waiter const& caller) const noexcept {
   return caller.options->acknowledged() ? one + options.reply_timeout : one;
 }
 
+/// When a caller that doesn't wait for the lock, or not for the server, goes without a reply.
+time_point acquisitions::end_without_reply(waiter const& caller, time_point now) const noexcept {
+  return caller.patient_until > now ? caller.patient_until : now + time_for_reply(caller);
+}
+
 void acquisitions::on_time_up(waiter& caller, time_point now) noexcept {
   auto const* const contender = caller.queued() ? caller.queue->contender.get() : nullptr;
+  if (caller.unlimited()) {  // only its time for the first reply is limited
+    if (contender == nullptr || contender->answered || contender->trouble) return;
+    if (contender->current != contender::state::asking) {
+      loop_.arm(caller.time_up, end_without_reply(caller, now));
+      return;
+    }
+  }
+  auto const waits_for_server =
+      contender != nullptr && !contender->answered && caller.patient_until != time_point::max();
+  if (waits_for_server && caller.patient_until > now) {
+    callers::make_try(caller);
+    loop_.arm(caller.time_up, caller.patient_until);
+    return;
+  }
   if (contender != nullptr && contender->trouble) {
     caller.failure = contender->trouble;
   } else if (contender != nullptr && contender->current == contender::state::asking) {
     // A server that couldn't be asked is no busy lock. Where the first reply is due it decides, unless it may
     // take as long as an outage. Where replicas have to acknowledge, each reply decides.
-    caller.failure = backend_.down_because();
-    auto const first_reply = !contender->answered && !caller.steadfast;
-    if (!caller.failure && !caller.tries_only && (first_reply || caller.options->acknowledged())) {
+    caller.failure = after_waiting(backend_.down_because(), now - caller.came_at);
+    auto const first_reply = waits_for_server;
+    if (!caller.failure && !caller.tries_only && !caller.unlimited() &&
+        (first_reply || caller.options->acknowledged())) {
       callers::make_try(caller);
+      caller.patient_until = time_point::min();
       // The request may wait for longer: through an outage, or while the server loads its data.
       loop_.arm(caller.time_up, now + time_for_reply(caller));
       return;

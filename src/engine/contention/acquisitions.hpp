@@ -43,6 +43,7 @@ class acquisitions {
  private:
   void queue(waiter& caller, time_point now);
   [[nodiscard]] milliseconds time_for_reply(waiter const& caller) const noexcept;
+  [[nodiscard]] time_point end_without_reply(waiter const& caller, time_point now) const noexcept;
   [[nodiscard]] bool exiting_elsewhere() const noexcept {
     return set_aside_before() && exiting_ != std::this_thread::get_id();
   }

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "engine/failure.hpp"
 #include "engine/lease_state.hpp"
 
 namespace holdfast::engine {
@@ -39,7 +40,7 @@ void callers::finish_tries(lock_queue& queue, std::shared_ptr<error const> const
                            time_point now) noexcept {
   while (!queue.tries.empty()) {
     auto& caller = queue.tries.front();
-    caller.failure = reason;
+    caller.failure = after_waiting(reason, now - caller.came_at);
     finish(caller, now);
   }
 }
@@ -48,8 +49,8 @@ bool callers::fail_impatient(lock_queue& queue, std::shared_ptr<error const> con
                              time_point now) noexcept {
   for (auto next = queue.waiters.begin(); next != queue.waiters.end();) {
     auto& caller = *next++;
-    if (caller.steadfast && !caller.tries_only) continue;
-    caller.failure = reason;
+    if (caller.patient_until > now) continue;
+    caller.failure = after_waiting(reason, now - caller.came_at);
     finish(caller, now);
   }
   return !queue.waiters.empty();
@@ -59,7 +60,7 @@ void callers::fail_all(lock_queue& queue, std::shared_ptr<error const> const& re
                        time_point now) noexcept {
   while (!queue.waiters.empty()) {
     auto& first = queue.waiters.front();
-    first.failure = reason;
+    first.failure = after_waiting(reason, now - first.came_at);
     finish(first, now);
   }
 }

@@ -21,7 +21,7 @@ class callers {
 
   /// Callers that only try have their reply: the lock is busy, or `reason`.
   void finish_tries(lock_queue& queue, std::shared_ptr<error const> const& reason, time_point now) noexcept;
-  /// Fails the callers that don't wait through outages from the start. True: others are left.
+  /// Fails the callers that don't wait for the server any longer. True: others are left.
   bool fail_impatient(lock_queue& queue, std::shared_ptr<error const> const& reason, time_point now) noexcept;
   /// A null `reason`: they go without the lock.
   void fail_all(lock_queue& queue, std::shared_ptr<error const> const& reason, time_point now) noexcept;

@@ -82,9 +82,14 @@ bool still_to_release(lease_state const& lease, time_point now) noexcept {
   return ours && now < lease.deadline();
 }
 
-net::retry_policy patience_of(contender const& asking, waiter const& first) noexcept {
-  if (asking.answered || (first.steadfast && !first.tries_only)) return net::retry_policy::endless;
-  return first.tries_only ? net::retry_policy::little : net::retry_policy::steady;
+request_patience patience_of(contender const& asking, waiter const& first, milliseconds patience,
+                             time_point now) noexcept {
+  using net::retry_policy;
+  if (asking.answered || first.patient_until == time_point::max())
+    return {.while_down = retry_policy::endless,
+            .give_up = patience.count() > 0 ? now + patience : time_point::max()};
+  if (first.patient_until > now) return {.while_down = retry_policy::endless, .give_up = first.patient_until};
+  return {.while_down = first.tries_only ? retry_policy::little : retry_policy::steady};
 }
 
 bool has_place_of_another(lock_queue const& queue) noexcept {

@@ -46,7 +46,18 @@ enum class grant_use {
 [[nodiscard]] bool still_to_release(lease_state const& lease, time_point now) noexcept;
 
 /// How long a contender's next request waits for the server.
-[[nodiscard]] net::retry_policy patience_of(contender const& asking, waiter const& first) noexcept;
+struct request_patience {
+  net::retry_policy while_down = net::retry_policy::little;
+  time_point give_up = time_point::max();
+
+  /// Only the end of an outage ends the request.
+  [[nodiscard]] bool endless() const noexcept {
+    return while_down == net::retry_policy::endless && give_up == time_point::max();
+  }
+};
+/// `patience`: that of the client.
+[[nodiscard]] request_patience patience_of(contender const& asking, waiter const& first,
+                                           milliseconds patience, time_point now) noexcept;
 
 /// Where the order is strict no caller inherits a place: whether the contender may have the place of an
 /// earlier caller than the first one.

@@ -10,7 +10,8 @@ namespace holdfast {
 
 /// What a client of Holdfast says of itself in Redis (docs/protocol.md, client records). A client has no
 /// record if it is an older Holdfast or another library, if its process has been dead for a minute, or if it
-/// has used locks for less than half a second. Then only `owner` is set.
+/// has used locks for less than half a second (unless it has client_options::announce_at_once, as
+/// `holdfast run` does). Then only `owner` is set.
 struct process_info {
   std::string owner{};    ///< the owner id, or whatever another library wrote into the key
   std::string host{};     ///< its host name

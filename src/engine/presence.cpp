@@ -8,6 +8,7 @@
 #include <new>
 #include <utility>
 
+#include "engine/failure.hpp"
 #include "resp/command.hpp"
 #include "script/names.hpp"
 #include "scripts/client.hpp"
@@ -47,7 +48,19 @@ void presence::look() {
   if (!wanted_() && stays_until_ <= now) return;
   loop_.arm(timer_, now + between_records);
   open_();
-  if (!refused_) announce(now);
+  if (!refused_ && !announced_lately(now)) announce(now, {.give_up = now + between_records});
+}
+
+bool presence::announced_lately(time_point now) const noexcept {
+  return announced_at_ != time_point{} && now < announced_at_ + between_records;
+}
+
+/// While the server is away the record waits, as the request for the lock behind it does.
+void presence::introduce(time_point now) noexcept try {
+  if (refused_ || announced_lately(now)) return;
+  announce(now, {.while_down = net::retry_policy::endless, .give_up = now + between_records});
+} catch (std::bad_alloc const&) {
+  touch(now);
 }
 
 void presence::stay_until(time_point when, time_point now) noexcept {
@@ -55,26 +68,32 @@ void presence::stay_until(time_point when, time_point now) noexcept {
   touch(now);
 }
 
-void presence::announce(time_point now) {
+void presence::announce(time_point now, scripting::send_options send) {
   auto const stays = std::chrono::ceil<milliseconds>(stays_until_ - now);
   auto const self = describe_self(identity_.label);
   auto const record = names::client_record(identity_.uuid);
   announced_ = true;
-  backend_.run(scripts::client::announce{.record = {record},
-                                         .ttl_ms = std::max(record_ttl, stays).count(),
-                                         .host = self.host,
-                                         .pid = self.pid,
-                                         .program = self.program,
-                                         .label = self.label}(),
-               [this](net::response&& response) { refused_ = response.reply.is_error(); },
-               {.give_up = now + between_records});
+  announced_at_ = now;
+  backend_.run(
+      scripts::client::announce{.record = {record},
+                                .ttl_ms = std::max(record_ttl, stays).count(),
+                                .host = self.host,
+                                .pid = self.pid,
+                                .program = self.program,
+                                .label = self.label}(),
+      [this](net::response&& response) {
+        auto const refused = response.reply.is_error();
+        if (refused || response.failure) announced_at_ = {};
+        refused_ = refused && !is_transient(response.reply.text);
+      },
+      send);
 }
 
 void presence::end(time_point now) noexcept try {
   timer_.disarm();
   if (refused_) return;
   if (stays_until_ > now) {
-    announce(now);
+    announce(now, {.give_up = now + between_records});
     return;
   }
   if (!std::exchange(announced_, false)) return;

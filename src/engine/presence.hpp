@@ -13,9 +13,10 @@ namespace holdfast::engine {
 [[nodiscard]] process_info describe_self(std::string const& label);
 
 /// Short work isn't announced. Half a second after the first lease or wait of a busy time, if there still is
-/// any, the record is written and the hint channel opened, so that the holder can be named and asked. The
-/// record is rewritten every 20 s while there is any; after a key was left to its ttl it stays as long as the
-/// key. All under the client's lock; `now` is the time of the event.
+/// any, the record is written and the hint channel opened, so that the holder can be named and asked. Who
+/// waits, or is asked to (introduce), writes its record at once. The record is rewritten every 20 s while
+/// there is any; after a key was left to its ttl it stays as long as the key. All under the client's lock;
+/// `now` is the time of the event.
 class presence {
  public:
   struct identity {
@@ -32,6 +33,9 @@ class presence {
     if (!timer_.armed()) start(now);
   }
 
+  /// The record is written with the next request, unless it was a short time ago. Without memory later.
+  void introduce(time_point now) noexcept;
+
   /// A key is kept until `when`: its holder can be named until then.
   void stay_until(time_point when, time_point now) noexcept;
 
@@ -41,7 +45,8 @@ class presence {
  private:
   void start(time_point now) noexcept;
   void look();
-  void announce(time_point now);
+  void announce(time_point now, scripting::send_options send);
+  [[nodiscard]] bool announced_lately(time_point now) const noexcept;
 
   reactor::loop& loop_;
   lock_backend& backend_;
@@ -50,8 +55,9 @@ class presence {
   std::function<void()> open_;
   reactor::timer timer_;
   time_point stays_until_{};
-  bool announced_ = false;
-  bool refused_ = false;  ///< the server refuses records: no further try
+  bool announced_ = false;     ///< it may have been written
+  time_point announced_at_{};  ///< the clock's epoch: never, or that failed
+  bool refused_ = false;       ///< the server refuses records: no further try
 };
 
 }  // namespace holdfast::engine

@@ -84,7 +84,8 @@ class a_contention : public engine_parts {
                       time_point now) { loop_of_client_.messages.on_open(number, now); },
        .polling = [this] { loop_of_client_.requests.send_all_soon(boot_clock::now()); },
        .asked = {}}};
-  presence presence_{loop_, backend_, {}, [] { return false; }, [] {}};
+  recording_backend for_records_;
+  presence presence_{loop_, for_records_, {}, [] { return false; }, [] {}};
   busy_report busy_report_{client_};
   delayed_calls delayed_{loop_};
   late_responses late_responses_;

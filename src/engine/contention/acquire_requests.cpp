@@ -18,7 +18,7 @@ acquire_requests::acquire_requests(reactor::loop& loop, lock_backend& backend, c
                                    lock_queues& queues, holders& held, callers& waiting,
                                    contenders& contending, notifications& wake, acknowledgements& copies,
                                    pending_releases& releases, kept_keys& kept, late_responses& late,
-                                   fast_path& fast, handler on_answer)
+                                   fast_path& fast, presence& own_presence, handler on_answer)
     : loop_{loop},
       backend_{backend},
       client_{client},
@@ -32,6 +32,7 @@ acquire_requests::acquire_requests(reactor::loop& loop, lock_backend& backend, c
       kept_keys_{kept},
       late_responses_{late},
       fast_path_{fast},
+      presence_{own_presence},
       on_answer_{std::move(on_answer)},
       random_{static_cast<std::minstd_rand::result_type>(random_seed())} {}
 
@@ -94,6 +95,7 @@ void acquire_requests::send(lock_queue& queue, time_point now) noexcept {
 
 void acquire_requests::try_send(lock_queue& queue, time_point now) {
   auto& contender = *queue.contender;
+  if (client_.options.announce_at_once) presence_.introduce(now);
   auto const first_ask = contender.ttl == milliseconds{};
   auto request = next(queue, now);
   request.fast = first_ask && !contender.contended && fast_path_.fits(queue, now);

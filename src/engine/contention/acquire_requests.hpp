@@ -10,6 +10,7 @@
 #include "engine/contention/contenders.hpp"
 #include "engine/contention/fast_path.hpp"
 #include "engine/holders.hpp"
+#include "engine/presence.hpp"
 #include "engine/release/kept_keys.hpp"
 #include "engine/release/late_responses.hpp"
 
@@ -26,7 +27,7 @@ class acquire_requests {
   acquire_requests(reactor::loop& loop, lock_backend& backend, client_constants const& client,
                    lock_queues& queues, holders& held, callers& waiting, contenders& contending,
                    notifications& wake, acknowledgements& copies, pending_releases& releases, kept_keys& kept,
-                   late_responses& late, fast_path& fast, handler on_answer);
+                   late_responses& late, fast_path& fast, presence& own_presence, handler on_answer);
 
   /// A contender that asks at once. When there is no memory for it, it is begun a little later. `answered`:
   /// the server has replied to this client. The contender may be over afterwards, as after send().
@@ -74,6 +75,7 @@ class acquire_requests {
   kept_keys& kept_keys_;
   late_responses& late_responses_;
   fast_path& fast_path_;
+  presence& presence_;
   handler on_answer_;
   std::minstd_rand random_;
 };

@@ -27,6 +27,7 @@ contention::contention(contention_parts const& of)
                of.kept,
                of.late,
                fast,
+               of.own_presence,
                [this](lock_queue& queue, std::uint64_t number, answer<verdict> const& result,
                       time_point now) { replies.on_answer(queue, number, result, now); }},
       granting{of.client, of.stats, of.held,     waiting,         contending,

@@ -33,11 +33,14 @@ struct busy_info {
   std::optional<std::chrono::microseconds> held_for{};
   /// What was left of its ttl. nullopt: it had none, or that is unknown.
   std::optional<std::chrono::milliseconds> ttl_left{};
+  /// The key has no ttl: another program wrote it, and the wait ends only when somebody deletes the key.
+  bool never_expires = false;
   /// How many were ahead in the queue: other processes, and callers of this process; at most 1000. -1:
   /// unknown.
   std::int64_t ahead = -1;
 
-  /// "held for 41 s by web-3 pid 812 'nightly import', 5 ahead of you". One line, escaped like
+  /// "held for 41 s by web-3 pid 812 'nightly import', 5 ahead of you", or "held by unknown (<owner>); its
+  /// key never expires". One line, escaped like
   /// process_info::to_string().
   [[nodiscard]] std::string to_string() const;
 };

@@ -39,6 +39,7 @@ std::string busy_info::to_string() const {
   auto text = held_for ? "held for " + spoken(*held_for) + " by " : std::string{"held by "};
   text += holder.to_string();
   if (ahead > 0) text += ", " + std::to_string(ahead) + " ahead of you";
+  if (never_expires) text += "; its key never expires";
   return text;
 }
 

@@ -24,9 +24,12 @@ struct granted {
   int count = 1;           ///< how many tokens there are from it on
 };
 
+/// PTTL of a key that has none.
+inline constexpr milliseconds without_ttl{-1};
+
 /// The lock has another holder.
 struct busy {
-  milliseconds pttl{};      ///< of the holder; negative: it is gone already, or has none
+  milliseconds pttl{};      ///< of the holder; negative: without_ttl, it is gone already, or it isn't known
   std::int64_t ahead = -1;  ///< how many wait before us; -1: we are not queued
   std::int64_t ticket = 0;
   std::int64_t counter = 0;                ///< the newest token then: a later grant has a greater one

@@ -47,6 +47,7 @@ std::optional<busy_info> obstacle_of(waiter const& caller, client_constants cons
   if (reply.pttl.count() >= 0) {
     info.ttl_left = std::max(reply.pttl - std::chrono::duration_cast<milliseconds>(age), milliseconds{0});
   }
+  info.never_expires = reply.pttl == without_ttl;
   info.ahead = reply.ahead < 0 ? -1 : info.ahead + reply.ahead;
   return info;
 }

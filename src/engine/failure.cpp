@@ -7,6 +7,7 @@
 #include <string>
 
 #include "engine/lock_queue.hpp"
+#include "engine/record.hpp"
 #include "net/deployment_url.hpp"
 #include "script/acl.hpp"
 #include "script/names.hpp"
@@ -100,6 +101,42 @@ misfit read_misfit(std::string_view text, std::string_view only_name) {
   return {only_name.empty() ? rest : only_name, beside ? std::nullopt : std::optional{first}};
 }
 
+/// What one of Holdfast's own keys is, by its name; empty: it is none.
+std::string_view own_key(std::string_view name) noexcept {
+  struct kind {
+    std::string_view mark;
+    std::string_view words;
+  };
+  constexpr std::array<kind, 7> kinds{{{":holdfast_token", "the token counter of a lock"},
+                                       {":holdfast_queue", "the queue of a lock"},
+                                       {":holdfast_newest_ask", "a note beside a lock"},
+                                       {":holdfast_asked:", "a note beside a lock"},
+                                       {":holdfast_last_run", "the record of a job's last run"},
+                                       {":holdfast_fence", "the mark of a fence"},
+                                       {"holdfast_client:", "the record of a client"}}};
+  for (auto const& [mark, words] : kinds) {
+    auto const at = name.find(mark);
+    auto const fits = mark.front() != ':' ? at == 0 : at != std::string_view::npos;
+    if (fits && (at + mark.size() == name.size() || mark.back() == ':')) return words;
+  }
+  return {};
+}
+
+bool is_number(std::string_view text) noexcept {
+  auto const digits = text.substr(text.starts_with('-') ? 1 : 0);
+  constexpr std::size_t longest = 19;
+  return !digits.empty() && digits.size() <= longest &&
+         digits.find_first_not_of("0123456789") == std::string_view::npos;
+}
+
+std::string what_it_is(misfit const& problem) {
+  if (auto const own = own_key(problem.name); !own.empty())
+    return std::string{own} + " (a " + std::string{*problem.type} + ')';
+  auto text = "a " + std::string{*problem.type};
+  if (*problem.type == "hash") text += " (as locks of Redisson are: then say wire=redisson)";
+  return text;
+}
+
 std::shared_ptr<error const> explain_misfit(misfit const& problem, std::string_view refusal,
                                             std::string const& prefix) {
   auto const name = quoted(problem.name);
@@ -111,7 +148,7 @@ std::shared_ptr<error const> explain_misfit(misfit const& problem, std::string_v
                               std::string{refusal} + ")");
   }
   return std::make_shared<error const>(
-      errc::wrong_type, prefix + "the key " + name + " holds a " + std::string{*problem.type} +
+      errc::wrong_type, prefix + "the key " + name + " holds " + what_it_is(problem) +
                             ", not a lock: something else uses it (the server says: " + std::string{refusal} +
                             "); choose another name, or delete the key if nothing needs it");
 }
@@ -164,6 +201,22 @@ std::shared_ptr<error const> explain(std::string_view refusal, lock_queue const&
                                      client_constants const& client) {
   auto const several = queue.lock_recipe().several != nullptr;
   return explain(refusal, queue.title(), several ? std::string_view{} : queue.name(), client);
+}
+
+std::shared_ptr<error const> explain_endless(busy const& reply, lock_queue const& queue,
+                                             client_constants const& client) {
+  if (!uuid_of(reply.holder).empty()) return nullptr;
+  auto const several = queue.lock_recipe().several != nullptr;
+  auto const own = several ? std::string_view{} : own_key(queue.name());
+  auto const endless_number = reply.pttl == without_ttl && is_number(reply.holder);
+  if (own.empty() && !endless_number) return nullptr;
+  auto const holds = own.empty() ? "the number " + reply.holder +
+                                       ", which never expires: a counter, a latch or "
+                                       "the permits of a semaphore"
+                                 : std::string{own};
+  return std::make_shared<error const>(
+      errc::wrong_type, client.url + ": the key " + queue.title() + " holds " + holds +
+                            ", not a lock; choose another name, or delete the key if nothing needs it");
 }
 
 }  // namespace holdfast::engine

@@ -40,6 +40,11 @@ class lock_queue;
 [[nodiscard]] std::shared_ptr<error const> explain(std::string_view refusal, lock_queue const& queue,
                                                    client_constants const& client);
 
+/// The error for the caller of a lock whose key can never come free: it is a number without a ttl, or one of
+/// Holdfast's own keys beside the locks. Null: it may be somebody's lock.
+[[nodiscard]] std::shared_ptr<error const> explain_endless(busy const& reply, lock_queue const& queue,
+                                                           client_constants const& client);
+
 /// Why a request for a lock has no outcome. Null: it has one.
 template <class Outcome>
 [[nodiscard]] std::shared_ptr<error const> failure_of(answer<Outcome> const& result, lock_queue const& queue,

@@ -76,12 +76,36 @@ TEST_F(foreign_key, waits_for_a_holder_that_knows_nothing_of_us_and_set_no_ttl) 
   mutex m{polling_client, "orders"};
   raw_.command({"SET", "orders", "immortal"});
   EXPECT_FALSE(m.try_acquire_for(300ms));
+  ASSERT_TRUE(m.last_busy());
+  EXPECT_TRUE(m.last_busy()->never_expires);
+  EXPECT_EQ(m.last_busy()->to_string(), "held by unknown (immortal); its key never expires");
   waiter next{m};
   auto const rechecks = polling_client.stats().rechecks;
   ASSERT_TRUE(eventually([&] { return polling_client.stats().rechecks >= rechecks + 2; }));
   EXPECT_FALSE(next.done());
   raw_.del("orders");
   EXPECT_TRUE(eventually([&] { return next.done(); }));
+}
+
+TEST_F(foreign_key, is_refused_when_it_is_a_number_that_never_expires) {
+  raw_.command({"SET", "orders", "12"});
+  mutex m{redis_, "orders"};
+  for (auto const& f : {failure_of([&] { (void)m.acquire(); }), failure_of([&] { (void)m.try_acquire(); }),
+                        failure_of([&] { (void)m.try_acquire_for(1h); })}) {
+    EXPECT_EQ(f.code, errc::wrong_type) << f;
+    EXPECT_TRUE(f.mentions("the key \"orders\" holds the number 12, which never expires")) << f;
+  }
+  EXPECT_TRUE(eventually([&] { return raw_.keys("*holdfast_queue").empty(); }));
+  raw_.command({"SET", "orders", "12", "PX", "600"});
+  EXPECT_TRUE(m.try_acquire_for(20s)) << "with a ttl it may be somebody's lock";
+}
+
+TEST_F(foreign_key, is_refused_and_named_when_it_is_one_of_ours_beside_a_lock) {
+  mutex{redis_, "orders"}.acquire().release();
+  mutex m{redis_, "{orders}:holdfast_token"};
+  auto const f = failure_of([&] { (void)m.try_acquire_for(1h); });
+  EXPECT_EQ(f.code, errc::wrong_type) << f;
+  EXPECT_TRUE(f.mentions("holds the token counter of a lock")) << f;
 }
 
 TEST_F(foreign_key, excludes_and_is_excluded_by_clients_of_other_libraries) {

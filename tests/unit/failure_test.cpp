@@ -47,6 +47,11 @@ TEST(failure, names_the_type_of_a_key_that_is_no_lock) {
   }
 }
 
+TEST(failure, names_what_a_hash_may_be) {
+  EXPECT_THAT(explained("WRONGTYPE hash").what(),
+              HasSubstr("a hash (as locks of Redisson are: then say wire="));
+}
+
 TEST(failure, bears_a_wrong_type_without_its_name) {
   for (auto const* const words :
        {"WRONGTYPE", "WRONGTYPE ", "WRONGTYPE Operation against a key holding the wrong kind of value"}) {

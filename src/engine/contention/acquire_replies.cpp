@@ -77,6 +77,10 @@ void acquire_replies::on_busy(lock_queue& queue, busy const& reply, time_point s
     requests_.send(queue, now);
     return;
   }
+  if (auto const reason = explain_endless(reply, queue, client_)) {
+    contenders_.fail_all(queue, reason, now);
+    return;
+  }
   callers_.finish_tries(queue, nullptr, now);
   if (queue.waiters.empty() || notifications_.can_only_fail(queue)) {
     contenders_.fail_all(queue, notifications_.refusal(queue), now);

@@ -66,7 +66,8 @@ granted ballot::block() const noexcept {
 }
 
 busy ballot::summary() const {
-  busy result{.pttl = milliseconds{-1}, .ahead = -1};
+  constexpr milliseconds unknown{-2};
+  busy result{.pttl = unknown, .ahead = -1};
   std::vector<milliseconds> free_in;
   free_in.reserve(votes_.size());
   for (auto const& entry : votes_) {
@@ -75,6 +76,7 @@ busy ballot::summary() const {
       result.counter = std::max(result.counter, entry.tokens.token + entry.tokens.count - 1);
     } else if (entry.state == vote::theirs) {
       if (entry.busy_reply.pttl.count() >= 0) free_in.push_back(entry.busy_reply.pttl);
+      if (entry.busy_reply.pttl == without_ttl) result.pttl = without_ttl;
       result.counter = std::max(result.counter, entry.busy_reply.counter);
       result.ahead = std::max(result.ahead, entry.busy_reply.ahead);
       result.ticket = std::max(result.ticket, entry.busy_reply.ticket);

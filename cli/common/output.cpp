@@ -31,6 +31,8 @@ void set_up(detail const level) {
   logger().set_pattern(verbose ? "%H:%M:%S.%e holdfast: %v" : "holdfast: %v");
 }
 
+bool verbose() { return logger().should_log(spdlog::level::info); }
+
 void info(std::string_view const message) { write(spdlog::level::info, message); }
 void note(std::string_view const message) { write(spdlog::level::warn, message); }
 void error(std::string_view const message) { write(spdlog::level::err, message); }

@@ -16,6 +16,8 @@ enum class detail {
 /// Call once, before the first message.
 void set_up(detail);
 
+[[nodiscard]] bool verbose();
+
 /// Shown with `verbose` only.
 void info(std::string_view message);
 /// Always shown: information that the user should know.

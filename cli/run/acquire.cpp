@@ -1,8 +1,10 @@
 #include "run/acquire.hpp"
 
+#include "common/boot_time.hpp"
 #include "common/duration.hpp"
 #include "common/exit_codes.hpp"
 #include "common/output.hpp"
+#include "run/wait_report.hpp"
 
 #include <holdfast/error.hpp>
 
@@ -10,6 +12,7 @@
 
 #include <string.h>
 
+#include <chrono>
 #include <exception>
 #include <memory>
 #include <mutex>
@@ -69,7 +72,7 @@ acquisition interrupted(first_answer& result, bool const answered, int const end
 }
 
 acquisition busy_after(run_lock& lock, run_options const& options, std::string const& server) {
-  auto const reason = lock.why_busy();
+  auto const reason = lock.in_the_way().text;
   auto const wait = options.wait.value_or(0ms);
   return {.held = {},
           .code = busy,
@@ -93,17 +96,23 @@ acquisition acquire(run_lock& lock, run_options const& options, signals const& r
       },
       stop.get_token());
 
+  wait_report report{lock, name, server};
   int ending_signal = 0;
+  std::chrono::nanoseconds leave_by{};
   bool gave_up = false;
   while (!result->is_there() && !gave_up) {
+    if (ending_signal == 0) receiver.wake_in(report.pause());
     int const signal = receiver.wait();
     if (signal == SIGTSTP) signals::stop_here();
     if (signals::is_ending(signal) && ending_signal == 0) {
       ending_signal = signal;
       stop.request_stop();
+      leave_by = boot_time() + leave_limit;
       receiver.wake_in(leave_limit);
-    } else if (ending_signal != 0 && (signal == 0 || signals::is_ending(signal))) {
-      gave_up = !result->is_there();
+    } else if (ending_signal != 0) {
+      gave_up = !result->is_there() && (signals::is_ending(signal) || boot_time() >= leave_by);
+    } else if (signal == 0 && !result->is_there()) {
+      report.look();
     }
   }
   if (ending_signal != 0) return interrupted(*result, !gave_up, ending_signal, name);

@@ -11,6 +11,7 @@
 
 #include <fmt/format.h>
 
+#include <string>
 #include <utility>
 
 namespace holdfast::cli {
@@ -29,6 +30,13 @@ lock_options lock_options_for(run_options const& options) {
           .wire = options.wire};
 }
 
+obstacle obstacle_of(std::optional<busy_info> const& busy) {
+  if (!busy) return {};
+  return {.text = busy->to_string(),
+          .identity = fmt::format("{} {}", busy->holder.to_string(), busy->ahead),
+          .never_expires = busy->never_expires};
+}
+
 /// A mutex of any kind, or the writer of a shared_mutex.
 template <class Lock>
 class exclusive_run : public run_lock {
@@ -42,10 +50,7 @@ class exclusive_run : public run_lock {
       lock_.async_acquire(std::move(done), std::move(stop));
     }
   }
-  std::string why_busy() override {
-    auto const info = lock_.last_busy();
-    return info ? info->to_string() : std::string{};
-  }
+  obstacle in_the_way() override { return obstacle_of(lock_.last_busy()); }
 
  private:
   Lock lock_;
@@ -62,10 +67,7 @@ class shared_run : public run_lock {
       lock_.async_acquire_shared(std::move(done), std::move(stop));
     }
   }
-  std::string why_busy() override {
-    auto const info = lock_.last_busy();
-    return info ? info->to_string() : std::string{};
-  }
+  obstacle in_the_way() override { return obstacle_of(lock_.last_busy()); }
 
  private:
   shared_mutex lock_;
@@ -96,8 +98,9 @@ class slot_run : public run_lock {
       slots_.async_acquire(std::move(done), std::move(stop));
     }
   }
-  std::string why_busy() override {
-    return count_ == 1 ? "its only slot is taken" : fmt::format("all {} slots are taken", count_);
+  obstacle in_the_way() override {
+    auto const text = count_ == 1 ? "its only slot is taken" : fmt::format("all {} slots are taken", count_);
+    return {.text = text, .identity = text};
   }
 
  private:

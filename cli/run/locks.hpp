@@ -14,6 +14,13 @@
 
 namespace holdfast::cli {
 
+/// What a lock is waited for.
+struct obstacle {
+  std::string text{};          ///< in words; empty: the server hasn't said yet
+  std::string identity{};      ///< differs when another line is due
+  bool never_expires = false;  ///< the key has no ttl: another program's
+};
+
 /// The common interface of all kinds.
 class run_lock {
  public:
@@ -26,8 +33,8 @@ class run_lock {
 
   /// `wait` empty: no limit.
   virtual void acquire(std::optional<std::chrono::milliseconds> wait, handler done, std::stop_token stop) = 0;
-  /// The present holder, in words; empty if unknown.
-  [[nodiscard]] virtual std::string why_busy() = 0;
+  /// What is in the way of an acquisition under way, or was in that of the last one. May ask the server.
+  [[nodiscard]] virtual obstacle in_the_way() = 0;
 };
 
 /// For slots it also sets their number. Throws holdfast::error.

@@ -27,6 +27,12 @@ std::int64_t callers_before(waiter const& caller) {
   return ahead;
 }
 
+/// Whether the latest caller waits, so that an earlier one's report is out of date.
+bool last_still_waits(lock_queue const& queue) noexcept {
+  if (queue.waiters.empty()) return false;
+  return queue.in_the_way() == nullptr || queue.in_the_way()->at < queue.waiters.back().came_at;
+}
+
 }  // namespace
 
 std::optional<busy_info> obstacle_of(waiter const& caller, client_constants const& client, time_point now) {
@@ -58,15 +64,25 @@ void busy_report::note(waiter const& caller, time_point now) noexcept try {
   return;
 }
 
-std::optional<busy_info> busy_report::latest(lock_queue const& queue) const {
-  if (queue.in_the_way() == nullptr) return std::nullopt;
-  auto info = queue.in_the_way()->holder;
+std::optional<busy_info> busy_report::latest(lock_queue const& queue, time_point now) const {
+  auto present = last_still_waits(queue) ? obstacle_of(queue.waiters.back(), client_, now) : std::nullopt;
+  if (!present && queue.in_the_way() == nullptr) return std::nullopt;
+  auto info = present ? std::move(*present) : queue.in_the_way()->holder;
   if (!known_.host.empty() && uuid_of(known_.owner) == uuid_of(info.holder.owner)) {
     auto owner = std::move(info.holder.owner);
     info.holder = known_;
     info.holder.owner = std::move(owner);
   }
   return info;
+}
+
+time_point busy_report::latest_at(lock_queue const& queue, time_point now) noexcept {
+  if (last_still_waits(queue)) {
+    if (queue.holder != nullptr) return now;
+    if (queue.contender && queue.contender->last.heard_at != time_point{})
+      return queue.contender->last.heard_at;
+  }
+  return queue.in_the_way() != nullptr ? queue.in_the_way()->at : time_point{};
 }
 
 bool busy_report::describe_if_own(process_info& holder) const {

@@ -23,8 +23,11 @@ class busy_report {
   /// Notes it in the caller's queue. Without memory the earlier report stays.
   void note(waiter const& caller, time_point now) noexcept;
 
-  /// The latest report of that queue, with the holder's record if that was the last one read.
-  [[nodiscard]] std::optional<busy_info> latest(lock_queue const& queue) const;
+  /// What the latest caller of that queue waits for, or went without the lock for; with the holder's record
+  /// if that was the last one read.
+  [[nodiscard]] std::optional<busy_info> latest(lock_queue const& queue, time_point now) const;
+  /// Since when that is known; the clock's epoch: there is none.
+  [[nodiscard]] static time_point latest_at(lock_queue const& queue, time_point now) noexcept;
   /// A record that was read.
   void remember(process_info const& record) { known_ = record; }
 

@@ -155,7 +155,7 @@ std::optional<busy_info> lock_calls::last_busy(lock_queue const& queue) {
   std::optional<busy_info> result;
   {
     reactor::lock const hold{loop_.mutex()};
-    result = busy_report_.latest(queue);
+    result = busy_report_.latest(queue, boot_clock::now());
   }
   if (!result || !result->holder.host.empty()) return result;
   auto& holder = result->holder;
@@ -176,7 +176,7 @@ std::optional<busy_info> lock_calls::last_busy(lock_queue const& queue) {
 time_point lock_calls::last_busy_at(lock_queue const& queue) {
   gate_.check_process();
   reactor::lock const hold{loop_.mutex()};
-  return queue.in_the_way() != nullptr ? queue.in_the_way()->at : time_point{};
+  return busy_report::latest_at(queue, boot_clock::now());
 }
 
 void lock_calls::async_pause(std::chrono::nanoseconds time, callback<void()> done) {

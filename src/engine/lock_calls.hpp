@@ -48,10 +48,10 @@ class lock_calls {
                      std::stop_token stop, acquire_handler done, int amount = 1,
                      outages in_outage = outages::told_of);
 
-  /// The holder that was in the way when a caller of this queue last went without the lock. May ask the
+  /// The holder that the latest caller of this queue waits for, or went without the lock for. May ask the
   /// server for the record of its client.
   [[nodiscard]] std::optional<busy_info> last_busy(lock_queue const& queue);
-  /// When a caller of this queue last went without the lock; the clock's epoch: never.
+  /// When that holder was last seen there; the clock's epoch: never.
   [[nodiscard]] time_point last_busy_at(lock_queue const& queue);
 
   /// Calls `done` after `time`, or when the client is shut down.

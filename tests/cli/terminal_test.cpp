@@ -115,6 +115,14 @@ TEST_F(terminal, control_c_while_it_waits_ends_a_loop_in_a_script) {
   EXPECT_THAT(window->seen(), Not(HasSubstr("round-2")));
 }
 
+TEST_F(terminal, shows_whom_it_waits_for) {
+  redis.command({"SET", "job", "somebody else", "PX", "60000"});
+  open({"bash", "-c", run("echo ran-$((1 + 1))")});
+  EXPECT_TRUE(window->shows("waiting for lock \"job\": held by unknown (somebody else)")) << window->seen();
+  redis.del("job");
+  EXPECT_TRUE(window->shows("ran-2")) << window->seen();
+}
+
 TEST_F(terminal, control_c_that_the_command_handles_lets_the_script_go_on) {
   auto const command = run("sh -c 'trap \"exit 0\" INT; echo ready-2; while :; do sleep 0.02; done'");
   open({"bash", "-c", command + "; echo went-$((1 + 1))-on"});

@@ -57,6 +57,56 @@ TEST_F(wait, tells_in_the_end_who_held_the_lock) {
                                      std::to_string(holder.pid()) + " 'nightly import'; waited 100ms\n"));
 }
 
+TEST_F(wait, names_the_holder_from_the_first_moment) {
+  redis.del("job");
+  auto holder = holdfast_run(server.url(), {"--label", "nightly import"}, "job", shell("exec sleep 60"));
+  ASSERT_TRUE(eventually([&] { return redis.exists("job"); })) << holder.err();
+  EXPECT_EQ(redis.keys("holdfast_client:*").size(), 1u) << "the record is there before the lock";
+  auto job = start({"--no-wait"});
+  EXPECT_EQ(job.wait(), 75);
+  EXPECT_THAT(job.err(), HasSubstr(" pid " + std::to_string(holder.pid()) + " 'nightly import'; not waited"));
+}
+
+TEST_F(wait, is_silent_in_a_log_and_tells_with_verbose_whom_it_waits_for) {
+  auto silent = start({});
+  auto job = start({"-v"});
+  EXPECT_TRUE(eventually([&] {
+    return job.err().find("waiting for lock \"job\": held by unknown (somebody else)") != std::string::npos;
+  })) << job.err();
+  redis.command({"SET", "job", "the next one", "PX", "60000"});
+  EXPECT_TRUE(eventually([&] {
+    return job.err().find("waiting for lock \"job\": held by unknown (the next one)") != std::string::npos;
+  })) << job.err();
+  EXPECT_EQ(silent.err(), "");
+  redis.del("job");
+  EXPECT_EQ(job.wait(), 0);
+  EXPECT_EQ(silent.wait(), 0);
+}
+
+TEST_F(wait, does_not_happen_for_a_counter_which_is_no_lock) {
+  redis.command({"SET", "job", "3"});
+  for (auto const& options : {words{}, words{"--wait", "1m"}, words{"--no-wait"}}) {
+    auto job = start(options);
+    EXPECT_EQ(job.wait(), 65);
+    EXPECT_THAT(job.err(), HasSubstr("the key \"job\" holds the number 3, which never expires: a counter"));
+  }
+  EXPECT_TRUE(eventually([&] { return redis.keys() == words{"job"}; }));
+}
+
+TEST_F(wait, for_a_key_that_never_expires_says_so) {
+  redis.command({"SET", "job", "immortal"});
+  auto limited = start({"--wait", "200ms"});
+  EXPECT_EQ(limited.wait(), 75);
+  EXPECT_THAT(limited.err(), HasSubstr("held by unknown (immortal); its key never expires; waited 200ms\n"));
+  auto job = start({});
+  EXPECT_TRUE(eventually([&] {
+    return job.err().find("its key never expires, so this waits until somebody deletes it") !=
+           std::string::npos;
+  })) << job.err();
+  redis.del("job");
+  EXPECT_EQ(job.wait(), 0);
+}
+
 TEST_F(wait, ends_with_the_lock_when_it_comes_free) {
   auto job = start({"--wait", "30s"});
   ASSERT_TRUE(eventually([&] { return has_waiter(); }));

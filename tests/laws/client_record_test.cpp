@@ -44,6 +44,46 @@ TEST_F(client_record, is_written_down_for_as_long_as_there_is_anything_to_do_wit
   EXPECT_TRUE(eventually([&] { return !raw_.exists(key); })) << "it ends with its client";
 }
 
+TEST_F(client_record, is_written_down_ahead_of_the_first_lease_if_that_is_wanted) {
+  client redis{server_.url(), with_long_timeouts({.label = "deploy", .announce_at_once = true})};
+  mutex m{redis, "orders"};
+  auto lease = m.acquire();
+  EXPECT_EQ(field(redis, "label"), "deploy");
+  lease.release();
+  auto const commands = commands_at_rest(redis, raw_);
+  m.acquire().release();
+  EXPECT_LE(redis.stats().commands, commands + 2) << "and not with each lease";
+}
+
+TEST_F(client_record, is_written_down_as_soon_as_it_waits) {
+  passes_in_one_round_of(5, [&] {  // unless the machine stops it for half a second
+    client holder{server_.url(), with_long_timeouts()};
+    mutex holder_mutex{holder, "orders"};
+    auto const lease = holder_mutex.acquire();
+    client redis{server_.url(), with_long_timeouts({.label = "next"})};
+    mutex m{redis, "orders"};
+    auto const begun = std::chrono::steady_clock::now();
+    pending next;
+    m.async_acquire(next.handler());
+    EXPECT_TRUE(eventually([&] { return field(redis, "label") == "next"; }));
+    EXPECT_LT(std::chrono::steady_clock::now() - begun, 450ms);
+  });
+}
+
+TEST_F(client_record, is_named_to_one_that_still_waits) {
+  client holder{server_.url(), with_long_timeouts({.label = "nightly import", .announce_at_once = true})};
+  mutex holder_mutex{holder, "orders"};
+  auto const lease = holder_mutex.acquire();
+  client redis{server_.url(), with_long_timeouts()};
+  mutex m{redis, "orders"};
+  pending next;
+  m.async_acquire(next.handler());
+  ASSERT_TRUE(eventually([&] { return m.last_busy().has_value(); }));
+  EXPECT_EQ(m.last_busy()->holder.label, "nightly import");
+  EXPECT_FALSE(m.last_busy()->never_expires);
+  EXPECT_FALSE(next.done());
+}
+
 TEST_F(client_record, is_not_written_down_for_short_work) {
   HOLDFAST_ON_ONE_SERVER("the proxy that counts requests stands before one");
   passes_in_one_round_of(5, [&] {  // the work is short unless the machine stops it for half a second

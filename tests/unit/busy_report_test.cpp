@@ -73,15 +73,22 @@ TEST_F(a_busy_report, does_not_know_its_position_where_the_server_did_not_say) {
   EXPECT_FALSE(info->ttl_left);
 }
 
+TEST_F(a_busy_report, tells_of_a_key_that_never_expires) {
+  hear_of("somebody", {.pttl = without_ttl, .ahead = 0});
+  EXPECT_TRUE(seen_by(first_)->never_expires);
+  queue_->contender->last.reply.pttl = -2ms;
+  EXPECT_FALSE(seen_by(first_)->never_expires) << "it is gone already, or unknown";
+}
+
 TEST_F(a_busy_report, has_the_record_of_the_holders_client_once_that_was_read) {
   hear_of(std::string{a_uuid} + ":9");
   report_.note(first_, boot_clock::now());
-  auto info = report_.latest(*queue_);
+  auto info = report_.latest(*queue_, boot_clock::now());
   ASSERT_TRUE(info);
   EXPECT_TRUE(info->holder.host.empty());
   EXPECT_FALSE(report_.describe_if_own(info->holder));
   report_.remember({.owner = std::string{a_uuid} + ":5", .host = "web-3"});
-  info = report_.latest(*queue_);
+  info = report_.latest(*queue_, boot_clock::now());
   EXPECT_EQ(info->holder.host, "web-3");
   EXPECT_EQ(info->holder.owner, std::string{a_uuid} + ":9");
 }

@@ -274,7 +274,8 @@ void add_release(command_line& line, action& chosen) {
   command.when_read([options, &chosen] {
     require(!options->name.empty(), "NAME is empty: say which lock");
     require(options->force || !options->owner.empty(),
-            "the holder gives a lock back, by --owner; to take it from the holder, add --force (`holdfast inspect "
+            "the holder gives a lock back, by --owner; to take it from the holder, add --force (`holdfast "
+            "inspect "
             "NAME` shows who that is)");
     require(options->force || !options->foreign, "--foreign: goes with --force");
     options->wait = duration_of("--grace", options->grace);

@@ -46,8 +46,8 @@ void check_side(typed const& from, run_side const side) {
     throw failure{usage,
                   "--keep: a lock to read doesn't keep other readers out; leave out --keep or --shared"};
   if (auto const limit = limit_option(from.limit); !limit.empty()) {
-    throw failure{usage, fmt::format("{}: goes with a lock that has one holder at a time, so without {}", limit,
-                                     option_of(side))};
+    throw failure{usage, fmt::format("{}: goes with a lock that has one holder at a time, so without {}",
+                                     limit, option_of(side))};
   }
 }
 
@@ -96,7 +96,8 @@ void add_run(command_line& line, action& chosen, words_after const command) {
             "DURATION");
   run.value("-c,--command", values->shell_command, "Run this by sh -c, instead of a COMMAND after --",
             "TEXT");
-  add_ttl(run, values->lock, "How long the lock stays if its holder dies; it is renewed while the command runs");
+  add_ttl(run, values->lock,
+          "How long the lock stays if its holder dies; it is renewed while the command runs");
   run.value("--max-hold", values->max_hold,
             "Hold the lock at most so long; then end the command as if the lock were lost", "DURATION");
   run.value("--on-lost", values->policy, "What to do with the command if the lock is lost (default: term)",

@@ -88,23 +88,26 @@ void add_ttl(command_options& command, lock_words& to, std::string const& text) 
 }
 
 void add_kind(command_options& command, lock_words& to) {
-  command.flag("--fair", to.fair,
-               "First come, first served, over all hosts; without it a newcomer may overtake for a short time");
+  command.flag(
+      "--fair", to.fair,
+      "First come, first served, over all hosts; without it a newcomer may overtake for a short time");
   command.flag("--shared", to.shared, "Read: together with other readers, but not with an --exclusive one");
-  command.flag("--exclusive", to.exclusive,
-               "Write: alone; the other side of --shared. Without both options NAME is a lock of another kind");
-  command.value("--slots", to.slots, "Run at most N commands at a time, on all hosts together; all callers must give the same N",
+  command.flag(
+      "--exclusive", to.exclusive,
+      "Write: alone; the other side of --shared. Without both options NAME is a lock of another kind");
+  command.value("--slots", to.slots,
+                "Run at most N commands at a time, on all hosts together; all callers must give the same N",
                 "N");
   command.flag("--set-slots", to.set_slots, "With --slots: change the number of slots if it is another one");
-  command.value("--replicas", to.replicas,
-                "The lock counts only when N replicas have it, too; with fewer it is given back: exit code 69",
-                "N");
+  command.value(
+      "--replicas", to.replicas,
+      "The lock counts only when N replicas have it, too; with fewer it is given back: exit code 69", "N");
   command.flag(
       "--fsynced", to.fsynced,
       "The lock counts only when it is on disk, too, also on the N replicas (Redis 7.2, appendonly yes)");
   add_wire(command, to.wire, "plain|redisson", "How the lock looks in Redis (default: as the URL says)");
-  command.value("--label", to.label, "What this job is; others that find the lock busy see it (at most 200 bytes)",
-                "TEXT");
+  command.value("--label", to.label,
+                "What this job is; others that find the lock busy see it (at most 200 bytes)", "TEXT");
 }
 
 run_options lock_options_of(lock_words const& from, std::string_view const command) {

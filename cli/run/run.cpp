@@ -174,7 +174,7 @@ int run(run_options const& asked) {
   } else {
     hide_passwords(asked.server);
   }
-  check_fits(options, probe::named_servers{url}.kind());
+  check_fits(asked, probe::named_servers{url}.kind());
   signals const receiver;
   client redis{url,
                {.name = "holdfast-run",

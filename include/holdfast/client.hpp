@@ -61,8 +61,8 @@ struct client_stats {
 ///   with Sentinel, two more for each sentinel.
 ///
 /// With the second connection the client writes its record (`holdfast_client:<uuid>`: host, pid, program,
-/// label). That costs one request every 20 s while leases are held or waited for. It writes the record at once
-/// when a wait begins, and with client_options::announce_at_once ahead of the first lease.
+/// label). That costs one request every 20 s while leases are held or waited for. It writes the record at
+/// once when a wait begins, and with client_options::announce_at_once ahead of the first lease.
 ///
 /// The client has one thread. The first call that asks the server starts it; it sleeps while callers drive
 /// the loop themselves. The client uses four file descriptors, and one for each connection.

@@ -40,14 +40,14 @@ class exclusive_lock {
 
   // Cpp17TimedLockable: for std::unique_lock, std::scoped_lock, std::lock.
 
-  /// Waits for the lock and holds it for this thread. If the server doesn't answer within connect_timeout, the
-  /// call throws errc::unreachable; once the server has answered it, the call waits through all outages.
+  /// Waits for the lock and holds it for this thread. If the server doesn't answer within connect_timeout,
+  /// the call throws errc::unreachable; once the server has answered it, the call waits through all outages.
   /// client_options::patience sets another limit for both.
   ///
   /// Throws std::errc::resource_deadlock_would_occur if this thread holds the lock already (a recursive_mutex
-  /// counts instead), errc::unreachable and the like if the server can't be asked, and errc::wrong_type if the
-  /// key holds another type, or a number that never expires: a counter, for example, is not a lock. Any other
-  /// string that never expires may be somebody's lock, and is waited for; busy_info tells.
+  /// counts instead), errc::unreachable and the like if the server can't be asked, and errc::wrong_type if
+  /// the key holds another type, or a number that never expires: a counter, for example, is not a lock. Any
+  /// other string that never expires may be somebody's lock, and is waited for; busy_info tells.
   void lock();
 
   /// Takes the lock if it is free. Never waits for another holder. Throws as lock(), but returns `false` to
@@ -57,8 +57,8 @@ class exclusive_lock {
   /// Takes the lock; waits at most `wait` for it. Returns `false` if it stayed busy. Zero or less tries once,
   /// as try_lock() does; so a deadline may just have passed.
   ///
-  /// The call waits for a server that can't be reached in all of `wait` (or for client_options::patience), and
-  /// then throws errc::unreachable.
+  /// The call waits for a server that can't be reached in all of `wait` (or for client_options::patience),
+  /// and then throws errc::unreachable.
   ///
   /// A server that hasn't answered by then doesn't count as a busy lock. The call waits for the answer at
   /// most connect_timeout + reply_timeout longer (client_options; with `replicas` or `fsynced` another

@@ -144,9 +144,9 @@ class multi_lease_view {
 /// everything back, pauses for a random time that grows, and waits for that server first. What it gives back
 /// in this way is free at once, also with lock_options::keep, which counts only for the lease that is
 /// returned. Nothing is held while it waits for another server, so it is chance whether others are faster
-/// each time. The same happens if a server can't be asked: a call without a limit waits out outages and moving slots,
-/// and the others are told when their time is up. A server that the client has never reached is told to a call
-/// without a limit, too, as errc::unreachable.
+/// each time. The same happens if a server can't be asked: a call without a limit waits out outages and
+/// moving slots, and the others are told when their time is up. A server that the client has never reached is
+/// told to a call without a limit, too, as errc::unreachable.
 ///
 /// If a server can't be asked (an outage, a slot that moves), a caller that waits without a limit waits until
 /// it is back. Other callers get the error when their time is up. If the client has never reached that

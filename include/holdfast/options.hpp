@@ -163,10 +163,11 @@ struct client_options {
   /// outage while it waits. An attempt to connect that is under way at the end is waited for.
   ///
   /// 0 leaves it to the call. A call with a time limit waits for all of that. lock(), acquire() and others
-  /// without one wait for connect_timeout for the first answer, and without limit once the server has answered
-  /// them. A call that only tries waits for connect_timeout.
+  /// without one wait for connect_timeout for the first answer, and without limit once the server has
+  /// answered them. A call that only tries waits for connect_timeout.
   ///
-  /// Set it for a program that may start before its server does, or that is to hear of outages while it waits.
+  /// Set it for a program that may start before its server does, or that is to hear of outages while it
+  /// waits.
   milliseconds patience{0};
 
   /// A server that leaves a request unanswered for so long counts as gone: the client replaces the connection

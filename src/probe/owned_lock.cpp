@@ -88,7 +88,7 @@ struct owned_lock::impl {
     if (std::cmp_less(seen.holders.size(), seen.holding))
       seen = inspect_on_wires(client_of_lock, lock).on(of);
     for (auto const& each : seen.holders) {
-      auto const& id = each.who.owner;
+      auto const& id = each.process.owner;
       bool const is_writer = each.side == hold_side::write;
       if (owner != id && !(is_writer && owner == id + ":write")) continue;
       return found_hold{.hold = {.side = each.side, .permits = seen.permits.value_or(0)},

@@ -116,7 +116,7 @@ TEST_F(config, wrong_lines_are_named_by_file_line_and_key) {
   for (auto const& [text, message] : std::vector<wrong_file>{
            {"# comment\nuri = redis://h\n", ", line 2: no key uri; there are url, password_file, label, ttl"},
            {"url = gopher://h\n", ", line 1: url: "},
-           {"\n\nttl = soon", ", line 3: ttl: \"soon\" is no duration"},
+           {"\n\nttl = soon", ", line 3: ttl: \"soon\" is not a duration"},
            {"ttl = 1ms", ", line 1: ttl: 1ms is too short"},
            {"label = " + std::string(201, 'x'), ", line 1: label: 201 bytes"},
            {"local = maybe", ", line 1: local: must be true or false"},

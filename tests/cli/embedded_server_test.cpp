@@ -87,7 +87,7 @@ std::string version_of_module_in_server_of(std::string const& prefix, std::strin
   auto const command = prefix + "/bin/holdfast";
   fs::copy_file(HOLDFAST_CLI, command);
   fs::copy_file(module, prefix + "/lib/redis/modules/holdfast.so");
-  process user{{command, "run", "job", "--", "true"}, {{"HOLDFAST_LOCAL_DIR", local_folder}}};
+  process user{{command, "run", "--local", "job", "--", "true"}, {{"HOLDFAST_LOCAL_DIR", local_folder}}};
   EXPECT_EQ(user.wait(), 0) << user.err();
   raw_redis redis{local_folder + "/redis.sock"};
   auto const reply = redis.command({"HOLDFAST.VERSION"});
@@ -127,7 +127,7 @@ TEST_F(embedded_server, is_not_started_beside_one_that_lives_but_does_not_listen
                       << folder / "go" << " ]; do sleep 0.05; done\nexec " << server_program() << " \"$@\"\n";
   ASSERT_EQ(chmod(slow.c_str(), 0700), 0);
   auto killed =
-      holdfast_command({"run", "job", "--", "true"},
+      holdfast_command({"run", "--local", "job", "--", "true"},
                        {{"HOLDFAST_LOCAL_DIR", folder.path().string()}, {"HOLDFAST_REDIS_SERVER", slow}});
   ASSERT_TRUE(eventually([&] { return !content_of(folder / "started").empty(); }));
   killed.signal(SIGKILL);

@@ -23,7 +23,8 @@ resp::reply nil() { return {}; }
 /// The reply to COMMAND INFO of a server that has these commands.
 resp::reply info_of(std::vector<std::string_view> const& names) {
   std::vector<resp::reply> all;
-  auto const asked = resp::arguments_of(probe_of(script_trial::unwanted).bytes);
+  auto const probe = probe_of(script_trial::unwanted);
+  auto const asked = resp::arguments_of(probe.bytes);
   for (std::size_t i = 2; i < asked.size() && asked[i] != "TIME"; ++i) {
     if (asked[i].starts_with('*')) break;
     all.push_back(std::ranges::find(names, asked[i]) == names.end()

@@ -25,7 +25,7 @@ std::chrono::milliseconds ttl_of(std::string_view const option, std::string cons
   return ttl;
 }
 
-std::string const& label_of(std::string_view const option, std::string const& text) {
+std::string label_of(std::string_view const option, std::string text) {
   require(text.size() <= longest_label,
           fmt::format("{}: {} bytes are too many; at most {}", option, text.size(), longest_label));
   return text;

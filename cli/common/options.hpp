@@ -47,7 +47,7 @@ void set_up(common_options const& options);
 [[nodiscard]] std::chrono::milliseconds ttl_of(std::string_view option, std::string const& text);
 
 /// Returns the label. Throws failure with exit_code::usage for one that is too long.
-[[nodiscard]] std::string const& label_of(std::string_view option, std::string const& text);
+[[nodiscard]] std::string label_of(std::string_view option, std::string text);
 
 /// Throws failure with exit_code::usage and `message` unless `fine`.
 void require(bool fine, std::string const& message);

@@ -77,6 +77,7 @@ guarded_command::guarded_command(start_options options, signals const& mask, inh
   prepared_program const program{options.words, std::move(options.start.environment)};
   auto& give_back = options.start.give_back;
   std::vector<char*> release_words;
+  release_words.reserve(give_back.words.size());
   for (auto& word : give_back.words) release_words.push_back(word.data());
   std::optional<prepared_program> release;
   if (!release_words.empty()) release.emplace(release_words, std::move(give_back.environment));

@@ -34,6 +34,8 @@
 namespace holdfast::cli {
 namespace {
 
+using namespace std::chrono_literals;
+
 struct servers_of_run {
   std::string whole;  ///< the URL
   std::string shown;  ///< without its password

@@ -65,13 +65,14 @@ void busy_report::note(waiter const& caller, time_point now) noexcept try {
 }
 
 std::optional<busy_info> busy_report::latest(lock_queue const& queue, time_point now) const {
-  auto present = last_still_waits(queue) ? obstacle_of(queue.waiters.back(), client_, now) : std::nullopt;
-  if (!present && queue.in_the_way() == nullptr) return std::nullopt;
-  auto info = present ? std::move(*present) : queue.in_the_way()->holder;
-  if (!known_.host.empty() && uuid_of(known_.owner) == uuid_of(info.holder.owner)) {
-    auto owner = std::move(info.holder.owner);
-    info.holder = known_;
-    info.holder.owner = std::move(owner);
+  std::optional<busy_info> info;
+  if (last_still_waits(queue)) info = obstacle_of(queue.waiters.back(), client_, now);
+  if (!info && queue.in_the_way() != nullptr) info = queue.in_the_way()->holder;
+  if (!info) return std::nullopt;
+  if (!known_.host.empty() && uuid_of(known_.owner) == uuid_of(info->holder.owner)) {
+    auto owner = std::move(info->holder.owner);
+    info->holder = known_;
+    info->holder.owner = std::move(owner);
   }
   return info;
 }

@@ -112,6 +112,7 @@ struct owned_lock::impl {
   template <class Ask>
   [[nodiscard]] bool majority_says(Ask const& ask_master) const {
     std::vector<std::future<bool>> pending;
+    pending.reserve(masters.size());
     for (auto const& each : masters)
       pending.push_back(std::async(std::launch::async, [&ask_master, &each] { return ask_master(*each); }));
     std::size_t answers = 0;

@@ -17,11 +17,13 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <exception>
 #include <mutex>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace holdfast::test {
@@ -83,7 +85,12 @@ inline std::size_t requests_for_locks(flaky_proxy const& proxy) {
     auto const is_record = std::any_of(r.words.begin(), r.words.end(), [](std::string const& word) {
       return word.rfind("holdfast_client:", 0) == 0;
     });
-    return (r.name == "EVALSHA" || r.name == "EVAL" || r.name == "EXEC") && !is_record;
+    // A script, a transaction, a command of the module, or compare-and-delete of the server's own.
+    static constexpr std::array<std::string_view, 6> takes_part{"EVALSHA", "EVAL",    "EXEC",
+                                                                "DELEX",   "DELIFEQ", "CAD"};
+    auto const is_for_locks =
+        std::ranges::find(takes_part, r.name) != takes_part.end() || r.name.rfind("HOLDFAST.", 0) == 0;
+    return is_for_locks && !is_record;
   }));
 }
 

@@ -222,12 +222,13 @@ TEST_P(waking_by_messages, wakes_one_waiter_at_a_cost_that_does_not_grow_with_th
   HOLDFAST_ON_ONE_SERVER("the proxy that counts requests stands before one");
   (void)of_handoff(1);  // loads the scripts
   auto const few = of_handoff(1);
-  // A release, and an acquisition when the waiter's last request is too old for it to believe the message.
-  EXPECT_LE(few.requests, 2u) << few;
+  // A short release, which finds that somebody waits; the release; and an acquisition when the waiter's last
+  // request is too old for it to believe the message.
+  EXPECT_LE(few.requests, 3u) << few;
   EXPECT_EQ(few.messages, 1u) << few;
   raw_.command({"FLUSHALL"});
   auto const many = of_handoff(32);
-  EXPECT_LE(many.requests, 2u) << many;
+  EXPECT_LE(many.requests, 3u) << many;
   EXPECT_EQ(many.messages, 1u) << many;
 }
 

@@ -86,7 +86,9 @@ int with_lease(run_options const& options, hold_words const& given, lease_user c
   auto const url = choose_server(options.server);
   check_fits(options, probe::named_servers{url}.kind());
   signals const receiver;
-  client redis{url, {.name = "holdfast-hold", .label = options.label, .log = output::hook()}};
+  client redis{
+      url,
+      {.name = "holdfast-hold", .label = options.label, .announce_at_once = true, .log = output::hook()}};
   auto const lock = [&] {
     default_actions const nothing_to_leave_behind{signals::ending};
     refuse_own_lock(redis, url, options);

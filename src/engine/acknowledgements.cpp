@@ -77,18 +77,18 @@ struct acknowledgements::acquisition {
 
 void acknowledgements::acquire(recipe const& lock_recipe, std::string_view name,
                                acquire_request const& request, lock_options const& wanted,
-                               scripting::send_options while_down, handler done) {
-  while_down.role = net::connection_role::acknowledged;
+                               scripting::send_options send, handler done) {
+  send.role = net::connection_role::acknowledged;
   auto const pending =
       std::make_shared<acquisition>(acquisition{.replicas = wanted.replicas,
                                                 .fsynced = wanted.fsynced,
                                                 .timeout = time_to_acknowledge(wanted, client_.options),
-                                                .send = while_down,
+                                                .send = send,
                                                 .done = std::move(done),
                                                 .slot = backend_.slot_of(lock_recipe.first_name(name))});
   backend_.acquire(
       lock_recipe, name, request,
-      [this, pending](answer<verdict>&& result) { on_acquired(pending, std::move(result)); }, while_down);
+      [this, pending](answer<verdict>&& result) { on_acquired(pending, std::move(result)); }, send);
   try {
     send_wait(pending);
   } catch (std::bad_alloc const&) {

@@ -47,11 +47,10 @@ class acknowledgements {
   acknowledgements(lock_backend& backend, client_constants const& client) noexcept
       : backend_{backend}, client_{client} {}
 
-  /// `wanted`: the options of the caller that the request is for; `while_down`: how long it waits for the
-  /// server. Throws std::bad_alloc, and then has no
-  /// effect that a repeat could double.
+  /// `wanted`: the options of the caller that the request is for; `send`: how long it waits for the server.
+  /// Throws std::bad_alloc, and then has no effect that a repeat could double.
   void acquire(recipe const& lock_recipe, std::string_view name, acquire_request const& request,
-               lock_options const& wanted, scripting::send_options while_down, handler done);
+               lock_options const& wanted, scripting::send_options send, handler done);
 
   /// A WAIT has been sent at some time: the connection exists.
   [[nodiscard]] bool used() const noexcept { return longest_ > milliseconds{0}; }

@@ -74,8 +74,8 @@ void connection::on_reply(resp::reply&& reply) {
   if (pipeline_.in_flight() == 0 && pipeline_.can_send()) loop().mark_dirty(*this);
   auto& entry = answered.front();
   entry.response.connection_id = connection_id();
-  if (entry.said.translated && !understand(answered)) return;
-  if (!entry.said.translated && entry.request.script != nullptr && entry.response.reply.is_error() &&
+  if (entry.last.translated && !understand(answered)) return;
+  if (!entry.last.translated && entry.request.script != nullptr && entry.response.reply.is_error() &&
       reconsider(answered))
     return;
   if (entry.request.in_full != nullptr && entry.response.reply.is_error("NOSCRIPT")) {
@@ -128,7 +128,7 @@ void connection::deliver(pipeline::batch&& answered) noexcept {
 bool connection::understand(pipeline::batch& answered) noexcept {
   auto& entry = answered.front();
   try {
-    auto found = translation_->read(entry.request, entry.said.now, entry.said.replies, entry.response.resent);
+    auto found = translation_->read(entry.request, entry.last.now, entry.last.replies, entry.response.resent);
     auto const incomplete = found.type != meaning::kind::answered || found.reply.is_error();
     if (found.carried_out && incomplete) entry.response.resent = true;
     switch (found.type) {

@@ -29,8 +29,7 @@ void pipeline::add(batch&& requests, time_point now) noexcept {
   for (auto& added : requests) {
     added.response = {.sent = added.response.sent, .resent = added.response.sent};
     added.queued = now;
-    added.said = {};
-    added.answered = 0;
+    added.last = {};
   }
   append(requests);
 }
@@ -45,8 +44,7 @@ void pipeline::repeat(batch&& request, time_point now) noexcept {
   for (auto& taken : request) {
     taken.response = {.sent = taken.response.sent, .resent = taken.response.sent};
     taken.queued = now;
-    taken.said = {};
-    taken.answered = 0;
+    taken.last = {};
   }
   to_repeat_.splice(to_repeat_.end(), request);
 }
@@ -58,16 +56,16 @@ void pipeline::put_repeated_first() noexcept {
 }
 
 void pipeline::go_on(batch&& request, exchange&& next) noexcept {
-  auto& said = request.front().said;
-  said.now = std::move(next);
-  said.goes_on = true;
-  said.replies.clear();
+  auto& last = request.front().last;
+  last.now = std::move(next);
+  last.goes_on = true;
+  last.replies.clear();
   auto const first = request.begin();
   all_.splice(unsent_, request);
   unsent_ = first;
 }
 
-std::size_t pipeline::send_to(std::string& out, time_point now, translation* language) {
+std::size_t pipeline::send_to(std::string& out, time_point now, translation* translator) {
   if (!to_repeat_.empty()) {
     if (in_flight_ != 0) return 0;
     put_repeated_first();
@@ -77,15 +75,15 @@ std::size_t pipeline::send_to(std::string& out, time_point now, translation* lan
   out.reserve(size);
   std::size_t again = 0;
   for (; unsent_ != all_.end() && !alone_; ++unsent_, ++in_flight_) {
-    auto& [request, response, queued, said, answered] = *unsent_;
-    if (!said.goes_on && language != nullptr && request.script != nullptr) {
-      said.now = language->begin(request);
-      said.translated = !said.now.bytes.empty();
+    auto& [request, response, queued, last] = *unsent_;
+    if (!last.goes_on && translator != nullptr && request.script != nullptr) {
+      last.now = translator->begin(request);
+      last.translated = !last.now.bytes.empty();
     }
-    out += said.translated ? said.now.bytes : request.bytes;
-    said.now.bytes.clear();
-    alone_ = said.now.alone;
-    if (said.goes_on) continue;
+    out += last.translated ? last.now.bytes : request.bytes;
+    last.now.bytes.clear();
+    alone_ = last.now.alone;
+    if (last.goes_on) continue;
     response.sent_at = now;
     if (response.sent) {
       response.resent = true;
@@ -99,14 +97,14 @@ std::size_t pipeline::send_to(std::string& out, time_point now, translation* lan
 bool pipeline::match(resp::reply&& reply, batch& out) {
   if (in_flight_ == 0) return false;
   auto& oldest = all_.front();
-  if (oldest.said.translated) {
-    oldest.said.replies.push_back(std::move(reply));
-    if (oldest.said.replies.size() < oldest.said.now.replies) return true;
+  if (oldest.last.translated) {
+    oldest.last.replies.push_back(std::move(reply));
+    if (oldest.last.replies.size() < oldest.last.now.replies) return true;
   } else {
     if (!oldest.response.reply.is_error()) oldest.response.reply = std::move(reply);
-    if (++oldest.answered < oldest.request.replies) return true;
+    if (++oldest.last.answered < oldest.request.replies) return true;
   }
-  if (oldest.said.now.alone) alone_ = false;
+  if (oldest.last.now.alone) alone_ = false;
   out.splice(out.end(), all_, all_.begin());
   --in_flight_;
   return true;
@@ -116,21 +114,17 @@ void pipeline::put_back(batch&& requests, time_point now) noexcept {
   for (auto& returned : requests) {
     returned.response = {.sent = returned.response.sent, .resent = returned.response.resent};
     returned.queued = now;
-    returned.said = {};
-    returned.answered = 0;
+    returned.last = {};
   }
   all_.splice(all_.begin(), requests);
   unsent_ = all_.begin();
 }
 
 void pipeline::restart() noexcept {
-  auto spoken_of = all_.begin();
-  for (std::size_t n = 0; n != in_flight_; ++n, ++spoken_of) spoken_of->said = {};
-  if (spoken_of != all_.end()) spoken_of->said = {};  // the one that was to go on
-  if (in_flight_ != 0) {                              // some replies to the oldest one may be lost
-    all_.front().answered = 0;
-    all_.front().response.reply = {};
-  }
+  auto next = all_.begin();
+  for (std::size_t n = 0; n != in_flight_; ++n, ++next) next->last = {};
+  if (next != all_.end()) next->last = {};                // the one that was to go on
+  if (in_flight_ != 0) all_.front().response.reply = {};  // further replies to it may be lost
   in_flight_ = 0;
   alone_ = false;
   put_repeated_first();

@@ -99,19 +99,19 @@ struct request {
 class pipeline {
  public:
   /// What was written of a request, and what has come of the replies.
-  struct spoken {
+  struct transmission {
     exchange now{};
-    bool translated = false;  ///< not as it stands
-    bool goes_on = false;     ///< earlier exchanges of it are complete
-    std::vector<resp::reply> replies{};
+    bool translated = false;             ///< not as it stands
+    bool goes_on = false;                ///< earlier exchanges of it are complete
+    std::uint8_t answered = 0;           ///< as it stands: number of replies so far
+    std::vector<resp::reply> replies{};  ///< translated: those so far
   };
   /// A request, and its outcome so far.
   struct entry {
     net::request request;
     net::response response;
     time_point queued{};
-    spoken said{};              ///< how it was last written
-    std::uint8_t answered = 0;  ///< number of replies so far, fewer than it gets
+    transmission last{};  ///< how it was last written
   };
   using batch = std::list<entry>;
 
@@ -134,15 +134,14 @@ class pipeline {
   /// Goes on with a request whose last exchange is complete: ahead of all unsent ones.
   void go_on(batch&& request, exchange&& next) noexcept;
 
-  /// Appends all unsent requests to `out`, unless some wait for their repetition, as `language` says them;
+  /// Appends all unsent requests to `out`, unless some wait for their repetition, as `translator` says them;
   /// they are in flight from now on. Returns how many of them had been sent before. Throws std::bad_alloc,
   /// and then some may be in flight that are in `out`, but none that isn't.
-  std::size_t send_to(std::string& out, time_point now, translation* language = nullptr);
+  std::size_t send_to(std::string& out, time_point now, translation* translator = nullptr);
 
   /// Moves the oldest request in flight to `out` when this is its last reply; with its reply, or all replies
-  /// in `said` if it was translated; else the
-  /// first error, or the last reply. False when there is none: the peer sent a reply without a request.
-  /// Throws std::bad_alloc, and then the reply is lost.
+  /// in `last` if it was translated, else the first error or the last reply. False when there is none: the
+  /// peer sent a reply without a request. Throws std::bad_alloc, and then the reply is lost.
   [[nodiscard]] bool match(resp::reply&& reply, batch& out);
 
   /// Puts requests whose reply was discarded before all others. Only after restart(): nothing may be in

@@ -61,13 +61,13 @@ class translation {
 
   /// How the request begins; empty: as it stands. Called once more after `unsuited`, which changes what it
   /// says.
-  [[nodiscard]] virtual exchange begin(request const& said) = 0;
+  [[nodiscard]] virtual exchange begin(net::request const& request) = 0;
   /// `now`: the exchange that the replies are to. `resent`: an earlier copy of the request may have been
   /// carried out, on this connection or another.
-  [[nodiscard]] virtual meaning read(request const& said, exchange const& now, std::span<resp::reply> replies,
-                                     bool resent) = 0;
+  [[nodiscard]] virtual meaning read(net::request const& request, exchange const& now,
+                                     std::span<resp::reply> replies, bool resent) = 0;
   /// A request that was sent as it stands was refused. True: begin() says it otherwise from now on.
-  [[nodiscard]] virtual bool reconsiders(request const& said, resp::reply const& refusal) = 0;
+  [[nodiscard]] virtual bool reconsiders(net::request const& request, resp::reply const& refusal) = 0;
 };
 
 /// Makes the translations of all connections of a client.

@@ -8,7 +8,7 @@
 namespace holdfast::scripting {
 namespace {
 
-enum way_said : std::uint8_t { by_module, by_native_commands, without_scripts, refused_here };
+enum way_taken : std::uint8_t { by_module, by_native_commands, without_scripts, refused_here };
 
 constexpr int releases_by_script = 64;
 
@@ -80,15 +80,15 @@ class command_translator::server_translation final : public net::translation {
   server_translation(command_translator& client, capabilities server)
       : client_{client}, server_{std::move(server)} {}
 
-  net::exchange begin(net::request const& said) override {
-    auto const& name = script_of(said).name;
+  net::exchange begin(net::request const& request) override {
+    auto const& name = script_of(request).name;
     if (auto const index = module_index(name); index != none) {
       ++client_.counts_.by_module;
-      return {.bytes = as_command(said.bytes, module_commands()[index].command), .way = by_module};
+      return {.bytes = as_command(request.bytes, module_commands()[index].command), .way = by_module};
     }
     if (auto reason = why_not(name); !reason.empty()) return refusal(std::move(reason));
-    if (!server_.scripts) return begin_without_scripts(said, name);
-    if (auto now = begin_natively(said, name); !now.bytes.empty()) {
+    if (!server_.scripts) return begin_without_scripts(request, name);
+    if (auto now = begin_natively(request, name); !now.bytes.empty()) {
       ++client_.counts_.by_native_command;
       return now;
     }
@@ -96,13 +96,13 @@ class command_translator::server_translation final : public net::translation {
     return {};
   }
 
-  net::meaning read(net::request const& said, net::exchange const& now, std::span<resp::reply> replies,
+  net::meaning read(net::request const& request, net::exchange const& now, std::span<resp::reply> replies,
                     bool resent) override {
     if (now.way == refused_here) return net::meaning::answer(error_reply(now.note));
-    if (now.way == by_module) return read_module(said, replies[0]);
-    auto const& name = script_of(said).name;
+    if (now.way == by_module) return read_module(request, replies[0]);
+    auto const& name = script_of(request).name;
     auto const* const words = now.way == without_scripts ? scriptless_form(name) : native_form(name);
-    spoken_call const call{said.bytes};
+    spoken_call const call{request.bytes};
     auto found = words->read(call, context(resent), now, replies);
     if (found.type == net::meaning::kind::more) {
       found.next.way = now.way;
@@ -115,9 +115,9 @@ class command_translator::server_translation final : public net::translation {
     return found;
   }
 
-  bool reconsiders(net::request const& said, resp::reply const& refusal) override {
+  bool reconsiders(net::request const& request, resp::reply const& refusal) override {
     if (!server_.scripts || !is_about_scripts(refusal)) return false;
-    if (server_.native == dialect::none || scriptless_form(script_of(said).name) == nullptr) return false;
+    if (server_.native == dialect::none || scriptless_form(script_of(request).name) == nullptr) return false;
     client_.warn_once("the server doesn't run scripts any more, so locks go without them from now on",
                       refusal.text);
     server_.scripts = false;
@@ -129,8 +129,8 @@ class command_translator::server_translation final : public net::translation {
  private:
   static constexpr std::size_t none = static_cast<std::size_t>(-1);
 
-  static script const& script_of(net::request const& said) noexcept {
-    return *static_cast<script const*>(said.script);
+  static script const& script_of(net::request const& request) noexcept {
+    return *static_cast<script const*>(request.script);
   }
 
   [[nodiscard]] form_context context(bool resent) const noexcept {
@@ -168,18 +168,18 @@ class command_translator::server_translation final : public net::translation {
     return std::ranges::find(all, name, &module_command::script) != all.end();
   }
 
-  [[nodiscard]] net::exchange begin_natively(net::request const& said, std::string_view name) {
-    if (!may(cas::native) || server_.native == dialect::none || !said.in_steps) return {};
+  [[nodiscard]] net::exchange begin_natively(net::request const& request, std::string_view name) {
+    if (!may(cas::native) || server_.native == dialect::none || !request.in_steps) return {};
     auto const* const words = native_form(name);
     if (words == nullptr) return {};
-    spoken_call const call{said.bytes};
+    spoken_call const call{request.bytes};
     if (call.keys.empty() || contended_.take(call.keys[0])) return {};
     auto now = words->begin(call, context(false));
     now.way = by_native_commands;
     return now;
   }
 
-  [[nodiscard]] net::exchange begin_without_scripts(net::request const& said, std::string_view name) {
+  [[nodiscard]] net::exchange begin_without_scripts(net::request const& request, std::string_view name) {
     auto const* const words = scriptless_form(name);
     auto const because = server_.no_scripts.empty()
                              ? std::string{"scripts are turned off (?scripts=no)"}
@@ -194,15 +194,15 @@ class command_translator::server_translation final : public net::translation {
                      "safely: " +
                      std::string{remedy_for_scripts});
     }
-    auto now = words->begin(spoken_call{said.bytes}, context(false));
+    auto now = words->begin(spoken_call{request.bytes}, context(false));
     now.way = without_scripts;
     ++client_.counts_.by_native_command;
     return now;
   }
 
-  [[nodiscard]] net::meaning read_module(net::request const& said, resp::reply& reply) {
+  [[nodiscard]] net::meaning read_module(net::request const& request, resp::reply& reply) {
     if (!is_about_the_command(reply)) return net::meaning::answer(std::move(reply));
-    auto const index = module_index(script_of(said).name);
+    auto const index = module_index(script_of(request).name);
     if (index != none) server_.module[index] = false;
     client_.warn_once("a command of the module holdfast can't be used, so scripts are called instead",
                       reply.text);

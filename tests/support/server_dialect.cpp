@@ -94,28 +94,30 @@ fate set_if(std::string const& key, std::string const& expected, std::string con
   return run_in_place(set_script, {key}, {expected, value, ttl_ms, native == dialect::tair ? "tair" : ""});
 }
 
-fate carry_out(request const& said, server_facts_shown const& facts) {
-  auto const& words = said.words;
+fate carry_out(request const& received, server_facts_shown const& facts) {
+  auto const& words = received.words;
   auto const native = facts.speaks;
-  auto const unknown = [&said] { return refuse_in_place("ERR unknown command '" + said.words[0] + "'"); };
-  auto const refused = [&said] {
-    return refuse_in_place("NOPERM User default has no permissions to run the '" + said.words[0] +
+  auto const unknown = [&received] {
+    return refuse_in_place("ERR unknown command '" + received.words[0] + "'");
+  };
+  auto const refused = [&received] {
+    return refuse_in_place("NOPERM User default has no permissions to run the '" + received.words[0] +
                            "' command");
   };
-  if (said.name == "COMMAND") return facts.listed ? list_commands(said, native) : refused();
-  if ((said.name == "EVAL" || said.name == "EVALSHA") && !facts.scripts) {
+  if (received.name == "COMMAND") return facts.listed ? list_commands(received, native) : refused();
+  if ((received.name == "EVAL" || received.name == "EVALSHA") && !facts.scripts) {
     return refuse_in_place("NOPERM User default has no permissions to run the '" +
-                           std::string{said.name == "EVAL" ? "eval" : "evalsha"} + "' command");
+                           std::string{received.name == "EVAL" ? "eval" : "evalsha"} + "' command");
   }
-  if (is_some_native(said.name)) {
-    if (!is_spoken(native, said.name)) return unknown();
+  if (is_some_native(received.name)) {
+    if (!is_spoken(native, received.name)) return unknown();
     if (!facts.allowed) return refused();
     if (native == dialect::tair && facts.at_maxmemory) return refuse_in_place(std::string{out_of_memory});
-    if (said.name == "CAS" && words.size() >= 4)
+    if (received.name == "CAS" && words.size() >= 4)
       return set_if(words[1], words[2], words[3], words.size() == 6 ? words[5] : "", native);
     return delete_if(words[1], words.back(), native);
   }
-  if (said.name == "SET" && words.size() > 3 && words[3] == "IFEQ") {
+  if (received.name == "SET" && words.size() > 3 && words[3] == "IFEQ") {
     if (native == dialect::none || native == dialect::tair) return refuse_in_place("ERR syntax error");
     if (!facts.allowed) return refused();
     if (facts.at_maxmemory) return refuse_in_place(std::string{out_of_memory});
@@ -127,7 +129,7 @@ fate carry_out(request const& said, server_facts_shown const& facts) {
 }  // namespace
 
 std::function<fate(request const&)> speaking(std::shared_ptr<server_facts_shown const> facts) {
-  return [facts = std::move(facts)](request const& said) { return carry_out(said, *facts); };
+  return [facts = std::move(facts)](request const& received) { return carry_out(received, *facts); };
 }
 
 }  // namespace holdfast::test

@@ -241,8 +241,8 @@ TEST(pipeline, sends_what_is_to_be_repeated_first_after_a_break) {
 /// Says "a" as "x" with two replies, and then "y"; all else as it stands.
 struct two_exchanges final : holdfast::net::translation {
   bool alone = false;
-  holdfast::net::exchange begin(request const& said) override {
-    if (said.bytes != "a") return {};
+  holdfast::net::exchange begin(request const& asked) override {
+    if (asked.bytes != "a") return {};
     return {.bytes = "x", .replies = 2, .alone = alone};
   }
   holdfast::net::meaning read(request const&, holdfast::net::exchange const&, std::span<reply>,
@@ -275,7 +275,7 @@ TEST(pipeline, collects_all_replies_to_a_translated_request) {
   EXPECT_TRUE(requests.match(reply_of("2"), done));
   ASSERT_EQ(done.size(), 1U);
   EXPECT_EQ(done.front().request.bytes, "a");
-  EXPECT_EQ(done.front().said.replies.size(), 2U);
+  EXPECT_EQ(done.front().last.replies.size(), 2U);
   EXPECT_EQ(matched(requests, "3").request.bytes, "b");
 }
 

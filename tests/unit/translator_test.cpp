@@ -78,7 +78,7 @@ class translating : public testing::Test {
     return to_run(lua::renew{.locks = {{"orders"}}, .ttl_ms = 30'000, .owners = {"me"}}(), {});
   }
   /// The command, or the first of several.
-  static std::string said(net::exchange const& now) {
+  static std::string words_of(net::exchange const& now) {
     std::string all;
     for (auto const word : resp::arguments_of(now.bytes)) all.append(all.empty() ? "" : " ").append(word);
     return all;
@@ -104,13 +104,13 @@ TEST_F(translating, leaves_scripts_as_they_are_where_there_is_nothing_else) {
 
 TEST_F(translating, releases_and_renews_in_the_servers_dialect) {
   connect({"DELEX"});
-  EXPECT_EQ(said(server_->begin(release())), "DELEX orders IFEQ me");
-  EXPECT_EQ(said(server_->begin(renew())), "SET orders me IFEQ me PX 30000");
+  EXPECT_EQ(words_of(server_->begin(release())), "DELEX orders IFEQ me");
+  EXPECT_EQ(words_of(server_->begin(renew())), "SET orders me IFEQ me PX 30000");
   connect({"DELIFEQ"});
-  EXPECT_EQ(said(server_->begin(release())), "DELIFEQ orders me");
+  EXPECT_EQ(words_of(server_->begin(release())), "DELIFEQ orders me");
   connect({"CAD", "CAS"});
-  EXPECT_EQ(said(server_->begin(release())), "CAD orders me");
-  EXPECT_EQ(said(server_->begin(renew())), "CAS orders me me PX 30000");
+  EXPECT_EQ(words_of(server_->begin(release())), "CAD orders me");
+  EXPECT_EQ(words_of(server_->begin(renew())), "CAS orders me me PX 30000");
   EXPECT_EQ(counts_.way, cas::native);
   connect({"CAD"});  // something else
   EXPECT_THAT(server_->begin(release()).bytes, IsEmpty());
@@ -135,10 +135,11 @@ TEST_F(translating, wakes_a_waiter_by_the_script_for_that_and_releases_by_script
   auto const request = release();
   auto const found = read(request, server_->begin(request), {integer_reply(1), integer_reply(1)});
   ASSERT_EQ(found.type, kind::more);
-  EXPECT_THAT(said(found.next), HasSubstr("EVALSHA " + std::string{lua::abandon::source.sha1} + " 3 orders"));
+  EXPECT_THAT(words_of(found.next),
+              HasSubstr("EVALSHA " + std::string{lua::abandon::source.sha1} + " 3 orders"));
   auto const forgotten = read(request, found.next, {error_reply("NOSCRIPT No matching script")});
   ASSERT_EQ(forgotten.type, kind::more);
-  EXPECT_THAT(said(forgotten.next), HasSubstr("EVAL "));
+  EXPECT_THAT(words_of(forgotten.next), HasSubstr("EVAL "));
   EXPECT_EQ(read(request, forgotten.next, {integer_reply(0)}).reply, integer_reply(1));
   EXPECT_THAT(server_->begin(release()).bytes, IsEmpty());
 }
@@ -172,7 +173,7 @@ TEST_F(translating, goes_by_script_when_a_command_fails_and_warns_once) {
   EXPECT_EQ(read(renewal, server_->begin(renewal), {error_reply("OOM command not allowed")}).type,
             kind::unsuited);
   EXPECT_THAT(server_->begin(renewal).bytes, IsEmpty());
-  EXPECT_EQ(said(server_->begin(release())), "DELEX orders IFEQ me");
+  EXPECT_EQ(words_of(server_->begin(release())), "DELEX orders IFEQ me");
   EXPECT_THAT(warnings_, SizeIs(2));
 }
 
@@ -181,7 +182,7 @@ TEST_F(translating, says_by_renewals_which_are_gone_and_which_are_foreign) {
   auto const request = renew();
   auto const found = read(request, server_->begin(request), {nil()});
   ASSERT_EQ(found.type, kind::more);
-  EXPECT_EQ(said(found.next), "EXISTS orders");
+  EXPECT_EQ(words_of(found.next), "EXISTS orders");
   EXPECT_EQ(read(request, found.next, {integer_reply(1)}).reply, array_reply({integer_reply(-1)}));
   EXPECT_EQ(read(request, found.next, {integer_reply(0)}).reply, array_reply({integer_reply(1)}));
 }
@@ -197,14 +198,14 @@ TEST_F(translating, says_by_the_module_what_that_serves) {
   connect({"HOLDFAST.EXCLUSIVE.RELEASE", "DELEX"});
   auto const request = release();
   auto const now = server_->begin(request);
-  EXPECT_EQ(said(now),
+  EXPECT_EQ(words_of(now),
             "HOLDFAST.EXCLUSIVE.RELEASE 3 orders {orders}:holdfast_token {orders}:holdfast_queue me 100000 "
             "2000 PUBLISH");
   EXPECT_EQ(counts_.way, cas::module);
   EXPECT_EQ(read(request, now, {integer_reply(1)}).reply, integer_reply(1));
   EXPECT_EQ(read(request, now, {error_reply("ERR unknown command 'HOLDFAST.EXCLUSIVE.RELEASE'")}).type,
             kind::unsuited);
-  EXPECT_EQ(said(server_->begin(request)), "DELEX orders IFEQ me");
+  EXPECT_EQ(words_of(server_->begin(request)), "DELEX orders IFEQ me");
   EXPECT_THAT(warnings_, SizeIs(1));
   EXPECT_THAT(server_->begin(acquire()).bytes, IsEmpty());  // of an older module
 }
@@ -213,21 +214,21 @@ TEST_F(translating, refuses_to_take_a_lock_where_the_wanted_way_is_not_there) {
   connect({}, {.way = cas::native});
   auto const request = acquire();
   auto const now = server_->begin(request);
-  EXPECT_EQ(said(now), "PING");
+  EXPECT_EQ(words_of(now), "PING");
   EXPECT_THAT(read(request, now, {text_reply("PONG")}).reply.text, HasSubstr("cas=native"));
   EXPECT_THAT(server_->begin(release()).bytes, IsEmpty());
   connect({"DELEX"}, {.way = cas::module});
-  EXPECT_EQ(said(server_->begin(acquire())), "PING");
+  EXPECT_EQ(words_of(server_->begin(acquire())), "PING");
   connect({"DELEX"}, {.way = cas::lua});
   EXPECT_THAT(server_->begin(release()).bytes, IsEmpty());
 }
 
 TEST_F(translating, does_without_scripts_where_they_are_refused_or_unwanted) {
   connect({"DELIFEQ"}, {.scripts = script_trial::unwanted});
-  EXPECT_EQ(said(server_->begin(acquire())), "MULTI");
+  EXPECT_EQ(words_of(server_->begin(acquire())), "MULTI");
   connect({"DELIFEQ"}, {}, false);
   EXPECT_TRUE(translator_->scriptless());
-  EXPECT_EQ(said(server_->begin(acquire())), "MULTI");
+  EXPECT_EQ(words_of(server_->begin(acquire())), "MULTI");
   connect({}, {}, false);
   auto const now = server_->begin(acquire());
   EXPECT_THAT(now.note, HasSubstr("no compare-and-delete"));
@@ -241,7 +242,7 @@ TEST_F(translating, goes_on_without_scripts_when_they_are_refused_in_the_middle)
   connect({"DELIFEQ"});
   auto const refusal = error_reply("NOPERM User default has no permissions to run the 'evalsha' command");
   EXPECT_TRUE(server_->reconsiders(acquire(), refusal));
-  EXPECT_EQ(said(server_->begin(acquire())), "MULTI");
+  EXPECT_EQ(words_of(server_->begin(acquire())), "MULTI");
   EXPECT_THAT(warnings_, SizeIs(1));
   connect({"DELIFEQ"});
   EXPECT_FALSE(
@@ -270,7 +271,7 @@ TEST_F(translating, raises_a_counter_that_is_older_than_the_connection_before_it
             array_reply({integer_reply(1'001'000'000), integer_reply(1)}));
   auto const old = read(request, now, taken(7));
   ASSERT_EQ(old.type, kind::more);
-  EXPECT_EQ(said(old.next), "INCRBY {orders}:holdfast_token 1001999993");
+  EXPECT_EQ(words_of(old.next), "INCRBY {orders}:holdfast_token 1001999993");
   EXPECT_EQ(read(request, old.next, {integer_reply(1'002'000'000)}).reply,
             array_reply({integer_reply(1'002'000'000), integer_reply(1)}));
 }
@@ -283,7 +284,7 @@ TEST_F(translating, queues_up_without_scripts_and_tries_once_more_if_the_lock_ca
            after_taking({nil(), text_reply("other"), integer_reply(900), text_reply("string"),
                          integer_reply(5), integer_reply(1), integer_reply(0), clock_at("1002")}));
   ASSERT_EQ(found.type, kind::more);
-  EXPECT_EQ(said(found.next), "ZADD {orders}:holdfast_queue 1002000000 me");
+  EXPECT_EQ(words_of(found.next), "ZADD {orders}:holdfast_queue 1002000000 me");
   EXPECT_EQ(
       read(request, found.next,
            {integer_reply(1), integer_reply(1), integer_reply(2), text_reply("other"), integer_reply(800)})
@@ -293,7 +294,7 @@ TEST_F(translating, queues_up_without_scripts_and_tries_once_more_if_the_lock_ca
   auto const freed = read(request, found.next,
                           {integer_reply(1), integer_reply(1), integer_reply(0), nil(), integer_reply(-2)});
   ASSERT_EQ(freed.type, kind::more);
-  EXPECT_EQ(said(freed.next), "MULTI");
+  EXPECT_EQ(words_of(freed.next), "MULTI");
 }
 
 TEST_F(translating, gives_back_a_lock_whose_counter_is_no_number) {
@@ -304,7 +305,7 @@ TEST_F(translating, gives_back_a_lock_whose_counter_is_no_number) {
                                         text_reply("string"), error_reply("ERR value is not an integer"),
                                         integer_reply(1), integer_reply(0), clock_at("1002")}));
   ASSERT_EQ(found.type, kind::more);
-  EXPECT_EQ(said(found.next), "DELIFEQ orders me");
+  EXPECT_EQ(words_of(found.next), "DELIFEQ orders me");
   EXPECT_THAT(read(request, found.next, {integer_reply(1)}).reply.text, HasSubstr("WRONGTYPE"));
 }
 
@@ -313,14 +314,15 @@ TEST_F(translating, tells_waiters_one_after_the_other_until_one_hears_it) {
   auto const request = release();
   auto const waiter = std::string(36, 'a') + ":7";
   auto found = read(request, server_->begin(request), {integer_reply(1), integer_reply(0), integer_reply(1)});
-  EXPECT_EQ(said(found.next), "ZPOPMIN {orders}:holdfast_queue");
+  EXPECT_EQ(words_of(found.next), "ZPOPMIN {orders}:holdfast_queue");
   found = read(request, found.next, {array_reply({text_reply(waiter), text_reply("5")})});
-  EXPECT_EQ(said(found.next), "PUBLISH {orders}:holdfast_inbox:" + std::string(36, 'a') + " woken 7 orders");
+  EXPECT_EQ(words_of(found.next),
+            "PUBLISH {orders}:holdfast_inbox:" + std::string(36, 'a') + " woken 7 orders");
   auto const gone = read(request, found.next, {integer_reply(0)});
-  EXPECT_EQ(said(gone.next), "ZPOPMIN {orders}:holdfast_queue");
+  EXPECT_EQ(words_of(gone.next), "ZPOPMIN {orders}:holdfast_queue");
   EXPECT_EQ(read(request, found.next, {integer_reply(1)}).reply, integer_reply(1));
   auto const mute = read(request, found.next, {error_reply("NOPERM no channel")});
-  EXPECT_EQ(said(mute.next), "ZADD {orders}:holdfast_queue 5 " + waiter);
+  EXPECT_EQ(words_of(mute.next), "ZADD {orders}:holdfast_queue 5 " + waiter);
   EXPECT_EQ(read(request, gone.next, {array_reply({})}).reply, integer_reply(1));
 }
 

@@ -135,7 +135,8 @@ TEST_F(run, takes_options_behind_the_separator_for_the_commands) {
 TEST_F(run, lets_one_process_in_at_a_time) {
   auto const counter = folder / "counter";
   auto const add_one =
-      shell("n=$(cat " + counter + " 2>/dev/null || echo 0); sleep 0.01; echo $((n + 1)) > " + counter);
+      shell("n=$(cat " + counter + " 2>/dev/null || echo 0); sleep 0.01; echo $((n + 1)) > " + counter +
+            ".new; mv " + counter + ".new " + counter);
   std::vector<process> jobs;
   for (int i = 0; i < 8; ++i) {
     auto const command = std::string{HOLDFAST_CLI} + " run job -- sh -c '" + add_one.back() + "'";

@@ -91,7 +91,7 @@ TEST_F(outage, in_the_middle_of_a_wait_is_told_when_the_patience_is_over) {
   client holder{server_.url(), with_long_timeouts()};
   mutex holder_mutex{holder, "orders"};
   auto const lease = holder_mutex.acquire();
-  client redis{server_.url(), {.connect_timeout = 300ms, .patience = 1s}};
+  client redis{server_.url(), {.connect_timeout = 300ms, .patience = 4s}};
   mutex m{redis, "orders"};
   waiter next{m};
   ASSERT_TRUE(eventually([&] { return redis.stats().waits == 1; }));

@@ -24,7 +24,7 @@ quorum::vote_count::vote_count(quorum& backend, std::size_t leases, finality is_
       result_{.leases = std::vector<ownership>(leases, ownership::unknown)} {}
 
 void quorum::vote_count::ask(std::size_t master) {
-  expected_[master] = finality_ == finality::last && !node(master).absent();
+  expected_[master] = finality_ == finality::last;
   fan_out::send({.master = master}, scripting::to_run(script_, {}, send_options_));
 }
 

@@ -72,7 +72,7 @@ class quorum::vote_count final : public fan_out {
   vote_reader read_;
   events events_;
   time_point const begun_ = boot_clock::now();
-  std::vector<bool> expected_;  ///< masters that were present when they were asked, and have time left
+  std::vector<bool> expected_;  ///< those whose last answer still has time
   std::vector<bool> pausing_;   ///< masters that refused for a time, and will be asked again
   std::vector<bool> copied_;    ///< masters where a copy of a refused request may have been carried out
   bool asked_ = false;

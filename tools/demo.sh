@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
-# Four workers compete for one name; one of them is killed while it holds. Usage: tools/demo.sh HOLDFAST
+# Four workers compete for one name; one of them is killed while it holds. Usage: tools/demo.sh HOLDFAST [TTL]
 #
 # Each worker is a shell loop around `holdfast run`. The jobs write down when they start and end, and with which token;
 # from these notes the script draws who held when, and fails if two ever held at once or a token did not grow.
 set -euo pipefail
 export LC_ALL=C
 
-holdfast="$(realpath "${1:?usage: tools/demo.sh HOLDFAST}")"
+holdfast="$(realpath "${1:?usage: tools/demo.sh HOLDFAST [TTL]}")"
 name=nightly-report
-ttl=2s
+ttl="${2:-2s}"
 
 # A private world: notes, and a folder in which `holdfast run` starts its private server.
 folder="$(mktemp -d)"
@@ -97,7 +97,7 @@ echo
 for worker in "${workers[@]}"; do wait "$worker" 2>/dev/null || true; done
 
 # One line for each time the name was held, in the order of taking it; then the verdict.
-sort -n "$notes" | awk '
+sort -n "$notes" | awk -v ttl="$ttl" '
   $2 == "start" {
     if (!begin) begin = $1
     n++; from[n] = $1; token[n] = $3; who[n] = $4; pid[n] = $5; nth[$5] = n
@@ -129,5 +129,5 @@ sort -n "$notes" | awk '
     if (killed != 1 || gap == 0) wrong = wrong "  nobody took over from the killed holder\n"
     if (wrong) { printf "WRONG:\n%s", wrong; exit 1 }
     printf "%d times held, never by two at once; every token greater than the one before.\n", n
-    printf "After the kill, worker %s took over in %.2f s (ttl 2 s).\n", heir, gap
+    printf "After the kill, worker %s took over in %.2f s (ttl %s).\n", heir, gap, ttl
   }' || fail "this is not what Holdfast promises"

@@ -82,7 +82,8 @@ TEST_P(exclusion, holds_among_threads_clients_and_processes) {
   history_.insert(history_.end(), history.begin(), history.end());
   EXPECT_GT(history.size(), 3u);
   EXPECT_EQ(judge(history_), "");
-  EXPECT_EQ(leftover_keys(raw_), std::vector<std::string>{});
+  // The last requests of a client that ended may still be on their way to a master.
+  EXPECT_TRUE(nothing_left_behind(raw_));
 }
 
 TEST_P(exclusion, gives_growing_tokens_across_handoffs_releases_and_an_empty_server) {

@@ -2,11 +2,40 @@
 
 #include <utility>
 
+#include "resp/command.hpp"
+
 namespace holdfast::net {
 namespace {
 
 /// The number of requests whose memory is kept for reuse.
 constexpr std::size_t most_spare = 256;
+
+/// ASKING is for the next command, or transaction, alone.
+void ask_for_each(exchange& now) {
+  std::string bytes;
+  std::vector<std::uint32_t> askings;
+  auto position = std::uint32_t{0};
+  auto inside = false;
+  for (std::string_view left{now.bytes}; !left.empty(); ++position) {
+    auto const command = left.substr(0, resp::size_of_command(left));
+    auto const name = resp::arguments_of(command).front();
+    if (!inside) {
+      resp::append_command(bytes, {"ASKING"});
+      askings.push_back(position++);
+    }
+    inside = name == "MULTI" || (inside && name != "EXEC");
+    bytes += command;
+    left.remove_prefix(command.size());
+  }
+  now.bytes = std::move(bytes);
+  now.replies += static_cast<std::uint32_t>(askings.size());
+  now.askings = std::move(askings);
+}
+
+void drop_replies_to_askings(exchange const& now, std::vector<resp::reply>& replies) noexcept {
+  for (auto position = now.askings.rbegin(); position != now.askings.rend(); ++position)
+    replies.erase(replies.begin() + *position);
+}
 
 }  // namespace
 
@@ -49,6 +78,13 @@ void pipeline::repeat(batch&& request, time_point now) noexcept {
   to_repeat_.splice(to_repeat_.end(), request);
 }
 
+void pipeline::put_first_unsent(batch& requests) noexcept {
+  if (requests.empty()) return;
+  auto const first = requests.begin();
+  all_.splice(unsent_, requests);
+  unsent_ = first;
+}
+
 /// Only while nothing is in flight.
 void pipeline::put_repeated_first() noexcept {
   all_.splice(all_.begin(), to_repeat_);
@@ -60,9 +96,7 @@ void pipeline::go_on(batch&& request, exchange&& next) noexcept {
   last.now = std::move(next);
   last.goes_on = true;
   last.replies.clear();
-  auto const first = request.begin();
-  all_.splice(unsent_, request);
-  unsent_ = first;
+  going_on_.splice(going_on_.end(), request);
 }
 
 std::size_t pipeline::send_to(std::string& out, time_point now, translation* translator) {
@@ -70,6 +104,7 @@ std::size_t pipeline::send_to(std::string& out, time_point now, translation* tra
     if (in_flight_ != 0) return 0;
     put_repeated_first();
   }
+  put_first_unsent(going_on_);
   auto size = out.size();
   for (auto next = unsent_; next != all_.end(); ++next) size += next->request.bytes.size();
   out.reserve(size);
@@ -80,6 +115,7 @@ std::size_t pipeline::send_to(std::string& out, time_point now, translation* tra
       last.now = translator->begin(request);
       last.translated = !last.now.bytes.empty();
     }
+    if (last.translated && request.asked) ask_for_each(last.now);
     out += last.translated ? last.now.bytes : request.bytes;
     last.now.bytes.clear();
     alone_ = last.now.alone;
@@ -100,6 +136,7 @@ bool pipeline::match(resp::reply&& reply, batch& out) {
   if (oldest.last.translated) {
     oldest.last.replies.push_back(std::move(reply));
     if (oldest.last.replies.size() < oldest.last.now.replies) return true;
+    drop_replies_to_askings(oldest.last.now, oldest.last.replies);
   } else {
     if (!oldest.response.reply.is_error()) oldest.response.reply = std::move(reply);
     if (++oldest.last.answered < oldest.request.replies) return true;
@@ -120,10 +157,10 @@ void pipeline::put_back(batch&& requests, time_point now) noexcept {
   unsent_ = all_.begin();
 }
 
+/// What later exchanges were to follow was another connection's, and perhaps another server's.
 void pipeline::restart() noexcept {
-  auto next = all_.begin();
-  for (std::size_t n = 0; n != in_flight_; ++n, ++next) next->last = {};
-  if (next != all_.end()) next->last = {};                // the one that was to go on
+  put_first_unsent(going_on_);
+  for (auto& each : all_) each.last = {};
   if (in_flight_ != 0) all_.front().response.reply = {};  // further replies to it may be lost
   in_flight_ = 0;
   alone_ = false;

@@ -84,6 +84,7 @@ struct request {
   time_point kept_since{};              ///< when it was first kept back
   topology::refusal_kind kept_for{};    ///< why it is kept back now
   topology::cluster_node* ask_at = nullptr;  ///< the node to send it to, behind ASKING; null: the slot's node
+  bool asked = false;  ///< it goes to a node that must be asked: of a translation each command, behind ASKING
 
   [[nodiscard]] std::string_view key_text() const noexcept {
     return std::string_view{bytes}.substr(bytes.size() - key.from_end, key.size);
@@ -131,7 +132,7 @@ class pipeline {
   /// again, too, and then follows it in order.
   void repeat(batch&& request, time_point now) noexcept;
 
-  /// Goes on with a request whose last exchange is complete: ahead of all unsent ones.
+  /// Goes on with a request whose last exchange is complete: ahead of all that haven't begun.
   void go_on(batch&& request, exchange&& next) noexcept;
 
   /// Appends all unsent requests to `out`, unless some wait for their repetition, as `translator` says them;
@@ -167,9 +168,13 @@ class pipeline {
   /// Keeps the memory of completed requests for later ones.
   void recycle(batch&& used) noexcept;
 
-  [[nodiscard]] bool empty() const noexcept { return all_.empty() && to_repeat_.empty(); }
+  [[nodiscard]] bool empty() const noexcept {
+    return all_.empty() && to_repeat_.empty() && going_on_.empty();
+  }
   [[nodiscard]] std::size_t in_flight() const noexcept { return in_flight_; }
-  [[nodiscard]] std::size_t unsent() const noexcept { return all_.size() - in_flight_ + to_repeat_.size(); }
+  [[nodiscard]] std::size_t unsent() const noexcept {
+    return all_.size() - in_flight_ + to_repeat_.size() + going_on_.size();
+  }
   /// There are unsent requests, and send_to() would send them.
   [[nodiscard]] bool can_send() const noexcept {
     return unsent() != 0 && !alone_ && (to_repeat_.empty() || in_flight_ == 0);
@@ -180,12 +185,14 @@ class pipeline {
 
  private:
   void append(batch& requests) noexcept;
+  void put_first_unsent(batch& requests) noexcept;
   void put_repeated_first() noexcept;
 
   batch all_;  ///< the first in_flight_ requests are in flight
   std::size_t in_flight_ = 0;
   batch::iterator unsent_ = all_.end();  ///< the first unsent request
   batch to_repeat_;                      ///< see repeat()
+  batch going_on_;                       ///< see go_on()
   bool alone_ = false;                   ///< the last request in flight must have none behind it
   batch spare_;
 };

@@ -21,6 +21,7 @@ struct exchange {
   std::uint32_t replies = 1;  ///< how many come
   /// Nothing of another request is written behind it until its replies are there.
   bool alone = false;
+  std::vector<std::uint32_t> askings{};  ///< the pipeline's: which of the replies are to ASKING
 
   // The translation's own.
   std::uint8_t way = 0;

@@ -29,4 +29,7 @@ inline void append_command(std::string& out, std::initializer_list<std::string_v
 /// The arguments of a command that was encoded as above, in place.
 [[nodiscard]] std::vector<std::string_view> arguments_of(std::string_view command);
 
+/// How many bytes the first of several commands has that were encoded as above.
+[[nodiscard]] std::size_t size_of_command(std::string_view commands);
+
 }  // namespace holdfast::resp

@@ -1,10 +1,12 @@
 #include "script/form.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <utility>
 
 #include "resp/command.hpp"
 #include "script/compare.hpp"
+#include "script/steps.hpp"
 
 namespace holdfast::scripting {
 namespace {
@@ -50,6 +52,9 @@ net::meaning read_renewal(spoken_call const& call, form_context const& /*context
     }
     return net::meaning::answer(lost_reply(lost));
   }
+  // Some locks of a slot on its way are here, and some elsewhere: each goes by itself then.
+  if (replies.size() > 1 && std::ranges::any_of(replies, leads_elsewhere))
+    return net::meaning::answer(error_reply("TRYAGAIN the locks are on more than one node"), true);
   auto uncertain = false;
   for (std::size_t i = 0; i != replies.size(); ++i) {
     auto const position = static_cast<std::int64_t>(i) + 1;

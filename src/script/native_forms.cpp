@@ -7,6 +7,7 @@
 #include "resp/command.hpp"
 #include "script/compare.hpp"
 #include "script/form.hpp"
+#include "script/steps.hpp"
 
 namespace holdfast::scripting {
 namespace {
@@ -53,8 +54,7 @@ net::meaning read_release(spoken_call const& call, form_context const& context, 
   }
   if (now.step != delete_step) {
     // A waiter that can't be told asks again by itself; but where the slot has moved another node tells it.
-    if (replies[0].is_error("MOVED") || replies[0].is_error("ASK"))
-      return net::meaning::answer(std::move(replies[0]), true);
+    if (leads_elsewhere(replies[0])) return net::meaning::answer(std::move(replies[0]), true);
     return net::meaning::answer(integer_reply(1), true);
   }
   auto const queued = !replies[1].is_integer() || replies[1].integer != 0;

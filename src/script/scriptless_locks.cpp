@@ -128,7 +128,9 @@ net::meaning join_queue(acquisition const& of, std::span<resp::reply> found, std
 
 net::meaning read_taken(acquisition const& of, form_context const& context, std::span<resp::reply> replies) {
   auto const outcome = read_transaction(replies);
-  if (outcome.refusal != nullptr) return net::meaning::answer(resp::reply{*outcome.refusal});
+  // Without a transaction each command was carried out by itself, or refused by itself.
+  if (outcome.refusal != nullptr)
+    return net::meaning::answer(resp::reply{*outcome.refusal}, replies.front().is_error());
   auto const found = outcome.results;
   if (found.size() != taken_size)
     return net::meaning::answer(error_reply("ERR a strange reply to EXEC"), true);
@@ -179,8 +181,8 @@ net::meaning read_scriptless_acquire(spoken_call const& call, form_context const
         if (reply.is_error()) return net::meaning::answer(std::move(reply), true);
       }
       auto const& holder = replies[3];
-      // Freed meanwhile: that release may not have met the caller in the queue.
-      if (holder.is_nil()) return net::meaning::go_on(try_to_take(of), true);
+      // Freed meanwhile: that release may not have met the caller in the queue. Or it did, and granted it.
+      if (holder.is_nil() || holder.is_text(of.owner)) return net::meaning::go_on(try_to_take(of), true);
       return busy_reply(replies[4].integer, replies[2].integer, now.numbers[0], now.numbers[1], holder.text);
     }
     default:
@@ -210,7 +212,7 @@ namespace {
 /// `erased`: what compare-and-delete replied; `held`, `queued`: whether there still is a lock, and a queue.
 net::meaning after_deletion(ending const& of, form_context const& context, resp::reply& erased,
                             resp::reply const& held, resp::reply const& queued) {
-  auto const awaited = queued.integer != 0;
+  auto const awaited = queued.is_error() || queued.integer != 0;  // its slot may be on its way elsewhere
   switch (read_compared(erased)) {
     case compared::done:
       return awaited ? begin_waking(of.queue, 1) : net::meaning::answer(integer_reply(1), true);

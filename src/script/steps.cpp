@@ -46,6 +46,10 @@ net::exchange tell(ending const& of, resp::reply const& first, std::int64_t code
 
 }  // namespace
 
+bool leads_elsewhere(resp::reply const& reply) noexcept {
+  return reply.is_error("MOVED") || reply.is_error("ASK");
+}
+
 std::int64_t number_in(std::string_view text) noexcept {
   std::int64_t number = 0;
   std::from_chars(text.data(), text.data() + text.size(), number);
@@ -73,7 +77,8 @@ net::meaning go_on_waking(ending const& of, net::exchange const& now, std::span<
   auto const over = [code] { return net::meaning::answer(integer_reply(code), true); };
   switch (now.step) {
     case pop_step:
-      // Whatever is wrong with the queue, the lock is free, and the waiters find that out by themselves.
+      if (leads_elsewhere(replies[0])) return net::meaning::answer(std::move(replies[0]), true);
+      // Whatever else is wrong with the queue, the lock is free, and the waiters find that out by themselves.
       if (replies[0].size() != 2) return over();
       return net::meaning::go_on(tell(of, replies[0], code), true);
     case tell_step: {

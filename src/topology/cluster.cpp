@@ -149,7 +149,8 @@ void cluster::forward(std::uint16_t slot, batch& requests) {
     return;
   }
   auto& connection = node->over(request.role);
-  if (request.ask_at != nullptr) {
+  request.asked = request.ask_at != nullptr;
+  if (request.asked) {
     // ASKING applies to the next request only, so both must give up at the same time.
     net::request asking;
     resp::append_command(asking.bytes, {"ASKING"});

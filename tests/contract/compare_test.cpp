@@ -2,6 +2,7 @@
 // dialects that the server at hand doesn't speak, the same facts are tried on a proxy that speaks them.
 #include "script/compare.hpp"
 #include "contract/contract.hpp"
+#include "contract/converted.hpp"
 #include "resp/command.hpp"
 #include "support/flaky_proxy.hpp"
 #include "support/server_dialect.hpp"
@@ -15,28 +16,6 @@ using testing::Gt;
 using testing::Le;
 
 constexpr auto key = "orders:42";
-
-resp::reply converted(raw_reply const& raw) {
-  resp::reply reply{.integer = raw.integer, .text = raw.text, .elements = {}};
-  switch (raw.type) {
-    case raw_reply::kind::nil:
-      reply.type = resp::kind::nil;
-      break;
-    case raw_reply::kind::integer:
-      reply.type = resp::kind::integer;
-      break;
-    case raw_reply::kind::text:
-      reply.type = resp::kind::text;
-      break;
-    case raw_reply::kind::error:
-      reply.type = resp::kind::error;
-      break;
-    case raw_reply::kind::array:
-      reply.type = resp::kind::array;
-      break;
-  }
-  return reply;
-}
 
 /// A server that speaks the dialect: the real one if it does.
 class compare_and_set : public testing::TestWithParam<dialect> {

@@ -40,33 +40,6 @@ TEST_F(cluster_with_guests, uses_a_node_that_joins_and_forgets_one_that_leaves) 
   EXPECT_TRUE(renews(redis));
 }
 
-/// All nodes are behind proxies, and announce addresses that the client can't reach.
-class cluster_behind_proxies : public clustered {
- protected:
-  explicit cluster_behind_proxies(cluster_options options = {.masters = 3, .replicas_each = 0})
-      : clustered{std::move(options)} {
-    for (std::size_t i = 0; i != nodes_.size(); ++i) {
-      proxies_.push_back(std::make_unique<flaky_proxy>(nodes_.node(i).socket_path()));
-    }
-  }
-  [[nodiscard]] std::string url() const {
-    std::string nat;
-    for (std::size_t i = 0; i != proxies_.size(); ++i) {
-      auto const port = std::to_string(const_cast<cluster_servers&>(nodes_).node(i).port());
-      nat += (i == 0 ? "" : ",") + ("127.0.0.1:" + port + "/" + proxies_[i]->address());
-    }
-    return "redis+cluster://" + proxies_[0]->address() + "," + proxies_[1]->address() + "?nat=" + nat;
-  }
-  flaky_proxy& proxy_of(redis_server const& node) {
-    for (std::size_t i = 0; i != nodes_.size(); ++i) {
-      if (&nodes_.node(i) == &node) return *proxies_[i];
-    }
-    throw std::runtime_error{"no such node"};
-  }
-
-  std::vector<std::unique_ptr<flaky_proxy>> proxies_;
-};
-
 TEST_F(cluster_behind_proxies, is_reached_where_the_url_says) {
   client redis{url()};
   for (auto i = 0; i != 20; ++i) {

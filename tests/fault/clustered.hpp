@@ -4,8 +4,11 @@
 #include "fault.hpp"
 #include "support/cluster_servers.hpp"
 
+#include <memory>
+#include <stdexcept>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace holdfast::test {
 
@@ -29,6 +32,33 @@ class clustered : public testing::Test {
   std::uint16_t const slot_ = cluster_servers::slot_of(name_);
   lock_options const frequent_renewal_{.ttl = 60s, .renew_every = 100ms};
   cluster_servers nodes_;
+};
+
+/// All nodes are behind proxies, and announce addresses that the client can't reach.
+class cluster_behind_proxies : public clustered {
+ protected:
+  explicit cluster_behind_proxies(cluster_options options = {.masters = 3, .replicas_each = 0})
+      : clustered{std::move(options)} {
+    for (std::size_t i = 0; i != nodes_.size(); ++i) {
+      proxies_.push_back(std::make_unique<flaky_proxy>(nodes_.node(i).socket_path()));
+    }
+  }
+  [[nodiscard]] std::string url() const {
+    std::string nat;
+    for (std::size_t i = 0; i != proxies_.size(); ++i) {
+      auto const port = std::to_string(const_cast<cluster_servers&>(nodes_).node(i).port());
+      nat += (i == 0 ? "" : ",") + ("127.0.0.1:" + port + "/" + proxies_[i]->address());
+    }
+    return "redis+cluster://" + proxies_[0]->address() + "," + proxies_[1]->address() + "?nat=" + nat;
+  }
+  flaky_proxy& proxy_of(redis_server const& node) {
+    for (std::size_t i = 0; i != nodes_.size(); ++i) {
+      if (&nodes_.node(i) == &node) return *proxies_[i];
+    }
+    throw std::runtime_error{"no such node"};
+  }
+
+  std::vector<std::unique_ptr<flaky_proxy>> proxies_;
 };
 
 }  // namespace holdfast::test

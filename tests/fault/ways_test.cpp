@@ -209,6 +209,16 @@ TEST_F(ways, leaves_no_lock_behind_when_the_connection_breaks_in_the_middle_of_t
   }
 }
 
+/// Outside a transaction SET is carried out by itself.
+TEST_F(ways, leaves_no_lock_behind_where_transactions_are_refused) {
+  raw_.command({"ACL", "SETUSER", "default", "+@all", "-multi"});
+  client redis{url("?scripts=no"), logged()};
+  mutex lock{redis, "orders"};
+  auto const failure = failure_of([&] { (void)lock.acquire(); });
+  EXPECT_THAT(failure.message, HasSubstr("'multi'"));
+  EXPECT_TRUE(eventually([this] { return !raw_.exists("orders"); }));
+}
+
 TEST_F(ways, fences_writes_without_scripts) {
   client redis{url("?scripts=no"), logged()};
   mutex lock{redis, "orders"};

@@ -297,6 +297,58 @@ TEST_F(translating, queues_up_without_scripts_and_tries_once_more_if_the_lock_ca
   EXPECT_EQ(words_of(freed.next), "MULTI");
 }
 
+/// A script of somebody else has granted it the lock between the steps.
+TEST_F(translating, takes_the_lock_that_it_was_granted_while_it_queued_up) {
+  connect({"DELIFEQ"}, {.scripts = script_trial::unwanted});
+  auto const request = acquire();
+  auto const found =
+      read(request, server_->begin(request),
+           after_taking({nil(), text_reply("other"), integer_reply(900), text_reply("string"),
+                         integer_reply(5), integer_reply(1), integer_reply(0), clock_at("1002")}));
+  auto const given = read(request, found.next,
+                          {integer_reply(1), integer_reply(1), nil(), text_reply("me"), integer_reply(2000)});
+  ASSERT_EQ(given.type, kind::more);
+  EXPECT_EQ(words_of(given.next), "MULTI");
+}
+
+TEST_F(translating, may_have_taken_a_lock_where_no_transaction_was_begun) {
+  connect({"DELIFEQ"}, {.scripts = script_trial::unwanted});
+  auto const request = acquire();
+  std::vector<resp::reply> replies(9, integer_reply(1));
+  replies[0] = error_reply("NOPERM User jobs has no permissions to run the 'multi' command");
+  replies.push_back(error_reply("ERR EXEC without MULTI"));
+  auto const refused = read(request, server_->begin(request), replies);
+  EXPECT_THAT(refused.reply.text, HasSubstr("'multi'"));
+  EXPECT_TRUE(refused.carried_out);
+  replies[0] = text_reply("OK");
+  replies[1] = error_reply("MOVED 7 127.0.0.1:7001");
+  replies.back() = error_reply("EXECABORT Transaction discarded because of previous errors.");
+  EXPECT_FALSE(read(request, server_->begin(request), replies).carried_out);
+}
+
+TEST_F(translating, follows_a_slot_in_the_middle_of_its_steps) {
+  auto const ask = [] { return error_reply("ASK 7 127.0.0.1:7001"); };
+  connect({"DELIFEQ"});
+  auto const request = release();
+  auto found = read(request, server_->begin(request), {integer_reply(1), ask()});
+  ASSERT_EQ(found.type, kind::more);
+  EXPECT_TRUE(read(request, found.next, {ask()}).reply.is_error("ASK"));
+  connect({"DELIFEQ"}, {.scripts = script_trial::unwanted});
+  found = read(request, server_->begin(request), {integer_reply(1), ask(), ask()});
+  ASSERT_EQ(found.type, kind::more) << "the queue may be where the slot goes to";
+  found = read(request, found.next, {ask()});
+  EXPECT_TRUE(found.reply.is_error("ASK"));
+  EXPECT_TRUE(found.carried_out);
+}
+
+TEST_F(translating, does_not_call_lost_what_is_on_another_node) {
+  connect({"DELIFEQ"});
+  auto const two =
+      to_run(lua::renew{.locks = {{"{a}1"}, {"{a}2"}}, .ttl_ms = 30'000, .owners = {"me", "me"}}(), {});
+  auto const found = read(two, server_->begin(two), {text_reply("OK"), error_reply("ASK 7 127.0.0.1:7001")});
+  EXPECT_TRUE(found.reply.is_error("TRYAGAIN")) << "each is renewed by itself then";
+}
+
 TEST_F(translating, gives_back_a_lock_whose_counter_is_no_number) {
   connect({"DELIFEQ"}, {.scripts = script_trial::unwanted});
   auto const request = acquire();

@@ -56,9 +56,16 @@ struct fenced_write {
   std::string_view command;
 };
 
-/// Nothing of other requests may come behind it: an EXEC of theirs would end the watch.
+/// The replies to watch().
+enum watched : std::size_t { multi_index, exec_index, watch_index, mark_index, done_index, watched_size };
+
+/// An empty transaction first: where a user may have none, each command of one would be carried out by
+/// itself, watched or not. Nothing of other requests may come behind it: an EXEC of theirs would end the
+/// watch.
 net::exchange watch(fenced_write const& of) {
-  net::exchange now{.replies = 3, .alone = true, .step = watch_step};
+  net::exchange now{.replies = watched_size, .alone = true, .step = watch_step};
+  resp::append_command(now.bytes, {"MULTI"});
+  resp::append_command(now.bytes, {"EXEC"});
   resp::append_command(now.bytes, {"WATCH", of.mark, of.done});
   resp::append_command(now.bytes, {"GET", of.mark});
   resp::append_command(now.bytes, {"GET", of.done});
@@ -160,13 +167,15 @@ net::meaning read_fence_write(spoken_call const& call, form_context const& conte
   fenced_write const of{call};
   switch (now.step) {
     case watch_step: {
-      auto& mark = replies[1];
-      if (replies[0].is_error()) return net::meaning::answer(std::move(replies[0]));
+      auto& mark = replies[mark_index];
+      for (auto const needed : {multi_index, exec_index, watch_index})
+        if (replies[needed].is_error()) return unwatch(std::move(replies[needed].text));
       if (mark.is_error("WRONGTYPE") || (mark.is_text() && !is_token(mark.text)))
         return unwatch(std::string{no_token});
       if (mark.is_error()) return unwatch(std::move(mark.text));
-      if (replies[2].is_error()) return unwatch(std::move(replies[2].text));
-      if (replies[2].is_text("written")) return unwatch({}, 1);
+      auto& done = replies[done_index];
+      if (done.is_error()) return unwatch(std::move(done.text));
+      if (done.is_text("written")) return unwatch({}, 1);
       if (mark.is_text() && is_older_token(of.token, mark.text)) return unwatch({}, 0);
       return write_unless_changed(call, of, std::move(mark.text));
     }

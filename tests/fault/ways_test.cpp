@@ -219,6 +219,17 @@ TEST_F(ways, leaves_no_lock_behind_where_transactions_are_refused) {
   EXPECT_TRUE(eventually([this] { return !raw_.exists("orders"); }));
 }
 
+/// Otherwise the write would be carried out by itself, whatever token has come between.
+TEST_F(ways, fences_nothing_where_transactions_are_refused) {
+  raw_.command({"ACL", "SETUSER", "default", "+@all", "-multi"});
+  client redis{url("?scripts=no"), logged()};
+  fence total{redis, "orders"};
+  auto const failure = failure_of([&] { (void)total.set("{orders}sum", "1", fence_token{5}); });
+  EXPECT_THAT(failure.message, HasSubstr("'multi'"));
+  EXPECT_FALSE(raw_.exists("{orders}sum"));
+  EXPECT_EQ(total.claim(fence_token{5}), fence_result::written) << "compare-and-set needs no transaction";
+}
+
 TEST_F(ways, fences_writes_without_scripts) {
   client redis{url("?scripts=no"), logged()};
   mutex lock{redis, "orders"};
@@ -241,9 +252,9 @@ TEST_F(ways, refuses_a_write_without_scripts_when_a_newer_token_comes_between_it
   client redis{url("?scripts=no"), logged()};
   fence total{redis, "orders"};
   EXPECT_EQ(total.set("{orders}sum", "1", fence_token{5}), fence_result::written);
-  proxy_.decide([this, say = speaking(facts_)](request const& said) {
-    // The mark has been read, and is watched; the transaction is on its way.
-    if (said.name == "MULTI") raw_.command({"SET", "{orders}:holdfast_fence", "9"});
+  proxy_.decide([this, say = speaking(facts_), begun = 0](request const& said) mutable {
+    // The mark has been read, and is watched; the second transaction, which writes, is on its way.
+    if (said.name == "MULTI" && ++begun == 2) raw_.command({"SET", "{orders}:holdfast_fence", "9"});
     return say(said);
   });
   EXPECT_EQ(total.set("{orders}sum", "2", fence_token{6}), fence_result::refused_stale);

@@ -54,6 +54,7 @@ void load_requests_and_replies(loader& get) {
   get("RedisModule_ReplyWithStringBuffer", redis.reply_text);
   get("RedisModule_CreateString", redis.create_string);
   get("RedisModule_FreeString", redis.free_string);
+  get("RedisModule_RetainString", redis.retain_string);
   get("RedisModule_StringPtrLen", redis.string_text);
 }
 

@@ -39,6 +39,7 @@ inline constexpr int notify_string = 1 << 3;
 inline constexpr int notify_hash = 1 << 6;
 inline constexpr int notify_zset = 1 << 7;
 
+inline constexpr int context_cluster = 1 << 5;
 inline constexpr int context_out_of_memory = 1 << 10;
 
 /// We say ourselves which keys have changed: a key that is opened for writing needn't be.
@@ -57,6 +58,7 @@ inline constexpr char const* out_of_memory = "OOM command not allowed when used 
 // What set_command_info is told; from Redis 7 on.
 
 enum argument_type : int { text_argument = 0, integer_argument = 1, key_argument = 3 };
+inline constexpr int argument_optional = 1 << 0;
 inline constexpr int argument_multiple = 1 << 1;
 
 struct command_argument {
@@ -152,6 +154,7 @@ struct functions {
 
   string* (*create_string)(context*, char const* text, std::size_t size);
   void (*free_string)(context*, string*);
+  void (*retain_string)(context*, string*);
   char const* (*string_text)(string const*, std::size_t* size);
 
   key* (*open_key)(context*, string* name, int mode);

@@ -30,7 +30,7 @@ word_fault split(call_shape const& shape, std::span<abi::string* const> const wo
   auto const others = parts.arguments.size() - shape.arguments;
   if (shape.one_owner_a_lock)
     return others * shape.keys_of_a_lock == key_count ? word_fault::none : word_fault::owner_number;
-  return others == 0 || shape.open_end ? word_fault::none : word_fault::arity;
+  return others <= shape.optional || shape.open_end ? word_fault::none : word_fault::arity;
 }
 
 char const* explanation(call_shape const& shape, word_fault const fault) {

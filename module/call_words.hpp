@@ -17,10 +17,13 @@ struct call_shape {
   key_shape keys;
   std::size_t keys_of_a_lock;
   std::size_t arguments;  ///< that each call has, without those that may repeat
+  std::size_t optional;   ///< that may follow
   bool one_owner_a_lock;
   bool open_end;
 
-  [[nodiscard]] constexpr bool has_number() const { return keys != key_shape::one; }
+  [[nodiscard]] constexpr bool has_number() const {
+    return keys != key_shape::one && keys != key_shape::name;
+  }
   [[nodiscard]] constexpr std::size_t before_keys() const { return has_number() ? first_key : 1; }
   /// The fewest that a call has, its name included.
   [[nodiscard]] constexpr std::size_t least_words() const {
@@ -30,6 +33,7 @@ struct call_shape {
 
 [[nodiscard]] constexpr call_shape shape_of(command_row const& row) {
   auto const names = static_cast<std::size_t>(std::ranges::count(row.arguments, ' ') + 1);
+  auto const optional = static_cast<std::size_t>(std::ranges::count(row.arguments, '?'));
   auto const repeats = row.arguments.ends_with("...");
   auto const many = row.keys == key_shape::many || row.keys == key_shape::many_with_queues;
   auto const keys = row.keys == key_shape::lock_with_side     ? 3U
@@ -37,7 +41,8 @@ struct call_shape {
                                                               : 1U;
   return {.keys = row.keys,
           .keys_of_a_lock = keys,
-          .arguments = repeats ? names - 1 : names,
+          .arguments = names - optional - (repeats ? 1 : 0),
+          .optional = optional,
           .one_owner_a_lock = many,
           .open_end = repeats && !many};
 }

@@ -11,6 +11,7 @@ namespace holdfast::server {
 /// How many keys a command takes, and how many arguments for these.
 enum class key_shape {
   one,              ///< without a number before it: CAS, CAD
+  name,             ///< the same, of a lock whose counter and queue have their usual names
   lock,             ///< one, with its number before it
   lock_with_side,   ///< the lock, its token counter, its queue
   many,             ///< locks, each with an owner at the end
@@ -25,12 +26,18 @@ struct command_row {
   bool publishes;
   char const* complexity;
   char const* summary;
-  /// Names of its arguments, in order; one for each lock stands at the end as "owner...", and stands for as many
-  /// or as few as there may be as "option...".
+  /// Names of its arguments, in order; "mode?" and those behind it may be left out; one for each lock stands at
+  /// the end as "owner...", and stands for as many or as few as there may be as "option...".
   std::string_view arguments;
 };
 
 inline constexpr std::array commands{
+    command_row{"holdfast.take", exclusive::acquire, key_shape::name, "write deny-oom fast", false,
+                "O(log N) with N callers that wait", "As HOLDFAST.EXCLUSIVE.ACQUIRE, in fewer words",
+                "owner ttl_ms tokens? mode? ticket?"},
+    command_row{"holdfast.give", exclusive::release, key_shape::name, "write fast", true,
+                "O(log N) with N callers that wait", "As HOLDFAST.EXCLUSIVE.RELEASE, in fewer words",
+                "owner starvation_us? grant_ms? publish?"},
     command_row{"holdfast.exclusive.acquire", exclusive::acquire, key_shape::lock_with_side,
                 "write deny-oom fast getkeys-api", false, "O(log N) with N callers that wait",
                 "Takes a lock with fencing tokens, or joins its queue",

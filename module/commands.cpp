@@ -67,12 +67,12 @@ constexpr abi::command_info_version info_version{
     .size_of_argument = sizeof(abi::command_argument)};
 
 /// Where the keys are: at a fixed place, or behind their number.
-std::array<abi::key_spec, 2> key_specs_of(key_shape const keys) {
+std::array<abi::key_spec, 2> key_specs_of(call_shape const& shape) {
   abi::key_spec spec{};
   spec.flags = abi::key_read_write | abi::key_access | abi::key_update;
   spec.begin = abi::begins_at_index;
   spec.from.index.position = 1;
-  if (keys == key_shape::one) {
+  if (!shape.has_number()) {
     spec.find = abi::finds_range;
     spec.keys.range = {.last = 0, .step = 1, .limit = 0};
   } else {
@@ -108,18 +108,20 @@ void describe(abi::context* const context, command_row const& row) {
     auto name = left.substr(0, end);
     left.remove_prefix(std::min(end + 1, left.size()));
     auto const repeats = name.ends_with("...");
+    auto const is_optional = name.ends_with('?');
     if (repeats) name.remove_suffix(3);
+    if (is_optional) name.remove_suffix(1);
     names.emplace_back(name);
-    flags.push_back(repeats ? abi::argument_multiple : 0);
+    flags.push_back(repeats ? abi::argument_multiple : is_optional ? abi::argument_optional : 0);
   }
   std::vector<abi::command_argument> arguments;
-  if (row.keys != key_shape::one) arguments.push_back(argument_named("numkeys", abi::integer_argument));
-  arguments.push_back(
-      argument_named("key", abi::key_argument, row.keys == key_shape::one ? 0 : abi::argument_multiple));
+  auto const has_number = shape_of(row).has_number();
+  if (has_number) arguments.push_back(argument_named("numkeys", abi::integer_argument));
+  arguments.push_back(argument_named("key", abi::key_argument, has_number ? abi::argument_multiple : 0));
   for (std::size_t i = 0; i < names.size(); ++i)
     arguments.push_back(argument_named(names[i].c_str(), abi::text_argument, flags[i]));
   arguments.push_back({});
-  auto specs = key_specs_of(row.keys);
+  auto specs = key_specs_of(shape_of(row));
   abi::command_info const info{.version = &info_version,
                                .summary = row.summary,
                                .complexity = row.complexity,
@@ -135,7 +137,7 @@ void describe(abi::context* const context, command_row const& row) {
 template <auto const& Table, std::size_t Index>
 bool add(abi::context* const context) {
   constexpr auto const& row = Table[Index];
-  constexpr int fixed_key = row.keys == key_shape::one ? 1 : 0;
+  constexpr int fixed_key = shape_of(row).has_number() ? 0 : 1;
   if (redis.create_command(context, row.name, run<Table, Index>, row.flags, fixed_key, fixed_key,
                            fixed_key) != abi::ok)
     return false;
@@ -146,8 +148,11 @@ bool add(abi::context* const context) {
 template <std::size_t... Indices>
 bool add_all(abi::context* const context, std::index_sequence<Indices...> /*of the table*/) {
   auto const knows_rights_to_channels = redis.set_command_info != nullptr;
+  // Where the server has to know all keys of a command, since they may be on the move to another.
+  auto const takes_keys_alone = (redis.context_flags(context) & abi::context_cluster) != 0;
   auto const add_one = [&]<std::size_t Index>(std::integral_constant<std::size_t, Index> /*row*/) {
     if (commands[Index].publishes && !knows_rights_to_channels) return true;
+    if (commands[Index].keys == key_shape::name && takes_keys_alone) return true;
     added[Index] = add<commands, Index>(context);
     return added[Index];
   };

@@ -11,8 +11,14 @@ namespace {
 
 constexpr std::int64_t most_tokens = std::int64_t{1} << 53;
 
+// What a call means that leaves its last arguments out, as the shorter commands allow it.
+constexpr std::int64_t usual_tokens = 1;
+constexpr std::int64_t usual_starvation_us = 100'000;
+constexpr std::int64_t usual_grant_ms = 2'000;
+
 /// The ticket of an acquisition: "" if it has none.
 std::optional<std::int64_t> ticket_in(request& call) {
+  if (!call.has_more()) return std::nullopt;
   auto const text = call.text();
   if (text.empty()) return std::nullopt;
   auto const ticket = parse_number(text);
@@ -21,9 +27,10 @@ std::optional<std::int64_t> ticket_in(request& call) {
 }
 
 grant_policy policy_in(request& call) {
-  auto const starvation_us = call.number("starvation_us", 0);
-  auto const grant_ms = call.milliseconds("grant_ms");
-  return {.starvation_us = starvation_us, .grant_ms = grant_ms, .how = call.how_to_publish()};
+  auto const starvation_us = call.has_more() ? call.number("starvation_us", 0) : usual_starvation_us;
+  auto const grant_ms = call.has_more() ? call.milliseconds("grant_ms") : usual_grant_ms;
+  auto const how = call.has_more() ? call.how_to_publish() : publishing::counted;
+  return {.starvation_us = starvation_us, .grant_ms = grant_ms, .how = how};
 }
 
 grant_policy policy_of_whose_turn_has_come(request& call) {
@@ -43,8 +50,8 @@ struct bid {
 bid bid_in(request& call) {
   auto* const owner = call.string();
   auto const ttl_ms = call.milliseconds("ttl_ms");
-  auto const tokens = call.number("tokens", 1, most_tokens);
-  auto const join = call.is_first_of("mode", "join", "ask");
+  auto const tokens = call.has_more() ? call.number("tokens", 1, most_tokens) : usual_tokens;
+  auto const join = !call.has_more() || call.is_first_of("mode", "join", "ask");
   return {.owner = owner, .ttl_ms = ttl_ms, .tokens = tokens, .join = join, .ticket = ticket_in(call)};
 }
 

@@ -27,12 +27,12 @@ std::int64_t whole(double score) {
 }  // namespace
 
 stored_key& plain_lock::queue() {
-  if (!queue_) queue_.emplace(call_.context(), call_.keys()[2]);
+  if (!queue_) queue_.emplace(call_.context(), call_.queue());
   return *queue_;
 }
 
 plain_lock::soundness plain_lock::look_at_counter() {
-  if (!counter_) counter_.emplace(call_.context(), call_.keys()[1]);
+  if (!counter_) counter_.emplace(call_.context(), call_.counter());
   if (counter_->is_absent()) return soundness::sound;
   auto const text = counter_->text();
   if (!text) return soundness::other_type;
@@ -146,7 +146,7 @@ wake_outcome plain_lock::wake_next(grant_policy const& policy, abi::string* cons
 }
 
 long long plain_lock::ahead_of(abi::string* const owner) {
-  return rank_of(call_.context(), call_.keys()[2], owner);
+  return rank_of(call_.context(), call_.queue(), owner);
 }
 
 request::busy plain_lock::state(std::int64_t const last_token, long long const ahead,

@@ -1,6 +1,7 @@
 #include "request.hpp"
 
 #include "calls.hpp"
+#include "side_keys.hpp"
 
 #include <chrono>
 #include <string>
@@ -19,6 +20,13 @@ std::int64_t request::now_us() {
 
 bool request::is_out_of_memory() const {
   return (redis.context_flags(context_) & abi::context_out_of_memory) != 0;
+}
+
+abi::string* request::side_key(std::size_t const index, std::string_view const suffix) {
+  if (keys_.size() > 1) return keys_[index + 1];
+  auto& made = side_keys_[index];
+  if (!made) made.emplace(context_, std::string_view{key_beside(text_of(keys_[0]), suffix)});
+  return made->get();
 }
 
 abi::string* request::string() { return arguments_[next_++]; }

@@ -5,7 +5,10 @@
 #include "stored_key.hpp"
 #include "tokens.hpp"
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
 
@@ -21,6 +24,9 @@ class request {
 
   [[nodiscard]] abi::context* context() const { return context_; }
   [[nodiscard]] std::span<abi::string* const> keys() const { return keys_; }
+  /// The counter and the queue of a lock: those that were given, or those of its name.
+  [[nodiscard]] abi::string* counter() { return side_key(0, "holdfast_token"); }
+  [[nodiscard]] abi::string* queue() { return side_key(1, "holdfast_queue"); }
   /// The server's clock when the command began, in microseconds since the epoch; it stands still meanwhile.
   [[nodiscard]] std::int64_t now_us();
   [[nodiscard]] unix_ms now_ms() { return now_us() / 1000; }
@@ -34,10 +40,12 @@ class request {
   /// A time to live.
   [[nodiscard]] std::int64_t milliseconds(char const* name) { return number(name, 1); }
   /// When a time to live is over that begins now.
-  [[nodiscard]] expiry after(std::int64_t milliseconds) { return {context_, now_ms() + milliseconds}; }
+  [[nodiscard]] expiry after(std::int64_t milliseconds) { return expiry{now_ms() + milliseconds}; }
   /// Is it the first of two words? It must be one of them.
   [[nodiscard]] bool is_first_of(char const* name, std::string_view first, std::string_view second);
   [[nodiscard]] publishing how_to_publish();
+  /// False: those that are left out have their usual values.
+  [[nodiscard]] bool has_more() const { return next_ < arguments_.size(); }
   /// All that are left.
   [[nodiscard]] std::span<abi::string* const> rest();
 
@@ -62,11 +70,13 @@ class request {
   void reply_passed_on(busy const& state) const;
 
  private:
+  [[nodiscard]] abi::string* side_key(std::size_t index, std::string_view suffix);
   void reply_elements(busy const& state) const;
 
   abi::context* context_;
   std::span<abi::string* const> keys_;
   std::span<abi::string* const> arguments_;
+  std::array<std::optional<owned_string>, 2> side_keys_{};  ///< that were made of the name
   std::size_t next_ = 0;
   std::int64_t now_us_ = 0;
   bool refused_ = false;

@@ -25,23 +25,48 @@ std::string written(double score) {
   return {text, static_cast<std::size_t>(size)};
 }
 
-owned_string decimal(abi::context* const context, long long const number) {
-  std::array<char, 24> digits{};
-  auto const* const end = std::to_chars(digits.data(), digits.data() + digits.size(), number).ptr;
-  return {context, std::string_view{digits.data(), static_cast<std::size_t>(end - digits.data())}};
+/// The words of replicated commands that are made once.
+constinit abi::string* word_pxat = nullptr;
+
+struct text_of_time {
+  unix_ms when;
+  abi::string* text;  // null: none
+};
+/// The last two: an acquisition needs one for the lock and one for its counter.
+constinit std::array<text_of_time, 2> last_times{};
+constinit std::size_t older = 0;
+
+void forget(text_of_time& kept) {
+  if (kept.text != nullptr) redis.free_string(nullptr, std::exchange(kept.text, nullptr));
 }
 
-/// Most of what replicating a command costs is making its words.
-constinit abi::string* word_pxat = nullptr;
+/// A reference of the caller's own.
+abi::string* text_for(unix_ms const when) {
+  auto const is_it = [when](text_of_time const& kept) { return kept.text != nullptr && kept.when == when; };
+  auto* found = std::ranges::find_if(last_times, is_it);
+  if (found == last_times.end()) {
+    found = &last_times[older];
+    older = (older + 1) % last_times.size();
+    forget(*found);
+    std::array<char, 24> digits{};
+    auto const* const end = std::to_chars(digits.data(), digits.data() + digits.size(), when).ptr;
+    *found = {.when = when,
+              .text = redis.create_string(nullptr, digits.data(), static_cast<std::size_t>(end - digits.data()))};
+  }
+  redis.retain_string(nullptr, found->text);
+  return found->text;
+}
 
 }  // namespace
 
 void make_shared_words() { word_pxat = redis.create_string(nullptr, "PXAT", 4); }
 
-void free_shared_words() { redis.free_string(nullptr, std::exchange(word_pxat, nullptr)); }
+void free_shared_words() {
+  redis.free_string(nullptr, std::exchange(word_pxat, nullptr));
+  for (auto& kept : last_times) forget(kept);
+}
 
-expiry::expiry(abi::context* const context, unix_ms const when)
-    : when_{when}, text_{decimal(context, when)} {}
+expiry::expiry(unix_ms const when) : when_{when}, text_{nullptr, text_for(when)} {}
 
 void stored_key::changed(int const kind, char const* const event) {
   redis.signal_modified(context_, name_);
@@ -57,7 +82,7 @@ void stored_key::expire_at(expiry const& when) {
 void stored_key::expire_not_before(expiry const& when) {
   auto const now = expires_at();
   if (now > when.when()) {
-    expire_at(expiry{context_, now});
+    expire_at(expiry{now});
   } else {
     expire_at(when);
   }
@@ -85,7 +110,8 @@ bool stored_key::write(std::string_view const text, unix_ms const when) {
     owned_string const nothing{context_, text};
     if (redis.string_set(key_, nothing.get()) != abi::ok) return false;
   } else {
-    if (redis.string_truncate(key_, text.size()) != abi::ok) return false;
+    auto const fits = is(abi::string_key) && redis.value_length(key_) == text.size();
+    if (!fits && redis.string_truncate(key_, text.size()) != abi::ok) return false;
     std::size_t size = 0;
     std::memcpy(redis.string_in_place(key_, &size, abi::open_to_write), text.data(), text.size());
   }

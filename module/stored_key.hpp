@@ -42,10 +42,11 @@ class owned_string {
   abi::string* string_;
 };
 
-/// When keys expire. Its text is made once, for all keys that it is given to.
+/// When keys expire. Making its text is a good part of what it costs to replicate a command, so one that was made
+/// is used for all keys, also of the next requests while they mean the same time.
 class expiry {
  public:
-  expiry(abi::context* context, unix_ms when);
+  explicit expiry(unix_ms when);
 
   [[nodiscard]] unix_ms when() const { return when_; }
   [[nodiscard]] abi::string* text() const { return text_.get(); }

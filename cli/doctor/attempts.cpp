@@ -115,8 +115,8 @@ void try_compare(probe::server_session& server, server_facts& facts) {
   auto const there = [](probe::reply const& info, std::size_t const index) {
     return index < info.parts.size() && !info.parts[index].parts.empty();
   };
-  auto const info =
-      server.try_to_ask({"COMMAND", "INFO", "DELEX", "DELIFEQ", "CAD", "HOLDFAST.EXCLUSIVE.RENEW"});
+  auto const info = server.try_to_ask(
+      {"COMMAND", "INFO", "DELEX", "DELIFEQ", "CAD", "HOLDFAST.EXCLUSIVE.RENEW", "HOLDFAST.TAKE"});
   if (info.refused) {
     facts.compare.refusal = refusal_of("COMMAND INFO", info);
     return;
@@ -131,10 +131,14 @@ void try_compare(probe::server_session& server, server_facts& facts) {
     if (reply.refused && facts.compare_refusal.empty()) facts.compare_refusal = reply.text;
   };
   if (there(info, 3)) {
+    // A rule with a command that the server doesn't know would be refused; a cluster doesn't have the brief
+    // ones.
+    std::string const brief{there(info, 4) ? "+holdfast.take +holdfast.give " : ""};
     add("the module holdfast",
-        "+holdfast.exclusive.acquire +holdfast.exclusive.release +holdfast.exclusive.renew "
-        "+holdfast.exclusive.pass +holdfast.exclusive.abandon +holdfast.exclusive.release_unwanted "
-        "+holdfast.fair.acquire +holdfast.fair.pass",
+        brief +
+            "+holdfast.exclusive.acquire +holdfast.exclusive.release +holdfast.exclusive.renew "
+            "+holdfast.exclusive.pass +holdfast.exclusive.abandon +holdfast.exclusive.release_unwanted "
+            "+holdfast.fair.acquire +holdfast.fair.pass",
         server.try_to_ask({"HOLDFAST.EXCLUSIVE.RENEW", "1", lock, "10", "nobody"}));
   }
   if (there(info, 1)) {

@@ -9,22 +9,6 @@
 namespace holdfast::scripting {
 namespace {
 
-constexpr std::array<module_command, 13> served_by_module{{
-    {"exclusive.acquire", "HOLDFAST.EXCLUSIVE.ACQUIRE"},
-    {"exclusive.release", "HOLDFAST.EXCLUSIVE.RELEASE"},
-    {"exclusive.pass", "HOLDFAST.EXCLUSIVE.PASS"},
-    {"exclusive.abandon", "HOLDFAST.EXCLUSIVE.ABANDON"},
-    {"exclusive.renew", "HOLDFAST.EXCLUSIVE.RENEW"},
-    {"exclusive.release_unwanted", "HOLDFAST.EXCLUSIVE.RELEASE_UNWANTED"},
-    {"fair.acquire", "HOLDFAST.FAIR.ACQUIRE"},
-    {"fair.pass", "HOLDFAST.FAIR.PASS"},
-    {"redisson_lock.acquire", "HOLDFAST.REDISSON_LOCK.ACQUIRE"},
-    {"redisson_lock.release", "HOLDFAST.REDISSON_LOCK.RELEASE"},
-    {"redisson_lock.pass", "HOLDFAST.REDISSON_LOCK.PASS"},
-    {"redisson_lock.abandon", "HOLDFAST.REDISSON_LOCK.ABANDON"},
-    {"redisson_lock.renew", "HOLDFAST.REDISSON_LOCK.RENEW"},
-}};
-
 constexpr std::array<std::string_view, 4> natives{"DELEX", "DELIFEQ", "CAD", "CAS"};
 enum native_index : std::size_t { delex_index, delifeq_index, cad_index, cas_index };  // in `natives`
 
@@ -37,7 +21,7 @@ bool is_there(resp::reply const& info, std::size_t index) {
   return command.is_array() && command.size() > first_key && command[first_key].integer == 1;
 }
 
-/// The keys of our module's commands are behind their number, which no position tells.
+/// The keys of most of our module's commands are behind their number, which no position tells.
 bool is_listed(resp::reply const& info, std::size_t index) {
   return info.is_array() && index < info.size() && info[index].is_array() && info[index].size() != 0;
 }
@@ -64,14 +48,12 @@ std::string_view name_of(dialect native) noexcept {
   return {};
 }
 
-std::span<module_command const> module_commands() noexcept { return served_by_module; }
-
 bool capabilities::has_module() const noexcept { return std::ranges::find(module, true) != module.end(); }
 
 net::exchange probe_of(script_trial trial) {
   std::vector<std::string_view> words{"COMMAND", "INFO"};
   words.insert(words.end(), natives.begin(), natives.end());
-  for (auto const& each : served_by_module) words.push_back(each.command);
+  for (auto const& each : module_commands()) words.push_back(each.command);
   net::exchange probe{.replies = 2};
   resp::append_command(probe.bytes, words);
   resp::append_command(probe.bytes, {"TIME"});
@@ -88,7 +70,7 @@ capabilities read_capabilities(script_trial trial, std::span<resp::reply const> 
   auto const& info = replies[0];
   found.native = dialect_in(info);
   found.native_expiry = found.native != dialect::none;
-  for (std::size_t i = 0; i != served_by_module.size(); ++i)
+  for (std::size_t i = 0; i != module_commands().size(); ++i)
     found.module.push_back(is_listed(info, natives.size() + i));
   found.connected_us = microseconds_in(replies[1]);
   found.scripts = trial == script_trial::wanted && replies.size() > 2 && !replies[2].is_error();

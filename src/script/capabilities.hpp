@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "net/translation.hpp"
+#include "script/module_words.hpp"
 
 namespace holdfast::scripting {
 
@@ -21,13 +22,6 @@ enum class dialect : std::uint8_t {
 
 /// "DELEX … IFEQ" and the like; empty for none.
 [[nodiscard]] std::string_view name_of(dialect native) noexcept;
-
-/// Scripts that a module may serve as commands, with the names of these: see docs/module.md.
-struct module_command {
-  std::string_view script;
-  std::string_view command;
-};
-[[nodiscard]] std::span<module_command const> module_commands() noexcept;
 
 struct capabilities {
   dialect native = dialect::none;

@@ -38,17 +38,6 @@ constexpr std::string_view remedy_for_scripts{
     "module "
     "holdfast or TairString"};
 
-/// The same call as a command of the module: its name in place of EVALSHA and the SHA-1.
-std::string as_command(std::string_view request, std::string_view command) {
-  auto const arguments = resp::arguments_of(request);
-  std::string bytes;
-  bytes.reserve(request.size());
-  resp::append_array_header(bytes, arguments.size() - 1);
-  resp::append_bulk(bytes, command);
-  for (std::size_t i = 2; i < arguments.size(); ++i) resp::append_bulk(bytes, arguments[i]);
-  return bytes;
-}
-
 /// The connection needs something to wait for, so that the refusal keeps its place among the replies.
 net::exchange refusal(std::string reason) {
   net::exchange now{.way = refused_here, .note = std::move(reason)};
@@ -84,7 +73,9 @@ class command_translator::server_translation final : public net::translation {
     auto const& name = script_of(request).name;
     if (auto const index = module_index(name); index != none) {
       ++client_.counts_.by_module;
-      return {.bytes = as_command(request.bytes, module_commands()[index].command), .way = by_module};
+      return {.bytes = as_command(request.bytes, module_commands()[index]),
+              .way = by_module,
+              .step = static_cast<std::uint8_t>(index)};
     }
     if (auto reason = why_not(name); !reason.empty()) return refusal(std::move(reason));
     if (!server_.scripts) return begin_without_scripts(request, name);
@@ -99,7 +90,7 @@ class command_translator::server_translation final : public net::translation {
   net::meaning read(net::request const& request, net::exchange const& now, std::span<resp::reply> replies,
                     bool resent) override {
     if (now.way == refused_here) return net::meaning::answer(error_reply(now.note));
-    if (now.way == by_module) return read_module(request, replies[0]);
+    if (now.way == by_module) return read_module(now.step, replies[0]);
     auto const& name = script_of(request).name;
     auto const* const words = now.way == without_scripts ? scriptless_form(name) : native_form(name);
     spoken_call const call{request.bytes};
@@ -144,9 +135,10 @@ class command_translator::server_translation final : public net::translation {
   [[nodiscard]] std::size_t module_index(std::string_view name) const noexcept {
     if (!may(cas::module) || !server_.has_module()) return none;
     auto const all = module_commands();
-    auto const found = std::ranges::find(all, name, &module_command::script);
-    auto const index = static_cast<std::size_t>(found - all.begin());
-    return found != all.end() && server_.module[index] ? index : none;
+    for (std::size_t i = 0; i != all.size(); ++i) {
+      if (all[i].script == name && server_.module[i]) return i;
+    }
+    return none;
   }
 
   /// Why a lock can't be taken at all in the way that was asked for; empty: it can.
@@ -200,12 +192,12 @@ class command_translator::server_translation final : public net::translation {
     return now;
   }
 
-  [[nodiscard]] net::meaning read_module(net::request const& request, resp::reply& reply) {
+  [[nodiscard]] net::meaning read_module(std::size_t index, resp::reply& reply) {
     if (!is_about_the_command(reply)) return net::meaning::answer(std::move(reply));
-    auto const index = module_index(script_of(request).name);
-    if (index != none) server_.module[index] = false;
-    client_.warn_once("a command of the module holdfast can't be used, so scripts are called instead",
-                      reply.text);
+    server_.module[index] = false;
+    client_.warn_once(
+        "a command of the module holdfast can't be used, so others of it or scripts are called instead",
+        reply.text);
     client_.note(server_);
     return {.type = net::meaning::kind::unsuited};
   }

@@ -20,7 +20,7 @@ using clock = std::chrono::steady_clock;
 
 clock::time_point emptied;
 
-/// Names of the scripts that the server of the tests has as commands.
+/// Names of the scripts that the server that was asked for last has as commands, and "take", "give".
 std::set<std::string> commands_of_the_module;
 
 /// HOLDFAST_CONTRACT_MODULE in the environment is the module to load: the tables hold for its commands, too.
@@ -32,6 +32,7 @@ std::vector<std::string> module_arguments() {
 void find_commands(raw_redis server) {
   if (std::getenv("HOLDFAST_CONTRACT_MODULE") == nullptr) return;
   auto const names = server.command({"HOLDFAST.VERSION"}).elements;
+  commands_of_the_module.clear();
   for (std::size_t i = 1; i < names.size(); ++i) commands_of_the_module.insert(names[i].text);
   if (commands_of_the_module.empty()) throw std::runtime_error{"the server has no module"};
 }
@@ -188,6 +189,23 @@ engine::acquire_request try_request(std::string_view owner, int tokens) {
 publishing_scope::publishing_scope(engine::publishing mode) { test_policy.publish = mode; }
 publishing_scope::~publishing_scope() { test_policy.publish = engine::publishing::counted; }
 
+/// What stands at the end of the brief commands unless it is said otherwise.
+words const usual_of_take{"1", "join", ""};
+words const usual_of_give{"100000", "2000", "PUBLISH"};
+
+/// The same call in the fewest words that mean it, where the module has such a command: as clients send it.
+std::optional<words> in_brief(words const& full) {
+  auto const takes = full[0] == "HOLDFAST.exclusive.acquire";
+  if (!takes && full[0] != "HOLDFAST.exclusive.release") return std::nullopt;
+  if (!commands_of_the_module.contains(takes ? "take" : "give")) return std::nullopt;
+  if (full[3] != names::token_counter(full[2]) || full[4] != names::queue(full[2])) return std::nullopt;
+  words result{takes ? "HOLDFAST.TAKE" : "HOLDFAST.GIVE", full[2]};
+  result.insert(result.end(), full.begin() + 5, full.end());
+  auto const& usual = takes ? usual_of_take : usual_of_give;
+  for (auto last = usual.rbegin(); last != usual.rend() && result.back() == *last; ++last) result.pop_back();
+  return result;
+}
+
 words eval(call const& script_call) {
   words result;
   if (commands_of_the_module.contains(text(script_call.source->name))) {
@@ -202,6 +220,7 @@ words eval(call const& script_call) {
     result.push_back(text(remaining.substr(line_end + 2, size)));
     remaining.remove_prefix(line_end + 2 + size + 2);
   }
+  if (auto brief = in_brief(result)) return *brief;
   return result;
 }
 
@@ -273,8 +292,7 @@ testing::Matcher<std::int64_t> left_of(std::int64_t ttl) {
 
 test::redis_server& empty_server() {
   static test::redis_server server{module_arguments()};
-  static bool const found = (find_commands(server.raw()), true);
-  static_cast<void>(found);
+  find_commands(server.raw());
   emptied = clock::now();
   server.raw().command({"FLUSHALL"});
   return server;

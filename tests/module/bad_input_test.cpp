@@ -18,14 +18,25 @@ class bad_input : public testing::Test {
   raw_redis subscriber_ = server_.raw();
 };
 
-words const command_names{"EXCLUSIVE.ACQUIRE",     "EXCLUSIVE.RELEASE",  "EXCLUSIVE.PASS",
-                          "EXCLUSIVE.ABANDON",     "EXCLUSIVE.RENEW",    "EXCLUSIVE.RELEASE_UNWANTED",
-                          "FAIR.ACQUIRE",          "FAIR.PASS",          "REDISSON_LOCK.ACQUIRE",
-                          "REDISSON_LOCK.RELEASE", "REDISSON_LOCK.PASS", "REDISSON_LOCK.ABANDON",
+words const command_names{"TAKE",
+                          "GIVE",
+                          "EXCLUSIVE.ACQUIRE",
+                          "EXCLUSIVE.RELEASE",
+                          "EXCLUSIVE.PASS",
+                          "EXCLUSIVE.ABANDON",
+                          "EXCLUSIVE.RENEW",
+                          "EXCLUSIVE.RELEASE_UNWANTED",
+                          "FAIR.ACQUIRE",
+                          "FAIR.PASS",
+                          "REDISSON_LOCK.ACQUIRE",
+                          "REDISSON_LOCK.RELEASE",
+                          "REDISSON_LOCK.PASS",
+                          "REDISSON_LOCK.ABANDON",
                           "REDISSON_LOCK.RENEW"};
 
 TEST_F(bad_input, is_refused_when_there_are_too_few_or_too_many_words) {
   for (auto const& name : command_names) {
+    if (name.find('.') == std::string::npos) continue;  // of another form
     words call{"HOLDFAST." + name};
     EXPECT_TRUE(command(call).is_error()) << name;
     for (auto const* const word : {"3", "a", "b", "c"}) {
@@ -34,6 +45,17 @@ TEST_F(bad_input, is_refused_when_there_are_too_few_or_too_many_words) {
     }
     call.resize(40, "1");
     EXPECT_TRUE(command(call).is_error()) << name;
+  }
+  for (auto const& call : {words{"TAKE"},
+                           {"TAKE", "a"},
+                           {"TAKE", "a", "x"},
+                           {"TAKE", "a", "x", "1", "1", "join", "", ""},
+                           {"GIVE"},
+                           {"GIVE", "a"},
+                           {"GIVE", "a", "x", "0", "1", "PUBLISH", ""}}) {
+    auto prefixed = call;
+    prefixed[0].insert(0, "HOLDFAST.");
+    EXPECT_TRUE(command(prefixed).is_error()) << call.size() << " words of " << call[0];
   }
   EXPECT_TRUE(command({"HOLDFAST.VERSION", "x"}).is_error());
   EXPECT_TRUE(raw_.keys().empty());

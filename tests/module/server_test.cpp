@@ -31,8 +31,8 @@ TEST_F(server_with_module, says_its_version_and_the_scripts_that_it_serves) {
   ASSERT_FALSE(reply.empty());
   EXPECT_THAT(reply[0], testing::MatchesRegex("[0-9]+\\.[0-9]+\\.[0-9]+"));
   for (auto const* const name :
-       {"exclusive.acquire", "exclusive.release", "exclusive.pass", "exclusive.abandon", "exclusive.renew",
-        "exclusive.release_unwanted", "fair.acquire", "fair.pass", "redisson_lock.acquire",
+       {"take", "give", "exclusive.acquire", "exclusive.release", "exclusive.pass", "exclusive.abandon",
+        "exclusive.renew", "exclusive.release_unwanted", "fair.acquire", "fair.pass", "redisson_lock.acquire",
         "redisson_lock.release", "redisson_lock.pass", "redisson_lock.abandon", "redisson_lock.renew"})
     EXPECT_THAT(reply, Contains(name));
 }
@@ -50,10 +50,33 @@ TEST_F(server_with_module, knows_the_keys_of_each_command) {
       texts(command({"COMMAND", "GETKEYS", "HOLDFAST.EXCLUSIVE.RENEW", "2", "a", "b", "1", "x", "y"})),
       ElementsAre("a", "b"));
   EXPECT_THAT(texts(command({"COMMAND", "GETKEYS", "CAD", "a", "x"})), ElementsAre("a"));
+  EXPECT_THAT(texts(command({"COMMAND", "GETKEYS", "HOLDFAST.TAKE", "a", "x", "1"})), ElementsAre("a"));
   for (auto const* const number : {"0", "-1", "4611686018427387904", "x", "99"}) {
     EXPECT_TRUE(command({"COMMAND", "GETKEYS", "HOLDFAST.EXCLUSIVE.RENEW", number, "a", "1", "x"}).is_error())
         << number;
   }
+}
+
+// tests/contract holds these two to the tables in this form; here is what they mean when words are left out.
+TEST_F(server_with_module, takes_and_gives_in_few_words_and_finds_the_side_keys_by_the_name) {
+  for (auto const& [name, counter] : {std::pair{"a", "{a}:holdfast_token"},
+                                      {"{a}", "{a}::holdfast_token"},
+                                      {"x}", "x}::holdfast_token"},
+                                      {"", "{}:holdfast_token"}}) {
+    auto const taken = command({"HOLDFAST.TAKE", name, caller, "30000"});
+    ASSERT_THAT(taken, is_list_of(2)) << name;
+    EXPECT_THAT(taken.elements[1], is(1));
+    EXPECT_EQ(raw_.get(name), caller);
+    EXPECT_EQ(raw_.get(counter), std::to_string(taken.elements[0].integer));
+    EXPECT_THAT(command({"HOLDFAST.TAKE", name, rival, "30000", "1", "ask"}), is_list_of(6));
+    EXPECT_THAT(command({"HOLDFAST.GIVE", name, rival}), is(-1));
+    EXPECT_THAT(command({"HOLDFAST.GIVE", name, caller}), is(1));
+    EXPECT_FALSE(raw_.exists(name));
+    command({"DEL", counter});
+  }
+  command({"HOLDFAST.TAKE", "a", caller, "30000"});
+  command({"HOLDFAST.TAKE", "a", waiter, "30000"});
+  EXPECT_THAT(command({"ZRANGE", "{a}:holdfast_queue", "0", "-1"}), is_list_of(1));
 }
 
 TEST_F(server_with_module, documents_each_command) {

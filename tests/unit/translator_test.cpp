@@ -388,6 +388,27 @@ TEST(contended_lock, lasts_for_a_number_of_releases) {
   EXPECT_FALSE(all.take("orders"));
 }
 
+TEST_F(translating, says_a_lock_in_the_fewest_words_that_the_module_has_for_it) {
+  connect({"HOLDFAST.TAKE", "HOLDFAST.GIVE", "HOLDFAST.EXCLUSIVE.ACQUIRE", "HOLDFAST.EXCLUSIVE.RELEASE"});
+  EXPECT_EQ(words_of(server_->begin(release())), "HOLDFAST.GIVE orders me");
+  EXPECT_EQ(words_of(server_->begin(acquire())), "HOLDFAST.TAKE orders me 30000 65");
+}
+
+// Two are on their way when the first is refused.
+TEST_F(translating, says_it_in_full_when_the_brief_command_may_not_be_used) {
+  connect({"HOLDFAST.TAKE", "HOLDFAST.GIVE", "HOLDFAST.EXCLUSIVE.ACQUIRE", "HOLDFAST.EXCLUSIVE.RELEASE"});
+  auto const request = release();
+  auto const first = server_->begin(request);
+  auto const second = server_->begin(request);
+  for (auto const* const now : {&first, &second})
+    EXPECT_EQ(
+        read(request, *now, {error_reply("NOPERM no permissions to run the 'holdfast.give' command")}).type,
+        kind::unsuited);
+  EXPECT_THAT(words_of(server_->begin(request)), testing::StartsWith("HOLDFAST.EXCLUSIVE.RELEASE 3 orders"));
+  EXPECT_EQ(words_of(server_->begin(acquire())), "HOLDFAST.TAKE orders me 30000 65");
+  EXPECT_THAT(warnings_, SizeIs(1));
+}
+
 TEST(capabilities, are_read_from_refusals_too) {
   std::vector<resp::reply> const replies{error_reply("NOPERM no COMMAND"), error_reply("ERR unknown command"),
                                          integer_reply(1)};

@@ -1,0 +1,28 @@
+/// The commands of the module holdfast, which serve scripts: see docs/module.md. No I/O.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace holdfast::scripting {
+
+struct module_command {
+  enum class length : std::uint8_t {
+    full,   ///< the number of keys, the keys and the arguments of the script
+    brief,  ///< the lock in place of number and keys; no arguments at the end that have their usual values
+  };
+
+  std::string_view script;
+  std::string_view command;
+  length words = length::full;
+};
+
+/// Of several for one script the first that a server has is the best.
+[[nodiscard]] std::span<module_command const> module_commands() noexcept;
+
+/// An EVALSHA request of its script, as this command.
+[[nodiscard]] std::string as_command(std::string_view request, module_command const& command);
+
+}  // namespace holdfast::scripting

@@ -7,6 +7,7 @@
 #include "server_dialect.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
@@ -33,7 +34,17 @@ std::unique_ptr<flaky_proxy> proxy_before(redis_server const& server) {
 std::string with_way(std::string url) {
   if (chosen_way == way::native) return url + "?cas=native";
   if (chosen_way == way::scriptless) return url + "?scripts=no";
+  if (chosen_way == way::module) return url + "?cas=module";
   return url;
+}
+
+bool with_module() { return chosen_way == way::module || chosen_way == way::mixed; }
+
+std::unique_ptr<redis_server> one_server() {
+  if (!with_module()) return std::make_unique<redis_server>();
+  auto const* const file = std::getenv("HOLDFAST_MODULE_FILE");
+  if (file == nullptr) throw std::runtime_error{"HOLDFAST_MODULE_FILE names no module for --by"};
+  return std::make_unique<redis_server>(std::vector<std::string>{"--loadmodule", file});
 }
 
 // Started by the first test that needs it, ended with the program.
@@ -84,11 +95,16 @@ void choose_topology(int& argc, char** argv) {
   for (auto position = 1; position < argc; ++position) {
     auto const word = std::string_view{argv[position]};
     if (!word.starts_with("--by=")) continue;
-    if (word != "--by=native" && word != "--by=scriptless") {
-      std::fprintf(stderr, "%s: native or scriptless\n", argv[position]);
+    static std::map<std::string_view, way> const ways{{"native", way::native},
+                                                      {"scriptless", way::scriptless},
+                                                      {"module", way::module},
+                                                      {"mixed", way::mixed}};
+    auto const known = ways.find(word.substr(word.find('=') + 1));
+    if (known == ways.end()) {
+      std::fprintf(stderr, "%s: native, scriptless, module or mixed\n", argv[position]);
       std::exit(2);
     }
-    chosen_way = word == "--by=native" ? way::native : way::scriptless;
+    chosen_way = known->second;
     std::copy(argv + position + 1, argv + argc + 1, argv + position);
     --argc;
     break;
@@ -213,8 +229,8 @@ void raw_servers::publish(std::string const& channel, std::string const& message
 deployment_under_test::deployment_under_test() {
   switch (chosen_topology) {
     case topology::single:
-      own_server_ = std::make_unique<redis_server>();
-      if (chosen_way != way::scripts) own_proxy_ = proxy_before(*own_server_);
+      own_server_ = one_server();
+      if (chosen_way == way::native || chosen_way == way::scriptless) own_proxy_ = proxy_before(*own_server_);
       masters_ = {own_server_.get()};
       break;
     case topology::sentinel:
@@ -250,6 +266,10 @@ std::string deployment_under_test::url() const {
       return chosen_way == way::scripts ? shared_masters().url() : with_way(shared_proxies_url());
     case topology::single:
       break;
+  }
+  if (chosen_way == way::mixed) {
+    constexpr std::array ways{"module", "lua", "native"};
+    return own_server_->url() + "?cas=" + ways[urls_given_++ % ways.size()];
   }
   return with_way(own_proxy_ ? own_proxy_->url() : own_server_->url());
 }

@@ -16,9 +16,12 @@ namespace holdfast::test {
 
 enum class topology { single, sentinel, cluster, quorum };
 
-/// How locks are taken and released at the servers, `--by=native` or `scriptless`; by scripts otherwise.
-/// Where the server has no compare-and-delete a proxy makes it look so. On one server, or a quorum.
-enum class way { scripts, native, scriptless };
+/// How locks are taken and released at the servers, `--by=native`, `scriptless`, `module` or `mixed`; by
+/// scripts otherwise. Where the server has no compare-and-delete a proxy makes it look so. On one server, or
+/// a quorum; with the module, whose file HOLDFAST_MODULE_FILE in the environment names, on one server.
+/// `mixed` is a crowd on that server: of three clients one speaks to the module, one runs scripts, and one
+/// uses compare-and-delete.
+enum class way { scripts, native, scriptless, module, mixed };
 [[nodiscard]] way way_under_test();
 
 /// Chosen on the command line of this program: `--on=sentinel`, `cluster` or `quorum`; one server otherwise.
@@ -77,6 +80,7 @@ class deployment_under_test {
   std::unique_ptr<flaky_proxy> own_proxy_;  ///< see way
   std::vector<redis_server*> masters_;
   redis_server* home_ = nullptr;
+  mutable unsigned urls_given_ = 0;  ///< in a mixed crowd
 };
 
 }  // namespace holdfast::test

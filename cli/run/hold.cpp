@@ -88,7 +88,7 @@ int with_lease(run_options const& options, hold_words const& given, lease_user c
   signals const receiver;
   client redis{
       url,
-      {.name = "holdfast-hold", .label = options.label, .announce_at_once = true, .log = output::hook()}};
+      {.name = "holdfast-hold", .label = options.label, .log = output::hook()}};
   auto const lock = [&] {
     default_actions const nothing_to_leave_behind{signals::ending};
     refuse_own_lock(redis, url, options);

@@ -181,7 +181,6 @@ int run(run_options const& asked) {
   client redis{url,
                {.name = "holdfast-run",
                 .label = asked.label,
-                .announce_at_once = true,
                 .patience = patience_of(asked),
                 .log = output::hook()}};
   auto const options = reach_server(redis, asked);

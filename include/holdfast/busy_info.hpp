@@ -8,10 +8,10 @@
 
 namespace holdfast {
 
-/// What a client of Holdfast says of itself in Redis (docs/protocol.md, client records). A client has no
-/// record if it is an older Holdfast or another library, if its process has been dead for a minute, or if it
-/// has used locks for less than half a second (unless it has client_options::announce_at_once, as
-/// `holdfast run` does). Then only `owner` is set.
+/// What a client of Holdfast says of itself in Redis (docs/protocol.md, client records). A client has a
+/// record from before its first lock on. It has none if it is an older Holdfast or another library, if it has
+/// no right to write records, if its process has been dead for a minute, or if the server lost its data in
+/// the last 20 s. Then only `owner` is set.
 struct process_info {
   std::string owner{};    ///< the owner id, or whatever another library wrote into the key
   std::string host{};     ///< its host name

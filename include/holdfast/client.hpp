@@ -60,9 +60,10 @@ struct client_stats {
 /// - in a cluster, both for each node that has a lock of this client; with a quorum, both for each master;
 ///   with Sentinel, two more for each sentinel.
 ///
-/// With the second connection the client writes its record (`holdfast_client:<uuid>`: host, pid, program,
-/// label). That costs one request every 20 s while leases are held or waited for. It writes the record at
-/// once when a wait begins, and with client_options::announce_at_once ahead of the first lease.
+/// The client writes its record (`holdfast_client:<uuid>`: host, pid, program, label), so that others can
+/// name who is in the way. It is sent ahead of the first request for a lock, without waiting for the reply,
+/// and then at most every 20 s while locks are asked for, held or waited for. The destructor deletes it. That
+/// costs one request in 20 s.
 ///
 /// The client has one thread. The first call that asks the server starts it; it sleeps while callers drive
 /// the loop themselves. The client uses four file descriptors, and one for each connection.

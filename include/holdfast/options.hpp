@@ -149,11 +149,6 @@ struct client_options {
   /// `holdfast ls` show it. At most 200 bytes.
   std::string label{};
 
-  /// Write the client's record (see client) ahead of the first request for a lock, in the same write, instead
-  /// of half a second after the first lease. For a process that holds its locks for long, and is to be named
-  /// from the first moment. It costs one command in 20 s.
-  bool announce_at_once = false;
-
   /// How long an attempt to connect may take, name resolution, TLS and AUTH included. Also how long a request
   /// waits for a connection before it fails with errc::unreachable, unless it waits longer: see `patience`.
   milliseconds connect_timeout{2'000};

@@ -55,10 +55,9 @@ bool presence::announced_lately(time_point now) const noexcept {
   return announced_at_ != time_point{} && now < announced_at_ + between_records;
 }
 
-/// While the server is away the record waits, as the request for the lock behind it does.
-void presence::introduce(time_point now) noexcept try {
+void presence::introduce(time_point now, scripting::send_options send) noexcept try {
   if (refused_ || announced_lately(now)) return;
-  announce(now, {.while_down = net::retry_policy::endless, .give_up = now + between_records});
+  announce(now, send);
 } catch (std::bad_alloc const&) {
   touch(now);
 }

@@ -12,11 +12,11 @@ namespace holdfast::engine {
 /// The description of this process. `owner` is left empty.
 [[nodiscard]] process_info describe_self(std::string const& label);
 
-/// Short work isn't announced. Half a second after the first lease or wait of a busy time, if there still is
-/// any, the record is written and the hint channel opened, so that the holder can be named and asked. Who
-/// waits, or is asked to (introduce), writes its record at once. The record is rewritten every 20 s while
-/// there is any; after a key was left to its ttl it stays as long as the key. All under the client's lock;
-/// `now` is the time of the event.
+/// The record is written ahead of the first request for a lock, so that the holder can be named from the
+/// first moment (docs/decisions/0022). The hint channel, which needs a connection of its own, isn't opened
+/// for short work, but half a second after the first lease or wait of a busy time, if there still is any. The
+/// record is rewritten every 20 s while there is any; after a key was left to its ttl it stays as long as the
+/// key. All under the client's lock; `now` is the time of the event.
 class presence {
  public:
   struct identity {
@@ -33,8 +33,9 @@ class presence {
     if (!timer_.armed()) start(now);
   }
 
-  /// The record is written with the next request, unless it was a short time ago. Without memory later.
-  void introduce(time_point now) noexcept;
+  /// A lock is about to be asked for: the record goes ahead, unless it was written a short time ago. It waits
+  /// for the server for as long as that request (`send`). Without memory it is written later.
+  void introduce(time_point now, scripting::send_options send) noexcept;
 
   /// A key is kept until `when`: its holder can be named until then.
   void stay_until(time_point when, time_point now) noexcept;

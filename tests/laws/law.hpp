@@ -78,7 +78,7 @@ class law : public testing::TestWithParam<subject> {
 };
 
 /// The number of requests for locks that a proxy saw: scripts, and transactions. Excluded are the setup of
-/// connections and the record of a client, which comes at an unpredictable time.
+/// connections and the record of a client, which is written once in 20 s.
 inline std::size_t requests_for_locks(flaky_proxy const& proxy) {
   auto const all = proxy.requests();
   return static_cast<std::size_t>(std::count_if(all.begin(), all.end(), [](request const& r) {
@@ -105,8 +105,7 @@ inline std::uint64_t commands_at_rest(client const& redis) {
   return sent;
 }
 
-/// The same for a client that holds a lease. It writes its record half a second after its first lease, and
-/// then once in 20 s.
+/// The same for a client that holds a lease, and has written its record.
 inline std::uint64_t commands_at_rest(client const& redis, raw_redis& raw) {
   EXPECT_TRUE(eventually([&] { return raw.exists("holdfast_client:" + redis.uuid()); }));
   return commands_at_rest(redis);

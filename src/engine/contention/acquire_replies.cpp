@@ -89,7 +89,6 @@ void acquire_replies::on_busy(lock_queue& queue, busy const& reply, time_point s
   if (requests_.replace_contender(queue, now)) return;
   if (contender.ticket.empty() && contender.asked_at == time_point{}) ++stats_.waits;
   presence_.touch(now);
-  presence_.introduce(now);
   contender.asked_at = sent_at;
   contender.counter = reply.counter;
   if (asked_to_wait) contender.ticket = std::to_string(reply.ticket);

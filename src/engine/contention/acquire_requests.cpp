@@ -95,7 +95,6 @@ void acquire_requests::send(lock_queue& queue, time_point now) noexcept {
 
 void acquire_requests::try_send(lock_queue& queue, time_point now) {
   auto& contender = *queue.contender;
-  if (client_.options.announce_at_once) presence_.introduce(now);
   auto const first_ask = contender.ttl == milliseconds{};
   auto request = next(queue, now);
   request.fast = first_ask && !contender.contended && fast_path_.fits(queue, now);
@@ -105,6 +104,7 @@ void acquire_requests::try_send(lock_queue& queue, time_point now) {
   auto const patience = patience_of(contender, first, client_.options.patience, now);
   contender.endless = patience.endless();
   scripting::send_options const send{.while_down = patience.while_down, .give_up = patience.give_up};
+  presence_.introduce(now, send);
   if (first.options->acknowledged()) {
     acknowledgements_.acquire(queue.lock_recipe(), queue.name(), request, first.options->options, send,
                               [this, pin = lock_queue_ptr{&queue}, number = contender.number](

@@ -22,7 +22,6 @@ using namespace std::chrono_literals;
 /// The values as given.
 struct typed {
   lock_words lock;
-  std::optional<std::string> wait_server;
   std::optional<std::string> max_hold;
   limit_words limit;
   std::string policy = "term";
@@ -72,7 +71,6 @@ run_options checked(typed& from, words_after const words) {
   run.keep = from.keep;
   run.pass_url = from.pass_url;
   check_side(from, run.side);
-  if (from.wait_server) run.wait_server = duration_of("--wait-server", *from.wait_server);
   if (from.max_hold) {
     run.max_hold = duration_of("--max-hold", *from.max_hold);
     if (run.max_hold == 0ms)
@@ -90,10 +88,6 @@ void add_run(command_line& line, action& chosen, words_after const command) {
   auto run = line.add_command("run", "Run a command while holding a lock");
   run.usage("holdfast run [OPTIONS] NAME -- COMMAND [ARG...]");
   add_name_and_wait(run, values->lock);
-  run.value("--wait-server", values->wait_server,
-            "Wait at most so long for a server that can't be reached (default: as --wait; without that 2s, "
-            "and not at all if nothing listens there)",
-            "DURATION");
   run.value("-c,--command", values->shell_command, "Run this by sh -c, instead of a COMMAND after --",
             "TEXT");
   add_ttl(run, values->lock,

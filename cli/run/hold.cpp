@@ -13,6 +13,7 @@
 #include "run/lock_arguments.hpp"
 #include "run/locks.hpp"
 #include "run/outer_lock.hpp"
+#include "run/server_patience.hpp"
 #include "server/choice.hpp"
 #include "show/json.hpp"
 
@@ -35,8 +36,8 @@ command, `holdfast run` is better: it renews the lock, and ends the command when
 
 Exit codes
   0   the lock is held
-  64  bad option, name, URL or configuration file; 65 the key holds something that is no lock
-  69  Redis can't be reached; 77 a right is missing
+  64  bad option, name, URL or configuration file; 65 the key holds something that is not a lock
+  69  Redis can't be reached (see --wait-server); 77 a right is missing
   75  it was busy
 
 Examples
@@ -51,8 +52,8 @@ of /dev/null, as shells give to what runs in the background, doesn't end it. Whe
 
 Exit codes
   0   stdin ended, and the lock was held until then
-  64  bad option, name, URL or configuration file; 65 the key holds something that is no lock
-  69  Redis can't be reached; 77 a right is missing
+  64  bad option, name, URL or configuration file; 65 the key holds something that is not a lock
+  69  Redis can't be reached (see --wait-server); 77 a right is missing
   75  it was busy
   79  the lock was lost
   128+n  signal n ended it, after the lock was given back
@@ -82,13 +83,14 @@ void print_grant(lease const& held, run_options const& options, hold_words const
 /// What is done with a lease.
 using lease_user = int (*)(lease, run_options const&, hold_words const&, signals const&);
 
-int with_lease(run_options const& options, hold_words const& given, lease_user const use) {
-  auto const url = choose_server(options.server);
-  check_fits(options, probe::named_servers{url}.kind());
+int with_lease(run_options const& asked, hold_words const& given, lease_user const use) {
+  auto const url = choose_server(asked.server);
+  check_fits(asked, probe::named_servers{url}.kind());
   signals const receiver;
   client redis{
       url,
-      {.name = "holdfast-hold", .label = options.label, .log = output::hook()}};
+      {.name = "holdfast-hold", .label = asked.label, .patience = patience_of(asked), .log = output::hook()}};
+  auto const options = reach_server(redis, asked);
   auto const lock = [&] {
     default_actions const nothing_to_leave_behind{signals::ending};
     refuse_own_lock(redis, url, options);

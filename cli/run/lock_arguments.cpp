@@ -81,6 +81,10 @@ void add_name_and_wait(command_options& command, lock_words& to) {
   command.value("-w,--wait", to.wait, "Wait at most so long for a busy lock (default: for ever)", "DURATION");
   command.flag("-n,--no-wait", to.no_wait, "Don't wait for a busy lock");
   command.excludes("--no-wait", "--wait");
+  command.value("--wait-server", to.wait_server,
+                "Wait at most so long for a server that can't be reached (default: as --wait; without that "
+                "2s, and not at all if nothing listens there)",
+                "DURATION");
 }
 
 void add_ttl(command_options& command, lock_words& to, std::string const& text) {
@@ -130,6 +134,7 @@ run_options lock_options_of(lock_words const& from, std::string_view const comma
   check_side(from, lock.side);
   if (from.wait) lock.wait = duration_of("--wait", *from.wait);
   if (from.no_wait) lock.wait = 0ms;
+  if (from.wait_server) lock.wait_server = duration_of("--wait-server", *from.wait_server);
   if (auto const ttl = from.ttl ? std::optional{ttl_of("--ttl", *from.ttl)} : configured_ttl())
     lock.ttl = *ttl;
   return lock;

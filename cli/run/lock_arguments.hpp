@@ -17,6 +17,7 @@ struct lock_words {
   common_options common;
   std::string name;
   std::optional<std::string> wait;
+  std::optional<std::string> wait_server;
   std::optional<std::string> ttl;
   std::optional<std::string> label;
   std::optional<std::int64_t> slots;
@@ -30,7 +31,8 @@ struct lock_words {
   bool set_slots = false;
 };
 
-/// NAME and the time to wait for it. Declared first, since help has options in the order of declaration.
+/// NAME and the times to wait for it and for the server. Declared first, since help has options in the order
+/// of declaration.
 void add_name_and_wait(command_options& command, lock_words& to);
 
 /// What the lock is, and what it is for.

@@ -26,9 +26,13 @@ bool keeps_out(probe::owned_hold const& hold, run_side const side) {
 
 }  // namespace
 
+bool has_name_of_outer_lock(run_options const& options) {
+  return !environment_value("HOLDFAST_OWNER").empty() && environment_value("HOLDFAST_NAME") == options.name;
+}
+
 void refuse_own_lock(client& redis, std::string_view const url, run_options const& options) {
+  if (!has_name_of_outer_lock(options)) return;
   auto const owner = environment_value("HOLDFAST_OWNER");
-  if (owner.empty() || environment_value("HOLDFAST_NAME") != options.name) return;
   auto const outer = probe::owned_lock{redis, url, options.name, owner, options.wire}.look();
   if (!outer || !keeps_out(*outer, options.side)) return;
   throw failure{busy, fmt::format("{} is held by the holdfast in whose command this runs: you hold it, and "

@@ -1,6 +1,5 @@
 #include "run/run.hpp"
 
-#include "common/boot_time.hpp"
 #include "common/duration.hpp"
 #include "common/exit_codes.hpp"
 #include "common/output.hpp"
@@ -14,6 +13,7 @@
 #include "run/locks.hpp"
 #include "run/outer_lock.hpp"
 #include "run/run_notes.hpp"
+#include "run/server_patience.hpp"
 #include "run/supervise.hpp"
 #include "server/choice.hpp"
 #include "server/passwords.hpp"
@@ -24,8 +24,6 @@
 
 #include <stdlib.h>
 
-#include <algorithm>
-#include <chrono>
 #include <memory>
 #include <optional>
 #include <string>
@@ -33,8 +31,6 @@
 
 namespace holdfast::cli {
 namespace {
-
-using namespace std::chrono_literals;
 
 struct servers_of_run {
   std::string whole;  ///< the URL
@@ -147,24 +143,6 @@ int run_under(run_lock& lock, std::optional<run_notes>& notes, servers_of_run co
   return code;
 }
 
-/// How long the server is waited for, if not for the time that the client gives it anyway (0).
-std::chrono::milliseconds patience_of(run_options const& options) {
-  if (options.wait_server) return std::max(*options.wait_server, 1ms);
-  return options.wait.value_or(0ms);
-}
-
-/// Waits for the server of a job that asks it for other things before it asks for the lock. Returns the
-/// options with what is left of the wait.
-run_options reach_server(client& redis, run_options options) {
-  if (patience_of(options) == 0ms || (options.side != run_side::slot && !options.limit)) return options;
-  default_actions const nothing_to_leave_behind{signals::ending};
-  auto const begun = boot_time();
-  redis.connect();
-  auto const took = std::chrono::ceil<std::chrono::milliseconds>(boot_time() - begun);
-  if (options.wait && *options.wait > 0ms) options.wait = std::max(*options.wait - took, 1ms);
-  return options;
-}
-
 }  // namespace
 
 int run(run_options const& asked) {
@@ -178,11 +156,9 @@ int run(run_options const& asked) {
   }
   check_fits(asked, probe::named_servers{url}.kind());
   signals const receiver;
-  client redis{url,
-               {.name = "holdfast-run",
-                .label = asked.label,
-                .patience = patience_of(asked),
-                .log = output::hook()}};
+  client redis{
+      url,
+      {.name = "holdfast-run", .label = asked.label, .patience = patience_of(asked), .log = output::hook()}};
   auto const options = reach_server(redis, asked);
   auto const lock = [&] {
     default_actions const nothing_to_leave_behind{signals::ending};

@@ -1,4 +1,4 @@
-/// `holdfast run` while the server can't be reached.
+/// `holdfast run`, `acquire` and `hold` while the server can't be reached.
 #include "holdfast_command.hpp"
 #include "support/eventually.hpp"
 #include "support/redis_server.hpp"
@@ -44,6 +44,39 @@ TEST_F(wait_server, is_done_for_all_of_the_time_of_wait) {
 TEST_F(wait_server, is_done_for_slots_and_for_cron_jobs_too) {
   is_waited_for_with({"--wait", "1m", "--slots", "2"});
   is_waited_for_with({"--wait", "1m", "--once-per", "hour"});
+}
+
+TEST_F(wait_server, is_done_by_acquire_and_hold_too) {
+  for (auto const& options : {words{"--wait", "1m"}, words{"--no-wait", "--wait-server", "1m"},
+                              words{"--wait", "1m", "--slots", "2"}}) {
+    for (std::string const command : {"acquire", "hold"}) {
+      server.stop();
+      words arguments{command, "--url", server.url()};
+      arguments.insert(arguments.end(), options.begin(), options.end());
+      arguments.emplace_back("job");
+      auto taker = holdfast_command(arguments, {}, "a line, and then the end of stdin\n");
+      EXPECT_TRUE(always(700ms, [&] { return !taker.exit_code(); })) << taker.err();
+      server.start();
+      EXPECT_EQ(taker.wait(), 0) << command << taker.err();
+      EXPECT_THAT(taker.out(), testing::ContainsRegex("^[0-9a-f]+")) << command;
+    }
+  }
+  server.stop();
+  EXPECT_EQ(holdfast_command({"acquire", "--url", server.url(), "--wait", "1h", "--wait-server", "0", "job"})
+                .wait(),
+            69);
+}
+
+TEST_F(wait_server, is_done_by_a_run_in_the_command_of_another_for_the_same_name) {
+  server.stop();
+  auto job = holdfast_command({"run", "--wait", "1m", "job", "--", "echo", "ran"},
+                              {{"HOLDFAST_URL", server.url()},
+                               {"HOLDFAST_NAME", "job"},
+                               {"HOLDFAST_OWNER", "6f1c2d3e-0000-4000-8000-000000000000:1"}});
+  EXPECT_TRUE(always(700ms, [&] { return !job.exit_code(); })) << job.err();
+  server.start();
+  EXPECT_EQ(job.wait(), 0) << job.err();
+  EXPECT_EQ(job.out(), "ran\n");
 }
 
 TEST_F(wait_server, goes_with_no_wait) { is_waited_for_with({"--no-wait", "--wait-server", "1m"}); }

@@ -1,0 +1,19 @@
+/// How long the commands that take a lock wait for a server that can't be reached.
+#pragma once
+
+#include "run/run.hpp"
+
+#include <holdfast/client.hpp>
+
+#include <chrono>
+
+namespace holdfast::cli {
+
+/// For client_options::patience: --wait-server, else --wait; 0 leaves it to the client.
+[[nodiscard]] std::chrono::milliseconds patience_of(run_options const& options);
+
+/// Waits for the server if it is asked for other things before it is asked for the lock. Returns the options
+/// with what is left of --wait. Throws holdfast::error.
+[[nodiscard]] run_options reach_server(client& redis, run_options options);
+
+}  // namespace holdfast::cli

@@ -30,8 +30,9 @@ struct waiting_options {
 ///     holdfast::semaphore s{redis, "uploads", 5};    // five permits, for all who name it
 ///     s.acquire(); …; s.release();
 ///
-/// *Permits have no owner.* The permits of a process that died don't come back. If that matters, use an
-/// expiring_semaphore: its permits are leases.
+/// *Permits have no owner.* The permits of a process that died don't come back. client::shutdown() doesn't
+/// wait for permits either, and once it has returned they can't be given back: release() them before. If that
+/// matters, use an expiring_semaphore: its permits are leases.
 ///
 /// *Guarantees.* No more permits are out than were put in. Callers of one process are served first come,
 /// first served: a caller that wants many isn't overtaken by one that wants few. Between processes there is

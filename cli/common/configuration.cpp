@@ -55,7 +55,9 @@ class configuration_reader {
       text.remove_prefix(std::min(end + 1, text.size()));
     }
     if (!file_.url.empty() && file_.local.value_or(false))
-      throw failure{usage, fmt::format("{}: url and local = true exclude each other", file_.path)};
+      throw failure{usage,
+                    fmt::format("{}: url and local = true exclude each other; remove one of the two lines",
+                                file_.path)};
   }
 
   [[nodiscard]] configuration_file result() && { return std::move(file_); }
@@ -69,10 +71,12 @@ class configuration_reader {
     if (line.empty() || line.front() == '#') return;
     auto const middle = line.find('=');
     auto const key = trimmed(line.substr(0, middle));
-    if (middle == std::string_view::npos || !is_word(key)) wrong("a line is key = value, or a comment (#)");
+    if (middle == std::string_view::npos || !is_word(key))
+      wrong("the line is not `key = value`, and not a comment, which begins with #");
     auto const value = std::string{trimmed(line.substr(middle + 1))};
-    if (value.empty()) wrong(fmt::format("{}: the value is missing", key));
-    if (!seen_.insert(std::string{key}).second) wrong(fmt::format("{} is there twice", key));
+    if (value.empty()) wrong(fmt::format("{} has no value; write one behind the =, or remove the line", key));
+    if (!seen_.insert(std::string{key}).second)
+      wrong(fmt::format("{} is set for the second time; remove one of the two lines", key));
     try {
       store(key, value);
     } catch (failure const& problem) {
@@ -92,10 +96,13 @@ class configuration_reader {
     } else if (key == "ttl") {
       file_.ttl = ttl_of(key, value);
     } else if (key == "local") {
-      if (value != "true" && value != "false") wrong("local: must be true or false");
+      if (value != "true" && value != "false")
+        throw failure{usage, "local is neither true nor false; write one of the two"};
       file_.local = value == "true";
     } else {
-      wrong(fmt::format("no key {}; there are url, password_file, label, ttl and local", key));
+      throw failure{
+          usage,
+          fmt::format("there is no key {}; the keys are url, password_file, label, ttl and local", key)};
     }
   }
 
@@ -139,10 +146,10 @@ std::optional<configuration_file> read_file(std::string const& path) {
   if (size < 0) return configuration_file{.path = path, .unreadable = std::strerror(problem)};
   auto found = parse_configuration(path, text);
   if (open_to_others && probe::shows_password(found.url)) {
-    output::note(
-        fmt::format("warning: all users of this machine can read the password in {}: chmod 600 "
-                    "it, or use password_file",
-                    path));
+    output::note(fmt::format(
+        "warning: all users of this machine can read the password in {}; run `chmod 600` on it, or "
+        "put the password into a file of its own, and name that with password_file",
+        path));
   }
   return found;
 }

@@ -38,9 +38,9 @@ std::string password_in(std::string const& path, std::string const& source) {
   if (size < 0) unfit_file(source, path, fmt::format("can't be read: {}", std::strerror(problem)));
   if (text.ends_with('\n')) text.pop_back();
   if (text.ends_with('\r')) text.pop_back();
-  if (text.empty()) unfit_file(source, path, "has no password in it");
+  if (text.empty()) unfit_file(source, path, "has no password in it; write the password there, on one line");
   if (text.size() > longest_password || text.find_first_of(std::string{"\n\0", 2}) != std::string::npos)
-    unfit_file(source, path, "must have the password on its only line");
+    unfit_file(source, path, "has more than a password in it; write the password there alone, on one line");
   return text;
 }
 
@@ -52,7 +52,7 @@ std::optional<std::string> password_for(common_options const& options, std::stri
     auto const path = folder + "/holdfast-password";
     if (access(path.c_str(), F_OK) == 0) return password_in(path, "CREDENTIALS_DIRECTORY");
   }
-  if (!configured.empty()) return password_in(configured, "password_file");
+  if (!configured.empty()) return password_in(configured, "password_file in the configuration");
   return std::nullopt;
 }
 
@@ -71,7 +71,7 @@ bool hide_password_in(char const* const name) {
 }
 
 std::string without_password(char const* const name) {
-  return fmt::format("{} reaches the command without its password; --pass-url passes it on", name);
+  return fmt::format("the command gets {} without its password; --pass-url passes the password on", name);
 }
 
 }  // namespace
@@ -80,12 +80,13 @@ std::string with_its_password(std::string const& url, common_options const& opti
                               std::string const& configured) {
   if (probe::has_password(url)) {
     if (options.password_file.empty()) return url;
-    throw failure{usage, "--password-file: the URL has a password, too; leave one of them out"};
+    throw failure{usage, "--password-file: the URL has a password, too; leave one of the two out"};
   }
   if (auto const password = password_for(options, configured)) return probe::with_password(url, *password);
   if (!probe::lacks_password(url)) return url;
   throw failure{usage,
-                "the URL has a user without a password: give it in HOLDFAST_PASSWORD or --password-file"};
+                "the URL has a user without a password; give the password with HOLDFAST_PASSWORD, "
+                "--password-file or password_file in a configuration file"};
 }
 
 void hide_passwords(common_options const& options) {

@@ -114,22 +114,24 @@ TEST_F(config, wrong_lines_are_named_by_file_line_and_key) {
     std::string message;
   };
   for (auto const& [text, message] : std::vector<wrong_file>{
-           {"# comment\nuri = redis://h\n", ", line 2: no key uri; there are url, password_file, label, ttl"},
+           {"# comment\nuri = redis://h\n",
+            ", line 2: there is no key uri; the keys are url, password_file, label, ttl"},
            {"url = gopher://h\n", ", line 1: url: "},
            {"\n\nttl = soon", ", line 3: ttl: \"soon\" is not a duration"},
            {"ttl = 1ms", ", line 1: ttl: 1ms is too short"},
            {"label = " + std::string(201, 'x'), ", line 1: label: 201 bytes"},
-           {"local = maybe", ", line 1: local: must be true or false"},
-           {"url =", ", line 1: url: the value is missing"},
-           {"url redis://:secret@h", ", line 1: a line is key = value"},
-           {"redis://:secret@h?wire=plain", ", line 1: a line is key = value"},
+           {"local = maybe", ", line 1: local is neither true nor false; write one"},
+           {"url =", ", line 1: url has no value; write one"},
+           {"url redis://:secret@h", ", line 1: the line is not `key = value`"},
+           {"redis://:secret@h?wire=plain", ", line 1: the line is not `key = value`"},
            {"url = redis://:se cret@h", ", line 1: url: "},
-           {"ttl = 1s\nttl = 2s", ", line 2: ttl is there twice"},
+           {"ttl = 1s\nttl = 2s", ", line 2: ttl is set for the second time; remove one"},
            {"url = redis://h\nlocal = true", ": url and local = true exclude each other"}}) {
     write_user(text);
     auto command = start({"run", "job", "--", "true"});
     EXPECT_EQ(command.wait(), 64);
-    EXPECT_THAT(command.err(), AllOf(HasSubstr(user_file() + message), Not(HasSubstr("cret"))));
+    EXPECT_THAT(command.err(),
+                AllOf(testing::StartsWith("holdfast: " + user_file() + message), Not(HasSubstr("cret"))));
     EXPECT_EQ(std::ranges::count(command.err(), '\n'), 1) << command.err();
   }
 }

@@ -109,9 +109,10 @@ TEST_F(passwords, that_are_missing_or_unfit_are_named) {
   EXPECT_THAT(error_of({"--password-file", file_with("empty", "\n")}, url()),
               HasSubstr("has no password in it"));
   EXPECT_THAT(error_of({"--password-file", file_with("many", "secret\nother\n")}, url()),
-              AllOf(HasSubstr("on its only line"), Not(HasSubstr("secret"))));
+              AllOf(HasSubstr("more than a password in it; write the password there alone"),
+                    Not(HasSubstr("secret"))));
   EXPECT_THAT(error_of({}, "redis://jobs@h"),
-              HasSubstr("a user without a password: give it in HOLDFAST_PASSWORD"));
+              HasSubstr("a user without a password; give the password with HOLDFAST_PASSWORD"));
 }
 
 TEST_F(passwords, that_ps_can_show_are_warned_of_once) {

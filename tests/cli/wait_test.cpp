@@ -100,8 +100,9 @@ TEST_F(wait, for_a_key_that_never_expires_says_so) {
   EXPECT_THAT(limited.err(), HasSubstr("held by unknown (immortal); its key never expires; waited 200ms\n"));
   auto job = start({});
   EXPECT_TRUE(eventually([&] {
-    return job.err().find("its key never expires, so only its deletion, or --wait, ends this") !=
-           std::string::npos;
+    return job.err().find(
+               "its key never expires, so this wait has no end unless somebody deletes the key; --wait "
+               "limits it") != std::string::npos;
   })) << job.err();
   redis.del("job");
   EXPECT_EQ(job.wait(), 0);

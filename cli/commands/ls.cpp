@@ -69,7 +69,8 @@ bool print_name(std::string const& name) {
 }
 
 int ls(ls_options const& options) {
-  client redis{find_locks_server(options.common), {.name = "holdfast-ls", .log = output::hook()}};
+  auto const terminal = options.names ? person_by::session : person_by::standard_files;
+  client redis{find_locks_server(options.common, terminal), {.name = "holdfast-ls", .log = output::hook()}};
   auto table = listing::table_of_locks();
   bool any = false;
   std::size_t left_out = 0;

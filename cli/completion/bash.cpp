@@ -93,6 +93,7 @@ _holdfast() {
         return
         ;;
       --url=*) url=("${word//[\"\'\\]/}") ;;
+      --local) url=("$word") ;;
       -*) ! _holdfast_takes_value "$command" "$word" || option=$word ;;
       *) if [[ $command ]]; then ((++operands)); else command=$word; fi ;;
     esac

@@ -47,6 +47,7 @@ function __holdfast_locks
     for word in (commandline -opc)
         string match -q -- '--url=*' $word; and set url $word
         test "$last" = --url; and set url --url=$word
+        test $word = --local; and set url --local
         set last $word
     end
     @LIST@ $url 2>/dev/null </dev/null

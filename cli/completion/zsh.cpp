@@ -14,6 +14,7 @@ _holdfast_locks() {
   local -a url names
   # _arguments has put backslashes before the colons.
   [[ -z ${opt_args[--url]} ]] || url=(--url=${(Q)opt_args[--url]})
+  ((!${+opt_args[--local]})) || url=(--local)
   names=(${(f)"$(@LIST@ $url 2>/dev/null </dev/null)"})
   _wanted locks expl lock compadd -a names
 }

@@ -6,6 +6,12 @@
 
 namespace holdfast::cli {
 
+[[nodiscard]] inline bool session_has_terminal() noexcept {
+  int const terminal = open("/dev/tty", O_RDONLY | O_NOCTTY | O_CLOEXEC);
+  if (terminal >= 0) close(terminal);
+  return terminal >= 0;
+}
+
 /// Whether there is one and our process group is in its foreground, whatever stdin is.
 [[nodiscard]] inline bool in_foreground() noexcept {
   int const terminal = open("/dev/tty", O_RDONLY | O_NOCTTY | O_CLOEXEC);

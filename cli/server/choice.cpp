@@ -6,6 +6,7 @@
 #include "common/output.hpp"
 #include "probe/named_servers.hpp"
 #include "probe/url_password.hpp"
+#include "process/terminal.hpp"
 #include "server/embedded_server.hpp"
 #include "server/local_socket.hpp"
 #include "server/passwords.hpp"
@@ -71,7 +72,10 @@ std::string url_of_localhost() {
   return {};
 }
 
-bool on_terminal() { return isatty(STDIN_FILENO) == 1 || isatty(STDERR_FILENO) == 1; }
+bool on_terminal(person_by const terminal = person_by::standard_files) {
+  return isatty(STDIN_FILENO) == 1 || isatty(STDERR_FILENO) == 1 ||
+         (terminal == person_by::session && session_has_terminal());
+}
 
 std::string how_to_name_one() {
   return fmt::format("name one with --url, HOLDFAST_URL or `url = ...` in {}", configuration_places);
@@ -82,17 +86,17 @@ struct usable_redis {
   bool is_named = true;
 };
 
-/// A password is for a Redis that is named: nobody else on this
-/// machine is to get it who happens to listen on the port.
-usable_redis find_redis(common_options const& options) {
+/// A password is for a Redis that is named: nobody else on this machine is to get it who happens to listen on
+/// the port.
+usable_redis find_redis(common_options const& options, person_by const terminal) {
   auto const named = named_by(options);
   if (!named.url.empty()) return {.url = with_its_password(named.url, options, named.password_file)};
   if (!options.password_file.empty())
     throw failure{usage, "--password-file: no Redis is named; " + how_to_name_one()};
   if (named.local == named_redis::private_server::wanted) return {};
   if (auto url = url_of_localhost(); !url.empty()) return {.url = url, .is_named = false};
-  if (named.local == named_redis::private_server::on_terminal && on_terminal()) return {};
-  throw failure{usage, fmt::format("no Redis is named, and none listens on localhost:6379: {}; --local locks "
+  if (named.local == named_redis::private_server::on_terminal && on_terminal(terminal)) return {};
+  throw failure{usage, fmt::format("no Redis is named, and none listens on localhost:6379; {}; --local locks "
                                    "on this machine alone",
                                    how_to_name_one())};
 }
@@ -100,7 +104,7 @@ usable_redis find_redis(common_options const& options) {
 }  // namespace
 
 std::string choose_server(common_options const& options) {
-  auto const found = find_redis(options);
+  auto const found = find_redis(options, person_by::standard_files);
   if (!found.is_named) {
     auto const text = fmt::format(
         "using the Redis on localhost:6379, as none is named: jobs of other hosts "
@@ -117,8 +121,10 @@ std::string choose_server(common_options const& options) {
   return server.url;
 }
 
-std::string find_server(common_options const& options) {
-  auto const found = find_redis(options);
+namespace {
+
+std::string find_server(common_options const& options, person_by const terminal) {
+  auto const found = find_redis(options, terminal);
   if (!found.is_named) output::info("using the Redis on localhost:6379, as none is named");
   if (!found.url.empty()) return found.url;
   auto const server = find_embedded_server();
@@ -130,8 +136,14 @@ std::string find_server(common_options const& options) {
   return server->url;
 }
 
-std::string find_locks_server(common_options const& options) {
-  auto url = find_server(options);
+}  // namespace
+
+std::string find_server(common_options const& options) {
+  return find_server(options, person_by::standard_files);
+}
+
+std::string find_locks_server(common_options const& options, person_by const terminal) {
+  auto url = find_server(options, terminal);
   probe::named_servers const deployment{url};
   if (deployment.kind() != probe::deployment_kind::quorum) return url;
   throw failure{usage,

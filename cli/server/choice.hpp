@@ -3,6 +3,7 @@
 
 #include "common/options.hpp"
 
+#include <cstdint>
 #include <string>
 
 namespace holdfast::cli {
@@ -17,8 +18,15 @@ namespace holdfast::cli {
 /// hold nothing. Throws failure with exit_code::unavailable when it doesn't run.
 [[nodiscard]] std::string find_server(common_options const& options);
 
+/// How a person is recognized, for whom the private server is looked for although nothing names it.
+enum class person_by : std::uint8_t {
+  standard_files,  ///< stdin or stderr is a terminal
+  session,         ///< there is a terminal, whatever these are: completion runs `ls --names` without them
+};
+
 /// The same for commands that look at the locks of one deployment. Throws failure with exit_code::usage for
 /// masters that vote, since each has its own locks.
-[[nodiscard]] std::string find_locks_server(common_options const& options);
+[[nodiscard]] std::string find_locks_server(common_options const& options,
+                                            person_by terminal = person_by::standard_files);
 
 }  // namespace holdfast::cli

@@ -169,6 +169,8 @@ TEST_P(completion, asks_the_server_that_was_given) {
     EXPECT_THAT(offers("holdfast inspect " + option + " dep"), ElementsAre("deploy"));
     EXPECT_EQ(content_of(folder / "asked"), "1 holdfast ls --names --url=redis://h:1\n");
   }
+  EXPECT_THAT(offers("holdfast inspect --local dep"), ElementsAre("deploy"));
+  EXPECT_EQ(content_of(folder / "asked"), "1 holdfast ls --names --local\n");
 }
 
 TEST_P(completion, quotes_names_that_a_shell_would_take_apart) {

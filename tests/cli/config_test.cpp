@@ -221,4 +221,19 @@ TEST_F(without_a_url, a_user_at_a_terminal_gets_the_private_server_and_hears_of_
   EXPECT_EQ(window.wait(), 64) << window.seen();
 }
 
+TEST_F(without_a_url, completion_knows_the_locks_of_the_private_server_at_a_terminal_alone) {
+  std::filesystem::create_symlink(server.socket_path(), folder / "redis.sock");
+  server.raw().command({"SET", "nightly", "6f1c2d3e-0000-4000-8000-000000000000:1", "PX", "60000"});
+  server.raw().command({"SET", "{nightly}:holdfast_token", "1"});
+  auto const list = std::string{"timeout 60 " HOLDFAST_CLI " ls --names 2>/dev/null </dev/null"};
+  auto variables = places();
+  variables["HOLDFAST_LOCAL_DIR"] = folder.path().string();
+  terminal_window window{shell(list), variables, {.columns = 300}};
+  EXPECT_EQ(window.wait(), 0);
+  EXPECT_TRUE(window.shows("nightly")) << window.seen();
+  process cron{{"setsid", "sh", "-c", list}, variables};
+  EXPECT_EQ(cron.wait(), 64);
+  EXPECT_EQ(cron.out(), "");
+}
+
 }  // namespace

@@ -183,7 +183,7 @@ void renew(request& call) {
   std::vector<long long> lost;
   for (std::size_t i = 0; i < owners.size(); ++i) {
     stored_key lock{call.context(), call.keys()[i]};
-    auto const place = static_cast<long long>(i + 1);
+    auto const place = static_cast<long long>(i) + 1;
     if (lock.text() == text_of(owners[i])) {
       lock.expire_at(expiry);
     } else {
@@ -201,7 +201,7 @@ void release_unwanted(request& call) {
   for (std::size_t i = 0; i < owners.size(); ++i) {
     if (stored_key const lock{call.context(), call.keys()[2 * i]}; lock.text() != text_of(owners[i])) continue;
     if (!stored_key{call.context(), call.keys()[2 * i + 1]}.is_absent()) {
-      wanted.push_back(static_cast<long long>(i + 1));
+      wanted.push_back(static_cast<long long>(i) + 1);
     } else {
       stored_key{call.context(), call.keys()[2 * i]}.remove();
       ++counts.released;

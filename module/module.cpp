@@ -5,7 +5,6 @@
 #include "stored_key.hpp"
 
 #include <span>
-#include <string_view>
 
 namespace {
 
@@ -15,10 +14,11 @@ using abi::redis;
 constexpr char const* name = "holdfast";
 
 /// Another module, loaded later, may want the names of these commands.
-constexpr std::string_view without_compare = "no-cas";
+constexpr char const* without_compare = "no-cas";
 
 }  // namespace
 
+// The server looks for these two names. NOLINTBEGIN(readability-identifier-naming)
 extern "C" __attribute__((visibility("default"))) int RedisModule_OnLoad(abi::context* const context,
                                                                          abi::string** const words,
                                                                          int const count) {
@@ -33,7 +33,7 @@ extern "C" __attribute__((visibility("default"))) int RedisModule_OnLoad(abi::co
   auto compare = true;
   for (auto* const word : std::span{words, static_cast<std::size_t>(count)}) {
     if (text_of(word) != without_compare) {
-      redis.log(context, "warning", "holdfast: the only argument of the module is %s", without_compare.data());
+      redis.log(context, "warning", "holdfast: the only argument of the module is %s", without_compare);
       return abi::failed;
     }
     compare = false;
@@ -52,3 +52,4 @@ extern "C" __attribute__((visibility("default"))) int RedisModule_OnUnload(abi::
   free_shared_words();
   return abi::ok;
 }
+// NOLINTEND(readability-identifier-naming)

@@ -121,7 +121,7 @@ void renew(request& call) {
   std::vector<long long> lost;
   for (std::size_t i = 0; i < owners.size(); ++i) {
     stored_key lock{call.context(), call.keys()[i]};
-    auto const place = static_cast<long long>(i + 1);
+    auto const place = static_cast<long long>(i) + 1;
     if (!lock.has_field(owners[i])) {
       lost.push_back(lock.is_absent() ? place : -place);
     } else if (at_least) {

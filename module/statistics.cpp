@@ -1,5 +1,7 @@
 #include "statistics.hpp"
 
+#include <initializer_list>
+
 namespace holdfast::server {
 
 void add_statistics(abi::info_context* const info, int /*for_crash_report*/) {

@@ -41,16 +41,16 @@ std::string lines_of(std::span<finding const> const found, std::string& before) 
     if (finding.level == severity::ok && ++fine > most_fine) continue;
     auto const same = !first && finding.level == (&finding)[-1].level;
     text +=
-        fmt::format("{:<8} {:<14} {}{}\n", same ? "" : to_string(finding.level), first ? finding.check : "",
+        fmt::format("{:<8} {:<15} {}{}\n", same ? "" : to_string(finding.level), first ? finding.check : "",
                     servers_prefix(finding, found.size() == 1), output::one_line(finding.found));
     if (finding.level == severity::ok) continue;
     auto explanation =
-        fmt::format("{:24}why: {}\n{:24}do:  {}\n", "", finding.why, "", output::one_line(finding.advice));
+        fmt::format("{:25}why: {}\n{:25}do:  {}\n", "", finding.why, "", output::one_line(finding.advice));
     if (explanation == before) continue;
     text += explanation;
     before = std::move(explanation);
   }
-  if (fine > most_fine) text += fmt::format("{:24}and {} more like these\n", "", fine - most_fine);
+  if (fine > most_fine) text += fmt::format("{:25}and {} more like these\n", "", fine - most_fine);
   return text;
 }
 

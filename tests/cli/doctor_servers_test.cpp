@@ -26,7 +26,7 @@ TEST(doctor_of_several, says_once_what_is_true_of_all) {
   auto const version = worst(findings, "version");
   EXPECT_THAT(version.servers, ElementsAre("10.0.0.1:1", "10.0.0.1:2", "10.0.0.1:3"));
   EXPECT_EQ(std::ranges::count(findings, "version", &finding::check), 1);
-  EXPECT_THAT(report_text(findings), HasSubstr("ok       version        all 3: Redis 7.0.15\n"));
+  EXPECT_THAT(report_text(findings), HasSubstr("ok       version         all 3: Redis 7.0.15\n"));
 }
 
 TEST(doctor_of_several, names_those_that_differ_the_worst_first) {
@@ -38,8 +38,8 @@ TEST(doctor_of_several, names_those_that_differ_the_worst_first) {
   EXPECT_THAT(worst(findings, "eviction").servers, ElementsAre("10.0.0.1:2"));
   EXPECT_THAT(
       report_text(findings),
-      AllOf(HasSubstr("problem  eviction       10.0.0.1:2: maxmemory-policy allkeys-lru\n"),
-            HasSubstr("ok                      10.0.0.1:1 and 10.0.0.1:3: maxmemory-policy noeviction\n")));
+      AllOf(HasSubstr("problem  eviction        10.0.0.1:2: maxmemory-policy allkeys-lru\n"),
+            HasSubstr("ok                       10.0.0.1:1 and 10.0.0.1:3: maxmemory-policy noeviction\n")));
   EXPECT_TRUE(has_problem(findings));
 }
 

@@ -16,6 +16,7 @@
 #include <algorithm>
 #include <memory>
 #include <string>
+#include <string_view>
 
 namespace holdfast::cli {
 namespace {
@@ -28,6 +29,9 @@ in each other's way. --wire selects one.
 
 If `run` starts a job with --once-per, --at-most-every or --keep, `inspect` also shows the last run: when and where
 it ran, how long it took, its exit code, and until when it counts as done.
+
+With --verbose the last line is the way in which locks are taken and given back at this server: commands of the
+module holdfast, the server's own, or scripts.
 
 Exit codes
   0   the lock is held, or the key of that name is not a lock
@@ -43,6 +47,22 @@ Examples
 /// Nobody holds it, and no other key is in its place.
 bool is_free(lock_state const& lock) {
   return lock.kind == lock_kind::free || (lock.kind == lock_kind::permits && lock.holding == 0);
+}
+
+/// How a client with this URL takes and gives back locks of the server that it has just asked.
+std::string_view way_of(client_stats const& stats) {
+  switch (stats.way) {
+    case cas::module:
+      return "commands of the module holdfast";
+    case cas::native:
+      return stats.scripts == script_calls::never ? "the server's own compare-and-set, no scripts"
+                                                  : "the server's own compare-and-set, and scripts";
+    case cas::lua:
+      return stats.scripts == script_calls::never ? "none: no scripts, no compare-and-set" : "scripts";
+    case cas::automatic:
+      break;
+  }
+  return "unknown";
 }
 
 struct inspect_options {
@@ -67,6 +87,7 @@ int inspect(inspect_options const& options) {
       if (lock != shown[0]) print_line("");
       for (auto const& line : listing::page(*lock)) print_line(line);
     }
+    if (output::verbose()) print_line(fmt::format("way       {}", way_of(redis.stats())));
   }
   if (!warning.empty()) output::note("warning: " + warning);
   if (!found.unseen.empty() && options.wire != "plain") {

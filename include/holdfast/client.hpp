@@ -46,6 +46,8 @@ struct client_stats {
   /// What the server of the newest connection offers of what client_options::cas allows; automatic: there was
   /// none yet.
   holdfast::cas way = holdfast::cas::automatic;
+  /// never: no script is called there, since the user said so or the server refuses them.
+  script_calls scripts = script_calls::automatic;
 
   std::uint64_t held_now = 0;     ///< leases held at this moment
   std::uint64_t waiting_now = 0;  ///< callers waiting at this moment

@@ -241,6 +241,7 @@ std::unique_ptr<net::translation> command_translator::learn(std::span<resp::repl
 void command_translator::note(capabilities const& server) {
   scriptless_ = !server.scripts;
   no_scripts_ = server.no_scripts;
+  counts_.scripts = server.scripts ? script_calls::automatic : script_calls::never;
   auto const allowed = [this](cas way) { return choice_.way == cas::automatic || choice_.way == way; };
   if (allowed(cas::module) && server.has_module()) {
     counts_.way = cas::module;

@@ -99,6 +99,10 @@ TEST_F(embedded_server, has_the_module_that_is_installed_with_the_command) {
   if (!std::filesystem::exists(module)) GTEST_SKIP() << "the module isn't built";
   EXPECT_THAT(version_of_module_in_server_of(folder / "prefix", module, folder.path().string()),
               testing::MatchesRegex("[0-9]+\\.[0-9]+\\.[0-9]+"));
+  auto inspect =
+      holdfast_command({"inspect", "--verbose", "job", "--url", "redis+unix://" + (folder / "redis.sock")});
+  EXPECT_EQ(inspect.wait(), 1);
+  EXPECT_THAT(inspect.out(), testing::EndsWith("\nway       commands of the module holdfast\n"));
 }
 
 TEST_F(embedded_server, is_started_without_a_module_that_it_can_not_load) {

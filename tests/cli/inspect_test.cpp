@@ -40,6 +40,19 @@ TEST_F(inspect, shows_all_about_a_lock_and_its_queue_in_order) {
                    "    2. waits [2-6]s([0-9]+ms)? +web-3 pid 812 'nightly import'\n"));
 }
 
+TEST_F(inspect, says_with_verbose_in_which_way_the_server_is_asked_for_locks) {
+  hold("orders");
+  auto const last_line_of = [this](words const& arguments) {
+    auto command = start(arguments);
+    EXPECT_EQ(command.wait(), 0);
+    auto const all = command.out();
+    return all.substr(all.rfind('\n', all.size() - 2) + 1);
+  };
+  EXPECT_EQ(last_line_of({"inspect", "--verbose", "orders", "--url", server.url() + "?cas=lua"}),
+            "way       scripts\n");
+  EXPECT_THAT(last_line_of({"inspect", "orders"}), testing::Not(HasSubstr("way")));
+}
+
 TEST_F(inspect, prints_one_object_as_json) {
   hold("orders");
   wait_for("orders");

@@ -99,6 +99,12 @@ command_maker fast_commands(connection& redis) {
   };
 }
 
+command_maker module_commands(connection& /*redis*/) {
+  return [](std::string const& name, std::string const& owner) {
+    return exclusive_commands{{{"HOLDFAST.TAKE", name, owner, "30000"}}, {{"HOLDFAST.GIVE", name, owner}}};
+  };
+}
+
 command_maker script_commands(connection& redis) {
   redis.call({"SCRIPT", "LOAD", std::string{scripts::exclusive::acquire::source.text}});
   redis.call({"SCRIPT", "LOAD", std::string{scripts::exclusive::release::source.text}});

@@ -30,6 +30,9 @@ using wire_commands = command_maker (*)(connection&);
 /// The plain wire: what the library sends for a free lock.
 [[nodiscard]] command_maker fast_commands(connection&);
 
+/// The plain wire: what the library sends to a server that has the module.
+[[nodiscard]] command_maker module_commands(connection&);
+
 /// The plain wire: EVALSHA of the library's own scripts with arguments like its own.
 [[nodiscard]] command_maker script_commands(connection&);
 

@@ -33,11 +33,11 @@ bool chosen(row const& candidate, std::vector<std::string> const& names) {
 }
 
 int measure(settings const& options, std::vector<std::string> const& names, bool as_json) {
-  redis_server const server{options.pinned ? server_core : -1};
+  redis_server const server{options.pinned ? server_core : -1, options.module};
   if (options.pinned) pin_to_core(client_core);
 
   machine where = this_machine();
-  where.server = server.name();
+  where.server = server.name() + (options.module.empty() ? "" : " with a module");
   where.pinning = options.pinned
                       ? fmt::format("server on core {}, clients on core {}", server_core, client_core)
                       : "not pinned";
@@ -85,6 +85,9 @@ int main(int argc, char** argv) {
   app.add_option("--cycles", options.cycles, "K1: cycles of each way in each round")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
+  app.add_option("--module", options.module,
+                 "a module that the server loads: module/holdfast.so of the build")
+      ->check(CLI::ExistingFile);
   app.add_option("--leases", options.leases, "B8: leases held")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
@@ -113,6 +116,8 @@ int main(int argc, char** argv) {
   app.add_flag("--pin,!--no-pin", options.pinned,
                "server on core 0, clients on core 1 (default), or wherever the scheduler likes");
   CLI11_PARSE(app, argc, argv);
+  // The server has a working directory of its own.
+  if (!options.module.empty()) options.module = std::filesystem::absolute(options.module).string();
 
   try {
     return measure(options, names, as_json);

@@ -70,20 +70,34 @@ line of_handoffs(context const& run, std::string what, lock_options const& optio
 }  // namespace
 
 std::vector<line> server_cpu(context const& run) {
-  return {of_cycles(run, "server CPU, µs a cycle; floor: the naive pair", naive_commands,
-                    library(run, on(wire::plain)), 1.8),
-          of_cycles(run, "… all by scripts (cas::lua)", naive_commands,
-                    library(run, on(wire::plain), {.cas = cas::lua})),
-          of_cycles(run, "… a bare client with the commands of a free lock", naive_commands,
-                    bare(run, fast_commands)),
-          of_cycles(run, "… Redisson's effects alone, by a bare client", naive_commands,
-                    bare(run, redisson_commands)),
-          of_cycles(run, "… Redisson's wire; floor: the naive pair", naive_commands,
-                    library(run, on(wire::redisson))),
-          of_cycles(run, "… Redisson's wire; floor: its scripts' effects alone", redisson_commands,
-                    library(run, on(wire::redisson)), 1.0),
-          of_handoffs(run, "… a handoff between processes; floor: the naive pair's cycle", on(wire::plain)),
-          of_handoffs(run, "… the same on Redisson's wire", on(wire::redisson))};
+  auto const has_module = run.server.has_command("holdfast.take");
+  auto const has_native = run.server.has_command("delex") || run.server.has_command("delifeq");
+  std::vector<line> lines{of_cycles(run, "server CPU, µs a cycle; floor: the naive pair", naive_commands,
+                                    library(run, on(wire::plain)),
+                                    has_module   ? 0.8
+                                    : has_native ? 1.0
+                                                 : 1.8)};
+  if (has_module) {
+    lines.push_back(of_cycles(run, "… a bare client with the module's commands", naive_commands,
+                              bare(run, module_commands)));
+    lines.push_back(of_cycles(run, "… by compare-and-set, the module's here (cas::native)", naive_commands,
+                              library(run, on(wire::plain), {.cas = cas::native})));
+  }
+  for (auto& each :
+       {of_cycles(run, "… all by scripts (cas::lua)", naive_commands,
+                  library(run, on(wire::plain), {.cas = cas::lua})),
+        of_cycles(run, "… a bare client with the commands of a free lock", naive_commands,
+                  bare(run, fast_commands)),
+        of_cycles(run, "… Redisson's effects alone, by a bare client", naive_commands,
+                  bare(run, redisson_commands)),
+        of_cycles(run, "… Redisson's wire; floor: the naive pair", naive_commands,
+                  library(run, on(wire::redisson))),
+        of_cycles(run, "… Redisson's wire; floor: its scripts' effects alone", redisson_commands,
+                  library(run, on(wire::redisson)), has_module ? 0.5 : 1.0),
+        of_handoffs(run, "… a handoff between processes; floor: the naive pair's cycle", on(wire::plain)),
+        of_handoffs(run, "… the same on Redisson's wire", on(wire::redisson))})
+    lines.push_back(each);
+  return lines;
 }
 
 }  // namespace holdfast::bench

@@ -24,6 +24,7 @@ struct settings {
   int callers = 10'000;    ///< B10
   int crowd = 1'000'000;   ///< B13: callers waiting
   int processes = 512;     ///< B7: the largest number of waiting processes
+  std::string module;      ///< a module that the server loads; empty: none
   std::string command;     ///< B11: the holdfast program
   std::string redisson;    ///< R2, R3: the folder with Redisson's program
   std::string redsync;     ///< Q4: the folder with redsync's program

@@ -42,7 +42,7 @@ int free_port() {
   return ntohs(address.sin_port);
 }
 
-pid_t start(int port, int core) {
+pid_t start(int port, int core, std::string const& module) {
   auto const text = fmt::to_string(port);
   auto const program = test::server_program();
   pid_t const process = fork();
@@ -50,8 +50,10 @@ pid_t start(int port, int core) {
   if (process > 0) return process;
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (core >= 0) pin_to_core(core);
+  // The list ends before --loadmodule where there is no module.
   execlp(program.c_str(), program.c_str(), "--port", text.c_str(), "--bind", "127.0.0.1", "--save", "",
-         "--appendonly", "no", "--loglevel", "warning", "--logfile", "/dev/null", "--dir", "/tmp", nullptr);
+         "--appendonly", "no", "--loglevel", "warning", "--logfile", "/dev/null", "--dir", "/tmp",
+         module.empty() ? nullptr : "--loadmodule", module.c_str(), nullptr);
   _exit(127);
 }
 
@@ -77,7 +79,8 @@ bool sent_by_clients(std::string_view command) {
 
 }  // namespace
 
-redis_server::redis_server(int core) : port_{free_port()}, process_{start(port_, core)} {
+redis_server::redis_server(int core, std::string const& module)
+    : port_{free_port()}, process_{start(port_, core, module)} {
   wait_until_ready();
 }
 
@@ -101,6 +104,10 @@ void redis_server::wait_until_ready() const {
 }
 
 std::string redis_server::url() const { return fmt::format("redis://127.0.0.1:{}", port_); }
+
+bool redis_server::has_command(std::string const& command) const {
+  return !connection{port_}.ask({"COMMAND", "LIST", "FILTERBY", "PATTERN", command}).empty();
+}
 
 std::string redis_server::name() const {
   auto const info = connection{port_}.ask({"INFO", "server"});

@@ -23,8 +23,8 @@ struct place {
 /// this object.
 class redis_server {
  public:
-  /// `core`: where it runs; negative: anywhere.
-  explicit redis_server(int core);
+  /// `core`: where it runs; negative: anywhere. `module`: a file to load; empty: none.
+  explicit redis_server(int core, std::string const& module = {});
   ~redis_server();
   redis_server(redis_server const&) = delete;
   redis_server& operator=(redis_server const&) = delete;
@@ -35,6 +35,7 @@ class redis_server {
   /// "Redis 7.0.15", "Valkey 9.1.2".
   [[nodiscard]] std::string name() const;
   [[nodiscard]] call_counts calls() const;
+  [[nodiscard]] bool has_command(std::string const& command) const;
   [[nodiscard]] place here() const {
     return {url(), [this] { return calls(); }};
   }

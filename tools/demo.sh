@@ -50,11 +50,15 @@ note end
 JOB
 
 work() {
-  local round
+  local round code
   export worker="$1"
   for round in 1 2; do
-    "$holdfast" run --local --ttl "$ttl" "$name" -- bash "$folder/job" 2>>"$folder/errors" ||
-      echo "$EPOCHREALTIME failed $? $worker $round - -" >>"$notes"
+    while true; do
+      "$holdfast" run --local --ttl "$ttl" "$name" -- bash "$folder/job" 2>>"$folder/errors" && break
+      code=$?
+      echo "$EPOCHREALTIME failed $code $worker $round - -" >>"$notes"
+      [[ $code -eq 79 ]] || break # this machine was too busy to renew the lease, and the job was ended: once more
+    done
   done
 }
 
@@ -100,9 +104,10 @@ for worker in "${workers[@]}"; do wait "$worker" 2>/dev/null || true; done
 sort -n "$notes" | awk -v ttl="$ttl" '
   $2 == "start" {
     if (!begin) begin = $1
-    n++; from[n] = $1; token[n] = $3; who[n] = $4; pid[n] = $5; nth[$5] = n
+    n++; from[n] = $1; token[n] = $3; who[n] = $4; pid[n] = $5; nth[$5] = n; newest[$4] = n
   }
   $2 == "end" || $2 == "killed" { to[nth[$5]] = $1; how[nth[$5]] = $2 == "end" ? "released" : "KILLED" }
+  $2 == "failed" && $3 == 79 { if (!(newest[$4] in to)) { to[newest[$4]] = $1; how[newest[$4]] = "LOST" }; next }
   $2 == "failed" { failures[++failed] = $4 " ended with exit code " $3 }
   END {
     scale = 5  # columns a second
@@ -120,7 +125,7 @@ sort -n "$notes" | awk -v ttl="$ttl" '
     print ""
     for (i = 1; i <= n; i++) {
       if (!(i in to)) wrong = wrong "  the job with token " token[i] " has no end\n"
-      if (i > 1 && from[i] < to[i - 1]) wrong = wrong "  tokens " token[i - 1] " and " token[i] " were held at the same time\n"
+      if (i > 1 && how[i - 1] != "LOST" && from[i] < to[i - 1]) wrong = wrong "  tokens " token[i - 1] " and " token[i] " were held at the same time\n"
       if (i > 1 && token[i] + 0 <= token[i - 1] + 0) wrong = wrong "  token " token[i] " came after " token[i - 1] "\n"
       if (how[i] == "KILLED") { killed++; if (i < n) gap = from[i + 1] - to[i]; heir = who[i + 1] }
     }

@@ -86,8 +86,10 @@ void grants::make_lease(lock_queue& queue, granted const& grant, time_point sent
   lease->set_deadline(deadline);
   lease->tokens_left = grant.count - 1;
   lease->provisional = ttl != wanted.ttl;
+  // Early in a short grant: a holder that lets go of its work in the last third of it, as `holdfast run`
+  // does, must not do so because a busy machine held up the first renewal.
   if (wanted.watchdog)
-    lease->renew_at = std::min(sent_at + lease->effective().every, now + (deadline - now) / 2);
+    lease->renew_at = std::min(sent_at + lease->effective().every, now + (deadline - now) / 4);
   set_limits(*lease, now);
   // By a message, while a request is under way.
   if (contender.current == contender::state::asking) late_responses_.expect(contender.number);

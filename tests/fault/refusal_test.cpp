@@ -10,6 +10,10 @@ namespace {
 
 class refusal : public fault {
  protected:
+  /// The client takes its record back when it ends, after the variables of the test that the proxy decides
+  /// by.
+  void TearDown() override { proxy_.decide({}); }
+
   flaky_proxy proxy_{server_.socket_path()};
   client redis_{proxy_.url(), with_long_timeouts({.cas = cas::lua})};
   mutex lock_{redis_, "orders", {.ttl = 60s, .renew_every = 100ms}};

@@ -129,7 +129,7 @@ TEST_F(client_record, is_named_to_one_that_waited_in_vain) {
   EXPECT_EQ(busy->holder.pid, ::getpid());
   EXPECT_EQ(busy->holder.label, "nightly import");
   ASSERT_TRUE(busy->held_for);
-  EXPECT_GE(*busy->held_for, 100ms);
+  EXPECT_GE(*busy->held_for, 50ms) << "it waited for 100 ms, by another clock than the server's";
   EXPECT_LT(*busy->held_for, 60s);
   ASSERT_TRUE(busy->ttl_left);
   EXPECT_GT(*busy->ttl_left, 5s);

@@ -17,15 +17,14 @@ void ask_for_each(exchange& now) {
   auto position = std::uint32_t{0};
   auto inside = false;
   for (std::string_view left{now.bytes}; !left.empty(); ++position) {
-    auto const command = left.substr(0, resp::size_of_command(left));
-    auto const name = resp::arguments_of(command).front();
+    auto const from = left;
+    auto const name = resp::take_command(left).front();
     if (!inside) {
       resp::append_command(bytes, {"ASKING"});
       askings.push_back(position++);
     }
     inside = name == "MULTI" || (inside && name != "EXEC");
-    bytes += command;
-    left.remove_prefix(command.size());
+    bytes += from.substr(0, from.size() - left.size());
   }
   now.bytes = std::move(bytes);
   now.replies += static_cast<std::uint32_t>(askings.size());

@@ -30,25 +30,6 @@ void append_line(std::string& out, char type, std::size_t n) {
   out += "\r\n";
 }
 
-/// Takes the first command off, and returns its arguments.
-std::vector<std::string_view> split_first(std::string_view& commands) {
-  auto const read_number = [&commands](char type) {
-    std::size_t number = 0;
-    auto const line_end = commands.find('\r');
-    if (commands.empty() || commands.front() != type || line_end == std::string_view::npos) return number;
-    std::from_chars(commands.data() + 1, commands.data() + line_end, number);
-    commands.remove_prefix(line_end + 2);
-    return number;
-  };
-  std::vector<std::string_view> arguments(read_number('*'));
-  for (auto& argument : arguments) {
-    auto const size = read_number('$');
-    argument = commands.substr(0, size);
-    commands.remove_prefix(std::min(size + 2, commands.size()));
-  }
-  return arguments;
-}
-
 }  // namespace
 
 void append_array_header(std::string& out, std::size_t n) { append_line(out, '*', n); }
@@ -66,12 +47,24 @@ void append_command(std::string& out, std::span<std::string_view const> argument
   for (auto const argument : arguments) append_bulk(out, argument);
 }
 
-std::vector<std::string_view> arguments_of(std::string_view command) { return split_first(command); }
-
-std::size_t size_of_command(std::string_view commands) {
-  auto left = commands;
-  (void)split_first(left);
-  return commands.size() - left.size();
+std::vector<std::string_view> take_command(std::string_view& commands) {
+  auto const read_number = [&commands](char type) {
+    std::size_t number = 0;
+    auto const line_end = commands.find('\r');
+    if (commands.empty() || commands.front() != type || line_end == std::string_view::npos) return number;
+    std::from_chars(commands.data() + 1, commands.data() + line_end, number);
+    commands.remove_prefix(line_end + 2);
+    return number;
+  };
+  std::vector<std::string_view> arguments(read_number('*'));
+  for (auto& argument : arguments) {
+    auto const size = read_number('$');
+    argument = commands.substr(0, size);
+    commands.remove_prefix(std::min(size + 2, commands.size()));
+  }
+  return arguments;
 }
+
+std::vector<std::string_view> arguments_of(std::string_view command) { return take_command(command); }
 
 }  // namespace holdfast::resp

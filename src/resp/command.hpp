@@ -26,10 +26,10 @@ inline void append_command(std::string& out, std::initializer_list<std::string_v
   append_command(out, std::span{arguments.begin(), arguments.size()});
 }
 
-/// The arguments of a command that was encoded as above, in place.
-[[nodiscard]] std::vector<std::string_view> arguments_of(std::string_view command);
+/// Takes the first off several commands that were encoded as above, and returns its arguments, in place.
+[[nodiscard]] std::vector<std::string_view> take_command(std::string_view& commands);
 
-/// How many bytes the first of several commands has that were encoded as above.
-[[nodiscard]] std::size_t size_of_command(std::string_view commands);
+/// The arguments of the first, or only, one.
+[[nodiscard]] std::vector<std::string_view> arguments_of(std::string_view command);
 
 }  // namespace holdfast::resp

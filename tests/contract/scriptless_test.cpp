@@ -89,8 +89,7 @@ class without_scripts : public testing::Test {
     std::vector<resp::reply> replies;
     for (std::string_view left{now.bytes}; !left.empty();) {
       words said;
-      for (auto const word : resp::arguments_of(left)) said.emplace_back(word);
-      left.remove_prefix(resp::size_of_command(left));
+      for (auto const word : resp::take_command(left)) said.emplace_back(word);
       replies.push_back(converted(client_.command(said)));
     }
     EXPECT_EQ(replies.size(), now.replies);

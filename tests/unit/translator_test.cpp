@@ -258,6 +258,11 @@ std::vector<resp::reply> after_taking(std::vector<resp::reply> results) {
 resp::reply clock_at(std::string seconds) {
   return array_reply({text_reply(std::move(seconds)), text_reply("0")});
 }
+/// The same where another one holds the lock.
+std::vector<resp::reply> busy_after_taking() {
+  return after_taking({nil(), text_reply("other"), integer_reply(900), text_reply("string"), integer_reply(5),
+                       integer_reply(1), integer_reply(0), clock_at("1002")});
+}
 
 TEST_F(translating, raises_a_counter_that_is_older_than_the_connection_before_it_believes_a_token) {
   connect({"DELIFEQ"}, {.scripts = script_trial::unwanted});  // at 1000 s
@@ -279,10 +284,7 @@ TEST_F(translating, raises_a_counter_that_is_older_than_the_connection_before_it
 TEST_F(translating, queues_up_without_scripts_and_tries_once_more_if_the_lock_came_free_meanwhile) {
   connect({"DELIFEQ"}, {.scripts = script_trial::unwanted});
   auto const request = acquire();
-  auto const found =
-      read(request, server_->begin(request),
-           after_taking({nil(), text_reply("other"), integer_reply(900), text_reply("string"),
-                         integer_reply(5), integer_reply(1), integer_reply(0), clock_at("1002")}));
+  auto const found = read(request, server_->begin(request), busy_after_taking());
   ASSERT_EQ(found.type, kind::more);
   EXPECT_EQ(words_of(found.next), "ZADD {orders}:holdfast_queue 1002000000 me");
   EXPECT_EQ(
@@ -301,10 +303,7 @@ TEST_F(translating, queues_up_without_scripts_and_tries_once_more_if_the_lock_ca
 TEST_F(translating, takes_the_lock_that_it_was_granted_while_it_queued_up) {
   connect({"DELIFEQ"}, {.scripts = script_trial::unwanted});
   auto const request = acquire();
-  auto const found =
-      read(request, server_->begin(request),
-           after_taking({nil(), text_reply("other"), integer_reply(900), text_reply("string"),
-                         integer_reply(5), integer_reply(1), integer_reply(0), clock_at("1002")}));
+  auto const found = read(request, server_->begin(request), busy_after_taking());
   auto const given = read(request, found.next,
                           {integer_reply(1), integer_reply(1), nil(), text_reply("me"), integer_reply(2000)});
   ASSERT_EQ(given.type, kind::more);

@@ -6,15 +6,20 @@
 
 namespace holdfast::cli {
 
+/// -1: the session has none. To be closed.
+[[nodiscard]] inline int open_terminal() noexcept {
+  return open("/dev/tty", O_RDONLY | O_NOCTTY | O_CLOEXEC);
+}
+
 [[nodiscard]] inline bool session_has_terminal() noexcept {
-  int const terminal = open("/dev/tty", O_RDONLY | O_NOCTTY | O_CLOEXEC);
+  int const terminal = open_terminal();
   if (terminal >= 0) close(terminal);
   return terminal >= 0;
 }
 
 /// Whether there is one and our process group is in its foreground, whatever stdin is.
 [[nodiscard]] inline bool in_foreground() noexcept {
-  int const terminal = open("/dev/tty", O_RDONLY | O_NOCTTY | O_CLOEXEC);
+  int const terminal = open_terminal();
   if (terminal < 0) return false;
   bool const ours = tcgetpgrp(terminal) == getpgrp();
   close(terminal);

@@ -171,7 +171,11 @@ void abandon(request& call) {
     ++counts.released;
   }
   // One that is free and not queued was given a wake-up that it doesn't use.
-  if (was_his || (!was_queued && lock.is_free())) static_cast<void>(lock.wake_next(policy));
+  if (was_his || (!was_queued && lock.is_free())) {
+    static_cast<void>(lock.wake_next(policy));
+  } else if (was_queued && lock.is_shared()) {
+    static_cast<void>(lock.let_readers_in(policy));
+  }
   call.reply(was_his ? 1 : 0);
 }
 

@@ -6,6 +6,7 @@
 #include <array>
 #include <charconv>
 #include <string>
+#include <utility>
 
 namespace holdfast::server {
 namespace {
@@ -14,8 +15,14 @@ constexpr std::int64_t day = 86'400'000;
 constexpr std::int64_t minute = 60'000;
 constexpr std::int64_t tokens_of_a_grant = 65;  // for a series of handoffs
 
+constexpr std::string_view held_by_readers{"holdfast_readers"};
+constexpr std::string_view reader_suffix{":r"};
+
+bool is_reader(std::string_view owner) { return owner.ends_with(reader_suffix); }
+
 std::string_view number_of(std::string_view owner) {
   constexpr std::size_t uuid_and_colon = 37;
+  if (is_reader(owner)) owner.remove_suffix(reader_suffix.size());
   return owner.substr(std::min(owner.size(), uuid_and_colon));
 }
 
@@ -86,8 +93,8 @@ std::int64_t plain_lock::join(abi::string* const owner, place const& where) {
       ticket = whole(*score);
     } else {
       auto now = call_.now_us();
-      auto const last = queue().last_score();
-      if (last && static_cast<double>(now) <= *last) now = whole(*last) + 1;
+      auto const last = queue().last();
+      if (last && static_cast<double>(now) <= last->score) now = whole(last->score) + 1;
       ticket = now - where.waited_us;
       ++counts.queued;
     }
@@ -108,22 +115,84 @@ std::optional<long long> plain_lock::grant(queue_entry const& waiter, grant_poli
   auto const owner = waiter.member.text();
   auto const tokens = take_tokens(tokens_of_a_grant);
   if (!tokens || !lock_.set(waiter.member.get(), call_.after(policy.grant_ms))) return std::nullopt;
-  auto const message = std::string{"granted "}
-                           .append(number_of(owner))
-                           .append(" ")
-                           .append(std::to_string(tokens->first))
-                           .append(" ")
-                           .append(std::to_string(tokens->count))
-                           .append(" ")
-                           .append(lock_.name());
-  auto const heard = tell_waiter(call_.context(), policy.how, owner, queue().name(), message);
+  auto const heard =
+      tell_waiter(call_.context(), policy.how, owner, queue().name(), grant_message(owner, *tokens));
   if (heard.value_or(0) == 0) lock_.remove();
   return heard;
+}
+
+std::string plain_lock::grant_message(std::string_view const owner, token_block const& tokens) const {
+  return std::string{"granted "}
+      .append(number_of(owner))
+      .append(" ")
+      .append(std::to_string(tokens.first))
+      .append(" ")
+      .append(std::to_string(tokens.count))
+      .append(" ")
+      .append(lock_.name());
+}
+
+bool plain_lock::is_shared() const { return holder() == held_by_readers; }
+
+owned_string plain_lock::readers_name() {
+  constexpr std::string_view ending_of_queues{"queue"};
+  auto const name = queue().name();
+  auto const text = std::string{name.substr(0, name.size() - ending_of_queues.size())}.append("readers");
+  return {call_.context(), text};
+}
+
+wake_outcome plain_lock::let_readers_in(grant_policy const& policy) {
+  auto const name = readers_name();
+  stored_key readers{call_.context(), name.get()};
+  if (!queue().is_absent_or(abi::zset_key) || !readers.is_absent_or(abi::zset_key)) return wake_outcome::spoilt;
+  auto const shared = is_shared();
+  auto const ends_at = call_.after(policy.grant_ms);
+  std::optional<token_block> tokens;
+  auto outcome = wake_outcome::nobody;
+  while (auto const waiter = queue().first()) {
+    auto const owner = waiter->member.text();
+    if (!is_reader(owner)) break;
+    if (!tokens) {
+      if (look_at_counter() != soundness::sound || !(tokens = take_tokens(1))) return wake_outcome::spoilt;
+      owned_string const word{call_.context(), held_by_readers};
+      if (!shared) readers.remove();
+      if (!shared && !lock_.set(word.get(), ends_at)) return wake_outcome::spoilt;
+    }
+    queue().remove_member(waiter->member.get());
+    readers.add(waiter->member.get(), static_cast<double>(ends_at.when()));
+    auto const heard =
+        tell_waiter(call_.context(), policy.how, owner, queue().name(), grant_message(owner, *tokens));
+    if (heard.value_or(0) == 0) {
+      readers.remove_member(waiter->member.get());
+    } else {
+      outcome = wake_outcome::granted;
+      ++counts.granted;
+    }
+    if (!heard) {
+      queue().add(waiter->member.get(), waiter->score);
+      queue().expire_at(call_.after(minute));
+      if (outcome == wake_outcome::nobody) outcome = wake_outcome::mute;
+      break;
+    }
+    if (*heard == 0) ++counts.unreachable;
+  }
+  if (auto const last = readers.last(); outcome == wake_outcome::granted && last) {
+    expiry const end{static_cast<unix_ms>(last->score)};
+    lock_.expire_at(end);
+    readers.expire_at(end);
+  } else if (tokens && !shared) {
+    lock_.remove();
+  }
+  return outcome;
 }
 
 wake_outcome plain_lock::wake_next(grant_policy const& policy, abi::string* const self) {
   if (!queue().is_absent_or(abi::zset_key)) return wake_outcome::spoilt;
   while (auto const waiter = queue().first()) {
+    if (is_reader(waiter->member.text())) {
+      if (auto const outcome = let_readers_in(policy); outcome != wake_outcome::nobody) return outcome;
+      continue;
+    }
     queue().remove_member(waiter->member.get());
     if (self != nullptr && waiter->member.text() == text_of(self)) return wake_outcome::self;
     auto const waited_us = static_cast<double>(call_.now_us()) - waiter->score;
@@ -152,12 +221,17 @@ long long plain_lock::ahead_of(abi::string* const owner) {
 request::busy plain_lock::state(std::int64_t const last_token, long long const ahead,
                                 std::int64_t const ticket) {
   auto const held_us = call_.now_us() - last_token;
+  if (is_shared()) {
+    auto const name = readers_name();
+    stored_key const readers{call_.context(), name.get()};
+    if (auto last = readers.is(abi::zset_key) ? readers.last() : std::nullopt) reader_.emplace(std::move(*last));
+  }
   return {.ttl_ms = lock_.ttl_ms(),
           .ahead = ahead,
           .ticket = ticket,
           .counter = last_token,
-          .holder = holder().value_or(std::string_view{}),
-          .held_us = last_token == 0 || held_us < 0 ? -1 : held_us};
+          .holder = reader_ ? reader_->member.text() : holder().value_or(std::string_view{}),
+          .held_us = last_token == 0 || held_us < 0 || is_shared() ? -1 : held_us};
 }
 
 }  // namespace holdfast::server

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 
 namespace holdfast::server {
@@ -55,6 +56,10 @@ class plain_lock {
 
   /// join_queue.lua. Returns the ticket.
   std::int64_t join(abi::string* owner, place const& where);
+  /// let_readers_in.lua. `nobody`: nobody who waits at the head wants to read, or can be reached.
+  [[nodiscard]] wake_outcome let_readers_in(grant_policy const& policy);
+  /// Readers have it.
+  [[nodiscard]] bool is_shared() const;
   /// wake_next.lua. `self` may be null.
   [[nodiscard]] wake_outcome wake_next(grant_policy const& policy, abi::string* self = nullptr);
   /// busy_reply.lua. `last_token` says since when it is held, 0: it doesn't.
@@ -70,12 +75,16 @@ class plain_lock {
   [[nodiscard]] std::optional<long long> wake(queue_entry const& waiter, publishing how);
   [[nodiscard]] std::optional<long long> grant(queue_entry const& waiter, grant_policy const& policy);
 
+  [[nodiscard]] owned_string readers_name();
+  [[nodiscard]] std::string grant_message(std::string_view owner, token_block const& tokens) const;
+
   request& call_;
   stored_key lock_;
   // Opened when they are needed, since a release without waiters needs no counter.
   std::optional<stored_key> counter_{};
   std::optional<stored_key> queue_{};
   std::optional<std::int64_t> last_{};
+  std::optional<queue_entry> reader_{};  ///< whom state() has named
 };
 
 }  // namespace holdfast::server

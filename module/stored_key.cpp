@@ -139,9 +139,7 @@ std::optional<double> stored_key::score_of(abi::string* const member) const {
   return score;
 }
 
-std::optional<queue_entry> stored_key::first() const {
-  if (is_absent()) return std::nullopt;
-  redis.zset_first(key_, -infinity, infinity, 0, 0);
+std::optional<queue_entry> stored_key::current() const {
   double score = 0;
   owned_string member{context_, redis.zset_current(key_, &score)};
   redis.zset_stop(key_);
@@ -149,13 +147,16 @@ std::optional<queue_entry> stored_key::first() const {
   return queue_entry{.member = std::move(member), .score = score};
 }
 
-std::optional<double> stored_key::last_score() const {
+std::optional<queue_entry> stored_key::first() const {
+  if (is_absent()) return std::nullopt;
+  redis.zset_first(key_, -infinity, infinity, 0, 0);
+  return current();
+}
+
+std::optional<queue_entry> stored_key::last() const {
   if (is_absent()) return std::nullopt;
   redis.zset_last(key_, -infinity, infinity, 0, 0);
-  double score = 0;
-  owned_string const member{context_, redis.zset_current(key_, &score)};
-  redis.zset_stop(key_);
-  return member.get() == nullptr ? std::nullopt : std::optional{score};
+  return current();
 }
 
 void stored_key::add(abi::string* const member, double const score) {

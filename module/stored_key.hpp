@@ -99,10 +99,10 @@ class stored_key {
   [[nodiscard]] bool set(abi::string* text, expiry const& when);
   [[nodiscard]] bool set_without_expiry(abi::string* text);
 
-  // A sorted set of waiters. It may be absent; it is of no other type.
+  // A sorted set of waiters, or of readers. It may be absent; it is of no other type.
   [[nodiscard]] std::optional<double> score_of(abi::string* member) const;
   [[nodiscard]] std::optional<queue_entry> first() const;
-  [[nodiscard]] std::optional<double> last_score() const;
+  [[nodiscard]] std::optional<queue_entry> last() const;
   void add(abi::string* member, double score);
   void remove_member(abi::string* member);
 
@@ -116,6 +116,8 @@ class stored_key {
  private:
   static constexpr int mode = abi::open_to_read | abi::open_to_write;
 
+  /// The member that the iterator was set to, whose end this is.
+  [[nodiscard]] std::optional<queue_entry> current() const;
   [[nodiscard]] bool write(std::string_view text, unix_ms when);
   void changed(int kind, char const* event);
 

@@ -37,9 +37,9 @@ int replicas_of(lock_words const& from) {
   return static_cast<int>(*from.replicas);
 }
 
-/// For locks that only Redisson's wire has: refuses options that don't apply to them.
+/// For slots, which only Redisson's wire has: refuses options that don't apply to them.
 void check_side(lock_words const& from, run_side side) {
-  if (side == run_side::alone) return;
+  if (side != run_side::slot) return;
   auto const option = option_of(side);
   if (from.fair) {
     throw failure{usage,
@@ -98,7 +98,7 @@ void add_kind(command_options& command, lock_words& to) {
   command.flag("--shared", to.shared, "Read: together with other readers, but not with an --exclusive one");
   command.flag(
       "--exclusive", to.exclusive,
-      "Write: alone; the other side of --shared. Without both options NAME is a lock of another kind");
+      "Write: alone, in the order of arrival; without --shared and --exclusive a command writes, too");
   command.value("--slots", to.slots,
                 "Run at most N commands at a time, on all hosts together; all callers must give the same N",
                 "N");

@@ -19,12 +19,12 @@ namespace holdfast {
 /// What a name is in Redis.
 enum class lock_kind : std::uint8_t {
   free,       ///< no key: nobody holds it
-  exclusive,  ///< held by a Holdfast client, on the plain wire
+  exclusive,  ///< held by a Holdfast client, on the plain wire, also by the writer of a shared_mutex
   foreign,    ///< a string that another library may use as a lock (redsync, redis-py …), or may not
   other,      ///< not a lock: a key of another type
   // Redisson's, whether Holdfast or Java made it:
   reentrant,   ///< a mutex of any kind: RLock, RFairLock, RSpinLock, RFencedLock
-  read_write,  ///< a shared_mutex: RReadWriteLock
+  read_write,  ///< a shared_mutex: RReadWriteLock; on the plain wire (lock_state::wire): held by readers
   permits,     ///< an expiring_semaphore: RPermitExpirableSemaphore
   /// A number without a ttl: what is left of a semaphore (RSemaphore), the count of a latch
   /// (RCountDownLatch), or any other number. While somebody waits, lock_state::counts tells them apart. A
@@ -52,6 +52,7 @@ struct hold_info {
 /// it is a thread.
 struct waiter_info {
   process_info process{};
+  hold_side side = hold_side::exclusive;              ///< `read`: it waits to read
   std::optional<std::chrono::microseconds> waited{};  ///< by the server's clock; nullopt: unknown
   /// In a fair queue of Redisson's: the time after which the waiter counts as dead, if it is the first.
   /// nullopt elsewhere.

@@ -47,6 +47,14 @@ enum class script_calls {
   never,      ///< see "Without scripts" in docs/guarantees.md for what there is then, and what isn't
 };
 
+/// Who goes first when readers and writers wait for a shared_mutex. Each object decides for its own callers,
+/// so all of a name should have the same policy.
+enum class sharing_policy {
+  fair,            ///< first come, first served; readers that are next to one another go in together
+  prefer_writers,  ///< a writer goes ahead of all readers that wait; readers may starve
+  prefer_readers,  ///< a reader goes in while others read, and ahead of writers; writers may starve
+};
+
 /// What the destructor of a lease does if the lease is still held.
 enum class release {
   wait,   ///< gives the lock back, and waits for the server's answer: see lease::release()
@@ -111,6 +119,9 @@ struct lock_options {
   /// On Redisson's wire: count fencing tokens, as Redisson's RFencedLock does. Without it token() is 0 there,
   /// because an RLock has none. For mutex and recursive_mutex only. On the plain wire all locks have tokens.
   bool fenced = false;
+
+  /// Of a shared_mutex on the plain wire: who goes first. Redisson's wire has no such choice.
+  sharing_policy policy = sharing_policy::fair;
 
   /// How waiters of this lock are woken. `automatic`: as client_options::wake says.
   holdfast::wake wake = holdfast::wake::automatic;

@@ -28,20 +28,31 @@ namespace holdfast {
 /// *Guarantees.* While a writer's lease is valid, no other lease of the name is. Leases of readers may be
 /// valid together. Each lease is renewed, has its deadline, and is told of its loss, like that of a mutex.
 ///
-/// *Not guaranteed.* A writer may never get its turn: waiting writers don't hold back readers, because the
-/// format has no place to say that somebody waits. There is no order between processes. There are no tokens:
-/// token() is 0.
+/// *On the plain wire* (lock_options::wire) this is the lock of a mutex of its name: writers, readers,
+/// mutexes, and the locks of redsync, redis-py and others exclude one another.
+/// - *Order.* lock_options::policy says who goes first. `fair`: who came first, over all processes; readers
+///   that are next to one another in the queue go in together. A reader that comes while a writer waits waits
+///   behind it. A mutex of the name may overtake, as it does among mutexes.
+/// - *Tokens.* That of a writer is greater than that of every lease before. That of a reader is no less than
+/// that
+///   of the last writer, and may be the same.
+/// - *Dead holders and waiters.* Each reader has a deadline of its own in the server, so a dead one delays a
+/// writer
+///   by what is left of its own ttl. A dead writer that waits delays readers by no more than a re-check.
+/// - *Inside one process* readers that come within a millisecond of one another share one acquisition (at
+/// most
+///   handoff_limit of them; with `prefer_readers` for handoff_time). Each has a lease of its own; they share
+///   owner(). A writer never hands the lock over in the process: the server chooses.
+/// - *Cost.* Free: one request to acquire, one to release. A release wakes one writer, or the readers at the
+/// head
+///   of the queue, each process of them with one message.
+/// - *Not guaranteed.* `fair` needs messages: among those that poll (wake::poll) there is no order.
 ///
-/// *Inside one process* readers that come within handoff_time of one another share one acquisition in the
-/// server (at most handoff_limit of them). So 256 readers cost little more than one. Each has a lease of its
-/// own; they share owner().
-///
-/// *On the wire.* Redisson's RReadWriteLock, whatever lock_options::wire says: the plain wire has no such
-/// lock. It isn't the same lock as a mutex of its name: the second of the two to come fails with
-/// errc::wrong_type. See docs/redisson.md.
-///
-/// *Cost.* Free: one request to acquire, one to release. Contended: a message on the lock's channel wakes one
-/// waiter in each process, which asks again.
+/// *On Redisson's wire* this is an RReadWriteLock. It isn't the same lock as a mutex of its name: the second
+/// of the two to come fails with errc::wrong_type. A writer may never get its turn: waiting writers don't
+/// hold back readers, because the format has no place to say that somebody waits. There is no order between
+/// processes, and token() is 0. Readers of one process share an acquisition within handoff_time. A message on
+/// the lock's channel wakes one waiter in each process, which asks again. See docs/redisson.md.
 ///
 /// *Options.* `starvation_limit` and `fenced` have no effect; `replicas` as for a mutex.
 ///
@@ -53,7 +64,8 @@ class shared_mutex {
   using acquire_handler = exclusive_lock::acquire_handler;
 
   /// Asks no server. Throws std::errc::invalid_argument for an option out of range, and for a name that is
-  /// empty, longer than 64 KiB, or whose braces don't fit (see lock_options::wire).
+  /// empty, longer than 64 KiB, or, on Redisson's wire or in a cluster, whose braces don't fit (see
+  /// lock_options::wire).
   shared_mutex(client& redis, std::string name, lock_options options = {});
   shared_mutex(shared_mutex const&) = delete;
   shared_mutex& operator=(shared_mutex const&) = delete;

@@ -15,13 +15,15 @@ local tokens = ARGV[6]
 -- @include micros
 -- @include take_tokens
 -- @include join_queue
+-- @include to_inbox
+-- @include let_readers_in
 -- @include wake_next
 -- @include busy_reply
 -- @include pass_exclusive
 redis.call('DEL', lock)
 if wake_next(lock, counter, queue, 0, grant_ms) == 'granted' then
   local ticket = join_queue(queue, next, '', 0)
-  return {2, unpack(busy_reply(lock, redis.call('GET', lock), last, redis.call('ZRANK', queue, next), ticket))}
+  return {2, unpack(busy_reply(lock, queue, redis.call('GET', lock), last, redis.call('ZRANK', queue, next), ticket))}
 end
 redis.call('SET', lock, next, 'PX', ttl_ms)
 return {1, take_tokens(counter, redis.call('GET', counter), tokens)}

@@ -19,6 +19,8 @@ local publish = ARGV[8]
 -- @include micros
 -- @include take_tokens
 -- @include join_queue
+-- @include to_inbox
+-- @include let_readers_in
 -- @include wake_next
 -- @include busy_reply
 -- Before anything is written: side keys of another kind end the script here.
@@ -38,8 +40,8 @@ if holder ~= owner and (holder or redis.call('EXISTS', queue) == 1) then
     holder = redis.call('GET', lock)
   end
   if holder then
-    if mode == 'ask' then return busy_reply(lock, holder, last, -1, 0) end
-    return busy_reply(lock, holder, last, redis.call('ZRANK', queue, owner), ticket)
+    if mode == 'ask' then return busy_reply(lock, queue, holder, last, -1, 0) end
+    return busy_reply(lock, queue, holder, last, redis.call('ZRANK', queue, owner), ticket)
   end
   queued = true
 end

@@ -16,6 +16,8 @@ local waited_us = ARGV[7]
 -- @include micros
 -- @include take_tokens
 -- @include join_queue
+-- @include to_inbox
+-- @include let_readers_in
 -- @include wake_next
 -- @include busy_reply
 -- @include pass_exclusive
@@ -23,7 +25,7 @@ local ticket = join_queue(queue, next, '', waited_us)
 local outcome = wake_next(lock, counter, queue, 0, grant_ms, next)
 last = redis.call('GET', counter)
 if outcome == 'granted' then
-  return {2, unpack(busy_reply(lock, redis.call('GET', lock), last, redis.call('ZRANK', queue, next), ticket))}
+  return {2, unpack(busy_reply(lock, queue, redis.call('GET', lock), last, redis.call('ZRANK', queue, next), ticket))}
 end
 redis.call('SET', lock, next, 'PX', ttl_ms)
 redis.call('ZREM', queue, next)

@@ -1,8 +1,13 @@
--- @needs lock, counter, queue, owner, starvation_us, grant_ms, wake_next
--- How a wait for the exclusive lock of the plain wire ends, step by step (see take_exclusive).
+-- @needs lock, counter, queue, owner, starvation_us, grant_ms, let_readers_in, wake_next
+-- How a wait for the exclusive lock of the plain wire ends, step by step (see take_exclusive). Readers that wait behind a writer
+-- come in when it leaves, if others read.
 local queued = redis.call('ZREM', queue, owner) == 1
 local holder = redis.pcall('GET', lock)
 local mine = holder == owner
 if mine then redis.call('DEL', lock) end
-if mine or (not queued and not holder) then wake_next(lock, counter, queue, starvation_us, grant_ms) end
+if mine or (not queued and not holder) then
+  wake_next(lock, counter, queue, starvation_us, grant_ms)
+elseif queued and holder == 'holdfast_readers' then
+  let_readers_in(lock, counter, queue, grant_ms)
+end
 return mine and 1 or 0

@@ -37,7 +37,7 @@ local function take_all(names, owner, how)
     return {first, count}
   end
   local at = names[busy]
-  if how.mode == 'ask' then return nil, busy_reply(at.lock, at.holder, at.last, -1, 0) end
+  if how.mode == 'ask' then return nil, busy_reply(at.lock, at.queue, at.holder, at.last, -1, 0) end
   local ticket = how.ticket
   for i, name in ipairs(names) do
     if name.queued and i ~= busy then
@@ -57,7 +57,7 @@ local function take_all(names, owner, how)
     end
   end
   local ahead = redis.call('ZRANK', at.queue, owner)
-  local reply = busy_reply(at.lock, at.holder, at.last, ahead, ticket)
+  local reply = busy_reply(at.lock, at.queue, at.holder, at.last, ahead, ticket)
   if keeps and busy > 1 then
     -- The caller adds two milliseconds for each place in the queue.
     local soon = math.max(how.grant_ms / 4 - 2 * ahead, 0)

@@ -7,7 +7,7 @@ local asked = KEYS[2]
 local owner = ARGV[1]
 local mode = ARGV[2]
 -- @include holder_on_either_wire
-local holder = holder_of(lock)
+local holder = holder_of(lock, string.match(asked, '^(.*)asked:') .. 'readers')
 if holder ~= owner then
   redis.call('DEL', asked)
   return holder and -2 or -1

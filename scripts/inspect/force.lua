@@ -9,6 +9,8 @@ local grant_ms = ARGV[2]
 local publish = ARGV[3]
 -- @include micros
 -- @include take_tokens
+-- @include to_inbox
+-- @include let_readers_in
 -- @include wake_next
 local kind = redis.call('TYPE', lock).ok
 if kind == 'none' then return 0 end

@@ -1,5 +1,6 @@
 -- Looks at a lock and changes nothing. Whatever stands in its keys, and of whatever type, is an answer.
--- Reply: {type of the lock's key, the first 1024 bytes of it if it is a string, pttl, token counter, how many wait, the
+-- Reply: {type of the lock's key, the first 1024 bytes of it if it is a string (of readers a list: how many of them there are, and
+-- owner, milliseconds left, owner, milliseconds left... of the first `most`, or of 100), pttl, token counter, how many wait, the
 -- server's clock in microseconds, {owner, ticket, owner, ticket...} of the first `most` in the queue}, and where there is
 -- anything in Redisson's format one more: what redisson_facts says. `scope` "both": of a lock of the plain wire, too, for which
 -- nobody of Redisson's can be but waiting; "plain": also when the right to look at Redisson's is missing.
@@ -11,6 +12,15 @@ local publish = ARGV[2]
 local scope = ARGV[3]
 -- @include micros
 -- @include redisson_facts
+-- Of readers those whose time isn't over, the one that has it longest first.
+local function look_at_readers()
+  local readers, now_ms = string.sub(queue, 1, -6) .. 'readers', micros() / 1000
+  local limit = tonumber(most) > 0 and most or 100
+  local holders = redis.call('ZREVRANGEBYSCORE', readers, '+inf', now_ms, 'WITHSCORES', 'LIMIT', 0, limit)
+  for i = 2, #holders, 2 do holders[i] = math.floor(holders[i] - now_ms) end
+  table.insert(holders, 1, redis.call('ZCOUNT', readers, now_ms, '+inf'))
+  return holders
+end
 local function is(key, kind) return redis.call('TYPE', key).ok == kind end
 -- Part of it only: nobody's lock is longer, but anybody may ask about a key that holds a film.
 local kind = redis.call('TYPE', lock).ok
@@ -24,7 +34,9 @@ end
 local pttl = redis.call('PTTL', lock)
 local answer = {kind, holder, pttl, last, waiting, micros(), first}
 -- An owner of the plain wire, or a lock of it that is free, is nothing of Redisson's.
-local of_plain = string.sub(holder, 37, 37) == ':' or (kind == 'none' and (last > 0 or waiting > 0))
+local by_readers = holder == 'holdfast_readers' and is(string.sub(queue, 1, -6) .. 'readers', 'zset')
+if by_readers then answer[2] = look_at_readers() end
+local of_plain = by_readers or string.sub(holder, 37, 37) == ':' or (kind == 'none' and (last > 0 or waiting > 0))
 if scope == 'both' or not of_plain then
   local function look() return redisson_facts(lock, of_plain and 'none' or kind, holder, pttl, tonumber(most)) end
   local fine, facts = true

@@ -8,6 +8,8 @@ local grant_ms = ARGV[3]
 local publish = ARGV[4]
 -- @include micros
 -- @include take_tokens
+-- @include to_inbox
+-- @include let_readers_in
 -- @include wake_next
 -- @include several
 local names = several(keys)

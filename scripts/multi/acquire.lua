@@ -15,6 +15,8 @@ local publish = ARGV[8]
 -- @include micros
 -- @include take_tokens
 -- @include join_queue
+-- @include to_inbox
+-- @include let_readers_in
 -- @include wake_next
 -- @include busy_reply
 -- @include several

@@ -14,6 +14,8 @@ local tokens = ARGV[7]
 -- @include micros
 -- @include take_tokens
 -- @include join_queue
+-- @include to_inbox
+-- @include let_readers_in
 -- @include wake_next
 -- @include busy_reply
 -- @include several

@@ -12,5 +12,7 @@ local grant_ms = ARGV[3]
 local publish = ARGV[4]
 -- @include micros
 -- @include no_tokens
+-- @include to_inbox
+-- @include let_readers_in
 -- @include wake_next
 -- @include release_exclusive

@@ -7,5 +7,5 @@ local record = KEYS[2]
 -- @include last_run
 local fields, owner = last_run(record)
 -- @include holder_on_either_wire
-local held = owner ~= '' and holder_of(lock) == owner
+local held = owner ~= '' and holder_of(lock, string.sub(record, 1, -9) .. 'readers') == owner
 return {micros(), held and 1 or 0, fields}

@@ -112,6 +112,9 @@ struct voting {
 struct recipe {
   engine::order order = order::barging;
   engine::sharing sharing = sharing::exclusive;
+  /// How long callers may join an acquisition, where they share; handoff_time may say less. What is joined
+  /// for long keeps waiters elsewhere out.
+  std::chrono::nanoseconds join_time = std::chrono::nanoseconds::max();
   bool leased = true;       ///< a grant is held, renewed and released; otherwise it is the caller's for good
   bool queues = true;       ///< a request with `join` leaves an entry in a queue in the server
   bool scriptless = false;  ///< it can be had from servers without scripts, too

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <charconv>
 
+#include "script/names.hpp"
+
 namespace holdfast::engine {
 namespace {
 
@@ -16,8 +18,9 @@ bool is_uuid_character(char c) { return is_digit(c) || (c >= 'a' && c <= 'f') ||
 std::string_view uuid_of(std::string_view owner) noexcept {
   if (owner.size() < uuid_size + 2 || owner[uuid_size] != ':') return {};
   auto const uuid = owner.substr(0, uuid_size);
-  auto const number = owner.substr(uuid_size + 1);
-  auto const fits = std::all_of(uuid.begin(), uuid.end(), is_uuid_character) &&
+  auto number = owner.substr(uuid_size + 1);
+  if (number.ends_with(names::reader_suffix)) number.remove_suffix(names::reader_suffix.size());
+  auto const fits = !number.empty() && std::all_of(uuid.begin(), uuid.end(), is_uuid_character) &&
                     std::all_of(number.begin(), number.end(), is_digit);
   return fits ? uuid : std::string_view{};
 }

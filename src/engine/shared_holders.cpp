@@ -1,5 +1,7 @@
 #include "engine/shared_holders.hpp"
 
+#include <algorithm>
+
 namespace holdfast::engine {
 
 void shared_holders::open(lease_state& first, time_point now) {
@@ -11,6 +13,7 @@ void shared_holders::open(lease_state& first, time_point now) {
     throw;
   }
   newest_ = {.number = first.number(),
+             .token = first.token(),
              .acquired_at = now,
              .deadline = first.deadline(),
              .renew_at = first.renew_at,
@@ -23,9 +26,11 @@ lease_state_ptr shared_holders::join(lock_queue& queue, effective_options_ptr co
   auto const& wanted = options->options;
   if (known == sizes_.end() || !shareable(wanted)) return {};
   if (options != newest_.options && wanted != newest_.options->options) return {};
-  if (newest_.joined >= wanted.handoff_limit || now >= newest_.acquired_at + wanted.handoff_time) return {};
+  auto const join_time =
+      std::min<std::chrono::nanoseconds>(wanted.handoff_time, queue.lock_recipe().join_time);
+  if (newest_.joined >= wanted.handoff_limit || now >= newest_.acquired_at + join_time) return {};
   if (newest_.deadline - now < wanted.ttl / 2) return {};
-  lease_state_ptr lease{new lease_state{&queue, options, newest_.number, 0}};
+  lease_state_ptr lease{new lease_state{&queue, options, newest_.number, newest_.token}};
   lease->set_deadline(newest_.deadline);
   lease->renew_at = newest_.renew_at;
   leases_.insert(lease.get());

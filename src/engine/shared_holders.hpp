@@ -45,6 +45,7 @@ class shared_holders {
   std::unordered_map<std::uint64_t, std::uint32_t> sizes_;  ///< of each acquisition: how many leases it has
   struct {
     std::uint64_t number = 0;  ///< none
+    std::int64_t token = 0;
     time_point acquired_at{};
     time_point deadline{};
     time_point renew_at{};

@@ -15,6 +15,7 @@
 #include "scripts/redisson_rw.hpp"
 #include "scripts/run.hpp"
 #include "sync/options_check.hpp"
+#include "wire/plain/shared.hpp"
 #include "wire/redisson/permit_id.hpp"
 
 namespace holdfast {
@@ -94,6 +95,12 @@ call take_plain(lock_state const& seen, engine::publishing publish) {
                     .publish = word_of(publish)}();
 }
 
+/// One reader of the plain wire.
+call take_reader(lock_state const& seen, std::string_view owner, engine::publishing publish) {
+  engine::release_policy const policy{.publish = publish};
+  return recipes::plain::reader.release({.name = seen.name, .owner = owner}, policy);
+}
+
 call take_reentrant(lock_state const& seen, std::string_view owner, engine::publishing publish) {
   auto const queue = of_redisson::fair_queue(seen.name);
   auto const timeouts = of_redisson::fair_timeouts(seen.name);
@@ -132,7 +139,8 @@ call take_permits(lock_state const& seen, std::string_view id, engine::publishin
 std::vector<call> takings(lock_state const& seen, std::span<petition const> asked, bool whole,
                           engine::publishing publish) {
   if (seen.kind == lock_kind::permits && whole) return {take_permits(seen, {}, publish)};
-  if (seen.kind == lock_kind::read_write && whole && seen.holding > std::ssize(seen.holders))
+  if (seen.kind == lock_kind::read_write && seen.wire == wire::redisson && whole &&
+      seen.holding > std::ssize(seen.holders))
     return {take_read_write(seen, {}, publish)};
   if (seen.kind == lock_kind::foreign) return {take_plain(seen, publish)};
   std::vector<call> all;
@@ -142,7 +150,9 @@ std::vector<call> takings(lock_state const& seen, std::span<petition const> aske
     if (seen.kind == lock_kind::exclusive) all.push_back(take_plain(seen, publish));
     if (seen.kind == lock_kind::reentrant) all.push_back(take_reentrant(seen, owner, publish));
     if (seen.kind == lock_kind::permits) all.push_back(take_permits(seen, owner, publish));
-    if (seen.kind == lock_kind::read_write)
+    if (seen.kind == lock_kind::read_write && seen.wire == wire::plain)
+      all.push_back(take_reader(seen, owner, publish));
+    else if (seen.kind == lock_kind::read_write)
       all.push_back(take_read_write(
           seen, petition.holder->side == hold_side::write ? owner + ":write" : owner, publish));
   }

@@ -8,6 +8,7 @@
 #include "inspect/redisson_facts.hpp"
 #include "script/names.hpp"
 #include "scripts/inspect.hpp"
+#include "wire/plain/shared.hpp"
 
 namespace holdfast::inspection {
 namespace {
@@ -34,6 +35,31 @@ std::optional<microseconds> hold_time(microseconds now, std::int64_t counter) {
   auto const time = now - microseconds{counter};
   if (time < 0us || time > longest_hold) return std::nullopt;
   return time;
+}
+
+/// A waiter that goes first by its policy has a ticket from years ago (wire/plain/shared.cpp).
+microseconds time_waited(microseconds now, std::string const& ticket) {
+  auto time = now - microseconds{micros_of(ticket)};
+  if (time > recipes::plain::head_start / 2) time -= recipes::plain::head_start;
+  return std::max(time, 0us);
+}
+
+/// What ends a reader's owner id in the keys is its side.
+hold_side take_side(std::string& owner) {
+  if (!owner.ends_with(names::reader_suffix)) return hold_side::exclusive;
+  owner.resize(owner.size() - names::reader_suffix.size());
+  return hold_side::read;
+}
+
+void read_readers(lock_state& state, resp::reply const& list) {
+  state.kind = lock_kind::read_write;
+  state.holding = list[0].integer;
+  for (std::size_t i = 1; i + 1 < list.size(); i += 2) {
+    hold_info hold{.process = {.owner = list[i].text}, .ttl_left = milliseconds{list[i + 1].integer}};
+    hold.side = take_side(hold.process.owner);
+    state.holders.push_back(std::move(hold));
+  }
+  if (!state.holders.empty()) state.holder.owner = state.holders.front().process.owner;
 }
 
 std::string_view word_of(look_for scope) {
@@ -112,13 +138,18 @@ lock_on_wires read_states(std::string_view name, resp::reply const& reply) {
   plain.seen = other.seen = run_info::time_point{now};
   auto const& queue = reply[6].elements;
   for (std::size_t i = 0; i + 1 < queue.size(); i += 2) {
-    auto const since = microseconds{micros_of(queue[i + 1].text)};
-    plain.queue.push_back({.process = {.owner = queue[i].text}, .waited = std::max(now - since, 0us)});
+    waiter_info waiter{.process = {.owner = queue[i].text}, .waited = time_waited(now, queue[i + 1].text)};
+    waiter.side = take_side(waiter.process.owner);
+    plain.queue.push_back(std::move(waiter));
   }
   if (reply.size() > 7) all.unseen = read_facts(other, reply[7], now);
   auto& holding = other.kind == lock_kind::free ? plain : other;
   if (auto const pttl = reply[2].integer; pttl >= 0) holding.ttl_left = milliseconds{pttl};
   if (&holding == &other) return all;
+  if (reply[1].is_array()) {
+    read_readers(plain, reply[1]);
+    return all;
+  }
   plain.holder.owner = reply[1].text;
   plain.kind = kind_of(plain.type, plain.holder.owner);
   if (plain.kind == lock_kind::exclusive) {

@@ -15,10 +15,12 @@
 #include "inspect/view.hpp"
 #include "net/pipeline.hpp"
 #include "probe/named_servers.hpp"
+#include "script/names.hpp"
 #include "script/names_redisson.hpp"
 #include "scripts/redisson_permit.hpp"
 #include "wire/plain/exclusive.hpp"
 #include "wire/plain/quorum.hpp"
+#include "wire/plain/shared.hpp"
 #include "wire/redisson/permit_id.hpp"
 #include "wire/redisson/recipes.hpp"
 #include "wire/redisson/ttl_mode.hpp"
@@ -36,6 +38,7 @@ namespace permit_scripts = scripts::redisson_permit;
 struct found_hold {
   owned_hold hold{};
   lock_kind kind = lock_kind::exclusive;
+  holdfast::wire wire = holdfast::wire::plain;
   bool fair = false;
   std::string owner{};  ///< as the recipes of the kind want it
 };
@@ -44,6 +47,7 @@ struct found_hold {
 /// alike. Permits have none, since their printed id doesn't say who made it.
 recipe const& recipe_of(found_hold const& found) {
   if (found.kind == lock_kind::reentrant) return found.fair ? redisson::fair : redisson::lock;
+  if (found.kind == lock_kind::read_write && found.wire == wire::plain) return plain::reader;
   if (found.kind == lock_kind::read_write)
     return found.hold.side == hold_side::write ? redisson::writer : redisson::reader;
   return plain::exclusive;
@@ -89,10 +93,13 @@ struct owned_lock::impl {
       seen = inspect_on_wires(client_of_lock, lock).on(of);
     for (auto const& each : seen.holders) {
       auto const& id = each.process.owner;
-      bool const is_writer = each.side == hold_side::write;
-      if (owner != id && !(is_writer && owner == id + ":write")) continue;
+      auto const suffix = each.side == hold_side::write ? std::string_view{":write"}
+                          : each.side == hold_side::read && seen.wire == wire::plain ? names::reader_suffix
+                                                                                     : std::string_view{};
+      if (owner != id && owner != id + std::string{suffix}) continue;
       return found_hold{.hold = {.side = each.side, .permits = seen.permits.value_or(0)},
                         .kind = seen.kind,
+                        .wire = seen.wire,
                         .fair = seen.fair,
                         .owner = id};
     }

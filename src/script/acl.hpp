@@ -19,7 +19,7 @@ inline constexpr std::string_view to_lock{
     "+zrem +zscore +hset +hsetnx +hgetall +multi +exec +incr"};
 /// Instead of calls of scripts, where there are none.
 inline constexpr std::string_view without_scripts{"+multi +exec +watch +unwatch +incr +incrby +expire"};
-inline constexpr std::string_view to_be_told{"+subscribe +unsubscribe +publish"};
+inline constexpr std::string_view to_be_told{"+subscribe +unsubscribe +publish +pubsub|numsub"};
 inline constexpr std::string_view to_be_told_in_slots{"+ssubscribe +sunsubscribe +spublish"};
 inline constexpr std::string_view in_a_cluster{"+cluster|slots +cluster|info +pubsub|shardnumsub +asking"};
 

@@ -30,6 +30,15 @@ inline std::string token_counter(std::string_view name) { return beside(name, "h
 /// The waiting owners: a sorted set, scored by a ticket that gives the time since which each waits.
 inline std::string queue(std::string_view name) { return beside(name, "holdfast_queue"); }
 
+/// The readers that have the lock: a sorted set, scored by the time until which each does.
+inline std::string readers(std::string_view name) { return beside(name, "holdfast_readers"); }
+
+/// What the owner id of a reader ends in, in all keys.
+constexpr std::string_view reader_suffix{":r"};
+
+/// What the lock's key holds in place of an owner id while readers have it.
+constexpr std::string_view held_by_readers{"holdfast_readers"};
+
 /// On a master of a quorum: the owner that got its vote by a repeated request, and that request's number.
 inline std::string newest_ask(std::string_view name) { return beside(name, "holdfast_newest_ask"); }
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "resp/command.hpp"
+#include "script/names.hpp"
 
 namespace holdfast::scripting {
 namespace {
@@ -31,8 +32,10 @@ net::exchange pop(std::string_view queue, std::int64_t code) {
 net::exchange tell(ending const& of, resp::reply const& first, std::int64_t code) {
   auto const& waiter = first[0].text;
   auto const channel = inbox_of(waiter, of.queue);
-  auto const message =
-      "woken " + waiter.substr(std::min(waiter.size(), uuid_size + 1)) + " " + std::string{of.lock};
+  std::string_view number{waiter};
+  number.remove_prefix(std::min(waiter.size(), uuid_size + 1));
+  if (number.ends_with(names::reader_suffix)) number.remove_suffix(names::reader_suffix.size());
+  auto const message = std::string{"woken "}.append(number).append(" ").append(of.lock);
   net::exchange now{.step = tell_step, .note = waiter, .numbers = {code, number_in(first[1].text)}};
   if (of.publish == "UNCOUNTED") {
     resp::append_command(now.bytes, {"SPUBLISH", channel, message});

@@ -3,10 +3,12 @@
 #include <atomic>
 #include <utility>
 
+#include "engine/access.hpp"
 #include "sync/lock_binding.hpp"
 #include "sync/options_check.hpp"
 #include "sync/std_shape.hpp"
-#include "wire/redisson/recipes.hpp"
+#include "sync/wires.hpp"
+#include "wire/plain/shared.hpp"
 #include "wire/redisson/rw.hpp"
 
 namespace holdfast {
@@ -23,6 +25,33 @@ lock_options beside_redisson(lock_options options) {
   if (!set_by_caller && options.ttl / 3 > longest_interval) options.renew_every = longest_interval;
   return options;
 }
+
+/// Every release of a writer lets the server choose who is next.
+lock_options in_server_order(lock_options options) {
+  options.starvation_limit = {};
+  options.handoff_limit = 0;
+  return options;
+}
+
+/// What an object needs to know before it has its two sides.
+struct plan {
+  engine::recipe const& writer;
+  engine::recipe const& reader;
+  bool plain;
+  lock_options writer_options;
+  lock_options reader_options;
+
+  plan(client& redis, std::string const& name, lock_options const& options)
+      : plan{sync::wires_of(options.policy), redis, name, options} {}
+
+ private:
+  plan(sync::shared_wires const& kind, client& redis, std::string const& name, lock_options const& options)
+      : writer{sync::choose(kind.writer, {&name, 1}, options, *engine::access::core_of(redis))},
+        reader{sync::choose(kind.reader, {&name, 1}, options, *engine::access::core_of(redis))},
+        plain{&reader == &kind.reader.plain},
+        writer_options{plain ? in_server_order(options) : beside_redisson(options)},
+        reader_options{plain ? options : beside_redisson(options)} {}
+};
 
 }  // namespace
 
@@ -61,14 +90,15 @@ struct shared_mutex::impl {
     }
   };
 
+  bool plain;
   side writers;
   side readers;
   std::atomic<std::optional<release_result>> last{};
 
-  impl(client& redis, std::string const& name, lock_options const& options)
-      : writers{redis,           name, options, recipes::redisson::writer, "the lock \"" + name + "\"",
-                nesting::refused},
-        readers{redis,           name, options, recipes::redisson::reader, "the shared lock \"" + name + "\"",
+  impl(client& redis, std::string const& name, plan const& of)
+      : plain{of.plain},
+        writers{redis, name, of.writer_options, of.writer, "the lock \"" + name + "\"", nesting::refused},
+        readers{redis,           name, of.reader_options, of.reader, "the shared lock \"" + name + "\"",
                 nesting::counted} {}
 
   void unlock(side& held_side) {
@@ -79,8 +109,7 @@ struct shared_mutex::impl {
 
 shared_mutex::shared_mutex(client& redis, std::string name, lock_options options) {
   sync::check(name, options);
-  sync::check_redisson_name(name);
-  impl_ = std::make_unique<impl>(redis, name, beside_redisson(options));
+  impl_ = std::make_unique<impl>(redis, name, plan{redis, name, options});
 }
 
 shared_mutex::~shared_mutex() = default;
@@ -158,8 +187,9 @@ lease shared_mutex::downgrade(lease writing) {
       held != nullptr && &held->queue() == binding.queue().get(),
       "only a lease to write the lock \"" + name() + "\", of the same client, can become one to read it");
   auto const owner = binding.core()->owner_id(held->number());
-  auto const script = recipes::redisson::downgrade({.name = name(), .owner = owner}, held->options().ttl,
-                                                   binding.core()->publishing_now());
+  auto const become_reader = impl_->plain ? recipes::plain::downgrade : recipes::redisson::downgrade;
+  auto const script =
+      become_reader({.name = name(), .owner = owner}, held->options().ttl, binding.core()->publishing_now());
   return engine::lease_state::handle(binding.core()->leases().become(
       engine::lease_state::take(std::move(writing)), impl_->readers.binding.queue(), script));
 }

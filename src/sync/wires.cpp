@@ -7,6 +7,7 @@
 #include "wire/plain/fair.hpp"
 #include "wire/plain/multi.hpp"
 #include "wire/plain/quorum.hpp"
+#include "wire/plain/shared.hpp"
 #include "wire/redisson/recipes.hpp"
 
 namespace holdfast::sync {
@@ -28,6 +29,13 @@ bool on_redisson(lock_options const& options, engine::core const& client) noexce
 }
 
 }  // namespace
+
+shared_wires wires_of(sharing_policy const policy) noexcept {
+  auto const& writer = policy == sharing_policy::prefer_writers ? plain::writer_first : plain::fair;
+  auto const& reader = policy == sharing_policy::prefer_readers ? plain::reader_first : plain::reader;
+  return {.writer = {.plain = writer, .redisson = redisson::writer, .fenced = nullptr},
+          .reader = {.plain = reader, .redisson = redisson::reader, .fenced = nullptr}};
+}
 
 engine::recipe const& choose(wires const& kind, std::span<std::string const> names,
                              lock_options const& options, engine::core const& client) {

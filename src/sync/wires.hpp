@@ -21,6 +21,12 @@ extern wires const exclusive_wires;
 extern wires const fair_wires;
 extern wires const multi_wires;
 extern wires const quorum_wires;
+/// The two sides of a shared_mutex.
+struct shared_wires {
+  wires writer;
+  wires reader;
+};
+[[nodiscard]] shared_wires wires_of(sharing_policy policy) noexcept;
 extern wires const lone_wires;  ///< of a multi_mutex with one name: the queues of a mutex
 
 /// Throws std::errc::invalid_argument when the kind lacks a requested feature on that wire, or when one of

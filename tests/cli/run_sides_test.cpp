@@ -48,9 +48,23 @@ TEST_F(run_sides, lets_readers_run_together_and_a_writer_alone) {
   EXPECT_EQ(brief({"--shared", "--no-wait"}).wait(), 75);
 }
 
+TEST_F(run_sides, lets_no_reader_run_beside_a_command_without_a_side_nor_the_reverse) {
+  auto reader = holding({"--shared"});
+  ASSERT_TRUE(has_holders(1));
+  EXPECT_EQ(brief({"--no-wait"}).wait(), 75);
+  auto waiter = brief({});
+  ASSERT_TRUE(eventually([&] { return inspected("prices").at("waiting") == 1; }));
+  EXPECT_EQ(brief({"--shared", "--no-wait"}).wait(), 75) << "one that would write waits";
+  reader.signal(SIGTERM);
+  EXPECT_EQ(waiter.wait(), 7);
+  auto alone = holding({});
+  ASSERT_TRUE(has_holders(1));
+  EXPECT_EQ(brief({"--shared", "--no-wait"}).wait(), 75);
+}
+
 TEST_F(run_sides, waits_for_java_and_is_waited_for) {
   write("prices", java);
-  auto reader = holding({"--shared"});
+  auto reader = holding({"--shared", "--wire", "redisson"});
   ASSERT_TRUE(eventually([&] { return inspected("prices").at("waiting") == 1; }));
   redis.del("prices");
   redis.command({"PUBLISH", of_redisson::rw_channel("prices"), "1"});
@@ -62,7 +76,10 @@ TEST_F(run_sides, gives_the_command_no_token_where_there_is_none) {
   auto const script = "echo \"$HOLDFAST_NAME ${HOLDFAST_TOKEN-none} $HOLDFAST_OWNER\"";
   auto reader = brief({"--shared"}, script);
   EXPECT_EQ(reader.wait(), 0);
-  EXPECT_THAT(reader.out(), testing::MatchesRegex("prices none [0-9a-f-]{36}:[0-9]+\n"));
+  EXPECT_THAT(reader.out(), testing::MatchesRegex("prices [0-9]+ [0-9a-f-]{36}:[0-9]+:r\n"));
+  auto of_redisson = brief({"--shared", "--wire", "redisson"}, script);
+  EXPECT_EQ(of_redisson.wait(), 0);
+  EXPECT_THAT(of_redisson.out(), testing::MatchesRegex("prices none [0-9a-f-]{36}:[0-9]+\n"));
   auto slot = brief({"--slots", "1"}, script);
   EXPECT_EQ(slot.wait(), 0);
   EXPECT_THAT(slot.out(), testing::MatchesRegex("prices none [0-9a-f]{32}\n"));

@@ -68,6 +68,18 @@ void check_lock_and_queue(raw_redis& server, expect const& wanted) {
   EXPECT_THAT(queue_of(server), testing::ElementsAreArray(wanted.queue));
 }
 
+void check_readers(raw_redis& server, std::vector<reader> const& wanted) {
+  auto const key = names::readers(lock_name);
+  auto const found = server.command({"ZRANGE", key, "0", "-1", "WITHSCORES"}).elements;
+  ASSERT_EQ(found.size(), 2 * wanted.size());
+  auto const now_ms = server_micros(server) / 1000;
+  for (std::size_t i = 0; i != wanted.size(); ++i) {
+    EXPECT_EQ(found[2 * i].text, wanted[i].owner);
+    EXPECT_THAT(std::stoll(found[2 * i + 1].text) - now_ms, left_of(wanted[i].left_ms)) << wanted[i].owner;
+  }
+  if (!wanted.empty()) check_ttl(server, key, wanted.back().left_ms);
+}
+
 void check_counter(raw_redis& server, given const& before, expect const& wanted) {
   auto const key = names::token_counter(lock_name);
   auto const counter = server.get(key);
@@ -328,6 +340,11 @@ void prepare(raw_redis& server, given const& state) {
     server.command(
         {"ZADD", names::queue(lock_name), std::to_string(now - entry.waited_ms * 1'000), text(entry.owner)});
   }
+  for (auto const& reader : state.readers) {
+    server.command({"ZADD", names::readers(lock_name), std::to_string(now / 1'000 + reader.left_ms),
+                    text(reader.owner)});
+    server.command({"PEXPIRE", names::readers(lock_name), std::to_string(state.ttl)});
+  }
   for (auto const& command : state.setup) {
     ASSERT_FALSE(server.command(command).is_error()) << command.front();
   }
@@ -346,12 +363,14 @@ static void check_once(row const& test_case) {
   EXPECT_THAT(raw.command(eval(test_case.call)), test_case.expect.reply);
   if (!holds_other_type(raw)) check_lock_and_queue(raw, test_case.expect);
   check_counter(raw, test_case.given, test_case.expect);
+  check_readers(raw, test_case.expect.readers);
   EXPECT_THAT(inboxes.take(), testing::ElementsAreArray(test_case.expect.messages));
 
   SCOPED_TRACE("sent twice");
   auto const second = raw.command(eval(test_case.call));
   EXPECT_THAT(second, test_case.again ? test_case.again->reply : testing::A<raw_reply const&>());
   if (!holds_other_type(raw)) check_lock_and_queue(raw, test_case.again.value_or(test_case.expect));
+  check_readers(raw, test_case.again.value_or(test_case.expect).readers);
   EXPECT_THAT(inboxes.take(), testing::ElementsAreArray(test_case.again ? test_case.again->messages
                                                                         : std::vector<std::string>{}));
 }

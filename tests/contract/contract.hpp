@@ -48,12 +48,19 @@ struct waiter {
   std::int64_t waited_ms = 1;
 };
 
+/// A reader that has the lock, and for how long it still does.
+struct reader {
+  std::string_view owner;
+  std::int64_t left_ms = 20'000;
+};
+
 /// The state of the server before the call.
 struct given {
   std::string_view lock{};  ///< its owner; empty: the lock is free
   std::int64_t ttl = 20'000;
   std::optional<std::int64_t> counter = last_token;
   std::vector<waiter> queue{};
+  std::vector<reader> readers{};
   std::vector<std::string_view> listening{};  ///< owners whose process is subscribed to its inbox
   std::vector<words> setup{};                 ///< additional commands
 };
@@ -66,6 +73,7 @@ struct expect {
   std::optional<std::int64_t> counter = last_token;
   std::vector<std::string_view> queue{};
   std::vector<std::string> messages{};
+  std::vector<reader> readers{};  ///< the first to end first
 };
 
 /// One row. Each call is made a second time, as after a connection that broke before the reply came. Unless

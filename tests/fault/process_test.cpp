@@ -101,9 +101,9 @@ TEST_F(process_fault, releases_at_exit_what_the_main_thread_has_locked) {
 }
 
 TEST_F(process_fault, gives_the_lock_to_none_of_its_threads_at_exit) {
-  for (auto const* const kind :
-       {"mutex_inbox", "mutex_poll", "fair_mutex_inbox", "fair_mutex_poll", "recursive_mutex_inbox",
-        "multi_mutex_inbox", "mutex_redisson", "fair_mutex_redisson", "shared_mutex_inbox"}) {
+  for (auto const* const kind : {"mutex_inbox", "mutex_poll", "fair_mutex_inbox", "fair_mutex_poll",
+                                 "recursive_mutex_inbox", "multi_mutex_inbox", "mutex_redisson",
+                                 "fair_mutex_redisson", "shared_mutex_inbox", "shared_mutex_redisson"}) {
     auto holder = worker::session(server_.url(), kind, "orders", 60s);
     EXPECT_EQ(holder.reply_to("acquire").rfind("held ", 0), 0u) << kind;
     EXPECT_EQ(holder.reply_to("wait"), "waiting") << kind;

@@ -135,7 +135,7 @@ TEST_F(tenants, can_touch_no_key_of_another) {
     ASSERT_TRUE(waits(other, name));
     auto web = raw_as("web");
     for (auto const& key : {name, names::token_counter(name), names::queue(name), names::fence_mark(name),
-                            names::asked(name, lease.owner())}) {
+                            names::readers(name), names::asked(name, lease.owner())}) {
       SCOPED_TRACE(key);
       EXPECT_REFUSED(web, {"GET", key});
       EXPECT_REFUSED(web, {"TYPE", key});

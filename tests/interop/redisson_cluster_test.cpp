@@ -23,7 +23,7 @@ struct cluster_kind {
 constexpr cluster_kind cluster_plain{"RLock", &redisson::lock, "mutex_inbox",
                                      "redisson_lock__channel:{orders}"};
 constexpr cluster_kind cluster_fair{"RFairLock", &redisson::fair_lock, "fair_mutex_inbox", ""};
-constexpr cluster_kind cluster_writer{"RWriteLock", &redisson::write_lock, "shared_mutex_inbox",
+constexpr cluster_kind cluster_writer{"RWriteLock", &redisson::write_lock, "shared_mutex_redisson",
                                       "redisson_rwlock:{orders}"};
 
 /// How Redisson sends messages, and which messages it receives.

@@ -23,7 +23,7 @@ struct exclusive_kind {
 constexpr exclusive_kind plain{"RLock", &redisson::lock, "mutex_inbox", "redisson_lock__channel:{orders}"};
 constexpr exclusive_kind fair{"RFairLock", &redisson::fair_lock, "fair_mutex_inbox",
                               "redisson_lock_queue:{orders}"};
-constexpr exclusive_kind writer{"RWriteLock", &redisson::write_lock, "shared_mutex_inbox",
+constexpr exclusive_kind writer{"RWriteLock", &redisson::write_lock, "shared_mutex_redisson",
                                 "redisson_rwlock:{orders}"};
 constexpr exclusive_kind spinning{"RSpinLock", &redisson::spin_lock, "mutex_poll", ""};
 

@@ -26,8 +26,8 @@ class redisson_shared : public beside_each_redisson {
     return run_async([this] { return mutex_.try_acquire_shared_for(acquire_timeout); });
   }
 
-  shared_mutex mutex_{listening_, "prices"};
-  shared_mutex second_mutex_{redis_, "prices"};
+  shared_mutex mutex_{listening_, "prices", {.wire = wire::redisson}};
+  shared_mutex second_mutex_{redis_, "prices", {.wire = wire::redisson}};
 };
 
 INSTANTIATE_TEST_SUITE_P(all, redisson_shared,
@@ -140,11 +140,11 @@ TEST_P(redisson_shared, that_they_downgrade_lets_our_readers_in_long_before_the_
 
 TEST_P(redisson_shared, has_its_readers_renewed_by_both_sides_past_two_ttls) {
   redisson java{server_, GetParam(), 5s};
-  auto const lease = shared_mutex{redis_, "prices", {.ttl = 5s}}.acquire_shared();
+  auto const lease = shared_mutex{redis_, "prices", {.ttl = 5s, .wire = wire::redisson}}.acquire_shared();
   EXPECT_EQ(java_reader(java).lock(), "ok");
   EXPECT_EQ(java.read_lock("theirs").lock(), "ok");
   auto const java_waiter = java_writer(java).by(2).try_lock(10500ms);
-  EXPECT_FALSE(shared_mutex(redis_, "theirs").try_acquire_for(10500ms));
+  EXPECT_FALSE(shared_mutex(redis_, "theirs", {.wire = wire::redisson}).try_acquire_for(10500ms));
   EXPECT_EQ(java_waiter, "false");
   EXPECT_TRUE(lease.valid());
   EXPECT_EQ(java_reader(java).is_held(), "true");
@@ -161,7 +161,7 @@ TEST_P(redisson_shared, is_written_by_us_when_the_ttl_is_over_of_a_reader_of_the
 
 TEST_P(redisson_shared, is_written_by_them_when_the_ttl_is_over_of_a_reader_of_ours_that_was_killed) {
   redisson java{server_, GetParam()};
-  auto holder = holdfast_process(shared_reader.title, "prices", 3s);
+  auto holder = holdfast_process(redisson_reader.title, "prices", 3s);
   EXPECT_EQ(holder.reply_to("acquire").rfind("held ", 0), 0u);
   auto const waiting = java_writer(java).lock();
   EXPECT_TRUE(are_listening(shared_channel));
@@ -172,8 +172,8 @@ TEST_P(redisson_shared, is_written_by_them_when_the_ttl_is_over_of_a_reader_of_o
 TEST_P(redisson_shared, goes_on_with_the_readers_that_are_left_when_one_of_either_side_is_killed) {
   redisson killed{server_, GetParam(), 3s};
   redisson java{server_, GetParam(), 5s};
-  auto dead = holdfast_process(shared_reader.title, "prices", 3s);
-  auto lease = shared_mutex{redis_, "prices", {.ttl = 5s}}.acquire_shared();
+  auto dead = holdfast_process(redisson_reader.title, "prices", 3s);
+  auto lease = shared_mutex{redis_, "prices", {.ttl = 5s, .wire = wire::redisson}}.acquire_shared();
   EXPECT_EQ(java_reader(java).lock(), "ok");
   EXPECT_EQ(java_reader(killed).lock(), "ok");
   EXPECT_EQ(dead.reply_to("acquire").rfind("held ", 0), 0u);
@@ -190,7 +190,7 @@ TEST_P(redisson_shared, goes_on_with_the_readers_that_are_left_when_one_of_eithe
 
 TEST_P(redisson_shared, whose_readers_they_force_out_is_lost_to_us_and_we_are_told) {
   redisson java{server_, GetParam()};
-  auto lease = shared_mutex{redis_, "prices", {.ttl = 6s}}.acquire_shared();
+  auto lease = shared_mutex{redis_, "prices", {.ttl = 6s, .wire = wire::redisson}}.acquire_shared();
   EXPECT_EQ(java_writer(java).force_unlock(), "false");
   EXPECT_EQ(java_reader(java).force_unlock(), "true");
   EXPECT_TRUE(eventually(time_limit, [&] { return lease.lost().stop_requested(); }));

@@ -1,31 +1,60 @@
-/// holdfast::shared_mutex as leases: readers together, a writer alone, and a writer that becomes a reader.
+/// holdfast::shared_mutex as leases, on either wire: readers together, a writer alone, and a writer that
+/// becomes a reader.
 #include "law.hpp"
+
+#include "script/names.hpp"
 
 namespace holdfast::test {
 namespace {
 
-class shared : public testing::Test {
+class shared_on_either_wire : public testing::TestWithParam<wire> {
  protected:
-  [[nodiscard]] bool is_in(lease const& holder) {
-    return raw_.command({"HEXISTS", "m", holder.owner()}).integer == 1;
+  [[nodiscard]] bool on_redisson() const { return GetParam() == wire::redisson; }
+  [[nodiscard]] client connect() const {
+    // The recheck is so long that only a message wakes a waiter in time.
+    return client{server_.url(), with_long_timeouts({.recheck = 30s, .wire = GetParam()})};
   }
-  [[nodiscard]] std::string key_of(lease const& reader) {
-    return "{m}:" + reader.owner() + ":rwlock_timeout:1";
+  [[nodiscard]] bool is_in(lease const& holder) {
+    if (on_redisson()) return raw_.command({"HEXISTS", "m", holder.owner()}).integer == 1;
+    if (raw_.get("m") == holder.owner()) return true;
+    return raw_.get("m") == names::held_by_readers &&
+           !raw_.command({"ZSCORE", readers, holder.owner()}).text.empty();
+  }
+  /// Takes a reader's hold away.
+  void delete_hold(lease const& reader) {
+    if (on_redisson()) {
+      raw_.del("{m}:" + reader.owner() + ":rwlock_timeout:1");
+    } else {
+      raw_.command({"ZREM", readers, reader.owner()});
+    }
+  }
+  /// Of several readers the others' time is over, or they have gone.
+  [[nodiscard]] bool only_one_hold_lasts() {
+    if (on_redisson()) return raw_.keys("*:rwlock_timeout:1").size() == 1;
+    auto const time = raw_.command({"TIME"}).elements;
+    auto const now_ms = time.at(0).text + time.at(1).text.substr(0, time.at(1).text.size() < 6 ? 0 : 3);
+    return raw_.command({"ZCOUNT", readers, now_ms, "+inf"}).integer == 1;
   }
   [[nodiscard]] static bool waits(client& redis) {
     return eventually([&] { return redis.stats().waits == 1; });
   }
+  [[nodiscard]] subject const& reader() const { return on_redisson() ? redisson_reader : shared_reader; }
 
+  static constexpr char readers[] = "{m}:holdfast_readers";
   deployment_under_test server_{};
   raw_servers raw_ = server_.raw();
-  // The recheck is so long that only a message wakes a waiter in time.
-  client first_client_{server_.url(), with_long_timeouts({.recheck = 30s})};
-  client second_client_{server_.url(), with_long_timeouts({.recheck = 30s})};
+  client first_client_ = connect();
+  client second_client_ = connect();
   shared_mutex m_{first_client_, "m"};
   shared_mutex remote_{second_client_, "m"};
 };
 
-TEST_F(shared, lets_readers_in_together_and_a_writer_when_the_last_has_gone) {
+INSTANTIATE_TEST_SUITE_P(every, shared_on_either_wire, testing::Values(wire::plain, wire::redisson),
+                         [](testing::TestParamInfo<wire> const& info) {
+                           return std::string{info.param == wire::plain ? "plain" : "redisson"};
+                         });
+
+TEST_P(shared_on_either_wire, lets_readers_in_together_and_a_writer_when_the_last_has_gone) {
   auto first = m_.acquire_shared();
   auto second = m_.try_acquire_shared();
   auto third = remote_.try_acquire_shared();
@@ -40,9 +69,9 @@ TEST_F(shared, lets_readers_in_together_and_a_writer_when_the_last_has_gone) {
   EXPECT_TRUE(leftover_keys(raw_).empty());
 }
 
-TEST_F(shared, lets_a_writer_in_alone) {
+TEST_P(shared_on_either_wire, lets_a_writer_in_alone) {
   auto writing = m_.acquire();
-  EXPECT_EQ(writing.token(), 0);
+  EXPECT_EQ(writing.token() == 0, on_redisson());
   EXPECT_TRUE(is_in(writing));
   EXPECT_FALSE(m_.try_acquire());
   EXPECT_FALSE(m_.try_acquire_shared());
@@ -52,8 +81,9 @@ TEST_F(shared, lets_a_writer_in_alone) {
   EXPECT_TRUE(leftover_keys(raw_).empty());
 }
 
-TEST_F(shared, has_readers_of_one_process_that_come_together_share_what_the_server_sees) {
+TEST_P(shared_on_either_wire, has_readers_of_one_process_that_come_together_share_what_the_server_sees) {
   std::vector<lease> readers;
+  if (!on_redisson()) GTEST_SKIP() << "they share for no longer than a millisecond";
   shared_mutex patient{first_client_, "m", {.ttl = 10min, .handoff_limit = 100, .handoff_time = 60s}};
   readers.push_back(patient.acquire_shared());
   auto const commands = commands_at_rest(first_client_, raw_);
@@ -66,7 +96,7 @@ TEST_F(shared, has_readers_of_one_process_that_come_together_share_what_the_serv
   EXPECT_TRUE(leftover_keys(raw_).empty());
 }
 
-TEST_F(shared, wakes_a_writer_of_another_process_when_the_last_reader_goes) {
+TEST_P(shared_on_either_wire, wakes_a_writer_of_another_process_when_the_last_reader_goes) {
   auto first = m_.acquire_shared();
   auto second = m_.acquire_shared();
   pending writing;
@@ -78,7 +108,7 @@ TEST_F(shared, wakes_a_writer_of_another_process_when_the_last_reader_goes) {
   EXPECT_TRUE(writing.take());
 }
 
-TEST_F(shared, wakes_all_readers_of_another_process_when_the_writer_goes) {
+TEST_P(shared_on_either_wire, wakes_all_readers_of_another_process_when_the_writer_goes) {
   auto writing = m_.acquire();
   std::vector<pending> readers(5);
   for (auto& reader : readers) remote_.async_acquire_shared(reader.handler());
@@ -90,7 +120,7 @@ TEST_F(shared, wakes_all_readers_of_another_process_when_the_writer_goes) {
   for (auto const& reader : together) EXPECT_TRUE(reader.valid());
 }
 
-TEST_F(shared, wakes_readers_and_writers_of_its_own_process) {
+TEST_P(shared_on_either_wire, wakes_readers_and_writers_of_its_own_process) {
   auto writing = m_.acquire();
   pending reading;
   m_.async_acquire_shared(reading.handler());
@@ -105,7 +135,7 @@ TEST_F(shared, wakes_readers_and_writers_of_its_own_process) {
   EXPECT_TRUE(eventually([&] { return next.done(); }));
 }
 
-TEST_F(shared, ends_a_wait_when_its_time_is_up_or_it_is_cancelled) {
+TEST_P(shared_on_either_wire, ends_a_wait_when_its_time_is_up_or_it_is_cancelled) {
   auto const writing = m_.acquire();
   EXPECT_FALSE(remote_.try_acquire_shared_for(50ms));
   EXPECT_FALSE(remote_.try_acquire_for(50ms));
@@ -121,10 +151,14 @@ TEST_F(shared, ends_a_wait_when_its_time_is_up_or_it_is_cancelled) {
   EXPECT_TRUE(eventually([&] { return reading.done(); }));
   EXPECT_EQ(code_of([&] { (void)reading.take(); }), errc::cancelled);
   EXPECT_EQ(second_client_.stats().waiting_now, 0u);
-  EXPECT_EQ(raw_.command({"HKEYS", "m"}).elements.size(), 2u) << "the mode, and the one who writes";
+  if (on_redisson()) {
+    EXPECT_EQ(raw_.command({"HKEYS", "m"}).elements.size(), 2u) << "the mode, and the one who writes";
+  } else {
+    EXPECT_FALSE(raw_.exists("{m}:holdfast_queue"));
+  }
 }
 
-TEST_F(shared, needs_no_messages_where_it_polls) {
+TEST_P(shared_on_either_wire, needs_no_messages_where_it_polls) {
   shared_mutex polling{second_client_, "m", {.wake = wake::poll}};
   auto writing = m_.acquire();
   pending reading;
@@ -135,39 +169,41 @@ TEST_F(shared, needs_no_messages_where_it_polls) {
   pending next;
   m_.async_acquire(next.handler());
   ASSERT_TRUE(waits(first_client_));
-  EXPECT_TRUE(eventually([&] { return raw_.listeners("redisson_rwlock:{m}") >= 1; }));
+  auto const channel = on_redisson() ? "redisson_rwlock:{m}" : names::inbox(first_client_.uuid(), "m");
+  EXPECT_TRUE(eventually([&] { return raw_.listeners(channel) >= 1; }));
   EXPECT_FALSE(second_client_.stats().messages) << "who polls hears nothing";
 }
 
-TEST_F(shared, says_who_was_in_the_way) {
+TEST_P(shared_on_either_wire, says_who_was_in_the_way) {
   auto const reading = m_.acquire_shared();
   EXPECT_FALSE(remote_.last_busy());
   EXPECT_FALSE(remote_.try_acquire());
   EXPECT_EQ(remote_.last_busy()->holder.owner, reading.owner());
 }
 
-TEST_F(shared, tells_a_reader_whose_lock_was_deleted) {
+TEST_P(shared_on_either_wire, tells_a_reader_whose_lock_was_deleted) {
   shared_mutex patient{first_client_, "m", {.handoff_time = 60s}};
   auto reading = patient.acquire_shared();
-  auto neighbour = patient.acquire_shared();
+  std::optional<lease> neighbour;
+  if (on_redisson()) neighbour = patient.acquire_shared();
   raw_.del("m");
   EXPECT_EQ(code_of([&] { reading.renew(); }), errc::lost);
   EXPECT_EQ(reading.lost_because(), loss_cause::key_gone);
   EXPECT_TRUE(eventually([&] { return reading.lost().stop_requested(); }));
-  EXPECT_TRUE(eventually([&] { return !neighbour.valid(); })) << "it shared the acquisition";
+  EXPECT_TRUE(eventually([&] { return !neighbour || !neighbour->valid(); })) << "it shared the acquisition";
   EXPECT_EQ(reading.release(), release_result::lost);
 }
 
-TEST_F(shared, tells_a_reader_whose_own_hold_was_deleted) {
+TEST_P(shared_on_either_wire, tells_a_reader_whose_own_hold_was_deleted) {
   auto reading = m_.acquire_shared();
   auto const other = remote_.acquire_shared();
-  raw_.del(key_of(reading));
+  delete_hold(reading);
   EXPECT_EQ(code_of([&] { reading.renew(); }), errc::lost);
   EXPECT_EQ(reading.lost_because(), loss_cause::key_gone);
   EXPECT_TRUE(is_in(other));
 }
 
-TEST_F(shared, tells_a_reader_or_a_writer_that_others_have_the_lock) {
+TEST_P(shared_on_either_wire, tells_a_reader_or_a_writer_that_others_have_the_lock) {
   auto reading = m_.acquire_shared();
   raw_.del("m");
   auto writing = remote_.acquire();
@@ -180,22 +216,21 @@ TEST_F(shared, tells_a_reader_or_a_writer_that_others_have_the_lock) {
   EXPECT_TRUE(next.valid());
 }
 
-TEST_F(shared, keeps_readers_and_writers_in_beyond_their_ttl) {
+TEST_P(shared_on_either_wire, keeps_readers_and_writers_in_beyond_their_ttl) {
   shared_mutex brief{first_client_, "m", {.ttl = 3s, .renew_every = 100ms}};
   shared_mutex brief_remote{second_client_, "m", {.ttl = 3s, .renew_every = 100ms}};
   {
     auto const reading = brief.acquire_shared();
     auto const other = brief_remote.acquire_shared();
-    EXPECT_TRUE(always(3500ms, [&] {
-      return reading.valid() && other.valid() && raw_.exists(key_of(reading)) && raw_.exists(key_of(other));
-    }));
+    EXPECT_TRUE(
+        always(3500ms, [&] { return reading.valid() && other.valid() && is_in(reading) && is_in(other); }));
   }
   EXPECT_TRUE(leftover_keys(raw_).empty());
   auto const writing = brief.acquire();
   EXPECT_TRUE(always(3500ms, [&] { return writing.valid() && is_in(writing); }));
 }
 
-TEST_F(shared, renews_beside_a_reader_of_a_longer_lease_without_cutting_it) {
+TEST_P(shared_on_either_wire, renews_beside_a_reader_of_a_longer_lease_without_cutting_it) {
   shared_mutex brief{first_client_, "m", {.ttl = 6s, .renew_every = 100ms}};
   auto const longer = remote_.acquire_shared();
   auto const reading = brief.acquire_shared();
@@ -207,7 +242,7 @@ TEST_F(shared, renews_beside_a_reader_of_a_longer_lease_without_cutting_it) {
   EXPECT_TRUE(reading.valid());
 }
 
-TEST_F(shared, becomes_a_reader_without_letting_a_writer_in_and_lets_readers_in_at_once) {
+TEST_P(shared_on_either_wire, becomes_a_reader_without_letting_a_writer_in_and_lets_readers_in_at_once) {
   auto writing = m_.acquire();
   pending reading;
   remote_.async_acquire_shared(reading.handler());
@@ -221,17 +256,17 @@ TEST_F(shared, becomes_a_reader_without_letting_a_writer_in_and_lets_readers_in_
   EXPECT_TRUE(eventually([&] { return reading.done(); }));
   EXPECT_FALSE(other_writer.done());
   auto const neighbour = m_.try_acquire_shared();
-  EXPECT_TRUE(neighbour);
+  EXPECT_EQ(neighbour.has_value(), on_redisson()) << "on the plain wire the writer is before it";
   EXPECT_EQ(downgraded.release(), release_result::released);
 }
 
-TEST_F(shared, goes_on_renewing_what_it_has_become) {
+TEST_P(shared_on_either_wire, goes_on_renewing_what_it_has_become) {
   shared_mutex brief{first_client_, "m", {.ttl = 3s, .renew_every = 100ms}};
   auto const reading = brief.downgrade(brief.acquire());
-  EXPECT_TRUE(always(3500ms, [&] { return reading.valid() && raw_.exists(key_of(reading)); }));
+  EXPECT_TRUE(always(3500ms, [&] { return reading.valid() && is_in(reading); }));
 }
 
-TEST_F(shared, tells_of_the_loss_of_what_it_has_become_those_who_watched_the_writer) {
+TEST_P(shared_on_either_wire, tells_of_the_loss_of_what_it_has_become_those_who_watched_the_writer) {
   auto writing = m_.acquire();
   std::atomic<bool> notified = false;
   writing.on_lost([&](loss_cause cause) { notified = cause == loss_cause::key_gone; });
@@ -244,7 +279,7 @@ TEST_F(shared, tells_of_the_loss_of_what_it_has_become_those_who_watched_the_wri
   EXPECT_TRUE(eventually([&] { return notified.load(); }));
 }
 
-TEST_F(shared, makes_a_reader_only_of_one_that_writes_this_lock) {
+TEST_P(shared_on_either_wire, makes_a_reader_only_of_one_that_writes_this_lock) {
   shared_mutex other{first_client_, "other"};
   EXPECT_EQ(code_of([&] { (void)m_.downgrade(lease{}); }), std::errc::invalid_argument);
   EXPECT_EQ(code_of([&] { (void)m_.downgrade(other.acquire()); }), std::errc::invalid_argument);
@@ -253,7 +288,7 @@ TEST_F(shared, makes_a_reader_only_of_one_that_writes_this_lock) {
   EXPECT_TRUE(leftover_keys(raw_).empty()) << "they were given back";
 }
 
-TEST_F(shared, does_not_make_a_reader_of_a_writer_that_has_lost_the_lock) {
+TEST_P(shared_on_either_wire, does_not_make_a_reader_of_a_writer_that_has_lost_the_lock) {
   auto writing = m_.acquire();
   raw_.del("m");
   std::atomic<bool> notified = false;
@@ -264,23 +299,23 @@ TEST_F(shared, does_not_make_a_reader_of_a_writer_that_has_lost_the_lock) {
   EXPECT_EQ(first_client_.stats().held_now, 0u);
 }
 
-TEST_F(shared, has_nobody_wait_for_a_killed_reader_when_those_who_came_later_have_gone) {
-  auto dead = worker::session(server_.url(), std::string{shared_reader.title}, "m", 1s);
-  EXPECT_EQ(dead.reply_to("acquire"), "held 0");
+TEST_P(shared_on_either_wire, has_nobody_wait_for_a_killed_reader_when_those_who_came_later_have_gone) {
+  auto dead = worker::session(server_.url(), std::string{reader().title}, "m", 1s);
+  EXPECT_EQ(dead.reply_to("acquire").rfind("held ", 0), 0u);
   auto lease = remote_.acquire_shared();
   pending writing;
   m_.async_acquire(writing.handler());
   ASSERT_TRUE(waits(first_client_));
   dead.kill9();
-  ASSERT_TRUE(eventually([&] { return raw_.keys("*:rwlock_timeout:1").size() == 1; }));
+  ASSERT_TRUE(eventually([&] { return only_one_hold_lasts(); }));
   EXPECT_FALSE(writing.done());
   lease.release();
   EXPECT_TRUE(eventually([&] { return writing.done(); })) << "its field is still there, its hold is over";
 }
 
-TEST_F(shared, lets_a_writer_in_when_a_killed_reader_was_the_last) {
-  auto dead = worker::session(server_.url(), std::string{shared_reader.title}, "m", 1s);
-  EXPECT_EQ(dead.reply_to("acquire"), "held 0");
+TEST_P(shared_on_either_wire, lets_a_writer_in_when_a_killed_reader_was_the_last) {
+  auto dead = worker::session(server_.url(), std::string{reader().title}, "m", 1s);
+  EXPECT_EQ(dead.reply_to("acquire").rfind("held ", 0), 0u);
   pending writing;
   m_.async_acquire(writing.handler());
   // A reader that was stopped for long may have lost the lock already.
@@ -290,9 +325,11 @@ TEST_F(shared, lets_a_writer_in_when_a_killed_reader_was_the_last) {
   EXPECT_TRUE(writing.take());
 }
 
-TEST_F(shared, refuses_a_key_of_another_kind_and_names_it) {
-  for (auto const& command : {std::vector<std::string>{"SET", "m", "somebody"},
-                              std::vector<std::string>{"HSET", "m", "uuid:1", "1"}}) {
+TEST_P(shared_on_either_wire, refuses_a_key_of_another_kind_and_names_it) {
+  using words = std::vector<std::string>;
+  auto const of_redisson = std::vector{words{"SET", "m", "somebody"}, words{"HSET", "m", "uuid:1", "1"}};
+  auto const of_plain = std::vector{words{"LPUSH", "m", "1"}, words{"HSET", "m", "uuid:1", "1"}};
+  for (auto const& command : on_redisson() ? of_redisson : of_plain) {
     raw_.del("m");
     raw_.command(command);
     auto const refusal = failure_of([&] { (void)m_.try_acquire_shared(); });

@@ -80,7 +80,7 @@ class two_servers : public testing::Test {
     if (wanted.is_error() && wanted.text.find("user_script") != std::string::npos) return false;
     EXPECT_TRUE(nearly_equal(wanted, found))
         << name << ": by script " << shown(wanted) << ", by command " << shown(found);
-    for (auto const* const key : {"a", "b", "zqueue", "h"}) {
+    for (auto const* const key : {"a", "b", "zqueue", "zreaders", "h"}) {
       for (auto const& look : {words{"TYPE", key},
                                {"GET", key},
                                {"PTTL", key},
@@ -119,6 +119,12 @@ TEST_F(two_servers, answer_random_requests_alike) {
     if (random() % 10 == 0) both({"SET", "a", "of another program"});
     if (random() % 10 == 0) both({"HSET", "h", "mode", "read", "u", "1"});
     if (random() % 3 == 0) both({"ZADD", "zqueue", "1000", owner(), "4102444800000041", owner()});
+    if (random() % 3 == 0) both({"ZADD", "zqueue", one_of({"900", "4102444800000042"}), owner() + ":r"});
+    if (random() % 3 == 0) both({"ZADD", "zqueue", one_of({"901", "4102444800000043"}), owner() + ":r"});
+    if (random() % 4 == 0) {
+      both({"SET", "a", "holdfast_readers", "PX", "30000"});
+      both({"ZADD", "zreaders", "4102444800000", owner() + ":r", "4102444801000", owner() + ":r"});
+    }
     auto comparable = true;
     for (auto step = 0; step < 12 && comparable && !HasFailure(); ++step) {
       auto const way = one_of({"PUBLISH", "PUBLISH", "UNCOUNTED"});

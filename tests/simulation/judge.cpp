@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "script/names.hpp"
 #include "script/names_redisson.hpp"
 #include "simulation/arguments.hpp"
 #include "wire/redisson/permit_id.hpp"
@@ -77,15 +78,18 @@ void judge::check_company(part const& wanted, std::string const& owner) {
          " others");
 }
 
-/// Kinds without tokens have 0.
+/// Kinds without tokens have 0. Readers may have that of the last writer.
 void judge::check_token(part const& wanted, std::int64_t token, std::string const& owner) {
   if (token == 0) return;
   for (auto const& name : wanted.names) {
     auto& newest = newest_tokens_[name];
-    if (token <= newest)
+    auto& newest_write = newest_writes_[name];
+    auto const reads = wanted.lock->beside == kind::company::readers;
+    if (reads ? token < newest_write : token <= newest)
       fail(owner + " has token " + std::to_string(token) + " of \"" + name + "\", after " +
            std::to_string(newest));
-    newest = token;
+    newest = std::max(newest, token);
+    if (!reads) newest_write = token;
   }
 }
 
@@ -197,7 +201,8 @@ void judge::check_left_behind(server& at) {
   auto& data = at.data();
   auto const now = std::chrono::duration<double, std::milli>{world_.now().time_since_epoch()}.count();
   for (auto const& key : data.keys()) {
-    auto const contents = data.contents_of(key);
+    auto contents = data.contents_of(key);
+    if (contents == names::held_by_readers) contents += " of " + data.contents_of(names::readers(key));
     // Permits that have expired are there until somebody asks for one.
     if (!outlives(key) && !counted_.contains(key) && !data.all_scores_below(key, now) &&
         !is_excused(at, key + ' ' + contents))

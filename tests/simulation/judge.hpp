@@ -102,6 +102,7 @@ class judge {
   latch_judge latches_{world_, servers_, [this](std::string const& text) { fail(text); }};
   bool late_copies_ = false;
   std::map<std::string, std::int64_t> newest_tokens_;  ///< by name
+  std::map<std::string, std::int64_t> newest_writes_;  ///< those of readers left out
   std::vector<holder> holders_;
   std::vector<kept_hold> kept_;
   std::map<std::string, time_point> excused_;   ///< owners

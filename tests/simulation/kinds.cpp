@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "script/names.hpp"
 #include "script/names_redisson.hpp"
 #include "simulation/arguments.hpp"
 #include "wire/lock_names.hpp"
@@ -10,6 +11,7 @@
 #include "wire/plain/fair.hpp"
 #include "wire/plain/multi.hpp"
 #include "wire/plain/quorum.hpp"
+#include "wire/plain/shared.hpp"
 #include "wire/redisson/permit_id.hpp"
 #include "wire/redisson/recipes.hpp"
 
@@ -55,12 +57,29 @@ hold permit_hold(dataset& data, std::string const& name, std::string const& owne
   return kind::hold{.end = time_of(*score), .came = data.came(key, id)};
 }
 
+std::string reader_id(std::string const& owner) { return owner + std::string{names::reader_suffix}; }
+
+/// Each reader has a time of its own; the lock's key has that of the last.
+hold plain_reader_hold(dataset& data, std::string const& name, std::string const& owner) {
+  if (data.text_of(name) != names::held_by_readers) return std::nullopt;
+  auto const readers = names::readers(name);
+  auto const score = data.score_in(readers, reader_id(owner));
+  if (!score) return std::nullopt;
+  return kind::hold{.end = std::min(time_of(*score), data.end_of(name)),
+                    .came = data.came(readers, reader_id(owner))};
+}
+
 /// A semaphore knows no owners, nor does a latch.
 hold no_hold(dataset&, std::string const&, std::string const&) { return std::nullopt; }
 
 bool no_key(dataset& data, std::string const& name, int, time_point) { return !data.has(name); }
 bool no_writer(dataset& data, std::string const& name, int, time_point) {
   return data.field_of(name, "mode") != "write";
+}
+/// While others read, a writer that waits may be before those that come to read.
+bool no_plain_writer(dataset& data, std::string const& name, int, time_point) {
+  return !data.has(name) ||
+         (data.text_of(name) == names::held_by_readers && data.members_in(names::queue(name)) == 0);
 }
 bool permits_left(dataset& data, std::string const& name, int amount, time_point) {
   return number_of(data.text_of(name)) >= amount;
@@ -79,6 +98,9 @@ kind const redisson_lock{&redisson::lock, company::none, field_hold, no_key};
 kind const redisson_fenced{&redisson::fenced, company::none, field_hold, no_key};
 kind const redisson_fair{&redisson::fair, company::none, field_hold, no_key};
 kind const redisson_multi{&redisson::multi, company::none, field_hold, no_key};
+kind const plain_reader{&plain::reader, company::readers, plain_reader_hold, no_plain_writer};
+kind const plain_reader_first{&plain::reader_first, company::readers, plain_reader_hold, no_plain_writer};
+kind const plain_writer_first{&plain::writer_first, company::none, text_hold, no_key};
 kind const reader{&redisson::reader, company::readers, reader_hold, no_writer};
 kind const writer{&redisson::writer, company::none, writer_hold, no_key};
 kind const permit{&redisson::permit, company::permits, permit_hold, permits_left_or_over, 2};
@@ -103,7 +125,11 @@ std::vector<cast> const& all_casts() {
         {&multi_mutex, {"b", "orders"}},
         {&multi_mutex, {"a", "b"}},
         {&mutex}}},
-      {"shared_mutex", {{&reader}, {&writer}, {&reader}}},
+      {"shared_mutex", {{&plain_reader}, {&fair_mutex}, {&plain_reader}}},
+      {"shared_mutex_and_mutex", {{&plain_reader}, {&mutex}, {&plain_reader}, {&fair_mutex}}},
+      {"shared_mutex_that_prefers",
+       {{&plain_reader}, {&plain_writer_first}, {&plain_reader_first}, {&plain_reader}}},
+      {"redisson_shared_mutex", {{&reader}, {&writer}, {&reader}}},
       {"semaphore", {{&permits}}},
       {"expiring_semaphore", {{&permit}}},
       {"redisson_mutex", {{&redisson_lock}, {&redisson_fenced}}},

@@ -100,6 +100,30 @@ RC_GTEST_PROP(names_in_lua, of_a_client_s_inbox_are_those_of_cpp, ()) {
   RC_ASSERT(named == (name_set{name, asked, names::hints(uuid_of_other)}));
 }
 
+RC_GTEST_PROP(names_in_lua, of_readers_are_those_of_cpp, ()) {
+  auto const name = *name_of_lock();
+  auto const queue = names::queue(name);
+  recording_server server;
+  server.prepare({"SET", name, first_owner});
+  server.prepare({"ZADD", queue, "1", other_owner + ":r"});
+  auto named = server.named_by(recipes::plain::exclusive.release({name, first_owner}, {}));
+  named.erase(names::token_counter(name));
+  RC_ASSERT(named == (name_set{name, queue, names::readers(name), names::inbox(uuid_of_other, name)}));
+
+  auto const busy = server.named_by(recipes::plain::exclusive.acquire(name, {.owner = first_owner}));
+  RC_ASSERT(busy == (name_set{name, queue, names::token_counter(name), names::readers(name)}));
+
+  auto const asked = names::asked(name, other_owner);
+  auto const looked = server.named_by(
+      scripts::inspect::ask{.lock = {name}, .asked = {asked}, .owner = other_owner, .mode = "look"}());
+  RC_ASSERT(looked == (name_set{name, names::readers(name)}));
+
+  auto const record = names::last_run(name);
+  server.prepare({"HSET", record, "owner", other_owner});
+  auto const seen = server.named_by(scripts::run::look{.lock = {name}, .record = {record}}());
+  RC_ASSERT(seen == (name_set{name, record, names::readers(name)}));
+}
+
 RC_GTEST_PROP(names_in_lua, of_a_fair_waiter_s_channel_are_those_of_cpp, ()) {
   auto const name = *name_of_lock();
   auto const queue = redisson::fair_queue(name);
@@ -197,8 +221,9 @@ TEST(names_in_lua, have_no_parts_but_those_tested_here) {
   });
   parts.erase(":write");  // of a field
   parts.erase(":write$");
+  parts.erase(":r");  // of an owner id
   EXPECT_THAT(parts, testing::UnorderedElementsAre(
-                         ":", "{", "}", ":{",
+                         ":", "{", "}", ":{", "^(.*)asked:", "holdfast_readers",
                          "inbox:", "holdfast_inbox:", ":rwlock_timeout:", "redisson_lock__channel",
                          "redisson_lock_queue", "redisson_lock_timeout", "redisson_lock_token",
                          "redisson_rwlock", "redisson_sc", "redisson_countdownlatch__channel__{"))

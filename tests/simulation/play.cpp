@@ -171,7 +171,8 @@ void actor::keep() {
     judge_.excuse(owner);
   }
   // The key of several readers stays for the longest ttl that it ever had, though their holds are over.
-  if (habits_.wanted.lock->beside == kind::company::readers) judge_.excuse(owner);
+  if (habits_.wanted.lock->beside == kind::company::readers && habits_.wanted.lock->of_redisson())
+    judge_.excuse(owner);
   if (host_.core().leases().keep(lease_, time) == release_result::kept) {
     judge_.on_kept(habits_.wanted, owner, until);
     // The request that set this ttl may have come when the confirmation was sent.

@@ -60,7 +60,10 @@ resp::reply server::run(std::string const& source, command const& words) {
   auto const count = static_cast<std::size_t>(std::strtol(words[2].c_str(), nullptr, 10));
   auto const keys_end = words.begin() + 3 + static_cast<std::ptrdiff_t>(count);
   return interpreter().run(source, {words.begin() + 3, keys_end}, {keys_end, words.end()},
-                           [this](command const& call) { return data_.execute(call, world_.now()); });
+                           [this](command const& call) {
+                             if (call.front() == "PUBSUB") return count_listeners(call.back());
+                             return data_.execute(call, world_.now());
+                           });
 }
 
 void server::wait(command const& words, std::uint64_t written, std::function<void(resp::reply const&)> done) {
@@ -72,6 +75,12 @@ void server::wait(command const& words, std::uint64_t written, std::function<voi
        .disk = disk,
        .end = world_.now() + std::chrono::milliseconds{std::strtol(words.back().c_str(), nullptr, 10)},
        .done = std::move(done)});
+}
+
+resp::reply server::count_listeners(std::string const& channel) const {
+  auto const found = subscribers_.find(channel);
+  auto const count = found == subscribers_.end() ? 0 : found->second.size();
+  return resp::make_array({resp::make_text(channel), resp::make_integer(static_cast<std::int64_t>(count))});
 }
 
 std::int64_t server::publish(std::string const& channel, std::string const& message) {

@@ -78,6 +78,7 @@ class server {
   }
 
  private:
+  [[nodiscard]] resp::reply count_listeners(std::string const& channel) const;
   std::int64_t publish(std::string const& channel, std::string const& message);
   resp::reply run(std::string const& source, command const& words);
 

@@ -105,8 +105,10 @@ std::vector<subject> const& kinds_of_one_deployment() {
        layout::owner_field},
       {"recursive_mutex_redisson", wake::inbox, on_redisson<make_lock<recursive_mutex>>, handoff::in_process,
        layout::owner_field},
-      {"shared_mutex_inbox", wake::inbox, make_lock<shared_mutex>, handoff::in_process, layout::read_write},
-      {"shared_mutex_poll", wake::poll, make_lock<shared_mutex>, handoff::in_process, layout::read_write},
+      {"shared_mutex_inbox", wake::inbox, make_lock<shared_mutex>, handoff::by_server},
+      {"shared_mutex_poll", wake::poll, make_lock<shared_mutex>, handoff::by_server},
+      {"shared_mutex_redisson", wake::inbox, on_redisson<make_lock<shared_mutex>>, handoff::in_process,
+       layout::read_write},
       {"multi_mutex_redisson", wake::inbox, on_redisson<make_several_names>, handoff::in_process,
        layout::owner_field},
   };
@@ -130,6 +132,7 @@ std::vector<subject> const& subjects() {
 }
 
 subject const shared_reader{"shared_mutex_reader", wake::inbox, make_reader_lock};
+subject const redisson_reader{"shared_mutex_reader_redisson", wake::inbox, on_redisson<make_reader_lock>};
 subject const expiring_permit{"expiring_semaphore", wake::automatic, make_lock<expiring_semaphore>};
 
 subject const& subject_titled(std::string_view title) {
@@ -138,7 +141,7 @@ subject const& subject_titled(std::string_view title) {
       if (s.title == title) return s;
     }
   }
-  for (auto const* const s : {&shared_reader, &expiring_permit}) {
+  for (auto const* const s : {&shared_reader, &redisson_reader, &expiring_permit}) {
     if (s->title == title) return *s;
   }
   throw std::invalid_argument{"no such subject: " + std::string{title}};

@@ -64,6 +64,7 @@ std::vector<subject> const& subjects();
 
 /// More subjects for workers. They aren't exclusive, so the laws don't apply.
 extern subject const shared_reader;
+extern subject const redisson_reader;
 extern subject const expiring_permit;
 
 /// Any subject, by its title.

@@ -8,6 +8,7 @@
 #include "script/names.hpp"
 #include "scripts/exclusive.hpp"
 #include "scripts/quorum.hpp"
+#include "scripts/shared.hpp"
 
 namespace holdfast::engine {
 namespace {
@@ -20,6 +21,7 @@ constexpr int most_ghosts = 4;
 std::uint64_t number_under(std::string_view uuid, std::string_view owner) noexcept {
   if (owner.size() <= uuid.size() + 1 || !owner.starts_with(uuid) || owner[uuid.size()] != ':') return 0;
   owner.remove_prefix(uuid.size() + 1);
+  if (owner.ends_with(names::reader_suffix)) owner.remove_suffix(names::reader_suffix.size());
   std::uint64_t number = 0;
   auto const [end, failure] = std::from_chars(owner.data(), owner.data() + owner.size(), number);
   return failure == std::errc{} && end == owner.data() + owner.size() ? number : 0;
@@ -38,6 +40,22 @@ call leave_queue(std::string_view name, std::string_view owner, publishing mode)
                 .starvation_us = 0,
                 .grant_ms = grant_ttl.count(),
                 .publish = word_of(mode)}();
+}
+
+/// The same for a reader.
+call leave_readers(std::string_view name, std::string_view owner, publishing mode) {
+  auto const counter = names::token_counter(name);
+  auto const queue = names::queue(name);
+  auto const readers = names::readers(name);
+  auto const id = std::string{owner}.append(names::reader_suffix);
+  return scripts::shared::abandon{.lock = {name},
+                                  .counter = {counter},
+                                  .queue = {queue},
+                                  .readers = {readers},
+                                  .owner = id,
+                                  .starvation_us = 0,
+                                  .grant_ms = grant_ttl.count(),
+                                  .publish = word_of(mode)}();
 }
 
 }  // namespace
@@ -67,9 +85,14 @@ void ghosts::answer_for(std::uint64_t number, std::string_view name, time_point 
   if (name.empty() || !is_over(number, {&name, 1}, now)) return;
   auto const owner = client_.owner_id(number);
   auto const mode = notifications_.publish_method();
-  backend_.run(client_.deployment.votes ? leave_queue<scripts::quorum::abandon>(name, owner, mode)
-                                        : leave_queue<scripts::exclusive::abandon>(name, owner, mode),
-               {}, {.while_down = net::retry_policy::endless, .give_up = now + grant_ttl});
+  scripting::send_options const how{.while_down = net::retry_policy::endless, .give_up = now + grant_ttl};
+  if (client_.deployment.votes) {
+    backend_.run(leave_queue<scripts::quorum::abandon>(name, owner, mode), {}, how);
+    return;
+  }
+  // Nothing tells whether it waited to read or to write.
+  backend_.run(leave_queue<scripts::exclusive::abandon>(name, owner, mode), {}, how);
+  backend_.run(leave_readers(name, owner, mode), {}, how);
 }
 
 bool ghosts::clear(lock_queue& queue, std::string_view holder, time_point now) {
@@ -85,6 +108,11 @@ bool ghosts::clear(lock_queue& queue, std::string_view holder, time_point now) {
   if (!over) return false;
   ++contender.ghosts;
   departed_.note_cleared(number);
+  if (holder.ends_with(names::reader_suffix)) {
+    backend_.run(leave_readers(name, client_.owner_id(number), notifications_.publish_method()), {},
+                 {.while_down = net::retry_policy::endless, .give_up = now + grant_ttl});
+    return true;
+  }
   pending_releases_.abandon(queue, number, contender.policy, now);
   return true;
 }

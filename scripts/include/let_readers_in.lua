@@ -1,0 +1,58 @@
+-- @needs micros, take_tokens, to_inbox
+-- @leaves is_reader, readers_beside, settle, let_readers_in
+-- While readers have a lock its key is the word 'holdfast_readers', and a sorted set beside it has the time until which each of
+-- them does: server's clock, milliseconds. The owner id of a reader ends in ':r', there and in the queue.
+local function is_reader(waiter) return string.sub(waiter, -2) == ':r' end
+local function readers_beside(queue) return string.sub(queue, 1, -6) .. 'readers' end  -- in place of "queue"
+
+-- Lets the lock of readers end with the last of them.
+local function settle(lock, readers)
+  local left_ms = redis.call('ZRANGE', readers, -1, -1, 'WITHSCORES')[2] - math.floor(micros() / 1000)
+  redis.call('PEXPIRE', lock, left_ms)
+  redis.call('PEXPIRE', readers, left_ms)
+end
+
+-- Grants the lock, which is free, or about to be, or the readers', to all readers at the head of the queue, up to the first waiter
+-- that wants to write, and tells each. Their token is newer than any before. A reader that nobody hears is gone. `self`, if
+-- given, is who asks, and is told by the reply. Returns how many are in, and 'mute' when there is no right to publish.
+local function let_readers_in(lock, counter, queue, grant_ms, self)
+  local readers, shared = readers_beside(queue), redis.call('GET', lock) == 'holdfast_readers'
+  redis.call('ZCARD', readers)  -- before anything is written: another kind of key ends the script here
+  local token, until_ms, mute
+  local count = 0
+  while not mute do
+    local first = redis.call('ZPOPMIN', queue)
+    local waiter, since = first[1], first[2]
+    if not waiter then break end
+    local heard
+    if is_reader(waiter) then
+      if not token then
+        until_ms = string.format('%.0f', math.floor(micros() / 1000) + grant_ms)
+        token = take_tokens(counter, redis.call('GET', counter), 1)
+        if not shared then
+          redis.call('DEL', readers)
+          redis.call('SET', lock, 'holdfast_readers', 'PX', grant_ms)
+        end
+      end
+      redis.call('ZADD', readers, until_ms, waiter)
+      local number = string.sub(waiter, 38, -3)
+      heard = waiter == self and 1
+        or to_inbox(waiter, queue, string.format('granted %s %.0f 1 %s', number, token, lock))
+      if type(heard) == 'table' then
+        mute, heard = 'mute', nil
+      end
+      if not heard or heard == 0 then redis.call('ZREM', readers, waiter) else count = count + 1 end
+    end
+    if not heard then
+      redis.call('ZADD', queue, since, waiter)
+      redis.call('PEXPIRE', queue, 60000)
+      break
+    end
+  end
+  if count > 0 then
+    settle(lock, readers)
+  elseif token and not shared then
+    redis.call('DEL', lock)
+  end
+  return count, mute
+end

@@ -1,0 +1,68 @@
+-- Lets a reader in: if the lock is free or others read, and nobody who can be reached waits to write, or the caller `overtakes` those.
+-- A free lock for which others wait is granted to the first of them. With `mode` "join" the caller then waits in the queue, having
+-- waited for `waited_us` by its own clock; with "ask" it doesn't. Who is in already (a request sent again, or a grant whose message
+-- it missed) stays in.
+-- Effects when granted: the lock is the readers', with the longest ttl of them; the caller is in their set and out of the queue.
+-- Reply: granted, {the last token given, 1}; busy, see busy_reply, the second and third -1 and 0 for "ask"; an error WRONGTYPE that
+-- names the type when the key is not a lock.
+local lock = KEYS[1]
+local counter = KEYS[2]
+local queue = KEYS[3]
+local readers = KEYS[4]
+local owner = ARGV[1]
+local ttl_ms = ARGV[2]
+local mode = ARGV[3]
+local ticket = ARGV[4]
+local waited_us = ARGV[5]
+local overtakes = ARGV[6]
+local grant_ms = ARGV[7]
+local publish = ARGV[8]
+-- @include micros
+-- @include take_tokens
+-- @include to_inbox
+-- @include let_readers_in
+-- @include wake_next
+-- @include join_queue
+-- @include busy_reply
+-- @include drop_dead_writers
+-- Before anything is written: side keys of another kind end the script here.
+local last = redis.call('GET', counter)
+local waiting = redis.call('ZCARD', queue) > 0
+if last and not tonumber(last) then return redis.error_reply('WRONGTYPE the token counter is no number') end
+local holder = redis.pcall('GET', lock)
+if type(holder) == 'table' then return redis.error_reply('WRONGTYPE ' .. redis.call('TYPE', lock).ok) end
+local shared = holder == 'holdfast_readers'
+local is_in = shared and redis.call('ZSCORE', readers, owner)
+if not is_in and ((holder and not shared) or (waiting and overtakes == '')) then
+  if mode == 'join' then ticket = join_queue(queue, owner, ticket, waited_us) end
+  if not holder then
+    wake_next(lock, counter, queue, 0, grant_ms, owner)
+  elseif shared then
+    if mode == 'join' then drop_dead_writers(queue) end
+    let_readers_in(lock, counter, queue, grant_ms, owner)
+  end
+  last = redis.call('GET', counter)
+  holder = redis.call('GET', lock)
+  shared = holder == 'holdfast_readers'
+  is_in = shared and redis.call('ZSCORE', readers, owner)
+  if holder and not is_in and (not shared or redis.call('ZCARD', queue) > 0) then
+    if mode == 'ask' then return busy_reply(lock, queue, holder, last, -1, 0) end
+    return busy_reply(lock, queue, holder, last, redis.call('ZRANK', queue, owner), ticket)
+  end
+end
+local now_ms = math.floor(micros() / 1000)
+-- Those who are left from before a writer, or whose time is over.
+local first = redis.call('ZRANGE', readers, 0, 0, 'WITHSCORES')
+while first[1] and (not shared or tonumber(first[2]) <= now_ms) do
+  redis.call('ZREM', readers, first[1])
+  first = redis.call('ZRANGE', readers, 0, 0, 'WITHSCORES')
+end
+redis.call('ZADD', readers, string.format('%.0f', now_ms + ttl_ms), owner)
+if shared then
+  settle(lock, readers)
+else
+  redis.call('SET', lock, 'holdfast_readers', 'PX', ttl_ms)
+  redis.call('PEXPIRE', readers, ttl_ms)
+end
+if waiting then redis.call('ZREM', queue, owner) end
+return {last and tonumber(last) or take_tokens(counter, nil, 1), 1}

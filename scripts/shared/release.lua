@@ -1,0 +1,21 @@
+-- Lets a reader out. The last one out gives the lock to the next waiter.
+-- Effects when it was in: the lock's ttl is that of the longest hold that is left. Without any the key is gone, or belongs to the
+-- first waiter if that one has waited for `starvation_us`; one message to one inbox if anybody waits.
+-- Reply: 1 it was in; 0 its hold, or the lock, was gone; -1 somebody writes.
+local lock = KEYS[1]
+local counter = KEYS[2]
+local queue = KEYS[3]
+local readers = KEYS[4]
+local owner = ARGV[1]
+local starvation_us = ARGV[2]
+local grant_ms = ARGV[3]
+local publish = ARGV[4]
+-- @include micros
+-- @include take_tokens
+-- @include to_inbox
+-- @include let_readers_in
+-- @include wake_next
+local holder = redis.pcall('GET', lock)
+if holder ~= 'holdfast_readers' then return holder and -1 or 0 end
+if redis.call('ZREM', readers, owner) == 0 then return 0 end
+-- @include last_reader_out

@@ -1,0 +1,21 @@
+/// The read-write lock on the plain wire. Its writers take the exclusive lock of the name.
+#pragma once
+
+#include <chrono>
+
+#include "engine/recipe.hpp"
+
+namespace holdfast::recipes::plain {
+
+extern engine::recipe const reader;
+extern engine::recipe const reader_first;  ///< doesn't wait for writers that wait
+extern engine::recipe const writer_first;  ///< as `fair`, but ahead of all readers that wait
+
+/// What those have waited longer than all others that go first: years. Half of the server's clock, so that
+/// tickets stay positive.
+constexpr std::chrono::microseconds head_start{1'000'000'000'000'000 / 2};
+
+/// Turns the writer into a reader. The reply is that of a release; the request may be sent twice.
+[[nodiscard]] call downgrade(engine::owned lease, engine::milliseconds ttl, engine::publishing publish);
+
+}  // namespace holdfast::recipes::plain

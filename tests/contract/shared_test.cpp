@@ -1,0 +1,360 @@
+#include "wire/plain/shared.hpp"
+#include "contract/contract.hpp"
+#include "script/names.hpp"
+
+namespace holdfast::contract::shared_test {
+
+using namespace std::chrono_literals;
+using testing::Gt;
+
+// Of the owners of the same names, as readers.
+constexpr std::string_view caller_reads = "11111111-1111-4111-8111-111111111111:7:r";
+constexpr std::string_view anna_reads = "aaaaaaaa-aaaa-4aaa-8aaa-aaaaaaaaaaaa:12:r";
+constexpr std::string_view ben_reads = "bbbbbbbb-bbbb-4bbb-8bbb-bbbbbbbbbbbb:3:r";
+constexpr std::string_view readers = names::held_by_readers;
+
+engine::release_policy const fair_policy{};
+
+call read(engine::acquire_request request, engine::recipe const& kind = recipes::plain::reader) {
+  request.ttl = std::chrono::milliseconds{full_ttl};
+  return kind.acquire(lock_name, request);
+}
+call read_first(engine::acquire_request const& request) {
+  return read(request, recipes::plain::reader_first);
+}
+call write(engine::acquire_request request) {
+  request.ttl = std::chrono::milliseconds{full_ttl};
+  return recipes::plain::fair.acquire(lock_name, request);
+}
+call stop_reading(std::string_view owner) {
+  return recipes::plain::reader.release({.name = lock_name, .owner = owner}, fair_policy);
+}
+call stop_waiting_to_read(std::string_view owner) {
+  return recipes::plain::reader.abandon({.name = lock_name, .owner = owner}, fair_policy);
+}
+call stop_writing(std::string_view owner) {
+  return recipes::plain::fair.release({.name = lock_name, .owner = owner}, fair_policy);
+}
+call stop_waiting_to_write(std::string_view owner) {
+  return recipes::plain::fair.abandon({.name = lock_name, .owner = owner}, fair_policy);
+}
+call go_on_reading(std::vector<engine::owned> const& leases) {
+  return recipes::plain::reader.renew(std::chrono::milliseconds{full_ttl}, leases);
+}
+call read_on(std::string_view owner) {
+  return recipes::plain::downgrade({.name = lock_name, .owner = owner}, std::chrono::milliseconds{full_ttl},
+                                   engine::publishing::counted);
+}
+
+/// A message to a reader names it by its number, as any other.
+std::string let_in(std::string_view reader, std::int64_t token = last_token + 1) {
+  return granted(reader.substr(0, reader.size() - 2), token, 1);
+}
+
+class shared_scripts : public testing::TestWithParam<row> {};
+TEST_P(shared_scripts, keep_their_contract) { check(GetParam()); }
+
+INSTANTIATE_TEST_SUITE_P(
+    acquire, shared_scripts,
+    testing::ValuesIn(std::vector<row>{
+        {.name = "takes_a_free_lock_with_the_last_token",
+         .call = read(try_request(caller)),
+         .expect = {.reply = is_list({last_token, 1}),
+                    .lock = readers,
+                    .readers = {{caller_reads, full_ttl}}}},
+        {.name = "clears_away_those_of_a_lock_that_is_gone",
+         .given = {.readers = {{anna_reads}}},
+         .call = read(try_request(caller)),
+         .expect = {.reply = is_list({last_token, 1}),
+                    .lock = readers,
+                    .readers = {{caller_reads, full_ttl}}}},
+        {.name = "joins_others_and_forgets_those_whose_time_is_over",
+         .given = {.lock = readers, .readers = {{anna_reads}, {ben_reads, -1}}},
+         .call = read(try_request(caller)),
+         .expect = {.reply = is_list({last_token, 1}),
+                    .lock = readers,
+                    .readers = {{anna_reads, 20'000}, {caller_reads, full_ttl}}}},
+        {.name = "keeps_the_longer_time_of_another",
+         .given = {.lock = readers, .ttl = 50'000, .readers = {{anna_reads, 50'000}}},
+         .call = read(try_request(caller)),
+         .expect = {.reply = is_list({last_token, 1}),
+                    .lock = readers,
+                    .ttl = 50'000,
+                    .readers = {{caller_reads, full_ttl}, {anna_reads, 50'000}}}},
+        {.name = "waits_for_a_writer",
+         .given = {.lock = rival},
+         .call = read(join_request(caller)),
+         .expect = {.reply = is_busy(left_of(20'000), 0, Gt(0), rival),
+                    .lock = rival,
+                    .ttl = 20'000,
+                    .queue = {caller_reads}}},
+        {.name = "only_asks",
+         .given = {.lock = rival},
+         .call = read(try_request(caller)),
+         .expect = {.reply = is_busy(left_of(20'000), -1, 0, rival), .lock = rival, .ttl = 20'000}},
+        {.name = "waits_behind_a_writer_that_waits",
+         .given = {.lock = readers, .queue = {{ben}}, .readers = {{anna_reads}}, .listening = {ben}},
+         .call = read(join_request(caller)),
+         .expect = {.reply = is_busy(left_of(20'000), 1, Gt(0), anna_reads),
+                    .lock = readers,
+                    .ttl = 20'000,
+                    .queue = {ben, caller_reads},
+                    .readers = {{anna_reads, 20'000}}}},
+        {.name = "asks_behind_a_writer_that_waits",
+         .given = {.lock = readers, .queue = {{ben}}, .readers = {{anna_reads}}, .listening = {ben}},
+         .call = read(try_request(caller)),
+         .expect = {.reply = is_busy(left_of(20'000), -1, 0, anna_reads),
+                    .lock = readers,
+                    .ttl = 20'000,
+                    .queue = {ben},
+                    .readers = {{anna_reads, 20'000}}}},
+        {.name = "does_not_wait_for_a_dead_writer",
+         .given = {.lock = readers, .queue = {{ben, 500}}, .readers = {{anna_reads}}},
+         .call = read(join_request(caller)),
+         .expect = {.reply = is_list({last_token + 1, 1}),
+                    .lock = readers,
+                    .counter = last_token + 1,
+                    .readers = {{anna_reads, 20'000}, {caller_reads, full_ttl}}}},
+        {.name = "waits_for_a_writer_that_may_not_have_opened_its_inbox_yet",
+         .given = {.lock = readers, .queue = {{ben}}, .readers = {{anna_reads}}},
+         .call = read(join_request(caller)),
+         .expect = {.reply = is_busy(left_of(20'000), 1, Gt(0), anna_reads),
+                    .lock = readers,
+                    .ttl = 20'000,
+                    .queue = {ben, caller_reads},
+                    .readers = {{anna_reads, 20'000}}}},
+        {.name = "goes_before_a_writer_that_came_later",
+         .given = {.lock = readers, .queue = {{ben}}, .readers = {{anna_reads}}, .listening = {ben}},
+         .call = read(join_request(caller, "1000")),
+         .expect = {.reply = is_list({last_token + 1, 1}),
+                    .lock = readers,
+                    .counter = last_token + 1,
+                    .queue = {ben},
+                    .readers = {{anna_reads, 20'000}, {caller_reads, full_ttl}}}},
+        {.name = "overtakes_a_writer_that_waits_if_told_to",
+         .given = {.lock = readers, .queue = {{ben}}, .readers = {{anna_reads}}, .listening = {ben}},
+         .call = read_first(join_request(caller)),
+         .expect = {.reply = is_list({last_token, 1}),
+                    .lock = readers,
+                    .queue = {ben},
+                    .readers = {{anna_reads, 20'000}, {caller_reads, full_ttl}}}},
+        {.name = "waits_ahead_of_all_if_told_to",
+         .given = {.lock = rival, .queue = {{ben}}, .listening = {ben}},
+         .call = read_first(join_request(caller)),
+         .expect = {.reply = is_busy(left_of(20'000), 0, Gt(0), rival),
+                    .lock = rival,
+                    .ttl = 20'000,
+                    .queue = {caller_reads, ben}}},
+        {.name = "grants_a_free_lock_to_the_writer_ahead",
+         .given = {.queue = {{ben}}, .listening = {ben}},
+         .call = read(join_request(caller)),
+         .expect = {.reply = is_busy(left_of(2'000), 0, Gt(0), ben, -1, last_token + 1),
+                    .lock = ben,
+                    .ttl = 2'000,
+                    .counter = last_token + 1,
+                    .queue = {caller_reads},
+                    .messages = {granted(ben, last_token + 1, 1)}}},
+        {.name = "goes_in_with_the_readers_ahead",
+         .given = {.queue = {{anna_reads}}, .listening = {anna}},
+         .call = read(join_request(caller)),
+         .expect = {.reply = is_list({last_token + 1, 1}),
+                    .lock = readers,
+                    .counter = last_token + 1,
+                    .messages = {let_in(anna_reads)},
+                    .readers = {{anna_reads, 2'000}, {caller_reads, full_ttl}}}},
+        {.name = "finds_a_grant_whose_message_was_lost",
+         .given = {.lock = readers, .ttl = 2'000, .readers = {{caller_reads, 2'000}}},
+         .call = read(join_request(caller, "1000")),
+         .expect = {.reply = is_list({last_token, 1}),
+                    .lock = readers,
+                    .readers = {{caller_reads, full_ttl}}}},
+        {.name = "refuses_a_key_of_another_type",
+         .given = {.setup = {{"LPUSH", "orders:42", "1"}}},
+         .call = read(join_request(caller)),
+         .expect = {.reply = is_error("WRONGTYPE list")}},
+        {.name = "changes_nothing_where_the_set_is_something_else",
+         .given = {.setup = {{"SET", "{orders:42}:holdfast_readers", "x"}}},
+         .call = read(try_request(caller)),
+         .expect = {.reply = is_error("WRONGTYPE")}},
+    }),
+    name_of);
+
+INSTANTIATE_TEST_SUITE_P(
+    release, shared_scripts,
+    testing::ValuesIn(std::vector<row>{
+        {.name = "of_the_last_reader_frees_the_lock",
+         .given = {.lock = readers, .readers = {{caller_reads}}},
+         .call = stop_reading(caller),
+         .expect = {.reply = is(1)},
+         .again = expect{.reply = is(0)}},
+        {.name = "of_one_of_several_leaves_the_time_of_the_others",
+         .given = {.lock = readers, .readers = {{anna_reads, 9'000}, {caller_reads, 20'000}}},
+         .call = stop_reading(caller),
+         .expect = {.reply = is(1), .lock = readers, .ttl = 9'000, .readers = {{anna_reads, 9'000}}},
+         .again = expect{.reply = is(0), .lock = readers, .ttl = 9'000, .readers = {{anna_reads, 9'000}}}},
+        {.name = "of_the_last_reader_that_lives_does_not_wait_for_those_whose_time_is_over",
+         .given = {.lock = readers, .readers = {{anna_reads, -1}, {caller_reads, 20'000}}},
+         .call = stop_reading(caller),
+         .expect = {.reply = is(1)},
+         .again = expect{.reply = is(0)}},
+        {.name = "of_the_last_reader_gives_the_lock_to_one_writer",
+         .given = {.lock = readers,
+                   .queue = {{ben, 2}, {rival, 1}},
+                   .readers = {{caller_reads}},
+                   .listening = {ben, rival}},
+         .call = stop_reading(caller),
+         .expect = {.reply = is(1),
+                    .lock = ben,
+                    .ttl = 2'000,
+                    .counter = last_token + 1,
+                    .queue = {rival},
+                    .messages = {granted(ben, last_token + 1, 1)}},
+         .again = expect{.reply = is(-1), .lock = ben, .ttl = 2'000, .queue = {rival}}},
+        {.name = "tells_a_writer_when_only_a_reader_is_left_that_will_not_last",
+         .given = {.lock = readers,
+                   .queue = {{ben}},
+                   .readers = {{anna_reads, 900}, {caller_reads}},
+                   .listening = {ben}},
+         .call = stop_reading(caller),
+         .expect = {.reply = is(1),
+                    .lock = readers,
+                    .ttl = 900,
+                    .queue = {ben},
+                    .messages = {woken(ben)},
+                    .readers = {{anna_reads, 900}}},
+         .again = expect{.reply = is(0),
+                         .lock = readers,
+                         .ttl = 900,
+                         .queue = {ben},
+                         .readers = {{anna_reads, 900}}}},
+        {.name = "of_a_writer_lets_the_readers_at_the_head_in_together",
+         .given = {.lock = caller,
+                   .queue = {{anna_reads, 4}, {ben_reads, 3}, {rival, 2}, {caller_reads, 1}},
+                   .listening = {anna, ben, rival}},
+         .call = stop_writing(caller),
+         .expect = {.reply = is(1),
+                    .lock = readers,
+                    .ttl = 2'000,
+                    .counter = last_token + 1,
+                    .queue = {rival, caller_reads},
+                    .messages = {let_in(anna_reads), let_in(ben_reads)},
+                    .readers = {{anna_reads, 2'000}, {ben_reads, 2'000}}},
+         .again = expect{.reply = is(-1),
+                         .lock = readers,
+                         .ttl = 2'000,
+                         .queue = {rival, caller_reads},
+                         .readers = {{anna_reads, 2'000}, {ben_reads, 2'000}}}},
+        {.name = "of_a_writer_passes_over_readers_that_are_gone",
+         .given = {.lock = caller,
+                   .queue = {{anna_reads, 3}, {ben_reads, 2}, {rival, 1}},
+                   .listening = {rival}},
+         .call = stop_writing(caller),
+         .expect = {.reply = is(1),
+                    .lock = rival,
+                    .ttl = 2'000,
+                    .counter = last_token + 2,
+                    .messages = {granted(rival, last_token + 2, 1)}},
+         .again = expect{.reply = is(-1), .lock = rival, .ttl = 2'000}},
+        {.name = "of_a_writer_for_whom_only_the_dead_wait_frees_the_lock",
+         .given = {.lock = caller, .queue = {{anna_reads, 3}, {ben_reads, 2}}},
+         .call = stop_writing(caller),
+         .expect = {.reply = is(1), .counter = last_token + 1},
+         .again = expect{.reply = is(0)}},
+        {.name = "of_who_does_not_read_changes_nothing",
+         .given = {.lock = rival},
+         .call = stop_reading(caller),
+         .expect = {.reply = is(-1), .lock = rival, .ttl = 20'000}},
+    }),
+    name_of);
+
+INSTANTIATE_TEST_SUITE_P(
+    abandon, shared_scripts,
+    testing::ValuesIn(std::vector<row>{
+        {.name = "leaves_the_queue",
+         .given = {.lock = rival, .queue = {{anna_reads, 2}, {caller_reads, 1}}},
+         .call = stop_waiting_to_read(caller),
+         .expect = {.reply = is(0), .lock = rival, .ttl = 20'000, .queue = {anna_reads}}},
+        {.name = "leaves_the_readers",
+         .given = {.lock = readers, .queue = {{ben}}, .readers = {{caller_reads}}, .listening = {ben}},
+         .call = stop_waiting_to_read(caller),
+         .expect = {.reply = is(1),
+                    .lock = ben,
+                    .ttl = 2'000,
+                    .counter = last_token + 1,
+                    .messages = {granted(ben, last_token + 1, 1)}},
+         .again = expect{.reply = is(0), .lock = ben, .ttl = 2'000}},
+        {.name = "passes_on_a_wake_up_that_it_did_not_use",
+         .given = {.queue = {{ben}}, .listening = {ben}},
+         .call = stop_waiting_to_read(caller),
+         .expect = {.reply = is(0),
+                    .lock = ben,
+                    .ttl = 2'000,
+                    .counter = last_token + 1,
+                    .messages = {granted(ben, last_token + 1, 1)}}},
+        {.name = "of_a_writer_lets_readers_in_that_waited_behind_it",
+         .given = {.lock = readers,
+                   .queue = {{caller, 3}, {ben_reads, 2}, {rival, 1}},
+                   .readers = {{anna_reads}},
+                   .listening = {ben, rival}},
+         .call = stop_waiting_to_write(caller),
+         .expect = {.reply = is(0),
+                    .lock = readers,
+                    .ttl = 20'000,
+                    .counter = last_token + 1,
+                    .queue = {rival},
+                    .messages = {let_in(ben_reads)},
+                    .readers = {{ben_reads, 2'000}, {anna_reads, 20'000}}}},
+    }),
+    name_of);
+
+INSTANTIATE_TEST_SUITE_P(
+    others, shared_scripts,
+    testing::ValuesIn(std::vector<row>{
+        {.name = "renew_gives_a_full_ttl",
+         .given = {.lock = readers, .readers = {{anna_reads, 9'000}, {caller_reads}}},
+         .call = go_on_reading({{lock_name, caller}}),
+         .expect = {.reply = is_list({}),
+                    .lock = readers,
+                    .readers = {{anna_reads, 9'000}, {caller_reads, full_ttl}}}},
+        {.name = "renew_tells_of_a_hold_that_is_over",
+         .given = {.lock = readers, .readers = {{caller_reads, -1}, {anna_reads}}},
+         .call = go_on_reading({{lock_name, caller}, {lock_name, anna}, {lock_name, ben}}),
+         .expect = {.reply = is_list({1, 3}),
+                    .lock = readers,
+                    .readers = {{caller_reads, -1}, {anna_reads, full_ttl}}}},
+        {.name = "renew_tells_of_a_writer",
+         .given = {.lock = rival},
+         .call = go_on_reading({{lock_name, caller}}),
+         .expect = {.reply = is_list({-1}), .lock = rival, .ttl = 20'000}},
+        {.name = "a_writer_waits_for_readers_and_hears_of_the_one_that_lasts_longest",
+         .given = {.lock = readers, .readers = {{ben_reads, 9'000}, {anna_reads}}},
+         .call = write(join_request(caller)),
+         .expect = {.reply = is_busy(left_of(20'000), 0, Gt(0), anna_reads),
+                    .lock = readers,
+                    .ttl = 20'000,
+                    .queue = {caller},
+                    .readers = {{ben_reads, 9'000}, {anna_reads, 20'000}}}},
+        {.name = "a_mutex_waits_for_readers_too",
+         .given = {.lock = readers, .readers = {{anna_reads}}},
+         .call = acquire(try_request(caller)),
+         .expect = {.reply = is_busy(left_of(20'000), -1, 0, anna_reads),
+                    .lock = readers,
+                    .ttl = 20'000,
+                    .readers = {{anna_reads, 20'000}}}},
+        {.name = "downgrade_makes_the_writer_a_reader_and_lets_others_in",
+         .given = {.lock = caller, .queue = {{ben_reads, 2}, {rival, 1}}, .listening = {ben, rival}},
+         .call = read_on(caller),
+         .expect = {.reply = is(1),
+                    .lock = readers,
+                    .counter = last_token + 1,
+                    .queue = {rival},
+                    .messages = {let_in(ben_reads)},
+                    .readers = {{ben_reads, 2'000}, {caller_reads, full_ttl}}}},
+        {.name = "downgrade_of_who_does_not_write_changes_nothing",
+         .given = {.lock = rival},
+         .call = read_on(caller),
+         .expect = {.reply = is(-1), .lock = rival, .ttl = 20'000}},
+    }),
+    name_of);
+
+}  // namespace holdfast::contract::shared_test

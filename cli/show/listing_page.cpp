@@ -82,8 +82,9 @@ void add_queue(lock_state const& state, lines& to) {
   std::size_t place = 0;
   for (auto const& waiter : state.queue) {
     to.push_back(waiter.waited || state.wire == wire::plain
-                     ? fmt::format("  {:>3}. waits {:<8} {}", ++place, cell(waiter.waited),
-                                   one_line(waiter.process.to_string()))
+                     ? fmt::format("  {:>3}. waits {:<8} {}{}", ++place, cell(waiter.waited),
+                                   one_line(waiter.process.to_string()),
+                                   waiter.side == hold_side::read ? ", to read" : "")
                      : fmt::format("  {:>3}. {:<14} {}", ++place,
                                    waiter.credit_left ? "dead in " + cell(waiter.credit_left) : "for ever",
                                    one_line(waiter.process.to_string())));

@@ -88,6 +88,7 @@ json with_queue(lock_state const& state) {
   auto queue = json::list();
   for (auto const& waiter : state.queue) {
     auto entry = to_json(waiter.process);
+    entry.set("side", to_string(waiter.side));
     set_time(entry, "waited_ms", waiter.waited);
     set_time(entry, "credit_ms", waiter.credit_left);
     queue.add(std::move(entry));

@@ -62,6 +62,25 @@ TEST_F(run_sides, lets_no_reader_run_beside_a_command_without_a_side_nor_the_rev
   EXPECT_EQ(brief({"--shared", "--no-wait"}).wait(), 75);
 }
 
+TEST_F(run_sides, are_shown_as_they_hold_and_wait) {
+  auto reader = holding({"--shared"});
+  ASSERT_TRUE(has_holders(1));
+  auto writer = holding({"--label", "writer"});
+  ASSERT_TRUE(eventually([&] { return inspected("prices").at("waiting") == 1; }));
+  auto late = holding({"--shared", "--label", "late"});
+  ASSERT_TRUE(eventually([&] { return inspected("prices").at("waiting") == 2; }));
+  auto const report = inspected("prices");
+  EXPECT_EQ(report.at("kind"), "read_write");
+  EXPECT_EQ(report.at("wire"), "plain");
+  EXPECT_EQ(report.at("holders")[0].at("side"), "read");
+  EXPECT_EQ(report.at("queue")[0].at("side"), "exclusive");
+  EXPECT_EQ(report.at("queue")[1].at("side"), "read");
+  auto page = start({"inspect", "prices"});
+  EXPECT_EQ(page.wait(), 0);
+  EXPECT_THAT(page.out(), AllOf(HasSubstr("readers only"), testing::ContainsRegex("'writer'\n"),
+                                HasSubstr("'late', to read")));
+}
+
 TEST_F(run_sides, waits_for_java_and_is_waited_for) {
   write("prices", java);
   auto reader = holding({"--shared", "--wire", "redisson"});

@@ -53,6 +53,16 @@ std::string in_order(std::vector<std::string> const& words) {
   return text;
 }
 
+CLI::Validator one_of(std::string const& choices) {
+  auto const check = [choices](std::string const& word) -> std::string {
+    if (std::ranges::count(choices_in(choices), word) != 0) return {};
+    auto listed = choices;
+    std::ranges::replace(listed, '|', ',');
+    return word + " not in {" + listed + '}';
+  };
+  return {check, ""};
+}
+
 bool is_shown(CLI::Option const* const option) { return !option->get_group().empty(); }
 
 declared_value described(CLI::Option const& from) {
@@ -109,13 +119,14 @@ void command_options::value(std::string const& names, std::optional<std::int64_t
 
 void command_options::choice(std::string const& names, std::string& to, std::string const& text,
                              std::string const& choices) {
-  auto const check = [choices](std::string const& word) -> std::string {
-    if (std::ranges::count(choices_in(choices), word) != 0) return {};
-    auto listed = choices;
-    std::ranges::replace(listed, '|', ',');
-    return word + " not in {" + listed + '}';
-  };
-  add_value(*command_, names, into(to), text, choices, "TEXT").check(CLI::Validator{check, ""});
+  add_value(*command_, names, into(to), text, choices, "TEXT").check(one_of(choices));
+}
+
+void command_options::choice_or(std::string const& name, std::string const& implied, std::string& to,
+                                std::string const& text, std::string const& choices) {
+  command_->add_flag(name + '{' + implied + '}', to, text)
+      ->check(one_of(choices))
+      ->option_text("[=" + choices + "]");
 }
 
 void command_options::operand(std::string const& name, std::string& to, std::string const& text) {

@@ -36,6 +36,10 @@ class command_options {
              std::string const& shown);
   /// One of several words, separated by |; other words are refused.
   void choice(std::string const& names, std::string& to, std::string const& text, std::string const& choices);
+  /// The same, and without a value it is `implied`. A value follows after a =, since the next word is another
+  /// one.
+  void choice_or(std::string const& name, std::string const& implied, std::string& to,
+                 std::string const& text, std::string const& choices);
   /// An operand without a placeholder in the help.
   void operand(std::string const& name, std::string& to, std::string const& text);
 

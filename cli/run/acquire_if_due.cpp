@@ -3,6 +3,7 @@
 #include "common/boot_time.hpp"
 #include "common/exit_codes.hpp"
 #include "common/output.hpp"
+#include "run/pause.hpp"
 #include "show/run_text.hpp"
 
 #include <fmt/format.h>
@@ -20,18 +21,6 @@ namespace {
 using namespace std::chrono_literals;
 using std::chrono::milliseconds;
 using std::chrono::nanoseconds;
-
-/// Returns the signal that ended the sleep, or 0.
-int sleep_until(nanoseconds const time, signals const& receiver) {
-  for (;;) {
-    auto const remaining = time - boot_time();
-    if (remaining <= 0ns) return 0;
-    receiver.wake_in(remaining);
-    int const signal = receiver.wait();
-    if (signal == SIGTSTP) signals::stop_here();
-    if (signals::is_ending(signal)) return signal;
-  }
-}
 
 acquisition skipped(run_options const& options, std::string const& reason) {
   output::note(output::quoted(options.name) + " " + reason);

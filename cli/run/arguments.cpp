@@ -25,6 +25,7 @@ struct typed {
   std::optional<std::string> max_hold;
   limit_words limit;
   std::string policy = "term";
+  std::string again;
   std::optional<std::string> shell_command;
   std::array<char*, 3> shell_words{};
   bool keep = false;
@@ -64,6 +65,21 @@ words_after command_of(typed& from, words_after const words) {
   return from.shell_words;
 }
 
+run_again again_of(typed const& from) {
+  if (from.again.empty()) return run_again::no;
+  if (auto const limit = limit_option(from.limit); !limit.empty()) {
+    throw failure{usage,
+                  fmt::format("--again: {} says how often the job may run, so it isn't run again; leave "
+                              "one of them out",
+                              limit)};
+  }
+  if (from.keep)
+    throw failure{
+        usage,
+        "--again: --keep leaves the lock to its ttl, for which it would be waited; leave one of them out"};
+  return from.again == "always" ? run_again::always : run_again::on_loss;
+}
+
 run_options checked(typed& from, words_after const words) {
   auto run = lock_options_of(from.lock, "run");
   run.command = command_of(from, words);
@@ -76,6 +92,7 @@ run_options checked(typed& from, words_after const words) {
     if (run.max_hold == 0ms)
       throw failure{usage, "--max-hold: 0 would hold nothing; leave it out for no limit"};
   }
+  run.again = again_of(from);
   run.limit = limit_of(from.limit);
   if (run.limit && !run.wait) run.wait = 0ms;
   return run;
@@ -101,6 +118,11 @@ void add_run(command_line& line, action& chosen, words_after const command) {
   add_limit(run, values->limit);
   run.excludes("--once-per", "--keep");
   run.excludes("--at-most-every", "--keep");
+  run.choice_or(
+      "--again", "on-loss", values->again,
+      "Wait for the lock and run the command again: when the lock was lost, or always, also when the "
+      "command has ended by itself",
+      "on-loss|always");
   run.flag("--pass-url", values->pass_url,
            "Let COMMAND have the URL with its password in HOLDFAST_URL, for a holdfast of its own");
   add_common(run, values->lock.common);

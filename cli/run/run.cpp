@@ -1,5 +1,6 @@
 #include "run/run.hpp"
 
+#include "common/boot_time.hpp"
 #include "common/duration.hpp"
 #include "common/exit_codes.hpp"
 #include "common/output.hpp"
@@ -12,6 +13,8 @@
 #include "run/give_back.hpp"
 #include "run/locks.hpp"
 #include "run/outer_lock.hpp"
+#include "run/pause.hpp"
+#include "run/repetition.hpp"
 #include "run/run_notes.hpp"
 #include "run/server_patience.hpp"
 #include "run/supervise.hpp"
@@ -38,7 +41,7 @@ struct servers_of_run {
 };
 
 /// As far as it is known before the release.
-int exit_code_for(run_options const& options, supervision const& seen) {
+int exit_code_of(run_options const& options, supervision const& seen) {
   return seen.lost && options.policy != on_lost::warn ? lost : seen.code;
 }
 
@@ -50,7 +53,7 @@ release_result finish(run_options const& options, lease held, std::optional<run_
   auto const cause = held.lost_because();
   bool const forced = cause == loss_cause::forced;
   if (notes && (cause == loss_cause::none || cause == loss_cause::limit_reached || forced))
-    notes->end(held, exit_code_for(options, seen),
+    notes->end(held, exit_code_of(options, seen),
                forced ? run_notes::ended::not_counted : run_notes::ended::counted, receiver);
   if (options.keep && !forced) return held.keep_until_expiry();
   return give_back(std::move(held), receiver);
@@ -81,7 +84,7 @@ int conclude(run_options const& options, supervision const& seen, release_result
                       name));
       return options.policy == on_lost::warn ? seen.code : lost;
   }
-  return exit_code_for(options, seen);
+  return exit_code_of(options, seen);
 }
 
 /// Locks in Redisson's format have no tokens.
@@ -104,18 +107,19 @@ release_program release_program_for(run_options const& options, lease const& hel
           .environment = {"HOLDFAST_URL=" + url, "HOLDFAST_PASSWORD=", "CREDENTIALS_DIRECTORY="}};
 }
 
-/// `notes`: of the command, if any are to be made.
-int run_under(run_lock& lock, std::optional<run_notes>& notes, servers_of_run const& server_urls,
-              run_options const& options, signals const& receiver, inherited_files const& files,
-              service_manager const& manager) {
+/// One turn. `notes`: of the command, if any are to be made.
+turn run_under(run_lock& lock, std::optional<run_notes>& notes, servers_of_run const& server_urls,
+               run_options const& options, signals const& receiver, inherited_files const& files,
+               service_manager const& manager) {
   auto const& server = server_urls.shown;
   manager.tell(fmt::format("STATUS=waiting for {} on {}", title_of(options), server));
   auto granted = options.limit ? acquire_if_due(lock, *notes, options, receiver, server)
                                : acquire(lock, options, receiver, server);
   if (!granted.busy.empty()) output::error(granted.busy);
   if (granted.signal != 0) throw ended_by_signal{granted.signal};
-  if (!granted.held) return granted.code;
+  if (!granted.held) return {.code = granted.code};
   auto held = std::move(*granted.held);
+  auto const began = boot_time();
   if (notes) notes->start_clock();
   auto const acquired = fmt::format("{} acquired{}", title_of(options),
                                     held.token() == 0 ? "" : fmt::format(", token {}", held.token()));
@@ -139,8 +143,52 @@ int run_under(run_lock& lock, std::optional<run_notes>& notes, servers_of_run co
     throw;
   }
   auto const code = conclude(options, seen, finish(options, std::move(held), notes, seen, receiver));
-  if (seen.signal != 0 && code == seen.code) throw ended_by_signal{seen.signal};
-  return code;
+  return {.code = code,
+          .signal = code == seen.code ? seen.signal : 0,
+          .ran = true,
+          .lost = seen.lost || code == lost,
+          .told_to_end = seen.told_to_end,
+          .held_for = boot_time() - began};
+}
+
+/// A turn that is to be followed by others. One after the first waits out what goes wrong with the server.
+template <class Turn>
+turn one_of_several(Turn one_turn, bool const first) {
+  try {
+    return one_turn();
+  } catch (failure const& problem) {
+    if (problem.code() != lost) throw;
+    output::error(problem.what());
+    return {.code = lost, .ran = true, .lost = true};
+  } catch (holdfast::error const& problem) {
+    if (first) throw;
+    output::error(problem.what());
+    return {.code = exit_code_for(problem.code())};
+  }
+}
+
+/// Turns until one is the last. Returns the exit code.
+template <class Turn>
+int take_turns(run_options const& options, signals const& receiver, service_manager const& manager,
+               Turn one_turn) {
+  if (options.again == run_again::no) {
+    auto const only = one_turn();
+    if (only.signal != 0) throw ended_by_signal{only.signal};
+    return only.code;
+  }
+  repetition more{options.again};
+  auto last = one_of_several(one_turn, true);
+  while (auto const pause = more.after(last)) {
+    auto const next = fmt::format("{}: again in {}", title_of(options),
+                                  to_string(std::chrono::ceil<std::chrono::milliseconds>(*pause)));
+    output::note(next);
+    manager.tell("STATUS=" + next);
+    if (int const signal = sleep_until(boot_time() + *pause, receiver); signal != 0)
+      throw ended_by_signal{signal};
+    last = one_of_several(one_turn, false);
+  }
+  if (last.signal != 0) throw ended_by_signal{last.signal};
+  return last.code;
 }
 
 }  // namespace
@@ -168,7 +216,9 @@ int run(run_options const& asked) {
   std::optional<run_notes> notes;
   bool const kept = options.keep && options.side == run_side::alone;
   if (options.limit || kept) notes.emplace(redis, url, options);
-  return run_under(*lock, notes, {.whole = url, .shown = redis.url()}, options, receiver, files, manager);
+  return take_turns(options, receiver, manager, [&] {
+    return run_under(*lock, notes, {.whole = url, .shown = redis.url()}, options, receiver, files, manager);
+  });
 }
 
 }  // namespace holdfast::cli

@@ -19,6 +19,9 @@ namespace holdfast::cli {
 /// The kind of lock: a lock of its own kind, one side of a read-write lock, or one of several slots.
 enum class run_side : std::uint8_t { alone, shared, exclusive, slot };
 
+/// After which runs the command runs again, with the lock taken anew.
+enum class run_again : std::uint8_t { no, on_loss, always };
+
 struct run_options {
   std::string name;
   std::span<char* const> command;
@@ -39,6 +42,7 @@ struct run_options {
   /// How often the job may run; nullopt: always. When it isn't due, or the lock is busy, there is nothing to
   /// do, which is no failure.
   std::optional<run_limit> limit{};
+  run_again again = run_again::no;
   common_options server{};  ///< which one
   bool pass_url = false;    ///< the command gets the URL, with its password
 };

@@ -53,15 +53,15 @@ class supervisor {
       sleep_until_signal(look_at_lease());
     }
     bool const still_ours = held_.valid();
-    bool const told_to_end = watch_.acted() || command_.ended_by_guard();
-    if (told_to_end) end_rest();
-    bool const lost = told_to_end || !still_ours;
+    bool const ended_by_us = watch_.acted() || command_.ended_by_guard();
+    if (ended_by_us) end_rest();
+    bool const lost = ended_by_us || !still_ours;
     if (lost && !loss_reported_) {
       output::error(fmt::format("{} {}; the command {}", title_of(options_),
                                 problem(loss_watch::reason::lost, held_.lost_because()),
                                 command_.ended_by_guard() ? "was killed" : "has ended meanwhile"));
     }
-    return {.code = end_->code, .signal = end_->signal, .lost = lost};
+    return {.code = end_->code, .signal = end_->signal, .lost = lost, .told_to_end = told_to_end_};
   }
 
  private:
@@ -155,6 +155,7 @@ class supervisor {
       end_ = command_.poll();
       return;
     }
+    told_to_end_ = told_to_end_ || signals::is_ending(signal);
     if (command_.got_too(signal)) {
       signals::forget(signal);
     } else {
@@ -193,7 +194,8 @@ class supervisor {
   nanoseconds pause_ = look_for_rest;    // between looks after the kill
   pid_t unkillable_ = 0;                 // a process of the last signal that may not be signalled
   bool renewed_for_unkillable_ = false;  // the lock is renewed though the command was to be killed
-  bool loss_reported_ = false;           // why the command was told to end
+  bool told_to_end_ = false;
+  bool loss_reported_ = false;  // why the command was told to end
 };
 
 }  // namespace

@@ -68,8 +68,7 @@ TEST_F(both_wires, are_shown_by_ls_and_top_unless_they_are_told_which) {
   for (std::string const& url : {server.url(), server.url() + "?wire=redisson"}) {
     for (auto const& all : {words{"--url", url}, {"--url", url, "--wire", "all"}}) {
       EXPECT_THAT(listed(all), UnorderedElementsAre("plain one plain", "orders redisson", "prices plain"));
-      EXPECT_THAT(top_rows(all),
-                  UnorderedElementsAre("plain one plain", "orders redisson", "prices plain"));
+      EXPECT_THAT(top_rows(all), UnorderedElementsAre("plain one plain", "orders redisson", "prices plain"));
     }
     words const plain{"--url", url, "--wire", "plain"};
     EXPECT_THAT(listed(plain), ElementsAre("plain one plain"));

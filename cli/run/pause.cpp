@@ -1,0 +1,21 @@
+#include "run/pause.hpp"
+
+#include "common/boot_time.hpp"
+
+#include <signal.h>
+
+namespace holdfast::cli {
+
+int sleep_until(std::chrono::nanoseconds const time, signals const& receiver) {
+  using namespace std::chrono_literals;
+  for (;;) {
+    auto const remaining = time - boot_time();
+    if (remaining <= 0ns) return 0;
+    receiver.wake_in(remaining);
+    int const signal = receiver.wait();
+    if (signal == SIGTSTP) signals::stop_here();
+    if (signals::is_ending(signal)) return signal;
+  }
+}
+
+}  // namespace holdfast::cli

@@ -151,7 +151,10 @@ wake_outcome plain_lock::let_readers_in(grant_policy const& policy) {
   auto outcome = wake_outcome::nobody;
   while (auto const waiter = queue().first()) {
     auto const owner = waiter->member.text();
-    if (!is_reader(owner)) break;
+    if (!is_reader(owner)) {
+      queue().expire_at(call_.after(minute));
+      break;
+    }
     if (!tokens) {
       if (look_at_counter() != soundness::sound || !(tokens = take_tokens(1))) return wake_outcome::spoilt;
       owned_string const word{call_.context(), held_by_readers};

@@ -111,6 +111,7 @@ std::unique_ptr<lock_backend> core::make_backend(topology::deployment_maker cons
             contention_.fast.note_trouble(now);
             ask_about_all(now);
           },
+      .rerouted = [this] { contention_.fast.note_trouble(boot_clock::now()); },
       .warning =
           [this](std::string const& message) { log_(log_level::warning, [&message] { return message; }); },
       .at_stake = [this] { return at_stake(boot_clock::now()); }};

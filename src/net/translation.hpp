@@ -61,10 +61,10 @@ class translation {
   virtual ~translation() = default;
 
   /// How the request begins; empty: as it stands. Called once more after `unsuited`, which changes what it
-  /// says.
-  [[nodiscard]] virtual exchange begin(net::request const& request) = 0;
-  /// `now`: the exchange that the replies are to. `resent`: an earlier copy of the request may have been
-  /// carried out, on this connection or another.
+  /// says. `resent`: an earlier copy of the request may have been carried out, in part or as a whole, on this
+  /// connection or another.
+  [[nodiscard]] virtual exchange begin(net::request const& request, bool resent) = 0;
+  /// `now`: the exchange that the replies are to.
   [[nodiscard]] virtual meaning read(net::request const& request, exchange const& now,
                                      std::span<resp::reply> replies, bool resent) = 0;
   /// A request that was sent as it stands was refused. True: begin() says it otherwise from now on.

@@ -40,6 +40,10 @@ struct form {
 /// For servers with compare-and-delete, without scripts; null: it can't be done there.
 [[nodiscard]] form const* scriptless_form(std::string_view script) noexcept;
 
+/// Of exclusive.release, in place of the form: an earlier copy may have deleted the lock and told nobody. Its
+/// replies are for the form to read.
+[[nodiscard]] net::exchange finish_release(spoken_call const& call, form_context const& context);
+
 // Shared by forms.
 
 /// Of {position, ttl}… pairs to the reply of a renewal: see renew.lua.

@@ -15,7 +15,14 @@ namespace {
 /// A script that renews many takes less of the server's time than as many commands.
 constexpr std::size_t most_renewed_natively = 4;
 
-enum release_step : std::uint8_t { delete_step, wake_step, wake_in_full_step };
+/// The last two are for a release whose earlier copy may have gone in steps.
+enum release_step : std::uint8_t {
+  delete_step,
+  wake_step,
+  wake_in_full_step,
+  finish_step,
+  finish_in_full_step
+};
 
 /// A call of another script, by its SHA-1 or its text, with the keys and arguments of this one.
 std::string call_of(std::string_view verb, std::string_view source, spoken_call const& call) {
@@ -48,10 +55,12 @@ net::meaning wake(spoken_call const& call, form_context const& context) {
 
 net::meaning read_release(spoken_call const& call, form_context const& context, net::exchange const& now,
                           std::span<resp::reply> replies) {
-  if (now.step == wake_step && replies[0].is_error("NOSCRIPT")) {
-    return net::meaning::go_on({.bytes = call_of("EVAL", context.wake.text, call), .step = wake_in_full_step},
-                               true);
+  if (replies[0].is_error("NOSCRIPT") && (now.step == wake_step || now.step == finish_step)) {
+    auto const next = static_cast<std::uint8_t>(now.step + 1);
+    return net::meaning::go_on({.bytes = call_of("EVAL", context.wake.text, call), .step = next},
+                               now.step == wake_step);
   }
+  if (now.step >= finish_step) return net::meaning::answer(std::move(replies[0]));
   if (now.step != delete_step) {
     // A waiter that can't be told asks again by itself; but where the slot has moved another node tells it.
     if (leads_elsewhere(replies[0])) return net::meaning::answer(std::move(replies[0]), true);
@@ -87,6 +96,10 @@ constexpr std::array<form, 2> forms{{
 }};
 
 }  // namespace
+
+net::exchange finish_release(spoken_call const& call, form_context const& context) {
+  return {.bytes = call_of("EVALSHA", context.wake.sha1, call), .step = finish_step};
+}
 
 form const* native_form(std::string_view script) noexcept {
   auto const* const found = std::ranges::find(forms, script, &form::script);

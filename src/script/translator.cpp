@@ -69,9 +69,12 @@ class command_translator::server_translation final : public net::translation {
   server_translation(command_translator& client, capabilities server)
       : client_{client}, server_{std::move(server)} {}
 
-  net::exchange begin(net::request const& request) override {
+  net::exchange begin(net::request const& request, bool resent) override {
     auto const& name = script_of(request).name;
-    if (auto const index = module_index(name); index != none) {
+    // An earlier copy may have deleted the lock and told nobody, where the release itself would do nothing.
+    auto const finishes = resent && client_.gone_in_steps_ && name == "exclusive.release" &&
+                          (server_.scripts || server_.native != dialect::none);
+    if (auto const index = finishes ? none : module_index(name); index != none) {
       ++client_.counts_.by_module;
       return {.bytes = as_command(request.bytes, module_commands()[index]),
               .way = by_module,
@@ -84,7 +87,10 @@ class command_translator::server_translation final : public net::translation {
       return now;
     }
     ++client_.counts_.by_script;
-    return {};
+    if (!finishes) return {};
+    auto now = finish_release(spoken_call{request.bytes}, context(resent));
+    now.way = by_native_commands;
+    return now;
   }
 
   net::meaning read(net::request const& request, net::exchange const& now, std::span<resp::reply> replies,
@@ -168,6 +174,7 @@ class command_translator::server_translation final : public net::translation {
     if (call.keys.empty() || contended_.take(call.keys[0])) return {};
     auto now = words->begin(call, context(false));
     now.way = by_native_commands;
+    client_.gone_in_steps_ = true;
     return now;
   }
 
@@ -188,6 +195,7 @@ class command_translator::server_translation final : public net::translation {
     }
     auto now = words->begin(spoken_call{request.bytes}, context(false));
     now.way = without_scripts;
+    client_.gone_in_steps_ = true;
     ++client_.counts_.by_native_command;
     return now;
   }

@@ -50,6 +50,7 @@ class command_translator final : public net::translator {
   std::string way_;  ///< as it was logged
   bool warned_ = false;
   bool scriptless_;
+  bool gone_in_steps_ = false;  ///< some request has: a copy of it may have been carried out in part
   std::string no_scripts_;
   preferred_ways preferred_;
 };

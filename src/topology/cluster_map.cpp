@@ -9,7 +9,9 @@ namespace holdfast::topology {
 
 /// Records the slot's new owner, named by the node that gave the slot away.
 void cluster::learn(std::uint16_t slot, cluster_node& owner) {
-  if (nodes_.set_owner(slot, owner)) refresh_.look_at(owner);
+  if (!nodes_.set_owner(slot, owner)) return;
+  if (events_.rerouted) events_.rerouted();
+  refresh_.look_at(owner);
 }
 
 void cluster::on_unknown(std::shared_ptr<error const> const& reason) noexcept {
@@ -21,7 +23,8 @@ void cluster::on_unknown(std::shared_ptr<error const> const& reason) noexcept {
 
 void cluster::on_found(cluster_node& source, topology_refresh::findings const& findings) {
   if (shut_reason_) return;
-  auto const gone = nodes_.replace_owners(source, findings.slots);
+  auto const [rerouted, gone] = nodes_.replace_owners(source, findings.slots);
+  if (rerouted && events_.rerouted) events_.rerouted();
   if (findings.sharded) sharded_ = *findings.sharded;
   health_ = findings.health;
   gap_ = first_unserved(findings.slots);

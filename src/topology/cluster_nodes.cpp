@@ -51,8 +51,8 @@ bool cluster_nodes::set_owner(std::uint16_t slot, cluster_node& owner) {
   return true;
 }
 
-std::vector<cluster_node*> cluster_nodes::replace_owners(cluster_node const& source,
-                                                         std::span<slot_range const> slots) {
+cluster_nodes::changes cluster_nodes::replace_owners(cluster_node const& source,
+                                                     std::span<slot_range const> slots) {
   auto new_owners = std::make_unique<owners>();
   std::vector<cluster_node*> masters;
   std::vector<net::server_address> replicas;
@@ -64,7 +64,7 @@ std::vector<cluster_node*> cluster_nodes::replace_owners(cluster_node const& sou
       if (std::ranges::find(replicas, replica) == replicas.end()) replicas.push_back(replica);
     }
   }
-  std::vector<cluster_node*> gone;
+  changes result{.rerouted = *new_owners != *owners_};
   for (auto* const node : masters_) {
     auto const still = std::ranges::find(masters, node) != masters.end();
     auto lost = !still;
@@ -73,12 +73,12 @@ std::vector<cluster_node*> cluster_nodes::replace_owners(cluster_node const& sou
         lost = (*owners_)[slot] == node && (*new_owners)[slot] != node;
       }
     }
-    if (lost) gone.push_back(node);
+    if (lost) result.gone.push_back(node);
   }
   owners_.swap(new_owners);
   masters_.swap(masters);
   replicas_.swap(replicas);
-  return gone;
+  return result;
 }
 
 bool cluster_nodes::is_master(cluster_node const& node) const noexcept {

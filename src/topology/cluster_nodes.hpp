@@ -36,10 +36,14 @@ class cluster_nodes {
   [[nodiscard]] cluster_node* owner_of(std::uint16_t slot) const noexcept { return (*owners_)[slot]; }
   /// Records the slot's new owner. False: it has been its owner.
   bool set_owner(std::uint16_t slot, cluster_node& owner);
-  /// Replaces all owners by those that `source` has named. Returns the nodes whose unanswered requests have
-  /// to go to others: nodes that are no longer masters, and unreachable nodes that have lost slots.
-  [[nodiscard]] std::vector<cluster_node*> replace_owners(cluster_node const& source,
-                                                          std::span<slot_range const> slots);
+  struct changes {
+    bool rerouted = false;  ///< some slot has another owner
+    /// Their unanswered requests have to go to others: nodes that are no longer masters, and unreachable
+    /// nodes that have lost slots.
+    std::vector<cluster_node*> gone{};
+  };
+  /// Replaces all owners by those that `source` has named.
+  [[nodiscard]] changes replace_owners(cluster_node const& source, std::span<slot_range const> slots);
 
   [[nodiscard]] std::span<cluster_node* const> masters() const noexcept { return masters_; }
   [[nodiscard]] bool is_master(cluster_node const& node) const noexcept;

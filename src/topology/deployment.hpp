@@ -33,6 +33,9 @@ struct events {
   /// A connection for requests has broken. The server may come back without acknowledged writes: all leases
   /// have to be checked.
   std::function<void()> broken;
+  /// In a cluster: some keys are another node's from now on, perhaps as a failover has left them. `moved`
+  /// follows if there was one.
+  std::function<void()> rerouted{};
   /// A message for the log.
   std::function<void(std::string message)> warning;
   /// Whether the client holds or awaits a lock, or remembers releases: it has to hear of another server.

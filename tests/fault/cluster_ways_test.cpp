@@ -1,6 +1,7 @@
 /// A cluster that has compare-and-delete, or runs no scripts: a request of several commands, while slots
 /// move.
 #include "clustered.hpp"
+#include "script/names.hpp"
 #include "support/server_dialect.hpp"
 
 #include <gmock/gmock.h>
@@ -62,6 +63,43 @@ TEST_P(cluster_ways, renews_and_gives_back_a_lock_where_only_ask_leads) {
   nodes_.end_migration(slot_, from, to);
   ASSERT_TRUE(eventually([&] { return next.done(); }));
   EXPECT_GT(next.take().token(), token);
+}
+
+/// A message can't reach the waiter while the slot is on its way, and only one of the nodes has the queue.
+/// But nobody can take the lock then. The waiter asks when the slot has moved, as its channel is opened anew
+/// there.
+TEST_P(cluster_ways, wakes_the_waiter_of_a_lock_that_was_released_with_its_keys_on_two_nodes) {
+  auto const queue = names::queue(name_);
+  auto const counter = names::token_counter(name_);
+  for (auto const& moved : std::vector<std::vector<std::string>>{
+           {name_}, {queue}, {counter}, {name_, counter}, {queue, counter}, {name_, queue, counter}}) {
+    SCOPED_TRACE(testing::PrintToString(moved));
+    client redis{url_of_this_way()};
+    client other{url_of_this_way(), {.recheck = 30s}};
+    mutex m{redis, name_, {.ttl = 60s, .starvation_limit = 1min}};
+    mutex other_mutex{other, name_, {.ttl = 60s, .starvation_limit = 1min}};
+    auto& from = slot_master();
+    auto& to = another_master();
+    auto lease = m.acquire();
+    waiter next{other_mutex};
+    ASSERT_TRUE(waits(other));
+    ASSERT_TRUE(eventually([&] { return from.raw().exists(queue); }));
+    nodes_.begin_migration(slot_, from, to);
+    std::vector<std::string> migrate{"MIGRATE", "127.0.0.1", std::to_string(to.port()), "", "0",
+                                     "5000",    "KEYS"};
+    migrate.insert(migrate.end(), moved.begin(), moved.end());
+    // The queue is gone for a moment when its only waiter asks again.
+    ASSERT_TRUE(eventually([&] { return from.raw().command(migrate).text == "OK"; }));
+    for (auto const& proxy : proxies_) proxy->forget();
+    EXPECT_EQ(lease.release(), release_result::released);
+    auto in_steps = std::size_t{0};
+    for (auto const& proxy : proxies_) in_steps += proxy->count("DELIFEQ");
+    EXPECT_GT(in_steps, 0U);
+    nodes_.move_keys(slot_, from, to);
+    nodes_.end_migration(slot_, from, to);
+    ASSERT_TRUE(eventually([&] { return next.done(); }));
+    EXPECT_EQ(next.take().release(), release_result::released);
+  }
 }
 
 TEST_P(cluster_ways, keeps_leases_of_one_slot_that_are_on_both_sides) {

@@ -1,5 +1,6 @@
 /// The fast path of a free lock: what goes wrong at its requests, with the counter, and where the server
 /// refuses it; and clients that use it beside clients that don't.
+#include "clustered.hpp"
 #include "fault.hpp"
 
 #include <gmock/gmock.h>
@@ -157,6 +158,49 @@ TEST_F(fast_path, lets_others_see_for_how_long_the_lock_is_held) {
 TEST_F(fast_path, leaves_no_counter_behind_for_ever) {
   warm_up(lock_);
   EXPECT_GT(raw_.command({"PTTL", counter()}).integer, 86'000'000);
+}
+
+/// A slot that another node takes over, as a failover leaves it: the counter there lacks the tokens that
+/// others got last. The client hears of it at a request for another lock of that slot.
+class fast_path_in_a_cluster : public clustered {
+ protected:
+  /// Without waiting until all nodes know.
+  void hand_over(redis_server& from, redis_server& to, std::string const& counted) {
+    auto const slot = std::to_string(slot_);
+    from.raw().command({"DEL", counter_, names::token_counter(neighbour_name_)});
+    for (auto* const node : {&to, &from})
+      EXPECT_FALSE(node->raw().command({"CLUSTER", "SETSLOT", slot, "NODE", nodes_.id_of(to)}).is_error());
+    EXPECT_FALSE(to.raw().command({"SET", counter_, counted}).is_error());
+  }
+
+  std::string const first_name_ = "{orders}1";
+  std::string const neighbour_name_ = "{orders}2";
+  std::string const counter_ = names::token_counter(first_name_);
+};
+
+TEST_F(fast_path_in_a_cluster, gives_growing_tokens_when_a_node_takes_over_that_lacks_the_last_ones) {
+  client redis{nodes_.url()};
+  client other{nodes_.url(), {.cas = cas::lua}};
+  mutex lock{redis, first_name_};
+  mutex lock_of_other{other, first_name_};
+  mutex neighbour{redis, neighbour_name_};
+  auto was_fast = false;
+  for (auto round = 0; round != 6; ++round) {
+    auto& from = slot_master();
+    auto& to = another_master();
+    lock.acquire().release();
+    auto const fast_before = from.raw().calls_of("multi");
+    lock.acquire().release();
+    was_fast = was_fast || from.raw().calls_of("multi") > fast_before;
+    auto const counted = from.raw().get(counter_).value_or("");
+    std::int64_t newest = 0;
+    for (auto i = 0; i != 5; ++i) newest = lock_of_other.acquire().token();
+    hand_over(from, to, counted);
+    neighbour.acquire().release();
+    EXPECT_GT(lock.acquire().token(), newest);
+    nodes_.end_migration(slot_, from, to);
+  }
+  EXPECT_TRUE(was_fast);
 }
 
 /// S1 and S3 for a crowd of clients of which some use the fast path, and some scripts alone: also blocks of

@@ -36,6 +36,16 @@ class ways : public fault {
     options.log = log_.hook();
     return options;
   }
+  /// The waiter has asked once more when its inbox was open: from here on only a message wakes it.
+  void settle(client& waiter) {
+    auto const hints = "holdfast_inbox:" + waiter.uuid();
+    ASSERT_TRUE(
+        eventually([&] { return raw_.command({"PUBSUB", "NUMSUB", hints}).elements.at(1).integer > 0; }));
+    auto const before = waiter.stats().messages;
+    raw_.command({"PUBLISH", hints, "woken 0 orders"});
+    ASSERT_TRUE(eventually([&] { return waiter.stats().messages > before; }));
+    waiter.connect();
+  }
   [[nodiscard]] std::size_t scripts_sent() const { return proxy_.count("EVALSHA") + proxy_.count("EVAL"); }
 
   std::shared_ptr<server_facts_shown> facts_ = std::make_shared<server_facts_shown>();
@@ -62,12 +72,13 @@ TEST_F(ways, wakes_the_next_waiter_after_a_release_in_steps) {
   patient.recheck = 30s;
   client one{url(), patient};
   client other{url(), patient};
-  mutex here{one, "orders"};
+  mutex here{one, "orders", {.starvation_limit = 1min}};  // longer than it is held
   mutex there{other, "orders"};
   auto held = here.acquire();
   auto const waiting = std::async(std::launch::async, [&] { return there.acquire().token(); });
-  ASSERT_TRUE(eventually([this] { return raw_.exists("{orders}:holdfast_queue"); }));
+  settle(other);
   EXPECT_EQ(held.release(), release_result::released);
+  EXPECT_EQ(proxy_.count("DELIFEQ"), 1U);
   ASSERT_EQ(waiting.wait_for(10s), std::future_status::ready);
 }
 
@@ -206,6 +217,37 @@ TEST_F(ways, leaves_no_lock_behind_when_the_connection_breaks_in_the_middle_of_t
     mutex lock{redis, "orders"};
     EXPECT_EQ(lock.acquire().release(), release_result::released) << cut_at;
     EXPECT_FALSE(raw_.exists("orders")) << cut_at;
+  }
+}
+
+/// The lock is deleted when the connection breaks, and nobody has been told. The next server has scripts
+/// alone.
+TEST_F(ways, wakes_the_next_waiter_though_a_release_in_steps_goes_on_at_a_server_without_such_commands) {
+  for (auto const with_scripts : {true, false}) {
+    SCOPED_TRACE(with_scripts ? "native" : "without scripts");
+    facts_->listed = true;
+    facts_->scripts = with_scripts;
+    proxy_.decide([facts = facts_, say = speaking(facts_), cut = false](request const& said) mutable {
+      if (!cut && said.name == "EXISTS" && said.has("{orders}:holdfast_queue")) {
+        cut = true;
+        facts->listed = false;
+        facts->scripts = true;
+        return fate::cut_after();
+      }
+      return say(said);
+    });
+    client one{url(), logged()};
+    client other{server_.url(), {.recheck = 30s}};
+    mutex here{one, "orders", {.starvation_limit = 1min}};
+    mutex there{other, "orders"};
+    auto held = here.acquire();
+    auto waiting = std::async(std::launch::async, [&] { return there.acquire(); });
+    settle(other);
+    EXPECT_EQ(held.release(), release_result::released);
+    EXPECT_GT(proxy_.count("DELIFEQ"), 0U);
+    proxy_.forget();
+    EXPECT_EQ(waiting.wait_for(10s), std::future_status::ready);
+    EXPECT_EQ(waiting.get().release(), release_result::released);
   }
 }
 

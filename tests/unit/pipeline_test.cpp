@@ -241,7 +241,7 @@ TEST(pipeline, sends_what_is_to_be_repeated_first_after_a_break) {
 /// Says "a" as "x" with two replies, and then "y"; all else as it stands.
 struct two_exchanges final : holdfast::net::translation {
   bool alone = false;
-  holdfast::net::exchange begin(request const& asked) override {
+  holdfast::net::exchange begin(request const& asked, bool) override {
     if (asked.bytes != "a") return {};
     return {.bytes = "x", .replies = 2, .alone = alone};
   }
@@ -376,7 +376,7 @@ TEST(pipeline, begins_requests_anew_that_were_kept_back_behind_what_is_alone) {
 
 TEST(pipeline, asks_a_node_for_each_command_that_it_does_not_serve_yet) {
   struct several final : holdfast::net::translation {
-    holdfast::net::exchange begin(request const&) override {
+    holdfast::net::exchange begin(request const&, bool) override {
       return {.bytes =
                   "*2\r\n$3\r\nDEL\r\n$1\r\na\r\n*1\r\n$5\r\nMULTI\r\n*2\r\n$3\r\nGET\r\n$1\r\na\r\n"
                   "*1\r\n$4\r\nEXEC\r\n*2\r\n$3\r\nGET\r\n$1\r\nb\r\n",

@@ -16,6 +16,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
+using testing::StartsWith;
 using kind = net::meaning::kind;
 
 resp::reply nil() { return {}; }
@@ -96,30 +97,30 @@ class translating : public testing::Test {
 
 TEST_F(translating, leaves_scripts_as_they_are_where_there_is_nothing_else) {
   connect({});
-  EXPECT_THAT(server_->begin(release()).bytes, IsEmpty());
-  EXPECT_THAT(server_->begin(renew()).bytes, IsEmpty());
+  EXPECT_THAT(server_->begin(release(), false).bytes, IsEmpty());
+  EXPECT_THAT(server_->begin(renew(), false).bytes, IsEmpty());
   EXPECT_EQ(counts_.way, cas::lua);
   EXPECT_EQ(counts_.by_script, 2U);
 }
 
 TEST_F(translating, releases_and_renews_in_the_servers_dialect) {
   connect({"DELEX"});
-  EXPECT_EQ(words_of(server_->begin(release())), "DELEX orders IFEQ me");
-  EXPECT_EQ(words_of(server_->begin(renew())), "SET orders me IFEQ me PX 30000");
+  EXPECT_EQ(words_of(server_->begin(release(), false)), "DELEX orders IFEQ me");
+  EXPECT_EQ(words_of(server_->begin(renew(), false)), "SET orders me IFEQ me PX 30000");
   connect({"DELIFEQ"});
-  EXPECT_EQ(words_of(server_->begin(release())), "DELIFEQ orders me");
+  EXPECT_EQ(words_of(server_->begin(release(), false)), "DELIFEQ orders me");
   connect({"CAD", "CAS"});
-  EXPECT_EQ(words_of(server_->begin(release())), "CAD orders me");
-  EXPECT_EQ(words_of(server_->begin(renew())), "CAS orders me me PX 30000");
+  EXPECT_EQ(words_of(server_->begin(release(), false)), "CAD orders me");
+  EXPECT_EQ(words_of(server_->begin(renew(), false)), "CAS orders me me PX 30000");
   EXPECT_EQ(counts_.way, cas::native);
   connect({"CAD"});  // something else
-  EXPECT_THAT(server_->begin(release()).bytes, IsEmpty());
+  EXPECT_THAT(server_->begin(release(), false).bytes, IsEmpty());
 }
 
 TEST_F(translating, answers_as_the_script_would) {
   connect({"DELEX"});
   auto const request = release();
-  auto const now = server_->begin(request);
+  auto const now = server_->begin(request, false);
   auto const released = read(request, now, {integer_reply(1), integer_reply(0)});
   EXPECT_EQ(released.type, kind::answered);
   EXPECT_EQ(released.reply, integer_reply(1));
@@ -133,7 +134,7 @@ TEST_F(translating, answers_as_the_script_would) {
 TEST_F(translating, wakes_a_waiter_by_the_script_for_that_and_releases_by_script_for_a_while) {
   connect({"DELEX"});
   auto const request = release();
-  auto const found = read(request, server_->begin(request), {integer_reply(1), integer_reply(1)});
+  auto const found = read(request, server_->begin(request, false), {integer_reply(1), integer_reply(1)});
   ASSERT_EQ(found.type, kind::more);
   EXPECT_THAT(words_of(found.next),
               HasSubstr("EVALSHA " + std::string{lua::abandon::source.sha1} + " 3 orders"));
@@ -141,46 +142,66 @@ TEST_F(translating, wakes_a_waiter_by_the_script_for_that_and_releases_by_script
   ASSERT_EQ(forgotten.type, kind::more);
   EXPECT_THAT(words_of(forgotten.next), HasSubstr("EVAL "));
   EXPECT_EQ(read(request, forgotten.next, {integer_reply(0)}).reply, integer_reply(1));
-  EXPECT_THAT(server_->begin(release()).bytes, IsEmpty());
+  EXPECT_THAT(server_->begin(release(), false).bytes, IsEmpty());
 }
 
 TEST_F(translating, asks_the_script_whose_lock_it_is_that_was_not_the_callers) {
   connect({"DELIFEQ"});
   auto const request = release();
-  auto const found = read(request, server_->begin(request), {integer_reply(0), integer_reply(0)});
+  auto const found = read(request, server_->begin(request, false), {integer_reply(0), integer_reply(0)});
   EXPECT_EQ(found.type, kind::unsuited);
-  EXPECT_THAT(server_->begin(request).bytes, IsEmpty());
+  EXPECT_THAT(server_->begin(request, false).bytes, IsEmpty());
   EXPECT_THAT(warnings_, IsEmpty());
 }
 
 TEST_F(translating, tells_the_waiter_that_an_earlier_copy_did_not) {
   connect({"DELEX"});
   auto const request = release();
-  auto const found = read(request, server_->begin(request), {integer_reply(0), integer_reply(1)}, true);
+  auto const found =
+      read(request, server_->begin(request, false), {integer_reply(0), integer_reply(1)}, true);
   EXPECT_EQ(found.type, kind::more);
+}
+
+/// The earlier copy may have deleted the lock by another connection, and told nobody.
+TEST_F(translating, tells_the_waiter_by_script_what_a_copy_in_steps_did_not) {
+  connect({});
+  EXPECT_THAT(server_->begin(release(), true).bytes, IsEmpty()) << "no request has gone in steps";
+  connect({"DELEX"});
+  (void)server_->begin(release(), false);
+  server_ = translator_->learn({});  // as after a failover to an older server
+  auto const request = release();
+  EXPECT_THAT(server_->begin(request, false).bytes, IsEmpty());
+  auto const now = server_->begin(request, true);
+  EXPECT_THAT(words_of(now), StartsWith("EVALSHA " + std::string{lua::abandon::source.sha1} + " 3 orders"));
+  auto const again = read(request, now, {error_reply("NOSCRIPT No matching script.")}, true);
+  ASSERT_EQ(again.type, kind::more);
+  EXPECT_THAT(words_of(again.next), StartsWith("EVAL "));
+  EXPECT_EQ(read(request, again.next, {integer_reply(0)}, true).reply.integer, 0);
+  EXPECT_TRUE(read(request, now, {error_reply("LOADING wait")}, true).reply.is_error()) << "it may be held";
 }
 
 TEST_F(translating, goes_by_script_when_a_command_fails_and_warns_once) {
   connect({"DELEX"});
   auto const request = release();
-  EXPECT_EQ(
-      read(request, server_->begin(request), {error_reply("NOPERM no DELEX for you"), integer_reply(0)}).type,
-      kind::unsuited);
-  EXPECT_THAT(server_->begin(request).bytes, IsEmpty());
+  EXPECT_EQ(read(request, server_->begin(request, false),
+                 {error_reply("NOPERM no DELEX for you"), integer_reply(0)})
+                .type,
+            kind::unsuited);
+  EXPECT_THAT(server_->begin(request, false).bytes, IsEmpty());
   EXPECT_EQ(counts_.way, cas::lua);
   connect({"DELEX"});
   auto const renewal = renew();
-  EXPECT_EQ(read(renewal, server_->begin(renewal), {error_reply("OOM command not allowed")}).type,
+  EXPECT_EQ(read(renewal, server_->begin(renewal, false), {error_reply("OOM command not allowed")}).type,
             kind::unsuited);
-  EXPECT_THAT(server_->begin(renewal).bytes, IsEmpty());
-  EXPECT_EQ(words_of(server_->begin(release())), "DELEX orders IFEQ me");
+  EXPECT_THAT(server_->begin(renewal, false).bytes, IsEmpty());
+  EXPECT_EQ(words_of(server_->begin(release(), false)), "DELEX orders IFEQ me");
   EXPECT_THAT(warnings_, SizeIs(2));
 }
 
 TEST_F(translating, says_by_renewals_which_are_gone_and_which_are_foreign) {
   connect({"DELEX"});
   auto const request = renew();
-  auto const found = read(request, server_->begin(request), {nil()});
+  auto const found = read(request, server_->begin(request, false), {nil()});
   ASSERT_EQ(found.type, kind::more);
   EXPECT_EQ(words_of(found.next), "EXISTS orders");
   EXPECT_EQ(read(request, found.next, {integer_reply(1)}).reply, array_reply({integer_reply(-1)}));
@@ -191,13 +212,13 @@ TEST_F(translating, does_not_release_in_steps_what_must_be_granted_at_once) {
   connect({"DELEX"});
   auto request = release();
   request.in_steps = false;
-  EXPECT_THAT(server_->begin(request).bytes, IsEmpty());
+  EXPECT_THAT(server_->begin(request, false).bytes, IsEmpty());
 }
 
 TEST_F(translating, says_by_the_module_what_that_serves) {
   connect({"HOLDFAST.EXCLUSIVE.RELEASE", "DELEX"});
   auto const request = release();
-  auto const now = server_->begin(request);
+  auto const now = server_->begin(request, false);
   EXPECT_EQ(words_of(now),
             "HOLDFAST.EXCLUSIVE.RELEASE 3 orders {orders}:holdfast_token {orders}:holdfast_queue me 100000 "
             "2000 PUBLISH");
@@ -205,44 +226,44 @@ TEST_F(translating, says_by_the_module_what_that_serves) {
   EXPECT_EQ(read(request, now, {integer_reply(1)}).reply, integer_reply(1));
   EXPECT_EQ(read(request, now, {error_reply("ERR unknown command 'HOLDFAST.EXCLUSIVE.RELEASE'")}).type,
             kind::unsuited);
-  EXPECT_EQ(words_of(server_->begin(request)), "DELEX orders IFEQ me");
+  EXPECT_EQ(words_of(server_->begin(request, false)), "DELEX orders IFEQ me");
   EXPECT_THAT(warnings_, SizeIs(1));
-  EXPECT_THAT(server_->begin(acquire()).bytes, IsEmpty());  // of an older module
+  EXPECT_THAT(server_->begin(acquire(), false).bytes, IsEmpty());  // of an older module
 }
 
 TEST_F(translating, refuses_to_take_a_lock_where_the_wanted_way_is_not_there) {
   connect({}, {.way = cas::native});
   auto const request = acquire();
-  auto const now = server_->begin(request);
+  auto const now = server_->begin(request, false);
   EXPECT_EQ(words_of(now), "PING");
   EXPECT_THAT(read(request, now, {text_reply("PONG")}).reply.text, HasSubstr("cas=native"));
-  EXPECT_THAT(server_->begin(release()).bytes, IsEmpty());
+  EXPECT_THAT(server_->begin(release(), false).bytes, IsEmpty());
   connect({"DELEX"}, {.way = cas::module});
-  EXPECT_EQ(words_of(server_->begin(acquire())), "PING");
+  EXPECT_EQ(words_of(server_->begin(acquire(), false)), "PING");
   connect({"DELEX"}, {.way = cas::lua});
-  EXPECT_THAT(server_->begin(release()).bytes, IsEmpty());
+  EXPECT_THAT(server_->begin(release(), false).bytes, IsEmpty());
 }
 
 TEST_F(translating, does_without_scripts_where_they_are_refused_or_unwanted) {
   connect({"DELIFEQ"}, {.scripts = script_trial::unwanted});
-  EXPECT_EQ(words_of(server_->begin(acquire())), "MULTI");
+  EXPECT_EQ(words_of(server_->begin(acquire(), false)), "MULTI");
   connect({"DELIFEQ"}, {}, false);
   EXPECT_TRUE(translator_->scriptless());
-  EXPECT_EQ(words_of(server_->begin(acquire())), "MULTI");
+  EXPECT_EQ(words_of(server_->begin(acquire(), false)), "MULTI");
   connect({}, {}, false);
-  auto const now = server_->begin(acquire());
+  auto const now = server_->begin(acquire(), false);
   EXPECT_THAT(now.note, HasSubstr("no compare-and-delete"));
   EXPECT_THAT(now.note, HasSubstr("+eval"));
   auto const fair = to_run(call{scripts::fair::pass::source, {{"orders"}}, {}}, {});
   connect({"DELIFEQ"}, {.scripts = script_trial::unwanted});
-  EXPECT_THAT(server_->begin(fair).note, HasSubstr("needs one"));
+  EXPECT_THAT(server_->begin(fair, false).note, HasSubstr("needs one"));
 }
 
 TEST_F(translating, goes_on_without_scripts_when_they_are_refused_in_the_middle) {
   connect({"DELIFEQ"});
   auto const refusal = error_reply("NOPERM User default has no permissions to run the 'evalsha' command");
   EXPECT_TRUE(server_->reconsiders(acquire(), refusal));
-  EXPECT_EQ(words_of(server_->begin(acquire())), "MULTI");
+  EXPECT_EQ(words_of(server_->begin(acquire(), false)), "MULTI");
   EXPECT_THAT(warnings_, SizeIs(1));
   connect({"DELIFEQ"});
   EXPECT_FALSE(
@@ -267,7 +288,7 @@ std::vector<resp::reply> busy_after_taking() {
 TEST_F(translating, raises_a_counter_that_is_older_than_the_connection_before_it_believes_a_token) {
   connect({"DELIFEQ"}, {.scripts = script_trial::unwanted});  // at 1000 s
   auto const request = acquire();
-  auto const now = server_->begin(request);
+  auto const now = server_->begin(request, false);
   auto const taken = [](std::int64_t token) {
     return after_taking({text_reply("OK"), text_reply("me"), integer_reply(30'000), text_reply("string"),
                          integer_reply(token), integer_reply(1), integer_reply(0), clock_at("1002")});
@@ -284,7 +305,7 @@ TEST_F(translating, raises_a_counter_that_is_older_than_the_connection_before_it
 TEST_F(translating, queues_up_without_scripts_and_tries_once_more_if_the_lock_came_free_meanwhile) {
   connect({"DELIFEQ"}, {.scripts = script_trial::unwanted});
   auto const request = acquire();
-  auto const found = read(request, server_->begin(request), busy_after_taking());
+  auto const found = read(request, server_->begin(request, false), busy_after_taking());
   ASSERT_EQ(found.type, kind::more);
   EXPECT_EQ(words_of(found.next), "ZADD {orders}:holdfast_queue 1002000000 me");
   EXPECT_EQ(
@@ -303,7 +324,7 @@ TEST_F(translating, queues_up_without_scripts_and_tries_once_more_if_the_lock_ca
 TEST_F(translating, takes_the_lock_that_it_was_granted_while_it_queued_up) {
   connect({"DELIFEQ"}, {.scripts = script_trial::unwanted});
   auto const request = acquire();
-  auto const found = read(request, server_->begin(request), busy_after_taking());
+  auto const found = read(request, server_->begin(request, false), busy_after_taking());
   auto const given = read(request, found.next,
                           {integer_reply(1), integer_reply(1), nil(), text_reply("me"), integer_reply(2000)});
   ASSERT_EQ(given.type, kind::more);
@@ -316,24 +337,24 @@ TEST_F(translating, may_have_taken_a_lock_where_no_transaction_was_begun) {
   std::vector<resp::reply> replies(9, integer_reply(1));
   replies[0] = error_reply("NOPERM User jobs has no permissions to run the 'multi' command");
   replies.push_back(error_reply("ERR EXEC without MULTI"));
-  auto const refused = read(request, server_->begin(request), replies);
+  auto const refused = read(request, server_->begin(request, false), replies);
   EXPECT_THAT(refused.reply.text, HasSubstr("'multi'"));
   EXPECT_TRUE(refused.carried_out);
   replies[0] = text_reply("OK");
   replies[1] = error_reply("MOVED 7 127.0.0.1:7001");
   replies.back() = error_reply("EXECABORT Transaction discarded because of previous errors.");
-  EXPECT_FALSE(read(request, server_->begin(request), replies).carried_out);
+  EXPECT_FALSE(read(request, server_->begin(request, false), replies).carried_out);
 }
 
 TEST_F(translating, follows_a_slot_in_the_middle_of_its_steps) {
   auto const ask = [] { return error_reply("ASK 7 127.0.0.1:7001"); };
   connect({"DELIFEQ"});
   auto const request = release();
-  auto found = read(request, server_->begin(request), {integer_reply(1), ask()});
+  auto found = read(request, server_->begin(request, false), {integer_reply(1), ask()});
   ASSERT_EQ(found.type, kind::more);
   EXPECT_TRUE(read(request, found.next, {ask()}).reply.is_error("ASK"));
   connect({"DELIFEQ"}, {.scripts = script_trial::unwanted});
-  found = read(request, server_->begin(request), {integer_reply(1), ask(), ask()});
+  found = read(request, server_->begin(request, false), {integer_reply(1), ask(), ask()});
   ASSERT_EQ(found.type, kind::more) << "the queue may be where the slot goes to";
   found = read(request, found.next, {ask()});
   EXPECT_TRUE(found.reply.is_error("ASK"));
@@ -344,14 +365,15 @@ TEST_F(translating, does_not_call_lost_what_is_on_another_node) {
   connect({"DELIFEQ"});
   auto const two =
       to_run(lua::renew{.locks = {{"{a}1"}, {"{a}2"}}, .ttl_ms = 30'000, .owners = {"me", "me"}}(), {});
-  auto const found = read(two, server_->begin(two), {text_reply("OK"), error_reply("ASK 7 127.0.0.1:7001")});
+  auto const found =
+      read(two, server_->begin(two, false), {text_reply("OK"), error_reply("ASK 7 127.0.0.1:7001")});
   EXPECT_TRUE(found.reply.is_error("TRYAGAIN")) << "each is renewed by itself then";
 }
 
 TEST_F(translating, gives_back_a_lock_whose_counter_is_no_number) {
   connect({"DELIFEQ"}, {.scripts = script_trial::unwanted});
   auto const request = acquire();
-  auto const found = read(request, server_->begin(request),
+  auto const found = read(request, server_->begin(request, false),
                           after_taking({text_reply("OK"), text_reply("me"), integer_reply(30'000),
                                         text_reply("string"), error_reply("ERR value is not an integer"),
                                         integer_reply(1), integer_reply(0), clock_at("1002")}));
@@ -364,7 +386,8 @@ TEST_F(translating, tells_waiters_one_after_the_other_until_one_hears_it) {
   connect({"DELIFEQ"}, {.scripts = script_trial::unwanted});
   auto const request = release();
   auto const waiter = std::string(36, 'a') + ":7";
-  auto found = read(request, server_->begin(request), {integer_reply(1), integer_reply(0), integer_reply(1)});
+  auto found =
+      read(request, server_->begin(request, false), {integer_reply(1), integer_reply(0), integer_reply(1)});
   EXPECT_EQ(words_of(found.next), "ZPOPMIN {orders}:holdfast_queue");
   found = read(request, found.next, {array_reply({text_reply(waiter), text_reply("5")})});
   EXPECT_EQ(words_of(found.next),
@@ -389,22 +412,23 @@ TEST(contended_lock, lasts_for_a_number_of_releases) {
 
 TEST_F(translating, says_a_lock_in_the_fewest_words_that_the_module_has_for_it) {
   connect({"HOLDFAST.TAKE", "HOLDFAST.GIVE", "HOLDFAST.EXCLUSIVE.ACQUIRE", "HOLDFAST.EXCLUSIVE.RELEASE"});
-  EXPECT_EQ(words_of(server_->begin(release())), "HOLDFAST.GIVE orders me");
-  EXPECT_EQ(words_of(server_->begin(acquire())), "HOLDFAST.TAKE orders me 30000 65");
+  EXPECT_EQ(words_of(server_->begin(release(), false)), "HOLDFAST.GIVE orders me");
+  EXPECT_EQ(words_of(server_->begin(acquire(), false)), "HOLDFAST.TAKE orders me 30000 65");
 }
 
 // Two are on their way when the first is refused.
 TEST_F(translating, says_it_in_full_when_the_brief_command_may_not_be_used) {
   connect({"HOLDFAST.TAKE", "HOLDFAST.GIVE", "HOLDFAST.EXCLUSIVE.ACQUIRE", "HOLDFAST.EXCLUSIVE.RELEASE"});
   auto const request = release();
-  auto const first = server_->begin(request);
-  auto const second = server_->begin(request);
+  auto const first = server_->begin(request, false);
+  auto const second = server_->begin(request, false);
   for (auto const* const now : {&first, &second})
     EXPECT_EQ(
         read(request, *now, {error_reply("NOPERM no permissions to run the 'holdfast.give' command")}).type,
         kind::unsuited);
-  EXPECT_THAT(words_of(server_->begin(request)), testing::StartsWith("HOLDFAST.EXCLUSIVE.RELEASE 3 orders"));
-  EXPECT_EQ(words_of(server_->begin(acquire())), "HOLDFAST.TAKE orders me 30000 65");
+  EXPECT_THAT(words_of(server_->begin(request, false)),
+              testing::StartsWith("HOLDFAST.EXCLUSIVE.RELEASE 3 orders"));
+  EXPECT_EQ(words_of(server_->begin(acquire(), false)), "HOLDFAST.TAKE orders me 30000 65");
   EXPECT_THAT(warnings_, SizeIs(1));
 }
 

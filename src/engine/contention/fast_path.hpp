@@ -15,8 +15,8 @@ namespace holdfast::engine {
 /// A fast request takes its token from the counter with INCR, so the counter falls behind the server's clock,
 /// and a server that has lost data would go on where that data ends. Therefore a fast request goes out only
 /// shortly after a script has set the counter to the clock, and counts only if no connection has broken
-/// since, no other server serves, and the counter has grown. All under the client's lock; `now` is the time
-/// of the event.
+/// since, no other server serves any key, and the counter has grown. All under the client's lock; `now` is
+/// the time of the event.
 class fast_path {
  public:
   fast_path(client_constants const& client, deferred_log& log, scripting::preferred_ways const& ways) noexcept
@@ -34,7 +34,8 @@ class fast_path {
   /// A lease ends that nobody of this process waits for. Returns whether a fast release is worth while.
   [[nodiscard]] bool note_release(lock_queue& queue, lease_state const& lease, time_point now) noexcept;
 
-  /// A connection has broken, or another server serves: the counters may be older than the tokens.
+  /// A connection has broken, or another server serves, perhaps some keys of a cluster alone: the counters
+  /// may be older than the tokens.
   void note_trouble(time_point now) noexcept { trouble_at_ = now; }
 
  private:

@@ -97,10 +97,11 @@ void connection::on_reply(resp::reply&& reply) {
 }
 
 bool connection::is_late(pipeline::entry const& entry) const noexcept {
-  return late_ && entry.request.key.size != 0 && heard_ - entry.response.sent_at > late_after_;
+  return late_ && entry.request.key.size != 0 && (doubted_ || heard_ - entry.response.sent_at > late_after_);
 }
 
 void connection::believe() noexcept {
+  doubted_ = false;
   for (auto all = std::exchange(held_back_, {}); !all.empty();) {
     pipeline::batch first;
     first.splice(first.begin(), all, all.begin());
@@ -213,6 +214,7 @@ void connection::on_down(std::shared_ptr<error const> const& reason, end outcome
   if (trouble_since_ == time_point{}) trouble_since_ = now;
   if (outcome == end::not_ready) answered_at_ = now;
   translation_.reset();
+  doubted_ = false;
   down_because_ = reason;
   pipeline_.restart();
   pipeline_.put_back(std::exchange(held_back_, {}), now);

@@ -40,6 +40,8 @@ class connection final : public session {
     late_after_ = limit;
     late_ = std::move(f);
   }
+  /// The next reply counts as one that took longer. Until then, or until the connection ends.
+  void doubt() noexcept { doubted_ = true; }
   /// Delivers the replies that are held back.
   void believe() noexcept;
 
@@ -108,6 +110,7 @@ class connection final : public session {
   std::chrono::milliseconds late_after_{};
   std::function<void()> broken_;
   bool was_up_ = false;    ///< until on_down
+  bool doubted_ = false;   ///< see doubt()
   bool counted_ = false;   ///< in the loop's interest
   bool expected_ = false;  ///< the server is known to exist
   /// The time since which no reply has come, however often a connection was made meanwhile: a proxy may hang

@@ -35,6 +35,8 @@ class one_server : public deployment {
   void forget(std::string_view channel) noexcept override { messages_.forget(channel); }
 
   [[nodiscard]] net::connection& over(net::connection_role role) { return requests_.over(role); }
+  void doubt() noexcept { requests_.doubt(); }
+  void believe() noexcept { requests_.believe(); }
 
  private:
   server_connections requests_;

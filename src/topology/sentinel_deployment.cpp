@@ -35,7 +35,9 @@ meaning meaning_of(resp::reply const& refusal) {
 
 sentinel_deployment::sentinel_deployment(reactor::loop& loop, net::deployment_url const& url,
                                          net::settings const& config, client_stats& counts, events handlers)
-    : locator_{loop, url, config, counts, handlers},
+    : locator_{loop,     url,
+               config,   counts,
+               handlers, {.begun = [this] { master_.doubt(); }, .confirmed = [this] { master_.believe(); }}},
       config_{located_by(locator_, config)},
       master_{loop,
               config_,
@@ -43,7 +45,8 @@ sentinel_deployment::sentinel_deployment(reactor::loop& loop, net::deployment_ur
               {.refused = [this](net::connection_role role,
                                  net::pipeline::batch& requests) { return on_refusal(role, requests); },
                .troubled = {},
-               .broken = std::move(handlers.broken)}} {}
+               .broken = std::move(handlers.broken),
+               .late = [this] { locator_.doubt(); }}} {}
 
 bool sentinel_deployment::on_refusal(net::connection_role role, net::pipeline::batch& requests) {
   auto& entry = requests.front();

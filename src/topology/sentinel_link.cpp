@@ -140,6 +140,7 @@ void sentinel_link::ask_for_names() {
 
 void sentinel_link::finish() noexcept {
   asking_ = false;
+  switched_ = switched_ && again_;
   trouble_ = std::move(next_trouble_);
   view_.reset();
   if (!trouble_) view_ = std::move(next_);
@@ -178,7 +179,9 @@ void sentinel_link::shut() noexcept {
 void sentinel_link::on_subscribed() { events_.subscribed(*this); }
 
 void sentinel_link::on_message(std::string_view message) {
-  if (is_switch(message, master_)) events_.switched(*this);
+  if (!is_switch(message, master_)) return;
+  switched_ = true;
+  events_.switched(*this);
 }
 
 void sentinel_link::on_refused(std::string const& text) {

@@ -36,7 +36,10 @@ class sentinel_link final : net::subscriber::listener {
   void ask() noexcept;
   /// The same; if a query is under way, its result is too old, and another query follows.
   void ask_anew() noexcept;
-  [[nodiscard]] bool asking() const noexcept { return asking_; }
+  /// The newest query has no result yet.
+  [[nodiscard]] bool asking() const noexcept { return asking_ || again_; }
+  /// It has announced another master, and hasn't answered since.
+  [[nodiscard]] bool owes() const noexcept { return switched_ && asking(); }
   /// Subscribes to announcements of failovers, for the lifetime of the link.
   void listen();
   /// No queries will come for a while: gives up unanswered ones, and closes their connection.
@@ -75,7 +78,8 @@ class sentinel_link final : net::subscriber::listener {
   net::connection requests_;
   net::subscriber messages_;
   bool asking_ = false;
-  bool again_ = false;  ///< ask_anew() was called while a query was under way
+  bool again_ = false;     ///< ask_anew() was called while a query was under way
+  bool switched_ = false;  ///< it has announced another master since a query last ended
   std::optional<sentinel_view> view_;
   std::optional<std::pair<std::optional<net::server_address>, std::int64_t>> previous_;  ///< master and epoch
   bool changed_ = false;  ///< against `previous_`

@@ -38,12 +38,14 @@ bool same(net::endpoint const& a, net::endpoint const& b) { return a.host == b.h
 }  // namespace
 
 sentinel_locator::sentinel_locator(reactor::loop& loop, net::deployment_url const& url,
-                                   net::settings const& config, client_stats& counts, events handlers)
+                                   net::settings const& config, client_stats& counts, events handlers,
+                                   doubt_events on_doubt)
     : loop_{loop},
       url_{url},
       config_{config},
       counts_{counts},
       events_{std::move(handlers)},
+      doubt_events_{std::move(on_doubt)},
       round_timer_{[this] { try_or_ask_again([this] { end_round(); }); }},
       rest_timer_{[this] { go_idle(); }},
       doubt_timer_{[this] { in_round_ ? ask_all() : look_again(); }},
@@ -135,7 +137,8 @@ void sentinel_locator::look_again() noexcept {
 void sentinel_locator::ask_all() noexcept {
   loop_.arm(rest_timer_, boot_clock::now() + idle_limit);
   // By index: an answer may come at once, and add links.
-  for (std::size_t i = 0; i != links_.size(); ++i) links_[i]->ask();
+  for (std::size_t i = 0; i != links_.size(); ++i)
+    doubts_ == doubts::none ? links_[i]->ask() : links_[i]->ask_anew();
 }
 
 std::vector<sentinel_view const*> sentinel_locator::views() const {
@@ -160,6 +163,7 @@ void sentinel_locator::on_answered(sentinel_link& link) {
   }
   check_agreement();
   if (in_round_) conclude();
+  end_doubts();
 }
 
 /// Ends the round if there is nothing left to wait for.
@@ -177,14 +181,23 @@ void sentinel_locator::end_round() {
   in_round_ = false;
   round_timer_.disarm();
   auto const best = verdict();
-  if (!best) {
+  if (best) {
+    use(*best);
+  } else {
     fail_waiting();
-    return;
   }
+  if (doubts_ == doubts::with_next_round && !in_round_) {
+    doubts_ = doubts::with_this_round;
+    look_again();
+  }
+  end_doubts();
+}
+
+void sentinel_locator::use(sentinel_verdict const& best) {
   auto const now = boot_clock::now();
   // Newer views were used on arrival. Otherwise only a majority moves sessions off a master that serves.
-  auto const relevant = best->settled || !choice_serves();
-  if (relevant && !known_.weigh(*best, now) && known_.doubted_until() != time_point::max()) {
+  auto const relevant = best.settled || !choice_serves();
+  if (relevant && !known_.weigh(best, now) && known_.doubted_until() != time_point::max()) {
     loop_.arm(doubt_timer_, std::max(known_.doubted_until(), now + shortest_doubt));
   }
   if (any_session_waiting() || (chosen_ && chosen_->master != *known_.where())) move_sessions();
@@ -230,11 +243,27 @@ void sentinel_locator::move_sessions() {
 }
 
 /// The announcement may be late: a delayed one looks as new as a fresh one. So it isn't used; the sentinel is
-/// asked instead, and reports the epoch, too.
+/// asked instead, and reports the epoch, too. The master that may be replaced isn't believed meanwhile.
 void sentinel_locator::on_switched(sentinel_link& link) noexcept {
   if (shut_) return;
   loop_.arm(rest_timer_, boot_clock::now() + idle_limit);
+  if (doubts_ == doubts::none) doubts_ = doubts::with_this_round;
+  doubt_events_.begun();
   link.ask_anew();
+}
+
+void sentinel_locator::doubt() noexcept {
+  if (shut_) return;
+  doubts_ = in_round_ ? doubts::with_next_round : doubts::with_this_round;
+  look_again();
+}
+
+/// A sentinel that has announced another master is waited for, even if most of the others have answered: they
+/// may hear of it later.
+void sentinel_locator::end_doubts() noexcept {
+  auto const open = in_round_ || std::ranges::any_of(links_, [](auto const& link) { return link->owes(); });
+  if (open || std::exchange(doubts_, doubts::none) == doubts::none) return;
+  doubt_events_.confirmed();
 }
 
 void sentinel_locator::on_reached(net::session& /*session*/) {
@@ -246,57 +275,6 @@ void sentinel_locator::on_reached(net::session& /*session*/) {
 void sentinel_locator::forget(net::session& session) noexcept {
   std::erase_if(sessions_,
                 [&session](tracked_session const& tracked) { return tracked.session == &session; });
-}
-
-std::string sentinel_locator::describe_views() const {
-  std::string all;
-  for (auto const& link : links_) {
-    auto const name = net::host_and_port(link->endpoint().host, link->endpoint().port);
-    all += all.empty() ? "" : "; ";
-    if (link->asking()) {
-      all += name + " doesn't answer";
-    } else if (link->view() == nullptr) {
-      all += link->trouble() ? link->trouble()->what() : name + " wasn't asked";
-    } else if (auto const& master = link->view()->master; master) {
-      all += name + " says " + net::host_and_port(master->host, master->port);
-    } else {
-      all += name + " knows no such master";
-    }
-  }
-  return all;
-}
-
-/// Called when no sentinel names a master.
-void sentinel_locator::fail_waiting() {
-  std::vector<std::string> names;
-  auto answered = false;
-  auto code = errc::unreachable;
-  for (auto const& link : links_) {
-    if (link->asking()) continue;
-    answered = answered || link->view() != nullptr;
-    for (auto const& name : link->names()) {
-      if (std::ranges::find(names, name) == names.end()) names.push_back(name);
-    }
-    if (link->trouble() && link->trouble()->code() != errc::unreachable)
-      code = static_cast<errc>(link->trouble()->code().value());
-  }
-  std::string text;
-  if (answered) {
-    std::string known;
-    for (auto const& name : names) known += (known.empty() ? "\"" : ", \"") + name + '"';
-    code = errc::bad_url;
-    text = "the sentinels know no master \"" + url_.master + "\"" +
-           (known.empty() ? ", nor any other: look at their configuration (sentinel monitor)"
-                          : "; they know " + known) +
-           " (" + describe_views() + ")";
-  } else {
-    text = "no sentinel can say where the master is: " + describe_views();
-  }
-  if (code != errc::unreachable) text = config_.server.display + ": " + text;  // else the session adds it
-  auto const ending = code == errc::unauthorized ? net::session::end::final : net::session::end::broken;
-  for (std::size_t i = 0; i != sessions_.size(); ++i) {
-    if (std::exchange(sessions_[i].waiting, false)) sessions_[i].session->not_found(code, text, ending);
-  }
 }
 
 /// During a failover the sentinels disagree for a short time.
@@ -331,6 +309,7 @@ void sentinel_locator::go_idle() noexcept {
     return;
   }
   for (auto const& link : links_) link->go_idle();
+  end_doubts();
 }
 
 void sentinel_locator::shut() noexcept {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -24,8 +25,15 @@ namespace holdfast::topology {
 /// changes, all are asked again. All under the client's lock.
 class sentinel_locator final : public net::locator {
  public:
+  /// About replies of the master that are held back meanwhile.
+  struct doubt_events {
+    std::function<void()> begun;  ///< a sentinel announces another master: its word is asked for
+    std::function<void()>
+        confirmed;  ///< all that could be asked have been, and sessions that had to have moved
+  };
+
   sentinel_locator(reactor::loop& loop, net::deployment_url const& url, net::settings const& config,
-                   client_stats& counts, events handlers);
+                   client_stats& counts, events handlers, doubt_events on_doubt);
 
   void locate(net::session& session) override;
   void on_reached(net::session& session) override;
@@ -33,6 +41,10 @@ class sentinel_locator final : public net::locator {
 
   /// Another server may be the master by now: asks, and moves the sessions if so.
   void look_again() noexcept;
+
+  /// The master may have been suspended, and replaced: asks all sentinels anew, whatever they have answered
+  /// so far, as this process may have been suspended, too. Calls doubt_events::confirmed in the end.
+  void doubt() noexcept;
 
   /// Ends all queries and announcements.
   void shut() noexcept;
@@ -51,14 +63,17 @@ class sentinel_locator final : public net::locator {
     time_point made{};
   };
   enum class agreement { yes, no, asked_again, told };
+  enum class doubts { none, with_next_round, with_this_round };
 
   [[nodiscard]] std::unique_ptr<sentinel_link> make_link(net::endpoint endpoint);
   void learn(sentinel_view const& view);
   void ask_all() noexcept;
   void on_answered(sentinel_link& link);
   void on_switched(sentinel_link& link) noexcept;
+  void end_doubts() noexcept;
   void conclude();
   void end_round();
+  void use(sentinel_verdict const& best);
   [[nodiscard]] bool choice_serves() const noexcept;
   [[nodiscard]] std::optional<sentinel_verdict> verdict() const;
   void move_sessions();
@@ -80,6 +95,8 @@ class sentinel_locator final : public net::locator {
   net::settings const& config_;
   client_stats& counts_;
   events events_;
+  doubt_events const doubt_events_;
+  doubts doubts_ = doubts::none;
   std::vector<std::unique_ptr<sentinel_link>> links_;
   std::vector<tracked_session> sessions_;
   known_master known_;

@@ -76,6 +76,11 @@ net::connection& server_connections::over(net::connection_role role) {
   return *acknowledged_;
 }
 
+void server_connections::doubt() noexcept {
+  usual_.doubt();
+  if (acknowledged_) acknowledged_->doubt();
+}
+
 void server_connections::believe() noexcept {
   usual_.believe();
   if (acknowledged_) acknowledged_->believe();

@@ -27,7 +27,8 @@ class server_connections {
   server_connections(reactor::loop& loop, net::settings const& config, client_stats& counts, events handlers);
 
   [[nodiscard]] net::connection& over(net::connection_role role);
-  /// See net::connection::believe.
+  // See net::connection.
+  void doubt() noexcept;
   void believe() noexcept;
 
   /// No request is waiting or unanswered.

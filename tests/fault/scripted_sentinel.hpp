@@ -5,6 +5,7 @@
 #include "support/flaky_proxy.hpp"
 #include "support/redis_server.hpp"
 
+#include <atomic>
 #include <cstdint>
 #include <mutex>
 #include <stdexcept>
@@ -27,7 +28,9 @@ class scripted_sentinel {
   explicit scripted_sentinel(report first, std::string id = "1")
       : id_{std::move(id)}, report_{std::move(first)} {
     proxy_.decide([this](request const& r) {
-      return r.name == "SENTINEL" ? fate::answer(answer(r.words.at(1))) : fate::pass();
+      if (r.name != "SENTINEL") return fate::pass();
+      ++asked_;
+      return silent_ ? fate::swallow() : fate::answer(answer(r.words.at(1)));
     });
   }
 
@@ -37,6 +40,11 @@ class scripted_sentinel {
     std::scoped_lock const hold{guard_};
     return queries_;
   }
+
+  /// How often it was asked for anything, answered or not.
+  [[nodiscard]] int asked() const { return asked_; }
+  /// It goes on announcing, and answers nothing.
+  void be_silent(bool on) { silent_ = on; }
 
   void set_report(report next) {
     std::scoped_lock const hold{guard_};
@@ -91,6 +99,8 @@ class scripted_sentinel {
   report report_;
   std::vector<std::string> peers_;
   std::size_t queries_ = 0;
+  std::atomic<int> asked_ = 0;
+  std::atomic<bool> silent_ = false;
   redis_server server_;
   flaky_proxy proxy_{server_.socket_path()};  // last: its thread uses all members above
 };

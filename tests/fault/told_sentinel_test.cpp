@@ -206,6 +206,65 @@ TEST_F(late_sentinel, sentinels_that_were_set_up_anew_are_believed_in_the_end) {
   EXPECT_TRUE(eventually(40s, [&] { return is_at(redis_, *second_); })) << "though nobody's line broke";
 }
 
+/// The old master was suspended together with this client, and has the request that it had got before.
+TEST_F(late_sentinel, master_that_answers_late_is_not_believed_before_the_sentinels_were_asked) {
+  flaky_proxy slow_line{first_->socket_path()};
+  auto const port =
+      static_cast<std::uint16_t>(std::stoi(slow_line.address().substr(slow_line.address().find(':') + 1)));
+  for (auto* const sentinel : sentinels_) sentinel->set_report({.port = port, .epoch = 0});
+  EXPECT_TRUE(is_at(redis_, *first_));
+  ASSERT_TRUE(first_sentinel_.has_subscriber());
+  auto direct = second_->raw();
+  direct.command({"SET", "orders", "somebody", "PX", "600000"});
+
+  mutex m{redis_, "orders"};
+  slow_line.freeze();
+  waiter asks{m};
+  EXPECT_TRUE(always(700ms, [&] { return !asks.done(); }));
+  for (auto* const sentinel : sentinels_) sentinel->set_report(report_of(*second_, 1));
+  slow_line.thaw();
+  EXPECT_TRUE(always(1s, [&] { return !asks.done(); })) << "the other one has the lock";
+  direct.command({"DEL", "orders"});
+  ASSERT_TRUE(eventually([&] { return asks.done(); }));
+  EXPECT_EQ(second_->raw().get("orders"), asks.take().owner());
+}
+
+TEST_F(late_sentinel, master_that_answers_late_is_believed_if_it_still_is_the_master) {
+  flaky_proxy slow_line{first_->socket_path()};
+  auto const port =
+      static_cast<std::uint16_t>(std::stoi(slow_line.address().substr(slow_line.address().find(':') + 1)));
+  for (auto* const sentinel : sentinels_) sentinel->set_report({.port = port, .epoch = 0});
+  EXPECT_TRUE(is_at(redis_, *first_));
+  for (auto const reachable : {true, false}) {
+    SCOPED_TRACE(reachable ? "the sentinels say so" : "the sentinels say nothing");
+    for (auto* const sentinel : sentinels_) sentinel->be_silent(!reachable);
+    mutex m{redis_, "orders"};
+    slow_line.freeze();
+    waiter asks{m};
+    EXPECT_TRUE(always(700ms, [&] { return !asks.done(); }));
+    slow_line.thaw();
+    ASSERT_TRUE(eventually([&] { return asks.done(); }));
+    EXPECT_EQ(first_->raw().get("orders"), asks.take().owner());
+  }
+}
+
+/// It announces the failover before the others know of it, and takes a while to answer.
+TEST_F(late_sentinel, old_master_is_not_believed_from_the_announcement_of_a_failover_on) {
+  EXPECT_TRUE(is_at(redis_, *first_));
+  first_sentinel_.be_silent(true);
+  auto const before = first_sentinel_.asked();
+  first_sentinel_.set_report(report_of(*second_, 1));
+  first_sentinel_.announce(first_->address(), second_->address());
+  ASSERT_TRUE(eventually([&] { return first_sentinel_.asked() > before; }));
+  mutex m{redis_, "orders", {.ttl = 10min}};
+  waiter asks{m};
+  ASSERT_TRUE(eventually([&] { return first_->raw().exists("orders"); }));
+  EXPECT_TRUE(always(300ms, [&] { return !asks.done(); }));
+  first_sentinel_.be_silent(false);
+  ASSERT_TRUE(eventually([&] { return asks.done(); }));
+  EXPECT_EQ(second_->raw().get("orders"), asks.take().owner());
+}
+
 TEST_F(told_sentinel, sentinels_that_go_on_disagreeing_are_named) {
   auto const other_sentinel = watching(*second_);
   client redis{"redis+sentinel://" + sentinel_->address() + "," + other_sentinel->address() + "/mymaster",

@@ -39,7 +39,7 @@ class once_per_fault : public testing::Test {
 // Answers that contradict each other came from slots that were computed differently each time.
 TEST_F(once_per_fault, does_not_go_on_asking_when_the_job_is_due_only_without_the_lock) {
   std::atomic<int> looks = 0;
-  proxy.decide([&looks](request const& r) {
+  auto const decision = proxy.decide_by([&looks](request const& r) {
     if (!r.has(look_sha)) return fate::pass();
     std::string const done =
         "*10\r\n$5\r\nowner\r\n$3\r\na:1\r\n$5\r\nbegan\r\n$16\r\n1780000000000000\r\n$5\r\nuntil\r\n"
@@ -55,7 +55,7 @@ TEST_F(once_per_fault, does_not_go_on_asking_when_the_job_is_due_only_without_th
 
 TEST_F(once_per_fault, does_not_start_a_job_whose_lock_was_lost_before_and_leaves_it_to_others) {
   std::atomic<pid_t> to_stop = 0;
-  proxy.decide([&to_stop](request const& r) {
+  auto const decision = proxy.decide_by([&to_stop](request const& r) {
     if (auto const id = r.has(note_sha) ? to_stop.exchange(0) : 0; id != 0) kill(id, SIGSTOP);
     return fate::pass();
   });
@@ -79,7 +79,7 @@ TEST_F(once_per_fault, does_not_start_a_job_whose_lock_was_lost_before_and_leave
 
 TEST_F(once_per_fault, notes_the_end_when_the_server_is_ready_again) {
   std::atomic<int> notes = 0;
-  proxy.decide([&notes](request const& r) {
+  auto const decision = proxy.decide_by([&notes](request const& r) {
     if (!r.has(note_sha)) return fate::pass();
     auto const number = ++notes;  // the first is of the beginning
     return number >= 2 && number <= 4 ? fate::error("BUSY Redis is busy running a script") : fate::pass();

@@ -229,11 +229,13 @@ TEST_F(replicated_cluster_behind_proxies, is_asked_whole_before_a_master_that_fr
   // One of the other masters was suspended, too, and hasn't heard of the failover yet; the rest answers
   // later.
   auto const answer = "$" + std::to_string(old_info.size()) + "\r\n" + old_info + "\r\n";
+  std::vector<flaky_proxy::decision> decisions;
   for (auto* const master : masters) {
-    proxy_of(*master).decide([&, late = master != masters.front()](request const& r) {
-      if (!r.has("INFO")) return fate::pass();
-      return late ? fate::delay_reply(500ms) : fate::answer(answer);
-    });
+    decisions.push_back(
+        proxy_of(*master).decide_by([&answer, late = master != masters.front()](request const& r) {
+          if (!r.has("INFO")) return fate::pass();
+          return late ? fate::delay_reply(500ms) : fate::answer(answer);
+        }));
   }
   waiter asks{m};
   EXPECT_TRUE(always(700ms, [&] { return !asks.done(); }));

@@ -129,7 +129,7 @@ class reply_fault : public fault {
 TEST_F(reply_fault, makes_an_acquisition_succeed_once_all_the_same) {
   for (auto const& h : harms) {
     SCOPED_TRACE(h.title);
-    proxy_.once([&](request const& r) { return has_kind(r, learned_.acquire); }, h.effect);
+    proxy_.once([this](request const& r) { return has_kind(r, learned_.acquire); }, h.effect);
     auto lease = lock_.try_acquire_for(20s);
     ASSERT_TRUE(lease);
     EXPECT_TRUE(lease->valid());
@@ -144,7 +144,7 @@ TEST_F(reply_fault, makes_a_release_succeed_all_the_same) {
   for (auto const& h : harms) {
     SCOPED_TRACE(h.title);
     auto lease = lock_.acquire();
-    proxy_.once([&](request const& r) { return has_kind(r, learned_.release); }, h.effect);
+    proxy_.once([this](request const& r) { return has_kind(r, learned_.release); }, h.effect);
     // Asynchronously, since release() gives up waiting, and reports that, at about the reply time-out.
     std::atomic<int> outcome = -1;
     lease.async_release([&](release_result r) { outcome = static_cast<int>(r); });
@@ -158,7 +158,7 @@ TEST_F(reply_fault, knows_its_own_release_when_the_scripts_were_lost_together_wi
   lock_.acquire().release();
   auto lease = lock_.acquire();
   enum class stage { release, reconnect, finished };
-  proxy_.decide([&, current = stage::release,
+  proxy_.decide([this, current = stage::release,
                  raw = std::make_shared<raw_redis>(server_.raw())](request const& r) mutable {
     if (current == stage::reconnect) {
       raw->command({"SCRIPT", "FLUSH"});
@@ -178,7 +178,7 @@ TEST_F(reply_fault, makes_a_renewal_be_tried_again) {
     SCOPED_TRACE(h.title);
     auto lease = renewed.acquire();
     std::atomic<bool> met = false;
-    proxy_.decide([&, used = false](request const& r) mutable {
+    auto const decision = proxy_.decide_by([&, used = false](request const& r) mutable {
       if (used || !has_kind(r, learned_.renew)) return fate::pass();
       used = met = true;
       return h.effect;
@@ -222,7 +222,7 @@ TEST_F(reply_fault, resolves_what_a_waiter_asked_when_its_connection_broke) {
     auto const waits = redis_.stats().waits;
     waiter next{lock_};
     ASSERT_TRUE(eventually([&] { return redis_.stats().waits > waits; }));
-    proxy_.once([&](request const& r) { return has_kind(r, learned_.acquire); }, h.effect);
+    proxy_.once([this](request const& r) { return has_kind(r, learned_.acquire); }, h.effect);
     lease.release();
     ASSERT_TRUE(eventually([&] { return next.done(); }));
     EXPECT_EQ(next.take().release(), release_result::released);

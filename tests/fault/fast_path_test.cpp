@@ -57,7 +57,7 @@ TEST_F(fast_path, succeeds_once_whatever_happens_to_each_of_its_commands) {
     for (auto const& h : harms) {
       SCOPED_TRACE(std::string{command} + ": " + h.title);
       warm_up(lock_);
-      proxy_.once([&](request const& r) { return r.name == command; }, h.effect);
+      proxy_.once([command](request const& r) { return r.name == command; }, h.effect);
       auto lease = lock_.try_acquire_for(20s);
       ASSERT_TRUE(lease);
       EXPECT_TRUE(lease->valid());

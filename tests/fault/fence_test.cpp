@@ -41,7 +41,7 @@ TEST_F(fence_fault, does_not_double_a_write_whose_request_or_reply_is_lost) {
 
 TEST_F(fence_fault, does_not_double_writes_of_many_threads_when_connections_are_cut_all_the_time) {
   std::atomic<int> writes_seen = 0;
-  proxy_.decide([&writes_seen](request const& r) {
+  auto const decision = proxy_.decide_by([&writes_seen](request const& r) {
     return writes(r) && ++writes_seen % 7 == 0 ? fate::cut_after() : fate::pass();
   });
   {
@@ -75,15 +75,16 @@ TEST_F(fence_fault, knows_that_it_has_written_although_a_newer_token_came_before
   EXPECT_EQ(orders_.append("log", "a", 7), written);
   client other_client{server_.url(), with_long_timeouts()};
   fence other_fence{other_client, "orders"};
-  proxy_.decide([&other_fence, cut = false, overtaken = false](request const& r) mutable {
-    if (cut && !overtaken) {
-      overtaken = true;
-      EXPECT_EQ(other_fence.append("log", "c", 9), written);
-    }
-    if (!writes(r) || cut) return fate::pass();
-    cut = true;
-    return fate::cut_after();
-  });
+  auto const decision =
+      proxy_.decide_by([&other_fence, cut = false, overtaken = false](request const& r) mutable {
+        if (cut && !overtaken) {
+          overtaken = true;
+          EXPECT_EQ(other_fence.append("log", "c", 9), written);
+        }
+        if (!writes(r) || cut) return fate::pass();
+        cut = true;
+        return fate::cut_after();
+      });
   EXPECT_EQ(orders_.append("log", "b", 7), written);
   EXPECT_EQ(raw_.get("log"), "abc");
   EXPECT_EQ(orders_.append("log", "late", 7), fence_result::refused_stale);
@@ -121,7 +122,7 @@ TEST_F(fence_fault, says_that_the_outcome_is_open_when_a_request_sent_again_is_r
 TEST_F(fence_fault, does_not_double_a_write_that_is_refused_for_a_while_behind_a_lost_reply) {
   EXPECT_EQ(orders_.append("log", "x", 7), written);
   std::atomic<int> copies = 0;
-  proxy_.decide([&](request const& r) {
+  auto const decision = proxy_.decide_by([&](request const& r) {
     if (!writes(r)) return fate::pass();
     auto const copy = ++copies;
     if (copy == 1) return fate::cut_after();
@@ -134,7 +135,7 @@ TEST_F(fence_fault, does_not_double_a_write_that_is_refused_for_a_while_behind_a
 
 TEST_F(fence_fault, does_not_double_an_asynchronous_write_either) {
   std::atomic<int> copies = 0;
-  proxy_.decide([&](request const& r) {
+  auto const decision = proxy_.decide_by([&](request const& r) {
     if (!writes(r)) return fate::pass();
     auto const copy = ++copies;
     if (copy == 1) return fate::cut_after();

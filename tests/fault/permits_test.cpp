@@ -25,7 +25,7 @@ class permits_fault : public fault {
     for (auto const& h : harms) {
       SCOPED_TRACE(h.title);
       std::atomic<bool> met = false;
-      proxy_.decide([&met, &h, sha = std::string{disturbed.sha1}](request const& r) {
+      auto const decision = proxy_.decide_by([&met, &h, sha = std::string{disturbed.sha1}](request const& r) {
         if (met || !r.has(sha)) return fate::pass();
         met = true;
         return h.effect;
@@ -104,7 +104,7 @@ TEST_F(permits_fault, gives_permits_back_once_though_the_server_is_busy_when_it_
   raw_.command({"SCRIPT", "LOAD", std::string{scripts::redisson_semaphore::add::source.text}});
   uploads_.try_set_permits(3);
   std::atomic<int> copies = 0;
-  proxy_.decide([&](request const& r) {
+  auto const decision = proxy_.decide_by([&](request const& r) {
     if (!r.has(scripts::redisson_semaphore::add::source.sha1)) return fate::pass();
     auto const copy = ++copies;
     if (copy == 1) return fate::cut_after();
@@ -120,7 +120,7 @@ TEST_F(permits_fault, says_released_though_the_server_is_busy_when_it_is_asked_a
   license_.try_set_permits(2);
   auto const permit = license_.acquire();
   std::atomic<int> copies = 0;
-  proxy_.decide([&](request const& r) {
+  auto const decision = proxy_.decide_by([&](request const& r) {
     if (!r.has(scripts::redisson_permit::release::source.sha1)) return fate::pass();
     auto const copy = ++copies;
     if (copy == 1) return fate::cut_after();
@@ -189,7 +189,7 @@ TEST_F(permits_fault, gives_back_what_came_for_a_caller_that_had_gone) {
          {scripts::redisson_semaphore::acquire::source, scripts::redisson_permit::acquire::source}) {
       SCOPED_TRACE(acquire.name);
       std::atomic<bool> met = false;
-      proxy_.decide([&](request const& r) {
+      auto const decision = proxy_.decide_by([&](request const& r) {
         if (met || !r.has(acquire.sha1)) return fate::pass();
         met = true;
         return effect;

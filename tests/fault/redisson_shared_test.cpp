@@ -24,7 +24,7 @@ class redisson_shared_fault : public fault {
     auto const resent = redis_.stats().resent;
     for (auto const& h : harms) {
       SCOPED_TRACE(h.title);
-      proxy_.once([&](request const& r) { return kind_of(r) == disturbed.sha1; }, h.effect);
+      proxy_.once([sha = disturbed.sha1](request const& r) { return kind_of(r) == sha; }, h.effect);
       f();
       EXPECT_TRUE(nothing_left_behind());
     }
@@ -150,7 +150,7 @@ TEST_F(redisson_shared_fault, gives_back_what_became_a_reader_after_its_lease_wa
   shared_mutex long_mutex{redis_, "m", {.ttl = 10min}};
   auto writer_lease = long_mutex.acquire();
   std::atomic<bool> asked = false;
-  proxy_.decide([&asked](request const& r) {
+  auto const decision = proxy_.decide_by([&asked](request const& r) {
     return r.name == "EXISTS" && !asked.exchange(true) ? fate::delay_reply(300ms) : fate::pass();
   });
   auto const owner = writer_lease.owner();

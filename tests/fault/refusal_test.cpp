@@ -10,10 +10,6 @@ namespace {
 
 class refusal : public fault {
  protected:
-  /// The client takes its record back when it ends, after the variables of the test that the proxy decides
-  /// by.
-  void TearDown() override { proxy_.decide({}); }
-
   flaky_proxy proxy_{server_.socket_path()};
   client redis_{proxy_.url(), with_long_timeouts({.cas = cas::lua})};
   mutex lock_{redis_, "orders", {.ttl = 60s, .renew_every = 100ms}};
@@ -30,7 +26,7 @@ TEST_F(refusal, is_reported_in_the_server_s_words) {
   for (auto const& words : refusals) {
     lock_.acquire().release();
     proxy_.decide(
-        [&](request const& r) { return kind_of(r).size() == 40 ? fate::error(words) : fate::pass(); });
+        [words](request const& r) { return kind_of(r).size() == 40 ? fate::error(words) : fate::pass(); });
     auto const f = failure_of([&] { (void)lock_.try_acquire_for(20s); });
     EXPECT_EQ(f.code, errc::refused) << f;
     EXPECT_TRUE(f.mentions(words.substr(0, 20))) << f;
@@ -46,7 +42,7 @@ TEST_F(refusal, of_a_renewal_does_not_end_the_lease) {
     SCOPED_TRACE(words);
     auto lease = lock_.acquire();
     std::atomic<int> refused = 0;
-    proxy_.decide([&](request const& r) {
+    auto const decision = proxy_.decide_by([&](request const& r) {
       if (kind_of(r) != operations.renew) return fate::pass();
       ++refused;
       return fate::error(words);
@@ -79,7 +75,8 @@ TEST_F(refusal, because_the_server_is_loading_is_waited_out) {
   for (auto const* words :
        {"LOADING Redis is loading the dataset in memory", "BUSY Redis is busy running a script."}) {
     std::atomic<int> refusals_left = 4;
-    proxy_.decide([&](request const&) { return refusals_left-- > 0 ? fate::error(words) : fate::pass(); });
+    auto const decision = proxy_.decide_by(
+        [&](request const&) { return refusals_left-- > 0 ? fate::error(words) : fate::pass(); });
     auto lease = lock_.try_acquire_for(20s);
     ASSERT_TRUE(lease) << words;
     refusals_left = 2;
@@ -90,7 +87,7 @@ TEST_F(refusal, because_the_server_is_loading_is_waited_out) {
 
 TEST_F(refusal, because_the_server_is_loading_is_waited_out_by_a_new_client_too) {
   std::atomic<int> refusals_left = 4;
-  proxy_.decide([&](request const&) {
+  auto const decision = proxy_.decide_by([&](request const&) {
     return refusals_left-- > 0 ? fate::error("LOADING Redis is loading the dataset in memory") : fate::pass();
   });
   std::optional<lease> acquired;
@@ -101,7 +98,8 @@ TEST_F(refusal, because_the_server_is_loading_is_waited_out_by_a_new_client_too)
 TEST_F(refusal, because_the_server_is_loading_does_not_make_a_release_ask_without_a_pause) {
   auto lease = lock_.acquire();
   std::atomic<bool> loading = true;
-  proxy_.decide([&](request const&) { return loading ? fate::error("LOADING wait") : fate::pass(); });
+  auto const decision =
+      proxy_.decide_by([&](request const&) { return loading ? fate::error("LOADING wait") : fate::pass(); });
   proxy_.forget();
   std::atomic<int> outcome = -1;
   lease.async_release([&](release_result r) { outcome = static_cast<int>(r); });

@@ -156,7 +156,7 @@ TEST_F(several_servers_fault, are_not_waited_for_one_after_the_other_by_who_does
     members.push_back({*clients.back(), "x"});
   }
   auto const last = std::ranges::max_element(proxies, {}, [](auto const& proxy) { return proxy->url(); });
-  (*last)->decide([&](request const& r) {
+  auto const decision = (*last)->decide_by([&](request const& r) {
     if (!r.has("x")) return fate::pass();
     for (auto& proxy : proxies) {
       if (proxy != *last) proxy->freeze();

@@ -25,7 +25,7 @@ class shared_fault : public fault {
     auto const resent = redis_.stats().resent;
     for (auto const& h : harms) {
       SCOPED_TRACE(h.title);
-      proxy_.once([&](request const& r) { return kind_of(r) == disturbed.sha1; }, h.effect);
+      proxy_.once([sha = disturbed.sha1](request const& r) { return kind_of(r) == sha; }, h.effect);
       f();
       EXPECT_TRUE(nothing_left_behind());
     }

@@ -11,6 +11,7 @@
 #include <string>
 #include <string_view>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace holdfast::test {
@@ -21,6 +22,21 @@ class flaky_proxy {
  public:
   using decider = std::function<fate(request const&)>;
 
+  /// A decider that ends with this object, at the latest. When the destructor returns it isn't called any
+  /// more.
+  class [[nodiscard]] decision {
+   public:
+    explicit decision(flaky_proxy& proxy) noexcept : proxy_{&proxy} {}
+    decision(decision&& other) noexcept : proxy_{std::exchange(other.proxy_, nullptr)} {}
+    decision& operator=(decision&&) = delete;
+    ~decision() {
+      if (proxy_ != nullptr) proxy_->decide({});
+    }
+
+   private:
+    flaky_proxy* proxy_;
+  };
+
   explicit flaky_proxy(std::string server_socket);
   ~flaky_proxy();
   flaky_proxy(flaky_proxy const&) = delete;
@@ -30,8 +46,14 @@ class flaky_proxy {
   /// "127.0.0.1:port", for a URL of several servers or its parameter `nat`.
   [[nodiscard]] std::string address() const { return "127.0.0.1:" + std::to_string(port_); }
 
-  /// Called for each request from now on; an empty decider passes all.
+  /// Called for each request from now on; an empty decider passes all. It owns what it decides by, or that
+  /// outlives the proxy: clients send requests when they end, after the variables of a test's body.
   void decide(decider d);
+  /// The same for one that decides by variables which don't: keep the result behind them.
+  decision decide_by(decider d) {
+    decide(std::move(d));
+    return decision{*this};
+  }
   /// Applies `f` to the next request for which `picks` is true; all others pass.
   void once(std::function<bool(request const&)> picks, fate f);
 

@@ -6,7 +6,7 @@ local last = redis.call('ZRANGE', readers, -1, -1, 'WITHSCORES')[2]
 local left_ms = last and last - micros() / 1000 or 0
 if left_ms > 0 then
   settle(lock, readers)
-  local first = left_ms < 1000 and redis.call('ZRANGE', queue, 0, 0)[1]
+  local first = left_ms < 1000 and redis.pcall('ZRANGE', queue, 0, 0)[1]
   if first and not is_reader(first) then to_inbox(first, queue, 'woken ' .. string.sub(first, 38) .. ' ' .. lock) end
   return 1
 end

@@ -14,15 +14,16 @@ end
 
 -- Grants the lock, which is free, or about to be, or the readers', to all readers at the head of the queue, up to the first waiter
 -- that wants to write, and tells each. Their token is newer than any before. A reader that nobody hears is gone. `self`, if
--- given, is who asks, and is told by the reply. Returns how many are in, and 'mute' when there is no right to publish.
-local function let_readers_in(lock, counter, queue, grant_ms, self)
+-- given, is who asks, and is told by the reply. `first`, if given, is a reader that has just been taken from the queue, and its
+-- ticket. Returns how many are in, and 'mute' when there is no right to publish.
+local function let_readers_in(lock, counter, queue, grant_ms, self, first)
   local readers, shared = readers_beside(queue), redis.call('GET', lock) == 'holdfast_readers'
   redis.call('ZCARD', readers)  -- before anything is written: another kind of key ends the script here
   local token, until_ms, mute
   local count = 0
   while not mute do
-    local first = redis.call('ZPOPMIN', queue)
-    local waiter, since = first[1], first[2]
+    local waiter, since = unpack(first or redis.call('ZPOPMIN', queue))
+    first = nil
     if not waiter then break end
     local heard
     if is_reader(waiter) then

@@ -1,4 +1,4 @@
--- @needs micros, take_tokens, join_queue, wake_next, busy_reply
+-- @needs micros, take_tokens, join_queue, let_readers_in, wake_next, busy_reply
 -- @leaves goes_short, take_all
 -- Is it in one of the phases in which a waiter keeps what it gets? See take_all.
 local function goes_short(ticket, limit)
@@ -43,6 +43,8 @@ local function take_all(names, owner, how)
     if name.queued and i ~= busy then
       redis.call('ZREM', name.queue, owner)
       if ticket == '' then ticket = name.queued end
+      -- As in abandon_exclusive.
+      if name.holder == 'holdfast_readers' then pcall(let_readers_in, name.lock, name.counter, name.queue, how.grant_ms) end
     end
   end
   ticket = join_queue(at.queue, owner, ticket, 0)

@@ -13,8 +13,7 @@ local function wake_next(lock, counter, queue, starvation_us, grant_ms, self)
     local waiter, since = first[1], first[2]
     if not waiter then return 'nobody' end
     if is_reader(waiter) then
-      redis.call('ZADD', queue, since, waiter)
-      local count, mute = let_readers_in(lock, counter, queue, grant_ms, self)
+      local count, mute = let_readers_in(lock, counter, queue, grant_ms, self, first)
       if count > 0 then return 'granted' end
       if mute then return mute end
     else

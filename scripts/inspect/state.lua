@@ -13,12 +13,20 @@ local scope = ARGV[3]
 -- @include micros
 -- @include redisson_facts
 -- Of readers those whose time isn't over, the one that has it longest first.
-local function look_at_readers()
-  local readers, now_ms = string.sub(queue, 1, -6) .. 'readers', micros() / 1000
-  local limit = tonumber(most) > 0 and most or 100
-  local holders = redis.call('ZREVRANGEBYSCORE', readers, '+inf', now_ms, 'WITHSCORES', 'LIMIT', 0, limit)
-  for i = 2, #holders, 2 do holders[i] = math.floor(holders[i] - now_ms) end
-  table.insert(holders, 1, redis.call('ZCOUNT', readers, now_ms, '+inf'))
+local function look_at_readers(readers)
+  local now_ms = micros() / 1000
+  local limit = tonumber(most) > 0 and tonumber(most) or 100
+  local count = redis.call('ZCARD', readers)
+  while count > 0 do
+    local first = redis.call('ZRANGE', readers, -count, -count, 'WITHSCORES')
+    if tonumber(first[2]) > now_ms then break end
+    count = count - 1
+  end
+  local holders, last = {count}, count > 0 and redis.call('ZRANGE', readers, -math.min(count, limit), -1, 'WITHSCORES') or {}
+  for i = #last, 2, -2 do
+    holders[#holders + 1] = last[i - 1]
+    holders[#holders + 1] = math.floor(last[i] - now_ms)
+  end
   return holders
 end
 local function is(key, kind) return redis.call('TYPE', key).ok == kind end
@@ -33,9 +41,10 @@ if is(queue, 'zset') then
 end
 local pttl = redis.call('PTTL', lock)
 local answer = {kind, holder, pttl, last, waiting, micros(), first}
--- An owner of the plain wire, or a lock of it that is free, is nothing of Redisson's.
-local by_readers = holder == 'holdfast_readers' and is(string.sub(queue, 1, -6) .. 'readers', 'zset')
-if by_readers then answer[2] = look_at_readers() end
+-- An owner of the plain wire, or a lock of it that is free, is nothing of Redisson's. The server may have lost the set of readers.
+local readers = string.sub(queue, 1, -6) .. 'readers'
+local by_readers = holder == 'holdfast_readers' and (is(readers, 'zset') or is(readers, 'none'))
+if by_readers then answer[2] = look_at_readers(readers) end
 local of_plain = by_readers or string.sub(holder, 37, 37) == ':' or (kind == 'none' and (last > 0 or waiting > 0))
 if scope == 'both' or not of_plain then
   local function look() return redisson_facts(lock, of_plain and 'none' or kind, holder, pttl, tonumber(most)) end

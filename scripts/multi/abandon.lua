@@ -15,7 +15,8 @@ local publish = ARGV[4]
 local names = several(keys)
 local told, any = true, 0
 for _, name in ipairs(names) do
-  if redis.pcall('ZREM', name.queue, owner) == 1 then told = false end
+  name.queued = redis.pcall('ZREM', name.queue, owner) == 1
+  if name.queued then told = false end
   name.holder = redis.pcall('GET', name.lock)
   if name.holder == owner then
     redis.call('DEL', name.lock)
@@ -25,6 +26,8 @@ end
 for _, name in ipairs(names) do
   if name.holder == owner or (told and not name.holder) then
     pcall(wake_next, name.lock, name.counter, name.queue, starvation_us, grant_ms)
+  elseif name.queued and name.holder == 'holdfast_readers' then
+    pcall(let_readers_in, name.lock, name.counter, name.queue, grant_ms)  -- as in abandon_exclusive
   end
 end
 return any

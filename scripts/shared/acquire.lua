@@ -38,7 +38,7 @@ if not is_in and ((holder and not shared) or (waiting and overtakes == '')) then
   if not holder then
     wake_next(lock, counter, queue, 0, grant_ms, owner)
   elseif shared then
-    if mode == 'join' then drop_dead_writers(queue) end
+    drop_dead_writers(queue)
     let_readers_in(lock, counter, queue, grant_ms, owner)
   end
   last = redis.call('GET', counter)

@@ -18,6 +18,7 @@ local holder = redis.pcall('GET', lock)
 local ends_ms = string.format('%.0f', math.floor(micros() / 1000) + ttl_ms)
 if holder == 'holdfast_readers' then
   if not redis.call('ZSCORE', readers, reader) then return 0 end
+  redis.call('PEXPIRE', readers, ttl_ms)  -- so that ZADD isn't refused at maxmemory: see renew
   redis.call('ZADD', readers, ends_ms, reader)
   settle(lock, readers)
   return 1

@@ -11,6 +11,8 @@ for n, owner in ipairs(owners) do
   local holder = redis.pcall('GET', lock)
   local ends = holder == 'holdfast_readers' and redis.pcall('ZSCORE', readers, owner)
   if type(ends) == 'string' and tonumber(ends) > now_ms then
+    -- At maxmemory ZADD is refused, unless the script has written before, and this needs no memory.
+    redis.call('PEXPIRE', readers, ttl_ms)
     redis.call('ZADD', readers, string.format('%.0f', now_ms + ttl_ms), owner)
     local left_ms = redis.call('ZRANGE', readers, -1, -1, 'WITHSCORES')[2] - now_ms
     redis.call('PEXPIRE', lock, left_ms)

@@ -84,13 +84,14 @@ std::vector<petition> ask_holders(engine::core& server, lock_state const& seen,
   }
 }
 
-call take_plain(lock_state const& seen, engine::publishing publish) {
+/// `content`: of the key.
+call take_plain(lock_state const& seen, std::string_view content, engine::publishing publish) {
   auto const counter = names::token_counter(seen.name);
   auto const queue = names::queue(seen.name);
   return lua::force{.lock = {seen.name},
                     .counter = {counter},
                     .queue = {queue},
-                    .owner = seen.holder.owner,
+                    .owner = content,
                     .grant_ms = engine::grant_ttl.count(),
                     .publish = word_of(publish)}();
 }
@@ -142,12 +143,15 @@ std::vector<call> takings(lock_state const& seen, std::span<petition const> aske
   if (seen.kind == lock_kind::read_write && seen.wire == wire::redisson && whole &&
       seen.holding > std::ssize(seen.holders))
     return {take_read_write(seen, {}, publish)};
-  if (seen.kind == lock_kind::foreign) return {take_plain(seen, publish)};
+  if (seen.kind == lock_kind::foreign) return {take_plain(seen, seen.holder.owner, publish)};
+  // Of readers whose set the server has lost.
+  if (seen.kind == lock_kind::read_write && seen.wire == wire::plain && whole && seen.holding == 0)
+    return {take_plain(seen, names::held_by_readers, publish)};
   std::vector<call> all;
   for (auto const& petition : asked) {
     auto const& owner = petition.holder->process.owner;
     if (petition.answer < 0) continue;
-    if (seen.kind == lock_kind::exclusive) all.push_back(take_plain(seen, publish));
+    if (seen.kind == lock_kind::exclusive) all.push_back(take_plain(seen, owner, publish));
     if (seen.kind == lock_kind::reentrant) all.push_back(take_reentrant(seen, owner, publish));
     if (seen.kind == lock_kind::permits) all.push_back(take_permits(seen, owner, publish));
     if (seen.kind == lock_kind::read_write && seen.wire == wire::plain)
@@ -191,7 +195,7 @@ force_result let_go(engine::core& server, lock_state const& seen, std::string_vi
   auto const publish = server.publishing_now();
   if (seen.kind != lock_kind::free) {
     call const taking[]{seen.kind == lock_kind::reentrant ? take_reentrant(seen, runner, publish)
-                                                          : take_plain(seen, publish)};
+                                                          : take_plain(seen, seen.holder.owner, publish)};
     if (take_away(server, seen, taking) < 0) return force_result::changed;
   }
   bool const forgotten = forget_run(server, seen);
@@ -233,6 +237,8 @@ force_result force_release(client& redis, std::string_view name, force_options o
     return force_result::not_held;
   if (seen.kind == lock_kind::other) return force_result::refused_other;
   if (seen.kind == lock_kind::counter) return force_result::refused_counter;
+  // Leases of readers, and so HOLDFAST_OWNER, say what they are; inspect() says it beside the id.
+  if (seen.wire == wire::plain) options.owner = names::without_side(options.owner);
   auto const meant = holders_meant(seen, options.owner);
   bool const whole = options.owner.empty();
   bool const foreign = seen.kind == lock_kind::foreign;

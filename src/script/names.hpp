@@ -36,6 +36,12 @@ inline std::string readers(std::string_view name) { return beside(name, "holdfas
 /// What the owner id of a reader ends in, in all keys.
 constexpr std::string_view reader_suffix{":r"};
 
+/// The same id without that ending, as a writer of the client would have it.
+[[nodiscard]] constexpr std::string_view without_side(std::string_view owner) noexcept {
+  if (owner.ends_with(reader_suffix)) owner.remove_suffix(reader_suffix.size());
+  return owner;
+}
+
 /// What the lock's key holds in place of an owner id while readers have it.
 constexpr std::string_view held_by_readers{"holdfast_readers"};
 

@@ -34,8 +34,7 @@ net::exchange tell(ending const& of, resp::reply const& first, std::int64_t code
   auto const channel = inbox_of(waiter, of.queue);
   std::string_view number{waiter};
   number.remove_prefix(std::min(waiter.size(), uuid_size + 1));
-  if (number.ends_with(names::reader_suffix)) number.remove_suffix(names::reader_suffix.size());
-  auto const message = std::string{"woken "}.append(number).append(" ").append(of.lock);
+  auto const message = std::string{"woken "}.append(names::without_side(number)).append(" ").append(of.lock);
   net::exchange now{.step = tell_step, .note = waiter, .numbers = {code, number_in(first[1].text)}};
   if (of.publish == "UNCOUNTED") {
     resp::append_command(now.bytes, {"SPUBLISH", channel, message});

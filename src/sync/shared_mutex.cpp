@@ -26,9 +26,15 @@ lock_options beside_redisson(lock_options options) {
   return options;
 }
 
-/// Every release of a writer lets the server choose who is next.
+/// Every release gives the lock to who is first in the server's queue: one that is only told to ask may be
+/// overtaken.
 lock_options in_server_order(lock_options options) {
   options.starvation_limit = {};
+  return options;
+}
+
+/// A writer's release lets the server choose in this process, too.
+lock_options without_handoffs(lock_options options) {
   options.handoff_limit = 0;
   return options;
 }
@@ -49,8 +55,8 @@ struct plan {
       : writer{sync::choose(kind.writer, {&name, 1}, options, *engine::access::core_of(redis))},
         reader{sync::choose(kind.reader, {&name, 1}, options, *engine::access::core_of(redis))},
         plain{&reader == &kind.reader.plain},
-        writer_options{plain ? in_server_order(options) : beside_redisson(options)},
-        reader_options{plain ? options : beside_redisson(options)} {}
+        writer_options{plain ? without_handoffs(in_server_order(options)) : beside_redisson(options)},
+        reader_options{plain ? in_server_order(options) : beside_redisson(options)} {}
 };
 
 }  // namespace

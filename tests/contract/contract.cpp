@@ -66,6 +66,9 @@ void check_lock_and_queue(raw_redis& server, expect const& wanted) {
   EXPECT_EQ(server.get(text(lock_name)).value_or("nobody"), wanted.lock.empty() ? "nobody" : wanted.lock);
   if (!wanted.lock.empty()) check_ttl(server, text(lock_name), wanted.ttl);
   EXPECT_THAT(queue_of(server), testing::ElementsAreArray(wanted.queue));
+  if (!wanted.queue.empty()) {
+    EXPECT_GT(server.pttl(names::queue(lock_name)), 0) << "it would stay for ever";
+  }
 }
 
 void check_readers(raw_redis& server, std::vector<reader> const& wanted) {
@@ -339,6 +342,7 @@ void prepare(raw_redis& server, given const& state) {
   for (auto const& entry : state.queue) {
     server.command(
         {"ZADD", names::queue(lock_name), std::to_string(now - entry.waited_ms * 1'000), text(entry.owner)});
+    server.command({"PEXPIRE", names::queue(lock_name), std::to_string(minute)});
   }
   for (auto const& reader : state.readers) {
     server.command({"ZADD", names::readers(lock_name), std::to_string(now / 1'000 + reader.left_ms),

@@ -32,6 +32,7 @@ inline constexpr std::string_view sibling =
     "11111111-1111-4111-8111-111111111111:8";  ///< of the same process as `caller`
 inline constexpr std::string_view rival = "22222222-2222-4222-8222-222222222222:1";
 inline constexpr std::string_view anna = "aaaaaaaa-aaaa-4aaa-8aaa-aaaaaaaaaaaa:12";
+inline constexpr std::string_view anna_reads = "aaaaaaaa-aaaa-4aaa-8aaa-aaaaaaaaaaaa:12:r";
 inline constexpr std::string_view ben = "bbbbbbbb-bbbb-4bbb-8bbb-bbbbbbbbbbbb:3";
 
 inline constexpr std::int64_t no_ttl = -1;

@@ -1,6 +1,7 @@
 // The ends and renewals of leases of several names: release, abandon, pass, renew.
 
 #include "contract/several.hpp"
+#include "script/names.hpp"
 
 namespace holdfast::contract::multi_release_test {
 
@@ -74,6 +75,15 @@ INSTANTIATE_TEST_SUITE_P(
          .again = outcome{.reply = is(0),
                           .after = {free_lock(), held_by(rival, {{ben}}), free_lock()},
                           .messages = {woken(anna, "a")}}},
+        {.name = "lets_readers_in_that_waited_behind_it",
+         .given = {free_lock(), held_by(names::held_by_readers, {{caller, 2}, {anna_reads, 1}}), free_lock()},
+         .listening = {anna},
+         .call = abandon_all(caller),
+         .expect = {.reply = is(0),
+                    .after = {free_lock(),
+                              name_state{.lock = names::held_by_readers, .ttl = 2'000, .tokens = 1},
+                              free_lock()},
+                    .messages = {granted(anna, last_token + 1, 1, "b")}}},
         {.name = "passes_on_a_wake_up_that_it_did_not_use",
          .given = {held_by(rival, {{ben, 1}}), name_state{.queue = {{anna, 1}}}, free_lock()},
          .listening = {anna, ben},

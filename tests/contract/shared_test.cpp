@@ -9,7 +9,6 @@ using testing::Gt;
 
 // Of the owners of the same names, as readers.
 constexpr std::string_view caller_reads = "11111111-1111-4111-8111-111111111111:7:r";
-constexpr std::string_view anna_reads = "aaaaaaaa-aaaa-4aaa-8aaa-aaaaaaaaaaaa:12:r";
 constexpr std::string_view ben_reads = "bbbbbbbb-bbbb-4bbb-8bbb-bbbbbbbbbbbb:3:r";
 constexpr std::string_view readers = names::held_by_readers;
 
@@ -108,12 +107,26 @@ INSTANTIATE_TEST_SUITE_P(
                     .ttl = 20'000,
                     .queue = {ben},
                     .readers = {{anna_reads, 20'000}}}},
+        {.name = "waits_for_a_writer_that_has_waited_for_long",
+         .given = {.lock = readers, .queue = {{ben, 500}}, .readers = {{anna_reads}}, .listening = {ben}},
+         .call = read(join_request(caller)),
+         .expect = {.reply = is_busy(left_of(20'000), 1, Gt(0), anna_reads),
+                    .lock = readers,
+                    .ttl = 20'000,
+                    .queue = {ben, caller_reads},
+                    .readers = {{anna_reads, 20'000}}}},
         {.name = "does_not_wait_for_a_dead_writer",
          .given = {.lock = readers, .queue = {{ben, 500}}, .readers = {{anna_reads}}},
          .call = read(join_request(caller)),
          .expect = {.reply = is_list({last_token + 1, 1}),
                     .lock = readers,
                     .counter = last_token + 1,
+                    .readers = {{anna_reads, 20'000}, {caller_reads, full_ttl}}}},
+        {.name = "does_not_miss_the_lock_for_a_dead_writer_when_it_only_asks",
+         .given = {.lock = readers, .queue = {{ben, 500}}, .readers = {{anna_reads}}},
+         .call = read(try_request(caller)),
+         .expect = {.reply = is_list({last_token, 1}),
+                    .lock = readers,
                     .readers = {{anna_reads, 20'000}, {caller_reads, full_ttl}}}},
         {.name = "waits_for_a_writer_that_may_not_have_opened_its_inbox_yet",
          .given = {.lock = readers, .queue = {{ben}}, .readers = {{anna_reads}}},
@@ -134,6 +147,16 @@ INSTANTIATE_TEST_SUITE_P(
         {.name = "overtakes_a_writer_that_waits_if_told_to",
          .given = {.lock = readers, .queue = {{ben}}, .readers = {{anna_reads}}, .listening = {ben}},
          .call = read_first(join_request(caller)),
+         .expect = {.reply = is_list({last_token, 1}),
+                    .lock = readers,
+                    .queue = {ben},
+                    .readers = {{anna_reads, 20'000}, {caller_reads, full_ttl}}}},
+        {.name = "leaves_the_queue_when_it_overtakes",
+         .given = {.lock = readers,
+                   .queue = {{caller_reads, 2}, {ben, 1}},
+                   .readers = {{anna_reads}},
+                   .listening = {ben}},
+         .call = read_first(join_request(caller, "1000")),
          .expect = {.reply = is_list({last_token, 1}),
                     .lock = readers,
                     .queue = {ben},
@@ -197,6 +220,18 @@ INSTANTIATE_TEST_SUITE_P(
          .call = stop_reading(caller),
          .expect = {.reply = is(1)},
          .again = expect{.reply = is(0)}},
+        {.name = "of_the_last_reader_that_lives_gives_the_lock_to_a_writer",
+         .given = {.lock = readers,
+                   .queue = {{ben}},
+                   .readers = {{anna_reads, -1}, {caller_reads, 20'000}},
+                   .listening = {ben}},
+         .call = stop_reading(caller),
+         .expect = {.reply = is(1),
+                    .lock = ben,
+                    .ttl = 2'000,
+                    .counter = last_token + 1,
+                    .messages = {granted(ben, last_token + 1, 1)}},
+         .again = expect{.reply = is(-1), .lock = ben, .ttl = 2'000}},
         {.name = "of_the_last_reader_gives_the_lock_to_one_writer",
          .given = {.lock = readers,
                    .queue = {{ben, 2}, {rival, 1}},
@@ -244,6 +279,16 @@ INSTANTIATE_TEST_SUITE_P(
                          .ttl = 2'000,
                          .queue = {rival, caller_reads},
                          .readers = {{anna_reads, 2'000}, {ben_reads, 2'000}}}},
+        {.name = "of_a_writer_lets_in_nobody_who_read_before_it",
+         .given = {.lock = caller, .queue = {{ben_reads}}, .readers = {{anna_reads}}, .listening = {ben}},
+         .call = stop_writing(caller),
+         .expect = {.reply = is(1),
+                    .lock = readers,
+                    .ttl = 2'000,
+                    .counter = last_token + 1,
+                    .messages = {let_in(ben_reads)},
+                    .readers = {{ben_reads, 2'000}}},
+         .again = expect{.reply = is(-1), .lock = readers, .ttl = 2'000, .readers = {{ben_reads, 2'000}}}},
         {.name = "of_a_writer_passes_over_readers_that_are_gone",
          .given = {.lock = caller,
                    .queue = {{anna_reads, 3}, {ben_reads, 2}, {rival, 1}},
@@ -260,6 +305,21 @@ INSTANTIATE_TEST_SUITE_P(
          .call = stop_writing(caller),
          .expect = {.reply = is(1), .counter = last_token + 1},
          .again = expect{.reply = is(0)}},
+        {.name = "of_a_writer_frees_the_lock_though_the_set_is_something_else",
+         .given = {.lock = caller,
+                   .queue = {{anna_reads}},
+                   .listening = {anna},
+                   .setup = {{"SET", "{orders:42}:holdfast_readers", "x"}}},
+         .call = stop_writing(caller),
+         .expect = {.reply = is(1)},
+         .again = expect{.reply = is(0)}},
+        {.name = "of_a_reader_succeeds_though_the_queue_is_something_else",
+         .given = {.lock = readers,
+                   .readers = {{anna_reads, 900}, {caller_reads}},
+                   .setup = {{"SET", "{orders:42}:holdfast_queue", "x"}}},
+         .call = stop_reading(caller),
+         .expect = {.reply = is(1), .lock = readers, .ttl = 900, .readers = {{anna_reads, 900}}},
+         .again = expect{.reply = is(0), .lock = readers, .ttl = 900, .readers = {{anna_reads, 900}}}},
         {.name = "of_who_does_not_read_changes_nothing",
          .given = {.lock = rival},
          .call = stop_reading(caller),
@@ -334,6 +394,11 @@ INSTANTIATE_TEST_SUITE_P(
                     .ttl = 20'000,
                     .queue = {caller},
                     .readers = {{ben_reads, 9'000}, {anna_reads, 20'000}}}},
+        {.name = "a_writer_does_not_wait_for_dead_readers_that_wait",
+         .given = {.queue = {{anna_reads}}},
+         .call = write(try_request(caller)),
+         .expect = {.reply = is_list({last_token + 2, 1}), .lock = caller, .counter = last_token + 2},
+         .again = expect{.reply = is_list({last_token + 3, 1}), .lock = caller}},
         {.name = "a_mutex_waits_for_readers_too",
          .given = {.lock = readers, .readers = {{anna_reads}}},
          .call = acquire(try_request(caller)),
@@ -356,5 +421,27 @@ INSTANTIATE_TEST_SUITE_P(
          .expect = {.reply = is(-1), .lock = rival, .ttl = 20'000}},
     }),
     name_of);
+
+TEST(shared_scripts_at_maxmemory, go_on_for_those_who_read) {
+  auto& server = empty_server();
+  auto raw = server.raw();
+  auto const no_memory = [&raw](std::string const& limit) {
+    raw.command({"CONFIG", "SET", "maxmemory", limit});
+  };
+  prepare(raw, {.lock = readers, .readers = {{caller_reads}, {anna_reads}}});
+  no_memory("1");
+  EXPECT_THAT(raw.command(eval(read(try_request(ben)))), is_error("OOM"));
+  EXPECT_THAT(raw.command(eval(go_on_reading({{lock_name, caller}, {lock_name, anna}}))), is_list({}));
+  EXPECT_GT(raw.pttl(std::string{lock_name}), 20'000);
+  EXPECT_THAT(raw.command(eval(read_on(caller))), is(1)) << "sent again";
+  EXPECT_THAT(raw.command(eval(stop_reading(caller))), is(1));
+  EXPECT_THAT(raw.command(eval(stop_reading(anna))), is(1));
+  EXPECT_FALSE(raw.exists(std::string{lock_name}));
+  no_memory("0");
+  raw.command({"SET", std::string{lock_name}, std::string{caller}, "PX", "20000"});
+  no_memory("1");
+  EXPECT_THAT(raw.command(eval(read_on(caller))), is(1));
+  no_memory("0");
+}
 
 }  // namespace holdfast::contract::shared_test

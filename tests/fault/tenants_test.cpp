@@ -90,6 +90,36 @@ TEST_F(tenants, have_all_that_locks_need) {
   EXPECT_TRUE(nothing_left_behind());
 }
 
+TEST_F(tenants, have_all_that_readers_need) {
+  log_lines log;
+  client first_client{url_of("jobs"), with_long_timeouts({.log = log.hook()})};
+  client second_client{url_of("jobs"), with_long_timeouts({.recheck = 30s, .log = log.hook()})};
+  shared_mutex first{first_client, "jobs:1"};
+  shared_mutex second{second_client, "jobs:1"};
+  auto reading = first.acquire_shared();
+  auto const state = inspect(second_client, "jobs:1");
+  ASSERT_EQ(state.holders.size(), 1u);
+  EXPECT_EQ(state.holders[0].side, hold_side::read);
+  pending writing;
+  second.async_acquire(writing.handler());
+  ASSERT_TRUE(waits(second_client, "jobs:1"));
+  pending late;
+  first.async_acquire_shared(late.handler());
+  ASSERT_TRUE(eventually([&] { return raw_.command({"ZCARD", names::queue("jobs:1")}).integer == 2; }));
+  EXPECT_EQ(reading.release(), release_result::released);
+  ASSERT_TRUE(eventually([&] { return writing.done(); })) << "by message: it looks again in 30 s";
+  auto downgraded = second.downgrade(std::move(*writing.take()));
+  ASSERT_TRUE(eventually([&] { return late.done(); }));
+  EXPECT_EQ(force_release(first_client, "jobs:1", {.grace = 10ms}), force_result::deleted);
+  EXPECT_TRUE(eventually([&] { return !downgraded.valid(); }));
+  raw_.command({"ZADD", names::queue("jobs:1"), "1000", "11111111-1111-4111-8111-111111111111:1"});
+  auto const beside = first.acquire_shared();
+  raw_.command({"ZADD", names::queue("jobs:1"), "1000", "11111111-1111-4111-8111-111111111111:1"});
+  EXPECT_TRUE(second.try_acquire_shared()) << "it sees that the writer that waits is gone";
+  auto const all = log.of(log_level::warning);
+  EXPECT_TRUE(std::ranges::none_of(all, [](auto const& line) { return line.find("NOPERM") != line.npos; }));
+}
+
 TEST_F(tenants, have_all_that_a_release_by_force_needs) {
   client redis{url_of("jobs"), with_long_timeouts()};
   client operator_of_jobs{url_of("jobs"), with_long_timeouts()};

@@ -85,6 +85,43 @@ TEST_F(plain_shared, lets_no_reader_past_a_writer_that_waits) {
   EXPECT_TRUE(eventually([&] { return late.done(); }));
 }
 
+TEST_F(plain_shared, gives_the_lock_to_a_writer_however_short_it_has_waited) {
+  shared_mutex patient{first_client_, "m", {.starvation_limit = 1h}};
+  auto reading = patient.acquire_shared();
+  pending writing;
+  remote_.async_acquire(writing.handler());
+  ASSERT_TRUE(has_waiters(1));
+  ASSERT_TRUE(eventually([&] { return raw_.listeners(names::inbox(second_client_.uuid(), "m")) >= 1; }));
+  reading.release();
+  EXPECT_EQ(raw_.get("m").value_or("").substr(0, 36), second_client_.uuid())
+      << "who is only told to ask may be overtaken";
+  EXPECT_TRUE(eventually([&] { return writing.done(); }));
+}
+
+TEST_F(plain_shared, gives_the_place_of_a_reader_that_has_left_to_nobody) {
+  auto writing = other_.acquire();
+  std::stop_source stop;
+  pending early;
+  remote_.async_acquire_shared(early.handler(), stop.get_token());
+  ASSERT_TRUE(has_waiters(1));
+  pending next_writer;
+  m_.async_acquire(next_writer.handler());
+  ASSERT_TRUE(has_waiters(2));
+  pending late;
+  remote_.async_acquire_shared(late.handler());
+  ASSERT_TRUE(eventually([&] { return second_client_.stats().waiting_now == 2; }));
+  stop.request_stop();
+  EXPECT_TRUE(eventually([&] {
+    auto const queue = raw_.command({"ZRANGE", "{m}:holdfast_queue", "0", "-1"}).elements;
+    return queue.size() == 2 && queue[0].text.substr(0, 36) == first_client_.uuid();
+  })) << "the one that is left came after the writer";
+  writing.release();
+  ASSERT_TRUE(eventually([&] { return next_writer.done(); }));
+  EXPECT_FALSE(late.done());
+  next_writer.take()->release();
+  EXPECT_TRUE(eventually([&] { return late.done(); }));
+}
+
 TEST_F(plain_shared, lets_the_readers_at_the_head_in_together_and_wakes_nobody_else) {
   auto writing = m_.acquire();
   pending first;
@@ -165,6 +202,43 @@ TEST_F(plain_shared, prefers_whom_it_is_told_to) {
   EXPECT_FALSE(late.done()) << "it came earlier, but isn't preferred";
   preferred.take()->release();
   EXPECT_TRUE(eventually([&] { return late.done(); }));
+}
+
+TEST_F(plain_shared, releases_one_reader_by_force_under_either_of_its_ids) {
+  for (auto const* const suffix : {"", ":r"}) {
+    auto lease = m_.acquire_shared();
+    auto const staying = remote_.acquire_shared();
+    lease.on_lost([&lease](loss_cause) { lease.release(); });
+    auto const owner = lease.owner().substr(0, lease.owner().size() - 2) + suffix;
+    EXPECT_EQ(force_release(third_client_, "m", {.grace = 20s, .owner = owner}),
+              force_result::released_by_holder);
+    EXPECT_FALSE(lease.valid());
+    EXPECT_TRUE(staying.valid());
+  }
+}
+
+TEST_F(plain_shared, releases_by_force_more_readers_than_are_shown) {
+  auto const time = raw_.command({"TIME"}).elements;
+  auto const ends = std::to_string((std::stoll(time.at(0).text) + 600) * 1000);
+  for (auto i = 0; i != 250; ++i) {
+    auto const uuid = "11111111-1111-4111-8111-" + std::to_string(100'000'000'000 + i);
+    raw_.command({"ZADD", "{m}:holdfast_readers", ends, uuid + ":1:r"});
+  }
+  raw_.command({"SET", "m", std::string{names::held_by_readers}, "PX", "600000"});
+  EXPECT_EQ(peek(first_client_, "m").holding, 250);
+  EXPECT_EQ(force_release(first_client_, "m", {.grace = 10ms}), force_result::deleted);
+  EXPECT_FALSE(raw_.exists("m"));
+}
+
+TEST_F(plain_shared, knows_readers_whose_set_the_server_has_lost) {
+  auto const lease = m_.acquire_shared();
+  raw_.del("{m}:holdfast_readers");
+  auto const state = inspect(second_client_, "m");
+  EXPECT_EQ(state.kind, lock_kind::read_write);
+  EXPECT_EQ(state.holding, 0);
+  EXPECT_FALSE(remote_.try_acquire());
+  EXPECT_EQ(force_release(second_client_, "m", {.grace = 10ms}), force_result::deleted);
+  EXPECT_TRUE(remote_.try_acquire());
 }
 
 TEST_F(plain_shared, shows_who_reads_and_who_waits) {

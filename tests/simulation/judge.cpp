@@ -55,10 +55,12 @@ void judge::on_wait(part const& wanted, int amount) {
   if (wanted.lock->permits != 0) counted_.emplace(wanted.names.front(), wanted.lock);
 }
 
-void judge::on_granted(part const& wanted, engine::lease_state_ptr const& lease, std::string const& owner) {
+void judge::on_granted(part const& wanted, engine::lease_state_ptr const& lease, std::string const& owner,
+                       time_point since) {
   std::erase_if(holders_, [](holder const& entry) { return !entry.lease->valid(); });
   if (!lease->valid()) return;
   check_company(wanted, owner);
+  check_turn(wanted, owner, since);
   check_token(wanted, lease->token(), owner);
   check_copies(wanted, lease->options(), owner);
   holders_.push_back({wanted, owner, lease});
@@ -76,6 +78,25 @@ void judge::check_company(part const& wanted, std::string const& owner) {
   if (wanted.lock->beside == kind::company::permits && beside >= wanted.lock->permits)
     fail(owner + " has a permit of \"" + wanted.names.front() + "\" beside " + std::to_string(beside) +
          " others");
+}
+
+/// A reader that came later isn't let in while a writer waits, whose place is in the queue. Those that join a
+/// reader of their process aren't judged, nor those that take over what was let in for another, which
+/// replicas didn't acknowledge.
+void judge::check_turn(part const& wanted, std::string const& owner, time_point since) {
+  if (!wanted.lock->in_turn || !readers_.insert(owner).second || servers_.front()->copies().any()) return;
+  auto const& name = wanted.names.front();
+  auto const found = hold_of(servers_, wanted, name, owner);
+  if (!found) return;  // check() says so
+  auto const queue = names::queue(name);
+  auto& at = *servers_.front();
+  auto const waiting = at.execute({"ZRANGE", queue, "0", "-1", "WITHSCORES"}).elements;
+  for (std::size_t i = 0; i + 1 < waiting.size(); i += 2) {
+    auto const& writer = waiting[i].text;
+    if (writer.ends_with(names::reader_suffix) || at.data().came(queue, writer) > found->came) continue;
+    if (time_point{std::chrono::microseconds{number_of(waiting[i + 1].text)}} < since)
+      fail(owner + " reads \"" + name + "\", before " + writer + ", which waits since before it came");
+  }
 }
 
 /// Kinds without tokens have 0. Readers may have that of the last writer.

@@ -30,7 +30,9 @@ class judge {
     --waiting_[{queue_name(wanted), wanted.lock, amount}].callers;
   }
 
-  void on_granted(part const& wanted, engine::lease_state_ptr const& lease, std::string const& owner);
+  /// `since`: when the caller began to wait.
+  void on_granted(part const& wanted, engine::lease_state_ptr const& lease, std::string const& owner,
+                  time_point since);
   /// The lease is about to be released. A master of several that can't be reached until its deadline isn't
   /// told; the key may last longer there, if a caller with another ttl had asked for it.
   void on_release(engine::lease_state_ptr const& lease, std::string const& owner);
@@ -92,6 +94,7 @@ class judge {
   };
 
   void check_company(part const& wanted, std::string const& owner);
+  void check_turn(part const& wanted, std::string const& owner, time_point since);
   void check_token(part const& wanted, std::int64_t token, std::string const& owner);
   void check_copies(part const& wanted, lock_options const& options, std::string const& owner);
   void check_waiting();
@@ -109,6 +112,7 @@ class judge {
   std::map<std::string, time_point> may_last_;  ///< owners; where there was trouble after that
   std::map<waiting_key, waiting_callers> waiting_;
   std::map<std::string, int> taken_;            ///< permits without leases, by name
+  std::set<std::string> readers_;               ///< owners that were let in
   std::map<std::string, kind const*> counted_;  ///< the names that have permits
   std::vector<std::string> failures_;
 };

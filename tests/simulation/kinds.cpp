@@ -98,7 +98,7 @@ kind const redisson_lock{&redisson::lock, company::none, field_hold, no_key};
 kind const redisson_fenced{&redisson::fenced, company::none, field_hold, no_key};
 kind const redisson_fair{&redisson::fair, company::none, field_hold, no_key};
 kind const redisson_multi{&redisson::multi, company::none, field_hold, no_key};
-kind const plain_reader{&plain::reader, company::readers, plain_reader_hold, no_plain_writer};
+kind const plain_reader{&plain::reader, company::readers, plain_reader_hold, no_plain_writer, 0, true};
 kind const plain_reader_first{&plain::reader_first, company::readers, plain_reader_hold, no_plain_writer};
 kind const plain_writer_first{&plain::writer_first, company::none, text_hold, no_key};
 kind const reader{&redisson::reader, company::readers, reader_hold, no_writer};

@@ -33,6 +33,8 @@ struct kind {
   bool (*is_free)(dataset& data, std::string const& name, int amount, time_point now);
   /// The number of permits is under the name from the beginning; of other kinds 0.
   int permits = 0;
+  /// Waits behind all that came earlier, over all processes.
+  bool in_turn = false;
   /// Of Redisson's wire.
   [[nodiscard]] bool of_redisson() const noexcept { return lock_recipe->channels != nullptr; }
   /// The option lock_options::replicas is of use, unless masters vote. Permits without leases have no

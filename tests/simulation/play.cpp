@@ -48,6 +48,7 @@ void actor::acquire() {
   // Of permits with leases the engine gives one, and wants to know how many there should be.
   amount_ = lock.leased() ? 1 : 1 + world_.below(habits_.most_permits);
   waiting_ = true;
+  since_ = world_.now();
   judge_.on_wait(habits_.wanted, amount_);
   if (lock.is_latch()) judge_.latches().on_wait(habits_.wanted.names.front(), this);
   try {
@@ -96,7 +97,7 @@ void actor::on_answer(engine::lease_state_ptr lease, std::shared_ptr<error const
   holding_ = true;
   if (habits_.wanted.lock->leased()) {
     lease_ = std::move(lease);
-    judge_.on_granted(habits_.wanted, lease_, host_.core().owner_id(lease_->number()));
+    judge_.on_granted(habits_.wanted, lease_, host_.core().owner_id(lease_->number()), since_);
   } else {
     host_.core().leases().forget(lease);
     judge_.on_taken(habits_.wanted, amount_);

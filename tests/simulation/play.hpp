@@ -98,6 +98,7 @@ class actor {
   engine::effective_options_ptr options_;
   engine::lease_state_ptr lease_;
   std::stop_source stop_;
+  time_point since_{};  ///< when it began to wait
   int rounds_left_;
   int leases_ = 0;
   int amount_ = 1;

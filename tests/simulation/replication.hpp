@@ -30,6 +30,7 @@ class replication {
 
   void on_write();
   /// The number of writes so far.
+  [[nodiscard]] bool any() const noexcept { return !replicas_.empty(); }
   [[nodiscard]] std::uint64_t offset() const noexcept { return offset_; }
   /// The number of replicas that have the data as of that offset.
   [[nodiscard]] int replicas_at(std::uint64_t offset) const noexcept;

@@ -112,6 +112,9 @@ int play(cast const& kinds, std::uint64_t seed, copies late) {
                     .most_permits = 2,
                     .keeps = chance.once_in(3) ? 3 : 0,
                     .longest_wait = chance.once_in(3) ? 5ms : 2s};
+      // As the classes have it.
+      if (caller.wanted.lock->lock_recipe->order == engine::order::strict)
+        caller.options.starvation_limit = {};
       if (acknowledged && caller.wanted.lock->leased() && chance.once_in(2)) {
         caller.options.replicas = chance.below(3);
         caller.options.fsynced = chance.once_in(4);

@@ -21,7 +21,7 @@ constexpr int most_ghosts = 4;
 std::uint64_t number_under(std::string_view uuid, std::string_view owner) noexcept {
   if (owner.size() <= uuid.size() + 1 || !owner.starts_with(uuid) || owner[uuid.size()] != ':') return 0;
   owner.remove_prefix(uuid.size() + 1);
-  if (owner.ends_with(names::reader_suffix)) owner.remove_suffix(names::reader_suffix.size());
+  owner = names::without_side(owner);
   std::uint64_t number = 0;
   auto const [end, failure] = std::from_chars(owner.data(), owner.data() + owner.size(), number);
   return failure == std::errc{} && end == owner.data() + owner.size() ? number : 0;

@@ -96,7 +96,8 @@ call pass_first(owned lease, release_policy policy, acquire_request const& next)
 }  // namespace shared_calls
 }  // namespace
 
-constinit engine::recipe const reader{.sharing = sharing::shared,
+constinit engine::recipe const reader{.order = order::strict,
+                                      .sharing = sharing::shared,
                                       .join_time = shared_calls::join_time,
                                       .acquire = shared_calls::acquire,
                                       .release = shared_calls::leave<shared_calls::lua::release>,

@@ -49,10 +49,14 @@ namespace holdfast {
 /// - *Not guaranteed.* `fair` needs messages: among those that poll (wake::poll) there is no order.
 ///
 /// *On Redisson's wire* this is an RReadWriteLock. It isn't the same lock as a mutex of its name: the second
-/// of the two to come fails with errc::wrong_type. A writer may never get its turn: waiting writers don't
-/// hold back readers, because the format has no place to say that somebody waits. There is no order between
-/// processes, and token() is 0. Readers of one process share an acquisition within handoff_time. A message on
-/// the lock's channel wakes one waiter in each process, which asks again. See docs/redisson.md.
+/// of the two to come fails with errc::wrong_type. A writer may never get its turn while readers of other
+/// processes come and go: they don't know of it, because the format has no place to say that somebody waits.
+/// Callers of one client do: readers and writers that wait take turns in the order in which they came, those
+/// that read together going in together. A reader that would have to wait for a writer in its client finds
+/// the lock busy; it waits for no longer than `recheck` once its client's readers have gone. There is no
+/// order between processes, and token() is 0. Readers of one process share an acquisition within
+/// handoff_time. A message on the lock's channel wakes one waiter in each process, which asks again. See
+/// docs/redisson.md.
 ///
 /// *Options.* `starvation_limit` and `fenced` have no effect; `replicas` as for a mutex.
 ///
@@ -114,7 +118,8 @@ class shared_mutex {
   [[nodiscard]] lease_view current() const;
 
   // Lease style: see exclusive_lock. Leases know no threads: a caller that holds a lease to read, and waits
-  // for one to write, waits for itself.
+  // for one to write, waits for itself; as does one that waits for another lease to read while a writer
+  // waits.
 
   [[nodiscard]] lease acquire(std::stop_token stop = {});
   [[nodiscard]] std::optional<lease> try_acquire();

@@ -21,6 +21,10 @@ class holders {
   /// Removes a lease. True: it was the last of its acquisition.
   bool leave(lease_state& lease) noexcept;
 
+  /// Whether the queue has a lease.
+  [[nodiscard]] bool has_any(lock_queue const& queue) const noexcept {
+    return queue.holder != nullptr || shared_.contains(&queue);
+  }
   /// Whether that acquisition is held by this process.
   [[nodiscard]] bool has(lock_queue const& queue, std::uint64_t number) const noexcept;
   /// The same, for queues of kinds that allow several leases.

@@ -133,6 +133,9 @@ struct recipe {
   call (*renew)(milliseconds ttl, std::span<owned const>) = nullptr;
   /// Sets the last ttl of a kept lease; null: renew does. For kinds whose renewals never shorten a ttl.
   call (*set_ttl)(milliseconds ttl, std::span<owned const>) = nullptr;
+  /// The other side of a lock whose format has no place to say that somebody waits: see
+  /// acquire_requests::gives_way. Null: there is no other side, or the server keeps the order.
+  recipe const* other_side = nullptr;
   lock_names const* several = nullptr;  ///< null: it has one name
   voting const* votes = nullptr;        ///< null: a single deployment has it, and decides
   /// The channels that tell a waiter to ask again; null: the inbox that its client has for the lock.

@@ -135,6 +135,67 @@ TEST_P(shared_on_either_wire, wakes_readers_and_writers_of_its_own_process) {
   EXPECT_TRUE(eventually([&] { return next.done(); }));
 }
 
+TEST_P(shared_on_either_wire, has_readers_wait_behind_a_writer_of_their_process_until_it_had_its_turn) {
+  auto first = m_.acquire_shared();
+  pending writing;
+  m_.async_acquire(writing.handler());
+  ASSERT_TRUE(waits(first_client_));
+  EXPECT_FALSE(m_.try_acquire_shared());
+  EXPECT_FALSE(m_.try_acquire_shared_for(50ms));
+  pending late;
+  m_.async_acquire_shared(late.handler());
+  first.release();
+  ASSERT_TRUE(eventually([&] { return writing.done(); }));
+  EXPECT_FALSE(late.done());
+  writing.take()->release();
+  EXPECT_TRUE(eventually([&] { return late.done(); }));
+}
+
+TEST_P(shared_on_either_wire, has_readers_wait_behind_a_writer_of_their_process_until_it_leaves) {
+  auto const first = m_.acquire_shared();
+  std::stop_source stop;
+  pending writing;
+  m_.async_acquire(writing.handler(), stop.get_token());
+  ASSERT_TRUE(waits(first_client_));
+  pending late;
+  m_.async_acquire_shared(late.handler());
+  stop.request_stop();
+  EXPECT_TRUE(eventually([&] { return late.done(); }));
+}
+
+TEST_P(shared_on_either_wire, has_a_writer_wait_behind_readers_of_its_process_that_came_before_it) {
+  auto writing = m_.acquire();
+  pending reading;
+  m_.async_acquire_shared(reading.handler());
+  ASSERT_TRUE(waits(first_client_));
+  pending next;
+  m_.async_acquire(next.handler());
+  writing.release();
+  ASSERT_TRUE(eventually([&] { return reading.done(); }));
+  EXPECT_FALSE(next.done());
+  reading.take()->release();
+  EXPECT_TRUE(eventually([&] { return next.done(); }));
+}
+
+/// Eight threads read all the time, and two write all the time, for 2 ms each.
+TEST_P(shared_on_either_wire, starves_neither_readers_nor_writers_of_a_process) {
+  std::atomic<bool> over = false;
+  std::vector<std::jthread> threads;
+  std::array<std::atomic<int>, 10> turns{};
+  for (auto i = 0u; i < turns.size(); ++i) {
+    threads.emplace_back([&, i] {
+      while (!over) {
+        auto const lease = i < 8 ? m_.acquire_shared() : m_.acquire();
+        std::this_thread::sleep_for(2ms);
+        ++turns[i];
+      }
+    });
+  }
+  EXPECT_TRUE(eventually([&] { return std::ranges::all_of(turns, [](auto const& n) { return n >= 10; }); }))
+      << testing::PrintToString(std::vector<int>(turns.begin(), turns.end()));
+  over = true;
+}
+
 TEST_P(shared_on_either_wire, ends_a_wait_when_its_time_is_up_or_it_is_cancelled) {
   auto const writing = m_.acquire();
   EXPECT_FALSE(remote_.try_acquire_shared_for(50ms));

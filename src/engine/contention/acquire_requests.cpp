@@ -81,6 +81,12 @@ void acquire_requests::send(lock_queue& queue, time_point now) noexcept {
     return;
   }
   auto& contender = *queue.contender;
+  if (stays_back(queue, now)) {
+    contender.current = contender::state::waiting;
+    loop_.arm(contender.retry,
+              contender.back_until > now ? contender.back_until : now + client_.options.recheck);
+    return;
+  }
   auto const number = contender.number;
   contender.current = contender::state::asking;
   contender.woken = false;
@@ -91,6 +97,24 @@ void acquire_requests::send(lock_queue& queue, time_point now) noexcept {
   } catch (std::bad_alloc const&) {
     contenders_.on_unsent(queue, number, now);
   }
+}
+
+bool acquire_requests::gives_way(lock_queue const& queue, time_point came_at) const noexcept {
+  auto const* const side = queue.lock_recipe().other_side;
+  auto const* const other = side == nullptr ? nullptr : queues_.find(*side, queue.name());
+  return other != nullptr && waits_ahead(*other, came_at) && !backend_.down_because();
+}
+
+/// Those ahead may be kept waiting by other processes, which can't be held back: a re-check is long enough.
+/// While leases of this queue last it is them that the other side waits for.
+bool acquire_requests::stays_back(lock_queue& queue, time_point now) noexcept {
+  auto& contender = *queue.contender;
+  auto const may_be_ours = contender.taken || contender.unconfirmed;
+  if (may_be_ours || !gives_way(queue, queue.waiters.front().came_at)) return false;
+  contender.contended = true;
+  contender.answered = true;  // the other side was
+  if (contender.back_until == time_point{}) contender.back_until = now + client_.options.recheck;
+  return now < contender.back_until || holders_.has_any(queue);
 }
 
 void acquire_requests::try_send(lock_queue& queue, time_point now) {

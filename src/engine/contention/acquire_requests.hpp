@@ -36,6 +36,11 @@ class acquire_requests {
   void begin_missing(time_point now) noexcept;
   /// The contender asks. It may be over afterwards: a backend may answer before it returns.
   void send(lock_queue& queue, time_point now) noexcept;
+  /// Two sides of a lock have a queue each, and on Redisson's wire the server lets readers in past a writer
+  /// that waits. So callers of this client ask in the order in which they came: whether a caller of that time
+  /// has to wait here until the other side's contender is over. While the server can't be asked nobody does.
+  [[nodiscard]] bool gives_way(lock_queue const& queue, time_point came_at) const noexcept;
+
   /// The contenders that wait ask, from their timers.
   void send_all_soon(time_point now) noexcept;
   /// What the contender would ask.
@@ -58,6 +63,7 @@ class acquire_requests {
   void drop_orphan(lock_queue& queue, std::uint64_t number, time_point now) noexcept;
 
  private:
+  [[nodiscard]] bool stays_back(lock_queue& queue, time_point now) noexcept;
   void try_send(lock_queue& queue, time_point now);
   [[nodiscard]] bool on_acknowledged(lock_queue& queue, std::uint64_t number, acknowledgement const& reached,
                                      time_point now) noexcept;

@@ -38,13 +38,14 @@ void acquisitions::queue(waiter& caller, time_point now) {
     if (caller.tries_only) callers_.finish(caller, now);
     return;
   }
-  auto const known_busy =
-      queue.holder != nullptr || (queue.contender && queue.contender->current == contender::state::waiting);
+  auto const behind_other_side = requests_.gives_way(queue, now);
+  auto const known_busy = behind_other_side || queue.holder != nullptr ||
+                          (queue.contender && queue.contender->current == contender::state::waiting);
   if (caller.tries_only && known_busy) {
     callers_.finish(caller, now);
     return;
   }
-  if (queue.waiters.empty() && grants_.join(caller, now)) return;
+  if (queue.waiters.empty() && !behind_other_side && grants_.join(caller, now)) return;
   queue.waiters.push_back(caller);
   if (caller.tries_only) callers::make_try(caller);
   if (queue.holder != nullptr) {
@@ -70,6 +71,7 @@ void acquisitions::leave(waiter& caller, time_point now) noexcept {
   lock_queue_ptr const queue = caller.queue;
   callers_.finish(caller, now);
   if (!queue->contender) return;
+  contenders_.let_other_side_ask(*queue, now);
   if (queue->waiters.empty()) {
     contenders_.withdraw(*queue, now);
   } else {

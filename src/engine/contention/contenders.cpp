@@ -44,6 +44,17 @@ void contenders::end(lock_queue& queue, time_point now) noexcept {
   auto const number = queue.contender->number;
   queues_.remove_contender(queue);
   notifications_.leave(queue, number, now);
+  let_other_side_ask(queue, now);
+}
+
+/// From its timer, since this may be in the middle of a step of the other queue.
+void contenders::let_other_side_ask(lock_queue const& queue, time_point now) noexcept {
+  auto const* const side = queue.lock_recipe().other_side;
+  auto const* const other = side == nullptr ? nullptr : queues_.find(*side, queue.name());
+  if (other == nullptr || !other->contender) return;
+  auto& back = *other->contender;
+  if (back.current == contender::state::waiting && back.back_until != time_point{})
+    loop_.arm(back.retry, now);
 }
 
 void contenders::withdraw(lock_queue& queue, time_point now) noexcept {

@@ -34,6 +34,8 @@ class contenders {
   /// No caller here wants the lock any more: leaves no traces, and passes on a wake-up that others may be
   /// waiting for.
   void withdraw(lock_queue& queue, time_point now) noexcept;
+  /// Callers that this queue was ahead of may ask, if they gave way to it: see acquire_requests::gives_way.
+  void let_other_side_ask(lock_queue const& queue, time_point now) noexcept;
   /// Fails all callers of the queue, and withdraws its contender.
   void fail_all(lock_queue& queue, std::shared_ptr<error const> const& reason, time_point now) noexcept;
 

@@ -92,6 +92,12 @@ request_patience patience_of(contender const& asking, waiter const& first, milli
   return {.while_down = first.tries_only ? retry_policy::little : retry_policy::steady};
 }
 
+bool waits_ahead(lock_queue const& other, time_point came_at) noexcept {
+  auto const* const waiting = other.contender.get();
+  return waiting != nullptr && waiting->contended && !waiting->trouble && !other.waiters.empty() &&
+         other.waiters.front().came_at < came_at;
+}
+
 bool has_place_of_another(lock_queue const& queue) noexcept {
   auto const& contender = *queue.contender;
   return queue.lock_recipe().order == order::strict && contender.joined &&

@@ -59,6 +59,10 @@ struct request_patience {
 [[nodiscard]] request_patience patience_of(contender const& asking, waiter const& first,
                                            milliseconds patience, time_point now) noexcept;
 
+/// `other`: the queue of the lock's other side. Whether its first caller came before a caller that came then,
+/// and found the lock busy.
+[[nodiscard]] bool waits_ahead(lock_queue const& other, time_point came_at) noexcept;
+
 /// Where the order is strict no caller inherits a place: whether the contender may have the place of an
 /// earlier caller than the first one.
 [[nodiscard]] bool has_place_of_another(lock_queue const& queue) noexcept;

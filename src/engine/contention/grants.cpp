@@ -156,6 +156,7 @@ bool grants::join(waiter& caller, time_point now) {
 bool grants::hand_over(lock_queue& queue, lease_state& from, time_point now) noexcept try {
   if (!may_hand_over(queue, from, now)) return false;
   auto& next = queue.waiters.front();
+  if (requests_.gives_way(queue, next.came_at)) return false;
   auto const token = from.token() == 0 ? 0 : from.token() + 1;  // a kind without tokens
   lease_state_ptr const heir{new lease_state{&queue, next.options, from.number(), token}};
   heir->set_deadline(from.deadline());

@@ -54,7 +54,7 @@ void lease_ends::give_back(lock_queue& queue, lease_state const& lease, time_poi
   if (!queue.waiters.empty() && !queue.contender) {
     fast_path::note_busy(queue, now);
     auto const by_message = notifications_.by_message(queue);
-    if (may_pass(queue, by_message)) {
+    if (may_pass(queue, by_message) && !requests_.gives_way(queue, queue.waiters.front().came_at)) {
       pass(queue, lease, now, std::move(done));
       return;
     }

@@ -141,6 +141,7 @@ constinit engine::recipe const reader{.sharing = sharing::shared,
                                       .abandon = rw_calls::abandon,
                                       .renew = rw_calls::read_renew,
                                       .set_ttl = rw_calls::set_readers_ttl,
+                                      .other_side = &writer,
                                       .channels = rw_calls::channels};
 
 constinit engine::recipe const writer{.queues = false,
@@ -150,6 +151,7 @@ constinit engine::recipe const writer{.queues = false,
                                       .abandon = rw_calls::abandon,
                                       .renew = rw_calls::write_renew,
                                       .set_ttl = rw_calls::set_writers_ttl,
+                                      .other_side = &reader,
                                       .channels = rw_calls::channels,
                                       .id_of = rw_calls::writer_id};
 

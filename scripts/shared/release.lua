@@ -10,12 +10,14 @@ local owner = ARGV[1]
 local starvation_us = ARGV[2]
 local grant_ms = ARGV[3]
 local publish = ARGV[4]
+local holder = redis.pcall('GET', lock)
+if holder ~= 'holdfast_readers' then return holder and -1 or 0 end
+if redis.call('ZREM', readers, owner) == 0 then return 0 end
+-- The last one, and nobody waits: without the functions below, which cost more to make.
+if redis.call('EXISTS', readers, queue) == 0 then return redis.call('DEL', lock) end
 -- @include micros
 -- @include take_tokens
 -- @include to_inbox
 -- @include let_readers_in
 -- @include wake_next
-local holder = redis.pcall('GET', lock)
-if holder ~= 'holdfast_readers' then return holder and -1 or 0 end
-if redis.call('ZREM', readers, owner) == 0 then return 0 end
 -- @include last_reader_out

@@ -167,6 +167,7 @@ class fast_path_in_a_cluster : public clustered {
   /// Without waiting until all nodes know.
   void hand_over(redis_server& from, redis_server& to, std::string const& counted) {
     auto const slot = std::to_string(slot_);
+    nodes_.begin_migration(slot_, from, to);  // so that the new owner takes a newer epoch
     from.raw().command({"DEL", counter_, names::token_counter(neighbour_name_)});
     for (auto* const node : {&to, &from})
       EXPECT_FALSE(node->raw().command({"CLUSTER", "SETSLOT", slot, "NODE", nodes_.id_of(to)}).is_error());

@@ -78,7 +78,7 @@ TEST_F(ways, wakes_the_next_waiter_after_a_release_in_steps) {
   auto const waiting = std::async(std::launch::async, [&] { return there.acquire().token(); });
   settle(other);
   EXPECT_EQ(held.release(), release_result::released);
-  EXPECT_EQ(proxy_.count("DELIFEQ"), 1U);
+  EXPECT_GT(proxy_.count("DELIFEQ"), 0U);
   ASSERT_EQ(waiting.wait_for(10s), std::future_status::ready);
 }
 

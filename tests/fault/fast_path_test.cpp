@@ -167,10 +167,10 @@ class fast_path_in_a_cluster : public clustered {
   /// Without waiting until all nodes know.
   void hand_over(redis_server& from, redis_server& to, std::string const& counted) {
     auto const slot = std::to_string(slot_);
-    nodes_.begin_migration(slot_, from, to);  // so that the new owner takes a newer epoch
     from.raw().command({"DEL", counter_, names::token_counter(neighbour_name_)});
+    nodes_.begin_migration(slot_, from, to);  // so that the new owner takes a newer epoch
     for (auto* const node : {&to, &from})
-      EXPECT_FALSE(node->raw().command({"CLUSTER", "SETSLOT", slot, "NODE", nodes_.id_of(to)}).is_error());
+      EXPECT_EQ(node->raw().command({"CLUSTER", "SETSLOT", slot, "NODE", nodes_.id_of(to)}).text, "OK");
     EXPECT_FALSE(to.raw().command({"SET", counter_, counted}).is_error());
   }
 
@@ -195,10 +195,16 @@ TEST_F(fast_path_in_a_cluster, gives_growing_tokens_when_a_node_takes_over_that_
     was_fast = was_fast || from.raw().calls_of("multi") > fast_before;
     auto const counted = from.raw().get(counter_).value_or("");
     std::int64_t newest = 0;
-    for (auto i = 0; i != 5; ++i) newest = lock_of_other.acquire().token();
+    for (auto i = 0; i != 5; ++i) {
+      auto lease = lock_of_other.acquire();
+      newest = lease.token();
+      EXPECT_EQ(lease.release(), release_result::released);
+    }
     hand_over(from, to, counted);
     neighbour.acquire().release();
-    EXPECT_GT(lock.acquire().token(), newest);
+    auto lease = lock.acquire();
+    EXPECT_GT(lease.token(), newest);
+    EXPECT_EQ(lease.release(), release_result::released);
     nodes_.end_migration(slot_, from, to);
   }
   EXPECT_TRUE(was_fast);

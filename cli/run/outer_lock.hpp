@@ -1,21 +1,26 @@
-/// The lock of the `holdfast run` in whose command this one runs.
+/// The locks of the `holdfast run`s in whose commands this one runs.
 #pragma once
 
 #include "run/run.hpp"
 
 #include <holdfast/client.hpp>
 
+#include <string>
 #include <string_view>
 
 namespace holdfast::cli {
 
-/// Whether this `run` may be the second for its lock: the name is that of the outer one.
+/// Whether this `run` may be the second for its lock: the name is that of an outer one.
 [[nodiscard]] bool has_name_of_outer_lock(run_options const& options);
 
-/// Refuses to wait for a lock that the outer `run` holds, which doesn't end before its command: found by
-/// HOLDFAST_NAME and HOLDFAST_OWNER, and by a look at the lock, so that the same name on another server, or
-/// an outer lock that is over, is in nobody's way. A request for the name of the outer lock only. Throws
-/// failure with exit_code::busy, and holdfast::error.
+/// What tells a `holdfast` in the command of the outer locks: NAME=VALUE, or empty if there are none. The
+/// nearest one is in HOLDFAST_NAME and HOLDFAST_OWNER, which the command gets for this run's lock.
+[[nodiscard]] std::string outer_lock_for_command();
+
+/// Refuses to wait for a lock that outer `run`s hold, which don't end before their commands: found by what
+/// the environment says, and by a look at the lock, so that the same name on another server, or an outer lock
+/// that is over, is in nobody's way. A request for each outer lock of the name only. Throws failure with
+/// exit_code::busy, and holdfast::error.
 void refuse_own_lock(client& redis, std::string_view url, run_options const& options);
 
 }  // namespace holdfast::cli

@@ -30,6 +30,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace holdfast::cli {
@@ -92,6 +93,7 @@ std::vector<std::string> environment_for(run_options const& options, lease const
   std::vector<std::string> all{fmt::format("HOLDFAST_NAME={}", options.name),
                                fmt::format("HOLDFAST_OWNER={}", held.owner())};
   if (held.token() != 0) all.push_back(fmt::format("HOLDFAST_TOKEN={}", held.token()));
+  if (auto outer = outer_lock_for_command(); !outer.empty()) all.push_back(std::move(outer));
   return all;
 }
 

@@ -50,6 +50,23 @@ TEST_F(nested, slots_are_refused_when_there_is_only_one) {
   expect_refused(start(server.url(), {"--slots", "1"}, {"--slots", "1"}));
 }
 
+TEST_F(nested, run_of_a_lock_further_out_is_refused_too) {
+  words const inner{HOLDFAST_CLI, "run", "job", "--", "true"};
+  words deep{HOLDFAST_CLI, "run", "between", "--"};
+  deep.insert(deep.end(), inner.begin(), inner.end());
+  expect_refused(holdfast_run(server.url(), {}, "job", deep));
+  words deeper{HOLDFAST_CLI, "run", "other names", "--"};
+  deeper.insert(deeper.end(), deep.begin(), deep.end());
+  expect_refused(holdfast_run(server.url(), {}, "job", deeper));
+}
+
+TEST_F(nested, slots_are_refused_when_outer_ones_have_them_all) {
+  words const one{HOLDFAST_CLI, "run", "--slots", "2", "job", "--"};
+  words two = one;
+  two.insert(two.end(), {HOLDFAST_CLI, "run", "--slots", "2", "job", "--", "true"});
+  expect_refused(holdfast_run(server.url(), {"--slots", "2"}, "job", two));
+}
+
 TEST_F(nested, run_of_the_same_name_on_another_server_is_another_lock) {
   redis_server const other;
   expect_run(start(server.url(), {}, {"--url", other.url()}));

@@ -267,6 +267,7 @@ void add_release(command_line& line, action& chosen) {
   command.flag("--foreign", options->foreign, "Also delete a string that Holdfast did not write");
   command.value("--owner", options->owner, "Only the hold with this owner id, as `holdfast inspect` shows it",
                 "ID");
+  command.not_empty("--owner");
   add_wire(command, options->wire, "plain|redisson", "The format in which it is held (default: find out)");
   add_json(command, options->json);
   add_common(command, options->common);

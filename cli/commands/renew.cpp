@@ -75,6 +75,7 @@ void add_renew(command_line& line, action& chosen) {
   add_name(command, options->name);
   command.value("--owner", options->owner, "Whose hold it is: what `holdfast acquire` printed", "ID");
   command.required("--owner");
+  command.not_empty("--owner");
   command.value("--ttl", options->ttl_text,
                 "How long the lock lasts from now on (default: 30s, at least 10ms)", "DURATION");
   add_wire(command, options->wire, "plain|redisson", "Held in which format (default: in whichever it is)");
@@ -83,7 +84,6 @@ void add_renew(command_line& line, action& chosen) {
   command.footer(renew_footer);
   command.when_read([options, &chosen] {
     require(!options->name.empty(), "NAME is empty: say which lock");
-    require(!options->owner.empty(), "--owner: it is empty");
     auto const ttl =
         options->ttl_text ? std::optional{ttl_of("--ttl", *options->ttl_text)} : configured_ttl();
     if (ttl) options->ttl = *ttl;

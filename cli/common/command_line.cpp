@@ -38,13 +38,11 @@ taker into(Text& to) {
   };
 }
 
-bool read_number(std::string const& word, std::optional<std::int64_t>& to) {
-  to.reset();
-  if (word.empty()) return true;
+std::int64_t number_in(std::string const& name, std::string const& word) {
   std::int64_t number = 0;
-  if (!CLI::detail::lexical_cast(word, number)) return false;
-  to = number;
-  return true;
+  if (word.empty() || !CLI::detail::lexical_cast(word, number))
+    throw CLI::ValidationError{name, '"' + word + "\" is not a whole number"};
+  return number;
 }
 
 std::string in_order(std::vector<std::string> const& words) {
@@ -113,7 +111,10 @@ void command_options::value(std::string const& names, std::optional<std::string>
 
 void command_options::value(std::string const& names, std::optional<std::int64_t>& to,
                             std::string const& text, std::string const& shown) {
-  auto take = [&to](std::string const& word) { return read_number(word, to); };
+  auto take = [&to, names](std::string const& word) {
+    to = number_in(names, word);
+    return true;
+  };
   add_value(*command_, names, std::move(take), text, shown, "INT");
 }
 
@@ -139,6 +140,11 @@ void command_options::excludes(std::string const& name, std::string const& other
   command_->get_option(name)->excludes(command_->get_option(other));
 }
 
+void command_options::not_empty(std::string const& name) {
+  auto const check = [](std::string const& word) { return std::string{word.empty() ? "it is empty" : ""}; };
+  command_->get_option(name)->check(CLI::Validator{check, ""});
+}
+
 void command_options::usage(std::string const& line) {
   command_->formatter(std::make_shared<usage_line>(line));
 }
@@ -161,18 +167,22 @@ command_options command_line::add_command(std::string const& name, std::string c
   return command_options{*app_->add_subcommand(name, text)};
 }
 
-reading command_line::read(std::span<char* const> const words) {
+reading command_line::read(std::span<char* const> const given_words) {
   using enum reading::outcome;
   try {
-    app_->parse(static_cast<int>(words.size()), words.data());
+    app_->parse(static_cast<int>(given_words.size()), given_words.data());
   } catch (CLI::CallForVersion const& version) {
     return {answer, version.what()};
   } catch (CLI::CallForHelp const&) {
     auto const command = given();
     return {answer, command.empty() ? help() : help_of(command)};
   } catch (CLI::ExtrasError const&) {
+    auto const words = app_->remaining(true);  // its own text has the last one first
+    bool const before_command = !app_->remaining(false).empty();
+    if (words.front().starts_with('-') && !before_command)
+      return {wrong, "there is no option " + words.front()};
     return {surplus,
-            "unexpected: " + in_order(app_->remaining(true))};  // its own text has the last one first
+            "unexpected: " + in_order(words) + (before_command ? " (options follow the command)" : "")};
   } catch (CLI::ParseError const& problem) {
     return {wrong, problem.what()};
   }

@@ -31,7 +31,7 @@ class command_options {
   void value(std::string const& names, std::string& to, std::string const& text, std::string const& shown);
   void value(std::string const& names, std::optional<std::string>& to, std::string const& text,
              std::string const& shown);
-  /// A whole number; an empty word counts as not given.
+  /// A whole number.
   void value(std::string const& names, std::optional<std::int64_t>& to, std::string const& text,
              std::string const& shown);
   /// One of several words, separated by |; other words are refused.
@@ -46,6 +46,8 @@ class command_options {
   // For options that are declared already.
   void required(std::string const& name);
   void excludes(std::string const& name, std::string const& other);
+  /// Refuses an empty word, which a script gives by mistake: --url "$UNSET".
+  void not_empty(std::string const& name);
 
   /// Replaces the usage line: CLI11 does not know the words after the --.
   void usage(std::string const& line);

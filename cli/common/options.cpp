@@ -59,6 +59,8 @@ void add_common(command_options& command, common_options& to) {
                 "URL");
   command.value("--password-file", to.password_file, "The file with the password for it", "FILE");
   command.flag("--local", to.local, "Use the private server of this machine, for your own processes alone");
+  command.not_empty("--url");
+  command.not_empty("--password-file");
   command.excludes("--local", "--url");
   command.excludes("--local", "--password-file");
   command.flag("-v,--verbose", to.verbose, "Say what happens");

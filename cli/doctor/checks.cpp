@@ -58,7 +58,7 @@ finding unreachable_finding(error const& problem) {
   if (text.find("BUSY") != std::string_view::npos) {
     advice = "a script runs for too long: SCRIPT KILL ends it";
   } else if (problem.code() == errc::unauthorized) {
-    advice = "check user and password in the URL; ACL LIST shows the users that there are";
+    advice = "check user and password; ACL LIST shows the users that there are";
   } else if (problem.code() == errc::protocol) {
     advice = "check host and port in the URL: another program listens there";
   }

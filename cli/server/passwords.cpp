@@ -7,6 +7,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
@@ -29,6 +30,9 @@ std::string password_in(std::string const& path, std::string const& source) {
   std::string text;
   std::array<char, 4096> buffer{};
   int const file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  struct stat facts{};
+  bool const open_to_others =
+      file >= 0 && fstat(file, &facts) == 0 && S_ISREG(facts.st_mode) && (facts.st_mode & S_IROTH) != 0;
   ssize_t size = file < 0 ? -1 : 0;
   while (file >= 0 && text.size() <= longest_password &&
          (size = read(file, buffer.data(), buffer.size())) > 0)
@@ -41,6 +45,10 @@ std::string password_in(std::string const& path, std::string const& source) {
   if (text.empty()) unfit_file(source, path, "has no password in it; write the password there, on one line");
   if (text.size() > longest_password || text.find_first_of(std::string{"\n\0", 2}) != std::string::npos)
     unfit_file(source, path, "has more than a password in it; write the password there alone, on one line");
+  if (open_to_others) {
+    output::note(fmt::format(
+        "warning: all users of this machine can read the password in {}; run `chmod o-r` on it", path));
+  }
   return text;
 }
 

@@ -180,7 +180,9 @@ handshake::step handshake::refused(request command, resp::reply const& reply) {
   if (command == request::auth) return refused_login(text);
   if (code == "NOAUTH") {
     return fail(errc::unauthorized,
-                to_.display + " needs a password: put it in the URL, as in redis://user:password@host (" +
+                to_.display +
+                    " needs a password: give it in a program's URL (redis://user:password@host), or to the "
+                    "command with --password-file or HOLDFAST_PASSWORD (" +
                     text + ")");
   }
   if (command == request::explore) found_.push_back(reply);
@@ -214,13 +216,13 @@ handshake::step handshake::wrong_role(resp::reply const& reply) {
 handshake::step handshake::refused_login(std::string const& text) {
   auto const has = [&](char const* part) { return text.find(part) != std::string::npos; };
   std::string const account = to_.user.empty() ? "the password" : "user \"" + to_.user + "\"";
-  std::string advice = "check user and password in the URL";
+  std::string advice = "check user and password";
   if (has("without any password") || has("no password is set")) {
-    advice = "it has no password set; leave it out of the URL";
+    advice = "it has no password set; leave it out";
   } else if (has("unknown command")) {
-    advice = "it has no AUTH, or another name for it; leave user and password out of the URL";
+    advice = "it has no AUTH, or another name for it; leave user and password out";
   } else if (has("wrong number of arguments") && !to_.user.empty()) {
-    advice = "a server older than Redis 6 knows no users; leave the user out of the URL (:password@host)";
+    advice = "a server older than Redis 6 knows no users; leave the user out (:password@host)";
   }
   return fail(errc::unauthorized,
               to_.display + " refuses " + account + ": " + without(to_.password, text) + "; " + advice);

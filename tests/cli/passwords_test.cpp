@@ -42,6 +42,7 @@ class passwords : public testing::Test {
  protected:
   std::string file_with(std::string const& name, std::string const& text) const {
     std::ofstream{folder / name} << text;
+    std::filesystem::permissions(folder / name, std::filesystem::perms{0600});
     return folder / name;
   }
   /// The URL without the password.
@@ -75,6 +76,24 @@ TEST_F(passwords, come_from_a_variable_a_file_or_a_credential_of_systemd) {
   file_with("config", "url = " + url() + "\npassword_file = secret\n");
   auto configured = ls({{"HOLDFAST_CONFIG_DIR", folder.path().string()}});
   EXPECT_EQ(configured.wait(), 0) << configured.err();
+}
+
+TEST_F(passwords, in_a_file_that_other_users_can_read_are_warned_of) {
+  auto const file = file_with("secret", "pass w@rd\n");
+  auto hidden = ls({{"HOLDFAST_URL", url()}}, {"--password-file", file});
+  EXPECT_EQ(hidden.wait(), 0) << hidden.err();
+  EXPECT_THAT(hidden.err(), Not(HasSubstr("warning")));
+  std::filesystem::permissions(file, std::filesystem::perms{0644});
+  auto open = ls({{"HOLDFAST_URL", url()}}, {"--password-file", file});
+  EXPECT_EQ(open.wait(), 0) << open.err();
+  EXPECT_THAT(open.err(), HasSubstr("can read the password in " + file + "; run `chmod o-r` on it\n"));
+}
+
+TEST_F(passwords, that_are_missing_do_not_send_people_to_the_command_line) {
+  auto without = ls({{"HOLDFAST_URL", url()}});
+  EXPECT_EQ(without.wait(), 77);
+  EXPECT_THAT(without.err(),
+              AllOf(HasSubstr("needs a password"), HasSubstr("--password-file or HOLDFAST_PASSWORD")));
 }
 
 TEST_F(passwords, of_the_url_count_more_than_the_environments_but_not_with_a_file_beside) {

@@ -48,6 +48,8 @@ class configuration_reader {
   explicit configuration_reader(std::string path) { file_.path = std::move(path); }
 
   void read(std::string_view text) {
+    if (constexpr std::string_view byte_order_mark = "\xef\xbb\xbf"; text.starts_with(byte_order_mark))
+      text.remove_prefix(byte_order_mark.size());
     while (!text.empty()) {
       auto const end = std::min(text.find('\n'), text.size());
       ++line_;
@@ -77,6 +79,8 @@ class configuration_reader {
     if (value.empty()) wrong(fmt::format("{} has no value; write one behind the =, or remove the line", key));
     if (!seen_.insert(std::string{key}).second)
       wrong(fmt::format("{} is set for the second time; remove one of the two lines", key));
+    if (key != "label" && (value.front() == '"' || value.front() == '\''))
+      wrong(fmt::format("{}: the value has quotes; write it without", key));
     try {
       store(key, value);
     } catch (failure const& problem) {

@@ -120,6 +120,7 @@ TEST_F(config, wrong_lines_are_named_by_file_line_and_key) {
            {"\n\nttl = soon", ", line 3: ttl: \"soon\" is not a duration"},
            {"ttl = 1ms", ", line 1: ttl: 1ms is too short"},
            {"label = " + std::string(201, 'x'), ", line 1: label: 201 bytes"},
+           {"url = \"redis://h\"", ", line 1: url: the value has quotes; write it without"},
            {"local = maybe", ", line 1: local is neither true nor false; write one"},
            {"url =", ", line 1: url has no value; write one"},
            {"url redis://:secret@h", ", line 1: the line is not `key = value`"},
@@ -134,6 +135,13 @@ TEST_F(config, wrong_lines_are_named_by_file_line_and_key) {
                 AllOf(testing::StartsWith("holdfast: " + user_file() + message), Not(HasSubstr("cret"))));
     EXPECT_EQ(std::ranges::count(command.err(), '\n'), 1) << command.err();
   }
+}
+
+TEST_F(config, file_may_begin_with_the_mark_of_utf_8) {
+  redis_server const server;
+  write_system("\xef\xbb\xbfurl = " + server.url() + "\n");
+  auto run = start({"run", "job", "--", "true"});
+  EXPECT_TRUE(locks_on(server, run));
 }
 
 TEST_F(config, file_that_can_not_be_read_matters_only_where_it_is_asked) {

@@ -20,6 +20,14 @@ using std::chrono::microseconds;
 using std::chrono::minutes;
 using std::chrono::seconds;
 
+/// "19 h 26 min", "2 d": when a job is due next is no time to round to whole hours or days.
+std::string in_two_units(minutes const time, minutes const large, std::string_view const large_name,
+                         minutes const small, std::string_view const small_name) {
+  auto text = fmt::format("{} {}", time / large, large_name);
+  if (auto const rest = time % large; rest >= small) text += fmt::format(" {} {}", rest / small, small_name);
+  return text;
+}
+
 std::tm local_fields(run_info::time_point const time) {
   time_t const whole = floor<seconds>(time).time_since_epoch().count();
   std::tm fields{};
@@ -39,8 +47,8 @@ std::string since(microseconds const time) {
 std::string until(microseconds const time) {
   if (time <= 1min) return fmt::format("{} s", std::max(ceil<seconds>(time), 0s).count());
   if (time <= 1h) return fmt::format("{} min", ceil<minutes>(time).count());
-  if (time <= 48h) return fmt::format("{} h", ceil<hours>(time).count());
-  return fmt::format("{} d", ceil<days>(time).count());
+  if (time <= 48h) return in_two_units(ceil<minutes>(time), 1h, "h", 1min, "min");
+  return in_two_units(ceil<hours>(time), 24h, "d", 1h, "h");
 }
 
 std::string clock(run_info::time_point const time, run_info::time_point const now) {

@@ -74,7 +74,7 @@ TEST_F(once_per, runs_the_first_and_says_why_it_skips_the_next) {
   EXPECT_EQ(next.wait(), 0);
   EXPECT_EQ(next.out(), "");
   EXPECT_THAT(next.err(), MatchesRegex("holdfast: \"job\" ran [0-9]+ s ago on [^ ]+ \\([0-9]+ s, exit 0\\); "
-                                       "next in [0-9]+ d\n"));
+                                       "next in [0-9]+ d( [0-9]+ h)?\n"));
 }
 
 TEST_F(once_per, gives_the_lock_back_and_keeps_the_record) {

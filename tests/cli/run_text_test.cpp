@@ -37,16 +37,24 @@ TEST(run_text, says_what_ran_where_and_how_it_ended) {
   EXPECT_EQ(run_text::host(run), "web\\x0a3");
 }
 
-TEST(run_text, gives_times_in_one_unit) {
+TEST(run_text, gives_the_time_since_a_run_in_one_unit) {
   EXPECT_EQ(run_text::since(999ms), "0 s");
   EXPECT_EQ(run_text::since(59s), "59 s");
   EXPECT_EQ(run_text::since(119s), "1 min");
   EXPECT_EQ(run_text::since(119min), "1 h");
   EXPECT_EQ(run_text::since(49h), "2 d");
   EXPECT_EQ(run_text::since(-1s), "0 s");  // the clocks of two masters
+}
+
+TEST(run_text, gives_the_time_until_a_run_in_two_units_when_it_is_long) {
   EXPECT_EQ(run_text::until(1ms), "1 s");
   EXPECT_EQ(run_text::until(61s), "2 min");
-  EXPECT_EQ(run_text::until(61min), "2 h");
+  EXPECT_EQ(run_text::until(59min + 1s), "60 min");
+  EXPECT_EQ(run_text::until(61min), "1 h 1 min");
+  EXPECT_EQ(run_text::until(19h + 25min + 1s), "19 h 26 min");
+  EXPECT_EQ(run_text::until(48h), "48 h");
+  EXPECT_EQ(run_text::until(48h + 1s), "2 d 1 h");
+  EXPECT_EQ(run_text::until(24h * 6), "6 d");
   EXPECT_EQ(run_text::until(-1s), "0 s");
 }
 

@@ -52,6 +52,14 @@ log_hook hook() {
   };
 }
 
+log_hook hook_of_holder() {
+  return [all = hook()](log_level const level, std::string_view const message) {
+    bool const is_loss =
+        message.starts_with("lease of ") && message.find(" lost: ") != std::string_view::npos;
+    all(is_loss ? log_level::info : level, message);
+  };
+}
+
 std::string quoted(std::string_view const name) { return fmt::format("\"{}\"", one_line(name)); }
 
 }  // namespace holdfast::cli::output

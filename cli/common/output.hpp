@@ -27,6 +27,10 @@ void error(std::string_view message);
 /// For client_options::log.
 [[nodiscard]] log_hook hook();
 
+/// The same for a command that tells by itself why its lock was lost: the client's own line about that only
+/// with --verbose.
+[[nodiscard]] log_hook hook_of_holder();
+
 /// Control characters and changes of the writing direction become \xNN: the text stays one line and does not
 /// affect a terminal.
 [[nodiscard]] std::string one_line(std::string_view text);

@@ -78,7 +78,7 @@ acquisition busy_after(run_lock& lock, run_options const& options, std::string c
           .code = busy,
           .busy = fmt::format("{} on {} is busy{}; {}", title_of(options), server,
                               reason.empty() ? "" : ": " + reason,
-                              wait == 0ms ? "not waited for it" : "waited " + to_string(wait))};
+                              wait == 0ms ? "didn't wait" : "waited " + to_string(wait))};
 }
 
 }  // namespace

@@ -14,6 +14,7 @@
 #include "run/locks.hpp"
 #include "run/outer_lock.hpp"
 #include "run/server_patience.hpp"
+#include "run/standstill.hpp"
 #include "server/choice.hpp"
 #include "show/json.hpp"
 
@@ -87,9 +88,11 @@ int with_lease(run_options const& asked, hold_words const& given, lease_user con
   auto const url = choose_server(asked.server);
   check_fits(asked, probe::named_servers{url}.kind());
   signals const receiver;
-  client redis{
-      url,
-      {.name = "holdfast-hold", .label = asked.label, .patience = patience_of(asked), .log = output::hook()}};
+  client redis{url,
+               {.name = "holdfast-hold",
+                .label = asked.label,
+                .patience = patience_of(asked),
+                .log = output::hook_of_holder()}};
   auto const options = reach_server(redis, asked);
   auto const lock = [&] {
     default_actions const nothing_to_leave_behind{signals::ending};
@@ -121,22 +124,31 @@ int leave_to_ttl(lease held, run_options const& options, hold_words const& given
   return lost;
 }
 
+std::string why_lost(standstill const& still, loss_cause const cause, bool const was_valid) {
+  if (still.noticed() && !was_valid) return still.to_string();
+  if (cause != loss_cause::none) return std::string{holdfast::to_string(cause)};
+  return was_valid ? "at the release it was no longer ours" : "no renewal came through";
+}
+
 int hold_until_end(lease held, run_options const& options, hold_words const& given, signals const& receiver) {
   held.on_lost([](loss_cause) { signals::wake(); });
   tell_or_give_back(held, options, given, receiver);
   end_of_input const input;
+  standstill still;
   int signal = 0;
   while (held.valid() && !input.has_come() && !signals::is_ending(signal)) {
+    auto const at_most = held.remaining();
+    receiver.wake_in(at_most);
+    still.before_sleep(at_most);
     signal = receiver.wait();
+    still.after_sleep();
     if (signal == SIGTSTP) signals::stop_here();
   }
   auto const cause = held.lost_because();
   bool const was_valid = held.valid();
   auto const released = give_back(std::move(held), receiver);
   if (!was_valid || released == release_result::lost) {
-    output::error(fmt::format(
-        "{} lost: {}", title_of(options),
-        cause == loss_cause::none ? "at the release it was no longer ours" : holdfast::to_string(cause)));
+    output::error(fmt::format("{} lost: {}", title_of(options), why_lost(still, cause, was_valid)));
     return lost;
   }
   if (released == release_result::unknown) {

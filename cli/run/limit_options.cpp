@@ -62,7 +62,8 @@ void add_limit(command_options& run, limit_words& to) {
             "otherwise as --once-per",
             "DURATION");
   run.flag("--retry-failed", to.retry_failed,
-           "With both: a run that failed or died doesn't count, so the next start runs the job again");
+           "With --once-per or --at-most-every: a run that failed or died doesn't count, so the next start "
+           "runs the job again");
   run.excludes("--at-most-every", "--once-per");
 }
 

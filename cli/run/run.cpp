@@ -206,9 +206,11 @@ int run(run_options const& asked) {
   }
   check_fits(asked, probe::named_servers{url}.kind());
   signals const receiver;
-  client redis{
-      url,
-      {.name = "holdfast-run", .label = asked.label, .patience = patience_of(asked), .log = output::hook()}};
+  client redis{url,
+               {.name = "holdfast-run",
+                .label = asked.label,
+                .patience = patience_of(asked),
+                .log = output::hook_of_holder()}};
   auto const options = reach_server(redis, asked);
   auto const lock = [&] {
     default_actions const nothing_to_leave_behind{signals::ending};

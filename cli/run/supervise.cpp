@@ -7,6 +7,7 @@
 #include "process/terminal.hpp"
 #include "run/guarded_command.hpp"
 #include "run/locks.hpp"
+#include "run/standstill.hpp"
 
 #include <fmt/format.h>
 
@@ -26,8 +27,6 @@ using std::chrono::nanoseconds;
 /// The interval of looks at a rest of the command that was told to end; there is no event for all of it.
 constexpr nanoseconds look_for_rest = 10ms;
 constexpr nanoseconds longest_look = 1s;
-/// A delay of the timer that is worth a word.
-constexpr nanoseconds stand_still = 1s;
 
 class supervisor {
  public:
@@ -44,7 +43,7 @@ class supervisor {
                   .kill_at = watch_.latest_end()},
                  receiver,
                  files} {
-    stood_still_ = boot_time() - wake_up_at_;  // ^Z may stop us before the command is executed
+    standstill_.after_sleep();  // ^Z may stop us before the command is executed
     held_.on_lost([](loss_cause) { signals::wake(); });
   }
 
@@ -67,9 +66,9 @@ class supervisor {
  private:
   void sleep_until_signal(nanoseconds const at_most) {
     receiver_.wake_in(at_most);
-    wake_up_at_ = boot_time() + at_most;
+    standstill_.before_sleep(at_most);
     on_signal(receiver_.wait());
-    stood_still_ = boot_time() - wake_up_at_;
+    standstill_.after_sleep();
   }
 
   /// Acts before it prints, since printing may block.
@@ -107,19 +106,15 @@ class supervisor {
   }
 
   [[nodiscard]] std::string problem(loss_watch::reason const why, loss_cause const cause) const {
-    auto const stood_still = [this] {
-      return fmt::format("holdfast stood still for at least {} (stopped, or the machine was suspended)",
-                         to_string(std::chrono::floor<std::chrono::seconds>(stood_still_)));
-    };
     switch (why) {
       case loss_watch::reason::max_hold:
         return fmt::format("reached --max-hold {}", to_string(options_.max_hold));
       case loss_watch::reason::not_renewed:
         return fmt::format("is about to be lost: {} (ttl {})",
-                           stood_still_ < stand_still ? "no renewal came through" : stood_still(),
+                           standstill_.noticed() ? standstill_.to_string() : "no renewal came through",
                            to_string(options_.ttl));
       case loss_watch::reason::lost:
-        if (stood_still_ >= stand_still) return "lost: " + stood_still();
+        if (standstill_.noticed()) return "lost: " + standstill_.to_string();
         if (cause == loss_cause::none) return "lost: no renewal came through";
         return fmt::format("lost: {}", holdfast::to_string(cause));
       case loss_watch::reason::none:
@@ -186,11 +181,9 @@ class supervisor {
   run_options const& options_;
   signals const& receiver_;
   loss_watch watch_;
-  nanoseconds wake_up_at_ =
-      boot_time();  // when the timer was to end the last sleep; before the command starts
+  standstill standstill_;  // counts from before the command starts
   guarded_command command_;
   std::optional<command_end> end_;
-  nanoseconds stood_still_{0};           // how much later that was
   nanoseconds pause_ = look_for_rest;    // between looks after the kill
   pid_t unkillable_ = 0;                 // a process of the last signal that may not be signalled
   bool renewed_for_unkillable_ = false;  // the lock is renewed though the command was to be killed

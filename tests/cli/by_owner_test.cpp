@@ -193,6 +193,20 @@ TEST_F(by_owner, hold_on_a_terminal_ends_by_ctrl_c) {
   EXPECT_FALSE(redis.exists("job"));
 }
 
+TEST_F(by_owner, hold_that_was_frozen_says_that_it_stood_still) {
+  process holder{
+      {"sh", "-c", "exec " HOLDFAST_CLI " hold --ttl 600ms --url " + server.url() + " job < /dev/null"}};
+  ASSERT_TRUE(eventually([&] { return redis.exists("job"); }));
+  ASSERT_TRUE(eventually([&] { return holder.out().ends_with("\n"); }));
+  holder.signal(SIGSTOP);
+  ASSERT_TRUE(eventually([&] { return !redis.exists("job"); }));
+  redis.command({"SET", "a while", "", "PX", "2500"});
+  ASSERT_TRUE(eventually([&] { return !redis.exists("a while"); }));
+  holder.signal(SIGCONT);
+  EXPECT_EQ(holder.wait(), 79);
+  EXPECT_THAT(holder.err(), HasSubstr("lock \"job\" lost: holdfast stood still for at least"));
+}
+
 TEST_F(by_owner, hold_says_that_its_lock_is_lost) {
   process holder{
       {"sh", "-c", "exec " HOLDFAST_CLI " hold --ttl 600ms --url " + server.url() + " job < /dev/null"}};

@@ -33,7 +33,7 @@ TEST_F(wait, does_not_happen_with_no_wait) {
   auto job = start({"--no-wait"});
   EXPECT_EQ(job.wait(), 75);
   EXPECT_THAT(job.err(), testing::AllOf(HasSubstr("holdfast: lock \"job\" on " + server.url() + " is busy: "),
-                                        HasSubstr("held by unknown (somebody else); not waited for it\n")));
+                                        HasSubstr("held by unknown (somebody else); didn't wait\n")));
   EXPECT_EQ(job.out(), "");
   EXPECT_THAT(redis.keys(), testing::ElementsAre("job"));
 }
@@ -64,7 +64,8 @@ TEST_F(wait, names_the_holder_from_the_first_moment) {
   EXPECT_EQ(redis.keys("holdfast_client:*").size(), 1u) << "the record is there before the lock";
   auto job = start({"--no-wait"});
   EXPECT_EQ(job.wait(), 75);
-  EXPECT_THAT(job.err(), HasSubstr(" pid " + std::to_string(holder.pid()) + " 'nightly import'; not waited"));
+  EXPECT_THAT(job.err(),
+              HasSubstr(" pid " + std::to_string(holder.pid()) + " 'nightly import'; didn't wait"));
 }
 
 TEST_F(wait, is_silent_in_a_log_and_tells_with_verbose_whom_it_waits_for) {

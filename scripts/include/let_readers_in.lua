@@ -1,5 +1,5 @@
 -- @needs micros, take_tokens, to_inbox
--- @leaves is_reader, readers_beside, settle, let_readers_in
+-- @leaves is_reader, readers_beside, settle, put_back, let_readers_in
 -- While readers have a lock its key is the word 'holdfast_readers', and a sorted set beside it has the time until which each of
 -- them does: server's clock, milliseconds. The owner id of a reader ends in ':r', there and in the queue.
 local function is_reader(waiter) return string.sub(waiter, -2) == ':r' end
@@ -12,13 +12,23 @@ local function settle(lock, readers)
   redis.call('PEXPIRE', readers, left_ms)
 end
 
+-- Puts one back that was taken from the queue.
+local function put_back(queue, waiter, since)
+  redis.call('ZADD', queue, since, waiter)
+  redis.call('PEXPIRE', queue, 60000)
+end
+
 -- Grants the lock, which is free, or about to be, or the readers', to all readers at the head of the queue, up to the first waiter
 -- that wants to write, and tells each. Their token is newer than any before. A reader that nobody hears is gone. `self`, if
 -- given, is who asks, and is told by the reply. `first`, if given, is a reader that has just been taken from the queue, and its
 -- ticket. Returns how many are in, and 'mute' when there is no right to publish.
 local function let_readers_in(lock, counter, queue, grant_ms, self, first)
   local readers, shared = readers_beside(queue), redis.call('GET', lock) == 'holdfast_readers'
-  redis.call('ZCARD', readers)  -- before anything is written: another kind of key ends the script here
+  -- Before anything is written: another kind of key ends the script here.
+  if type(redis.pcall('ZCARD', readers)) == 'table' then
+    if first then put_back(queue, first[1], first[2]) end
+    redis.call('ZCARD', readers)
+  end
   local token, until_ms, mute
   local count = 0
   while not mute do
@@ -45,8 +55,7 @@ local function let_readers_in(lock, counter, queue, grant_ms, self, first)
       if not heard or heard == 0 then redis.call('ZREM', readers, waiter) else count = count + 1 end
     end
     if not heard then
-      redis.call('ZADD', queue, since, waiter)
-      redis.call('PEXPIRE', queue, 60000)
+      put_back(queue, waiter, since)
       break
     end
   end

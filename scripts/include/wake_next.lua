@@ -1,4 +1,4 @@
--- @needs micros, take_tokens, to_inbox, is_reader, let_readers_in
+-- @needs micros, take_tokens, to_inbox, is_reader, put_back, let_readers_in
 -- @leaves wake_next
 -- Tells the first waiter whose process can be reached, and takes it from the queue. One that has waited for
 -- `starvation_us` is given the lock here and now ('granted'), with 0 whatever the clocks say; any other is told to ask
@@ -31,8 +31,7 @@ local function wake_next(lock, counter, queue, starvation_us, grant_ms, self)
       end
       if starved and (type(heard) == 'table' or heard == 0) then redis.call('DEL', lock) end
       if type(heard) == 'table' then
-        redis.call('ZADD', queue, since, waiter)
-        redis.call('PEXPIRE', queue, 60000)
+        put_back(queue, waiter, since)
         return 'mute'
       end
       if heard > 0 then

@@ -9,8 +9,14 @@ namespace {
 class plain_shared : public testing::Test {
  protected:
   [[nodiscard]] client connect() const { return client{server_.url(), with_long_timeouts({.recheck = 30s})}; }
-  [[nodiscard]] bool has_waiters(std::int64_t count) {
-    return eventually([&] { return raw_.command({"ZCARD", "{m}:holdfast_queue"}).integer == count; });
+  /// So many wait, and each has its inbox open: a release passes over who hasn't.
+  [[nodiscard]] bool has_waiters(std::size_t count) {
+    return eventually([&] {
+      auto const queue = raw_.command({"ZRANGE", "{m}:holdfast_queue", "0", "-1"}).elements;
+      return queue.size() == count && std::ranges::all_of(queue, [this](auto const& waiter) {
+               return raw_.listeners(names::inbox(waiter.text.substr(0, 36), "m")) >= 1;
+             });
+    });
   }
 
   deployment_under_test server_{};

@@ -92,7 +92,11 @@ int conclude(run_options const& options, supervision const& seen, release_result
 std::vector<std::string> environment_for(run_options const& options, lease const& held) {
   std::vector<std::string> all{fmt::format("HOLDFAST_NAME={}", options.name),
                                fmt::format("HOLDFAST_OWNER={}", held.owner())};
-  if (held.token() != 0) all.push_back(fmt::format("HOLDFAST_TOKEN={}", held.token()));
+  if (held.token() != 0) {
+    all.push_back(fmt::format("HOLDFAST_TOKEN={}", held.token()));
+  } else {
+    unsetenv("HOLDFAST_TOKEN");  // that of an outer run is for another lock
+  }
   if (auto outer = outer_lock_for_command(); !outer.empty()) all.push_back(std::move(outer));
   return all;
 }

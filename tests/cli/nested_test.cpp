@@ -67,6 +67,13 @@ TEST_F(nested, slots_are_refused_when_outer_ones_have_them_all) {
   expect_refused(holdfast_run(server.url(), {"--slots", "2"}, "job", two));
 }
 
+TEST_F(nested, run_without_tokens_does_not_hand_on_the_token_of_an_outer_lock) {
+  auto run = holdfast_run(server.url(), {}, "outer",
+                          {HOLDFAST_CLI, "run", "--shared", "inner", "-c", "echo ${HOLDFAST_TOKEN-none}"});
+  EXPECT_EQ(run.wait(), 0) << run.err();
+  EXPECT_EQ(run.out(), "none\n");
+}
+
 TEST_F(nested, run_of_the_same_name_on_another_server_is_another_lock) {
   redis_server const other;
   expect_run(start(server.url(), {}, {"--url", other.url()}));

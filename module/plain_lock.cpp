@@ -156,7 +156,9 @@ wake_outcome plain_lock::let_readers_in(grant_policy const& policy) {
       break;
     }
     if (!tokens) {
-      if (look_at_counter() != soundness::sound || !(tokens = take_tokens(1))) return wake_outcome::spoilt;
+      if (look_at_counter() != soundness::sound) return wake_outcome::spoilt;
+      tokens = take_tokens(1);
+      if (!tokens) return wake_outcome::spoilt;
       owned_string const word{call_.context(), held_by_readers};
       if (!shared) readers.remove();
       if (!shared && !lock_.set(word.get(), ends_at)) return wake_outcome::spoilt;

@@ -22,6 +22,9 @@ class signals {
   /// Waits for the next signal. 0 stands for wake() and for the timer.
   [[nodiscard]] int wait() const;
 
+  /// Whether wait() has returned one that ends, whoever called it.
+  [[nodiscard]] bool told_to_end() const noexcept { return told_to_end_; }
+
   /// Makes wait() return 0 once, after `delay`; replaces an earlier delay. Uses CLOCK_BOOTTIME like the
   /// leases: after a suspend it fires at once.
   void wake_in(std::chrono::nanoseconds delay) const;
@@ -51,6 +54,7 @@ class signals {
   struct sigaction chld_before_{};
   struct sigaction pipe_before_{};
   timer_t timer_{};
+  mutable bool told_to_end_ = false;
 };
 
 /// For as long as it lives, these signals do in this thread what they do by default: they end the process, or

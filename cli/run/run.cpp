@@ -153,7 +153,6 @@ turn run_under(run_lock& lock, std::optional<run_notes>& notes, servers_of_run c
           .signal = code == seen.code ? seen.signal : 0,
           .ran = true,
           .lost = seen.lost || code == lost,
-          .told_to_end = seen.told_to_end,
           .held_for = boot_time() - began};
 }
 
@@ -183,7 +182,12 @@ int take_turns(run_options const& options, signals const& receiver, service_mana
     return only.code;
   }
   repetition more{options.again};
-  auto last = one_of_several(one_turn, true);
+  auto const take_one = [&](bool const first) {
+    auto taken = one_of_several(one_turn, first);
+    taken.told_to_end = receiver.told_to_end();
+    return taken;
+  };
+  auto last = take_one(true);
   while (auto const pause = more.after(last)) {
     auto const next = fmt::format("{}: again in {}", title_of(options),
                                   to_string(std::chrono::ceil<std::chrono::milliseconds>(*pause)));
@@ -191,7 +195,7 @@ int take_turns(run_options const& options, signals const& receiver, service_mana
     manager.tell("STATUS=" + next);
     if (int const signal = sleep_until(boot_time() + *pause, receiver); signal != 0)
       throw ended_by_signal{signal};
-    last = one_of_several(one_turn, false);
+    last = take_one(false);
   }
   if (last.signal != 0) throw ended_by_signal{last.signal};
   return last.code;

@@ -60,7 +60,7 @@ class supervisor {
                                 problem(loss_watch::reason::lost, held_.lost_because()),
                                 command_.ended_by_guard() ? "was killed" : "has ended meanwhile"));
     }
-    return {.code = end_->code, .signal = end_->signal, .lost = lost, .told_to_end = told_to_end_};
+    return {.code = end_->code, .signal = end_->signal, .lost = lost};
   }
 
  private:
@@ -150,7 +150,6 @@ class supervisor {
       end_ = command_.poll();
       return;
     }
-    told_to_end_ = told_to_end_ || signals::is_ending(signal);
     if (command_.got_too(signal)) {
       signals::forget(signal);
     } else {
@@ -187,8 +186,7 @@ class supervisor {
   nanoseconds pause_ = look_for_rest;    // between looks after the kill
   pid_t unkillable_ = 0;                 // a process of the last signal that may not be signalled
   bool renewed_for_unkillable_ = false;  // the lock is renewed though the command was to be killed
-  bool told_to_end_ = false;
-  bool loss_reported_ = false;  // why the command was told to end
+  bool loss_reported_ = false;           // why the command was told to end
 };
 
 }  // namespace

@@ -18,7 +18,6 @@ struct supervision {
   int code = 0;       ///< the command's exit code, as in shells
   int signal = 0;     ///< the signal that ended the command; 0: it exited
   bool lost = false;  ///< the lock was lost before the end of the command, or the command was ended for it
-  bool told_to_end = false;  ///< holdfast itself got a signal that ends
 };
 
 /// Runs the command; returns when it has ended. Throws failure when it can't be started.

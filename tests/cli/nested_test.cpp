@@ -68,8 +68,9 @@ TEST_F(nested, slots_are_refused_when_outer_ones_have_them_all) {
 }
 
 TEST_F(nested, run_without_tokens_does_not_hand_on_the_token_of_an_outer_lock) {
-  auto run = holdfast_run(server.url(), {}, "outer",
-                          {HOLDFAST_CLI, "run", "--shared", "inner", "-c", "echo ${HOLDFAST_TOKEN-none}"});
+  auto run =
+      holdfast_run(server.url(), {}, "outer",
+                   {HOLDFAST_CLI, "run", "--wire", "redisson", "inner", "-c", "echo ${HOLDFAST_TOKEN-none}"});
   EXPECT_EQ(run.wait(), 0) << run.err();
   EXPECT_EQ(run.out(), "none\n");
 }

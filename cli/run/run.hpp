@@ -32,6 +32,7 @@ struct run_options {
   on_lost policy = on_lost::term;
   std::string label{};  ///< shown to callers that find the lock busy
   run_side side = run_side::alone;
+  run_again again = run_again::no;
   std::int64_t slots = 0;  ///< the number of slots, for run_side::slot
   bool set_slots = false;  ///< it may be changed
   int replicas = 0;        ///< how many must acknowledge the lock; 0: none is asked
@@ -42,7 +43,6 @@ struct run_options {
   /// How often the job may run; nullopt: always. When it isn't due, or the lock is busy, there is nothing to
   /// do, which is no failure.
   std::optional<run_limit> limit{};
-  run_again again = run_again::no;
   common_options server{};  ///< which one
   bool pass_url = false;    ///< the command gets the URL, with its password
 };

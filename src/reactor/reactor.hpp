@@ -137,6 +137,7 @@ class loop {
   /// Where the loop would wait for the kernel it calls `step`, without the lock, which makes the next event
   /// happen. To be set before the keeper is started.
   void simulate(std::function<void()> step) { simulated_step_ = std::move(step); }
+  [[nodiscard]] bool simulated() const noexcept { return static_cast<bool>(simulated_step_); }
   [[nodiscard]] time_point next_timer() const noexcept { return timers_.earliest(); }
   void fire_timers() { timers_.fire_due(); }
 

@@ -131,10 +131,11 @@ std::string why_lost(standstill const& still, loss_cause const cause, bool const
 }
 
 int hold_until_end(lease held, run_options const& options, hold_words const& given, signals const& receiver) {
+  standstill still;
   held.on_lost([](loss_cause) { signals::wake(); });
   tell_or_give_back(held, options, given, receiver);
+  still.after_sleep();  // it may be stopped before the first sleep
   end_of_input const input;
-  standstill still;
   int signal = 0;
   while (held.valid() && !input.has_come() && !signals::is_ending(signal)) {
     auto const at_most = held.remaining();

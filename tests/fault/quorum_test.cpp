@@ -275,7 +275,11 @@ TEST_F(quorum, scripts_that_masters_have_forgotten_leave_nothing_behind) {
     for (auto const& master : masters_) master->raw().command({"SCRIPT", "FLUSH"});
     auto lease = m.acquire();
     for (auto const& master : masters_) master->raw().command({"SCRIPT", "FLUSH"});
-    EXPECT_FALSE(other_mutex.try_acquire_for(5ms));
+    try {
+      EXPECT_FALSE(other_mutex.try_acquire_for(5ms));
+    } catch (error const& few_answered) {  // in so short a time, on a busy machine
+      EXPECT_EQ(few_answered.code(), errc::unreachable);
+    }
     EXPECT_EQ(lease.release(), release_result::released);
   }
   EXPECT_TRUE(nothing_left_behind());

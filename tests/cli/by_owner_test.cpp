@@ -5,6 +5,7 @@
 #include "support/independent_servers.hpp"
 #include "support/redis_server.hpp"
 #include "support/sentinel_servers.hpp"
+#include "support/state_of.hpp"
 #include "support/terminal_window.hpp"
 
 #include <gmock/gmock.h>
@@ -195,11 +196,12 @@ TEST_F(by_owner, hold_on_a_terminal_ends_by_ctrl_c) {
 
 TEST_F(by_owner, hold_that_was_frozen_says_that_it_stood_still) {
   process holder{
-      {"sh", "-c", "exec " HOLDFAST_CLI " hold --ttl 600ms --url " + server.url() + " job < /dev/null"}};
+      {"sh", "-c", "exec " HOLDFAST_CLI " hold --ttl 3s --url " + server.url() + " job < /dev/null"}};
   ASSERT_TRUE(eventually([&] { return redis.exists("job"); }));
   ASSERT_TRUE(eventually([&] { return holder.out().ends_with("\n"); }));
   holder.signal(SIGSTOP);
-  ASSERT_TRUE(eventually([&] { return !redis.exists("job"); }));
+  ASSERT_TRUE(eventually([&] { return !redis.exists("job"); }))
+      << state_of(redis, "job") << state_of(holder.pid());
   redis.command({"SET", "a while", "", "PX", "2500"});
   ASSERT_TRUE(eventually([&] { return !redis.exists("a while"); }));
   holder.signal(SIGCONT);

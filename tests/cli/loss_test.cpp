@@ -2,6 +2,7 @@
 #include "support/eventually.hpp"
 #include "support/redis_server.hpp"
 #include "support/rounds.hpp"
+#include "support/state_of.hpp"
 
 #include <gmock/gmock.h>
 
@@ -208,7 +209,8 @@ TEST_F(loss, at_the_limit_with_warn_leaves_the_command_its_exit_code) {
 TEST_F(loss, of_a_frozen_holdfast_says_that_it_stood_still) {
   auto job = start({"--ttl", "2s"}, "echo ready; exec sleep 60");
   job.signal(SIGSTOP);
-  ASSERT_TRUE(eventually([&] { return !redis.exists("job"); }));
+  ASSERT_TRUE(eventually([&] { return !redis.exists("job"); }))
+      << state_of(redis, "job") << state_of(job.pid());
   redis.command({"SET", "a while", "", "PX", "2500"});
   ASSERT_TRUE(eventually([&] { return !redis.exists("a while"); }));
   job.signal(SIGCONT);

@@ -10,6 +10,7 @@
 #include "support/pending.hpp"
 #include "support/redis_server.hpp"
 #include "support/rounds.hpp"
+#include "support/state_of.hpp"
 #include "support/worker.hpp"
 
 #include <holdfast/client.hpp>

@@ -30,7 +30,8 @@ TEST_F(process_fault, says_lost_before_anything_else_when_a_frozen_holder_is_tha
   mutex m{redis_, "orders"};
   holder.freeze();
   auto const lease = m.try_acquire_for(20s);
-  ASSERT_TRUE(lease);
+  ASSERT_TRUE(lease) << state_of(raw_, "orders") << state_of(holder.pid()) << redis_.stats().rechecks
+                     << " re-checks";
   auto const from = boot_now();
   EXPECT_TRUE(lease->valid());
   holder.thaw();

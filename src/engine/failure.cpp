@@ -107,10 +107,11 @@ std::string_view own_key(std::string_view name) noexcept {
     std::string_view mark;
     std::string_view words;
   };
-  constexpr std::array<kind, 7> kinds{{{":holdfast_token", "the token counter of a lock"},
+  constexpr std::array<kind, 8> kinds{{{":holdfast_token", "the token counter of a lock"},
                                        {":holdfast_queue", "the queue of a lock"},
                                        {":holdfast_newest_ask", "a note beside a lock"},
                                        {":holdfast_asked:", "a note beside a lock"},
+                                       {":holdfast_leader", "what a leader says of itself"},
                                        {":holdfast_last_run", "the record of a job's last run"},
                                        {":holdfast_fence", "the mark of a fence"},
                                        {"holdfast_client:", "the record of a client"}}};

@@ -38,7 +38,7 @@ inline std::string keys_of(std::string_view name) {
   return "~" + std::string{name} + " ~" + names::beside(name, "holdfast_*");
 }
 inline std::string channels_of(std::string_view name) {
-  return "&" + names::beside(name, "holdfast_inbox:*");
+  return "&" + names::beside(name, "holdfast_inbox:*") + " &" + names::leader(name);
 }
 
 /// The client's own: the record that describes it, and a channel for hints, which are never trusted.

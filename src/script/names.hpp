@@ -45,6 +45,10 @@ constexpr std::string_view reader_suffix{":r"};
 /// What the lock's key holds in place of an owner id while readers have it.
 constexpr std::string_view held_by_readers{"holdfast_readers"};
 
+/// What the leader of an election says of itself: a hash. The channel for those who observe it has the same
+/// name.
+inline std::string leader(std::string_view name) { return beside(name, "holdfast_leader"); }
+
 /// On a master of a quorum: the owner that got its vote by a repeated request, and that request's number.
 inline std::string newest_ask(std::string_view name) { return beside(name, "holdfast_newest_ask"); }
 

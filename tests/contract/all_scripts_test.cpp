@@ -7,6 +7,7 @@
 #include "script/names_redisson.hpp"
 #include "scripts/all.hpp"
 #include "wire/lock_names.hpp"
+#include "wire/plain/election.hpp"
 #include "wire/plain/multi.hpp"
 #include "wire/plain/quorum.hpp"
 
@@ -70,6 +71,20 @@ void go_through(raw_redis& raw, std::string const& name, publishing publish) {
       is_list({}));
 
   namespace plain = holdfast::recipes::plain;
+  holdfast::engine::release_policy const policy{.publish = publish};
+  holdfast::engine::acquire_request const next{.owner = sibling, .ttl = 30s, .join = true};
+  run(fair_acquire(try_request(caller), name), no_error);
+  run(plain::publish({name, caller}, 7, "value", 30s, publish), is(1));
+  run(plain::read_leader(name), is_array({_, is_text(caller), is_text("7"), is_text("value")}));
+  run(fair_acquire(join_request(anna), name), any_list);
+  run(fair_acquire(join_request(ben), name), any_list);
+  run(plain::nominate({name, caller}, ben, publish), is(1));
+  run(plain::election.renew(30s, std::vector<holdfast::engine::owned>{{name, caller}}), is_list({}));
+  run(plain::election.release({name, caller}, policy), is(1));
+  run(plain::nominate({name, ben}, anna, publish), is(1));
+  run(plain::election.pass({name, ben}, policy, next), no_error);
+  for (auto const owner : {anna, sibling}) run(plain::election.abandon({name, owner}, policy), _);
+
   run(plain::quorum.acquire(name, {.owner = caller, .ttl = 30s}), no_error);
   run(plain::quorum.acquire(name, {.owner = rival, .ttl = 30s, .join = true}), any_list);
   run(plain::quorum.votes->raise({name, caller}, 1), no_error);
@@ -300,6 +315,7 @@ void become_limited_to(raw_redis& raw, std::string const& name) {
                "~" + names::token_counter(name),
                "~" + names::queue(name),
                "~" + names::newest_ask(name),
+               "~" + names::leader(name),
                "~" + names::asked(name, caller),
                "~" + names::fence_mark(name),
                "~" + names::last_run(name),

@@ -1,0 +1,34 @@
+-- The leader resigns while another caller of the same process waits (`next`, which has waited for `waited_us`): as fair/pass, and its
+-- value goes with it. A candidate that it has named goes first.
+-- Reply: as that of fair/pass.
+local lock = KEYS[1]
+local counter = KEYS[2]
+local queue = KEYS[3]
+local leader = KEYS[4]
+local owner = ARGV[1]
+local grant_ms = ARGV[2]
+local publish = ARGV[3]
+local next = ARGV[4]
+local ttl_ms = ARGV[5]
+local tokens = ARGV[6]
+local waited_us = ARGV[7]
+-- @include micros
+-- @include take_tokens
+-- @include join_queue
+-- @include to_inbox
+-- @include let_readers_in
+-- @include wake_next
+-- @include busy_reply
+-- @include tell_observers
+-- @include step_down
+-- @include pass_exclusive
+local ticket = join_queue(queue, next, '', waited_us)
+step_down(lock, queue, leader, owner)
+local outcome = wake_next(lock, counter, queue, 0, grant_ms, next)
+last = redis.call('GET', counter)
+if outcome == 'granted' then
+  return {2, unpack(busy_reply(lock, queue, redis.call('GET', lock), last, redis.call('ZRANK', queue, next), ticket))}
+end
+redis.call('SET', lock, next, 'PX', ttl_ms)
+redis.call('ZREM', queue, next)
+return {1, take_tokens(counter, last, tokens)}

@@ -12,6 +12,6 @@ local function step_down(lock, queue, leader, owner)
       redis.pcall('ZADD', queue, string.format('%.0f', first[2] - 1), candidate)
     end
   end
-  redis.pcall('DEL', leader)
+  if not fields.err then redis.pcall('DEL', leader) end  -- otherwise it is no leader's
   tell_observers(leader, 0)
 end

@@ -304,6 +304,12 @@ TEST_F(leader_value, stays_when_another_resigns) {
   EXPECT_THAT(observer_.take(), IsEmpty());
 }
 
+TEST_F(leader_value, is_not_what_stands_in_its_place) {
+  raw_.command({"SET", std::string{leader_key}, "a string"});
+  EXPECT_THAT(run(resign(caller)), is(1));
+  EXPECT_EQ(raw_.get(std::string{leader_key}), "a string");
+}
+
 TEST_F(leader_value, goes_with_a_leader_whose_process_has_the_next_one) {
   run(publish(caller));
   (void)observer_.take();

@@ -22,7 +22,7 @@ CLOCK_READERS = {
     "async_requests.cpp", "client_end.cpp", "core.cpp", "lease_calls.cpp", "lease_renewal.cpp", "lock_calls.cpp", "server_calls.cpp",  # calls
     "contention/acquire_requests.cpp", "contention/lease_ends.cpp", "release/kept_keys.cpp",
     "release/pending_releases.cpp", "renewer.cpp",  # answers
-    "release_requests.cpp", "wake/contender_channels.cpp",  # messages
+    "release_requests.cpp", "wake/contender_channels.cpp", "watches.cpp",  # messages
     "contention/contention.cpp", "presence.cpp", "release/owed_requests.cpp",  # timers alone
     "lease_state.cpp",  # valid() and remaining(), at each call of a holder
 }

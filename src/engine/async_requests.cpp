@@ -20,11 +20,11 @@ struct async_requests::pending {
   reactor::loop::calls ready{};  ///< calls `done` with `last`; made in advance, since the end must not fail
 };
 
-void async_requests::ask_until_ready(call script, handler done) {
+void async_requests::ask_until_ready(call script, handler done, scripting::send_options send) {
   start(std::make_shared<pending>(
       client_.options,
-      [this, script = std::move(script)](handler on_response) {
-        backend_.run(script, std::move(on_response));
+      [this, script = std::move(script), send](handler on_response) {
+        backend_.run(script, std::move(on_response), send);
       },
       std::move(done)));
 }

@@ -23,7 +23,7 @@ class async_requests {
       : loop_{loop}, backend_{backend}, client_{client}, gate_{gate}, delayed_{delayed} {}
 
   /// Sends one script until the server is ready for it: see server_calls::ask_until_ready.
-  void ask_until_ready(call script, handler done);
+  void ask_until_ready(call script, handler done, scripting::send_options send = {});
   /// The same with a plain command, for the slot of `key`.
   void ask_until_ready(std::span<std::string_view const> command, std::string_view key, handler done);
 

@@ -151,6 +151,7 @@ void core::close() noexcept {
     gate_.close();
     pending_releases_.stop_repeating();
     contention_.clearing.stop();
+    watches_.end_all();
     contention_.arrivals.fail_all(client_.shut_down, boot_clock::now());
   }
   give_all_back();

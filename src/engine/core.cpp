@@ -169,6 +169,8 @@ void core::send_owed(owed_request const& request, time_point now) noexcept {
   }
 }
 
+process_info core::self() const { return describe_self(client_.options.label); }
+
 void core::check_kind(votes needed) const {
   auto const voting = client_.deployment.votes;
   if ((needed == votes::majority) == voting) return;

@@ -14,6 +14,7 @@
 #include "engine/lock_calls.hpp"
 #include "engine/release_requests.hpp"
 #include "engine/server_calls.hpp"
+#include "engine/watches.hpp"
 #include "net/broken_connections.hpp"
 #include "script/translator.hpp"
 
@@ -41,6 +42,8 @@ class core : public std::enable_shared_from_this<core> {
   [[nodiscard]] lease_calls& leases() noexcept { return lease_calls_; }
   [[nodiscard]] server_calls& requests() noexcept { return server_calls_; }
   [[nodiscard]] engine::async_requests& async_requests() noexcept { return async_requests_; }
+  /// Those that want to hear of each change of something.
+  [[nodiscard]] engine::watches& watches() noexcept { return watches_; }
 
   /// Ends the client in order: no caller gets a lock any more, those that wait fail, and for at most `drain`
   /// holders may give theirs back; then as shut(), but that other calls fail instead of being undefined.
@@ -65,6 +68,8 @@ class core : public std::enable_shared_from_this<core> {
   void unpin(lock_queue_ptr& queue) noexcept;
   /// How scripts outside the engine notify waiters.
   [[nodiscard]] publishing publishing_now();
+  /// What this process says of itself.
+  [[nodiscard]] process_info self() const;
   /// For the log hook, unless the client is closing: `make_message` returns the message.
   template <class MakeMessage>
   void warn(MakeMessage make_message) noexcept {
@@ -146,6 +151,7 @@ class core : public std::enable_shared_from_this<core> {
   time_point end_begun_ = time_point::max();  ///< since when confirmations at the end are awaited
   server_calls server_calls_{loop_, *backend_, client_, gate_, delayed_};
   engine::async_requests async_requests_{loop_, *backend_, client_, gate_, delayed_};
+  engine::watches watches_{loop_, *backend_, client_, gate_};
   lock_calls lock_calls_{loop_, client_, gate_, contention_.arrivals, delayed_, busy_report_, server_calls_};
   lease_calls lease_calls_{loop_,    *backend_, client_,           gate_,           stats_,
                            holders_, renewer_,  pending_releases_, contention_.ends};

@@ -22,13 +22,9 @@ constexpr wires quorum_wires{.plain = plain::quorum, .redisson = redisson::quoru
 constexpr wires multi_wires{.plain = plain::multi, .redisson = redisson::multi, .fenced = nullptr};
 constexpr wires lone_wires{.plain = plain::exclusive, .redisson = redisson::lock, .fenced = nullptr};
 
-namespace {
-
 bool on_redisson(lock_options const& options, engine::core const& client) noexcept {
   return (options.wire == wire::automatic ? client.wire() : options.wire) == wire::redisson;
 }
-
-}  // namespace
 
 shared_wires wires_of(sharing_policy const policy) noexcept {
   auto const& writer = policy == sharing_policy::prefer_writers ? plain::writer_first : plain::fair;

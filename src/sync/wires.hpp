@@ -29,6 +29,8 @@ struct shared_wires {
 [[nodiscard]] shared_wires wires_of(sharing_policy policy) noexcept;
 extern wires const lone_wires;  ///< of a multi_mutex with one name: the queues of a mutex
 
+[[nodiscard]] bool on_redisson(lock_options const& options, engine::core const& client) noexcept;
+
 /// Throws std::errc::invalid_argument when the kind lacks a requested feature on that wire, or when one of
 /// the names can't be used there.
 [[nodiscard]] engine::recipe const& choose(wires const& kind, std::span<std::string const> names,

@@ -7,6 +7,7 @@
 #include "script/names_redisson.hpp"
 #include "simulation/arguments.hpp"
 #include "wire/lock_names.hpp"
+#include "wire/plain/election.hpp"
 #include "wire/plain/exclusive.hpp"
 #include "wire/plain/fair.hpp"
 #include "wire/plain/multi.hpp"
@@ -93,6 +94,7 @@ using company = kind::company;
 
 kind const mutex{&plain::exclusive, company::none, text_hold, no_key};
 kind const fair_mutex{&plain::fair, company::none, text_hold, no_key};
+kind const election{&plain::election, company::none, text_hold, no_key};
 kind const multi_mutex{&plain::multi, company::none, text_hold, no_key};
 kind const redisson_lock{&redisson::lock, company::none, field_hold, no_key};
 kind const redisson_fenced{&redisson::fenced, company::none, field_hold, no_key};
@@ -120,6 +122,7 @@ std::vector<cast> const& all_casts() {
   static std::vector<cast> const all{
       {"mutex", {{&mutex}}},
       {"fair_mutex", {{&fair_mutex}}},
+      {"election", {{&election}, {&election}, {&fair_mutex}}},
       {"multi_mutex",
        {{&multi_mutex, {"a", "orders"}},
         {&multi_mutex, {"b", "orders"}},

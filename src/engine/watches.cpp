@@ -1,0 +1,172 @@
+#include "engine/watches.hpp"
+
+#include <algorithm>
+#include <new>
+#include <utility>
+
+#include "engine/release/owed_requests.hpp"
+
+namespace holdfast::engine {
+
+struct watches::watch {
+  watch(std::shared_ptr<watcher> watching, channel& on) : one{std::move(watching)}, where{&on} {}
+
+  std::shared_ptr<watcher> one;
+  channel* where;  ///< null: it has ended
+  bool asking = false;
+  bool ask_again = false;  ///< something may have happened since the question under way was answered
+  reactor::timer next{{}};
+  reactor::timer outdated{{}};
+};
+
+class watches::channel final : public net::subscriber::listener {
+ public:
+  channel(watches& parent, std::string name) : parent_{parent}, name_{std::move(name)} {}
+
+  void on_subscribed() override { ask_all(); }
+  void on_message(std::string_view /*message*/) override { ask_all(); }
+  /// The watchers look from time to time.
+  void on_refused(std::string const& /*text*/) override {}
+
+  [[nodiscard]] std::string const& name() const noexcept { return name_; }
+
+  std::vector<watch_ptr> all;
+
+ private:
+  void ask_all() {
+    auto const now = boot_clock::now();
+    auto const present = all;  // an answer may change it
+    for (auto const& each : present) parent_.ask(each, now);
+  }
+
+  watches& parent_;
+  std::string const name_;
+};
+
+watches::watches(reactor::loop& loop, lock_backend& backend, client_constants const& client,
+                 call_gate& gate) noexcept
+    : loop_{loop}, backend_{backend}, client_{client}, gate_{gate} {}
+watches::~watches() = default;
+
+void watches::begin(std::shared_ptr<watcher> const& one, std::string const& channel_name) {
+  gate_.check_process();
+  reactor::lock hold{loop_.mutex()};
+  gate_.prepare();
+  auto const [known, added] = channels_.try_emplace(channel_name);
+  watch_ptr added_watch;
+  try {
+    if (added) {
+      known->second = std::make_unique<channel>(*this, channel_name);
+      backend_.listen(channel_name, topology::channel_of::lock, *known->second);
+    }
+    added_watch = std::make_shared<watch>(one, *known->second);
+    std::weak_ptr<watch> const weak{added_watch};
+    added_watch->next.set([this, weak] {
+      if (auto const still = weak.lock()) ask(still, boot_clock::now());
+    });
+    added_watch->outdated.set([this, weak] {
+      auto const still = weak.lock();
+      if (!still) return;
+      auto const now = boot_clock::now();
+      still->one->on_outdated(now);
+      report(still, now);
+    });
+    known->second->all.push_back(added_watch);
+  } catch (std::bad_alloc const&) {
+    if (added) {
+      if (known->second) backend_.forget(channel_name);
+      channels_.erase(known);
+    }
+    throw;
+  }
+  ask(added_watch, boot_clock::now());
+  loop_.leave(hold);
+}
+
+void watches::end(watcher const& one) noexcept {
+  if (client_.forked()) return;
+  reactor::lock hold{loop_.mutex()};
+  watch_ptr found;
+  for (auto const& [name, on] : channels_) {
+    auto const position =
+        std::ranges::find_if(on->all, [&one](watch_ptr const& each) { return each->one.get() == &one; });
+    if (position != on->all.end()) found = *position;
+  }
+  if (found) remove(*found);
+  loop_.leave(hold);
+}
+
+void watches::end_all() noexcept {
+  while (!channels_.empty()) {
+    watch_ptr const first = channels_.begin()->second->all.front();
+    remove(*first);
+  }
+}
+
+/// The last watch of a channel ends that.
+void watches::remove(watch& one) noexcept {
+  auto& on = *std::exchange(one.where, nullptr);
+  one.next.disarm();
+  one.outdated.disarm();
+  std::erase_if(on.all, [&one](watch_ptr const& each) { return each.get() == &one; });
+  if (!on.all.empty()) return;
+  backend_.forget(on.name());
+  channels_.erase(channels_.find(on.name()));
+}
+
+void watches::ask(watch_ptr const& one, time_point now) {
+  if (one->where == nullptr) return;
+  if (one->asking) {
+    one->ask_again = true;
+    return;
+  }
+  one->ask_again = false;
+  one->next.disarm();
+  try {
+    auto const question = one->one->question();
+    one->asking = true;
+    loop_.add_interest(1);
+    backend_.run(question, [this, one](net::response&& answer) {
+      loop_.add_interest(-1);
+      on_answer(one, answer);
+    });
+  } catch (std::bad_alloc const&) {
+    if (std::exchange(one->asking, false)) loop_.add_interest(-1);
+    loop_.arm(one->next, now + memory_pause);
+  }
+}
+
+void watches::on_answer(watch_ptr const& one, net::response const& answer) {
+  one->asking = false;
+  if (one->where == nullptr) return;
+  auto const now = boot_clock::now();
+  auto next = now + memory_pause;
+  try {
+    next = one->one->on_answer(answer, now);
+  } catch (std::bad_alloc const&) {
+    // It asks once more.
+  }
+  if (one->ask_again || next <= now) {
+    ask(one, now);
+  } else {
+    loop_.arm(one->next, next);
+  }
+  auto const until = one->one->counts_until();
+  if (until == time_point::max()) {
+    one->outdated.disarm();
+  } else {
+    loop_.arm(one->outdated, until);
+  }
+  report(one, now);
+}
+
+void watches::report(watch_ptr const& one, time_point now) {
+  if (!one->one->has_news()) return;
+  try {
+    loop_.defer([watching = one->one] { watching->deliver(); });
+  } catch (std::bad_alloc const&) {
+    if (!one->asking) loop_.arm(one->next, now + memory_pause);
+  }
+}
+
+}  // namespace holdfast::engine

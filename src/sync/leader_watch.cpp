@@ -1,0 +1,144 @@
+#include "sync/leader_watch.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <utility>
+
+#include "engine/record.hpp"
+#include "script/names.hpp"
+#include "scripts/inspect.hpp"
+#include "wire/plain/election.hpp"
+
+namespace holdfast::sync {
+namespace {
+
+/// Redis counts in whole milliseconds.
+constexpr milliseconds behind_the_end{2};
+
+}  // namespace
+
+leader_look read_leader(resp::reply const& reply) {
+  if (reply.size() == 0) return {.pttl = milliseconds{-1}};
+  leader_look look{.pttl = milliseconds{reply[0].integer}};
+  if (reply.size() < 4) return look;
+  auto const& digits = reply[2].text;
+  std::int64_t term = 0;
+  auto const [end, failure] = std::from_chars(digits.data(), digits.data() + digits.size(), term);
+  if (failure != std::errc{} || end != digits.data() + digits.size()) return look;
+  look.leader = seen_leader{.owner = reply[1].text, .term = term, .value = reply[3].text};
+  return look;
+}
+
+call leader_watch::question() {
+  if (!naming_) {
+    auto look = recipes::plain::read_leader(name_);
+    asked_name_ = false;
+    return look;
+  }
+  auto const record = names::client_record(engine::uuid_of(reports_.last()->owner));
+  call ask = scripts::inspect::record{.record = {record}}();
+  asked_name_ = true;
+  return ask;
+}
+
+time_point leader_watch::on_answer(net::response const& answer, time_point now) {
+  if (!asked_name_) return on_look(answer, now);
+  if (naming_) {
+    naming_ = false;
+    auto const& owner = reports_.last()->owner;
+    process_ = answer.failure || answer.reply.is_error() ? process_info{.owner = owner}
+                                                         : engine::read_record(owner, answer.reply);
+    tell();
+  }
+  return next_look_;
+}
+
+time_point leader_watch::on_look(net::response const& answer, time_point now) {
+  auto const& times = core_.constants().options;
+  next_look_ = now + times.recheck;
+  auto const no_lock = answer.reply.is_error("WRONGTYPE");
+  if (answer.failure || (answer.reply.is_error() && !no_lock)) return next_look_;
+  auto look = no_lock ? leader_look{.pttl = milliseconds{-1}} : read_leader(answer.reply);
+  auto const held_for_a_time = look.pttl.count() >= 0;
+  if (held_for_a_time) next_look_ = std::min<time_point>(next_look_, now + look.pttl + behind_the_end);
+  counts_until_ = look.leader && held_for_a_time ? now + look.pttl + times.reply_timeout : time_point::max();
+  if (reports_.look(std::move(look.leader))) untold_ = true;
+  if (!untold_) return next_look_;
+  auto const& leader = reports_.last();
+  naming_ = leader && !known(leader->owner);
+  if (naming_) return now;
+  tell();
+  return next_look_;
+}
+
+/// The process of that owner is that of the last leader, or this one, or can't be known.
+bool leader_watch::known(std::string_view owner) const {
+  auto const uuid = engine::uuid_of(owner);
+  return uuid.empty() || uuid == core_.uuid() ||
+         (!process_.host.empty() && uuid == engine::uuid_of(process_.owner));
+}
+
+void leader_watch::on_outdated(time_point /*now*/) {
+  counts_until_ = time_point::max();
+  naming_ = false;
+  if (reports_.look(std::nullopt)) untold_ = true;
+  if (untold_) tell();
+}
+
+void leader_watch::tell() {
+  std::optional<leader_info> info;
+  if (auto const& leader = reports_.last()) {
+    auto const uuid = engine::uuid_of(leader->owner);
+    if (uuid == core_.uuid()) {
+      process_ = core_.self();
+    } else if (uuid != engine::uuid_of(process_.owner)) {
+      process_ = {};
+    }
+    process_.owner = leader->owner;
+    info = leader_info{.value = leader->value, .term = leader->term, .process = process_};
+  }
+  std::lock_guard const hold{mutex_};
+  news_.push_back(std::move(info));
+  untold_ = false;
+}
+
+bool leader_watch::has_news() const noexcept {
+  std::lock_guard const hold{mutex_};
+  return !news_.empty();
+}
+
+/// A thread that finds another in the handler leaves the news to that one.
+void leader_watch::deliver() {
+  std::unique_lock hold{mutex_};
+  if (calling_ != std::thread::id{}) return;
+  struct finished {
+    leader_watch& watch;
+    ~finished() {
+      watch.calling_ = {};
+      watch.over_.notify_all();
+    }
+  };
+  finished const at_end{*this};
+  calling_ = std::this_thread::get_id();
+  while (!stopped_ && !news_.empty()) {
+    auto const next = std::move(news_.front());
+    news_.pop_front();
+    hold.unlock();
+    try {
+      handler_(next);
+    } catch (...) {
+      hold.lock();
+      throw;
+    }
+    hold.lock();
+  }
+}
+
+void leader_watch::stop() noexcept {
+  std::unique_lock hold{mutex_};
+  stopped_ = true;
+  auto const me = std::this_thread::get_id();
+  over_.wait(hold, [&] { return calling_ == std::thread::id{} || calling_ == me; });
+}
+
+}  // namespace holdfast::sync

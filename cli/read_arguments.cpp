@@ -32,21 +32,23 @@ std::string help_of(command_line const& line, std::string const& about) {
   return line.help_of(about);
 }
 
+/// With these commands the first -- ends holdfast's options: all words after it belong to the user's command,
+/// unchanged. With others -- has its usual meaning: no more options.
+bool takes_command(std::string_view const command) { return command == "run" || command == "lead"; }
+
 /// Explains surplus words: a command without -- before it, or `--ttl 5 minutes NAME`.
 std::string explained(reading const& problem, std::string_view const command, bool const has_separator) {
-  if (problem.result != reading::outcome::surplus || command != "run") return problem.text;
-  return problem.text + (has_separator
-                             ? " (one NAME, then -- and the command; a duration is one word, like 5m)"
-                             : " (put -- before the command: holdfast run NAME -- COMMAND)");
+  if (problem.result != reading::outcome::surplus || !takes_command(command)) return problem.text;
+  return problem.text +
+         (has_separator ? " (one NAME, then -- and the command; a duration is one word, like 5m)"
+                        : fmt::format(" (put -- before the command: holdfast {} NAME -- COMMAND)", command));
 }
 
 }  // namespace
 
 arguments read_arguments(int const argc, char** const argv) {
-  // With `run`, the first -- ends holdfast's options: all words after it belong to the command, unchanged.
-  // With other commands -- has its usual meaning: no more options.
   std::span<char*> const words{argv, static_cast<std::size_t>(argc)};
-  bool const runs = words.size() > 1 && words[1] == std::string_view{"run"};
+  bool const runs = words.size() > 1 && takes_command(words[1]);
   auto const separator = runs ? std::ranges::find(words, std::string_view{"--"}) : words.end();
   auto const own_count = static_cast<std::size_t>(separator - words.begin());
   auto const after = own_count == words.size() ? std::span<char*>{} : words.subspan(own_count + 1);
@@ -56,10 +58,12 @@ arguments read_arguments(int const argc, char** const argv) {
                     "holdfast " HOLDFAST_VERSION};
   line.footer(main_footer);
   add_run(line, result.chosen, after);
+  add_lead(line, result.chosen, after);
   add_ls(line, result.chosen);
   add_inspect(line, result.chosen);
   add_release(line, result.chosen);
   add_watch(line, result.chosen);
+  add_leader(line, result.chosen);
   add_doctor(line, result.chosen);
   add_top(line, result.chosen);
   add_acquire(line, result.chosen);

@@ -18,6 +18,7 @@ using words_after = std::span<char* const>;
 // Each function adds its command to `line` and sets `chosen` if the command is given. The options live as
 // long as the action.
 void add_run(command_line& line, action& chosen, words_after command);
+void add_lead(command_line& line, action& chosen, words_after command);
 void add_acquire(command_line& line, action& chosen);
 void add_hold(command_line& line, action& chosen);
 void add_renew(command_line& line, action& chosen);
@@ -25,6 +26,7 @@ void add_ls(command_line& line, action& chosen);
 void add_inspect(command_line& line, action& chosen);
 void add_release(command_line& line, action& chosen);
 void add_watch(command_line& line, action& chosen);
+void add_leader(command_line& line, action& chosen);
 void add_doctor(command_line& line, action& chosen);
 void add_top(command_line& line, action& chosen);
 

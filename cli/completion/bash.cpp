@@ -85,7 +85,7 @@ _holdfast() {
     fi
     case $word in
       --)
-        [[ $command == @RUN@ ]] || return
+        [[ $command == @RUN@ || $command == @LEAD@ ]] || return
         for ((i = 1; i < COMP_CWORD; i++)); do
           [[ ${COMP_WORDS[i]} != -- ]] || break
         done
@@ -180,7 +180,8 @@ std::string operands_function(model const& from) {
 
 std::string bash_script(model const& from) {
   return std::string{bash_head} + options_function(from) + values_function(from) + choices_function(from) +
-         operands_function(from) + filled(bash_tail, {{"@RUN@", runs_a_command}});
+         operands_function(from) +
+         filled(bash_tail, {{"@RUN@", runs_a_command}, {"@LEAD@", leads_a_command}});
 }
 
 }  // namespace holdfast::cli::completion

@@ -50,8 +50,9 @@ struct model {
 /// The placeholder of values that are files.
 inline constexpr std::string_view a_file = "FILE";
 
-/// The command whose words after -- are a command line themselves; CLI11 never reads these.
+/// The commands whose words after -- are a command line themselves; CLI11 never reads these.
 inline constexpr std::string_view runs_a_command = "run";
+inline constexpr std::string_view leads_a_command = "lead";
 
 /// The shell command that lists the names of locks, one per line, in limited time.
 inline constexpr std::string_view list_locks = "timeout 1 holdfast ls --names";

@@ -56,7 +56,7 @@ end
 # Succeeds behind the -- of a command that runs another.
 function __holdfast_behind_separator
     set -l words (commandline -opc)
-    contains -- -- $words; and contains -- @RUN@ $words
+    contains -- -- $words; and begin; contains -- @RUN@ $words; or contains -- @LEAD@ $words; end
 end
 
 # What the command line behind the -- can go on with.
@@ -108,7 +108,8 @@ void add_argument(std::string& script, command const& command) {
 }  // namespace
 
 std::string fish_script(model const& from) {
-  auto script = filled(fish_head, {{"@LIST@", list_locks}, {"@RUN@", runs_a_command}});
+  auto script =
+      filled(fish_head, {{"@LIST@", list_locks}, {"@RUN@", runs_a_command}, {"@LEAD@", leads_a_command}});
   script += "\n";
   add_fish_options(script, "", from.options);
   for (auto const& command : from.commands) {

@@ -27,7 +27,7 @@ _holdfast() {
   # What follows -- is a command line of its own.
   local -i separator=${words[(i)--]}
   if ((separator < CURRENT)); then
-    [[ -n ${(M)words[2,separator]:#@RUN@} ]] || return 1
+    [[ -n ${(M)words[2,separator]:#(@RUN@|@LEAD@)} ]] || return 1
     words=("${(@)words[separator + 1,-1]}")
     ((CURRENT -= separator))
     _normal
@@ -103,7 +103,9 @@ std::string zsh_script(model const& from) {
     lines.resize(lines.size() - std::string_view{" \\\n"}.size());
     script += fmt::format("\n_holdfast_{}() {{\n  _arguments -s \\\n{}\n}}\n", command.name, lines);
   }
-  return script + filled(zsh_tail, {{"@RUN@", runs_a_command}, {"@OPTIONS@", specifications(from.options)}});
+  return script + filled(zsh_tail, {{"@RUN@", runs_a_command},
+                                    {"@LEAD@", leads_a_command},
+                                    {"@OPTIONS@", specifications(from.options)}});
 }
 
 }  // namespace holdfast::cli::completion

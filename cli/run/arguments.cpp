@@ -3,13 +3,13 @@
 #include "common/help_text.hpp"
 #include "common/options.hpp"
 #include "common/output.hpp"
+#include "run/command_words.hpp"
 #include "run/limit_options.hpp"
 #include "run/lock_arguments.hpp"
 #include "run/run.hpp"
 
 #include <fmt/format.h>
 
-#include <array>
 #include <memory>
 #include <optional>
 #include <string>
@@ -26,18 +26,10 @@ struct typed {
   limit_words limit;
   std::string policy = "term";
   std::string again;
-  std::optional<std::string> shell_command;
-  std::array<char*, 3> shell_words{};
+  command_words command;
   bool keep = false;
   bool pass_url = false;
 };
-
-on_lost policy_of(std::string const& text) {
-  if (text == "term") return on_lost::term;
-  if (text == "kill") return on_lost::kill;
-  if (text == "warn") return on_lost::warn;
-  throw failure{usage, fmt::format("--on-lost: {} is not one of term, kill and warn", output::quoted(text))};
-}
 
 /// Refuses what doesn't apply to readers, writers and slots.
 void check_side(typed const& from, run_side const side) {
@@ -49,20 +41,6 @@ void check_side(typed const& from, run_side const side) {
     throw failure{usage, fmt::format("{}: goes with a lock that has one holder at a time, so without {}",
                                      limit, option_of(side))};
   }
-}
-
-/// The words after --, or those that run the text of --command.
-words_after command_of(typed& from, words_after const words) {
-  if (!from.shell_command) {
-    if (!words.empty()) return words;
-    throw failure{usage, "no command: write it after --, as in `holdfast run nightly -- ./import.sh`"};
-  }
-  if (!words.empty()) throw failure{usage, "--command: there is a command after --, too; leave one out"};
-  if (from.shell_command->empty()) throw failure{usage, "--command: it is empty"};
-  static char shell[]{"sh"};
-  static char option[]{"-c"};
-  from.shell_words = {shell, option, from.shell_command->data()};
-  return from.shell_words;
 }
 
 run_again again_of(typed const& from) {
@@ -82,16 +60,12 @@ run_again again_of(typed const& from) {
 
 run_options checked(typed& from, words_after const words) {
   auto run = lock_options_of(from.lock, "run");
-  run.command = command_of(from, words);
-  run.policy = policy_of(from.policy);
+  run.command = command_of(from.command, words, "run nightly -- ./import.sh");
+  run.policy = policy_of(from.policy, "term, kill and warn");
   run.keep = from.keep;
   run.pass_url = from.pass_url;
   check_side(from, run.side);
-  if (from.max_hold) {
-    run.max_hold = duration_of("--max-hold", *from.max_hold);
-    if (run.max_hold == 0ms)
-      throw failure{usage, "--max-hold: 0 would hold nothing; leave it out for no limit"};
-  }
+  run.max_hold = max_hold_of(from.max_hold);
   run.again = again_of(from);
   run.limit = limit_of(from.limit);
   if (run.limit && !run.wait) run.wait = 0ms;
@@ -105,7 +79,7 @@ void add_run(command_line& line, action& chosen, words_after const command) {
   auto run = line.add_command("run", "Run a command while holding a lock");
   run.usage("holdfast run [OPTIONS] NAME -- COMMAND [ARG...]");
   add_name_and_wait(run, values->lock);
-  run.value("-c,--command", values->shell_command, "Run this by sh -c, instead of a COMMAND after --",
+  run.value("-c,--command", values->command.shell, "Run this by sh -c, instead of a COMMAND after --",
             "TEXT");
   add_ttl(run, values->lock,
           "How long the lock stays if its holder dies; it is renewed while the command runs");

@@ -91,6 +91,20 @@ void add_ttl(command_options& command, lock_words& to, std::string const& text) 
   command.value("--ttl", to.ttl, text + " (default: 30s, at least 10ms)", "DURATION");
 }
 
+void add_copies(command_options& command, lock_words& to) {
+  command.value(
+      "--replicas", to.replicas,
+      "The lock counts only when N replicas have it, too; with fewer it is given back: exit code 69", "N");
+  command.flag(
+      "--fsynced", to.fsynced,
+      "The lock counts only when it is on disk, too, also on the N replicas (Redis 7.2, appendonly yes)");
+}
+
+void add_label(command_options& command, lock_words& to) {
+  command.value("--label", to.label,
+                "What this job is; others that find the lock busy see it (at most 200 bytes)", "TEXT");
+}
+
 void add_kind(command_options& command, lock_words& to) {
   command.flag(
       "--fair", to.fair,
@@ -103,15 +117,9 @@ void add_kind(command_options& command, lock_words& to) {
                 "Run at most N commands at a time, on all hosts together; all callers must give the same N",
                 "N");
   command.flag("--set-slots", to.set_slots, "With --slots: change the number of slots if it is another one");
-  command.value(
-      "--replicas", to.replicas,
-      "The lock counts only when N replicas have it, too; with fewer it is given back: exit code 69", "N");
-  command.flag(
-      "--fsynced", to.fsynced,
-      "The lock counts only when it is on disk, too, also on the N replicas (Redis 7.2, appendonly yes)");
+  add_copies(command, to);
   add_wire(command, to.wire, "plain|redisson", "How the lock looks in Redis (default: as the URL says)");
-  command.value("--label", to.label,
-                "What this job is; others that find the lock busy see it (at most 200 bytes)", "TEXT");
+  add_label(command, to);
 }
 
 run_options lock_options_of(lock_words const& from, std::string_view const command) {
@@ -142,6 +150,11 @@ run_options lock_options_of(lock_words const& from, std::string_view const comma
 
 void check_fits(run_options const& options, probe::deployment_kind const servers) {
   if (servers != probe::deployment_kind::quorum) return;
+  if (options.lead_value) {
+    throw failure{usage,
+                  "lead: the servers of redis+quorum:// know nothing of each other, so they have no common "
+                  "queue of candidates; use redis://, redis+sentinel:// or redis+cluster://"};
+  }
   constexpr auto instead = "leave it out, or use redis://, redis+sentinel:// or redis+cluster://";
   if (options.side != run_side::alone) {
     throw failure{usage,

@@ -38,6 +38,10 @@ void add_name_and_wait(command_options& command, lock_words& to);
 /// What the lock is, and what it is for.
 void add_kind(command_options& command, lock_words& to);
 
+/// --replicas and --fsynced, and --label: parts of add_kind.
+void add_copies(command_options& command, lock_words& to);
+void add_label(command_options& command, lock_words& to);
+
 /// --ttl, with a text that says what becomes of the lock meanwhile.
 void add_ttl(command_options& command, lock_words& to, std::string const& text);
 

@@ -3,6 +3,7 @@
 #include "common/exit_codes.hpp"
 #include "common/output.hpp"
 
+#include <holdfast/election.hpp>
 #include <holdfast/expiring_semaphore.hpp>
 #include <holdfast/fair_mutex.hpp>
 #include <holdfast/mutex.hpp>
@@ -108,9 +109,28 @@ class slot_run : public run_lock {
   std::int64_t count_;
 };
 
+class lead_run : public run_lock {
+ public:
+  lead_run(client& redis, run_options const& options)
+      : election_{redis, options.name, lock_options_for(options)}, value_{*options.lead_value} {}
+  void acquire(wait_limit wait, handler done, std::stop_token stop) override {
+    if (wait) {
+      election_.async_try_campaign_for(value_, *wait, std::move(done), std::move(stop));
+    } else {
+      election_.async_campaign(value_, std::move(done), std::move(stop));
+    }
+  }
+  obstacle in_the_way() override { return obstacle_of(election_.last_busy()); }
+
+ private:
+  election election_;
+  std::string value_;
+};
+
 }  // namespace
 
 std::unique_ptr<run_lock> make_run_lock(client& redis, run_options const& options) {
+  if (options.lead_value) return std::make_unique<lead_run>(redis, options);
   if (quorum_mutex::is_for(redis)) return std::make_unique<exclusive_run<quorum_mutex>>(redis, options);
   switch (options.side) {
     case run_side::shared:
@@ -127,6 +147,7 @@ std::unique_ptr<run_lock> make_run_lock(client& redis, run_options const& option
 }
 
 std::string title_of(run_options const& options) {
+  if (options.lead_value) return "lead of " + output::quoted(options.name);
   return (options.side == run_side::slot ? "slot of " : "lock ") + output::quoted(options.name);
 }
 

@@ -40,7 +40,7 @@ class run_lock {
 /// For slots it also sets their number. Throws holdfast::error.
 [[nodiscard]] std::unique_ptr<run_lock> make_run_lock(client&, run_options const&);
 
-/// The name in messages: `lock "nightly"`, or `slot of "licenses"`.
+/// The name in messages: `lock "nightly"`, `slot of "licenses"` or `lead of "scheduler"`.
 [[nodiscard]] std::string title_of(run_options const&);
 
 }  // namespace holdfast::cli

@@ -33,6 +33,8 @@ struct run_options {
   std::string label{};  ///< shown to callers that find the lock busy
   run_side side = run_side::alone;
   run_again again = run_again::no;
+  /// The command runs while this process leads the election of that name, with this value.
+  std::optional<std::string> lead_value{};
   std::int64_t slots = 0;  ///< the number of slots, for run_side::slot
   bool set_slots = false;  ///< it may be changed
   int replicas = 0;        ///< how many must acknowledge the lock; 0: none is asked

@@ -20,16 +20,30 @@ TEST(usage, errors_exit_with_64_and_say_what_is_allowed) {
   // Nothing listens at this URL: each error must be found before anything is sent.
   environment const unreachable_server{{"HOLDFAST_URL", "redis+unix:///nowhere/redis.sock"}};
   std::vector<wrong_usage> const rows{
-      {{}, "there are: run, ls, inspect, "},
-      {{"walk"}, "no command \"walk\"; there are: run, ls, inspect, "},
+      {{}, "there are: run, lead, ls, inspect, "},
+      {{"walk"}, "no command \"walk\"; there are: run, lead, ls, inspect, "},
       {{"walk", "job", "--json"}, "no command \"walk\"; there are: "},
       {{"--url", "redis://localhost", "ls"}, "holdfast help"},
-      {{"help", "walk"}, "there are: run, ls, inspect, "},
+      {{"help", "walk"}, "there are: run, lead, ls, inspect, "},
       {{"completion"}, "SHELL is required"},
       {{"completion", "tcsh"}, "tcsh not in {bash,zsh,fish}"},
       {{"run"}, "NAME is required"},
       {{"run", "job"}, "write it after --"},
       {{"run", "job", "--"}, "write it after --"},
+      {{"lead"}, "NAME is required"},
+      {{"lead", "job"}, "no command: write it after --, as in `holdfast lead"},
+      {{"lead", "job", "--"}, "write it after --"},
+      {{"lead", "job", "./serve"}, "(put -- before the command: holdfast lead NAME -- COMMAND)"},
+      {{"lead", "-c", "true", "job", "--", "true"}, "--command: there is a command after --, too"},
+      {{"lead", "", "--", "true"}, "NAME is empty"},
+      {{"lead", "--value", std::string(65537, 'x'), "job", "--", "true"}, "--value: 65537 bytes"},
+      {{"lead", "--on-lost=warn", "job", "--", "true"}, "--on-lost: \"warn\" is not one of term and kill"},
+      {{"lead", "--shared", "job", "--", "true"}, "there is no option --shared"},
+      {{"lead", "--max-hold", "0", "job", "--", "true"}, "--max-hold"},
+      {{"lead", "--url", "redis+quorum://h1,h2,h3", "job", "--", "true"}, "no common queue of candidates"},
+      {{"leader"}, "NAME is required"},
+      {{"leader", ""}, "NAME is empty"},
+      {{"leader", "--url", "redis+quorum://h1,h2,h3", "job"}, "give one of them"},
       {{"run", "job", "./import.sh", "daily", "now"},
        "unexpected: ./import.sh daily now (put -- before the command"},
       {{"run", "-c", "true", "job", "--", "true"}, "--command: there is a command after --, too"},
@@ -175,7 +189,7 @@ TEST(usage, explains_itself_in_three_ways) {
 
 TEST(usage, has_examples_and_exit_codes_for_each_command_that_looks_at_locks) {
   for (std::string const name :
-       {"ls", "inspect", "release", "watch", "doctor", "top", "acquire", "renew", "hold"}) {
+       {"ls", "inspect", "release", "watch", "leader", "doctor", "top", "acquire", "renew", "hold"}) {
     auto command = holdfast_command({"help", name});
     EXPECT_EQ(command.wait(), 0);
     EXPECT_THAT(command.out(),

@@ -1,6 +1,8 @@
 /// holdfast::shared_mutex on the plain wire: the lock of a mutex of its name, with tokens and an order.
 #include "law.hpp"
 
+#include <holdfast/inspect.hpp>
+
 #include "script/names.hpp"
 
 namespace holdfast::test {

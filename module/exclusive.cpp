@@ -166,6 +166,7 @@ void abandon(request& call) {
   auto const was_queued = queue.score_of(owner).has_value();
   if (was_queued) queue.remove_member(owner);
   auto const was_his = lock.holder() == text_of(owner);
+  if (was_his && lock.back_to_upgrade(owner, policy)) return call.reply(1);
   if (was_his) {
     lock.key().remove();
     ++counts.released;

@@ -7,6 +7,7 @@
 #include <charconv>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace holdfast::server {
 namespace {
@@ -17,12 +18,15 @@ constexpr std::int64_t tokens_of_a_grant = 65;  // for a series of handoffs
 
 constexpr std::string_view held_by_readers{"holdfast_readers"};
 constexpr std::string_view reader_suffix{":r"};
+constexpr std::string_view upgrade_suffix{":u"};
+constexpr std::string_view upgrading_suffix{":w"};
 
-bool is_reader(std::string_view owner) { return owner.ends_with(reader_suffix); }
+bool is_upgrade(std::string_view owner) { return owner.ends_with(upgrade_suffix); }
+bool is_reader(std::string_view owner) { return owner.ends_with(reader_suffix) || is_upgrade(owner); }
 
 std::string_view number_of(std::string_view owner) {
   constexpr std::size_t uuid_and_colon = 37;
-  if (is_reader(owner)) owner.remove_suffix(reader_suffix.size());
+  if (is_reader(owner)) owner.remove_suffix(reader_suffix.size());  // as long as upgrade_suffix
   return owner.substr(std::min(owner.size(), uuid_and_colon));
 }
 
@@ -149,8 +153,16 @@ wake_outcome plain_lock::let_readers_in(grant_policy const& policy) {
   auto const ends_at = call_.after(policy.grant_ms);
   std::optional<token_block> tokens;
   auto outcome = wake_outcome::nobody;
-  while (auto const waiter = queue().first()) {
+  // Where others read one of them may have the upgrade lease: who waits for it asks again by itself.
+  auto upgrade_is_taken = shared;
+  std::vector<queue_entry> passed_over;
+  while (auto waiter = queue().first()) {
     auto const owner = waiter->member.text();
+    if (is_upgrade(owner) && upgrade_is_taken) {
+      queue().remove_member(waiter->member.get());
+      passed_over.push_back(std::move(*waiter));
+      continue;
+    }
     if (!is_reader(owner)) {
       queue().expire_at(call_.after(minute));
       break;
@@ -172,6 +184,7 @@ wake_outcome plain_lock::let_readers_in(grant_policy const& policy) {
     } else {
       outcome = wake_outcome::granted;
       ++counts.granted;
+      upgrade_is_taken = upgrade_is_taken || is_upgrade(owner);
     }
     if (!heard) {
       queue().add(waiter->member.get(), waiter->score);
@@ -181,6 +194,8 @@ wake_outcome plain_lock::let_readers_in(grant_policy const& policy) {
     }
     if (*heard == 0) ++counts.unreachable;
   }
+  for (auto const& each : passed_over) queue().add(each.member.get(), each.score);
+  if (!passed_over.empty()) queue().expire_at(call_.after(minute));
   if (auto const last = readers.last(); outcome == wake_outcome::granted && last) {
     expiry const end{static_cast<unix_ms>(last->score)};
     lock_.expire_at(end);
@@ -191,6 +206,24 @@ wake_outcome plain_lock::let_readers_in(grant_policy const& policy) {
   return outcome;
 }
 
+bool plain_lock::back_to_upgrade(abi::string* const owner, grant_policy const& policy) {
+  auto const name = readers_name();
+  {
+    stored_key readers{call_.context(), name.get()};
+    owned_string const writer{call_.context(), std::string{text_of(owner)}.append(upgrading_suffix)};
+    if (!readers.is(abi::zset_key) || !readers.score_of(writer.get())) return false;
+    readers.remove_member(writer.get());
+    auto const last = readers.last();
+    if (!last || last->score - static_cast<double>(call_.now_us()) / 1000 < 1) return false;
+    expiry const end{static_cast<unix_ms>(last->score)};
+    owned_string const word{call_.context(), held_by_readers};
+    if (!lock_.set(word.get(), end)) return false;
+    readers.expire_at(end);
+  }
+  static_cast<void>(let_readers_in(policy));
+  return true;
+}
+
 wake_outcome plain_lock::wake_next(grant_policy const& policy, abi::string* const self) {
   if (!queue().is_absent_or(abi::zset_key)) return wake_outcome::spoilt;
   while (auto const waiter = queue().first()) {
@@ -199,6 +232,7 @@ wake_outcome plain_lock::wake_next(grant_policy const& policy, abi::string* cons
       continue;
     }
     queue().remove_member(waiter->member.get());
+    if (waiter->member.text().ends_with(upgrading_suffix)) continue;
     if (self != nullptr && waiter->member.text() == text_of(self)) return wake_outcome::self;
     auto const waited_us = static_cast<double>(call_.now_us()) - waiter->score;
     auto const starved =

@@ -58,6 +58,8 @@ class plain_lock {
   std::int64_t join(abi::string* owner, place const& where);
   /// let_readers_in.lua. `nobody`: nobody who waits at the head wants to read, or can be reached.
   [[nodiscard]] wake_outcome let_readers_in(grant_policy const& policy);
+  /// back_to_upgrade.lua, of `owner`, which has the lock.
+  [[nodiscard]] bool back_to_upgrade(abi::string* owner, grant_policy const& policy);
   /// Readers have it.
   [[nodiscard]] bool is_shared() const;
   /// wake_next.lua. `self` may be null.

@@ -1,8 +1,9 @@
--- @needs lock, counter, queue, owner, starvation_us, grant_ms, let_readers_in, wake_next
+-- @needs lock, counter, queue, owner, starvation_us, grant_ms, let_readers_in, wake_next, back_to_upgrade
 -- How a wait for the exclusive lock of the plain wire ends, step by step (see take_exclusive). Readers that wait behind a writer
--- come in when it leaves, if others read.
+-- come in when it leaves, if others read. One that writes in place of an upgrade lease leaves that in: see stay.
 local queued = redis.call('ZREM', queue, owner) == 1
 local holder = redis.pcall('GET', lock)
+if back_to_upgrade(lock, counter, queue, owner, holder) then return 1 end
 local mine = holder == owner
 if mine then redis.call('DEL', lock) end
 if mine or (not queued and not holder) then

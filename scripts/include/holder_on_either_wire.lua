@@ -8,8 +8,8 @@ local function holder_of(key, readers)
   if kind == 'string' then
     local holder = redis.call('GET', key)
     if holder ~= 'holdfast_readers' then return holder end
-    local ends = redis.pcall('ZSCORE', readers, owner .. ':r')
-    return type(ends) == 'string' and owner or ''
+    local function has(side) return type(redis.pcall('ZSCORE', readers, owner .. side)) == 'string' end
+    return (has(':r') or has(':u')) and owner or ''
   end
   if kind ~= 'hash' then return '' end
   return redis.call('HEXISTS', key, owner) + redis.call('HEXISTS', key, owner .. ':write') > 0 and owner or ''

@@ -1,8 +1,10 @@
 -- @needs micros, take_tokens, to_inbox
--- @leaves is_reader, readers_beside, settle, put_back, let_readers_in
+-- @leaves is_upgrade, is_reader, readers_beside, settle, put_back, upgrade_lease_in, let_readers_in
 -- While readers have a lock its key is the word 'holdfast_readers', and a sorted set beside it has the time until which each of
--- them does: server's clock, milliseconds. The owner id of a reader ends in ':r', there and in the queue.
-local function is_reader(waiter) return string.sub(waiter, -2) == ':r' end
+-- them does: server's clock, milliseconds. The owner id of a reader ends in ':r', there and in the queue; that of an upgrade lease,
+-- which is a reader of which there may be one at a time, in ':u'.
+local function is_upgrade(waiter) return string.sub(waiter, -2) == ':u' end
+local function is_reader(waiter) return string.sub(waiter, -2) == ':r' or is_upgrade(waiter) end
 local function readers_beside(queue) return string.sub(queue, 1, -6) .. 'readers' end  -- in place of "queue"
 
 -- Lets the lock of readers end with the last of them.
@@ -18,10 +20,19 @@ local function put_back(queue, waiter, since)
   redis.call('PEXPIRE', queue, 60000)
 end
 
+-- The upgrade lease among the readers, and until when it is; nothing when there is none.
+local function upgrade_lease_in(readers)
+  local all = redis.call('ZRANGE', readers, 0, -1, 'WITHSCORES')
+  for i = 1, #all, 2 do
+    if is_upgrade(all[i]) and tonumber(all[i + 1]) > micros() / 1000 then return all[i], tonumber(all[i + 1]) end
+  end
+end
+
 -- Grants the lock, which is free, or about to be, or the readers', to all readers at the head of the queue, up to the first waiter
--- that wants to write, and tells each. Their token is newer than any before. A reader that nobody hears is gone. `self`, if
--- given, is who asks, and is told by the reply. `first`, if given, is a reader that has just been taken from the queue, and its
--- ticket. Returns how many are in, and 'mute' when there is no right to publish.
+-- that wants to write, and tells each. Their token is newer than any before. A reader that nobody hears is gone. Those that wait for
+-- an upgrade lease while another has it are passed over, and keep their places. `self`, if given, is who asks, and is told by the
+-- reply. `first`, if given, is a reader that has just been taken from the queue, and its ticket. Returns how many are in, and 'mute'
+-- when there is no right to publish.
 local function let_readers_in(lock, counter, queue, grant_ms, self, first)
   local readers, shared = readers_beside(queue), redis.call('GET', lock) == 'holdfast_readers'
   -- Before anything is written: another kind of key ends the script here.
@@ -29,14 +40,18 @@ local function let_readers_in(lock, counter, queue, grant_ms, self, first)
     if first then put_back(queue, first[1], first[2]) end
     redis.call('ZCARD', readers)
   end
-  local token, until_ms, mute
-  local count = 0
+  local token, until_ms, mute, taken
+  local count, passed_over = 0, {}
   while not mute do
     local waiter, since = unpack(first or redis.call('ZPOPMIN', queue))
     first = nil
     if not waiter then break end
     local heard
-    if is_reader(waiter) then
+    if is_upgrade(waiter) and taken == nil then taken = shared and upgrade_lease_in(readers) ~= nil end
+    if is_upgrade(waiter) and taken then
+      passed_over[#passed_over + 1] = {waiter, since}
+      heard = 0
+    elseif is_reader(waiter) then
       if not token then
         until_ms = string.format('%.0f', math.floor(micros() / 1000) + grant_ms)
         token = take_tokens(counter, redis.call('GET', counter), 1)
@@ -52,13 +67,19 @@ local function let_readers_in(lock, counter, queue, grant_ms, self, first)
       if type(heard) == 'table' then
         mute, heard = 'mute', nil
       end
-      if not heard or heard == 0 then redis.call('ZREM', readers, waiter) else count = count + 1 end
+      if not heard or heard == 0 then
+        redis.call('ZREM', readers, waiter)
+      else
+        count = count + 1
+        if is_upgrade(waiter) then taken = true end
+      end
     end
     if not heard then
       put_back(queue, waiter, since)
       break
     end
   end
+  for _, each in ipairs(passed_over) do put_back(queue, each[1], each[2]) end
   if count > 0 then
     settle(lock, readers)
   elseif token and not shared then

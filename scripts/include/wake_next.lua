@@ -4,7 +4,7 @@
 -- `starvation_us` is given the lock here and now ('granted'), with 0 whatever the clocks say; any other is told to ask
 -- ('woken'); 'nobody' when there is none. Readers at the head are always given the lock, together. `self`, if given, is who
 -- asks, and is told by the reply: 'self' when it is the first. When nobody heard it the process is gone, so the next one is
--- told. Where the right to publish is missing the waiters poll, and stay queued ('mute'). A grant brings tokens for a series
+-- told; so is one that would upgrade a lease (':w'), which is over if the lock is free. Where the right to publish is missing the waiters poll, and stay queued ('mute'). A grant brings tokens for a series
 -- of handoffs.
 local function wake_next(lock, counter, queue, starvation_us, grant_ms, self)
   local limit = tonumber(starvation_us)
@@ -16,7 +16,7 @@ local function wake_next(lock, counter, queue, starvation_us, grant_ms, self)
       local count, mute = let_readers_in(lock, counter, queue, grant_ms, self, first)
       if count > 0 then return 'granted' end
       if mute then return mute end
-    else
+    elseif string.sub(waiter, -2) ~= ':w' then
       if waiter == self then return 'self' end
       local number = string.sub(waiter, 38)
       local starved = limit <= 0 or micros() - since >= limit

@@ -13,4 +13,5 @@ local publish = ARGV[4]
 -- @include to_inbox
 -- @include let_readers_in
 -- @include wake_next
+-- @include back_to_upgrade
 -- @include abandon_exclusive

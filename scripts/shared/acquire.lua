@@ -1,4 +1,5 @@
 -- Lets a reader in: if the lock is free or others read, and nobody who can be reached waits to write, or the caller `overtakes` those.
+-- One that asks for an upgrade lease (its id ends in ':u') waits while another has it, too; readers go in past it.
 -- A free lock for which others wait is granted to the first of them. With `mode` "join" the caller then waits in the queue, having
 -- waited for `waited_us` by its own clock; with "ask" it doesn't. Who is in already (a request sent again, or a grant whose message
 -- it missed) stays in.
@@ -44,7 +45,9 @@ local holder = redis.pcall('GET', lock)
 if type(holder) == 'table' then return redis.error_reply('WRONGTYPE ' .. redis.call('TYPE', lock).ok) end
 local shared = holder == 'holdfast_readers'
 local is_in = shared and redis.call('ZSCORE', readers, owner)
-if not is_in and ((holder and not shared) or (waiting and overtakes == '')) then
+local rival, ends
+if shared and not is_in and is_upgrade(owner) then rival = upgrade_lease_in(readers) end
+if not is_in and ((holder and not shared) or rival or (waiting and overtakes == '')) then
   if mode == 'join' then ticket = join_queue(queue, owner, ticket, waited_us) end
   if not holder then
     wake_next(lock, counter, queue, 0, grant_ms, owner)
@@ -56,9 +59,14 @@ if not is_in and ((holder and not shared) or (waiting and overtakes == '')) then
   holder = redis.call('GET', lock)
   shared = holder == 'holdfast_readers'
   is_in = shared and redis.call('ZSCORE', readers, owner)
-  if holder and not is_in and (not shared or redis.call('ZCARD', queue) > 0) then
-    if mode == 'ask' then return busy_reply(lock, queue, holder, last, -1, 0) end
-    return busy_reply(lock, queue, holder, last, redis.call('ZRANK', queue, owner), ticket)
+  if shared and not is_in and is_upgrade(owner) then rival, ends = upgrade_lease_in(readers) end
+  local ahead = 0
+  while shared and is_upgrade(redis.call('ZRANGE', queue, ahead, ahead)[1] or '') do ahead = ahead + 1 end
+  if holder and not is_in and (not shared or rival or redis.call('ZCARD', queue) > ahead) then
+    local place = mode == 'join' and redis.call('ZRANK', queue, owner)
+    local reply = busy_reply(lock, queue, holder, last, place or -1, place and ticket or 0)
+    if rival then reply[1], reply[5] = ends - math.floor(micros() / 1000), rival end
+    return reply
   end
 end
 local now_ms = math.floor(micros() / 1000)

@@ -1,4 +1,4 @@
--- Turns the one who writes into one who reads, with a full ttl, and lets the readers in that wait at the head of the queue. Nobody
+-- Turns the one who writes into one who reads, or has the upgrade lease, with a full ttl, and lets the readers in that wait at the head of the queue. Nobody
 -- writes in between.
 -- Reply: 1 it reads, or did already (a request sent again); 0 the lock, or its time to read, is over; -1 others have the lock.
 local lock = KEYS[1]

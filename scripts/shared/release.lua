@@ -11,7 +11,13 @@ local starvation_us = ARGV[2]
 local grant_ms = ARGV[3]
 local publish = ARGV[4]
 local holder = redis.pcall('GET', lock)
-if holder ~= 'holdfast_readers' then return holder and -1 or 0 end
+if holder ~= 'holdfast_readers' then
+  -- An upgrade lease whose writer has the lock in its place, as long as the writer's client doesn't know that: see stay.
+  if type(holder) == 'string' and string.sub(owner, -2) == ':u' and type(redis.pcall('ZSCORE', readers, holder .. ':w')) == 'string' then
+    return redis.call('ZREM', readers, owner)
+  end
+  return holder and -1 or 0
+end
 if redis.call('ZREM', readers, owner) == 0 then return 0 end
 -- The last one, and nobody waits: without the functions below, which cost more to make.
 if redis.call('EXISTS', readers, queue) == 0 then return redis.call('DEL', lock) end

@@ -1,4 +1,5 @@
--- Gives each reader that still is in a full ttl: owners[i] reads locks[i]; `keys` are all locks, then the readers of each.
+-- Gives each reader that still is in a full ttl: owners[i] reads locks[i]; `keys` are all locks, then the readers of each. An upgrade
+-- lease is in also while its writer has the lock in its place, as long as its client hasn't heard of that: see upgrade.
 -- Effects: the lock's ttl is that of the longest hold in it.
 -- Reply: the places (from 1) of those that are lost: n when the hold or the lock is gone, -n when somebody writes.
 local keys = {unpack(KEYS)}
@@ -9,7 +10,9 @@ local now_ms, lost = math.floor(micros() / 1000), {}
 for n, owner in ipairs(owners) do
   local lock, readers = keys[n], keys[#owners + n]
   local holder = redis.pcall('GET', lock)
-  local ends = holder == 'holdfast_readers' and redis.pcall('ZSCORE', readers, owner)
+  local is_in = holder == 'holdfast_readers'
+    or (type(holder) == 'string' and string.sub(owner, -2) == ':u' and type(redis.pcall('ZSCORE', readers, holder .. ':w')) == 'string')
+  local ends = is_in and redis.pcall('ZSCORE', readers, owner)
   if type(ends) == 'string' and tonumber(ends) > now_ms then
     -- At maxmemory ZADD is refused, unless the script has written before, and this needs no memory.
     redis.call('PEXPIRE', readers, ttl_ms)

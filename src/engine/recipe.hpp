@@ -63,6 +63,7 @@ struct acquire_request {
   std::chrono::microseconds waited{};  ///< how long the caller has been waiting, by its own clock
   std::int64_t newest = 0;             ///< the newest token it has seen; 0: none yet
   std::uint64_t number = 0;            ///< of a vote: see quorum::number_to
+  std::uint64_t in_place_of = 0;       ///< the number of the client's lease that it would take the place of
   bool fast = false;                   ///< perhaps it is free: see recipe::fast_acquire
   release_policy policy{};             ///< its own starvation limit, and the policy for what it gives back
 };

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <string>
 #include <string_view>
 
@@ -36,11 +37,22 @@ inline std::string readers(std::string_view name) { return beside(name, "holdfas
 /// What the owner id of a reader ends in, in all keys.
 constexpr std::string_view reader_suffix{":r"};
 
+/// The same for an upgrade lease, which is one of the readers.
+constexpr std::string_view upgrade_suffix{":u"};
+
+/// The same, in the queue, for who has the upgrade lease and waits to write.
+constexpr std::string_view upgrading_suffix{":w"};
+
 /// The same id without that ending, as a writer of the client would have it.
 [[nodiscard]] constexpr std::string_view without_side(std::string_view owner) noexcept {
-  if (owner.ends_with(reader_suffix)) owner.remove_suffix(reader_suffix.size());
+  for (auto const side : {reader_suffix, upgrade_suffix, upgrading_suffix}) {
+    if (owner.ends_with(side)) return owner.substr(0, owner.size() - side.size());
+  }
   return owner;
 }
+
+/// Who last gave up to upgrade its lease.
+inline std::string gave_up(std::string_view name) { return beside(name, "holdfast_gave_up"); }
 
 /// What the lock's key holds in place of an owner id while readers have it.
 constexpr std::string_view held_by_readers{"holdfast_readers"};

@@ -10,6 +10,7 @@
 #include "wire/plain/election.hpp"
 #include "wire/plain/multi.hpp"
 #include "wire/plain/quorum.hpp"
+#include "wire/plain/shared.hpp"
 
 namespace holdfast::contract::all_scripts_test {
 
@@ -96,6 +97,25 @@ void go_through(raw_redis& raw, std::string const& name, publishing publish) {
     run(plain::quorum.abandon({name, owner}, {.publish = publish}), testing::_);
     run(abandon(owner, name), is(0));
   }
+
+  auto const in_place_of = [](holdfast::engine::acquire_request request) {
+    request.in_place_of = 7;  // caller's
+    request.ttl = 30s;
+    return request;
+  };
+  run(plain::upgradable.acquire(name, in_place_of(join_request(caller))), no_error);
+  run(plain::reader.acquire(name, in_place_of(join_request(anna))), no_error);
+  run(plain::upgrader.acquire(name, in_place_of(join_request(sibling))), any_list);
+  run(plain::reader.release({name, anna}, {.publish = publish}), is(1));
+  run(plain::upgrader.acquire(name, in_place_of(join_request(sibling))), no_error);
+  run(plain::upgradable.renew(30s, std::vector<holdfast::engine::owned>{{name, caller}}), is_list({}));
+  run(plain::upgrader.abandon({name, sibling}, {.publish = publish}), is(1));
+  run(plain::upgrader.acquire(name, in_place_of(join_request("11111111-1111-4111-8111-111111111111:9"))),
+      no_error);
+  run(plain::upgrader.renew(
+          30s, std::vector<holdfast::engine::owned>{{name, "11111111-1111-4111-8111-111111111111:9"}}),
+      is_list({}));
+  run(plain::upgrader.release({name, "11111111-1111-4111-8111-111111111111:9"}, {.publish = publish}), is(1));
 
   auto const counter = names::token_counter(name);
   auto const queue = names::queue(name);
@@ -316,6 +336,8 @@ void become_limited_to(raw_redis& raw, std::string const& name) {
                "~" + names::queue(name),
                "~" + names::newest_ask(name),
                "~" + names::leader(name),
+               "~" + names::readers(name),
+               "~" + names::gave_up(name),
                "~" + names::asked(name, caller),
                "~" + names::fence_mark(name),
                "~" + names::last_run(name),

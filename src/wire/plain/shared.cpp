@@ -22,6 +22,10 @@ namespace lua = scripts::shared;
 constexpr std::chrono::milliseconds join_time{1};
 
 std::string reader_id(std::string_view owner) { return std::string{owner}.append(names::reader_suffix); }
+std::string upgrade_id(std::string_view owner) { return std::string{owner}.append(names::upgrade_suffix); }
+std::string writer_id(std::string_view owner) { return std::string{owner}; }
+
+using id_maker = std::string (*)(std::string_view owner);
 
 /// The strings must outlive the making of the call.
 struct reader_keys : plain::keys {
@@ -29,9 +33,9 @@ struct reader_keys : plain::keys {
   std::string readers;
 };
 
-call ask(std::string_view name, acquire_request const& request, bool overtakes) {
+call ask(std::string_view name, acquire_request const& request, id_maker id_of, bool overtakes) {
   reader_keys const k{name};
-  auto const id = reader_id(request.owner);
+  auto const id = id_of(request.owner);
   auto const waited = overtakes ? request.waited + head_start : request.waited;
   return lua::acquire{.lock = {k.lock},
                       .counter = {k.counter},
@@ -47,13 +51,20 @@ call ask(std::string_view name, acquire_request const& request, bool overtakes) 
                       .publish = word_of(request.policy.publish)}();
 }
 
-call acquire(std::string_view name, acquire_request const& request) { return ask(name, request, false); }
-call overtake(std::string_view name, acquire_request const& request) { return ask(name, request, true); }
+call acquire(std::string_view name, acquire_request const& request) {
+  return ask(name, request, reader_id, false);
+}
+call overtake(std::string_view name, acquire_request const& request) {
+  return ask(name, request, reader_id, true);
+}
+call acquire_upgrade(std::string_view name, acquire_request const& request) {
+  return ask(name, request, upgrade_id, false);
+}
 
-template <class Script>
+template <class Script, id_maker IdOf = reader_id>
 call leave(owned lease, release_policy policy) {
   reader_keys const k{lease.name};
-  auto const id = reader_id(lease.owner);
+  auto const id = IdOf(lease.owner);
   return Script{.lock = {k.lock},
                 .counter = {k.counter},
                 .queue = {k.queue},
@@ -64,18 +75,19 @@ call leave(owned lease, release_policy policy) {
                 .publish = word_of(policy.publish)}();
 }
 
+template <id_maker IdOf, class Script = lua::renew>
 call renew(milliseconds ttl, std::span<owned const> leases) {
   std::vector<std::string> readers;
   std::vector<std::string> ids;
   readers.reserve(leases.size());
   ids.reserve(leases.size());
-  lua::renew script{.keys = {}, .ttl_ms = ttl.count(), .owners = {}};
+  Script script{.keys = {}, .ttl_ms = ttl.count(), .owners = {}};
   script.keys.reserve(2 * leases.size());
   script.owners.reserve(leases.size());
   for (auto const& lease : leases) {
     readers.push_back(names::readers(lease.name));
     script.keys.push_back({lease.name});
-    script.owners.emplace_back(ids.emplace_back(reader_id(lease.owner)));
+    script.owners.emplace_back(ids.emplace_back(IdOf(lease.owner)));
   }
   for (auto const& key : readers) script.keys.push_back({key});
   return script();
@@ -93,6 +105,54 @@ call pass_first(owned lease, release_policy policy, acquire_request const& next)
   return plain::fair.pass(lease, policy, early);
 }
 
+/// Ahead of those that go first by their policy.
+constexpr auto upgraders_head_start = 2 * head_start;
+
+call upgrade(std::string_view name, acquire_request const& request) {
+  reader_keys const k{name};
+  auto const given_up = names::gave_up(name);
+  auto const client = request.owner.substr(0, request.owner.find(':') + 1);
+  auto const held = upgrade_id(std::string{client}.append(std::to_string(request.in_place_of)));
+  auto const waited = request.waited + upgraders_head_start;
+  return lua::upgrade{.lock = {k.lock},
+                      .counter = {k.counter},
+                      .queue = {k.queue},
+                      .readers = {k.readers},
+                      .given_up = {given_up},
+                      .owner = request.owner,
+                      .upgrade = held,
+                      .ttl_ms = request.ttl.count(),
+                      .mode = request.join ? "join" : "ask",
+                      .ticket = request.ticket,
+                      .waited_us = waited.count()}();
+}
+
+call stay(owned lease, release_policy policy) {
+  plain::keys const k{lease.name};
+  auto const given_up = names::gave_up(lease.name);
+  return lua::stay{.lock = {k.lock},
+                   .counter = {k.counter},
+                   .queue = {k.queue},
+                   .given_up = {given_up},
+                   .owner = lease.owner,
+                   .grant_ms = policy.grant.count(),
+                   .publish = word_of(policy.publish)}();
+}
+
+call become_reader(owned lease, id_maker id_of, milliseconds ttl, publishing publish) {
+  reader_keys const k{lease.name};
+  auto const id = id_of(lease.owner);
+  return lua::downgrade{.lock = {k.lock},
+                        .counter = {k.counter},
+                        .queue = {k.queue},
+                        .readers = {k.readers},
+                        .writer = lease.owner,
+                        .reader = id,
+                        .ttl_ms = ttl.count(),
+                        .grant_ms = grant_ttl.count(),
+                        .publish = word_of(publish)}();
+}
+
 }  // namespace shared_calls
 }  // namespace
 
@@ -102,14 +162,14 @@ constinit engine::recipe const reader{.order = order::strict,
                                       .acquire = shared_calls::acquire,
                                       .release = shared_calls::leave<shared_calls::lua::release>,
                                       .abandon = shared_calls::leave<shared_calls::lua::abandon>,
-                                      .renew = shared_calls::renew,
+                                      .renew = shared_calls::renew<shared_calls::reader_id>,
                                       .id_of = shared_calls::reader_id};
 
 constinit engine::recipe const reader_first{.sharing = sharing::shared,
                                             .acquire = shared_calls::overtake,
                                             .release = shared_calls::leave<shared_calls::lua::release>,
                                             .abandon = shared_calls::leave<shared_calls::lua::abandon>,
-                                            .renew = shared_calls::renew,
+                                            .renew = shared_calls::renew<shared_calls::reader_id>,
                                             .id_of = shared_calls::reader_id};
 
 constinit engine::recipe const writer_first{.order = order::strict,
@@ -120,18 +180,29 @@ constinit engine::recipe const writer_first{.order = order::strict,
                                             .abandon = plain::abandon,
                                             .renew = plain::renew};
 
+// Callers of one process don't share it, and the server alone says whose turn it is.
+constinit engine::recipe const upgradable{
+    .order = order::strict,
+    .sharing = sharing::counted,
+    .acquire = shared_calls::acquire_upgrade,
+    .release = shared_calls::leave<shared_calls::lua::release, shared_calls::upgrade_id>,
+    .abandon = shared_calls::leave<shared_calls::lua::abandon, shared_calls::upgrade_id>,
+    .renew = shared_calls::renew<shared_calls::upgrade_id>,
+    .id_of = shared_calls::upgrade_id};
+
+constinit engine::recipe const upgrader{
+    .order = order::strict,
+    .acquire = shared_calls::upgrade,
+    .release = shared_calls::leave<shared_calls::lua::release_writer, shared_calls::writer_id>,
+    .abandon = shared_calls::stay,
+    .renew = shared_calls::renew<shared_calls::writer_id, shared_calls::lua::renew_writer>};
+
 call downgrade(owned lease, milliseconds ttl, publishing publish) {
-  shared_calls::reader_keys const k{lease.name};
-  auto const id = shared_calls::reader_id(lease.owner);
-  return shared_calls::lua::downgrade{.lock = {k.lock},
-                                      .counter = {k.counter},
-                                      .queue = {k.queue},
-                                      .readers = {k.readers},
-                                      .writer = lease.owner,
-                                      .reader = id,
-                                      .ttl_ms = ttl.count(),
-                                      .grant_ms = grant_ttl.count(),
-                                      .publish = word_of(publish)}();
+  return shared_calls::become_reader(lease, shared_calls::reader_id, ttl, publish);
+}
+
+call downgrade_to_upgrade(owned lease, milliseconds ttl, publishing publish) {
+  return shared_calls::become_reader(lease, shared_calls::upgrade_id, ttl, publish);
 }
 
 }  // namespace holdfast::recipes::plain
